@@ -2,8 +2,8 @@
 #ifndef CALIBRATE_FINDINGS_H
 #define CALIBRATE_FINDINGS_H
 
+#include "fit/comparison.h"
 #include "fit/fit.h"
-#include "fit/validate.h"
 #include "observe/variants.h"
 
 #define FINDINGS_MODELS 8

@@ -15,14 +15,19 @@ uint64_t random_below(uint64_t *state, uint64_t n)
     return random_next(state) % n;
 }
 
+void random_shuffle(size_t *of, size_t n, uint64_t *state)
+{
+    for (size_t i = n; i > 1; i--) {
+        const size_t with = (size_t)random_below(state, i), last = of[i - 1];
+
+        of[i - 1] = of[with];
+        of[with]  = last;
+    }
+}
+
 void random_deal(size_t *part, size_t n, size_t parts, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++)
         part[i] = i % parts;
-    for (size_t i = n; i > 1; i--) {
-        const size_t j = (size_t)random_below(&seed, i), kept = part[i - 1];
-
-        part[i - 1] = part[j];
-        part[j]     = kept;
-    }
+    random_shuffle(part, n, &seed);
 }

@@ -12,8 +12,10 @@ uint64_t random_next(uint64_t *state);
 /** A number below n >= 1: the next output modulo n. */
 uint64_t random_below(uint64_t *state, uint64_t n);
 
-/** Deals n things into parts of equal size, at random: their numbers modulo `parts`, shuffled
- * (Fisher & Yates). */
+/** Shuffles n numbers (Fisher & Yates; Durstenfeld 1964). */
+void random_shuffle(size_t *of, size_t n, uint64_t *state);
+
+/** Deals n things into parts of equal size, at random: their numbers modulo `parts`, shuffled. */
 void random_deal(size_t *part, size_t n, size_t parts, uint64_t seed);
 
 #endif

@@ -1,17 +1,27 @@
-/* Justus' model: perceptrons on the keys of single layers. What it is of stands in justus.h. */
-#include "baselines/justus.h"
+/*
+ * Justus' model: perceptrons on the keys of single layers.
+ *
+ * D. Justus, J. Brennan, S. Bonner, A. S. McGough, "Predicting the Computational Cost of Deep
+ * Learning Models", IEEE Big Data 2018, arXiv:1811.11880. Features are the keys of a convolution or
+ * a fully connected layer as they are (no count is derived of them), its activation and optimizer
+ * one-hot (no optimizer: the forward pass alone), and of models of several GPUs bandwidth, cores
+ * and clock. Four or six hidden layers of 32, 64, 128, 128 ... units, relu, dropout behind the
+ * last, the loss the mean square of log(1 + milliseconds), Adam at a rate that is halved every so
+ * many epochs, L2. What it says of a network is the sum over its layers of these two types.
+ *
+ * Where the paper says nothing: sizes that are no squares are square roots of their volumes, a
+ * convolution is `same` where any pixel is padded, and grouped, dilated and transposed ones are
+ * none of its layers; backward passes and updates by themselves are tasks of their own.
+ */
+#include "baselines/layerwise.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "baselines/layerwise_mlp.h"
+#include "baselines/layerwise_learners.h"
 #include "counts/shape.h"
 #include "network/optimizer.h"
-
-static const char *const activations[] = { "relu", "tanh", "sigmoid", NULL };
-static const char *const optimizers[]  = { "sgd",  "adadelta", "adagrad", "momentum",
-                                           "adam", "rmsprop",  NULL };
 
 /* What a case is: a convolution or a product, with padding before and a function behind it. */
 typedef struct keys {
@@ -35,11 +45,6 @@ static bool is_function(const bound_layer *l)
            l->kernels[LM_FORWARD]->op == LM_OP_MAP && !l->n_weights;
 }
 
-static bool is_loss(const bound_layer *l)
-{
-    return l->n_outputs == 1 && lm_elements(&l->output[0]) == 1;
-}
-
 static bool find_keys(const layerwise_case *c, keys *out)
 {
     const bound_layer *pad   = NULL;
@@ -56,7 +61,7 @@ static bool find_keys(const layerwise_case *c, keys *out)
             found      = true;
         } else if (!found && !pad && !strcmp(l->decl->type, "pad")) {
             pad = l;
-        } else if (found && !loss && is_loss(l)) {
+        } else if (found && !loss && layerwise_is_loss(l)) {
             loss = true; /* it has no feature */
         } else if (found && !loss && !*out->activation && is_function(l)) {
             out->activation = l->decl->type;
@@ -124,8 +129,8 @@ static void features(const layerwise_case *c, layerwise_features *out)
         add_conv(&k.shape, out);
     else
         add_dense(&k.shape, out);
-    layerwise_add_words(out, "activation", activations, k.activation);
-    layerwise_add_words(out, "optimizer", optimizers, c->optimizer);
+    layerwise_add_words(out, "activation", layerwise_activations, k.activation);
+    layerwise_add_words(out, "optimizer", layerwise_optimizers, c->optimizer);
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         layerwise_add(out, device_keys[figures[i]].key, LAYERWISE_DEVICE,
                       c->on ? c->on->figure[figures[i]] : NAN);

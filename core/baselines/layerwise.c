@@ -8,14 +8,12 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "baselines/justus.h"
-#include "baselines/nicolai.h"
-#include "baselines/prenet_model.h"
 
 #define WORDS 32 /* of --learn */
 
-const layerwise_kind *const layerwise_kinds[] = { &layerwise_justus, &layerwise_prenet,
-                                                  &layerwise_nicolai, NULL };
+#define ADDRESS(kind) &kind,
+
+const layerwise_kind *const layerwise_kinds[] = { LAYERWISE_KINDS(ADDRESS) NULL };
 
 const layerwise_kind *layerwise_find(const char *name)
 {
@@ -60,8 +58,16 @@ void layerwise_add_words(layerwise_features *to, const char *prefix, const char 
     layerwise_add(to, name, LAYERWISE_FLAG, other);
 }
 
-/* ---- settings -----------------------------------------------------------------------------------
- */
+const char *const layerwise_activations[] = { "relu", "tanh", "sigmoid", NULL };
+const char *const layerwise_optimizers[]  = { "sgd",  "adadelta", "adagrad", "momentum",
+                                              "adam", "rmsprop",  NULL };
+
+bool layerwise_is_loss(const bound_layer *l)
+{
+    return l->n_outputs == 1 && lm_elements(&l->output[0]) == 1;
+}
+
+/* ---- settings ---- */
 
 static size_t find_setting(const layerwise_kind *kind, const char *name)
 {

@@ -6,7 +6,7 @@
  * which rows belong to which task, the file beside the machine file (its name is the model's:
  * "machine.justus"), left out what is validated, networks as sums of their layers.
  *
- * A new one is a file beside this one with its layerwise_kind, and a line in layerwise_kinds.
+ * A new one is a file beside this one with its layerwise_kind, and a line in LAYERWISE_KINDS.
  */
 #ifndef BASELINES_LAYERWISE_H
 #define BASELINES_LAYERWISE_H
@@ -66,6 +66,11 @@ void layerwise_add(layerwise_features *to, const char *name, layerwise_sort sort
 void layerwise_add_words(layerwise_features *to, const char *prefix, const char *const *word,
                          const char *found);
 
+/** Functions and optimizers that published models tell apart, for layerwise_add_words(). */
+extern const char *const layerwise_activations[], *const layerwise_optimizers[];
+/** Is its output one number? */
+bool layerwise_is_loss(const bound_layer *l);
+
 /** A number that a user may set: `fit --learn layers=6`. */
 typedef struct layerwise_setting {
     const char *name;
@@ -120,6 +125,12 @@ typedef struct layerwise_kind {
     layerwise_setting        setting[LAYERWISE_SETTINGS]; /**< up to one without a name */
     const layerwise_learner *learner;
 } layerwise_kind;
+
+/** All there are, each in a file of its own, in the order in which they are listed. */
+#define LAYERWISE_KINDS(kind) kind(layerwise_justus) kind(layerwise_prenet) kind(layerwise_nicolai)
+
+#define LAYERWISE_DECLARED(kind) extern const layerwise_kind kind;
+LAYERWISE_KINDS(LAYERWISE_DECLARED)
 
 /** All of them, up to a NULL. */
 extern const layerwise_kind *const layerwise_kinds[];

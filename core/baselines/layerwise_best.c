@@ -1,5 +1,5 @@
 /* For each task the best of several learners. */
-#include "baselines/layerwise_best.h"
+#include "baselines/layerwise_learners.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* A perceptron for each task. */
-#include "baselines/layerwise_mlp.h"
+#include "baselines/layerwise_learners.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,12 +65,7 @@ static void draw(size_t *order, size_t n, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++)
         order[i] = i;
-    for (size_t i = n; i > 1; i--) {
-        const size_t other = (size_t)random_below(&seed, i), swap = order[i - 1];
-
-        order[i - 1] = order[other];
-        order[other] = swap;
-    }
+    random_shuffle(order, n, &seed);
 }
 
 typedef struct member {

@@ -9,8 +9,7 @@
 
 #include "base/no_memory.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 void layerwise_data_free(layerwise_data *d)
 {
@@ -104,8 +103,7 @@ lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwi
     return LM_OK;
 }
 
-/* ---- learning -----------------------------------------------------------------------------------
- */
+/* ---- learning ---- */
 
 typedef struct choice {
     bool (*wanted)(const void *context, size_t from);

@@ -20,8 +20,7 @@ layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *optimi
     return out;
 }
 
-/* ---- cases --------------------------------------------------------------------------------------
- */
+/* ---- cases ---- */
 
 /* The one reader of each layer. */
 static size_t *readers(const bound_network *net)
@@ -112,8 +111,7 @@ lm_status layerwise_each(const bound_network *net, bool chains, const layerwise_
     return status;
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------
- */
+/* ---- sums ---- */
 
 typedef struct adding {
     const layerwise_model *m;

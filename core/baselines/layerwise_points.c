@@ -18,8 +18,7 @@ static const char *optimizer_of(const observation *row)
     return *row->optimizer ? row->optimizer : "momentum";
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 /* The row that a time of a point is from; NULL: none. Rows stand by line. */
 static const observation *row_at(const observations *obs, int line)
@@ -130,8 +129,7 @@ lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *f
     return status;
 }
 
-/* ---- predictions --------------------------------------------------------------------------------
- */
+/* ---- predictions ---- */
 
 static void blank(const points *p, comparison *out)
 {
@@ -192,7 +190,7 @@ typedef struct telling {
     bool        bounded; /* with intervals */
 } telling;
 
-static const telling all_bounded = { NULL, NULL, true }, all_seen = { NULL, NULL, false };
+static const telling all_bounded = { NULL, NULL, true };
 
 /* Seconds or watts of the rows of a lot into the points they are of. */
 static lm_status predict_lot(const layerwise_model *m, const layerwise_lot *lot, const telling *how,
@@ -273,50 +271,39 @@ lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source 
     return status;
 }
 
-/* ---- left out -----------------------------------------------------------------------------------
- */
+/* ---- left out ---- */
 
-typedef struct fold {
-    const split *by;
-    size_t       at;
-} fold;
+/* Layers that are told by what was learned of others. */
+typedef struct leaving {
+    const layerwise_data   *d;
+    const layerwise_source *from; /* of devices: of each fold */
+    const double           *setting;
+    uint64_t                seed;
+    bool                    bounded; /* with intervals */
+    comparison             *out;
+} leaving;
 
-static bool outside(const void *context, size_t from)
+static bool stays(const void *context, size_t from)
 {
-    const fold *f = context;
-
-    return f->by->fold[from / N_PHASES] != f->at;
+    return fold_in(context, from / N_PHASES);
 }
 
-static bool inside(const void *context, size_t from)
+static bool is_told(const void *context, size_t from)
 {
-    return !outside(context, from);
+    return fold_out(context, from / N_PHASES);
 }
 
-static lm_status without_fold(const layerwise_data *d, const double *setting, const fold *f,
-                              comparison *out, lm_error *err)
+static lm_status learn_rest(void *context, const fold_turn *t, lm_error *err)
 {
+    const leaving   *l      = context;
     layerwise_model *m      = NULL;
-    lm_status        status = layerwise_learn(d, setting, f->by->rule.seed, outside, f, &m, err);
-
-    if (status == LM_E_ARG) /* too few */
-        return lm_error_set(err, LM_OK, "%s", "");
-    if (!status)
-        status = predict_lots(m, d, &(telling){ inside, f, true }, out, err);
-    layerwise_free(m);
-    return status;
-}
-
-/* A fit to all, which says what is missing. */
-static lm_status with_all(const layerwise_data *d, const double *setting, uint64_t seed,
-                          comparison *out, lm_error *err)
-{
-    layerwise_model *m      = NULL;
-    lm_status        status = layerwise_learn(d, setting, seed, NULL, NULL, &m, err);
+    lm_status        status = layerwise_learn(l->d, l->setting, l->seed, stays, t, &m, err);
 
     if (!status)
-        status = predict_lots(m, d, &all_seen, out, err);
+        status = predict_lots(m, l->d, &(telling){ is_told, t, l->bounded }, l->out, err);
     layerwise_free(m);
+    if (status && l->from)
+        lm_error_prefix(err, "without %s", l->from[t->fold].obs->path);
     return status;
 }
 
@@ -324,35 +311,22 @@ lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
                             const layerwise_source *from, const split *by, comparison *out,
                             lm_error *err)
 {
-    const bool     none = by->rule.kind == SPLIT_NONE;
+    folds          f = split_folds(by, from->p);
     layerwise_data d;
+    leaving        l      = { &d, NULL, setting, by->rule.seed, !f.all, out };
     lm_status      status = layerwise_gather(kind, from, 1, &d, err);
 
     if (status)
         return status;
-    for (size_t l = 0; l < d.n_lots; l++)
-        if (d.lot[l].target == LAYERWISE_WATTS && !from->p->wants_power)
-            d.lot[l].n = 0;
+    f.all |= !d.n_lots; /* a fit to all says what is missing */
+    f.silent = !f.all;
+    for (size_t i = 0; i < d.n_lots; i++)
+        if (d.lot[i].target == LAYERWISE_WATTS && !from->p->wants_power)
+            d.lot[i].n = 0;
     blank(from->p, out);
-    if (none || !d.n_lots)
-        status = with_all(&d, setting, by->rule.seed, out, err);
-    for (size_t i = 0; i < by->n_folds && !status && !none; i++)
-        status = without_fold(&d, setting, &(fold){ by, i }, out, err);
+    status = folds_leave_out(&f, learn_rest, &l, err);
     add_sums(from->p, out);
     layerwise_data_free(&d);
-    return status;
-}
-
-/* One device by what the others taught. */
-static lm_status without_device(const layerwise_data *d, const double *setting, const fold *f,
-                                comparison *out, lm_error *err)
-{
-    layerwise_model *m      = NULL;
-    lm_status        status = layerwise_learn(d, setting, f->by->rule.seed, outside, f, &m, err);
-
-    if (!status)
-        status = predict_lots(m, d, &(telling){ inside, f, false }, out, err);
-    layerwise_free(m);
     return status;
 }
 
@@ -360,17 +334,15 @@ lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *se
                                     const layerwise_source *from, size_t n, const points *all,
                                     const split *by, comparison *out, lm_error *err)
 {
+    const folds    f = split_folds(by, all);
     layerwise_data d;
+    leaving        l      = { &d, from, setting, by->rule.seed, false, out };
     lm_status      status = layerwise_gather(kind, from, n, &d, err);
 
     if (status)
         return status;
     blank(all, out);
-    for (size_t i = 0; i < n && !status; i++) {
-        status = without_device(&d, setting, &(fold){ by, i }, out, err);
-        if (status)
-            lm_error_prefix(err, "without %s", from[i].obs->path);
-    }
+    status = folds_leave_out(&f, learn_rest, &l, err);
     add_sums(all, out);
     layerwise_data_free(&d);
     return status;

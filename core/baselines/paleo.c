@@ -12,8 +12,7 @@
 /* PALEO divides bytes by 2^30 and the bandwidth in GB/s. */
 #define MEMORY_GB (1073741824.0 / 1e9)
 
-/* ---- layers -------------------------------------------------------------------------------------
- */
+/* ---- layers ---- */
 
 static const lm_kernel *kernel_of(const bound_layer *l, lm_op op)
 {
@@ -233,8 +232,7 @@ paleo_work paleo_update(const paleo_counts *c)
     return (paleo_work){ 2 * c->params, 3 * c->param_bytes };
 }
 
-/* ---- times --------------------------------------------------------------------------------------
- */
+/* ---- times ---- */
 
 double paleo_seconds(const paleo_work *w, const paleo_platform *p, double ppp)
 {
@@ -255,35 +253,17 @@ paleo_times paleo_step(const paleo_counts *c, const paleo_platform *p, int64_t w
     return t;
 }
 
-/* ---- percents of peak ---------------------------------------------------------------------------
- */
-
-/* 1 / ppp of the columns that some point tells of, by least squares. */
-static lm_status solve(const lsq_problem *problem, double *inverse, lm_error *err)
-{
-    const lsq_block *blocks[1];
-    lsq_block       *block  = malloc(sizeof *block);
-    lsq_solution    *found  = malloc(sizeof *found);
-    lm_status        status = block && found ? lsq_factor(problem, block, err) : no_memory(err);
-
-    blocks[0] = block;
-    if (!status)
-        status = lsq_solve(blocks, 1, true, found, err);
-    for (size_t k = 0; !status && k < problem->columns; k++)
-        inverse[k] = found->x[k];
-    free(found);
-    free(block);
-    return status;
-}
+/* ---- percents of peak ---- */
 
 lm_status paleo_fit(const paleo_point *row, size_t n, double *ppp_comp, double *ppp_comm,
                     lm_error *err)
 {
-    double     *cell       = malloc((4 * n + 1) * sizeof *cell), *rest, *weight;
-    double      inverse[2] = { NAN, NAN };
-    lsq_problem problem    = { .a = cell, .rows = n };
-    bool        computed = false, sent = false;
-    lm_status   status;
+    double      *cell       = malloc((4 * n + 1) * sizeof *cell), *rest, *weight;
+    double       inverse[2] = { NAN, NAN };
+    lsq_solution found;
+    lsq_problem  problem  = { .a = cell, .rows = n };
+    bool         computed = false, sent = false;
+    lm_status    status;
 
     if (!cell)
         return no_memory(err);
@@ -306,8 +286,10 @@ lm_status paleo_fit(const paleo_point *row, size_t n, double *ppp_comp, double *
     }
     problem.b      = rest;
     problem.weight = weight;
-    status         = problem.columns ? solve(&problem, computed ? inverse : inverse + 1, err)
+    status         = problem.columns ? lsq_fit(&problem, true, &found, err)
                                      : lm_error_set(err, LM_E_ARG, "no times that tell a percent of peak");
+    for (size_t k = 0; k < problem.columns && !status; k++)
+        inverse[computed ? k : 1] = found.x[k]; /* 1 / ppp of what some point tells of */
     if (!status && inverse[0] <= 0)
         status = lm_error_set(err, LM_E_ARG,
                               "the times are shorter than any percent of peak allows: is it the "

@@ -127,31 +127,21 @@ static lm_status times_of(counted *c, const point *pt, const device *of, paleo_s
 /* What of a measured time grows with which percent; false: it was not measured, or tells none. */
 static bool tells(const point *pt, const paleo_times *t, phase f, paleo_point *out)
 {
+    const bool parts = !isnan(pt->seconds[PHASE_FORWARD]);
+
     *out = (paleo_point){ .measured = pt->seconds[f] };
     if (isnan(pt->seconds[f]))
         return false;
-    switch (f) {
-    case PHASE_FORWARD:
-    case PHASE_INFERENCE: out->computed = t->forward; break;
-    case PHASE_BACKWARD: out->computed = t->backward; break;
-    case PHASE_SYNC: out->sent = t->sync; break;
-    case PHASE_STEP: /* else its parts are there */
-        if (!isnan(pt->seconds[PHASE_FORWARD]))
-            return false;
+    if (f == PHASE_FORWARD || f == PHASE_INFERENCE) {
+        out->computed = t->forward;
+    } else if (f == PHASE_BACKWARD) {
+        out->computed = t->backward;
+    } else if (f == PHASE_SYNC) {
+        out->sent = t->sync;
+    } else if (f == PHASE_STEP && !parts) { /* else its parts are there */
         out->computed = t->forward + t->backward;
         out->fixed    = t->update;
         out->sent     = t->sync;
-        break;
-    case PHASE_UPDATE:
-    case PHASE_GRAD_INPUT:
-    case PHASE_GRAD_WEIGHT:
-    case PHASE_GRAD:
-    case PHASE_BACKWARD_GRAD:
-    case PHASE_GRAD_ONE:
-    case PHASE_STEP_MANY:
-    case PHASE_EXPOSED:
-    case PHASE_OVERLAPPED:
-    case N_TIMES: return false;
     }
     return out->computed + out->sent > 0; /* false for NAN */
 }
@@ -173,26 +163,29 @@ static void predict(const point *pt, const paleo_times *t, double comp, double c
         seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD] + seconds[PHASE_UPDATE] + sync;
 }
 
-/* The points of one fold, by the others; `row` has room for all. */
-static lm_status predict_fold(const points *p, const split *by, size_t fold, const paleo_times *t,
-                              paleo_point *row, double (*seconds)[N_PHASES], lm_error *err)
-{
-    const bool all  = by->n_folds == 0;
-    double     comp = NAN, comm = NAN;
-    size_t     n      = 0;
-    lm_status  status = LM_OK;
+/* Points that are told by the percents of others. */
+typedef struct leaving {
+    const points      *p;
+    const paleo_times *t;
+    paleo_point       *row; /* room for all */
+    double (*seconds)[N_PHASES];
+} leaving;
 
-    for (size_t i = 0; i < p->n_points; i++)
-        for (phase f = 0; f < N_PHASES && (all || by->fold[i] != fold); f++)
-            n += tells(&p->point[i], &t[i], f, &row[n]);
-    /* too little is left, or nonsense: nothing is predicted */
-    status = paleo_fit(row, n, &comp, &comm, err);
-    if (status && status != LM_E_ARG)
-        return status;
-    for (size_t i = 0; i < p->n_points && !status; i++)
-        if (all || by->fold[i] == fold)
-            predict(&p->point[i], &t[i], comp, comm, seconds[i]);
-    return LM_OK;
+static lm_status predict_fold(void *context, const fold_turn *f, lm_error *err)
+{
+    const leaving *l    = context;
+    double         comp = NAN, comm = NAN;
+    size_t         n = 0;
+    lm_status      status;
+
+    for (size_t i = 0; i < l->p->n_points; i++)
+        for (phase w = 0; w < N_PHASES && fold_in(f, i); w++)
+            n += tells(&l->p->point[i], &l->t[i], w, &l->row[n]);
+    status = paleo_fit(l->row, n, &comp, &comm, err);
+    for (size_t i = 0; i < l->p->n_points && !status; i++)
+        if (fold_out(f, i))
+            predict(&l->p->point[i], &l->t[i], comp, comm, l->seconds[i]);
+    return status;
 }
 
 lm_status paleo_predict_points(const points *p, const split *by, const registry *reg,
@@ -202,20 +195,58 @@ lm_status paleo_predict_points(const points *p, const split *by, const registry 
     paleo_times *t      = malloc((p->n_points + 1) * sizeof *t);
     paleo_point *row    = malloc((p->n_points * N_PHASES + 1) * sizeof *row);
     counted      c      = { .reg = reg };
-    lm_error     why    = { LM_OK, "" };
-    lm_status    status = t && row ? LM_OK : no_memory(&why);
+    leaving      l      = { p, t, row, seconds };
+    folds        f      = split_folds(by, p);
+    lm_status    status = t && row ? LM_OK : no_memory(err);
 
+    f.all    = !by->n_folds;
+    f.silent = true; /* too little is left, or nonsense */
     for (size_t i = 0; i < p->n_points && !status; i++) {
-        for (phase f = 0; f < N_PHASES; f++)
-            seconds[i][f] = NAN;
-        status = times_of(&c, &p->point[i], of, scheme, &t[i], &why);
+        for (phase w = 0; w < N_PHASES; w++)
+            seconds[i][w] = NAN;
+        status = times_of(&c, &p->point[i], of, scheme, &t[i], err);
     }
-    for (size_t fold = 0; fold < (by->n_folds ? by->n_folds : 1) && !status; fold++)
-        status = predict_fold(p, by, fold, t, row, seconds, &why);
-    if (status && err)
-        *err = why;
+    if (!status)
+        status = folds_leave_out(&f, predict_fold, &l, err);
     network_free(c.net);
     free(row);
     free(t);
+    return status;
+}
+
+static void fill(const point *pt, const double seconds[N_PHASES], double to[N_TIMES])
+{
+    const double grad = seconds[PHASE_UPDATE] + (pt->row->ranks > 1 ? seconds[PHASE_SYNC] : 0);
+
+    for (phase q = 0; q < N_TIMES; q++)
+        to[q] = NAN;
+    to[PHASE_FORWARD]       = seconds[PHASE_FORWARD];
+    to[PHASE_BACKWARD]      = seconds[PHASE_BACKWARD];
+    to[PHASE_UPDATE]        = seconds[PHASE_UPDATE];
+    to[PHASE_SYNC]          = seconds[PHASE_SYNC];
+    to[PHASE_GRAD]          = grad;
+    to[PHASE_BACKWARD_GRAD] = seconds[PHASE_BACKWARD] + grad;
+    to[PHASE_STEP]          = seconds[PHASE_STEP];
+    to[PHASE_INFERENCE]     = seconds[PHASE_INFERENCE];
+}
+
+lm_status compare_paleo(const points *p, const split *by, const registry *reg, const device *of,
+                        comparison *out, lm_error *err)
+{
+    double(*seconds)[N_PHASES] = malloc((p->n_points + 1) * sizeof *seconds);
+    lm_status status           = seconds ? LM_OK : no_memory(err);
+
+    /* which scheme makes no difference to what is fitted but between numbers of nodes */
+    if (!status)
+        status = paleo_predict_points(p, by, reg, of, PALEO_TREE, seconds, err);
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        for (phase w = 0; w < N_TIMES; w++)
+            out[i].part[w] = NAN;
+        for (phase q = 0; q < N_TIMES; q++)
+            out[i].low[q] = out[i].high[q] = NAN;
+        compare_measured(&p->point[i], &out[i]);
+        fill(&p->point[i], seconds[i], out[i].predicted);
+    }
+    free(seconds);
     return status;
 }

@@ -4,7 +4,7 @@
 
 #include "baselines/paleo.h"
 #include "devices/device.h"
-#include "fit/split.h"
+#include "fit/comparison.h"
 
 /**
  * Predicts every point by percents of peak (paleo_fit()) that were fitted to the points of the
@@ -22,5 +22,12 @@
 lm_status paleo_predict_points(const points *p, const split *by, const registry *reg,
                                const device *of, paleo_scheme scheme, double (*seconds)[N_PHASES],
                                lm_error *err);
+
+/**
+ * As compare_points(), by paleo_predict_points(): percents of peak are fitted to the other folds.
+ * It states no interval.
+ */
+lm_status compare_paleo(const points *p, const split *by, const registry *reg, const device *of,
+                        comparison *out, lm_error *err);
 
 #endif

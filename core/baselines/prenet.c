@@ -1,6 +1,5 @@
 /* PreNeT's features of a layer. The formulas, their source and what they leave out stand in
- * prenet.h.
- */
+ * prenet.h. */
 #include "baselines/prenet.h"
 
 #include <math.h>

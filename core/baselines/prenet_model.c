@@ -1,16 +1,26 @@
-/* PreNeT's model of single layers. What it is of stands in prenet_model.h. */
-#include "baselines/prenet_model.h"
+/*
+ * PreNeT's model: for each type of layer the best of several learners, on the keys of the layer and
+ * the operations, memory and time that prenet.h derives of them.
+ *
+ * Pourali, Boukani, Khazaei, "PreNeT: Leveraging Computational Features to Predict Deep Neural
+ * Network Training Time", ICPE 2025, arXiv:2412.15519. Six types: conv, dense, rnn (RNN, GRU and
+ * LSTM, by a flag), attention, embedding, layernorm. As published, a forward pass by itself and a
+ * whole step by an optimizer are one task, told apart by the flags of optimizers; backward passes
+ * and updates by themselves, which it has not, are tasks of their own. Features of devices, in use
+ * where several are learned from: clock, memory, bandwidth, cores, peak in 32 bits, and CT, the
+ * operations over that peak. Its code has the base clock, the memory's type, clock and bus, and
+ * cores of other kinds besides, which are in no datasheet here. Learners: layerwise_best.h. It
+ * chooses by the root mean square of milliseconds on rows at random; here it is the mean relative
+ * error on shapes that were left out, and logarithms may be learned.
+ */
+#include "baselines/layerwise.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "baselines/layerwise_best.h"
+#include "baselines/layerwise_learners.h"
 #include "baselines/prenet.h"
-
-static const char *const activations[] = { "relu", "tanh", "sigmoid", NULL };
-static const char *const optimizers[]  = { "sgd",  "adadelta", "adagrad", "momentum",
-                                           "adam", "rmsprop",  NULL };
 
 /* What a case is: one layer that has features, with padding before and a function behind it. */
 typedef struct keys {
@@ -21,11 +31,6 @@ typedef struct keys {
 static bool in_step(phase f)
 {
     return f == PHASE_FORWARD || f == PHASE_INFERENCE || f == PHASE_STEP;
-}
-
-static bool is_loss(const bound_layer *l)
-{
-    return l->n_outputs == 1 && lm_elements(&l->output[0]) == 1;
 }
 
 static bool find_keys(const layerwise_case *c, keys *out)
@@ -46,7 +51,7 @@ static bool find_keys(const layerwise_case *c, keys *out)
             pad = l;
         else if (out->features.kind == PRENET_NONE || loss || f.kind != PRENET_NONE)
             return false;
-        else if (is_loss(l))
+        else if (layerwise_is_loss(l))
             loss = true; /* it has no feature */
         else if (!*out->activation)
             out->activation = l->decl->type;
@@ -112,8 +117,8 @@ static void features(const layerwise_case *c, layerwise_features *out)
         if (!isnan(k.features.value[f]) ||
             (f == PRENET_PADDING_SAME && k.features.kind == PRENET_CONV))
             add_feature(out, f, k.features.value[f]);
-    layerwise_add_words(out, "activation", activations, k.activation);
-    layerwise_add_words(out, "optimizer", optimizers, c->optimizer);
+    layerwise_add_words(out, "activation", layerwise_activations, k.activation);
+    layerwise_add_words(out, "optimizer", layerwise_optimizers, c->optimizer);
     add_device(&k, c->on, out);
 }
 

@@ -76,7 +76,7 @@ static void print_beyond(const collective_answer *a, char *out, size_t size)
 static void bounds(const calibration *cal, const allreduce_options *q, const collective_call *a,
                    const collective_answer *found, double *low, double *high)
 {
-    const bool own = !strcmp(q->model, model_at(0)) && !found->assumed;
+    const bool own = sync_baseline_parse(q->model) == N_SYNC_BASELINES && !found->assumed;
     const bool first =
         a->kind == COLLECTIVE_ALLREDUCE &&
         (!q->algorithm || collective_algorithm(cal->collectives, a->kind, q->algorithm) ==
@@ -88,7 +88,7 @@ static void bounds(const calibration *cal, const allreduce_options *q, const col
         seconds[t] = NAN;
     seconds[PHASE_SYNC] = found->seconds;
     if (own && first)
-        intervals_at(calibration_intervals(cal, model_at(0)), PHASE_SYNC, seconds,
+        intervals_at(calibration_intervals(cal, DEFAULT_MODEL), PHASE_SYNC, seconds,
                      &(interval_place){ .ranks = a->nodes * a->devices }, low, high);
 }
 
@@ -158,7 +158,7 @@ static lm_status check(options *o, lm_error *err)
 
     if (collective_kind_parse(q->collective, &kind, err))
         return misused(o, &q->collective, err, "%s", err->text);
-    if (!strcmp(q->model, model_at(0)) || sync_baseline_parse(q->model) < N_SYNC_BASELINES)
+    if (formula_model_of(q->model)->prices || sync_baseline_parse(q->model) < N_SYNC_BASELINES)
         return LM_OK;
     return misused(o, &q->model, err,
                    "expected layermeter, convmeter, hockney, log2, paleo_one_to_all, paleo_tree, "

@@ -176,7 +176,7 @@ static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_e
         err, LM_E_NOTFOUND,
         "%s: what of a step follows the clock %s does not say, and no formula of %s "
         "is there for: calibrate whole networks, too",
-        who->machine, who->model, model_at(0));
+        who->machine, who->model, DEFAULT_MODEL);
 }
 
 /* Tries the clocks on the step, whose power is the learned model's where that tells it. */

@@ -7,21 +7,17 @@
 
 #include "assemble/beside.h"
 #include "base/no_memory.h"
-#include "baselines/compare_paleo.h"
-#include "baselines/layerwise_points.h"
-#include "fit/singles.h"
 #include "machine/machine.h"
-#include "models/learned.h"
+#include "models/step_model.h"
 #include "observe/variants.h"
-#include "single/learned.h"
 
 /* "layermeter,convmeter,nnls,residual,paleo,justus,prenet,nicolai" */
 static const char *model_words(char *buffer, size_t size)
 {
-    char learned[100];
+    size_t n = 0;
 
-    snprintf(buffer, size, "layermeter,convmeter,nnls,%s,paleo,%s", MODEL_RESIDUAL,
-             layerwise_names(",", learned, sizeof learned));
+    for (size_t i = 0; step_model_compared(i) && n < size; i++)
+        n += (size_t)snprintf(buffer + n, size - n, "%s%s", i ? "," : "", step_model_compared(i));
     return buffer;
 }
 
@@ -138,25 +134,24 @@ static lm_status split_points(const char *path, const points *p, const split_rul
     return status;
 }
 
-/* PALEO has no formulas in machine files: its percents of peak are fitted to these points, and it
- * takes a datasheet. */
+/* What takes a datasheet has no formulas in machine files. */
 static lm_status check_model(const options *o, const validate_options *a, const char *name,
                              lm_error *err)
 {
-    char all[200];
+    const step_model *by = step_model_comparing(name);
+    char              all[200];
 
-    if (!strcmp(name, "paleo") && a->machine)
-        return misused(o, &a->machine, err, "paleo has no coefficients in machine files");
-    if (!strcmp(name, "paleo") && !a->device.n)
+    if (!by)
+        return misused(o, &a->models, err,
+                       "expected some of %s, or of all-reduces hockney,log2,paleo_tree ...; found "
+                       "'%.40s'",
+                       model_words(all, sizeof all), name);
+    if (by->from_datasheet && a->machine)
+        return misused(o, &a->machine, err, "%s has no coefficients in machine files", name);
+    if (by->from_datasheet && !a->device.n)
         return misused(o, &a->device, err,
-                       "paleo needs a device; 'layermeter devices' lists those there are");
-    if (!strcmp(name, "paleo") || model_known(name) || !strcmp(name, MODEL_RESIDUAL) ||
-        layerwise_find(name) || sync_baseline_parse(name) < N_SYNC_BASELINES)
-        return LM_OK;
-    return misused(o, &a->models, err,
-                   "expected some of %s, or of all-reduces hockney,log2,paleo_tree ...; found "
-                   "'%.40s'",
-                   model_words(all, sizeof all), name);
+                       "%s needs a device; 'layermeter devices' lists those there are", name);
+    return LM_OK;
 }
 
 /* A command line, and what it is asked of. */
@@ -175,50 +170,18 @@ typedef struct validation {
     judged                  judge[JUDGED_MAX];
 } validation;
 
-static lm_status judge_learned(const validation *v, const layerwise_kind *kind, comparison *out,
-                               lm_error *err)
-{
-    layerwise_source from = { v->obs, &v->p, v->on };
-    layerwise_model *m    = NULL;
-    device_list     *list = NULL;
-    double           setting[LAYERWISE_SETTINGS];
-    lm_status        status = LM_OK;
-
-    if (!from.on)
-        status = learned_device(NULL, observations_provenance(v->obs, "device"), v->a->devices,
-                                &list, &from.on, err);
-    if (!status && v->cal) {
-        status = learned_read(v->cal, v->a->machine, kind, &m, err);
-        if (!status)
-            status = compare_by_layerwise(m, &from, out, err);
-    } else if (!status && !(status = layerwise_settings(kind, v->a->learn, setting, err))) {
-        status = compare_layerwise(kind, setting, &from, &v->by, out, err);
-    }
-    layerwise_free(m);
-    devices_free(list);
-    return status;
-}
-
 static lm_status judge_model(const validation *v, const char *name, comparison *out, lm_error *err)
 {
-    const layerwise_kind *kind = layerwise_find(name);
-    const points         *p    = &v->p;
-    lm_status             status;
+    const compared with = { .obs     = v->obs,
+                            .p       = &v->p,
+                            .by      = &v->by,
+                            .cal     = v->cal,
+                            .machine = v->a->machine,
+                            .on      = v->on,
+                            .devices = v->a->devices,
+                            .learn   = v->a->learn };
 
-    if (!strcmp(name, "paleo"))
-        return compare_paleo(p, &v->by, v->reg, v->on, out, err);
-    status =
-        kind ? judge_learned(v, kind, out, err) : compare_points(p, name, &v->by, v->cal, out, err);
-    if (!status && !v->cal && !kind)
-        status = compare_left_out(p, name, &v->by, out, err);
-    return status;
-}
-
-static lm_status open_residual(calibration *cal, lm_error *err)
-{
-    lm_status status = cal->layers ? learned_load(cal->layers, err) : LM_OK;
-
-    return status || !cal->operators ? status : learned_load(cal->operators, err);
+    return step_model_comparing(name)->compare(name, &with, out, err);
 }
 
 static lm_status open_files(validation *v, lm_error *err)
@@ -229,8 +192,8 @@ static lm_status open_files(validation *v, lm_error *err)
     if (!status && a->machine)
         status = machine_load(a->machine, &v->cal, err);
     for (size_t m = 0; m < a->models.n && v->cal && !status; m++)
-        if (!strcmp(a->models.at[m], MODEL_RESIDUAL))
-            status = open_residual(v->cal, err);
+        if (formula_model_of(a->models.at[m])->residual)
+            status = calibration_read_residuals(v->cal, err);
     if (!status && a->layers)
         status = fit_layers_load(a->layers, v->obs, &v->p, &v->layers, err);
     return status;

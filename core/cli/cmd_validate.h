@@ -4,10 +4,11 @@
 
 #include "baselines/layerwise.h"
 #include "cli/commands.h"
+#include "fit/comparison.h"
 #include "fit/launch_models.h"
-#include "fit/validate.h"
 #include "judge/clocks.h"
 #include "judge/devices.h"
+#include "models/step_model.h"
 
 /** Models side by side, at most. */
 #define JUDGED_MAX 8

@@ -44,7 +44,7 @@ void fit_residuals_print(const char *path, const fit_residuals *found, const cal
 
 static void add_trees(table *t, const char *part_text, const residual_trees *r)
 {
-    table_text(t, MODEL_RESIDUAL);
+    table_text(t, "residual");
     table_text(t, part_text);
     table_count(t, r->rows);
     table_text(t, ""); /* trees have no coefficients */
@@ -191,7 +191,7 @@ void add_power(table *t, const power_model *m)
     used += isfinite(m->knee_mhz) != 0;
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         used += m->bound_w[k] > 0;
-    table_text(t, model_at(0));
+    table_text(t, DEFAULT_MODEL);
     table_text(t, "power");
     table_count(t, m->rows);
     table_count(t, used);

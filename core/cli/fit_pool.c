@@ -201,7 +201,7 @@ static void fill(const pool *p, const residual_trees *found, const learned_model
         }
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         if (found[c].judged)
-            add_row(t, MODEL_RESIDUAL, c, found[c].rows, NAN, found[c].mape);
+            add_row(t, "residual", c, found[c].rows, NAN, found[c].mape);
     add_learned(t, l);
 }
 

@@ -72,7 +72,7 @@ static void add_allreduces(table *t, const collective_model *m)
                     used += of->plane[k].price[c] > 0;
             snprintf(name, sizeof name, "%s.%s.%s", collective_types[m->algorithm[i].kind].name,
                      m->algorithm[i].name, fabric_name(at));
-            table_text(t, model_at(0));
+            table_text(t, DEFAULT_MODEL);
             table_text(t, name);
             table_count(t, of->rows);
             table_count(t, used);
@@ -99,7 +99,7 @@ static void add_layers(table *t, const layer_model *m)
             continue;
         for (size_t j = 0; j < p->columns.n; j++)
             used += p->columns.column[j].rows > 0;
-        table_text(t, model_at(0));
+        table_text(t, DEFAULT_MODEL);
         table_text(t, layer_class_part(c, part_text));
         table_count(t, p->rows);
         table_count(t, p->columns.n);
@@ -273,7 +273,7 @@ static void print_left_out(const points *p, const calibration *cal)
             fprintf(stderr,
                     "layermeter: %s.single.%s is left out: %zu times of such layers, %zu are "
                     "needed\n",
-                    model_at(0), layer_classes[c]->name, cal->layers->of[c].rows,
+                    DEFAULT_MODEL, layer_classes[c]->name, cal->layers->of[c].rows,
                     layer_classes[c]->fewest);
     for (size_t i = 0; i < n_forms && !only_allreduces(p); i++) {
         const fitted *f = &cal->fitted[i];

@@ -89,7 +89,7 @@ static lm_status check_machine(const options *o, const session_options *q, bool 
         return misused(o, &q->link.bytes_per_second, err,
                        "the model '%s' adds numbers of nodes to bytes and knows no link: take "
                        "--model %s",
-                       q->model, model_at(0));
+                       q->model, DEFAULT_MODEL);
     return LM_OK;
 }
 

@@ -11,7 +11,7 @@ static const char *const figure_names[N_CLOCK_FIGURES] = { "power", "energy", "t
 
 static const char *by_name(clock_basis b)
 {
-    return b == CLOCK_CARRIED ? "carried" : model_at(0);
+    return b == CLOCK_CARRIED ? "carried" : DEFAULT_MODEL;
 }
 
 static bool any_carried(const clock_answer *a, size_t n)

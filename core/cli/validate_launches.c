@@ -76,7 +76,7 @@ static lm_status add_launches(launch_judging *j, const launches *l, const launch
         status     = launch_group(j, &l->launch[i], l->row[i], &j->time[i].group, err);
     }
     for (size_t m = 0; m < j->q->models->n && !status; m++)
-        status = launches_predict(l, j->q->models->at[m], by,
+        status = launches_predict(l, formula_model_of(j->q->models->at[m]), by,
                                   j->q->given ? j->q->given->operators : NULL,
                                   j->predicted + m * j->n, err);
     return status;
@@ -105,12 +105,12 @@ static lm_status add_streams(launch_judging *j, size_t at, layer_model *m, lm_er
         j->time[at].phase    = phase_name(row->phase);
         j->time[at].measured = row->seconds;
         for (size_t k = 0; k < j->q->models->n && !status; k++) {
-            const bool learned = !strcmp(j->q->models->at[k], MODEL_RESIDUAL);
-            double    *to      = &j->predicted[k * j->n + at];
+            const formula_model *model = formula_model_of(j->q->models->at[k]);
+            double              *to    = &j->predicted[k * j->n + at];
 
             *to = NAN;
-            if (m && (learned || !strcmp(j->q->models->at[k], model_at(0))))
-                status = kernel_stream_seconds(&s, m, learned, row->phase, to, err);
+            if (m && model->launches == LAUNCHES_BY_PRICES)
+                status = kernel_stream_seconds(&s, m, model->residual, row->phase, to, err);
         }
         at++;
     }
@@ -184,7 +184,7 @@ static lm_status learn_own(const launch_question *q, const launches *l, layer_mo
     residual_trees residuals[N_LAYER_CLASSES];
 
     for (size_t i = 0; i < q->models->n; i++)
-        if (!strcmp(q->models->at[i], MODEL_RESIDUAL))
+        if (formula_model_of(q->models->at[i])->residual)
             return launch_learn(l->launch, NULL, l->n, l->multiprocessors, m, residuals, err);
     return LM_OK;
 }

@@ -17,12 +17,12 @@ static lm_status check_carried(const validate_options *a, const char *name, lm_e
         lm_error_prefix(err, "--learn");
         return err->code;
     }
-    if (kind || !strcmp(name, model_at(0)))
+    if (step_model_carried(name))
         return LM_OK;
     return lm_error_set(err, LM_E_ARG,
                         "--leave-out device: only the models %s,%s are carried over to other "
                         "devices; found '%.40s'",
-                        model_at(0), layerwise_names(",", learned, sizeof learned), name);
+                        DEFAULT_MODEL, layerwise_names(",", learned, sizeof learned), name);
 }
 
 lm_status validate_machines_check(options *o, lm_error *err)

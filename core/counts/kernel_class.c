@@ -19,16 +19,14 @@ const kernel_class *kernel_class_of(lm_op op)
     return table[op >= 0 && op < N_TABLE ? op : LM_OP_OPAQUE];
 }
 
-/* ---- network terms ------------------------------------------------------------------------------
- */
+/* ---- network terms ---- */
 
 void term_put(const term_sum *t, int slot, double value)
 {
     t->sum[(size_t)slot * LM_N_PASSES + (size_t)t->k->pass] += (double)t->k->repeat * value;
 }
 
-/* ---- single launches ----------------------------------------------------------------------------
- */
+/* ---- single launches ---- */
 
 void launch_put(launch_row *l, const char *name, const char *member, const char *unit, resource r,
                 double value)
@@ -104,8 +102,7 @@ void launch_put_rows(launch_row *l, const lm_kernel *k)
     launch_put(l, "long_bytes", "", "byte", RESOURCE_BANDWIDTH, group > LONG_ROW ? bytes : 0);
 }
 
-/* ---- features of launches -----------------------------------------------------------------------
- */
+/* ---- features of launches ---- */
 
 void feature_put(feature_list *l, const char *name, feature_kind kind, double value)
 {

@@ -14,8 +14,7 @@
 #include "learn/residual_space.h"
 #include "solve/rows.h"
 
-/* ---- network terms ------------------------------------------------------------------------------
- */
+/* ---- network terms ---- */
 
 /** A kernel whose terms are added up. */
 typedef struct term_sum {
@@ -33,8 +32,7 @@ void term_put(const term_sum *t, int slot, double value);
 /** Terms of what moves data, more or less. */
 size_t loop_terms(const term_sum *t);
 
-/* ---- single launches ----------------------------------------------------------------------------
- */
+/* ---- single launches ---- */
 
 /** A row of one launch. */
 typedef struct launch_row {
@@ -69,8 +67,7 @@ void feature_put_count(feature_list *l, const char *name, double value);
 /** How far x is below the next multiple of t. */
 double feature_rest(double x, double t);
 
-/* ---- descriptors --------------------------------------------------------------------------------
- */
+/* ---- descriptors ---- */
 
 typedef struct kernel_class {
     const char *name;        /**< as kernel_op_name() */

@@ -6,7 +6,8 @@
 
 #include "base/no_memory.h"
 #include "base/stats.h"
-#include "solve/nnls.h"
+#include "solve/folds.h"
+#include "solve/robust.h"
 
 /* Unknowns: idle power, the addition of each bound, and the part of traffic that no clock
  * changes. */
@@ -22,14 +23,15 @@ enum { AT_REST, BOUNDS, MEMORY = BOUNDS + N_TERM_BOUNDS, N_UNKNOWNS };
 #define SLOPE_CLOCKS 4
 #define EM_STEPS     100
 
-#define NO_GROUP ((size_t)-1)
-
 typedef struct fitting {
     const power_row *row;
     size_t           n;
     power_model      m;            /* what is known so far */
     bool             idle, clocks; /* told, and: do clocks differ? */
-    double *expected; /* watts by row: measured; for rows at the limit the watts without it */
+    double     *expected; /* watts by row: measured; for rows at the limit the watts without it */
+    double     *a, *b;    /* rows as they are solved */
+    double     *ratio;    /* measured over predicted */
+    robust_work work;
 } fitting;
 
 static bool at_cap(const fitting *f, const power_row *r)
@@ -49,29 +51,27 @@ static void regressors(const fitting *f, const power_row *r, double x[N_UNKNOWNS
     x[MEMORY] = f->clocks ? memory + g * (r->load.share[BOUND_TRAFFIC] - memory) : 0;
 }
 
-/* One solution for the expected watts, without the rows of group `without`. */
-static lm_status solve(const fitting *f, size_t without, double x[N_UNKNOWNS], lm_error *err)
+/* One solution for the expected watts, by the rows that a turn fits to. */
+static lm_status solve(fitting *f, const fold_turn *t, double x[N_UNKNOWNS], lm_error *err)
 {
-    double gram[N_UNKNOWNS * N_UNKNOWNS] = { 0 }, h[N_UNKNOWNS] = { 0 };
-    double rest = f->idle ? f->m.idle_w : 0;
+    const double   rest = f->idle ? f->m.idle_w : 0;
+    robust_problem p    = {
+           .a = f->a, .b = f->b, .places = N_UNKNOWNS, .n = N_UNKNOWNS, .huber = INFINITY
+    };
 
     for (size_t i = 0; i < f->n; i++) {
-        const power_row *r = &f->row[i];
-        const double     w = 1 / (r->watts * r->watts);
-        double           a[N_UNKNOWNS];
+        double *a = f->a + p.rows * N_UNKNOWNS;
 
-        if (r->group == without)
+        if (t && !fold_in(t, i))
             continue;
-        regressors(f, r, a);
-        for (size_t k = 0; k < N_UNKNOWNS; k++) {
-            h[k] += w * a[k] * (f->expected[i] - rest);
-            for (size_t l = 0; l < N_UNKNOWNS; l++)
-                gram[k * N_UNKNOWNS + l] += w * a[k] * a[l];
-        }
+        regressors(f, &f->row[i], a);
+        for (size_t k = 0; k < N_UNKNOWNS; k++)
+            a[k] /= f->row[i].watts;
+        f->b[p.rows++] = (f->expected[i] - rest) / f->row[i].watts;
     }
     for (size_t k = 0; k < N_UNKNOWNS; k++)
         x[k] = 0;
-    return nnls_solve(gram, h, N_UNKNOWNS, x, err);
+    return robust_solve(&p, x, &f->work, err);
 }
 
 static void take(fitting *f, const double x[N_UNKNOWNS])
@@ -113,7 +113,7 @@ static void limit_memory(power_model *m)
     m->memory_w = fmin(m->memory_w, (m->bound_w[BOUND_TRAFFIC] - rest) / 2);
 }
 
-static lm_status fit_without(fitting *f, size_t without, lm_error *err)
+static lm_status fit_rows(fitting *f, const fold_turn *t, lm_error *err)
 {
     double    x[N_UNKNOWNS];
     bool      any    = false;
@@ -124,7 +124,7 @@ static lm_status fit_without(fitting *f, size_t without, lm_error *err)
         any |= at_cap(f, &f->row[i]);
     }
     for (int step = 0; step < (any ? EM_STEPS : 1) && !status; step++) {
-        if (!(status = solve(f, without, x, err)))
+        if (!(status = solve(f, t, x, err)))
             take(f, x);
         for (size_t i = 0; i < f->n; i++)
             if (at_cap(f, &f->row[i]))
@@ -146,7 +146,7 @@ static lm_status find_knee(fitting *f, size_t n_clocks, lm_error *err)
 
             f->m.knee_mhz = f->m.low_mhz + i * (f->m.top_mhz - f->m.low_mhz) / KNEES;
             f->m.slope    = slopes > 1 ? SLOPE_STEP * (k + 1) : 1;
-            if ((status = fit_without(f, NO_GROUP, err)))
+            if ((status = fit_rows(f, NULL, err)))
                 break;
             now = loss(f);
             if (now < least) {
@@ -189,93 +189,108 @@ static double predicted(const fitting *f, const power_row *r)
     return watts > f->m.cap_w ? f->m.cap_w : watts;
 }
 
-static double mean_error(const fitting *f, const double *ratio)
+static double mean_error(const fitting *f)
 {
     double sum = 0;
 
     for (size_t i = 0; i < f->n; i++)
-        sum += fabs(1 / ratio[i] - 1);
+        sum += fabs(1 / f->ratio[i] - 1);
     return sum / (double)f->n;
 }
 
-static size_t count_groups(const fitting *f)
+/* What is said of rows, or of those that a turn leaves out. */
+static void compare(fitting *f, const fold_turn *t)
 {
-    size_t most = 0;
-
     for (size_t i = 0; i < f->n; i++)
-        most = f->row[i].group > most ? f->row[i].group : most;
-    return most + 1;
+        if (!t || fold_out(t, i))
+            f->ratio[i] = f->row[i].watts / predicted(f, &f->row[i]);
 }
 
-/* Errors of the model, and of groups left out; `ratio` holds n: measured over predicted. */
-static lm_status judge(fitting *f, double *ratio, lm_error *err)
+static lm_status without_group(void *context, const fold_turn *t, lm_error *err)
 {
+    fitting          *f      = context;
     const power_model whole  = f->m;
-    power_model       out    = whole;
-    const size_t      groups = count_groups(f);
-    lm_status         status = LM_OK;
+    const lm_status   status = fit_rows(f, t, err);
 
-    for (size_t i = 0; i < f->n; i++)
-        ratio[i] = f->row[i].watts / predicted(f, &f->row[i]);
-    out.mape = mean_error(f, ratio);
-    for (size_t g = 0; g < groups && !status; g++) {
-        bool any = false;
-
-        for (size_t i = 0; i < f->n; i++)
-            any |= f->row[i].group == g;
-        out.groups += any;
-        if (!any || groups < 2)
-            continue;
-        status = fit_without(f, g, err);
-        for (size_t i = 0; i < f->n; i++)
-            if (f->row[i].group == g)
-                ratio[i] = f->row[i].watts / predicted(f, &f->row[i]);
-        f->m = whole;
-    }
-    if (out.groups > 1)
-        out.held_out_mape = mean_error(f, ratio);
-    out.low  = stats_quantile(ratio, f->n, 0.05);
-    out.high = stats_quantile(ratio, f->n, 0.95);
-    f->m     = out;
+    compare(f, t);
+    f->m = whole;
     return status;
+}
+
+/* Errors of the model, and of groups left out. */
+static lm_status judge(fitting *f, lm_error *err)
+{
+    size_t   *group  = malloc((f->n + 1) * sizeof *group);
+    bool     *seen   = NULL;
+    folds     by     = { .of = group, .rows = f->n };
+    lm_status status = group ? LM_OK : no_memory(err);
+
+    compare(f, NULL);
+    f->m.mape = mean_error(f);
+    for (size_t i = 0; i < f->n && !status; i++) {
+        group[i] = f->row[i].group;
+        by.n     = group[i] >= by.n ? group[i] + 1 : by.n;
+    }
+    if (!status && !(seen = calloc(by.n + 1, sizeof *seen)))
+        status = no_memory(err);
+    for (size_t i = 0; i < f->n && !status; i++) {
+        f->m.groups += !seen[group[i]];
+        seen[group[i]] = true;
+    }
+    if (!status && by.n > 1)
+        status = folds_leave_out(&by, without_group, f, err);
+    if (f->m.groups > 1)
+        f->m.held_out_mape = mean_error(f);
+    f->m.low  = stats_quantile(f->ratio, f->n, 0.05);
+    f->m.high = stats_quantile(f->ratio, f->n, 0.95);
+    free(group);
+    free(seen);
+    return status;
+}
+
+static lm_status fit(fitting *f, lm_error *err)
+{
+    const size_t n_clocks = count_clocks(f, f->ratio);
+    lm_status    status   = LM_OK;
+
+    f->clocks = n_clocks && f->m.high_mhz > CLOCK_SPREAD * f->m.low_mhz;
+    if (f->clocks && isnan(f->m.knee_mhz))
+        status = find_knee(f, n_clocks, err);
+    if (!status)
+        status = fit_rows(f, NULL, err);
+    if (!status && !f->clocks)
+        limit_memory(&f->m);
+    return status ? status : judge(f, err);
 }
 
 lm_status power_fit(const power_row *row, size_t n, const power_model *told, power_model *out,
                     lm_error *err)
 {
     fitting   f    = { .row = row, .n = n, .m = power_unknown, .idle = isfinite(told->idle_w) };
-    double   *room = malloc((n + 1) * sizeof *room);
-    size_t    n_clocks;
-    lm_status status = LM_OK;
+    double   *room = malloc(((N_UNKNOWNS + 3) * n + 1) * sizeof *room);
+    lm_status status;
 
-    f.expected = malloc((n + 1) * sizeof *f.expected);
-    if (!room || !f.expected)
+    f.m.idle_w   = told->idle_w;
+    f.m.cap_w    = told->cap_w;
+    f.m.top_mhz  = told->top_mhz;
+    f.m.knee_mhz = told->knee_mhz;
+    f.m.slope    = told->slope;
+    f.m.memory_w = told->memory_w;
+    f.m.rows     = n;
+    f.a          = room;
+    f.b          = room + N_UNKNOWNS * n;
+    f.expected   = f.b + n;
+    f.ratio      = f.expected + n;
+    if (!room)
         status = no_memory(err);
     else if (n < POWER_LEAST_ROWS)
         status =
             lm_error_set(err, LM_E_ARG, "%zu powers, a fit needs %d or more", n, POWER_LEAST_ROWS);
-    if (!status) {
-        f.m.idle_w   = told->idle_w;
-        f.m.cap_w    = told->cap_w;
-        f.m.top_mhz  = told->top_mhz;
-        f.m.knee_mhz = told->knee_mhz;
-        f.m.slope    = told->slope;
-        f.m.memory_w = told->memory_w;
-        f.m.rows     = n;
-        n_clocks     = count_clocks(&f, room);
-        f.clocks     = n_clocks && f.m.high_mhz > CLOCK_SPREAD * f.m.low_mhz;
-        if (f.clocks && isnan(told->knee_mhz))
-            status = find_knee(&f, n_clocks, err);
-    }
-    if (!status)
-        status = fit_without(&f, NO_GROUP, err);
-    if (!status && !f.clocks)
-        limit_memory(&f.m);
-    if (!status)
-        status = judge(&f, room, err);
+    else
+        status = fit(&f, err);
     if (!status)
         *out = f.m;
-    free(f.expected);
+    robust_work_free(&f.work);
     free(room);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "base/stats.h"
 #include "energy/power.h"
 #include "fit/forms.h"
-#include "fit/intervals.h"
+#include "fit/interval.h"
 #include "fit/measured.h"
 #include "learn/kept.h"
 #include "observe/observation.h"
@@ -13,7 +13,6 @@
 #include "sync/collective.h"
 #include "sync/overlap_constants.h"
 #include "sync/sharing.h"
-
 
 #define MAX_FORMS  48
 #define MAX_MODELS 8
@@ -54,24 +53,24 @@ typedef struct learned_part {
 
 /** Everything `fit` found out. */
 typedef struct calibration {
-    fitted                 fitted[MAX_FORMS];     /**< by place in `forms` */
-    intervals              intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
-    struct layer_model *operators; /**< of single kernels; NULL: none was fitted */
-    struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
-    struct composed_set   *composed; /**< networks are composed of `layers`; NULL: they are not */
-    power_model           *power;    /**< NULL: none was measured */
-    learned_part          *learned;
-    size_t                 n_learned;
-    collective_model      *collectives; /**< NULL: none was fitted */
-    provenance_entry      *provenance; /**< of the observations, and "fitted from" */
-    size_t                 n_provenance;
-    measured_set           measured;             /**< whole steps; of a transferred machine none */
-    int64_t                max_ranks, max_hosts; /**< most that were measured together; >= 1 */
-    lm_dtype               dtype;                /**< of all observations; 0: not known */
-    term_settings          settings;             /**< what terms were counted with */
-    overlap_constants      overlapping;
-    sharing                shared;
-    bool                   transferred; /**< carried over from other machines, see transfer.h */
+    fitted               fitted[MAX_FORMS];     /**< by place in `forms` */
+    intervals            intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
+    struct layer_model  *operators;             /**< of single kernels; NULL: none was fitted */
+    struct layer_model  *layers;                /**< of single layers; NULL: none was fitted */
+    struct composed_set *composed; /**< networks are composed of `layers`; NULL: they are not */
+    power_model         *power;    /**< NULL: none was measured */
+    learned_part        *learned;
+    size_t               n_learned;
+    collective_model    *collectives; /**< NULL: none was fitted */
+    provenance_entry    *provenance;  /**< of the observations, and "fitted from" */
+    size_t               n_provenance;
+    measured_set         measured;             /**< whole steps; of a transferred machine none */
+    int64_t              max_ranks, max_hosts; /**< most that were measured together; >= 1 */
+    lm_dtype             dtype;                /**< of all observations; 0: not known */
+    term_settings        settings;             /**< what terms were counted with */
+    overlap_constants    overlapping;
+    sharing              shared;
+    bool                 transferred; /**< carried over from other machines, see transfer.h */
 } calibration;
 
 void calibration_free(calibration *cal);
@@ -96,6 +95,10 @@ lm_status calibration_learned_open(const calibration *cal, const char *name, con
 
 /** Path of its file; its name, where it is in none yet or nothing of that name was learned. */
 const char *calibration_learned_path(const calibration *cal, const char *name);
+
+/** Reads what was learned on top of prices of layers and launches, where it has not been read:
+ * nothing is read while these are asked. What learned_load() returns. */
+lm_status calibration_read_residuals(const calibration *cal, lm_error *err);
 
 /** What the provenance says of a key; NULL: nothing. */
 const char *calibration_told(const calibration *cal, const char *key);

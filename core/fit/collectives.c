@@ -46,9 +46,9 @@ size_t collectives_uneven(const points *p)
     return n;
 }
 
-/* Fits all folds but one. */
-static lm_status fit_without(const points *p, const split *by, size_t without, bool baselines,
-                             collective_model **out, lm_error *err)
+/* Those of a turn; NULL: all. */
+static lm_status fit_rows(const points *p, const fold_turn *t, bool baselines,
+                          collective_model **out, lm_error *err)
 {
     collective_time *row = malloc((p->n_points + 1) * sizeof *row);
     size_t           n   = 0;
@@ -57,7 +57,7 @@ static lm_status fit_without(const points *p, const split *by, size_t without, b
     if (!row)
         return no_memory(err);
     for (size_t i = 0; i < p->n_points; i++)
-        if (without == SPLIT_ALWAYS || by->fold[i] != without)
+        if (!t || fold_in(t, i))
             n += collectives_at(&p->point[i], p, &row[n]);
     status =
         baselines ? collective_fit_baselines(row, n, out, err) : collective_fit(row, n, out, err);
@@ -67,7 +67,7 @@ static lm_status fit_without(const points *p, const split *by, size_t without, b
 
 lm_status collectives_fit(const points *p, collective_model **out, lm_error *err)
 {
-    const lm_status status = fit_without(p, NULL, SPLIT_ALWAYS, false, out, err);
+    const lm_status status = fit_rows(p, NULL, false, out, err);
 
     if (!status && !(*out)->n) {
         collective_free(*out);
@@ -86,28 +86,42 @@ static double seconds_of(const collective_model *m, const interconnect *link, sy
                                 : collective_seconds(m, name, link, &a->of);
 }
 
+/* What is told by those of other folds. */
+typedef struct leaving {
+    const points *p;
+    sync_baseline b;
+    double       *seconds;
+} leaving;
+
+static lm_status tell_fold(void *context, const fold_turn *t, lm_error *err)
+{
+    const leaving    *l = context;
+    collective_model *m;
+    collective_time   a;
+    const lm_status   status = fit_rows(l->p, t, l->b < N_SYNC_BASELINES, &m, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < l->p->n_points; i++) {
+        const point *pt = &l->p->point[i];
+
+        if (fold_out(t, i) && !isnan(point_seconds(pt, PHASE_SYNC)) && collectives_at(pt, l->p, &a))
+            l->seconds[i] = seconds_of(m, NULL, l->b, &a, false);
+    }
+    collective_free(m);
+    return LM_OK;
+}
+
 lm_status collectives_left_out(const points *p, const split *by, sync_baseline b, double *seconds,
                                lm_error *err)
 {
-    const bool   all    = by->rule.kind == SPLIT_NONE;
-    const size_t folds  = all ? 1 : by->n_folds;
-    lm_status    status = LM_OK;
+    folds   f = split_folds(by, p);
+    leaving l = { p, b, seconds };
 
+    f.parallel = true;
     for (size_t i = 0; i < p->n_points; i++)
         seconds[i] = NAN;
-    for (size_t f = 0; f < folds && !status; f++) {
-        collective_model *m;
-        collective_time   a;
-
-        if ((status = fit_without(p, by, all ? SPLIT_ALWAYS : f, b < N_SYNC_BASELINES, &m, err)))
-            return status;
-        for (size_t i = 0; i < p->n_points; i++)
-            if ((all || by->fold[i] == f) && !isnan(point_seconds(&p->point[i], PHASE_SYNC)) &&
-                collectives_at(&p->point[i], p, &a))
-                seconds[i] = seconds_of(m, NULL, b, &a, false);
-        collective_free(m);
-    }
-    return status;
+    return folds_leave_out(&f, tell_fold, &l, err);
 }
 
 void collectives_by_model(const points *p, const collective_model *m, const interconnect *link,

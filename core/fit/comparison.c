@@ -9,14 +9,14 @@
 #include "base/parallel.h"
 #include "fit/collectives.h"
 #include "fit/composed_points.h"
+#include "fit/exposed.h"
+#include "fit/fit.h"
 #include "fit/layer_watts.h"
-#include "fit/overlap_points.h"
 #include "fit/power_rows.h"
 #include "fit/shared.h"
 #include "fit/singles.h"
 
-/* ---- predictions --------------------------------------------------------------------------------
- */
+/* ---- predictions ---- */
 
 /* Seconds by one form, from fits to the points themselves. */
 static lm_status predict_fitted(const points *p, size_t form_at, const split *by, comparison *out,
@@ -59,12 +59,19 @@ static lm_status predict_sync(const points *p, sync_baseline b, const split *by,
 typedef struct comparing {
     const points        *p;
     const char          *model;
+    const formula_model *knows;
     const split         *by;
     const calibration   *cal;
     const double *const *left_out; /* by form, of points; NULL: not at hand */
     bool                 measured[N_TIMES];
     comparison          *out;
 } comparing;
+
+/* Is what is said of points left out at hand? */
+static bool told_of(const comparing *c, size_t form_at)
+{
+    return form_at < n_forms && !c->cal && c->left_out && c->left_out[form_at];
+}
 
 /* Seconds by one part of the model: of fits, for all points that have it measured. */
 static lm_status predict_part(void *context, size_t at, lm_error *err)
@@ -77,13 +84,13 @@ static lm_status predict_part(void *context, size_t at, lm_error *err)
 
     if (!cal && !c->measured[which])
         return LM_OK;
-    if (which == PHASE_SYNC &&
+    if (which == PHASE_SYNC && !told_of(c, form_at) &&
         (form_at < n_forms ? !cal || calibration_asks(cal, c->model) : baseline < N_SYNC_BASELINES))
         return predict_sync(c->p, form_at < n_forms ? N_SYNC_BASELINES : baseline, c->by, cal,
                             c->out, err);
     if (form_at == n_forms)
         return LM_OK;
-    if (!cal && !(c->left_out && c->left_out[form_at]))
+    if (!cal && !told_of(c, form_at))
         return predict_fitted(c->p, form_at, c->by, c->out, err);
     for (size_t i = 0; i < c->p->n_points; i++) {
         const point *pt = &c->p->point[i];
@@ -96,30 +103,58 @@ static lm_status predict_part(void *context, size_t at, lm_error *err)
     return LM_OK;
 }
 
-/* The default model prices single layers by what they are, where it can. */
-static lm_status predict_singles(const points *p, const char *model, const split *by,
-                                 const calibration *cal, comparison *out, lm_error *err)
+/* Room for what is said of each phase of each point, nothing so far. */
+static double *nothing_said(const points *p)
 {
-    const bool   learned = !strcmp(model, MODEL_RESIDUAL);
-    const size_t n       = p->n_points * N_PHASES;
-    double      *seconds = NULL;
-    lm_status    status  = LM_OK;
+    double *said = malloc((p->n_points * N_PHASES + 1) * sizeof *said);
 
-    if ((!learned && strcmp(model, model_at(0)) != 0) || (cal && !cal->layers))
-        return LM_OK;
-    seconds = malloc((n + 1) * sizeof *seconds);
-    if (!seconds)
-        return no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        seconds[i] = NAN;
-    status = cal ? singles_by_model(p, cal->layers, learned, seconds, err)
-                 : singles_left_out(p, by, learned, seconds, err);
-    for (size_t i = 0; i < p->n_points && !status; i++)
-        for (phase f = 0; f < N_PHASES; f++)
-            /* a network's own coefficients know more of it than its layers' */
-            if (!isnan(seconds[i * N_PHASES + f]) && (p->point[i].shape || isnan(out[i].part[f])))
-                out[i].part[f] = seconds[i * N_PHASES + f];
+    for (size_t i = 0; said && i < p->n_points * N_PHASES; i++)
+        said[i] = NAN;
+    return said;
+}
+
+/* Single layers are priced by what they are, where that can be. */
+static lm_status predict_singles(const comparing *c, double *seconds, lm_error *err)
+{
+    const bool learned = c->knows->residual;
+
+    if (c->cal)
+        return c->cal->layers ? singles_by_model(c->p, c->cal->layers, learned, seconds, err)
+                              : LM_OK;
+    return singles_left_out(c->p, c->by, learned, seconds, err);
+}
+
+/* Networks by single layers that were measured elsewhere, where they are at hand. */
+static lm_status predict_composed(const comparing *c, double *seconds, lm_error *err)
+{
+    const calibration  *cal    = c->cal;
+    struct layer_model *layers = cal ? cal->composed ? cal->layers : NULL : c->p->layers;
+
+    return layers ? composed_left_out(c->p, layers, c->by, cal ? cal->composed : NULL, seconds, err)
+                  : LM_OK;
+}
+
+/* A network's own coefficients know more of it than its layers', unless these are corrected by
+ * networks. */
+static lm_status predict_by_layers(const comparing *c, lm_error *err)
+{
+    double   *seconds = nothing_said(c->p), *composed = nothing_said(c->p);
+    lm_status status = seconds && composed ? predict_singles(c, seconds, err) : no_memory(err);
+
+    if (!status)
+        status = predict_composed(c, composed, err);
+    for (size_t i = 0; i < c->p->n_points && !status; i++)
+        for (phase f = 0; f < N_PHASES; f++) {
+            const double single = seconds[i * N_PHASES + f], sum = composed[i * N_PHASES + f];
+            double      *to = &c->out[i].part[f];
+
+            if (!isnan(sum))
+                *to = sum;
+            else if (!isnan(single) && (c->p->point[i].shape || isnan(*to)))
+                *to = single;
+        }
     free(seconds);
+    free(composed);
     return status;
 }
 
@@ -141,54 +176,26 @@ static lm_status watts_by_machine(const points *p, const calibration *cal, doubl
     return LM_OK;
 }
 
-/* Powers of the default model; `learned` with what that leaves over. */
-static lm_status predict_watts(const points *p, const char *model, const split *by,
-                               const calibration *cal, comparison *out, lm_error *err)
+static lm_status predict_watts(const comparing *c, lm_error *err)
 {
-    const bool learned = !strcmp(model, MODEL_RESIDUAL);
-    double    *watts;
-    lm_status  status;
+    const points *p      = c->p;
+    double       *watts  = nothing_said(p);
+    lm_status     status = LM_OK;
 
-    if (!learned && strcmp(model, model_at(0)) != 0)
-        return LM_OK;
-    if (!(watts = malloc((p->n_points * N_PHASES + 1) * sizeof *watts)))
+    if (!watts)
         return no_memory(err);
-    for (size_t i = 0; i < p->n_points * N_PHASES; i++)
-        watts[i] = NAN;
-    status = cal ? watts_by_machine(p, cal, watts, err)
-                 : layer_watts_left_out(p, by, learned, watts, err);
-    if (!status && cal && learned)
-        status = layer_watts_by_machine(p, cal, watts, err);
-    if (!status && p->layers && !cal)
-        status = composed_watts_left_out(p, p->layers, by, watts, err);
+    if (!c->cal) {
+        status = layer_watts_left_out(p, c->by, c->knows->residual, watts, err);
+        if (!status && p->layers)
+            status = composed_watts_left_out(p, p->layers, c->by, watts, err);
+    } else if (!(status = watts_by_machine(p, c->cal, watts, err)) && c->knows->residual) {
+        status = layer_watts_by_machine(p, c->cal, watts, err);
+    }
     for (size_t i = 0; i < p->n_points && !status; i++)
         for (phase f = 0; f < N_PHASES; f++)
             if (!isnan(watts[i * N_PHASES + f]))
-                out[i].watts[f] = watts[i * N_PHASES + f];
+                c->out[i].watts[f] = watts[i * N_PHASES + f];
     free(watts);
-    return status;
-}
-
-/* Networks by single layers that were measured elsewhere, where they are at hand. */
-static lm_status predict_composed(const points *p, const char *model, const split *by,
-                                  const calibration *cal, comparison *out, lm_error *err)
-{
-    struct layer_model *layers = cal ? cal->composed ? cal->layers : NULL : p->layers;
-    double             *seconds;
-    lm_status           status;
-
-    if (!layers || (strcmp(model, MODEL_RESIDUAL) != 0 && strcmp(model, model_at(0)) != 0))
-        return LM_OK;
-    if (!(seconds = malloc((p->n_points * N_PHASES + 1) * sizeof *seconds)))
-        return no_memory(err);
-    for (size_t i = 0; i < p->n_points * N_PHASES; i++)
-        seconds[i] = NAN;
-    status = composed_left_out(p, layers, by, cal ? cal->composed : NULL, seconds, err);
-    for (size_t i = 0; i < p->n_points && !status; i++)
-        for (phase f = 0; f < N_PHASES; f++)
-            if (!isnan(seconds[i * N_PHASES + f]))
-                out[i].part[f] = seconds[i * N_PHASES + f];
-    free(seconds);
     return status;
 }
 
@@ -236,7 +243,7 @@ static void predict(const point *pt, const char *model, const double parts[N_TIM
 {
     const bool many = pt->row->ranks > 1;
     const bool has_update =
-        form_find(model, PHASE_UPDATE) < n_forms || !strcmp(model, MODEL_RESIDUAL);
+        form_find(model, PHASE_UPDATE) < n_forms || formula_model_of(model)->prices;
     double *grad = &to[PHASE_GRAD];
 
     to[PHASE_FORWARD]       = parts[PHASE_FORWARD];
@@ -276,19 +283,73 @@ void compare_state_bounds(const points *p, const intervals *known, size_t i, com
         intervals_at(known, q, c->predicted, &place, &c->low[q], &c->high[q]);
 }
 
-/* Steps in buckets. */
-static lm_status predict_overlapped(const points *p, const char *model, const split *by,
-                                    const calibration *cal, comparison *out, lm_error *err)
-{
-    overlapped_point *found = malloc((p->n_points + 1) * sizeof *found);
-    lm_status status = found ? overlap_points(p, model, by, cal, found, err) : no_memory(err);
+/* ---- steps in buckets ---- */
 
-    for (size_t i = 0; i < p->n_points && !status; i++) {
-        out[i].predicted[PHASE_EXPOSED]    = found[i].exposed;
-        out[i].predicted[PHASE_OVERLAPPED] = found[i].step;
+/* Models that know no all-reduce apart from the update hide none. */
+static bool hides(const comparing *c, const calibration *cal, const point *pt)
+{
+    return form_find(c->model, PHASE_SYNC) < n_forms &&
+           !isnan(step_passes_of(cal, c->model, &pt->load).backward);
+}
+
+/* Of all points, or (a turn) of those that are left out. */
+static lm_status predict_buckets(const comparing *c, const calibration *cal, const fold_turn *t,
+                                 lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < c->p->n_points && !status; i++) {
+        const point *pt = &c->p->point[i];
+        exposed_step s;
+
+        if (!point_in_buckets(pt) || (t && !fold_out(t, i)) || !hides(c, cal, pt) ||
+            (status = exposed_predict(c->p, cal, c->model, pt, NAN, &s, err)))
+            continue;
+        /* a rank that measures from its own last gradient waits for the slowest rank, too */
+        c->out[i].predicted[PHASE_EXPOSED] = s.times.exposed + (pt->row->waits ? s.times.wait : 0);
+        c->out[i].predicted[PHASE_OVERLAPPED] = s.times.step;
     }
-    free(found);
     return status;
+}
+
+/* Is there anything to predict? */
+static bool any_buckets(const points *p, const fold_turn *t)
+{
+    for (size_t i = 0; i < p->n_points; i++)
+        if (point_in_buckets(&p->point[i]) && (!t || fold_out(t, i)))
+            return true;
+    return false;
+}
+
+static lm_status predict_buckets_of_fold(void *context, const fold_turn *t, lm_error *err)
+{
+    const comparing *c   = context;
+    calibration     *cal = NULL;
+    points           rest;
+    lm_status        status;
+
+    if (!any_buckets(c->p, t))
+        return LM_OK;
+    if ((status = points_staying(c->p, t, &rest, err)))
+        return status;
+    status = fit_model(&rest, c->model, &cal, err);
+    free(rest.point);
+    if (!status)
+        status = predict_buckets(c, cal, t, err);
+    calibration_free(cal);
+    return status;
+}
+
+/* Seconds from the end of a rank's backward pass to the last sum, with the wait for the slowest of
+ * the ranks; and of the step. */
+static lm_status predict_overlapped(comparing *c, lm_error *err)
+{
+    const folds f = split_folds(c->by, c->p);
+
+    if (form_find(c->model, PHASE_SYNC) == n_forms || !any_buckets(c->p, NULL))
+        return LM_OK;
+    return c->cal ? predict_buckets(c, c->cal, NULL, err)
+                  : folds_leave_out(&f, predict_buckets_of_fold, c, err);
 }
 
 static lm_status compare(comparing *w, bool singles, lm_error *err)
@@ -305,20 +366,18 @@ static lm_status compare(comparing *w, bool singles, lm_error *err)
         for (phase k = 0; k < N_TIMES; k++)
             out[i].part[k] = NAN;
     status = parallel_for(N_TIMES, predict_part, w, err);
-    if (!status && singles)
-        status = predict_singles(p, model, w->by, cal, out, err);
-    if (!status && singles)
-        status = predict_composed(p, model, w->by, cal, out, err);
+    if (!status && singles && w->knows->prices)
+        status = predict_by_layers(w, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
         compare_measured(&p->point[i], &out[i]);
         predict(&p->point[i], model, out[i].part, out[i].predicted);
         for (phase q = 0; q < N_TIMES; q++)
             out[i].low[q] = out[i].high[q] = NAN;
     }
-    if (!status && p->wants_power)
-        status = predict_watts(p, model, w->by, cal, out, err);
+    if (!status && p->wants_power && w->knows->prices)
+        status = predict_watts(w, err);
     if (!status)
-        status = predict_overlapped(p, model, w->by, cal, out, err);
+        status = predict_overlapped(w, err);
     for (size_t i = 0; i < p->n_points && !status && known; i++)
         compare_state_bounds(p, known, i, &out[i]);
     return status;
@@ -327,7 +386,9 @@ static lm_status compare(comparing *w, bool singles, lm_error *err)
 lm_status compare_points(const points *p, const char *model, const split *by,
                          const calibration *cal, comparison *out, lm_error *err)
 {
-    comparing w = { .p = p, .model = model, .by = by, .cal = cal, .out = out };
+    comparing w = {
+        .p = p, .model = model, .knows = formula_model_of(model), .by = by, .cal = cal, .out = out
+    };
 
     return compare(&w, true, err);
 }
@@ -335,9 +396,54 @@ lm_status compare_points(const points *p, const char *model, const split *by,
 lm_status compare_networks(const points *p, const char *model, const split *by_network,
                            const double *const *left_out, comparison *out, lm_error *err)
 {
-    comparing w = { .p = p, .model = model, .by = by_network, .left_out = left_out, .out = out };
+    comparing w = { .p        = p,
+                    .model    = model,
+                    .knows    = formula_model_of(model),
+                    .by       = by_network,
+                    .left_out = left_out,
+                    .out      = out };
     bool      layers, alike;
 
     compare_of_layers(p, &layers, &alike);
     return compare(&w, !alike, err);
+}
+
+judgement validate_judge(const points *p, const comparison *c, phase q, const split *by,
+                         size_t fold)
+{
+    double   *predicted = calloc(p->n_points + 1, sizeof *predicted);
+    double   *measured  = calloc(p->n_points + 1, sizeof *measured);
+    double   *width     = calloc(p->n_points + 1, sizeof *width);
+    size_t    n = 0, n_stated = 0, inside = 0;
+    judgement j;
+
+    for (size_t i = 0; predicted && measured && width && i < p->n_points; i++) {
+        const comparison *at = &c[i];
+
+        if ((fold != SPLIT_ALWAYS && by->fold[i] != fold) || isnan(at->predicted[q]) ||
+            isnan(at->measured[q]))
+            continue;
+        predicted[n]  = at->predicted[q];
+        measured[n++] = at->measured[q];
+        if (isnan(at->low[q]) || isnan(at->high[q]))
+            continue;
+        inside += at->measured[q] >= at->low[q] && at->measured[q] <= at->high[q];
+        width[n_stated++] = (at->high[q] - at->low[q]) / at->predicted[q];
+    }
+    j = (judgement){ .errors   = stats_compare(predicted, measured, n),
+                     .n_stated = n_stated,
+                     .coverage = n_stated ? (double)inside / (double)n_stated : NAN,
+                     .width    = n_stated ? stats_quantile(width, n_stated, 0.5) : NAN };
+    free(predicted);
+    free(measured);
+    free(width);
+    return j;
+}
+
+bool validate_tells(const points *p, phase q)
+{
+    for (size_t i = 0; q == PHASE_UPDATE && i < p->n_points; i++)
+        if (p->point[i].row->ranks > 1)
+            return true;
+    return q != PHASE_UPDATE;
 }

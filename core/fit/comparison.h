@@ -2,6 +2,7 @@
 #ifndef FIT_COMPARISON_H
 #define FIT_COMPARISON_H
 
+#include "base/stats.h"
 #include "fit/calibration.h"
 #include "fit/form_data.h"
 
@@ -66,5 +67,19 @@ void compare_of_layers(const points *p, bool *layers, bool *alike);
 
 /** Bounds of what is predicted of point i, by known intervals. */
 void compare_state_bounds(const points *p, const intervals *known, size_t i, comparison *c);
+
+typedef struct judgement {
+    stats_errors errors;
+    size_t       n_stated; /**< points of which an interval was stated */
+    double       coverage; /**< share of them that it holds; NAN: none was stated */
+    double       width;    /**< median of (high - low) / predicted */
+} judgement;
+
+/** Judges the points of one fold (SPLIT_ALWAYS: all points, those of no fold too). */
+judgement validate_judge(const points *p, const comparison *c, phase q, const split *by,
+                         size_t fold);
+
+/** Has it something to say that no other quantity says? On one node the update is PHASE_GRAD. */
+bool validate_tells(const points *p, phase q);
 
 #endif

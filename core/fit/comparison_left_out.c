@@ -329,93 +329,107 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
     return status;
 }
 
-/* Of one fold, by the residuals of all others. */
-static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
-                                  const residuals all[N_TIMES], const size_t n[N_TIMES],
-                                  const ranges *seen, residual *scratch, comparison *c,
-                                  lm_error *err)
+/* Bounds that are stated. */
+typedef struct stating {
+    const points *p;
+    const char   *model;
+    const split  *by;
+    comparison   *c;
+    /* of what was left out fold by fold: */
+    const residuals *all;
+    const size_t    *n;
+    const ranges    *seen;
+    residual        *scratch;
+} stating;
+
+/* By the residuals of all other folds. */
+static lm_status bounds_of_others(void *context, const fold_turn *t, lm_error *err)
 {
-    intervals known;
-    lm_status status = LM_OK;
+    const stating   *w   = context;
+    const residuals *all = w->all;
+    intervals        known;
+    lm_status        status = LM_OK;
 
     for (size_t s = 0; s < N_TIMES && !status; s++) {
         size_t bounding = 0, kept = 0;
 
         for (size_t i = 0; i < all[s].n; i++) {
-            if (by->fold[all[s].point[i]] != fold)
-                scratch[kept++] = all[s].item[i];
-            if (i + 1 == n[s])
+            if (fold_in(t, all[s].point[i]))
+                w->scratch[kept++] = all[s].item[i];
+            if (i + 1 == w->n[s])
                 bounding = kept;
         }
         known.of[s] = interval_unknown;
-        take_range(&seen[fold].of[s], &known.of[s]);
-        status = interval_bounds(scratch, bounding, &known.of[s], err);
+        take_range(&w->seen[t->fold].of[s], &known.of[s]);
+        status = interval_bounds(w->scratch, bounding, &known.of[s], err);
         if (!status)
-            status = interval_growth(scratch, kept, &known.of[s], err);
+            status = interval_growth(w->scratch, kept, &known.of[s], err);
     }
-    for (size_t k = by->first[fold]; k < by->first[fold + 1] && !status; k++)
-        compare_state_bounds(p, &known, by->point[k], &c[by->point[k]]);
+    for (size_t k = w->by->first[t->fold]; k < w->by->first[t->fold + 1] && !status; k++)
+        compare_state_bounds(w->p, &known, w->by->point[k], &w->c[w->by->point[k]]);
     return status;
 }
 
-static lm_status bounds_of_folds(const points *p, const char *model, const split *by, comparison *c,
-                                 lm_error *err)
+static lm_status bounds_of_folds(const stating *of, lm_error *err)
 {
-    residuals   r[N_TIMES];
-    size_t      n[N_TIMES];
-    ranges     *seen    = NULL;
-    residual   *scratch = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
-    comparison *octaves = malloc((p->n_points + 1) * sizeof *octaves);
-    lm_status   status  = scratch && octaves ? residuals_new(p, r, err) : no_memory(err);
+    const points *p = of->p;
+    const folds   f = split_folds(of->by, p);
+    stating       w = *of;
+    residuals     r[N_TIMES];
+    size_t        n[N_TIMES];
+    ranges       *seen    = NULL;
+    comparison   *octaves = malloc((p->n_points + 1) * sizeof *octaves);
+    lm_status     status  = residuals_new(p, r, err);
 
     if (status) {
-        free(scratch);
         free(octaves);
         return status;
     }
-    status = add_residuals(p, by, false, c, N_TIMES, r, err);
-    for (size_t s = 0; s < N_TIMES; s++)
-        n[s] = r[s].n;
-    if (!status && !(seen = ranges_without(p, by, c)))
+    w.scratch = malloc((LOTS * p->n_points + 1) * sizeof *w.scratch);
+    if (!w.scratch || !octaves || !(seen = ranges_without(p, of->by, of->c)))
         status = no_memory(err);
     if (!status)
-        status = add_upper_octaves(p, model, octaves, r, err);
-    for (size_t f = 0; f < by->n_folds && !status; f++)
-        status = bounds_of_others(p, by, f, r, n, seen, scratch, c, err);
+        status = add_residuals(p, of->by, false, of->c, N_TIMES, r, err);
+    for (size_t s = 0; s < N_TIMES; s++)
+        n[s] = r[s].n;
+    if (!status)
+        status = add_upper_octaves(p, of->model, octaves, r, err);
+    w.all  = r;
+    w.n    = n;
+    w.seen = seen;
+    if (!status)
+        status = folds_leave_out(&f, bounds_of_others, &w, err);
     free(seen);
     residuals_free(r);
-    free(scratch);
+    free(w.scratch);
     free(octaves);
     return status;
 }
 
-/* Of one fold, as a fit to the rest would state them. */
-static lm_status bounds_of_rest(const points *p, const char *model, const split *by, size_t fold,
-                                comparison *c, lm_error *err)
+/* As a fit to the rest would state them. */
+static lm_status bounds_of_rest(void *context, const fold_turn *t, lm_error *err)
 {
-    points      rest = *p;
-    split       networks;
-    comparison *left_out = malloc((p->n_points + 1) * sizeof *left_out);
-    intervals   known;
-    lm_status   status;
+    const stating *w = context;
+    points         rest;
+    split          networks;
+    intervals      known;
+    comparison    *left_out;
+    lm_status      status = points_staying(w->p, t, &rest, err);
 
-    rest.n_points = 0;
-    rest.point    = malloc((p->n_points + 1) * sizeof *rest.point);
-    for (size_t i = 0; rest.point && i < p->n_points; i++)
-        if (by->fold[i] != fold)
-            rest.point[rest.n_points++] = p->point[i];
-    status = rest.point && left_out
-                 ? split_new(&rest, &(split_rule){ .kind = SPLIT_NETWORK }, &networks, err)
-                 : no_memory(err);
+    if (status)
+        return status;
+    left_out = malloc((w->p->n_points + 1) * sizeof *left_out);
+    status   = left_out ? split_new(&rest, &(split_rule){ .kind = SPLIT_NETWORK }, &networks, err)
+                        : no_memory(err);
     if (!status) {
-        status = compare_points(&rest, model, &networks, NULL, left_out, err);
+        status = compare_points(&rest, w->model, &networks, NULL, left_out, err);
         if (!status)
-            status = compare_intervals(&rest, model, &networks, left_out, &known, err);
+            status = compare_intervals(&rest, w->model, &networks, left_out, &known, err);
         split_free(&networks);
     }
-    for (size_t i = 0; i < p->n_points && !status; i++)
-        if (by->fold[i] == fold)
-            compare_state_bounds(p, &known, i, &c[i]);
+    for (size_t i = 0; i < w->p->n_points && !status; i++)
+        if (fold_out(t, i))
+            compare_state_bounds(w->p, &known, i, &w->c[i]);
     free(rest.point);
     free(left_out);
     return status;
@@ -424,11 +438,10 @@ static lm_status bounds_of_rest(const points *p, const char *model, const split 
 lm_status compare_left_out(const points *p, const char *model, const split *by, comparison *c,
                            lm_error *err)
 {
-    lm_status status = LM_OK;
+    const folds f = split_folds(by, p);
+    stating     w = { .p = p, .model = model, .by = by, .c = c };
 
     if (by->rule.kind == SPLIT_NETWORK || by->rule.kind == SPLIT_KFOLD)
-        return bounds_of_folds(p, model, by, c, err);
-    for (size_t f = 0; f < by->n_folds && !status; f++)
-        status = bounds_of_rest(p, model, by, f, c, err);
-    return status;
+        return bounds_of_folds(&w, err);
+    return by->rule.kind == SPLIT_NONE ? LM_OK : folds_leave_out(&f, bounds_of_rest, &w, err);
 }

@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "energy/power_fit.h"
 #include "fit/layer_watts.h"
+#include "single/learned.h"
 #include "single/whole.h"
 
 /* Networks with what their layers take; `seconds` NAN: not measured. */
@@ -59,7 +60,7 @@ static lm_status add_network(const points *p, size_t at, layer_model *m, composi
 static lm_status gather(const points *p, layer_model *m, composing *out, lm_error *err)
 {
     const size_t n      = p->n_points + 1;
-    lm_status    status = LM_OK;
+    lm_status    status = learned_load(m, err);
 
     *out = (composing){ malloc(n * sizeof *out->step),
                         malloc(n * sizeof *out->inference),
@@ -67,7 +68,7 @@ static lm_status gather(const points *p, layer_model *m, composing *out, lm_erro
                         malloc(n * sizeof *out->point),
                         malloc(n),
                         0 };
-    if (!out->step || !out->inference || !out->by || !out->point || !out->in)
+    if (!status && (!out->step || !out->inference || !out->by || !out->point || !out->in))
         status = no_memory(err);
     for (size_t i = 0; i < p->n_points && !status; i++)
         if (p->point[i].row->kind == OBS_NETWORK && p->point[i].row->ranks < 2)
@@ -77,30 +78,28 @@ static lm_status gather(const points *p, layer_model *m, composing *out, lm_erro
     return status;
 }
 
-/* Of networks outside of a fold. */
-static lm_status fit_one(composing *c, const composed_row *row, const split *by, size_t fold,
+/* Of the networks of a turn; NULL: of all. */
+static lm_status fit_one(composing *c, const composed_row *row, const fold_turn *t,
                          composed_factors *out, lm_error *err)
 {
     for (size_t i = 0; i < c->n; i++)
-        c->in[i] = row[i].seconds > 0 && (!by || by->fold[c->point[i]] != fold);
+        c->in[i] = row[i].seconds > 0 && (!t || fold_in(t, c->point[i]));
     return composed_fit(row, c->in, c->n, out, err);
 }
 
-static lm_status fit_both(composing *c, const split *by, size_t fold, composed_set *out,
-                          lm_error *err)
+static lm_status fit_both(composing *c, const fold_turn *t, composed_set *out, lm_error *err)
 {
-    const lm_status status = fit_one(c, c->step, by, fold, &out->step, err);
+    const lm_status status = fit_one(c, c->step, t, &out->step, err);
 
-    return status ? status : fit_one(c, c->inference, by, fold, &out->inference, err);
+    return status ? status : fit_one(c, c->inference, t, &out->inference, err);
 }
 
-static void predict(const composing *c, const composed_set *f, const split *by, size_t fold,
-                    double *seconds)
+static void predict(const composing *c, const composed_set *f, const fold_turn *t, double *seconds)
 {
     for (size_t i = 0; i < c->n; i++) {
         double *to = seconds + c->point[i] * N_PHASES;
 
-        if (by && by->fold[c->point[i]] != fold)
+        if (t && !fold_out(t, c->point[i]))
             continue;
         to[PHASE_STEP]      = composed_seconds(&f->step, c->step[i].part);
         to[PHASE_INFERENCE] = composed_seconds(&f->inference, c->inference[i].part);
@@ -114,35 +113,49 @@ lm_status composed_calibrate(const points *p, layer_model *m, composed_set *out,
 
     if (status)
         return status;
-    status = fit_both(&c, NULL, 0, out, err);
+    status = fit_both(&c, NULL, out, err);
     composing_free(&c);
+    return status;
+}
+
+/* What is told, by networks of other folds. */
+typedef struct leaving {
+    const points *p;
+    composing     c;
+    double       *told;       /* seconds or watts, n_points x N_PHASES */
+    power_row    *room;       /* of powers: both phases of all networks ... */
+    double       *room_watts; /* ... and their watts */
+} leaving;
+
+static lm_status seconds_of_fold(void *context, const fold_turn *t, lm_error *err)
+{
+    leaving        *l = context;
+    composed_set    f;
+    const lm_status status = fit_both(&l->c, t, &f, err);
+
+    if (!status)
+        predict(&l->c, &f, t, l->told);
     return status;
 }
 
 lm_status composed_left_out(const points *p, layer_model *m, const split *by,
                             const composed_set *given, double *seconds, lm_error *err)
 {
-    composed_set f;
-    composing    c;
-    lm_status    status = gather(p, m, &c, err);
+    const folds f      = split_folds(by, p);
+    leaving     l      = { .p = p, .told = seconds };
+    lm_status   status = gather(p, m, &l.c, err);
 
     if (status)
         return status;
-    if (given) {
-        predict(&c, given, NULL, 0, seconds);
-    } else if (by->rule.kind == SPLIT_NONE) {
-        if (!(status = fit_both(&c, NULL, 0, &f, err)))
-            predict(&c, &f, NULL, 0, seconds);
-    }
-    for (size_t k = 0; k < by->n_folds && !given && !status; k++)
-        if (!(status = fit_both(&c, by, k, &f, err)))
-            predict(&c, &f, by, k, seconds);
-    composing_free(&c);
+    if (given)
+        predict(&l.c, given, NULL, seconds);
+    else
+        status = folds_leave_out(&f, seconds_of_fold, &l, err);
+    composing_free(&l.c);
     return status;
 }
 
-/* ---- power --------------------------------------------------------------------------------------
- */
+/* ---- power ---- */
 
 static const phase power_phases[2] = { PHASE_STEP, PHASE_INFERENCE };
 
@@ -177,33 +190,32 @@ static power_row power_of(const points *p, const composing *c, const composed_se
                         .mhz   = NAN };
 }
 
-/* By those outside of the fold (NULL: by all) what those inside draw. */
-static lm_status watts_of_fold(const points *p, composing *c, const split *by, size_t fold,
-                               power_row *room, double *watts_room, double *watts, lm_error *err)
+static lm_status watts_of_fold(void *context, const fold_turn *t, lm_error *err)
 {
+    leaving     *l    = context;
+    composing   *c    = &l->c;
     power_model  told = power_unknown, m;
     composed_set f;
     size_t       n      = 0;
-    lm_status    status = fit_both(c, by, fold, &f, err);
+    lm_status    status = fit_both(c, t, &f, err);
 
     for (size_t i = 0; i < c->n && !status; i++)
         for (int k = 0; k < 2; k++) {
-            room[n] = power_of(p, c, &f, i, k);
-            if (room[n].watts > 0 && (!by || by->fold[c->point[i]] != fold)) {
-                watts_room[n] = room[n].watts;
+            l->room[n] = power_of(l->p, c, &f, i, k);
+            if (l->room[n].watts > 0 && fold_in(t, c->point[i])) {
+                l->room_watts[n] = l->room[n].watts;
                 n++;
             }
         }
-    if (status || (status = watts_limit(watts_room, n, &told.cap_w, err)))
+    if (status || (status = watts_limit(l->room_watts, n, &told.cap_w, err)) ||
+        (status = power_fit(l->room, n, &told, &m, err)))
         return status;
-    if ((status = power_fit(room, n, &told, &m, err)))
-        return status == LM_E_ARG ? lm_error_set(err, LM_OK, "%s", "") : status;
     for (size_t i = 0; i < c->n; i++)
         for (int k = 0; k < 2; k++)
-            if (!by || by->fold[c->point[i]] == fold) {
-                const power_row r = power_of(p, c, &f, i, k);
+            if (fold_out(t, c->point[i])) {
+                const power_row r = power_of(l->p, c, &f, i, k);
 
-                watts[c->point[i] * N_PHASES + power_phases[k]] = power_usual(&m, &r.load).watts;
+                l->told[c->point[i] * N_PHASES + power_phases[k]] = power_usual(&m, &r.load).watts;
             }
     return LM_OK;
 }
@@ -211,23 +223,18 @@ static lm_status watts_of_fold(const points *p, composing *c, const split *by, s
 lm_status composed_watts_left_out(const points *p, layer_model *m, const split *by, double *watts,
                                   lm_error *err)
 {
-    composing  c;
-    power_row *room       = NULL;
-    double    *watts_room = NULL;
-    lm_status  status     = gather(p, m, &c, err);
+    folds     f      = split_folds(by, p);
+    leaving   l      = { .p = p, .told = watts };
+    lm_status status = gather(p, m, &l.c, err);
 
     if (status)
         return status;
-    room       = malloc((2 * c.n + 1) * sizeof *room);
-    watts_room = malloc((2 * c.n + 1) * sizeof *watts_room);
-    if (!room || !watts_room)
-        status = no_memory(err);
-    if (!status && by->rule.kind == SPLIT_NONE)
-        status = watts_of_fold(p, &c, NULL, 0, room, watts_room, watts, err);
-    for (size_t k = 0; k < by->n_folds && !status; k++)
-        status = watts_of_fold(p, &c, by, k, room, watts_room, watts, err);
-    free(room);
-    free(watts_room);
-    composing_free(&c);
+    f.silent     = true;
+    l.room       = malloc((2 * l.c.n + 1) * sizeof *l.room);
+    l.room_watts = malloc((2 * l.c.n + 1) * sizeof *l.room_watts);
+    status = l.room && l.room_watts ? folds_leave_out(&f, watts_of_fold, &l, err) : no_memory(err);
+    free(l.room);
+    free(l.room_watts);
+    composing_free(&l.c);
     return status;
 }

@@ -24,7 +24,7 @@ static void judge_held_out(const points *p, const split *networks, const compari
                            fitted *out)
 {
     double sum = 0;
-    size_t n = 0, folds = 0;
+    size_t n = 0, groups = 0;
 
     for (size_t f = 0; f < networks->n_folds; f++) {
         const size_t before = n;
@@ -38,21 +38,42 @@ static void judge_held_out(const points *p, const split *networks, const compari
             sum += fabs(c[i].part[which] - seconds) / seconds;
             n++;
         }
-        folds += n > before;
+        groups += n > before;
     }
-    out->held_out_groups = folds > 1 ? folds : 0;
-    out->held_out_mape   = folds > 1 ? sum / (double)n : NAN;
+    out->held_out_groups = groups > 1 ? groups : 0;
+    out->held_out_mape   = groups > 1 ? sum / (double)n : NAN;
+}
+
+/* What all-reduces are said to take where their network is left out, which models share. */
+static lm_status leave_sync_out(const points *p, const split *networks, double **left_out,
+                                lm_error *err)
+{
+    double   *first  = NULL;
+    lm_status status = LM_OK;
+
+    for (size_t f = 0; f < n_forms && !status; f++) {
+        if (forms[f].part != PHASE_SYNC)
+            continue;
+        if (!(left_out[f] = malloc((p->n_points + 1) * sizeof *left_out[f])))
+            return no_memory(err);
+        if (first)
+            memcpy(left_out[f], first, p->n_points * sizeof *first);
+        else
+            status = collectives_left_out(p, networks, N_SYNC_BASELINES, first = left_out[f], err);
+    }
+    return status;
 }
 
 /* What each model says of networks that it did not see. */
-static lm_status judge_models(const points *p, const split *networks, const double *const *left_out,
+static lm_status judge_models(const points *p, const split *networks, double **left_out,
                               calibration *cal, lm_error *err)
 {
     comparison *c      = malloc((p->n_points + 1) * sizeof *c);
-    lm_status   status = c ? LM_OK : no_memory(err);
+    lm_status   status = c ? leave_sync_out(p, networks, left_out, err) : no_memory(err);
 
     for (size_t m = 0; model_at(m) && !status; m++) {
-        status = compare_networks(p, model_at(m), networks, left_out, c, err);
+        status =
+            compare_networks(p, model_at(m), networks, (const double *const *)left_out, c, err);
         for (size_t f = 0; f < n_forms && !status; f++)
             if (cal->fitted[f].present && !strcmp(forms[f].model, model_at(m)))
                 judge_held_out(p, networks, c, forms[f].part, &cal->fitted[f]);
@@ -476,7 +497,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
         any |= cal->collectives != NULL;
     if (!status)
         status = fit_forms(obs, p, &by, cal, left_out, &any, err);
-    if (!status && !(status = fit_exposed(p, model_at(0), cal, err)))
+    if (!status && !(status = fit_exposed(p, DEFAULT_MODEL, cal, err)))
         any |= cal->collectives != NULL;
     if (!status && !(status = fit_operators(obs, cal, err)))
         any |= cal->operators != NULL;
@@ -485,7 +506,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     if (!status && !any && !(cal->layers && layer_model_any(cal->layers)))
         status = lm_error_set(err, LM_E_ARG, "%s: %s", obs->path, what_lacks(p));
     if (!status)
-        status = judge_models(p, &by, (const double *const *)left_out, cal, err);
+        status = judge_models(p, &by, left_out, cal, err);
     if (!status)
         status = power_of_points(p, cal, err);
     split_free(&by);

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "base/parallel.h"
-#include "fit/term_rank.h"
+#include "fit/shrink_rows.h"
 
 /* Rows of one place: regressors, times, weights. */
 static lm_status factor_rows(const points *p, const form_data *d, size_t place, lm_error *err)
@@ -280,37 +279,30 @@ typedef struct predicting {
     double          *predicted;
 } predicting;
 
-/* The rows of one place, by a fit without a fold. Too few rows for a fit is no error: NAN. */
-static lm_status predict_rows(const predicting *w, size_t place, size_t without, lm_error *err)
+/* The rows of a fold, by a fit without it. */
+static lm_status predict_fold(void *context, const fold_turn *t, lm_error *err)
 {
-    const form_data *d = w->d;
-    form_solution    s;
-    lm_status        status = LM_OK;
+    const predicting *w     = context;
+    const form_data  *d     = w->d;
+    const size_t      place = t->by->all ? d->by->n_folds : t->fold;
+    form_solution     s;
+    lm_status         status;
 
     if (d->first[place] == d->first[place + 1])
         return LM_OK;
-    status = form_data_fit(d, without, &s, err);
-    if (status && status != LM_E_ARG)
-        return status;
-    for (size_t i = d->first[place]; i < d->first[place + 1]; i++)
-        w->predicted[i] = status ? NAN : form_seconds(d->form, &s, &w->p->point[d->point[i]].load);
-    return LM_OK;
-}
-
-static lm_status predict_fold(void *context, size_t fold, lm_error *err)
-{
-    return predict_rows(context, fold, fold, err);
+    status = form_data_fit(d, t->fold, &s, err);
+    for (size_t i = d->first[place]; i < d->first[place + 1] && !status; i++)
+        w->predicted[i] = form_seconds(d->form, &s, &w->p->point[d->point[i]].load);
+    return status;
 }
 
 lm_status form_data_predict(const form_data *d, const points *p, double *predicted, lm_error *err)
 {
-    const size_t always = d->by->n_folds;
-    predicting   w      = { d, p, predicted };
-    lm_status    status = parallel_for(always, predict_fold, &w, err);
+    predicting w = { d, p, predicted };
+    folds      f = split_folds(d->by, d->points);
 
-    if (!status && d->by->rule.kind == SPLIT_NONE)
-        return predict_rows(&w, always, SPLIT_ALWAYS, err);
-    for (size_t i = d->first[always]; i < d->n_rows; i++)
+    f.parallel = f.silent = true;
+    for (size_t i = 0; i < d->n_rows; i++)
         predicted[i] = NAN;
-    return status;
+    return folds_leave_out(&f, predict_fold, &w, err);
 }

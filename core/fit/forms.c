@@ -82,6 +82,16 @@ const form forms[] = {
 
 const size_t n_forms = sizeof forms / sizeof forms[0];
 
+const formula_model formula_models[] = {
+    { "layermeter", .prices = true, .launches = LAUNCHES_BY_PRICES, .usual = true },
+    { .name = "counts" },
+    { "convmeter", .launches = LAUNCHES_BY_COUNTS, .usual = true },
+    { "nnls", .launches = LAUNCHES_BY_RELATIVE_COUNTS, .usual = true },
+    { "residual", .prices = true, .residual = true, .launches = LAUNCHES_BY_PRICES },
+};
+
+const size_t n_formula_models = sizeof formula_models / sizeof formula_models[0];
+
 bool part_calibrated(phase p)
 {
     return p != PHASE_INFERENCE && p != PHASE_STEP && p != PHASE_GRAD_INPUT &&
@@ -92,6 +102,21 @@ bool part_calibrated(phase p)
 static bool same(const char *a, const char *b)
 {
     return a == b || (*a == *b && !strcmp(a, b));
+}
+
+static const formula_model none = { .name = "" };
+
+const formula_model *formula_model_of(const char *name)
+{
+    for (size_t i = 0; i < n_formula_models; i++)
+        if (same(formula_models[i].name, name))
+            return &formula_models[i];
+    return &none;
+}
+
+bool form_carried(size_t form_at)
+{
+    return formula_model_of(forms[form_at].model)->prices;
 }
 
 const char *model_at(size_t i)

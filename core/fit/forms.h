@@ -47,9 +47,37 @@ size_t form_rows(const form *f);
 term_vector form_terms(const form *f, const workload *load, const count_knots *knots,
                        term_item *room);
 
+/** How a model tells single launches. */
+typedef enum launch_way {
+    LAUNCHES_UNTOLD,
+    LAUNCHES_BY_PRICES,          /**< of operators */
+    LAUNCHES_BY_COUNTS,          /**< FLOPs, bytes: ordinary least squares */
+    LAUNCHES_BY_RELATIVE_COUNTS, /**< relative and non-negative ones */
+    N_LAUNCH_WAYS
+} launch_way;
+
+/** A model of formulas, and what it knows beside them. */
+typedef struct formula_model {
+    const char *name;
+    bool        prices;   /**< prices of single layers, sums of them, and powers */
+    bool        residual; /**< with what these leave over, learned; it has no formulas of its own */
+    launch_way  launches;
+    bool        usual; /**< compared where nothing is said */
+} formula_model;
+
+/** The default one first. */
+extern const formula_model formula_models[];
+extern const size_t        n_formula_models;
+/** One that tells nothing if there is none of that name. */
+const formula_model *formula_model_of(const char *name);
+/** The first. */
+#define DEFAULT_MODEL (formula_models[0].name)
+
 /** Models in the order of `forms`; NULL past the last. */
 const char *model_at(size_t i);
 bool        model_known(const char *name);
+/** Is it of a model that knows devices, and so is carried over to others? */
+bool form_carried(size_t form_at);
 /** n_forms if the model states no formula for the part. */
 size_t form_find(const char *model, phase p);
 /** The same with the part by name. */

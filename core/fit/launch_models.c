@@ -8,15 +8,13 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/random.h"
-#include "fit/forms.h"
 #include "fit/singles.h"
 #include "solve/lsq.h"
 
 #define KEY_BYTES 700
 #define COUNTS    4 /* of a baseline */
 
-/* ---- folds --------------------------------------------------------------------------------------
- */
+/* ---- folds ---- */
 
 /* Numbers configurations in the order of the file. */
 static lm_status number(const launches *l, arena *a, size_t *of, size_t *n, lm_error *err)
@@ -42,22 +40,6 @@ static lm_status number(const launches *l, arena *a, size_t *of, size_t *n, lm_e
     return status;
 }
 
-/* Of each configuration a part: all parts as large as can be. */
-static void draw(size_t *drawn, size_t n, const split_rule *rule)
-{
-    uint64_t state = rule->seed;
-
-    for (size_t i = 0; i < n; i++)
-        drawn[i] = i % rule->k;
-    for (size_t i = n; i > 1; i--) {
-        const size_t with = (size_t)random_below(&state, i);
-        const size_t last = drawn[i - 1];
-
-        drawn[i - 1] = drawn[with];
-        drawn[with]  = last;
-    }
-}
-
 lm_status launch_folds_new(const launches *l, const split_rule *rule, launch_folds *out,
                            lm_error *err)
 {
@@ -78,7 +60,7 @@ lm_status launch_folds_new(const launches *l, const split_rule *rule, launch_fol
         if (rule->k > n)
             status = lm_error_set(err, LM_E_ARG, "%zu parts of %zu configurations", rule->k, n);
         else {
-            draw(drawn, n, rule);
+            random_deal(drawn, n, rule->k, rule->seed);
             for (size_t i = 0; i < l->n; i++)
                 out->fold[i] = drawn[out->fold[i]];
             out->n = rule->k;
@@ -97,51 +79,54 @@ void launch_folds_free(launch_folds *f)
     *f = (launch_folds){ 0 };
 }
 
-/* ---- models -------------------------------------------------------------------------------------
- */
+/* ---- models ---- */
 
-/* Fits to launches that are `in`, predicts those that are `out`. */
+/* Launches that are predicted. */
 typedef struct task {
     const launches *l;
-    const bool     *in, *out;
+    layer_model    *given; /* NULL: fits */
+    bool            learned;
+    bool           *in;   /* of each: is it fitted to? */
+    double         *room; /* of baselines */
     double         *predicted;
 } task;
 
-static bool any(const bool *flag, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (flag[i])
-            return true;
-    return false;
-}
-
-static lm_status price(const task *t, layer_model *m, bool learned, lm_error *err)
+static lm_status price(const task *t, const fold_turn *f, layer_model *m, lm_error *err)
 {
     lm_status status = LM_OK;
 
     for (size_t i = 0; i < t->l->n && !status; i++) {
         const timed_kernel *k = &t->l->launch[i];
 
-        if (t->out[i])
-            status = launch_seconds(m, &k->kernel, k->tag, learned, &t->predicted[i], err);
+        if (fold_out(f, i))
+            status = launch_seconds(m, &k->kernel, k->tag, t->learned, &t->predicted[i], err);
     }
     return status;
 }
 
-static lm_status by_prices(const task *t, bool learned, lm_error *err)
+static lm_status by_given(void *context, const fold_turn *f, lm_error *err)
 {
+    const task *t = context;
+
+    return price(t, f, t->given, err);
+}
+
+static lm_status by_prices(void *context, const fold_turn *f, lm_error *err)
+{
+    const task     *t = context;
     const launches *l = t->l;
     residual_trees  judged[N_LAYER_CLASSES];
-    layer_model     m;
-    lm_status       status = launch_fit(l->launch, t->in, l->n, l->multiprocessors, &m, err);
-    const bool      few    = status == LM_E_ARG; /* nothing is predicted */
+    layer_model     m      = { 0 };
+    lm_status       status = folds_mark(f, t->in)
+                                 ? launch_fit(l->launch, t->in, l->n, l->multiprocessors, &m, err)
+                                 : lm_error_set(err, LM_E_ARG, "no launches");
 
-    if (!status && learned)
+    if (!status && t->learned)
         status = launch_learn(l->launch, t->in, l->n, l->multiprocessors, &m, judged, err);
     if (!status)
-        status = price(t, &m, learned, err);
+        status = price(t, f, &m, err);
     layer_model_free(&m);
-    return few ? LM_OK : status;
+    return status;
 }
 
 static void counts(const lm_kernel *k, double out[COUNTS])
@@ -159,28 +144,26 @@ static bool of_kind(const timed_kernel *k, size_t class, lm_pass pass)
     return launch_class_of(&k->kernel) == class && k->kernel.pass == pass;
 }
 
-static lm_status count_kind(const task *t, size_t class, lm_pass pass, bool relative, double *room,
-                            lm_error *err)
+static lm_status count_kind(const task *t, const fold_turn *f, size_t class, lm_pass pass,
+                            bool relative, lm_error *err)
 {
-    double      *a = room, *b = room + COUNTS * t->l->n, *weight = b + t->l->n, of[COUNTS];
+    double      *a = t->room, *b = a + COUNTS * t->l->n, *weight = b + t->l->n, of[COUNTS];
     lsq_problem  problem = { a, b, relative ? weight : NULL, 0, COUNTS };
-    lsq_block    block;
     lsq_solution s;
     lm_status    status;
 
     for (size_t i = 0; i < t->l->n; i++)
-        if (t->in[i] && of_kind(&t->l->launch[i], class, pass)) {
+        if (fold_in(f, i) && of_kind(&t->l->launch[i], class, pass)) {
             counts(&t->l->launch[i].kernel, a + COUNTS * problem.rows);
             b[problem.rows]        = t->l->launch[i].seconds;
             weight[problem.rows++] = 1 / t->l->launch[i].seconds;
         }
     if (problem.rows < COUNTS)
         return LM_OK;
-    if ((status = lsq_factor(&problem, &block, err)) ||
-        (status = lsq_solve(&(const lsq_block *){ &block }, 1, relative, &s, err)))
+    if ((status = lsq_fit(&problem, relative, &s, err)))
         return status;
     for (size_t i = 0; i < t->l->n; i++)
-        if (t->out[i] && of_kind(&t->l->launch[i], class, pass)) {
+        if (fold_out(f, i) && of_kind(&t->l->launch[i], class, pass)) {
             counts(&t->l->launch[i].kernel, of);
             t->predicted[i] = 0;
             for (size_t j = 0; j < COUNTS; j++)
@@ -189,44 +172,53 @@ static lm_status count_kind(const task *t, size_t class, lm_pass pass, bool rela
     return LM_OK;
 }
 
-static lm_status by_counts(const task *t, bool relative, lm_error *err)
+static lm_status by_counts(const task *t, const fold_turn *f, bool relative, lm_error *err)
 {
-    double   *room   = malloc(((COUNTS + 2) * t->l->n + 1) * sizeof *room);
-    lm_status status = room ? LM_OK : no_memory(err);
+    lm_status status = LM_OK;
 
     for (size_t c = FIRST_LAUNCH; c <= N_LAYER_CLASSES && !status; c++) /* and of none */
         for (lm_pass p = 0; p < LM_N_PASSES && !status; p++)
-            status = count_kind(t, c, p, relative, room, err);
-    free(room);
+            status = count_kind(t, f, c, p, relative, err);
     return status;
 }
 
-lm_status launches_predict(const launches *l, const char *model, const launch_folds *by,
+static lm_status by_least_squares(void *context, const fold_turn *f, lm_error *err)
+{
+    return by_counts(context, f, false, err);
+}
+
+static lm_status by_relative_ones(void *context, const fold_turn *f, lm_error *err)
+{
+    return by_counts(context, f, true, err);
+}
+
+lm_status launches_predict(const launches *l, const formula_model *model, const launch_folds *by,
                            layer_model *given, double *predicted, lm_error *err)
 {
-    const bool learned = !strcmp(model, MODEL_RESIDUAL);
-    const bool ours    = learned || !strcmp(model, model_at(0));
-    bool      *in = malloc(2 * l->n + 1), *out = in + l->n;
-    task       t      = { l, in, out, predicted };
-    lm_status  status = in ? LM_OK : no_memory(err);
+    static const fold_fit ways[N_LAUNCH_WAYS] = {
+        [LAUNCHES_BY_PRICES]          = by_prices,
+        [LAUNCHES_BY_COUNTS]          = by_least_squares,
+        [LAUNCHES_BY_RELATIVE_COUNTS] = by_relative_ones,
+    };
+    const folds    f      = { .of     = by->fold,
+                              .rows   = l->n,
+                              .n      = by->n,
+                              .all    = !by->n,
+                              .silent = !given && model->launches == LAUNCHES_BY_PRICES };
+    const fold_fit how    = given ? by_given : ways[model->launches];
+    task           t      = { .l         = l,
+                              .given     = given,
+                              .learned   = model->residual,
+                              .in        = malloc(l->n + 1),
+                              .room      = malloc(((COUNTS + 2) * l->n + 1) * sizeof(double)),
+                              .predicted = predicted };
+    lm_status      status = t.in && t.room ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < l->n; i++)
         predicted[i] = NAN;
-    for (size_t f = 0; f < (by->n ? by->n : 1) && !status; f++) {
-        for (size_t i = 0; i < l->n; i++) {
-            in[i]  = !by->n || by->fold[i] != f;
-            out[i] = !by->n || by->fold[i] == f;
-        }
-        if (given) {
-            if (ours)
-                status = price(&t, given, learned, err);
-        } else if (any(in, l->n)) {
-            if (ours)
-                status = by_prices(&t, learned, err);
-            else if (!strcmp(model, "nnls") || !strcmp(model, "convmeter"))
-                status = by_counts(&t, !strcmp(model, "nnls"), err);
-        }
-    }
-    free(in);
+    if (!status && model->launches && (!given || model->launches == LAUNCHES_BY_PRICES))
+        status = folds_leave_out(&f, how, &t, err);
+    free(t.in);
+    free(t.room);
     return status;
 }

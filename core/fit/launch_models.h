@@ -2,6 +2,7 @@
 #ifndef FIT_LAUNCH_MODELS_H
 #define FIT_LAUNCH_MODELS_H
 
+#include "fit/forms.h"
 #include "fit/split.h"
 #include "observe/launches.h"
 
@@ -23,16 +24,14 @@ void      launch_folds_free(launch_folds *f);
 
 /**
  * Predicted seconds of each launch by fits to all parts but its own; NAN where the rest is too
- * little. `layermeter` is launch_fit(), `residual` the same with
- * what its prices leave over (single/learned.h). `convmeter` and `nnls` take, for each
- * kind of operator and pass, FLOPs, bytes read, bytes written and 1: ConvMeter's counts of a
- * convolution (its equation 2, elements as bytes), by ordinary and by relative non-negative least
- * squares. Other models know no single launches: NAN.
+ * little, and where the model knows no single launches. By prices that is launch_fit(), with what
+ * these leave over (single/learned.h); by counts, for each kind of operator and pass: FLOPs, bytes
+ * read, bytes written and 1, ConvMeter's counts of a convolution (its equation 2, elements as
+ * bytes).
  *
- * @param given prices made elsewhere, which predict all launches (layermeter and residual, others
- *              give NAN); NULL: none
+ * @param given prices made elsewhere, which predict all launches; NULL: none
  */
-lm_status launches_predict(const launches *l, const char *model, const launch_folds *by,
+lm_status launches_predict(const launches *l, const formula_model *model, const launch_folds *by,
                            struct layer_model *given, double *predicted, lm_error *err);
 
 #endif

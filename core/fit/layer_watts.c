@@ -294,25 +294,30 @@ lm_status layer_watts_fit(const points *p, layer_model *m, layer_watts **out, lm
     return status;
 }
 
-/* A fold, or (SPLIT_ALWAYS) all of them by all. */
-static lm_status tell(watt_rows *w, const split *by, size_t fold, bool learned, double *watts,
-                      lm_error *err)
+/* Powers that are told by those of other folds. */
+typedef struct leaving {
+    watt_rows rows;
+    bool      learned;
+    double   *watts;
+} leaving;
+
+static lm_status tell(void *context, const fold_turn *t, lm_error *err)
 {
+    leaving    *l         = context;
+    watt_rows  *w         = &l->rows;
     layer_watts by_others = { .grown = NULL };
     lm_status   status;
 
     for (size_t i = 0; i < w->n; i++)
-        w->in[i] = fold == SPLIT_ALWAYS || by->fold[w->row[i].point] != fold;
+        w->in[i] = fold_in(t, w->row[i].point);
     status = model(w, NULL, &by_others.base, err);
-    if (status == LM_E_ARG)
-        return lm_error_set(err, LM_OK, "%s", ""); /* too few */
-    if (!status && learned && boost_available())
+    if (!status && l->learned && boost_available())
         status = learn(w, &by_others, err);
     for (size_t i = 0; i < w->n && !status; i++) {
         const watt_row *r = &w->row[i];
 
-        if ((fold == SPLIT_ALWAYS || !w->in[i]) && r->seconds > 0)
-            watts[r->point * N_PHASES + r->phase] = told_of(&by_others, r);
+        if (fold_out(t, r->point) && r->seconds > 0)
+            l->watts[r->point * N_PHASES + r->phase] = told_of(&by_others, r);
     }
     trees_free(by_others.grown);
     return status;
@@ -321,13 +326,65 @@ static lm_status tell(watt_rows *w, const split *by, size_t fold, bool learned, 
 lm_status layer_watts_left_out(const points *p, const split *by, bool learned, double *watts,
                                lm_error *err)
 {
-    watt_rows w;
-    lm_status status = gather(p, &w, err);
+    folds     f      = split_folds(by, p);
+    leaving   l      = { .learned = learned, .watts = watts };
+    lm_status status = gather(p, &l.rows, err);
 
-    if (!status && w.n && by->rule.kind == SPLIT_NONE)
-        status = tell(&w, by, SPLIT_ALWAYS, learned, watts, err);
-    for (size_t f = 0; f < by->n_folds && !status && w.n; f++)
-        status = tell(&w, by, f, learned, watts, err);
-    watt_rows_free(&w);
+    f.silent = true;
+    if (!status && l.rows.n)
+        status = folds_leave_out(&f, tell, &l, err);
+    watt_rows_free(&l.rows);
+    return status;
+}
+
+#define MOST_WATTS 1e5
+
+static void text(lines *l, void **both)
+{
+    layer_watts *w = *both = lines_made(l, *both, sizeof *w);
+    double       cap;
+
+    if (!w)
+        return;
+    if (!l->out)
+        w->base = power_unknown;
+    cap = w->base.cap_w > 0 ? w->base.cap_w : (double)NAN;
+    LINE(l, "watts", ITEM_REALS(w->base.bound_w, N_TERM_BOUNDS, 0, MOST_WATTS));
+    LINE(l, "cap", ITEM_KNOWN(&cap, 1, DBL_TRUE_MIN, MOST_WATTS));
+    LINE(l, "held", ITEM_REAL(&w->low, -20, 20), ITEM_REAL(&w->high, -20, 20));
+    lines_check(l, w->low <= w->high, "held between %g and %g", w->low, w->high);
+    trees_text(l, &w->grown);
+    if (l->out || l->status)
+        return;
+    w->base.cap_w = cap;
+    lines_check(l, w->grown->n_features == LAYER_WATTS_FEATURES,
+                "trees of %zu features, powers have %d", w->grown->n_features,
+                (int)LAYER_WATTS_FEATURES);
+}
+
+static void release(void *what)
+{
+    layer_watts_free(what);
+}
+
+const kept_kind layer_watts_kept = { "learned model", text, release, NULL };
+
+lm_status layer_watts_by_machine(const points *p, const calibration *cal, double *watts,
+                                 lm_error *err)
+{
+    void     *w      = NULL;
+    lm_status status = LM_OK;
+
+    if (cal->layers && calibration_learned_has(cal, LAYER_WATTS_NAME))
+        status = calibration_learned_open(cal, LAYER_WATTS_NAME, &layer_watts_kept, &w, err);
+    for (size_t i = 0; i < p->n_points && w && !status; i++)
+        for (phase f = 0; f < N_PHASES && p->point[i].shape && !status; f++) {
+            const layer_run run = singles_run(&p->point[i], f, p->multiprocessors);
+
+            if (!isnan(p->point[i].seconds[f]))
+                status = layer_watts_of(w, cal->layers, p->point[i].shape, &run,
+                                        &watts[i * N_PHASES + f], err);
+        }
+    layer_watts_free(w);
     return status;
 }

@@ -13,36 +13,23 @@
 #include "observe/doubts.h"
 #include "single/model.h"
 
-/* Parts that a phase of a step on one device is made of. */
+/* Parts that a phase of a step on one device is made of; how many. */
 static size_t parts_of(phase f, bool whole_steps, phase out[3])
 {
-    switch (f) {
-    case PHASE_FORWARD: out[0] = PHASE_FORWARD; return 1;
-    case PHASE_BACKWARD: out[0] = PHASE_BACKWARD; return 1;
-    case PHASE_UPDATE: out[0] = PHASE_UPDATE; return 1;
-    case PHASE_INFERENCE: out[0] = PHASE_INFERENCE; return 1;
-    case PHASE_GRAD_INPUT: out[0] = PHASE_GRAD_INPUT; return 1;
-    case PHASE_GRAD_WEIGHT: out[0] = PHASE_GRAD_WEIGHT; return 1;
-    case PHASE_STEP:
-        out[0] = whole_steps ? PHASE_STEP : PHASE_FORWARD;
-        out[1] = PHASE_BACKWARD;
-        out[2] = PHASE_UPDATE;
-        return whole_steps ? 1 : 3;
-    case PHASE_SYNC:
-    case PHASE_GRAD:
-    case PHASE_BACKWARD_GRAD:
-    case PHASE_GRAD_ONE:
-    case PHASE_STEP_MANY:
-    case PHASE_EXPOSED:
-    case PHASE_OVERLAPPED:
-    case N_TIMES: break;
-    }
-    return 0;
+    if (f >= N_PHASES || f == PHASE_SYNC)
+        return 0;
+    out[0] = f;
+    if (f != PHASE_STEP || whole_steps)
+        return 1;
+    out[0] = PHASE_FORWARD;
+    out[1] = PHASE_BACKWARD;
+    out[2] = PHASE_UPDATE;
+    return 3;
 }
 
 static size_t form_of(const calibration *cal, phase which)
 {
-    const size_t at = form_find(model_at(0), which);
+    const size_t at = form_find(DEFAULT_MODEL, which);
 
     return at < n_forms && cal->fitted[at].present ? at : n_forms;
 }

@@ -98,7 +98,7 @@ static lm_status check(const calibration *cal, const char *model, lm_error *err)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "model '%s' does not tell the all-reduce from the update, nor what of "
                             "it the backward pass hides: take --model %s, or --sync once",
-                            model, model_at(0));
+                            model, DEFAULT_MODEL);
     if (by == n_forms || !cal->fitted[by].present)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "nothing is calibrated that says when gradients are ready: measure "

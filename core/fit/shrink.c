@@ -117,6 +117,7 @@ static lm_status stage_solve(solving *s, stage *st)
                                .gram   = s->sums.gram,
                                .h      = s->sums.h,
                                .mu     = st->mu,
+                               .near   = 1,
                                .huber  = s->options->huber,
                                .rounds = s->options->rounds };
 

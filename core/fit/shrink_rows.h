@@ -6,6 +6,7 @@
 #define FIT_SHRINK_ROWS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "counts/terms.h"
 
@@ -53,5 +54,14 @@ lm_status shrink_rows_share(const shrink_rows *r, size_t without, double *share,
 lm_status shrink_rows_sum(const shrink_rows *r, size_t without, const double *share,
                           shrink_sums *out, lm_error *err);
 void      shrink_sums_free(shrink_sums *s);
+
+/**
+ * Numerical rank of the rows: columns of length 1 that are further from all combinations of the
+ * others than 1e-5, by Cholesky's factorisation with pivoting (Higham 2002, "Accuracy and Stability
+ * of Numerical Algorithms", section 10.3).
+ *
+ * @return LM_E_NOMEM
+ */
+lm_status term_rank(const shrink_rows *r, size_t *out, lm_error *err);
 
 #endif

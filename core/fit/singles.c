@@ -170,37 +170,35 @@ static lm_status predict_row(const times *t, size_t i, const layer_rows *r, resi
     return status;
 }
 
-static lm_status predict_rows(const times *t, const bool *in, const layer_rows *r,
-                              residual_trees *learned, double *seconds, lm_error *err)
-{
-    lm_status status = LM_OK;
+/* Times of a class, by fits to those of other folds. */
+typedef struct leaving {
+    size_t class;
+    const times *t;
+    layer_rows   rows;
+    bool        *in;
+    bool         learn;
+    double      *seconds;
+} leaving;
 
-    for (size_t i = 0; i < t->n && !status; i++)
-        if (!in[i])
-            status =
-                predict_row(t, i, r, learned, &seconds[t->point[i] * N_PHASES + t->phase[i]], err);
-    return status;
-}
-
-/* One fold, or (SPLIT_ALWAYS) all times by a fit to all. */
-static lm_status predict_fold(const split *by, size_t fold, size_t class, const times *t,
-                              layer_rows *r, bool *in, bool learn, double *seconds, lm_error *err)
+static lm_status predict_fold(void *context, const fold_turn *f, lm_error *err)
 {
+    leaving        *l       = context;
+    const times    *t       = l->t;
     residual_trees *learned = NULL;
     size_t          count;
     lm_status       status;
 
     for (size_t i = 0; i < t->n; i++)
-        in[i] = fold == SPLIT_ALWAYS || by->fold[t->point[i]] != fold;
-    status = learn
-                 ? residual_learn(class, &(residual_source){ r, in, NULL }, 1, &learned, NULL, err)
-                 : layer_rows_fit(r, in, &count, err);
-    if (status == LM_E_ARG)
-        return LM_OK; /* too few */
-    for (size_t i = 0; i < t->n; i++)
-        in[i] &= fold != SPLIT_ALWAYS;
-    if (!status)
-        status = predict_rows(t, in, r, learned, seconds, err);
+        l->in[i] = fold_in(f, t->point[i]);
+    status = l->learn ? residual_learn(l->class, &(residual_source){ &l->rows, l->in, NULL }, 1,
+                                       &learned, NULL, err)
+                      : layer_rows_fit(&l->rows, l->in, &count, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < t->n && !status; i++)
+        if (fold_out(f, t->point[i]))
+            status = predict_row(t, i, &l->rows, learned,
+                                 &l->seconds[t->point[i] * N_PHASES + t->phase[i]], err);
     residual_free(learned);
     return status;
 }
@@ -208,24 +206,19 @@ static lm_status predict_fold(const split *by, size_t fold, size_t class, const 
 static lm_status predict_class(const points *p, const split *by, size_t class, bool learn,
                                double *seconds, lm_error *err)
 {
-    times      t;
-    layer_rows r;
-    bool      *in;
-    lm_status  status = gather(p, class, &t, err);
+    folds     f = split_folds(by, p);
+    times     t;
+    leaving   l      = { .class = class, .t = &t, .learn = learn, .seconds = seconds };
+    lm_status status = gather(p, class, &t, err);
 
     if (status)
         return status;
-    status = layer_rows_new(layer_classes[class], t.time, t.n, &r, err);
-    if (!status) {
-        in = malloc(t.n + 1);
-        if (!in)
-            status = no_memory(err);
-        else if (by->rule.kind == SPLIT_NONE)
-            status = predict_fold(by, SPLIT_ALWAYS, class, &t, &r, in, learn, seconds, err);
-        for (size_t f = 0; f < by->n_folds && !status; f++)
-            status = predict_fold(by, f, class, &t, &r, in, learn, seconds, err);
-        free(in);
-        layer_rows_free(&r);
+    f.silent = true;
+    if (!(status = layer_rows_new(layer_classes[class], t.time, t.n, &l.rows, err))) {
+        l.in   = malloc(t.n + 1);
+        status = l.in ? folds_leave_out(&f, predict_fold, &l, err) : no_memory(err);
+        free(l.in);
+        layer_rows_free(&l.rows);
     }
     times_free(&t);
     return status;

@@ -7,10 +7,6 @@
 #include "fit/split.h"
 #include "observe/points.h"
 
-/** What validate calls the default model with a residual on its prices of single layers
- * (single/learned.h) and kernels (single/launch.h). */
-#define MODEL_RESIDUAL "residual"
-
 /** Phases of a single layer that are priced. */
 #define N_SINGLES_PHASES 5
 extern const phase singles_phases[N_SINGLES_PHASES];

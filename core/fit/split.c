@@ -18,8 +18,7 @@ static const char *const kinds[] = {
     [SPLIT_KFOLD] = "kfold",     [SPLIT_NONE] = "none",
 };
 
-/* ---- rules --------------------------------------------------------------------------------------
- */
+/* ---- rules ---- */
 
 static bool has_range(split_kind kind)
 {
@@ -104,8 +103,7 @@ const char *split_rule_print(const split_rule *rule, char *buffer, size_t size)
     return buffer;
 }
 
-/* ---- folds --------------------------------------------------------------------------------------
- */
+/* ---- folds ---- */
 
 /* What a point's fold depends on: points of equal values are left out together. */
 typedef struct keyed {
@@ -355,4 +353,24 @@ void split_free(split *s)
     free(s->point);
     free(s->first);
     *s = (split){ .n_folds = 0 };
+}
+
+folds split_folds(const split *s, const points *p)
+{
+    return (folds){
+        .of = s->fold, .rows = p->n_points, .n = s->n_folds, .all = s->rule.kind == SPLIT_NONE
+    };
+}
+
+lm_status points_staying(const points *p, const fold_turn *t, points *rest, lm_error *err)
+{
+    *rest          = *p;
+    rest->n_points = 0;
+    rest->point    = malloc((p->n_points + 1) * sizeof *rest->point);
+    if (!rest->point)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points; i++)
+        if (fold_in(t, i))
+            rest->point[rest->n_points++] = p->point[i];
+    return LM_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "observe/points.h"
+#include "solve/folds.h"
 
 typedef enum split_kind {
     SPLIT_NETWORK, /**< each network */
@@ -26,7 +27,7 @@ typedef struct split_rule {
 } split_rule;
 
 /** The fold of points that stay in every fit and are never predicted. */
-#define SPLIT_ALWAYS ((size_t)-1)
+#define SPLIT_ALWAYS FOLD_ALWAYS
 
 /** Each point's fold. */
 typedef struct split {
@@ -34,7 +35,7 @@ typedef struct split {
     size_t    *fold; /**< of each point: 0 .. n_folds - 1, or SPLIT_ALWAYS */
     size_t    *unit; /**< of each point, what was drawn as one: SPLIT_KFOLD its configuration, else
                         its fold */
-    size_t       n_folds;
+    size_t     n_folds;
     const char **name;   /**< of each fold: a network, "2", "4..7" */
     size_t      *points; /**< how many each has */
     size_t      *point;  /**< all points, fold by fold, then those of no fold; ascending in each */
@@ -62,5 +63,11 @@ lm_status split_new(const points *p, const split_rule *rule, split *out, lm_erro
 /** Sets point and first of one made by hand, of so many points. */
 lm_status split_index(split *s, size_t n_points, lm_error *err);
 void      split_free(split *s);
+
+/** Its folds of points, to be left out in turn. */
+folds split_folds(const split *s, const points *p);
+
+/** The points that are fitted to in a turn; the others' room too is to be freed with rest->point. */
+lm_status points_staying(const points *p, const fold_turn *t, points *rest, lm_error *err);
 
 #endif

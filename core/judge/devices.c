@@ -54,7 +54,7 @@ static lm_status predict_machine(const devices_left_out *d, size_t left_out, com
     lm_status        status = carry_over(d, left_out, &cal, err);
 
     if (!status && !(status = split_new(p, &none, &all, err)))
-        status = compare_points(p, model_at(0), &all, cal, out, err);
+        status = compare_points(p, DEFAULT_MODEL, &all, cal, out, err);
     split_free(&all);
     calibration_free(cal);
     return status;

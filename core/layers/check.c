@@ -37,8 +37,7 @@ static void show(const checking *k, const check_case *c)
     case_print(&k->entry->type, c, k->report->snippet, sizeof k->report->snippet);
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------
- */
+/* ---- descriptors ---- */
 
 static uint64_t hash_text(uint64_t h, const char *text)
 {
@@ -69,8 +68,7 @@ static uint64_t descriptor(const registry_entry *e)
     return h;
 }
 
-/* ---- the batch --------------------------------------------------------------------------------
- */
+/* ---- the batch ---- */
 
 /* The batch that all inputs share; 0: they do not. */
 static int64_t common_batch(const check_case *c)
@@ -246,8 +244,7 @@ static bool check_batches(checking *k, const check_case *c, const check_answer *
     return fine;
 }
 
-/* ---- cases ------------------------------------------------------------------------------------
- */
+/* ---- cases ---- */
 
 /* Where two answers to one question differ; N_STEPS: nowhere. After a refusal only infer() was
  * asked in every order. */

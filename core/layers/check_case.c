@@ -28,8 +28,7 @@ static int64_t one_of(case_random *r, const int64_t *values, size_t n)
     one_of((r), (const int64_t[]){ __VA_ARGS__ }, \
            sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
 
-/* ---- shapes -----------------------------------------------------------------------------------
- */
+/* ---- shapes ---- */
 
 /* Numbers with common divisors, and some without. */
 static int64_t small_dim(case_random *r)
@@ -174,8 +173,7 @@ static void fresh_inputs(const lm_layer_type *type, case_random *r, check_case *
         follow(r, c);
 }
 
-/* ---- parameters -------------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
 static bool in_range(const lm_param *p, double value)
 {
@@ -356,8 +354,7 @@ static void some_value(case_random *r, const check_case *c, const lm_param *p, c
     append(text, ",", some_int(r, c, p));
 }
 
-/* ---- cases ------------------------------------------------------------------------------------
- */
+/* ---- cases ---- */
 
 static void set_param(const lm_layer_type *type, case_random *r, check_case *c, uint32_t i)
 {

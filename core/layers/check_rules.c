@@ -30,8 +30,7 @@ bool check_violated(check_report *report, const char *fmt, ...)
     return false;
 }
 
-/* ---- asking -----------------------------------------------------------------------------------
- */
+/* ---- asking ---- */
 
 /* One case as callbacks see it. */
 typedef struct asking {
@@ -322,8 +321,7 @@ void check_answer_free(check_answer *answer)
     memset(answer, 0, sizeof *answer);
 }
 
-/* ---- what must hold ---------------------------------------------------------------------------
- */
+/* ---- what must hold ---- */
 
 static bool sound_weights(const check_answer *a, check_report *report)
 {

@@ -97,8 +97,7 @@ lm_status kept_copy(const kept_kind *k, const char *name, const void *what, void
     return status;
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 static lm_status draft(const kept_kind *k, const char *name, const void *what, const char *path,
                        file_drafts *to, uint64_t *hash, lm_error *err)

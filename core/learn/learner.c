@@ -85,8 +85,7 @@ size_t learner_n_features(const learner *l)
     return l->n_features;
 }
 
-/* ---- training -----------------------------------------------------------------------------------
- */
+/* ---- training ---- */
 
 static lm_status check(const learner_rows *r, lm_error *err)
 {
@@ -218,8 +217,7 @@ lm_status learner_train(const learner_rows *rows, const learner_rows *held,
     return status;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------
- */
+/* ---- asking ---- */
 
 #define BEYOND 10 /* what is told stays within so many times what was learned from */
 

@@ -40,8 +40,7 @@ static lm_status linear_new(size_t n_features, linear **out, lm_error *err)
     return LM_OK;
 }
 
-/* ---- training -----------------------------------------------------------------------------------
- */
+/* ---- training ---- */
 
 static double mean_of(const double *x, size_t n, size_t stride)
 {
@@ -126,8 +125,7 @@ lm_status linear_train(const learn_rows *rows, linear **out, lm_error *err)
     return status;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ---- */
 
 void linear_text(lines *l, linear **both)
 {

@@ -66,8 +66,7 @@ void *lines_made(lines *l, void *what, size_t size)
     return l->status ? NULL : what;
 }
 
-/* ---- one line -----------------------------------------------------------------------------------
- */
+/* ---- one line ---- */
 
 bool lines_begin(lines *l, const char *word)
 {
@@ -125,8 +124,7 @@ char *lines_item(lines *l)
     return *begin ? begin : NULL;
 }
 
-/* ---- items --------------------------------------------------------------------------------------
- */
+/* ---- items ---- */
 
 static void write_item(FILE *out, const line_item *i)
 {

@@ -31,8 +31,7 @@ typedef struct training {
     uint64_t           step;
 } training;
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 static lm_status check_options(const mlp_options *o, lm_error *err)
 {
@@ -121,18 +120,7 @@ static void training_free(training *t)
     mlp_room_free(&t->room);
 }
 
-/* ---- epochs -------------------------------------------------------------------------------------
- */
-
-static void shuffle(size_t *order, size_t n, uint64_t *random)
-{
-    for (size_t i = n; i > 1; i--) {
-        const size_t other = (size_t)random_below(random, i), swap = order[i - 1];
-
-        order[i - 1] = order[other];
-        order[other] = swap;
-    }
-}
+/* ---- epochs ---- */
 
 static void draw_mask(training *t, size_t n)
 {
@@ -176,7 +164,7 @@ static double epoch(training *t, double rate)
     const size_t n       = t->rows->n;
     double       squares = 0;
 
-    shuffle(t->order, n, &t->random);
+    random_shuffle(t->order, n, &t->random);
     for (size_t at = 0; at < n; at += t->o->batch) {
         const size_t size = n - at < t->o->batch ? n - at : t->o->batch;
         const float *out;
@@ -274,8 +262,7 @@ lm_status mlp_train(const learn_rows *rows, const learn_rows *held, const mlp_op
     return status;
 }
 
-/* ---- predictions --------------------------------------------------------------------------------
- */
+/* ---- predictions ---- */
 
 lm_status mlp_predict(const mlp *m, const double *x, size_t n, double *y, lm_error *err)
 {

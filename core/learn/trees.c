@@ -59,8 +59,7 @@ double trees_predict(const trees *t, const double *x)
     return sum;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ---- */
 
 /* Is it a number that single precision holds, with `end` right behind it? */
 static bool read_value(const char *text, char end, const char **rest, float *out)

@@ -259,8 +259,7 @@ void formula_both(record *r, calibration *cal, const char *star)
     one_formula(r, &forms[at], &cal->fitted[at]);
 }
 
-/* ---- intervals ----------------------------------------------------------------------------------
- */
+/* ---- intervals ---- */
 
 #define ABOVE_0 .least = DBL_TRUE_MIN, .range = "a range above 0"
 

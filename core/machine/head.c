@@ -101,8 +101,7 @@ void provenance_both(record *r, calibration *cal, const char *star)
             r->status = no_memory(r->err);
 }
 
-/* ---- what was measured whole --------------------------------------------------------------------
- */
+/* ---- what was measured whole ---- */
 
 /* Batches a line, so that none gets longer than INI files allow. */
 #define BATCHES 10

@@ -78,8 +78,7 @@ void learned_both(record *r, calibration *cal, const char *star)
         file_both(r, star, &cal->learned[cal->n_learned - 1].file);
 }
 
-/* ---- the files ----------------------------------------------------------------------------------
- */
+/* ---- the files ---- */
 
 static lm_status save(kept_file *f, const kept_kind *k, const char *name, const void *what,
                       const char *machine, file_drafts *to, lm_error *err)

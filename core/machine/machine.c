@@ -61,8 +61,7 @@ void *section_room(record *r, void *there, size_t size)
     return there;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static void write_section(record *r, const section *s, calibration *cal)
 {
@@ -110,8 +109,7 @@ lm_status machine_save(const calibration *cal, const char *path, lm_error *err)
     return status;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 /* "allreduce.": a kind of collective stands in front. */
 static bool is_of_kind(const char *name)

@@ -8,8 +8,7 @@
 #include "base/text.h"
 #include "machine/sections.h"
 
-/* ---- [KIND.ALGORITHM.one], [... .multi] ---------------------------------------------------------
- */
+/* ---- [KIND.ALGORITHM.one], [... .multi] ---- */
 
 #define SECOND "second."
 
@@ -180,8 +179,7 @@ void collectives_both(record *r, calibration *cal, const char *star)
     fabric_both(r, kind, f, &a->of[f]);
 }
 
-/* ---- [overlap] ----------------------------------------------------------------------------------
- */
+/* ---- [overlap] ---- */
 
 static const key overlap_keys[] = {
     { KEY("rows", KEY_COUNT, overlap_constants, rows) },
@@ -205,8 +203,7 @@ void overlap_both(record *r, calibration *cal, const char *star)
     RECORD_KEYS(r, overlap_keys, &cal->overlapping);
 }
 
-/* ---- [sharing.DEVICES] --------------------------------------------------------------------------
- */
+/* ---- [sharing.DEVICES] ---- */
 
 static const key sharing_keys[] = {
     { KEY("rows", KEY_COUNT, sharing_at, rows), .least = 1, .needed = true },

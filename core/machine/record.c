@@ -98,8 +98,7 @@ void record_close(record *r)
                     r->section->name, r->missing);
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 static bool is_bare(const key *k)
 {
@@ -263,8 +262,7 @@ static void read_value(record *r, const ini_pair *p, const key *k, char *text, v
     }
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------
- */
+/* ---- keys ---- */
 
 void record_key(record *r, key k, void *at)
 {

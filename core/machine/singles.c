@@ -9,8 +9,7 @@
 #include "single/composed.h"
 #include "single/model.h"
 
-/* ---- [kernels.CLASS] ----------------------------------------------------------------------------
- */
+/* ---- [kernels.CLASS] ---- */
 
 static const key kernel_keys[] = {
     { KEY("rows", KEY_COUNT, layer_prices, rows) },
@@ -128,8 +127,7 @@ void kernels_both(record *r, calibration *cal, const char *star)
     one_kind(r, to);
 }
 
-/* ---- [layermeter.single.CLASS] ------------------------------------------------------------------
- */
+/* ---- [layermeter.single.CLASS] ---- */
 
 static const key error_keys[] = {
     { KEY("mape_percent", KEY_REAL, layer_prices, errors.mape), .scale = 100 },
@@ -228,8 +226,7 @@ void layers_both(record *r, calibration *cal, const char *star)
     layer_prices_both(r, layer_classes[c], cal->layers, to);
 }
 
-/* ---- [layermeter.single.device] -----------------------------------------------------------------
- */
+/* ---- [layermeter.single.device] ---- */
 
 void layers_device_both(record *r, calibration *cal, const char *star)
 {
@@ -248,8 +245,7 @@ void layers_device_both(record *r, calibration *cal, const char *star)
                    &cal->layers->device.figure[f]);
 }
 
-/* ---- [composed.step], [composed.inference] ------------------------------------------------------
- */
+/* ---- [composed.step], [composed.inference] ---- */
 
 static void factors_both(record *r, const char *name, composed_factors *of)
 {

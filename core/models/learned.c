@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "baselines/layerwise_network.h"
+#include "baselines/layerwise_points.h"
 #include "models/explanation.h"
 #include "models/linear.h"
 
@@ -23,12 +24,15 @@ typedef struct state {
     device_list     *list;      /* owns `on`; NULL: none was opened */
     const device    *on;        /* NULL: unknown */
     char            *optimizer; /* any word, in place of the setup's; NULL: the setup's */
-    asked            last[2];   /* a search for a turning point goes between two batches */
-    size_t           next;
 } state;
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* A search for a turning point goes between two batches. */
+typedef struct memo {
+    asked  last[2];
+    size_t next;
+} memo;
+
+/* ---- opening ---- */
 
 lm_status learned_read(const calibration *cal, const char *path, const layerwise_kind *kind,
                        layerwise_model **out, lm_error *err)
@@ -64,16 +68,17 @@ lm_status learned_device(const char *name, const char *told, const char *own, de
 lm_status learned_open_with(predictor *who, layerwise_model *m, const char *update, lm_error *err)
 {
     state *s = calloc(1, sizeof *s);
+    memo  *o = calloc(1, sizeof *o);
 
-    if (s && update && !(s->optimizer = strdup(update))) {
+    if (!s || !o || (update && !(s->optimizer = strdup(update)))) {
         free(s);
-        s = NULL;
-    }
-    if (!s)
+        free(o);
         return no_memory(err);
+    }
     s->model   = m;
     who->by    = &learned_model;
     who->state = s;
+    who->memo  = o;
     return LM_OK;
 }
 
@@ -99,7 +104,7 @@ static lm_status learned_open(predictor *who, const model_source *from, lm_error
         layerwise_free(m);
         return status;
     }
-    s = who->state;
+    s = (state *)who->state;
     return learned_device(from->device, calibration_device(who->cal), from->devices, &s->list,
                           &s->on, err);
 }
@@ -112,21 +117,22 @@ static void forget(asked *a)
 
 static void learned_close(predictor *who)
 {
-    state *s = who->state;
+    state *s = (state *)who->state;
+    memo  *o = who->memo;
 
     if (!s)
         return;
-    for (size_t i = 0; i < sizeof s->last / sizeof s->last[0]; i++)
-        forget(&s->last[i]);
+    forget(&o->last[0]);
+    forget(&o->last[1]);
     layerwise_free(s->model);
     devices_free(s->list);
     free(s->optimizer);
     free(s);
-    who->state = NULL;
+    free(o);
+    who->state = who->memo = NULL;
 }
 
-/* ---- layers -----------------------------------------------------------------------------------
- */
+/* ---- layers ---- */
 
 static lm_status sum_layers(const predictor *who, const step_setup *setup, const bound_network *net,
                             layerwise_see *see, void *context, layerwise_sum *out, lm_error *err)
@@ -199,7 +205,7 @@ static lm_status ask_network(const predictor *who, const step_setup *setup,
 static lm_status ask_layers(const predictor *who, const step_setup *setup, asked **out,
                             lm_error *err)
 {
-    state         *s     = who->state;
+    memo          *s     = who->memo;
     bound_network *bound = NULL;
     lm_status      status;
 
@@ -220,8 +226,7 @@ static lm_status ask_layers(const predictor *who, const step_setup *setup, asked
     return LM_OK;
 }
 
-/* ---- a step -----------------------------------------------------------------------------------
- */
+/* ---- a step ---- */
 
 /* NAN where a pass was not learned of just the layers whose steps were. */
 static bounded pass_of(const layerwise_sum *found, phase f)
@@ -302,8 +307,8 @@ static predictor default_of(const predictor *who)
 
     others.model = step_model_name(0);
     others.by    = layers_model_applies(who->cal, others.model) ? &layers_model : &linear_model;
-    others.state = NULL;
-    others.scan  = NULL;
+    others.state = others.memo = NULL;
+    others.scan                = NULL;
     return others;
 }
 
@@ -364,8 +369,7 @@ static bool learned_tells_power(const predictor *who)
     return false;
 }
 
-/* ---- taking apart -----------------------------------------------------------------------------
- */
+/* ---- taking apart ---- */
 
 typedef struct taking {
     explanation         *e;
@@ -474,6 +478,30 @@ static lm_status learned_explain(const predictor *who, const step_setup *s, expl
     return status;
 }
 
+static lm_status learned_compare(const char *model, const compared *with, comparison *out,
+                                 lm_error *err)
+{
+    const layerwise_kind *kind = layerwise_find(model);
+    layerwise_source      from = { with->obs, with->p, with->on };
+    layerwise_model      *m    = NULL;
+    device_list          *list = NULL;
+    double                setting[LAYERWISE_SETTINGS];
+    lm_status             status = LM_OK;
+
+    if (!from.on)
+        status = learned_device(NULL, observations_provenance(with->obs, "device"), with->devices,
+                                &list, &from.on, err);
+    if (!status && with->cal) {
+        if (!(status = learned_read(with->cal, with->machine, kind, &m, err)))
+            status = compare_by_layerwise(m, &from, out, err);
+    } else if (!status && !(status = layerwise_settings(kind, with->learn, setting, err))) {
+        status = compare_layerwise(kind, setting, &from, with->by, out, err);
+    }
+    layerwise_free(m);
+    devices_free(list);
+    return status;
+}
+
 const step_model learned_model = {
     .from_layers = true,
     .open        = learned_open,
@@ -484,4 +512,5 @@ const step_model learned_model = {
     .bounds      = learned_bounds,
     .tells_power = learned_tells_power,
     .explain     = learned_explain,
+    .compare     = learned_compare,
 };

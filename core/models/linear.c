@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fit/comparison.h"
 #include "fit/shared.h"
 
 /* ---- what was measured ----------------------------------------------------------------------- */
@@ -55,8 +56,7 @@ certainty linear_certainty(const predictor *who, unsigned measured, phase which,
     return certainty_of(c->c, c->count, other_dtype(who));
 }
 
-/* ---- one formula ------------------------------------------------------------------------------
- */
+/* ---- one formula ---- */
 
 static bool fitted_of(const predictor *who, phase which, size_t *at)
 {
@@ -248,8 +248,7 @@ static lm_status linear_inference(const predictor *who, int64_t batch, bounded *
     return LM_OK;
 }
 
-/* ---- gradients --------------------------------------------------------------------------------
- */
+/* ---- gradients ---- */
 
 certainty fabric_certainty(const predictor *who, const collective_share *s)
 {
@@ -308,8 +307,7 @@ lm_status linear_buckets(const predictor *who, const step_setup *s,
     return priced_program_of(who->cal, who->model, &who->link, gradients, &s->sync, out, err);
 }
 
-/* ---- what bounds it ---------------------------------------------------------------------------
- */
+/* ---- what bounds it ---- */
 
 /* All contributions of a formula but those that only the number of nodes tells. */
 static void add_bounds(const predictor *who, phase which, const workload *load, double *sum)
@@ -352,6 +350,14 @@ static lm_status linear_bounds(const predictor *who, const step_setup *s, bound_
     return status;
 }
 
+static lm_status linear_compare(const char *model, const compared *with, comparison *out,
+                                lm_error *err)
+{
+    const lm_status status = compare_points(with->p, model, with->by, with->cal, out, err);
+
+    return status || with->cal ? status : compare_left_out(with->p, model, with->by, out, err);
+}
+
 const step_model linear_model = {
     .grows_evenly = true,
     .price        = linear_price,
@@ -360,4 +366,5 @@ const step_model linear_model = {
     .bounds       = linear_bounds,
     .inference    = linear_inference,
     .explain      = linear_explain,
+    .compare      = linear_compare,
 };

@@ -39,8 +39,7 @@ static lm_status add_share(work *w, const share *s)
     return explanation_add(w->e, &all, w->err);
 }
 
-/* ---- features: of each layer its own counts -----------------------------------------------------
- */
+/* ---- features: of each layer its own counts ---- */
 
 /* Counts of a layer at the batch: they grow by equal steps like the network's. */
 static lm_status layer_load(work *w, size_t layer, workload *out)
@@ -136,8 +135,7 @@ static lm_status share_sync(work *w)
     return status;
 }
 
-/* ---- terms: of each kernel its own --------------------------------------------------------------
- */
+/* ---- terms: of each kernel its own ---- */
 
 /* A term of a class of kernels of a layer. */
 typedef struct cell {

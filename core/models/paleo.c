@@ -5,31 +5,32 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "baselines/paleo_points.h"
 #include "devices/device.h"
 #include "models/explanation.h"
 #include "models/paleo.h"
 
-typedef struct state {
-    paleo_platform platform;
+/* Counts at the last two batches. */
+typedef struct memo {
     struct {
-        int64_t      batch; /* 0: none */
+        int64_t      batch; /* 0: none yet */
         paleo_counts counts;
-    } counted[2]; /* a search for a turning point goes between two batches */
+    } counted[2];
     size_t next;
-} state;
+} memo;
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 lm_status paleo_open_with(predictor *who, const paleo_platform *platform, lm_error *err)
 {
-    state *s = calloc(1, sizeof *s);
+    paleo_platform *own = malloc(sizeof *own);
 
-    if (!s)
+    who->by    = &paleo_model;
+    who->state = own;
+    who->memo  = calloc(1, sizeof(memo));
+    if (!own || !who->memo)
         return no_memory(err);
-    s->platform = *platform;
-    who->by     = &paleo_model;
-    who->state  = s;
+    *own = *platform;
     return LM_OK;
 }
 
@@ -56,24 +57,24 @@ static lm_status paleo_open(predictor *who, const model_source *from, lm_error *
 
 static void paleo_close(predictor *who)
 {
-    free(who->state);
-    who->state = NULL;
+    free((void *)who->state);
+    free(who->memo);
+    who->state = who->memo = NULL;
 }
 
 static paleo_platform platform_of(const predictor *who)
 {
-    paleo_platform p = ((const state *)who->state)->platform;
+    paleo_platform p = *(const paleo_platform *)who->state;
 
     p.link = who->link.bytes_per_second > 0 ? who->link.bytes_per_second : NAN;
     return p;
 }
 
-/* ---- a step -----------------------------------------------------------------------------------
- */
+/* ---- a step ---- */
 
 static lm_status count(const predictor *who, int64_t batch, const paleo_counts **out, lm_error *err)
 {
-    state         *s     = who->state;
+    memo          *s     = who->memo;
     bound_network *bound = NULL;
     lm_status      status;
 
@@ -187,8 +188,7 @@ static lm_status paleo_bounds(const predictor *who, const step_setup *s, bound_p
     return status;
 }
 
-/* ---- taking apart -----------------------------------------------------------------------------
- */
+/* ---- taking apart ---- */
 
 /* Arithmetic or traffic of a layer. */
 static lm_status share_layer(const predictor *who, const step_setup *setup, size_t layer,
@@ -249,6 +249,14 @@ static lm_status paleo_explain(const predictor *who, const step_setup *s, explan
     return status;
 }
 
+/* Its percents of peak are fitted to the points. */
+static lm_status paleo_compare(const char *model, const compared *with, comparison *out,
+                               lm_error *err)
+{
+    (void)model;
+    return compare_paleo(with->p, with->by, workloads_registry(with->p->loads), with->on, out, err);
+}
+
 const step_model paleo_model = {
     .from_datasheet = true,
     .open           = paleo_open,
@@ -258,4 +266,5 @@ const step_model paleo_model = {
     .buckets        = paleo_buckets,
     .bounds         = paleo_bounds,
     .explain        = paleo_explain,
+    .compare        = paleo_compare,
 };

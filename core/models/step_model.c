@@ -52,6 +52,39 @@ const step_model *step_model_find(const char *name)
     return NULL;
 }
 
+/* Of formulas those that are usual, and those on prices alone. */
+static const char *formulas_compared(size_t *i)
+{
+    for (size_t m = 0; m < n_formula_models; m++)
+        if ((formula_models[m].usual || formula_models[m].residual) && !(*i)--)
+            return formula_models[m].name;
+    return NULL;
+}
+
+const char *step_model_compared(size_t i)
+{
+    const char *name = formulas_compared(&i);
+
+    for (size_t f = 1; f < N_FAMILIES && !name; f++)
+        for (size_t k = 0; families[f].name(k) && !name; k++)
+            name = i-- ? NULL : families[f].name(k);
+    return name;
+}
+
+const step_model *step_model_comparing(const char *name)
+{
+    if (formula_model_of(name)->residual || sync_baseline_parse(name) < N_SYNC_BASELINES)
+        return families[0].by;
+    return step_model_find(name);
+}
+
+bool step_model_carried(const char *name)
+{
+    const step_model *by = step_model_find(name);
+
+    return by && (by->from_layers || formula_model_of(name)->prices);
+}
+
 const char *step_model_names(const char *between, char *text, size_t size)
 {
     size_t n = 0;
@@ -69,13 +102,20 @@ const step_model *step_model_of(const calibration *cal, const char *name)
 
 lm_status predictor_open(predictor *who, const model_source *from, lm_error *err)
 {
+    lm_status status;
+
     who->by    = step_model_of(who->cal, who->model);
-    who->state = NULL;
+    who->state = who->memo = NULL;
     if (!who->by) {
-        char names[200];
+        char all[200];
 
         return lm_error_set(err, LM_E_NOTFOUND, "expected one of %s; found '%.40s'",
-                            step_model_names(", ", names, sizeof names), who->model);
+                            step_model_names(", ", all, sizeof all), who->model);
+    }
+    if ((who->by == &layers_model || who->by->from_layers) &&
+        (status = calibration_read_residuals(who->cal, err))) {
+        lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
+        return status;
     }
     return who->by->open ? who->by->open(who, from, err) : LM_OK;
 }

@@ -16,11 +16,17 @@
 
 struct step_model;
 struct step_scan;
+struct comparison; /* fit/comparison.h */
+struct device;     /* devices/device.h */
+struct points;     /* observe/points.h */
+struct split;      /* fit/split.h */
 
 /** Who predicts what, on which machine: predictor_open(). */
 typedef struct predictor {
     const struct step_model *by;
-    void                    *state; /**< of `by`: predictor_close() frees it */
+    const void              *state; /**< of `by`: made when it is opened, then never written */
+    void                    *memo;  /**< of `by`: what was asked last, for one thread; as `scan`
+                                       written while steps are priced */
     const calibration       *cal;   /**< NULL: `by` takes a datasheet instead */
     workloads               *loads;
     const char              *model;   /**< "layermeter", "paleo" ... */
@@ -72,11 +78,23 @@ typedef struct bound_price {
 
 typedef struct explanation explanation; /* models/explanation.h */
 
+/** Measured points, and what is known to predict them by. */
+typedef struct compared {
+    const observations  *obs; /**< that the points are from */
+    const struct points *p;
+    const struct split  *by;      /**< what is left out; without folds where `cal` is there */
+    const calibration   *cal;     /**< coefficients made elsewhere; NULL: fits to the points */
+    const char          *machine; /**< its file */
+    const struct device *on;      /**< by its datasheet; NULL: as the observations say */
+    const char          *devices; /**< file of datasheets; NULL: the shipped ones */
+    const char          *learn;   /**< settings of learned models; NULL: the usual ones */
+} compared;
+
 typedef struct step_model {
     bool from_datasheet; /**< takes model_source.platform in place of a machine file */
     bool from_layers;    /**< learned single layers: knows optimizers by any word, and no terms */
     bool grows_evenly;   /**< its seconds grow with the batch as the counts do, by equal steps */
-    /** Sets who->state. NULL: there is none. */
+    /** Sets who->state and who->memo. NULL: there are none. */
     lm_status (*open)(predictor *who, const model_source *from, lm_error *err);
     void (*close)(predictor *who);
     /** LM_E_NOTFOUND if the machine file lacks what this needs, and what binding returns. */
@@ -97,6 +115,9 @@ typedef struct step_model {
     bool (*tells_power)(const predictor *who);
     /** Shares of e->step, which is there already. */
     lm_status (*explain)(const predictor *who, const step_setup *s, explanation *e, lm_error *err);
+    /** What it says of points whose fold its fit did not see, or by a machine file; with bounds. */
+    lm_status (*compare)(const char *model, const compared *with, struct comparison *out,
+                         lm_error *err);
 } step_model;
 
 /** Name of the i-th model, the default one first; NULL past the last. */
@@ -105,6 +126,13 @@ const char *step_model_name(size_t i);
 const step_model *step_model_find(const char *name);
 /** "layermeter, counts, ...", with `between` between two. */
 const char *step_model_names(const char *between, char *text, size_t size);
+/** The models that can be compared with points, up to NULL: beside those that predict steps some
+ * that only tell layers and kernels. */
+const char *step_model_compared(size_t i);
+/** Whose `compare` a name is, a formula of all-reduces among them; NULL: nobody's. */
+const step_model *step_model_comparing(const char *name);
+/** Is it predicted of a device by what was measured on others? */
+bool step_model_carried(const char *name);
 /** What a name stands for on a machine: the default model has two forms, by what was measured. */
 const step_model *step_model_of(const calibration *cal, const char *name);
 

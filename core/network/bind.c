@@ -225,8 +225,7 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     return check_cost(b, l);
 }
 
-/* ---- shared parameters --------------------------------------------------------------------------
- */
+/* ---- shared parameters ---- */
 
 static const lm_weight *find_weight(const bound_layer *owner, const char *role)
 {

@@ -94,8 +94,7 @@ static lm_status read_head(loading *l, head *h)
     return status;
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------
- */
+/* ---- arguments ---- */
 
 /* _name: the file's own, made from the others. */
 static bool is_private(const char *name)
@@ -221,8 +220,7 @@ static lm_status check_given(const loading *l, const environment *env)
     return LM_OK;
 }
 
-/* ---- the chain ----------------------------------------------------------------------------------
- */
+/* ---- the chain ---- */
 
 static lm_status load_file(loading *l);
 

@@ -10,8 +10,7 @@
 #include "base/text.h"
 #include "network/memory_walk.h"
 
-/* ---- weights ------------------------------------------------------------------------------------
- */
+/* ---- weights ---- */
 
 /* Tensor i of a layer's weights by number: its owner's, where it is shared. */
 static size_t weight_number(const walk *w, size_t l, size_t i)
@@ -109,8 +108,7 @@ static void hold_weights(walk *w)
         hold(w, MEMORY_BUCKETS, 0, last_event(w), w->o->bucket_bytes);
 }
 
-/* ---- the peak -----------------------------------------------------------------------------------
- */
+/* ---- the peak ---- */
 
 static void find_peak(walk *w, memory_use *out)
 {

@@ -4,8 +4,7 @@
 #include "base/no_memory.h"
 #include "network/memory_walk.h"
 
-/* ---- what the layers are ------------------------------------------------------------------------
- */
+/* ---- what the layers are ---- */
 
 /* A layer's output as it is in memory. */
 static const lm_tensor *output_of(const walk *w, size_t l, uint32_t output)
@@ -77,8 +76,7 @@ static void choose_types(walk *w)
     }
 }
 
-/* ---- storage ------------------------------------------------------------------------------------
- */
+/* ---- storage ---- */
 
 static void lay_out(walk *w)
 {
@@ -227,8 +225,7 @@ static void hold_saved(walk *w, size_t l)
         }
 }
 
-/* ---- gradients of activations -------------------------------------------------------------------
- */
+/* ---- gradients of activations ---- */
 
 static size_t new_gradient(walk *w, size_t event, uint64_t bytes)
 {

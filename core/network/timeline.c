@@ -35,8 +35,7 @@ static bool runs_backward(const bound_layer *l)
     return real && (l->trained || l->needs_grad_input);
 }
 
-/* ---- segments -----------------------------------------------------------------------------------
- */
+/* ---- segments ---- */
 
 static lm_status segment_by_block(const bound_network *net, size_t *segment, lm_error *err)
 {
@@ -111,8 +110,7 @@ static void drop_idle_segments(const bound_network *net, size_t *segment)
     }
 }
 
-/* ---- events -------------------------------------------------------------------------------------
- */
+/* ---- events ---- */
 
 /* The passes backward from event k on, each segment made again before its last layer's. Returns the
  * events there are then. */

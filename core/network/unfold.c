@@ -24,8 +24,7 @@ lm_status unfold_no_memory(unfolding *u)
     return lm_error_set(u->err, LM_E_NOMEM, "%s: out of memory", u->doc->path);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 static lm_status add_node(unfolding *u, const node *n, size_t *out)
 {
@@ -120,8 +119,7 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
     return LM_OK;
 }
 
-/* ---- scopes -------------------------------------------------------------------------------------
- */
+/* ---- scopes ---- */
 
 lm_status unfold_scope(unfolding *u, name_scope *sc, const ini_section *const *item, size_t n,
                        size_t *output);

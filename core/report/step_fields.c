@@ -33,7 +33,7 @@ void step_watts_explain(const step_watts *w, const char *model, const char *mach
             stderr,
             "layermeter: %s: power was measured by what bounds a step, which %s does not say and "
             "no formula of %s is there for: calibrate whole networks, too\n",
-            machine, model, model_at(0));
+            machine, model, DEFAULT_MODEL);
     else if (!power_known(w->model))
         fprintf(stderr,
                 "layermeter: %s: %s does not tell the power of all layers, or of devices that wait "

@@ -35,14 +35,18 @@ typedef struct learned_source {
 lm_status learned_fit_pool(const learned_source *from, size_t n, residual_trees *judged,
                            lm_error *err);
 
-/** Reads the residual from its file, if that was not done. */
+/**
+ * Reads the residual from its file, if that was not done: before anything is asked.
+ *
+ * @return LM_E_IO, LM_E_SYNTAX ... of the file, LM_E_ARG if its hash is another; LM_E_NOMEM
+ */
 lm_status learned_load(layer_model *m, lm_error *err);
 
 /**
- * Seconds of a layer with its residual; layer_model_seconds() without one. Reads the file if needed.
+ * Seconds of a layer with its residual; layer_model_seconds() without one.
  *
  * @param seconds NAN: no price
- * @return LM_E_IO, LM_E_SYNTAX ... of the file, LM_E_ARG if its hash is another; LM_E_NOMEM
+ * @return LM_E_NOTFOUND for a figure of the device that is not known; LM_E_NOMEM
  */
 lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run *run,
                           double *seconds, lm_error *err);

@@ -324,3 +324,14 @@ lm_status lsq_solve(const lsq_block *const *blocks, size_t n_blocks, bool non_ne
     *out = result;
     return LM_OK;
 }
+
+lm_status lsq_fit(const lsq_problem *problem, bool non_negative, lsq_solution *out, lm_error *err)
+{
+    lsq_block *block  = malloc(sizeof *block);
+    lm_status  status = block ? lsq_factor(problem, block, err) : no_memory(err);
+
+    if (!status)
+        status = lsq_solve(&(const lsq_block *){ block }, 1, non_negative, out, err);
+    free(block);
+    return status;
+}

@@ -31,7 +31,7 @@ typedef struct lsq_solution {
     double x[LSQ_MAX_COLUMNS];
     double standard_error[LSQ_MAX_COLUMNS]; /**< NAN: not determined, at its bound, or no row to
                                                spare */
-    bool determined[LSQ_MAX_COLUMNS];       /**< false: the data do not tell it from the other
+    bool   determined[LSQ_MAX_COLUMNS];     /**< false: the data do not tell it from the other
                                                coefficients;       x is then the value of the shortest
                                                solution
                                              */
@@ -55,5 +55,8 @@ lm_status lsq_factor(const lsq_problem *problem, lsq_block *out, lm_error *err);
  */
 lm_status lsq_solve(const lsq_block *const *blocks, size_t n_blocks, bool non_negative,
                     lsq_solution *out, lm_error *err);
+
+/** Both for one problem. */
+lm_status lsq_fit(const lsq_problem *problem, bool non_negative, lsq_solution *out, lm_error *err);
 
 #endif

@@ -66,9 +66,11 @@ static void hold(const robust_problem *r, robust_work *w)
 {
     memset(w->gram, 0, r->n * r->n * sizeof *w->gram);
     memset(w->h, 0, r->n * sizeof *w->h);
-    for (size_t j = 0; r->mu && j < r->n; j++) {
-        w->gram[j * r->n + j] = r->mu[j];
-        w->h[j]               = r->near ? r->mu[j] * r->near[j] : r->mu[j];
+    for (size_t j = 0; j < r->n; j++) {
+        const double mu = r->mu ? r->mu[j] : r->ridge;
+
+        w->gram[j * r->n + j] = mu;
+        w->h[j]               = mu * r->near;
     }
 }
 

@@ -18,16 +18,16 @@ typedef struct robust_problem {
     const double *a; /**< rows x places, row after row */
     const double *b; /**< of each row; NULL: 1, as of rows divided by what was measured */
     size_t        rows, places;
-    size_t        n;        /**< unknowns, the numbers in `column` */
-    const size_t *column;   /**< unknown of each place; n or more: none; NULL: place by place */
-    const double *scale;    /**< what values of a place are multiplied by; NULL: 1 */
-    const double *share;    /**< what a row counts, 0: it takes no part; NULL: 1 */
-    const double *gram, *h; /**< sums over places of rows with their share, lower triangle; NULL:
+    size_t        n;           /**< unknowns, the numbers in `column` */
+    const size_t *column;      /**< unknown of each place; n or more: none; NULL: place by place */
+    const double *scale;       /**< what values of a place are multiplied by; NULL: 1 */
+    const double *share;       /**< what a row counts, 0: it takes no part; NULL: 1 */
+    const double *gram, *h;    /**< sums over places of rows with their share, lower triangle; NULL:
                                they are made here; both or none, and only without `b` */
-    const double *mu;       /**< of each unknown; NULL: 0 */
-    const double *near;     /**< of each unknown; NULL: 1 */
-    double        huber;    /**< residual; INFINITY: none is an outlier */
-    int           rounds;   /**< of reweighting behind the first solution */
+    const double *mu;          /**< of each unknown; NULL: `ridge` of all */
+    double        ridge, near; /**< near: what they are held near to */
+    double        huber;       /**< residual; INFINITY: none is an outlier */
+    int           rounds;      /**< of reweighting behind the first solution */
     bool          begins; /**< the first weights are by the x that is given, else all are shares */
 } robust_problem;
 

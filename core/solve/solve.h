@@ -20,23 +20,23 @@
 #include "solve/rows.h"
 
 typedef struct solve_options {
-    double p;
-    bool   may_overlap; /**< p is 4 instead where that is better: where a call's overhead hides
+    double   p;
+    bool     may_overlap; /**< p is 4 instead where that is better: where a call's overhead hides
                            behind the work, instead of adding to it as if it were waited for. It is
                            where   the mean relative error of the sample, fitted both ways, falls by 5
                            %
                          */
-    double huber;       /**< relative residual beyond which errors count linearly */
-    double power;       /**< of the measured time that residuals are divided by: 1, relative */
-    double ridge;       /**< mu of mu (price / family's - 1)^2, beside the sum of squared relative
+    double   huber;       /**< relative residual beyond which errors count linearly */
+    double   power;       /**< of the measured time that residuals are divided by: 1, relative */
+    double   ridge;       /**< mu of mu (price / family's - 1)^2, beside the sum of squared relative
                            residuals, for columns with a parent; their families are fitted first */
-    bool orphans;       /**< columns of a family that costs nothing are fitted without it; else they
+    bool     orphans; /**< columns of a family that costs nothing are fitted without it; else they
                              cost nothing, too */
-    double damping;     /**< of Levenberg-Marquardt, to begin with, where p is not 1; 0: steps are
+    double   damping; /**< of Levenberg-Marquardt, to begin with, where p is not 1; 0: steps are
                              halved instead */
-    int      rounds;    /**< in each stage */
-    size_t   least;     /**< rows that a column needs to get a price of its own */
-    size_t   sample;    /**< rows of all rounds but the last; 0: all */
+    int      rounds;  /**< in each stage */
+    size_t   least;   /**< rows that a column needs to get a price of its own */
+    size_t   sample;  /**< rows of all rounds but the last; 0: all */
     uint64_t seed;
 } solve_options;
 

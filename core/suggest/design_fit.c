@@ -32,14 +32,12 @@ static double guess_ratio(const formula *m)
  * one more row for each coefficient. */
 static lm_status fit(formula *m, double scale, lm_error *err)
 {
-    const size_t     p = m->f->n_features, n = m->n_rows + p;
-    double          *a      = calloc(n * p, sizeof *a);
-    double          *b      = malloc(n * sizeof *b);
-    double          *weight = malloc(n * sizeof *weight);
-    lsq_block       *block  = malloc(sizeof *block);
-    const lsq_block *use[]  = { block };
-    lsq_solution     s;
-    lm_status        status = a && b && weight && block ? LM_OK : no_memory(err);
+    const size_t p = m->f->n_features, n = m->n_rows + p;
+    double      *a      = calloc(n * p, sizeof *a);
+    double      *b      = malloc(n * sizeof *b);
+    double      *weight = malloc(n * sizeof *weight);
+    lsq_solution s;
+    lm_status    status = a && b && weight ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < n && !status; i++) {
         const size_t k = i - m->n_rows; /* rows first, then one for each coefficient */
@@ -57,15 +55,12 @@ static lm_status fit(formula *m, double scale, lm_error *err)
         }
     }
     if (!status)
-        status = lsq_factor(&(lsq_problem){ a, b, weight, n, p }, block, err);
-    if (!status)
-        status = lsq_solve(use, 1, true, &s, err);
+        status = lsq_fit(&(lsq_problem){ a, b, weight, n, p }, true, &s, err);
     if (!status)
         memcpy(m->c, s.x, p * sizeof *m->c);
     free(a);
     free(b);
     free(weight);
-    free(block);
     return status;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/no_memory.h"
 #include "fit/singles.h"
-#include "solve/nnls.h"
+#include "solve/robust.h"
 #include "transfer/layers.h"
 #include "transfer/transfer.h"
 
@@ -24,78 +24,56 @@ double correct_seconds(const correct_row *row, const correct_factors *f)
     return sum;
 }
 
-/* One round: weights by the residuals of the factors so far. */
-static lm_status solve(const correct_row *row, size_t n, size_t without, correct_factors *f,
-                       lm_error *err)
-{
-    double gram[N_CORRECT * N_CORRECT] = { 0 }, h[N_CORRECT] = { 0 };
-
-    for (size_t i = 0; i < n; i++) {
-        const double off    = fabs(correct_seconds(&row[i], f) / row[i].seconds - 1);
-        const double weight = off > HUBER ? HUBER / off : 1;
-
-        if (row[i].group == without)
-            continue;
-        for (int a = 0; a < N_CORRECT; a++) {
-            const double x = row[i].part[a] / row[i].seconds;
-
-            h[a] += weight * x * (1 - row[i].fixed / row[i].seconds);
-            for (int b = 0; b < N_CORRECT; b++)
-                gram[a * N_CORRECT + b] += weight * x * row[i].part[b] / row[i].seconds;
-        }
-    }
-    for (int a = 0; a < N_CORRECT; a++) {
-        gram[a * N_CORRECT + a] += RIDGE;
-        h[a] += RIDGE;
-    }
-    return nnls_solve(gram, h, N_CORRECT, f->of, err);
-}
-
-lm_status correct_fit(const correct_row *row, size_t n, size_t without, correct_factors *out,
+lm_status correct_fit(const correct_row *row, size_t n, const fold_turn *t, correct_factors *out,
                       lm_error *err)
 {
-    correct_factors f      = { .rows = 0 };
-    lm_status       status = LM_OK;
+    double         *a = malloc((n * (N_CORRECT + 1) + 1) * sizeof *a);
+    correct_factors f = { .rows = 0 };
+    robust_problem  p = { .a      = a,
+                          .b      = a ? a + n * N_CORRECT : NULL,
+                          .places = N_CORRECT,
+                          .n      = N_CORRECT,
+                          .ridge  = RIDGE,
+                          .near   = 1,
+                          .huber  = HUBER,
+                          .rounds = ROUNDS - 1,
+                          .begins = true };
+    robust_work     w = { 0 };
+    lm_status       status;
 
     for (int r = 0; r < N_CORRECT; r++)
         f.of[r] = 1;
-    for (size_t i = 0; i < n; i++)
-        f.rows += row[i].group != without;
-    if (!f.rows)
-        return lm_error_set(err, LM_E_ARG, "there are no measurements to correct by");
-    for (int round = 0; round < ROUNDS && !status; round++)
-        status = solve(row, n, without, &f, err);
+    for (size_t i = 0; i < n && a; i++) {
+        if (t && !fold_in(t, i))
+            continue;
+        for (int r = 0; r < N_CORRECT; r++)
+            a[p.rows * N_CORRECT + (size_t)r] = row[i].part[r] / row[i].seconds;
+        a[n * N_CORRECT + p.rows++] = 1 - row[i].fixed / row[i].seconds;
+    }
+    f.rows = p.rows;
+    status = !a        ? no_memory(err)
+             : !p.rows ? lm_error_set(err, LM_E_ARG, "there are no measurements to correct by")
+                       : robust_solve(&p, f.of, &w, err);
     if (!status)
         *out = f;
+    robust_work_free(&w);
+    free(a);
     return status;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
-/* Quantity whose seconds a form in terms says; false: none. */
+/* Times that factors correct, where a form in terms says them. */
 static bool told(size_t form_at, phase *out)
 {
-    if (strcmp(forms[form_at].model, model_at(0)) != 0 || forms[form_at].n_features)
-        return false;
-    switch (forms[form_at].part) {
-    case PHASE_FORWARD:
-    case PHASE_BACKWARD:
-    case PHASE_UPDATE:
-    case PHASE_INFERENCE:
-    case PHASE_STEP: *out = forms[form_at].part; return true;
-    case PHASE_SYNC:
-    case PHASE_GRAD_INPUT:
-    case PHASE_GRAD_WEIGHT:
-    case PHASE_GRAD:
-    case PHASE_BACKWARD_GRAD:
-    case PHASE_GRAD_ONE:
-    case PHASE_STEP_MANY:
-    case PHASE_EXPOSED:
-    case PHASE_OVERLAPPED:
-    case N_TIMES: break;
-    }
-    return false;
+    static const bool corrected[N_TIMES] = { [PHASE_FORWARD]   = true,
+                                             [PHASE_BACKWARD]  = true,
+                                             [PHASE_UPDATE]    = true,
+                                             [PHASE_INFERENCE] = true,
+                                             [PHASE_STEP]      = true };
+
+    *out = forms[form_at].part;
+    return form_carried(form_at) && !forms[form_at].n_features && corrected[*out];
 }
 
 bool correct_split(const calibration *cal, size_t form_at, const point *pt,
@@ -181,10 +159,9 @@ lm_status correct_rows(const calibration *cal, const points *p, correct_row **ou
     return LM_OK;
 }
 
-/* ---- what leaving out shows ---------------------------------------------------------------------
- */
+/* ---- what leaving out shows ---- */
 
-static size_t count_groups(const correct_row *row, size_t n)
+size_t correct_groups(const correct_row *row, size_t n)
 {
     size_t groups = 0;
 
@@ -198,23 +175,53 @@ static size_t count_groups(const correct_row *row, size_t n)
     return groups;
 }
 
+/* Rows that are told by those of other groups. */
+typedef struct leaving {
+    const correct_row *row;
+    size_t             n;
+    double            *seconds;
+} leaving;
+
+static lm_status tell_group(void *context, const fold_turn *t, lm_error *err)
+{
+    const leaving  *l = context;
+    correct_factors f;
+    const lm_status status = correct_fit(l->row, l->n, t, &f, err);
+
+    for (size_t i = 0; i < l->n && !status; i++)
+        if (fold_out(t, i))
+            l->seconds[i] = correct_seconds(&l->row[i], &f);
+    return status;
+}
+
 lm_status correct_left_out(const correct_row *row, size_t n, double *seconds, lm_error *err)
 {
-    lm_status status = LM_OK;
+    leaving   l      = { row, n, seconds };
+    size_t   *group  = malloc((n + 1) * sizeof *group);
+    folds     by     = { .of = group, .rows = n };
+    lm_status status = group ? LM_OK : no_memory(err);
 
-    for (size_t i = 0; i < n; i++)
-        seconds[i] = NAN;
-    for (size_t i = 0; i < n && !status; i++) {
-        correct_factors f;
-
-        if (!isnan(seconds[i]))
-            continue;
-        status = correct_fit(row, n, row[i].group, &f, err);
-        for (size_t k = i; k < n && !status; k++)
-            if (row[k].group == row[i].group)
-                seconds[k] = correct_seconds(&row[k], &f);
+    for (size_t i = 0; i < n && group; i++) {
+        group[i] = row[i].group;
+        by.n     = group[i] >= by.n ? group[i] + 1 : by.n;
     }
+    if (!status)
+        status = folds_leave_out(&by, tell_group, &l, err);
+    free(group);
     return status;
+}
+
+void correct_judge(const correct_row *row, size_t n, const double *seconds, correct_errors *e)
+{
+    correct_factors none = { .rows = 0 };
+
+    for (size_t r = 0; r < N_CORRECT; r++)
+        none.of[r] = 1;
+    e->mape = e->mape_before = 0;
+    for (size_t i = 0; i < n; i++) {
+        e->mape += fabs(seconds[i] / row[i].seconds - 1) / (double)n;
+        e->mape_before += fabs(correct_seconds(&row[i], &none) / row[i].seconds - 1) / (double)n;
+    }
 }
 
 static lm_status state_interval(const correct_row *row, size_t n, const double *seconds, phase of,
@@ -272,23 +279,16 @@ void correct_apply(calibration *cal, const correct_factors *f)
 lm_status correct_calibration(calibration *cal, correct_row *row, size_t n, const intervals *own,
                               correct_factors *f, correct_errors *errors, lm_error *err)
 {
-    const correct_factors none    = { { 1, 1, 1, 1, 1, 1, 1, 1 }, 0 };
-    double               *seconds = malloc((n + 1) * sizeof *seconds);
-    lm_status status = seconds ? correct_fit(row, n, NAMES_NONE, f, err) : no_memory(err);
+    double   *seconds = malloc((n + 1) * sizeof *seconds);
+    lm_status status  = seconds ? correct_fit(row, n, NULL, f, err) : no_memory(err);
 
-    *errors = (correct_errors){ NAN, NAN, n ? count_groups(row, n) : 0 };
+    *errors = (correct_errors){ NAN, NAN, correct_groups(row, n) };
     if (!status && errors->groups > 1)
         status = correct_left_out(row, n, seconds, err);
     for (phase q = 0; q < N_TIMES && errors->groups > 1 && !status; q++)
         status = state_interval(row, n, seconds, q, &own->of[q], &cal->intervals[0].of[q], err);
-    if (!status && errors->groups > 1) {
-        errors->mape = errors->mape_before = 0;
-        for (size_t i = 0; i < n; i++) {
-            errors->mape += fabs(seconds[i] / row[i].seconds - 1) / (double)n;
-            errors->mape_before +=
-                fabs(correct_seconds(&row[i], &none) / row[i].seconds - 1) / (double)n;
-        }
-    }
+    if (!status && errors->groups > 1)
+        correct_judge(row, n, seconds, errors);
     if (!status)
         correct_apply(cal, f);
     free(seconds);

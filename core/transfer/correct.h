@@ -16,6 +16,7 @@
 #include "fit/calibration.h"
 #include "observe/points.h"
 #include "solve/columns.h"
+#include "solve/folds.h"
 
 /** Factors: by resource, then of what single layers do behind their forward pass. */
 enum { CORRECT_BACKWARD = N_RESOURCES, N_CORRECT = 2 * N_RESOURCES };
@@ -35,8 +36,8 @@ typedef struct correct_factors {
     size_t rows;
 } correct_factors;
 
-/** Leaves out rows of group `without` (NAMES_NONE: none). LM_E_ARG if none are left. */
-lm_status correct_fit(const correct_row *row, size_t n, size_t without, correct_factors *out,
+/** By the rows that `t` fits to; NULL: by all. LM_E_ARG if there are none. */
+lm_status correct_fit(const correct_row *row, size_t n, const fold_turn *t, correct_factors *out,
                       lm_error *err);
 
 double correct_seconds(const correct_row *row, const correct_factors *f);
@@ -47,8 +48,7 @@ bool correct_split(const calibration *cal, size_t form_at, const point *pt,
                    double by_factor[N_CORRECT]);
 
 /** Every time at the points that the default model of `cal` can tell in terms, or by prices of
- * single layers. LM_E_ARG if it can
- * tell none of them. *out is to be freed. */
+ * single layers. LM_E_ARG if it can tell none of them. *out is to be freed. */
 lm_status correct_rows(const calibration *cal, const points *p, correct_row **out, size_t *n,
                        lm_error *err);
 
@@ -63,6 +63,12 @@ typedef struct correct_errors {
     double mape, mape_before; /**< of left out rows; before any correction */
     size_t groups;
 } correct_errors;
+
+/** How many groups rows are of. */
+size_t correct_groups(const correct_row *row, size_t n);
+
+/** Mean errors of what was said of the rows, and of what is said without factors. */
+void correct_judge(const correct_row *row, size_t n, const double *seconds, correct_errors *e);
 
 /**
  * Corrects the default model. Where measurements of a quantity are of INTERVAL_GROUPS groups, its

@@ -29,8 +29,7 @@ size_t transfer_layers_factor(const column *c)
     return (forward ? 0 : CORRECT_BACKWARD) + (size_t)c->resource;
 }
 
-/* ---- means --------------------------------------------------------------------------------------
- */
+/* ---- means ---- */
 
 /* Its prices of a class, NULL where it has none. */
 static const layer_prices *prices_of(const transfer_source *s, size_t class)
@@ -127,8 +126,7 @@ lm_status transfer_layers_pool(const transfer_source *from, size_t n, const devi
     return status;
 }
 
-/* ---- how far apart ------------------------------------------------------------------------------
- */
+/* ---- how far apart ---- */
 
 static const int64_t batches[] = { 1, 16 }, sides[] = { 7, 28, 112 }, channels[] = { 32, 128, 512 },
                      windows[] = { 1, 3 }, rows_of[] = { 1, 16, 64 },

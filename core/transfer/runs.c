@@ -13,8 +13,7 @@
 #include "observe/flags.h"
 #include "observe/variants.h"
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 static bool is_step_alone(const point *pt)
 {
@@ -53,7 +52,7 @@ static const phase passes_of_step[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPD
 static bool has_parts(const calibration *cal)
 {
     for (size_t i = 0; i < N_OF_STEP; i++)
-        if (!cal->fitted[form_find(model_at(0), passes_of_step[i])].present)
+        if (!cal->fitted[form_find(DEFAULT_MODEL, passes_of_step[i])].present)
             return false;
     return true;
 }
@@ -64,10 +63,10 @@ static void split_step(const calibration *cal, const point *pt, double seconds[N
 {
     for (size_t i = 0; i < N_OF_STEP; i++) {
         const phase  which  = passes_of_step[i];
-        const double longer = shared_times(cal, model_at(0), which, shared_devices(pt->row));
+        const double longer = shared_times(cal, DEFAULT_MODEL, which, shared_devices(pt->row));
         double       alone[N_CORRECT] = { 0 };
 
-        correct_split(cal, form_find(model_at(0), which), pt, alone);
+        correct_split(cal, form_find(DEFAULT_MODEL, which), pt, alone);
         for (size_t r = 0; r < N_CORRECT; r++)
             seconds[r] += longer * alone[r];
     }
@@ -85,12 +84,12 @@ static lm_status exposed_of(const calibration *cal, const points *p, const point
     if (row->ranks < 2 || row->hosts < 1 || row->ranks % row->hosts)
         return LM_OK;
     if (!point_in_buckets(pt)) {
-        *out = calibration_collective(cal, model_at(0), NULL,
+        *out = calibration_collective(cal, DEFAULT_MODEL, NULL,
                                       &(collective_call){ COLLECTIVE_ALLREDUCE, pt->load.bytes,
                                                           row->hosts, row->ranks / row->hosts });
         return LM_OK;
     }
-    if ((status = exposed_predict(p, cal, model_at(0), pt, NAN, &s, err)))
+    if ((status = exposed_predict(p, cal, DEFAULT_MODEL, pt, NAN, &s, err)))
         return status;
     *out = s.times.step;
     for (size_t r = 0; r < N_CORRECT; r++)
@@ -162,20 +161,6 @@ static lm_status take(const calibration *cal, const points *p, const point *pt, 
     return LM_OK;
 }
 
-static size_t count_groups(const run_rows *r)
-{
-    size_t groups = 0;
-
-    for (size_t i = 0; i < r->n; i++) {
-        size_t k = 0;
-
-        while (r->row[k].group != r->row[i].group)
-            k++;
-        groups += k == i;
-    }
-    return groups;
-}
-
 static lm_status check(const run_rows *r, lm_error *err)
 {
     if (r->n)
@@ -207,7 +192,7 @@ lm_status run_rows_from(const calibration *cal, const points *p, run_rows *out, 
                               "whole steps are fitted as they are, from one file");
     for (size_t i = 0; i < p->n_points && !status; i++)
         status = take(cal, p, &p->point[i], &r, count, err);
-    r.networks = count_groups(&r);
+    r.networks = r.row ? correct_groups(r.row, r.n) : 0;
     if (!status)
         status = check(&r, err);
     free(count);
@@ -226,8 +211,7 @@ void run_rows_free(run_rows *r)
     *r = (run_rows){ .row = NULL };
 }
 
-/* ---- what leaving out shows ---------------------------------------------------------------------
- */
+/* ---- what leaving out shows ---- */
 
 static void widen_by_factors(interval *i, const correct_factors *f)
 {
@@ -308,19 +292,6 @@ static void choose_groups(const run_rows *r, correct_row *row, run_correction *o
         row[i].group = i;
 }
 
-static void judge(const correct_row *row, size_t n, const double *seconds, correct_errors *e)
-{
-    correct_factors none = { .rows = 0 };
-
-    for (size_t r = 0; r < N_CORRECT; r++)
-        none.of[r] = 1;
-    e->mape = e->mape_before = 0;
-    for (size_t i = 0; i < n; i++) {
-        e->mape += fabs(seconds[i] / row[i].seconds - 1) / (double)n;
-        e->mape_before += fabs(correct_seconds(&row[i], &none) / row[i].seconds - 1) / (double)n;
-    }
-}
-
 lm_status correct_by_runs(calibration *cal, const run_rows *r, run_correction *out, lm_error *err)
 {
     correct_row   *row     = malloc((r->n + 1) * sizeof *row);
@@ -330,14 +301,14 @@ lm_status correct_by_runs(calibration *cal, const run_rows *r, run_correction *o
 
     if (!status) {
         choose_groups(r, row, &found);
-        status = correct_fit(row, r->n, NAMES_NONE, &found.factors, err);
+        status = correct_fit(row, r->n, NULL, &found.factors, err);
     }
     for (size_t i = 0; i < r->n && !status; i++)
         seconds[i] = NAN;
     if (!status && r->n > 1)
         status = correct_left_out(row, r->n, seconds, err);
     if (!status) {
-        judge(row, r->n, seconds, &found.errors);
+        correct_judge(row, r->n, seconds, &found.errors);
         found.kept = found.errors.mape < found.errors.mape_before; /* false with NAN */
     }
     if (!status && found.kept)

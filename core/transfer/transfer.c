@@ -13,12 +13,6 @@
 
 const transfer_options transfer_default = { .power = 0.5, .near = 0.5, .doubt_most = HUGE_VAL };
 
-/* Forms of the default model. */
-static bool carried(size_t form_at)
-{
-    return !strcmp(forms[form_at].model, model_at(0));
-}
-
 resource transfer_resource(size_t term)
 {
     switch (term_family_of(term)) {
@@ -47,8 +41,7 @@ static double term_scale(const transfer_scale *s, size_t term)
     return r == RESOURCE_FLOPS && term_family_of(term) != FAMILY_DENSE ? s->scalar : s->of[r];
 }
 
-/* ---- scales -------------------------------------------------------------------------------------
- */
+/* ---- scales ---- */
 
 static const char *provenance_of(const calibration *cal, const char *key)
 {
@@ -161,7 +154,7 @@ static void want(const transfer_source *from, size_t n, bool launches, bool want
         for (size_t f = 0; f < n_forms; f++) {
             const fitted *of = &from[i].cal->fitted[f];
 
-            for (size_t t = 0; carried(f) && of->present && of->term && t < N_TERMS; t++)
+            for (size_t t = 0; form_carried(f) && of->present && of->term && t < N_TERMS; t++)
                 if (of->term[t].value > 0 && !term_counted(t)) {
                     wanted[transfer_resource(t)] = true;
                     *scalar |=
@@ -273,7 +266,7 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
         any |= wanted[r];
     if (!any)
         return lm_error_set(err, LM_E_ARG, "there is nothing of the model '%s' to carry over",
-                            model_at(0));
+                            DEFAULT_MODEL);
     for (size_t i = 0; i < n && !status; i++)
         status = scale_source(&from[i], to, wanted, scalar, o->power, err);
     if (!status)
@@ -281,8 +274,7 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
     return status;
 }
 
-/* ---- coefficients -------------------------------------------------------------------------------
- */
+/* ---- coefficients ---- */
 
 /* A mean over those that know it. */
 typedef struct mean {
@@ -343,7 +335,7 @@ static lm_status pool_collectives(const transfer_source *from, size_t n, calibra
     if (!(out->collectives = collective_copy(of->cal->collectives)))
         return no_memory(err);
     for (size_t f = 0; f < n_forms; f++)
-        if (carried(f) && forms[f].part == PHASE_SYNC && out->fitted[f].present) {
+        if (form_carried(f) && forms[f].part == PHASE_SYNC && out->fitted[f].present) {
             memset(out->fitted[f].coefficient, 0, sizeof out->fitted[f].coefficient);
             out->fitted[f].by_allreduces = true;
         }
@@ -388,8 +380,7 @@ static lm_status pool_form(const transfer_source *from, size_t n, size_t form_at
     return LM_OK;
 }
 
-/* ---- intervals ----------------------------------------------------------------------------------
- */
+/* ---- intervals ---- */
 
 /* Holds what any of the machines holds. Seconds are others here; batches and nodes are not. */
 static void join_interval(const interval *from, interval *to)
@@ -444,8 +435,7 @@ bool transfer_widen(calibration *cal, double doubt, const char *why)
     return calibration_note(cal, "intervals_widened", text);
 }
 
-/* ---- all together -------------------------------------------------------------------------------
- */
+/* ---- all together ---- */
 
 static lm_status pool(const transfer_source *from, size_t n, const device *to, calibration **out,
                       lm_error *err)
@@ -454,7 +444,7 @@ static lm_status pool(const transfer_source *from, size_t n, const device *to, c
     lm_status    status = cal ? LM_OK : no_memory(err);
 
     for (size_t f = 0; f < n_forms && !status; f++)
-        if (carried(f))
+        if (form_carried(f))
             status = pool_form(from, n, f, &cal->fitted[f], err);
     if (!status)
         status = pool_collectives(from, n, cal, err);
@@ -532,7 +522,7 @@ lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to
         if (!status)
             status = pool(others, n - 1, from[left].device, &cal, err);
         for (size_t f = 0; f < n_forms && !status; f++)
-            if (carried(f) && cal->fitted[f].present)
+            if (form_carried(f) && cal->fitted[f].present)
                 apart = fmax(apart, deviation(&from[left].cal->fitted[f], &cal->fitted[f]));
         if (!status && from[left].cal->layers && cal->layers)
             apart = fmax(apart, transfer_layers_deviation(from[left].cal->layers, cal->layers));

@@ -29,7 +29,7 @@ static void a_factor_is_held_near_1(void **state)
     (void)state;
     for (size_t i = 0; i < ROWS; i++)
         r[i] = row(1e-3, 0, 2e-3, i);
-    assert_int_equal(correct_fit(r, ROWS, NAMES_NONE, &f, NULL), LM_OK);
+    assert_int_equal(correct_fit(r, ROWS, NULL, &f, NULL), LM_OK);
     assert_int_equal(f.rows, ROWS);
     assert_close(f.of[RESOURCE_FLOPS], 5.1 / 2.6, 1e-9);
     assert_close(f.of[RESOURCE_BANDWIDTH], 1, 1e-9);
@@ -49,7 +49,7 @@ static void resources_are_told_apart(void **state)
 
         r[i] = row(a, b, 2 * a + b / 2, i);
     }
-    assert_int_equal(correct_fit(r, 200, NAMES_NONE, &f, NULL), LM_OK);
+    assert_int_equal(correct_fit(r, 200, NULL, &f, NULL), LM_OK);
     assert_close(f.of[RESOURCE_FLOPS], 2, 0.02);
     assert_close(f.of[RESOURCE_BANDWIDTH], 0.5, 0.02);
 }
@@ -63,7 +63,7 @@ static void factors_are_not_negative(void **state)
     (void)state;
     for (size_t i = 0; i < ROWS; i++)
         r[i] = row(1e-3, 1e-3 * (double)(1 + i), 1e-3 / (double)(1 + i), i);
-    assert_int_equal(correct_fit(r, ROWS, NAMES_NONE, &f, NULL), LM_OK);
+    assert_int_equal(correct_fit(r, ROWS, NULL, &f, NULL), LM_OK);
     assert_true(f.of[RESOURCE_BANDWIDTH] >= 0);
     assert_true(f.of[RESOURCE_FLOPS] >= 0);
 }
@@ -72,10 +72,11 @@ static void nothing_left_is_an_error(void **state)
 {
     const correct_row r = row(1e-3, 0, 1e-3, 3);
     correct_factors   f;
+    const folds       by = { .of = &r.group, .rows = 1, .n = 4 };
     lm_error          err;
 
     (void)state;
-    assert_int_equal(correct_fit(&r, 1, 3, &f, &err), LM_E_ARG);
+    assert_int_equal(correct_fit(&r, 1, &(fold_turn){ &by, 3 }, &f, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "there are no measurements to correct by");
 }
 

@@ -167,8 +167,10 @@ static void models_predict_what_they_did_not_see(void **state)
     (void)state;
     assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
     assert_int_equal(launch_folds_new(&l, &rule, &by, NULL), LM_OK);
-    assert_int_equal(launches_predict(&l, "layermeter", &by, NULL, ours, NULL), LM_OK);
-    assert_int_equal(launches_predict(&l, "nnls", &by, NULL, theirs, NULL), LM_OK);
+    assert_int_equal(launches_predict(&l, formula_model_of("layermeter"), &by, NULL, ours, NULL),
+                     LM_OK);
+    assert_int_equal(launches_predict(&l, formula_model_of("nnls"), &by, NULL, theirs, NULL),
+                     LM_OK);
     assert_true(worst(&l, ours) < 0.05);
     assert_in_range(100 * worst(&l, theirs), 20, 200); /* it knows neither floor nor operator */
     launch_folds_free(&by);

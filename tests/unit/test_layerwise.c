@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "baselines/justus.h"
+#include "baselines/layerwise.h"
 
 #define ROWS 400
 

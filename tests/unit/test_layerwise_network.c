@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "baselines/justus.h"
+#include "baselines/layerwise.h"
 #include "baselines/layerwise_network.h"
 
 static lm_status see(void *context, layerwise_case *c)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "baselines/prenet_model.h"
+#include "baselines/layerwise.h"
 #include "machine/machine.h"
 #include "models/learned.h"
 #include "plan/cases.h"
@@ -151,7 +151,7 @@ static void buckets_are_ready_when_their_layers_are_done(void **state)
     calibration     *cal = machine("");
     predictor        who;
     const step_setup s = setup_of("tensor", 4);
-    step_times          o;
+    step_times       o;
     lm_error         err = { LM_OK, "" };
 
     (void)state;

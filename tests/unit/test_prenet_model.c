@@ -2,7 +2,7 @@
 #include "layerwise_cases.h"
 
 #include "base/random.h"
-#include "baselines/prenet_model.h"
+#include "baselines/layerwise.h"
 #include "learn/boost.h"
 
 static double value_of(const layerwise_features *f, const char *name)

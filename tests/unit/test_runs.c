@@ -195,7 +195,7 @@ static void fixed_seconds_are_no_factors(void **state)
     correct_factors   f;
 
     (void)state;
-    assert_int_equal(correct_fit(&r, 1, NAMES_NONE, &f, NULL), LM_OK);
+    assert_int_equal(correct_fit(&r, 1, NULL, &f, NULL), LM_OK);
     assert_close(f.of[RESOURCE_FLOPS], 0.475 / 0.35, 1e-9);
 }
 

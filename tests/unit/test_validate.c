@@ -1,7 +1,7 @@
 /* How good predictions and their intervals are. */
 #include "nets.h"
 
-#include "fit/validate.h"
+#include "fit/comparison.h"
 
 #define N 5
 

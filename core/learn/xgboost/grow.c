@@ -13,8 +13,7 @@
 #include "base/symbol.h"
 #include "learn/boost.h"
 
-/* ---- loading ------------------------------------------------------------------------------------
- */
+/* ---- loading ---- */
 
 /* What is called of it. */
 #define FUNCTIONS(DO)              \
@@ -58,8 +57,7 @@ static lm_status failed(lm_error *err)
     return lm_error_set(err, LM_E_ARG, "XGBoost: %.150s", xgb.XGBGetLastError());
 }
 
-/* ---- growing ------------------------------------------------------------------------------------
- */
+/* ---- growing ---- */
 
 static lm_status check_options(const boost_options *o, lm_error *err)
 {
@@ -164,8 +162,7 @@ static lm_status grow(BoosterHandle b, DMatrixHandle rows, DMatrixHandle held,
     return LM_OK;
 }
 
-/* ---- taking over --------------------------------------------------------------------------------
- */
+/* ---- taking over ---- */
 
 /* Arrays of one tree in XGBoost's JSON model. */
 typedef struct grown {
