@@ -290,8 +290,7 @@ static void say_lacking(const job *j, const findings *found)
     bool any = false;
 
     for (size_t i = 0; i < n_forms; i++) {
-        if (found->cal->fitted[i].present || strcmp(forms[i].model, model_at(0)) != 0 ||
-            !part_calibrated(forms[i].part))
+        if (found->cal->fitted[i].present || !form_carried(i) || !part_calibrated(forms[i].part))
             continue;
         if (!any)
             fprintf(stderr, "%s lacks, for too few points, the parts:", j->folder.machine);

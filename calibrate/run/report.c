@@ -178,7 +178,7 @@ static void fill_fabric(const algorithm_model *a, fabric at, table *t)
         for (sync_column c = 0; c < N_SYNC_COLUMNS; c++) {
             if (!(m->plane[k].price[c] > 0))
                 continue;
-            table_text(t, model_at(0));
+            table_text(t, DEFAULT_MODEL);
             table_text(t, name);
             table_text(t, sync_column_name(c));
             table_real(t, m->plane[k].price[c]);
