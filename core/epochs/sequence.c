@@ -31,7 +31,7 @@ size_t stretch_level(const series *s, double seconds, double bins)
 
 static double usual_scatter(const stretch *s)
 {
-    double value[512];
+    double value[512], median, high;
     size_t n = 0;
 
     for (size_t k = 0; k < 512; k++) {
@@ -45,11 +45,9 @@ static double usual_scatter(const stretch *s)
             squares += ((double)s->x[i] - sum) * ((double)s->x[i] - sum);
         value[n++] = sqrt(squares);
     }
-    {
-        const double median = stats_quantile(value, n, 0.5), high = stats_quantile(value, n, 0.9);
-
-        return median > 0 ? median : high > 0 ? high : 1;
-    }
+    median = stats_quantile(value, n, 0.5);
+    high   = stats_quantile(value, n, 0.9);
+    return median > 0 ? median : high > 0 ? high : 1;
 }
 
 lm_status stretch_open(const series *s, size_t level, bool events, size_t from, size_t to,

@@ -81,6 +81,7 @@ static void put_script(FILE *out, const void *what)
     const picture    *p   = what;
     const trace_grid *g   = p->g;
     const double      end = g->start + g->step * (double)g->n;
+    char              label[160];
 
     put_trace(out, g);
     put_lengths(out, p->e);
@@ -94,12 +95,8 @@ static void put_script(FILE *out, const void *what)
     fprintf(out, "set xrange [%.9g:%.9g]\n", g->start < 0 ? 0 : g->start, end);
     put_marks(out, p->e);
     fputs("set ylabel ", out);
-    {
-        char label[160];
-
-        snprintf(label, sizeof label, *p->unit ? "%.90s [%.30s]" : "%.90s%.0s", p->metric, p->unit);
-        gnuplot_put_quoted(out, label);
-    }
+    snprintf(label, sizeof label, *p->unit ? "%.90s [%.30s]" : "%.90s%.0s", p->metric, p->unit);
+    gnuplot_put_quoted(out, label);
     fputs(
         "\nplot $trace using 1:2:4 with filledcurves fillcolor rgb '#56B4E9' fillstyle transparent solid 0.35 "
         "noborder title 'least to largest', \\\n"

@@ -18,12 +18,11 @@ typedef struct track {
     double  quality; /**< median of `alike` */
     double  median;  /**< s: median interval */
     double  spread;  /**< median absolute deviation of the intervals, of their median */
-    double
-        other;  /**< share of the period at another level, which ends where an epoch begins; NAN */
-    double bin; /**< s: resolution of the places */
-    size_t level;  /**< of the series it was tracked at */
-    bool   events; /**< tracked in series_events() */
-    bool   marked; /**< short marks come at this distance */
+    double  other;   /**< share of the period at another level, before an epoch begins; NAN */
+    double  bin;     /**< s: resolution of the places */
+    size_t  level;   /**< of the series it was tracked at */
+    bool    events;  /**< tracked in series_events() */
+    bool    marked;  /**< short marks come at this distance */
 } track;
 
 /** LM_E_NOTFOUND if there are not two repetitions. */

@@ -164,15 +164,12 @@ void gradient_schedule_by_terms(const gradient_schedule *s, int64_t batch, const
 /* Of a layer, at a batch. */
 static net_metrics layer_counts(const gradient_schedule *s, size_t layer, double more)
 {
-    union {
-        net_metrics metrics;
-        uint64_t    value[sizeof(net_metrics) / sizeof(uint64_t)];
-    } a = { s->first[layer] }, b;
+    counts a = { s->first[layer] }, b;
 
     if (!s->second)
         return a.metrics;
     b.metrics = s->second[layer];
-    for (size_t i = 0; i < sizeof a.value / sizeof a.value[0]; i++)
+    for (size_t i = 0; i < N_COUNTS; i++)
         a.value[i] += (uint64_t)more * (b.value[i] - a.value[i]);
     return a.metrics;
 }

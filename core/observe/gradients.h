@@ -8,6 +8,14 @@
 #include "counts/features.h"
 #include "network/bind.h"
 
+/** Counts of a network or layer, by name and by number. */
+#define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
+
+typedef union counts {
+    net_metrics metrics;
+    uint64_t    value[N_COUNTS];
+} counts;
+
 /** A term of the batch: its value for one sample (or for the only batch), and the step for each
  * sample more. */
 typedef struct growing_term {

@@ -100,7 +100,7 @@ static void grow(const double *first, const double *second, growing_pass *out)
     out->n = 0;
     for (size_t t = 0; t < N_TERMS; t++)
         if (first[t] != 0 || second[t] != 0)
-            out->item[out->n++] = (growing){ (uint32_t)t, first[t], second[t] - first[t] };
+            out->item[out->n++] = (growing_term){ (uint32_t)t, first[t], second[t] - first[t] };
 }
 
 void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *second,

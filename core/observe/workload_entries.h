@@ -9,13 +9,6 @@
 #include "network/network.h"
 #include "observe/workloads.h"
 
-#define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
-
-typedef union counts {
-    net_metrics metrics;
-    uint64_t    value[N_COUNTS];
-} counts;
-
 /* One network with one input shape. */
 typedef struct entry entry;
 struct entry {
@@ -31,16 +24,10 @@ struct entry {
     term_settings      schedule_settings;
 };
 
-/* A term at batch 1, and its growth with each sample more. */
-typedef struct growing {
-    uint32_t term;
-    double   first, step;
-} growing;
-
 /* Terms of a pass that are not 0 at batches 1 and 2. */
 typedef struct growing_pass {
-    growing item[N_TERMS];
-    size_t  n;
+    growing_term item[N_TERMS];
+    size_t       n;
 } growing_pass;
 
 /* Terms at all batches, and their settings. */
