@@ -1,6 +1,12 @@
 /*
- * Rows under a heading of columns. `nvidia-smi dmon` prints columns or CSV, with times (-o DT, -o
- * T) or without:
+ * Rows under a heading of columns. `dcgmi dmon` prints a row for each GPU and sample, without times;
+ * its heading comes again:
+ *
+ *   #Entity   GRACT        SMACT          # Entity  GRACT  SMACT     (before DCGM 3)
+ *   ID                                        Id
+ *   GPU 0     0.941        N/A                GPU 0  0.941    N/A
+ *
+ * `nvidia-smi dmon` prints columns or CSV, with times (-o DT, -o T) or without:
  *
  *   #Date       Time        gpu    pwr  gtemp     sm            # gpu   pwr gtemp    sm
  *   #YYYYMMDD   HH:MM:SS    Idx      W      C      %            # Idx     W     C     %
@@ -12,6 +18,7 @@
  *   timestamp, index, utilization.gpu [%], power.draw [W]
  *   2022/02/24 05:48:20.165, 0, 97 %, 25.50 W
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +76,82 @@ static lm_status take_row(trace_reader *r, char *const *cell, trace_sample *out,
     *got = true;
     return LM_OK;
 }
+
+/* ---- dcgmi dmon --------------------------------------------------------------------------- */
+
+static bool is_dcgm(const char *line)
+{
+    line += strspn(line, " \t");
+    if (*line++ != '#')
+        return false;
+    line += strspn(line, " \t");
+    return !strncasecmp(line, "Entity", 6) && (!line[6] || isspace((unsigned char)line[6]));
+}
+
+static lm_status dcgm_heading(trace_reader *r, char *line, lm_error *err)
+{
+    char           *word[TRACE_COLUMNS_MAX];
+    const size_t    n      = trace_words(strchr(line, '#') + 1, false, word, TRACE_COLUMNS_MAX);
+    const lm_status status = end_heading(r, (const char *const *)word + 1, n - 1, err);
+
+    if (!status)
+        r->offset = (size_t)(word[r->metric_at + 1] - line); /* of the metric in a row */
+    return status;
+}
+
+/* Entities that are whole GPUs have their number as a name; parts of one, their kind as well. */
+static lm_status entity(trace_reader *r, const char *kind, const char *id, size_t *gpu,
+                        lm_error *err)
+{
+    char name[TRACE_NAME_MAX];
+
+    if (strcasecmp(kind, "GPU") != 0)
+        snprintf(name, sizeof name, "%.20s %.40s", kind, id);
+    else
+        snprintf(name, sizeof name, "%.60s", id);
+    return trace_gpu(r, name, strlen(name), gpu, err);
+}
+
+static lm_status dcgm_row(trace_reader *r, char *line, trace_sample *out, bool *got, lm_error *err)
+{
+    char     *word[TRACE_COLUMNS_MAX + 2], *cell = NULL;
+    char      there;
+    size_t    n, gpu;
+    lm_status status;
+
+    if (is_dcgm(line))
+        return dcgm_heading(r, line, err);
+    if (!strncmp(line, "dmon was stopped", 16)) {
+        r->ended = true;
+        return LM_OK;
+    }
+    there = r->offset > 0 && r->offset < strlen(line) && line[r->offset - 1] == ' '
+                ? line[r->offset]
+                : ' ';
+    n     = trace_words(line, false, word, TRACE_COLUMNS_MAX + 2);
+    if (!n || *word[0] == '#' || !strcasecmp(word[0], "ID")) /* the second line of the heading */
+        return LM_OK;
+    if (!r->headed)
+        return trace_wrong(r, LM_E_SYNTAX, err, "values before the heading of dcgmi dmon");
+    if (n == r->n_columns + 2)
+        cell = word[2 + r->metric_at];
+    else if (n > r->n_columns + 2 &&
+             there != ' ') /* a text of several words: look below the heading */
+        cell = line + r->offset;
+    if (!cell)
+        return trace_wrong(r, LM_E_SYNTAX, err, "%zu values where the heading has %zu",
+                           n > 2 ? n - 2 : 0, r->n_columns);
+    if ((status = entity(r, word[0], word[1], &gpu, err)) ||
+        (status = trace_cell(r, cell, gpu, out, err)) ||
+        (status = trace_tick(r, gpu, &out->time, err)))
+        return status;
+    if (n == r->n_columns + 2)
+        trace_beside(r, word + 2, out);
+    *got = true;
+    return LM_OK;
+}
+
+const trace_format trace_dcgm = { .name = "dcgmi dmon", .is = is_dcgm, .row = dcgm_row };
 
 /* ---- nvidia-smi dmon ------------------------------------------------------------------------- */
 
