@@ -66,7 +66,7 @@ static selection without_part(const selection *rows, const size_t *fold, size_t 
     return others;
 }
 
-/* What trees leave over of one part's rows, grown on the others. */
+/* Residuals of the trees for one part's rows, grown on the others. */
 static lm_status leave_part(const selection *rows, const size_t *fold, size_t part, uint64_t seed,
                             double *x, size_t *at, double *left, lm_error *err)
 {
@@ -175,7 +175,7 @@ static lm_status interval_of(const selection *rows, const double *left, interval
     return status;
 }
 
-/* What one GPU that was left out leaves over, as target and as source. */
+/* Residuals for one GPU that was left out, as target and as source. */
 static lm_status leave_gpu(const selection *rows, size_t g, size_t *at, residual *r[N_UNKNOWN],
                            size_t n[N_UNKNOWN], lm_error *err)
 {
@@ -230,7 +230,7 @@ static lm_status unknown_intervals(const selection *rows, interval out[N_UNKNOWN
 
 /* ---- methods --------------------------------------------------------------------------------- */
 
-/* Each of the three, and what it leaves over of rows that it did not see. */
+/* Each of the three learners, and its residuals for rows that it did not see. */
 static lm_status learn_each(const selection *rows, const crossgpu_options *o, crossgpu *c,
                             double *const left[N_BY], lm_error *err)
 {
@@ -310,8 +310,8 @@ static lm_status learn_medians(const selection *rows, crossgpu *c, lm_error *err
     return LM_OK;
 }
 
-/* What intervals of the other methods are from: all is learned again without
- * each part of the groups. */
+/* Residuals behind the intervals of the other methods: everything is learned again without each
+ * part of the groups. */
 static lm_status judge(const selection *rows, const crossgpu_options *o, crossgpu *c, lm_error *err)
 {
     const crossgpu_options again  = { .method = o->method, .seed = o->seed };
@@ -363,7 +363,7 @@ static size_t count_groups(const selection *rows)
     return n;
 }
 
-/* What predictions need of the rows' own. */
+/* Copies the parts of the rows that predictions need. */
 static lm_status copy_space(const pairs *p, crossgpu *c, lm_error *err)
 {
     c->s        = p->s;

@@ -1,4 +1,4 @@
-/* Predictions for what is left out. */
+/* Predictions for held-out runs. */
 #include "crossgpu/held_out.h"
 
 #include <math.h>

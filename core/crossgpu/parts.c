@@ -24,7 +24,7 @@ static bool has_rest(metric_unit u)
     return u != UNIT_SECONDS && u != UNIT_NONE;
 }
 
-/* How many shares a run has, the first being 1; what they are by its features. */
+/* Number of a run's shares, and the shares by its features; the first is 1. */
 static size_t bounds_n_shares(const space *s)
 {
     size_t n = 1;
@@ -63,7 +63,7 @@ static void ratios_of(const gpu *from, const gpu *to, double r[N_BOUNDS])
     r[HOST]       = 1;
 }
 
-/* One row of the fit, relative to what was measured. */
+/* One row of the fit, divided by the measured ratio. */
 static void columns_of(const pairs *p, const pair_row *row, double *shares, double *out)
 {
     const size_t n = bounds_n_shares(&p->s);
@@ -221,7 +221,7 @@ static size_t fold_of(const problem *p, size_t row)
     return p->fold[selected(p->rows, p->at[row])->group];
 }
 
-/* Rows relative to what was measured, summed up by folds. */
+/* Rows divided by the measured ratio, summed by folds. */
 static void add_up(problem *p)
 {
     memset(p->gram, 0, p->n_folds * p->n * p->n * sizeof *p->gram);
@@ -265,7 +265,7 @@ static void take_rows(problem *p, size_t pair)
     add_up(p);
 }
 
-/* Factors by all folds but one (n_folds: by all); the search begins at what p->x holds. */
+/* Factors by all folds but one (n_folds: by all); the search begins at p->x. */
 static lm_status solve(problem *p, double ridge, size_t without, lm_error *err)
 {
     const double weight = ridge * ridge / (p->prior * p->prior);

@@ -1,4 +1,4 @@
-/* Power of a device that trains, and what another clock makes of it. */
+/* Power of a training device, and the effect of another clock. */
 #include "energy/power.h"
 
 #include <math.h>

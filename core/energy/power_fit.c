@@ -26,8 +26,8 @@ enum { AT_REST, BOUNDS, MEMORY = BOUNDS + N_TERM_BOUNDS, N_UNKNOWNS };
 typedef struct fitting {
     const power_row *row;
     size_t           n;
-    power_model      m;            /* what is known so far */
-    bool             idle, clocks; /* told, and: do clocks differ? */
+    power_model      m;            /* known so far */
+    bool             idle, clocks; /* idle: given; clocks: they differ */
     double     *expected; /* watts by row: measured; for rows at the limit the watts without it */
     double     *a, *b;    /* rows as they are solved */
     double     *ratio;    /* measured over predicted */
@@ -47,7 +47,7 @@ static void regressors(const fitting *f, const power_row *r, double x[N_UNKNOWNS
     x[AT_REST] = f->clocks && !f->idle ? 1 : 0;
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         x[BOUNDS + k] = g * r->load.share[k];
-    /* part of what traffic draws, whose other part is a cache's */
+    /* the part of the traffic's power that is the memory's; the rest is a cache's */
     x[MEMORY] = f->clocks ? memory + g * (r->load.share[BOUND_TRAFFIC] - memory) : 0;
 }
 
@@ -105,7 +105,7 @@ static double loss(const fitting *f)
     return sum / (double)f->n;
 }
 
-/* Of what traffic adds to a device at rest, memory's part is not more than half. */
+/* The memory's part is at most half of what traffic adds to the idle power. */
 static void limit_memory(power_model *m)
 {
     const double rest = isfinite(m->idle_w) ? m->idle_w : 0;

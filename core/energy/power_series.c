@@ -1,4 +1,4 @@
-/* Mean power from looks at a device. */
+/* Mean power from samples of a device. */
 #include "energy/power_series.h"
 
 #include <math.h>

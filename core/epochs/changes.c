@@ -41,7 +41,7 @@ static void segment(const sums *s, size_t n, double penalty, size_t shortest, do
                 last[to] = open[k];
             }
         }
-        for (size_t k = 0; k < n_open; k++) /* what cannot become best any more */
+        for (size_t k = 0; k < n_open; k++) /* drops places that cannot become the best any more */
             if (best[open[k]] + cost(s, open[k], to) <= best[to])
                 open[kept++] = open[k];
         n_open = kept;

@@ -9,8 +9,7 @@
 #include "base/text.h"
 #include "epochs/methods.h"
 
-/* What differs by less is the same length, by this many median absolute
- * deviations and by this part. */
+/* Lengths are equal within this many median absolute deviations, or within this share. */
 #define DEVIATIONS 5.0
 #define LEAST      0.04
 /* An end of a run may be a whole epoch, if it is as long as one within this part. */
@@ -68,7 +67,7 @@ static void steady_time(epochs *out, double resolution, double *value)
     out->high = mean + stats_student90(n - 1) * error;
 }
 
-/* Before the first place: start-up, and what is left of an epoch or a whole one. */
+/* Before the first place: start-up, and a part of an epoch or a whole one. */
 static void before(epochs *out, const trace_grid *g, const found_places *f, double median,
                    double tolerance)
 {
@@ -122,8 +121,8 @@ static void classify(epochs *out, const trace_grid *g, const found_places *f, do
     }
 }
 
-/* Median of the second half of the lengths, which warm-ups do not touch; returns what
- * still is the same length. */
+/* Median of the second half of the lengths, which warm-ups do not touch. Returns the tolerance of
+ * equal lengths. */
 static double usual_length(const found_places *f, double *value, double *median)
 {
     const size_t from = f->n / 2, n = f->n - from;

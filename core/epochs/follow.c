@@ -152,7 +152,7 @@ void epochs_follower_free(epochs_follower *f)
     free(f);
 }
 
-/* Is it over for good? What came last may still move. */
+/* Is it over for good? The last epochs may still move. */
 static bool is_over(const epochs_follower *f, const epoch *e, const epochs *all, bool ended)
 {
     const double now = f->window.grid.start + f->window.grid.step * (double)f->window.grid.n;

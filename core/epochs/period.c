@@ -15,7 +15,7 @@
 /* Shorter periods are steps, not epochs: there is no telling their parts apart. */
 #define PERIOD_LEAST_SAMPLES 12
 
-/* Distances are equal within this part; so many of them must be. */
+/* Distances are equal within this share; at least so many of them must be. */
 #define EQUAL   0.08
 #define REGULAR 0.8
 #define SAME    0.125
@@ -78,7 +78,7 @@ size_t marks_find(const float *events, size_t n, mark out[MARKS_MAX])
     return count;
 }
 
-/* What marks in order of their times are like. */
+/* Distances of marks in order of their times. */
 static mark_period distances(const mark *m, size_t n, double *scratch)
 {
     mark_period p;
@@ -138,9 +138,9 @@ size_t marks_periods(const mark *m, size_t n, mark_period out[MARK_PERIODS_MAX])
 #define WINDOW      1024
 #define WINDOWS_MAX 64
 #define SIZE        (2 * WINDOW)
-/* Weaker repetition is not told from chance. */
+/* Weaker repetitions may be chance. */
 #define EVENTS  1.5 /* chance meetings of events, as a standard deviation */
-#define SIGMAS  3.0 /* that a peak stands above what chance does */
+#define SIGMAS  3.0 /* of chance correlations, that a peak must exceed */
 #define WEAKEST 0.12
 /* A multiple is a period of its own if it is higher by this. */
 #define HIGHER 0.06

@@ -267,8 +267,7 @@ static void best_sequence(const stretch *s, const float *m, float *score, int32_
     *n = count;
 }
 
-/* Places that hardly match are no repetitions: the ends of the sequence are
- * cut back to those that do. */
+/* Cuts the sequence's ends back to places that match: others are no repetitions. */
 static void trim(sequence *r)
 {
     double *value = malloc((r->n + 1) * sizeof *value);

@@ -12,7 +12,7 @@
 
 #define FEW_MAX 12
 
-/* A run that is told whole. */
+/* A whole run. */
 typedef struct few_epochs {
     size_t n;                  /* epochs that are alike, 2 or more */
     double place[FEW_MAX + 1]; /* s: their beginnings, and the end of the last */
@@ -21,7 +21,7 @@ typedef struct few_epochs {
     double bin;     /* s: resolution */
 } few_epochs;
 
-/* Resolutions that are looked at: bins of the whole. */
+/* Tried resolutions: bins of the whole. */
 #define BINS_FROM 64
 #define BINS_TO   2048
 /* So many of the largest marks are ends of epochs. */
@@ -30,7 +30,7 @@ typedef struct few_epochs {
 #define EQUAL 0.08
 /* Anything shorter than this part of an epoch is ignored. */
 #define CRUMB 0.06
-/* The first epoch takes at most so many times as long. */
+/* The first epoch takes at most this many times longer. */
 #define WARMUP_MOST 2.1
 /* Each is as much like the others as this. */
 #define LEAST_ALIKE 0.3
@@ -103,7 +103,7 @@ static size_t near(const moments *m, double time, double length)
     return best;
 }
 
-/* Is what was before the first of equal epochs nothing, or one or two that took longer? */
+/* Is the time before the first of the equal epochs empty, or one or two longer epochs? */
 static bool begins_well(const series *s, const moments *m, double first, double length)
 {
     const double before = (first - s->active_from) / length;
@@ -234,7 +234,7 @@ static lm_status few_find(const series *s, double alike, double few, few_epochs 
 #define IRREGULAR  0.16
 #define VERY_ALIKE 0.75
 #define MANY       5
-/* Steps of an epoch; what holds fewer is a cycle of epochs. */
+/* Least number of steps of an epoch; fewer are a cycle of epochs. */
 #define STEPS_LEAST 6.5
 /* Steps are at another level for this part of their time or more, epochs may be for less. */
 #define STEP_LEAST 0.25

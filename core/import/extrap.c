@@ -142,7 +142,7 @@ static lm_status take_points(reader *r, char *at)
 
 /* ---- REGION, METRIC, DATA -------------------------------------------------------------------- */
 
-/* What stands above is complete: as many DATA as points. */
+/* Ends a REGION or METRIC, which must have as many DATA as points. */
 static lm_status close_series(reader *r, bool region_ends)
 {
     if (r->n_data && r->n_data != n_points(r))
@@ -304,7 +304,7 @@ static lm_status read_lines(reader *r)
 
 /* Where a row goes: with the others of its point, in the order of a step. */
 typedef struct place {
-    size_t      point, again; /* again: the point's so many-th time of this phase */
+    size_t      point, again; /* again: number among the point's times of this phase */
     observation row;
     size_t      was;
 } place;

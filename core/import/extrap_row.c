@@ -1,4 +1,4 @@
-/* What Extra-P calls a region, a metric and repetitions, as an observation. */
+/* Regions, metrics and repetitions of Extra-P as observations. */
 
 #include <math.h>
 #include <string.h>

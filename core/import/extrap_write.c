@@ -101,7 +101,7 @@ static void find_parameters(writer *w, const observation *row, size_t n)
 
 static const char *text_of(const observation *row, extrap_text t)
 {
-    /* what a reader takes the name for */
+    /* the kind that a reader infers from the name */
     const bool plain =
         row->kind ==
         (collective_kind_spelled(row->name) < N_COLLECTIVE_KINDS ? OBS_COLLECTIVE : OBS_NETWORK);

@@ -1,4 +1,4 @@
-/* What the readers of logs share. */
+/* Shared by the readers of logs. */
 #include "import/logs.h"
 
 #include <ctype.h>

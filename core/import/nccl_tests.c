@@ -291,7 +291,7 @@ static lm_status take_line(void *context, char *line)
         take_header(r, word, n);
         return LM_OK;
     }
-    /* a row begins with its size; what else stands in a log does not concern it */
+    /* a row begins with its size; other lines of a log are ignored */
     if (!r->has_table || !n || strspn(word[0], "0123456789") != strlen(word[0]))
         return LM_OK;
     if (!r->columns.has_units)

@@ -76,8 +76,8 @@ static void drop_times(point *p)
         p->seconds[f] = NAN;
 }
 
-/* Of the points of one rank, only one may stay: of doubtful times that with the most phases, then
- * the fastest (what is wrong with them makes times longer); of repetitions the first. */
+/* Keeps one point of a rank. Of doubtful times: the one with the most phases, then the fastest, as
+ * their faults make times longer. Of repetitions: the first. */
 static void keep_one(point *const *same, size_t n, int rank)
 {
     point *kept  = NULL;

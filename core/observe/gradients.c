@@ -51,7 +51,7 @@ static lm_status walk_of(const bound_network *net, const term_settings *s, walk 
         if (!w.layer_of || !w.sum)
             status = no_memory(err);
     }
-    /* any optimizer: only the backward pass is looked at */
+    /* any optimizer: only the backward pass counts here */
     if (!status)
         status = terms_visit(net, OPTIMIZER_SGD, visit, &w, err);
     for (; !status && w.at < w.order.n; w.at++)
@@ -164,7 +164,7 @@ void gradient_schedule_by_terms(const gradient_schedule *s, int64_t batch, const
 /* Of a layer, at a batch. */
 static net_metrics layer_counts(const gradient_schedule *s, size_t layer, double more)
 {
-    counts a = { s->first[layer] }, b;
+    net_counts a = { s->first[layer] }, b;
 
     if (!s->second)
         return a.metrics;

@@ -70,7 +70,7 @@ static void choose_prices(const usual_row *row, size_t n, const prices *all, dou
     for (size_t c = 0; c < N_SHARES * N_SHARES * N_SHARES; c++) {
         const size_t at[] = { c % N_SHARES, c / N_SHARES % N_SHARES, c / N_SHARES / N_SHARES };
         double       price[USUAL_COUNTS], left;
-        bool         again = false; /* what no row has needs no choice */
+        bool         again = false; /* a count that no row has needs no choice */
 
         for (size_t k = 0; k < USUAL_COUNTS; k++) {
             price[k] = all->of[k][at[k]];

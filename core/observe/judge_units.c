@@ -17,8 +17,8 @@
 #define LARGE_FLOPS_BEST 3e8
 #define LARGE_BYTES      4e6
 #define LARGE_BYTES_BEST 8e8
-/* The same of a known device: fast algorithms of convolutions save up to four products in five; and
- * in one file of several points the best ones reach more than this of what it has in f32. */
+/* The same of a known device. Fast algorithms of convolutions save up to four products in five. In
+ * a file of several points the best ones exceed this share of the f32 peak. */
 #define PEAKS_ABOVE 5.0
 #define PEAKS_BELOW 1e-3
 #define PEAKS_LEAST 8 /* times */

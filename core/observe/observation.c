@@ -1,4 +1,4 @@
-/* Observations: what was measured, as a CSV file that anyone can write. */
+/* Observations: measured times as a CSV file. */
 #include "observe/observation.h"
 
 #include <math.h>
@@ -275,7 +275,7 @@ lm_status observation_check(const observation *row, lm_error *err)
     return LM_OK;
 }
 
-/* The words of a row, and what must be there for its kind. */
+/* The words of a row, and the requirements of its kind. */
 static lm_status finish_row(observation *row, const char *kind, const char *phase_text,
                             const char *dtype, const char *status_text, lm_error *err)
 {
@@ -436,7 +436,7 @@ const char *observation_optimizer(const observation *r)
                : r->optimizer;
 }
 
-/* A text that fills a buffer; what does not fit is left out. */
+/* A text that fills a buffer; the excess is dropped. */
 typedef struct filling {
     char *to, *end; /* end: room for the zero behind it */
 } filling;
@@ -462,8 +462,8 @@ static void put_number(filling *f, int64_t value)
     put(f, at);
 }
 
-/* By hand, as every row of a file is asked for its key some times, and snprintf() of so many takes
- * as long as a fit. */
+/* By hand: each row of a file is asked for its key several times, and so many calls of snprintf()
+ * would take as long as a fit. */
 void observation_key(const observation *r, char *buffer, size_t size)
 {
     const char *const text[]   = { r->name,

@@ -1,4 +1,4 @@
-/* Networks that are loaded once, and what they count with inputs of a shape. */
+/* Networks that are loaded once, and their counts with inputs of a shape. */
 #include "observe/workload_entries.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
 }
 
 lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_network **first,
-                         counts *out, pass_terms *terms, lm_error *err)
+                         net_counts *out, pass_terms *terms, lm_error *err)
 {
     bound_network *bound;
     lm_status      status = entry_bind(w, e, batch, first ? *first : NULL, &bound, err);
@@ -119,7 +119,7 @@ bool entry_key(const workload_name *of, char key[PATH_MAX])
     return snprintf(key, PATH_MAX, "%s %s %d", of->name, of->input, of->dtype) < PATH_MAX;
 }
 
-/* An entry that nobody finds before it is kept; the caller sets `from`. */
+/* An entry that cannot be found until it is kept; the caller sets `from`. */
 static lm_status entry_begin(workloads *w, const workload_name *of, entry **out, lm_error *err)
 {
     entry *e = arena_alloc(w->arena, sizeof *e);
@@ -136,7 +136,7 @@ static lm_status entry_begin(workloads *w, const workload_name *of, entry **out,
 static lm_status entry_count(const workloads *w, entry *e, bound_network **first, lm_error *err)
 {
     loaded    *l = e->from;
-    counts     third;
+    net_counts third;
     pass_terms one, two;
     lm_status  status;
 
@@ -235,7 +235,7 @@ static lm_status count_pending(void *context, size_t i, lm_error *err)
     return LM_OK;
 }
 
-/* Is one of the names to be counted, and has nobody done so? */
+/* Is this name not counted yet, nor among the pending ones? */
 static bool is_new(const workloads *w, const workload_name *of, const workload_name *before,
                    const names *seen, char key[PATH_MAX])
 {
@@ -305,7 +305,7 @@ static bool is_kept(const workloads *w, const loaded *l)
     return names_find(&w->by_name, l->name) != NAMES_NONE;
 }
 
-/* What was counted, of one network. */
+/* Keeps the counts of one network. */
 static lm_status keep_pending(workloads *w, loaded *l, lm_error *err)
 {
     lm_status status = LM_OK;

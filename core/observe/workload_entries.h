@@ -16,7 +16,7 @@ struct entry {
     const char        *name, *input;
     char               in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
     lm_dtype           dtype;
-    counts             first, second; /* at batches 1 and 2 */
+    net_counts         first, second; /* at batches 1 and 2 */
     bool               even;          /* the counts grow by equal steps */
     struct entry      *next;          /* of its network, while several are counted */
     struct terms_at   *terms;         /* NULL: not asked for */
@@ -74,7 +74,7 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
  * @param terms initial terms of fits; NULL: not wanted
  */
 lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_network **first,
-                         counts *out, pass_terms *terms, lm_error *err);
+                         net_counts *out, pass_terms *terms, lm_error *err);
 /* Terms of all batches, from those at batches 1 and 2; the entry takes `t`. */
 void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *second,
                       const term_settings *settings, optimizer o, terms_at *t);

@@ -46,9 +46,9 @@ const registry *workloads_registry(const workloads *w)
 lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
                            int64_t batch, net_metrics *out, lm_error *err)
 {
-    entry    *e;
-    counts    result;
-    lm_status status;
+    entry     *e;
+    net_counts result;
+    lm_status  status;
 
     if (!input)
         input = "";

@@ -126,7 +126,7 @@ double cpu_mean_clock_mhz(void)
     return n ? sum / n : (double)NAN;
 }
 
-/* Each core's counter is told by each of its threads, which does no harm. */
+/* Threads of a core repeat its counter, which does no harm. */
 double cpu_throttle_count(void)
 {
     static const char *const counters[] = { "core_throttle_count", "package_throttle_count" };
@@ -301,7 +301,7 @@ static lm_status find_zones(cpu_power *p, lm_error *err)
 
 /* ---- sensors --------------------------------------------------------------------------------- */
 
-/* Chips whose power is that of CPUs, then of the machine. Those of GPUs and disks are others'. */
+/* Chips with the power of CPUs, then of the machine. GPUs and disks have others. */
 static const char *const chips[] = { "zenpower", "fam15h_power", "power_meter" };
 
 /* Its first power, now or on average. */

@@ -1,4 +1,4 @@
-/* Devices of this machine, looked at again and again. */
+/* Repeated samples of the devices of this machine. */
 #include "sample/sampler.h"
 
 #include <stdio.h>

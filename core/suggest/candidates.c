@@ -1,4 +1,4 @@
-/* What could be measured. */
+/* Candidates of measurements, and targets. */
 #include "suggest/candidates.h"
 
 #include <math.h>

@@ -28,8 +28,8 @@ static double guess_ratio(const formula *m)
     return m->n_rows ? exp(sum / (double)m->n_rows) : 1;
 }
 
-/* Relative non-negative least squares with the guess, scaled to the level of what was measured, as
- * one more row for each coefficient. */
+/* Relative non-negative least squares. The guess, scaled to the measured level, is one more row for
+ * each coefficient. */
 static lm_status fit(formula *m, double scale, lm_error *err)
 {
     const size_t p = m->f->n_features, n = m->n_rows + p;
@@ -147,7 +147,7 @@ static lm_status inform(const design *d, formula *m, double scale, lm_error *err
     return invert(m->p, n, err);
 }
 
-/* What the targets ask of a formula: each by its share of the step, as variances add up. */
+/* Weights of a formula by the targets: each by its share of the step, as variances add up. */
 static void aim(const design *d, formula *m)
 {
     const size_t q = formula_known(m);

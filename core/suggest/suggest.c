@@ -29,7 +29,7 @@ static void take_widths(const choosing *c, double *out)
     }
 }
 
-/* Room for one point more, and what is known after it. */
+/* Memory for one more point and the widths after it. */
 static lm_status grow(suggestion *s, const suggest_asked *asked, lm_error *err)
 {
     size_t *at    = realloc(s->at, (s->n + 1) * sizeof *at);

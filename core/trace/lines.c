@@ -14,7 +14,7 @@
 
 /* Twice the longest line: the rest of a line and the next read fit in together. */
 #define BUFFER (2 * LINES_LONGEST)
-/* How often a followed file is looked at. */
+/* Time between two looks at a followed file. */
 #define PATIENCE_NS 100000000L
 
 struct line_source {

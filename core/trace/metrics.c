@@ -289,7 +289,7 @@ static const char *const loads[] = {
 
 #define N_LOADS (sizeof loads / sizeof loads[0])
 
-/* Without what dcgm-exporter and the header file put before it. */
+/* The name without the prefix of dcgm-exporter and of the header file. */
 static const char *behind_prefix(const char *name)
 {
     if (!strncasecmp(name, "DCGM_FI_", 8))

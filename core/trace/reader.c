@@ -11,7 +11,7 @@
 #include "trace/formats.h"
 #include "trace/metrics.h"
 
-/* CSV is what is left: it comes last. */
+/* CSV comes last, as anything else is CSV. */
 static const trace_format *const formats[] = { &trace_dcgm, &trace_smi_dmon, &trace_prometheus,
                                                &trace_csv };
 

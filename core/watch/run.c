@@ -463,7 +463,7 @@ static lm_status check_row(const watch_plan *p, lm_error *err)
 lm_status watch_observation(const watch_plan *p, const watch_summary *s, observation *out,
                             lm_error *err)
 {
-    /* steps of an epoch, with the evaluation counted as so many of them */
+    /* steps of an epoch; the evaluation counts as some of them */
     const bool      clean  = s->n_clean >= 2;
     const double    steps  = s->scale == WATCH_STEPS ? 1 : p->epoch.expected / p->step.expected;
     const lm_status status = check_row(p, err);
