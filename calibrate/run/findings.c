@@ -34,7 +34,7 @@ lm_status findings_make(const char *observations_path, workloads *loads, const c
     if (!status)
         status = variants_of(&out->p, &out->all, err);
     if (!status && !where && out->all.n)
-        where = out->all.text[0];
+        where = out->all.of[0].text;
     if (!status && where)
         status = points_where(&out->p, where, err);
     if (!status)

@@ -62,8 +62,8 @@ lm_status machines_write(const run_folder *to, workloads *loads, const findings 
 
         m->step_mape = NAN;
         if (all->n) {
-            memcpy(m->of, all->text[i], sizeof m->of);
-            m->n_points = all->n_points[i];
+            memcpy(m->of, all->of[i].text, sizeof m->of);
+            m->n_points = all->of[i].n_points;
         }
         status = i ? write_other(to, loads, first->obs->path, m, err)
                    : write_one(first, to->machine, m, err);

@@ -288,7 +288,7 @@ static lm_status note_variant(const points *p, calibration *cal, lm_error *err)
 
     if (status)
         return status;
-    behind = all.n ? strchr(all.text[0], ' ') : NULL; /* the element type has a place of its own */
+    behind = all.n ? strchr(all.of[0].text, ' ') : NULL; /* the element type has a place of its own */
     if (behind && !calibration_note(cal, "settings", behind + 1))
         status = no_memory(err);
     variants_free(&all);

@@ -322,29 +322,20 @@ static int by_point(const void *a, const void *b)
     return (x->was > y->was) - (x->was < y->was);
 }
 
-/* The number of a text; a new one's is `next`. NAMES_NONE when memory runs out. */
-static size_t number_of(names *set, arena *a, const char *text, size_t next)
+/* A point's number is that of its first row. */
+static bool number_point(names *points, arena *a, place *p)
 {
-    const size_t at   = names_find(set, text);
-    const char  *kept = at == NAMES_NONE ? arena_text(a, text, strlen(text)) : NULL;
-
-    if (at != NAMES_NONE)
-        return at;
-    return kept && names_add(set, kept, next) ? next : NAMES_NONE;
-}
-
-static bool find_place(names *points, names *times, arena *a, place *p)
-{
-    char key[1000], time[1100];
+    char        key[1000];
+    const char *kept;
 
     observation_key(&p->row, key, sizeof key - 40);
     snprintf(key + strlen(key), 40, " %lld", (long long)p->row.threads);
-    p->point = number_of(points, a, key, p->was);
-    snprintf(time, sizeof time, "%d %s", (int)p->row.phase, key);
-    p->again = names_find(times, time);
-    p->again = p->again == NAMES_NONE ? 0 : p->again + 1;
-    return p->point != NAMES_NONE && number_of(times, a, time, 0) != NAMES_NONE &&
-           (!p->again || names_set(times, time, p->again));
+    p->point = names_find(points, key);
+    if (p->point != NAMES_NONE)
+        return true;
+    p->point = p->was;
+    kept     = arena_text(a, key, strlen(key));
+    return kept && names_add(points, kept, p->was);
 }
 
 /* Files of Extra-P stand phase by phase, observations point by point. */
@@ -353,19 +344,23 @@ static lm_status order_rows(log_rows *rows, size_t from, lm_error *err)
     const size_t n      = rows->n_rows - from;
     arena       *a      = arena_new();
     place       *p      = a ? arena_array(a, n ? n : 1, sizeof *p) : NULL;
-    names        points = { 0 }, times = { 0 };
-    bool         done = p != NULL;
+    names        points = { 0 };
+    bool         done   = p != NULL;
 
     for (size_t i = 0; i < n && done; i++) {
         p[i] = (place){ .row = rows->row[from + i], .was = i };
-        done = find_place(&points, &times, a, &p[i]);
+        done = number_point(&points, a, &p[i]);
     }
+    if (done)
+        qsort(p, n, sizeof *p, by_point); /* repetitions together */
+    for (size_t i = 1; i < n && done; i++)
+        if (p[i].point == p[i - 1].point && p[i].row.phase == p[i - 1].row.phase)
+            p[i].again = p[i - 1].again + 1;
     if (done)
         qsort(p, n, sizeof *p, by_point);
     for (size_t i = 0; i < n && done; i++)
         rows->row[from + i] = p[i].row;
     names_free(&points);
-    names_free(&times);
     arena_free(a);
     return done ? LM_OK : no_memory(err);
 }

@@ -34,15 +34,11 @@ void variant_print(const observation *row, char out[VARIANT_TEXT])
 static void put_most_first(variants *v)
 {
     for (size_t i = 1; i < v->n; i++)
-        for (size_t k = i; k > 0 && v->n_points[k] > v->n_points[k - 1]; k--) {
-            char         text[VARIANT_TEXT];
-            const size_t n = v->n_points[k];
+        for (size_t k = i; k > 0 && v->of[k].n_points > v->of[k - 1].n_points; k--) {
+            const struct variant less = v->of[k - 1];
 
-            memcpy(text, v->text[k], sizeof text);
-            memcpy(v->text[k], v->text[k - 1], sizeof text);
-            memcpy(v->text[k - 1], text, sizeof text);
-            v->n_points[k]     = v->n_points[k - 1];
-            v->n_points[k - 1] = n;
+            v->of[k - 1] = v->of[k];
+            v->of[k]     = less;
         }
 }
 
@@ -58,19 +54,17 @@ lm_status variants_of(const points *p, variants *out, lm_error *err)
         if (p->point[i].row->kind == OBS_COLLECTIVE || !has_time(&p->point[i]))
             continue;
         variant_print(p->point[i].row, text);
-        while (at < out->n && strcmp(out->text[at], text) != 0)
+        while (at < out->n && strcmp(out->of[at].text, text) != 0)
             at++;
-        if (!array_grow(&out->text, at, &(size_t){ room }, sizeof *out->text) ||
-            !array_grow(&out->n_points, at, &room, sizeof *out->n_points)) {
-            variants_free(out);
-            return no_memory(err);
-        }
         if (at == out->n) {
-            memcpy(out->text[at], text, sizeof text);
-            out->n_points[at] = 0;
-            out->n++;
+            if (!array_grow(&out->of, at, &room, sizeof *out->of)) {
+                variants_free(out);
+                return no_memory(err);
+            }
+            out->of[out->n++] = (struct variant){ .n_points = 0 };
+            memcpy(out->of[at].text, text, sizeof text);
         }
-        out->n_points[at]++;
+        out->of[at].n_points++;
     }
     put_most_first(out);
     return LM_OK;
@@ -78,8 +72,7 @@ lm_status variants_of(const points *p, variants *out, lm_error *err)
 
 void variants_free(variants *v)
 {
-    free(v->text);
-    free(v->n_points);
+    free(v->of);
     *v = (variants){ .n = 0 };
 }
 
@@ -118,7 +111,7 @@ static lm_status list(const points *p, char *text, size_t size, size_t *n_varian
         return status;
     text[0] = '\0';
     for (size_t i = 0; i < all.n && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? "; " : "", all.text[i]);
+        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? "; " : "", all.of[i].text);
     *n_variants = all.n;
     variants_free(&all);
     return LM_OK;

@@ -13,9 +13,11 @@ void variant_print(const observation *row, char out[VARIANT_TEXT]);
 
 /** Variants of the networks, those with the most points first, then in the file's order. */
 typedef struct variants {
-    char (*text)[VARIANT_TEXT];
-    size_t *n_points;
-    size_t  n;
+    struct variant {
+        char   text[VARIANT_TEXT];
+        size_t n_points;
+    } * of;
+    size_t n;
 } variants;
 
 lm_status variants_of(const points *p, variants *out, lm_error *err);

@@ -36,7 +36,7 @@ static lm_status take_observations(suggest_job *q, const char *path, lm_error *e
         (status = variants_of(&q->p, &all, err)))
         return status;
     if (all.n)
-        strcpy(q->variant, all.text[0]);
+        strcpy(q->variant, all.of[0].text);
     variants_free(&all);
     for (size_t i = 0; i < q->p.n_points; i++) {
         const observation *row = q->p.point[i].row;

@@ -54,11 +54,11 @@ static void those_with_the_most_points_come_first(void **state)
     (void)state;
     assert_int_equal(variants_of(&p, &v, &err), LM_OK);
     assert_int_equal(v.n, 3);
-    assert_string_equal(v.text[0], "dtype=bf16 layout=nhwc math=tf32");
-    assert_string_equal(v.text[1], "dtype=f32 layout=nchw math=tf32");
-    assert_string_equal(v.text[2], "dtype=f32 layout=nhwc math=tf32");
-    assert_int_equal(v.n_points[0], 3);
-    assert_int_equal(v.n_points[1], 1);
+    assert_string_equal(v.of[0].text, "dtype=bf16 layout=nhwc math=tf32");
+    assert_string_equal(v.of[1].text, "dtype=f32 layout=nchw math=tf32");
+    assert_string_equal(v.of[2].text, "dtype=f32 layout=nhwc math=tf32");
+    assert_int_equal(v.of[0].n_points, 3);
+    assert_int_equal(v.of[1].n_points, 1);
     variants_free(&v);
     leave_points(&p);
 }
