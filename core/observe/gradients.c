@@ -169,7 +169,7 @@ static net_metrics layer_counts(const gradient_schedule *s, size_t layer, double
     if (!s->second)
         return a.metrics;
     b.metrics = s->second[layer];
-    for (size_t i = 0; i < N_COUNTS; i++)
+    for (size_t i = 0; i < NET_COUNTS; i++)
         a.value[i] += (uint64_t)more * (b.value[i] - a.value[i]);
     return a.metrics;
 }

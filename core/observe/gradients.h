@@ -9,11 +9,11 @@
 #include "network/bind.h"
 
 /** Counts of a network or layer, by name and by number. */
-#define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
+#define NET_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
 
 typedef union net_counts {
     net_metrics metrics;
-    uint64_t    value[N_COUNTS];
+    uint64_t    value[NET_COUNTS];
 } net_counts;
 
 /** A term of the batch: its value for one sample (or for the only batch), and the step for each

@@ -147,12 +147,12 @@ static lm_status entry_count(const workloads *w, entry *e, bound_network **first
     entry_keep_terms(e, &one, &two, &term_settings_default, OPTIMIZER_MOMENTUM, e->terms);
     if (!l->judged) {
         l->judged = l->even = true;
-        for (size_t i = 0; i < N_COUNTS; i++)
+        for (size_t i = 0; i < NET_COUNTS; i++)
             l->even &=
                 third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
     }
     e->even = l->even;
-    for (size_t i = 0; i < N_COUNTS; i++)
+    for (size_t i = 0; i < NET_COUNTS; i++)
         e->even &= e->second.value[i] >= e->first.value[i];
     return LM_OK;
 }

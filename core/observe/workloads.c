@@ -62,7 +62,7 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
         *out = result.metrics;
         return LM_OK;
     }
-    for (size_t i = 0; i < N_COUNTS; i++) {
+    for (size_t i = 0; i < NET_COUNTS; i++) {
         const uint64_t step = e->second.value[i] - e->first.value[i];
 
         result.value[i] = lm_add(e->first.value[i], lm_mul((uint64_t)(batch - 1), step));
