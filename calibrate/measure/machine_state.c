@@ -23,8 +23,7 @@ machine_state machine_state_cpu(void)
                             .throttles = cpu_throttle_count() };
 }
 
-/* ---- provenance ---------------------------------------------------------------------------------
- */
+/* ---- provenance ---- */
 
 void machine_describe_cpu(void (*put)(void *context, const char *key, const char *value),
                           void *context)

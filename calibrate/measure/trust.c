@@ -56,8 +56,7 @@ void trust_free(trust *t)
     free(t);
 }
 
-/* ---- every rank ---------------------------------------------------------------------------------
- */
+/* ---- every rank ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -129,8 +128,7 @@ void trust_judge(trust *t, const world *group, const condition_report *mine, poi
         keep_ratio(t, compare_ranks(group, mine->own_seconds));
 }
 
-/* ---- rank 0 -------------------------------------------------------------------------------------
- */
+/* ---- rank 0 ---- */
 
 void trust_recall(trust *t, size_t point, int64_t tries, bool is_anchor)
 {
@@ -234,8 +232,7 @@ size_t trust_retry(const trust *t, double seconds_left)
     return best;
 }
 
-/* ---- what came out ------------------------------------------------------------------------------
- */
+/* ---- what came out ---- */
 
 /* Fewer points say nothing of a rank. */
 #define RATIOS_LEAST 3

@@ -20,8 +20,7 @@ typedef struct hello {
     int32_t rank;
 } hello;
 
-/* ---- waiting, up to a moment --------------------------------------------------------------------
- */
+/* ---- waiting, up to a moment ---- */
 
 static int64_t moment(double seconds)
 {
@@ -61,8 +60,7 @@ static bool receive_all(int fd, void *bytes, size_t n, int64_t until)
     return true;
 }
 
-/* ---- rank 0 -------------------------------------------------------------------------------------
- */
+/* ---- rank 0 ---- */
 
 static void add_address(wire_place *place, const struct sockaddr *a, in_port_t port)
 {
@@ -189,8 +187,7 @@ void wire_accept(int listener, const wire_place *place, int n, double seconds, i
     }
 }
 
-/* ---- the others ---------------------------------------------------------------------------------
- */
+/* ---- the others ---- */
 
 static int try_address(const wire_place *place, const struct sockaddr_storage *to, int rank,
                        int64_t until)
@@ -229,8 +226,7 @@ int wire_connect(const wire_place *place, int rank, double seconds)
     return fd;
 }
 
-/* ---- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages ---- */
 
 bool wire_send(int fd, const wire_message *m)
 {

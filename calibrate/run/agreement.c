@@ -8,8 +8,7 @@
 
 #include "base/no_memory.h"
 
-/* ---- text that grows ----------------------------------------------------------------------------
- */
+/* ---- text that grows ---- */
 
 LM_PRINTF(3, 4) static void add(char *buffer, size_t size, const char *format, ...)
 {
@@ -45,8 +44,7 @@ static void print_ranks(const agreement *a, const int *group, int which, char *o
     }
 }
 
-/* ---- hardware -----------------------------------------------------------------------------------
- */
+/* ---- hardware ---- */
 
 typedef struct fact {
     const char *name;
@@ -157,8 +155,7 @@ static void find_mixed(agreement *a, char (*value)[96], int *group)
                 add_groups(a, a->rank[r].device[i].key, value, group);
 }
 
-/* ---- room ---------------------------------------------------------------------------------------
- */
+/* ---- room ---- */
 
 /* Threads of a host's ranks, and the cores that they may use together; 0: not known. */
 static int64_t count_threads(const agreement *a, const char *host, int *cores)
@@ -193,8 +190,7 @@ static void find_crowded(agreement *a)
     }
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 lm_status agreement_open(agreement *a, const world *everyone, const bench *b, lm_error *err)
 {
@@ -269,8 +265,7 @@ lm_status agreement_check(const agreement *a, bool allow_mixed, lm_error *err)
     return LM_OK;
 }
 
-/* ---- provenance ---------------------------------------------------------------------------------
- */
+/* ---- provenance ---- */
 
 static bool same_place(const rank_facts *x, const rank_facts *y)
 {

@@ -20,8 +20,7 @@ bool campaign_root(const campaign *c)
     return world_rank(c->everyone) == 0;
 }
 
-/* ---- backends -----------------------------------------------------------------------------------
- */
+/* ---- backends ---- */
 
 static const backend_type *find_backend(const char *name)
 {
@@ -179,8 +178,7 @@ void campaign_close(campaign *c)
     registry_free(c->reg);
 }
 
-/* ---- points -------------------------------------------------------------------------------------
- */
+/* ---- points ---- */
 
 /* Virtual ranks are no processes: all that there are stand for them. */
 static void choose_ranks(campaign *c, const sweep_point *p)
@@ -262,8 +260,7 @@ static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *
     return LM_OK;
 }
 
-/* ---- which ones ---------------------------------------------------------------------------------
- */
+/* ---- which ones ---- */
 
 static lm_status learn_earlier(campaign *c, lm_error *err)
 {
@@ -322,8 +319,7 @@ double campaign_left(const campaign *c)
     return c->budget > 0 ? c->budget - after - campaign_seconds(c) : HUGE_VAL;
 }
 
-/* ---- again --------------------------------------------------------------------------------------
- */
+/* ---- again ---- */
 
 /* What rank 0 decides; the same on all ranks. */
 typedef struct decision {
@@ -434,8 +430,7 @@ lm_status campaign_conclude(campaign *c, const progress *shown, lm_error *err)
     return world_agree(c->everyone, status, err);
 }
 
-/* ---- run ----------------------------------------------------------------------------------------
- */
+/* ---- run ---- */
 
 /* Seconds that the anchor's last repetition will take. */
 static double closing_seconds(const campaign *c)

@@ -49,8 +49,7 @@ struct chooser {
     char        *asked_for_text; /* owned; or NULL */
 };
 
-/* ---- candidates ---------------------------------------------------------------------------------
- */
+/* ---- candidates ---- */
 
 /* The plan's first networks decide, as they do in a fit to what is measured first. */
 static void find_variant(chooser *c)
@@ -124,8 +123,7 @@ static design_case candidate_of(const chooser *c, const sweep_point *p)
     };
 }
 
-/* ---- what is asked for --------------------------------------------------------------------------
- */
+/* ---- what is asked for ---- */
 
 static lm_status add_named(chooser *c, const char *list, workloads *loads, lm_dtype dtype,
                            int64_t most, targets *t, lm_error *err)
@@ -200,8 +198,7 @@ static lm_status aim_at(chooser *c, workloads *loads, const chooser_aim *aim, ta
     return status ? status : add_nothing_better(c, t, err);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 static lm_status name_networks(chooser *c, lm_error *err)
 {
@@ -296,8 +293,7 @@ void chooser_free(chooser *c)
     free(c);
 }
 
-/* ---- learning -----------------------------------------------------------------------------------
- */
+/* ---- learning ---- */
 
 static double sum_of(const design_times *t)
 {
@@ -474,8 +470,7 @@ lm_status chooser_learn_again(chooser *c, size_t at, const point_result *r, lm_e
     return tell(c, at, r, &once, err);
 }
 
-/* ---- choice -------------------------------------------------------------------------------------
- */
+/* ---- choice ---- */
 
 double chooser_cost(const chooser *c, size_t at)
 {

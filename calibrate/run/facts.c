@@ -11,8 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* ---- what the system says -----------------------------------------------------------------------
- */
+/* ---- what the system says ---- */
 
 static FILE *open_system(const char *variable, const char *fallback, const char *name)
 {
@@ -152,8 +151,7 @@ static void find_numa(rank_facts *f)
     print_set(nodes, 64, f->numa, sizeof f->numa);
 }
 
-/* ---- what is run --------------------------------------------------------------------------------
- */
+/* ---- what is run ---- */
 
 enum { CHUNK = 65536 };
 

@@ -35,8 +35,7 @@ static const struct {
     [MORE]         = { "more_time", "What more time would buy" },
 };
 
-/* ---- tables -------------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
 static void fill_provenance(const findings *f, table *t)
 {
@@ -253,8 +252,7 @@ static void fill_more(const report_effort *e, table *t)
     }
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 static void say_effort(FILE *out, const report_effort *e)
 {
@@ -327,8 +325,7 @@ static void say_before(FILE *out, section s, const findings *f, const report_eff
               out);
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 static lm_status write_text(const char *path, const findings *f, const report_effort *e,
                             table *const t[N_SECTIONS], lm_error *err)

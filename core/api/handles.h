@@ -68,8 +68,7 @@ lm_status predictor_handle_scan(lm_predictor *p, lm_error *err);
 lm_status step_of_record(const lm_predictor *p, const lm_step *step, step_setup *out,
                          lm_error *err);
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 
 /**
  * Copies a question's record: what an older one lacks becomes 0.

@@ -25,8 +25,7 @@ const char *lm_model_name(size_t i)
     return step_model_name(i);
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 
 static size_t size_of(const void *record)
 {
@@ -75,8 +74,7 @@ void answer_give(void *theirs, const void *mine, size_t size)
            (room < size ? room : size) - sizeof room);
 }
 
-/* ---- libraries --------------------------------------------------------------------------------
- */
+/* ---- libraries ---- */
 
 lm_status registry_open(const char *const *plugins, size_t n, registry **out, lm_error *err)
 {
@@ -143,8 +141,7 @@ void lm_library_close(lm_library *library)
     free(library);
 }
 
-/* ---- networks ---------------------------------------------------------------------------------
- */
+/* ---- networks ---- */
 
 /* The file of a name in one of the library's folders; else the name itself. */
 static const char *in_folders(const lm_library *l, const char *name, char path[PATH_MAX])
@@ -197,8 +194,7 @@ void lm_network_close(lm_network *n)
     free(n);
 }
 
-/* ---- what they count and need -----------------------------------------------------------------
- */
+/* ---- what they count and need ---- */
 
 static lm_status input_of(const lm_input *input, bind_options *out, lm_error *err)
 {
@@ -311,8 +307,7 @@ lm_status lm_largest_batch(const lm_network *n, const lm_input *input,
     return memory_largest_batch(n->net, n->library->reg, &with, &how, room, out, err);
 }
 
-/* ---- machines ---------------------------------------------------------------------------------
- */
+/* ---- machines ---- */
 
 lm_status lm_machine_open(const char *path, lm_machine **out, lm_error *err)
 {

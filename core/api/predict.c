@@ -10,8 +10,7 @@
 #include "predict/explain.h"
 #include "predict/scaling.h"
 
-/* ---- predictors -------------------------------------------------------------------------------
- */
+/* ---- predictors ---- */
 
 /* Shape and image as one shape, by the file's own where only the image's size is given. */
 static lm_status settle_input(lm_predictor *p, const predictor_asked *asked, lm_error *err)
@@ -91,8 +90,7 @@ void lm_predictor_close(lm_predictor *by)
     free(by);
 }
 
-/* ---- by texts ---------------------------------------------------------------------------------
- */
+/* ---- by texts ---- */
 
 static lm_status check_machine(const lm_machine *machine, const predictor_asked *asked,
                                lm_error *err)
@@ -174,8 +172,7 @@ lm_status lm_predictor_open(const lm_library *library, const lm_machine *machine
     return status;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------
- */
+/* ---- steps ---- */
 
 lm_status step_of_record(const lm_predictor *p, const lm_step *step, step_setup *out, lm_error *err)
 {
@@ -237,8 +234,7 @@ lm_status lm_predict(lm_predictor *by, const lm_step *step, lm_answer *out, lm_e
     return LM_OK;
 }
 
-/* ---- what a step is made of -------------------------------------------------------------------
- */
+/* ---- what a step is made of ---- */
 
 struct lm_explanation {
     explanation *e;
@@ -311,8 +307,7 @@ void lm_explanation_close(lm_explanation *x)
     free(x);
 }
 
-/* ---- curves -----------------------------------------------------------------------------------
- */
+/* ---- curves ---- */
 
 static const scaling_kind kinds[] = { [LM_SCALING_WEAK]   = SCALING_WEAK,
                                       [LM_SCALING_STRONG] = SCALING_STRONG,

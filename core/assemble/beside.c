@@ -19,8 +19,7 @@
 #include "single/model.h"
 #include "transfer/layers.h"
 
-/* ---- layers ------------------------------------------------------------------------------------
- */
+/* ---- layers ---- */
 
 /* Prices of another element type, or of another device, say nothing of these networks. */
 static lm_status check_like(const char *path, const observations *obs, const calibration *layers,
@@ -80,8 +79,7 @@ lm_status fit_layers_compose(const points *p, calibration *layers, calibration *
     return LM_OK;
 }
 
-/* ---- like --------------------------------------------------------------------------------------
- */
+/* ---- like ---- */
 
 #define MOST 16 /* machine files */
 
@@ -138,8 +136,7 @@ lm_status fit_like(calibration *cal, const char *path, const word_list *files, l
     return status;
 }
 
-/* ---- correct -----------------------------------------------------------------------------------
- */
+/* ---- correct ---- */
 
 const char *fit_factors_print(const correct_factors *f, char out[FIT_FACTORS_TEXT])
 {
@@ -187,8 +184,7 @@ void fit_runs_free(fit_runs *f)
     run_rows_free(&f->rows);
 }
 
-/* ---- residuals ---------------------------------------------------------------------------------
- */
+/* ---- residuals ---- */
 
 /* Powers, where layers have them. */
 static lm_status learn_power(const points *p, calibration *cal, lm_error *err)
@@ -240,8 +236,7 @@ lm_status fit_residual(const observations *obs, const points *p, residual_choice
     return status;
 }
 
-/* ---- powers ------------------------------------------------------------------------------------
- */
+/* ---- powers ---- */
 
 /* Means over repetitions pass a board's limit by so much at most. */
 #define CAP_PASSED 1.2

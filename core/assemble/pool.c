@@ -94,8 +94,7 @@ void pool_free(pool *p)
         measured_device_free(&p->machine[i]);
 }
 
-/* ---- learned models ----------------------------------------------------------------------------
- */
+/* ---- learned models ---- */
 
 #define SEED 1
 

@@ -62,8 +62,7 @@ typedef struct row {
     digest                d;
 } row;
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static lm_status find_epoch(const char *path, row *r, char gpu[TRACE_NAME_MAX], lm_error *err)
 {
@@ -99,8 +98,7 @@ static lm_status read_trace(const char *path, row *r, lm_error *err)
     return digest_trace(path, &q, r->a->metrics.at, r->a->metrics.n, &r->d, err);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static void print_head(FILE *out, const row *r)
 {

@@ -108,8 +108,7 @@ static lm_status write_rows(const chosen *c, extrap_format f, const char *title,
     return status;
 }
 
-/* ---- measurements -------------------------------------------------------------------------------
- */
+/* ---- measurements ---- */
 
 /* The kind that is asked for, else the first there is. */
 static lm_status choose_kind(const export_options *a, const observations *obs, obs_kind *out,
@@ -211,8 +210,7 @@ static lm_status export_measurements(const options *o, lm_error *err)
     return status;
 }
 
-/* ---- predictions --------------------------------------------------------------------------------
- */
+/* ---- predictions ---- */
 
 /* The parts of a step that are known; a sync of several ranks is what the backward pass leaves. */
 static void put_prediction(const session *s, const sync_policy *sync, const prediction *p,
@@ -321,8 +319,7 @@ static lm_status export_predictions(const options *o, lm_error *err)
     return status;
 }
 
-/* ---- the command --------------------------------------------------------------------------------
- */
+/* ---- the command ---- */
 
 static bool predicts(const export_options *a)
 {

@@ -67,8 +67,7 @@ void add_power(table *t, const power_model *m);
 void fit_print_warnings(const observations *obs, const points *p, const calibration *cal,
                         bool corrected);
 
-/* ---- learned models of single layers: fit_pool.c -------------------------------------------------
- */
+/* ---- learned models of single layers: fit_pool.c ---- */
 
 /** The models that an option names, with the settings of --learn, which fills `settings` (NULL: not
  * given). The text is that of a misuse. */

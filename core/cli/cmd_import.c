@@ -126,8 +126,7 @@ static lm_status import_network(const options *o, lm_error *err)
     return status;
 }
 
-/* ---- logs of all-reduce benchmarks -------------------------------------------------------------
- */
+/* ---- logs of all-reduce benchmarks ---- */
 
 static lm_status import_logs_check(options *o, lm_error *err)
 {
@@ -203,8 +202,7 @@ static lm_status import_logs(const options *o, lm_error *err)
     return status;
 }
 
-/* ---- Extra-P's text files ----------------------------------------------------------------------
- */
+/* ---- Extra-P's text files ---- */
 
 /* Of names of others, which may hold a =, the last is the middle; of --fixed the first. */
 static lm_status split(options *o, const char *text, bool fixed, extrap_name *out, lm_error *err)
@@ -329,8 +327,7 @@ static lm_status import_extrap(const options *o, lm_error *err)
     return status;
 }
 
-/* ---- logs of power -----------------------------------------------------------------------------
- */
+/* ---- logs of power ---- */
 
 /* Pieces that differ by more than this share of their mean are of more than one load. */
 #define STEADY 0.2
@@ -441,8 +438,7 @@ static lm_status import_power(const options *o, lm_error *err)
     return status;
 }
 
-/* ---- the command --------------------------------------------------------------------------------
- */
+/* ---- the command ---- */
 
 /* What is imported, by the first argument: a word, or the file of a network. */
 static const struct {

@@ -119,8 +119,7 @@ static lm_status open_runs(const char *path, const learn_options *a, work *w, lm
     return pairs_of(w->other, w->devices, &w->tested, err);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------
- */
+/* ---- judging ---- */
 
 static void add_columns(table *t)
 {
@@ -183,8 +182,7 @@ static lm_status judge_methods(const learn_options *a, const work *w, lm_error *
     return status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static lm_status print_pairs(const work *w, format f, lm_error *err)
 {

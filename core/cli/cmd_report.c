@@ -65,8 +65,7 @@ static const char examples[] =
     "  layermeter report vgg16 --machine cluster/machine.ini --model prenet --sync ddp -o vgg16.html\n"
     "  layermeter report bert_base --machine a.ini --scaling strong --batch 256 --title 'BERT on A'\n";
 
-/* ---- prices ------------------------------------------------------------------------------------
- */
+/* ---- prices ---- */
 
 /* What the page's machines point at. */
 typedef struct report_prices {
@@ -147,8 +146,7 @@ static void close_prices(report_prices *prices)
         free(prices->paid[i]);
 }
 
-/* ---- the page ----------------------------------------------------------------------------------
- */
+/* ---- the page ---- */
 
 /* Sessions of all machines and the page that is made of them. */
 typedef struct work {

@@ -51,8 +51,7 @@ static const char examples[] = "  layermeter show resnet50\n"
                                "  layermeter show resnet50 --image 128 --batch 32 --block layer3\n"
                                "  layermeter show my/net.ini --format json\n";
 
-/* ---- what another model takes in place of counts -----------------------------------------------
- */
+/* ---- what another model takes in place of counts ---- */
 
 /* The printed table has what all kinds share; CSV and JSON have everything. */
 static bool prenet_shown(prenet_feature i, format f)
@@ -177,8 +176,7 @@ static lm_status show_features(const char *name, const bound_network *net, const
     return status;
 }
 
-/* ---- counts ------------------------------------------------------------------------------------
- */
+/* ---- counts ---- */
 
 /* What is counted, in the order of every output. */
 static const struct {

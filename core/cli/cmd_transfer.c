@@ -237,8 +237,7 @@ static lm_status carry(const options *o, lm_error *err)
     return status;
 }
 
-/* ---- runs --------------------------------------------------------------------------------------
- */
+/* ---- runs ---- */
 
 /* So many metrics outside of what was learned are named. */
 #define TOLD_MOST 3

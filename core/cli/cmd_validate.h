@@ -33,8 +33,7 @@ typedef struct validate_options {
 /** What `--phase` calls powers at each clock. */
 #define PHASE_CLOCKS "clocks"
 
-/* ---- judging: validate_print.c ------------------------------------------------------------------
- */
+/* ---- judging: validate_print.c ---- */
 
 /** A model and what it says of each point. */
 typedef struct judged {
@@ -59,8 +58,7 @@ lm_status judging_print(const judging *all, const judging_form *as, lm_error *er
 /** Is no interval stated of anything that is predicted? */
 bool judging_without_intervals(const judging *all);
 
-/* ---- powers, kernels ----------------------------------------------------------------------------
- */
+/* ---- powers, kernels ---- */
 
 /**
  * Fills a table: power, energy and time of every measured power (clocks.h), errors by group, or

@@ -9,8 +9,7 @@
 #include "trace/reader.h"
 #include "watch/run.h"
 
-/* ---- what a run does beside what was planned ----------------------------------------------------
- */
+/* ---- what a run does beside what was planned ---- */
 
 typedef struct watch_order {
     const char *plan, *question; /**< file, and which of its answers; NULL: the first */

@@ -11,8 +11,7 @@
 #include "report/json.h"
 #include "trace/chosen.h"
 
-/* ---- a whole trace -----------------------------------------------------------------------------
- */
+/* ---- a whole trace ---- */
 
 /* Samples a GPU may end before the others. */
 #define VANISHED 20.0
@@ -113,8 +112,7 @@ lm_status epochs_trace_load(const char *path, const trace_question *q, epochs_tr
     return status;
 }
 
-/* ---- each epoch when it has ended --------------------------------------------------------------
- */
+/* ---- each epoch when it has ended ---- */
 
 typedef struct follower {
     format           how;

@@ -69,8 +69,7 @@ void add_residuals(table *t, const calibration *cal)
     add_learned(t, cal->operators);
 }
 
-/* ---- runs --------------------------------------------------------------------------------------
- */
+/* ---- runs ---- */
 
 static void print_unused(const fit_runs *f, size_t n, const char *why)
 {
@@ -115,8 +114,7 @@ void fit_runs_print(const fit_runs *f)
                 f->path);
 }
 
-/* ---- powers --------------------------------------------------------------------------------------
- */
+/* ---- powers ---- */
 
 /* What options tell stands before what the file does. */
 static lm_status tell(const char *name, const power_choice *told, const calibration *cal,

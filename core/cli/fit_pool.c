@@ -11,8 +11,7 @@
 #include "machine/machine.h"
 #include "single/residual.h"
 
-/* ---- learned models ------------------------------------------------------------------------------
- */
+/* ---- learned models ---- */
 
 static lm_status add_name(const char *name, learned_models *out, lm_error *err)
 {
@@ -147,8 +146,7 @@ void learned_models_rows(const learned_models *l, table *t)
             add_task(t, l->kind[i], &l->model[i]->task[k]);
 }
 
-/* ---- several files -------------------------------------------------------------------------------
- */
+/* ---- several files ---- */
 
 /* A list of the command line: as long as the list of files. */
 static lm_status check_list(const char *option, const option_texts *list, size_t n, lm_error *err)

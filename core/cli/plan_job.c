@@ -7,8 +7,7 @@
 
 #include "base/no_memory.h"
 
-/* ---- formulas -----------------------------------------------------------------------------------
- */
+/* ---- formulas ---- */
 
 /* The same predictor with half the bandwidth that is assumed between nodes. */
 static void open_half_link(plan_command *c, size_t i)
@@ -42,8 +41,7 @@ static lm_status open_formulas(plan_command *c, const options *o, size_t i, lm_e
     return LM_OK;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 /* The number of the i-th machine; 0: not given. */
 static uint64_t bytes_of(const option_counts *list, size_t i)
@@ -80,8 +78,7 @@ static lm_status open_room(plan_command *c, size_t i, lm_error *err)
                                     &m->fits_less, err);
 }
 
-/* ---- prices -------------------------------------------------------------------------------------
- */
+/* ---- prices ---- */
 
 static lm_status open_price(plan_command *c, paid_rule *r, size_t i, lm_error *err)
 {
@@ -122,8 +119,7 @@ static lm_status open_prices(plan_command *c, lm_error *err)
     return status;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 /* Buckets are part of the memory that batches need: before these. */
 static void settle(plan_command *c)

@@ -138,8 +138,7 @@ void session_close(session *s)
 
 #undef AT
 
-/* ---- how gradients travel, and what the update is ------------------------------------------------
- */
+/* ---- how gradients travel, and what the update is ---- */
 
 /* Limits that `auto` tries, beside each tensor by itself: 256 KiB to 512 MiB. */
 #define AUTO_FIRST ((int64_t)256 << 10)
@@ -291,8 +290,7 @@ void setup_settle(setup_choice *c, bool in_buckets)
 
 #undef AT
 
-/* ---- several machines ----------------------------------------------------------------------------
- */
+/* ---- several machines ---- */
 
 OPTION_TYPE(type_hour, money, money_parse_per_hour);
 

@@ -45,8 +45,7 @@ typedef struct session {
 lm_status session_open(const options *o, const session_options *q, session *out, lm_error *err);
 void      session_close(session *s);
 
-/* ---- how gradients travel, and what the update is ------------------------------------------------
- */
+/* ---- how gradients travel, and what the update is ---- */
 
 /** --sync: `auto`, or a policy. */
 typedef struct sync_choice {
@@ -99,8 +98,7 @@ lm_status scaling_check(const options *o, const scaling_options *s, const void *
  * were measured, else it stays one message. */
 void setup_settle(setup_choice *c, bool in_buckets);
 
-/* ---- several machines: options that stand once for all of them, or once for each -----------------
- */
+/* ---- several machines: options that stand once for all of them, or once for each ---- */
 
 #define FLEET_MAX PLAN_SIDES_MAX
 

@@ -10,8 +10,7 @@
 #include "trace/chosen.h"
 #include "watch/run.h"
 
-/* ---- rows and words ----------------------------------------------------------------------------
- */
+/* ---- rows and words ---- */
 
 static const char *scale_name(watch_scale s)
 {
@@ -44,8 +43,7 @@ static void print_plan(const watch_plan *p)
             (long long)p->batch, print_time(&p->epoch, a), print_time(&p->step, b));
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 static void put(double value, const char *as)
 {
@@ -140,8 +138,7 @@ void watch_print_row(watch_printer *w, const watched *e)
     fflush(stdout);
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ---- */
 
 void watch_print_summary(watch_printer *w, const watch_summary *s)
 {
@@ -170,8 +167,7 @@ void watch_print_summary(watch_printer *w, const watch_summary *s)
             s->verdict.bounded ? "" : " (the plan has no interval: 10 % are taken)");
 }
 
-/* ---- the run -----------------------------------------------------------------------------------
- */
+/* ---- the run ---- */
 
 static volatile sig_atomic_t stopped;
 
@@ -249,8 +245,7 @@ static lm_status end(watching *w, lm_error *err)
     return w->order->observations ? append(w, &s, err) : LM_OK;
 }
 
-/* ---- a trace -----------------------------------------------------------------------------------
- */
+/* ---- a trace ---- */
 
 static lm_status take_sample(void *context, double time, const trace_sample *s, lm_error *err)
 {
@@ -313,8 +308,7 @@ lm_status watch_trace(const watch_order *o, const char *path, const trace_questi
     return status;
 }
 
-/* ---- this machine ------------------------------------------------------------------------------
- */
+/* ---- this machine ---- */
 
 static lm_status take_look(void *context, const char *index, const device_sample *s, lm_error *err)
 {

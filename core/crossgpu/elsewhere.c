@@ -11,8 +11,7 @@
 /* A metric this far outside of what was learned, in widths of that, is told. */
 #define OUTSIDE 0.1
 
-/* ---- prices -------------------------------------------------------------------------------------
- */
+/* ---- prices ---- */
 
 /* In the currency of the first; amount NAN where there is none, or several. */
 static void find_price(elsewhere *w, gpu_target *t, price_tier tier)
@@ -46,8 +45,7 @@ static lm_status find_prices(elsewhere *w, const elsewhere_question *q, lm_error
     return status;
 }
 
-/* ---- targets ------------------------------------------------------------------------------------
- */
+/* ---- targets ---- */
 
 /* A GPU as it was learned from, or by its datasheet. */
 static lm_status find_gpu(const elsewhere *w, const char *name, gpu *out, lm_error *err)
@@ -73,8 +71,7 @@ static lm_status find_targets(elsewhere *w, const word_list *to, lm_error *err)
     return status;
 }
 
-/* ---- predictions --------------------------------------------------------------------------------
- */
+/* ---- predictions ---- */
 
 static int by_time(const void *a, const void *b)
 {

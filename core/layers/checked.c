@@ -8,8 +8,7 @@
 #include "base/no_memory.h"
 #include "layers/loader.h"
 
-/* ---- loading ----------------------------------------------------------------------------------
- */
+/* ---- loading ---- */
 
 /* What is loaded: a file, or everything if `file` is NULL. */
 typedef struct load {
@@ -73,8 +72,7 @@ static lm_status load_guarded(check_result *j, const check_question *q, const ch
     return status;
 }
 
-/* ---- checking ---------------------------------------------------------------------------------
- */
+/* ---- checking ---- */
 
 typedef struct task {
     const registry_entry *entry;

@@ -12,8 +12,7 @@
 #define SHARE  "share."
 #define OTHER  "other."
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 static bool begins(const char *text, const char *start)
 {
@@ -161,8 +160,7 @@ void residual_space_say(const residual_space *s, const char *prefix, const char 
         x[i] = word && !strcmp(s->feature[i].name, name);
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------
- */
+/* ---- ranges ---- */
 
 void residual_space_narrow(residual_space *s)
 {

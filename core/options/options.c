@@ -29,8 +29,7 @@ static const option_row common[] = {
     { .name = NULL },
 };
 
-/* ---- tables -------------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
 static option_slot *find(const options *o, const char *name, size_t n)
 {
@@ -118,8 +117,7 @@ static bool open_table(options *o)
     return true;
 }
 
-/* ---- help ---------------------------------------------------------------------------------------
- */
+/* ---- help ---- */
 
 #define HELP_WIDTH  100
 #define HELP_INDENT 28 /* of what is said of options, at most */
@@ -223,8 +221,7 @@ void options_print_help(const options *o, const char *program, FILE *out)
         fprintf(out, "\nExamples:\n%s", c->examples);
 }
 
-/* ---- the command line ---------------------------------------------------------------------------
- */
+/* ---- the command line ---- */
 
 static lm_status misuse(const options *o, const char *program, const char *what, const char *detail,
                         lm_error *err)
@@ -311,8 +308,7 @@ lm_status options_parse(const char *program, const command *c, int argc, char **
     return LM_OK;
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* What goes with what. */
 static lm_status check_company(const options *o, const option_slot *s, lm_error *err)
@@ -379,8 +375,7 @@ void options_free(options *o)
     arena_free(o->room);
 }
 
-/* ---- questions ----------------------------------------------------------------------------------
- */
+/* ---- questions ---- */
 
 static const option_slot *slot_of(const options *o, const void *target)
 {
@@ -448,8 +443,7 @@ lm_status once_or_each(const options *o, const void *target, size_t n, lm_error 
                    n == 1 ? "" : "s");
 }
 
-/* ---- what main() says ---------------------------------------------------------------------------
- */
+/* ---- what main() says ---- */
 
 int report_failure(const lm_error *err)
 {

@@ -14,8 +14,7 @@ static const double unknown = NAN;
 /* What option_type.read takes. */
 #define READER const option_row *row, const char *text, struct arena *room, void *out, lm_error *err
 
-/* ---- texts --------------------------------------------------------------------------------------
- */
+/* ---- texts ---- */
 
 static lm_status read_flag(READER)
 {
@@ -64,8 +63,7 @@ const option_type type_text  = { .size = sizeof(char *), .read = read_text };
 const option_type type_pair  = { .size = sizeof(char *), .read = read_pair };
 const option_type type_names = { .size = sizeof(option_texts), .read = read_names };
 
-/* ---- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 static lm_status within(const option_row *row, const char *text, double value, lm_error *err)
 {
@@ -182,8 +180,7 @@ const option_type type_counts    = { .size = sizeof(option_counts), .read = read
 const option_type type_ascending = { .size = sizeof(option_counts), .read = read_list };
 const option_type type_sizes     = { .size = sizeof(option_counts), .read = read_list };
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 /* The place of a word in "table, csv or json". */
 static lm_status read_choice(READER)
@@ -214,8 +211,7 @@ static lm_status read_dtype(READER)
 const option_type type_choice = { .size = sizeof(int), .read = read_choice };
 const option_type type_dtype  = { .size = sizeof(lm_dtype), .read = read_dtype };
 
-/* ---- options of several commands ----------------------------------------------------------------
- */
+/* ---- options of several commands ---- */
 
 const option_row options_shared[] = {
     { "batch", .type = &type_counts, .argument = "LIST", .heading = HELP_WHAT,

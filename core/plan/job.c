@@ -7,8 +7,7 @@
 
 #include "base/no_memory.h"
 
-/* ---- prices -------------------------------------------------------------------------------------
- */
+/* ---- prices ---- */
 
 bool plan_job_priced(const plan_job *job, const char **why)
 {
@@ -31,8 +30,7 @@ const char *plan_price_name(const plan_job *job)
     return "given";
 }
 
-/* ---- batches ------------------------------------------------------------------------------------
- */
+/* ---- batches ---- */
 
 /* Powers of two up to what fits any machine, and the data set. */
 static lm_status automatic(plan_job *job, lm_error *err)
@@ -63,8 +61,7 @@ static lm_status automatic(plan_job *job, lm_error *err)
     return LM_OK;
 }
 
-/* ---- search -------------------------------------------------------------------------------------
- */
+/* ---- search ---- */
 
 static lm_status search_one(plan_job *job, size_t i, lm_error *err)
 {
@@ -135,8 +132,7 @@ lm_status plan_job_search(plan_job *job, lm_error *err)
     return status;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers ---- */
 
 static void ask(const plan_job *job, plan_goal goal, size_t machine, plan_answers *out)
 {

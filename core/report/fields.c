@@ -10,8 +10,7 @@ field_place field_place_of(format f)
     return (field_place)(1 << f);
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* One as it is shown. */
 typedef struct value {
@@ -79,8 +78,7 @@ static double number_of(value v)
     return NAN;
 }
 
-/* ---- columns ------------------------------------------------------------------------------------
- */
+/* ---- columns ---- */
 
 static bool for_people(const field_view *v)
 {
@@ -153,8 +151,7 @@ static const char *named(const char *text, const char *name, char room[FIELD_TEX
     return room;
 }
 
-/* ---- views --------------------------------------------------------------------------------------
- */
+/* ---- views ---- */
 
 field_rows field_rows_of(const field_view *v)
 {
@@ -262,8 +259,7 @@ void fields_data_head(const field_view *v, FILE *out)
     putc('\n', out);
 }
 
-/* ---- help ---------------------------------------------------------------------------------------
- */
+/* ---- help ---- */
 
 TEXT_OF(unit_text, field, r->unit ? r->unit : "")
 

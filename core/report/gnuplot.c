@@ -180,8 +180,7 @@ out:
     return status;
 }
 
-/* ---- several by one process ---------------------------------------------------------------------
- */
+/* ---- several by one process ---- */
 
 /* The script so far is written: run it from its beginning. */
 static lm_status run_stream(FILE *script, FILE *out, lm_error *err)

@@ -88,8 +88,7 @@ void html_item(FILE *out, const char *format, ...)
     fputs("</li>\n", out);
 }
 
-/* ---- pictures -----------------------------------------------------------------------------------
- */
+/* ---- pictures ---- */
 
 /* Names that a picture gives and uses: what stands before them. */
 static const char *const before_name[] = { " id='", " id=\"", "href='#", "href=\"#", "url(#" };

@@ -11,8 +11,7 @@
 #include "base/text.h"
 #include "report/page_parts.h"
 
-/* ---- what sections share ------------------------------------------------------------------------
- */
+/* ---- what sections share ---- */
 
 bool page_known(const scale_point *x)
 {
@@ -113,8 +112,7 @@ void page_asked(const page *p, char *buffer, size_t size)
              sync_policy_print(&q->setup.sync, sync), optimizer_name(q->setup.optimizer));
 }
 
-/* ---- points -------------------------------------------------------------------------------------
- */
+/* ---- points ---- */
 
 page_row page_row_of(const page *p, const page_machine *m, const scale_point *x)
 {
@@ -147,8 +145,7 @@ table *page_points(const page *p, const field *fields)
     return rows.t;
 }
 
-/* ---- pictures -----------------------------------------------------------------------------------
- */
+/* ---- pictures ---- */
 
 const char *page_chart_name(const page *p, const char *kind, const page_machine *m, char *buffer,
                             size_t size)
@@ -286,8 +283,7 @@ lm_status page_plot(const page *p, const char *path, lm_error *err)
     return status;
 }
 
-/* ---- the page -----------------------------------------------------------------------------------
- */
+/* ---- the page ---- */
 
 /* Sections in the order of what a planner wants to know first. */
 static const struct {

@@ -127,8 +127,7 @@ void page_calibration_charts(page *p)
         "hold 9 of 10; 1 is what was predicted.");
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 static void add_row(table *t, const page_machine *m, phase which, const fitted *f)
 {

@@ -16,8 +16,7 @@ money page_run_cost(const page *p, const page_machine *m, const scale_point *x, 
     return money_of_run(&m->hour, x->step.nodes, page_run_seconds(p, x, step));
 }
 
-/* ---- picture ------------------------------------------------------------------------------------
- */
+/* ---- picture ---- */
 
 static bool paid(const page_machine *m)
 {
@@ -115,8 +114,7 @@ void page_cost_charts(page *p)
         (long long)p->epochs, first->hour.currency);
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 /* "1,040 USD (920 USD to 1,170 USD)" */
 static void cost_words(const page *p, const page_machine *m, const scale_point *x, char *buffer,

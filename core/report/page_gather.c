@@ -9,8 +9,7 @@
 #include "report/page.h"
 #include "report/page_parts.h"
 
-/* ---- labels -------------------------------------------------------------------------------------
- */
+/* ---- labels ---- */
 
 /* Longer names do not fit below a picture. */
 #define LABEL_MAX 28
@@ -74,8 +73,7 @@ void page_label(page *p)
     }
 }
 
-/* ---- points -------------------------------------------------------------------------------------
- */
+/* ---- points ---- */
 
 /* A machine that nobody calibrated for several nodes tells nothing of them, and is still of use
  * for one. Everything else is an error. */
@@ -152,8 +150,7 @@ static int64_t nodes_within(const page *p)
     return most;
 }
 
-/* ---- one step, taken apart ----------------------------------------------------------------------
- */
+/* ---- one step, taken apart ---- */
 
 /* Of some models nothing is known: the page says so. */
 static lm_status gather_buckets(page_machine *m, const step_setup *s, lm_error *err)

@@ -122,8 +122,7 @@ void page_overlap_charts(page *p)
     }
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 static const char *layer_name(const page_machine *m, size_t layer)
 {

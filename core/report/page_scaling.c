@@ -4,8 +4,7 @@
 #include "base/text.h"
 #include "report/page_parts.h"
 
-/* ---- pictures -----------------------------------------------------------------------------------
- */
+/* ---- pictures ---- */
 
 static bool is_beyond(const step_row *r)
 {
@@ -180,8 +179,7 @@ void page_scaling_charts(page *p)
              hollow);
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 /* Does the turning point lie beyond what was measured? */
 static bool extrapolated(const page *p, const page_machine *m)

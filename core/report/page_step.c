@@ -21,8 +21,7 @@ static bool parts_of(const prediction *s, double seconds[N_CHART_PARTS])
     return !isnan(s->exposed);
 }
 
-/* ---- parts over nodes ---------------------------------------------------------------------------
- */
+/* ---- parts over nodes ---- */
 
 /* Intervals that go far beyond the steps would press all bars to the floor: they are cut off at so
  * many times the longest step, and stand in the table. */
@@ -155,8 +154,7 @@ static void put_bars(FILE *out, const void *what)
         fputs("NaN notitle\n", out);
 }
 
-/* ---- classes of kernels -------------------------------------------------------------------------
- */
+/* ---- classes of kernels ---- */
 
 #define ROWS 10 /* the longest; the rest is one */
 
@@ -260,8 +258,7 @@ void page_step_charts(page *p)
              page_learned(p) ? "Types" : "Classes");
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 static void add_work(table *t, const page_machine *m, const char *name, const explained *x)
 {

@@ -37,8 +37,7 @@ static shows look(const scale_grid *g)
     return s;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
 static step_row row_of(const scale_grid *g, const scale_line *l, const scale_point *p)
 {
@@ -127,8 +126,7 @@ static field_rows turns_of(const scale_grid *g, format f)
     return rows;
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 static const char *turn_meaning(scaling_kind kind)
 {
@@ -284,8 +282,7 @@ bool scale_lacks_power(const scale_grid *g)
     return false;
 }
 
-/* ---- picture ------------------------------------------------------------------------------------
- */
+/* ---- picture ---- */
 
 /* "DEVICES a node, batch N, ddp:25MiB": what tells a curve from the others, "" of a single one. */
 #define LABEL 96

@@ -44,8 +44,7 @@ void step_watts_explain(const step_watts *w, const char *model, const char *mach
                 model);
 }
 
-/* ---- values that are no members -----------------------------------------------------------------
- */
+/* ---- values that are no members ---- */
 
 static double kwh(const step_row *r)
 {
@@ -96,8 +95,7 @@ TEXT_OF(beyond, step_row, grounds_beyond(&r->point.step.grounds, room, 200))
 TEXT_OF(best, step_row, r->best ? "*" : "")
 TEXT_OF(set, step_row, r->set ? r->set : "")
 
-/* ---- tables -------------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
 const char *certainty_each(const void *whole, size_t i)
 {

@@ -14,8 +14,7 @@ layer_shape launch_shape_of(const lm_kernel *k, const char *tag)
     return (layer_shape){ .kind = SHAPE_LAUNCH, .kernel = k, .tag = tag };
 }
 
-/* ---- fits ---------------------------------------------------------------------------------------
- */
+/* ---- fits ---- */
 
 /* Rows that take part, as times of layers. */
 typedef struct launch_times {
@@ -78,8 +77,7 @@ lm_status launch_learn(const timed_kernel *row, const bool *in, size_t n, double
     return status;
 }
 
-/* ---- prediction ---------------------------------------------------------------------------------
- */
+/* ---- prediction ---- */
 
 enum { FLOOR, START, WORK, N_PARTS };
 

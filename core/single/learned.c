@@ -12,8 +12,7 @@ bool learned_any(const layer_model *m)
     return m->learned || m->learned_file.path;
 }
 
-/* ---- learning -----------------------------------------------------------------------------------
- */
+/* ---- learning ---- */
 
 /* Rows of one class on those machines that have prices of it. */
 typedef struct class_rows {
@@ -111,8 +110,7 @@ lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, residual
     return learned_fit_pool(&(learned_source){ time, n, m }, 1, judged, err);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------
- */
+/* ---- asking ---- */
 
 lm_status learned_load(layer_model *m, lm_error *err)
 {

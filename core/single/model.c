@@ -83,8 +83,7 @@ void layer_rows_free(layer_rows *r)
     rows_free(&r->rows);
 }
 
-/* ---- launches -----------------------------------------------------------------------------------
- */
+/* ---- launches ---- */
 
 #define TRIAL_ROWS  1200 /* of the cross-validation that chooses a tiling */
 #define TRIAL_FOLDS 3
@@ -187,8 +186,7 @@ static lm_status fit_launches(layer_rows *r, const bool *in, lm_error *err)
     return status ? status : rows_check(&r->rows, err);
 }
 
-/* ---- fits ---------------------------------------------------------------------------------------
- */
+/* ---- fits ---- */
 
 static bool of_backward(const column *c)
 {

@@ -28,8 +28,7 @@ lm_status residual_of(residual_trees *r, const priced_row *row, double *out, lm_
     return status;
 }
 
-/* ---- learning -----------------------------------------------------------------------------------
- */
+/* ---- learning ---- */
 
 /* Rows of one class on all machines, one machine behind the other. */
 typedef struct learning {

@@ -91,8 +91,7 @@ lm_status residual_features_new(size_t class, const residual_source *from, size_
     return status;
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* What counts tell of a shape; what does not apply is 1. */
 typedef struct sizes {

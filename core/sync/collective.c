@@ -78,8 +78,7 @@ const algorithm_model *collective_algorithm(const collective_model *m, collectiv
     return NULL;
 }
 
-/* ---- what answers -------------------------------------------------------------------------------
- */
+/* ---- what answers ---- */
 
 /* Why nothing does. */
 typedef enum refusal { NO_REFUSAL, NOT_FITTED, NO_ALGORITHM, NOT_WITHIN, NOT_BETWEEN } refusal;
@@ -242,8 +241,7 @@ double collective_baseline(const collective_model *m, const char *algorithm, syn
     return fabric_baseline(&by->of[fabric_of(a)], b, a);
 }
 
-/* ---- what it is made of -------------------------------------------------------------------------
- */
+/* ---- what it is made of ---- */
 
 static void add_note(collective_answer *out, const char *what, double factor)
 {

@@ -18,8 +18,7 @@ typedef struct candidate {
     size_t   planes;
 } candidate;
 
-/* ---- which formula ------------------------------------------------------------------------------
- */
+/* ---- which formula ---- */
 
 static double place_of(const collective_call *a)
 {
@@ -158,8 +157,7 @@ static lm_status choose(const fit_row *row, size_t n, const spread *s,
     return status;
 }
 
-/* ---- a fabric -----------------------------------------------------------------------------------
- */
+/* ---- a fabric ---- */
 
 static lm_status fit_baselines(const fit_row *row, size_t n, fabric_model *out, lm_error *err)
 {
@@ -244,8 +242,7 @@ static lm_status fit_fabric(fit_row *row, size_t n, const collective_algorithm_t
     return status;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 static lm_status fit_algorithm(const collective_time *row, size_t n, bool only,
                                algorithm_model *out, lm_error *err)

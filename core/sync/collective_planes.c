@@ -13,8 +13,7 @@
 #define CUTS        8   /* sizes tried as the border between two planes */
 #define PLANE_TURNS 12
 
-/* ---- one plane ----------------------------------------------------------------------------------
- */
+/* ---- one plane ---- */
 
 static double dot(const double *x, size_t n, const double *price)
 {
@@ -125,8 +124,7 @@ lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_pl
     return status;
 }
 
-/* ---- two planes ---------------------------------------------------------------------------------
- */
+/* ---- two planes ---- */
 
 static double loss_of(const fit_row *row, size_t n, const sync_plane plane[2])
 {

@@ -87,8 +87,7 @@ void sync_columns(const collective_call *a, bool ring, double cache, double out[
     out[SYNC_SPILLED_BYTES] = cache > 0 ? ring_bytes(a, n, fmax(0, a->bytes - cache)) : 0;
 }
 
-/* ---- baselines ----------------------------------------------------------------------------------
- */
+/* ---- baselines ---- */
 
 typedef struct regressor {
     const char *name, *unit;
@@ -164,8 +163,7 @@ size_t sync_baseline_columns(sync_baseline b, const collective_call *a,
     return 1;
 }
 
-/* ---- seconds ------------------------------------------------------------------------------------
- */
+/* ---- seconds ---- */
 
 static double plane_seconds(const sync_plane *p, const double x[N_SYNC_COLUMNS])
 {

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a whole trace -----------------------------------------------------------------------------
- */
+/* ---- a whole trace ---- */
 
 static bool is_constant(const trace_gpu_series *g)
 {
@@ -48,8 +47,7 @@ const trace_gpu_series *trace_choose_gpu(const trace *t)
     return best;
 }
 
-/* ---- one that is followed -----------------------------------------------------------------------
- */
+/* ---- one that is followed ---- */
 
 /* A sampled GPU that misses so many samples has vanished. */
 #define VANISHED 100.0

@@ -43,8 +43,7 @@ bool cuda_loops_know(lm_dtype type)
     return type_number(type) >= 0;
 }
 
-/* ---- compile -----------------------------------------------------------------------------------
- */
+/* ---- compile ---- */
 
 static lm_status nvrtc_failed(lm_error *err, const char *what, nvrtcResult cause)
 {
@@ -142,8 +141,7 @@ lm_status cuda_source_compile(int major, int minor, char **out, lm_error *err)
     return status;
 }
 
-/* ---- open, close -------------------------------------------------------------------------------
- */
+/* ---- open, close ---- */
 
 static lm_status find_functions(cuda_loops *l, lm_error *err)
 {
@@ -197,8 +195,7 @@ void cuda_loops_close(cuda_loops *loops)
     free(loops);
 }
 
-/* ---- run ---------------------------------------------------------------------------------------
- */
+/* ---- run ---- */
 
 static unsigned at_most(long long n, long long limit)
 {

@@ -26,8 +26,7 @@ static lm_status unknown_type(const cuda_kernel *k, lm_error *err)
     return cuda_unsupported(k, "the backend cudnn", "element type", err);
 }
 
-/* ---- maps --------------------------------------------------------------------------------------
- */
+/* ---- maps ---- */
 
 /* Neither more nor less than what loop_args holds, with the product. */
 enum { MAX_OPERANDS = LOOP_MAX_POINTERS - 1 };
@@ -95,8 +94,7 @@ lm_status ops_map(const cuda_device *device, const settings *how, cuda_kernel *k
     return LM_OK;
 }
 
-/* ---- the optimizer -----------------------------------------------------------------------------
- */
+/* ---- the optimizer ---- */
 
 /* Small enough for weights to stay what they are over any number of repetitions. */
 static const float rate = 1e-12f;
@@ -135,8 +133,7 @@ lm_status ops_update(const cuda_device *device, const settings *how, cuda_kernel
     return LM_OK;
 }
 
-/* ---- rows of tables ----------------------------------------------------------------------------
- */
+/* ---- rows of tables ---- */
 
 static lm_status run_gather(const cuda_kernel *k, const cuda_device *device, void *const *at,
                             lm_error *err)
@@ -176,8 +173,7 @@ lm_status ops_gather(const cuda_device *device, const settings *how, cuda_kernel
     return LM_OK;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------
- */
+/* ---- copies ---- */
 
 static lm_status run_copy(const cuda_kernel *k, const cuda_device *device, void *const *at,
                           lm_error *err)

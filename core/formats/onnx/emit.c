@@ -55,8 +55,7 @@ lm_status node_fail(importer *im, lm_status status, const char *fmt, ...)
                         im->node ? node_label(im->node) : "", im->node ? im->node->type : "", text);
 }
 
-/* ---- inference ----------------------------------------------------------------------------------
- */
+/* ---- inference ---- */
 
 /* The recipe as layers.c wants it. */
 static net_layer declared(const recipe *r, net_pair *pair)
@@ -156,8 +155,7 @@ out:
     return status;
 }
 
-/* ---- parameters ---------------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
 /* An eval export stores a weight turned around for each call of its module, under names of its own,
  * but the bias once. Layers that share some tensors by name, and whose others have the same shapes
@@ -249,8 +247,7 @@ static lm_status own_weights(importer *im, size_t layer, const recipe *r, value 
     return LM_OK;
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 bool names_a_module(const char *name)
 {
@@ -319,8 +316,7 @@ void layer_name(const importer *im, const recipe *r, value *const *weight, size_
     snprintf(buffer, size, "%s", r->type);
 }
 
-/* ---- layers -------------------------------------------------------------------------------------
- */
+/* ---- layers ---- */
 
 static lm_status place(importer *im, const recipe *r, const registry_entry *entry, const char *name,
                        value *const *in, size_t n_in, value **out, size_t *layer)
@@ -431,8 +427,7 @@ lm_status emit_lazy(importer *im, const recipe *r, value *in, value **out)
     return LM_OK;
 }
 
-/* ---- values that nobody took before -------------------------------------------------------------
- */
+/* ---- values that nobody took before ---- */
 
 /* A layer without inputs: a parameter or a constant of these dimensions. */
 static lm_status place_source(importer *im, const char *type, const lm_tensor *t, value *v)

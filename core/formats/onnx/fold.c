@@ -52,8 +52,7 @@ static size_t broadcast_place(const lm_tensor *in, const lm_tensor *out, size_t 
     return at;
 }
 
-/* ---- elements -----------------------------------------------------------------------------------
- */
+/* ---- elements ---- */
 
 static double divide(double a, double b, bool whole)
 {
@@ -157,8 +156,7 @@ static bool fold_where(const lane_view *f, double *out, size_t n)
     return true;
 }
 
-/* ---- places -------------------------------------------------------------------------------------
- */
+/* ---- places ---- */
 
 /* The elements in their order: under another shape, or stretched. */
 static bool fold_same(const lane_view *f, double *out, size_t n)
@@ -326,8 +324,7 @@ static bool fold_reduce(const lane_view *f, double *out, size_t n)
     return true;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 static const struct {
     const char *name;
@@ -429,8 +426,7 @@ void fold_node(importer *im, const onnx_node *node)
     }
 }
 
-/* ---- slices -------------------------------------------------------------------------------------
- */
+/* ---- slices ---- */
 
 /* Starts, ends, axes or steps: an attribute before opset 10, an input since. */
 static bool slice_numbers(const importer *im, const onnx_node *node, const char *name, size_t input,

@@ -39,8 +39,7 @@ typedef struct pattern {
     const char *type;
 } pattern;
 
-/* ---- matching -----------------------------------------------------------------------------------
- */
+/* ---- matching ---- */
 
 typedef struct matching {
     const importer *im;
@@ -221,8 +220,7 @@ static bool closed(const matching *m)
     return true;
 }
 
-/* ---- what comes of them -------------------------------------------------------------------------
- */
+/* ---- what comes of them ---- */
 
 static value *bound_value(const importer *im, const fusion *f, char letter)
 {
@@ -418,8 +416,7 @@ static lm_status apply_directions(importer *im, const fusion *f, const pattern *
     return status ? status : define_alias(im, 0, v);
 }
 
-/* ---- the patterns -------------------------------------------------------------------------------
- */
+/* ---- the patterns ---- */
 
 #define NORMED(square) "Div(Sub(x,ReduceMean(x,...)):d,Sqrt(Add(ReduceMean(" square ",...),#)))"
 #define ROOT           "Sqrt(Add(ReduceMean(Pow(x,=2),...),#))"
@@ -460,8 +457,7 @@ static const pattern patterns[] = {
     { "Reshape(Transpose(Reshape(x,a)),b)", apply_shuffle, "channel_shuffle" },
 };
 
-/* ---- all nodes ----------------------------------------------------------------------------------
- */
+/* ---- all nodes ---- */
 
 static lm_status try_patterns(importer *im, size_t at)
 {

@@ -151,8 +151,7 @@ static role classify(const onnx_value_info *v, unsigned use, bool first, bool we
     return real ? ROLE_PARAMETER : weights_began ? ROLE_CONSTANT : ROLE_DATA;
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------
- */
+/* ---- sizes ---- */
 
 static const char *const batch_names[] = { "batch", "batch_size", "batchsize", "n", "b", "bs" };
 
@@ -256,8 +255,7 @@ static void size_lanes(importer *im, const onnx_value_info *info, uint32_t batch
 
 #define SAMPLES_MAX 64 /* inputs beside each other */
 
-/* ---- definitions --------------------------------------------------------------------------------
- */
+/* ---- definitions ---- */
 
 static lm_status refuse_input(importer *im, const char *name, const char *why)
 {

@@ -8,8 +8,7 @@
 #include "formats/onnx/fold.h"
 #include "formats/onnx/import.h"
 
-/* ---- one node -----------------------------------------------------------------------------------
- */
+/* ---- one node ---- */
 
 /* The user's type for it: one input, one output, default keys. */
 static lm_status convert_treated(importer *im, const char *type)
@@ -139,8 +138,7 @@ lm_status convert_node(importer *im, const onnx_node *node)
                                                       : op->convert(im, op);
 }
 
-/* ---- the graph ----------------------------------------------------------------------------------
- */
+/* ---- the graph ---- */
 
 static lm_status convert_nodes(importer *im)
 {
@@ -188,8 +186,7 @@ static lm_status mark_outputs(importer *im)
     return status;
 }
 
-/* ---- what must be known to read the counts ------------------------------------------------------
- */
+/* ---- what must be known to read the counts ---- */
 
 /* torch folds batch norm in an eval export, and names the convolutions' weights itself. */
 static bool norm_was_folded(const onnx_model *m)
@@ -227,8 +224,7 @@ static void add_notes(importer *im, bool image)
         build_note(im->build, NETWORK_IMAGE_FIXED ": the graph does not tell how it depends on it");
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ---- */
 
 /* The layers' parameters must be those that the nodes take. */
 static lm_status check_parameters(importer *im, const network *net)

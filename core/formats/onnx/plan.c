@@ -10,8 +10,7 @@ static lm_status no_memory(importer *im)
     return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
 }
 
-/* ---- who makes what, and who takes it -----------------------------------------------------------
- */
+/* ---- who makes what, and who takes it ---- */
 
 /* Lengths and first states of recurrent layers change no count. */
 bool node_reads(const onnx_node *node, size_t input)
@@ -114,8 +113,7 @@ size_t tensor_uses(const importer *im, const char *name)
     return at == NAMES_NONE ? 0 : im->uses[at];
 }
 
-/* ---- constants ----------------------------------------------------------------------------------
- */
+/* ---- constants ---- */
 
 /* Nothing was defined for an input: is it in the file, of a type that nothing can take? */
 static lm_status refuse_missing(importer *im, const onnx_node *node, const char *name)
@@ -163,8 +161,7 @@ static lm_status find_constants(importer *im)
     return LM_OK;
 }
 
-/* ---- what nobody knows --------------------------------------------------------------------------
- */
+/* ---- what nobody knows ---- */
 
 static lm_status read_choices(importer *im)
 {

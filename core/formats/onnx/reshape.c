@@ -212,8 +212,7 @@ static lm_status emit_expressed(importer *im, value *in, const target *t, const 
     return status;
 }
 
-/* ---- one group of dimensions after the other ----------------------------------------------------
- */
+/* ---- one group of dimensions after the other ---- */
 
 /* The shortest runs of dimensions from i and j on with the same product in every lane. */
 static bool next_group(const importer *im, const value *in, const target *t, uint32_t i, uint32_t j,
@@ -316,8 +315,7 @@ static lm_status emit_in_groups(importer *im, value *in, const target *t, bool *
     return status;
 }
 
-/* ---- entrances ----------------------------------------------------------------------------------
- */
+/* ---- entrances ---- */
 
 static lm_status emit_target(importer *im, value *in, target *t, value **out)
 {

@@ -45,8 +45,7 @@ static void put_pair(emission *e, size_t layer, const char *key, const int64_t p
         build_key(e->builder, layer, key, "%lld, %lld", (long long)pair[0], (long long)pair[1]);
 }
 
-/* ---- windows ------------------------------------------------------------------------------------
- */
+/* ---- windows ---- */
 
 /*
  * Padding of one axis, and what comes out. SAME is TensorFlow's: ceil(in / stride) windows, what
@@ -110,8 +109,7 @@ static lm_status needs_image(emission *e, const paleo_layer *l, const emitted *i
                     : LM_OK;
 }
 
-/* ---- types --------------------------------------------------------------------------------------
- */
+/* ---- types ---- */
 
 static void put_activation(emission *e, const paleo_layer *l, emitted *out)
 {
@@ -333,8 +331,7 @@ static lm_status emit_layer(emission *e, size_t i)
     return put_other(e, l, out);
 }
 
-/* ---- the network --------------------------------------------------------------------------------
- */
+/* ---- the network ---- */
 
 /* Parents first: what SAME padding is depends on their size. */
 static lm_status order_layers(const paleo_model *m, arena *a, size_t **out, lm_error *err)

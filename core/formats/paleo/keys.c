@@ -22,8 +22,7 @@ lm_status paleo_fail(const paleo_model *m, const paleo_layer *l, lm_error *err, 
     return lm_error_set(err, code, "%s: layer '%.100s': %s", m->path, l->name, text);
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* A key of a layer, for messages. */
 typedef struct key_of {
@@ -205,8 +204,7 @@ static lm_status read_splits(const key_of *k, const json_t *value)
     return status;
 }
 
-/* ---- layers -------------------------------------------------------------------------------------
- */
+/* ---- layers ---- */
 
 typedef struct key {
     const char *name;

@@ -63,8 +63,7 @@ static int find_line(reading *r, const char *name)
     return 0;
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------
- */
+/* ---- blocks ---- */
 
 static lm_status not_a_network(reading *r, const char *what)
 {
@@ -193,8 +192,7 @@ static lm_status list_layers(reading *r, json_t *root)
     return LM_OK;
 }
 
-/* ---- parents ------------------------------------------------------------------------------------
- */
+/* ---- parents ---- */
 
 /* The parents of one layer while they are being found. */
 typedef struct parents {
@@ -305,8 +303,7 @@ static lm_status read_parents(reading *r, paleo_layer *l, const place *at)
     return LM_OK;
 }
 
-/* ---- the file -----------------------------------------------------------------------------------
- */
+/* ---- the file ---- */
 
 /* jansson quotes what it did not expect, line breaks and all. */
 static lm_status not_json(reading *r, const json_error_t *e)

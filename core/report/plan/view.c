@@ -8,8 +8,7 @@
 #include "base/text.h"
 #include "report/plan/parts.h"
 
-/* ---- plans --------------------------------------------------------------------------------------
- */
+/* ---- plans ---- */
 
 static bool priced(const plan_job *job)
 {
@@ -189,8 +188,7 @@ static lm_status plans_table(const plan_job *job, const plan_answers *answers, f
     return status;
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 static void print_price(const plan_job *job, size_t i, FILE *out)
 {

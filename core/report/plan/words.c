@@ -189,8 +189,7 @@ const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char 
     return out;
 }
 
-/* ---- when nothing keeps to the limits -----------------------------------------------------------
- */
+/* ---- when nothing keeps to the limits ---- */
 
 /* "64 nodes of a.ini with batch 32, 30.1 h for 820 USD list" */
 static void say_plan(const plan_job *job, const plan *p, char *out)
