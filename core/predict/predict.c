@@ -271,7 +271,7 @@ static lm_status put_seconds(answering *a, prediction *out)
     out->batch    = a->asked->batch;
     out->nodes    = a->asked->nodes;
     out->devices  = a->asked->devices;
-    out->forward  = w.forward;
+    out->forward  = t.forward;
     out->backward = w.backward;
     out->update   = a->own->price.update.value;
     out->alone    = (bounded){ w.backward, NAN, NAN };
