@@ -1,33 +1,54 @@
-/* What all uses of BLAS and LAPACK have in common. */
-#define _GNU_SOURCE /* RTLD_DEFAULT */
+/* Loads BLAS and LAPACK. */
 #include "base/blas.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <threads.h>
 
 #include "base/symbol.h"
 
-void blas_rest(void)
+struct blas_functions blas;
+
+static char lacks[200]; /* the loader's message; "": nothing is missing */
+
+static bool find(void *lapacke, void *cblas, const char *name, void *function)
 {
+    return symbol_find(lapacke, name, function) || symbol_find(cblas, name, function);
+}
+
+/* Its threads look for work for their first 26 ms, and keep other threads from a core: they end here,
+ * as OpenBLAS ends them before a fork. Other libraries lack these functions and the fault. */
+static void take_one_thread(void *lapacke, void *cblas)
+{
+    void (*set)(int);
     int (*end)(void);
 
-    if (symbol_find(RTLD_DEFAULT, "blas_thread_shutdown_", &end)) /* as OpenBLAS does at a fork */
+    if (find(lapacke, cblas, "openblas_set_num_threads", &set))
+        set(1);
+    if (find(lapacke, cblas, "blas_thread_shutdown_", &end))
         end();
 }
 
-static void set_one_thread(void)
+static void load(void)
 {
-    void (*set)(int);
+    void *lapacke = dlopen(LAYERMETER_LAPACKE, RTLD_LAZY | RTLD_LOCAL);
+    void *cblas   = lapacke ? dlopen(LAYERMETER_BLAS, RTLD_LAZY | RTLD_LOCAL) : NULL;
 
-    if (symbol_find(RTLD_DEFAULT, "openblas_set_num_threads", &set)) {
-        set(1);
-        blas_rest(); /* they had been called for */
-    }
+#define FIND(name) &&find(lapacke, cblas, #name, &blas.name)
+    if (!(cblas BLAS_FUNCTIONS(FIND)))
+        snprintf(lacks, sizeof lacks, "%s", dlerror());
+    else
+        take_one_thread(lapacke, cblas);
 }
 
-void blas_one_thread(void)
+lm_status blas_load(lm_error *err)
 {
     static once_flag once = ONCE_FLAG_INIT;
 
-    call_once(&once, set_one_thread);
+    call_once(&once, load);
+    return *lacks ? lm_error_set(err, LM_E_IO,
+                                 "BLAS and LAPACK cannot be loaded: %.150s (Debian: "
+                                 "libopenblas0-pthread liblapacke)",
+                                 lacks)
+                  : LM_OK;
 }

@@ -1,16 +1,45 @@
-/** What all uses of BLAS and LAPACK have in common. */
+/**
+ * BLAS and LAPACK, loaded when they are first needed.
+ *
+ * Loading them takes longer than most commands. Their functions are called by name through `blas`,
+ * as blas.cblas_dgemv(...), after blas_load().
+ */
 #ifndef BASE_BLAS_H
 #define BASE_BLAS_H
 
-/**
- * To be called before LAPACK. OpenBLAS wakes a thread a core for problems as small as ours and then
- * waits for them, and the order of its sums, so the last digits, depend on how many there are;
- * other libraries lack the call and the fault.
- */
-void blas_one_thread(void);
+#include <cblas.h>
+#include <lapacke.h>
 
-/** Ends OpenBLAS' threads until they are called for: they start with the process and look for work
- * for the first 26 ms, in which they keep other threads from a core. */
-void blas_rest(void);
+#include <layermeter/error.h>
+
+#define BLAS_FUNCTIONS(DO)  \
+    DO(cblas_dgemv)         \
+    DO(cblas_dsyrk)         \
+    DO(cblas_sgemm)         \
+    DO(LAPACKE_dgelsd)      \
+    DO(LAPACKE_dgelss_work) \
+    DO(LAPACKE_dgeqrf)      \
+    DO(LAPACKE_dposv_work)  \
+    DO(LAPACKE_dpotrf)      \
+    DO(LAPACKE_dpotri)      \
+    DO(LAPACKE_dpotrf_work) \
+    DO(LAPACKE_dpotri_work)
+
+#define BLAS_POINTER(name) __typeof__(&name) name;
+
+/** Pointers to the functions in use; NULL before blas_load(). */
+extern struct blas_functions {
+    BLAS_FUNCTIONS(BLAS_POINTER)
+} blas;
+
+/**
+ * Loads the libraries, once. Safe for threads.
+ *
+ * OpenBLAS then runs in the calling thread alone: a thread a core costs more than problems as small
+ * as ours, and the order of its sums, so the last digits, depends on their number.
+ *
+ * @return LM_E_IO if a library cannot be loaded, with the loader's message
+ */
+lm_status blas_load(lm_error *err);
 
 #endif

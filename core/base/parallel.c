@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/blas.h"
 #include "base/text.h"
 
 /* More are never of use for the little that is to be done. */
@@ -137,7 +136,6 @@ static void do_first(loop *l)
     size_t       n_other = 0;
     pthread_t    other[MOST_THREADS];
 
-    blas_one_thread(); /* a thread of ours is one of its */
     mine = &t;
     while (n_other + 1 < want && !pthread_create(&other[n_other], NULL, join_team, &t))
         n_other++;

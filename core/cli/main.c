@@ -5,7 +5,6 @@
 #include <malloc.h>
 #endif
 
-#include "base/blas.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "report/memory_fields.h"
@@ -106,7 +105,6 @@ int main(int argc, char **argv)
     int         code;
 
     keep_heap();
-    blas_rest();
     if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h")) {
         print_overview(stdout);
         return finish_output(EXIT_DONE);

@@ -27,3 +27,15 @@ function(layermeter_found name target)
   # under the option's name: FeatureSummary keeps silent about names of packages found quietly
   add_feature_info(LAYERMETER_WITH_${name} ${have} "${LAYERMETER_DOC_${name}}")
 endfunction()
+
+# layermeter_load_name(out path): what a program that loads a library at run time names it by: its soname, or its path
+# where the linker must be told of its folder.
+function(layermeter_load_name out path)
+  get_filename_component(folder ${path} DIRECTORY)
+  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${path} OUTPUT_VARIABLE header ERROR_QUIET)
+  set(name ${path})
+  if(folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES AND header MATCHES "SONAME +([^\n]+)")
+    set(name ${CMAKE_MATCH_1})
+  endif()
+  set(${out} ${name} PARENT_SCOPE)
+endfunction()

@@ -1,7 +1,6 @@
 /* Kernel ridge regression, a pair of GPUs at a time. */
 #include "crossgpu/nearest.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,8 +196,8 @@ static lm_status solve(part *p, double g, double l, lm_error *err)
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             p->inverse[i * n + j] = exp(-g * p->squares[i * n + j]) + (i == j ? l : 0);
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, p->inverse, size) ||
-        LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', size, p->inverse, size))
+    if (blas.LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, p->inverse, size) ||
+        blas.LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', size, p->inverse, size))
         return lm_error_set(err, LM_E_ARG, "runs that cannot be told apart");
     for (size_t i = 0; i < n; i++) /* the upper triangle by columns is the lower one by rows */
         for (size_t j = i + 1; j < n; j++)
@@ -224,8 +223,8 @@ static lm_status leave_out(part *p, lm_error *err)
             for (size_t j = 0; j < m; j++)
                 p->block[i * m + j] = p->inverse[(first + i) * p->n + first + j];
         }
-        if (LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)m, 1, p->block, (lapack_int)m,
-                               p->solved, (lapack_int)m))
+        if (blas.LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)m, 1, p->block,
+                                    (lapack_int)m, p->solved, (lapack_int)m))
             return lm_error_set(err, LM_E_ARG, "runs that cannot be told apart");
         for (size_t i = 0; i < m; i++)
             p->left[first + i] = m == p->n ? NAN : p->solved[i];
@@ -325,7 +324,8 @@ lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds,
     const size_t m = space_n_run(&rows->p->s), n_gpus = rows->p->n_gpus;
     lm_status    status;
 
-    blas_one_thread();
+    if ((status = blas_load(err)))
+        return status;
     *out = (nearest){ .n_features = m,
                       .n_runs     = rows->p->r->n,
                       .n_gpus     = n_gpus,

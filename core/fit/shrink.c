@@ -1,11 +1,11 @@
 /* Shrunk fits. */
 #include "fit/shrink.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/no_memory.h"
 #include "solve/robust.h"
 
@@ -190,8 +190,9 @@ static lm_status stage_judge(const solving *s, const stage *st, double mu, doubl
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
                 inverse[i * n + j] = s->work.gram[use[i] * st->n + use[j]];
-        if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n) ||
-            LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n))
+        if (blas.LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse,
+                                     (lapack_int)n) ||
+            blas.LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n))
             n = 0; /* columns that are the same: nothing is said of them */
         for (size_t i = 0; i < n; i++) {
             variance[use[i]] = inverse[i * n + i];

@@ -1,7 +1,6 @@
 /* Rows of shrunk fits, in units of their measured times. */
 #include "fit/shrink_rows.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,8 +92,8 @@ static void add_alike(const shrink_rows *r, size_t first, size_t n, double share
 
     if (share == 0 || !terms)
         return;
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, terms, (int)n, share, rows, terms, 1,
-                to->gram, terms);
+    blas.cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, terms, (int)n, share, rows, terms, 1,
+                     to->gram, terms);
     for (size_t i = 0; i < n; i++)
         for (size_t t = 0; t < r->n_terms; t++)
             to->h[t] += share * rows[i * r->n_terms + t];
@@ -135,8 +134,7 @@ lm_status shrink_rows_new(const shrink_row *row, size_t n, double alike, shrink_
     lm_status status;
 
     *out = (shrink_rows){ .n = n, .alike = alike };
-    blas_one_thread();
-    if ((status = survey(row, n, out, place, err)))
+    if ((status = blas_load(err)) || (status = survey(row, n, out, place, err)))
         return status;
     out->relative = calloc(n * out->n_terms + 1, sizeof *out->relative);
     out->fold     = malloc((n + 1) * sizeof *out->fold);
@@ -227,8 +225,8 @@ static void multiply(const shrink_rows *r, double *of)
     double       length[N_TERMS];
 
     if (n)
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)r->n, 1, r->relative,
-                    (int)n, 0, of, (int)n);
+        blas.cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)r->n, 1, r->relative,
+                         (int)n, 0, of, (int)n);
     for (size_t i = 0; i < n; i++)
         length[i] = sqrt(of[i * n + i]);
     for (size_t i = 0; i < n; i++)

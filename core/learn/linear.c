@@ -2,7 +2,6 @@
 #include "learn/linear.h"
 
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,10 +74,12 @@ static lm_status solve(const learn_rows *r, double *a, double *b, double *values
 {
     const lapack_int m = (lapack_int)r->n, n = (lapack_int)r->n_features, most = m > n ? m : n;
     lapack_int       rank, info;
+    lm_status        status = blas_load(err);
 
-    blas_one_thread();
-    info = LAPACKE_dgelsd(LAPACK_COL_MAJOR, m, n, 1, a, m, b, most, values,
-                          (double)most * DBL_EPSILON, &rank);
+    if (status)
+        return status;
+    info = blas.LAPACKE_dgelsd(LAPACK_COL_MAJOR, m, n, 1, a, m, b, most, values,
+                               (double)most * DBL_EPSILON, &rank);
     if (info == LAPACK_WORK_MEMORY_ERROR)
         return no_memory(err);
     return info ? lm_error_set(err, LM_E_ARG, "the least squares of %zu features did not converge",

@@ -1,10 +1,10 @@
 /* Weights of a multi-layer perceptron, and its two passes over a batch. */
 #include "learn/mlp_net.h"
 
-#include <cblas.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/no_memory.h"
 
 mlp_layer mlp_layer_at(const mlp *m, size_t layer)
@@ -85,9 +85,12 @@ void mlp_room_free(mlp_room *r)
 
 lm_status mlp_room_new(const mlp *m, size_t batch, mlp_room *out, lm_error *err)
 {
-    mlp_room r   = { .batch = batch };
-    bool     all = true;
+    mlp_room  r      = { .batch = batch };
+    bool      all    = true;
+    lm_status status = blas_load(err);
 
+    if (status)
+        return status;
     for (size_t i = 0; i <= m->n_layers + 1; i++) {
         const size_t width = i ? mlp_layer_at(m, i - 1).outputs : m->n_features;
 
@@ -119,9 +122,9 @@ const float *mlp_forward(const mlp *m, mlp_room *r, size_t n)
 
         for (size_t b = 0; b < n; b++)
             memcpy(out + b * l.outputs, m->weight + l.bias, l.outputs * sizeof *out);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)l.outputs, (int)l.inputs,
-                    1, r->out[i], (int)l.inputs, m->weight + l.at, (int)l.inputs, 1, out,
-                    (int)l.outputs);
+        blas.cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)l.outputs,
+                         (int)l.inputs, 1, r->out[i], (int)l.inputs, m->weight + l.at,
+                         (int)l.inputs, 1, out, (int)l.outputs);
         for (size_t k = 0; i < m->n_layers && k < n * l.outputs; k++)
             out[k] = out[k] > 0 ? out[k] : 0;
         for (size_t k = 0; i + 1 == m->n_layers && r->mask && k < n * l.outputs; k++)
@@ -134,8 +137,9 @@ const float *mlp_forward(const mlp *m, mlp_room *r, size_t n)
 static void layer_gradient(const mlp_layer *l, const float *in, const float *delta, size_t n,
                            float *gradient)
 {
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)l->outputs, (int)l->inputs, (int)n, 1,
-                delta, (int)l->outputs, in, (int)l->inputs, 0, gradient + l->at, (int)l->inputs);
+    blas.cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)l->outputs, (int)l->inputs,
+                     (int)n, 1, delta, (int)l->outputs, in, (int)l->inputs, 0, gradient + l->at,
+                     (int)l->inputs);
     memset(gradient + l->bias, 0, l->outputs * sizeof *gradient);
     for (size_t b = 0; b < n; b++)
         for (size_t k = 0; k < l->outputs; k++)
@@ -156,9 +160,9 @@ void mlp_backward(const mlp *m, mlp_room *r, const float *y, size_t n, float *gr
         layer_gradient(&l, r->out[i], delta, n, gradient);
         if (!i)
             break;
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)l.inputs,
-                    (int)l.outputs, 1, delta, (int)l.outputs, m->weight + l.at, (int)l.inputs, 0,
-                    before, (int)l.inputs);
+        blas.cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)l.inputs,
+                         (int)l.outputs, 1, delta, (int)l.outputs, m->weight + l.at, (int)l.inputs,
+                         0, before, (int)l.inputs);
         for (size_t k = 0; k < n * l.inputs; k++) {
             if (r->out[i][k] <= 0) /* relu, and what dropout left out */
                 before[k] = 0;

@@ -2,7 +2,6 @@
 #include "solve/lsq.h"
 
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,7 @@ static lm_status triangle(double *a, size_t m, size_t n, double *r, lm_error *er
 {
     double tau[LSQ_MAX_COLUMNS + 1];
 
-    if (LAPACKE_dgeqrf(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, a, (lapack_int)m, tau))
+    if (blas.LAPACKE_dgeqrf(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, a, (lapack_int)m, tau))
         return lm_error_set(err, LM_E_NOMEM, "LAPACK could not factorise the problem");
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
@@ -47,9 +46,8 @@ lm_status lsq_factor(const lsq_problem *p, lsq_block *out, lm_error *err)
     lm_status    status = check(p, err);
     double      *a;
 
-    if (status)
+    if (status || (status = blas_load(err)))
         return status;
-    blas_one_thread();
     a = calloc(m * n, sizeof *a);
     if (!a)
         return no_memory(err);
@@ -155,8 +153,9 @@ static lm_status solve_subset(const reduced *p, double tolerance, subset *s, lm_
         for (size_t i = 0; i < m; i++)
             a[k * m + i] = p->r[i][s->column[k]];
     memcpy(b, p->qtb, m * sizeof *b);
-    if (LAPACKE_dgelss_work(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, 1, a, (lapack_int)m, b,
-                            (lapack_int)m, s->s, tolerance, &rank, work, WORK_DOUBLES))
+    if (blas.LAPACKE_dgelss_work(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, 1, a,
+                                 (lapack_int)m, b, (lapack_int)m, s->s, tolerance, &rank, work,
+                                 WORK_DOUBLES))
         return lm_error_set(err, LM_E_NOMEM, "LAPACK could not solve the problem");
     s->rank = (size_t)rank;
     memcpy(s->x, b, n * sizeof *b);

@@ -1,7 +1,6 @@
 /* Non-negative least squares from normal equations. */
 #include "solve/nnls.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +43,8 @@ static lm_status solve_used(search *f, lm_error *err)
         f->s[i] = f->h[f->use[i]] * f->scale[f->use[i]];
     }
     /* lower triangle by rows is the upper one by columns, which LAPACK wants */
-    if (LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)f->n_use, 1, f->a,
-                           (lapack_int)f->n_use, f->s, (lapack_int)f->n_use))
+    if (blas.LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)f->n_use, 1, f->a,
+                                (lapack_int)f->n_use, f->s, (lapack_int)f->n_use))
         return lm_error_set(err, LM_E_ARG, "normal equations are not positive definite");
     return LM_OK;
 }
@@ -123,7 +122,8 @@ lm_status nnls_solve(const double *gram, const double *h, size_t n, double *x, l
 
     if (!n)
         return LM_OK;
-    blas_one_thread();
+    if ((status = blas_load(err)))
+        return status;
     room  = malloc((3 * n + n * n) * sizeof *room);
     f.use = malloc(n * sizeof *f.use);
     f.in  = calloc(n, sizeof *f.in);

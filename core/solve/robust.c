@@ -1,7 +1,6 @@
 /* Robust non-negative least squares of dense rows. */
 #include "solve/robust.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +118,8 @@ static void add_row(const robust_problem *r, robust_work *w, size_t row, double 
 /* Rows that all count the same are summed at once. */
 static void add_alike(const robust_problem *r, robust_work *w)
 {
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)r->n, (int)r->rows, 1, r->a, (int)r->n,
-                1, w->gram, (int)r->n);
+    blas.cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)r->n, (int)r->rows, 1, r->a,
+                     (int)r->n, 1, w->gram, (int)r->n);
     for (size_t i = 0; i < r->rows; i++)
         for (size_t j = 0; j < r->n; j++)
             w->h[j] += r->a[i * r->n + j];
@@ -169,8 +168,8 @@ static void judge(const robust_problem *r, const double *x, robust_work *w)
         w->by[p] = column_of(r, p) < r->n ? scale_of(r, p) * x[column_of(r, p)] : 0;
     memset(w->fit, 0, r->rows * sizeof *w->fit);
     if (places && r->rows)
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)r->rows, places, 1, r->a, places, w->by, 1, 0,
-                    w->fit, 1);
+        blas.cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)r->rows, places, 1, r->a, places, w->by,
+                         1, 0, w->fit, 1);
     for (size_t i = 0; i < r->rows; i++)
         w->weight[i] = share_of(r, i) * robust_weight(fabs(w->fit[i] - told(r, i)), r->huber);
 }
@@ -179,9 +178,8 @@ lm_status robust_solve(const robust_problem *r, double *x, robust_work *w, lm_er
 {
     lm_status status = make_room(r, w, err);
 
-    if (status)
+    if (status || (status = blas_load(err)))
         return status;
-    blas_one_thread();
     begin(r, w);
     if (r->begins)
         judge(r, x, w);

@@ -1,9 +1,9 @@
 /* Fits of a design's formulas to measurements, and weights of the targets. */
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/no_memory.h"
 #include "solve/lsq.h"
 #include "suggest/design_formula.h"
@@ -111,10 +111,13 @@ static lm_status estimate(const design *d, formula *m, lm_error *err)
 
 static lm_status invert(double *a, size_t n, lm_error *err)
 {
-    const lapack_int size = (lapack_int)n;
+    const lapack_int size   = (lapack_int)n;
+    lm_status        status = blas_load(err);
 
-    if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'U', size, a, size) ||
-        LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'U', size, a, size))
+    if (status)
+        return status;
+    if (blas.LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'U', size, a, size) ||
+        blas.LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'U', size, a, size))
         return lm_error_set(err, LM_E_ARG, "the information of a formula cannot be inverted");
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
