@@ -22,8 +22,8 @@ typedef struct split_rule {
     split_kind kind;
     size_t     k;        /**< SPLIT_KFOLD: 2 or more */
     uint64_t   seed;     /**< SPLIT_KFOLD: the same one gives the same parts on every machine */
-    int64_t    from, to; /**< ranks, batch, image, bytes: what lies between is left out at once, and
-                            nothing    else; from 0: no such range */
+    int64_t    from, to; /**< ranks, batch, image, bytes: all between is left out at once, and
+                            nothing else; from 0: no such range */
 } split_rule;
 
 /** The fold of points that stay in every fit and are never predicted. */

@@ -1,6 +1,6 @@
 /** Columns: the named regressors of one class of kernels or layers, each with its price. */
-#ifndef SINGLE_COLUMNS_H
-#define SINGLE_COLUMNS_H
+#ifndef SOLVE_COLUMNS_H
+#define SOLVE_COLUMNS_H
 
 #include <stdbool.h>
 #include <stddef.h>

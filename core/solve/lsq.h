@@ -1,6 +1,6 @@
 /** Linear least squares on LAPACKE: rank-revealing, and with non-negative coefficients. */
-#ifndef BASE_LSQ_H
-#define BASE_LSQ_H
+#ifndef SOLVE_LSQ_H
+#define SOLVE_LSQ_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,16 +29,13 @@ typedef struct lsq_block {
 
 typedef struct lsq_solution {
     double x[LSQ_MAX_COLUMNS];
-    double standard_error[LSQ_MAX_COLUMNS]; /**< NAN: not determined, at its bound, or no row to
-                                               spare */
-    bool   determined[LSQ_MAX_COLUMNS];     /**< false: the data do not tell it from the other
-                                               coefficients;       x is then the value of the shortest
-                                               solution
-                                             */
-    bool   at_bound[LSQ_MAX_COLUMNS];       /**< non_negative held it at 0 */
+    /** NAN: not determined, at its bound, or no row to spare. */
+    double standard_error[LSQ_MAX_COLUMNS];
+    /** False: the data do not tell it from the others; x is then that of the shortest solution. */
+    bool   determined[LSQ_MAX_COLUMNS];
+    bool   at_bound[LSQ_MAX_COLUMNS]; /**< non_negative held it at 0 */
     size_t rank;
-    double
-        condition; /**< largest / smallest used singular value, of the columns scaled to length 1 */
+    double condition; /**< largest / smallest singular value in use, of columns of length 1 */
     double weighted_rss;
 } lsq_solution;
 

@@ -1,7 +1,7 @@
 /** Non-negative least squares from normal equations, for many small problems that share their rows.
  */
-#ifndef BASE_NNLS_H
-#define BASE_NNLS_H
+#ifndef SOLVE_NNLS_H
+#define SOLVE_NNLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

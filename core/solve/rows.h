@@ -10,8 +10,8 @@
  *
  * with p = 1 where floor and work follow each other, larger where they overlap.
  */
-#ifndef SINGLE_ROWS_H
-#define SINGLE_ROWS_H
+#ifndef SOLVE_ROWS_H
+#define SOLVE_ROWS_H
 
 #include <stdint.h>
 

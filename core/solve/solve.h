@@ -14,26 +14,23 @@
  * Rounds run on a sample of the rows, drawn by a seed, and then once on all of them. By the sample
  * p is chosen, too.
  */
-#ifndef SINGLE_CHEAPEST_H
-#define SINGLE_CHEAPEST_H
+#ifndef SOLVE_SOLVE_H
+#define SOLVE_SOLVE_H
 
 #include "solve/rows.h"
 
 typedef struct solve_options {
-    double   p;
-    bool     may_overlap; /**< p is 4 instead where that is better: where a call's overhead hides
-                           behind the work, instead of adding to it as if it were waited for. It is
-                           where   the mean relative error of the sample, fitted both ways, falls by 5
-                           %
-                         */
-    double   huber;       /**< relative residual beyond which errors count linearly */
-    double   power;       /**< of the measured time that residuals are divided by: 1, relative */
-    double   ridge;       /**< mu of mu (price / family's - 1)^2, beside the sum of squared relative
-                           residuals, for columns with a parent; their families are fitted first */
-    bool     orphans; /**< columns of a family that costs nothing are fitted without it; else they
-                             cost nothing, too */
-    double   damping; /**< of Levenberg-Marquardt, to begin with, where p is not 1; 0: steps are
-                             halved instead */
+    double p;
+    /** p is 4 where that lowers the mean relative error of the sample by 5 %: where the overhead of
+     * a call hides behind its work, and nobody waits for it. */
+    bool   may_overlap;
+    double huber; /**< relative residual beyond which errors count linearly */
+    double power; /**< of the measured time that residuals are divided by: 1, relative */
+    /** mu of mu (price / family's - 1)^2, beside the sum of squared relative residuals, for columns
+     * with a parent; their families are fitted first. */
+    double ridge;
+    bool orphans; /**< columns of a family that costs nothing are fitted; else they cost nothing */
+    double   damping; /**< of Levenberg-Marquardt, to begin with, p not 1; 0: steps are halved */
     int      rounds;  /**< in each stage */
     size_t   least;   /**< rows that a column needs to get a price of its own */
     size_t   sample;  /**< rows of all rounds but the last; 0: all */
