@@ -8,6 +8,8 @@
 #include "epochs/methods.h"
 #include "epochs/series.h"
 
+/* ---- PELT ------------------------------------------------------------------------------------ */
+
 typedef struct sums {
     double *sum, *squares; /* of the first i values */
 } sums;
@@ -83,6 +85,8 @@ lm_status pelt(const float *x, size_t n, double penalty, size_t shortest, size_t
     *n_end = count;
     return LM_OK;
 }
+
+/* ---- the method ------------------------------------------------------------------------------ */
 
 #define BINS_MAX 16384 /* of the level that is segmented */
 #define PENALTY  3.0   /* in variances of the noise, times the logarithm of the number of bins */

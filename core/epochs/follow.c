@@ -11,6 +11,8 @@
 /* Epochs that must remain when the older half goes. */
 #define ENOUGH 12.0
 
+/* ---- window ---------------------------------------------------------------------------------- */
+
 static void count_missing(trace_grid *g)
 {
     g->n_missing = 0;
@@ -112,6 +114,8 @@ void epochs_window_free(epochs_window *w)
 {
     trace_grid_free(&w->grid);
 }
+
+/* ---- following ------------------------------------------------------------------------------- */
 
 /* Least number of samples between two searches, also as a part of the bins. */
 #define LEAST_NEW 128

@@ -22,6 +22,8 @@
  * than the 50 values that it asks for. */
 #define LUMINOL_BITMAP_LEAST 2000
 
+/* ---- smoothing ------------------------------------------------------------------------------- */
+
 /* The line fitted to a window, at the places from..to of it. */
 static void fit_line(const double *x, size_t window, size_t from, size_t to, double *out)
 {
@@ -53,6 +55,8 @@ void savgol_first_order(const double *x, size_t n, size_t window, double *out)
     fit_line(x, window, 0, half, out);
     fit_line(x + n - window, window, window - half, window, out + n - half);
 }
+
+/* ---- Luminol --------------------------------------------------------------------------------- */
 
 #define SYMBOLS     4
 #define CELLS       (SYMBOLS * SYMBOLS)
@@ -167,6 +171,8 @@ static lm_status luminol_default(const double *x, size_t n, double *score, lm_er
     free(slope);
     return LM_OK;
 }
+
+/* ---- the method ------------------------------------------------------------------------------ */
 
 #define ROUNDS        3
 #define PROMINENCE    0.01

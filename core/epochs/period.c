@@ -15,6 +15,8 @@
 /* Shorter periods are steps, not epochs: there is no telling their parts apart. */
 #define PERIOD_LEAST_SAMPLES 12
 
+/* ---- marks ----------------------------------------------------------------------------------- */
+
 /* Distances are equal within this share; at least so many of them must be. */
 #define EQUAL   0.08
 #define REGULAR 0.8
@@ -132,6 +134,8 @@ size_t marks_periods(const mark *m, size_t n, mark_period out[MARK_PERIODS_MAX])
     free(by_size);
     return found;
 }
+
+/* ---- autocorrelation ------------------------------------------------------------------------- */
 
 #define LAG_FROM    12
 #define LAG_TO      96

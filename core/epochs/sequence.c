@@ -133,6 +133,8 @@ lm_status stretch_alike(const stretch *s, const double *place, size_t n, double 
     return LM_OK;
 }
 
+/* ---- sequences ------------------------------------------------------------------------------- */
+
 #define ANCHORS   8  /* neighbourhoods that are tried as the first template */
 #define TRIED     12 /* repetitions around the middle they are tried on */
 #define REFINED   48 /* repetitions the template is refined on */

@@ -10,10 +10,6 @@
 #include "base/no_memory.h"
 #include "network/network.h"
 
-/* Default batches. */
-#define TARGETS_N_BATCHES 3
-extern const int64_t targets_batches[TARGETS_N_BATCHES];
-
 const stopping stopping_usual = { 1, 3, 20, 2, 0.02, 0 };
 
 double stopping_seconds(const stopping *stop, double once)
@@ -23,10 +19,13 @@ double stopping_seconds(const stopping *stop, double once)
                 fmin((double)stop->max_repeats * once, stop->max_seconds));
 }
 
+/* ---- targets --------------------------------------------------------------------------------- */
+
 #define EVERY       5
 #define MOST_PARAMS 500000000u
 
-const int64_t targets_batches[TARGETS_N_BATCHES] = { 1, 8, 64 };
+/* Default batches. */
+static const int64_t usual_batches[] = { 1, 8, 64 };
 
 static lm_status add_target(targets *t, const net_metrics *counts, int64_t nodes, lm_error *err)
 {
@@ -63,8 +62,9 @@ lm_status targets_add(targets *t, workloads *loads, const char *name, lm_dtype d
 {
     const int64_t nodes[] = { 1, most };
 
-    return targets_add_at(t, loads, name, dtype, targets_batches, TARGETS_N_BATCHES, nodes,
-                          most > 1 ? 2 : 1, err);
+    return targets_add_at(t, loads, name, dtype, usual_batches,
+                          sizeof usual_batches / sizeof usual_batches[0], nodes, most > 1 ? 2 : 1,
+                          err);
 }
 
 lm_status targets_add_known(targets *t, workloads *loads, lm_dtype dtype, int64_t most,
@@ -93,6 +93,8 @@ void targets_free(targets *t)
     free(t->item);
     *t = (targets){ .item = NULL };
 }
+
+/* ---- candidates ------------------------------------------------------------------------------ */
 
 #define KEY_BYTES 1200
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* ---- numbers and times ----------------------------------------------------------------------- */
+
 static bool digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -219,6 +221,8 @@ bool when_time(const char *text, double *seconds)
     }
     return plain_number(text, seconds);
 }
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Fields as dcgm_fields.h numbers them; tags as dcgmi dmon heads its columns. */
 static const struct field {

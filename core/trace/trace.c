@@ -11,6 +11,8 @@
 #include "base/stats.h"
 #include "trace/formats.h"
 
+/* ---- equal steps ----------------------------------------------------------------------------- */
+
 #define PARTS    32
 #define PER_PART 2048 /* differences that a median is taken of */
 /* Sampling changes within a trace, if medians of its parts differ by more than this factor. */
@@ -143,6 +145,8 @@ void trace_grid_free(trace_grid *grid)
     free(grid->x);
     grid->x = NULL;
 }
+
+/* ---- samples --------------------------------------------------------------------------------- */
 
 double trace_clock_add(trace_clock *c, double time, uint64_t line)
 {
