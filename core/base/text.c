@@ -1,6 +1,7 @@
 /* Text to numbers and back. */
 #define __STDC_WANT_IEC_60559_BFP_EXT__ /* strfromd(), of C23 */
 #include "base/text.h"
+#include "base/arena.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -299,15 +300,8 @@ static lm_status push(int_list *list, int64_t value, lm_error *err)
 {
     if (list->n == LIST_MAX)
         return lm_error_set(err, LM_E_ARG, "more than %d values", LIST_MAX);
-    if (list->n == list->room) {
-        const size_t room   = list->room ? 2 * list->room : 16;
-        int64_t     *value2 = realloc(list->value, room * sizeof *value2);
-
-        if (!value2)
-            return no_memory(err);
-        list->value = value2;
-        list->room  = room;
-    }
+    if (!array_grow(&list->value, list->n, &list->room, sizeof *list->value))
+        return no_memory(err);
     list->value[list->n++] = value;
     return LM_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "layers/kernel_text.h"
 
@@ -24,20 +25,6 @@ static lm_status host_fail(const lm_layer *layer, lm_status code, const char *fm
 
 const lm_host host_services = { sizeof host_services, LM_ABI_MINOR, 0, host_fail };
 
-static bool make_room(void **array, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room)
-        return true;
-    more = realloc(*array, (*room ? 2 * *room : 16) * size);
-    if (!more)
-        return false;
-    *room  = *room ? 2 * *room : 16;
-    *array = more;
-    return true;
-}
-
 static void take_weight(lm_sink *sink, const lm_weight *weight)
 {
     host_sink *c    = (host_sink *)sink;
@@ -53,7 +40,7 @@ static void take_weight(lm_sink *sink, const lm_weight *weight)
         return;
     }
     copy.role = arena_text(c->arena, copy.role, strlen(copy.role));
-    if (!copy.role || !make_room((void **)&c->weight, c->n_weights, &c->weight_room, sizeof copy)) {
+    if (!copy.role || !array_grow(&c->weight, c->n_weights, &c->weight_room, sizeof copy)) {
         c->status = no_memory(c->err);
         return;
     }
@@ -68,7 +55,7 @@ static void take_kernel(lm_sink *sink, const lm_kernel *kernel)
 
     if (c->status)
         return;
-    if (!make_room((void **)&c->kernel, c->n_kernels, &c->kernel_room, sizeof *to)) {
+    if (!array_grow(&c->kernel, c->n_kernels, &c->kernel_room, sizeof *to)) {
         c->status = no_memory(c->err);
         return;
     }

@@ -24,19 +24,6 @@ struct registry {
 #define PLUGIN_SIZE_1_0 sizeof(lm_plugin)
 #define PARAM_SIZE_1_0  offsetof(lm_param, unit)
 
-static bool grow(void **array, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room)
-        return true;
-    *room = *room ? 2 * *room : 32;
-    more  = realloc(*array, *room * size);
-    if (more)
-        *array = more;
-    return more != NULL;
-}
-
 lm_status registry_new(registry **out, lm_error *err)
 {
     registry *reg = calloc(1, sizeof *reg);
@@ -123,7 +110,7 @@ lm_status registry_need(const registry *reg, const char *name, const registry_en
 
 lm_status registry_keep(registry *reg, void *object, lm_error *err)
 {
-    if (!grow((void **)&reg->object, reg->n_objects, &reg->object_room, sizeof *reg->object))
+    if (!array_grow(&reg->object, reg->n_objects, &reg->object_room, sizeof *reg->object))
         return no_memory(err);
     reg->object[reg->n_objects++] = object;
     return LM_OK;
@@ -235,7 +222,7 @@ lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origi
         goto out;
     }
     while (reg->n + plugin->n_types > reg->room)
-        if (!grow((void **)&reg->entry, reg->room, &reg->room, sizeof(registry_entry *))) {
+        if (!array_grow(&reg->entry, reg->room, &reg->room, sizeof(registry_entry *))) {
             status = no_memory(err);
             goto out;
         }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/expr.h"
 #include "base/text.h"
 
@@ -118,15 +119,8 @@ lm_status block_collect(block_table *t)
             return ini_fail(t->doc, t->err, s->line, LM_E_NOTFOUND,
                             "[%s]: there is no [block %.*s]", s->name, (int)(slash - s->name),
                             s->name);
-        if (b->n_layers == b->room) {
-            const size_t        room = b->room ? 2 * b->room : 8;
-            const ini_section **more = realloc(b->layer, room * sizeof *more);
-
-            if (!more)
-                return no_memory(t);
-            b->layer = more;
-            b->room  = room;
-        }
+        if (!array_grow(&b->layer, b->n_layers, &b->room, sizeof *b->layer))
+            return no_memory(t);
         b->layer[b->n_layers++] = s;
     }
     for (size_t i = 0; i < t->n_blocks; i++)

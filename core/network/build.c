@@ -125,16 +125,9 @@ size_t build_layer(net_builder *b, const char *name, const char *type)
         b->too_many = true;
         return 0;
     }
-    if (b->n == b->room) {
-        const size_t room = b->room ? 2 * b->room : 256;
-        draft       *more = realloc(b->draft, room * sizeof *more);
-
-        if (!more) {
-            b->no_memory = true;
-            return 0;
-        }
-        b->draft = more;
-        b->room  = room;
+    if (!array_grow(&b->draft, b->n, &b->room, sizeof *b->draft)) {
+        b->no_memory = true;
+        return 0;
     }
     kept = make_unique(b, name);
     if (!kept || !names_add(&b->by_name, kept, b->n)) {

@@ -3,19 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 
 lm_status kernel_list_add(kernel_list *list, const lm_kernel *kernel, lm_error *err)
 {
-    if (list->n == list->room) {
-        const size_t room = list->room ? 2 * list->room : 64;
-        lm_kernel   *more = realloc(list->kernel, room * sizeof *more);
-
-        if (!more)
-            return no_memory(err);
-        list->kernel = more;
-        list->room   = room;
-    }
+    if (!array_grow(&list->kernel, list->n, &list->room, sizeof *list->kernel))
+        return no_memory(err);
     list->kernel[list->n++] = *kernel;
     return LM_OK;
 }

@@ -30,15 +30,8 @@ static lm_status add_node(unfolding *u, const node *n, size_t *out)
 {
     if (u->n_nodes == NODES_MAX)
         return ini_fail(u->doc, u->err, n->line, LM_E_SYNTAX, "more than %d layers", NODES_MAX);
-    if (u->n_nodes == u->node_room) {
-        const size_t room = u->node_room ? 2 * u->node_room : 256;
-        node        *more = realloc(u->node, room * sizeof *more);
-
-        if (!more)
-            return unfold_no_memory(u);
-        u->node      = more;
-        u->node_room = room;
-    }
+    if (!array_grow(&u->node, u->n_nodes, &u->node_room, sizeof *u->node))
+        return unfold_no_memory(u);
     *out                  = u->n_nodes;
     u->node[u->n_nodes++] = *n;
     return LM_OK;
@@ -46,15 +39,8 @@ static lm_status add_node(unfolding *u, const node *n, size_t *out)
 
 static lm_status add_pending(unfolding *u, size_t at, size_t input, const char *text, int line)
 {
-    if (u->n_pending == u->pending_room) {
-        const size_t room = u->pending_room ? 2 * u->pending_room : 64;
-        pending     *more = realloc(u->pending, room * sizeof *more);
-
-        if (!more)
-            return unfold_no_memory(u);
-        u->pending      = more;
-        u->pending_room = room;
-    }
+    if (!array_grow(&u->pending, u->n_pending, &u->pending_room, sizeof *u->pending))
+        return unfold_no_memory(u);
     u->pending[u->n_pending++] = (pending){ at, input, text, line };
     return LM_OK;
 }

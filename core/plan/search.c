@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "predict/scaling.h"
 
@@ -33,15 +34,8 @@ static lm_status push(plan_set *set, const plan *p, lm_error *err)
     if (set->n == PLANS_MAX)
         return lm_error_set(err, LM_E_ARG, "more than %d plans: ask about fewer nodes or batches",
                             PLANS_MAX);
-    if (set->n == set->room) {
-        const size_t room = set->room ? 2 * set->room : 64;
-        plan        *more = realloc(set->plan, room * sizeof *more);
-
-        if (!more)
-            return no_memory(err);
-        set->plan = more;
-        set->room = room;
-    }
+    if (!array_grow(&set->plan, set->n, &set->room, sizeof *set->plan))
+        return no_memory(err);
     set->plan[set->n++] = *p;
     return LM_OK;
 }
