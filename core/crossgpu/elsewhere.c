@@ -8,12 +8,12 @@
 
 #include "base/no_memory.h"
 
-/* A metric this far outside of what was learned, in widths of that, is told. */
+/* A metric is outside of the learned range beyond this share of the range. */
 #define OUTSIDE 0.1
 
-/* ---- prices ---- */
+/* ---- prices ---------------------------------------------------------------------------------- */
 
-/* In the currency of the first; amount NAN where there is none, or several. */
+/* In the currency of the first price; amount NAN for no price or several. */
 static void find_price(elsewhere *w, gpu_target *t, price_tier tier)
 {
     const price *p;
@@ -45,9 +45,9 @@ static lm_status find_prices(elsewhere *w, const elsewhere_question *q, lm_error
     return status;
 }
 
-/* ---- targets ---- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
-/* A GPU as it was learned from, or by its datasheet. */
+/* A GPU that was learned from, or one by its datasheet. */
 static lm_status find_gpu(const elsewhere *w, const char *name, gpu *out, lm_error *err)
 {
     const size_t i = crossgpu_gpu(w->c, name);
@@ -71,7 +71,7 @@ static lm_status find_targets(elsewhere *w, const word_list *to, lm_error *err)
     return status;
 }
 
-/* ---- predictions ---- */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -80,7 +80,7 @@ static int by_time(const void *a, const void *b)
     return (x->said.seconds > y->said.seconds) - (x->said.seconds < y->said.seconds);
 }
 
-/* What has no price comes last. */
+/* Targets without a price come last. */
 static int by_cost(const void *a, const void *b)
 {
     const gpu_target *x = a, *y = b;
@@ -91,7 +91,7 @@ static int by_cost(const void *a, const void *b)
     return (x->cost > y->cost) - (x->cost < y->cost);
 }
 
-/* What the run itself costs where it is. */
+/* Cost of the run on its own GPU. */
 static void stay(const gpu_run *of, gpu_target *t)
 {
     t->said = (crossgpu_prediction){ of->seconds, of->seconds, of->seconds, BASIS_LEARNED };

@@ -1,4 +1,4 @@
-/** Runs on other GPUs: how long, and at what cost, by what was learned from runs on several. */
+/** Runs on other GPUs: their time and cost, by what was learned from runs on several GPUs. */
 #ifndef CROSSGPU_ELSEWHERE_H
 #define CROSSGPU_ELSEWHERE_H
 
@@ -10,12 +10,12 @@
 typedef struct gpu_target {
     gpu                 to;
     crossgpu_prediction said;
-    bool                here; /**< it is where the run was */
+    bool                here; /**< the GPU of the run */
     money               hour; /**< amount NAN: no price */
     double              cost; /**< of the run's seconds; NAN */
 } gpu_target;
 
-/** What is asked. */
+/** A question. */
 typedef struct elsewhere_question {
     const char *runs, *learned; /**< files */
     word_list   to;             /**< GPUs; none: all that were learned from */
@@ -24,7 +24,7 @@ typedef struct elsewhere_question {
     price_tier  tier;
 } elsewhere_question;
 
-/** What is opened. Zeroed to begin with. */
+/** Everything opened for a question. Zero-initialise. */
 typedef struct elsewhere {
     device_list *devices;
     price_list  *prices;
@@ -33,8 +33,8 @@ typedef struct elsewhere {
     gpu_target   target[GPUS_MAX];
     size_t       n, n_priced;
     size_t      *place;                   /**< of the metrics, in the runs' columns */
-    double      *x;                       /**< features of the last run that was predicted */
-    char         currency[CURRENCY_TEXT]; /**< of all prices; "": there is none */
+    double      *x;                       /**< features of the last predicted run */
+    char         currency[CURRENCY_TEXT]; /**< of all prices; "": no price */
     char         unpriced[300];           /**< "'A', 'B'": targets without a price; "": none */
 } elsewhere;
 
@@ -43,16 +43,16 @@ lm_status elsewhere_open(const elsewhere_question *q, elsewhere *out, lm_error *
 void      elsewhere_free(elsewhere *e);
 
 /**
- * Predicts a run on all targets, which are sorted by time, or by cost, those without a price last.
+ * Predicts a run on all targets. They are sorted by time, or by cost with those without a price
+ * last.
  *
- * @param from the GPU it was on
+ * @param from the GPU of the run
  * @return LM_E_NOTFOUND; the text begins with file:line
  */
 lm_status elsewhere_predict(elsewhere *e, const gpu_run *of, bool by_cost, gpu *from,
                             lm_error *err);
 
-/** Does the metric, of the run that was predicted last, leave what was learned from by a tenth of
- * its range? */
+/** Is a metric of the last predicted run outside of the learned range by a tenth of it? */
 bool elsewhere_outside(const elsewhere *e, size_t metric);
 
 #endif

@@ -1,4 +1,4 @@
-/* How far methods are off. */
+/* Errors of methods. */
 #include "crossgpu/judged.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ lm_status judged_predict(const judged_runs *j, crossgpu_method m, crossgpu_predi
                          lm_error *err)
 {
     const bool others = j->tested != j->p;
-    /* the intervals of other methods take learning as often again */
+    /* the intervals of other methods need several more fits */
     const crossgpu_options how = { m, j->seed, m != CROSSGPU_STACKING || others };
     crossgpu              *c   = NULL;
     lm_status              status;
@@ -57,7 +57,7 @@ const char *judged_group(const judged_runs *j, size_t i)
     return j->leave == HELD_OUT_GPU ? j->tested->gpu[i].name : j->tested->group[i];
 }
 
-/* Is a row judged with this name: its group, or its GPU where these are left out? */
+/* Is a row of this group, or of this GPU if GPUs are left out? */
 static bool is_of(const judged_runs *j, const pair_row *row, const char *name)
 {
     const pairs *p = j->tested;

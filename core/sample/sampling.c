@@ -1,4 +1,4 @@
-/* Looks at devices at equal times. */
+/* Samples of devices at equal times. */
 #include "sample/sampling.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / NANOSECONDS;
 }
 
-/* Waits until a moment; true: a signal came before. */
+/* Waits until a moment; true: a signal came first. */
 static bool wait_until(const looking *l, double moment)
 {
     const double    left = fmax(moment - now(), 0);
@@ -42,7 +42,7 @@ static bool wait_until(const looking *l, double moment)
     return sigtimedwait(&l->ends, NULL, &t) > 0;
 }
 
-/* A name that is taken stays what it is: a trace cannot be measured again. Pipes and devices are
+/* An existing file stays as it is, as a trace cannot be measured again. Pipes and devices are
  * written to. */
 static lm_status open_file(const char *path, FILE **out, lm_error *err)
 {
@@ -96,14 +96,14 @@ static lm_status look(looking *l, lm_error *err)
         if (l->how->take)
             status = l->how->take(l->how->context, index, &s, err);
     }
-    /* whole rows, at once: whoever follows the file sees nothing half */
+    /* whole rows at once, so that followers of the file see no partial row */
     if (l->out && (fflush(l->out) || ferror(l->out)) && !status)
         status = lm_error_set(err, LM_E_IO, "%s: %s", l->how->path ? l->how->path : "stdout",
                               strerror(errno));
     return status;
 }
 
-/* A look that takes longer than the interval skips the moments that are over. */
+/* A sample that takes longer than the interval skips the moments that are over. */
 static lm_status look_on(looking *l, lm_error *err)
 {
     const double apart  = l->how->interval;
@@ -130,7 +130,7 @@ static void say_devices(const looking *l)
     }
 }
 
-/* A terminal that is closed ends it, unless it was told to outlive that (nohup). */
+/* A closing terminal ends the watch, unless told otherwise (nohup). */
 static void choose_ends(sigset_t *ends)
 {
     struct sigaction hangup;

@@ -1,4 +1,4 @@
-/* What to measure next: from a question to the points. */
+/* The next points to measure, from a question. */
 #include "suggest/job.h"
 
 #include <math.h>
@@ -8,16 +8,15 @@
 #include "base/no_memory.h"
 #include "observe/variants.h"
 
-/* Nobody wants to wait for these unasked. */
+/* Larger networks take too long, unless asked for. */
 #define MOST_PARAMS 500000000u
-/* Of which the design has formulas. */
+/* Parts with formulas in the design. */
 #define STEP_PARTS \
     (1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE | 1u << PHASE_SYNC)
 
 static const design_speeds usual_speeds = { 4e10, 4e9 };
 
-/* ---- what is known ------------------------------------------------------------------------------
- */
+/* ---- what is known --------------------------------------------------------------------------- */
 
 static lm_status take_observations(suggest_job *q, const char *path, lm_error *err)
 {
@@ -68,8 +67,7 @@ static lm_status learn(suggest_job *q, lm_error *err)
     return status ? status : design_update(q->d, err);
 }
 
-/* ---- what could be measured ---------------------------------------------------------------------
- */
+/* ---- what could be measured ------------------------------------------------------------------ */
 
 /* 1, 2, 4 ... and the most. */
 static lm_status list_ranks(suggest_job *q, lm_error *err)
@@ -106,7 +104,7 @@ static lm_status add_shipped(suggest_job *q, const candidate_ranges *named, lm_e
     for (size_t i = 0; i < known.n && !status; i++) {
         lm_error ignored;
 
-        /* one that cannot be opened as it is, is no candidate */
+        /* a network that needs arguments is no candidate */
         if (candidates_add(&q->c, q->loads, known.name[i], &r, &ignored) == LM_E_NOMEM)
             status = no_memory(err);
     }
@@ -162,8 +160,7 @@ static lm_status add_targets(suggest_job *q, lm_error *err)
     return LM_OK;
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static lm_status fits(void *context, size_t at, bool *yes, lm_error *err)
 {

@@ -1,5 +1,5 @@
-/** What to measure next for networks that predictions are wanted of: from a question to points, and
- * these as a sweep. */
+/** The next points to measure for predictions of some networks: from a question to points, and to a
+ * sweep of them. */
 #ifndef SUGGEST_JOB_H
 #define SUGGEST_JOB_H
 
@@ -8,9 +8,10 @@
 #include "suggest/candidates.h"
 #include "suggest/suggest.h"
 
-/** What is asked. */
+/** A question. */
 typedef struct suggest_question {
-    word_list   asked, from;          /**< networks; from: none: the shipped ones, too */
+    word_list   asked, from;          /**< networks; from: candidates; none: the shipped ones,
+                                           too */
     count_list  batch, nodes;         /**< of predictions */
     count_list  try_batch, try_image; /**< that may be measured */
     const char *machine, *where;      /**< machine: behind `known`; NULL: not given */
@@ -20,16 +21,16 @@ typedef struct suggest_question {
     double      budget;               /**< s of measuring; NAN: not given */
 } suggest_question;
 
-/** What is asked, known and found. Zeroed, with the first six. */
+/** A question, its data and its answer. Zero-initialise, but for the first six. */
 typedef struct suggest_job {
     const suggest_question *a;
-    const char             *asked, *memory; /**< as given; memory NULL: not */
-    const calibration      *known;          /**< to begin with; NULL: guesses */
-    lm_dtype                dtype;          /**< where nothing was measured */
+    const char             *asked, *memory; /**< as given; memory NULL: not given */
+    const calibration      *known;          /**< initial coefficients; NULL: guesses */
+    lm_dtype                dtype;          /**< without observations */
     optimizer               update;
     const registry         *reg;
     workloads              *loads;
-    observations           *obs; /**< NULL: nothing was measured */
+    observations           *obs; /**< NULL: none */
     points                  p;
     char                    variant[VARIANT_TEXT];
     int64_t                 max_nodes, *ranks;
@@ -46,14 +47,14 @@ typedef struct suggest_job {
 /**
  * Finds the points. suggest_job_free() in either case.
  *
- * @param observed file of what was measured already; NULL: nothing was
- * @return LM_E_ARG where nothing can be suggested: the text says why
+ * @param observed file of earlier measurements; NULL: none
+ * @return LM_E_ARG if nothing can be suggested; the text gives the reason
  */
 lm_status suggest_job_run(suggest_job *q, const registry *reg, const char *observed, lm_error *err);
 void      suggest_job_free(suggest_job *q);
 
-/** A sweep that `layermeter calibrate` measures as it stands: one section a point, in the order in
- * which they are to be measured. Appears whole or not at all. */
+/** A sweep for `layermeter calibrate`: one section a point, in the order of measuring. The file
+ * appears whole or not at all. */
 lm_status suggest_sweep_write(const suggest_job *q, const char *path, lm_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which GPU of a trace is looked at. */
+/* The choice of a trace's GPU. */
 #include "trace/chosen.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a whole trace ---- */
+/* ---- a whole trace --------------------------------------------------------------------------- */
 
 static bool is_constant(const trace_gpu_series *g)
 {
@@ -23,7 +23,7 @@ static bool is_constant(const trace_gpu_series *g)
     return true;
 }
 
-/* By number where names are numbers, else by name. */
+/* By number if both names are numbers, else by name. */
 static bool comes_before(const char *a, const char *b)
 {
     char      *end_a, *end_b;
@@ -47,9 +47,9 @@ const trace_gpu_series *trace_choose_gpu(const trace *t)
     return best;
 }
 
-/* ---- one that is followed ---- */
+/* ---- one that is followed -------------------------------------------------------------------- */
 
-/* A sampled GPU that misses so many samples has vanished. */
+/* A GPU has vanished after this many missing samples. */
 #define VANISHED 100.0
 
 static void say_oddities(trace_follower *f, const trace_sample *s)
