@@ -19,10 +19,19 @@ double stopping_seconds(const stopping *stop, double once)
                 fmin((double)stop->max_repeats * once, stop->max_seconds));
 }
 
+/* A step of a network on so many ranks. */
+static design_case step_of(const net_metrics *counts, int64_t ranks, size_t number)
+{
+    return (design_case){
+        .load = { .counts = *counts, .nodes = (double)ranks, .bytes = (double)counts->param_bytes },
+        .parts   = ranks > 1 ? DESIGN_STEP : DESIGN_STEP & ~(1u << PHASE_SYNC),
+        .network = number,
+    };
+}
+
 /* ---- targets --------------------------------------------------------------------------------- */
 
-#define EVERY       5
-#define MOST_PARAMS 500000000u
+#define EVERY 5
 
 /* Default batches. */
 static const int64_t usual_batches[] = { 1, 8, 64 };
@@ -31,12 +40,7 @@ static lm_status add_target(targets *t, const net_metrics *counts, int64_t nodes
 {
     if (!array_grow(&t->item, t->n, &t->room, sizeof *t->item))
         return no_memory(err);
-    t->item[t->n++] = (design_case){
-        .load = { .counts = *counts, .nodes = (double)nodes, .bytes = (double)counts->param_bytes },
-        .parts = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE |
-                 (nodes > 1 ? 1u << PHASE_SYNC : 0),
-        .network = DESIGN_NONE,
-    };
+    t->item[t->n++] = step_of(counts, nodes, DESIGN_NONE);
     return LM_OK;
 }
 
@@ -80,7 +84,7 @@ lm_status targets_add_known(targets *t, workloads *loads, lm_dtype dtype, int64_
         lm_error    ignored;
 
         if (workloads_counts(loads, all.name[i], NULL, dtype, 1, &counts, &ignored) ||
-            counts.params > MOST_PARAMS)
+            counts.params > CANDIDATES_MOST_PARAMS)
             continue;
         status = targets_add(t, loads, all.name[i], dtype, most, err);
     }
@@ -188,9 +192,8 @@ static lm_status input_at(candidates *c, const network *net, const registry *reg
 
 static lm_status add(candidates *c, const candidate *one, const net_metrics *counts, lm_error *err)
 {
-    const uint32_t parts = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE;
-    char           key[KEY_BYTES], *kept;
-    size_t         seen;
+    char   key[KEY_BYTES], *kept;
+    size_t seen;
 
     print_key(one->name, one->input, one->batch, one->ranks, key);
     seen = names_find(&c->seen, key);
@@ -204,13 +207,7 @@ static lm_status add(candidates *c, const candidate *one, const net_metrics *cou
         !array_grow(&c->item, c->n, &c->room, sizeof *c->item))
         return no_memory(err);
     c->item[c->n]   = *one;
-    c->what[c->n++] = (design_case){
-        .load    = { .counts = *counts,
-                     .nodes  = (double)one->ranks,
-                     .bytes  = (double)counts->param_bytes },
-        .parts   = parts | (one->ranks > 1 ? 1u << PHASE_SYNC : 0),
-        .network = one->number,
-    };
+    c->what[c->n++] = step_of(counts, one->ranks, one->number);
     return LM_OK;
 }
 

@@ -12,6 +12,9 @@
 #include "suggest/design.h"
 #include "suggest/stopping.h"
 
+/** Larger networks are not proposed, unless asked for: measuring them takes too long. */
+#define CANDIDATES_MOST_PARAMS 500000000u
+
 /** Targets of a design: networks by name, at a few batches and nodes. */
 typedef struct targets {
     design_case *item;

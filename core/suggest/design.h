@@ -32,6 +32,9 @@
 #include "fit/forms.h"
 
 #define DESIGN_NONE ((size_t)-1)
+/** Parts of a step, as bits: those with formulas. */
+#define DESIGN_STEP \
+    (1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE | 1u << PHASE_SYNC)
 
 /** A candidate or a target. */
 typedef struct design_case {

@@ -8,12 +8,6 @@
 #include "base/no_memory.h"
 #include "observe/variants.h"
 
-/* Larger networks take too long, unless asked for. */
-#define MOST_PARAMS 500000000u
-/* Parts with formulas in the design. */
-#define STEP_PARTS \
-    (1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE | 1u << PHASE_SYNC)
-
 static const design_speeds usual_speeds = { 4e10, 4e9 };
 
 /* ---- what is known --------------------------------------------------------------------------- */
@@ -59,7 +53,7 @@ static lm_status learn(suggest_job *q, lm_error *err)
         design_times      times;
         const design_case what = candidates_case(&q->c, &q->p.point[i], &times);
 
-        if (!(what.parts & STEP_PARTS))
+        if (!(what.parts & DESIGN_STEP))
             continue;
         q->n_learned++;
         status = design_measured(q->d, &what, &times, err);
@@ -100,7 +94,7 @@ static lm_status add_shipped(suggest_job *q, const candidate_ranges *named, lm_e
 
     if (status)
         return status;
-    r.most_params = MOST_PARAMS;
+    r.most_params = CANDIDATES_MOST_PARAMS;
     for (size_t i = 0; i < known.n && !status; i++) {
         lm_error ignored;
 
