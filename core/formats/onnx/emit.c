@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "network/layer.h"
+#include "base/text.h"
 #include "formats/onnx/import.h"
+#include "network/layer.h"
 
 #define DEPTH_MAX 32 /* of layers that wait for a taker behind each other */
 
@@ -339,6 +340,15 @@ static lm_status place(importer *im, const recipe *r, const registry_entry *entr
     return LM_OK;
 }
 
+/* A layer type's own refusal, told as the node's. */
+static lm_status refused(importer *im, const recipe *r, lm_status status)
+{
+    char text[sizeof im->err->text];
+
+    snprintf(text, sizeof text, "%s", im->err->text);
+    return im->status ? im->status : node_fail(im, status, "%s: %s", r->type, text);
+}
+
 lm_status emit(importer *im, const recipe *r, value *const *in, size_t n_in, value *const *weight,
                size_t n_weights, value **out)
 {
@@ -352,12 +362,8 @@ lm_status emit(importer *im, const recipe *r, value *const *in, size_t n_in, val
         return node_fail(im, LM_E_UNSUPPORTED, "more than %d inputs", INPUTS_MAX);
     if (!status)
         status = infer_lanes(im, r, entry, in, n_in, out, &weights);
-    if (status) {
-        char text[sizeof im->err->text];
-
-        snprintf(text, sizeof text, "%s", im->err->text);
-        return im->status ? im->status : node_fail(im, status, "%s: %s", r->type, text);
-    }
+    if (status)
+        return refused(im, r, status);
     if (im->virtual) {
         for (uint32_t k = 0; k < entry->type.n_outputs; k++)
             out[k]->role = ROLE_CONSTANT;
@@ -411,12 +417,8 @@ lm_status emit_lazy(importer *im, const recipe *r, value *in, value **out)
     }
     if ((status = registry_need(im->reg, r->type, &entry, im->err)))
         return status;
-    if ((status = infer_lanes(im, r, entry, &in, 1, out, &weights))) {
-        char text[sizeof im->err->text];
-
-        snprintf(text, sizeof text, "%s", im->err->text);
-        return im->status ? im->status : node_fail(im, status, "%s: %s", r->type, text);
-    }
+    if ((status = infer_lanes(im, r, entry, &in, 1, out, &weights)))
+        return refused(im, r, status);
     kept = arena_copy(im->arena, r, 1, sizeof *r);
     if (!kept)
         return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
@@ -453,10 +455,7 @@ static lm_status place_source(importer *im, const char *type, const lm_tensor *t
     if (v->role == ROLE_CONSTANT && !strcmp(type, "parameter"))
         recipe_set(&r, "trained", "no");
     else if (v->role == ROLE_CONSTANT && t->dtype != LM_F32)
-        recipe_set(&r, "dtype", "%s",
-                   t->dtype == LM_I64   ? "i64"
-                   : t->dtype == LM_I32 ? "i32"
-                                        : "u8");
+        recipe_set(&r, "dtype", "%s", text_dtype_name(t->dtype));
     status = place(im, &r, entry, *v->name ? v->name : type, NULL, 0, &v, &layer);
     if (!status && v->role == ROLE_PARAMETER)
         status = own_weights(im, layer, &r, &v, 1, value_elements(v, LANE_FILE));
@@ -481,7 +480,6 @@ static lm_status place_constant(importer *im, value *v)
 static lm_status place_value(importer *im, value *v)
 {
     const registry_entry *entry;
-    const operation      *op;
     char                  name[160];
     size_t                layer;
 
@@ -491,8 +489,7 @@ static lm_status place_value(importer *im, value *v)
         return place_source(im, "parameter", &v->shape[LANE_FILE], v);
     if (v->role == ROLE_PARAMETER) {
         im->node = v->node;
-        op       = operation_find(v->node);
-        return op->convert(im, op); /* for good, now: its inputs become layers */
+        return operation_convert(im, operation_find(v->node)); /* its inputs become layers */
     }
     if (!v->lazy)
         return node_fail(im, LM_E_UNSUPPORTED, "nothing yields its input '%.60s'", v->name);

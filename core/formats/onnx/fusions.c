@@ -399,19 +399,19 @@ static lm_status apply_directions(importer *im, const fusion *f, const pattern *
     const onnx_attribute *layout   = onnx_attribute_of(node, "layout");
     int64_t               shape[LM_MAX_RANK];
     size_t                n;
-    value                *out[LM_MAX_RANK], *v;
+    conversion            c = { .r = recipe_of(p->type) };
+    value                *v;
     lm_status             status;
 
-    (void)p;
     *fits = perm && perm->n_ints == 4 && !memcmp(perm->ints, turned, sizeof turned) &&
             (!layout || !layout->i) && bound_shape(im, f, 'a', shape, &n) && n == 3 &&
             shape[0] == 0 && shape[1] == 0 && shape[2] == -1;
     if (!*fits)
         return LM_OK;
     im->node = node;
-    status   = emit_recurrent(im, operation_find(node), out);
+    status   = (c.in[0] = need_input(im, 0)) ? emit_recurrent(im, &c) : import_failed(im);
     if (!status)
-        status = samples_first(im, out[0], &v);
+        status = samples_first(im, c.out[0], &v);
     im->node = root;
     return status ? status : define_alias(im, 0, v);
 }

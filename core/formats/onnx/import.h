@@ -11,9 +11,9 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "formats/onnx/model.h"
 #include "layers/registry.h"
 #include "network/build.h"
-#include "formats/onnx/model.h"
 
 enum { LANE_FILE, LANE_BATCH, LANE_IMAGE, N_LANES };
 
@@ -103,6 +103,8 @@ struct importer {
 
 /** A new value without a name; NULL after the importer's status was set. */
 value *value_new(importer *im, role r);
+/** A new parameter, the only tensor in itself; NULL as value_new(). */
+value *value_parameter(importer *im);
 /** What the file calls `name`; NULL if nothing is called so, or so far. */
 value *value_find(const importer *im, const char *name);
 /** Gives a value the name. What was known under it before becomes the same. */
@@ -176,22 +178,38 @@ lm_status emit_reshape_to(importer *im, value *in, const int64_t *dim, uint32_t 
 
 /* ---- operators (operators.c) ----------------------------------------------------------------- */
 
+#define INPUTS_NEEDED 3
+
+/** What a converter starts from. */
+typedef struct conversion {
+    value *in[INPUTS_NEEDED]; /**< the inputs that the operator must have */
+    recipe r;                 /**< a layer of the row's type, without keys */
+    value *out[LM_MAX_RANK];  /**< room for what emit() yields */
+} conversion;
+
+/** Converts im->node and defines its outputs. */
+typedef lm_status converter(importer *im, conversion *c);
+
 /** One row of the operator table. */
-typedef struct operation operation;
-struct operation {
+typedef struct operation {
     const char *name; /**< ONNX's */
-    lm_status (*convert)(importer *im, const operation *op);
+    converter  *convert;
     const char *type;  /**< layer type, where one is enough */
     unsigned    flags; /**< OP_* */
-};
+} operation;
 enum {
     OP_TURNS    = 1u << 0, /**< cuts, joins, turns around: of weights it makes weights */
     OP_CONSTANT = 1u << 1, /**< known for constants only */
     OP_FRESH    = 1u << 2, /**< its output is a constant whatever its input is */
+    OP_ANY = 1u << 3, /**< the converter checks the inputs; without OP_* the first must be there */
+    OP_TWO = 1u << 4, /**< the first two inputs must be there */
+    OP_THREE = 1u << 5, /**< the first three */
 };
 
 /** NULL if there is none. */
 const operation *operation_find(const onnx_node *node);
+/** Checks the inputs and converts im->node. LM_E_SYNTAX for an input that is missing. */
+lm_status operation_convert(importer *im, const operation *op);
 
 /* ---- what to do with each node (plan.c, fusions.c) ------------------------------------------- */
 

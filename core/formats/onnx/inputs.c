@@ -284,17 +284,13 @@ static lm_status check_shape(importer *im, const char *name, const onnx_shape *s
 
 static lm_status define_weight(importer *im, const char *name, const onnx_shape *s)
 {
-    value    *v      = value_new(im, ROLE_PARAMETER);
+    value    *v      = value_parameter(im);
     lm_status status = check_shape(im, name, s);
 
     if (!v || status)
         return v ? status : im->status;
     value_shape(v, value_dtype(s->type), s->dim, s->rank);
     value_define(im, name, v);
-    v->n_origins = 1;
-    v->origin    = arena_copy(im->arena, &v, 1, sizeof *v->origin);
-    if (!v->origin)
-        return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
     return im->status;
 }
 

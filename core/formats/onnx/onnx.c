@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "formats/onnx/fold.h"
+#include "formats/onnx/operators.h"
 #include "network/bind.h"
 #include "network/metrics.h"
-#include "formats/onnx/fold.h"
-#include "formats/onnx/import.h"
 
 /* ---- one node ---- */
 
@@ -14,13 +14,10 @@
 static lm_status convert_treated(importer *im, const char *type)
 {
     const recipe r  = recipe_of(type);
-    value       *in = node_input(im, 0), *out[LM_MAX_RANK];
-    lm_status    status;
+    value       *in = node_input(im, 0);
 
-    if (!in)
-        return node_fail(im, LM_E_UNSUPPORTED, "--treat needs a node with an input");
-    status = emit_one(im, &r, in, out);
-    return status ? status : define_alias(im, 0, out[0]);
+    return in ? convert_one(im, &r, in)
+              : node_fail(im, LM_E_UNSUPPORTED, "--treat needs a node with an input");
 }
 
 /* All inputs are weights, or numbers beside weights: what comes out is a weight turned around. */
@@ -91,7 +88,7 @@ static lm_status convert_weights(importer *im, const operation *op)
     lm_status status;
 
     im->virtual = true;
-    status      = op->convert(im, op);
+    status      = operation_convert(im, op);
     im->virtual = false;
     for (size_t k = 0; k < im->node->n_outputs && !status; k++) {
         value *v = *im->node->output[k] ? value_find(im, im->node->output[k]) : NULL;
@@ -111,7 +108,7 @@ static lm_status convert_constant(importer *im, const operation *op)
     lm_status status;
 
     im->virtual = true;
-    status      = op->convert(im, op);
+    status      = operation_convert(im, op);
     im->virtual = false;
     if (!status)
         fold_node(im, im->node);
@@ -135,7 +132,7 @@ lm_status convert_node(importer *im, const onnx_node *node)
     if (p->constant)
         return convert_constant(im, op);
     return (op->flags & OP_TURNS) && only_weights(im) ? convert_weights(im, op)
-                                                      : op->convert(im, op);
+                                                      : operation_convert(im, op);
 }
 
 /* ---- the graph ---- */

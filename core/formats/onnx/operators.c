@@ -7,75 +7,75 @@
 /* In name order. */
 static const operation operations[] = {
     { "Abs", convert_plain, "abs", 0 },
-    { "Add", convert_binary, "add", 0 },
-    { "And", convert_binary, "compare", 0 },
+    { "Add", convert_binary, "add", OP_ANY },
+    { "And", convert_binary, "compare", OP_ANY },
     { "ArgMax", convert_reduce, "argmax", 0 },
     { "ArgMin", convert_reduce, "argmin", 0 },
     { "AveragePool", convert_pool, "avg_pool", 0 },
-    { "BatchNormalization", convert_batch_norm, "batch_norm", 0 },
+    { "BatchNormalization", convert_norm, "batch_norm", 0 },
     { "Cast", convert_cast, "cast", OP_TURNS },
     { "CastLike", convert_cast, "cast", 0 },
     { "Ceil", convert_plain, "ceil", 0 },
     { "Celu", convert_plain, "celu", 0 },
     { "Clip", convert_clip, "clip", 0 },
-    { "Concat", convert_concat, "concat", OP_TURNS },
-    { "Constant", convert_constant_node, NULL, OP_FRESH },
+    { "Concat", convert_concat, "concat", OP_TURNS | OP_ANY },
+    { "Constant", convert_constant_node, NULL, OP_FRESH | OP_ANY },
     { "ConstantOfShape", convert_fill, NULL, OP_CONSTANT },
     { "Conv", convert_conv, "conv", 0 },
     { "ConvTranspose", convert_conv_transpose, "conv_transpose", 0 },
     { "Cos", convert_plain, "cos", 0 },
     { "CumSum", convert_like_first, NULL, OP_CONSTANT },
     { "DepthToSpace", convert_depth_to_space, "pixel_shuffle", 0 },
-    { "Div", convert_binary, "divide", 0 },
+    { "Div", convert_binary, "divide", OP_ANY },
     { "Dropout", convert_dropout, "dropout", 0 },
-    { "Einsum", convert_einsum, "matmul", 0 },
+    { "Einsum", convert_einsum, "matmul", OP_ANY },
     { "Elu", convert_plain, "elu", 0 },
-    { "Equal", convert_binary, "compare", 0 },
+    { "Equal", convert_binary, "compare", OP_ANY },
     { "Erf", convert_plain, "erf", 0 },
     { "Exp", convert_plain, "exp", 0 },
-    { "Expand", convert_expand, "expand", 0 },
+    { "Expand", convert_expand, "expand", OP_TWO },
     { "EyeLike", convert_like_first, NULL, OP_CONSTANT },
     { "Flatten", convert_flatten, "flatten", OP_TURNS },
     { "Floor", convert_plain, "floor", 0 },
     { "GRU", convert_recurrent, "gru", 0 },
-    { "Gather", convert_gather, "gather", 0 },
+    { "Gather", convert_gather, "gather", OP_TWO },
     { "Gelu", convert_gelu, "gelu", 0 },
-    { "Gemm", convert_gemm, "linear", 0 },
+    { "Gemm", convert_gemm, "linear", OP_TWO },
     { "GlobalAveragePool", convert_plain, "global_avg_pool", 0 },
     { "GlobalMaxPool", convert_plain, "global_max_pool", 0 },
-    { "Greater", convert_binary, "compare", 0 },
-    { "GreaterOrEqual", convert_binary, "compare", 0 },
+    { "Greater", convert_binary, "compare", OP_ANY },
+    { "GreaterOrEqual", convert_binary, "compare", OP_ANY },
     { "GroupNormalization", convert_group_norm, "group_norm", 0 },
     { "HardSigmoid", convert_plain, "hard_sigmoid", 0 },
     { "HardSwish", convert_plain, "hard_swish", 0 },
     { "Identity", convert_identity, NULL, OP_TURNS },
-    { "InstanceNormalization", convert_instance_norm, "instance_norm", 0 },
+    { "InstanceNormalization", convert_norm, "instance_norm", 0 },
     { "LRN", convert_lrn, "local_response_norm", 0 },
     { "LSTM", convert_recurrent, "lstm", 0 },
     { "LayerNormalization", convert_layer_norm, "layer_norm", 0 },
     { "LeakyRelu", convert_plain, "leaky_relu", 0 },
-    { "Less", convert_binary, "compare", 0 },
-    { "LessOrEqual", convert_binary, "compare", 0 },
+    { "Less", convert_binary, "compare", OP_ANY },
+    { "LessOrEqual", convert_binary, "compare", OP_ANY },
     { "Log", convert_plain, "log", 0 },
     { "LogSoftmax", convert_softmax, "log_softmax", 0 },
     { "LpPool", convert_pool, "lp_pool", 0 },
-    { "MatMul", convert_matmul, "matmul", 0 },
-    { "Max", convert_binary, "maximum", 0 },
+    { "MatMul", convert_matmul, "matmul", OP_TWO },
+    { "Max", convert_binary, "maximum", OP_ANY },
     { "MaxPool", convert_pool, "max_pool", 0 },
-    { "Mean", convert_mean, "add", 0 },
-    { "Min", convert_binary, "minimum", 0 },
+    { "Mean", convert_mean, "add", OP_ANY },
+    { "Min", convert_binary, "minimum", OP_ANY },
     { "Mish", convert_plain, "mish", 0 },
-    { "Mod", convert_binary, "subtract", OP_CONSTANT },
-    { "Mul", convert_binary, "multiply", 0 },
+    { "Mod", convert_binary, "subtract", OP_CONSTANT | OP_ANY },
+    { "Mul", convert_binary, "multiply", OP_ANY },
     { "Neg", convert_plain, "neg", 0 },
     { "NonZero", convert_nonzero, NULL, OP_CONSTANT },
-    { "Not", convert_not, "neg", 0 },
-    { "Or", convert_binary, "compare", 0 },
+    { "Not", convert_plain, "neg", 0 },
+    { "Or", convert_binary, "compare", OP_ANY },
     { "PRelu", convert_prelu, "prelu", 0 },
     { "Pad", convert_pad, "pad", 0 },
-    { "Pow", convert_pow, "pow", 0 },
+    { "Pow", convert_pow, "pow", OP_TWO },
     { "RNN", convert_recurrent, "rnn", 0 },
-    { "Range", convert_range, NULL, OP_CONSTANT },
+    { "Range", convert_range, NULL, OP_CONSTANT | OP_THREE },
     { "Reciprocal", convert_plain, "reciprocal", 0 },
     { "ReduceL1", convert_reduce, "l1", 0 },
     { "ReduceL2", convert_reduce, "l2", 0 },
@@ -108,8 +108,8 @@ static const operation operations[] = {
     { "Split", convert_split, "chunk", OP_TURNS },
     { "Sqrt", convert_plain, "sqrt", 0 },
     { "Squeeze", convert_squeeze, "squeeze", OP_TURNS },
-    { "Sub", convert_binary, "subtract", 0 },
-    { "Sum", convert_binary, "add", 0 },
+    { "Sub", convert_binary, "subtract", OP_ANY },
+    { "Sum", convert_binary, "add", OP_ANY },
     { "Tanh", convert_plain, "tanh", 0 },
     { "ThresholdedRelu", convert_plain, "threshold", 0 },
     { "Tile", convert_tile, "tile", 0 },
@@ -117,8 +117,8 @@ static const operation operations[] = {
     { "Trilu", convert_like_first, NULL, OP_CONSTANT },
     { "Unsqueeze", convert_unsqueeze, "unsqueeze", OP_TURNS },
     { "Upsample", convert_resize, "upsample", 0 },
-    { "Where", convert_where, "where", 0 },
-    { "Xor", convert_binary, "compare", 0 },
+    { "Where", convert_where, "where", OP_THREE },
+    { "Xor", convert_binary, "compare", OP_ANY },
 };
 
 #define N_OPERATIONS (sizeof operations / sizeof operations[0])
@@ -209,6 +209,29 @@ value *need_weight(importer *im, size_t i)
     return v;
 }
 
+lm_status operation_convert(importer *im, const operation *op)
+{
+    conversion   c = { .r = recipe_of(op->type) };
+    const size_t n = op->flags & OP_ANY ? 0 : op->flags & OP_TWO ? 2 : op->flags & OP_THREE ? 3 : 1;
+
+    for (size_t i = 0; i < n; i++)
+        if (!(c.in[i] = need_input(im, i)))
+            return import_failed(im);
+    return op->convert(im, &c);
+}
+
+lm_status all_inputs(importer *im, value *in[INPUTS_MAX])
+{
+    const size_t n = im->node->n_inputs;
+
+    if (n > INPUTS_MAX)
+        return node_fail(im, LM_E_UNSUPPORTED, "more than %d inputs", INPUTS_MAX);
+    for (size_t i = 0; i < n; i++)
+        if (!(in[i] = need_input(im, i)))
+            return import_failed(im);
+    return LM_OK;
+}
+
 /* Is the tensor an output of the graph, and nothing else? */
 static bool only_yielded(const importer *im, const char *name)
 {
@@ -246,6 +269,19 @@ lm_status convert_into(importer *im, const recipe *r, value *const *in, size_t n
 {
     value          *out[LM_MAX_RANK];
     const lm_status status = emit(im, r, in, n_in, weight, n_weights, out);
+
+    return status ? status : define_alias(im, 0, out[0]);
+}
+
+lm_status convert_one(importer *im, const recipe *r, value *in)
+{
+    return convert_into(im, r, &in, 1, NULL, 0);
+}
+
+lm_status convert_lazily(importer *im, const recipe *r, value *in)
+{
+    value          *out[LM_MAX_RANK];
+    const lm_status status = emit_lazy(im, r, in, out);
 
     return status ? status : define_alias(im, 0, out[0]);
 }

@@ -4,8 +4,6 @@
 
 #include "formats/onnx/import.h"
 
-typedef lm_status converter(importer *im, const operation *op);
-
 /** Of an operator that could not be converted. */
 lm_status import_failed(const importer *im);
 
@@ -39,17 +37,23 @@ bool axis_from_front(int64_t *axis, uint32_t rank);
 lm_status emit_slice(importer *im, value *v, uint32_t axis, const int64_t *first,
                      const int64_t *end, int64_t step, value **out);
 /** The recurrent layer of the node alone; its sequence is N, L, directions x H. */
-lm_status emit_recurrent(importer *im, const operation *op, value **out);
+lm_status emit_recurrent(importer *im, conversion *c);
 /** The first two of three dimensions the other way round. */
 lm_status samples_first(importer *im, value *v, value **out);
 /** Emits one layer of one output and gives it the node's first output's name. */
 lm_status convert_into(importer *im, const recipe *r, value *const *in, size_t n_in,
                        value *const *weight, size_t n_weights);
+/** The same for one input and no weights. */
+lm_status convert_one(importer *im, const recipe *r, value *in);
+/** The same with emit_lazy(). */
+lm_status convert_lazily(importer *im, const recipe *r, value *in);
+/** The first n inputs. LM_E_SYNTAX for one that is missing, LM_E_UNSUPPORTED beyond INPUTS_MAX. */
+lm_status all_inputs(importer *im, value *in[INPUTS_MAX]);
 
 /* operators_math.c */
 converter convert_plain, convert_binary, convert_pow, convert_clip, convert_reduce, convert_softmax,
     convert_prelu, convert_gelu, convert_shrink, convert_mean, convert_cast, convert_where,
-    convert_not, convert_log_sum;
+    convert_log_sum;
 /* operators_constant.c */
 converter convert_identity, convert_constant_node, convert_shape, convert_size, convert_fill,
     convert_range, convert_nonzero, convert_like_first;
@@ -62,8 +66,7 @@ converter convert_expand, convert_tile, convert_pad, convert_resize, convert_dep
 /* operators_window.c */
 converter convert_conv, convert_conv_transpose, convert_pool;
 /* operators_norm.c */
-converter convert_batch_norm, convert_instance_norm, convert_layer_norm, convert_group_norm,
-    convert_lrn, convert_dropout;
+converter convert_norm, convert_layer_norm, convert_group_norm, convert_lrn, convert_dropout;
 /* operators_product.c */
 converter convert_gemm, convert_matmul;
 /* operators_einsum.c */

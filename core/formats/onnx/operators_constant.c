@@ -7,23 +7,16 @@
 
 /* Of a weight: exporters store equal ones once, and give the others its contents by this operator.
  * They are trained apart, so each is a weight of its own. */
-lm_status convert_identity(importer *im, const operation *op)
+lm_status convert_identity(importer *im, conversion *c)
 {
-    value *in = need_input(im, 0), *own;
+    value *in = c->in[0], *own;
 
-    (void)op;
-    if (!in)
-        return import_failed(im);
     if (in->role != ROLE_PARAMETER || in->node)
         return define_alias(im, 0, in);
-    own = value_new(im, ROLE_PARAMETER);
+    own = value_parameter(im);
     if (!own)
         return import_failed(im);
     memcpy(own->shape, in->shape, sizeof own->shape);
-    own->n_origins = 1;
-    own->origin    = arena_copy(im->arena, &own, 1, sizeof *own->origin);
-    if (!own->origin)
-        return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
     return define_alias(im, 0, own);
 }
 
@@ -47,13 +40,13 @@ static double *new_content(importer *im, value *v, int lane, size_t n)
     return content;
 }
 
-lm_status convert_constant_node(importer *im, const operation *op)
+lm_status convert_constant_node(importer *im, conversion *c)
 {
     static const char *const lists[] = { "value_ints", "value_floats", "value_int", "value_float" };
     const onnx_attribute    *a       = onnx_attribute_of(im->node, "value");
-    onnx_tensor              t       = { .name = "" };
+    onnx_tensor              t       = { .name = "", .n = 1, .shape.known = true };
 
-    (void)op;
+    (void)c;
     if (!im->node->n_outputs)
         return LM_OK;
     if (a && a->tensor)
@@ -62,32 +55,26 @@ lm_status convert_constant_node(importer *im, const operation *op)
         a = onnx_attribute_of(im->node, lists[i]);
         if (!a)
             continue;
-        t.shape = (onnx_shape){ .type = i % 2 ? ONNX_FLOAT : ONNX_INT64, .known = true };
-        t.n     = 1;
-        t.ints  = i % 2 ? NULL : i == 0 ? a->ints : &a->i;
-
-        t.floats = i % 2 ? i == 1 ? a->floats : &a->f : NULL;
+        t.shape.type = i % 2 ? ONNX_FLOAT : ONNX_INT64;
+        t.ints       = i % 2 ? NULL : i == 0 ? a->ints : &a->i;
+        t.floats     = i % 2 ? i == 1 ? a->floats : &a->f : NULL;
         if (i < 2) {
+            t.n            = i == 0 ? a->n_ints : a->n_floats;
             t.shape.rank   = 1;
-            t.shape.dim[0] = (int64_t)(i == 0 ? a->n_ints : a->n_floats);
-            t.n            = (size_t)t.shape.dim[0];
+            t.shape.dim[0] = (int64_t)t.n;
         }
         return constant_define(im, im->node->output[0], &t);
     }
     return node_fail(im, LM_E_UNSUPPORTED, "a constant that is no tensor of numbers");
 }
 
-lm_status convert_shape(importer *im, const operation *op)
+lm_status convert_shape(importer *im, conversion *c)
 {
-    value  *in = need_input(im, 0), *v;
-    int64_t rank, start, end;
+    const value  *in    = c->in[0];
+    const int64_t rank  = in->shape[LANE_FILE].rank;
+    int64_t       start = node_int(im, "start", 0), end = node_int(im, "end", rank);
+    value        *v;
 
-    (void)op;
-    if (!in)
-        return import_failed(im);
-    rank  = in->shape[LANE_FILE].rank;
-    start = node_int(im, "start", 0);
-    end   = node_int(im, "end", rank);
     start = start < 0 ? start + rank : start;
     end   = end < 0 ? end + rank : end > rank ? rank : end;
     if (start < 0 || start > end)
@@ -102,20 +89,25 @@ lm_status convert_shape(importer *im, const operation *op)
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
-lm_status convert_size(importer *im, const operation *op)
+lm_status convert_size(importer *im, conversion *c)
 {
-    value *in = need_input(im, 0), *v = new_constant(im, LM_I64, NULL, 0);
+    value *v = new_constant(im, LM_I64, NULL, 0);
 
-    (void)op;
-    if (!in || !v)
-        return import_failed(im);
-    for (int lane = 0; lane < N_LANES; lane++) {
+    for (int lane = 0; lane < N_LANES && v; lane++) {
         double *content = new_content(im, v, lane, 1);
 
         if (content)
-            content[0] = (double)value_elements(in, lane);
+            content[0] = (double)value_elements(c->in[0], lane);
     }
-    return define_alias(im, 0, v);
+    return v ? define_alias(im, 0, v) : import_failed(im);
+}
+
+/* A lane that was given up has the file's shape. */
+static bool given_up(const importer *im, value *v, int lane)
+{
+    if (!im->alive[lane])
+        v->shape[lane] = v->shape[LANE_FILE];
+    return !im->alive[lane];
 }
 
 /* Sets a constant's dimensions in one lane; false if there are too many elements. */
@@ -132,25 +124,20 @@ static bool set_shape(value *v, int lane, lm_dtype dtype, const int64_t *dim, si
     return lm_bytes(&t) <= INT64_MAX / 1000;
 }
 
-lm_status convert_fill(importer *im, const operation *op)
+lm_status convert_fill(importer *im, conversion *c)
 {
     const onnx_attribute *a     = onnx_attribute_of(im->node, "value");
     const onnx_tensor    *t     = a ? a->tensor : NULL;
     const lm_dtype        dtype = t ? value_dtype(t->shape.type) : LM_F32;
     const double fill = t && t->n == 1 ? (t->ints ? (double)t->ints[0] : (double)t->floats[0]) : 0;
-    value       *in = need_input(im, 0), *v = new_constant(im, dtype, NULL, 0);
+    value       *v    = new_constant(im, dtype, NULL, 0);
     int64_t      dim[LM_MAX_RANK];
     size_t       n;
 
-    (void)op;
-    if (!in || !v)
-        return import_failed(im);
-    for (int lane = 0; lane < N_LANES; lane++) {
-        if (!im->alive[lane]) {
-            v->shape[lane] = v->shape[LANE_FILE];
+    for (int lane = 0; lane < N_LANES && v; lane++) {
+        if (given_up(im, v, lane))
             continue;
-        }
-        if (!dtype || !value_ints_at(in, lane, dim, LM_MAX_RANK, &n) ||
+        if (!dtype || !value_ints_at(c->in[0], lane, dim, LM_MAX_RANK, &n) ||
             !set_shape(v, lane, dtype, dim, n))
             return node_fail(im, LM_E_UNSUPPORTED, "its shape cannot be told");
         if (value_elements(v, lane) <= CONTENT_MAX && (!t || t->n == 1)) {
@@ -160,26 +147,21 @@ lm_status convert_fill(importer *im, const operation *op)
                 content[i] = fill;
         }
     }
-    return define_alias(im, 0, v);
+    return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
-lm_status convert_range(importer *im, const operation *op)
+lm_status convert_range(importer *im, conversion *c)
 {
-    value *in[3], *v = value_new(im, ROLE_CONSTANT);
+    value *const *in = c->in;
+    value        *v  = value_new(im, ROLE_CONSTANT);
 
-    (void)op;
-    for (size_t i = 0; i < 3; i++)
-        if (!(in[i] = need_input(im, i)))
-            return import_failed(im);
     for (int lane = 0; lane < N_LANES && v; lane++) {
         const double *from = in[0]->content[lane], *to = in[1]->content[lane],
                      *step = in[2]->content[lane];
         double n;
 
-        if (!im->alive[lane]) {
-            v->shape[lane] = v->shape[LANE_FILE];
+        if (given_up(im, v, lane))
             continue;
-        }
         if (!from || !to || !step || *step == 0)
             return node_fail(im, LM_E_UNSUPPORTED, "its length cannot be told");
         n = ceil((*to - *from) / *step);
@@ -198,23 +180,19 @@ lm_status convert_range(importer *im, const operation *op)
 }
 
 /* How many of a constant's elements are not 0: before opset 11 a range is counted out of them. */
-lm_status convert_nonzero(importer *im, const operation *op)
+lm_status convert_nonzero(importer *im, conversion *c)
 {
-    value *in = need_input(im, 0), *v = value_new(im, ROLE_CONSTANT);
+    const value *in = c->in[0];
+    value       *v  = value_new(im, ROLE_CONSTANT);
 
-    (void)op;
-    if (!in || !v)
-        return import_failed(im);
-    for (int lane = 0; lane < N_LANES; lane++) {
+    for (int lane = 0; lane < N_LANES && v; lane++) {
         const uint64_t elements = value_elements(in, lane);
         const uint32_t rank     = in->shape[lane].rank;
         double        *content;
         int64_t        n = 0, k = 0;
 
-        if (!im->alive[lane]) {
-            v->shape[lane] = v->shape[LANE_FILE];
+        if (given_up(im, v, lane))
             continue;
-        }
         if (!in->content[lane])
             return node_fail(im, LM_E_UNSUPPORTED, "how many are not 0 cannot be told");
         for (uint64_t i = 0; i < elements; i++)
@@ -225,17 +203,16 @@ lm_status convert_nonzero(importer *im, const operation *op)
             if (in->content[lane][i] != 0)
                 content[k++] = (double)i;
     }
-    return define_alias(im, 0, v);
+    return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
 /* Constants that are changed in places keep their shape. */
-lm_status convert_like_first(importer *im, const operation *op)
+lm_status convert_like_first(importer *im, conversion *c)
 {
-    value *in = need_input(im, 0), *v = value_new(im, ROLE_CONSTANT);
+    value *v = value_new(im, ROLE_CONSTANT);
 
-    (void)op;
-    if (!in || !v)
+    if (!v)
         return import_failed(im);
-    memcpy(v->shape, in->shape, sizeof v->shape);
+    memcpy(v->shape, c->in[0]->shape, sizeof v->shape);
     return define_alias(im, 0, v);
 }

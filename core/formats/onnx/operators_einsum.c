@@ -170,22 +170,17 @@ static lm_status arrange_factor(importer *im, const equation *e, int f, value *i
     return join(im, *out, e->all.n, e->own[f].n, out);
 }
 
-lm_status convert_einsum(importer *im, const operation *op)
+lm_status convert_einsum(importer *im, conversion *c)
 {
-    value    *in[2], *v[2], *out[LM_MAX_RANK];
+    value    *in[INPUTS_MAX], *v[2], **out = c->out;
     equation  e;
     term      product;
-    lm_status status = LM_OK;
+    lm_status status;
 
-    (void)op;
     if (im->node->n_inputs != 2)
         return node_fail(im, LM_E_UNSUPPORTED, "%zu factors: only products of two are supported",
                          im->node->n_inputs);
-    in[0] = need_input(im, 0);
-    in[1] = in[0] ? need_input(im, 1) : NULL;
-    if (!in[1])
-        return import_failed(im);
-    if ((status = read_equation(im, in, &e)) ||
+    if ((status = all_inputs(im, in)) || (status = read_equation(im, in, &e)) ||
         (status = arrange_factor(im, &e, 0, in[0], &v[0])) ||
         (status = arrange_factor(im, &e, 1, in[1], &v[1])) ||
         (status = emit_matmul(im, v[0], v[1], false, true, out)) ||

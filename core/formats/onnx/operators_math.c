@@ -2,96 +2,80 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "formats/onnx/operators.h"
 
 /* One input, no keys. */
-lm_status convert_plain(importer *im, const operation *op)
+lm_status convert_plain(importer *im, conversion *c)
 {
-    const recipe r  = recipe_of(op->type);
-    value       *in = need_input(im, 0);
-
-    return in ? convert_into(im, &r, &in, 1, NULL, 0) : im->err->code;
+    return convert_one(im, &c->r, c->in[0]);
 }
 
 /* x and a number. */
-static lm_status convert_scaled(importer *im, const operation *op, value *x, bool number_first)
+static lm_status convert_scaled(importer *im, const char *type, value *x, bool number_first)
 {
-    const bool adds = !strcmp(op->type, "add") || !strcmp(op->type, "subtract");
+    const bool adds = !strcmp(type, "add") || !strcmp(type, "subtract");
     recipe     r    = recipe_of("scale");
     value     *out[LM_MAX_RANK];
     double     c;
     lm_status  status;
 
-    if (!strcmp(op->type, "divide") && number_first) {
-        r      = recipe_of("reciprocal");
-        status = emit_one(im, &r, x, out);
+    if (!strcmp(type, "maximum") || !strcmp(type, "minimum"))
+        return convert_one(im, &(recipe){ .type = "clip" }, x);
+    if (!strcmp(type, "divide") && number_first) {
+        status = emit_one(im, &(recipe){ .type = "reciprocal" }, x, out);
         if (status || (value_number(im, node_input(im, 0), &c) && c == 1))
             return status ? status : define_alias(im, 0, out[0]);
-        r = recipe_of("scale");
-        return convert_into(im, &r, out, 1, NULL, 0);
+        return convert_one(im, &r, out[0]);
     }
-    if (adds && !(number_first && !strcmp(op->type, "subtract")))
+    if (adds && !(number_first && !strcmp(type, "subtract")))
         recipe_set(&r, "flops_backward", "0"); /* the gradient is handed on */
-    return convert_into(im, &r, &x, 1, NULL, 0);
+    return convert_one(im, &r, x);
 }
 
 /* Two or more, broadcast; one that is a number costs no traffic. */
-lm_status convert_binary(importer *im, const operation *op)
+lm_status convert_binary(importer *im, conversion *c)
 {
-    const recipe r = recipe_of(op->type);
     value       *in[INPUTS_MAX];
-    const size_t n = im->node->n_inputs;
+    const size_t n      = im->node->n_inputs;
+    lm_status    status = all_inputs(im, in);
 
-    if (n > INPUTS_MAX)
-        return node_fail(im, LM_E_UNSUPPORTED, "more than %d inputs", INPUTS_MAX);
-    for (size_t i = 0; i < n; i++)
-        if (!(in[i] = need_input(im, i)))
-            return im->err->code;
+    if (status)
+        return status;
     if (n == 1)
         return define_alias(im, 0, in[0]);
-    if (n == 2 && strcmp(op->type, "compare") && in[0]->role == ROLE_DATA &&
-        value_is_scalar(in[1]) && in[1]->shape[0].rank <= in[0]->shape[0].rank)
-        return strcmp(op->type, "maximum") && strcmp(op->type, "minimum")
-                   ? convert_scaled(im, op, in[0], false)
-                   : convert_into(im, &(recipe){ .type = "clip" }, in, 1, NULL, 0);
-    if (n == 2 && strcmp(op->type, "compare") && in[1]->role == ROLE_DATA &&
-        value_is_scalar(in[0]) && in[0]->shape[0].rank <= in[1]->shape[0].rank)
-        return strcmp(op->type, "maximum") && strcmp(op->type, "minimum")
-                   ? convert_scaled(im, op, in[1], true)
-                   : convert_into(im, &(recipe){ .type = "clip" }, &in[1], 1, NULL, 0);
-    return convert_into(im, &r, in, n, NULL, 0);
+    for (int k = 0; k < 2 && n == 2 && strcmp(c->r.type, "compare"); k++)
+        if (in[k]->role == ROLE_DATA && value_is_scalar(in[1 - k]) &&
+            in[1 - k]->shape[0].rank <= in[k]->shape[0].rank)
+            return convert_scaled(im, c->r.type, in[k], k == 1);
+    return convert_into(im, &c->r, in, n, NULL, 0);
 }
 
-lm_status convert_mean(importer *im, const operation *op)
+lm_status convert_mean(importer *im, conversion *c)
 {
-    const recipe sum = recipe_of(op->type), part = recipe_of("scale");
-    value       *in[INPUTS_MAX], *out[LM_MAX_RANK];
+    value       *in[INPUTS_MAX];
     const size_t n = im->node->n_inputs;
     lm_status    status;
 
     if (n < 2 || n > INPUTS_MAX)
         return node_fail(im, LM_E_UNSUPPORTED, "%zu inputs", n);
-    for (size_t i = 0; i < n; i++)
-        if (!(in[i] = need_input(im, i)))
-            return im->err->code;
-    status = emit(im, &sum, in, n, NULL, 0, out);
-    return status ? status : convert_into(im, &part, out, 1, NULL, 0);
+    if ((status = all_inputs(im, in)) || (status = emit(im, &c->r, in, n, NULL, 0, c->out)))
+        return status;
+    return convert_one(im, &(recipe){ .type = "scale" }, c->out[0]);
 }
 
-lm_status convert_pow(importer *im, const operation *op)
+lm_status convert_pow(importer *im, conversion *c)
 {
-    value *in[2] = { need_input(im, 0), NULL };
-    recipe r     = recipe_of(op->type);
-    double c;
+    double      x;
+    const bool  known = value_is_scalar(c->in[1]) && value_number(im, c->in[1], &x);
+    const char *type  = !known     ? NULL
+                        : x == 2   ? "square"
+                        : x == 0.5 ? "sqrt"
+                        : x == -1  ? "reciprocal"
+                                   : NULL;
 
-    if (!in[0] || !(in[1] = need_input(im, 1)))
-        return im->err->code;
-    if (value_is_scalar(in[1]) && value_number(im, in[1], &c)) {
-        r.type = c == 2 ? "square" : c == 0.5 ? "sqrt" : c == -1 ? "reciprocal" : op->type;
-        if (r.type != op->type)
-            return convert_into(im, &r, in, 1, NULL, 0);
-    }
-    return convert_into(im, &r, in, 2, NULL, 0);
+    return type ? convert_one(im, &(recipe){ .type = type }, c->in[0])
+                : convert_into(im, &c->r, c->in, 2, NULL, 0);
 }
 
 /* The bound of a Clip: an attribute before opset 11, an input since; `fallback`: none. */
@@ -104,119 +88,83 @@ static double bound(const importer *im, const char *name, size_t input, double f
     return value_number(im, node_input(im, input), &x) ? x : fallback;
 }
 
-lm_status convert_clip(importer *im, const operation *op)
+lm_status convert_clip(importer *im, conversion *c)
 {
     const double low = bound(im, "min", 1, -HUGE_VAL), high = bound(im, "max", 2, HUGE_VAL);
-    const recipe r  = recipe_of(low == 0 && high == 6     ? "relu6"
-                                : low == 0 && high > 1e30 ? "relu"
-                                : low == -1 && high == 1  ? "hard_tanh"
-                                                          : op->type);
-    value       *in = need_input(im, 0);
 
-    return in ? convert_into(im, &r, &in, 1, NULL, 0) : im->err->code;
+    if (low == 0 && (high == 6 || high > 1e30))
+        c->r.type = high == 6 ? "relu6" : "relu";
+    else if (low == -1 && high == 1)
+        c->r.type = "hard_tanh";
+    return convert_one(im, &c->r, c->in[0]);
 }
 
-lm_status convert_prelu(importer *im, const operation *op)
+lm_status convert_prelu(importer *im, conversion *c)
 {
-    recipe r     = recipe_of(op->type);
-    value *in    = need_input(im, 0);
-    value *slope = in ? need_weight(im, 1) : NULL;
+    value *slope = need_weight(im, 1);
 
     if (!slope)
-        return im->err->code;
+        return import_failed(im);
     if (value_elements(slope, LANE_FILE) > 1)
-        recipe_set(&r, "per", "channel");
-    return convert_into(im, &r, &in, 1, &slope, 1);
+        recipe_set(&c->r, "per", "channel");
+    return convert_into(im, &c->r, c->in, 1, &slope, 1);
 }
 
-lm_status convert_gelu(importer *im, const operation *op)
+lm_status convert_gelu(importer *im, conversion *c)
 {
-    recipe r  = recipe_of(op->type);
-    value *in = need_input(im, 0);
-
-    if (!in)
-        return im->err->code;
     if (!strcmp(node_text(im, "approximate", "none"), "tanh"))
-        recipe_set(&r, "approximate", "tanh");
-    return convert_into(im, &r, &in, 1, NULL, 0);
+        recipe_set(&c->r, "approximate", "tanh");
+    return convert_one(im, &c->r, c->in[0]);
 }
 
-lm_status convert_shrink(importer *im, const operation *op)
+lm_status convert_shrink(importer *im, conversion *c)
 {
-    const recipe r  = recipe_of(node_real(im, "bias", 0) == 0 ? "hardshrink" : "softshrink");
-    value       *in = need_input(im, 0);
-
-    (void)op;
-    return in ? convert_into(im, &r, &in, 1, NULL, 0) : im->err->code;
+    c->r.type = node_real(im, "bias", 0) == 0 ? "hardshrink" : "softshrink";
+    return convert_one(im, &c->r, c->in[0]);
 }
 
-/* A mask that turns over: one operation for each element. */
-lm_status convert_not(importer *im, const operation *op)
+lm_status convert_where(importer *im, conversion *c)
 {
-    return convert_plain(im, op);
+    return convert_into(im, &c->r, c->in, 3, NULL, 0);
 }
 
-lm_status convert_where(importer *im, const operation *op)
+lm_status convert_cast(importer *im, conversion *c)
 {
-    const recipe r = recipe_of(op->type);
-    value       *in[3];
-
-    for (size_t i = 0; i < 3; i++)
-        if (!(in[i] = need_input(im, i)))
-            return im->err->code;
-    return convert_into(im, &r, in, 3, NULL, 0);
-}
-
-lm_status convert_cast(importer *im, const operation *op)
-{
-    const value   *like = !strcmp(op->name, "Cast") ? NULL : node_input(im, 1);
+    const value   *like = !strcmp(im->node->type, "Cast") ? NULL : node_input(im, 1);
     const lm_dtype to =
         like ? like->shape[LANE_FILE].dtype : value_dtype((int32_t)node_int(im, "to", 0));
-    value *in = need_input(im, 0);
-    recipe r  = recipe_of(op->type);
 
-    if (!in)
-        return im->err->code;
     if (!to)
         return node_fail(im, LM_E_UNSUPPORTED, "to an element type that is not supported");
-    if (to == in->shape[LANE_FILE].dtype)
-        return define_alias(im, 0, in);
-    recipe_set(&r, "to", "%s",
-               to == LM_F32   ? "network"
-               : to == LM_I64 ? "i64"
-               : to == LM_I32 ? "i32"
-                              : "u8");
-    return convert_into(im, &r, &in, 1, NULL, 0);
+    if (to == c->in[0]->shape[LANE_FILE].dtype)
+        return define_alias(im, 0, c->in[0]);
+    recipe_set(&c->r, "to", "%s", to == LM_F32 ? "network" : text_dtype_name(to));
+    return convert_one(im, &c->r, c->in[0]);
 }
 
 /* ---- along dimensions ------------------------------------------------------------------------ */
 
 /* Before opset 13 softmax was taken over all dimensions from `axis` on together. */
-lm_status convert_softmax(importer *im, const operation *op)
+lm_status convert_softmax(importer *im, conversion *c)
 {
-    const bool joined = im->model->opset < 13;
-    value     *in     = need_input(im, 0), *out[LM_MAX_RANK];
-    recipe     r = recipe_of(op->type), join = recipe_of("flatten");
-    int64_t    axis, inner                   = 1;
-    uint32_t   rank;
-    lm_status  status;
+    const bool       joined = im->model->opset < 13;
+    value           *in = c->in[0], **out = c->out;
+    const lm_tensor *t    = &in->shape[LANE_FILE];
+    recipe           join = recipe_of("flatten");
+    int64_t          axis = node_int(im, "axis", joined ? 1 : -1), inner = 1;
+    lm_status        status;
 
-    if (!in)
-        return im->err->code;
-    rank = in->shape[LANE_FILE].rank;
-    axis = node_int(im, "axis", joined ? 1 : -1);
-    if (axis < -(int64_t)rank || axis >= (int64_t)rank)
+    if (!axis_from_front(&axis, t->rank))
         return node_fail(im, LM_E_SHAPE, "no dimension %lld", (long long)axis);
-    axis += axis < 0 ? rank : 0;
-    for (uint32_t d = (uint32_t)axis + 1; d < rank; d++)
-        inner *= in->shape[LANE_FILE].dim[d];
+    for (uint32_t d = (uint32_t)axis + 1; d < t->rank; d++)
+        inner *= t->dim[d];
     if (!joined || inner == 1) {
-        recipe_set(&r, "axis", "%lld", (long long)axis);
-        return convert_into(im, &r, &in, 1, NULL, 0);
+        recipe_set(&c->r, "axis", "%lld", (long long)axis);
+        return convert_one(im, &c->r, in);
     }
     recipe_set(&join, "start", "%lld", (long long)axis);
-    if ((status = emit_one(im, &join, in, out)) || (status = emit_one(im, &r, out[0], out)) ||
-        (status = emit_reshape_to(im, out[0], in->shape[LANE_FILE].dim, rank, out)))
+    if ((status = emit_one(im, &join, in, out)) || (status = emit_one(im, &c->r, out[0], out)) ||
+        (status = emit_reshape_to(im, out[0], t->dim, t->rank, out)))
         return status;
     return define_alias(im, 0, out[0]);
 }
@@ -224,9 +172,7 @@ lm_status convert_softmax(importer *im, const operation *op)
 /* The dimensions to reduce: an attribute, or an input since opset 18 (a sum: 13). */
 static lm_status reduce_axes(importer *im, uint32_t rank, int64_t *axes, size_t *n)
 {
-    const bool arg = !strncmp(im->node->type, "Arg", 3);
-
-    if (arg) {
+    if (!strncmp(im->node->type, "Arg", 3)) {
         axes[0] = node_int(im, "axis", 0);
         *n      = 1;
     } else if (!node_list(im, "axes", 1, axes, n)) {
@@ -242,40 +188,36 @@ static lm_status reduce_axes(importer *im, uint32_t rank, int64_t *axes, size_t 
     return LM_OK;
 }
 
-static lm_status emit_reduce(importer *im, const char *how, value **out)
+static lm_status emit_reduce(importer *im, conversion *c)
 {
-    value    *in = need_input(im, 0);
-    recipe    r  = recipe_of("reduce");
+    recipe    r = recipe_of("reduce");
     int64_t   axes[LM_MAX_RANK];
     size_t    n;
-    lm_status status = in ? reduce_axes(im, in->shape[LANE_FILE].rank, axes, &n) : im->err->code;
+    lm_status status = reduce_axes(im, c->in[0]->shape[LANE_FILE].rank, axes, &n);
 
     if (status)
         return status;
     if (!n) {
-        *out = in;
+        c->out[0] = c->in[0];
         return LM_OK;
     }
-    recipe_set(&r, "op", "%s", how);
+    recipe_set(&r, "op", "%s", c->r.type);
     recipe_list(&r, "axes", axes, n, false);
     if (node_int(im, "keepdims", 1))
         recipe_set(&r, "keep", "yes");
-    return emit_one(im, &r, in, out);
+    return emit_one(im, &r, c->in[0], c->out);
 }
 
-lm_status convert_reduce(importer *im, const operation *op)
+lm_status convert_reduce(importer *im, conversion *c)
 {
-    value          *out[LM_MAX_RANK];
-    const lm_status status = emit_reduce(im, op->type, out);
+    const lm_status status = emit_reduce(im, c);
 
-    return status ? status : define_alias(im, 0, out[0]);
+    return status ? status : define_alias(im, 0, c->out[0]);
 }
 
-lm_status convert_log_sum(importer *im, const operation *op)
+lm_status convert_log_sum(importer *im, conversion *c)
 {
-    const recipe r = recipe_of("log");
-    value       *out[LM_MAX_RANK];
-    lm_status    status = emit_reduce(im, op->type, out);
+    const lm_status status = emit_reduce(im, c);
 
-    return status ? status : convert_into(im, &r, out, 1, NULL, 0);
+    return status ? status : convert_one(im, &(recipe){ .type = "log" }, c->out[0]);
 }

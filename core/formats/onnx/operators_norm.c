@@ -1,4 +1,6 @@
 /* Norms and dropout. */
+#include <string.h>
+
 #include "formats/onnx/operators.h"
 
 /* The weights among inputs 1 and 2; *n of them. A scale that is no weight is none at all. */
@@ -17,105 +19,56 @@ static lm_status norm_weights(importer *im, value *weight[2], size_t *n)
     return LM_OK;
 }
 
-/* What all norms are made of. */
-typedef struct norm {
-    recipe r;
-    value *in, *weight[2];
-    size_t n; /* weights */
-} norm;
-
-static lm_status begin_norm(importer *im, const operation *op, norm *out)
+/* Batch and instance norms as they are; the others after keys of their own. */
+lm_status convert_norm(importer *im, conversion *c)
 {
-    *out = (norm){ .r = recipe_of(op->type), .in = need_input(im, 0) };
-    return out->in ? norm_weights(im, out->weight, &out->n) : import_failed(im);
-}
-
-static lm_status end_norm(importer *im, norm *made)
-{
-    return convert_into(im, &made->r, &made->in, 1, made->weight, made->n);
-}
-
-lm_status convert_batch_norm(importer *im, const operation *op)
-{
-    norm            made;
-    const lm_status status = begin_norm(im, op, &made);
+    const bool plain = !strcmp(c->r.type, "instance_norm"); /* affine only where it says so */
+    value     *weight[2];
+    size_t     n;
+    lm_status  status = norm_weights(im, weight, &n);
 
     if (status)
         return status;
-    if (!made.n)
-        recipe_set(&made.r, "affine", "no");
-    return end_norm(im, &made);
+    if (plain ? n > 0 : n == 0)
+        recipe_set(&c->r, "affine", plain ? "yes" : "no");
+    else if (n == 1 && !strcmp(c->r.type, "layer_norm"))
+        recipe_set(&c->r, "bias", "no");
+    return convert_into(im, &c->r, c->in, 1, weight, n);
 }
 
-lm_status convert_instance_norm(importer *im, const operation *op)
+lm_status convert_layer_norm(importer *im, conversion *c)
 {
-    norm            made;
-    const lm_status status = begin_norm(im, op, &made);
+    const int64_t rank = c->in[0]->shape[LANE_FILE].rank;
+    int64_t       axis = node_int(im, "axis", -1);
 
-    if (status)
-        return status;
-    if (made.n)
-        recipe_set(&made.r, "affine", "yes");
-    return end_norm(im, &made);
-}
-
-lm_status convert_layer_norm(importer *im, const operation *op)
-{
-    norm            made;
-    int64_t         axis   = node_int(im, "axis", -1), rank;
-    const lm_status status = begin_norm(im, op, &made);
-
-    if (status)
-        return status;
-    rank = made.in->shape[LANE_FILE].rank;
     if (axis < -rank || axis >= rank)
         return node_fail(im, LM_E_SHAPE, "axis %lld of %lld dimensions", (long long)axis,
                          (long long)rank);
     axis += axis < 0 ? rank : 0;
     if (axis != rank - 1)
-        recipe_set(&made.r, "dims", "%lld", (long long)(rank - axis));
-    if (!made.n)
-        recipe_set(&made.r, "affine", "no");
-    else if (made.n == 1)
-        recipe_set(&made.r, "bias", "no");
-    return end_norm(im, &made);
+        recipe_set(&c->r, "dims", "%lld", (long long)(rank - axis));
+    return convert_norm(im, c);
 }
 
-lm_status convert_group_norm(importer *im, const operation *op)
+lm_status convert_group_norm(importer *im, conversion *c)
 {
-    norm            made;
-    const lm_status status = begin_norm(im, op, &made);
-
-    if (status)
-        return status;
-    recipe_set(&made.r, "groups", "%lld", (long long)node_int(im, "num_groups", 1));
-    if (!made.n)
-        recipe_set(&made.r, "affine", "no");
-    return end_norm(im, &made);
+    recipe_set(&c->r, "groups", "%lld", (long long)node_int(im, "num_groups", 1));
+    return convert_norm(im, c);
 }
 
-lm_status convert_lrn(importer *im, const operation *op)
+lm_status convert_lrn(importer *im, conversion *c)
 {
-    recipe r  = recipe_of(op->type);
-    value *in = need_input(im, 0);
-
-    if (!in)
-        return import_failed(im);
-    recipe_set(&r, "size", "%lld", (long long)node_int(im, "size", 1));
-    return convert_into(im, &r, &in, 1, NULL, 0);
+    recipe_set(&c->r, "size", "%lld", (long long)node_int(im, "size", 1));
+    return convert_one(im, &c->r, c->in[0]);
 }
 
-lm_status convert_dropout(importer *im, const operation *op)
+lm_status convert_dropout(importer *im, conversion *c)
 {
-    recipe r  = recipe_of(op->type);
-    value *in = need_input(im, 0);
-    double p  = node_real(im, "ratio", 0.5);
+    double p = node_real(im, "ratio", 0.5);
 
-    if (!in)
-        return import_failed(im);
     if (node_input(im, 1) && !value_number(im, node_input(im, 1), &p))
         p = 0.5;
     if (p >= 0 && p < 1)
-        recipe_set(&r, "p", "%.9g", p);
-    return convert_into(im, &r, &in, 1, NULL, 0);
+        recipe_set(&c->r, "p", "%.9g", p);
+    return convert_one(im, &c->r, c->in[0]);
 }

@@ -51,19 +51,16 @@ lm_status emit_linear(importer *im, value *in, int64_t features, value *const *w
     return emit(im, &r, &in, 1, weight, n, out);
 }
 
-lm_status convert_matmul(importer *im, const operation *op)
+lm_status convert_matmul(importer *im, conversion *c)
 {
-    value    *a = need_input(im, 0), *b = a ? need_input(im, 1) : NULL, *out[LM_MAX_RANK];
+    value    *a = c->in[0], *b = c->in[1];
     lm_status status;
 
-    (void)op;
-    if (!b)
-        return import_failed(im);
     if (b->role == ROLE_PARAMETER && b->shape[LANE_FILE].rank == 2 && a->role != ROLE_PARAMETER)
-        status = emit_linear(im, a, b->shape[LANE_FILE].dim[1], &b, 1, out);
+        status = emit_linear(im, a, b->shape[LANE_FILE].dim[1], &b, 1, c->out);
     else
-        status = emit_matmul(im, a, b, false, false, out);
-    return status ? status : define_alias(im, 0, out[0]);
+        status = emit_matmul(im, a, b, false, false, c->out);
+    return status ? status : define_alias(im, 0, c->out[0]);
 }
 
 /* A weight's bias: as many elements as features, along the last dimension. */
@@ -74,35 +71,29 @@ static bool is_bias(const value *v, int64_t features)
            v->shape[LANE_FILE].dim[v->shape[LANE_FILE].rank - 1] == features;
 }
 
-lm_status convert_gemm(importer *im, const operation *op)
+lm_status convert_gemm(importer *im, conversion *c)
 {
     const bool swap_a = node_int(im, "transA", 0) != 0, swap_b = node_int(im, "transB", 0) != 0;
-    value     *a = need_input(im, 0), *b = a ? need_input(im, 1) : NULL, *c, *weight[2], *out[8];
+    value     *a = c->in[0], *b = c->in[1], *more = node_input(im, 2);
     recipe     add = recipe_of("add");
     int64_t    features;
     lm_status  status;
 
-    (void)op;
-    if (!b)
-        return import_failed(im);
     if (b->shape[LANE_FILE].rank != 2)
         return node_fail(im, LM_E_SHAPE, "a factor of %u dimensions",
                          (unsigned)b->shape[LANE_FILE].rank);
-    c         = node_input(im, 2);
-    weight[0] = b;
-    weight[1] = c;
-    features  = b->shape[LANE_FILE].dim[swap_b ? 0 : 1];
+    features = b->shape[LANE_FILE].dim[swap_b ? 0 : 1];
     if (b->role == ROLE_PARAMETER && a->role != ROLE_PARAMETER && !swap_a) {
-        const bool bias = is_bias(c, features);
+        const bool bias = is_bias(more, features);
 
-        status = emit_linear(im, a, features, weight, bias ? 2 : 1, out);
-        c      = bias ? NULL : c;
+        status = emit_linear(im, a, features, (value *[]){ b, more }, bias ? 2 : 1, c->out);
+        more   = bias ? NULL : more;
     } else {
-        status = emit_matmul(im, a, b, swap_a, swap_b, out);
+        status = emit_matmul(im, a, b, swap_a, swap_b, c->out);
     }
     if (status)
         return status;
-    if (!c || (c->role == ROLE_CONSTANT && value_is_scalar(c)))
-        return define_alias(im, 0, out[0]);
-    return convert_into(im, &add, (value *[]){ out[0], c }, 2, NULL, 0);
+    if (!more || (more->role == ROLE_CONSTANT && value_is_scalar(more)))
+        return define_alias(im, 0, c->out[0]);
+    return convert_into(im, &add, (value *[]){ c->out[0], more }, 2, NULL, 0);
 }

@@ -16,49 +16,35 @@ lm_status samples_first(importer *im, value *v, value **out)
 /* Y: L, directions, N, H; from N, L, directions x H. */
 static lm_status define_sequence(importer *im, value *v, bool layout, int64_t directions)
 {
-    value    *out[LM_MAX_RANK];
-    recipe    r;
+    value    *out[LM_MAX_RANK] = { v };
+    recipe    r = recipe_of(directions == 1 ? "unsqueeze" : "reshape"), turn = recipe_of("permute");
     lm_status status;
 
     if (directions == 1) {
-        if (!layout) {
-            if ((status = samples_first(im, v, out)))
-                return status;
-            v = out[0];
-        }
-        r = recipe_of("unsqueeze");
-        recipe_set(&r, "axis", "%d", layout ? 2 : 1);
-        if ((status = emit_lazy(im, &r, v, out)))
+        if (!layout && (status = samples_first(im, v, out)))
             return status;
-        return define_alias(im, 0, out[0]);
+        recipe_set(&r, "axis", "%d", layout ? 2 : 1);
+        return convert_lazily(im, &r, out[0]);
     }
-    r = recipe_of("reshape");
     recipe_set(&r, "shape", "0,0,%lld,%lld", (long long)directions,
                (long long)(v->shape[LANE_FILE].dim[2] / directions));
-    if ((status = emit_lazy(im, &r, v, out)))
-        return status;
     if (layout)
-        return define_alias(im, 0, out[0]);
-    v = out[0];
-    r = recipe_of("permute");
-    recipe_set(&r, "order", "1,2,0,3");
-    if ((status = emit_lazy(im, &r, v, out)))
-        return status;
-    return define_alias(im, 0, out[0]);
+        return convert_lazily(im, &r, v);
+    recipe_set(&turn, "order", "1,2,0,3");
+    status = emit_lazy(im, &r, v, out);
+    return status ? status : convert_lazily(im, &turn, out[0]);
 }
 
-lm_status emit_recurrent(importer *im, const operation *op, value **out)
+lm_status emit_recurrent(importer *im, conversion *c)
 {
     const bool layout = node_int(im, "layout", 0) != 0;
     const bool both   = !strcmp(node_text(im, "direction", "forward"), "bidirectional");
-    recipe     r      = recipe_of(op->type);
-    value     *in     = need_input(im, 0), *weight[3];
+    recipe    *r      = &c->r;
+    value     *in     = c->in[0], *weight[3];
     size_t     n      = 0;
     int64_t    hidden;
     lm_status  status;
 
-    if (!in)
-        return import_failed(im);
     for (size_t i = 1; i <= 3; i++)
         if (i < 3 || (node_input(im, i) && node_input(im, i)->role == ROLE_PARAMETER)) {
             if (!(weight[n++] = need_weight(im, i)))
@@ -72,22 +58,20 @@ lm_status emit_recurrent(importer *im, const operation *op, value **out)
     /* R is directions, gates x H, H */
     hidden = weight[1]->shape[LANE_FILE].rank == 3 ? weight[1]->shape[LANE_FILE].dim[2] : 0;
     hidden = node_int(im, "hidden_size", hidden);
-    recipe_set(&r, "hidden", "%lld", (long long)hidden);
+    recipe_set(r, "hidden", "%lld", (long long)hidden);
     if (both)
-        recipe_set(&r, "bidirectional", "yes");
+        recipe_set(r, "bidirectional", "yes");
     if (n == 2)
-        recipe_set(&r, "bias", "no");
+        recipe_set(r, "bias", "no");
     if (!layout && (status = samples_first(im, in, &in)))
         return status;
-    return emit(im, &r, &in, 1, weight, n, out);
+    return emit(im, r, &in, 1, weight, n, c->out);
 }
 
-static lm_status define_states(importer *im, const operation *op, value *const *out)
+static lm_status define_states(importer *im, const conversion *c, bool layout)
 {
-    const bool layout = node_int(im, "layout", 0) != 0;
-
-    for (size_t k = 1; k <= (strcmp(op->type, "lstm") ? 1 : 2); k++) { /* N, directions, H */
-        value    *state = out[k];
+    for (size_t k = 1; k <= (strcmp(c->r.type, "lstm") ? 1 : 2); k++) { /* N, directions, H */
+        value    *state = c->out[k];
         lm_status status;
 
         if (!node_output_used(im, k))
@@ -99,14 +83,13 @@ static lm_status define_states(importer *im, const operation *op, value *const *
     return LM_OK;
 }
 
-lm_status convert_recurrent(importer *im, const operation *op)
+lm_status convert_recurrent(importer *im, conversion *c)
 {
     const bool layout = node_int(im, "layout", 0) != 0;
     const bool both   = !strcmp(node_text(im, "direction", "forward"), "bidirectional");
-    value     *out[LM_MAX_RANK];
-    lm_status  status = emit_recurrent(im, op, out);
+    lm_status  status = emit_recurrent(im, c);
 
     if (!status)
-        status = define_sequence(im, out[0], layout, both ? 2 : 1);
-    return status ? status : define_states(im, op, out);
+        status = define_sequence(im, c->out[0], layout, both ? 2 : 1);
+    return status ? status : define_states(im, c, layout);
 }

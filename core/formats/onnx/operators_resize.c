@@ -36,17 +36,14 @@ static bool expand_list(const value *in, const value *shape, int lane, int64_t *
     return true;
 }
 
-lm_status convert_expand(importer *im, const operation *op)
+lm_status convert_expand(importer *im, conversion *c)
 {
-    value  *in = need_input(im, 0), *shape = in ? need_input(im, 1) : NULL, *own, *out[LM_MAX_RANK];
-    int64_t list[N_LANES][LM_MAX_RANK];
-    size_t  n, m;
-    recipe  r     = recipe_of(op->type);
-    bool    keeps = true;
+    value    *in = c->in[0], *shape = c->in[1], *own;
+    int64_t   list[N_LANES][LM_MAX_RANK];
+    size_t    n, m;
+    bool      keeps = true;
     lm_status status;
 
-    if (!shape)
-        return import_failed(im);
     if (!expand_list(in, shape, LANE_FILE, list[LANE_FILE], &n))
         return node_fail(im, LM_E_UNSUPPORTED, "the shape it is to get cannot be told");
     for (int lane = 1; lane < N_LANES; lane++) {
@@ -78,29 +75,24 @@ lm_status convert_expand(importer *im, const operation *op)
     }
     if (keeps)
         return define_alias(im, 0, in);
-    recipe_list(&r, "shape", list[LANE_FILE], n, false);
-    status = emit_one(im, &r, in, out);
-    return status ? status : define_alias(im, 0, out[0]);
+    recipe_list(&c->r, "shape", list[LANE_FILE], n, false);
+    return convert_one(im, &c->r, in);
 }
 
-lm_status convert_tile(importer *im, const operation *op)
+lm_status convert_tile(importer *im, conversion *c)
 {
-    value  *in = need_input(im, 0);
-    recipe  r  = recipe_of(op->type);
     int64_t times[LM_MAX_RANK];
     size_t  n;
     bool    once = true;
 
-    if (!in)
-        return import_failed(im);
     if (!node_list(im, "repeats", 1, times, &n) || !n)
         return node_fail(im, LM_E_UNSUPPORTED, "how often cannot be told");
     for (size_t i = 0; i < n; i++)
         once &= times[i] == 1;
     if (once)
-        return define_alias(im, 0, in);
-    recipe_list(&r, "repeats", times, n, false);
-    return convert_into(im, &r, &in, 1, NULL, 0);
+        return define_alias(im, 0, c->in[0]);
+    recipe_list(&c->r, "repeats", times, n, false);
+    return convert_one(im, &c->r, c->in[0]);
 }
 
 /* What a Pad adds before and behind each dimension in one lane; below 0 it takes away. */
@@ -156,17 +148,13 @@ lm_status emit_pad(importer *im, value *in, const int64_t *before, const int64_t
     return emit_one(im, &r, in, out);
 }
 
-lm_status convert_pad(importer *im, const operation *op)
+lm_status convert_pad(importer *im, conversion *c)
 {
-    value    *v = need_input(im, 0), *out[LM_MAX_RANK];
-    int64_t   before[N_LANES][LM_MAX_RANK], after[N_LANES][LM_MAX_RANK];
-    uint32_t  rank;
-    lm_status status;
+    value         *v    = c->in[0];
+    const uint32_t rank = v->shape[LANE_FILE].rank;
+    int64_t        before[N_LANES][LM_MAX_RANK], after[N_LANES][LM_MAX_RANK];
+    lm_status      status;
 
-    (void)op;
-    if (!v)
-        return import_failed(im);
-    rank = v->shape[LANE_FILE].rank;
     if (!read_pads(im, v, LANE_FILE, before[LANE_FILE], after[LANE_FILE]))
         return node_fail(im, LM_E_UNSUPPORTED, "what it adds cannot be told");
     for (int lane = 1; lane < N_LANES; lane++)
@@ -186,9 +174,9 @@ lm_status convert_pad(importer *im, const operation *op)
             if (first[lane] >= end[lane])
                 return node_fail(im, LM_E_SHAPE, "nothing is left of dimension %u", d);
         }
-        if ((status = emit_slice(im, v, d, first, end, 1, out)))
+        if ((status = emit_slice(im, v, d, first, end, 1, c->out)))
             return status;
-        v                    = out[0];
+        v                    = c->out[0];
         before[LANE_FILE][d] = before[LANE_FILE][d] < 0 ? 0 : before[LANE_FILE][d];
         after[LANE_FILE][d]  = after[LANE_FILE][d] < 0 ? 0 : after[LANE_FILE][d];
     }
@@ -259,21 +247,17 @@ static lm_status resize_target(importer *im, const value *in, double *factor, in
     return LM_OK;
 }
 
-lm_status convert_resize(importer *im, const operation *op)
+lm_status convert_resize(importer *im, conversion *c)
 {
-    value      *in     = need_input(im, 0), *out[LM_MAX_RANK];
-    const char *mode   = node_text(im, "mode", "nearest");
-    const char *aspect = node_text(im, "keep_aspect_ratio_policy", "stretch");
-    recipe      r      = recipe_of(op->type);
-    double      factor[LM_MAX_RANK];
-    int64_t     size[LM_MAX_RANK];
-    bool        by_factor, same = true, one = true;
-    uint32_t    rank;
-    lm_status   status;
+    value         *in     = c->in[0];
+    const uint32_t rank   = in->shape[LANE_FILE].rank;
+    const char    *mode   = node_text(im, "mode", "nearest");
+    const char    *aspect = node_text(im, "keep_aspect_ratio_policy", "stretch");
+    double         factor[LM_MAX_RANK];
+    int64_t        size[LM_MAX_RANK];
+    bool           by_factor, same = true, one = true;
+    lm_status      status;
 
-    if (!in)
-        return import_failed(im);
-    rank = in->shape[LANE_FILE].rank;
     if (strcmp(aspect, "stretch") != 0)
         return node_fail(im, LM_E_UNSUPPORTED, "keep_aspect_ratio_policy '%.40s'", aspect);
     if ((status = resize_target(im, in, factor, size, &by_factor)))
@@ -288,26 +272,20 @@ lm_status convert_resize(importer *im, const operation *op)
     if (one && by_factor)
         return define_alias(im, 0, in);
     if (by_factor && same)
-        recipe_set(&r, "factor", "%.17g", factor[2]);
+        recipe_set(&c->r, "factor", "%.17g", factor[2]);
     else
-        recipe_list(&r, "size", size + 2, rank - 2, true);
-    recipe_set(&r, "mode", "%s",
+        recipe_list(&c->r, "size", size + 2, rank - 2, true);
+    recipe_set(&c->r, "mode", "%s",
                !strcmp(mode, "linear")  ? rank == 3   ? "linear"
                                           : rank == 4 ? "bilinear"
                                                       : "trilinear"
                : !strcmp(mode, "cubic") ? "bicubic"
                                         : "nearest");
-    status = emit_one(im, &r, in, out);
-    return status ? status : define_alias(im, 0, out[0]);
+    return convert_one(im, &c->r, in);
 }
 
-lm_status convert_depth_to_space(importer *im, const operation *op)
+lm_status convert_depth_to_space(importer *im, conversion *c)
 {
-    recipe r  = recipe_of(op->type);
-    value *in = need_input(im, 0);
-
-    if (!in)
-        return import_failed(im);
-    recipe_set(&r, "factor", "%lld", (long long)node_int(im, "blocksize", 1));
-    return convert_into(im, &r, &in, 1, NULL, 0);
+    recipe_set(&c->r, "factor", "%lld", (long long)node_int(im, "blocksize", 1));
+    return convert_one(im, &c->r, c->in[0]);
 }

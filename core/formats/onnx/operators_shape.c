@@ -2,26 +2,19 @@
 #include "formats/onnx/fold.h"
 #include "formats/onnx/operators.h"
 
-lm_status convert_reshape(importer *im, const operation *op)
+lm_status convert_reshape(importer *im, conversion *c)
 {
-    const onnx_attribute *a  = onnx_attribute_of(im->node, "shape"); /* before opset 5 */
-    value                *in = need_input(im, 0), *out, *shape;
+    const onnx_attribute *a     = onnx_attribute_of(im->node, "shape"); /* before opset 5 */
+    value                *shape = a ? NULL : need_input(im, 1);
     lm_status             status;
 
-    (void)op;
-    if (!in)
+    if (!a && !shape)
         return import_failed(im);
-    if (a) {
-        if (a->n_ints > LM_MAX_RANK)
-            return node_fail(im, LM_E_UNSUPPORTED, "more than %d dimensions", LM_MAX_RANK);
-        status = emit_reshape_to(im, in, a->ints, (uint32_t)a->n_ints, &out);
-    } else {
-        shape = need_input(im, 1);
-        if (!shape)
-            return import_failed(im);
-        status = emit_reshape(im, in, shape, &out);
-    }
-    return status ? status : define_alias(im, 0, out);
+    if (a && a->n_ints > LM_MAX_RANK)
+        return node_fail(im, LM_E_UNSUPPORTED, "more than %d dimensions", LM_MAX_RANK);
+    status = a ? emit_reshape_to(im, c->in[0], a->ints, (uint32_t)a->n_ints, c->out)
+               : emit_reshape(im, c->in[0], shape, c->out);
+    return status ? status : define_alias(im, 0, c->out[0]);
 }
 
 bool axis_from_front(int64_t *axis, uint32_t rank)
@@ -30,42 +23,38 @@ bool axis_from_front(int64_t *axis, uint32_t rank)
     return *axis >= 0 && *axis < rank;
 }
 
-/* Two dimensions: those before `axis`, and the others. */
-lm_status convert_flatten(importer *im, const operation *op)
+/* Replaces *v by what a layer of one key or two makes of it; `end` 0: one key. */
+static lm_status reshape_by(importer *im, const char *type, const char *key, int64_t at,
+                            int64_t end, value **v)
 {
-    value    *v    = need_input(im, 0), *out[LM_MAX_RANK];
-    int64_t   axis = node_int(im, "axis", 1), rank;
-    recipe    r;
+    value    *out[LM_MAX_RANK];
+    recipe    r = recipe_of(type);
     lm_status status;
 
-    if (!v)
-        return import_failed(im);
-    rank = v->shape[LANE_FILE].rank;
+    recipe_set(&r, key, "%lld", (long long)at);
+    if (end)
+        recipe_set(&r, "end", "%lld", (long long)end);
+    if (!(status = emit_one(im, &r, *v, out)))
+        *v = out[0];
+    return status;
+}
+
+/* Two dimensions: those before `axis`, and the others. */
+lm_status convert_flatten(importer *im, conversion *c)
+{
+    value        *v    = c->in[0];
+    const int64_t rank = v->shape[LANE_FILE].rank;
+    int64_t       axis = node_int(im, "axis", 1);
+    lm_status     status;
+
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis > rank)
         return node_fail(im, LM_E_SHAPE, "no dimension %lld", (long long)axis);
-    if (rank - axis > 1) {
-        r = recipe_of(op->type);
-        recipe_set(&r, "start", "%lld", (long long)axis);
-        if ((status = emit_one(im, &r, v, out)))
-            return status;
-        v = out[0];
-    }
-    if (axis > 1) {
-        r = recipe_of(op->type);
-        recipe_set(&r, "start", "0");
-        recipe_set(&r, "end", "%lld", (long long)axis - 1);
-        if ((status = emit_one(im, &r, v, out)))
-            return status;
-        v = out[0];
-    }
-    if (axis == 0 || axis == rank) {
-        r = recipe_of("unsqueeze");
-        recipe_set(&r, "axis", "%d", axis == 0 ? 0 : 1);
-        if ((status = emit_one(im, &r, v, out)))
-            return status;
-        v = out[0];
-    }
+    if ((rank - axis > 1 && (status = reshape_by(im, c->r.type, "start", axis, 0, &v))) ||
+        (axis > 1 && (status = reshape_by(im, c->r.type, "start", 0, axis - 1, &v))) ||
+        ((axis == 0 || axis == rank) &&
+         (status = reshape_by(im, "unsqueeze", "axis", axis != 0, 0, &v))))
+        return status;
     return define_alias(im, 0, v);
 }
 
@@ -78,64 +67,47 @@ static void ones_of(const importer *im, const value *v, int64_t *axes, size_t *n
             axes[(*n)++] = d;
 }
 
-lm_status convert_squeeze(importer *im, const operation *op)
+/* The lazy layer that has these n axes of `rank`. */
+static lm_status convert_axes(importer *im, conversion *c, int64_t *axes, size_t n, uint32_t rank)
 {
-    value    *in = need_input(im, 0), *out[LM_MAX_RANK];
-    recipe    r  = recipe_of(op->type);
-    int64_t   axes[LM_MAX_RANK];
-    size_t    n;
-    lm_status status;
+    for (size_t i = 0; i < n; i++)
+        if (!axis_from_front(&axes[i], rank))
+            return node_fail(im, LM_E_SHAPE, "no such dimension");
+    recipe_list(&c->r, "axis", axes, n, false);
+    return convert_lazily(im, &c->r, c->in[0]);
+}
 
-    if (!in)
-        return import_failed(im);
+lm_status convert_squeeze(importer *im, conversion *c)
+{
+    int64_t axes[LM_MAX_RANK];
+    size_t  n;
+
     if (!node_list(im, "axes", 1, axes, &n)) {
         if (node_has_list(im, "axes", 1))
             return node_fail(im, LM_E_UNSUPPORTED, "the dimensions are computed");
-        ones_of(im, in, axes, &n);
+        ones_of(im, c->in[0], axes, &n);
     }
-    if (!n)
-        return define_alias(im, 0, in);
-    for (size_t i = 0; i < n; i++)
-        if (!axis_from_front(&axes[i], in->shape[LANE_FILE].rank))
-            return node_fail(im, LM_E_SHAPE, "no such dimension");
-    recipe_list(&r, "axis", axes, n, false);
-    status = emit_lazy(im, &r, in, out);
-    return status ? status : define_alias(im, 0, out[0]);
+    return n ? convert_axes(im, c, axes, n, c->in[0]->shape[LANE_FILE].rank)
+             : define_alias(im, 0, c->in[0]);
 }
 
-lm_status convert_unsqueeze(importer *im, const operation *op)
+lm_status convert_unsqueeze(importer *im, conversion *c)
 {
-    value    *in = need_input(im, 0), *out[LM_MAX_RANK];
-    recipe    r  = recipe_of(op->type);
-    int64_t   axes[LM_MAX_RANK];
-    size_t    n;
-    lm_status status;
+    int64_t axes[LM_MAX_RANK];
+    size_t  n;
 
-    if (!in)
-        return import_failed(im);
     if (!node_list(im, "axes", 1, axes, &n) || !n)
         return node_fail(im, LM_E_UNSUPPORTED, "the dimensions are computed, or missing");
-    for (size_t i = 0; i < n; i++)
-        if (!axis_from_front(&axes[i], in->shape[LANE_FILE].rank + (uint32_t)n))
-            return node_fail(im, LM_E_SHAPE, "no such dimension");
-    recipe_list(&r, "axis", axes, n, false);
-    status = emit_lazy(im, &r, in, out);
-    return status ? status : define_alias(im, 0, out[0]);
+    return convert_axes(im, c, axes, n, c->in[0]->shape[LANE_FILE].rank + (uint32_t)n);
 }
 
-lm_status convert_transpose(importer *im, const operation *op)
+lm_status convert_transpose(importer *im, conversion *c)
 {
     const onnx_attribute *perm = onnx_attribute_of(im->node, "perm");
-    value                *in   = need_input(im, 0), *out[LM_MAX_RANK];
-    recipe                r    = recipe_of(op->type);
+    const uint32_t        rank = c->in[0]->shape[LANE_FILE].rank;
     int64_t               order[LM_MAX_RANK];
     bool                  moves = false;
-    lm_status             status;
-    uint32_t              rank;
 
-    if (!in)
-        return import_failed(im);
-    rank = in->shape[LANE_FILE].rank;
     if (perm && perm->n_ints != rank)
         return node_fail(im, LM_E_SHAPE, "an order of %zu dimensions for %u", perm->n_ints, rank);
     for (uint32_t d = 0; d < rank; d++) {
@@ -145,8 +117,7 @@ lm_status convert_transpose(importer *im, const operation *op)
         moves |= order[d] != d;
     }
     if (!moves)
-        return define_alias(im, 0, in);
-    recipe_list(&r, "order", order, rank, false);
-    status = emit_lazy(im, &r, in, out);
-    return status ? status : define_alias(im, 0, out[0]);
+        return define_alias(im, 0, c->in[0]);
+    recipe_list(&c->r, "order", order, rank, false);
+    return convert_lazily(im, &c->r, c->in[0]);
 }

@@ -30,26 +30,22 @@ lm_status expand_to_batch(importer *im, value *v, value **out)
     return LM_OK;
 }
 
-lm_status convert_concat(importer *im, const operation *op)
+lm_status convert_concat(importer *im, conversion *c)
 {
-    recipe       r = recipe_of(op->type);
     value       *in[INPUTS_MAX];
     const value *sample = NULL;
-    const size_t n      = im->node->n_inputs;
     int64_t      axis   = node_int(im, "axis", 1);
     size_t       m      = 0;
-    lm_status    status;
+    lm_status    status = all_inputs(im, in);
 
-    if (n > INPUTS_MAX)
-        return node_fail(im, LM_E_UNSUPPORTED, "more than %d inputs", INPUTS_MAX);
-    for (size_t i = 0; i < n; i++) {
-        if (!(in[m] = need_input(im, i)))
-            return import_failed(im);
-        if (in[m]->batch_axis >= 0)
-            sample = in[m];
-        if (in[m]->role != ROLE_CONSTANT || value_elements(in[m], LANE_FILE))
-            m++; /* an empty one adds nothing */
+    for (size_t i = 0; i < im->node->n_inputs && !status; i++) {
+        if (in[i]->batch_axis >= 0)
+            sample = in[i];
+        if (in[i]->role != ROLE_CONSTANT || value_elements(in[i], LANE_FILE))
+            in[m++] = in[i]; /* an empty one adds nothing */
     }
+    if (status)
+        return status;
     if (!m)
         return define_alias(im, 0, need_input(im, 0));
     if (!axis_from_front(&axis, in[0]->shape[LANE_FILE].rank))
@@ -64,8 +60,8 @@ lm_status convert_concat(importer *im, const operation *op)
     }
     if (m == 1)
         return define_alias(im, 0, in[0]);
-    recipe_set(&r, "axis", "%lld", (long long)axis);
-    return convert_into(im, &r, in, m, NULL, 0);
+    recipe_set(&c->r, "axis", "%lld", (long long)axis);
+    return convert_into(im, &c->r, in, m, NULL, 0);
 }
 
 /* One dimension, from `first` to before `end`, as it can be said for all lanes. */
@@ -173,15 +169,12 @@ static lm_status take_part(importer *im, const slice_list s[N_LANES], size_t i, 
     return LM_OK;
 }
 
-lm_status convert_slice(importer *im, const operation *op)
+lm_status convert_slice(importer *im, conversion *c)
 {
-    value     *v          = need_input(im, 0);
+    value     *v          = c->in[0];
     slice_list s[N_LANES] = { { .n = 0 } };
     lm_status  status;
 
-    (void)op;
-    if (!v)
-        return import_failed(im);
     for (int lane = 0; lane < N_LANES; lane++) {
         s[lane] = s[LANE_FILE];
         if (im->alive[lane] && (!slice_read(im, im->node, &v->shape[lane], lane, &s[lane]) ||
@@ -200,9 +193,9 @@ lm_status convert_slice(importer *im, const operation *op)
     return define_alias(im, 0, v);
 }
 
-lm_status convert_split(importer *im, const operation *op)
+lm_status convert_split(importer *im, conversion *c)
 {
-    value                *in   = need_input(im, 0), *out[LM_MAX_RANK];
+    value                *in   = c->in[0];
     int64_t               axis = node_int(im, "axis", 0), size[64], from = 0, dim;
     const size_t          parts = im->node->n_outputs;
     size_t                n     = 0;
@@ -211,8 +204,6 @@ lm_status convert_split(importer *im, const operation *op)
     const onnx_attribute *a = onnx_attribute_of(im->node, "split");
     const value          *v = node_input(im, 1);
 
-    if (!in)
-        return import_failed(im);
     if (!axis_from_front(&axis, in->shape[LANE_FILE].rank) || parts > 64)
         return node_fail(im, LM_E_UNSUPPORTED, "%zu parts of dimension %lld", parts,
                          (long long)axis);
@@ -241,17 +232,17 @@ lm_status convert_split(importer *im, const operation *op)
         if (!im->virtual && !node_output_used(im, i))
             continue;
         if (equal && dim == size[0] * (int64_t)parts) {
-            recipe r = recipe_of(op->type);
+            recipe r = c->r;
 
             recipe_set(&r, "axis", "%lld", (long long)axis);
             recipe_set(&r, "parts", "%zu", parts);
             if (i)
                 recipe_set(&r, "part", "%zu", i);
-            status = emit_one(im, &r, in, out);
+            status = emit_one(im, &r, in, c->out);
         } else {
-            status = emit_slice(im, in, (uint32_t)axis, first, end, 1, out);
+            status = emit_slice(im, in, (uint32_t)axis, first, end, 1, c->out);
         }
-        if (status || (status = define_alias(im, i, out[0])))
+        if (status || (status = define_alias(im, i, c->out[0])))
             return status;
     }
     return im->status;
@@ -280,10 +271,8 @@ static lm_status gather_one(importer *im, value *in, uint32_t axis, const double
         }
     }
     recipe_set(&r, "axis", "%u", (unsigned)axis);
-    if ((status = emit_slice(im, in, axis, first, end, 1, out)) ||
-        (status = emit_one(im, &r, out[0], out)))
-        return status;
-    return define_alias(im, 0, out[0]);
+    status = emit_slice(im, in, axis, first, end, 1, out);
+    return status ? status : convert_one(im, &r, out[0]);
 }
 
 /* A table of which samples choose rows; or a module's, by its weight's name. */
@@ -297,28 +286,22 @@ static bool is_embedding(const value *table, const value *indices)
             (n > 7 && !strcmp(table->origin[0]->name + n - 7, ".weight")));
 }
 
-lm_status convert_gather(importer *im, const operation *op)
+lm_status convert_gather(importer *im, conversion *c)
 {
-    value  *in = need_input(im, 0), *indices = in ? need_input(im, 1) : NULL;
+    value  *in = c->in[0], *indices = c->in[1];
     int64_t axis = node_int(im, "axis", 0);
-    recipe  r    = recipe_of(op->type);
-    value  *both[2];
+    recipe  r    = recipe_of("embedding");
 
-    if (!indices)
-        return import_failed(im);
     if (!axis_from_front(&axis, in->shape[LANE_FILE].rank))
         return node_fail(im, LM_E_SHAPE, "no dimension %lld", (long long)axis);
     if (indices->shape[LANE_FILE].rank == 0 && indices->content[LANE_FILE] &&
         fabs(indices->content[LANE_FILE][0]) < 1e12)
         return gather_one(im, in, (uint32_t)axis, indices->content);
     if (axis == 0 && is_embedding(in, indices)) {
-        r = recipe_of("embedding");
         recipe_set(&r, "vocabulary", "%lld", (long long)in->shape[LANE_FILE].dim[0]);
         recipe_set(&r, "width", "%lld", (long long)in->shape[LANE_FILE].dim[1]);
         return convert_into(im, &r, &indices, 1, &in, 1);
     }
-    recipe_set(&r, "axis", "%lld", (long long)axis);
-    both[0] = in;
-    both[1] = indices;
-    return convert_into(im, &r, both, 2, NULL, 0);
+    recipe_set(&c->r, "axis", "%lld", (long long)axis);
+    return convert_into(im, &c->r, c->in, 2, NULL, 0);
 }

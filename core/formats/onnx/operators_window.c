@@ -159,24 +159,23 @@ static void set_unless(recipe *r, const char *key, const int64_t *item, uint32_t
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-static lm_status begin_conv(importer *im, const char *base, bool transposed, window *w, value **in,
-                            value *weight[2], size_t *n_weights, recipe *r)
+static lm_status begin_conv(importer *im, conversion *c, bool transposed, window *w,
+                            value *weight[2], size_t *n_weights)
 {
     const int64_t groups = node_int(im, "group", 1);
+    recipe       *r      = &c->r;
     lm_status     status;
 
-    *in       = need_input(im, 0);
-    weight[0] = *in ? need_weight(im, 1) : NULL;
-    if (!weight[0])
+    if (!(weight[0] = need_weight(im, 1)))
         return import_failed(im);
-    if ((status = read_window(im, *in, weight[0], transposed, w)))
+    if ((status = read_window(im, c->in[0], weight[0], transposed, w)))
         return status;
     *n_weights = 1;
     if (node_input(im, 2) && !(weight[(*n_weights)++] = need_weight(im, 2)))
         return import_failed(im);
     if (groups < 1 || groups > 1000000000)
         return node_fail(im, LM_E_ARG, "%lld groups", (long long)groups);
-    *r = recipe_of(spatial_type(im, base, w->n));
+    r->type = spatial_type(im, r->type, w->n);
     recipe_set(r, "filters", "%lld",
                (long long)lm_mul((uint64_t)weight[0]->shape[LANE_FILE].dim[transposed],
                                  transposed ? (uint64_t)groups : 1));
@@ -190,27 +189,25 @@ static lm_status begin_conv(importer *im, const char *base, bool transposed, win
     return LM_OK;
 }
 
-lm_status convert_conv(importer *im, const operation *op)
+lm_status convert_conv(importer *im, conversion *c)
 {
-    value    *in, *weight[2];
+    value    *weight[2];
     size_t    n_weights;
     window    w;
-    recipe    r;
-    lm_status status = begin_conv(im, op->type, false, &w, &in, weight, &n_weights, &r);
+    lm_status status = begin_conv(im, c, false, &w, weight, &n_weights);
 
-    if (status || (status = even_out(im, in, &w, &in)))
+    if (status || (status = even_out(im, c->in[0], &w, c->in)))
         return status;
-    set_unless(&r, "padding", w.before, w.n, 0);
-    return convert_into(im, &r, &in, 1, weight, n_weights);
+    set_unless(&c->r, "padding", w.before, w.n, 0);
+    return convert_into(im, &c->r, c->in, 1, weight, n_weights);
 }
 
-lm_status convert_conv_transpose(importer *im, const operation *op)
+lm_status convert_conv_transpose(importer *im, conversion *c)
 {
-    value    *in, *weight[2];
+    value    *weight[2];
     size_t    n_weights;
     window    w;
-    recipe    r;
-    lm_status status = begin_conv(im, op->type, true, &w, &in, weight, &n_weights, &r);
+    lm_status status = begin_conv(im, c, true, &w, weight, &n_weights);
 
     if (status)
         return status;
@@ -222,9 +219,9 @@ lm_status convert_conv_transpose(importer *im, const operation *op)
         else if (w.before[i] < w.after[i])
             return node_fail(im, LM_E_UNSUPPORTED, "more padding behind than before");
     }
-    set_unless(&r, "padding", w.before, w.n, 0);
-    set_unless(&r, "output_padding", w.more, w.n, 0);
-    return convert_into(im, &r, &in, 1, weight, n_weights);
+    set_unless(&c->r, "padding", w.before, w.n, 0);
+    set_unless(&c->r, "output_padding", w.more, w.n, 0);
+    return convert_into(im, &c->r, c->in, 1, weight, n_weights);
 }
 
 /* ---- pooling --------------------------------------------------------------------------------- */
@@ -239,33 +236,34 @@ static bool does_nothing(const window *w)
     return true;
 }
 
-lm_status convert_pool(importer *im, const operation *op)
+lm_status convert_pool(importer *im, conversion *c)
 {
-    value    *in = need_input(im, 0);
-    window    w;
-    recipe    r;
-    lm_status status = in ? read_window(im, in, NULL, false, &w) : import_failed(im);
+    const char *type = c->r.type;
+    const bool  max  = !strcmp(type, "max_pool");
+    value      *in   = c->in[0];
+    window      w;
+    lm_status   status = read_window(im, in, NULL, false, &w);
 
     if (status)
         return status;
-    for (uint32_t i = 0; i < w.n && strcmp(op->type, "max_pool") != 0; i++)
+    for (uint32_t i = 0; i < w.n && !max; i++)
         if (w.dilation[i] > 1)
             return node_fail(im, LM_E_UNSUPPORTED, "dilations: a layer of type '%s' has none",
-                             spatial_type(im, op->type, w.n));
-    if (!strcmp(op->type, "avg_pool") && does_nothing(&w)) {
-        r = recipe_of(spatial_type(im, "adaptive_avg_pool", w.n));
-        recipe_list(&r, "size", &in->shape[LANE_FILE].dim[2], w.n, true);
-        return convert_into(im, &r, &in, 1, NULL, 0);
+                             spatial_type(im, type, w.n));
+    if (!strcmp(type, "avg_pool") && does_nothing(&w)) {
+        c->r.type = spatial_type(im, "adaptive_avg_pool", w.n);
+        recipe_list(&c->r, "size", &in->shape[LANE_FILE].dim[2], w.n, true);
+        return convert_one(im, &c->r, in);
     }
     if ((status = even_out(im, in, &w, &in)))
         return status;
-    r = recipe_of(spatial_type(im, op->type, w.n));
-    recipe_list(&r, "kernel", w.size, w.n, true);
-    recipe_list(&r, "stride", w.stride, w.n, true);
-    set_unless(&r, "padding", w.before, w.n, 0);
+    c->r.type = spatial_type(im, type, w.n);
+    recipe_list(&c->r, "kernel", w.size, w.n, true);
+    recipe_list(&c->r, "stride", w.stride, w.n, true);
+    set_unless(&c->r, "padding", w.before, w.n, 0);
     if (node_int(im, "ceil_mode", 0))
-        recipe_set(&r, "ceil_mode", "yes");
-    if (!strcmp(op->type, "max_pool"))
-        set_unless(&r, "dilation", w.dilation, w.n, 1);
-    return convert_into(im, &r, &in, 1, NULL, 0);
+        recipe_set(&c->r, "ceil_mode", "yes");
+    if (max)
+        set_unless(&c->r, "dilation", w.dilation, w.n, 1);
+    return convert_one(im, &c->r, in);
 }

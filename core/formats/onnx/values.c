@@ -24,6 +24,19 @@ value *value_new(importer *im, role r)
     return v;
 }
 
+value *value_parameter(importer *im)
+{
+    value *v = value_new(im, ROLE_PARAMETER);
+
+    if (v && !(v->origin = arena_copy(im->arena, &v, 1, sizeof *v->origin))) {
+        im->status = lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        return NULL;
+    }
+    if (v)
+        v->n_origins = 1;
+    return v;
+}
+
 value *value_find(const importer *im, const char *name)
 {
     const size_t at = names_find(&im->by_name, name);
