@@ -47,12 +47,3 @@ void fft(double *re, double *im, size_t n)
             }
         }
 }
-
-size_t fft_size(size_t n)
-{
-    size_t size = 1;
-
-    while (size < n)
-        size *= 2;
-    return size;
-}

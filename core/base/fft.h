@@ -12,7 +12,4 @@
  */
 void fft(double *re, double *im, size_t n);
 
-/** The least power of two that is not below n. */
-size_t fft_size(size_t n);
-
 #endif

@@ -34,44 +34,40 @@ typedef struct reader {
     lm_error     *err;
 } reader;
 
-static void fail(reader *r, lm_status code, const char *text)
+/* Returns false. */
+static bool fail(reader *r, lm_status code, const char *text)
 {
-    if (!r->status) {
-        r->status = code;
-        lm_error_set(r->err, code, "%s:%d: %s", r->doc->path, r->line, text);
-    }
+    if (!r->status)
+        r->status = lm_error_set(r->err, code, "%s:%d: %s", r->doc->path, r->line, text);
+    return false;
 }
 
-static void open_section(reader *r, const char *name, size_t n)
+static bool open_section(reader *r, const char *name, size_t n)
 {
     ini_document *doc = r->doc;
     ini_section  *more;
     char         *kept;
     size_t        twin;
 
-    if (n > NAME_MAX_BYTES) {
-        fail(r, LM_E_SYNTAX, "section name longer than " TEXT(NAME_MAX_BYTES) " bytes");
-        return;
-    }
+    if (n > NAME_MAX_BYTES)
+        return fail(r, LM_E_SYNTAX, "section name longer than " TEXT(NAME_MAX_BYTES) " bytes");
     kept = arena_text(doc->arena, name, n);
     more = arena_grow(doc->arena, doc->section, doc->n_sections, &r->section_room, sizeof *more);
-    if (!kept || !more) {
-        fail(r, LM_E_NOMEM, "out of memory");
-        return;
-    }
+    if (!kept || !more)
+        return fail(r, LM_E_NOMEM, "out of memory");
     twin = names_find(&r->by_name, kept);
     if (twin != NAMES_NONE) {
         r->status = lm_error_set(r->err, LM_E_SYNTAX,
                                  "%s:%d: section [%s] stands at line %d already: give it "
                                  "another name or remove one",
                                  doc->path, r->line, kept, doc->section[twin].line);
-        return;
+        return false;
     }
     doc->section                    = more;
     doc->section[doc->n_sections++] = (ini_section){ .name = kept, .line = r->line };
     r->pair_room                    = 0;
-    if (!names_add(&r->by_name, kept, doc->n_sections - 1))
-        fail(r, LM_E_NOMEM, "out of memory");
+    return names_add(&r->by_name, kept, doc->n_sections - 1) ||
+           fail(r, LM_E_NOMEM, "out of memory");
 }
 
 static bool printable(const char *s, size_t n)
@@ -87,17 +83,12 @@ static bool read_section(reader *r, const char *start, size_t n)
 {
     const char *close = memchr(start, ']', n);
 
-    if (!close) {
-        fail(r, LM_E_SYNTAX, "section without closing ']'");
-        return false;
-    }
+    if (!close)
+        return fail(r, LM_E_SYNTAX, "section without closing ']'");
     for (const char *p = close + 1; p < start + n && *p != ';' && *p != '#'; p++)
-        if (*p != ' ' && *p != '\t') {
-            fail(r, LM_E_SYNTAX, "text after the closing ']': put it on a line of its own");
-            return false;
-        }
-    open_section(r, start + 1, (size_t)(close - start - 1));
-    return !r->status;
+        if (*p != ' ' && *p != '\t')
+            return fail(r, LM_E_SYNTAX, "text after the closing ']': put it on a line of its own");
+    return open_section(r, start + 1, (size_t)(close - start - 1));
 }
 
 /* fgets() for inih: one whole line at a time, without indentation. */
@@ -160,22 +151,16 @@ static int join_value(reader *r, const char *more)
     const size_t n = p ? strlen(p->value) : 0, added = strlen(more);
     char        *text;
 
-    if (!p) {
-        fail(r, LM_E_SYNTAX, "nothing that a backslash could continue");
-        return 0;
-    }
-    if (n + added + 2 > VALUE_MAX_BYTES) {
-        fail(r, LM_E_SYNTAX, "value longer than 64 KiB");
-        return 0;
-    }
+    if (!p)
+        return fail(r, LM_E_SYNTAX, "nothing that a backslash could continue");
+    if (n + added + 2 > VALUE_MAX_BYTES)
+        return fail(r, LM_E_SYNTAX, "value longer than 64 KiB");
     text = (char *)(uintptr_t)p->value;
     if (n + added + 2 > r->value_room) {
         r->value_room = 2 * (n + added + 2);
         text          = arena_alloc(r->doc->arena, r->value_room);
-        if (!text) {
-            fail(r, LM_E_NOMEM, "out of memory");
-            return 0;
-        }
+        if (!text)
+            return fail(r, LM_E_NOMEM, "out of memory");
         memcpy(text, p->value, n);
     }
     if (n && added)
@@ -196,15 +181,11 @@ static int take_pair(void *context, const char *section, const char *key, const 
         return 0;
     if (r->joined)
         return join_value(r, value);
-    if (!r->doc->n_sections) {
-        fail(r, LM_E_SYNTAX, "a key before the first [section]");
-        return 0;
-    }
+    if (!r->doc->n_sections)
+        return fail(r, LM_E_SYNTAX, "a key before the first [section]");
     s = &r->doc->section[r->doc->n_sections - 1];
-    if (!*key) {
-        fail(r, LM_E_SYNTAX, "expected 'key = value'");
-        return 0;
-    }
+    if (!*key)
+        return fail(r, LM_E_SYNTAX, "expected 'key = value'");
     for (size_t i = 0; i < s->n_pairs; i++)
         if (!strcmp(s->pair[i].key, key)) {
             r->status = lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%s' stands at line %d already",
@@ -212,10 +193,8 @@ static int take_pair(void *context, const char *section, const char *key, const 
             return 0;
         }
     more = arena_grow(r->doc->arena, s->pair, s->n_pairs, &r->pair_room, sizeof *more);
-    if (!more) {
-        fail(r, LM_E_NOMEM, "out of memory");
-        return 0;
-    }
+    if (!more)
+        return fail(r, LM_E_NOMEM, "out of memory");
     s->pair            = more;
     r->value_room      = 0;
     more[s->n_pairs++] = (ini_pair){ arena_text(r->doc->arena, key, strlen(key)),

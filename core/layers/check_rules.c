@@ -96,6 +96,12 @@ static uint64_t digest(uint64_t h, const void *bytes, size_t n)
 
 #define DIGEST_START UINT64_C(14695981039346656037)
 
+static bool ran_out(asking *a)
+{
+    a->report->status = LM_E_NOMEM;
+    return false;
+}
+
 /* What holds of every callback, whatever it is about; *refused says whether it refused. */
 static bool after(asking *a, check_step step, lm_status status, bool *refused)
 {
@@ -113,10 +119,8 @@ static bool after(asking *a, check_step step, lm_status status, bool *refused)
     if (!status && !a->sink.status && a->err.text[0])
         return check_violated(a->report, "%s: says '%.120s' and returns LM_OK all the same", name,
                               a->err.text);
-    if (a->sink.status == LM_E_NOMEM) {
-        a->report->status = LM_E_NOMEM;
-        return false;
-    }
+    if (a->sink.status == LM_E_NOMEM)
+        return ran_out(a);
     if (a->sink.status)
         return check_violated(a->report, "%s: %s", name, a->err.text);
     return true;
@@ -149,19 +153,11 @@ static void disturb(const registry_entry *entry, const check_case *c, check_repo
     end(&a);
 }
 
-static bool ask_infer(asking *a, const check_manner *how, check_answer *out, bool *refused)
+/* The outputs of infer(); what the host explains itself is a refusal. */
+static bool take_infer(asking *a, check_answer *out, bool *refused)
 {
     const lm_layer_type *type = &a->entry->type;
-    lm_status            status;
 
-    memset(out->output, how->fill, sizeof out->output);
-    begin(a, STEP_INFER);
-    status = type->infer(&a->h.layer, out->output);
-    end(a);
-    if (!after(a, STEP_INFER, status, refused))
-        return false;
-    if (*refused)
-        return true;
     for (uint32_t i = 0; i < type->n_outputs; i++) {
         const lm_tensor *t = &out->output[i];
 
@@ -176,7 +172,7 @@ static bool ask_infer(asking *a, const check_manner *how, check_answer *out, boo
         if (t->reserved)
             return check_violated(a->report, "infer: output %u: reserved is not 0", i);
         for (uint32_t d = 0; d < t->rank && !*refused; d++)
-            if (t->dim[d] < 1) { /* the host explains this one */
+            if (t->dim[d] < 1) {
                 lm_error_set(&a->err, LM_E_SHAPE, "output dimension %u would be %lld", d,
                              (long long)t->dim[d]);
                 *refused = true;
@@ -193,25 +189,14 @@ static bool ask_infer(asking *a, const check_manner *how, check_answer *out, boo
     return true;
 }
 
-static bool ask_weights(asking *a, check_answer *out, bool *refused)
+static bool take_weights(asking *a, check_answer *out)
 {
-    lm_status status = LM_OK;
-    uint64_t  h      = DIGEST_START;
+    uint64_t h = DIGEST_START;
 
-    begin(a, STEP_WEIGHTS);
-    if (a->entry->type.weights)
-        status = a->entry->type.weights(&a->h.layer, &a->sink.sink);
-    end(a);
-    if (!after(a, STEP_WEIGHTS, status, refused))
-        return false;
-    if (*refused)
-        return true;
     out->n_weights = a->sink.n_weights;
     out->weight    = arena_copy(out->arena, a->sink.weight, out->n_weights, sizeof *out->weight);
-    if (out->n_weights && !out->weight) {
-        a->report->status = LM_E_NOMEM;
-        return false;
-    }
+    if (out->n_weights && !out->weight)
+        return ran_out(a);
     for (size_t i = 0; i < out->n_weights; i++) {
         const lm_weight *w = &out->weight[i];
 
@@ -223,43 +208,15 @@ static bool ask_weights(asking *a, check_answer *out, bool *refused)
     return true;
 }
 
-static bool ask_cost(asking *a, check_answer *out, bool *refused)
+static bool take_kernels(asking *a, lm_pass pass, check_answer *out)
 {
-    lm_status status;
+    uint64_t h = DIGEST_START;
 
-    out->cost = (lm_cost){ .size = sizeof out->cost };
-    begin(a, STEP_COST);
-    status = a->entry->type.cost(&a->h.layer, &out->cost);
-    end(a);
-    if (!after(a, STEP_COST, status, refused))
-        return false;
-    if (*refused)
-        return true;
-    out->digest[STEP_COST] = digest(DIGEST_START, &out->cost, sizeof out->cost);
-    return true;
-}
-
-static bool ask_lower(asking *a, lm_pass pass, check_answer *out, bool *refused)
-{
-    const check_step step   = (check_step)(STEP_LOWER + pass);
-    lm_status        status = LM_OK;
-    uint64_t         h      = DIGEST_START;
-
-    begin(a, step);
-    if (a->entry->type.lower)
-        status = a->entry->type.lower(&a->h.layer, pass, &a->sink.sink);
-    end(a);
-    if (!after(a, step, status, refused))
-        return false;
-    if (*refused)
-        return true;
     out->n_kernels[pass] = a->sink.n_kernels;
     out->kernel[pass] =
         arena_copy(out->arena, a->sink.kernel, a->sink.n_kernels, sizeof *out->kernel[pass]);
-    if (a->sink.n_kernels && !out->kernel[pass]) {
-        a->report->status = LM_E_NOMEM;
-        return false;
-    }
+    if (a->sink.n_kernels && !out->kernel[pass])
+        return ran_out(a);
     for (size_t i = 0; i < out->n_kernels[pass]; i++) { /* what a union does not use is no answer */
         const lm_kernel *k = &out->kernel[pass][i];
         char             text[512];
@@ -271,20 +228,43 @@ static bool ask_lower(asking *a, lm_pass pass, check_answer *out, bool *refused)
         h = digest(h, &k->repeat, sizeof k->repeat);
         h = digest(h, text, strlen(text));
     }
-    out->digest[step] = h;
+    out->digest[STEP_LOWER + pass] = h;
     return true;
+}
+
+/* Calls the callback of a step. */
+static lm_status call(asking *a, check_step step, check_answer *out)
+{
+    const lm_layer_type *type = &a->entry->type;
+
+    if (step == STEP_INFER)
+        return type->infer(&a->h.layer, out->output);
+    if (step == STEP_WEIGHTS)
+        return type->weights ? type->weights(&a->h.layer, &a->sink.sink) : LM_OK;
+    if (step == STEP_COST)
+        return type->cost(&a->h.layer, &out->cost);
+    return type->lower ? type->lower(&a->h.layer, a->sink.pass, &a->sink.sink) : LM_OK;
 }
 
 static bool ask_step(asking *a, check_step step, check_answer *out, bool *refused)
 {
-    switch (step) {
-    case STEP_WEIGHTS: return ask_weights(a, out, refused);
-    case STEP_COST: return ask_cost(a, out, refused);
-    case STEP_INFER: /* asked before */
-    case STEP_LOWER:
-    case N_STEPS: break;
-    }
-    return ask_lower(a, (lm_pass)(step - STEP_LOWER), out, refused);
+    lm_status status;
+
+    begin(a, step);
+    status = call(a, step, out);
+    end(a);
+    if (!after(a, step, status, refused))
+        return false;
+    if (*refused)
+        return true;
+    if (step == STEP_INFER)
+        return take_infer(a, out, refused);
+    if (step == STEP_WEIGHTS)
+        return take_weights(a, out);
+    if (step != STEP_COST)
+        return take_kernels(a, (lm_pass)(step - STEP_LOWER), out);
+    out->digest[STEP_COST] = digest(DIGEST_START, &out->cost, sizeof out->cost);
+    return true;
 }
 
 bool check_ask(const registry_entry *entry, const check_case *c, const check_manner *how,
@@ -301,7 +281,9 @@ bool check_ask(const registry_entry *entry, const check_case *c, const check_man
     }
     a.sink = host_sink_make(out->arena, &a.err);
     prepare(&a, how);
-    fine = ask_infer(&a, how, out, &refused);
+    memset(out->output, how->fill, sizeof out->output);
+    out->cost = (lm_cost){ .size = sizeof out->cost };
+    fine      = ask_step(&a, STEP_INFER, out, &refused);
     for (int i = STEP_INFER + 1; i < N_STEPS && fine && !refused; i++) {
         const int step = how->backwards ? N_STEPS - i : i;
 

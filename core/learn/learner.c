@@ -6,25 +6,53 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "learn/learner_body.h"
+#include "learn/linear.h"
+
+typedef enum learner_body { BODY_LINEAR, BODY_TREES, BODY_MLP } learner_body;
+
+static learner_body learner_body_of(learner_kind kind)
+{
+    return kind == LEARNER_LINEAR ? BODY_LINEAR : kind == LEARNER_MLP ? BODY_MLP : BODY_TREES;
+}
+
+/* Just one of the three is there. */
+struct learner {
+    learner_kind kind;
+    bool         log;
+    size_t       n_features;
+    bool        *logged;    /**< of each feature: log(1 + x) is what is learned from */
+    double       low, high; /**< of what was told */
+    double       unit;      /**< the mean of that: without logarithms what the three tell is in
+                               this, as XGBoost makes no branch that gains less than 1e-6 */
+    linear      *linear;
+    trees       *trees;
+    mlp         *mlp;
+};
+
+const boost_options boost_default = { .trees     = 500,
+                                      .depth     = 8,
+                                      .rate      = 0.1,
+                                      .rows      = 0.8,
+                                      .features  = 0.8,
+                                      .leaf_rows = 2,
+                                      .l2        = 1,
+                                      .seed      = 1 };
+
+const boost_options forest_default = { .forest    = true,
+                                       .trees     = 100,
+                                       .depth     = 16,
+                                       .rate      = 1,
+                                       .rows      = 0.63, /* what a sample with replacement holds */
+                                       .features  = 0.5,
+                                       .leaf_rows = 1,
+                                       .l2        = 0,
+                                       .seed      = 1 };
 
 static const char *const names[N_LEARNERS] = { "linear", "forest", "boosted", "xgboost", "mlp" };
 
 const char *learner_name(learner_kind kind)
 {
     return names[kind];
-}
-
-lm_status learner_parse(const char *name, learner_kind *out, lm_error *err)
-{
-    for (learner_kind k = 0; k < N_LEARNERS; k++)
-        if (!strcmp(names[k], name)) {
-            *out = k;
-            return LM_OK;
-        }
-    return lm_error_set(err, LM_E_NOTFOUND,
-                        "'%.40s' is no learner: expected linear, forest, boosted, xgboost or mlp",
-                        name);
 }
 
 bool learner_available(learner_kind kind)
@@ -89,19 +117,14 @@ size_t learner_n_features(const learner *l)
 
 static lm_status check(const learner_rows *r, lm_error *err)
 {
-    if (!r->n || !r->n_features || r->n_features > LEARNER_FEATURES)
-        return lm_error_set(err, LM_E_ARG, "%zu rows of %zu features to learn from", r->n,
-                            r->n_features);
-    for (size_t i = 0; i < r->n; i++) {
-        if (!(r->y[i] > 0) || !isfinite(r->y[i]))
+    const learn_rows rows   = { r->x, r->y, r->n, r->n_features };
+    const lm_status  status = learn_rows_check(&rows, LEARNER_FEATURES, err);
+
+    for (size_t i = 0; i < r->n && !status; i++)
+        if (!(r->y[i] > 0))
             return lm_error_set(err, LM_E_ARG, "row %zu: %g to be told, expected more than 0",
                                 i + 1, r->y[i]);
-        for (size_t k = 0; k < r->n_features; k++)
-            if (!isfinite(r->x[i * r->n_features + k]))
-                return lm_error_set(err, LM_E_ARG, "row %zu: feature %zu is %g", i + 1, k + 1,
-                                    r->x[i * r->n_features + k]);
-    }
-    return LM_OK;
+    return status;
 }
 
 /* The range of what is told, its mean, and which features are nowhere negative. */
@@ -157,20 +180,16 @@ static lm_status scaled_new(const learner *l, const learner_rows *r, scaled *out
 static lm_status train_body(const scaled *rows, const scaled *held, const learner_options *o,
                             learner *to, lm_error *err)
 {
-    const size_t     width       = to->n_features;
-    const learn_rows by_lines    = { rows->x, rows->y, rows->n, width };
-    const learn_rows by_trees    = { rows->x, rows->y, rows->n, width };
-    const learn_rows by_layers   = { rows->x, rows->y, rows->n, width };
-    const learn_rows held_trees  = { held->x, held->y, held->n, width };
-    const learn_rows held_layers = { held->x, held->y, held->n, width };
+    const learn_rows  seen  = { rows->x, rows->y, rows->n, to->n_features };
+    const learn_rows  other = { held->x, held->y, held->n, to->n_features };
+    const learn_rows *judge = held->n ? &other : NULL;
 
     switch (learner_body_of(o->kind)) {
-    case BODY_LINEAR: return linear_train(&by_lines, &to->linear, err);
-    case BODY_TREES:
-        return boost_train(&by_trees, held->n ? &held_trees : NULL, &o->boost, &to->trees, err);
+    case BODY_LINEAR: return linear_train(&seen, &to->linear, err);
+    case BODY_TREES: return boost_train(&seen, judge, &o->boost, &to->trees, err);
     case BODY_MLP: break;
     }
-    return mlp_train(&by_layers, held->n ? &held_layers : NULL, &o->mlp, NULL, NULL, &to->mlp, err);
+    return mlp_train(&seen, judge, &o->mlp, NULL, NULL, &to->mlp, err);
 }
 
 static lm_status learner_new(const learner_options *o, size_t n_features, learner **out,
@@ -246,4 +265,56 @@ lm_status learner_predict(const learner *l, const double *x, size_t n, double *y
         y[i] = back(l, y[i]);
     free(row);
     return status;
+}
+
+/* ---- text ---- */
+
+/* Which features are logarithms. */
+static void logged_text(lines *l, learner *x)
+{
+    double *flag = lines_array(l, x->n_features, sizeof *flag);
+
+    if (!l->out)
+        x->logged = lines_array(l, x->n_features, sizeof *x->logged);
+    for (size_t k = 0; k < x->n_features && l->out && flag; k++)
+        flag[k] = x->logged[k];
+    LINE(l, "logged", ITEM_REALS(flag, x->n_features, 0, 1));
+    for (size_t k = 0; k < x->n_features && !l->status; k++)
+        x->logged[k] = flag[k] > 0;
+    free(flag);
+}
+
+/* Returns its number of features. */
+static size_t body_text(lines *l, learner *x)
+{
+    switch (learner_body_of(x->kind)) {
+    case BODY_LINEAR: linear_text(l, &x->linear); return l->status ? 0 : x->linear->n_features;
+    case BODY_TREES: trees_text(l, &x->trees); return l->status ? 0 : x->trees->n_features;
+    case BODY_MLP: mlp_text(l, &x->mlp); return l->status ? 0 : mlp_n_features(x->mlp);
+    }
+    return 0;
+}
+
+void learner_text(lines *l, learner **both)
+{
+    static const char *const scales[] = { "plain", "log" };
+    learner                 *x = *both = lines_made(l, *both, sizeof *x);
+    size_t                   kind, log, width;
+
+    if (!x)
+        return;
+    kind = x->kind;
+    log  = x->log;
+    if (!LINE(l, "learner", ITEM_CHOICE(&kind, names, N_LEARNERS), ITEM_CHOICE(&log, scales, 2),
+              ITEM_COUNT(&x->n_features, 1, LEARNER_FEATURES)))
+        return;
+    x->kind = (learner_kind)kind;
+    x->log  = log;
+    LINE(l, "range", ITEM_REAL(&x->low, DBL_TRUE_MIN, DBL_MAX),
+         ITEM_REAL(&x->high, DBL_TRUE_MIN, DBL_MAX), ITEM_REAL(&x->unit, DBL_TRUE_MIN, DBL_MAX));
+    lines_check(l, x->low <= x->high, "a range from %g to %g", x->low, x->high);
+    logged_text(l, x);
+    width = body_text(l, x);
+    lines_check(l, width == x->n_features, "%s of %zu features, a learner of %zu", names[kind],
+                width, x->n_features);
 }

@@ -32,8 +32,6 @@ typedef enum learner_kind {
 } learner_kind;
 
 const char *learner_name(learner_kind kind);
-/** LM_E_NOTFOUND names all there are. */
-lm_status learner_parse(const char *name, learner_kind *out, lm_error *err);
 /** Can this build train one? */
 bool learner_available(learner_kind kind);
 

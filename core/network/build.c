@@ -125,12 +125,9 @@ size_t build_layer(net_builder *b, const char *name, const char *type)
         b->too_many = true;
         return 0;
     }
-    if (!array_grow(&b->draft, b->n, &b->room, sizeof *b->draft)) {
-        b->no_memory = true;
-        return 0;
-    }
     kept = make_unique(b, name);
-    if (!kept || !names_add(&b->by_name, kept, b->n)) {
+    if (!kept || !array_grow(&b->draft, b->n, &b->room, sizeof *b->draft) ||
+        !names_add(&b->by_name, kept, b->n)) {
         b->no_memory = true;
         return 0;
     }
@@ -187,12 +184,6 @@ void build_input(net_builder *b, size_t layer, net_edge from)
     d->layer.input            = more;
 }
 
-void build_functional(net_builder *b, size_t layer)
-{
-    if (!failed(b))
-        b->draft[layer].layer.counted = NET_COUNTED_NO;
-}
-
 void build_shares(net_builder *b, size_t layer, size_t owner)
 {
     if (!failed(b))
@@ -226,33 +217,18 @@ void build_note(net_builder *b, const char *fmt, ...)
     b->net->note = joined;
 }
 
-size_t build_count(const net_builder *b)
+static size_t layer_input(const void *of, size_t at, size_t k)
 {
-    return b->n;
+    const net_layer *l = &((const net_builder *)of)->draft[at].layer;
+
+    return k < l->n_inputs ? l->input[k].layer : GRAPH_END;
 }
 
-/* first[], input[] of graph_order() in one piece. */
 static lm_status order_layers(const net_builder *b, size_t *order, lm_error *err)
 {
-    size_t    total = 0, cycle = 0;
-    size_t   *first, *input;
-    lm_status status;
+    size_t          cycle  = 0;
+    const lm_status status = graph_order(&(graph){ b->n, layer_input, b }, order, &cycle);
 
-    for (size_t i = 0; i < b->n; i++)
-        total += b->draft[i].layer.n_inputs;
-    first = malloc((b->n + 1 + total) * sizeof *first);
-    if (!first)
-        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", b->net->path);
-    input = first + b->n + 1;
-    total = 0;
-    for (size_t i = 0; i < b->n; i++) {
-        first[i] = total;
-        for (size_t k = 0; k < b->draft[i].layer.n_inputs; k++)
-            input[total++] = b->draft[i].layer.input[k].layer;
-    }
-    first[b->n] = total;
-    status      = graph_order(&(graph){ b->n, first, input }, order, &cycle);
-    free(first);
     if (status == LM_E_SYNTAX)
         lm_error_set(err, status, "%s: layer '%s' is its own input, through a cycle", b->net->path,
                      b->draft[cycle].layer.name);

@@ -25,8 +25,6 @@ size_t build_layer(net_builder *b, const char *name, const char *type);
 void build_key(net_builder *b, size_t layer, const char *key, const char *fmt, ...) LM_PRINTF(4, 5);
 /** Appends an input; the layer it comes from may be added later. */
 void build_input(net_builder *b, size_t layer, net_edge from);
-/** Not counted among layers. */
-void build_functional(net_builder *b, size_t layer);
 /** Its parameters are another layer's own, by role and shape. */
 void build_shares(net_builder *b, size_t layer, size_t owner);
 /** What the network is for: if any layer is marked, those on which none of
@@ -34,9 +32,6 @@ void build_shares(net_builder *b, size_t layer, size_t owner);
 void build_output(net_builder *b, size_t layer);
 /** Appends a sentence to the network's note. */
 void build_note(net_builder *b, const char *fmt, ...) LM_PRINTF(2, 3);
-
-/** Number of layers. */
-size_t build_count(const net_builder *b);
 
 /**
  * Orders the layers and hands them over; frees the builder in any case.

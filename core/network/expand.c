@@ -17,36 +17,23 @@ static net_edge behind_ports(const unfolding *u, net_edge e)
     return e;
 }
 
+static size_t node_input(const void *of, size_t at, size_t k)
+{
+    const node *n = &((const unfolding *)of)->node[at];
+
+    return k < n->n_inputs ? n->input[k].layer : GRAPH_END;
+}
+
 static lm_status order_nodes(unfolding *u, size_t *order)
 {
-    size_t   *first = malloc((u->n_nodes + 1) * sizeof *first);
-    size_t   *input = NULL;
-    size_t    total = 0, cycle = 0;
-    lm_status status = LM_OK;
+    size_t          cycle  = 0;
+    const lm_status status = graph_order(&(graph){ u->n_nodes, node_input, u }, order, &cycle);
 
-    for (size_t i = 0; i < u->n_nodes; i++)
-        total += u->node[i].n_inputs;
-    input = malloc((total + 1) * sizeof *input);
-    if (!first || !input) {
-        status = unfold_no_memory(u);
-        goto out;
-    }
-    total = 0;
-    for (size_t i = 0; i < u->n_nodes; i++) {
-        first[i] = total;
-        for (size_t k = 0; k < u->node[i].n_inputs; k++)
-            input[total++] = u->node[i].input[k].layer;
-    }
-    first[u->n_nodes] = total;
-    status            = graph_order(&(graph){ u->n_nodes, first, input }, order, &cycle);
     if (status == LM_E_SYNTAX)
         ini_fail(u->doc, u->err, u->node[cycle].line, status,
                  "layer '%s' is its own input, through a cycle", u->node[cycle].name);
     else if (status)
         unfold_no_memory(u);
-out:
-    free(first);
-    free(input);
     return status;
 }
 

@@ -23,20 +23,18 @@ lm_status graph_order(const graph *g, size_t *order, size_t *cycle)
         if (state[root] != UNSEEN)
             continue;
         stack[depth] = root;
-        next[root]   = g->first[root];
+        next[root]   = 0;
         state[root]  = OPEN;
         for (;;) {
-            const size_t node = stack[depth];
-            size_t       input;
+            const size_t node = stack[depth], input = g->input(g->of, node, next[node]++);
 
-            if (next[node] == g->first[node + 1]) {
+            if (input == GRAPH_END) {
                 state[node]     = DONE;
                 order[placed++] = node;
                 if (depth-- == 0)
                     break;
                 continue;
             }
-            input = g->input[next[node]++];
             if (state[input] == OPEN) {
                 *cycle = input;
                 status = LM_E_SYNTAX;
@@ -44,7 +42,7 @@ lm_status graph_order(const graph *g, size_t *order, size_t *cycle)
             }
             if (state[input] == UNSEEN) {
                 state[input]   = OPEN;
-                next[input]    = g->first[input];
+                next[input]    = 0;
                 stack[++depth] = input;
             }
         }

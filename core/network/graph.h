@@ -6,11 +6,14 @@
 
 #include <layermeter/error.h>
 
-/** Nodes and what each takes from: input[first[i]] .. input[first[i + 1] - 1]. */
+#define GRAPH_END ((size_t)-1)
+
+/** Nodes, and the nodes that each takes its inputs from. */
 typedef struct graph {
-    size_t        n;
-    const size_t *first; /**< n + 1 */
-    const size_t *input;
+    size_t n;
+    /** Input k of a node; GRAPH_END: the node has no more. */
+    size_t (*input)(const void *of, size_t node, size_t k);
+    const void *of;
 } graph;
 
 /**

@@ -68,7 +68,7 @@ static void choose_types(walk *w)
         bool                full = false, any = false;
 
         for (size_t i = 0; i < n_inputs(w, l); i++)
-            if (timeline_has_gradient(plain(w, l)->input[i].dtype)) {
+            if (lm_dtype_is_real(plain(w, l)->input[i].dtype)) {
                 any = true;
                 full |= !w->is_half[plain(w, l)->decl->input[i].layer];
             }
@@ -254,7 +254,7 @@ static void add_gradient(walk *w, size_t id, size_t sent, size_t event)
 static bool wants_gradient(const walk *w, size_t l, size_t i)
 {
     return runs_backward(w, plain(w, l)->decl->input[i].layer) &&
-           timeline_has_gradient(input_of(w, l, i)->dtype);
+           lm_dtype_is_real(input_of(w, l, i)->dtype);
 }
 
 /* Sums and views pass on the very gradient they get. */
@@ -297,7 +297,7 @@ static void hold_gradients(walk *w)
 
         if (event == NEVER)
             continue;
-        if (!w->used[l] && timeline_has_gradient(output_of(w, l, 0)->dtype))
+        if (!w->used[l] && lm_dtype_is_real(output_of(w, l, 0)->dtype))
             w->grad[w->first[l]] = new_gradient(w, event, lm_bytes(output_of(w, l, 0)));
         for (uint32_t o = 0; o < plain(w, l)->n_outputs; o++) {
             const size_t mine = w->grad[w->first[l] + o];

@@ -114,8 +114,8 @@ static lm_status add_layer(net_builder *b, const char *type, const char *geometr
     return status ? status : add_keys(b, geometry, &entry->type, *layer, err);
 }
 
-lm_status single_network(const char *type, const char *geometry, const char *input,
-                         const registry *reg, network **out, lm_error *err)
+static lm_status single_network(const char *type, const char *geometry, const char *input,
+                                const registry *reg, network **out, lm_error *err)
 {
     net_builder *b     = build_new("single layer", type);
     char        *types = strdup(type), *keys = strdup(geometry);

@@ -20,18 +20,12 @@ const char *timeline_pass_name(timeline_pass pass)
     return pass_names[pass];
 }
 
-bool timeline_has_gradient(lm_dtype dtype)
-{
-    return dtype == LM_F32 || dtype == LM_F16 || dtype == LM_BF16 || dtype == LM_F64 ||
-           dtype == LM_F8;
-}
-
 static bool runs_backward(const bound_layer *l)
 {
     bool real = false;
 
     for (uint32_t i = 0; i < l->n_outputs; i++)
-        real |= timeline_has_gradient(l->output[i].dtype);
+        real |= lm_dtype_is_real(l->output[i].dtype);
     return real && (l->trained || l->needs_grad_input);
 }
 

@@ -40,9 +40,6 @@ typedef struct timeline {
     const size_t *segment;                    /**< by layer; TIMELINE_NEVER: kept as usual */
 } timeline;
 
-/** Class numbers and masks have none. */
-bool timeline_has_gradient(lm_dtype dtype);
-
 /**
  * @param forward_only no backward, no update: inference
  * @param recompute    NULL, or segments: "blocks" (each use of a block at the top of the network's

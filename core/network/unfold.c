@@ -107,9 +107,6 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
 
 /* ---- scopes ---- */
 
-lm_status unfold_scope(unfolding *u, name_scope *sc, const ini_section *const *item, size_t n,
-                       size_t *output);
-
 /* "layer1.0..2": stem "layer1.", from 0 to 2; only the end may be negative, as in 0..-1: empty */
 typedef struct range {
     size_t  stem; /* bytes */

@@ -68,22 +68,6 @@ static void words_spelt_out_as_flags_are_told_apart(void **state)
 /* ---- learners -----------------------------------------------------------------------------------
  */
 
-static void names_are_found_again(void **state)
-{
-    lm_error err = { LM_OK, "" };
-
-    (void)state;
-    for (learner_kind k = 0; k < N_LEARNERS; k++) {
-        learner_kind found = N_LEARNERS;
-
-        assert_int_equal(learner_parse(learner_name(k), &found, &err), LM_OK);
-        assert_int_equal(found, k);
-    }
-    assert_int_equal(learner_parse("svm", &(learner_kind){ 0 }, &err), LM_E_NOTFOUND);
-    assert_string_equal(err.text,
-                        "'svm' is no learner: expected linear, forest, boosted, xgboost or mlp");
-}
-
 /* Logarithms make a product a sum, which least squares find but for log(1 + x) in place of log(x);
  * without them it is no plane. The mean of the times would be off by 130 %. */
 static void products_are_learned(void **state)
@@ -327,7 +311,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plane_is_found),
         cmocka_unit_test(words_spelt_out_as_flags_are_told_apart),
-        cmocka_unit_test(names_are_found_again),
         cmocka_unit_test(products_are_learned),
         cmocka_unit_test(nothing_is_told_far_from_what_was_seen),
         cmocka_unit_test(text_holds_all_of_it),

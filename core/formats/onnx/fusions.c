@@ -85,7 +85,8 @@ static bool number_of(const importer *im, const char *name, double *out)
     return v && v->role == ROLE_CONSTANT && value_number(im, v, out);
 }
 
-value *parameter_behind(const importer *im, const char *name)
+/* The file's parameter behind a tensor, through nodes that only turn it around; NULL: none. */
+static value *parameter_behind(const importer *im, const char *name)
 {
     for (int depth = 0; depth < 16; depth++) {
         const onnx_node *node = producer_of(im, name);

@@ -233,9 +233,6 @@ lm_status fusion_convert(importer *im, const fusion *f);
 bool node_reads(const onnx_node *node, size_t input);
 /** Uses of a tensor. */
 size_t tensor_uses(const importer *im, const char *name);
-/** The file's parameter behind a tensor, through nodes that only turn it
- * around; NULL if none is. */
-value *parameter_behind(const importer *im, const char *name);
 
 /** Values of the graph's inputs and initializers; layers of the data among them. */
 lm_status inputs_define(importer *im);

@@ -30,33 +30,24 @@ static size_t elements_to_read(const tensor_reading *t, int32_t type)
 /* Little-endian bytes, as raw_data has them, of one element. */
 static bool raw_element(pb_istream_t *stream, int32_t type, int64_t *i, float *f)
 {
-    uint8_t  byte;
-    uint32_t word;
-    uint64_t twice;
-    double   real;
+    uint8_t byte;
+    int32_t word;
+    double  real;
 
     switch (type) {
     case ONNX_BOOL:
     case ONNX_UINT8:
-        if (!pb_read(stream, &byte, 1))
-            return false;
-        *i = byte;
-        return true;
     case ONNX_INT8:
         if (!pb_read(stream, &byte, 1))
             return false;
-        *i = (int8_t)byte;
+        *i = type == ONNX_INT8 ? (int8_t)byte : byte;
         return true;
     case ONNX_INT32:
         if (!pb_decode_fixed32(stream, &word))
             return false;
-        *i = (int32_t)word;
+        *i = word;
         return true;
-    case ONNX_INT64:
-        if (!pb_decode_fixed64(stream, &twice))
-            return false;
-        *i = (int64_t)twice;
-        return true;
+    case ONNX_INT64: return pb_decode_fixed64(stream, i);
     case ONNX_FLOAT: return pb_decode_fixed32(stream, f);
     case ONNX_DOUBLE:
         if (!pb_decode_fixed64(stream, &real))
@@ -67,6 +58,27 @@ static bool raw_element(pb_istream_t *stream, int32_t type, int64_t *i, float *f
     }
 }
 
+/* Room for the n elements of the tensor; false: memory ran out. */
+static bool make_room(reading *r, tensor_reading *own, bool real, size_t n)
+{
+    own->to->ints   = real ? NULL : arena_array(r->arena, n, sizeof *own->to->ints);
+    own->to->floats = real ? arena_array(r->arena, n, sizeof *own->to->floats) : NULL;
+    own->to->n      = 0;
+    own->room       = n;
+    return own->to->ints || own->to->floats || wire_no_memory(r);
+}
+
+/* Places for the next element, of which one is there. */
+static int64_t *next_int(const tensor_reading *own)
+{
+    return (int64_t *)(uintptr_t)own->to->ints + own->to->n;
+}
+
+static float *next_float(const tensor_reading *own)
+{
+    return (float *)(uintptr_t)own->to->floats + own->to->n;
+}
+
 static bool take_raw(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     const wire_target *t    = *arg;
@@ -74,81 +86,60 @@ static bool take_raw(pb_istream_t *stream, const pb_field_t *field, void **arg)
     const int32_t      type = own->message->data_type;
     const bool         real = type == ONNX_FLOAT || type == ONNX_DOUBLE;
     const size_t       n    = elements_to_read(own, type);
-    int64_t           *ints;
-    float             *floats;
 
     (void)field;
     if (!n || (!real && !is_integer(type)) || (t->r->n_data += n) > DATA_MAX)
         return wire_skip(t->r, stream);
-    ints   = real ? NULL : arena_array(t->r->arena, n, sizeof *ints);
-    floats = real ? arena_array(t->r->arena, n, sizeof *floats) : NULL;
-    if (!ints && !floats)
-        return wire_no_memory(t->r);
-    for (size_t i = 0; i < n; i++)
-        if (!raw_element(stream, type, real ? NULL : &ints[i], real ? &floats[i] : NULL))
+    if (!make_room(t->r, own, real, n))
+        return false;
+    for (; own->to->n < n; own->to->n++)
+        if (!raw_element(stream, type, real ? NULL : next_int(own), real ? next_float(own) : NULL))
             return false;
-    own->to->ints   = ints;
-    own->to->floats = floats;
-    own->to->n      = n;
-    own->room       = n;
     return wire_skip(t->r, stream);
 }
 
-/* int64_data and int32_data: varints. */
-static bool take_varints(pb_istream_t *stream, const pb_field_t *field, void **arg)
+/* A part of the elements, as numbers of the message; they may come in several. */
+static bool take_data(pb_istream_t *stream, const wire_target *t, bool real, bool fits)
 {
-    const wire_target *t    = *arg;
-    tensor_reading    *own  = t->to;
-    const size_t       n    = elements_to_read(own, own->message->data_type);
-    int64_t           *ints = (int64_t *)(uintptr_t)own->to->ints;
+    tensor_reading *own = t->to;
+    const size_t    n   = elements_to_read(own, own->message->data_type);
+    uint64_t        value;
 
-    (void)field;
-    if (!is_integer(own->message->data_type) || !n)
+    if (!fits || !n)
         return wire_skip(t->r, stream);
-    if (!ints) {
+    if (real ? !own->to->floats : !own->to->ints) {
         if ((t->r->n_data += n) > DATA_MAX)
             return wire_skip(t->r, stream);
-        ints = arena_array(t->r->arena, n, sizeof *ints);
-        if (!ints)
-            return wire_no_memory(t->r);
-        own->to->ints   = ints;
-        own->to->floats = NULL;
-        own->to->n      = 0;
-        own->room       = n;
-    }
-    while (stream->bytes_left) {
-        uint64_t value;
-
-        if (!pb_decode_varint(stream, &value) || own->to->n == own->room)
+        if (!make_room(t->r, own, real, n))
             return false;
-        ints[own->to->n++] = (int64_t)value;
+    }
+    for (; stream->bytes_left; own->to->n++) {
+        if (own->to->n == own->room ||
+            !(real ? pb_decode_fixed32(stream, next_float(own)) : pb_decode_varint(stream, &value)))
+            return false;
+        if (!real)
+            *next_int(own) = (int64_t)value;
     }
     return true;
+}
+
+/* int64_data and int32_data. */
+static bool take_varints(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    const wire_target    *t   = *arg;
+    const tensor_reading *own = t->to;
+
+    (void)field;
+    return take_data(stream, t, false, is_integer(own->message->data_type));
 }
 
 static bool take_float_data(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
-    const wire_target *t      = *arg;
-    tensor_reading    *own    = t->to;
-    const size_t       n      = elements_to_read(own, own->message->data_type);
-    float             *floats = (float *)(uintptr_t)own->to->floats;
+    const wire_target    *t   = *arg;
+    const tensor_reading *own = t->to;
 
     (void)field;
-    if (own->message->data_type != ONNX_FLOAT || !n)
-        return wire_skip(t->r, stream);
-    if (!floats) {
-        floats = arena_array(t->r->arena, n, sizeof *floats);
-        if (!floats)
-            return wire_no_memory(t->r);
-        own->to->floats = floats;
-        own->to->ints   = NULL;
-        own->to->n      = 0;
-        own->room       = n;
-    }
-    while (stream->bytes_left)
-        if (own->to->n == own->room || !pb_decode_fixed32(stream, &floats[own->to->n++]))
-            return false;
-    return true;
+    return take_data(stream, t, true, own->message->data_type == ONNX_FLOAT);
 }
 
 static bool copy_dims(const int_list *dims, onnx_shape *shape)

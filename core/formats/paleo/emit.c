@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "network/build.h"
-#include "network/graph.h"
 #include "formats/paleo/model.h"
 #include "formats/paleo/paleo.h"
+#include "network/build.h"
+#include "network/graph.h"
 
 /* What a layer has become. */
 typedef struct emitted {
@@ -333,30 +333,24 @@ static lm_status emit_layer(emission *e, size_t i)
 
 /* ---- the network ---- */
 
+static size_t parent(const void *of, size_t at, size_t k)
+{
+    const paleo_layer *l = &((const paleo_model *)of)->layer[at];
+
+    return k < l->n_parents ? l->parent[k] : GRAPH_END;
+}
+
 /* Parents first: what SAME padding is depends on their size. */
 static lm_status order_layers(const paleo_model *m, arena *a, size_t **out, lm_error *err)
 {
-    size_t   *first = arena_array(a, m->n_layers + 1, sizeof *first);
-    size_t   *order = arena_array(a, m->n_layers + 1, sizeof *order), *input;
-    size_t    n = 0, cycle = 0;
+    size_t    cycle = 0;
     lm_status status;
 
-    for (size_t i = 0; i < m->n_layers; i++)
-        n += m->layer[i].n_parents;
-    input = arena_array(a, n + 1, sizeof *input);
-    if (!first || !order || !input)
+    if (!(*out = arena_array(a, m->n_layers + 1, sizeof **out)))
         return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", m->path);
-    n = 0;
-    for (size_t i = 0; i < m->n_layers; i++) {
-        first[i] = n;
-        for (size_t k = 0; k < m->layer[i].n_parents; k++)
-            input[n++] = m->layer[i].parent[k];
-    }
-    first[m->n_layers] = n;
-    status             = graph_order(&(graph){ m->n_layers, first, input }, order, &cycle);
+    status = graph_order(&(graph){ m->n_layers, parent, m }, *out, &cycle);
     if (status == LM_E_SYNTAX)
         return paleo_fail(m, &m->layer[cycle], err, status, "is its own parent, through a cycle");
-    *out = order;
     return status ? lm_error_set(err, status, "%s: out of memory", m->path) : LM_OK;
 }
 
