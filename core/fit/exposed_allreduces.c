@@ -6,11 +6,11 @@
 
 #include "base/no_memory.h"
 
-/* Rounds of pricing what was hidden. Most prices stay as they are long before; where a step's
- * messages are late by some of them and not by the next they never do, and of the rounds from
- * EXPOSED_TURNS on the best is taken. */
+/* Rounds of pricing what was hidden. Prices settle in the first EXPOSED_TURNS rounds. Later a step
+ * may be late by the prices of one round and not by those of the next: prices then go in circles, or
+ * end where rounding leads them. So the best of the later rounds is taken. */
 #define EXPOSED_ROUNDS 40
-#define EXPOSED_TURNS  24
+#define EXPOSED_TURNS  6
 #define EXPOSED_STAYS  1e-6
 /* Below this share of the backward pass, what is left is the last message alone. */
 #define EXPOSED_LITTLE 0.1
@@ -189,7 +189,7 @@ static lm_status iterate(estimating *e, lm_error *err)
         if (!status && !stays && round >= EXPOSED_TURNS)
             status = remember(e, &best, err);
     }
-    if (!status && !stays && best.collectives) {
+    if (!status && best.collectives && best.collectives != e->cal->collectives) {
         replace(e, &best, best.collectives);
         e->cal->overlapping = best.overlapping;
     } else if (best.collectives != e->cal->collectives) {
