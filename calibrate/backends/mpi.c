@@ -11,13 +11,13 @@
 #endif
 
 #include "base/no_memory.h"
+#include "fabric/collective.h"
 #include "measure/backend.h"
 #include "measure/clock.h"
 #include "mpi_buckets.h"
 #include "ranks/pulse.h"
 #include "ranks/start_mpi.h"
 #include "ranks/world_mpi.h"
-#include "sync/collective.h"
 
 typedef struct mpi_backend {
     backend base; /* first */

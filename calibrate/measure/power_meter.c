@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/no_memory.h"
-#include "energy/power_series.h"
+#include "device/power_series.h"
 #include "measure/clock.h"
 #include "sample/cpu.h"
 

@@ -9,12 +9,12 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "fabric/collective.h"
 #include "observe/flags.h"
 #include "observe/variants.h"
 #include "run/cost.h"
 #include "suggest/candidates.h"
 #include "suggest/design.h"
-#include "sync/collective.h"
 
 #define KEY_BYTES  1200
 #define MANY_NODES 16 /* planners ask for more nodes than a job has */

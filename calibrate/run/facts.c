@@ -141,7 +141,7 @@ static void find_numa(rank_facts *f)
         char  name[64], list[512];
         FILE *in;
 
-        snprintf(name, sizeof name, "devices/system/node/node%d/cpulist", node);
+        snprintf(name, sizeof name, "device/system/node/node%d/cpulist", node);
         in = open_system("LAYERMETER_SYS", "/sys", name);
         if (in && fgets(list, sizeof list, in) && list_meets(list, f->allowed))
             nodes[0] |= UINT64_C(1) << node;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fabric/collective.h"
 #include "sweep/sweep_spread.h"
-#include "sync/collective.h"
 
 static const sweep_key keys[] = {
     { "bytes", KEY_BYTE_LIST, SWEEP_AT(bytes), 4, 1e12 },

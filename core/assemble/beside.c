@@ -8,7 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "devices/device.h"
+#include "device/device.h"
 #include "fit/composed_points.h"
 #include "fit/layer_watts.h"
 #include "fit/singles.h"

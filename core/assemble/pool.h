@@ -3,9 +3,9 @@
 #define ASSEMBLE_POOL_H
 
 #include "base/lists.h"
-#include "baselines/layerwise_points.h"
 #include "judge/devices.h"
 #include "learn/lesson.h"
+#include "models/layerwise_points.h"
 #include "single/model.h"
 
 /** Zeroed to begin with. */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cli/commands.h"
-#include "devices/device.h"
+#include "device/device.h"
 #include "report/table.h"
 
 typedef struct devices_options {

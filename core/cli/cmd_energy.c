@@ -6,7 +6,7 @@
 #include "base/no_memory.h"
 #include "cli/power_options.h"
 #include "cli/session.h"
-#include "energy/power.h"
+#include "device/power.h"
 #include "fit/forms.h"
 #include "predict/scaling.h"
 #include "report/table.h"

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "baselines/paleo.h"
-#include "baselines/prenet.h"
 #include "cli/commands.h"
+#include "models/paleo.h"
+#include "models/prenet.h"
 #include "network/metrics.h"
 #include "report/table.h"
 

@@ -2,12 +2,12 @@
 #ifndef CLI_CMD_VALIDATE_H
 #define CLI_CMD_VALIDATE_H
 
-#include "baselines/layerwise.h"
 #include "cli/commands.h"
 #include "fit/comparison.h"
 #include "fit/launch_models.h"
 #include "judge/clocks.h"
 #include "judge/devices.h"
+#include "models/layerwise.h"
 #include "models/step_model.h"
 
 /** Models side by side, at most. */

@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "api/handles.h"
+#include "fabric/collective.h"
 #include "layers/registry.h"
 #include "network/bind.h"
 #include "options/options.h"
 #include "predict/explain.h"
 #include "report/table.h"
-#include "sync/collective.h"
 
 extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale,
     cmd_import, cmd_models, cmd_memory, cmd_check, cmd_calibrate, cmd_suggest, cmd_devices,

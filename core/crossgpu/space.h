@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "crossgpu/runs.h"
-#include "devices/device.h"
+#include "device/device.h"
 
 /** Figures of datasheets in use; the first two are required. */
 enum {

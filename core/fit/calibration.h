@@ -3,16 +3,16 @@
 #define FIT_CALIBRATION_H
 
 #include "base/stats.h"
-#include "energy/power.h"
+#include "device/power.h"
+#include "fabric/collective.h"
+#include "fabric/overlap_constants.h"
+#include "fabric/sharing.h"
 #include "fit/forms.h"
 #include "fit/interval.h"
 #include "fit/measured.h"
 #include "learn/kept.h"
 #include "observe/observation.h"
 #include "solve/lsq.h"
-#include "sync/collective.h"
-#include "sync/overlap_constants.h"
-#include "sync/sharing.h"
 
 #define MAX_FORMS  48
 #define MAX_MODELS 8
@@ -43,7 +43,7 @@ typedef struct fitted {
 } fitted;
 
 /** What was learned of single layers, a file beside the machine file: a model
- * (baselines/layerwise.h), or their powers (layer_watts.h). */
+ * (models/layerwise.h), or their powers (layer_watts.h). */
 typedef struct learned_part {
     char            *name; /**< "justus" */
     const kept_kind *kind; /**< of `what` */

@@ -1,10 +1,10 @@
-/** Collectives among points, as their model (sync/collective.h) sees them. */
+/** Collectives among points, as their model (fabric/collective.h) sees them. */
 #ifndef FIT_COLLECTIVES_H
 #define FIT_COLLECTIVES_H
 
+#include "fabric/collective.h"
 #include "fit/split.h"
 #include "observe/points.h"
-#include "sync/collective.h"
 
 /**
  * The collective that was measured at a point: one by itself, or the all-reduce of a network's

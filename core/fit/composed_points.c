@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "energy/power_fit.h"
+#include "device/power_fit.h"
 #include "fit/layer_watts.h"
 #include "single/learned.h"
 #include "single/whole.h"

@@ -24,7 +24,7 @@ lm_status composed_left_out(const points *p, struct layer_model *m, const split 
                             const composed_set *given, double *seconds, lm_error *err);
 
 /**
- * Watts of the same, by the power model (energy/power.h) of what a network's time goes to, fitted
+ * Watts of the same, by the power model (device/power.h) of what a network's time goes to, fitted
  * to the networks that its fold leaves in, of both phases together.
  *
  * @param watts n_points x N_PHASES; left as it is where too few powers were measured

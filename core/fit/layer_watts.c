@@ -7,7 +7,7 @@
 
 #include "base/no_memory.h"
 #include "base/stats.h"
-#include "energy/power_fit.h"
+#include "device/power_fit.h"
 #include "fit/singles.h"
 #include "learn/boost.h"
 #include "single/model.h"

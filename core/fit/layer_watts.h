@@ -1,5 +1,5 @@
 /**
- * Powers of single layers: by what their time goes to (energy/power.h), and what that leaves over,
+ * Powers of single layers: by what their time goes to (device/power.h), and what that leaves over,
  * learned: regression trees of log(measured / modelled), on the shares of the time, the counts and
  * the kinds of kernels of a layer, and never above the board's limit.
  */
@@ -7,7 +7,7 @@
 #define FIT_LAYER_WATTS_H
 
 #include "counts/shape.h"
-#include "energy/power.h"
+#include "device/power.h"
 #include "fit/calibration.h"
 #include "fit/split.h"
 #include "learn/trees.h"

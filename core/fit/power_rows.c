@@ -8,7 +8,7 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "devices/device.h"
+#include "device/device.h"
 #include "fit/singles.h"
 #include "observe/doubts.h"
 #include "single/model.h"

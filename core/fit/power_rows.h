@@ -2,7 +2,7 @@
 #ifndef FIT_POWER_ROWS_H
 #define FIT_POWER_ROWS_H
 
-#include "energy/power_fit.h"
+#include "device/power_fit.h"
 #include "fit/calibration.h"
 #include "observe/points.h"
 

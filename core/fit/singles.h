@@ -3,7 +3,7 @@
 #define FIT_SINGLES_H
 
 #include "counts/shape.h"
-#include "energy/power.h"
+#include "device/power.h"
 #include "fit/split.h"
 #include "observe/points.h"
 

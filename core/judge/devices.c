@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "baselines/layerwise_points.h"
 #include "fit/fit.h"
+#include "models/layerwise_points.h"
 #include "observe/variants.h"
 #include "transfer/transfer.h"
 

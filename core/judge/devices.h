@@ -2,10 +2,10 @@
 #ifndef JUDGE_DEVICES_H
 #define JUDGE_DEVICES_H
 
-#include "baselines/layerwise.h"
-#include "devices/device.h"
+#include "device/device.h"
 #include "fit/comparison.h"
 #include "fit/split.h"
+#include "models/layerwise.h"
 
 /** Machines at most. */
 #define VALIDATE_DEVICES 16

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "baselines/layerwise_network.h"
-#include "baselines/layerwise_points.h"
 #include "models/explanation.h"
+#include "models/layerwise_network.h"
+#include "models/layerwise_points.h"
 #include "models/linear.h"
 
 /* What was asked of it, and what it said. */

@@ -1,270 +1,303 @@
-/* PALEO's model (baselines/paleo.h) as a step model: a datasheet and percents of its peaks. */
+/* PALEO's model of a training step. The formulas, their source and where they are wrong stand in
+ * paleo.h. */
+#include "models/paleo.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "base/text.h"
-#include "baselines/paleo_points.h"
-#include "devices/device.h"
-#include "models/explanation.h"
-#include "models/paleo.h"
+#include "solve/lsq.h"
 
-/* Counts at the last two batches. */
-typedef struct memo {
-    struct {
-        int64_t      batch; /* 0: none yet */
-        paleo_counts counts;
-    } counted[2];
-    size_t next;
-} memo;
+/* PALEO divides bytes by 2^30 and the bandwidth in GB/s. */
+#define MEMORY_GB (1073741824.0 / 1e9)
 
-/* ---- opening ---- */
+/* ---- layers ---- */
 
-lm_status paleo_open_with(predictor *who, const paleo_platform *platform, lm_error *err)
+static const lm_kernel *kernel_of(const bound_layer *l, lm_op op)
 {
-    paleo_platform *own = malloc(sizeof *own);
-
-    who->by    = &paleo_model;
-    who->state = own;
-    who->memo  = calloc(1, sizeof(memo));
-    if (!own || !who->memo)
-        return no_memory(err);
-    *own = *platform;
-    return LM_OK;
+    for (size_t i = 0; i < l->n_kernels[LM_FORWARD]; i++)
+        if (l->kernels[LM_FORWARD][i].op == op)
+            return &l->kernels[LM_FORWARD][i];
+    return NULL;
 }
 
-static lm_status paleo_open(predictor *who, const model_source *from, lm_error *err)
+/* The layer that input 0 comes from; NULL for none. */
+static const bound_layer *source_of(const bound_network *net, const bound_layer *l)
 {
-    paleo_platform p    = from->platform;
-    device_list   *list = NULL;
-    const device  *d    = NULL;
-    lm_status      status;
+    return l->decl->n_inputs ? &net->layer[l->decl->input[0].layer] : NULL;
+}
 
-    if (!(status = devices_open(from->devices, &list, err)))
-        status = devices_find(list, from->device, &d, err);
-    if (!status) {
-        p.peak      = device_peak(d, who->dtype);
-        p.bandwidth = d->figure[DEVICE_BANDWIDTH];
-        if (isnan(p.peak) || isnan(p.bandwidth))
-            status =
-                lm_error_set(err, LM_E_NOTFOUND, "%s:%d: '%.60s' has no %s", d->path, d->line,
-                             d->name, isnan(p.peak) ? text_dtype_name(who->dtype) : "bandwidth");
+/* Zeros that a layer of their own puts around an input belong to the window behind it, as PALEO's
+ * SAME padding is written; *in is then what it is put around. */
+static const bound_layer *behind_padding(const bound_network *net, const bound_layer *l,
+                                         const lm_tensor **in)
+{
+    const bound_layer *from = source_of(net, l);
+
+    *in = &l->input[0];
+    if (!from || strcmp(from->entry->type.name, "pad") != 0)
+        return from;
+    *in = &from->input[0];
+    return source_of(net, from);
+}
+
+/* A convolution along one axis: pixels in, out, behind which zeros, and the window's reach. */
+typedef struct axis {
+    double in, out, front, reach, window;
+    double spread; /* the output with zeros between its pixels, as the gradients see it */
+} axis;
+
+/* PALEO: conv.py, _compute_padding(). One more zero makes odd margins even; where it refuses, as
+ * many as are missing. */
+static double spread_output(const axis *a, double stride)
+{
+    const double spread = (a->out - 1) * stride + 1;
+    const double before = a->reach - a->front;
+    const double after  = a->in + a->reach - spread - before;
+
+    return spread + fabs(before - after);
+}
+
+/* `size` of the input is without zeros; the kernel's may have those of a layer before it. */
+static axis axis_of(const lm_kernel *k, const lm_tensor *in, int i)
+{
+    const int    d      = (int)in->rank - 3 + i;
+    const double padded = (double)k->u.conv.in[i];
+    axis         a      = { .in     = d >= 2 ? (double)in->dim[d] : padded,
+                            .out    = (double)k->u.conv.out[i],
+                            .window = (double)k->u.conv.window[i],
+                            .reach  = (double)(k->u.conv.dilation[i] * (k->u.conv.window[i] - 1)) };
+
+    a.front  = floor((padded - a.in + 2 * (double)k->u.conv.pad[i]) / 2);
+    a.spread = spread_output(&a, (double)k->u.conv.stride[i]);
+    return a;
+}
+
+/* A convolution and the two that are its gradients, each as 2 FLOPs a tap and what it touches. */
+typedef struct convolution {
+    paleo_work forward, to_input, to_weight, to_weight_spread;
+    double     weights;
+} convolution;
+
+static convolution convolution_of(const lm_kernel *k, const lm_tensor *in)
+{
+    const double n = (double)k->u.conv.n, c_in = (double)k->u.conv.c_in;
+    const double c_out = (double)k->u.conv.c_out, groups = (double)k->u.conv.groups;
+    const double size   = (double)lm_dtype_bytes(k->dtype);
+    double       inputs = n * c_in, outputs = n * c_out, taps = 1;
+    double       padded = n * c_in, weight_padded = n * c_in, spread_padded = n * c_out, filled = 1;
+    convolution  c;
+
+    for (int i = 0; i < 3; i++) {
+        const axis a = axis_of(k, in, i);
+
+        inputs *= a.in;
+        outputs *= a.out;
+        taps *= a.window;
+        filled *= a.out / a.spread; /* the rest is holes */
+        padded *= a.in + 2 * a.front;
+        weight_padded *= fmax(a.in, a.spread + a.reach);
+        spread_padded *= a.in + a.reach;
     }
-    devices_free(list);
-    return status ? status : paleo_open_with(who, &p, err);
+    c.weights = taps * c_in * c_out / groups;
+    c.forward =
+        (paleo_work){ 2 * taps * outputs * c_in / groups, size * (padded + c.weights + outputs) };
+    c.to_weight = (paleo_work){ c.forward.flops, size * (weight_padded + outputs + c.weights) };
+    c.to_input  = (paleo_work){ 2 * taps * inputs * c_out / groups + (filled < 1 ? 2 * outputs : 0),
+                                size * (spread_padded + c.weights + inputs) };
+    /* of a transposed convolution: over its output, less the holes of its input */
+    c.to_weight_spread = (paleo_work){ 2 * taps * inputs * c_out / groups * filled,
+                                       size * (spread_padded + inputs * filled + c.weights) };
+    return c;
 }
 
-static void paleo_close(predictor *who)
+static void count_weights(paleo_counts *out, const bound_layer *l, double params, double size)
 {
-    free((void *)who->state);
-    free(who->memo);
-    who->state = who->memo = NULL;
+    if (l->shares) /* counted where they belong */
+        return;
+    out->params      = params;
+    out->param_bytes = params * size;
 }
 
-static paleo_platform platform_of(const predictor *who)
+static void count_convolution(const bound_network *net, const bound_layer *l, const lm_kernel *k,
+                              paleo_counts *out)
 {
-    paleo_platform p = *(const paleo_platform *)who->state;
+    const double       size       = (double)lm_dtype_bytes(k->dtype);
+    const bool         transposed = k->pass == LM_GRAD_INPUT;
+    const lm_tensor   *in;
+    const bound_layer *from = behind_padding(net, l, &in);
+    const bool         data = from && network_source_type(from->decl->type);
+    /* a transposed convolution is that of its output */
+    const convolution c = convolution_of(k, transposed ? &l->output[0] : in);
 
-    p.link = who->link.bytes_per_second > 0 ? who->link.bytes_per_second : NAN;
-    return p;
+    out->pass[LM_FORWARD]     = transposed ? c.to_input : c.forward;
+    out->pass[LM_GRAD_WEIGHT] = transposed ? c.to_weight_spread : c.to_weight;
+    if (transposed)
+        out->pass[LM_GRAD_INPUT] = c.forward;
+    else if (!data || net->options.input_gradient)
+        out->pass[LM_GRAD_INPUT] = c.to_input;
+    count_weights(out, l, c.weights + (double)k->u.conv.c_out, size);
 }
 
-/* ---- a step ---- */
-
-static lm_status count(const predictor *who, int64_t batch, const paleo_counts **out, lm_error *err)
+static void count_linear(const bound_layer *l, paleo_counts *out)
 {
-    memo          *s     = who->memo;
-    bound_network *bound = NULL;
-    lm_status      status;
-
-    for (size_t i = 0; i < 2; i++)
-        if (s->counted[i].batch == batch) {
-            *out = &s->counted[i].counts;
-            return LM_OK;
-        }
-    if ((status = workloads_bind_at(who->loads, who->network, who->input, who->dtype, batch, &bound,
-                                    err)))
-        return status;
-    s->counted[s->next].batch  = batch;
-    s->counted[s->next].counts = paleo_of_network(bound);
-    bound_network_free(bound);
-    *out    = &s->counted[s->next].counts;
-    s->next = !s->next;
-    return LM_OK;
-}
-
-static lm_status paleo_price(const predictor *who, const step_setup *s, step_price *out,
-                             lm_error *err)
-{
-    const bounded        unknown  = { NAN, NAN, NAN };
-    const paleo_counts  *c        = NULL;
-    const paleo_platform platform = platform_of(who);
-    step_price           p = { .step = unknown, .joules_passes = unknown, .joules_step = unknown };
-    paleo_times          t;
-    lm_status            status;
-
-    if (!step_setup_in_turn(s) || s->sync.dtype)
-        return lm_error_set(
-            err, LM_E_UNSUPPORTED,
-            "PALEO hides no all-reduce behind the backward pass, and sends gradients "
-            "as they are: take --sync once without --grad-dtype");
-    if (s->batch < 1)
-        return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)s->batch);
-    if ((status = count(who, s->batch, &c, err)))
-        return status;
-    t          = paleo_step(c, &platform, 1);
-    p.forward  = (bounded){ t.forward, NAN, NAN };
-    p.backward = (bounded){ t.backward, NAN, NAN };
-    p.update   = (bounded){ t.update, NAN, NAN };
-    /* a datasheet's figures */
-    ledger_add(&p.passes.ledger, CERTAINTY_ASSUMED, t.forward + t.backward);
-    ledger_add(&p.rest.ledger, CERTAINTY_ASSUMED, t.update);
-    if (c->unknown) {
-        grounds_note(&p.passes, "nothing here", 0);
-        p.passes.beyond[0].layers = c->unknown;
-    }
-    *out = p;
-    return LM_OK;
-}
-
-/* By a scheme over one bandwidth. */
-static lm_status paleo_exchange(const predictor *who, const step_setup *s,
-                                const net_metrics *counts, exchange_price *out, lm_error *err)
-{
-    const paleo_platform platform = platform_of(who);
-    const paleo_counts  *c        = NULL;
-    const lm_status      status   = count(who, s->batch, &c, err);
-
-    (void)counts;
-    if (status)
-        return status;
-    *out = (exchange_price){ .seconds = paleo_step(c, &platform, step_setup_ranks(s)).sync };
-    ledger_add(&out->grounds.ledger, CERTAINTY_ASSUMED, out->seconds);
-    return !isnan(out->seconds)
-               ? LM_OK
-               : lm_error_set(err, LM_E_NOTFOUND,
-                              "what nodes exchange needs a bandwidth (--bandwidth 10Gbit/s)");
-}
-
-static lm_status paleo_buckets(const predictor *who, const step_setup *s,
-                               const gradient_schedule *gradients, priced_program **out,
-                               lm_error *err)
-{
-    (void)who;
-    (void)s;
-    (void)gradients;
-    (void)out;
-    return lm_error_set(err, LM_E_UNSUPPORTED,
-                        "PALEO does not say when gradients are ready: no all-reduce is hidden");
-}
-
-/* Its times are linear in its counts: by FLOPs alone those of arithmetic, by bytes of traffic. */
-static paleo_counts only(const paleo_counts *c, term_bound b)
-{
-    paleo_counts one = *c;
+    const lm_tensor *x = &l->input[0], *y = &l->output[0];
+    const double     size = (double)lm_dtype_bytes(x->dtype);
+    const double     in = (double)x->dim[x->rank - 1], features = (double)y->dim[y->rank - 1];
+    const paleo_work w = { 2 * (double)lm_elements(x) * features,
+                           size *
+                               ((double)lm_elements(x) + in * features + (double)lm_elements(y)) };
 
     for (int pass = 0; pass < LM_N_PASSES; pass++)
-        *(b == BOUND_ARITHMETIC ? &one.pass[pass].bytes : &one.pass[pass].flops) = 0;
-    *(b == BOUND_ARITHMETIC ? &one.param_bytes : &one.params) = 0;
-    return one;
+        out->pass[pass] = w;
+    count_weights(out, l, in * features + features, size);
 }
 
-static lm_status paleo_bounds(const predictor *who, const step_setup *s, bound_price *out,
-                              lm_error *err)
+static void count_pool(const bound_network *net, const bound_layer *l, const lm_kernel *k,
+                       paleo_counts *out)
 {
-    const paleo_platform platform = platform_of(who);
-    const paleo_counts  *c        = NULL;
-    const lm_status      status   = count(who, s->batch, &c, err);
+    const double size   = (double)lm_dtype_bytes(k->dtype);
+    const double maps   = (double)k->u.pool.n * (double)k->u.pool.channels;
+    const double pixels = (double)lm_volume(k->u.pool.out);
+    const double taps =
+        k->u.pool.taps ? (double)k->u.pool.taps : pixels * (double)lm_volume(k->u.pool.window);
+    const lm_tensor *in;
 
-    *out = (bound_price){ .passes = { 0 } };
-    for (term_bound b = BOUND_ARITHMETIC; b <= BOUND_TRAFFIC && !status; b++) {
-        const paleo_counts one = only(c, b);
-        const paleo_times  t   = paleo_step(&one, &platform, 1);
+    behind_padding(net, l, &in);
+    out->pass[LM_FORWARD] =
+        (paleo_work){ 2 * maps * taps, size * ((double)lm_elements(in) + maps * pixels) };
+    out->pass[LM_GRAD_INPUT] = out->pass[LM_FORWARD];
+}
 
-        out->passes[b]    = t.forward + t.backward;
-        out->update[0][b] = out->update[1][b] = t.update;
+static void count_dropout(const bound_layer *l, paleo_counts *out)
+{
+    const double n = (double)lm_elements(&l->input[0]);
+
+    out->pass[LM_FORWARD]    = (paleo_work){ n, 2 * n * (double)lm_dtype_bytes(l->input[0].dtype) };
+    out->pass[LM_GRAD_INPUT] = out->pass[LM_FORWARD];
+}
+
+paleo_counts paleo_of_layer(const bound_network *net, size_t layer)
+{
+    const bound_layer *l    = &net->layer[layer];
+    const lm_kernel   *conv = kernel_of(l, LM_OP_CONV), *pool = kernel_of(l, LM_OP_POOL);
+    paleo_counts       out = { .params = 0 };
+
+    if (conv)
+        count_convolution(net, l, conv, &out);
+    else if (pool)
+        count_pool(net, l, pool, &out);
+    else if (!strcmp(l->entry->type.name, "linear"))
+        count_linear(l, &out);
+    else if (!strcmp(l->entry->type.name, "dropout"))
+        count_dropout(l, &out);
+    else
+        out.unknown = l->n_kernels[LM_FORWARD] > 0 && strcmp(l->entry->type.name, "pad") != 0;
+    return out;
+}
+
+static void add_work(paleo_work *sum, const paleo_work *w)
+{
+    sum->flops += w->flops;
+    sum->bytes += w->bytes;
+}
+
+paleo_counts paleo_of_network(const bound_network *net)
+{
+    paleo_counts sum = { .params = 0 };
+
+    for (size_t i = 0; i < net->n_layers; i++) {
+        const paleo_counts c = paleo_of_layer(net, i);
+
+        for (int pass = 0; pass < LM_N_PASSES; pass++)
+            add_work(&sum.pass[pass], &c.pass[pass]);
+        sum.params += c.params;
+        sum.param_bytes += c.param_bytes;
+        sum.unknown += c.unknown;
     }
+    return sum;
+}
+
+paleo_work paleo_backward(const paleo_counts *c)
+{
+    paleo_work sum = c->pass[LM_GRAD_INPUT];
+
+    add_work(&sum, &c->pass[LM_GRAD_WEIGHT]);
+    return sum;
+}
+
+paleo_work paleo_update(const paleo_counts *c)
+{
+    return (paleo_work){ 2 * c->params, 3 * c->param_bytes };
+}
+
+/* ---- times ---- */
+
+double paleo_seconds(const paleo_work *w, const paleo_platform *p, double ppp)
+{
+    return (w->flops / p->peak + w->bytes / (p->bandwidth * MEMORY_GB)) / ppp;
+}
+
+paleo_times paleo_step(const paleo_counts *c, const paleo_platform *p, int64_t workers)
+{
+    const paleo_work backward = paleo_backward(c);
+    const paleo_work update   = paleo_update(c);
+    const double     n        = paleo_scheme_rounds(p->scheme, workers);
+    paleo_times      t        = { .forward  = paleo_seconds(&c->pass[LM_FORWARD], p, p->ppp_comp),
+                                  .backward = paleo_seconds(&backward, p, p->ppp_comp),
+                                  .update   = paleo_seconds(&update, p, 1),
+                                  .sync     = n > 0 ? n * c->param_bytes / p->link / p->ppp_comm : 0 };
+
+    t.step = t.forward + t.backward + t.update + t.sync;
+    return t;
+}
+
+/* ---- percents of peak ---- */
+
+lm_status paleo_fit(const paleo_point *row, size_t n, double *ppp_comp, double *ppp_comm,
+                    lm_error *err)
+{
+    double      *cell       = malloc((4 * n + 1) * sizeof *cell), *rest, *weight;
+    double       inverse[2] = { NAN, NAN };
+    lsq_solution found;
+    lsq_problem  problem  = { .a = cell, .rows = n };
+    bool         computed = false, sent = false;
+    lm_status    status;
+
+    if (!cell)
+        return no_memory(err);
+    rest   = cell + 2 * n;
+    weight = rest + n;
+    for (size_t i = 0; i < n; i++) {
+        computed |= row[i].computed > 0;
+        sent |= row[i].sent > 0;
+    }
+    problem.columns = (size_t)computed + sent;
+    for (size_t i = 0; i < n; i++) {
+        double *a = cell + i * problem.columns;
+
+        if (computed)
+            *a++ = row[i].computed;
+        if (sent)
+            *a = row[i].sent;
+        rest[i]   = row[i].measured - row[i].fixed;
+        weight[i] = 1 / row[i].measured;
+    }
+    problem.b      = rest;
+    problem.weight = weight;
+    status         = problem.columns ? lsq_fit(&problem, true, &found, err)
+                                     : lm_error_set(err, LM_E_ARG, "no times that tell a percent of peak");
+    for (size_t k = 0; k < problem.columns && !status; k++)
+        inverse[computed ? k : 1] = found.x[k]; /* 1 / ppp of what some point tells of */
+    if (!status && inverse[0] <= 0)
+        status = lm_error_set(err, LM_E_ARG,
+                              "the times are shorter than any percent of peak allows: is it the "
+                              "right device, are they in seconds?");
+    if (!status) {
+        *ppp_comp = 1 / inverse[0];
+        *ppp_comm = 1 / inverse[1];
+    }
+    free(cell);
     return status;
 }
-
-/* ---- taking apart ---- */
-
-/* Arithmetic or traffic of a layer. */
-static lm_status share_layer(const predictor *who, const step_setup *setup, size_t layer,
-                             const paleo_counts *c, term_bound b, explanation *e, lm_error *err)
-{
-    const bool           arithmetic = b == BOUND_ARITHMETIC;
-    const double         micro      = (double)setup->sync.accumulation;
-    const paleo_platform platform   = platform_of(who);
-    const paleo_counts   mine       = only(c, b);
-    const paleo_times    t          = paleo_step(&mine, &platform, step_setup_ranks(setup));
-    const paleo_work     backward = paleo_backward(c), update = paleo_update(c);
-    const paleo_work    *done[]    = { &c->pass[LM_FORWARD], &backward, &update };
-    const double         seconds[] = { micro * t.forward, micro * t.backward, t.update, t.sync };
-    lm_status            status    = LM_OK;
-
-    for (size_t i = 0; i < 4 && !status; i++) {
-        const double once  = i == 3       ? (arithmetic ? 0 : c->param_bytes)
-                             : arithmetic ? done[i]->flops
-                                          : done[i]->bytes;
-        const double count = i < 2 ? micro * once : once;
-        const share  s     = { .layer       = layer,
-                               .part        = e->part[i],
-                               .kernels     = e->layer[layer].type,
-                               .regressor   = arithmetic ? "flops" : "bytes",
-                               .unit        = arithmetic ? "FLOP" : "byte",
-                               .count       = count,
-                               .coefficient = seconds[i] / count,
-                               .seconds     = seconds[i],
-                               .bound       = b,
-                               .standing    = CERTAINTY_ASSUMED };
-
-        if (count > 0 && seconds[i] > 0)
-            status = explanation_add(e, &s, err);
-    }
-    return status;
-}
-
-static lm_status paleo_explain(const predictor *who, const step_setup *s, explanation *e,
-                               lm_error *err)
-{
-    static const phase parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_SYNC };
-    bound_network     *net     = NULL;
-    lm_status          status =
-        workloads_bind_at(who->loads, who->network, who->input, who->dtype, s->batch, &net, err);
-
-    if (status)
-        return status;
-    e->n_parts = sizeof parts / sizeof parts[0];
-    memcpy(e->part, parts, sizeof parts);
-    status = explanation_name_layers(e, net, err);
-    for (size_t l = 0; l < net->n_layers && !status; l++) {
-        const paleo_counts c = paleo_of_layer(net, l);
-
-        if (!(status = share_layer(who, s, l, &c, BOUND_ARITHMETIC, e, err)))
-            status = share_layer(who, s, l, &c, BOUND_TRAFFIC, e, err);
-    }
-    bound_network_free(net);
-    return status;
-}
-
-/* Its percents of peak are fitted to the points. */
-static lm_status paleo_compare(const char *model, const compared *with, comparison *out,
-                               lm_error *err)
-{
-    (void)model;
-    return compare_paleo(with->p, with->by, workloads_registry(with->p->loads), with->on, out, err);
-}
-
-const step_model paleo_model = {
-    .from_datasheet = true,
-    .open           = paleo_open,
-    .close          = paleo_close,
-    .price          = paleo_price,
-    .exchange       = paleo_exchange,
-    .buckets        = paleo_buckets,
-    .bounds         = paleo_bounds,
-    .explain        = paleo_explain,
-    .compare        = paleo_compare,
-};

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "baselines/layerwise.h"
+#include "models/layerwise.h"
 #include "models/learned.h"
 #include "models/linear.h"
-#include "models/paleo.h"
+#include "models/paleo_step.h"
 
 /* A family of models: names that one step_model serves. */
 typedef struct family {

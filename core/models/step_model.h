@@ -11,13 +11,13 @@
 #ifndef MODELS_STEP_MODEL_H
 #define MODELS_STEP_MODEL_H
 
-#include "baselines/paleo.h"
+#include "models/paleo.h"
 #include "models/step.h"
 
 struct step_model;
 struct step_scan;
 struct comparison; /* fit/comparison.h */
-struct device;     /* devices/device.h */
+struct device;     /* device/device.h */
 struct points;     /* observe/points.h */
 struct split;      /* fit/split.h */
 

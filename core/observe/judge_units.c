@@ -4,7 +4,7 @@
 
 #include "base/no_memory.h"
 #include "base/stats.h"
-#include "devices/device.h"
+#include "device/device.h"
 #include "observe/judge.h"
 
 /* FLOP a second that no device reaches, or that every device leaves far behind: a wafer of 2024 has

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "devices/device.h"
+#include "device/device.h"
 
 static lm_status parse(const char *name, const char *geometry, lm_pass pass, lm_dtype dtype,
                        lm_kernel *out, lm_error *err)

@@ -15,8 +15,8 @@
 #include <layermeter/kernel.h>
 #include <layermeter/types.h>
 
+#include "fabric/kind.h"
 #include "network/phase.h"
-#include "sync/kind.h"
 
 /** OBS_COUNTS: a network known by its counts alone; OBS_STREAM: one known by its kernels alone. */
 typedef enum {

@@ -92,7 +92,7 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f);
 
 /**
  * Chooses the all-reduces behind PHASE_SYNC: rows with this `algorithm`. points_from() takes all
- * but those measured beside (sync/kind.h), thus the library's own choice, which training uses. A
+ * but those measured beside (fabric/kind.h), thus the library's own choice, which training uses. A
  * forced ring shows a network's latency and bandwidth for any library; buckets wait for nonblocking
  * ones.
  *

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "devices/device.h"
+#include "device/device.h"
 #include "plan/money.h"
 
 typedef enum price_tier {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "devices/device.h"
+#include "device/device.h"
 #include "fit/power_rows.h"
 
 /* What the datasheet of the device says; `bandwidth` in bytes/s. */

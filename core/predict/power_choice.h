@@ -3,7 +3,7 @@
 #ifndef PREDICT_POWER_CHOICE_H
 #define PREDICT_POWER_CHOICE_H
 
-#include "energy/power.h"
+#include "device/power.h"
 #include "models/step_model.h"
 
 /** What was asked, and what is known. */

@@ -2,7 +2,7 @@
 #ifndef PREDICT_STEP_POWER_H
 #define PREDICT_STEP_POWER_H
 
-#include "energy/power.h"
+#include "device/power.h"
 #include "predict/bottleneck.h"
 
 /** What the step's time goes to; what waits for all-reduces counts as launch, compute as the

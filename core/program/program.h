@@ -11,11 +11,11 @@
 #ifndef PROGRAM_PROGRAM_H
 #define PROGRAM_PROGRAM_H
 
+#include "fabric/kind.h"
 #include "network/phase.h"
 #include "observe/gradients.h"
 #include "program/policy.h"
 #include "program/recurrence.h"
-#include "sync/kind.h"
 
 /** The ranks that join in a message. */
 typedef enum rank_group {

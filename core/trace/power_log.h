@@ -6,7 +6,7 @@
 
 #include <layermeter/error.h>
 
-#include "energy/power_series.h"
+#include "device/power_series.h"
 #include "trace/reader.h"
 
 /** One GPU of a log. */

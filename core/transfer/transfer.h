@@ -11,7 +11,7 @@
 #ifndef TRANSFER_TRANSFER_H
 #define TRANSFER_TRANSFER_H
 
-#include "devices/device.h"
+#include "device/device.h"
 #include "fit/calibration.h"
 #include "solve/columns.h"
 

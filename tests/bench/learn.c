@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/no_memory.h"
-#include "baselines/layerwise_points.h"
 #include "layers/loader.h"
+#include "models/layerwise_points.h"
 
 static double now(clockid_t of)
 {

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "baselines/layerwise_model.h"
 #include "crossgpu/crossgpu.h"
 #include "fit/layer_watts.h"
 #include "learn/learner.h"
+#include "models/layerwise_model.h"
 #include "network/kernels.h"
 #include "single/learned.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "devices/device.h"
+#include "device/device.h"
 #include "epochs/epochs.h"
 #include "import/extrap.h"
 #include "import/logs.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "devices/device.h"
+#include "device/device.h"
 #include "machine/machine.h"
 #include "plan/prices.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sync/collective.h"
+#include "fabric/collective.h"
 
 #define ROWS 400
 

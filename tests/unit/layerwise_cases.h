@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "baselines/layerwise_model.h"
 #include "kept_text.h"
+#include "models/layerwise_model.h"
 #include "network/single.h"
 
 #define MADE_LAYERS 8

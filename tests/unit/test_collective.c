@@ -1,8 +1,8 @@
 /* All-reduces: their columns by hand, and prices that made the times come back. */
 #include "collective_rows.h"
 
-#include "sync/collective.h"
-#include "sync/scheme.h"
+#include "fabric/collective.h"
+#include "fabric/scheme.h"
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

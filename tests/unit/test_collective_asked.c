@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fabric/collective.h"
+#include "fabric/scheme.h"
 #include "machine_text.h"
-#include "sync/collective.h"
-#include "sync/scheme.h"
 
 /* All-reduces within nodes of 2 to 8 devices, or between nodes of one. */
 static collective_model *model_of(bool within, bool between)

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "devices/device.h"
+#include "device/device.h"
 
 static device_list *load(const char *text, lm_error *err)
 {

@@ -4,7 +4,7 @@
 #include "steps.h"
 
 #include "machine/machine.h"
-#include "models/paleo.h"
+#include "models/paleo_step.h"
 #include "predict/explain.h"
 
 static workloads   *loads;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "baselines/layerwise.h"
+#include "models/layerwise.h"
 
 #define ROWS 400
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "baselines/layerwise.h"
-#include "baselines/layerwise_network.h"
+#include "models/layerwise.h"
+#include "models/layerwise_network.h"
 
 static lm_status see(void *context, layerwise_case *c)
 {

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-#include "baselines/paleo_points.h"
-#include "models/paleo.h"
+#include "models/paleo_points.h"
+#include "models/paleo_step.h"
 #include "predict/scaling.h"
 
 static void assert_work(const paleo_work *w, double flops, double bytes)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "energy/power.h"
-#include "energy/power_fit.h"
+#include "device/power.h"
+#include "device/power_fit.h"
 
 /* A made-up board: 30 W at rest, 150 W at its limit, 1000 MHz, a knee at 500 MHz. */
 static power_model board(void)

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "energy/power_series.h"
+#include "device/power_series.h"
 
 static double noise(uint64_t *state, double of)
 {

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "fabric/collective.h"
 #include "measure/backend.h"
 #include "nccl_buckets.h"
 #include "nccl_comm.h"
 #include "nccl_values.h"
 #include "ranks/pulse.h"
 #include "ranks/start_mpi.h"
-#include "sync/collective.h"
 
 extern char **environ;
 

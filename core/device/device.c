@@ -1,0 +1,371 @@
+/* Public datasheets of devices. */
+#include "device/device.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/ini.h"
+#include "base/place.h"
+#include "base/text.h"
+
+#define NAME_MAX_BYTES 192
+#define NEAR_MAX       4 /* names that a message offers */
+
+const device_key device_keys[N_DEVICE_FIGURES] = {
+    [DEVICE_F64]             = { "f64", "f64_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_F32]             = { "f32", "f32_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_TF32]            = { "tf32", "tf32_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_F16]             = { "f16", "f16_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_BF16]            = { "bf16", "bf16_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_F8]              = { "f8", "f8_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_BANDWIDTH]       = { "bandwidth", "bandwidth_bytes_per_s", "GB/s", 1e9 },
+    [DEVICE_MEMORY]          = { "memory", "memory_bytes", "GiB", 1073741824 },
+    [DEVICE_L2]              = { "l2", "l2_bytes", "MiB", 1048576 },
+    [DEVICE_MULTIPROCESSORS] = { "multiprocessors", "multiprocessors", "", 1 },
+    [DEVICE_CORES]           = { "cores", "cores", "", 1 },
+    [DEVICE_CLOCK]           = { "clock", "clock_hz", "MHz", 1e6 },
+    [DEVICE_POWER]           = { "power", "power_w", "W", 1 },
+};
+
+const char *const device_class_names[N_DEVICE_CLASSES] = { "", "slot", "card", "module" };
+
+double device_peak(const device *d, lm_dtype dtype)
+{
+    switch ((enum lm_dtypes)dtype) {
+    case LM_F64: return d->figure[DEVICE_F64];
+    case LM_F32: return d->figure[DEVICE_F32];
+    case LM_F16: return d->figure[DEVICE_F16];
+    case LM_BF16: return d->figure[DEVICE_BF16];
+    case LM_F8: return d->figure[DEVICE_F8];
+    case LM_I8:
+    case LM_I32:
+    case LM_I64:
+    case LM_U8: break;
+    }
+    return NAN;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* "NVIDIA H100 80GB HBM3" -> "h10080gbhbm3". Drivers before 2021 left the vendor out. */
+static void normal_name(const char *name, size_t n, char out[NAME_MAX_BYTES])
+{
+    static const char vendor[] = "nvidia";
+    size_t            k        = 0;
+
+    for (size_t i = 0; i < n && k + 1 < NAME_MAX_BYTES; i++)
+        if (isalnum((unsigned char)name[i]))
+            out[k++] = (char)tolower((unsigned char)name[i]);
+    out[k] = '\0';
+    k      = strlen(vendor);
+    if (!strncmp(out, vendor, k) && out[k])
+        memmove(out, out + k, strlen(out + k) + 1);
+}
+
+bool device_same_name(const char *a, const char *b)
+{
+    char x[NAME_MAX_BYTES], y[NAME_MAX_BYTES];
+
+    normal_name(a, strlen(a), x);
+    normal_name(b, strlen(b), y);
+    return *x && !strcmp(x, y);
+}
+
+typedef enum nearness { NOT_NEAR, NEAR, EQUAL } nearness;
+
+static nearness compare(const char *wanted, const char *name, size_t n)
+{
+    char normal[NAME_MAX_BYTES];
+
+    normal_name(name, n, normal);
+    if (!strcmp(normal, wanted))
+        return EQUAL;
+    return *wanted && strstr(normal, wanted) ? NEAR : NOT_NEAR;
+}
+
+/* Name number i of a device, its own first, *n bytes; NULL: it has no more. */
+static const char *name_at(const device *d, size_t i, size_t *n)
+{
+    const char *p = i ? d->also : d->name;
+
+    for (; p && i > 1; i--)
+        p = (p = strchr(p, ',')) ? p + 1 : NULL;
+    if (p)
+        p += strspn(p, " ");
+    *n = !p ? 0 : p == d->name ? strlen(p) : strcspn(p, ",");
+    return p;
+}
+
+/* The best of all names of a device. */
+static nearness compare_all(const device *d, const char *wanted)
+{
+    nearness    best = NOT_NEAR;
+    const char *name;
+    size_t      n;
+
+    for (size_t i = 0; best != EQUAL && (name = name_at(d, i, &n)); i++) {
+        const nearness this = compare(wanted, name, n);
+
+        best = this > best ? this : best;
+    }
+    return best;
+}
+
+lm_status devices_find(const device_list *list, const char *name, const device **out, lm_error *err)
+{
+    char   wanted[NAME_MAX_BYTES], offer[300] = "";
+    size_t near = 0, used = 0;
+
+    normal_name(name, strlen(name), wanted);
+    for (size_t i = 0; i < list->n; i++)
+        if (compare_all(&list->device[i], wanted) == EQUAL) {
+            *out = &list->device[i];
+            return LM_OK;
+        }
+    for (size_t i = 0; i < list->n && used < sizeof offer; i++)
+        if (compare_all(&list->device[i], wanted) == NEAR && near++ < NEAR_MAX)
+            used += (size_t)snprintf(offer + used, sizeof offer - used, "%s'%.60s'",
+                                     near > 1 ? ", " : "", list->device[i].name);
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "no device '%.80s'%s%s%s; 'layermeter devices' lists those there are", name,
+                        near ? ": is it " : "", offer,
+                        near > NEAR_MAX ? " ..."
+                        : near          ? "?"
+                                        : "");
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Where the file is being read. */
+typedef struct reading {
+    const ini_document *doc;
+    arena              *arena;
+    lm_error           *err;
+} reading;
+
+static lm_status out_of_memory(const reading *r)
+{
+    return lm_error_set(r->err, LM_E_NOMEM, "%s: out of memory", r->doc->path);
+}
+
+static lm_status read_text(const reading *r, const ini_pair *pair, const char **out)
+{
+    *out = arena_text(r->arena, pair->value, strlen(pair->value));
+    return *out ? LM_OK : out_of_memory(r);
+}
+
+static lm_status parse_figure(const char *text, device_figure f, double *out, lm_error *err)
+{
+    int64_t   whole;
+    lm_status status;
+
+    switch (f) {
+    case DEVICE_BANDWIDTH: return text_rate(text, out, err);
+    case DEVICE_CLOCK: return text_quantity(text, "Hz", out, err);
+    case DEVICE_POWER: return text_quantity(text, "W", out, err);
+    case DEVICE_MEMORY:
+    case DEVICE_L2: status = text_bytes(text, &whole, err); break;
+    case DEVICE_MULTIPROCESSORS:
+    case DEVICE_CORES: status = text_int(text, &whole, err); break;
+    case DEVICE_F64:
+    case DEVICE_F32:
+    case DEVICE_TF32:
+    case DEVICE_F16:
+    case DEVICE_BF16:
+    case DEVICE_F8:
+    case N_DEVICE_FIGURES: return text_quantity(text, "FLOP/s", out, err);
+    }
+    if (!status)
+        *out = (double)whole;
+    return status;
+}
+
+static lm_status read_figure(const reading *r, const ini_pair *pair, device_figure f, double *out)
+{
+    lm_error  why = { LM_OK, "" };
+    double    value;
+    lm_status status = parse_figure(pair->value, f, &value, &why);
+
+    if (!status && !(value > 0))
+        status = lm_error_set(&why, LM_E_ARG, "must be above 0; what is unknown is left out");
+    if (status)
+        return ini_fail(r->doc, r->err, pair->line, status, "%s: %s", pair->key, why.text);
+    *out = value;
+    return LM_OK;
+}
+
+static lm_status read_class(const reading *r, const ini_pair *pair, device_class *out)
+{
+    const size_t at = text_place(pair->value, device_class_names, N_DEVICE_CLASSES);
+
+    if (at && at < N_DEVICE_CLASSES) {
+        *out = (device_class)at;
+        return LM_OK;
+    }
+    return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
+                    "class: expected slot, card or module, found '%.40s'", pair->value);
+}
+
+static lm_status read_pair(const reading *r, const ini_pair *pair, device *d)
+{
+    const struct {
+        const char  *key;
+        const char **text;
+    } texts[] = {
+        { "also", &d->also },
+        { "architecture", &d->architecture },
+        { "capability", &d->capability },
+        { "source", &d->source },
+        { "note", &d->note },
+    };
+
+    for (int f = 0; f < N_DEVICE_FIGURES; f++)
+        if (!strcmp(pair->key, device_keys[f].key))
+            return read_figure(r, pair, (device_figure)f, &d->figure[f]);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (!strcmp(pair->key, texts[i].key))
+            return read_text(r, pair, texts[i].text);
+    if (!strcmp(pair->key, "class"))
+        return read_class(r, pair, &d->power_class);
+    return ini_fail(r->doc, r->err, pair->line, LM_E_NOTFOUND,
+                    "unknown key '%.40s' of a device; known are f64 f32 tf32 f16 bf16 f8 bandwidth "
+                    "memory l2 multiprocessors cores clock power class also architecture "
+                    "capability source note",
+                    pair->key);
+}
+
+static lm_status read_section(const reading *r, const ini_section *s, device *d)
+{
+    lm_status status = LM_OK;
+
+    *d = (device){ .name = arena_text(r->arena, s->name, strlen(s->name)),
+                   .path = arena_text(r->arena, r->doc->path, strlen(r->doc->path)),
+                   .line = s->line };
+    if (!d->name || !d->path)
+        return out_of_memory(r);
+    for (int f = 0; f < N_DEVICE_FIGURES; f++)
+        d->figure[f] = NAN;
+    for (size_t i = 0; i < s->n_pairs && !status; i++)
+        status = read_pair(r, &s->pair[i], d);
+    return status;
+}
+
+/* Two devices of one file that answer to one name. */
+static lm_status check_name(const reading *r, const device *d, const char *name, size_t n,
+                            const device *before, size_t n_before)
+{
+    char normal[NAME_MAX_BYTES];
+
+    normal_name(name, n, normal);
+    if (!*normal)
+        return ini_fail(r->doc, r->err, d->line, LM_E_SYNTAX, "a name without letters and digits");
+    for (size_t i = 0; i < n_before; i++)
+        if (compare_all(&before[i], normal) == EQUAL)
+            return ini_fail(r->doc, r->err, d->line, LM_E_SYNTAX,
+                            "'%.*s' is a name of the device in line %d too", (int)(n < 80 ? n : 80),
+                            name, before[i].line);
+    return LM_OK;
+}
+
+static lm_status check_names(const reading *r, const device *d, const device *before,
+                             size_t n_before)
+{
+    lm_status   status = LM_OK;
+    const char *name;
+    size_t      n;
+
+    for (size_t i = 0; !status && (name = name_at(d, i, &n)); i++)
+        status = check_name(r, d, name, n, before, n_before);
+    return status;
+}
+
+/* Appends a file's devices. */
+static lm_status append(device_list *list, const char *path, lm_error *err)
+{
+    ini_document *doc    = NULL;
+    lm_status     status = ini_load(path, &doc, err);
+    const size_t  first  = list->n;
+    reading       r      = { .doc = doc, .arena = list->arena, .err = err };
+    device       *all    = NULL;
+
+    if (!status) {
+        all = arena_array(list->arena, first + doc->n_sections + 1, sizeof *all);
+        if (!all)
+            status = out_of_memory(&r);
+    }
+    if (!status && first)
+        memcpy(all, list->device, first * sizeof *all);
+    for (size_t i = 0; !status && i < doc->n_sections; i++) {
+        device *d = &all[first + i];
+
+        status = read_section(&r, &doc->section[i], d);
+        if (!status)
+            status = check_names(&r, d, &all[first], i);
+    }
+    if (!status) {
+        list->device = all;
+        list->n      = first + doc->n_sections;
+    }
+    ini_free(doc);
+    return status;
+}
+
+static lm_status read_files(const char *const *path, size_t n, device_list **out, lm_error *err)
+{
+    device_list *list = calloc(1, sizeof *list);
+    lm_status    status;
+
+    status = list && (list->arena = arena_new())
+                 ? LM_OK
+                 : lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path[0]);
+    for (size_t i = 0; i < n && !status; i++)
+        status = append(list, path[i], err);
+    if (status) {
+        devices_free(list);
+        return status;
+    }
+    *out = list;
+    return LM_OK;
+}
+
+lm_status devices_load(const char *path, device_list **out, lm_error *err)
+{
+    return read_files(&path, 1, out, err);
+}
+
+lm_status devices_open(const char *own, device_list **out, lm_error *err)
+{
+    char        shipped[PATH_MAX];
+    const char *path[] = { own, shipped };
+    lm_status   status =
+        place_installed(LAYERMETER_CONFIG_DIR "/devices.ini", shipped, sizeof shipped, err);
+
+    return status ? status : read_files(own ? path : path + 1, own ? 2 : 1, out, err);
+}
+
+void devices_free(device_list *list)
+{
+    if (!list)
+        return;
+    arena_free(list->arena);
+    free(list);
+}
+
+lm_status device_figures(const char *name, double figure[N_DEVICE_FIGURES], lm_error *err)
+{
+    device_list  *list = NULL;
+    const device *d;
+    lm_status     status = name ? devices_open(NULL, &list, err) : LM_OK;
+
+    for (device_figure f = 0; f < N_DEVICE_FIGURES; f++)
+        figure[f] = NAN;
+    if (list && !devices_find(list, name, &d, NULL))
+        memcpy(figure, d->figure, sizeof d->figure);
+    devices_free(list);
+    return status;
+}

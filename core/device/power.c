@@ -1,0 +1,196 @@
+/* Power of a training device, and the effect of another clock. */
+#include "device/power.h"
+
+#include <math.h>
+
+/* Below this, differences are those of a search for the clock that a limit allows. */
+#define SAME 1e-9
+
+const char *best_for_name(best_for b)
+{
+    static const char *const name[N_BEST_FOR] = { "time", "energy", "edp" };
+
+    return name[b];
+}
+
+void clocks_try(const power_model *m, const power_load *load, double cap_w, const double *mhz,
+                size_t n, power_state *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = power_held(m, load, mhz[i], cap_w);
+}
+
+static double cost(const power_state *s, best_for what)
+{
+    switch (what) {
+    case BEST_ENERGY: return s->watts * s->stretch;
+    case BEST_EDP: return s->watts * s->stretch * s->stretch;
+    case BEST_TIME:
+    case N_BEST_FOR: break;
+    }
+    return s->stretch;
+}
+
+size_t clocks_best(const power_state *at, size_t n, best_for what)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (cost(&at[i], what) < cost(&at[best], what) * (1 - SAME))
+            best = i;
+    return best;
+}
+
+void clocks_usual(const power_model *m, double out[CLOCKS_USUAL])
+{
+    for (int i = 0; i < CLOCKS_USUAL; i++)
+        out[i] = m->top_mhz * (i + 1) / CLOCKS_USUAL;
+}
+
+const power_model power_unknown = {
+    .bound_w       = { NAN, NAN, NAN },
+    .idle_w        = NAN,
+    .cap_w         = NAN,
+    .top_mhz       = NAN,
+    .knee_mhz      = NAN,
+    .slope         = 1,
+    .low_mhz       = NAN,
+    .high_mhz      = NAN,
+    .mape          = NAN,
+    .held_out_mape = NAN,
+    .low           = NAN,
+    .high          = NAN,
+};
+
+bool power_known(const power_model *m)
+{
+    return isfinite(m->bound_w[BOUND_ARITHMETIC]);
+}
+
+bool power_clocks_known(const power_model *m)
+{
+    return power_known(m) && isfinite(m->idle_w) && isfinite(m->top_mhz) && isfinite(m->knee_mhz);
+}
+
+static double volts(const power_model *m, double mhz)
+{
+    return 1 + m->slope * fmax(0, mhz / m->knee_mhz - 1);
+}
+
+double power_dynamic(const power_model *m, double mhz)
+{
+    const double v = volts(m, mhz) / volts(m, m->top_mhz);
+
+    return mhz / m->top_mhz * v * v;
+}
+
+double power_memory_share(const power_load *load)
+{
+    return fmax(load->share[BOUND_TRAFFIC] - load->more, 0);
+}
+
+double power_draw(const power_model *m, const power_load *load, double mhz)
+{
+    const double still   = m->memory_w * power_memory_share(load);
+    double       watts   = 0;
+    const bool   the_top = isnan(mhz);
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        watts += m->bound_w[k] * load->share[k];
+    if (the_top)
+        return watts;
+    return m->idle_w + still + (watts - m->idle_w - still) * power_dynamic(m, mhz);
+}
+
+double power_slow_down(const power_load *load, double slower, power_load *out)
+{
+    const double p       = load->join > 1 ? load->join : 1;
+    const double clocked = load->share[BOUND_ARITHMETIC] + load->more;
+    const double work    = load->share[BOUND_ARITHMETIC] + load->share[BOUND_TRAFFIC];
+    const double others  = fmax(1 - pow(work, p), 0); /* to the power of p */
+    const double slow    = work + (slower - 1) * clocked;
+    const double all     = pow(others + pow(slow, p), 1 / p);
+    double      *to      = out->share;
+
+    *out = *load;
+    to[BOUND_ARITHMETIC] += (slower - 1) * fmin(clocked, to[BOUND_ARITHMETIC]);
+    to[BOUND_TRAFFIC] += (slower - 1) * fmax(load->more, 0);
+    to[BOUND_ARITHMETIC] /= all;
+    to[BOUND_TRAFFIC] /= all;
+    to[BOUND_LAUNCH] = fmax(1 - slow / all, 0);
+    out->more        = slower * clocked / all - to[BOUND_ARITHMETIC];
+    return all;
+}
+
+/* A load that has `load`'s shares at clock `usual`, at another one. */
+static power_state state_at(const power_model *m, const power_load *load, double usual, double mhz)
+{
+    power_load  slow;
+    power_state s = { .mhz = mhz };
+
+    s.stretch = power_slow_down(load, usual / mhz, &slow);
+    s.watts   = power_draw(m, &slow, mhz);
+    return s;
+}
+
+/* No board runs slower than this share of its top clock. */
+#define LEAST_CLOCK 0.05
+
+/* The highest clock up to `highest` at which the state draws no more than the limit. Power grows
+ * with the clock: the arithmetic's energy does not shrink, but its time does. With `usual` NAN
+ * the shares are those at each clock. */
+static double clock_under(const power_model *m, const power_load *load, double usual,
+                          double highest, double cap_w)
+{
+    double low = LEAST_CLOCK * m->top_mhz, high = highest;
+
+    if (!(state_at(m, load, isnan(usual) ? high : usual, high).watts > cap_w))
+        return high;
+    for (int i = 0; i < 60; i++) {
+        const double middle = (low + high) / 2;
+
+        if (state_at(m, load, isnan(usual) ? middle : usual, middle).watts > cap_w)
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+power_state power_usual(const power_model *m, const power_load *load)
+{
+    power_state s = { .mhz = NAN, .watts = power_draw(m, load, NAN), .stretch = 1 };
+
+    if (power_clocks_known(m))
+        s.mhz = clock_under(m, load, NAN, m->top_mhz, m->cap_w);
+    if (s.watts > m->cap_w)
+        s.watts = m->cap_w;
+    return s;
+}
+
+power_model power_as_measured(const power_model *m, const power_load *load, double watts)
+{
+    power_model out   = *m;
+    double      scale = (watts - m->idle_w) / (power_draw(m, load, NAN) - m->idle_w);
+
+    if (watts >= POWER_AT_CAP * m->cap_w)
+        scale = fmax(scale, 1);
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        out.bound_w[k] = m->idle_w + scale * (m->bound_w[k] - m->idle_w);
+    out.memory_w = scale * m->memory_w;
+    return out;
+}
+
+power_state power_held(const power_model *m, const power_load *load, double mhz, double cap_w)
+{
+    const power_state usual = power_usual(m, load);
+    const double      limit = isnan(cap_w) ? m->cap_w : cap_w;
+    double            highest;
+
+    if (isnan(mhz) && !(usual.watts > limit) && !(cap_w > m->cap_w))
+        return usual;
+    if (!power_clocks_known(m))
+        return (power_state){ .mhz = NAN, .watts = NAN, .stretch = NAN };
+    highest = isnan(mhz) ? m->top_mhz : mhz;
+    return state_at(m, load, usual.mhz, clock_under(m, load, usual.mhz, highest, limit));
+}

@@ -1,0 +1,352 @@
+/* Times of collectives, of what was measured. */
+#include "fabric/collective.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+
+collective_model *collective_copy(const collective_model *m)
+{
+    collective_model *copy = malloc(sizeof *copy);
+
+    if (!copy)
+        return NULL;
+    *copy = (collective_model){ malloc((m->n + 1) * sizeof *m->algorithm), m->n };
+    if (!copy->algorithm) {
+        free(copy);
+        return NULL;
+    }
+    if (m->n)
+        memcpy(copy->algorithm, m->algorithm, m->n * sizeof *m->algorithm);
+    return copy;
+}
+
+lm_status collective_join(collective_model **to, collective_model *from, lm_error *err)
+{
+    collective_model *m = *to;
+    algorithm_model  *more;
+    size_t            taken = 0;
+
+    if (!m || !from || !(more = realloc(m->algorithm, (m->n + from->n) * sizeof *more))) {
+        const bool failed = m && from;
+
+        *to = m ? m : from;
+        if (failed)
+            collective_free(from);
+        return failed ? no_memory(err) : LM_OK;
+    }
+    m->algorithm = more;
+    for (size_t i = 0; i < from->n; i++)
+        if (!collective_algorithm(&(collective_model){ more, m->n }, from->algorithm[i].kind, NULL))
+            more[m->n + taken++] = from->algorithm[i];
+    m->n += taken;
+    collective_free(from);
+    return LM_OK;
+}
+
+void collective_free(collective_model *m)
+{
+    if (!m)
+        return;
+    free(m->algorithm);
+    free(m);
+}
+
+const char *algorithm_name(const char *text, char buffer[ALGORITHM_NAME])
+{
+    size_t n = 0;
+
+    for (; text[n] && n + 1 < ALGORITHM_NAME; n++)
+        buffer[n] = isalnum((unsigned char)text[n]) || text[n] == '-' ? text[n] : '_';
+    buffer[n] = '\0';
+    return buffer;
+}
+
+const algorithm_model *collective_algorithm(const collective_model *m, collective_kind kind,
+                                            const char *name)
+{
+    char plain[ALGORITHM_NAME];
+
+    if (name)
+        algorithm_name(name, plain);
+    for (size_t i = 0; m && i < m->n; i++)
+        if (m->algorithm[i].kind == kind && (!name || !strcmp(m->algorithm[i].name, plain)))
+            return &m->algorithm[i];
+    return NULL;
+}
+
+/* ---- what answers ---- */
+
+/* Why nothing does. */
+typedef enum refusal { NO_REFUSAL, NOT_FITTED, NO_ALGORITHM, NOT_WITHIN, NOT_BETWEEN } refusal;
+
+/* Parts that add up: a fabric's model and what it is asked, and a link between nodes. */
+typedef struct route {
+    struct {
+        const fabric_model *by;
+        collective_call     of;
+    } part[2];
+    size_t              n;
+    const interconnect *link;
+} route;
+
+static void add_part(route *r, const fabric_model *by, const collective_call *of, int64_t nodes,
+                     int64_t devices)
+{
+    r->part[r->n].by   = by;
+    r->part[r->n++].of = (collective_call){ of->kind, of->bytes, nodes, devices };
+}
+
+static refusal find_route(const collective_model *m, const char *algorithm,
+                          const interconnect *link, const collective_call *a, route *r)
+{
+    const algorithm_model *by    = collective_algorithm(m, a->kind, algorithm);
+    const fabric_model    *one   = by && by->of[FABRIC_ONE].rows ? &by->of[FABRIC_ONE] : NULL;
+    const fabric_model    *multi = by && by->of[FABRIC_MULTI].rows ? &by->of[FABRIC_MULTI] : NULL;
+    const bool             told  = link && link->bytes_per_second > 0;
+
+    *r = (route){ .n = 0 };
+    if (a->nodes == 1 && a->devices == 1)
+        return NO_REFUSAL;
+    if (!by && collective_algorithm(m, a->kind, NULL))
+        return NO_ALGORITHM;
+    if (!by && !(told && a->devices == 1))
+        return NOT_FITTED;
+    if (a->nodes == 1) {
+        if (!one)
+            return NOT_WITHIN;
+        add_part(r, one, a, 1, a->devices);
+        return NO_REFUSAL;
+    }
+    if (multi && (a->devices == 1 || multi->devices.high > 1 || !one)) {
+        add_part(r, multi, a, a->nodes, a->devices);
+        return NO_REFUSAL;
+    }
+    if (!multi && !told)
+        return NOT_BETWEEN;
+    if (!multi && a->devices > 1 && !one)
+        return NOT_WITHIN;
+    if (multi)
+        add_part(r, multi, a, a->nodes, 1);
+    else
+        r->link = link;
+    if (a->devices > 1)
+        add_part(r, one, a, 1, a->devices);
+    return NO_REFUSAL;
+}
+
+static lm_status refuse(refusal why, const collective_model *m, const char *algorithm,
+                        const collective_call *a, lm_error *err)
+{
+    const char *title = collective_types[a->kind].title;
+
+    switch (why) {
+    case NO_ALGORITHM:
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "no %s by the algorithm '%.40s' was measured; '%.40s' was", title,
+                            algorithm, collective_algorithm(m, a->kind, NULL)->name);
+    case NOT_WITHIN:
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%ss within a node were not measured: measure them on one node "
+                            "of %lld devices, then fit again",
+                            title, (long long)a->devices);
+    case NOT_BETWEEN:
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%ss between nodes were not measured, only within one: measure "
+                            "them on 2 nodes or more, ask for one node (--devices-per-node %lld), "
+                            "or tell what connects nodes (--bandwidth 10Gbit/s), to be assumed",
+                            title, (long long)(a->nodes * a->devices));
+    case NO_REFUSAL: return LM_OK;
+    case NOT_FITTED: break;
+    }
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "no %s was measured: calibrate on 2 ranks or more (mpirun), "
+                        "then fit again",
+                        title);
+}
+
+/* The link's rate and latency, of one message to each of log2 N partners, and back in a second
+ * pass. */
+static double link_bytes(const interconnect *link, const collective_call *a, double *price)
+{
+    *price = 1 / (LINK_EFFICIENCY * link->bytes_per_second);
+    return collective_types[a->kind].passes * (double)(a->nodes - 1) / (double)a->nodes * a->bytes;
+}
+
+static double link_steps(const interconnect *link, const collective_call *a, double *price)
+{
+    *price = link->latency;
+    return collective_types[a->kind].passes * log2((double)a->nodes);
+}
+
+static bool find_seconds_route(const collective_model *m, const char *algorithm,
+                               const interconnect *link, const collective_call *a, route *r)
+{
+    return a->bytes >= 0 && a->nodes >= 1 && a->devices >= 1 &&
+           find_route(m, algorithm, link, a, r) == NO_REFUSAL;
+}
+
+double collective_seconds(const collective_model *m, const char *algorithm,
+                          const interconnect *link, const collective_call *a)
+{
+    double seconds = 0, price;
+    route  r;
+
+    if (!find_seconds_route(m, algorithm, link, a, &r))
+        return NAN;
+    for (size_t i = 0; i < r.n; i++)
+        seconds += fabric_seconds(r.part[i].by, &r.part[i].of);
+    if (r.link) {
+        seconds += link_bytes(r.link, a, &price) * price;
+        seconds += link_steps(r.link, a, &price) * price;
+    }
+    return seconds;
+}
+
+double collective_cold_seconds(const collective_model *m, const char *algorithm,
+                               const interconnect *link, const collective_call *a)
+{
+    double seconds = 0;
+    route  r;
+
+    if (!find_seconds_route(m, algorithm, link, a, &r))
+        return NAN;
+    for (size_t i = 0; i < r.n; i++)
+        seconds += fabric_cold_seconds(r.part[i].by, &r.part[i].of);
+    return seconds;
+}
+
+bool collective_spills(const collective_model *m)
+{
+    bool any = false;
+
+    for (size_t k = 0; m && k < m->n; k++)
+        for (fabric f = 0; f < N_FABRICS; f++)
+            any |= m->algorithm[k].kind == COLLECTIVE_ALLREDUCE && m->algorithm[k].of[f].cache > 0;
+    return any;
+}
+
+double collective_baseline(const collective_model *m, const char *algorithm, sync_baseline b,
+                           const collective_call *a)
+{
+    const algorithm_model *by = collective_algorithm(m, a->kind, algorithm);
+
+    if (a->nodes == 1 && a->devices == 1)
+        return 0;
+    if (!by || !by->of[fabric_of(a)].rows)
+        return NAN;
+    return fabric_baseline(&by->of[fabric_of(a)], b, a);
+}
+
+/* ---- what it is made of ---- */
+
+static void add_note(collective_answer *out, const char *what, double factor)
+{
+    if (out->n_beyond < COLLECTIVE_NOTES) {
+        out->beyond[out->n_beyond].what     = what;
+        out->beyond[out->n_beyond++].factor = factor;
+    }
+}
+
+/* By what factor a value leaves a range; 1: it does not. */
+static double leaves(const sync_range *r, double value)
+{
+    if (value > r->high * COLLECTIVE_TOLERANCE)
+        return value / r->high;
+    if (value * COLLECTIVE_TOLERANCE < r->low)
+        return value / r->low;
+    return 1;
+}
+
+/* What leaves the range of a fabric; does anything? */
+static bool add_notes(collective_answer *out, const fabric_model *by, const collective_call *a)
+{
+    const bool   multi   = a->nodes > 1;
+    const double bytes   = a->bytes > 0 ? leaves(&by->bytes, a->bytes) : 1;
+    const double nodes   = multi ? leaves(&by->nodes, (double)a->nodes) : 1;
+    const double devices = leaves(&by->devices, (double)a->devices);
+
+    if (bytes != 1)
+        add_note(out, multi ? "bytes between nodes" : "bytes within a node", bytes);
+    if (nodes != 1)
+        add_note(out, "nodes", nodes);
+    if (devices != 1)
+        add_note(out, "devices of a node", devices);
+    if (by->one_count && (multi ? nodes : devices) != 1)
+        add_note(out,
+                 multi ? "measured on one number of nodes: how latency grows is assumed"
+                       : "measured on one number of devices: how latency grows is assumed",
+                 0);
+    return bytes != 1 || nodes != 1 || devices != 1;
+}
+
+static void add_share(collective_answer *out, collective_share s)
+{
+    s.seconds = s.price * s.count;
+    if (s.seconds > 0) {
+        out->share[out->n++] = s;
+        out->seconds += s.seconds;
+    }
+}
+
+static void answer_part(const fabric_model *by, const collective_call *a, collective_answer *out)
+{
+    const sync_plane *p      = fabric_plane(by, a);
+    const bool        beyond = add_notes(out, by, a);
+    double            x[N_SYNC_COLUMNS];
+
+    sync_columns(a, by->ring, by->cache, x);
+    for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
+        add_share(out, (collective_share){ .name   = sync_column_name(c),
+                                           .unit   = sync_column_unit(c, a->kind),
+                                           .bound  = sync_column_bound(c),
+                                           .count  = x[c],
+                                           .price  = p->price[c],
+                                           .beyond = beyond });
+}
+
+static void answer_link(const interconnect *link, const collective_call *a, collective_answer *out)
+{
+    collective_share bytes = {
+        .name = "link_bytes", .unit = "byte", .bound = BOUND_TRAFFIC, .assumed = true
+    };
+    collective_share steps = {
+        .name = "link_steps", .unit = "step", .bound = BOUND_LAUNCH, .assumed = true
+    };
+
+    bytes.count = link_bytes(link, a, &bytes.price);
+    steps.count = link_steps(link, a, &steps.price);
+    add_share(out, bytes);
+    add_share(out, steps);
+    add_note(out, "network between nodes as told", 0);
+    out->assumed = true;
+}
+
+lm_status collective_ask(const collective_model *m, const char *algorithm, const interconnect *link,
+                         const collective_call *a, collective_answer *out, lm_error *err)
+{
+    collective_answer found = { .seconds = 0 };
+    route             r;
+    refusal           why;
+
+    if (a->nodes < 1 || a->devices < 1 || !(a->bytes >= 0) || !isfinite(a->bytes))
+        return lm_error_set(err, LM_E_ARG,
+                            "%s of %g bytes on %lld nodes of %lld devices: expected "
+                            "bytes from 0 up, and one node and device or more",
+                            collective_types[a->kind].one, a->bytes, (long long)a->nodes,
+                            (long long)a->devices);
+    if (a->nodes > INT64_MAX / a->devices)
+        return lm_error_set(err, LM_E_OVERFLOW, "%lld nodes of %lld devices do not fit 64 bits",
+                            (long long)a->nodes, (long long)a->devices);
+    if ((why = find_route(m, algorithm, link, a, &r)))
+        return refuse(why, m, algorithm, a, err);
+    for (size_t i = 0; i < r.n; i++)
+        answer_part(r.part[i].by, &r.part[i].of, &found);
+    if (r.link)
+        answer_link(r.link, a, &found);
+    *out = found;
+    return LM_OK;
+}

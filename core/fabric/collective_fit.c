@@ -1,0 +1,347 @@
+/* Fit of collectives. The formulas stand in fabric.h, the rules in collective.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "fabric/collective_cache.h"
+
+#define LEAST_ROWS  2
+#define FOLDS       8   /* numbers of nodes that are left out at most, the largest ones */
+#define GAIN        0.9 /* two planes have to leave this much of one's error, or less */
+#define PIPE_SIZES  4   /* sizes that tell the pipeline's term from latency and bytes */
+#define MANY_PLACES 3   /* numbers of nodes that tell how bytes grow with them */
+
+/* What a formula is made of. */
+typedef struct candidate {
+    unsigned columns;
+    size_t   planes;
+} candidate;
+
+/* ---- which formula ---- */
+
+static double place_of(const collective_call *a)
+{
+    return a->nodes > 1 ? (double)a->nodes : (double)a->devices;
+}
+
+/* How many different sizes, numbers of places (nodes; within one devices) and devices there are. */
+typedef struct spread {
+    size_t  sizes, places, devices;
+    double *place; /* ascending */
+} spread;
+
+static lm_status spread_of(const fit_row *row, size_t n, spread *out, lm_error *err)
+{
+    double *size = malloc((n + 1) * sizeof *size), *device = malloc((n + 1) * sizeof *device);
+
+    out->place = malloc((n + 1) * sizeof *out->place);
+    if (!size || !device || !out->place) {
+        free(size);
+        free(device);
+        free(out->place);
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size[i]       = row[i].of.bytes;
+        device[i]     = (double)row[i].of.devices;
+        out->place[i] = place_of(&row[i].of);
+    }
+    out->sizes   = planes_distinct(size, n);
+    out->devices = planes_distinct(device, n);
+    out->places  = planes_distinct(out->place, n);
+    free(size);
+    free(device);
+    return LM_OK;
+}
+
+/* Columns that the rows can tell: of one number of nodes the start is no other thing than the
+ * steps, of one size no other than the bytes, which are taken to be all of it. A ring's bytes and
+ * those of every step are apart from two numbers of nodes on. */
+static unsigned usual_columns(const fit_row *row, const spread *s,
+                              const collective_algorithm_type *known)
+{
+    const bool multi   = row[0].of.nodes > 1;
+    unsigned   columns = COLUMN(SYNC_STEPS);
+
+    if (known->all_bytes)
+        columns |= COLUMN(SYNC_TREE_BYTES);
+    if (!known->all_bytes || s->places > 1)
+        columns |= COLUMN(SYNC_BYTES) | (multi ? COLUMN(SYNC_BYTES_TWO) : 0);
+    if (s->places > 1 && s->sizes > 1)
+        columns |= COLUMN(SYNC_START);
+    if (s->sizes >= PIPE_SIZES)
+        columns |= COLUMN(SYNC_PIPELINE);
+    if (multi && s->devices > 1)
+        columns |= COLUMN(SYNC_DEVICES) | COLUMN(SYNC_RAIL_BYTES);
+    return columns;
+}
+
+static lm_status fit_candidate(fit_row *row, size_t n, const candidate *c, fabric_model *out,
+                               lm_error *err)
+{
+    lm_status status;
+
+    out->n_planes = 1;
+    status        = planes_fit_one(row, n, c->columns, &out->plane[0], err);
+    return !status && c->planes > 1 ? planes_fit_two(row, n, c->columns, out, err) : status;
+}
+
+/* Mean relative error on one number of nodes, by the rest. */
+static lm_status error_without(const fit_row *row, size_t n, double place, const candidate *c,
+                               bool ring, double *out, lm_error *err)
+{
+    fit_row     *rest  = malloc((n + 1) * sizeof *rest);
+    fabric_model found = { .ring = ring };
+    size_t       kept = 0, left = 0;
+    lm_status    status = rest ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n && rest; i++)
+        if (place_of(&row[i].of) != place)
+            rest[kept++] = row[i];
+    if (!status)
+        status = fit_candidate(rest, kept, c, &found, err);
+    *out = 0;
+    for (size_t i = 0; i < n && !status; i++)
+        if (place_of(&row[i].of) == place) {
+            *out += fabs(fabric_seconds(&found, &row[i].of) / row[i].seconds - 1);
+            left++;
+        }
+    *out /= (double)left;
+    free(rest);
+    return status;
+}
+
+static lm_status held_out_error(const fit_row *row, size_t n, const spread *s, const candidate *c,
+                                bool ring, double *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    *out = 0;
+    for (size_t k = 1; k <= FOLDS && k < s->places && !status; k++) {
+        double one;
+
+        status = error_without(row, n, s->place[s->places - k], c, ring, &one, err);
+        *out += one;
+    }
+    return status;
+}
+
+/* What three numbers of nodes tell, and a ring's bytes do not do. */
+static unsigned growing_columns(const spread *s, const collective_algorithm_type *known)
+{
+    unsigned columns = s->sizes >= PIPE_SIZES ? COLUMN(SYNC_CHUNKS) : 0;
+
+    return known->ring_bytes ? columns : columns | COLUMN(SYNC_TREE_BYTES);
+}
+
+static lm_status choose(const fit_row *row, size_t n, const spread *s,
+                        const collective_algorithm_type *known, candidate *out, lm_error *err)
+{
+    const bool      ring  = known->ring;
+    const unsigned  usual = usual_columns(row, s, known);
+    const candidate one   = { s->places < MANY_PLACES ? usual : usual | growing_columns(s, known),
+                            1 },
+                    two = { one.columns, 2 };
+    double    error_one, error_two;
+    lm_status status;
+
+    *out = one;
+    if (s->places < MANY_PLACES)
+        return LM_OK;
+    status = held_out_error(row, n, s, &one, ring, &error_one, err);
+    if (!status)
+        status = held_out_error(row, n, s, &two, ring, &error_two, err);
+    if (!status && error_two < GAIN * error_one)
+        *out = two;
+    return status;
+}
+
+/* ---- a fabric ---- */
+
+static lm_status fit_baselines(const fit_row *row, size_t n, fabric_model *out, lm_error *err)
+{
+    double   *x       = malloc((n * BASELINE_COLUMNS + 1) * sizeof *x);
+    double   *seconds = malloc((n + 1) * sizeof *seconds);
+    lm_status status  = x && seconds ? LM_OK : no_memory(err);
+
+    for (sync_baseline b = 0; b < N_SYNC_BASELINES && !status; b++) {
+        size_t columns = 0;
+
+        if (!collective_types[row[0].of.kind].sums) {
+            for (size_t k = 0; k < BASELINE_COLUMNS; k++)
+                out->baseline[b][k] = NAN;
+            continue;
+        }
+        for (size_t i = 0; i < n; i++) {
+            double value[BASELINE_COLUMNS];
+
+            columns = sync_baseline_columns(b, &row[i].of, value);
+            memcpy(x + i * columns, value, columns * sizeof *x);
+            seconds[i] = row[i].seconds;
+        }
+        status = planes_solve(x, seconds, n, columns, out->baseline[b], err);
+    }
+    free(x);
+    free(seconds);
+    return status;
+}
+
+static void widen(sync_range *r, double value)
+{
+    r->low  = fmin(r->low, value);
+    r->high = fmax(r->high, value);
+}
+
+static lm_status judge(const fit_row *row, size_t n, fabric_model *out, lm_error *err)
+{
+    double *predicted = malloc((n + 1) * sizeof *predicted);
+    double *measured  = malloc((n + 1) * sizeof *measured);
+
+    if (predicted && measured) {
+        out->bytes = out->nodes = out->devices = (sync_range){ HUGE_VAL, -HUGE_VAL };
+        for (size_t i = 0; i < n; i++) {
+            predicted[i] = fabric_seconds(out, &row[i].of);
+            measured[i]  = row[i].seconds;
+            widen(&out->bytes, row[i].of.bytes);
+            widen(&out->nodes, (double)row[i].of.nodes);
+            widen(&out->devices, (double)row[i].of.devices);
+        }
+        out->errors = stats_compare(predicted, measured, n);
+    }
+    free(predicted);
+    free(measured);
+    return predicted && measured ? LM_OK : no_memory(err);
+}
+
+/* `only`: baselines alone. */
+static lm_status fit_fabric(fit_row *row, size_t n, const collective_algorithm_type *known,
+                            bool only, fabric_model *out, lm_error *err)
+{
+    fabric_model m      = { .rows = n, .ring = known->ring };
+    spread       s      = { .sizes = 0 };
+    candidate    c      = { 0 };
+    lm_status    status = spread_of(row, n, &s, err);
+
+    if (status)
+        return status;
+    if (!only)
+        status = choose(row, n, &s, known, &c, err);
+    if (!status && !only)
+        status = fit_candidate(row, n, &c, &m, err);
+    if (!status && !only && row[0].of.nodes < 2 && m.n_planes < 2)
+        status = planes_fit_cache(row, n, c.columns, &m, err);
+    if (!status)
+        status = fit_baselines(row, n, &m, err);
+    if (!status)
+        status = judge(row, n, &m, err);
+    m.one_count = s.places < 2;
+    free(s.place);
+    if (!status)
+        *out = m;
+    return status;
+}
+
+/* ---- all ---- */
+
+static lm_status fit_algorithm(const collective_time *row, size_t n, bool only,
+                               algorithm_model *out, lm_error *err)
+{
+    const collective_algorithm_type *known  = collective_algorithm_known(out->kind, out->name);
+    fit_row                         *rows   = malloc((n + 1) * sizeof *rows);
+    lm_status                        status = rows ? LM_OK : no_memory(err);
+
+    for (fabric f = 0; f < N_FABRICS && !status; f++) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            char name[ALGORITHM_NAME];
+
+            if (row[i].of.kind != out->kind || fabric_of(&row[i].of) != f ||
+                strcmp(algorithm_name(row[i].algorithm, name), out->name) != 0)
+                continue;
+            rows[kept] = (fit_row){ .seconds = row[i].seconds, .of = row[i].of };
+            sync_columns(&row[i].of, known->ring, 0, rows[kept++].x);
+        }
+        if (kept >= LEAST_ROWS)
+            status = fit_fabric(rows, kept, known, only, &out->of[f], err);
+    }
+    free(rows);
+    return status;
+}
+
+static lm_status check_row(const collective_time *r, lm_error *err)
+{
+    if (r->of.bytes > 0 && isfinite(r->of.bytes) && r->seconds > 0 && isfinite(r->seconds) &&
+        r->of.nodes > 0 && r->of.devices > 0 && (r->of.nodes > 1 || r->of.devices > 1))
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG, "%s of %g bytes on %lld nodes of %lld devices in %g s",
+                        collective_types[r->of.kind].one, r->of.bytes, (long long)r->of.nodes,
+                        (long long)r->of.devices, r->seconds);
+}
+
+/* Kind after kind, of each the library's own choice first, as it answers for all; then in the order
+ * of the rows. */
+static bool name_algorithms(const collective_time *row, size_t n, collective_model *m)
+{
+    for (size_t pass = 0; pass < 2 * N_COLLECTIVE_KINDS; pass++)
+        for (size_t i = 0; i < n; i++) {
+            const collective_kind kind  = (collective_kind)(pass / 2);
+            const bool            other = strcmp(row[i].algorithm, ALGORITHM_DEFAULT) != 0;
+            algorithm_model      *more;
+
+            if (row[i].of.kind != kind || other != (pass % 2 > 0) ||
+                collective_algorithm(m, kind, row[i].algorithm))
+                continue;
+            if (!(more = realloc(m->algorithm, (m->n + 1) * sizeof *more)))
+                return false;
+            m->algorithm = more;
+            more[m->n]   = (algorithm_model){ .kind = kind };
+            algorithm_name(row[i].algorithm, more[m->n++].name);
+        }
+    return true;
+}
+
+/* Those that nothing was found of. */
+static void drop_empty(collective_model *m)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (m->algorithm[i].of[FABRIC_ONE].rows || m->algorithm[i].of[FABRIC_MULTI].rows)
+            m->algorithm[kept++] = m->algorithm[i];
+    m->n = kept;
+}
+
+static lm_status fit_all(const collective_time *row, size_t n, bool only, collective_model **out,
+                         lm_error *err)
+{
+    collective_model *m      = calloc(1, sizeof *m);
+    lm_status         status = m ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n && !status; i++)
+        status = check_row(&row[i], err);
+    if (!status && !name_algorithms(row, n, m))
+        status = no_memory(err);
+    for (size_t k = 0; !status && k < m->n; k++)
+        status = fit_algorithm(row, n, only, &m->algorithm[k], err);
+    if (status) {
+        collective_free(m);
+        return status;
+    }
+    drop_empty(m);
+    *out = m;
+    return LM_OK;
+}
+
+lm_status collective_fit(const collective_time *row, size_t n, collective_model **out,
+                         lm_error *err)
+{
+    return fit_all(row, n, false, out, err);
+}
+
+lm_status collective_fit_baselines(const collective_time *row, size_t n, collective_model **out,
+                                   lm_error *err)
+{
+    return fit_all(row, n, true, out, err);
+}

@@ -1,0 +1,246 @@
+/* One or two planes through times of all-reduces. */
+#include "fabric/collective_planes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "solve/robust.h"
+
+#define ROUNDS      4   /* of reweighting */
+#define HUBER       0.3 /* relative residual from which a row weighs less */
+#define CUTS        8   /* sizes tried as the border between two planes */
+#define PLANE_TURNS 12
+
+/* ---- one plane ---- */
+
+static double dot(const double *x, size_t n, const double *price)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < n; k++)
+        sum += x[k] * price[k];
+    return sum;
+}
+
+lm_status planes_solve(double *x, const double *seconds, size_t rows, size_t n, double *price,
+                       lm_error *err)
+{
+    robust_work          w = { 0 };
+    const robust_problem r = { .a = x, .rows = rows, .places = n, .n = n, .huber = INFINITY };
+    lm_status            status;
+
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < n; k++)
+            x[i * n + k] /= seconds[i];
+    memset(price, 0, n * sizeof *price);
+    status = robust_solve(&r, price, &w, err);
+    robust_work_free(&w);
+    return status;
+}
+
+/* Rows in the columns in use, over the seconds measured. */
+typedef struct packed {
+    double     *x, *some; /* of all, and room for those of a plane */
+    size_t      rows, n;
+    size_t      column[N_SYNC_COLUMNS];
+    robust_work work;
+} packed;
+
+static void packed_free(packed *p)
+{
+    free(p->x);
+    free(p->some);
+    robust_work_free(&p->work);
+}
+
+static lm_status pack(const fit_row *row, size_t rows, unsigned columns, packed *out, lm_error *err)
+{
+    packed p = { .x    = malloc((rows * N_SYNC_COLUMNS + 1) * sizeof *p.x),
+                 .some = malloc((rows * N_SYNC_COLUMNS + 1) * sizeof *p.some),
+                 .rows = rows };
+
+    if (!p.x || !p.some) {
+        packed_free(&p);
+        return no_memory(err);
+    }
+    for (size_t c = 0; c < N_SYNC_COLUMNS; c++)
+        if (columns & COLUMN(c))
+            p.column[p.n++] = c;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < p.n; k++)
+            p.x[i * p.n + k] = row[i].x[p.column[k]] / row[i].seconds;
+    *out = p;
+    return LM_OK;
+}
+
+/* Bytes between two nodes, and between more: one that no row has takes the other's price. */
+static void share_bytes(const packed *p, const double *x, size_t rows, sync_plane *out)
+{
+    bool two = false, more = false, apart = false;
+
+    for (size_t k = 0; k < p->n; k++) {
+        apart |= p->column[k] == SYNC_BYTES_TWO;
+        if (p->column[k] == SYNC_BYTES_TWO || p->column[k] == SYNC_BYTES)
+            for (size_t i = 0; i < rows; i++) {
+                two |= p->column[k] == SYNC_BYTES_TWO && x[i * p->n + k] > 0;
+                more |= p->column[k] == SYNC_BYTES && x[i * p->n + k] > 0;
+            }
+    }
+    if (!two && apart)
+        out->price[SYNC_BYTES_TWO] = out->price[SYNC_BYTES];
+    else if (two && !more)
+        out->price[SYNC_BYTES] = out->price[SYNC_BYTES_TWO];
+}
+
+static lm_status fit_one(packed *p, const double *x, size_t rows, sync_plane *out, lm_error *err)
+{
+    double               price[N_SYNC_COLUMNS] = { 0 };
+    const robust_problem r                     = {
+                            .a = x, .rows = rows, .places = p->n, .n = p->n, .huber = HUBER, .rounds = ROUNDS
+    };
+    const lm_status status = robust_solve(&r, price, &p->work, err);
+
+    if (status)
+        return status;
+    *out = (sync_plane){ { 0 } };
+    for (size_t k = 0; k < p->n; k++)
+        out->price[p->column[k]] = price[k];
+    share_bytes(p, x, rows, out);
+    return LM_OK;
+}
+
+lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_plane *out,
+                         lm_error *err)
+{
+    packed    p;
+    lm_status status = pack(row, n, columns, &p, err);
+
+    if (status)
+        return status;
+    status = fit_one(&p, p.x, n, out, err);
+    packed_free(&p);
+    return status;
+}
+
+/* ---- two planes ---- */
+
+static double loss_of(const fit_row *row, size_t n, const sync_plane plane[2])
+{
+    double loss = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double t = fmin(dot(row[i].x, N_SYNC_COLUMNS, plane[0].price),
+                              dot(row[i].x, N_SYNC_COLUMNS, plane[1].price));
+
+        loss += robust_loss(fabs(t / row[i].seconds - 1), HUBER);
+    }
+    return loss;
+}
+
+double planes_loss(const fit_row *row, size_t n, const sync_plane *plane)
+{
+    const sync_plane both[2] = { *plane, *plane };
+
+    return loss_of(row, n, both);
+}
+
+/* Rows of one plane behind each other; how many. */
+static size_t take(packed *p, const fit_row *row, bool second)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->rows; i++)
+        if (row[i].second == second)
+            memcpy(p->some + n++ * p->n, p->x + i * p->n, p->n * sizeof *p->some);
+    return n;
+}
+
+/* Rows go to the plane that is cheaper for them. How many changed sides. */
+static size_t move(const packed *p, const sync_plane plane[2], fit_row *row)
+{
+    double gain[N_SYNC_COLUMNS];
+    size_t moved = 0;
+
+    for (size_t k = 0; k < p->n; k++)
+        gain[k] = plane[0].price[p->column[k]] - plane[1].price[p->column[k]];
+    for (size_t i = 0; i < p->rows; i++) {
+        const bool to = dot(p->x + i * p->n, p->n, gain) > 0;
+
+        moved += to != row[i].second;
+        row[i].second = to;
+    }
+    return moved;
+}
+
+/* Until no row changes sides. False: one plane is left with fewer rows than columns. */
+static lm_status settle(packed *p, fit_row *row, sync_plane plane[2], bool *ok, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    *ok = false;
+    for (int turn = 0; turn < PLANE_TURNS && !status; turn++) {
+        size_t second = 0;
+
+        for (size_t i = 0; i < p->rows; i++)
+            second += row[i].second;
+        if (second < p->n || p->rows - second < p->n)
+            return LM_OK;
+        for (int k = 0; k < 2 && !status; k++)
+            status = fit_one(p, p->some, take(p, row, k > 0), &plane[k], err);
+        *ok = !status;
+        if (status || !move(p, plane, row))
+            break;
+    }
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+size_t planes_distinct(double *value, size_t n)
+{
+    size_t kept = 0;
+
+    if (n)
+        qsort(value, n, sizeof *value, by_value);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || value[i] != value[kept - 1])
+            value[kept++] = value[i];
+    return kept;
+}
+
+lm_status planes_fit_two(fit_row *row, size_t n, unsigned columns, fabric_model *out, lm_error *err)
+{
+    double   *size   = malloc((n + 1) * sizeof *size);
+    double    best   = HUGE_VAL;
+    packed    p      = { .n = 0 };
+    lm_status status = size ? pack(row, n, columns, &p, err) : no_memory(err);
+    size_t    sizes;
+
+    for (size_t i = 0; i < n && size; i++)
+        size[i] = row[i].of.bytes;
+    sizes = size ? planes_distinct(size, n) : 0;
+    for (size_t k = 1; k <= CUTS && k < sizes && !status; k++) {
+        const double cut = size[k * (sizes - 1) / (CUTS + 1)];
+        sync_plane   plane[2];
+        bool         ok;
+
+        for (size_t i = 0; i < n; i++)
+            row[i].second = row[i].of.bytes > cut;
+        status = settle(&p, row, plane, &ok, err);
+        if (!status && ok && loss_of(row, n, plane) < best) {
+            best          = loss_of(row, n, plane);
+            out->n_planes = 2;
+            memcpy(out->plane, plane, sizeof plane);
+        }
+    }
+    packed_free(&p);
+    free(size);
+    return status;
+}

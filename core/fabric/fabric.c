@@ -1,0 +1,212 @@
+/* What collectives' times are linear in. */
+#include "fabric/fabric.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fabric/scheme.h"
+
+fabric fabric_of(const collective_call *a)
+{
+    return a->nodes > 1 ? FABRIC_MULTI : FABRIC_ONE;
+}
+
+const char *fabric_name(fabric f)
+{
+    return f == FABRIC_ONE ? "one" : "multi";
+}
+
+static const struct {
+    const char *name, *unit;
+    term_bound  bound;
+} columns[N_SYNC_COLUMNS] = {
+    [SYNC_START]         = { "start", NULL, BOUND_LAUNCH }, /* the kind's title */
+    [SYNC_STEPS]         = { "steps", "step", BOUND_LAUNCH },
+    [SYNC_BYTES]         = { "bytes", "byte", BOUND_TRAFFIC },
+    [SYNC_BYTES_TWO]     = { "bytes_two", "byte", BOUND_TRAFFIC },
+    [SYNC_PIPELINE]      = { "pipeline", "chunk", BOUND_LAUNCH },
+    [SYNC_CHUNKS]        = { "chunks", "chunk", BOUND_LAUNCH },
+    [SYNC_TREE_BYTES]    = { "tree_bytes", "byte", BOUND_TRAFFIC },
+    [SYNC_DEVICES]       = { "devices", "device", BOUND_LAUNCH },
+    [SYNC_RAIL_BYTES]    = { "rail_bytes", "byte", BOUND_TRAFFIC },
+    [SYNC_SPILLED_BYTES] = { "spilled_bytes", "byte", BOUND_TRAFFIC },
+};
+
+const char *sync_column_name(sync_column c)
+{
+    return columns[c].name;
+}
+
+const char *sync_column_unit(sync_column c, collective_kind kind)
+{
+    return columns[c].unit ? columns[c].unit : collective_types[kind].title;
+}
+
+term_bound sync_column_bound(sync_column c)
+{
+    return columns[c].bound;
+}
+
+sync_column sync_column_parse(const char *name)
+{
+    sync_column c = 0;
+
+    while (c < N_SYNC_COLUMNS && strcmp(columns[c].name, name) != 0)
+        c++;
+    return c;
+}
+
+static double ranks_of(const collective_call *a)
+{
+    return (double)a->nodes * (double)a->devices;
+}
+
+/* V, of n ranks. */
+static double ring_bytes(const collective_call *a, double n, double bytes)
+{
+    return collective_types[a->kind].passes * (n - 1) / n * bytes;
+}
+
+void sync_columns(const collective_call *a, bool ring, double cache, double out[N_SYNC_COLUMNS])
+{
+    const bool   multi = a->nodes > 1;
+    const double nodes = (double)a->nodes, devices = (double)a->devices, n = nodes * devices;
+    const double places = multi ? nodes : devices;
+    const double lam    = ring ? places - 1 : log2(places);
+    const bool   two    = a->nodes == 2;
+
+    out[SYNC_START]         = 1;
+    out[SYNC_STEPS]         = lam;
+    out[SYNC_BYTES]         = two ? 0 : ring_bytes(a, n, a->bytes);
+    out[SYNC_BYTES_TWO]     = two ? ring_bytes(a, n, a->bytes) : 0;
+    out[SYNC_PIPELINE]      = sqrt(a->bytes * lam);
+    out[SYNC_CHUNKS]        = sqrt(a->bytes) * lam;
+    out[SYNC_TREE_BYTES]    = a->bytes * lam;
+    out[SYNC_DEVICES]       = multi ? devices - 1 : 0;
+    out[SYNC_RAIL_BYTES]    = multi ? ring_bytes(a, nodes, a->bytes) / devices : 0;
+    out[SYNC_SPILLED_BYTES] = cache > 0 ? ring_bytes(a, n, fmax(0, a->bytes - cache)) : 0;
+}
+
+/* ---- baselines ---- */
+
+typedef struct regressor {
+    const char *name, *unit;
+} regressor;
+
+static const struct {
+    const char *name;
+    regressor   column[BASELINE_COLUMNS];
+} baselines[N_SYNC_BASELINES] = {
+    [BASELINE_CONVMETER] = { "convmeter",
+                             { { "start", "all-reduce" },
+                               { "elements", "element" },
+                               { "ranks", "rank" } } },
+    [BASELINE_HOCKNEY]   = { "hockney", { { "messages", "message" }, { "ring_bytes", "byte" } } },
+    [BASELINE_LOG2]      = { "log2",
+                             { { "start", "all-reduce" },
+                               { "doublings", "doubling" },
+                               { "tree_bytes", "byte" } } },
+    [BASELINE_PALEO + PALEO_ONE_TO_ALL] = { "paleo_one_to_all", { { "rounds", "byte" } } },
+    [BASELINE_PALEO + PALEO_TREE]       = { "paleo_tree", { { "rounds", "byte" } } },
+    [BASELINE_PALEO + PALEO_BUTTERFLY]  = { "paleo_butterfly", { { "rounds", "byte" } } },
+    [BASELINE_PALEO +
+        PALEO_BUTTERFLY_MIXING]         = { "paleo_butterfly_mixing", { { "rounds", "byte" } } },
+};
+
+const char *sync_baseline_name(sync_baseline b)
+{
+    return baselines[b].name;
+}
+
+sync_baseline sync_baseline_parse(const char *name)
+{
+    sync_baseline b = 0;
+
+    while (b < N_SYNC_BASELINES && strcmp(baselines[b].name, name) != 0)
+        b++;
+    return b;
+}
+
+const char *sync_baseline_column(sync_baseline b, size_t k, const char **unit)
+{
+    if (k >= BASELINE_COLUMNS || !baselines[b].column[k].name)
+        return NULL;
+    *unit = baselines[b].column[k].unit;
+    return baselines[b].column[k].name;
+}
+
+size_t sync_baseline_columns(sync_baseline b, const collective_call *a,
+                             double out[BASELINE_COLUMNS])
+{
+    const double n = ranks_of(a);
+
+    switch (b) {
+    case BASELINE_CONVMETER:
+        out[0] = 1;
+        out[1] = a->bytes / 4; /* of gradients in 32 bits */
+        out[2] = n;
+        return 3;
+    case BASELINE_HOCKNEY:
+        out[0] = 2 * (n - 1);
+        out[1] = ring_bytes(a, n, a->bytes);
+        return 2;
+    case BASELINE_LOG2:
+        out[0] = 1;
+        out[1] = log2(n);
+        out[2] = a->bytes * log2(n);
+        return 3;
+    case BASELINE_PALEO: /* the first of PALEO's schemes */
+    case N_SYNC_BASELINES: break;
+    }
+    out[0] =
+        a->bytes * paleo_scheme_rounds((paleo_scheme)(b - BASELINE_PALEO), (int64_t)fmin(n, 4e18));
+    return 1;
+}
+
+/* ---- seconds ---- */
+
+static double plane_seconds(const sync_plane *p, const double x[N_SYNC_COLUMNS])
+{
+    double seconds = 0;
+
+    for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
+        seconds += p->price[c] * x[c];
+    return seconds;
+}
+
+const sync_plane *fabric_plane(const fabric_model *m, const collective_call *a)
+{
+    double x[N_SYNC_COLUMNS];
+
+    if (m->n_planes < 2)
+        return &m->plane[0];
+    sync_columns(a, m->ring, m->cache, x);
+    return plane_seconds(&m->plane[1], x) < plane_seconds(&m->plane[0], x) ? &m->plane[1]
+                                                                           : &m->plane[0];
+}
+
+double fabric_seconds(const fabric_model *m, const collective_call *a)
+{
+    double x[N_SYNC_COLUMNS], seconds;
+
+    sync_columns(a, m->ring, m->cache, x);
+    seconds = plane_seconds(&m->plane[0], x);
+    return m->n_planes > 1 ? fmin(seconds, plane_seconds(&m->plane[1], x)) : seconds;
+}
+
+double fabric_cold_seconds(const fabric_model *m, const collective_call *a)
+{
+    const double within = m->cache > 0 ? fmin(a->bytes, m->cache) : 0;
+
+    return fabric_plane(m, a)->price[SYNC_SPILLED_BYTES] * ring_bytes(a, ranks_of(a), within);
+}
+
+double fabric_baseline(const fabric_model *m, sync_baseline b, const collective_call *a)
+{
+    double       x[BASELINE_COLUMNS], seconds = 0;
+    const size_t n = sync_baseline_columns(b, a, x);
+
+    for (size_t k = 0; k < n; k++)
+        seconds += m->baseline[b][k] * x[k];
+    return seconds;
+}

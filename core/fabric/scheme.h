@@ -1,0 +1,27 @@
+/** PALEO's schemes of adding up gradients: bytes over a bandwidth, times a number of rounds. */
+#ifndef FABRIC_SCHEME_H
+#define FABRIC_SCHEME_H
+
+#include <stdint.h>
+
+#include <layermeter/error.h>
+
+/** How workers add up their gradients; S bytes over a link of B, N workers (Qi, Sparks, Talwalkar
+ * 2017, "PALEO", ICLR; its code: comm.py). None knows a latency. */
+typedef enum paleo_scheme {
+    PALEO_ONE_TO_ALL,       /**< 2 (N - 1) S / B: all send to one, which sends to all */
+    PALEO_TREE,             /**< 2 ceil(log2 N) S / B */
+    PALEO_BUTTERFLY,        /**< ceil(log2 N) S / B */
+    PALEO_BUTTERFLY_MIXING, /**< S / B whatever N, one included: one exchange a step, partly added
+                               up */
+    N_PALEO_SCHEMES
+} paleo_scheme;
+
+/** one_to_all, tree, butterfly, butterfly_mixing. */
+const char *paleo_scheme_name(paleo_scheme s);
+lm_status   paleo_scheme_parse(const char *text, paleo_scheme *out, lm_error *err);
+
+/** The number of times S / B that a scheme takes. */
+double paleo_scheme_rounds(paleo_scheme s, int64_t workers);
+
+#endif

@@ -1,0 +1,149 @@
+/**
+ * Learned models of single layers, side by side: what each looks at, and what it learns with.
+ *
+ * A model of such a kind has features of a layer in a phase, and a learner for each task: a type of
+ * layer in some phases, "conv" or "conv.backward". Everything else is the same of all of them:
+ * which rows belong to which task, the file beside the machine file (its name is the model's:
+ * "machine.justus"), left out what is validated, networks as sums of their layers.
+ *
+ * A new one is a file beside this one with its layerwise_kind, and a line in LAYERWISE_KINDS.
+ */
+#ifndef MODELS_LAYERWISE_H
+#define MODELS_LAYERWISE_H
+
+#include "device/device.h"
+#include "learn/learner.h"
+#include "learn/lines.h"
+#include "network/bind.h"
+#include "observe/observation.h"
+
+#define LAYERWISE_FEATURES 96 /**< of a task, at most */
+#define LAYERWISE_NAME     48 /**< of tasks and features, with its end */
+#define LAYERWISE_SETTINGS 16 /**< of a kind, at most */
+
+/** What is told of a layer. */
+typedef enum layerwise_target {
+    LAYERWISE_SECONDS,
+    LAYERWISE_WATTS, /**< mean over its repetitions */
+    N_LAYERWISE_TARGETS
+} layerwise_target;
+
+/** What is asked about: layers in a row, each the only reader of the one before it, in a phase. */
+typedef struct layerwise_case {
+    const bound_layer *const *layer; /**< no inputs among them */
+    size_t                    n_layers;
+    phase                     phase;
+    int64_t                   batch;
+    lm_dtype                  dtype;
+    const char               *optimizer; /**< any word; "" where the phase has no update */
+    const char               *settings; /**< of the row (OBSERVATIONS.md); "": none, or not known */
+    const device             *on;       /**< by its datasheet; NULL: unknown */
+    double                    clock_mhz; /**< that the device is held at; NAN: at none */
+} layerwise_case;
+
+typedef enum layerwise_sort {
+    LAYERWISE_COUNT,  /**< may leave what was learned from, which is told */
+    LAYERWISE_FLAG,   /**< of a word: nothing is told of values that were not learned from */
+    LAYERWISE_DEVICE, /**< of a datasheet: in use where several devices are learned from, else not
+                       */
+    LAYERWISE_OVER    /**< a count over a figure of a datasheet: in use where these are */
+} layerwise_sort;
+
+/** Features of a case, in an order that is the same of all cases of a task. */
+typedef struct layerwise_features {
+    struct {
+        char           name[LAYERWISE_NAME];
+        layerwise_sort sort;
+        double         value; /**< NAN: unknown, which is refused where it is in use */
+    } of[LAYERWISE_FEATURES];
+    size_t n;
+} layerwise_features;
+
+/** Appends one. `name` without blanks. */
+void layerwise_add(layerwise_features *to, const char *name, layerwise_sort sort, double value);
+/** Appends a flag for each word of a list that ends in NULL, named "prefix.word": 1 of that which
+ * `found` is, else 0; and "prefix.other", 1 where it is another. Of "" all are 0. */
+void layerwise_add_words(layerwise_features *to, const char *prefix, const char *const *word,
+                         const char *found);
+
+/** Functions and optimizers that published models tell apart, for layerwise_add_words(). */
+extern const char *const layerwise_activations[], *const layerwise_optimizers[];
+/** Is its output one number? */
+bool layerwise_is_loss(const bound_layer *l);
+
+/** A number that a user may set: `fit --learn layers=6`. */
+typedef struct layerwise_setting {
+    const char *name;
+    double      usual, low, high;
+    const char *doc;
+} layerwise_setting;
+
+/** How well it tells rows that its weights, trees ... did not see. */
+typedef struct layerwise_judgement {
+    size_t seen, held; /**< rows of each */
+    double mape;       /**< of those held; NAN: none were */
+} layerwise_judgement;
+
+/** How a kind learns: what is learned is its own. */
+typedef struct layerwise_learner {
+    /**
+     * Learns, and sets apart some of the rows to judge by, at random or by group.
+     *
+     * @param rows    seconds or watts; rows of one network, or else of one shape, are a group
+     * @param setting values in the order of the kind's settings
+     * @param seed    the same one gives the same again
+     * @param left_out of each row what was said of it without its group; NAN: it was never so
+     * judged
+     * @return LM_E_ARG for rows nothing can be learned of, LM_E_UNSUPPORTED where the build cannot,
+     *         LM_E_NOMEM
+     */
+    lm_status (*learn)(const char *task, const learner_rows *rows, layerwise_target target,
+                       const double *setting, uint64_t seed, void **out,
+                       layerwise_judgement *judged, double *left_out, lm_error *err);
+    /** Seconds or watts of n rows of features, as it was taught. LM_E_NOMEM. */
+    lm_status (*predict)(const void *learned, const double *x, size_t n, double *y, lm_error *err);
+    /** Its text, both ways; returns how many features a row has. */
+    size_t (*text)(lines *l, void **learned);
+    void (*free)(void *learned);
+    /** What it is, in a word or two, where learn() has a choice; NULL: it has none. `text` of 40.
+     */
+    const char *(*name)(const void *learned, char *text, size_t size);
+} layerwise_learner;
+
+typedef struct layerwise_kind {
+    const char *name; /**< "justus": of --model, of its file */
+    const char *doc;  /**< one line */
+    bool        target[N_LAYERWISE_TARGETS];
+    size_t      fewest; /**< rows of a task, below which nothing is learned */
+    /** Do padding in front of a convolution, and an activation behind it or a product, belong to it
+     * in networks, too? Else each layer is a case by itself there. */
+    bool chains;
+    /** Its task into `name` (LAYERWISE_NAME of them). False: the model knows no such thing. */
+    bool (*task)(const layerwise_case *c, char *name);
+    /** Features of a case that has a task. Unknown figures of devices are NAN. */
+    void (*features)(const layerwise_case *c, layerwise_features *out);
+    layerwise_setting        setting[LAYERWISE_SETTINGS]; /**< up to one without a name */
+    const layerwise_learner *learner;
+} layerwise_kind;
+
+/** All there are, each in a file of its own, in the order in which they are listed. */
+#define LAYERWISE_KINDS(kind) kind(layerwise_justus) kind(layerwise_prenet) kind(layerwise_nicolai)
+
+#define LAYERWISE_DECLARED(kind) extern const layerwise_kind kind;
+LAYERWISE_KINDS(LAYERWISE_DECLARED)
+
+/** All of them, up to a NULL. */
+extern const layerwise_kind *const layerwise_kinds[];
+/** NULL: there is none of that name. */
+const layerwise_kind *layerwise_find(const char *name);
+/** Names of all, with `between` between two: "justus, prenet". */
+const char *layerwise_names(const char *between, char *text, size_t size);
+
+/**
+ * Values of all settings of a kind: its usual ones, or as `text`, "layers=6,epochs=40", says. What
+ * others of `layerwise_kinds` know is passed over. LM_E_NOTFOUND, LM_E_ARG.
+ */
+lm_status layerwise_settings(const layerwise_kind *kind, const char *text,
+                             double out[LAYERWISE_SETTINGS], lm_error *err);
+
+#endif

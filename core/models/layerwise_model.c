@@ -1,0 +1,348 @@
+/* Learned models of single layers: rows by task, learning. */
+#include "models/layerwise_model.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+
+/* ---- rows ---- */
+
+void layerwise_data_free(layerwise_data *d)
+{
+    for (size_t i = 0; i < d->n_lots; i++) {
+        free(d->lot[i].x);
+        free(d->lot[i].y);
+        free(d->lot[i].group);
+        free(d->lot[i].when);
+        free(d->lot[i].from);
+    }
+    free(d->lot);
+    *d = (layerwise_data){ .kind = d->kind };
+}
+
+static layerwise_lot *lot_of(layerwise_data *d, const char *task, layerwise_target target,
+                             const layerwise_features *f)
+{
+    layerwise_lot *more;
+
+    for (size_t i = 0; i < d->n_lots; i++)
+        if (d->lot[i].target == target && !strcmp(d->lot[i].task, task))
+            return &d->lot[i];
+    if (!(more = realloc(d->lot, (d->n_lots + 1) * sizeof *more)))
+        return NULL;
+    d->lot = more;
+    more   = &d->lot[d->n_lots++];
+    *more  = (layerwise_lot){ .target = target, .n_features = f->n };
+    strcpy(more->task, task);
+    for (size_t k = 0; k < f->n; k++) {
+        strcpy(more->feature[k].name, f->of[k].name);
+        more->feature[k].sort = f->of[k].sort;
+    }
+    return more;
+}
+
+static bool grow(layerwise_lot *l)
+{
+    const size_t room  = l->room ? 2 * l->room : 64;
+    double      *x     = realloc(l->x, room * l->n_features * sizeof *x);
+    double      *y     = x ? realloc(l->y, room * sizeof *y) : NULL;
+    uint64_t    *group = y ? realloc(l->group, room * sizeof *group) : NULL;
+    phase       *when  = group ? realloc(l->when, room * sizeof *when) : NULL;
+    size_t      *from  = when ? realloc(l->from, room * sizeof *from) : NULL;
+
+    l->x     = x ? x : l->x;
+    l->y     = y ? y : l->y;
+    l->group = group ? group : l->group;
+    l->when  = when ? when : l->when;
+    l->from  = from ? from : l->from;
+    l->room  = from ? room : l->room;
+    return from != NULL;
+}
+
+/* It needs a datasheet. */
+static bool of_device(layerwise_sort s)
+{
+    return s == LAYERWISE_DEVICE || s == LAYERWISE_OVER;
+}
+
+static lm_status check_known(const layerwise_features *f, lm_error *err)
+{
+    for (size_t k = 0; k < f->n; k++)
+        if (!of_device(f->of[k].sort) && !isfinite(f->of[k].value))
+            return lm_error_set(err, LM_E_ARG, "%s is not known of this layer", f->of[k].name);
+    return LM_OK;
+}
+
+lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwise_target target,
+                             double value, uint64_t group, size_t from, lm_error *err)
+{
+    char               task[LAYERWISE_NAME];
+    layerwise_features f = { .n = 0 };
+    layerwise_lot     *l;
+    lm_status          status;
+
+    if (!d->kind->task(c, task))
+        return LM_OK;
+    d->kind->features(c, &f);
+    if ((status = check_known(&f, err)))
+        return status;
+    l = lot_of(d, task, target, &f);
+    if (!l || (l->n == l->room && !grow(l)))
+        return no_memory(err);
+    assert(l->n_features == f.n);
+    for (size_t k = 0; k < f.n; k++)
+        l->x[l->n * f.n + k] = f.of[k].value;
+    l->y[l->n]      = value;
+    l->group[l->n]  = group;
+    l->when[l->n]   = c->phase;
+    l->from[l->n++] = from;
+    return LM_OK;
+}
+
+/* ---- learning ---- */
+
+typedef struct choice {
+    bool (*wanted)(const void *context, size_t from);
+    const void *context;
+} choice;
+
+static bool chosen(const choice *of, const layerwise_lot *l, size_t i)
+{
+    return !of->wanted || of->wanted(of->context, l->from[i]);
+}
+
+/* Are the rows of several devices, as far as this figure tells? One that is unknown of some row is
+ * another device's. */
+static bool differs(const layerwise_lot *l, const choice *of, size_t k)
+{
+    double first = NAN;
+    bool   any   = false;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const double x = l->x[i * l->n_features + k];
+
+        if (!chosen(of, l, i))
+            continue;
+        if (any && !(x == first || (isnan(x) && isnan(first))))
+            return true;
+        first = x;
+        any   = true;
+    }
+    return false;
+}
+
+/* Which features are in use: those of devices where any of them differs. */
+static void choose_features(const layerwise_lot *l, const choice *of, layerwise_task *to,
+                            size_t at[LAYERWISE_FEATURES])
+{
+    bool several = false;
+
+    for (size_t k = 0; k < l->n_features; k++)
+        several |= l->feature[k].sort == LAYERWISE_DEVICE && differs(l, of, k);
+    for (size_t k = 0; k < l->n_features; k++)
+        if (several || !of_device(l->feature[k].sort)) {
+            at[to->n_features]               = k;
+            to->feature[to->n_features]      = l->feature[k];
+            to->feature[to->n_features].low  = HUGE_VAL;
+            to->feature[to->n_features].high = -HUGE_VAL;
+            to->n_features++;
+        }
+}
+
+/* What a learner is given, and the room for it. */
+typedef struct lesson {
+    double   *x, *y;
+    uint64_t *group;
+    phase    *when;
+    double   *left_out; /* what is said of each without its group */
+    size_t    n;
+} lesson;
+
+static void lesson_free(lesson *l)
+{
+    free(l->x);
+    free(l->y);
+    free(l->group);
+    free(l->when);
+    free(l->left_out);
+}
+
+static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, layerwise_task *to,
+                         lesson *out, lm_error *err)
+{
+    for (size_t k = 0; k < to->n_features; k++) {
+        layerwise_range *f = &to->feature[k];
+        const double     x = l->x[row * l->n_features + at[k]];
+
+        if (isnan(x))
+            return lm_error_set(err, LM_E_ARG,
+                                "%s is not known of one of the devices: name each by its datasheet "
+                                "('layermeter devices'), or learn of one device",
+                                f->name);
+        f->low                              = fmin(f->low, x);
+        f->high                             = fmax(f->high, x);
+        out->x[out->n * to->n_features + k] = x;
+    }
+    out->y[out->n]       = l->y[row];
+    out->when[out->n]    = l->when[row];
+    out->group[out->n++] = l->group[row];
+    return LM_OK;
+}
+
+/* What was left out, of one phase or (N_PHASES) of all. */
+static size_t left_out_of(const lesson *l, phase f, residual *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (!isnan(l->left_out[i]) && (f == N_PHASES || l->when[i] == f))
+            out[n++] = (residual){ l->left_out[i] > 0 ? l->y[i] / l->left_out[i] : HUGE_VAL,
+                                   (size_t)l->group[i], 0 };
+    return n;
+}
+
+/* The intervals of what was left out. */
+static lm_status bound(const lesson *l, layerwise_task *to, lm_error *err)
+{
+    residual    *r      = malloc((l->n + 1) * sizeof *r);
+    const size_t all    = r ? left_out_of(l, N_PHASES, r) : 0;
+    lm_status    status = r ? interval_bounds(r, all, &to->interval, err) : no_memory(err);
+
+    for (phase f = 0; f < N_PHASES && !status; f++) {
+        const size_t n = left_out_of(l, f, r);
+
+        if (!n || n == all)
+            continue;
+        status = interval_bounds(r, n, &to->of_phase[f], err);
+        if (to->of_phase[f].groups < LAYERWISE_PHASE_GROUPS)
+            to->of_phase[f] = interval_unknown;
+    }
+    free(r);
+    return status;
+}
+
+static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, const choice *of,
+                           const double *setting, uint64_t seed, layerwise_task *to, lm_error *err)
+{
+    size_t    at[LAYERWISE_FEATURES];
+    lesson    rows   = { .n = 0 };
+    lm_status status = LM_OK;
+
+    *to = (layerwise_task){ .target = l->target, .interval = interval_unknown };
+    for (phase f = 0; f < N_PHASES; f++)
+        to->of_phase[f] = interval_unknown;
+    strcpy(to->name, l->task);
+    choose_features(l, of, to, at);
+    rows.x        = malloc((l->n * to->n_features + 1) * sizeof *rows.x);
+    rows.y        = malloc((l->n + 1) * sizeof *rows.y);
+    rows.group    = malloc((l->n + 1) * sizeof *rows.group);
+    rows.when     = malloc((l->n + 1) * sizeof *rows.when);
+    rows.left_out = malloc((l->n + 1) * sizeof *rows.left_out);
+    if (!rows.x || !rows.y || !rows.group || !rows.when || !rows.left_out)
+        status = no_memory(err);
+    for (size_t i = 0; i < l->n && !status; i++)
+        if (chosen(of, l, i))
+            status = add_row(l, i, at, to, &rows, err);
+    if (!status) {
+        const learner_rows given = { rows.x, rows.y, rows.group, rows.n, to->n_features };
+
+        status = kind->learner->learn(l->task, &given, l->target, setting, seed, &to->learned,
+                                      &to->judged, rows.left_out, err);
+        if (!status)
+            status = bound(&rows, to, err);
+    }
+    if (status && status != LM_E_NOMEM)
+        lm_error_prefix(err, "%s: %s", kind->name, l->task);
+    lesson_free(&rows);
+    return status;
+}
+
+const interval *layerwise_interval(const layerwise_task *t, phase f)
+{
+    const phase like = f == PHASE_FORWARD     ? PHASE_INFERENCE
+                       : f == PHASE_INFERENCE ? PHASE_FORWARD
+                                              : f;
+
+    return interval_known(&t->of_phase[f])      ? &t->of_phase[f]
+           : interval_known(&t->of_phase[like]) ? &t->of_phase[like]
+                                                : &t->interval;
+}
+
+static size_t count(const layerwise_lot *l, const choice *of)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        n += chosen(of, l, i);
+    return n;
+}
+
+/* Nothing was learned: of what there were how many rows. */
+static lm_status too_few(const layerwise_data *d, const choice *of, lm_error *err)
+{
+    size_t most = 0, n = 0;
+
+    for (size_t i = 1; i < d->n_lots; i++)
+        if (count(&d->lot[i], of) > count(&d->lot[most], of))
+            most = i;
+    if (!d->n_lots || !(n = count(&d->lot[most], of)))
+        return lm_error_set(err, LM_E_ARG,
+                            "%s learns of single layers, and there are none it knows",
+                            d->kind->name);
+    return lm_error_set(err, LM_E_ARG,
+                        "%s: %zu times of '%s' are the most there are of a kind; it learns of %zu "
+                        "or more: measure more",
+                        d->kind->name, n, d->lot[most].task, d->kind->fewest);
+}
+
+lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64_t seed,
+                          bool (*wanted)(const void *context, size_t from), const void *context,
+                          layerwise_model **out, lm_error *err)
+{
+    const choice     of     = { wanted, context };
+    layerwise_model *m      = calloc(1, sizeof *m);
+    lm_status        status = LM_OK;
+
+    if (!m || !(m->task = calloc(d->n_lots + 1, sizeof *m->task))) {
+        free(m);
+        return no_memory(err);
+    }
+    m->kind = d->kind;
+    for (size_t i = 0; i < d->n_lots && !status; i++)
+        if (count(&d->lot[i], &of) >= d->kind->fewest)
+            status =
+                learn_lot(d->kind, &d->lot[i], &of, setting, seed, &m->task[m->n_tasks++], err);
+    if (!status && !m->n_tasks)
+        status = too_few(d, &of, err);
+    if (status)
+        layerwise_free(m);
+    else
+        *out = m;
+    return status;
+}
+
+void layerwise_free(layerwise_model *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->n_tasks; i++)
+        if (m->task[i].learned)
+            m->kind->learner->free(m->task[i].learned);
+    free(m->task);
+    free(m);
+}
+
+const char *layerwise_task_text(const layerwise_kind *kind, const layerwise_task *t,
+                                char text[LAYERWISE_TASK_TEXT])
+{
+    char by[40];
+
+    snprintf(text, LAYERWISE_TASK_TEXT, "%s%s%s%s", t->name, kind->learner->name ? " by " : "",
+             kind->learner->name ? kind->learner->name(t->learned, by, sizeof by) : "",
+             t->target == LAYERWISE_WATTS ? ", watts" : "");
+    return text;
+}

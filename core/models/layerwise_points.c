@@ -1,0 +1,349 @@
+/* Learned models of single layers on observations. */
+#include "models/layerwise_points.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "fit/singles.h"
+#include "models/layerwise_network.h"
+#include "network/single.h"
+
+#define LAYERS 24 /* of a row, its inputs among them */
+
+static const char *optimizer_of(const observation *row)
+{
+    return *row->optimizer ? row->optimizer : "momentum";
+}
+
+/* ---- rows ---- */
+
+/* The row that a time of a point is from; NULL: none. Rows stand by line. */
+static const observation *row_at(const observations *obs, int line)
+{
+    size_t from = 0, to = obs ? obs->n_rows : 0;
+
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+
+        if (obs->row[middle].line == line)
+            return &obs->row[middle];
+        if (obs->row[middle].line < line)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+/* A bound layer row in a phase. */
+static layerwise_case case_of(const observation *row, phase f, const device *on,
+                              const bound_layer *const *layer, size_t n)
+{
+    const layerwise_case c = { .layer     = layer,
+                               .n_layers  = n,
+                               .batch     = row->batch,
+                               .dtype     = row->dtype,
+                               .settings  = row->settings,
+                               .on        = on,
+                               .clock_mhz = observation_held_mhz(row) };
+
+    return layerwise_in(&c, f, optimizer_of(row));
+}
+
+/* What belongs together: the group that the file states, else all batches of a shape. */
+static uint64_t group_of(const observation *row)
+{
+    if (*row->group)
+        return text_hash(row->group);
+    return text_hash(row->name) ^ 3 * text_hash(row->geometry) ^ 7 * text_hash(row->input);
+}
+
+static lm_status add_phases(layerwise_data *d, const layerwise_source *s, const point *pt,
+                            size_t at, const bound_layer *const *layer, size_t n, lm_error *err)
+{
+    const uint64_t group  = group_of(pt->row);
+    lm_status      status = LM_OK;
+
+    for (phase f = 0; f < N_PHASES && !status; f++) {
+        const observation   *row = row_at(s->obs, pt->line[f]);
+        const layerwise_case c   = case_of(pt->row, f, s->on, layer, n);
+
+        if (isnan(pt->seconds[f]))
+            continue;
+        if (d->kind->target[LAYERWISE_SECONDS])
+            status = layerwise_data_add(d, &c, LAYERWISE_SECONDS, pt->seconds[f], group,
+                                        at * N_PHASES + f, err);
+        if (!status && d->kind->target[LAYERWISE_WATTS] && row && row->power_w > 0)
+            status = layerwise_data_add(d, &c, LAYERWISE_WATTS, row->power_w, group,
+                                        at * N_PHASES + f, err);
+    }
+    return status;
+}
+
+static lm_status add_point(layerwise_data *d, const layerwise_source *s, const point *pt, size_t at,
+                           lm_error *err)
+{
+    const observation *row   = pt->row;
+    network           *net   = NULL;
+    bound_network     *bound = NULL;
+    const bound_layer *layer[LAYERS];
+    size_t             n = 0;
+    lm_status status     = single_bind(row->name, row->geometry, row->input, row->batch, row->dtype,
+                                       workloads_registry(s->p->loads), &net, &bound, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < bound->n_layers && n < LAYERS; i++)
+        if (strcmp(bound->layer[i].decl->type, "input") != 0)
+            layer[n++] = &bound->layer[i];
+    status = add_phases(d, s, pt, at, layer, n, err);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *from, size_t n,
+                           layerwise_data *out, lm_error *err)
+{
+    layerwise_data d      = { .kind = kind };
+    size_t         before = 0;
+    lm_status      status = LM_OK;
+
+    for (size_t s = 0; s < n && !status; before += from[s++].p->n_points)
+        for (size_t i = 0; i < from[s].p->n_points && !status; i++) {
+            const point *pt = &from[s].p->point[i];
+
+            if (pt->row->kind != OBS_LAYER)
+                continue;
+            status = add_point(&d, &from[s], pt, before + i, err);
+            if (status)
+                lm_error_prefix(err, "%s:%d", from[s].obs ? from[s].obs->path : "", pt->row->line);
+        }
+    if (status)
+        layerwise_data_free(&d);
+    else
+        *out = d;
+    return status;
+}
+
+/* ---- predictions ---- */
+
+static void blank(const points *p, comparison *out)
+{
+    for (size_t i = 0; i < p->n_points; i++) {
+        for (phase w = 0; w < N_TIMES; w++)
+            out[i].part[w] = NAN;
+        for (phase q = 0; q < N_TIMES; q++)
+            out[i].predicted[q] = out[i].low[q] = out[i].high[q] = NAN;
+        compare_measured(&p->point[i], &out[i]);
+    }
+}
+
+static void set_phase(comparison *to, phase f, double seconds, double low, double high)
+{
+    const phase q = f;
+
+    to->predicted[q] = seconds;
+    to->low[q]       = low;
+    to->high[q]      = high;
+}
+
+/* What is the sum of others, on one rank: of seconds, and of bounds. */
+static void add_sum(double to[N_TIMES], bool whole)
+{
+    to[PHASE_GRAD]          = to[PHASE_UPDATE];
+    to[PHASE_BACKWARD_GRAD] = to[PHASE_BACKWARD] + to[PHASE_GRAD];
+    if (!whole)
+        to[PHASE_STEP] = to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
+}
+
+static void add_sums(const points *p, comparison *out)
+{
+    for (size_t i = 0; i < p->n_points; i++) {
+        const bool whole = !isnan(out[i].predicted[PHASE_STEP]);
+
+        if (p->point[i].row->ranks > 1)
+            continue;
+        add_sum(out[i].predicted, whole);
+        add_sum(out[i].low, whole);
+        add_sum(out[i].high, whole);
+    }
+}
+
+/* Of another device's layers no interval is known: none of its groups was left out. */
+static void set_target(comparison *to, layerwise_target target, phase f, const layerwise_answer *a,
+                       bool bounded)
+{
+    if (target == LAYERWISE_WATTS)
+        to->watts[f] = a->value;
+    else
+        set_phase(to, f, a->value, bounded ? a->low : (double)NAN, bounded ? a->high : (double)NAN);
+}
+
+/* Which rows are told, and how. */
+typedef struct telling {
+    bool (*wanted)(const void *context, size_t from);
+    const void *context;
+    bool        bounded; /* with intervals */
+} telling;
+
+static const telling all_bounded = { NULL, NULL, true };
+
+/* Seconds or watts of the rows of a lot into the points they are of. */
+static lm_status predict_lot(const layerwise_model *m, const layerwise_lot *lot, const telling *how,
+                             comparison *out, lm_error *err)
+{
+    layerwise_answer *told = malloc((lot->n + 1) * sizeof *told);
+    lm_status         status;
+
+    if (!told)
+        return no_memory(err);
+    for (size_t i = 0; i < lot->n; i++)
+        told[i].value = NAN;
+    status = layerwise_predict_lot(m, lot, how->wanted, how->context, told, err);
+    for (size_t i = 0; i < lot->n && !status; i++)
+        if (!isnan(told[i].value))
+            set_target(&out[lot->from[i] / N_PHASES], lot->target, (phase)(lot->from[i] % N_PHASES),
+                       &told[i], how->bounded);
+    free(told);
+    return status;
+}
+
+static lm_status predict_lots(const layerwise_model *m, const layerwise_data *d, const telling *how,
+                              comparison *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t l = 0; l < d->n_lots && !status; l++)
+        status = predict_lot(m, &d->lot[l], how, out, err);
+    return status;
+}
+
+static lm_status predict_network(const layerwise_model *m, const layerwise_source *from, size_t i,
+                                 comparison *out, lm_error *err)
+{
+    const observation    *row = from->p->point[i].row;
+    const layerwise_setup s   = { optimizer_of(row), row->settings, from->on,
+                                  observation_held_mhz(row) };
+    bound_network        *bound;
+    layerwise_sum         sum;
+    lm_status status = workloads_bind_at(from->p->loads, row->name, row->input, row->dtype,
+                                         row->batch, &bound, err);
+
+    if (status)
+        return status;
+    status = layerwise_sum_of(m, bound, &s, &sum, err);
+    for (phase f = 0; f < N_PHASES && !status; f++)
+        set_phase(out, f, sum.seconds[f], sum.low[f], sum.high[f]);
+    for (phase f = 0; f < N_PHASES && !status; f++)
+        out->watts[f] = sum.joules[f] / sum.seconds[f];
+    bound_network_free(bound);
+    return status;
+}
+
+static lm_status predict_networks(const layerwise_model *m, const layerwise_source *from,
+                                  comparison *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < from->p->n_points && !status; i++)
+        if (from->p->point[i].row->kind == OBS_NETWORK)
+            status = predict_network(m, from, i, &out[i], err);
+    return status;
+}
+
+lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,
+                               comparison *out, lm_error *err)
+{
+    layerwise_data d;
+    lm_status      status = layerwise_gather(m->kind, from, 1, &d, err);
+
+    if (status)
+        return status;
+    blank(from->p, out);
+    if (!(status = predict_lots(m, &d, &all_bounded, out, err)))
+        status = predict_networks(m, from, out, err);
+    add_sums(from->p, out);
+    layerwise_data_free(&d);
+    return status;
+}
+
+/* ---- left out ---- */
+
+/* Layers that are told by what was learned of others. */
+typedef struct leaving {
+    const layerwise_data   *d;
+    const layerwise_source *from; /* of devices: of each fold */
+    const double           *setting;
+    uint64_t                seed;
+    bool                    bounded; /* with intervals */
+    comparison             *out;
+} leaving;
+
+static bool stays(const void *context, size_t from)
+{
+    return fold_in(context, from / N_PHASES);
+}
+
+static bool is_told(const void *context, size_t from)
+{
+    return fold_out(context, from / N_PHASES);
+}
+
+static lm_status learn_rest(void *context, const fold_turn *t, lm_error *err)
+{
+    const leaving   *l      = context;
+    layerwise_model *m      = NULL;
+    lm_status        status = layerwise_learn(l->d, l->setting, l->seed, stays, t, &m, err);
+
+    if (!status)
+        status = predict_lots(m, l->d, &(telling){ is_told, t, l->bounded }, l->out, err);
+    layerwise_free(m);
+    if (status && l->from)
+        lm_error_prefix(err, "without %s", l->from[t->fold].obs->path);
+    return status;
+}
+
+lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
+                            const layerwise_source *from, const split *by, comparison *out,
+                            lm_error *err)
+{
+    folds          f = split_folds(by, from->p);
+    layerwise_data d;
+    leaving        l      = { &d, NULL, setting, by->rule.seed, !f.all, out };
+    lm_status      status = layerwise_gather(kind, from, 1, &d, err);
+
+    if (status)
+        return status;
+    f.all |= !d.n_lots; /* a fit to all says what is missing */
+    f.silent = !f.all;
+    for (size_t i = 0; i < d.n_lots; i++)
+        if (d.lot[i].target == LAYERWISE_WATTS && !from->p->wants_power)
+            d.lot[i].n = 0;
+    blank(from->p, out);
+    status = folds_leave_out(&f, learn_rest, &l, err);
+    add_sums(from->p, out);
+    layerwise_data_free(&d);
+    return status;
+}
+
+lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *setting,
+                                    const layerwise_source *from, size_t n, const points *all,
+                                    const split *by, comparison *out, lm_error *err)
+{
+    const folds    f = split_folds(by, all);
+    layerwise_data d;
+    leaving        l      = { &d, from, setting, by->rule.seed, false, out };
+    lm_status      status = layerwise_gather(kind, from, n, &d, err);
+
+    if (status)
+        return status;
+    blank(all, out);
+    status = folds_leave_out(&f, learn_rest, &l, err);
+    add_sums(all, out);
+    layerwise_data_free(&d);
+    return status;
+}

@@ -1,0 +1,47 @@
+/** Learned models of single layers on observations: fits, what is left out of them, networks. */
+#ifndef MODELS_LAYERWISE_POINTS_H
+#define MODELS_LAYERWISE_POINTS_H
+
+#include "fit/comparison.h"
+#include "models/layerwise_model.h"
+#include "observe/workloads.h"
+
+/** Observations of one device. */
+typedef struct layerwise_source {
+    const observations *obs; /**< whose `p` is */
+    const points       *p;
+    const device       *on; /**< by its datasheet; NULL: unknown */
+} layerwise_source;
+
+/**
+ * Single layers of all sources by task. `from` of a row is its phase and point, the points of all
+ * sources counted through: point x N_PHASES + phase.
+ *
+ * @return what binding a layer returns, with file and line; LM_E_ARG, LM_E_NOMEM
+ */
+lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *from, size_t n,
+                           layerwise_data *out, lm_error *err);
+
+/** Compares as compare_points() does: points of single layers by fits that did not see their fold.
+ * LM_E_ARG where there are none. */
+lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
+                            const layerwise_source *from, const split *by, comparison *out,
+                            lm_error *err);
+
+/**
+ * The same of several devices, each of which is a fold: single layers of each by a fit to the
+ * layers of all others and what the datasheets say.
+ *
+ * @param from what was measured on each
+ * @param all  the points of all of them, one behind the other
+ * @return LM_E_ARG, LM_E_NOTFOUND also where a datasheet lacks a figure
+ */
+lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *setting,
+                                    const layerwise_source *from, size_t n, const points *all,
+                                    const split *by, comparison *out, lm_error *err);
+
+/** The same by a model made elsewhere, which tells whole networks, too, as sums of their layers. */
+lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,
+                               comparison *out, lm_error *err);
+
+#endif

@@ -1,0 +1,144 @@
+/* Learned models of single layers: predictions. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "models/layerwise_model.h"
+
+static const layerwise_task *find_task(const layerwise_model *m, const char *name,
+                                       layerwise_target target)
+{
+    for (size_t i = 0; i < m->n_tasks; i++)
+        if (m->task[i].target == target && !strcmp(m->task[i].name, name))
+            return &m->task[i];
+    return NULL;
+}
+
+/* Features in use, out of all of a case: by name, as a file may be of another version. */
+static lm_status map_features(const layerwise_task *t, const layerwise_range *all, size_t n,
+                              size_t at[LAYERWISE_FEATURES], lm_error *err)
+{
+    for (size_t k = 0, next = 0; k < t->n_features; k++) {
+        for (at[k] = next; at[k] < n && strcmp(all[at[k]].name, t->feature[k].name) != 0;)
+            at[k]++;
+        if (at[k] == n)
+            return lm_error_set(err, LM_E_NOTFOUND,
+                                "'%s' has no feature '%s' that comes next: learned by another "
+                                "version? fit the observations again",
+                                t->name, t->feature[k].name);
+        next = at[k] + 1;
+    }
+    return LM_OK;
+}
+
+/* By how much a value leaves what was learned from; NAN: nothing can be said there. */
+static double leaves(const layerwise_range *f, double x)
+{
+    if (f->sort == LAYERWISE_FLAG)
+        return x >= f->low && x <= f->high ? 1 : NAN;
+    if (x > f->high)
+        return f->high > 0 ? x / f->high : HUGE_VAL;
+    return x < f->low ? (x > 0 ? f->low / x : HUGE_VAL) : 1;
+}
+
+/* The features in use; *beyond NAN: the model says nothing of it. */
+static lm_status take_features(const layerwise_task *t, const double *all, const size_t *at,
+                               double *x, double *beyond, lm_error *err)
+{
+    *beyond = 1;
+    for (size_t k = 0; k < t->n_features; k++) {
+        const layerwise_range *f = &t->feature[k];
+
+        x[k] = all[at[k]];
+        if (isnan(x[k]))
+            return lm_error_set(err, LM_E_NOTFOUND,
+                                "it was learned of several devices and needs %s of this one: name "
+                                "it by its datasheet (--device)",
+                                f->name);
+        if (!isnan(*beyond)) {
+            const double by = leaves(f, x[k]);
+
+            *beyond = isnan(by) ? NAN : fmax(*beyond, by);
+        }
+    }
+    return LM_OK;
+}
+
+static layerwise_answer answer_of(const layerwise_task *t, phase f, double value, double beyond)
+{
+    const interval *of    = layerwise_interval(t, f);
+    const double    wider = pow(of->per_octave, log2(beyond));
+    const bool      known = interval_known(of) && isfinite(wider);
+
+    return (layerwise_answer){ .value  = value,
+                               .low    = known ? value * of->low / wider : (double)NAN,
+                               .high   = known ? value * of->high * wider : (double)NAN,
+                               .beyond = beyond };
+}
+
+lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
+                            layerwise_target target, layerwise_answer *out, lm_error *err)
+{
+    char                  name[LAYERWISE_NAME];
+    layerwise_features    f = { .n = 0 };
+    layerwise_range       all[LAYERWISE_FEATURES];
+    double                value[LAYERWISE_FEATURES], x[LAYERWISE_FEATURES], by, y;
+    size_t                at[LAYERWISE_FEATURES];
+    const layerwise_task *t;
+    lm_status             status;
+
+    *out = (layerwise_answer){ NAN, NAN, NAN, 1 };
+    if (!m->kind->task(c, name) || !(t = find_task(m, name, target)))
+        return LM_OK;
+    m->kind->features(c, &f);
+    for (size_t k = 0; k < f.n; k++) {
+        strcpy(all[k].name, f.of[k].name);
+        value[k] = f.of[k].value;
+    }
+    if ((status = map_features(t, all, f.n, at, err)) ||
+        (status = take_features(t, value, at, x, &by, err)) || isnan(by) ||
+        (status = m->kind->learner->predict(t->learned, x, 1, &y, err)))
+        return status;
+    *out = answer_of(t, c->phase, y, by);
+    return LM_OK;
+}
+
+lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *lot,
+                                bool (*wanted)(const void *context, size_t from),
+                                const void *context, layerwise_answer *out, lm_error *err)
+{
+    const layerwise_task *t = find_task(m, lot->task, lot->target);
+    size_t                at[LAYERWISE_FEATURES], n = 0;
+    size_t               *row;
+    double               *x, *y, *beyond;
+    lm_status             status;
+
+    if (!t)
+        return LM_OK;
+    if ((status = map_features(t, lot->feature, lot->n_features, at, err)))
+        return status;
+    row    = malloc((lot->n + 1) * sizeof *row);
+    x      = malloc((lot->n * t->n_features + 1) * sizeof *x);
+    y      = malloc((lot->n + 1) * sizeof *y);
+    beyond = malloc((lot->n + 1) * sizeof *beyond);
+    if (!row || !x || !y || !beyond)
+        status = no_memory(err);
+    for (size_t i = 0; i < lot->n && !status; i++) {
+        if (wanted && !wanted(context, lot->from[i]))
+            continue;
+        status = take_features(t, lot->x + i * lot->n_features, at, x + n * t->n_features,
+                               &beyond[n], err);
+        row[n] = i;
+        n += isnan(beyond[n]) ? 0 : 1;
+    }
+    if (!status)
+        status = m->kind->learner->predict(t->learned, x, n, y, err);
+    for (size_t i = 0; i < n && !status; i++)
+        out[row[i]] = answer_of(t, lot->when[row[i]], y[i], beyond[i]);
+    free(row);
+    free(x);
+    free(y);
+    free(beyond);
+    return status;
+}

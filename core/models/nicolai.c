@@ -1,0 +1,129 @@
+/*
+ * Nicolai's model: random forests of the time and of the power of single operations.
+ *
+ * C. Nicolai, "On Energy Modeling of Deep Neural Network Operations", master thesis, Heidelberg
+ * University, 2025. Features are the module's type, one-hot, the attributes that it prints
+ * (channels, kernel, stride, padding, groups, bias), the sizes of what it reads, writes and learns,
+ * and the core clock; a forest (Breiman 2001) of seconds, one of watts, for forward passes and for
+ * training steps apart. Energy is power times time, and a network the sum over all its operations.
+ *
+ * Where the thesis says nothing: attributes that a type does not have are 0, as is a clock that was
+ * not held, which a flag of its own tells from all others. Layers in a row are no operation.
+ */
+#include "models/layerwise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "models/layerwise_learners.h"
+
+/* Modules of the thesis, by our names. */
+static const char *const operations[] = { "conv2d",
+                                          "linear",
+                                          "batch_norm",
+                                          "layer_norm",
+                                          "relu",
+                                          "silu",
+                                          "sigmoid",
+                                          "gelu",
+                                          "max_pool2d",
+                                          "avg_pool2d",
+                                          "adaptive_avg_pool2d",
+                                          "stochastic_depth",
+                                          NULL };
+
+static bool task(const layerwise_case *c, char *name)
+{
+    if (c->n_layers != 1)
+        return false;
+    snprintf(name, LAYERWISE_NAME, "%s", phase_name(c->phase));
+    return true;
+}
+
+static double elements(const lm_tensor *t, uint32_t n)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        sum += (double)lm_elements(&t[i]);
+    return sum;
+}
+
+static double weights(const bound_layer *l)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < l->n_weights; i++)
+        if (!(l->weights[i].flags & LM_FROZEN))
+            sum += (double)lm_elements(&l->weights[i].tensor);
+    return sum;
+}
+
+/* The attribute of that name as it was given: its first and its last number (0: it has none). */
+static void add_attribute(const bound_layer *l, const char *key, layerwise_features *out)
+{
+    const lm_layer_type *type  = &l->entry->type;
+    double               of[2] = { 0, 0 };
+    char                 name[LAYERWISE_NAME];
+
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        const lm_param *p =
+            (const lm_param *)(const void *)((const char *)type->params + i * type->param_size);
+        const lm_value *v = &l->param[i];
+
+        if (strcmp(p->name, key) != 0 || !v->count)
+            continue;
+        for (int end = 0; end < 2; end++) {
+            const uint32_t at = end ? v->count - 1 : 0;
+
+            of[end] = p->kind == LM_REAL ? v->u.f[at] : (double)v->u.i[at];
+        }
+    }
+    for (int end = 0; end < 2; end++) {
+        snprintf(name, sizeof name, "%s.%s", key, end ? "last" : "first");
+        layerwise_add(out, name, LAYERWISE_COUNT, of[end]);
+    }
+}
+
+static void features(const layerwise_case *c, layerwise_features *out)
+{
+    static const char *const attributes[] = {
+        "kernel", "stride", "padding", "size", "groups", "p"
+    };
+    const bound_layer *l = c->layer[0];
+    const lm_tensor   *x = &l->input[0], *y = &l->output[0];
+    const bool         held = isfinite(c->clock_mhz);
+
+    layerwise_add_words(out, "operation", operations, l->decl->type);
+    layerwise_add(out, "batch", LAYERWISE_COUNT, (double)c->batch);
+    layerwise_add(out, "input_elements", LAYERWISE_COUNT, elements(x, l->n_inputs));
+    layerwise_add(out, "output_elements", LAYERWISE_COUNT, elements(y, l->n_outputs));
+    layerwise_add(out, "weight_elements", LAYERWISE_COUNT, weights(l));
+    for (uint32_t d = 1; d < 4; d++) {
+        char name[LAYERWISE_NAME];
+
+        snprintf(name, sizeof name, "input_dim%u", d);
+        layerwise_add(out, name, LAYERWISE_COUNT,
+                      l->n_inputs && d < x->rank ? (double)x->dim[d] : 0);
+        snprintf(name, sizeof name, "output_dim%u", d);
+        layerwise_add(out, name, LAYERWISE_COUNT,
+                      l->n_outputs && d < y->rank ? (double)y->dim[d] : 0);
+    }
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
+        add_attribute(l, attributes[i], out);
+    layerwise_add(out, "bias", LAYERWISE_COUNT, (double)l->n_weights);
+    layerwise_add(out, "clock_mhz", LAYERWISE_COUNT, held ? c->clock_mhz : 0);
+    layerwise_add(out, "clock_held", LAYERWISE_FLAG, held);
+}
+
+const layerwise_kind layerwise_nicolai = {
+    .name     = "nicolai",
+    .doc      = "random forests of time and power on the attributes and sizes of operations",
+    .target   = { [LAYERWISE_SECONDS] = true, [LAYERWISE_WATTS] = true },
+    .fewest   = 100,
+    .task     = task,
+    .features = features,
+    .setting  = LAYERWISE_BEST_SETTINGS(2, 0),
+    .learner  = &layerwise_best,
+};

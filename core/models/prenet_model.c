@@ -1,0 +1,135 @@
+/*
+ * PreNeT's model: for each type of layer the best of several learners, on the keys of the layer and
+ * the operations, memory and time that prenet.h derives of them.
+ *
+ * Pourali, Boukani, Khazaei, "PreNeT: Leveraging Computational Features to Predict Deep Neural
+ * Network Training Time", ICPE 2025, arXiv:2412.15519. Six types: conv, dense, rnn (RNN, GRU and
+ * LSTM, by a flag), attention, embedding, layernorm. As published, a forward pass by itself and a
+ * whole step by an optimizer are one task, told apart by the flags of optimizers; backward passes
+ * and updates by themselves, which it has not, are tasks of their own. Features of devices, in use
+ * where several are learned from: clock, memory, bandwidth, cores, peak in 32 bits, and CT, the
+ * operations over that peak. Its code has the base clock, the memory's type, clock and bus, and
+ * cores of other kinds besides, which are in no datasheet here. Learners: layerwise_best.h. It
+ * chooses by the root mean square of milliseconds on rows at random; here it is the mean relative
+ * error on shapes that were left out, and logarithms may be learned.
+ */
+#include "models/layerwise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "models/layerwise_learners.h"
+#include "models/prenet.h"
+
+/* What a case is: one layer that has features, with padding before and a function behind it. */
+typedef struct keys {
+    prenet_features features;
+    const char     *activation; /* layer type; "": none */
+} keys;
+
+static bool in_step(phase f)
+{
+    return f == PHASE_FORWARD || f == PHASE_INFERENCE || f == PHASE_STEP;
+}
+
+static bool find_keys(const layerwise_case *c, keys *out)
+{
+    const bool         training = c->phase != PHASE_FORWARD && c->phase != PHASE_INFERENCE;
+    const bound_layer *pad      = NULL;
+    bool               loss     = false;
+
+    *out = (keys){ { .kind = PRENET_NONE }, "" };
+    for (size_t i = 0; i < c->n_layers; i++) {
+        const bound_layer    *l = c->layer[i];
+        const prenet_features f =
+            pad ? prenet_of_padded(pad, l, training) : prenet_of_layer(l, training);
+
+        if (out->features.kind == PRENET_NONE && f.kind != PRENET_NONE)
+            out->features = f;
+        else if (out->features.kind == PRENET_NONE && !pad && !strcmp(l->decl->type, "pad"))
+            pad = l;
+        else if (out->features.kind == PRENET_NONE || loss || f.kind != PRENET_NONE)
+            return false;
+        else if (layerwise_is_loss(l))
+            loss = true; /* it has no feature */
+        else if (!*out->activation)
+            out->activation = l->decl->type;
+        else
+            return false;
+    }
+    return out->features.kind != PRENET_NONE;
+}
+
+static bool task(const layerwise_case *c, char *name)
+{
+    keys k;
+
+    if (!find_keys(c, &k))
+        return false;
+    snprintf(name, LAYERWISE_NAME, "%s%s%s", prenet_kind_name(k.features.kind),
+             in_step(c->phase) ? "" : ".", in_step(c->phase) ? "" : phase_name(c->phase));
+    return true;
+}
+
+static void add_flag(layerwise_features *to, const char *name, bool set)
+{
+    layerwise_add(to, name, LAYERWISE_FLAG, set);
+}
+
+/* Words are flags each, as published. */
+static void add_feature(layerwise_features *to, prenet_feature f, double value)
+{
+    if (f == PRENET_PADDING_SAME) {
+        add_flag(to, "padding.same", value == 1);
+        add_flag(to, "padding.valid", value == 0);
+    } else if (f == PRENET_GATES) {
+        add_flag(to, "rnn_type.rnn", value == 1);
+        add_flag(to, "rnn_type.gru", value == 3);
+        add_flag(to, "rnn_type.lstm", value == 4);
+    } else if (f == PRENET_USE_BIAS || f == PRENET_IS_BIDIRECTIONAL) {
+        add_flag(to, prenet_feature_name(f), value != 0);
+    } else {
+        layerwise_add(to, prenet_feature_name(f), LAYERWISE_COUNT, value);
+    }
+}
+
+static void add_device(const keys *k, const device *on, layerwise_features *to)
+{
+    static const device_figure figures[] = { DEVICE_CLOCK, DEVICE_MEMORY, DEVICE_BANDWIDTH,
+                                             DEVICE_CORES, DEVICE_F32 };
+    const double               peak      = on ? on->figure[DEVICE_F32] : NAN;
+
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        layerwise_add(to, device_keys[figures[i]].key, LAYERWISE_DEVICE,
+                      on ? on->figure[figures[i]] : NAN);
+    if (!isnan(k->features.value[PRENET_FLOPS]))
+        layerwise_add(to, "flops/speed", LAYERWISE_OVER, prenet_time(&k->features, peak / 1e9));
+}
+
+static void features(const layerwise_case *c, layerwise_features *out)
+{
+    keys k;
+
+    if (!find_keys(c, &k))
+        return;
+    for (prenet_feature f = 0; f < N_PRENET_FEATURES; f++)
+        if (!isnan(k.features.value[f]) ||
+            (f == PRENET_PADDING_SAME && k.features.kind == PRENET_CONV))
+            add_feature(out, f, k.features.value[f]);
+    layerwise_add_words(out, "activation", layerwise_activations, k.activation);
+    layerwise_add_words(out, "optimizer", layerwise_optimizers, c->optimizer);
+    add_device(&k, c->on, out);
+}
+
+const layerwise_kind layerwise_prenet = {
+    .name     = "prenet",
+    .doc      = "the best of five learners for each type of layer, on its operations and memory",
+    .target   = { [LAYERWISE_SECONDS] = true },
+    .fewest   = 50,
+    .chains   = true,
+    .task     = task,
+    .features = features,
+    .setting  = LAYERWISE_BEST_SETTINGS(0, 1),
+    .learner  = &layerwise_best,
+};
