@@ -16,8 +16,7 @@ typedef struct csv_reader {
     char       *next;
     int         line;      /**< of the record read last */
     int         next_line; /**< of the record to come */
-    bool unended; /**< the record read last, or refused for an open quote, had no newline behind it
-                   */
+    bool        unended;   /**< the last record has no newline at its end */
 } csv_reader;
 
 void csv_open(csv_reader *csv, const char *path, char *text);

@@ -7,7 +7,7 @@
 
 #include <layermeter/error.h>
 
-/** Value of a name of n bytes; an error of its own explains a name nobody knows. */
+/** Value of a name of n bytes; it returns an error of its own for an unknown name. */
 typedef lm_status (*expr_lookup)(void *context, const char *name, size_t n, int64_t *out,
                                  lm_error *err);
 

@@ -1,4 +1,4 @@
-/** INI files, read by inih, without its silent losses. */
+/** Reads INI files with inih, without its silent losses. */
 #ifndef BASE_INI_H
 #define BASE_INI_H
 
@@ -19,7 +19,7 @@ typedef struct ini_section {
     int         line;
 } ini_section;
 
-/** Sections in the file's order; one without pairs is there too. */
+/** Sections in the file's order, also those without pairs. */
 typedef struct ini_document {
     const char   *path;
     ini_section  *section;
@@ -30,10 +30,10 @@ typedef struct ini_document {
 
 /**
  * Reads a file. inih cuts long lines and names, merges sections of one name, joins indented lines
- * and tells its handler no line numbers; so each line passes through a reader of our own that
- * counts it, strips indentation, and refuses what inih would lose: lines over 197 bytes, section
- * names over 191, a second section or key of one name, a key before the first section, binary data.
- * A value whose line ends in a backslash goes on in the next line, behind a blank.
+ * and gives no line numbers. So our own reader first counts each line and strips its indentation.
+ * It refuses what inih would lose: lines over 197 bytes, section names over 191, a second section
+ * or key of one name, a key before the first section, binary data. A backslash at the end of a line
+ * continues the value in the next line, after a blank.
  *
  * @return LM_E_IO, LM_E_SYNTAX ("path:line: ..."), LM_E_NOMEM
  */
@@ -46,7 +46,7 @@ void      ini_free(ini_document *doc);
 const ini_section *ini_find(const ini_document *doc, const char *section);
 const ini_pair    *ini_get(const ini_section *section, const char *key);
 
-/** Sets "path:line: ..." and returns `code`: for whoever reads meaning into a document. */
+/** Sets the error "path:line: ..." and returns `code`. */
 lm_status ini_fail(const ini_document *doc, lm_error *err, int line, lm_status code,
                    const char *fmt, ...) LM_PRINTF(5, 6);
 

@@ -1,4 +1,4 @@
-/** A set of names with a number each: lookups that stay fast for ten thousand layers. */
+/** Hash table from names to numbers. */
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H
 
@@ -13,11 +13,11 @@ typedef struct names {
 
 #define NAMES_NONE ((size_t)-1)
 
-/** NAMES_NONE if it is not there. */
+/** NAMES_NONE: an unknown name. */
 size_t names_find(const names *set, const char *name);
-/** Adds a name that is not there yet. False when memory runs out. */
+/** Adds a new name. False when memory runs out. */
 bool names_add(names *set, const char *name, size_t number);
-/** Adds it, or gives it another number. False when memory runs out. */
+/** Adds a name or changes its number. False when memory runs out. */
 bool names_set(names *set, const char *name, size_t number);
 void names_free(names *set);
 

@@ -1,4 +1,4 @@
-/** What is said where memory runs out. */
+/** The error for exhausted memory. */
 #ifndef BASE_NO_MEMORY_H
 #define BASE_NO_MEMORY_H
 

@@ -1,4 +1,4 @@
-/** Independent parts of a calculation, on the cores that there are. */
+/** Runs independent parts of a calculation on all cores. */
 #ifndef BASE_PARALLEL_H
 #define BASE_PARALLEL_H
 
@@ -6,7 +6,7 @@
 
 #include <layermeter/error.h>
 
-/** One part. What it writes no other part reads. */
+/** One part. No other part reads what it writes. */
 typedef lm_status (*parallel_part)(void *context, size_t part, lm_error *err);
 
 /**
@@ -14,9 +14,9 @@ typedef lm_status (*parallel_part)(void *context, size_t part, lm_error *err);
  * as the process has cores. What comes out depends on neither. Parts may have parts themselves:
  * threads that have none of the outermost call's left do these.
  *
- * Threads are started for each outermost call and end with it (some 20 us each). OpenMP's stay, and look for
- * work for a while before they sleep: where other processes want the cores, a fit of 0.1 s took
- * twice as long with them as without.
+ * Threads are started for each outermost call and end with it (some 20 us each). OpenMP's stay, and
+ * look for work for a while before they sleep: where other processes want the cores, a fit of 0.1 s
+ * took twice as long with them as without.
  *
  * @return the status of the first part, by number, that failed; `err` is its
  */

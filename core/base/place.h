@@ -1,4 +1,4 @@
-/** Where the installed files are. */
+/** Finds the installed files. */
 #ifndef BASE_PLACE_H
 #define BASE_PLACE_H
 
@@ -7,9 +7,9 @@
 #include <layermeter/error.h>
 
 /**
- * Path of an installed folder. `relative` starts at the install prefix. The prefix follows from the
- * place of liblayermeter.so where this code runs in it, else from that of the running program (the
- * parent of bin/), so that a moved tree and a build tree work as well.
+ * Path of an installed folder. `relative` starts at the install prefix. Inside liblayermeter.so the
+ * prefix follows from the library's path, else from the program's path (the parent of bin/). So
+ * moved trees and build trees work too.
  */
 lm_status place_installed(const char *relative, char *out, size_t size, lm_error *err);
 

@@ -1,4 +1,4 @@
-/** Numbers that look random and follow from the seed alone, the same ones on every machine. */
+/** Pseudo-random numbers that follow from the seed, equal on all machines. */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
 

@@ -1,4 +1,4 @@
-/** Order statistics, and the errors of predictions. */
+/** Order statistics and errors of predictions. */
 #ifndef BASE_STATS_H
 #define BASE_STATS_H
 
@@ -18,8 +18,7 @@ double stats_mad(double *values, double *scratch, size_t n);
  * & Stegun 26.7.5). */
 double stats_student90(size_t df);
 
-/** Weighted mean of values that come one by one, and the sum of their squared distances from it.
- * Zero-initialise. */
+/** Running weighted mean, and the sum of squared distances from it. Zero-initialise. */
 typedef struct stats_moments {
     double weight, mean, squares;
     size_t n;
@@ -28,7 +27,7 @@ typedef struct stats_moments {
 /** One more value (West 1979, "Updating mean and variance estimates: an improved method"). */
 void stats_add(stats_moments *m, double value, double weight);
 
-/** How predictions compare with measurements. */
+/** Errors of predictions against measurements. */
 typedef struct stats_errors {
     size_t n;
     double mape;       /**< mean |predicted - measured| / measured */

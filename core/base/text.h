@@ -1,4 +1,4 @@
-/** Text to numbers and back: the only place that knows units. */
+/** Converts text to numbers and back; the only code that knows units. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -32,7 +32,7 @@ lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_e
 lm_status   text_dtype(const char *text, int32_t *out, lm_error *err);
 const char *text_dtype_name(int32_t dtype);
 
-/** Place of a word among n names; n: it is none of them. */
+/** Index of a word among n names; n: none of them. */
 size_t text_place(const char *word, const char *const *name, size_t n);
 
 typedef lm_status (*text_int_parser)(const char *text, int64_t *out, lm_error *err);
@@ -46,8 +46,8 @@ typedef lm_status (*text_int_parser)(const char *text, int64_t *out, lm_error *e
 lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n,
                     lm_error *err);
 
-/** Splits `text` in place at `separator`, trims blanks; returns the
- * number of parts, at most max. */
+/** Splits `text` in place at `separator` and trims blanks. Returns the number of parts, at most
+ * max. */
 size_t text_split(char *text, char separator, char **part, size_t max);
 /** Trims blanks at both ends, in place; returns the new start. */
 char *text_trim(char *text);
@@ -59,15 +59,15 @@ const char *text_grouped(uint64_t value, char *buffer, size_t size);
 /** Shortest decimal that reads back as the same double. A `buffer` of 26 is enough. */
 const char *text_exact(double value, char *buffer, size_t size);
 
-/** 64-bit FNV-1a, to tell whether a text is still the same; not for security. */
+/** 64-bit FNV-1a, to detect changed text; not for security. */
 uint64_t text_hash(const char *text);
 /** Levenshtein distance, at most `limit` + 1. For suggestions; names up to 63 bytes. */
 size_t text_distance(const char *a, const char *b, size_t limit);
 
-/** What a name must be nearer than to be suggested for a misspelt one. */
+/** Distance below which a known name is suggested for a misspelt one. */
 #define TEXT_NEAR 3
-/** Is `known` nearer to `word` than *distance, which it then becomes? One that begins so is 1 off;
- * case does not count. */
+/** Is `known` nearer to `word` than *distance? If so, sets *distance. A name that begins with
+ * `word` has distance 1. The comparison ignores case. */
 bool text_nearer(const char *word, const char *known, size_t *distance);
 
 #endif

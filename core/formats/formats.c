@@ -1,4 +1,4 @@
-/* Files of other programs that are read as networks. */
+/* Importers of networks from other programs' files. */
 #include "formats/formats.h"
 
 #include "formats/onnx/onnx.h"

@@ -1,4 +1,4 @@
-/** One use of a layer type, made up: parameters as text, and input shapes. */
+/** A generated use of a layer type: parameters as text, and input shapes. */
 #ifndef LAYERS_CHECK_CASE_H
 #define LAYERS_CHECK_CASE_H
 
@@ -18,13 +18,13 @@ typedef struct check_case {
     lm_dtype  dtype; /**< of the network */
     uint32_t  n_inputs;
     lm_tensor input[CASE_INPUTS];
-    bool      chooses; /**< `wants` is told; else the gradients of all inputs are wanted */
+    bool      chooses; /**< `wants` is valid; else all inputs want gradients */
     uint8_t   wants[CASE_INPUTS];
     char      text[CASE_PARAMS][CASE_TEXT]; /**< as in a model file; empty: the default */
     lm_value  value[CASE_PARAMS];           /**< the same, parsed; texts point nowhere */
 } check_case;
 
-/** Numbers that look random and follow from the seed alone. */
+/** Pseudo-random numbers that follow from the seed. */
 typedef struct case_random {
     uint64_t state;
 } case_random;
@@ -33,15 +33,15 @@ typedef struct case_random {
 uint64_t case_below(case_random *r, uint64_t n);
 
 /**
- * Makes up a use of `type`: with shapes that often go together (equal, broadcastable, the factors
- * of a product, ...) and small numbers that often divide each other, or else by changing something
- * in one of the `n_known` that are known to be legal. Knows no type by name. Parameters lie in
- * their ranges; whether the type accepts them is for the type to say.
+ * Generates a use of `type`, without knowledge of the type's name. The shapes often match (equal,
+ * broadcastable, factors of a product), and small numbers often divide each other. Other uses are
+ * one change of one of the `n_known` legal uses. Parameters lie in their ranges; the type may
+ * refuse them.
  */
 void case_generate(const lm_layer_type *type, const check_case *known, size_t n_known,
                    case_random *r, check_case *out);
 
-/** Parses the texts. An error is the schema's: generated values are meant to parse. */
+/** Parses the texts. An error is a fault of the schema: generated values must parse. */
 lm_status case_parse(const registry_entry *entry, check_case *c, lm_error *err);
 
 /** The case as a model file that reproduces it. */

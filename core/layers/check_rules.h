@@ -1,4 +1,4 @@
-/** One case, asked of a layer type once; and what must hold of the answer. */
+/** Calls a layer type for one case, and checks the answer. */
 #ifndef LAYERS_CHECK_RULES_H
 #define LAYERS_CHECK_RULES_H
 
@@ -15,7 +15,7 @@ typedef enum check_step {
     N_STEPS = STEP_LOWER + LM_N_PASSES
 } check_step;
 
-/** What the callbacks say of one case. */
+/** The answers of the callbacks to one case. */
 typedef struct check_answer {
     bool       legal;   /**< no callback refused */
     lm_error   refusal; /**< the first one's */
@@ -25,26 +25,26 @@ typedef struct check_answer {
     size_t     n_weights;
     lm_kernel *kernel[LM_N_PASSES];
     size_t     n_kernels[LM_N_PASSES];
-    uint64_t   digest[N_STEPS]; /**< equal answers have equal ones */
+    uint64_t   digest[N_STEPS]; /**< equal for equal answers */
     arena     *arena;           /**< owns all of the above */
 } check_answer;
 
-/** How to ask. Whatever differs here must not show in the answer. */
+/** Details of the calls that must not change the answer. */
 typedef struct check_manner {
-    unsigned char     fill;      /**< byte in all that a callback must not read or has to write */
-    bool              backwards; /**< the callbacks after infer() in reverse */
-    const check_case *between;   /**< a use to ask infer() of before each callback; or NULL */
+    unsigned char fill; /**< byte that fills memory which a callback must not read or must write */
+    bool          backwards;   /**< the callbacks after infer() in reverse */
+    const check_case *between; /**< a use to ask infer() of before each callback; or NULL */
 } check_manner;
 
 /**
- * Asks. False: a violation, now in `report`, or memory ran out (its status). The report's step is
- * kept up to date, so that it says where a crash happened.
+ * Calls all callbacks. False: a violation in `report`, or no memory (report->status). The report's
+ * step always names the current callback, also after a crash.
  */
 bool check_ask(const registry_entry *entry, const check_case *c, const check_manner *how,
                check_report *report, check_answer *out);
 void check_answer_free(check_answer *answer);
 
-/** Is the answer to a legal case sound in itself? False: a violation, now in `report`. */
+/** Checks the answer to a legal case. False: a violation in `report`. */
 bool check_sound(const registry_entry *entry, const check_case *c, const check_answer *a,
                  check_report *report);
 

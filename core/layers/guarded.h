@@ -1,4 +1,4 @@
-/** Code that may crash, hang or take all memory, in a process of its own. */
+/** Runs code that may crash, hang or take all memory in a process of its own. */
 #ifndef LAYERS_GUARDED_H
 #define LAYERS_GUARDED_H
 
@@ -10,12 +10,12 @@
 
 typedef struct guard_limits {
     double  seconds;
-    int64_t bytes; /**< beyond what the process has already */
+    int64_t bytes; /**< in addition to the memory that the process has */
 } guard_limits;
 
 typedef enum guard_end {
     GUARD_RETURNED,
-    GUARD_EXITED,  /**< ended the process itself, with status `number` */
+    GUARD_EXITED,  /**< the code ended the process, with status `number` */
     GUARD_CRASHED, /**< by signal `number` */
     GUARD_TIMED_OUT
 } guard_end;
@@ -23,11 +23,11 @@ typedef enum guard_end {
 typedef struct guard_outcome {
     guard_end end;
     int       number;
-    bool      wrote;      /**< something to stdout or stderr, which went nowhere */
-    int64_t   peak_bytes; /**< most memory it held */
+    bool      wrote;      /**< it wrote to stdout or stderr; the text is discarded */
+    int64_t   peak_bytes; /**< peak memory */
 } guard_outcome;
 
-/** Zeroed memory that both processes see; NULL when there is none. */
+/** Zeroed memory that both processes share; NULL when memory runs out. */
 void *guarded_memory(size_t bytes);
 void  guarded_memory_free(void *memory, size_t bytes);
 

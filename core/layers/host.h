@@ -1,4 +1,4 @@
-/** What a plugin's callbacks get from the host: a way to explain, and a sink for what they emit. */
+/** The host's side of callbacks: error texts, and a sink for what plugins emit. */
 #ifndef LAYERS_HOST_H
 #define LAYERS_HOST_H
 
@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/** What callbacks see, and where their explanations go. */
+/** A layer as callbacks see it, and the place of their error texts. */
 typedef struct host_layer {
     lm_layer  layer; /**< first: callbacks hand back a pointer to it */
     lm_error *err;
@@ -16,8 +16,8 @@ typedef struct host_layer {
 /** For host_layer.layer.host. */
 extern const lm_host host_services;
 
-/** Collects what a layer emits. The caller empties it (n_weights, n_kernels, status) and says
- * which pass is lowered. */
+/** Collects what a layer emits. The caller clears n_weights, n_kernels and status, and sets the
+ * pass. */
 typedef struct host_sink {
     lm_sink    sink; /**< first */
     lm_weight *weight;
@@ -25,7 +25,7 @@ typedef struct host_sink {
     size_t     n_weights, n_kernels, weight_room, kernel_room;
     lm_pass    pass;
     arena     *arena;  /**< for weights' roles */
-    lm_status  status; /**< of the first thing that could not be taken; sticky */
+    lm_status  status; /**< of the first failure; sticky */
     lm_error  *err;
 } host_sink;
 

@@ -1,4 +1,4 @@
-/** Kernels as text, and what is a kernel at all. */
+/** Text of kernels, and checks of kernels. */
 #ifndef LAYERS_KERNEL_TEXT_H
 #define LAYERS_KERNEL_TEXT_H
 
@@ -8,16 +8,16 @@
 #include <layermeter/kernel.h>
 
 const char *kernel_op_name(lm_op op);
-/** LM_E_NOTFOUND for a name that is no op. */
+/** LM_E_NOTFOUND for an unknown name. */
 lm_status kernel_op_parse(const char *name, lm_op *out, lm_error *err);
-/** Is it one that layer types may lower to? */
+/** May layer types lower to this operation? */
 bool kernel_op_of_layers(lm_op op);
-/** Bytes of lm_kernel.u that tell kernels of an operation apart. */
+/** Bytes of lm_kernel.u that the operation uses. */
 size_t      kernel_geometry_size(lm_op op);
 const char *kernel_pass_name(lm_pass pass);
 lm_status   kernel_pass_parse(const char *name, lm_pass *out, lm_error *err);
 
-/** Geometry as text, "n=8 c_in=64 ... in=1x56x56": what stands in an observation. */
+/** Geometry as in observations: "n=8 c_in=64 ... in=1x56x56". */
 const char *kernel_print_geometry(const lm_kernel *k, char *buffer, size_t size);
 /** The reverse; op, pass and dtype of *k are given, u and repeat are filled.
  * Every field must be there. */

@@ -10,21 +10,21 @@ struct network_format;
 
 /** A registered type and where it came from. */
 typedef struct registry_entry {
-    lm_layer_type        type; /**< a copy of this host's size: what an older plugin lacks is 0 */
-    const lm_layer_type *own;  /**< the plugin's own descriptor, passed to its callbacks */
+    lm_layer_type type; /**< a copy in this host's size; members that an older plugin lacks are 0 */
+    const lm_layer_type *own;      /**< the plugin's own descriptor, passed to its callbacks */
     const lm_value      *fallback; /**< parsed defaults, by parameter; kind 0: required */
     const char          *origin;   /**< file of the plugin, or the name the caller gave */
     const char          *plugin_name, *plugin_version, *plugin_license;
-    int                  rank; /**< place of its folder in the search order; the lower one wins */
+    int                  rank; /**< position of its folder in the search path; the lower one wins */
 } registry_entry;
 
 lm_status registry_new(registry **out, lm_error *err);
-/** Also closes the objects the loader opened. NULL is fine. */
+/** Also closes the objects that the loader opened. NULL is fine. */
 void registry_free(registry *reg);
 
 /**
- * Adds all types of a plugin, or none. Calls nothing of the plugin. The plugin must outlive `reg`.
- * A type known from a folder of lower rank shadows the new one; the same rank is an error.
+ * Adds all types of a plugin, or none, without a call into the plugin. The plugin must outlive
+ * `reg`. A type of the same name and a lower rank hides the new one. The same rank is an error.
  *
  * @param origin file or name for messages
  * @return LM_E_ABI for a descriptor this host cannot use, LM_E_ARG for a malformed one; the text

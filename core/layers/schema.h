@@ -1,4 +1,4 @@
-/** Parameter schemas: text of a model file to checked values. */
+/** Parameter schemas: parse and check values of a model file. */
 #ifndef LAYERS_SCHEMA_H
 #define LAYERS_SCHEMA_H
 
@@ -7,18 +7,19 @@
 #include <layermeter/error.h>
 #include <layermeter/plugin.h>
 
-/** Entry i of a type's schema, whatever the plugin's stride: fields an older plugin lacks are 0. */
+/** Entry i of a type's schema, with the plugin's stride. Fields that an older plugin lacks are 0.
+ */
 lm_param schema_param(const lm_layer_type *type, uint32_t i);
 /** Index of a parameter by name; type->n_params if there is none. */
 uint32_t schema_find(const lm_layer_type *type, const char *name);
 
 /**
- * Parses one value. Text values point at `text`, which must outlive them. The error names the
- * parameter, what it takes and what was found.
+ * Parses one value. Text values point into `text`, which must outlive them. The error names the
+ * parameter, the expected kind and the given text.
  */
 lm_status schema_parse(const lm_param *param, const char *text, lm_value *out, lm_error *err);
 
-/** Is the schema itself sound: names, kinds, ranges, and defaults that parse? */
+/** Checks the schema itself: names, kinds, ranges and defaults. */
 lm_status schema_check(const lm_layer_type *type, lm_error *err);
 
 /** "integer", "2 integers", "yes or no", "same or valid" ... for documentation and messages. */

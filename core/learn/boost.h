@@ -1,4 +1,4 @@
-/** Regression trees grown by XGBoost (Chen & Guestrin 2016), kept as data. */
+/** Growth of regression trees by XGBoost (Chen & Guestrin 2016). */
 #ifndef LEARN_BOOST_H
 #define LEARN_BOOST_H
 
@@ -9,10 +9,10 @@
 
 typedef struct boost_options {
     bool     forest;    /**< a random forest (Breiman 2001): all trees at once, their mean */
-    unsigned trees;     /**< or rounds, at most; with rows to judge by, as many as are best on these */
-    unsigned together; /**< of boosting: trees of one round, of which the mean is added; 0: one */
+    unsigned trees;     /**< maximum of trees or rounds; held-out rows choose the best number */
+    unsigned together;  /**< of boosting: trees per round, which adds their mean; 0: one */
     unsigned depth;     /**< of each */
-    double   rate;      /**< of boosting: what each tree adds is multiplied by it */
+    double   rate;      /**< of boosting: factor of what each tree adds */
     double   rows;      /**< share of the rows that each tree sees, in (0, 1] */
     double   features;  /**< share of the features that each tree (of forests: each node) sees */
     double   leaf_rows; /**< rows that a leaf has at least */
@@ -22,13 +22,13 @@ typedef struct boost_options {
 
 extern const boost_options boost_default, forest_default;
 
-/** Does this build have XGBoost? Trees that were grown elsewhere are read and predict in any. */
+/** Does this build have XGBoost? All builds can read trees and predict with them. */
 bool boost_available(void);
 
 /**
- * Grows trees on `rows`; boosting ends where the error on `held` (NULL: nothing to judge by) has
- * not fallen for a tenth of all trees, and only the best many are kept. The same seed gives the
- * same trees, whatever the number of threads.
+ * Grows trees on `rows`. Boosting ends if the error on `held` (NULL: none) has not fallen for a
+ * tenth of all trees; the best number of trees is kept. The same seed gives the same trees for any
+ * number of threads.
  *
  * @return LM_E_UNSUPPORTED without XGBoost (the text says what to install), LM_E_ARG for rows or
  *         options that make no sense, LM_E_NOMEM

@@ -1,8 +1,8 @@
 /**
- * The text of whatever is learned: one head, "layermeter learned NAME VERSION", then lines.
+ * Files of learned models: one head, "layermeter learned NAME VERSION", then lines.
  *
- * A learned thing lies in a file of its own (gpus.txt), or beside a machine file, "m.ini", as
- * "m.NAME"; the machine file then names it with a hash of its text.
+ * A learned model has a file of its own (gpus.txt), or a file "m.NAME" beside a machine file
+ * "m.ini". The machine file then holds the name and a hash of the text.
  */
 #ifndef LEARN_KEPT_H
 #define LEARN_KEPT_H
@@ -13,17 +13,17 @@
 
 struct lines; /* learn/lines.h */
 
-/** Of the format. Up to 3 each kind had a format of its own: these are refused. */
+/** Version of the format. Files of versions up to 3 are refused. */
 #define KEPT_VERSION 4
 
-/** How one kind of what is learned is kept. */
+/** How to read, write and free one kind of learned model. */
 typedef struct kept_kind {
     const char *what; /**< for messages: "residual" */
-    /** Writes *what, or reads into it what is made with lines_made(). */
+    /** Writes *what, or reads it into an object of lines_made(). */
     void (*text)(struct lines *l, void **what);
-    /** Frees, also what was read in part; NULL is fine. */
+    /** Frees a model, also an incomplete one; NULL is fine. */
     void (*free)(void *what);
-    const char *again; /**< the command that learns it again; NULL: "layermeter fit ..." */
+    const char *again; /**< the command to learn it again; NULL: "layermeter fit ..." */
 } kept_kind;
 
 /** *out is malloc'ed. LM_E_NOMEM. */
@@ -31,21 +31,22 @@ lm_status kept_text(const kept_kind *k, const char *name, const void *what, char
                     lm_error *err);
 
 /**
- * Reads a text, which is cut up.
+ * Reads a text; reading changes the text.
  *
  * @param path for messages
- * @return LM_E_UNSUPPORTED for another version, which the text says how to renew, LM_E_NOTFOUND for
- *         another name and for words nobody knows, LM_E_SYNTAX, LM_E_ARG, LM_E_NOMEM; all but the
+ * @return LM_E_UNSUPPORTED for another version (the text gives the remedy), LM_E_NOTFOUND for
+ * another
+ *         name and for unknown words, LM_E_SYNTAX, LM_E_ARG, LM_E_NOMEM; all but the
  *         last begin with "path:line: "
  */
 lm_status kept_read(const kept_kind *k, const char *name, const char *path, char *text, void **out,
                     lm_error *err);
 
-/** Another of the same, by its text. LM_E_NOMEM. */
+/** A copy, by way of its text. LM_E_NOMEM. */
 lm_status kept_copy(const kept_kind *k, const char *name, const void *what, void **out,
                     lm_error *err);
 
-/** A file by itself: as file_drafts_commit(); as file_read_text() and kept_read(). */
+/** A file of its own. Errors as file_drafts_commit(), file_read_text() and kept_read(). */
 lm_status kept_save(const kept_kind *k, const char *name, const void *what, const char *path,
                     lm_error *err);
 lm_status kept_load(const kept_kind *k, const char *name, const char *path, void **out,
@@ -59,15 +60,15 @@ typedef struct kept_file {
 
 void kept_file_clear(kept_file *f);
 
-/** Takes the file of that name beside `machine`. LM_E_ARG for a name with folders, LM_E_NOMEM. */
+/** Sets the path of the file `name` beside `machine`. LM_E_ARG: a name with folders. LM_E_NOMEM. */
 lm_status kept_file_name(kept_file *f, const char *machine, const char *name, lm_error *err);
 
-/** Drafts the text of `what` beside `machine` as "m.NAME", which becomes *f: it takes its place
- * with the others of `to` (file_drafts_commit()). */
+/** Adds a draft of the text of `what`, "m.NAME" beside `machine`, to `to`, and sets *f.
+ * file_drafts_commit() writes it. */
 lm_status kept_file_save(kept_file *f, const kept_kind *k, const char *name, const void *what,
                          const char *machine, file_drafts *to, lm_error *err);
 
-/** Reads it. As kept_load(); LM_E_ARG if its hash is another. */
+/** Reads the file. Errors as kept_load(); LM_E_ARG if the hash differs. */
 lm_status kept_file_load(const kept_file *f, const kept_kind *k, const char *name, void **out,
                          lm_error *err);
 

@@ -1,15 +1,14 @@
 /**
- * What tells a positive figure (seconds, watts) from rows of features, by name, behind one
- * interface: trained, asked, kept as text; and which of several is best on groups of rows that it
- * did not see.
+ * Learners predict a positive value (seconds, watts) from features. One interface trains them,
+ * predicts, and reads and writes them as text. learner_best() compares learners on held-out groups.
  *
  *   linear   ordinary least squares (linear.h)
  *   forest   random forest of regression trees (boost.h)
  *   boosted  gradient-boosted trees: many shallow ones, as in Friedman 2001
- *   xgboost  the same regularised, deeper, each of some rows and features (Chen & Guestrin 2016)
+ *   xgboost  the same with regularisation and subsampling, deeper (Chen & Guestrin 2016)
  *   mlp      multi-layer perceptron (mlp.h)
  *
- * Trees are grown by XGBoost, in builds that have it; what was grown elsewhere predicts in any.
+ * XGBoost grows the trees, in builds that have it. All builds can predict with existing trees.
  */
 #ifndef LEARN_LEARNER_H
 #define LEARN_LEARNER_H
@@ -36,28 +35,28 @@ const char *learner_name(learner_kind kind);
 bool learner_available(learner_kind kind);
 
 typedef struct learner_options {
-    learner_kind kind;
-    bool         log; /**< learn the logarithm: errors count relative to what is told. Features that
-                         are nowhere negative become log(1 + x), so that products are sums */
+    learner_kind  kind;
+    bool          log;   /**< learn the logarithm, so errors are relative. Features without negative
+                         values become log(1 + x), so products become sums */
     boost_options boost; /**< of forest, boosted, xgboost */
     mlp_options   mlp;   /**< of mlp */
 } learner_options;
 
-/** Usual ones: forests and boosted trees as scikit-learn has them (100 trees, all features at each
- * node; of depth 3 where boosted), boost.h's of XGBoost, an MLP of 64-64. */
+/** Default options: forests and boosted trees as in scikit-learn (100 trees, all features at each
+ * node, depth 3 if boosted), XGBoost as in boost.h, an MLP of 64-64. */
 learner_options learner_usual(learner_kind kind, bool log);
 
 typedef struct learner_rows {
     const double   *x;     /**< n x n_features, row by row; finite */
     const double   *y;     /**< n; above 0 */
-    const uint64_t *group; /**< n: rows of one are seen together or not at all; NULL: each alone */
+    const uint64_t *group; /**< n: a group is held out as a whole; NULL: each row alone */
     size_t          n, n_features;
 } learner_rows;
 
 typedef struct learner learner;
 
 /**
- * @param held rows to end the growth of boosted trees and the epochs of an MLP by; NULL: none
+ * @param held rows for early stopping of boosted trees and MLPs; NULL: none
  * @return LM_E_ARG without rows, for values out of range and options that make no sense;
  *         LM_E_UNSUPPORTED for trees without XGBoost (the text says what to install); LM_E_NOMEM
  */
@@ -70,19 +69,19 @@ bool         learner_is_log(const learner *l);
 size_t       learner_n_features(const learner *l);
 
 /**
- * Predictions of n rows, held between a tenth of the least and ten times the largest that it
- * learned from: beyond these it knows nothing, and least squares go below 0. LM_E_NOMEM.
+ * Predicts n rows. Results are clamped to the range from a tenth of the least to ten times the
+ * largest value in training. LM_E_NOMEM.
  */
 lm_status learner_predict(const learner *l, const double *x, size_t n, double *y, lm_error *err);
 
-/** Its text, both ways: a line of words, its range, which features are logarithms, what it is. */
+/** Reads or writes its text: kind, range, logarithmic features, and body. */
 void learner_text(lines *l, learner **both);
 
-/** How candidates are judged. */
+/** Options of a comparison. */
 typedef struct learner_trial {
-    size_t   folds;  /**< parts of the groups, each left out in turn; 2 or more */
-    size_t   rows;   /**< of more, so many are drawn, whole groups; 0: all */
-    size_t   judged; /**< rows, after which no more parts are left out; 0: all are */
+    size_t   folds;  /**< parts of the groups, each held out in turn; 2 or more */
+    size_t   rows;   /**< maximum of rows, drawn as whole groups; 0: all */
+    size_t   judged; /**< held-out rows after which the comparison stops; 0: no limit */
     uint64_t seed;
 } learner_trial;
 
@@ -90,7 +89,7 @@ typedef struct learner_trial {
 extern const learner_trial learner_trial_usual;
 
 /**
- * Which of n candidates has the least mean relative error on groups that it did not see.
+ * Finds the candidate with the least mean relative error on held-out groups.
  *
  * @param errors   of each; n = 0: this build cannot train it. NULL: not wanted
  * @param left_out of each row what the best said without its group; NAN: it was not judged. NULL:

@@ -1,4 +1,4 @@
-/** Linear regression by ordinary least squares, of as many features as there are. */
+/** Linear regression by ordinary least squares. */
 #ifndef LEARN_LINEAR_H
 #define LEARN_LINEAR_H
 
@@ -16,8 +16,8 @@ typedef struct linear {
 
 /**
  * Minimises sum (y - base - factor . x)^2 (LAPACK dgelsd on features of mean 0 and deviation 1).
- * Of several minimisers, as of words that are spelt out as one flag each, it takes the shortest:
- * any number of rows will do, and features that are the same in all rows have factor 0.
+ * Of several minimisers it takes the shortest. So any number of rows suffices, and constant
+ * features have factor 0.
  *
  * @return LM_E_ARG without rows, for 0 or too many features, and for values that are not finite;
  *         LM_E_NOMEM
@@ -25,10 +25,10 @@ typedef struct linear {
 lm_status linear_train(const learn_rows *rows, linear **out, lm_error *err);
 void      linear_free(linear *l);
 
-/** What one row of features comes to. Pure. */
+/** Prediction for one row of features. Pure. */
 double linear_predict(const linear *l, const double *x);
 
-/** Its text, both ways: two lines. */
+/** Reads or writes its text: two lines. */
 void linear_text(lines *l, linear **both);
 
 #endif

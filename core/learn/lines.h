@@ -1,9 +1,9 @@
 /**
- * Text of what is learned: lines of a word and items. One description of a line serves both ways:
- * what it points to is written, or is read.
+ * Text of learned models: lines of a word and items. One description of a line serves to read and
+ * to write the values that it points to.
  *
- * The first failure ends reading: `status` keeps it, and whatever is described after it stays as it
- * was. Who describes asks for `status` only before it follows what was read.
+ * The first failure ends reading: `status` keeps it, and later calls change nothing. Callers check
+ * `status` before they use a value that was read.
  */
 #ifndef LEARN_LINES_H
 #define LEARN_LINES_H
@@ -16,10 +16,10 @@
 #include <layermeter/error.h>
 
 typedef struct lines {
-    FILE       *out;    /**< where the lines are written; NULL: they are read */
-    const char *path;   /**< of the text that is read, for messages */
-    const char *name;   /**< of what is learned (kept.h) */
-    char       *at;     /**< the text behind the current line; it is cut up */
+    FILE       *out;    /**< output; NULL: lines are read */
+    const char *path;   /**< of the input, for messages */
+    const char *name;   /**< of the learned model (kept.h) */
+    char       *at;     /**< the text after the current line; reading changes it */
     const char *end;    /**< of the text */
     char       *item;   /**< the rest of the current line */
     int         line;   /**< number of the current line */
@@ -102,8 +102,8 @@ bool lines_line(lines *l, const char *word, const line_item *items);
 #define LINE(l, word, ...) \
     lines_line(l, word, (const line_item[]){ __VA_ARGS__, { .kind = LINE_END } })
 
-/** Which of n words the line to come begins with: `at` where it is written. The first for none of
- * them, which is what lines_line() then misses. */
+/** Index of the word that the next line begins with; `at` when writing. 0 for an unknown word,
+ * which lines_line() then reports. */
 size_t lines_which(const lines *l, const char *const *word, size_t n, size_t at);
 
 /* A line by its parts: its word, some items, others by hand, its end. */
@@ -115,15 +115,15 @@ void lines_end(lines *l);
 /** Reading: the next item of the line, cut off; NULL: there is none. */
 char *lines_item(lines *l);
 
-/** Fails with LM_E_ARG and the text where what was read does not hold. */
+/** Fails with LM_E_ARG and the text unless `holds`. */
 void lines_check(lines *l, bool holds, const char *fmt, ...) LM_PRINTF(3, 4);
 /** Fails with `code` and "path:line: ...". */
 void lines_fail(lines *l, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
 
-/** Zeroed room for n elements of the text, each of which takes a byte of it at least: what is cut
- * short is not worth the room. NULL after a failure. */
+/** Zeroed room for n elements. The rest of the text must have at least n bytes, so a truncated file
+ * allocates little. NULL after a failure. */
 void *lines_array(lines *l, size_t n, size_t size);
-/** What `*what` is: written as it is, or made zeroed, to be read. NULL after a failure. */
+/** `what` itself when writing, a zeroed object when reading. NULL after a failure. */
 void *lines_made(lines *l, void *what, size_t size);
 
 #endif

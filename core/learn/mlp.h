@@ -24,14 +24,15 @@ typedef struct mlp_options {
     size_t   n_layers;
     size_t   epochs, batch;
     double   rate;        /**< of Adam, to begin with */
-    double   decay;       /**< what the rate is multiplied by ... */
-    size_t   decay_every; /**< ... after so many epochs; 0: never */
+    double   decay;       /**< factor of the rate ... */
+    size_t   decay_every; /**< ... every so many epochs; 0: never */
     double   l2;          /**< l2 / 2 |W|^2 beside half the mean squared error; not of biases */
-    double   dropout;     /**< share of units that a batch leaves out, in [0, 1) */
+    double   dropout;     /**< share of dropped units in a batch, in [0, 1) */
     uint64_t seed;
 } mlp_options;
 
-/** What an epoch comes to: root mean squared errors, of `held` NAN where there is none. */
+/** Called after each epoch with root mean squared errors; `held_rmse` is NAN without held-out rows.
+ */
 typedef void mlp_listener(void *context, size_t epoch, double rmse, double held_rmse);
 
 typedef struct mlp mlp;
@@ -40,7 +41,7 @@ typedef struct mlp mlp;
  * Trains on `rows` and keeps the weights of the epoch with the least error on `held` (NULL: of the
  * last epoch).
  *
- * @param said NULL: nobody listens
+ * @param said NULL: no listener
  * @return LM_E_ARG without rows, for values that are not finite, for features of two numbers, and
  *         for options out of range; LM_E_NOMEM
  */
@@ -53,7 +54,7 @@ size_t mlp_n_features(const mlp *m);
 /** Predictions of n rows of features. LM_E_NOMEM. */
 lm_status mlp_predict(const mlp *m, const double *x, size_t n, double *y, lm_error *err);
 
-/** Its text, both ways: a line of sizes, then a line for each row of weights. */
+/** Reads or writes its text: a line of sizes, then a line for each row of weights. */
 void mlp_text(lines *l, mlp **both);
 
 #endif

@@ -1,4 +1,4 @@
-/** Rows of features, and what is to be told from them: what all learners learn from. */
+/** Training data of all learners: rows of features, and a value for each row. */
 #ifndef LEARN_ROWS_H
 #define LEARN_ROWS_H
 

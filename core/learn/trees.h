@@ -1,4 +1,4 @@
-/** Sums of regression trees, as data: predictions need no library that grew them. */
+/** Sums of regression trees as data; predictions need no XGBoost. */
 #ifndef LEARN_TREES_H
 #define LEARN_TREES_H
 
@@ -14,23 +14,24 @@
 typedef struct tree_node {
     int32_t feature;      /**< -1: a leaf */
     float   value;        /**< threshold; of a leaf what it adds */
-    int32_t below, above; /**< so many nodes behind this one; of a leaf 0 */
+    int32_t below, above; /**< offset in nodes from this one; of a leaf 0 */
 } tree_node;
 
 typedef struct trees {
     size_t     n_features, n_trees, n_nodes;
-    double     base;  /**< what is added to */
+    double     base;  /**< constant term */
     tree_node *node;  /**< of all trees, one behind the other */
     size_t    *begin; /**< of each tree, and the end of the last: n_trees + 1 */
 } trees;
 
 void trees_free(trees *t);
 
-/** What one row of features comes to. Pure. */
+/** Prediction for one row of features. Pure. */
 double trees_predict(const trees *t, const double *x);
 
-/** Their text, both ways: a line of sizes, then a line a tree of "feature:threshold:below:above"
- * and leaves "=value". What would not end is refused: children stand behind their node. */
+/** Reads or writes their text: a line of sizes, then a line per tree of
+ * "feature:threshold:below:above" and leaves "=value". Children must follow their node, so that
+ * each tree ends. */
 void trees_text(lines *l, trees **both);
 
 #endif

@@ -4,14 +4,14 @@
 
 #include "network/bind.h"
 
-/** What torch.cuda.amp's autocast does with a layer's floating-point inputs. */
+/** How torch.cuda.amp's autocast treats a layer's floating-point inputs. */
 typedef enum autocast_rule {
     AUTOCAST_LOWER, /**< casts them to 16 bit: matrix products and convolutions */
     AUTOCAST_FULL,  /**< casts them to single precision: softmax, losses, most norms */
-    AUTOCAST_WIDEST /**< takes them as they are; the result has the widest of their types */
+    AUTOCAST_WIDEST /**< does not cast them; the result has the widest of their types */
 } autocast_rule;
 
-/** By the layer's kernels and, for what is kept in single precision, by its type's name. */
+/** The rule of a layer, by its kernels and by the names of types that stay in single precision. */
 autocast_rule autocast_rule_of(const bound_layer *layer);
 
 #endif

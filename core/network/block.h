@@ -1,4 +1,4 @@
-/** Arguments of a network file, its templates, and text with arguments in it. */
+/** Arguments and templates of a network file, and substitution of arguments in text. */
 #ifndef NETWORK_BLOCK_H
 #define NETWORK_BLOCK_H
 
@@ -13,12 +13,12 @@ typedef struct argument {
     const char *name, *value;
 } argument;
 
-/** Arguments that a text may name: a range's $index, a block's, then the file's. */
+/** Scope of arguments: a range's $index, then the block's arguments, then the file's. */
 typedef struct environment {
     const argument           *argument;
     size_t                    n;
     int                       used_line; /**< of the outermost `block =`; 0 at the top */
-    const struct environment *outer;     /**< where other names are looked for; NULL: nowhere */
+    const struct environment *outer;     /**< next scope to search; NULL: none */
 } environment;
 
 /** A template: [block NAME] and its [NAME/layer] sections. */
@@ -36,10 +36,10 @@ typedef struct block_table {
     lm_error           *err;
     block              *block;
     size_t              n_blocks;
-    size_t              spent; /**< bytes made so far: a short file may unfold to any length */
+    size_t spent; /**< bytes made so far; limited, as a short file may unfold to any length */
 } block_table;
 
-/** Letters, digits and _, no digit first: what $ may name. */
+/** Is it a valid name after $: letters, digits and _, no digit first? */
 bool argument_is_name(const char *text);
 
 /** Fills t->block from t->doc. */
@@ -52,15 +52,14 @@ block *block_find(block_table *t, const char *name, size_t n);
 /** The slash of [BLOCK/layer]; NULL for a section of another kind. */
 const char *block_slash(const char *section);
 
-/** Counts `bytes` of what the file unfolds to; LM_E_SYNTAX when it is too much. */
+/** Adds `bytes` to the unfolded size of the file; LM_E_SYNTAX if the size is too large. */
 lm_status block_spend(block_table *t, size_t bytes, int line);
 
 /** Replaces $name and ${expression} in `text`, which stands at `line`, by their values. */
 lm_status block_substitute(block_table *t, const environment *env, const char *text, int line,
                            const char **out);
 
-/** The arguments of one use of a block: the template's defaults,
- * overridden by the section's pairs. */
+/** The arguments of one use of a block: the section's pairs, else the template's defaults. */
 lm_status block_bind(block_table *t, const block *b, const ini_section *use,
                      const environment *outer, environment *inner);
 

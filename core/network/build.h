@@ -1,12 +1,12 @@
-/** A network made by calls instead of read from a file: what importers use. */
+/** Builder of networks for importers: layers are added by calls, not read from a file. */
 #ifndef NETWORK_BUILD_H
 #define NETWORK_BUILD_H
 
 #include "network/network.h"
 
 /**
- * Failures (memory, too many layers) are sticky: calls after the first one do nothing, and
- * build_finish() reports it.
+ * Failures (memory, too many layers) are sticky: later calls do nothing, and build_finish() reports
+ * the first failure.
  */
 typedef struct net_builder net_builder;
 
@@ -16,25 +16,24 @@ net_builder *build_new(const char *path, const char *name);
 void build_free(net_builder *b);
 
 /**
- * Adds a layer and returns its number, from 0 up. What a section's name cannot hold is replaced in
- * `name`, and a number put behind it where it is taken.
+ * Adds a layer and returns its number, from 0 up. The builder replaces characters that a section's
+ * name cannot hold, and appends a number to a name that is taken.
  *
  * @param type must outlive the builder, or be a layer type's name in a registry
  */
 size_t build_layer(net_builder *b, const char *name, const char *type);
 void build_key(net_builder *b, size_t layer, const char *key, const char *fmt, ...) LM_PRINTF(4, 5);
-/** Appends an input; the layer it comes from may be added later. */
+/** Appends an input. The layer `from` may be added later. */
 void build_input(net_builder *b, size_t layer, net_edge from);
-/** Its parameters are another layer's own, by role and shape. */
+/** The layer uses the parameters of `owner` with the same role and shape. */
 void build_shares(net_builder *b, size_t layer, size_t owner);
-/** What the network is for: if any layer is marked, those on which none of
- * them depends are left out. */
+/** Marks an output. With any mark, build_finish() drops layers that no output depends on. */
 void build_output(net_builder *b, size_t layer);
 /** Appends a sentence to the network's note. */
 void build_note(net_builder *b, const char *fmt, ...) LM_PRINTF(2, 3);
 
 /**
- * Orders the layers and hands them over; frees the builder in any case.
+ * Orders the layers and makes the network; frees the builder in any case.
  *
  * @return LM_E_SYNTAX for a cycle, LM_E_NOMEM
  */

@@ -1,4 +1,4 @@
-/** From sections to layers: blocks unfolded, inputs resolved, cycles refused. */
+/** Converts sections to layers: unfolds blocks, resolves inputs, refuses cycles. */
 #ifndef NETWORK_EXPAND_H
 #define NETWORK_EXPAND_H
 
@@ -6,14 +6,14 @@
 #include "network/network.h"
 
 /**
- * Fills net->layer from the sections of `doc`, copying what it keeps into the network's arena.
+ * Fills net->layer from the sections of `doc`. The network's arena owns the result.
  *
  * `[block NAME]` holds a template's arguments, `[NAME/layer]` its layers; `$argument` and
- * `${expression}` are replaced. A section with `block = NAME` unfolds it; a section name that ends
- * in A..B stands for a chain of B-A+1 sections, $index being the number of each; `when = no` leaves
- * a section out. Inputs default to the layer before in the same scope.
+ * `${expression}` are replaced. A section with `block = NAME` unfolds that template. A section name
+ * that ends in A..B stands for a chain of B-A+1 sections; $index is the number of each. `when = no`
+ * drops a section. Inputs default to the previous layer in the same scope.
  *
- * @param arguments of the file, which every scope may name
+ * @param arguments of the file; every scope may use them
  * @param output the file's `[network] output`, at `output_line`; NULL: the last layer
  * @return LM_E_SYNTAX, LM_E_NOTFOUND, LM_E_NOMEM; the text begins with file:line
  */

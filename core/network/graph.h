@@ -1,4 +1,4 @@
-/** An order in which every input precedes its use. */
+/** Topological order: inputs precede their uses. */
 #ifndef NETWORK_GRAPH_H
 #define NETWORK_GRAPH_H
 
@@ -17,7 +17,7 @@ typedef struct graph {
 } graph;
 
 /**
- * Keeps the given order wherever the inputs allow it.
+ * Keeps the given order where the inputs allow it.
  *
  * @param order n entries, filled on success
  * @param cycle on LM_E_SYNTAX one node of a cycle

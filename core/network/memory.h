@@ -40,38 +40,38 @@ typedef struct memory_options {
     lm_dtype       mixed; /**< 0; or LM_F16, LM_BF16: autocast to it, bound as LM_F32 */
     int64_t        nodes; /**< 0 is 1 */
     memory_buckets buckets;
-    uint64_t       bucket_bytes;   /**< of BUCKETS_FIXED */
-    bool           forward_only;   /**< inference */
-    bool           keep_gradients; /**< they exist from the beginning, not from backward on */
-    bool           inplace;   /**< elementwise layers overwrite an input that nobody needs later */
-    const char    *recompute; /**< NULL, or segments as timeline_make() takes them */
-    uint64_t       overhead;  /**< bytes */
+    uint64_t       bucket_bytes; /**< of BUCKETS_FIXED */
+    bool           forward_only; /**< inference */
+    bool
+        keep_gradients; /**< they exist from the start of the step, not from the backward pass on */
+    bool        inplace;   /**< elementwise layers overwrite an input without later use */
+    const char *recompute; /**< NULL, or segments as timeline_make() takes them */
+    uint64_t    overhead;  /**< bytes */
 } memory_options;
 
-/** The most that is live at once, and where. */
+/** Peak memory of a step, and the moment of the peak. */
 typedef struct memory_use {
     uint64_t      peak;                 /**< bytes */
     uint64_t      part[MEMORY_N_PARTS]; /**< at the peak; they add up to it */
     timeline_pass pass;                 /**< at the first event that reaches the peak */
-    const char   *layer;                /**< NULL in the update; lives as long as the network */
+    const char   *layer;                /**< NULL: the update; lives as long as the network */
     uint64_t      kept;                 /**< activations and saved between forward and backward */
     uint64_t      recompute_flops;      /**< of the forward passes run again */
 } memory_use;
 
-/** Of one layer. */
+/** Memory of one layer, in bytes. */
 typedef struct memory_of_layer {
     uint64_t weights;                     /**< trained and frozen */
     uint64_t kept, saved;                 /**< live between forward and backward */
-    uint64_t live_forward, live_backward; /**< everything, while it runs; backward 0: does not */
+    uint64_t live_forward, live_backward; /**< all live memory while it runs; 0: no backward pass */
 } memory_of_layer;
 
 /**
  * Memory of a step of `net`, bound with `b`.
  *
- * A tensor lives from the pass that makes it to the last one that reads it; a pass has its inputs,
- * outputs and workspace at once. What the step does not know is not counted: the device's context,
- * the allocator's rounding, scratch of libraries, and the framework's temporaries in the update.
- * Pure.
+ * A tensor lives from the pass that makes it to the last pass that reads it. A pass holds inputs,
+ * outputs and workspace at once. The count excludes the device's context, the allocator's rounding,
+ * scratch of libraries, and temporaries of the framework's update. Pure.
  *
  * @param layer NULL, or room for net->n_layers entries, in the order of the layers
  * @return as bind_network() and timeline_make(); LM_E_ARG for `mixed` with another dtype than f32
@@ -80,7 +80,7 @@ lm_status memory_of_step(const network *net, const registry *reg, const bind_opt
                          const memory_options *o, memory_use *out, memory_of_layer *layer,
                          lm_error *err);
 
-/** What is live at one event of a step. */
+/** Live memory at one event of a step. */
 typedef struct memory_moment {
     timeline_pass pass;
     size_t        layer;                /**< TIMELINE_NEVER in turn and update */
@@ -88,8 +88,7 @@ typedef struct memory_moment {
 } memory_moment;
 
 /**
- * memory_of_step(), event by event in the order of execution: `out->peak` is what the fullest
- * moment holds.
+ * memory_of_step(), event by event in the order of execution. The fullest moment holds `out->peak`.
  *
  * @param moment malloc'ed, *n entries
  */
@@ -101,8 +100,8 @@ lm_status memory_over_step(const network *net, const registry *reg, const bind_o
 
 /**
  * The largest batch whose peak is at most `room` bytes; 0 if 1 does not fit, MEMORY_BATCH_MAX if
- * nothing depends on the batch. b->batch is not read. The peak never falls with a growing batch,
- * so halving an interval finds it.
+ * memory does not depend on the batch. The function does not read b->batch. The peak never falls
+ * with a growing batch, so bisection finds the limit.
  */
 lm_status memory_largest_batch(const network *net, const registry *reg, const bind_options *b,
                                const memory_options *o, uint64_t room, int64_t *batch,

@@ -1,4 +1,4 @@
-/** Exact counts of a bound network: what every table, file and regressor is made from. */
+/** Exact counts of a bound network, the basis of all tables, files and regressors. */
 #ifndef NETWORK_METRICS_H
 #define NETWORK_METRICS_H
 
@@ -13,9 +13,8 @@
  * Counts of a layer, a block or a network, at the batch it was bound with.
  *
  * Published tables count the FLOPs of convolutions, linear layers and products of activations, two
- * for a multiply-accumulate. `flops_*` follow them, so that they can be compared; the rest of the
- * arithmetic (bias, norm, activation, pooling, loss) stands in `other_flops_*`. Nothing is in both,
- * nothing is left out.
+ * per multiply-accumulate. `flops_*` follow these tables. `other_flops_*` hold all other
+ * arithmetic: bias, norm, activation, pooling, loss. The two do not overlap.
  */
 typedef struct net_metrics {
     uint64_t params;                 /**< trained elements */

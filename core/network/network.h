@@ -1,4 +1,4 @@
-/** A network as its file says: layers by name, types and parameters still text. */
+/** A network as in its file: layers by name, with types and parameters as text. */
 #ifndef NETWORK_NETWORK_H
 #define NETWORK_NETWORK_H
 
@@ -14,13 +14,13 @@ typedef struct net_pair {
     int         line;
 } net_pair;
 
-/** An input of a layer: which layer's which output. */
+/** An input of a layer: an output of another layer. */
 typedef struct net_edge {
     size_t   layer; /**< index into network.layer */
     uint32_t output;
 } net_edge;
 
-/** Is it one of the layers that are counted? `functional =` overrides the type's LM_FUNCTIONAL. */
+/** Does the layer count as a layer? `functional =` overrides the type's LM_FUNCTIONAL. */
 typedef enum net_counted { NET_COUNTED_AS_TYPE, NET_COUNTED_YES, NET_COUNTED_NO } net_counted;
 
 /** One layer. Owned by its network. */
@@ -39,46 +39,45 @@ struct net_layer {
     net_counted counted;
 };
 
-/** One of [arguments]. */
+/** One entry of [arguments]. */
 typedef struct net_argument {
     const char *name, *value;
-    bool        set; /**< by whoever opened the network */
+    bool        set; /**< set by the caller who opened the network */
 } net_argument;
 
-/** In a network's note: its input keeps its height and width. */
+/** Text in a network's note: the input keeps its height and width. */
 #define NETWORK_IMAGE_FIXED "the image size cannot be changed"
-/** The same of the batch; its number follows. */
+/** The same for the batch; the number follows. */
 #define NETWORK_BATCH_FIXED "the batch cannot be changed from "
 
 typedef struct network {
     const char   *path; /**< as opened */
     const char   *base; /**< file of the layers where `path` names a base; else NULL */
     const char   *name;
-    const char   *source; /**< where the published counts stand; NULL if none are given */
-    const char   *note;   /**< what must be known to read its counts; NULL: nothing */
-    net_layer    *layer;  /**< in an order in which every input precedes its use */
+    const char   *source; /**< publication of the counts; NULL: none */
+    const char   *note;   /**< remarks about the counts; NULL: none */
+    net_layer    *layer;  /**< inputs precede their uses */
     size_t        n_layers;
-    net_argument *argument; /**< what may be set */
+    net_argument *argument; /**< arguments that a caller may set */
     size_t        n_arguments;
-    const char   *set; /**< what was, "width=128 depth=2"; NULL: nothing */
+    const char   *set; /**< arguments that were set, "width=128 depth=2"; NULL: none */
     uint64_t      published_params,
         published_macs; /**< at the file's own input, batch 1; 0: not given, or something was set */
     struct arena *arena; /**< owns all of the above */
 } network;
 
-/** What whoever names a network decides about it beside the name. */
+/** Choices of a caller that opens a network. */
 typedef struct network_choices {
-    const char *const
-          *treat; /**< "OPERATOR=TYPE": the layer type for what an import does not know */
-    size_t n_treat;
-    const char *const *ignore; /**< operators of an import that pass their first input on */
+    const char *const *treat; /**< "OPERATOR=TYPE": the layer type for an unknown operator */
+    size_t             n_treat;
+    const char *const *ignore; /**< operators to skip: the first input passes on */
     size_t             n_ignore;
     const char *const *set; /**< "NAME=VALUE" for [arguments]; the last one of a name wins */
     size_t             n_set;
     bool               head_only; /**< of an .ini file: arguments, given or not, but no layers */
 } network_choices;
 
-/** A format of files beside .ini. A table of these ends with a suffix of NULL. */
+/** A file format other than .ini. A table of formats ends with a suffix of NULL. */
 typedef struct network_format {
     const char *suffix; /**< ".onnx" */
     lm_status (*read)(const char *path, const registry *reg, const network_choices *choices,
@@ -86,19 +85,19 @@ typedef struct network_format {
 } network_format;
 
 /**
- * Finds the file behind `name`: a path (anything with a slash, or that ends in .ini), else NAME.ini in
- * $LAYERMETER_MODEL_PATH (colon-separated), else among the shipped models.
- * LM_E_NOTFOUND lists where it looked.
+ * Finds the file behind `name`: a path (anything with a slash, or that ends in .ini), else NAME.ini
+ * in $LAYERMETER_MODEL_PATH (colon-separated), else among the shipped models. LM_E_NOTFOUND lists
+ * where it looked.
  */
 lm_status network_find(const char *name, char *path, size_t size, lm_error *err);
 
-/** Names that network_find() finds in folders: sorted, each once. */
+/** Names of networks in the search folders: sorted, without duplicates. */
 typedef struct network_names {
     char **name;
     size_t n;
 } network_names;
 
-/** A folder that cannot be read holds none. */
+/** Skips folders that cannot be read. */
 lm_status network_list(network_names *out, lm_error *err);
 void      network_names_free(network_names *names);
 
@@ -111,7 +110,7 @@ void      network_names_free(network_names *names);
  */
 lm_status network_load(const char *path, const network_choices *choices, network **out,
                        lm_error *err);
-/** Types that take nothing from the layer before them. */
+/** Is it a type without input from the previous layer? */
 bool network_source_type(const char *type);
 /**
  * Finds and reads. The suffix decides how: as one of the registry's formats, else as .ini.

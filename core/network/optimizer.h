@@ -1,4 +1,4 @@
-/** Optimizers: what they keep, and what an update of theirs is. */
+/** Optimizers: the size of their state, and the kernel of an update. */
 #ifndef NETWORK_OPTIMIZER_H
 #define NETWORK_OPTIMIZER_H
 
@@ -7,9 +7,9 @@
 #include <layermeter/types.h>
 
 typedef enum optimizer {
-    OPTIMIZER_SGD,      /**< nothing beside the weights */
-    OPTIMIZER_MOMENTUM, /**< one value a weight */
-    OPTIMIZER_ADAM,     /**< two */
+    OPTIMIZER_SGD,      /**< no state */
+    OPTIMIZER_MOMENTUM, /**< one value per weight */
+    OPTIMIZER_ADAM,     /**< two values per weight */
     OPTIMIZER_ADAFACTOR /**< sums over rows and columns */
 } optimizer;
 
@@ -17,12 +17,12 @@ typedef enum optimizer {
 lm_status   optimizer_parse(const char *name, optimizer *out, lm_error *err);
 const char *optimizer_name(optimizer o);
 
-/** What it keeps for one trained tensor, in the tensor's element type. Saturates. */
+/** Bytes of state for one trained tensor, in the tensor's element type. Saturates. */
 uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
 
 /**
- * The update of one trained tensor, as a map over its elements. `operands` tells them apart: the
- * tensors read are weight, gradient, and the state; all but the gradient are written.
+ * The update of one trained tensor, as a map over its elements. It reads weight, gradient and
+ * state, and writes all but the gradient. `operands` identifies the optimizer.
  *
  *  - sgd       w -= rate g: 2 operands, 2 FLOP
  *  - momentum  m = decay m + g; w -= rate m: 3 operands, 4 FLOP (torch.optim.SGD without dampening)
@@ -31,7 +31,7 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
  *              not): m = b1 m + (1-b1) g: 3; v = b2 v + (1-b2) g^2: 4; sqrt(v) / c + eps: 3;
  *              w -= rate m / that: 3
  *
- * @return LM_E_UNSUPPORTED for adafactor, whose sums over rows and columns are no map
+ * @return LM_E_UNSUPPORTED for adafactor: its sums over rows and columns are no map
  */
 lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err);
 

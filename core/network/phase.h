@@ -1,4 +1,4 @@
-/** Times of a training step: what rows of observations hold, and what is composed of them. */
+/** Times of a training step: those in rows of observations, and those composed of them. */
 #ifndef NETWORK_PHASE_H
 #define NETWORK_PHASE_H
 
@@ -11,7 +11,7 @@ typedef enum phase {
     PHASE_SYNC,      /**< all-reduce of the gradients */
     PHASE_UPDATE,    /**< optimizer */
     PHASE_STEP,      /**< forward, backward, sync and update */
-    PHASE_INFERENCE, /**< forward pass in evaluation mode, without gradients: no part of a step */
+    PHASE_INFERENCE, /**< forward pass in evaluation mode; no part of a step */
     PHASE_GRAD_INPUT,
     PHASE_GRAD_WEIGHT, /**< of a single layer: the two halves of its backward pass */
     N_PHASES,
@@ -21,12 +21,13 @@ typedef enum phase {
     PHASE_BACKWARD_GRAD,   /**< backward and grad, by one formula where a model has one */
     PHASE_GRAD_ONE,        /**< grad on one rank, by a formula of its own */
     PHASE_STEP_MANY,       /**< a step on several ranks, whose interval is its own */
-    PHASE_EXPOSED,         /**< of all-reduces in buckets, the rest behind the backward pass */
+    PHASE_EXPOSED,         /**< of all-reduces in buckets: the part after the backward pass */
     PHASE_OVERLAPPED,      /**< a step that hides its all-reduces in buckets */
     N_TIMES
 } phase;
 
-/** All times, in the order in which tables show them. Users may ask for the first N_PHASES_SHOWN. */
+/** All times, in the order in which tables show them. Users may ask for the first N_PHASES_SHOWN.
+ */
 #define N_PHASES_SHOWN (N_TIMES - 2)
 extern const phase phases_shown[N_TIMES];
 

@@ -1,5 +1,4 @@
-/** One layer by itself, or a few one after the other, as a network: what observations of kind
- * `layer` are about. */
+/** A network of one layer or a short chain, for observations of kind `layer`. */
 #ifndef NETWORK_SINGLE_H
 #define NETWORK_SINGLE_H
 
@@ -11,8 +10,8 @@
  *
  * @param type     layer type by name; of several layers in a row, each the only reader of the one
  *                 before it, "conv2d; relu"
- * @param geometry its keys as in a model file, "filters=64 kernel=3"; keys that are not there have
- *                 the type's defaults. Of several layers in their order: "filters=64; alpha=0.1"
+ * @param geometry its keys as in a model file, "filters=64 kernel=3"; missing keys have the
+ *                 type's defaults. Of several layers in their order: "filters=64; alpha=0.1"
  * @param input    shape of one sample without the batch, "3x224x224"; of several inputs, in their
  *                 order, "49x64, 49x64"; an element type other than the network's stands behind a
  *                 colon: "128:i64"

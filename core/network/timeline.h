@@ -1,4 +1,4 @@
-/** What runs when in a training step: forward, backward in reverse order, update. */
+/** The order of a training step: forward, backward in reverse order, update. */
 #ifndef NETWORK_TIMELINE_H
 #define NETWORK_TIMELINE_H
 
@@ -9,7 +9,7 @@
 
 typedef enum timeline_pass {
     TIMELINE_FORWARD,
-    TIMELINE_TURN, /**< nothing runs: what is live is what backward will read */
+    TIMELINE_TURN, /**< no work; live memory is what the backward pass will read */
     TIMELINE_RECOMPUTE,
     TIMELINE_BACKWARD,
     TIMELINE_UPDATE
@@ -28,8 +28,8 @@ typedef struct timeline_event {
 /**
  * Events by place and, for each layer, the place of its own.
  *
- * A segment is a group of layers whose results are not kept: backward runs their forward again, all
- * of them, before the last one's own backward (Chen et al. 2016, "Training deep nets with sublinear
+ * A segment is a group of layers without kept activations. The backward pass first recomputes the
+ * forward pass of the whole segment (Chen et al. 2016, "Training deep nets with sublinear
  * memory cost", section 4).
  */
 typedef struct timeline {

@@ -1,7 +1,7 @@
 /**
- * Sections to nodes: blocks are unfolded and names resolved, scope by scope.
+ * Converts sections to nodes, scope by scope: unfolds blocks and resolves names.
  *
- * What is left to expand.c is the order of the nodes, and layers without the ports of blocks.
+ * expand.c then orders the nodes and removes the ports of blocks.
  */
 #ifndef NETWORK_UNFOLD_H
 #define NETWORK_UNFOLD_H
@@ -13,8 +13,7 @@
 #define NONE       ((size_t)-1)
 #define INPUTS_MAX 256 /* of one layer or block, as written; a concat takes no more */
 
-/* A layer, or an input port of a block: a node that passes one tensor on
- * and vanishes in the end. */
+/* A layer, or an input port of a block: ports pass one tensor on and vanish in the end. */
 typedef struct node {
     const char        *name;
     const char        *block;   /* outermost use of a block; NULL: none */
@@ -29,7 +28,7 @@ typedef struct node {
     bool               used;
 } node;
 
-/* An input, or the owner of shared parameters, that still is a name. */
+/* An unresolved name: of an input, or of the owner of shared parameters. */
 typedef struct pending {
     size_t      node, input;
     const char *text;

@@ -1,4 +1,4 @@
-/** A network as the file that describes it. */
+/** Writes a network as an INI file. */
 #ifndef NETWORK_WRITE_H
 #define NETWORK_WRITE_H
 
@@ -7,11 +7,11 @@
 #include "network/network.h"
 
 /**
- * Prints `net` as INI: read back, it has the same layers in the same order and gives the same
- * counts. Blocks and ranges it was made from are unfolded.
+ * Prints `net` as INI, with blocks and ranges unfolded. The file gives the same layers, order and
+ * counts.
  *
  * @param title first comment line; NULL: none
- * @return LM_E_NOMEM; whether `out` took it all is the caller's to ask
+ * @return LM_E_NOMEM; the caller checks `out` for write errors
  */
 lm_status network_write(const network *net, const char *title, FILE *out, lm_error *err);
 

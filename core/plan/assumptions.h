@@ -1,10 +1,10 @@
-/** Which assumption an answer hangs on: each is changed alone, and the question asked again. */
+/** Sensitivity of an answer: asks the question again with one assumption changed at a time. */
 #ifndef PLAN_ASSUMPTIONS_H
 #define PLAN_ASSUMPTIONS_H
 
 #include "plan/choose.h"
 
-/** What may not be as it is taken to be. */
+/** An assumption that may be wrong. */
 typedef struct assumption {
     const char *name; /**< "all-reduces" */
     const char *what; /**< "all-reduces take the upper bound" */
@@ -19,25 +19,22 @@ typedef struct plan_asked {
     const plan_machine *machines;
     plan_goal           goal;
     plan_limits         limits;
-    const plan         *answer; /**< as expected; not NULL */
-    plan_view           view;   /**< that it is the answer in */
+    const plan         *answer; /**< at expected times; not NULL */
+    plan_view           view;   /**< the view of the answer */
 } plan_asked;
 
-/** What an assumption makes of an answer. */
+/** Effect of an assumption on an answer. */
 typedef struct sensitivity {
     assumption  of;
-    const plan *answer; /**< NULL: nothing keeps to the limits any more */
-    double      seconds,
-        cost; /**< of `answer`; where it is NULL, of the plan that was the answer; NAN: unknown */
-    double
-        moved; /**< |logarithm of the goal's value over what it was|; INFINITY without an answer */
-    double stretched; /**< the same of the time of the plan that was the answer */
+    const plan *answer;        /**< NULL: no plan meets the limits any more */
+    double      seconds, cost; /**< of `answer`, or of the former plan if NULL; NAN: unknown */
+    double      moved; /**< |log of the goal's new value over the former|; INFINITY: no answer */
+    double      stretched; /**< the same for the time of the former plan */
 } sensitivity;
 
 /**
- * Asks again under each assumption of which something is known (that has bounds, a price, a limit
- * of memory) into `out`, the one that moves the answer most first; of two that move it alike, the
- * one that changes the plan's time more.
+ * Asks again under each assumption with known values (bounds, a price, a memory limit). `out` is in
+ * order of the effect on the answer, then of the effect on the plan's time.
  *
  * @return how many
  */

@@ -1,4 +1,4 @@
-/** What a step takes if what is assumed of it holds, or does not: one thing at a time. */
+/** Times of a step under different assumptions, one change at a time. */
 #ifndef PLAN_CASES_H
 #define PLAN_CASES_H
 
@@ -12,21 +12,20 @@ typedef enum time_case {
     TIME_COMPUTE_HIGH,
     TIME_SYNC_LOW, /**< all-reduces alone */
     TIME_SYNC_HIGH,
-    TIME_BEYOND_LOW, /**< only what the intervals widen by beyond what was measured */
+    TIME_BEYOND_LOW, /**< only the widening of intervals beyond the measured range */
     TIME_BEYOND_HIGH,
-    TIME_HALF_LINK, /**< half the bandwidth that was assumed between nodes */
+    TIME_HALF_LINK, /**< half the assumed bandwidth between nodes */
     N_TIME_CASES
 } time_case;
 
-/** Seconds in each case. NAN: no interval says. */
+/** Seconds in each case. NAN: no interval. */
 typedef struct cases {
     double seconds[N_TIME_CASES];
 } cases;
 
 /**
- * Of a step as it was predicted for a setup. With a part of it at a bound, what the backward pass
- * hides of the all-reduces is found anew (overlapped_sync()). TIME_HALF_LINK is as expected: it
- * takes another predictor.
+ * Cases of a predicted step. With a part at a bound, overlapped_sync() finds anew what the backward
+ * pass hides. TIME_HALF_LINK is the expected time here: it needs another predictor.
  *
  * @return what workloads_gradients() and overlapped_sync() return
  */
@@ -34,9 +33,9 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
                         cases *out, lm_error *err);
 
 /**
- * Of a forward pass of one device in evaluation: by the formula of inference where the machine file
- * has one, else by that of training's forward pass. LM_E_NOTFOUND where neither is there, or what
- * predict_step() returns.
+ * Cases of a forward pass on one device in evaluation. The inference formula comes first, then the
+ * forward formula of training. LM_E_NOTFOUND: the machine file has neither. Other errors as
+ * predict_step().
  */
 lm_status cases_of_evaluation(const predictor *who, int64_t batch, cases *out, lm_error *err);
 

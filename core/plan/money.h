@@ -16,7 +16,7 @@ typedef struct money {
     char   currency[CURRENCY_TEXT];
 } money;
 
-/** Is it the code of a currency in use (ISO 4217)? */
+/** Is it an ISO 4217 code of a current currency? */
 bool currency_known(const char *code);
 
 /** "500USD", "1.5e3 EUR": a number that is not below 0, and a known currency. LM_E_ARG. */
@@ -32,10 +32,10 @@ lm_status money_parse_per_kwh(const char *text, money *out, lm_error *err);
 #define MONEY_TEXT 48
 const char *money_print(const money *m, char buffer[MONEY_TEXT]);
 
-/** What a run costs: all nodes are paid for from its start to its end. */
+/** Cost of a run: all nodes from start to end. */
 money money_of_run(const money *node_hour, int64_t nodes, double seconds);
 
-/** What one unit of a currency is worth in another. */
+/** Value of one unit of a currency in another currency. */
 typedef struct exchange_rate {
     char  of[CURRENCY_TEXT];
     money worth; /**< above 0, of another currency */
@@ -43,18 +43,17 @@ typedef struct exchange_rate {
 
 #define EXCHANGE_RATES_MAX 64
 
-/** Rates that make chains but no circles: each currency is on the left at most once. */
+/** Rates form chains without cycles: each currency is on the left at most once. */
 typedef struct exchange {
     exchange_rate rate[EXCHANGE_RATES_MAX];
     size_t        n;
 } exchange;
 
-/** Adds a rate. LM_E_ARG for a second one of the same currency, or one that closes a circle;
- * LM_E_UNSUPPORTED for more than EXCHANGE_RATES_MAX. */
+/** Adds a rate. LM_E_ARG: a second rate of a currency, or a cycle. LM_E_UNSUPPORTED: more than
+ * EXCHANGE_RATES_MAX. */
 lm_status exchange_add(exchange *x, const exchange_rate *rate, lm_error *err);
 
-/** The amount in another currency, over the rates; itself where it is in that currency.
- * LM_E_NOTFOUND where no rates lead there. */
+/** Converts an amount to another currency. LM_E_NOTFOUND: no rates lead there. */
 lm_status exchange_to(const exchange *x, const money *from, const char *currency, money *out,
                       lm_error *err);
 

@@ -1,4 +1,4 @@
-/** What devices and instances cost an hour, by a file that users edit. */
+/** Hourly prices of devices and instances, from a file that users edit. */
 #ifndef PLAN_PRICES_H
 #define PLAN_PRICES_H
 
@@ -10,36 +10,36 @@
 
 typedef enum price_tier {
     PRICE_LIST, /**< on demand */
-    PRICE_SPOT, /**< may be taken away at any time */
+    PRICE_SPOT, /**< the provider may withdraw it at any time */
     N_PRICE_TIERS
 } price_tier;
 
 /** "list", "spot". */
 const char *price_tier_name(price_tier t);
 
-/** Has somebody looked at the source? */
+/** Has somebody checked the source? */
 typedef enum price_check { PRICE_CHECK_UNKNOWN, PRICE_CHECKED, PRICE_NOT_CHECKED } price_check;
 
 /** One section of the file. Owned by its list. */
 typedef struct price {
     const char *name;                 /**< an instance, or a device */
     const char *also;                 /**< other names, "A, B"; NULL: none */
-    const char *device;               /**< what it holds; NULL: what its name says */
+    const char *device;               /**< its device; NULL: the name of the section */
     const char *date, *source, *note; /**< NULL: not given */
     const char *path;                 /**< of its file */
     int         line;                 /**< of its section */
     money       hour[N_PRICE_TIERS];  /**< amount NAN: not given */
-    bool        per_node;             /**< an hour of a whole node; else of a device */
+    bool        per_node;             /**< price of a whole node; else of a device */
     int64_t     devices;              /**< of a node; 0: not given */
     price_check check;
 } price;
 
 typedef struct price_list {
-    price        *price; /**< in the files' order: the user's own first */
+    price        *price; /**< in the files' order, the user's own first */
     size_t        n;
-    size_t        n_own; /**< so many are of the user's file */
+    size_t        n_own; /**< number of prices from the user's file */
     exchange      rates;
-    const char   *path;  /**< of the file that a new price belongs into */
+    const char   *path;  /**< file for new prices */
     struct arena *arena; /**< owns all of the above */
 } price_list;
 
@@ -51,7 +51,7 @@ typedef struct price_list {
  * no), note. [currency] holds rates, "EUR = 1.08 USD"; those of `own`, if it has any, replace the
  * shipped ones.
  *
- * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for a key nobody knows, LM_E_ARG for a value; the
+ * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for an unknown key, LM_E_ARG for a value; the
  * text begins with file:line
  */
 lm_status prices_open(const char *own, price_list **out, lm_error *err);
@@ -72,8 +72,8 @@ lm_status prices_of_device(const price_list *list, const device_list *devices, c
                            const price **out, lm_error *err);
 
 /**
- * What an hour of a node costs of which `devices` devices are used. A price by the node is paid
- * whole, however many are used.
+ * Hourly cost of a node with `devices` used devices. A price per node does not depend on the number
+ * of used devices.
  *
  * @return LM_E_NOTFOUND without a price of that tier; LM_E_ARG where a node has fewer devices
  */

@@ -1,4 +1,4 @@
-/** Plans: every machine, number of nodes and batch that is asked about, with time and cost. */
+/** Plans: all asked machines, numbers of nodes and batches, with time and cost. */
 #ifndef PLAN_SEARCH_H
 #define PLAN_SEARCH_H
 
@@ -7,16 +7,16 @@
 #include "plan/room.h"
 #include "plan/training.h"
 
-/** What-if of memory: this share of it is not there. */
+/** What-if: share of the memory that is missing. */
 #define MEMORY_LESS 0.10
 
 /** A machine that plans can use. Owns nothing. */
 typedef struct plan_machine {
     const predictor *who;
-    const predictor *half_link; /**< the same with half the bandwidth that is assumed between nodes;
-                                     NULL: none is assumed */
-    batch_limits     fits;      /**< in the device's memory */
-    batch_limits     fits_less; /**< in what MEMORY_LESS leaves of it */
+    const predictor *half_link; /**< the same with half the assumed bandwidth between nodes; NULL:
+                                     no assumed bandwidth */
+    batch_limits     fits;      /**< batches that fit the device's memory */
+    batch_limits     fits_less; /**< the same with MEMORY_LESS less memory */
     money            hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
 } plan_machine;
 
@@ -25,10 +25,10 @@ typedef struct plan_question {
     int64_t        global_batch; /**< samples of a step on all devices; 0: batch times devices */
     const int64_t *nodes;
     size_t         n_nodes;
-    const int64_t *batch; /**< of a device in a micro-step; with a global batch at most that */
+    const int64_t *batch; /**< per device and micro-step; with a global batch at most that */
     size_t         n_batch;
-    step_setup     setup;      /**< devices, sync, optimizer; its nodes and batch are not read */
-    const sync_policy *policy; /**< several of them; NULL: that of `setup` */
+    step_setup     setup;      /**< devices, sync, optimizer; without nodes and batch */
+    const sync_policy *policy; /**< policies to compare; NULL: that of `setup` */
     size_t             n_policies;
 } plan_question;
 
@@ -38,22 +38,21 @@ typedef struct plan {
     step_setup setup;
     int64_t    global_batch;
     uint64_t   steps;       /**< of an epoch */
-    uint64_t   evaluations; /**< forward passes of the evaluation behind it */
+    uint64_t   evaluations; /**< forward passes of the evaluation after each epoch */
     cases      step;        /**< one step */
     cases      run;         /**< the whole run */
-    bool       fits_less;   /**< in memory that is smaller by MEMORY_LESS, too */
+    bool       fits_less;   /**< it also fits with MEMORY_LESS less memory */
     bool       dominated;   /**< another plan is as fast and as cheap, see plan_mark_dominated() */
 } plan;
 
-/** Plans that are possible, and how many were left out. */
+/** Possible plans, and numbers of impossible ones by reason. */
 typedef struct plan_set {
     plan  *plan;
     size_t n, room;
     size_t too_large;      /**< do not fit the memory */
-    size_t beyond_dataset; /**< a step would take more than the data set */
+    size_t beyond_dataset; /**< a step needs more than the data set */
     size_t idle;           /**< more devices than samples of a global batch */
-    size_t
-        no_time; /**< the prediction is not above 0: formulas far from what they were fitted to */
+    size_t no_time;        /**< the prediction is 0 or less: far from the fitted range */
 } plan_set;
 
 /** More plans than this are a mistake. */

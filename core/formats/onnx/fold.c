@@ -2,6 +2,7 @@
 #include "formats/onnx/fold.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TOTAL_MAX 2000000            /* of all of them */
@@ -326,11 +327,14 @@ static bool fold_reduce(const lane_view *f, double *out, size_t n)
 
 /* ---- nodes ---- */
 
-static const struct {
+typedef struct folding {
     const char *name;
     bool (*fold)(const lane_view *f, double *out, size_t n);
     size_t n_in; /* inputs whose contents must be known */
-} folds[] = {
+} folding;
+
+/* In name order. */
+static const folding folds[] = {
     { "Abs", fold_unary, 1 },           { "Add", fold_binary, 2 },
     { "And", fold_binary, 2 },          { "Cast", fold_unary, 1 },
     { "Ceil", fold_unary, 1 },          { "Concat", fold_concat, 0 },
@@ -368,7 +372,8 @@ static bool same_inputs(const importer *im, const onnx_node *node, int lane)
     return true;
 }
 
-static void fold_output(importer *im, const onnx_node *node, size_t output, value *v, size_t which)
+static void fold_output(importer *im, const onnx_node *node, size_t output, value *v,
+                        const folding *how)
 {
     lane_view f = { .im = im, .node = node, .out = v, .output = output };
 
@@ -386,9 +391,9 @@ static void fold_output(importer *im, const onnx_node *node, size_t output, valu
             v->content[lane] = v->content[LANE_FILE];
             continue;
         }
-        if (n > CONTENT_MAX || im->folded + n > TOTAL_MAX || f.n_in < folds[which].n_in)
+        if (n > CONTENT_MAX || im->folded + n > TOTAL_MAX || f.n_in < how->n_in)
             return;
-        for (size_t i = 0; i < folds[which].n_in; i++)
+        for (size_t i = 0; i < how->n_in; i++)
             if (!f.in[i] || !f.in[i]->content[lane])
                 return;
         out = arena_array(im->arena, (size_t)n + 1, sizeof *out);
@@ -396,7 +401,7 @@ static void fold_output(importer *im, const onnx_node *node, size_t output, valu
             return; /* not knowing it is no mistake */
         f.lane = lane;
         im->folded += (size_t)n + 1;
-        if (!folds[which].fold(&f, out, (size_t)n))
+        if (!how->fold(&f, out, (size_t)n))
             return;
         v->content[lane] = out;
     }
@@ -404,25 +409,13 @@ static void fold_output(importer *im, const onnx_node *node, size_t output, valu
 
 void fold_node(importer *im, const onnx_node *node)
 {
-    size_t low = 0, high = N_FOLDS;
+    const folding *how = bsearch(node->type, folds, N_FOLDS, sizeof *folds, compare_name);
 
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const int    order  = strcmp(node->type, folds[middle].name);
+    for (size_t k = 0; k < node->n_outputs && how; k++) {
+        value *v = *node->output[k] ? value_find(im, node->output[k]) : NULL;
 
-        if (order == 0) {
-            for (size_t k = 0; k < node->n_outputs; k++) {
-                value *v = *node->output[k] ? value_find(im, node->output[k]) : NULL;
-
-                if (v && v->role == ROLE_CONSTANT && !v->content[LANE_FILE])
-                    fold_output(im, node, k, v, middle);
-            }
-            return;
-        }
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
+        if (v && v->role == ROLE_CONSTANT && !v->content[LANE_FILE])
+            fold_output(im, node, k, v, how);
     }
 }
 

@@ -4,8 +4,7 @@
 
 #include "formats/onnx/import.h"
 
-/** What a Slice takes of one dimension: `count` elements from `first` on, `step`
- * apart (below 0: backwards). */
+/** A Slice of one dimension: `count` elements from `first` on, `step` apart; below 0: backwards. */
 typedef struct slice_part {
     int64_t axis, first, count, step;
 } slice_part;
@@ -19,7 +18,7 @@ typedef struct slice_list {
 bool slice_read(const importer *im, const onnx_node *node, const lm_tensor *in, int lane,
                 slice_list *out);
 
-/** Computes the contents of a node's outputs from those of its inputs, where it can. */
+/** Computes the contents of a node's outputs, if its inputs are known. */
 void fold_node(importer *im, const onnx_node *node);
 
 #endif

@@ -1,10 +1,10 @@
 /**
- * From an ONNX graph to a network: what the parts of the importer share.
+ * Shared parts of the ONNX importer.
  *
- * Shapes are not computed symbolically but at three sizes at once, the lanes: the file's own,
- * another batch, another image. What is the same in all lanes is a number; what differs must follow
- * from the input's shape, and is written so that it does. A lane whose shapes do not fit is given
- * up: then the network keeps the file's batch or image.
+ * The importer computes all shapes at three sizes, the lanes: the file's size, another batch,
+ * another image. A value that is equal in all lanes is a constant. A value that differs must follow
+ * from the input's shape. The importer drops a lane whose shapes do not fit; the network then keeps
+ * the file's batch or image.
  */
 #ifndef FORMATS_ONNX_IMPORT_H
 #define FORMATS_ONNX_IMPORT_H
@@ -19,7 +19,7 @@ enum { LANE_FILE, LANE_BATCH, LANE_IMAGE, N_LANES };
 
 typedef enum role {
     ROLE_DATA,      /**< depends on a sample */
-    ROLE_PARAMETER, /**< a weight, or one cut, joined and turned around */
+    ROLE_PARAMETER, /**< a weight, or a slice, join or transpose of weights */
     ROLE_CONSTANT   /**< neither */
 } role;
 
@@ -206,6 +206,8 @@ enum {
     OP_THREE = 1u << 5, /**< the first three */
 };
 
+/** For bsearch() in a table whose rows begin with their name. */
+int compare_name(const void *name, const void *row);
 /** NULL if there is none. */
 const operation *operation_find(const onnx_node *node);
 /** Checks the inputs and converts im->node. LM_E_SYNTAX for an input that is missing. */

@@ -1,4 +1,4 @@
-/** An ONNX file as plain structs: names, shapes and small constants; weights are not among them. */
+/** An ONNX file as plain structs: names, shapes and small constants, without weights. */
 #ifndef FORMATS_ONNX_MODEL_H
 #define FORMATS_ONNX_MODEL_H
 
@@ -78,9 +78,8 @@ typedef struct onnx_model {
 } onnx_model;
 
 /**
- * Reads. The file is mapped; what is not asked for is skipped without being touched, external data
- * is never opened. What it may hold is bounded, so that no file takes more memory than a large one
- * needs.
+ * Reads a file. The reader maps the file and skips unneeded parts without access. It never opens
+ * external data. Limits on the contents bound the memory that any file can take.
  *
  * @return LM_E_IO, LM_E_SYNTAX (no ONNX file, a truncated or a lying one), LM_E_NOMEM
  */

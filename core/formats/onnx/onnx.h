@@ -1,4 +1,4 @@
-/** ONNX files as networks. */
+/** Import of ONNX files. */
 #ifndef FORMATS_ONNX_ONNX_H
 #define FORMATS_ONNX_ONNX_H
 
@@ -6,11 +6,11 @@
 #include "network/network.h"
 
 /**
- * Imports an ONNX file. Weights are not read, whether they are inside, beside it or left out.
+ * Imports an ONNX file. It never reads weights, inside or outside the file.
  *
  * @param choices NULL: none
  * @return LM_E_IO, LM_E_SYNTAX (no ONNX file, or a broken one), LM_E_UNSUPPORTED (operators without
- * a layer type, all of them named; or a build without ONNX), LM_E_SHAPE, LM_E_NOMEM
+ * a layer type: the text names all; or a build without ONNX), LM_E_SHAPE, LM_E_NOMEM
  */
 lm_status onnx_load(const char *path, const registry *reg, const network_choices *choices,
                     network **out, lm_error *err);

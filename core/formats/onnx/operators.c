@@ -2,6 +2,7 @@
 #include "formats/onnx/operators.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* In name order. */
@@ -123,22 +124,14 @@ static const operation operations[] = {
 
 #define N_OPERATIONS (sizeof operations / sizeof operations[0])
 
+int compare_name(const void *name, const void *row)
+{
+    return strcmp(name, *(const char *const *)row);
+}
+
 const operation *operation_find(const onnx_node *node)
 {
-    size_t low = 0, high = N_OPERATIONS;
-
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const int    order  = strcmp(node->type, operations[middle].name);
-
-        if (order == 0)
-            return &operations[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    return bsearch(node->type, operations, N_OPERATIONS, sizeof *operations, compare_name);
 }
 
 lm_status import_failed(const importer *im)

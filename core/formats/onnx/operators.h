@@ -1,4 +1,4 @@
-/** What the operator table's rows do; each converts im->node. */
+/** Converters of the operator table; each converts im->node. */
 #ifndef FORMATS_ONNX_OPERATORS_H
 #define FORMATS_ONNX_OPERATORS_H
 

@@ -1,6 +1,5 @@
 /**
- * Protocol buffers on their way into plain structs: what the reader's files share. Only what
- * includes this sees nanopb.
+ * Decodes protocol buffers into plain structs. Only files that include this header see nanopb.
  */
 #ifndef FORMATS_ONNX_WIRE_H
 #define FORMATS_ONNX_WIRE_H

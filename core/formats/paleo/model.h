@@ -1,5 +1,4 @@
-/** A file of PALEO's as plain structs: blocks unfolded, parents resolved,
- * images as height, width. */
+/** A PALEO file as plain structs: blocks unfolded, parents resolved, images as height, width. */
 #ifndef FORMATS_PALEO_MODEL_H
 #define FORMATS_PALEO_MODEL_H
 
@@ -20,7 +19,7 @@ typedef enum paleo_kind {
     PALEO_ELEMENTWISE,
     PALEO_SOFTMAX,
     PALEO_INNER_PRODUCT,
-    PALEO_OTHER /**< nothing that PALEO knows */
+    PALEO_OTHER /**< unknown to PALEO */
 } paleo_kind;
 
 /** TensorFlow's two words, or numbers. */

@@ -6,8 +6,8 @@
 #include "network/network.h"
 
 /**
- * Imports a file. What PALEO's own graph.py and layers would do decides, but nothing counts as
- * zero: a layer type or key that PALEO would skip is refused.
+ * Imports a file with the meaning of PALEO's own graph.py and layers. It refuses layer types and
+ * keys that PALEO would skip.
  *
  * @param choices NULL: none
  * @return LM_E_IO, LM_E_SYNTAX (no JSON, or no network of PALEO's), LM_E_NOTFOUND (unknown types,

@@ -1,4 +1,4 @@
-/** What went wrong, in one line. */
+/** An error: a code and one line of text. */
 #ifndef LAYERMETER_ERROR_H
 #define LAYERMETER_ERROR_H
 
@@ -17,7 +17,7 @@ typedef struct lm_error {
 /** Writes code and text (cut to fit) and returns `code`. `err` may be NULL. */
 LM_API lm_status lm_error_set(lm_error *err, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
 
-/** Puts "<prefix>: " before the text that is there. `err` may be NULL. */
+/** Puts "<prefix>: " in front of the text. `err` may be NULL. */
 LM_API void lm_error_prefix(lm_error *err, const char *fmt, ...) LM_PRINTF(2, 3);
 
 #ifdef __cplusplus

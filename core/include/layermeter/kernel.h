@@ -1,4 +1,4 @@
-/** Kernels: what layer types lower to, what backends run, and what the model prices. */
+/** Kernels: layer types lower to them, backends run them, models price them. */
 #ifndef LAYERMETER_KERNEL_H
 #define LAYERMETER_KERNEL_H
 
@@ -12,17 +12,17 @@ extern "C" {
 typedef int32_t lm_pass;
 enum lm_passes { LM_FORWARD = 0, LM_GRAD_INPUT = 1, LM_GRAD_WEIGHT = 2, LM_N_PASSES = 3 };
 
-/** What a kernel does. Append only; a backend skips, loudly, what it does not know. */
+/** Operation of a kernel. Append only. A backend skips unknown operations with a warning. */
 typedef int32_t lm_op;
 enum lm_ops {
-    LM_OP_OPAQUE = 0, /**< priced from u.opaque alone; nothing can run it */
+    LM_OP_OPAQUE = 0, /**< priced from u.opaque; no backend can run it */
     LM_OP_GEMM   = 1, /**< batch x (m,k) * (k,n): the shapes of this pass's own product */
     LM_OP_CONV = 2, /**< the forward geometry; `pass` says which of the three products. A transposed
                        convolution's forward is the input gradient of the convolution it transposes:
                        since 1.1 `pass` may differ from the pass the kernel is launched in */
-    LM_OP_POOL      = 3, /**< the forward geometry */
-    LM_OP_MAP       = 4, /**< elementwise, any arity */
-    LM_OP_NORM      = 5,
+    LM_OP_POOL = 3, /**< the forward geometry */
+    LM_OP_MAP  = 4, /**< elementwise, any arity */
+    LM_OP_NORM = 5,
     LM_OP_SOFTMAX   = 6,
     LM_OP_GATHER    = 7,
     LM_OP_COPY      = 8,
@@ -37,8 +37,8 @@ enum { LM_POOL_MAX = 0, LM_POOL_AVG = 1 };
 /**
  * One launch, or `repeat` equal launches, of a primitive. Record.
  *
- * Triples are depth, height, width; 1 where an axis does not exist (0 for `pad`). Padding is given
- * for the front of an axis; what the window needs behind follows from `out`.
+ * Triples are depth, height, width; 1 where an axis does not exist (0 for `pad`). `pad` is the
+ * padding in front of an axis; the padding behind follows from `out`.
  */
 typedef struct lm_kernel {
     size_t   size;

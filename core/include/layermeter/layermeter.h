@@ -11,26 +11,26 @@
  *     lm_predictor_open(library, machine, network, NULL, NULL, &predictor, &err);
  *     lm_predict(predictor, &step, &answer, &err);
  *
- * Units. Times are seconds, sizes are bytes, rates are per second. A batch is what one device takes
- * at once. A double that is not known is NAN.
+ * Units. Times are seconds, sizes are bytes, rates are per second. A batch is the number of samples
+ * that one device processes at once. An unknown double is NAN.
  *
- * Records. A record begins with `size`, which the caller sets to its sizeof, and all else to 0 or
- * to what is asked. Records grow at the end only. What a caller's older record lacks is taken as 0,
- * or is not written. Members called `reserved` must be 0.
+ * Records. A record begins with `size`. The caller sets `size` to the record's sizeof, and all
+ * other members to 0 or the wanted value. Records grow at the end only. The library takes members
+ * that an older record lacks as 0, and does not write them. Members called `reserved` must be 0.
  *
  * Errors. A function returns LM_OK or a negative code, and writes one line into `err`, which may be
- * NULL. Results are written on success only. LM_E_ARG: a value out of range, and a record whose size
- * is not one of a version. LM_E_NOTFOUND: a name nobody knows, and a machine file that lacks what the
- * question needs. LM_E_IO, LM_E_SYNTAX: files. LM_E_NOMEM, LM_E_OVERFLOW: as they say.
+ * NULL. Results are written on success only. LM_E_ARG: a value out of range, or a record of unknown
+ * size. LM_E_NOTFOUND: an unknown name, or a machine file without what the question needs. LM_E_IO,
+ * LM_E_SYNTAX: files. LM_E_NOMEM: no memory. LM_E_OVERFLOW: a count beyond 64 bits.
  *
- * Ownership. What is opened is closed by its opener; closing NULL is fine. A library outlives its
- * networks and predictors, a network and a machine outlive their predictors. Texts in results live
- * as long as the handle that was asked, static ones for ever. Texts in questions are read during the
- * call only.
+ * Ownership. The caller closes each handle that it opened; closing NULL is fine. A library must
+ * outlive its networks and predictors. A network and a machine must outlive their predictors. Texts
+ * in results live as long as the handle that was asked; static texts live for ever. The library
+ * reads texts in questions during the call only.
  *
- * Threads. There is no global state, and no output. Different handles may be used at the same time.
- * So may one library, network or machine, which nothing changes once it is open. A predictor serves
- * one thread at a time: it keeps what its steps share.
+ * Threads. The library has no global state and prints nothing. Threads may use different handles at
+ * the same time. They may share a library, network or machine: an open one never changes. A
+ * predictor serves one thread at a time, as it caches what its steps share.
  */
 #ifndef LAYERMETER_LAYERMETER_H
 #define LAYERMETER_LAYERMETER_H
@@ -44,7 +44,8 @@ extern "C" {
 /** Version of the library, "0.1.0". Static. */
 LM_API const char *lm_version(void);
 
-/** Name of the i-th model that predicts steps, the default one first; NULL past the last. Static. */
+/** Name of the i-th model that predicts steps, the default one first; NULL past the last.
+ * Static. */
 LM_API const char *lm_model_name(size_t i);
 
 /** A value with the bounds of its interval, the central 90 %. Atom. NAN: not known. */
@@ -52,40 +53,42 @@ typedef struct lm_bounded {
     double value, low, high;
 } lm_bounded;
 
-/* ---- library: layer types, and where files are ------------------------------------------------ */
+/* ---- library: layer types and search paths ----------------------------------------------------
+ */
 
 typedef struct lm_library lm_library;
 
-/** Where to look before the environment (LAYERMETER_PLUGIN_PATH, LAYERMETER_MODEL_PATH) and the
- * installed folders. Those are found from the place of liblayermeter.so; a program that links the
- * archive looks from its own place. */
+/** Search paths that come before the environment (LAYERMETER_PLUGIN_PATH, LAYERMETER_MODEL_PATH)
+ * and the installed folders. The library finds the installed folders relative to
+ * liblayermeter.so. A program with the static library finds them relative to its own file. */
 typedef struct lm_library_options {
     size_t             size;
-    const char *const *plugin; /**< plugins of layer types, or folders of them */
+    const char *const *plugin; /**< files of plugins, or folders with plugins */
     size_t             n_plugins;
-    const char *const *folder; /**< of networks: NAME.ini */
+    const char *const *folder; /**< folders with networks, NAME.ini */
     size_t             n_folders;
-    const char        *devices; /**< file of datasheets; NULL: the shipped ones alone */
+    const char        *devices; /**< file of datasheets; NULL: the shipped datasheets only */
 } lm_library_options;
 
-/** Loads all layer types. LM_E_ABI for a plugin this library cannot use; LM_E_NOTFOUND for none.
- * @param options NULL: nothing is said */
+/** Loads all layer types. LM_E_ABI: a plugin for another version. LM_E_NOTFOUND: no plugin.
+ * @param options NULL: no further search paths */
 LM_API lm_status lm_library_open(const lm_library_options *options, lm_library **out,
                                  lm_error *err);
 LM_API void      lm_library_close(lm_library *library);
 
-/* ---- networks --------------------------------------------------------------------------------- */
+/* ---- networks ---------------------------------------------------------------------------------
+ */
 
 typedef struct lm_network lm_network;
 
-/** How a network's file is read. */
+/** Options for reading a network's file. */
 typedef struct lm_network_options {
     size_t             size;
     const char *const *set; /**< "NAME=VALUE" of the file's [arguments] */
     size_t             n_set;
-    const char *const *treat; /**< "OPERATOR=TYPE": layer type of an operator that is not known */
+    const char *const *treat; /**< "OPERATOR=TYPE": layer type for an unknown operator */
     size_t             n_treat;
-    const char *const *ignore; /**< operators whose output is their first input */
+    const char *const *ignore; /**< operators to skip: the output is the first input */
     size_t             n_ignore;
 } lm_network_options;
 
@@ -96,12 +99,12 @@ LM_API lm_status lm_network_open(const lm_library *library, const char *name,
                                  lm_error *err);
 LM_API void      lm_network_close(lm_network *network);
 
-/** What enters a network. NULL: batch 1 of f32, in the file's own shape. */
+/** The input of a network. NULL: batch 1 of f32, with the shape in the file. */
 typedef struct lm_input {
     size_t      size;
     int64_t     batch; /**< samples; 0: 1 */
-    const char *shape; /**< of one sample, "3x224x224"; NULL: the file's */
-    int64_t     image; /**< height and width, in place of the shape's last two; 0: the shape's */
+    const char *shape; /**< shape of one sample, "3x224x224"; NULL: the file's */
+    int64_t     image; /**< height and width that replace the shape's last two; 0: no change */
     lm_dtype    dtype; /**< of activations and weights; 0: f32 */
     int32_t     reserved;
 } lm_input;
@@ -123,16 +126,17 @@ typedef struct lm_counts {
 LM_API lm_status lm_network_counts(const lm_network *network, const lm_input *input, lm_counts *out,
                                    lm_error *err);
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory -----------------------------------------------------------------------------------
+ */
 
 enum lm_memory_flags {
     LM_MEMORY_FORWARD_ONLY   = 1, /**< inference */
-    LM_MEMORY_KEEP_GRADIENTS = 2, /**< they are there from the step's beginning */
-    LM_MEMORY_INPLACE        = 4, /**< elementwise layers overwrite inputs that nobody else reads */
-    LM_MEMORY_BUCKET_VIEWS   = 8  /**< gradients lie in the buckets, without a second copy */
+    LM_MEMORY_KEEP_GRADIENTS = 2, /**< gradients are in memory from the start of the step */
+    LM_MEMORY_INPLACE = 4,     /**< elementwise layers overwrite inputs that no other layer reads */
+    LM_MEMORY_BUCKET_VIEWS = 8 /**< gradients lie in the buckets, without a second copy */
 };
 
-/** A step as memory sees it. NULL: momentum on one node. */
+/** The memory-related options of a step. NULL: momentum on one node. */
 typedef struct lm_memory_options {
     size_t      size;
     const char *optimizer; /**< sgd, momentum, adam, adafactor; NULL: momentum */
@@ -143,27 +147,28 @@ typedef struct lm_memory_options {
     uint32_t    flags;     /**< of lm_memory_flags */
 } lm_memory_options;
 
-/** The most that is live at once on one device, in bytes, and what it is of. */
+/** Peak memory of one device in bytes, and its parts at that moment. */
 typedef struct lm_memory {
     size_t      size;
     uint64_t    peak; /**< all of the parts below */
     uint64_t    weights, frozen, copies, gradients, buckets, optimizer;
     uint64_t    inputs, activations, saved, backward, workspace, overhead;
     uint64_t    kept;  /**< activations and saved, between forward and backward */
-    const char *layer; /**< at the peak; NULL: in the update. Lives as long as the network */
-    const char *pass;  /**< at the peak. Static */
+    const char *layer; /**< layer at the peak; NULL: the update. Lives as long as the network */
+    const char *pass;  /**< pass at the peak. Static */
 } lm_memory;
 
 LM_API lm_status lm_memory_of_step(const lm_network *network, const lm_input *input,
                                    const lm_memory_options *options, lm_memory *out, lm_error *err);
 
-/** The largest batch whose peak is at most `room` bytes; 0: not even 1 fits; 2^40: nothing limits
- * it. input->batch is not read. */
+/** The largest batch whose peak is at most `room` bytes. 0: not even batch 1 fits. 2^40: no limit.
+ * The function does not read input->batch. */
 LM_API lm_status lm_largest_batch(const lm_network *network, const lm_input *input,
                                   const lm_memory_options *options, uint64_t room, int64_t *out,
                                   lm_error *err);
 
-/* ---- machines and predictors ------------------------------------------------------------------ */
+/* ---- machines and predictors ------------------------------------------------------------------
+ */
 
 typedef struct lm_machine lm_machine;
 
@@ -173,17 +178,17 @@ LM_API void      lm_machine_close(lm_machine *machine);
 
 typedef struct lm_predictor lm_predictor;
 
-/** What all steps of a predictor share. NULL: all defaults. */
+/** Options that all steps of a predictor share. NULL: all defaults. */
 typedef struct lm_predictor_options {
     size_t      size;
     const char *shape;     /**< of one sample; NULL: the file's */
     int64_t     image;     /**< as in lm_input */
-    const char *device;    /**< datasheet, by name: of the model paleo, and of learned ones */
+    const char *device;    /**< name of a datasheet, for the model paleo and learned models */
     const char *optimizer; /**< sgd, momentum, adam; learned models: any measured. NULL: momentum */
-    double      bandwidth; /**< of what connects nodes, bytes/s, one way; 0: as measured */
-    double      latency;   /**< of its messages, s; 0: 20 us */
+    double      bandwidth; /**< between nodes, bytes/s, one way; 0: as measured */
+    double      latency;   /**< of a message between nodes, s; 0: 20 us */
     const char *scheme;    /**< paleo: one_to_all, tree, ...; NULL: tree */
-    double      ppp_comp;  /**< paleo: fraction of peak that is reached; 0: 1 */
+    double      ppp_comp;  /**< paleo: achieved fraction of peak; 0: 1 */
     double      ppp_comm;  /**< paleo: the same of the bandwidth between nodes; 0: 1 */
     lm_dtype    dtype;     /**< of activations and weights; 0: f32 */
     int32_t     reserved;
@@ -192,10 +197,11 @@ typedef struct lm_predictor_options {
 /**
  * Prepares predictions of a network on a machine.
  *
- * @param machine NULL: of a model that takes a datasheet (paleo) in its place
- * @param model   NULL: the default one
- * @return LM_E_NOTFOUND for an unknown model or device, and a learned model that the machine file
- *         lacks; formulas that it lacks are missed by lm_predict()
+ * @param machine NULL for a model that needs only a datasheet (paleo)
+ * @param model   NULL: the default model
+ * @return LM_E_NOTFOUND: an unknown model or device, or a learned model that the machine file
+ * lacks.
+ *         lm_predict() reports formulas that the file lacks.
  */
 LM_API lm_status lm_predictor_open(const lm_library *library, const lm_machine *machine,
                                    const lm_network *network, const char *model,
@@ -203,18 +209,19 @@ LM_API lm_status lm_predictor_open(const lm_library *library, const lm_machine *
                                    lm_error *err);
 LM_API void      lm_predictor_close(lm_predictor *predictor);
 
-/* ---- a step ----------------------------------------------------------------------------------- */
+/* ---- a step -----------------------------------------------------------------------------------
+ */
 
-/** A training step that is asked about: lm_step_of() is one to begin with. */
+/** A training step to predict. lm_step_of() makes one with defaults. */
 typedef struct lm_step {
     size_t      size;
-    int64_t     batch;        /**< samples of each device in a micro-step */
-    int64_t     nodes;        /**< what a network connects */
-    int64_t     devices;      /**< of each node; 0: 1 */
-    int64_t     accumulation; /**< micro-steps; gradients travel after the last; 0: 1 */
+    int64_t     batch;        /**< samples per device and micro-step */
+    int64_t     nodes;        /**< machines that a network connects */
+    int64_t     devices;      /**< devices per node; 0: 1 */
+    int64_t     accumulation; /**< micro-steps; the all-reduce follows the last one; 0: 1 */
     const char *sync;         /**< once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; NULL: ddp if it
                                    was measured between nodes, else once */
-    lm_dtype    gradients;    /**< type that they travel in; 0: the weights' own */
+    lm_dtype    gradients;    /**< element type in the all-reduce; 0: that of the weights */
     int32_t     reserved;
 } lm_step;
 
@@ -232,25 +239,26 @@ static inline lm_step lm_step_of(int64_t batch, int64_t nodes)
 /** A predicted step, in seconds. */
 typedef struct lm_answer {
     size_t     size;
-    lm_bounded forward, backward;  /**< of all micro-steps */
-    lm_bounded sync;               /**< all-reduces, however much of them the backward pass hides */
-    lm_bounded grad;               /**< exposed all-reduces, copies, stragglers, update */
-    lm_bounded step;               /**< forward, backward and grad */
-    double     exposed;            /**< what the backward pass does not hide of the all-reduces */
-    double     copy;               /**< of gradients into messages and back */
-    double     straggler;          /**< what the slowest rank takes longer */
-    double     update;             /**< of the weights */
-    double     samples_per_second; /**< of all devices */
+    lm_bounded forward, backward; /**< of all micro-steps */
+    lm_bounded sync;              /**< all-reduces, hidden or exposed */
+    lm_bounded grad;              /**< exposed all-reduces, copies, stragglers, update */
+    lm_bounded step;              /**< forward, backward and grad */
+    double     exposed;   /**< the part of the all-reduces that the backward pass does not hide */
+    double     copy;      /**< copies of gradients to and from messages */
+    double     straggler; /**< extra time of the slowest rank */
+    double     update;    /**< of the weights */
+    double     samples_per_second;                            /**< of all devices */
     double     measured, interpolated, extrapolated, assumed; /**< shares of the step, 0 .. 1 */
     int64_t    messages;                                      /**< all-reduces of the step */
-    char beyond[LM_BEYOND_TEXT]; /**< what leaves the calibrated range: "nodes x2"; "": none */
+    char beyond[LM_BEYOND_TEXT]; /**< values beyond the calibrated range: "nodes x2"; "": none */
 } lm_answer;
 
-/** Predicts one step. LM_E_NOTFOUND for what was neither measured nor told. */
+/** Predicts one step. LM_E_NOTFOUND: the machine file and the options lack a needed value. */
 LM_API lm_status lm_predict(lm_predictor *predictor, const lm_step *step, lm_answer *out,
                             lm_error *err);
 
-/* ---- what a step is made of ------------------------------------------------------------------- */
+/* ---- parts of a step --------------------------------------------------------------------------
+ */
 
 typedef struct lm_explanation lm_explanation;
 
@@ -259,16 +267,16 @@ typedef struct lm_part {
     size_t      size;
     const char *name;
     const char *type;                    /**< of a layer; else NULL */
-    double      seconds;                 /**< of the step; those of all parts add up to it */
+    double      seconds;                 /**< share of the step; all parts add up to the step */
     double      forward, backward, grad; /**< grad: all-reduces, copies, update. 0 where a model
                                               tells only whole steps */
-    const char *bound;       /**< what most of it is bound by; NULL: not known. Static */
-    const char *unit;        /**< of a term: what one of it is; else NULL */
-    double      count;       /**< of a term; else 0 */
-    double      coefficient; /**< of a term, seconds for one; NAN: not a single one */
+    const char *bound;                   /**< what limits most of it; NULL: unknown. Static */
+    const char *unit;                    /**< of a term: the unit that is counted; else NULL */
+    double      count;                   /**< of a term; else 0 */
+    double      coefficient;             /**< of a term: seconds per unit; NAN: no single value */
 } lm_part;
 
-/** Takes a step apart, the longest part first.
+/** Splits a step into parts, the longest first.
  * @param by "layer", "block", "class" (of kernels) or "term" */
 LM_API lm_status lm_explain(lm_predictor *predictor, const lm_step *step, const char *by,
                             lm_explanation **out, lm_error *err);
@@ -279,21 +287,22 @@ LM_API lm_status lm_explanation_part(const lm_explanation *explanation, size_t i
                                      lm_error *err);
 LM_API void      lm_explanation_close(lm_explanation *explanation);
 
-/* ---- scaling ---------------------------------------------------------------------------------- */
+/* ---- scaling ----------------------------------------------------------------------------------
+ */
 
 typedef int32_t lm_scaling_kind;
 enum lm_scaling_kinds {
-    LM_SCALING_WEAK   = 0, /**< the batch of a device stays */
-    LM_SCALING_STRONG = 1, /**< that of all devices stays: each takes its share at once */
-    LM_SCALING_GLOBAL = 2  /**< the same, in micro-steps of the step's batch at most */
+    LM_SCALING_WEAK   = 0, /**< the batch per device is constant */
+    LM_SCALING_STRONG = 1, /**< the global batch is constant; each device takes its share at once */
+    LM_SCALING_GLOBAL = 2  /**< the same, in micro-steps of at most the step's batch */
 };
 
-/** What grows with the nodes, and what stays. */
+/** A question about scaling: what grows with the nodes. */
 typedef struct lm_scaling {
     size_t          size;
-    const lm_step  *step;         /**< its nodes are not read; strong: nor is its batch */
+    const lm_step  *step; /**< without its nodes; for strong scaling also without its batch */
     int64_t         global_batch; /**< of all devices; not weak */
-    int64_t         dataset;      /**< samples of an epoch; 0: epochs are not asked for */
+    int64_t         dataset;      /**< samples of an epoch; 0: no epoch times */
     lm_scaling_kind kind;
     int32_t         reserved;
 } lm_scaling;
@@ -321,12 +330,13 @@ typedef struct lm_point {
 LM_API lm_status lm_scale(lm_predictor *predictor, const lm_scaling *question, const int64_t *nodes,
                           size_t n, lm_point *out, lm_error *err);
 
-/** Smallest number of nodes whose doubling no longer pays (less than 10 % more throughput, of
- * strong and global scaling 5 % less time); 0: none up to 65536. */
+/** The smallest number of nodes at which doubling no longer pays: less than 10 % more throughput,
+ * or for strong and global scaling less than 5 % less time. 0: none up to 65536. */
 LM_API lm_status lm_turning_point(lm_predictor *predictor, const lm_scaling *question, int64_t *out,
                                   lm_error *err);
 
-/* ---- a whole run ------------------------------------------------------------------------------ */
+/* ---- a whole run ------------------------------------------------------------------------------
+ */
 
 typedef int32_t lm_goal;
 enum lm_goals {
@@ -335,10 +345,10 @@ enum lm_goals {
     LM_GOAL_TIME  = 2  /**< fastest; of these the cheapest */
 };
 
-/** A training run, and what it has to keep to. */
+/** A training run and its limits. */
 typedef struct lm_run {
     size_t         size;
-    const lm_step *step;  /**< its nodes and batch are not read */
+    const lm_step *step;  /**< without its nodes and batch */
     const int64_t *nodes; /**< to choose from */
     size_t         n_nodes;
     const int64_t *batch; /**< to choose from */
@@ -351,13 +361,13 @@ typedef struct lm_run {
     double         deadline;     /**< s; 0: none */
     double         budget;       /**< in the price's money; 0: none */
     double         price;        /**< of a node for an hour, in any money; 0: not known */
-    uint64_t       memory;       /**< of a device, bytes; 0: all batches fit */
-    uint64_t       overhead;     /**< of these, what is not the step's */
+    uint64_t       memory;       /**< per device, bytes; 0: all batches fit */
+    uint64_t       overhead;     /**< part of it that the step cannot use, bytes */
     lm_goal        goal;
     int32_t        reserved;
 } lm_run;
 
-/** The plan that answers. */
+/** The chosen plan. */
 typedef struct lm_plan {
     size_t     size;
     int64_t    nodes, batch, accumulation, global_batch;
@@ -369,8 +379,7 @@ typedef struct lm_plan {
     uint64_t   n_plans; /**< that were compared */
 } lm_plan;
 
-/** Plans a run. LM_E_NOTFOUND where no plan keeps to deadline, budget and memory: the text says
- * why. */
+/** Plans a run. LM_E_NOTFOUND: no plan meets deadline, budget and memory; the text says why. */
 LM_API lm_status lm_plan_run(lm_predictor *predictor, const lm_run *question, lm_plan *out,
                              lm_error *err);
 

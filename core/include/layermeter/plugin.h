@@ -6,7 +6,7 @@
  * state, no allocation, no output, no text parsing. Callbacks may be called from several threads.
  *
  * Evolution: records grow only at the end and carry `size`. A host accepts plugins up to its own
- * minor version and reads what an older plugin lacks as 0 or NULL.
+ * minor version. It reads members that an older plugin lacks as 0 or NULL.
  */
 #ifndef LAYERMETER_PLUGIN_H
 #define LAYERMETER_PLUGIN_H
@@ -67,13 +67,11 @@ typedef struct lm_value {
 typedef struct lm_host {
     size_t   size;
     uint32_t abi_minor, reserved;
-    /** Explain a failure; returns `code`. The host prepends file, line and
-     * layer: say what is wrong. */
+    /** Explains a failure and returns `code`. The host puts file, line and layer in front. */
     lm_status (*fail)(const lm_layer *layer, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
 } lm_host;
 
-/** One use of a type in a network: all that a callback may look at.
- * Record, valid during the call. */
+/** One layer of a network, as callbacks see it. Record, valid during the call. */
 struct lm_layer {
     size_t               size;
     const lm_host       *host;
@@ -97,8 +95,8 @@ enum { LM_KEEPS_INPUT = 1u << 0, LM_KEEPS_OUTPUT = 1u << 1 };
 /**
  * Work and memory of one layer. Record; zeroed and sized by the host.
  *
- * `keeps` names which of its own tensors backward reads again instead of counting their bytes: one
- * layer's output is the next one's input, and a sum of bytes would count it twice.
+ * `keeps` names the layer's own tensors that the backward pass reads again. It does not count
+ * bytes: one layer's output is the next one's input, and a sum would count it twice.
  */
 typedef struct lm_cost {
     size_t   size;
@@ -120,7 +118,7 @@ typedef struct lm_weight {
     uint32_t    reserved;
 } lm_weight;
 
-/** Takes what a layer emits, in order, and copies it at once. Failures are the host's business. */
+/** Receives what a layer emits, in order, and copies it at once. The host handles failures. */
 struct lm_sink {
     size_t size;
     void (*weight)(lm_sink *sink, const lm_weight *weight);
@@ -129,23 +127,22 @@ struct lm_sink {
 
 /** Flags of a layer type. */
 enum {
-    /** Joins or reshapes tensors; frameworks call a function for it and have no module
-     * (add, concat, flatten): counted in time and FLOPs, not in the number of layers
-     * nor in activation bytes. */
+    /** A function in frameworks, not a module: add, concat, flatten. It counts in time and FLOPs,
+     * but not in the number of layers or in activation bytes. */
     LM_FUNCTIONAL = 1u << 0,
-    /** A source of the network: takes no layer's output. Its one input is a tensor of rank 1 that
-     *  holds the batch and the element type; its parameter 0 is the shape of one sample. */
+    /** A source of the network, without input layers. Its one input is a tensor of rank 1 that
+     * holds the batch and the element type. Its parameter 0 is the shape of one sample. */
     LM_SOURCE = 1u << 1,
-    /** Since 1.1. With LM_SOURCE: what it yields is no data but belongs to the network (a learned
-     * table, a constant), so its shape is not replaced by the user's input. */
+    /** Since 1.1. With LM_SOURCE: the output belongs to the network (a learned table, a constant).
+     * A user's input shape does not replace its shape. */
     LM_CONSTANT = 1u << 2,
-    /** Since 1.1. Its output is its first input's memory, or a part of it, under another shape: no
-       kernels forward, no memory. */
+    /** Since 1.1. The output shares the memory of the first input: no forward kernels, no memory.
+     */
     LM_VIEW = 1u << 3,
-    /** Since 1.1. Part of its work is the same at every batch (it normalises its own weights, say).
-     *  Without this flag, `layermeter check` expects FLOPs in proportion to the batch. */
+    /** Since 1.1. Part of the work does not depend on the batch, as in weight normalisation.
+     * Without this flag, `layermeter check` expects FLOPs in proportion to the batch. */
     LM_FIXED_PART = 1u << 4,
-    /** Since 1.1. Does nothing in evaluation mode: its output is its input there. */
+    /** Since 1.1. In evaluation mode the output is the input. */
     LM_TRAINING_ONLY = 1u << 5
 };
 
@@ -167,9 +164,9 @@ struct lm_layer_type {
     lm_status (*cost)(const lm_layer *layer, lm_cost *cost);
     /** Emits the parameter tensors. NULL: none. */
     lm_status (*weights)(const lm_layer *layer, lm_sink *sink);
-    /** Emits the kernels a framework would launch for `pass`. NULL: priced from cost alone and
-     *  reported as "not benchmarked". A kernel that yields both gradients at once (norms) is
-     * emitted for LM_GRAD_INPUT and nothing for LM_GRAD_WEIGHT. */
+    /** Emits the kernels that a framework would launch for `pass`. NULL: the price follows from
+     * cost alone, and reports say "not benchmarked". A kernel that yields both gradients at once
+     * (norms) belongs to LM_GRAD_INPUT; LM_GRAD_WEIGHT then has none. */
     lm_status (*lower)(const lm_layer *layer, lm_pass pass, lm_sink *sink);
     /** "name/revision" -> interface or NULL. May be NULL. */
     const void *(*extension)(const char *id);

@@ -13,9 +13,9 @@ extern "C" {
  * Units everywhere: seconds, bytes, FLOP. One multiply-add is 2 FLOP. 1 GB = 1e9 B, in reports
  * only.
  *
- * Atoms (lm_tensor, lm_work, lm_value) are frozen for a major version of the ABI: they may be
+ * Atoms (lm_tensor, lm_work, lm_value) are frozen for a major version of the ABI, so they may be
  * embedded and put in arrays. Records begin with `size` and grow only at the end. Neither has
- * padding: a field appended into old tail padding would look present in old binaries.
+ * padding: old binaries would seem to have a field that was appended in tail padding.
  */
 
 /* LM_API marks a function of liblayermeter; the library exports nothing else. */
@@ -27,7 +27,7 @@ extern "C" {
 #define LM_API
 #endif
 
-/** What a function returns: LM_OK or one of the negative codes. */
+/** Result of a function: LM_OK or one of the negative codes. */
 typedef int32_t lm_status;
 enum {
     LM_OK            = 0,
@@ -37,9 +37,9 @@ enum {
     LM_E_OVERFLOW    = -4, /**< a count beyond 64 bits */
     LM_E_NOMEM       = -5,
     LM_E_IO          = -6,
-    LM_E_SYNTAX      = -7, /**< a file that cannot be read as what it should be */
-    LM_E_ABI         = -8, /**< a plugin this host cannot use */
-    LM_E_NOTFOUND    = -9  /**< a name nobody knows */
+    LM_E_SYNTAX      = -7, /**< a file with wrong syntax */
+    LM_E_ABI         = -8, /**< a plugin that this host cannot use */
+    LM_E_NOTFOUND    = -9  /**< an unknown name */
 };
 
 /** Element type. Part of the ABI; append only. */
@@ -70,27 +70,26 @@ typedef struct lm_tensor {
 } lm_tensor;
 
 /**
- * Work of one pass. Atom. Bytes are compulsory traffic: every operand moved once; what caches and
- * fusion save is the model's business.
+ * Work of one pass. Atom. Bytes are compulsory traffic: each operand moves once. Models account for
+ * savings by caches and fusion.
  */
 typedef struct lm_work {
     uint64_t flops, read_bytes, written_bytes;
 } lm_work;
 
-/** a * b, UINT64_MAX when that does not fit: the host turns a saturated
- * count into LM_E_OVERFLOW. */
+/** a * b, or UINT64_MAX if it does not fit. The host turns a saturated count into LM_E_OVERFLOW. */
 static inline uint64_t lm_mul(uint64_t a, uint64_t b)
 {
     return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-/** a + b, UINT64_MAX when that does not fit. */
+/** a + b, or UINT64_MAX if it does not fit. */
 static inline uint64_t lm_add(uint64_t a, uint64_t b)
 {
     return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/** Bytes of one element; 0 for a type this header does not know. */
+/** Bytes of one element; 0 for an unknown type. */
 static inline uint64_t lm_dtype_bytes(lm_dtype dtype)
 {
     switch ((enum lm_dtypes)dtype) {
