@@ -12,7 +12,7 @@
 #include "layers/kernel_text.h"
 #include "layers/schema.h"
 
-/* Uses to make up for each legal one that is wanted, before giving up. */
+/* Generated uses per wanted legal use, before the check gives up. */
 #define TRIES 20
 
 static const check_manner plain     = { 0, false, NULL };
@@ -70,7 +70,7 @@ static uint64_t descriptor(const registry_entry *e)
 
 /* ---- the batch ---- */
 
-/* The batch that all inputs share; 0: they do not. */
+/* The common batch of all inputs; 0: none. */
 static int64_t common_batch(const check_case *c)
 {
     for (uint32_t i = 0; i < c->n_inputs; i++)
@@ -119,14 +119,14 @@ static bool same_outputs(uint32_t n_outputs, const check_answer *one, const chec
     return !memcmp(one->output, more->output, n_outputs * sizeof one->output[0]);
 }
 
-/* How FLOPs go with the batch. */
+/* Growth of FLOPs with the batch. */
 typedef enum trend {
     TREND_UP,    /* no further than that */
     TREND_STEPS, /* as much for each batch that is added: where the outputs stay the same */
     TREND_PROPORTION
 } trend;
 
-/* FLOPs of each batch that is added, where they go in steps. */
+/* FLOPs per added batch, if they grow in equal steps. */
 typedef struct steps {
     bool     known;
     uint64_t flops[LM_N_PASSES];
@@ -181,7 +181,7 @@ static bool grows(const checking *k, const check_answer *one, const check_answer
     return true;
 }
 
-/* The largest power of two by which inputs and outputs can grow and still be counted in bytes. */
+/* The largest power of two for which the bytes of inputs and outputs still fit 64 bits. */
 static int64_t huge_factor(const checking *k, const check_case *c, const check_answer *a)
 {
     uint64_t most   = 1;
@@ -227,7 +227,7 @@ static bool compare_batches(checking *k, const check_case *c, const check_answer
     return fine;
 }
 
-/* At batch 1 a dimension may be one that is broadcast: then the comparison begins at 2. */
+/* At batch 1 a dimension may be broadcast, so the comparison begins at batch 2. */
 static bool check_batches(checking *k, const check_case *c, const check_answer *one)
 {
     const check_case two = with_batch(c, 2);
@@ -257,7 +257,7 @@ static check_step difference(const uint64_t *a, const uint64_t *b, check_step en
     return step < end ? step : N_STEPS;
 }
 
-/* The same question in another manner. */
+/* Repeats the calls in another manner. */
 static bool ask_again(checking *k, const check_case *c, bool legal, const uint64_t *first,
                       const check_manner *how, const char *why)
 {
@@ -303,7 +303,7 @@ static bool try_case(checking *k, const check_case *c)
     return fine;
 }
 
-/* All legal uses once more, from the last to the first, with others in between. */
+/* Repeats all legal uses from last to first, with other uses in between. */
 static bool try_in_another_order(checking *k)
 {
     for (size_t i = k->n_legal; i-- > 0;) {

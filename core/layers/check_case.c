@@ -1,4 +1,4 @@
-/* One use of a layer type, made up. */
+/* Generation of uses of a layer type. */
 #include "layers/check_case.h"
 
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static int64_t one_of(case_random *r, const int64_t *values, size_t n)
 
 /* ---- shapes ---- */
 
-/* Numbers with common divisors, and some without. */
+/* Small numbers, many with common divisors. */
 static int64_t small_dim(case_random *r)
 {
     return ONE_OF(r, 1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 12, 16, 16);
@@ -58,7 +58,7 @@ static lm_dtype integer_type(case_random *r)
     return (lm_dtype)ONE_OF(r, LM_I64, LM_I64, LM_I32, LM_U8);
 }
 
-/* How the inputs of a layer go together. */
+/* Relation of a layer's inputs. */
 typedef enum pattern {
     EQUAL,
     BROADCAST, /* 1 instead of some dimensions, or leading ones left out */
@@ -188,7 +188,7 @@ static int64_t known_dim(case_random *r, const check_case *c)
     return t && t->rank ? t->dim[case_below(r, t->rank)] : small_dim(r);
 }
 
-/* Mostly small; or in step with the inputs; seldom at the ends of the range. */
+/* Mostly small, sometimes a dimension of the inputs, seldom an end of the range. */
 static int64_t some_int(case_random *r, const check_case *c, const lm_param *p)
 {
     const bool bounded = p->min != 0 || p->max != 0;
@@ -252,8 +252,7 @@ static void some_shape(case_random *r, const check_case *c, char *text)
         append(text, "x", chance(r, 30) ? known_dim(r, c) : small_dim(r));
 }
 
-/* The elements of `t` in another shape: neighbours joined, one of the
- * numbers left to be computed. */
+/* Another shape of `t`: joins neighbours, and leaves one dimension open. */
 static void some_reshape(case_random *r, const lm_tensor *t, char *text)
 {
     const uint32_t open   = (uint32_t)case_below(r, t->rank);

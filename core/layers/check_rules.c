@@ -1,4 +1,4 @@
-/* One case, asked of a layer type once; and what must hold of the answer. */
+/* Calls a layer type for one case, and checks the answer. */
 #include "layers/check_rules.h"
 
 #include <inttypes.h>
@@ -102,7 +102,7 @@ static bool ran_out(asking *a)
     return false;
 }
 
-/* What holds of every callback, whatever it is about; *refused says whether it refused. */
+/* Checks that hold for all callbacks. *refused: did the callback refuse? */
 static bool after(asking *a, check_step step, lm_status status, bool *refused)
 {
     const char *name = check_step_name(step);
@@ -140,7 +140,7 @@ static void end(asking *a)
     a->report->step[0] = '\0';
 }
 
-/* Another use of the same type, only to be in the way. */
+/* Calls infer() for another use, to disturb hidden state. */
 static void disturb(const registry_entry *entry, const check_case *c, check_report *report)
 {
     static const check_manner plain               = { 0, false, NULL };
@@ -336,7 +336,7 @@ static bool has_trained(const check_answer *a)
     return false;
 }
 
-/* Only numbers from which no count beyond 64 bits can come about. */
+/* Are all numbers so small that no count can exceed 64 bits? */
 static bool all_small(const lm_layer_type *type, const check_case *c)
 {
     const int64_t limit = 1024;

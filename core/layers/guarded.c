@@ -1,4 +1,4 @@
-/* Code that may crash, hang or take all memory, in a process of its own. */
+/* Runs code that may crash, hang or take all memory in a process of its own. */
 #define _GNU_SOURCE /* prctl(), wait4() */
 #include "layers/guarded.h"
 
@@ -65,7 +65,7 @@ static rlim_t address_space(void)
         }                                                           \
     } while (0)
 
-/* Takes no input, writes to `output`, dies with its parent and of every signal. */
+/* The child has no input, writes to `output`, and dies with its parent and of every signal. */
 static void enter_child(int output, const guard_limits *limits)
 {
     const int              nothing = open("/dev/null", O_RDONLY);

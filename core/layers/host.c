@@ -1,4 +1,4 @@
-/* What a plugin's callbacks get from the host. */
+/* The host's side of callbacks. */
 #include "layers/host.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Kernels as text, and what is a kernel at all. */
+/* Text of kernels, and checks of kernels. */
 #include "layers/kernel_text.h"
 
 #include <stdbool.h>

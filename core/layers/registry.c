@@ -1,4 +1,4 @@
-/* Layer types by name. Nothing of a plugin is called before all of it is accepted. */
+/* Layer types by name. The registry calls no plugin code before it has accepted the plugin. */
 #include "layers/registry.h"
 
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ void registry_free(registry *reg)
     free(reg);
 }
 
-/* Where `name` is, or would have to be. */
+/* Index of `name`, or of its place in the order. */
 static size_t place(const registry *reg, const char *name)
 {
     size_t low = 0, high = reg->n;

@@ -1,4 +1,4 @@
-/* Parameter schemas: text of a model file to checked values. */
+/* Parameter schemas: parse and check values of a model file. */
 #include "layers/schema.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* The text of whatever is learned: its head, and the files it lies in. */
+/* Files of learned models. */
 #include "learn/kept.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #define HEAD  "layermeter learned"
 #define AGAIN "layermeter fit OBSERVATIONS -o FILE"
 
-/* What stood in the place of HEAD's second word up to version 3. */
+/* Is it a head of version 3 or earlier? */
 static bool is_older(const char *text)
 {
     static const char *const heads[] = { "residual ", "model ", "power ", "crossgpu " };

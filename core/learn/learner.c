@@ -1,4 +1,4 @@
-/* Learners by name: training and asking. */
+/* Learners: training, prediction and text. */
 #include "learn/learner.h"
 
 #include <math.h>
@@ -127,7 +127,7 @@ static lm_status check(const learner_rows *r, lm_error *err)
     return status;
 }
 
-/* The range of what is told, its mean, and which features are nowhere negative. */
+/* Finds range and mean of the values, and the features without negative values. */
 static void look(const learner_rows *r, learner *to)
 {
     to->low  = HUGE_VAL;
@@ -149,7 +149,7 @@ static void scale(const learner *l, const double *x, double *out)
         out[k] = l->logged[k] ? log1p(fmax(0, x[k])) : x[k];
 }
 
-/* Rows as the learner behind sees them. */
+/* Scaled rows for the body. */
 typedef struct scaled {
     double *x, *y;
     size_t  n;

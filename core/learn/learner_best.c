@@ -1,4 +1,4 @@
-/* Which of several learners is best on groups of rows that it did not see. */
+/* Compares learners on held-out groups. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 const learner_trial learner_trial_usual = { .folds = 5, .rows = 6000, .judged = 2000, .seed = 1 };
 
-/* A group, and where it comes when they are drawn. */
+/* A row, its group, and the group's place in the random order. */
 typedef struct member {
     uint64_t group, place;
     size_t   row;
@@ -32,7 +32,7 @@ typedef struct parts {
     size_t  n, folds;
 } parts;
 
-/* Groups in an order that the seed draws; of them as many as it takes, dealt out one by one. */
+/* Draws groups in random order until there are enough rows, and deals them to the folds. */
 static lm_status deal(const learner_rows *r, const learner_trial *t, parts *out, lm_error *err)
 {
     member *all    = malloc(r->n * sizeof *all);
@@ -87,7 +87,7 @@ static void copy_rows(const learner_rows *r, const parts *p, size_t fold, bool i
         }
 }
 
-/* What one candidate says of one fold. */
+/* Predictions of one candidate for one fold. */
 static lm_status judge_fold(const copy *seen, const copy *other, size_t width,
                             const learner_options *o, double *told, lm_error *err)
 {

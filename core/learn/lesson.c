@@ -1,4 +1,4 @@
-/* What prices leave over, learned. */
+/* Learns residuals of prices. */
 #include "learn/lesson.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ double residual_at(const residual_trees *r, bool word, const double *x)
     return fmin(r->high, fmax(r->low, trees_predict(r->trees, x)));
 }
 
-/* A lesson as it goes on: rows to learn from, and rows to judge by. */
+/* State of a lesson: training rows [0] and held-out rows [1]. */
 typedef struct hearing {
     const lesson *l;
     bool         *some; /* rows of the fit of the moment */
@@ -53,7 +53,7 @@ static bool taken(const lesson *l, size_t i)
     return l->seconds[i] > 0;
 }
 
-/* Prices without a fold (FOLDS: with all), and features of all rows: those of the fold apart. */
+/* Fits prices without a fold (FOLDS: to all rows), and computes features of all rows. */
 static lm_status prepare(hearing *h, size_t fold, residual_trees *to, lm_error *err)
 {
     const lesson *l     = h->l;
@@ -82,7 +82,7 @@ static lm_status prepare(hearing *h, size_t fold, residual_trees *to, lm_error *
     return status;
 }
 
-/* Quantiles of what was learned from. */
+/* Quantiles of the training data. */
 static lm_status hold(const hearing *h, residual_trees *to, lm_error *err)
 {
     double *y = malloc((h->n[0] + 1) * sizeof *y);
@@ -102,7 +102,7 @@ static unsigned together(const hearing *h)
     return h->n[0] < FEW ? TOGETHER : 1;
 }
 
-/* `most` rounds of trees; with `by_held` as many as are best on the rows to judge by. */
+/* Grows at most `most` rounds of trees; with `by_held` the held-out rows choose the number. */
 static lm_status grow(const hearing *h, unsigned most, bool by_held, residual_trees *to,
                       lm_error *err)
 {
@@ -119,7 +119,7 @@ static lm_status grow(const hearing *h, unsigned most, bool by_held, residual_tr
     return status ? status : hold(h, to, err);
 }
 
-/* Sums of relative errors on the rows to judge by: without the residual, and with it. */
+/* Sums relative errors on held-out rows, without and with the residual. */
 static lm_status judge(const hearing *h, size_t fold, residual_trees *to, double sum[2],
                        lm_error *err)
 {
@@ -142,7 +142,7 @@ static lm_status judge(const hearing *h, size_t fold, residual_trees *to, double
     return status;
 }
 
-/* How many rounds are best on folds left out, and what is gained by them. */
+/* Finds the best number of rounds on held-out folds, and the errors. */
 static lm_status try_folds(hearing *h, residual_trees *to, unsigned *best, lm_error *err)
 {
     double    sum[2] = { 0, 0 }, rounds_sum = 0;

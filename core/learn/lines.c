@@ -1,4 +1,4 @@
-/* Text of what is learned, line by line, both ways. */
+/* Text of learned models: reads and writes lines. */
 #include "learn/lines.h"
 
 #include <inttypes.h>

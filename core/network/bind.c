@@ -18,7 +18,7 @@ typedef struct binding {
     lm_error       *err;
 } binding;
 
-/* Where a layer stands: a network that was built by calls has no lines. */
+/* Puts the layer's place in front of the error. Networks of a builder have no lines. */
 static void prefix_place(binding *b, const net_layer *l, int line)
 {
     const char *file = b->net->base ? b->net->base : b->net->path;
@@ -40,8 +40,7 @@ static bool is_data(const bound_layer *l)
     return is_source(l) && !(l->entry->type.flags & LM_CONSTANT);
 }
 
-/* Some networks' keys hold for one image alone: then the shape keeps the
- * height and width it has. */
+/* Some networks work with one image size only: then height and width must not change. */
 static lm_status check_image(const binding *b, const int64_t *shape, size_t rank,
                              const int64_t *wanted, size_t wanted_rank)
 {
@@ -53,7 +52,7 @@ static lm_status check_image(const binding *b, const int64_t *shape, size_t rank
     return lm_error_set(b->err, LM_E_SHAPE, NETWORK_IMAGE_FIXED ", as its note says");
 }
 
-/* A source's input is the batch; its shape may be replaced from outside. */
+/* The input of a source is the batch. Options may replace the source's shape. */
 static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
 {
     const bind_options *o     = &b->out->options;
@@ -134,8 +133,7 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
     return LM_OK;
 }
 
-/* Where one kernel yields both gradients (norms), it stands under
- * LM_GRAD_INPUT and runs for either. */
+/* A kernel that yields both gradients (norms) belongs to LM_GRAD_INPUT and runs for either. */
 static bool pass_happens(const bound_layer *l, lm_pass pass)
 {
     const bool both_at_once = l->lowered && l->trained && !l->n_kernels[LM_GRAD_WEIGHT];
@@ -249,7 +247,7 @@ static const char *describe_weight(const lm_weight *w, char *buffer, size_t size
     return buffer;
 }
 
-/* A tensor of one role is the owner's only if it is alike in everything. */
+/* A shared tensor must equal the owner's tensor of the same role in shape, type and flags. */
 static lm_status check_alike(binding *b, const bound_layer *owner, const lm_weight *theirs,
                              const lm_weight *mine)
 {
@@ -300,8 +298,8 @@ static lm_status add_gradients(binding *b, bound_layer *l)
     return check_cost(b, l);
 }
 
-/* `shares =`: the owner's tensors go behind its own, so that whoever counts
- * weights counts them once. */
+/* `shares =`: the owner's tensors follow the layer's own tensors, so that counts include them once.
+ * */
 static lm_status share_weights(binding *b, bound_layer *l)
 {
     const bound_layer *owner = &b->out->layer[l->decl->shares - b->net->layer];
@@ -367,7 +365,7 @@ static lm_status check_options(const network *net, const bind_options *o, lm_err
     return LM_OK;
 }
 
-/* Type and parameters, as they were `before`: but a source's shape may be another one now. */
+/* Reuses type and parameters of an earlier binding, except for sources, whose shape may change. */
 static lm_status read_keys(binding *b, const bound_layer *before, bound_layer *l, int *line)
 {
     lm_value *param;

@@ -45,7 +45,7 @@ bool argument_is_name(const char *text)
     return !*text;
 }
 
-/* What means something in every layer is neither a block's name nor its argument. */
+/* Keys of every layer; blocks and arguments must not have these names. */
 static bool is_reserved(const char *name)
 {
     static const char *const words[] = { "type",   "block",      "inputs", "when",
@@ -131,7 +131,7 @@ lm_status block_collect(block_table *t)
     return LM_OK;
 }
 
-/* A text being replaced: where it stands and who may be named. */
+/* A text with arguments, its line and its scope. */
 typedef struct substitution {
     block_table       *t;
     const environment *env;

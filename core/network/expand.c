@@ -1,4 +1,4 @@
-/* From sections to layers: nodes in order, without the ports of blocks. */
+/* Orders the nodes and converts them to layers, without the ports of blocks. */
 #include "network/expand.h"
 
 #include <stdlib.h>

@@ -67,8 +67,8 @@ lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *lis
     return LM_OK;
 }
 
-/* For each layer the first that uses its parameters, in the order of the forward pass: where the
- * backward pass completes their gradients. */
+/* Finds the first user of each layer's parameters in forward order. There the backward pass
+ * completes their gradients. */
 static void find_first_users(const bound_network *net, size_t *first)
 {
     for (size_t i = 0; i < net->n_layers; i++)

@@ -14,7 +14,7 @@
 
 #define BASES_MAX 8 /* files behind each other */
 
-/* A value that replaces an argument's default, and who says so. */
+/* A value that replaces an argument's default, and its origin. */
 typedef struct override {
     const char *name, *value;
     const char *path; /* of the file; NULL: the command line */
@@ -39,7 +39,7 @@ static lm_status no_memory(const loading *l)
     return lm_error_set(l->err, LM_E_NOMEM, "%s: out of memory", l->path);
 }
 
-/* What [network] says of itself; a base has the last word on `output` only. */
+/* Keys of [network]. A base decides `output` only. */
 typedef struct head {
     const char *output;
     int         output_line;
@@ -96,7 +96,7 @@ static lm_status read_head(loading *l, head *h)
 
 /* ---- arguments ---- */
 
-/* _name: the file's own, made from the others. */
+/* _name: a private argument of the file, computed from others. */
 static bool is_private(const char *name)
 {
     return *name == '_';
@@ -110,7 +110,7 @@ static const override *find_override(const loading *l, const char *name)
     return NULL;
 }
 
-/* [arguments] from above to below: a default may name those above it. */
+/* Reads [arguments] in order: a default may name earlier arguments. */
 static lm_status read_arguments(loading *l, environment *env)
 {
     const ini_section *s   = ini_find(l->doc, "arguments");
@@ -182,7 +182,7 @@ static lm_status describe_set(const loading *l)
     return LM_OK;
 }
 
-/* The last file of the chain declares all arguments; the network remembers which were set. */
+/* The last file of the chain declares all arguments. The network records those that were set. */
 static lm_status keep_arguments(loading *l, const environment *env)
 {
     network *net = l->net;
@@ -231,7 +231,7 @@ static bool is_ini(const char *path)
     return n > 4 && !strcmp(path + n - 4, ".ini");
 }
 
-/* Another suffix than .ini, as of a network that is to be imported: letters alone. */
+/* Does the name have a suffix of letters other than .ini, as files for import do? */
 static bool has_other_suffix(const char *name)
 {
     const char *suffix = strrchr(name, '.');
@@ -251,7 +251,7 @@ static bool find_beside(const loading *l, const char *base, char *path, size_t s
            !access(path, R_OK);
 }
 
-/* Beside this file, or as any network. */
+/* Finds the base beside this file, or as a network by name. */
 static lm_status find_base(const loading *l, const head *h, char *path, size_t size)
 {
     const bool other  = has_other_suffix(h->base);
@@ -290,7 +290,7 @@ static lm_status check_chain(const loading *l, const head *h, const char *base)
     return LM_OK;
 }
 
-/* This file's arguments and what overrides them go to the base. */
+/* Passes this file's arguments and their overrides to the base. */
 static lm_status load_base(loading *l, const head *h, const environment *env)
 {
     const ini_section *s   = ini_find(l->doc, "arguments");

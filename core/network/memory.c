@@ -1,5 +1,4 @@
-/* Memory that a training step needs on one device: weights, and the sum
- * of all lives at its peak. */
+/* Memory of a training step on one device: weights, and all live tensors at the peak. */
 #include "network/memory.h"
 
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 /* ---- weights ---- */
 
-/* Tensor i of a layer's weights by number: its owner's, where it is shared. */
+/* Number of weight i of a layer; a shared weight has its owner's number. */
 static size_t weight_number(const walk *w, size_t l, size_t i)
 {
     const bound_layer *b = plain(w, l);
@@ -25,7 +24,7 @@ static size_t weight_number(const walk *w, size_t l, size_t i)
     return w->first_weight[b->shares - w->full->layer] + owned;
 }
 
-/* What is there all the step, once for each tensor. */
+/* Memory that lives for the whole step, once per tensor. */
 static void hold_own_weights(walk *w, size_t l)
 {
     const memory_options *o     = w->o;
@@ -47,7 +46,7 @@ static void hold_own_weights(walk *w, size_t l)
     }
 }
 
-/* The gradient of a shared tensor is the sum of what each user sends it, one after the other. */
+/* The users of a shared tensor add to its gradient, one after the other. */
 static void hold_weight_gradients(walk *w, size_t l)
 {
     const bool resident =
@@ -69,8 +68,8 @@ static void hold_weight_gradients(walk *w, size_t l)
     }
 }
 
-/* Autocast's copy of a weight lives from its first use to the end of forward, and to its layer's
- * backward, whose gradient is 16 bit at first. */
+/* Autocast's copy of a weight lives from its first use to the end of the forward pass, or to the
+ * layer's backward pass. That pass first makes a 16-bit gradient. */
 static void hold_copies(walk *w, size_t l)
 {
     const size_t       again = w->t.again[l], backward = w->t.backward[l];
@@ -165,7 +164,7 @@ static lm_status take_step(walk *w, memory_use *out)
     return LM_OK;
 }
 
-/* Room for all that take_step() fills. */
+/* Allocates the arrays of take_step(). */
 static lm_status walk_open(walk *w)
 {
     const size_t n       = w->n_layers;
@@ -222,14 +221,14 @@ static lm_status bind_both(const network *net, const registry *reg, const bind_o
     return status;
 }
 
-/* What somebody asks of a step beside the peak; NULL: does not. */
+/* Further results that the caller wants; NULL: not wanted. */
 typedef struct wanted {
     memory_of_layer *layer;
     memory_moment  **moment;
     size_t          *n_moments;
 } wanted;
 
-/* Room for the moments, of which there are as many as events. */
+/* Allocates one moment per event, if wanted. */
 static lm_status want_moments(walk *w, const wanted *also)
 {
     if (!also->moment)

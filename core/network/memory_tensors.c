@@ -1,5 +1,4 @@
-/* The lives of tensors in a step: activations, what layers keep beside,
- * gradients of activations. */
+/* Lifetimes of tensors in a step: activations, saved data, gradients of activations. */
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "network/memory_walk.h"
@@ -12,7 +11,7 @@ static const lm_tensor *output_of(const walk *w, size_t l, uint32_t output)
     return &(w->is_half[l] ? w->half : w->full)->layer[l].output[output];
 }
 
-/* What feeds input i, by number; its layer is decl->input[i].layer. */
+/* Number of the tensor that feeds input i; its layer is decl->input[i].layer. */
 static size_t input_tensor(const walk *w, size_t l, size_t i)
 {
     const net_edge e = plain(w, l)->decl->input[i];
@@ -38,7 +37,7 @@ static bool is_source(const walk *w, size_t l)
     return (plain(w, l)->entry->type.flags & LM_SOURCE) != 0;
 }
 
-/* Autocast makes a copy of this input in the layer's own element type. */
+/* Does autocast copy this input to the layer's element type? */
 static bool casts_input(const walk *w, size_t l, size_t i)
 {
     return w->half && autocast_rule_of(plain(w, l)) != AUTOCAST_WIDEST &&
@@ -60,7 +59,7 @@ static bool keeps_input(const walk *w, size_t l, size_t i)
     return runs_backward(w, l) && lm_keeps_input(plain(w, l)->cost.keeps, (uint32_t)i);
 }
 
-/* An output's element type: 16 bit where autocast lowers the layer, or where all it takes is. */
+/* Outputs are 16 bit if autocast lowers the layer, or if all its real inputs are 16 bit. */
 static void choose_types(walk *w)
 {
     for (size_t l = 0; w->half && l < w->n_layers; l++) {
@@ -108,7 +107,7 @@ static void lay_out(walk *w)
     }
 }
 
-/* Works element by element and backward does not read its input: it may write over it. */
+/* An elementwise layer whose backward pass does not read its input: it may overwrite the input. */
 static bool is_elementwise(const bound_layer *b)
 {
     for (size_t i = 0; i < b->n_kernels[LM_FORWARD]; i++)
@@ -145,8 +144,8 @@ static lm_status share_overwritten(walk *w)
     return LM_OK;
 }
 
-/* Extends the life of tensor `id` to what layer l does with it in its passes. Within a segment the
- * first forward pass lets go of it and the second makes it anew. */
+/* Extends the life of tensor `id` to its uses in the passes of layer l. Within a segment the first
+ * forward pass drops the tensor, and the second one computes it again. */
 static void live_for(walk *w, size_t l, size_t id, bool kept)
 {
     storage     *s      = &w->store[w->base[id]];
@@ -189,8 +188,8 @@ static void hold_activations(walk *w)
     }
 }
 
-/* What a layer has beside its tensors: in each of its passes, or from its last forward
- * pass until its backward. */
+/* Further memory of a layer: live in each of its passes, or from its last forward pass to its
+ * backward pass. */
 static void hold_beside(walk *w, memory_part part, size_t l, bool kept, uint64_t bytes)
 {
     const size_t again = w->t.again[l], backward = w->t.backward[l];
@@ -233,8 +232,8 @@ static size_t new_gradient(walk *w, size_t event, uint64_t bytes)
     return w->n_gradients++;
 }
 
-/* A tensor that several layers read gets the sum of what they send it. The sum takes the place of
- * one that nobody else looks at, if there is one. */
+/* The gradient of a tensor with several readers is a sum. The sum replaces one of its summands, if
+ * no other layer reads that one. */
 static void add_gradient(walk *w, size_t id, size_t sent, size_t event)
 {
     const size_t before = w->grad[id];
@@ -257,7 +256,7 @@ static bool wants_gradient(const walk *w, size_t l, size_t i)
            lm_dtype_is_real(input_of(w, l, i)->dtype);
 }
 
-/* Sums and views pass on the very gradient they get. */
+/* Sums and views pass on their output's gradient unchanged. */
 static bool hands_on(const bound_layer *b)
 {
     const lm_work *work = &b->cost.pass[LM_GRAD_INPUT];

@@ -1,4 +1,4 @@
-/** What memory_of_step() knows while it walks over a step: private to its files. */
+/** State of memory_of_step() on its walk over a step: private to its files. */
 #ifndef NETWORK_MEMORY_WALK_H
 #define NETWORK_MEMORY_WALK_H
 
@@ -7,13 +7,13 @@
 
 #define NEVER TIMELINE_NEVER
 
-/* Memory behind one or more tensors: views, and what is overwritten, share it. */
+/* Memory of one or more tensors: views and overwriting layers share it. */
 typedef struct storage {
     size_t   owner; /* layer */
     uint64_t bytes;
-    bool     resident;                      /* there all the step: data, constants, weights */
+    bool     resident;                      /* live for the whole step: data, constants, weights */
     size_t   last_reader;                   /* layer, by order of forward */
-    bool     kept;                          /* by some layer other than who overwrites it */
+    bool     kept;                          /* by a layer other than the overwriting one */
     size_t   first_dies, again, again_dies; /* events; `again` NEVER: not computed twice */
 } storage;
 
@@ -24,7 +24,7 @@ typedef struct gradient {
     bool     shared;
 } gradient;
 
-/* What users of a weight tensor have done with it. */
+/* Uses of a weight tensor so far. */
 typedef struct weight_life {
     bool     has_gradient;
     size_t   copied, copy_dies; /* autocast's copy; NEVER: none */
@@ -53,7 +53,7 @@ typedef struct walk {
     memory_moment        *moment; /* NULL: nobody asks */
 } walk;
 
-/* The first and the last event included. Differences may wrap; what they add up to does not. */
+/* Adds memory that is live from event `born` to event `dies`. Differences may wrap; sums do not. */
 static inline void hold(walk *w, memory_part part, size_t born, size_t dies, uint64_t bytes)
 {
     w->ever = lm_add(w->ever, bytes);
@@ -72,7 +72,7 @@ static inline void extend(size_t *dies, size_t event)
         *dies = event;
 }
 
-/* The layer in single precision: names, shapes, what follows what. */
+/* The layer in single precision: names, shapes, edges. */
 static inline const bound_layer *plain(const walk *w, size_t l)
 {
     return &w->full->layer[l];
@@ -83,7 +83,7 @@ static inline size_t n_inputs(const walk *w, size_t l)
     return plain(w, l)->decl->n_inputs; /* a source's batch is no input */
 }
 
-/** Activations, what layers keep beside, gradients of activations: holds them all. LM_E_NOMEM. */
+/** Adds activations, saved data and gradients of activations. LM_E_NOMEM. */
 lm_status hold_tensors(walk *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* Networks by name: where their files are, and who reads them. */
+/* Networks by name: finds their files and chooses a reader. */
 #include "network/network.h"
 
 #include <dirent.h>
@@ -40,8 +40,8 @@ static const network_format *format_of(const registry *reg, const char *name)
     return f && f->suffix ? f : NULL;
 }
 
-/* The folders with networks, each ended by a newline: those of $LAYERMETER_MODEL_PATH, then that of
- * the shipped ones. malloc'ed. */
+/* Folders with networks, each with a newline at its end: $LAYERMETER_MODEL_PATH, then the installed
+ * folder. malloc'ed. */
 static lm_status model_folders(char **out, lm_error *err)
 {
     const char *env = getenv("LAYERMETER_MODEL_PATH");
@@ -122,7 +122,7 @@ void network_names_free(network_names *names)
     *names = (network_names){ NULL, 0 };
 }
 
-/* With the nearest name there is. */
+/* The error suggests the nearest name. */
 static lm_status nowhere(const char *name, lm_error *err)
 {
     const char   *env = getenv("LAYERMETER_MODEL_PATH"), *near = NULL;

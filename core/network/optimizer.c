@@ -1,4 +1,4 @@
-/* Optimizers: what they keep, and what an update of theirs is. */
+/* Optimizers: the size of their state, and the kernel of an update. */
 #include "network/optimizer.h"
 
 #include <string.h>

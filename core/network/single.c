@@ -1,4 +1,4 @@
-/* One layer, or a few one after the other, by themselves as a network. */
+/* Networks of one layer or a short chain. */
 #include "network/single.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static lm_status add_inputs(net_builder *b, const char *input, size_t layer, lm_
     return status;
 }
 
-/* "filters=64": the builder keeps the type's own name of the key. */
+/* "filters=64". The builder keeps the type's pointer to the key's name. */
 static lm_status add_key(net_builder *b, char *word, const lm_layer_type *type, size_t layer,
                          uint64_t *given, lm_error *err)
 {

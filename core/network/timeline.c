@@ -1,4 +1,4 @@
-/* What runs when in a training step. */
+/* The order of a training step. */
 #include "network/timeline.h"
 
 #include <string.h>
@@ -89,7 +89,7 @@ static lm_status segment_by_name(const bound_network *net, const char *list, are
     return LM_OK;
 }
 
-/* What has no backward is not computed again. Segments are runs of equal numbers. */
+/* Drops segments without a backward pass. Segments are runs of equal numbers. */
 static void drop_idle_segments(const bound_network *net, size_t *segment)
 {
     size_t end;
@@ -106,8 +106,8 @@ static void drop_idle_segments(const bound_network *net, size_t *segment)
 
 /* ---- events ---- */
 
-/* The passes backward from event k on, each segment made again before its last layer's. Returns the
- * events there are then. */
+/* Adds backward passes from event k on; each segment is recomputed before its last layer's pass.
+ * Returns the number of events. */
 static size_t add_backward(const bound_network *net, timeline_event *event, size_t k,
                            const size_t *segment, size_t *again, size_t *backward)
 {

@@ -1,9 +1,9 @@
-/* An answer, how sure it is, and what it hangs on. */
+/* An answer, its bounds, and the assumptions that it depends on. */
 #include "plan/answer.h"
 
 #include <math.h>
 
-/* The largest number of nodes below the answer's that was asked about; 0: none. */
+/* The next smaller number of nodes in the question; 0: none. */
 static int64_t next_fewer(const plan_asked *a)
 {
     int64_t nodes = 0;

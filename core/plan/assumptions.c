@@ -1,4 +1,4 @@
-/* Which assumption an answer hangs on. */
+/* Sensitivity of an answer to assumptions. */
 #include "plan/assumptions.h"
 
 #include <math.h>

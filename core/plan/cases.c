@@ -1,4 +1,4 @@
-/* What a step takes if what is assumed of it holds, or does not. */
+/* Times of a step under different assumptions. */
 #include "plan/cases.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static cases all_of(double seconds)
     return c;
 }
 
-/* What a time's interval widens by at this place; NAN: it has none. */
+/* Factor by which the interval of a time widens beyond the measured range; NAN: no interval. */
 static double widened(const step_setup *setup, const prediction *p, phase q, double seconds)
 {
     const int64_t   ranks        = step_setup_ranks(setup);

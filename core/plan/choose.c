@@ -1,4 +1,4 @@
-/* Which plan. */
+/* Choice of plans. */
 #include "plan/choose.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ double plan_cost(const plan *p, const plan_machine *machines, const plan_view *v
         .amount;
 }
 
-/* What a goal compares, first things first. */
+/* Sort keys of a goal, the most important first. */
 typedef struct keys {
     double key[3];
 } keys;

@@ -142,7 +142,7 @@ static lm_status read_pair(const reading *r, const ini_pair *pair, price *p)
                     pair->key);
 }
 
-/* What the keys of a section make together. */
+/* Checks the keys of a section against each other. */
 static lm_status check_price(const reading *r, const price *p)
 {
     const money *list = &p->hour[PRICE_LIST], *spot = &p->hour[PRICE_SPOT];
@@ -202,7 +202,7 @@ static lm_status read_rates(const reading *r, const ini_section *s, exchange *ou
     return LM_OK;
 }
 
-/* Behind those that are there already. `rates`: its own replace those of the list? */
+/* Appends the prices of a file. `rates`: its exchange rates replace those of the list. */
 static lm_status append(price_list *list, const char *path, bool rates, lm_error *err)
 {
     ini_document *doc    = NULL;

@@ -1,4 +1,4 @@
-/* Which batches fit a device's memory. */
+/* Largest batches that fit a device's memory. */
 #include "plan/room.h"
 
 memory_options room_options(const sync_policy *sync, optimizer o, uint64_t overhead, bool many,

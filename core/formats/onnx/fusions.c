@@ -1,5 +1,4 @@
-/* What several nodes stand for together: norms, activations, linear layers
- * that exporters took apart. */
+/* Fusions: norms, activations and linear layers that exporters split into several nodes. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 #include "formats/onnx/operators.h"
 
 /*
- * A pattern is the expression that a module was taken apart into, from its last node backwards:
+ * A pattern is the expression of a split module, from its last node backwards:
  *
  *   Op(a,b)    a node; sums and products also the other way round
  *   Op(a,...)  a node with further inputs

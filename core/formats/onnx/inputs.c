@@ -1,4 +1,4 @@
-/* What enters the graph: samples, weights and constants. */
+/* Inputs of the graph: samples, weights and constants. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What to do with each node: what the outputs need, what is constant, what nobody knows. */
+/* Plans the conversion of each node: reachable, constant, or unknown. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static lm_status find_producers(importer *im)
     return LM_OK;
 }
 
-/* Whose outputs count: from the graph's outputs backwards. */
+/* Marks nodes that the graph's outputs depend on. */
 static lm_status find_reachable(importer *im)
 {
     const onnx_model *m     = im->model;

@@ -68,7 +68,7 @@ static bool make_room(reading *r, tensor_reading *own, bool real, size_t n)
     return own->to->ints || own->to->floats || wire_no_memory(r);
 }
 
-/* Places for the next element, of which one is there. */
+/* Place of the next element; a tensor has ints or floats. */
 static int64_t *next_int(const tensor_reading *own)
 {
     return (int64_t *)(uintptr_t)own->to->ints + own->to->n;
