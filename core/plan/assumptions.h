@@ -1,4 +1,4 @@
-/** Sensitivity of an answer: asks the question again with one assumption changed at a time. */
+/** Answers and their assumptions: the question is asked again with one assumption changed. */
 #ifndef PLAN_ASSUMPTIONS_H
 #define PLAN_ASSUMPTIONS_H
 
@@ -32,15 +32,22 @@ typedef struct sensitivity {
     double      stretched; /**< the same for the time of the former plan */
 } sensitivity;
 
-/**
- * Asks again under each assumption with known values (bounds, a price, a memory limit). `out` is in
- * order of the effect on the answer, then of the effect on the plan's time.
- *
- * @return how many
- */
-size_t assumptions_ask(const plan_asked *asked, sensitivity out[ASSUMPTIONS_MAX]);
-
 /** The goal's own value of a plan: nodes, cost (device-hours without a price), or seconds. */
 double plan_value(const plan *p, const plan_machine *machines, plan_goal goal, const plan_view *v);
+
+typedef struct plan_answer {
+    plan_asked  asked;   /**< the question and its plan */
+    bool        bounded; /**< intervals of the plan's time are known */
+    const plan *low;     /**< the answer if all steps take their lower bound */
+    const plan *high;    /**< the answer at the upper bound; NULL: no plan meets the limits then */
+    const plan *fewer;   /**< for fewest nodes: the fastest plan with the next smaller number, which
+                            misses the limits; NULL: none */
+    sensitivity hangs_on[ASSUMPTIONS_MAX];
+    size_t      n_hangs_on;
+} plan_answer;
+
+/** False: no plan meets the limits. `set` and `machines` must outlive the answer. */
+bool plan_answer_find(const plan_set *set, const plan_machine *machines, plan_goal goal,
+                      const plan_limits *limits, const plan_view *v, plan_answer *out);
 
 #endif

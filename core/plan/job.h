@@ -2,7 +2,7 @@
 #ifndef PLAN_JOB_H
 #define PLAN_JOB_H
 
-#include "plan/answer.h"
+#include "plan/assumptions.h"
 #include "plan/room.h"
 
 /** A machine of the job. */

@@ -27,13 +27,6 @@ bool currency_known(const char *code)
     return at && (at - codes) % CURRENCY_TEXT == 0;
 }
 
-static lm_status unknown(const char *currency, lm_error *err)
-{
-    return lm_error_set(err, LM_E_ARG,
-                        "unknown currency '%.12s': expected a code of ISO 4217 such as USD or EUR",
-                        currency);
-}
-
 /* The number in front of letters, and the letters without blanks around them. */
 static bool split(const char *text, double *amount, char *rest, size_t size)
 {
@@ -57,6 +50,18 @@ static bool split(const char *text, double *amount, char *rest, size_t size)
     return *rest && !text_real(number, amount, NULL);
 }
 
+/* An amount in a known currency. */
+static lm_status amount_of(double amount, const char *currency, money *out, lm_error *err)
+{
+    if (!currency_known(currency))
+        return lm_error_set(
+            err, LM_E_ARG,
+            "unknown currency '%.12s': expected a code of ISO 4217 such as USD or EUR", currency);
+    out->amount = amount;
+    strcpy(out->currency, currency);
+    return LM_OK;
+}
+
 lm_status money_parse(const char *text, money *out, lm_error *err)
 {
     char   currency[16];
@@ -65,11 +70,7 @@ lm_status money_parse(const char *text, money *out, lm_error *err)
     if (!split(text, &amount, currency, sizeof currency) || amount < 0)
         return lm_error_set(err, LM_E_ARG,
                             "expected an amount of money such as 500USD, found '%.40s'", text);
-    if (!currency_known(currency))
-        return unknown(currency, err);
-    out->amount = amount;
-    strcpy(out->currency, currency);
-    return LM_OK;
+    return amount_of(amount, currency, out, err);
 }
 
 /* `per`: "/h"; `such`: an example. */
@@ -84,11 +85,7 @@ static lm_status parse_per(const char *text, const char *per, const char *such, 
         return lm_error_set(err, LM_E_ARG, "expected a price above 0 such as %s, found '%.40s'",
                             such, text);
     *slash = '\0';
-    if (!currency_known(currency))
-        return unknown(currency, err);
-    out->amount = amount;
-    strcpy(out->currency, currency);
-    return LM_OK;
+    return amount_of(amount, currency, out, err);
 }
 
 lm_status money_parse_per_hour(const char *text, money *out, lm_error *err)

@@ -2,7 +2,7 @@
 #include "linear_net.h"
 
 #include "machine/machine.h"
-#include "plan/answer.h"
+#include "plan/assumptions.h"
 
 /*
  * A step of b samples takes 0.064 b + 2 * 0.5 forward, 0.128 b backward, 0.32 update; a ring of N

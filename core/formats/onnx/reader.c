@@ -177,41 +177,33 @@ static bool take_dimension(pb_istream_t *stream, const pb_field_t *field, void *
     return ++shape->rank < 1000 || wire_too_many(t->r, "1,000 dimensions");
 }
 
-/* An input or output of the graph at the end of *list. */
-static bool take_value_info(pb_istream_t *stream, reading *r, onnx_value_info **list, size_t *n,
-                            size_t *room)
+/* Inputs or outputs of the graph. */
+typedef struct value_list {
+    onnx_value_info **item;
+    size_t           *n, room;
+} value_list;
+
+static bool take_value_info(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
+    const wire_target  *t           = *arg;
+    value_list         *list        = t->to;
     onnx_ValueInfoProto message     = onnx_ValueInfoProto_init_zero;
     onnx_value_info     v           = { .name = "" };
-    wire_target         name_target = { r, &v.name }, shape_target = { r, &v.shape };
+    wire_target         name_target = { t->r, &v.name }, shape_target = { t->r, &v.shape };
 
-    if (!wire_grow(r, (void **)list, *n, room, sizeof **list))
+    (void)field;
+    if (!wire_grow(t->r, (void **)list->item, *list->n, &list->room, sizeof **list->item))
         return false;
     message.name = wire_into(wire_text, &name_target);
 
     message.type.tensor_type.shape.dim = wire_into(take_dimension, &shape_target);
     if (!pb_decode(stream, onnx_ValueInfoProto_fields, &message))
         return false;
-    v.shape.type    = message.type.tensor_type.elem_type;
-    v.shape.known   = message.type.tensor_type.has_shape;
-    (*list)[(*n)++] = v;
+    v.shape.type  = message.type.tensor_type.elem_type;
+    v.shape.known = message.type.tensor_type.has_shape;
+
+    (*list->item)[(*list->n)++] = v;
     return true;
-}
-
-static bool take_input(pb_istream_t *stream, const pb_field_t *field, void **arg)
-{
-    reading *r = ((const wire_target *)*arg)->r;
-
-    (void)field;
-    return take_value_info(stream, r, &r->model->input, &r->model->n_inputs, &r->input_room);
-}
-
-static bool take_output(pb_istream_t *stream, const pb_field_t *field, void **arg)
-{
-    reading *r = ((const wire_target *)*arg)->r;
-
-    (void)field;
-    return take_value_info(stream, r, &r->model->output, &r->model->n_outputs, &r->output_room);
 }
 
 static bool take_opset(pb_istream_t *stream, const pb_field_t *field, void **arg)
@@ -232,17 +224,20 @@ static bool take_opset(pb_istream_t *stream, const pb_field_t *field, void **arg
 
 static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
 {
-    const char     *path    = r->model->path;
-    onnx_ModelProto message = onnx_ModelProto_init_zero;
-    pb_istream_t    stream  = pb_istream_from_buffer(bytes, n);
-    wire_target     self    = { r, NULL };
+    const char     *path         = r->model->path;
+    onnx_ModelProto message      = onnx_ModelProto_init_zero;
+    pb_istream_t    stream       = pb_istream_from_buffer(bytes, n);
+    wire_target     self         = { r, NULL };
+    value_list      inputs       = { &r->model->input, &r->model->n_inputs, 0 };
+    value_list      outputs      = { &r->model->output, &r->model->n_outputs, 0 };
+    wire_target     input_target = { r, &inputs }, output_target = { r, &outputs };
 
     message.opset_import             = wire_into(take_opset, &self);
     message.graph.node               = wire_into(take_node, &self);
     message.graph.initializer        = wire_into(take_initializer, &self);
     message.graph.sparse_initializer = wire_into(refuse_sparse, &self);
-    message.graph.input              = wire_into(take_input, &self);
-    message.graph.output             = wire_into(take_output, &self);
+    message.graph.input              = wire_into(take_value_info, &input_target);
+    message.graph.output             = wire_into(take_value_info, &output_target);
     if (!pb_decode(&stream, onnx_ModelProto_fields, &message)) {
         if (r->no_memory)
             return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);

@@ -14,7 +14,7 @@
 typedef struct reading {
     onnx_model *model;
     arena      *arena;
-    size_t      node_room, initializer_room, input_room, output_room;
+    size_t      node_room, initializer_room;
     size_t      n_parts, n_data;
     void       *map; /**< the file */
     size_t      map_size, skipped;
