@@ -230,11 +230,7 @@ int64_t calibration_nodes(const calibration *cal, const char *model, int64_t dev
 
 const intervals *calibration_intervals(const calibration *cal, const char *model)
 {
-    size_t m = 0;
-
-    while (strcmp(model_at(m), model) != 0)
-        m++;
-    return &cal->intervals[m];
+    return &cal->intervals[model_index(model)];
 }
 
 static learned_part *find(const calibration *cal, const char *name)

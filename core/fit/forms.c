@@ -127,6 +127,15 @@ const char *model_at(size_t i)
     return NULL;
 }
 
+size_t model_index(const char *name)
+{
+    size_t m = 0;
+
+    for (size_t f = 0; f < n_forms && !same(forms[f].model, name); f++)
+        m += f + 1 == n_forms || !same(forms[f].model, forms[f + 1].model);
+    return m;
+}
+
 bool model_known(const char *name)
 {
     return form_find(name, PHASE_FORWARD) < n_forms;

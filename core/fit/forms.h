@@ -75,6 +75,8 @@ const formula_model *formula_model_of(const char *name);
 
 /** Models in the order of `forms`; NULL past the last. */
 const char *model_at(size_t i);
+/** The place of a model among them; their number if there is none of that name. */
+size_t model_index(const char *name);
 bool        model_known(const char *name);
 /** Is it of a model that knows devices, and so is carried over to others? */
 bool form_carried(size_t form_at);

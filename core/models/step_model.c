@@ -43,13 +43,21 @@ const char *step_model_name(size_t i)
     return NULL;
 }
 
-const step_model *step_model_find(const char *name)
+/* *name: becomes the registered text, which is compared by its address. */
+static const step_model *find_family(const char **name)
 {
     for (size_t f = 0; f < N_FAMILIES; f++)
         for (size_t k = 0; families[f].name(k); k++)
-            if (!strcmp(families[f].name(k), name))
+            if (!strcmp(families[f].name(k), *name)) {
+                *name = families[f].name(k);
                 return families[f].by;
+            }
     return NULL;
+}
+
+const step_model *step_model_find(const char *name)
+{
+    return find_family(&name);
 }
 
 /* Of formulas those that are usual, and those on prices alone. */
@@ -106,6 +114,7 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
 
     who->by    = step_model_of(who->cal, who->model);
     who->state = who->memo = NULL;
+    find_family(&who->model);
     if (!who->by) {
         char all[200];
 

@@ -55,14 +55,14 @@ int main(int argc, char **argv)
         return 2;
     if (!registry_new(&reg, &err) && !loader_open_all(reg, NULL, 0, &err) &&
         !workloads_new(reg, &loads, &err) && !machine_load(argv[2], &cal, &err)) {
-        predictor who = { .by      = step_model_of(cal, argv[3]),
-                          .cal     = cal,
+        predictor who = { .cal     = cal,
                           .loads   = loads,
                           .model   = argv[3],
                           .network = argv[1],
                           .dtype   = LM_F32 };
 
-        if (!predict(&who, 1, &sum, &err)) { /* the network is read and bound */
+        if (!predictor_open(&who, &(model_source){ .device = NULL }, &err) &&
+            !predict(&who, 1, &sum, &err)) { /* the network is read and bound */
             begin = now();
             if (!predict(&who, n, &sum, &err))
                 printf("answers %.4g\n", (double)n / (now() - begin));
@@ -71,6 +71,7 @@ int main(int argc, char **argv)
                 printf("scans %.4g\n", (double)n / (now() - begin));
             step_scan_free(who.scan);
         }
+        predictor_close(&who);
     }
     if (err.code)
         fprintf(stderr, "points: %s\n", err.text);
