@@ -220,12 +220,22 @@ static lm_status print_launches(const validation *v, lm_error *err)
     const split_rule      parts    = { .kind = SPLIT_KFOLD, .k = 10, .seed = v->a->seed };
     const bool            chosen   = option_given(v->o, &v->a->rule) || v->cal;
     const launch_question question = { v->obs, chosen ? &v->a->rule : &parts, v->cal,
-                                       &v->a->models };
+                                       v->a->models.at, v->a->models.n };
     table                *t        = table_new();
-    lm_status             status   = validate_launches(&question, t, err);
+    launch_errors         errors   = { 0 };
+    lm_status             status   = launch_errors_of(&question, &errors, err);
 
+    judging_columns(t);
+    table_column(t, "coverage_percent", NULL, 1); /* no intervals of single launches yet */
+    for (size_t i = 0; i < errors.n && !status; i++) {
+        const launch_error *e = &errors.row[i];
+
+        judging_add(t, e->group, e->phase, e->model, &e->of, true);
+        table_real(t, NAN);
+    }
     if (!status)
         status = table_print(t, v->a->form.f, stdout, err);
+    launch_errors_free(&errors);
     table_free(t);
     return status;
 }

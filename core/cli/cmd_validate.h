@@ -7,6 +7,7 @@
 #include "fit/launch_models.h"
 #include "judge/clocks.h"
 #include "judge/devices.h"
+#include "judge/launches.h"
 #include "models/layerwise.h"
 #include "models/step_model.h"
 
@@ -52,6 +53,9 @@ typedef struct judging {
 
 /** Columns of group, phase, model, points and errors. */
 void judging_columns(table *t);
+/** Values of these columns. `group` NULL: of all; `seconds`: of times, whose RMSE is told. */
+void judging_add(table *t, const char *group, const char *phase_text, const char *model,
+                 const stats_errors *e, bool seconds);
 /** What is left out; errors and coverage by group, phase and model, or a row a point; and a picture
  * of predicted against measured, a panel a model. On stdout, but the picture. */
 lm_status judging_print(const judging *all, const judging_form *as, lm_error *err);
@@ -66,21 +70,6 @@ bool judging_without_intervals(const judging *all);
  */
 lm_status validate_clocks(const points *p, const calibration *cal, const char *path, bool each,
                           table *t, lm_error *err);
-
-/** Single kernels and streams of them. */
-typedef struct launch_question {
-    const observations *obs;
-    const split_rule   *rule;
-    const calibration  *given; /**< prices made elsewhere; NULL: none */
-    const option_texts *models;
-} launch_question;
-
-/**
- * Fills a table: errors by kind of operator, or its `group`, and pass, then of all. Streams, by
- * group and phase, are predicted by prices alone: those given, or of a fit to all kernels of the
- * file.
- */
-lm_status validate_launches(const launch_question *q, table *t, lm_error *err);
 
 /** Misuse of --leave-out device, before any file is read; and its answer. */
 lm_status validate_machines_check(options *o, lm_error *err);

@@ -70,6 +70,20 @@ void judging_columns(table *t)
     table_column(t, "median_ape_percent", "median [%]", 1);
 }
 
+void judging_add(table *t, const char *group, const char *phase_text, const char *model,
+                 const stats_errors *e, bool seconds)
+{
+    table_text(t, group ? group : "(all)");
+    table_text(t, phase_text);
+    table_text(t, model);
+    table_count(t, e->n);
+    table_real(t, e->r2);
+    table_real(t, seconds ? 1e3 * e->rmse : (double)NAN);
+    table_real(t, e->nrmse);
+    table_real(t, 100 * e->mape);
+    table_real(t, 100 * e->median_ape);
+}
+
 static void add_columns(table *t)
 {
     judging_columns(t);
@@ -126,15 +140,7 @@ static lm_status add_row(const judging *all, size_t fold, phase q, figure what, 
     if (status || !e->n)
         return status;
     snprintf(text, sizeof text, "%s%s", phase_name(q), figure_words[what]);
-    table_text(t, pooled ? "(all)" : all->groups->name[fold]);
-    table_text(t, text);
-    table_text(t, m->model);
-    table_count(t, e->n);
-    table_real(t, e->r2);
-    table_real(t, what == FIGURE_TIME ? 1e3 * e->rmse : (double)NAN);
-    table_real(t, e->nrmse);
-    table_real(t, 100 * e->mape);
-    table_real(t, 100 * e->median_ape);
+    judging_add(t, pooled ? NULL : all->groups->name[fold], text, m->model, e, what == FIGURE_TIME);
     table_real(t, 100 * j.coverage);
     table_real(t, 100 * j.width);
     add_split(t, all->by);

@@ -226,8 +226,7 @@ static void each_key_of_scale_in_csv_is_one_in_json(void **state)
     char *at = NULL;
 
     (void)state;
-    strcat(json_keys, " "); /* in the place of the end of the line */
-    json_keys[strlen(json_keys) - 2] = ' ';
+    json_keys[strlen(json_keys) - 1] = ' '; /* in the place of the end of the line */
     for (char *key = strtok_r(csv, "# \n", &at); key; key = strtok_r(NULL, "# \n", &at)) {
         char word[80];
 

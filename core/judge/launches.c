@@ -1,5 +1,5 @@
 /* Errors of models on single kernels and streams. */
-#include "cli/cmd_validate.h"
+#include "judge/launches.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,9 +10,8 @@
 #include "base/no_memory.h"
 #include "counts/kernel_class.h"
 #include "counts/layer_class.h"
+#include "fit/launch_models.h"
 #include "fit/singles.h"
-
-#define ALL "(all)"
 
 /* One time: measured, and predicted by each model. */
 typedef struct timed {
@@ -75,8 +74,8 @@ static lm_status add_launches(launch_judging *j, const launches *l, const launch
         j->time[i] = (timed){ 0, kernel_pass_name(l->launch[i].kernel.pass), l->launch[i].seconds };
         status     = launch_group(j, &l->launch[i], l->row[i], &j->time[i].group, err);
     }
-    for (size_t m = 0; m < j->q->models->n && !status; m++)
-        status = launches_predict(l, formula_model_of(j->q->models->at[m]), by,
+    for (size_t m = 0; m < j->q->n_models && !status; m++)
+        status = launches_predict(l, formula_model_of(j->q->model[m]), by,
                                   j->q->given ? j->q->given->operators : NULL,
                                   j->predicted + m * j->n, err);
     return status;
@@ -104,8 +103,8 @@ static lm_status add_streams(launch_judging *j, size_t at, layer_model *m, lm_er
             status = need_group(j, *row->group ? row->group : row->name, &j->time[at].group, err);
         j->time[at].phase    = phase_name(row->phase);
         j->time[at].measured = row->seconds;
-        for (size_t k = 0; k < j->q->models->n && !status; k++) {
-            const formula_model *model = formula_model_of(j->q->models->at[k]);
+        for (size_t k = 0; k < j->q->n_models && !status; k++) {
+            const formula_model *model = formula_model_of(j->q->model[k]);
             double              *to    = &j->predicted[k * j->n + at];
 
             *to = NAN;
@@ -120,11 +119,10 @@ static lm_status add_streams(launch_judging *j, size_t at, layer_model *m, lm_er
 
 /* Of a group (n_groups: of all) and phase. */
 static void add_row(const launch_judging *j, size_t group, const char *phase_text, size_t model,
-                    double *room, table *t)
+                    double *room, launch_errors *out)
 {
-    double      *measured = room, *predicted = room + j->n;
-    size_t       n = 0;
-    stats_errors e;
+    double *measured = room, *predicted = room + j->n;
+    size_t  n = 0;
 
     for (size_t i = 0; i < j->n; i++) {
         const double p = j->predicted[model * j->n + i];
@@ -135,35 +133,28 @@ static void add_row(const launch_judging *j, size_t group, const char *phase_tex
             predicted[n++] = p;
         }
     }
-    if (!n)
-        return;
-    e = stats_compare(predicted, measured, n);
-    table_text(t, group == j->n_groups ? ALL : j->group[group]);
-    table_text(t, phase_text);
-    table_text(t, j->q->models->at[model]);
-    table_count(t, e.n);
-    table_real(t, e.r2);
-    table_real(t, 1e3 * e.rmse);
-    table_real(t, e.nrmse);
-    table_real(t, 100 * e.mape);
-    table_real(t, 100 * e.median_ape);
-    table_real(t, NAN);
+    if (n)
+        out->row[out->n++] =
+            (launch_error){ group == j->n_groups ? NULL : j->group[group], phase_text,
+                            j->q->model[model], stats_compare(predicted, measured, n) };
 }
 
-static lm_status fill(const launch_judging *j, table *t, lm_error *err)
+static lm_status fill(const launch_judging *j, launch_errors *out, lm_error *err)
 {
     static const char *const order[] = { "forward",  "grad_input", "grad_weight",
                                          "backward", "step",       "inference" };
+    const size_t             phases  = sizeof order / sizeof order[0];
     double                  *room    = malloc((2 * j->n + 1) * sizeof *room);
 
-    if (!room)
+    out->row = calloc((j->n_groups + 1) * phases * j->q->n_models + 1, sizeof *out->row);
+    if (!room || !out->row) {
+        free(room);
         return no_memory(err);
-    judging_columns(t);
-    table_column(t, "coverage_percent", NULL, 1); /* no intervals of single launches yet */
+    }
     for (size_t g = 0; g <= j->n_groups; g++)
-        for (size_t p = 0; p < sizeof order / sizeof order[0]; p++)
-            for (size_t m = 0; m < j->q->models->n; m++)
-                add_row(j, g, order[p], m, room, t);
+        for (size_t p = 0; p < phases; p++)
+            for (size_t m = 0; m < j->q->n_models; m++)
+                add_row(j, g, order[p], m, room, out);
     free(room);
     return LM_OK;
 }
@@ -183,13 +174,13 @@ static lm_status learn_own(const launch_question *q, const launches *l, layer_mo
 {
     residual_trees residuals[N_LAYER_CLASSES];
 
-    for (size_t i = 0; i < q->models->n; i++)
-        if (formula_model_of(q->models->at[i])->residual)
+    for (size_t i = 0; i < q->n_models; i++)
+        if (formula_model_of(q->model[i])->residual)
             return launch_learn(l->launch, NULL, l->n, l->multiprocessors, m, residuals, err);
     return LM_OK;
 }
 
-lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
+lm_status launch_errors_of(const launch_question *q, launch_errors *out, lm_error *err)
 {
     launch_judging j       = { .q = q, .arena = arena_new() };
     launches       l       = { 0 };
@@ -205,7 +196,7 @@ lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
                               q->obs->path);
     j.n         = l.n + streams;
     j.time      = calloc(j.n + 1, sizeof *j.time);
-    j.predicted = calloc(j.n * q->models->n + 1, sizeof *j.predicted);
+    j.predicted = calloc(j.n * q->n_models + 1, sizeof *j.predicted);
     if (!status && (!j.time || !j.predicted))
         status = no_memory(err);
     if (!status)
@@ -218,7 +209,7 @@ lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
     if (!status && streams)
         status = add_streams(&j, l.n, m, err);
     if (!status)
-        status = fill(&j, t, err);
+        status = fill(&j, out, err);
     launch_folds_free(&by);
     layer_model_free(&own);
     launches_free(&l);
@@ -226,6 +217,13 @@ lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
     free(j.time);
     free(j.predicted);
     names_free(&j.index);
-    arena_free(j.arena);
+    out->texts = j.arena;
     return status;
+}
+
+void launch_errors_free(launch_errors *e)
+{
+    free(e->row);
+    arena_free(e->texts);
+    *e = (launch_errors){ 0 };
 }
