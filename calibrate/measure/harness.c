@@ -35,7 +35,7 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
 {
     const bind_options options = { .batch = p->row.batch,
                                    .dtype = p->row.dtype,
-                                   .input = p->row.input };
+                                   .input = *p->row.input ? p->row.input : NULL };
     network           *net     = NULL;
     bound_network     *bound   = NULL;
     lm_status          status;

@@ -1,12 +1,17 @@
 /* [networks] of a sweep: whole networks. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "network/bind.h"
+#include "network/part.h"
 #include "sweep/sweep_spread.h"
+
+#define ALL_BLOCKS "all" /* the outermost ones, of alike ones the first */
 
 static const sweep_key keys[] = {
     { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
+    { "blocks", KEY_WORD, SWEEP_AT(blocks), 0, 0 },
     { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
     { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
     SWEEP_SPREAD_KEYS(1),
@@ -18,18 +23,44 @@ static const sweep_key keys[] = {
     { NULL, KEY_WORD, 0, 0, 0 },
 };
 
-/* The input shape of a network at an image size (0: the file's own), as text in the arena. */
+/* Opens a network, or a block as it is in the whole at an image size. */
+static lm_status open_at(sweep_loading *l, const char *name, int64_t image, network **out)
+{
+    const char *part = network_part_at(name);
+    char       *whole;
+    lm_status   status;
+
+    if (!part || !image)
+        return network_open(name, l->reg, NULL, out, l->err);
+    if (!(whole = arena_text(l->s->arena, name, (size_t)(part - name))))
+        return sweep_no_memory(l);
+    if (!(status = network_open(whole, l->reg, NULL, out, l->err)) &&
+        (status = network_cut(*out, part + strlen(NETWORK_PART), image, l->reg, l->err))) {
+        network_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* The input shape of a network at an image size (0: the file's own), as text in the arena. Of a
+ * block the image is the whole network's. */
 static lm_status input_shape(sweep_loading *l, const char *name, int64_t image, lm_dtype dtype,
                              const char **out)
 {
-    const bind_options options = { .batch = 1, .dtype = dtype, .image = image };
-    network           *net     = NULL;
-    bound_network     *bound   = NULL;
-    lm_status          status;
+    const bool     part   = network_part_at(name) != NULL;
+    network       *net    = NULL;
+    bound_network *bound  = NULL;
+    lm_status      status = open_at(l, name, image, &net);
 
-    status = network_open(name, l->reg, NULL, &net, l->err);
     if (!status)
-        status = bind_network(net, l->reg, &options, &bound, l->err);
+        status = bind_network(
+            net, l->reg, &(bind_options){ .batch = 1, .dtype = dtype, .image = part ? 0 : image },
+            &bound, l->err);
+    if (!status && part && image && bound->n_data > 1)
+        status = lm_error_set(l->err, LM_E_ARG,
+                              "%s takes several inputs, whose shapes an observation cannot say: "
+                              "leave 'image' out",
+                              name);
     if (!status) {
         const char *input = bound->n_data == 1 ? bound->input : ""; /* of several: the file's */
 
@@ -42,8 +73,74 @@ static lm_status input_shape(sweep_loading *l, const char *name, int64_t image, 
     return status;
 }
 
+/* Names of what is measured of a network: itself, its blocks that are listed, or all outermost ones. */
+typedef struct parts {
+    char **name; /* in the arena */
+    size_t n, room;
+} parts;
+
+static lm_status add_part(sweep_loading *l, parts *p, const char *whole, const char *block)
+{
+    const size_t size = strlen(whole) + strlen(NETWORK_PART) + strlen(block) + 1;
+    char       **more = arena_grow(l->s->arena, p->name, p->n, &p->room, sizeof *more);
+    char        *name = arena_alloc(l->s->arena, size);
+
+    if (!more || !name)
+        return sweep_no_memory(l);
+    snprintf(name, size, "%s%s%s", whole, *block ? NETWORK_PART : "", block);
+    p->name      = more;
+    more[p->n++] = name;
+    return LM_OK;
+}
+
+static lm_status add_all_parts(sweep_loading *l, parts *p, const char *name)
+{
+    const char *last = NULL;
+    network    *net;
+    lm_status   status = network_open(name, l->reg, NULL, &net, l->err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < net->n_layers && !status; i++) {
+        const char *block = net->layer[i].block;
+
+        if (block && (!last || strcmp(last, block) != 0))
+            status = add_part(l, p, name, block);
+        last = block;
+    }
+    network_free(net);
+    return status || p->n
+               ? status
+               : lm_error_set(l->err, LM_E_NOTFOUND,
+                              "%s: no [block ...] in its file: list its blocks by name", name);
+}
+
+static bool takes_all(const sweep_values *v)
+{
+    return v->blocks && !strcmp(v->blocks, ALL_BLOCKS);
+}
+
+static lm_status parts_of(sweep_loading *l, const sweep_values *v, const char *name, parts *out)
+{
+    char     *copy, *block[64];
+    size_t    n;
+    lm_status status = LM_OK;
+
+    *out = (parts){ NULL, 0, 0 };
+    if (!v->blocks)
+        return add_part(l, out, name, "");
+    if (takes_all(v))
+        return add_all_parts(l, out, name);
+    if (!(copy = arena_text(l->s->arena, v->blocks, strlen(v->blocks))))
+        return sweep_no_memory(l);
+    n = text_split(copy, ',', block, 64);
+    for (size_t i = 0; i < n && !status; i++)
+        status = add_part(l, out, name, block[i]);
+    return status;
+}
+
 /* All of one network, in one variant. Of several images those are left out that are too small for
- * it, unless none remains. */
+ * it, unless none remains; of all blocks those that cannot be cut out. */
 static lm_status visit_network(sweep_loading *l, const sweep_values *v, sweep_point *p,
                                sweep_visitor each, void *context)
 {
@@ -55,7 +152,7 @@ static lm_status visit_network(sweep_loading *l, const sweep_values *v, sweep_po
 
     for (size_t k = 0; k < image.n; k++) {
         status = input_shape(l, p->row.name, image.value[k], p->row.dtype, &p->row.input);
-        if (status == LM_E_SHAPE && (fits || k + 1 < image.n)) {
+        if (status == LM_E_SHAPE && (fits || k + 1 < image.n || takes_all(v))) {
             l->s->n_filtered += batch.n;
             continue;
         }
@@ -90,16 +187,36 @@ lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const swe
     if (!copy)
         return sweep_no_memory(l);
     n = text_split(copy, ',', name, 64);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < variants.n; k++) {
-            p.row.name = name[i];
-            status     = sweep_variant(l, &variants, k, &p);
+    for (size_t i = 0; i < n; i++) {
+        parts of;
+
+        status = parts_of(l, v, name[i], &of);
+        for (size_t k = 0; k < of.n * variants.n && !status; k++) {
+            p.row.name = of.name[k / variants.n];
+            status     = sweep_variant(l, &variants, k % variants.n, &p);
             if (!status)
                 status = visit_network(l, v, &p, each, context);
-            if (status)
-                return sweep_fail_at(l, where->line, status, "networks");
         }
+        if (status)
+            return sweep_fail_at(l, where->line, status, "networks");
+    }
     return LM_OK;
+}
+
+/* Is a block in already that does the same? Models could not tell the two apart. */
+static bool has_alike(const sweep_loading *l, const sweep_point *p)
+{
+    for (size_t i = 0; i < l->s->n_points; i++) {
+        const sweep_point *q = &l->s->point[i];
+
+        if (q->row.kind == OBS_NETWORK && network_part_at(q->row.name) &&
+            q->row.batch == p->row.batch && q->row.dtype == p->row.dtype &&
+            !strcmp(q->row.input, p->row.input) && !strcmp(q->row.settings, p->row.settings) &&
+            strcmp(q->row.name, p->row.name) != 0 &&
+            !memcmp(&q->counts, &p->counts, sizeof p->counts))
+            return true;
+    }
+    return false;
 }
 
 static lm_status add_network(sweep_loading *l, const sweep_values *v, const sweep_point *point,
@@ -114,6 +231,8 @@ static lm_status add_network(sweep_loading *l, const sweep_values *v, const swee
     status          = workloads_counts(l->loads, p.row.name, p.row.input, p.row.dtype, p.row.batch,
                                        &p.counts, l->err);
     work            = sweep_work_of_counts(&p.counts);
+    if (!status && takes_all(v) && has_alike(l, &p))
+        return LM_OK;
     for (size_t i = 0; i < sweep_spreads(v) && !status; i++) {
         const bool fits = sweep_spread(l, v, i, 1, &p);
 

@@ -14,6 +14,7 @@
 #include "layers/loader.h"
 #include "machine/machine.h"
 #include "network/memory.h"
+#include "network/part.h"
 
 const char *lm_version(void)
 {
@@ -146,11 +147,17 @@ void lm_library_close(lm_library *library)
 /* The file of a name in one of the library's folders; else the name itself. */
 static const char *in_folders(const lm_library *l, const char *name, char path[PATH_MAX])
 {
-    if (!strchr(name, '/') && !strchr(name, '.'))
-        for (size_t i = 0; i < l->from.n_folders; i++)
-            if (snprintf(path, PATH_MAX, "%s/%s.ini", l->from.folder[i], name) < PATH_MAX &&
-                !access(path, R_OK))
-                return path;
+    const char *part = network_part_at(name);
+    const int   n    = part ? (int)(part - name) : (int)strlen(name);
+
+    if (memchr(name, '/', (size_t)n) || memchr(name, '.', (size_t)n))
+        return name;
+    for (size_t i = 0; i < l->from.n_folders; i++)
+        if (snprintf(path, PATH_MAX, "%s/%.*s.ini", l->from.folder[i], n, name) < PATH_MAX &&
+            !access(path, R_OK)) {
+            snprintf(path + strlen(path), PATH_MAX - strlen(path), "%s", part ? part : "");
+            return path;
+        }
     return name;
 }
 

@@ -420,9 +420,10 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
         status = no_memory(b.err);
     if (status)
         goto out;
-    b.out->arena    = a;
-    b.out->net      = net;
-    b.out->options  = *options;
+    b.out->arena   = a;
+    b.out->net     = net;
+    b.out->options = *options;
+    b.out->options.input_gradient |= net->part;
     b.out->n_layers = net->n_layers;
     b.sink          = host_sink_make(a, b.err);
     for (size_t i = 0; i < net->n_layers && !status; i++)

@@ -13,6 +13,7 @@
 #include "base/place.h"
 #include "base/text.h"
 #include "layers/registry.h"
+#include "network/part.h"
 
 static bool has_suffix(const char *name, const char *suffix)
 {
@@ -170,8 +171,8 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
     return found ? LM_OK : nowhere(name, err);
 }
 
-lm_status network_open(const char *name, const registry *reg, const network_choices *choices,
-                       network **out, lm_error *err)
+static lm_status open_whole(const char *name, const registry *reg, const network_choices *choices,
+                            network **out, lm_error *err)
 {
     const network_format *format = format_of(reg, name);
     char                  path[PATH_MAX];
@@ -183,6 +184,28 @@ lm_status network_open(const char *name, const registry *reg, const network_choi
         return format->read(name, reg, choices, out, err);
     status = network_find(name, path, sizeof path, err);
     return status ? status : read_ini(path, choices, out, err);
+}
+
+lm_status network_open(const char *name, const registry *reg, const network_choices *choices,
+                       network **out, lm_error *err)
+{
+    const char *part = network_part_at(name);
+    network    *net;
+    char       *whole;
+    lm_status   status;
+
+    if (!part)
+        return open_whole(name, reg, choices, out, err);
+    if (!(whole = strndup(name, (size_t)(part - name))))
+        return no_memory(err);
+    status = open_whole(whole, reg, choices, &net, err);
+    free(whole);
+    if (!status && (!choices || !choices->head_only) &&
+        (status = network_cut(net, part + strlen(NETWORK_PART), 0, reg, err)))
+        network_free(net);
+    if (!status)
+        *out = net;
+    return status;
 }
 
 bool network_source_type(const char *type)

@@ -63,6 +63,7 @@ typedef struct network {
     const char   *set; /**< arguments that were set, "width=128 depth=2"; NULL: none */
     uint64_t      published_params,
         published_macs; /**< at the file's own input, batch 1; 0: not given, or something was set */
+    bool part;          /**< a block cut out of a network (part.h): its data wants a gradient */
     struct arena *arena; /**< owns all of the above */
 } network;
 
@@ -113,7 +114,8 @@ lm_status network_load(const char *path, const network_choices *choices, network
 /** Is it a type without input from the previous layer? */
 bool network_source_type(const char *type);
 /**
- * Finds and reads. The suffix decides how: as one of the registry's formats, else as .ini.
+ * Finds and reads. The suffix decides how: as one of the registry's formats, else as .ini. A name
+ * that ends in `:block=NAME` is that block of the network by itself (part.h).
  *
  * @param reg     layer types, which importers infer shapes with, and formats
  * @param choices NULL: none

@@ -1,7 +1,9 @@
 /* Observations as fits see them. */
 #include "observe/points.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "counts/known.h"
-#include "network/network.h"
+#include "network/part.h"
 #include "network/single.h"
 #include "observe/flags.h"
 #include "observe/judge.h"
@@ -56,12 +58,14 @@ static void print_key(const observation *r, char key[17])
 }
 
 typedef struct joining {
-    points *out;
-    size_t  room;
-    names   by_key; /* configuration -> its first point */
-    names   by_group;
-    size_t  group_room;
-    arena  *arena; /* keys */
+    points             *out;
+    const observations *obs;
+    size_t              room;
+    names               by_key; /* configuration -> its first point */
+    names               by_group;
+    names               wholes; /* networks measured as wholes -> their first row */
+    size_t              group_room;
+    arena              *arena; /* keys */
 } joining;
 
 static bool add_group(joining *j, const char *name, size_t *out)
@@ -81,6 +85,34 @@ static bool add_group(joining *j, const char *name, size_t *out)
     return true;
 }
 
+static lm_status find_wholes(joining *j, const observations *obs, lm_error *err)
+{
+    for (size_t i = 0; i < obs->n_rows; i++) {
+        const observation *row = &obs->row[i];
+
+        if (row->kind == OBS_NETWORK && !network_part_at(row->name) &&
+            names_find(&j->wholes, row->name) == NAMES_NONE && !names_add(&j->wholes, row->name, i))
+            return no_memory(err);
+    }
+    return LM_OK;
+}
+
+/* What is left out with a row. A block beside its network goes with it, as each tells of the other. */
+static const char *group_of(const joining *j, const observation *row)
+{
+    const char *part = row->kind == OBS_NETWORK ? network_part_at(row->name) : NULL;
+    char        whole[PATH_MAX];
+    size_t      at;
+
+    if (row->kind == OBS_COLLECTIVE)
+        return "(collectives)";
+    if (*row->group || !part)
+        return *row->group ? row->group : row->name;
+    snprintf(whole, sizeof whole, "%.*s", (int)(part - row->name), row->name);
+    at = names_find(&j->wholes, whole);
+    return at == NAMES_NONE ? row->name : j->obs->row[at].name;
+}
+
 static point *add_point(joining *j, const observation *row, uint32_t flags)
 {
     points *p = j->out;
@@ -94,11 +126,7 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
                            collective_algorithm_known(new->collective, row->algorithm)->beside;
     for (phase f = 0; f < N_PHASES; f++)
         new->seconds[f] = new->beside[f] = new->together[f] = new->watts[f] = new->mhz[f] = NAN;
-    if (!add_group(j,
-                   row->kind == OBS_COLLECTIVE ? "(collectives)"
-                   : *row->group               ? row->group
-                                               : row->name,
-                   &new->group))
+    if (!add_group(j, group_of(j, row), &new->group))
         return NULL;
     if (row->kind == OBS_COLLECTIVE)
         p->collectives = new->group;
@@ -361,13 +389,15 @@ static lm_status settle_doubts(const observations *obs, points *p, lm_error *err
 
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err)
 {
-    joining   j        = { .out = out, .arena = arena_new() };
+    joining   j        = { .out = out, .obs = obs, .arena = arena_new() };
     bool      networks = false;
     lm_status status   = j.arena ? LM_OK : no_memory(err);
 
     *out = (points){ .collectives = NAMES_NONE, .loads = loads, .shapes = arena_new() };
     if (!out->shapes)
         status = no_memory(err);
+    if (!status)
+        status = find_wholes(&j, obs, err);
     for (size_t i = 0; i < obs->n_rows; i++)
         networks |= observation_of_network(&obs->row[i]);
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
@@ -404,6 +434,7 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         status = settle_doubts(obs, out, err);
     names_free(&j.by_key);
     names_free(&j.by_group);
+    names_free(&j.wholes);
     arena_free(j.arena);
     if (status)
         points_free(out);

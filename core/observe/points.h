@@ -15,7 +15,8 @@ typedef struct point {
     const char        *input; /**< shape of one sample in use, "3x224x224"; collectives: "" */
     workload           load;
     size_t   group; /**< index into points.group, the unit of leaving out: its row's group or the
-                         network; all collectives are one group */
+                         network, of a block its network if that was measured, too; all
+                         collectives are one group */
     uint32_t flags; /**< of each of its rows (flags.h) */
     const layer_shape *shape;              /**< of a single layer that has one; else NULL */
     collective_kind    collective;         /**< its own, or that of gradients */

@@ -5,7 +5,7 @@
 
 #include "network/kernels.h"
 #include "network/metrics.h"
-#include "network/network.h"
+#include "network/part.h"
 #include "network/write.h"
 
 #define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
@@ -252,12 +252,76 @@ static void gradients_add_up_to_the_parameters(void **state)
     for_each_network(check_gradients);
 }
 
+/* Does everything that the block takes from outside want a gradient in the whole, as in the part? */
+static bool wants_all(const bound_network *whole, const char *block)
+{
+    for (size_t i = 0; i < whole->n_layers; i++) {
+        const bound_layer *l = &whole->layer[i];
+
+        for (size_t k = 0; metrics_in_block(l->decl->name, block) && k < l->decl->n_inputs; k++)
+            if (!metrics_in_block(whole->layer[l->decl->input[k].layer].decl->name, block) &&
+                !l->wants_gradient[k])
+                return false;
+    }
+    return true;
+}
+
+static size_t n_parts; /* that were checked */
+
+static void check_part(const bound_network *whole, const char *block)
+{
+    const counts   in_whole = count(whole, block);
+    network       *net      = NULL;
+    bound_network *part;
+    char           name[400];
+    lm_error       err = { LM_OK, "" };
+    counts         alone;
+
+    snprintf(name, sizeof name, "%s" NETWORK_PART "%s", whole->net->path, block);
+    if (network_open(name, nets_registry, NULL, &net, &err) == LM_E_SHAPE)
+        return; /* it takes what is no sample of a batch */
+    assert_string_equal(err.text, "");
+    n_parts++;
+    part  = bind(net, 2);
+    alone = count(part, NULL);
+    if (alone.metrics.params != in_whole.metrics.params ||
+        alone.metrics.flops_forward != in_whole.metrics.flops_forward ||
+        alone.metrics.other_flops_forward != in_whole.metrics.other_flops_forward ||
+        alone.metrics.flops_grad_weight != in_whole.metrics.flops_grad_weight ||
+        alone.metrics.layers != in_whole.metrics.layers)
+        fail_msg("%s", name);
+    for (size_t i = 0; wants_all(whole, block) && i < N_COUNTS; i++)
+        if (alone.value[i] != in_whole.value[i])
+            fail_msg("%s: count %zu", name, i);
+    bound_network_free(part);
+    network_free(net);
+}
+
+static void check_blocks(const network *net)
+{
+    bound_network *whole = bind(net, 2);
+    const char    *last  = "";
+
+    for (size_t i = 0; i < net->n_layers; i++)
+        if (net->layer[i].block && strcmp(net->layer[i].block, last) != 0)
+            check_part(whole, last = net->layer[i].block);
+    bound_network_free(whole);
+}
+
+static void a_block_by_itself_counts_what_it_does_in_its_network(void **state)
+{
+    (void)state;
+    for_each_network(check_blocks);
+    assert_true(n_parts > 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_network_has_its_published_counts),
         cmocka_unit_test(counts_grow_evenly_with_the_batch),
         cmocka_unit_test(layers_and_blocks_add_up_to_the_network),
+        cmocka_unit_test(a_block_by_itself_counts_what_it_does_in_its_network),
         cmocka_unit_test(gradients_add_up_to_the_parameters),
         cmocka_unit_test(what_is_written_unfolded_counts_the_same),
         cmocka_unit_test(kernels_add_up_to_the_cost_of_each_pass),

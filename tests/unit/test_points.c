@@ -346,6 +346,28 @@ static void a_row_whose_network_cannot_be_counted_is_named(void **state)
     workloads_free(loads);
 }
 
+/* A block tells of its network as much as that of the block. */
+static void a_block_is_left_out_with_its_network_if_that_was_measured(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p = join("kind,name,phase,seconds,batch\n"
+                                  "network,n1.ini:block=b.1,forward,1,2\n"
+                                  "network,n0.ini:block=b.1,forward,2,2\n"
+                                  "network,n0.ini,forward,3,2\n",
+                           loads, &obs);
+
+    (void)state;
+    assert_int_equal(p.n_groups, 2);
+    assert_string_equal(p.group[0], "n1.ini:block=b.1");
+    assert_string_equal(p.group[1], "n0.ini");
+    assert_int_equal(p.point[1].group, p.point[2].group);
+    assert_int_equal(p.point[1].load.counts.layers, 2);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +376,7 @@ int main(void)
         cmocka_unit_test(parts_on_several_nodes_add_their_phases),
         cmocka_unit_test(steps_without_phases_and_evaluations_are_parts),
         cmocka_unit_test(what_is_left_out_together_may_be_said),
+        cmocka_unit_test(a_block_is_left_out_with_its_network_if_that_was_measured),
         cmocka_unit_test(single_layers_are_points_where_there_is_no_network),
         cmocka_unit_test(a_count_that_some_rows_lack_is_left_out),
         cmocka_unit_test(steps_of_other_kinds_are_left_out),

@@ -1,0 +1,25 @@
+/** A block of a network as a network of its own: `resnet50:block=layer1.0`. */
+#ifndef NETWORK_PART_H
+#define NETWORK_PART_H
+
+#include "network/network.h"
+
+/** The word that a name ends with; no argument of a file can have its name. */
+#define NETWORK_PART ":block="
+
+/** Where NETWORK_PART begins in a name; NULL: it names a whole network. */
+const char *network_part_at(const char *name);
+
+/**
+ * Leaves of `net` the layer `block` and those under it. What they take from others becomes data, of
+ * the shape that it has in the whole; data of a block wants a gradient, as it has within the whole
+ * (network.part). Shared parameters whose owner is outside are the block's.
+ *
+ * @param image height and width of the whole's input; 0: the file's
+ * @return LM_E_NOTFOUND: no such block; LM_E_SHAPE: it takes what is no sample of a batch; errors of
+ * bind_network(). `net` is then to be freed as before.
+ */
+lm_status network_cut(network *net, const char *block, int64_t image, const registry *reg,
+                      lm_error *err);
+
+#endif
