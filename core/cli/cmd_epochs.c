@@ -21,8 +21,7 @@ typedef struct epochs_options {
 OPTION_TYPE(type_method, epochs_method, epochs_method_parse);
 
 static const option_row option_rows[] = {
-    { "method", AT(method), &type_method, "NAME", "layermeter", HELP_HOW,
-      "layermeter, hurlee or changepoints" },
+    { "method", AT(method), &type_method, "NAME", "layermeter", HELP_HOW, EPOCHS_METHODS },
     { "metric", AT(trace.metric) },
     { "gpu", AT(trace.gpu) },
     { "interval", AT(trace.interval) },
@@ -50,7 +49,10 @@ static const char details[] =
     "nothing repeats, or less than two epochs are there, it says so and exits with 1.\n"
     "\n"
     "Methods: layermeter (autocorrelation at all scales, then dynamic programming); hurlee (Hur & Lee\n"
-    "2024: peaks of Luminol's anomaly score); changepoints (PELT).\n";
+    "2024: peaks of Luminol's anomaly score, three rounds) and hurlee-code (as released); changepoints\n"
+    "(PELT); ruptures (every change point) and jenks (natural break), their comparators. All but\n"
+    "layermeter and changepoints take the mean of all intervals between the places that they find. The\n"
+    "90 % interval of hurlee is then that of one epoch; ruptures and jenks have none.\n";
 
 static const char examples[] =
     "  layermeter epochs dcgmi.txt --interval 100ms\n"
@@ -83,7 +85,8 @@ static void print_words(const epochs_trace *t, const epochs *e, epochs_method m,
     fprintf(out, "epoch: %.4g s", e->steady);
     if (!isnan(e->low))
         fprintf(out, " (90 %%: %.4g to %.4g)", e->low, e->high);
-    fprintf(out, ", mean of %zu steady epoch%s", e->n_steady, e->n_steady == 1 ? "" : "s");
+    fprintf(out, e->all ? ", mean of all %zu interval%s" : ", mean of %zu steady epoch%s",
+            e->n_steady, e->n_steady == 1 ? "" : "s");
     if (!isnan(e->confidence))
         fprintf(out, ", confidence %.2f", e->confidence);
     fprintf(out, "; %s, GPU %s, %zu samples %.4g s apart, method %s\n", t->metric, t->gpu,

@@ -1,5 +1,12 @@
-/* Method `changepoints`: PELT segments of equal mean, split into two classes by level. An epoch
- * begins where the rarer class ends. */
+/*
+ * Methods of levels:
+ *
+ *   changepoints  PELT segments of equal mean, split into two classes by level: an epoch begins
+ *                 where the rarer class ends
+ *   ruptures      every change point is a peak that counts, as the package `ruptures` gives them
+ *                 (Truong, Oudre & Vayatis 2020): Hur & Lee's comparator
+ *   jenks         the values by themselves in two classes, by Jenks' natural break: theirs as well
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -86,32 +93,31 @@ lm_status pelt(const float *x, size_t n, double penalty, size_t shortest, size_t
     return LM_OK;
 }
 
-/* ---- the method ------------------------------------------------------------------------------ */
+/* ---- the methods ----------------------------------------------------------------------------- */
 
 #define BINS_MAX 16384 /* of the level that is segmented */
 #define PENALTY  3.0   /* in variances of the noise, times the logarithm of the number of bins */
 #define SHORTEST 2
 
 /* Variance of the noise: from differences of neighbours, which changes of level hardly touch. */
-static double noise_of(const float *x, size_t n, lm_error *err, lm_status *status)
+static lm_status noise_of(const float *x, size_t n, double *out, lm_error *err)
 {
     double *d = malloc(2 * n * sizeof *d), mad;
 
-    if (!d) {
-        *status = no_memory(err);
-        return 0;
-    }
+    if (!d)
+        return no_memory(err);
     for (size_t i = 0; i + 1 < n; i++)
         d[i] = (double)(x[i + 1] - x[i]);
     mad = stats_mad(d, d + n, n - 1) / 0.6744897501960817; /* of a normal distribution */
     free(d);
-    return 0.5 * mad * mad;
+    *out = 0.5 * mad * mad;
+    return LM_OK;
 }
 
 typedef struct segments {
-    const size_t *end;
-    size_t        n;
-    double       *mean;
+    size_t *end; /* n */
+    size_t  n;
+    double *mean;
 } segments;
 
 static size_t length_of(const segments *s, size_t i)
@@ -119,35 +125,50 @@ static size_t length_of(const segments *s, size_t i)
     return s->end[i] - (i ? s->end[i - 1] : 0);
 }
 
-/* The level that splits the segments into two classes whose means are
- * furthest apart (Otsu 1979). */
-static double threshold_of(const segments *s)
+typedef struct weighted {
+    double mean, length;
+} weighted;
+
+static int by_mean(const void *a, const void *b)
 {
-    double best = 0, threshold = NAN;
+    const double x = ((const weighted *)a)->mean, y = ((const weighted *)b)->mean;
 
-    for (size_t t = 0; t < s->n; t++) {
-        double sum[2] = { 0, 0 }, weight[2] = { 0, 0 }, between;
-
-        for (size_t i = 0; i < s->n; i++) {
-            const int high = s->mean[i] > s->mean[t];
-
-            sum[high] += s->mean[i] * (double)length_of(s, i);
-            weight[high] += (double)length_of(s, i);
-        }
-        if (!(weight[0] > 0) || !(weight[1] > 0))
-            continue;
-        between = weight[0] * weight[1] * pow(sum[0] / weight[0] - sum[1] / weight[1], 2);
-        if (between > best) {
-            best      = between;
-            threshold = s->mean[t];
-        }
-    }
-    return threshold;
+    return (x > y) - (x < y);
 }
 
-/* Where runs of the rarer class end. */
-static size_t places_of(const segments *s, double threshold, double start, double step,
-                        double *place)
+/* The level that splits the segments into two classes whose means are furthest apart: Jenks' (1967)
+ * natural break, Otsu's (1979) threshold. */
+static lm_status natural_break(const segments *s, double *out, lm_error *err)
+{
+    weighted *w     = malloc(s->n * sizeof *w);
+    double    total = 0, length = 0, low = 0, below = 0, best = 0;
+
+    if (!w)
+        return no_memory(err);
+    for (size_t i = 0; i < s->n; i++) {
+        w[i] = (weighted){ s->mean[i], (double)length_of(s, i) };
+        total += w[i].mean * w[i].length;
+        length += w[i].length;
+    }
+    qsort(w, s->n, sizeof *w, by_mean);
+    *out = NAN;
+    for (size_t i = 0; i + 1 < s->n; i++) {
+        double between;
+
+        low += w[i].mean * w[i].length;
+        below += w[i].length;
+        between = below * (length - below) * pow(low / below - (total - low) / (length - below), 2);
+        if (w[i].mean < w[i + 1].mean && between > best) {
+            best = between;
+            *out = w[i].mean;
+        }
+    }
+    free(w);
+    return LM_OK;
+}
+
+/* Bins at which runs of the rarer class end. */
+static size_t rarer_ends(const segments *s, double threshold, double *bin)
 {
     size_t high = 0, total = s->end[s->n - 1], n = 0;
     bool   rarer_is_high;
@@ -158,41 +179,67 @@ static size_t places_of(const segments *s, double threshold, double start, doubl
     for (size_t i = 0; i + 1 < s->n; i++)
         if ((s->mean[i] > threshold) == rarer_is_high &&
             (s->mean[i + 1] > threshold) != rarer_is_high)
-            place[n++] = start + step * (double)s->end[i];
+            bin[n++] = (double)s->end[i];
     return n;
 }
 
-static lm_status from_segments(const trace_grid *g, const series *s, const series_level *l,
-                               size_t from, segments *seg, epochs *out, lm_error *err)
+/* Segments of equal mean; for jenks each value is one. */
+static lm_status segments_of(const float *x, size_t n, epochs_method m, segments *out,
+                             lm_error *err)
 {
-    double   *place = malloc((seg->n + 1) * sizeof *place);
-    size_t    n;
-    lm_status status;
+    double    noise  = 0;
+    lm_status status = LM_OK;
 
-    if (!place)
-        return no_memory(err);
-    n = places_of(seg, threshold_of(seg), s->start + l->step * (double)from, l->step, place);
-    if (n < 3) {
-        status = lm_error_set(err, LM_E_NOTFOUND,
-                              "changepoints: the usual level is left %zu time%s: no two epochs", n,
-                              n == 1 ? "" : "s");
-    } else {
-        const found_places f = { place, NULL, n - 1, s->active_from, s->active_to, l->step };
-
-        status = label_epochs(g, &f, out, err);
+    if (m == EPOCHS_JENKS) {
+        out->n   = n;
+        out->end = malloc(n * sizeof *out->end);
+        for (size_t i = 0; i < n && out->end; i++)
+            out->end[i] = i + 1;
+    } else if (!(status = noise_of(x, n, &noise, err))) {
+        status =
+            pelt(x, n, PENALTY * noise * log((double)n) + 1e-12, SHORTEST, &out->end, &out->n, err);
     }
-    free(place);
-    return status;
+    if (status)
+        return status;
+    out->mean = malloc(out->n * sizeof *out->mean);
+    if (!out->mean || !out->end)
+        return no_memory(err);
+    for (size_t i = 0; i < out->n; i++) {
+        double sum = 0;
+
+        for (size_t k = i ? out->end[i - 1] : 0; k < out->end[i]; k++)
+            sum += (double)x[k];
+        out->mean[i] = sum / (double)length_of(out, i);
+    }
+    return LM_OK;
 }
 
-lm_status epochs_by_changes(const trace_grid *g, const series *s, epochs *out, lm_error *err)
+/* Bins at which epochs begin: every change of ruptures, else the ends of the rarer class. */
+static lm_status begin(const segments *seg, epochs_method m, double *bin, size_t *n, lm_error *err)
 {
-    size_t              level = 0, from, n;
+    double          threshold = NAN;
+    const lm_status status    = natural_break(seg, &threshold, err);
+
+    if (status)
+        return status;
+    *n = m == EPOCHS_RUPTURES ? seg->n - 1 : rarer_ends(seg, threshold, bin);
+    for (size_t i = 0; i < *n && m == EPOCHS_RUPTURES; i++)
+        bin[i] = (double)seg->end[i];
+    if (*n < 3)
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: the usual level is left %zu time%s: no two epochs",
+                            epochs_method_names[m], *n, *n == 1 ? "" : "s");
+    return LM_OK;
+}
+
+static lm_status by_changes(const trace_grid *g, const series *s, epochs_method m, epochs *out,
+                            lm_error *err)
+{
+    size_t              level = 0, from, n, n_places;
     const series_level *l;
-    segments            seg = { NULL, 0, NULL };
-    size_t             *end = NULL;
-    double              noise;
-    lm_status           status = LM_OK;
+    segments            seg   = { .end = NULL };
+    double             *place = NULL;
+    lm_status           status;
 
     while (s->level[level].n > BINS_MAX)
         level++;
@@ -200,24 +247,38 @@ lm_status epochs_by_changes(const trace_grid *g, const series *s, epochs *out, l
     from = series_bin(s, level, s->active_from);
     n    = series_bin(s, level, s->active_to) - from;
     if (n < 2 * SHORTEST)
-        return lm_error_set(err, LM_E_NOTFOUND, "changepoints: %zu samples are too few", n);
-    noise = noise_of(l->x + from, n, err, &status);
-    if (!status)
-        status = pelt(l->x + from, n, PENALTY * noise * log((double)n) + 1e-12, SHORTEST, &end,
-                      &seg.n, err);
-    if (status)
-        return status;
-    seg.end  = end;
-    seg.mean = malloc(seg.n * sizeof *seg.mean);
-    for (size_t i = 0; seg.mean && i < seg.n; i++) {
-        double sum = 0;
-
-        for (size_t k = i ? end[i - 1] : 0; k < end[i]; k++)
-            sum += (double)l->x[from + k];
-        seg.mean[i] = sum / (double)length_of(&seg, i);
+        return lm_error_set(err, LM_E_NOTFOUND, "%s: %zu samples are too few",
+                            epochs_method_names[m], n);
+    status = segments_of(l->x + from, n, m, &seg, err);
+    if (!status && !(place = malloc((seg.n + 1) * sizeof *place)))
+        status = no_memory(err);
+    if (!status && !(status = begin(&seg, m, place, &n_places, err))) {
+        for (size_t i = 0; i < n_places; i++)
+            place[i] = s->start + l->step * ((double)from + place[i]);
+        status = label_epochs(g,
+                              &(found_places){ place, NULL, n_places - 1, s->active_from,
+                                               s->active_to, l->step, m != EPOCHS_CHANGEPOINTS },
+                              out, err);
     }
-    status = seg.mean ? from_segments(g, s, l, from, &seg, out, err) : no_memory(err);
+    if (m != EPOCHS_CHANGEPOINTS) /* most of what the comparators count is no epoch */
+        out->low = out->high = NAN;
+    free(place);
     free(seg.mean);
-    free(end);
+    free(seg.end);
     return status;
+}
+
+lm_status epochs_by_changepoints(const trace_grid *g, const series *s, epochs *out, lm_error *err)
+{
+    return by_changes(g, s, EPOCHS_CHANGEPOINTS, out, err);
+}
+
+lm_status epochs_by_ruptures(const trace_grid *g, const series *s, epochs *out, lm_error *err)
+{
+    return by_changes(g, s, EPOCHS_RUPTURES, out, err);
+}
+
+lm_status epochs_by_jenks(const trace_grid *g, const series *s, epochs *out, lm_error *err)
+{
+    return by_changes(g, s, EPOCHS_JENKS, out, err);
 }

@@ -39,6 +39,25 @@ static void put(epochs *out, double from, double to, double confidence, epoch_ki
     out->epoch[out->n++] = (epoch){ from, to - from, confidence, kind };
 }
 
+/* Where all intervals count they are of parts of epochs and of several, too: bounds of one epoch,
+ * as the prediction interval of one more of them on a log-normal scale. */
+static void bounds_of_one(epochs *out, double resolution)
+{
+    const double n    = (double)out->n_steady;
+    double       mean = 0, squares = 0, error;
+
+    for (size_t i = 0; i < out->n; i++)
+        if (out->epoch[i].kind == EPOCH_STEADY)
+            mean += log(out->epoch[i].length) / n;
+    for (size_t i = 0; i < out->n; i++)
+        if (out->epoch[i].kind == EPOCH_STEADY)
+            squares += pow(log(out->epoch[i].length) - mean, 2);
+    error = stats_student90(out->n_steady - 1) *
+            sqrt(squares / (n - 1) * (1 + 1 / n) + pow(resolution / out->steady, 2) / 6);
+    out->low  = fmin(out->steady, exp(mean - error));
+    out->high = fmax(out->steady, exp(mean + error));
+}
+
 static void steady_time(epochs *out, double resolution, double *value)
 {
     double mean = 0, squares = 0, error;
@@ -59,6 +78,10 @@ static void steady_time(epochs *out, double resolution, double *value)
     out->low = out->high = NAN;
     if (n < 3)
         return;
+    if (out->all) {
+        bounds_of_one(out, resolution);
+        return;
+    }
     /* the lengths add up to the way between the first place and the last, each
      * known to a bin's fraction */
     error     = sqrt(squares / (double)(n - 1) / (double)n +
@@ -82,7 +105,8 @@ static void before(epochs *out, const trace_grid *g, const found_places *f, doub
     if (length < CRUMB * median)
         return;
     put(out, active, first, NAN,
-        length > median * (1 + tolerance) && told                     ? EPOCH_WARMUP
+        f->all                                                        ? EPOCH_PARTIAL
+        : length > median * (1 + tolerance) && told                   ? EPOCH_WARMUP
         : told && fabs(length / median - 1) <= fmax(WHOLE, tolerance) ? EPOCH_IRREGULAR
                                                                       : EPOCH_PARTIAL);
 }
@@ -110,7 +134,9 @@ static void classify(epochs *out, const trace_grid *g, const found_places *f, do
         const double from = f->place[i], to = f->place[i + 1], ratio = (to - from) / median;
         epoch_kind   kind = EPOCH_STEADY;
 
-        if (mostly_missing(g, from, to))
+        if (f->all)
+            kind = EPOCH_STEADY;
+        else if (mostly_missing(g, from, to))
             kind = EPOCH_MISSING;
         else if (warming && ratio > 1 + tolerance)
             kind = EPOCH_WARMUP;
@@ -147,6 +173,7 @@ lm_status label_epochs(const trace_grid *g, const found_places *f, epochs *out, 
         free(value);
         return no_memory(err);
     }
+    out->all  = f->all;
     tolerance = usual_length(f, value, &median);
     before(out, g, f, median, tolerance);
     classify(out, g, f, median, tolerance);
@@ -156,8 +183,9 @@ lm_status label_epochs(const trace_grid *g, const found_places *f, epochs *out, 
     return LM_OK;
 }
 
-const char *const epochs_method_names[N_EPOCHS_METHODS] = { "layermeter", "hurlee",
-                                                            "changepoints" };
+const char *const epochs_method_names[N_EPOCHS_METHODS] = { "layermeter",  "hurlee",
+                                                            "hurlee-code", "changepoints",
+                                                            "ruptures",    "jenks" };
 const char *const epoch_kind_names[N_EPOCH_KINDS] = { "startup", "warmup",  "epoch", "irregular",
                                                       "missing", "partial", "idle" };
 
@@ -166,19 +194,20 @@ lm_status epochs_method_parse(const char *text, epochs_method *out, lm_error *er
     const size_t at = text_place(text, epochs_method_names, N_EPOCHS_METHODS);
 
     if (at == N_EPOCHS_METHODS)
-        return lm_error_set(
-            err, LM_E_ARG, "expected one of layermeter, hurlee, changepoints; found '%.40s'", text);
+        return lm_error_set(err, LM_E_ARG, "expected " EPOCHS_METHODS ", found '%.40s'", text);
     *out = (epochs_method)at;
     return LM_OK;
 }
 
 lm_status epochs_find(epochs_method m, const trace_grid *g, epochs **out, lm_error *err)
 {
-    static lm_status (*const find[N_EPOCHS_METHODS])(const trace_grid *, const series *, epochs *,
-                                                     lm_error *) = {
+    static epochs_finder *const find[N_EPOCHS_METHODS] = {
         [EPOCHS_LAYERMETER]   = epochs_by_tracking,
-        [EPOCHS_HURLEE]       = epochs_by_luminol,
-        [EPOCHS_CHANGEPOINTS] = epochs_by_changes,
+        [EPOCHS_HURLEE]       = epochs_by_hurlee,
+        [EPOCHS_HURLEE_CODE]  = epochs_by_hurlee_code,
+        [EPOCHS_CHANGEPOINTS] = epochs_by_changepoints,
+        [EPOCHS_RUPTURES]     = epochs_by_ruptures,
+        [EPOCHS_JENKS]        = epochs_by_jenks,
     };
     epochs   *e      = calloc(1, sizeof *e);
     series    s      = { .memory = NULL };

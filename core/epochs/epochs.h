@@ -1,12 +1,17 @@
 /**
- * Epochs of a training run in a metric of its GPU. Three methods:
+ * Epochs of a training run in a metric of its GPU, by one of these methods:
  *
  *   layermeter    finds periods by autocorrelation at all scales (period.h), then epochs by dynamic
  *                 programming over how well each place fits as a beginning (track.h)
  *   hurlee        Hur & Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud
- *                 GPUs": peaks of Luminol's anomaly score
+ *                 GPUs": peaks of Luminol's anomaly score, three rounds of it (hurlee.c)
+ *   hurlee-code   the same as its authors released it
  *   changepoints  a baseline: change points of the mean (PELT); an epoch ends where the metric
- *                 leaves its usual level
+ *                 leaves its usual level (changes.c)
+ *   ruptures      Hur & Lee's comparator: counts every change point
+ *   jenks         theirs as well: counts the runs above or below a natural break of the values
+ *
+ * The first and changepoints take the mean of the steady epochs, the others of all intervals.
  */
 #ifndef EPOCHS_EPOCHS_H
 #define EPOCHS_EPOCHS_H
@@ -16,17 +21,21 @@
 typedef enum {
     EPOCHS_LAYERMETER,
     EPOCHS_HURLEE,
+    EPOCHS_HURLEE_CODE,
     EPOCHS_CHANGEPOINTS,
+    EPOCHS_RUPTURES,
+    EPOCHS_JENKS,
     N_EPOCHS_METHODS
 } epochs_method;
 
+#define EPOCHS_METHODS "layermeter, hurlee, hurlee-code, changepoints, ruptures or jenks"
 lm_status                epochs_method_parse(const char *text, epochs_method *out, lm_error *err);
 extern const char *const epochs_method_names[N_EPOCHS_METHODS];
 
 typedef enum {
     EPOCH_STARTUP,   /**< before training: loading, compiling */
     EPOCH_WARMUP,    /**< a longer epoch at the beginning */
-    EPOCH_STEADY,    /**< counted */
+    EPOCH_STEADY,    /**< counts */
     EPOCH_IRREGULAR, /**< an epoch that is much longer or shorter than the rest */
     EPOCH_MISSING,   /**< most of its samples are missing */
     EPOCH_PARTIAL,   /**< the trace begins or ends within it */
@@ -46,10 +55,11 @@ typedef struct epoch {
 
 typedef struct epochs {
     size_t n;
-    epoch *epoch;     /**< in order, without gaps */
-    double steady;    /**< s: mean length of the steady epochs */
-    double low, high; /**< s: 90 % interval of `steady`; NAN with fewer than three steady epochs */
-    size_t n_steady;
+    epoch *epoch;      /**< in order, without gaps */
+    double steady;     /**< s: mean length of the steady epochs */
+    double low, high;  /**< s: 90 % interval of `steady`; NAN with fewer than three steady epochs */
+    size_t n_steady;   /**< epochs that count */
+    bool   all;        /**< all intervals do */
     double confidence; /**< median confidence of the steady epochs */
     double evaluation; /**< share of an epoch at another level at its end; NAN: unknown */
     size_t n_periods;  /**< layermeter: periods within an epoch (steps), the shortest first */

@@ -6,9 +6,10 @@
 #include "epochs/epochs.h"
 #include "epochs/series.h"
 
-lm_status epochs_by_tracking(const trace_grid *g, const series *s, epochs *out, lm_error *err);
-lm_status epochs_by_luminol(const trace_grid *g, const series *s, epochs *out, lm_error *err);
-lm_status epochs_by_changes(const trace_grid *g, const series *s, epochs *out, lm_error *err);
+typedef lm_status epochs_finder(const trace_grid *g, const series *s, epochs *out, lm_error *err);
+
+epochs_finder epochs_by_tracking, epochs_by_hurlee, epochs_by_hurlee_code, epochs_by_changepoints,
+    epochs_by_ruptures, epochs_by_jenks;
 
 /**
  * Smoothing by Savitzky & Golay 1964, first order. A value becomes that of the line fitted to the
@@ -24,11 +25,20 @@ void savgol_first_order(const double *x, size_t n, size_t window, double *out);
  * Detection in Time Series"). Each value becomes one of four symbols by its place between the least
  * and the largest (symbolic aggregate approximation). Pairs of symbols are counted in a window
  * before and a window behind each value (the cells of a chaos-game bitmap). The score is the
- * squared distance of the two bitmaps. Windows are 1.25 % of the series, at most 200 values.
+ * squared distance of the two bitmaps. Windows are 1.25 % of the series, 25 to 200 values: Luminol
+ * refuses two windows of fewer than LUMINOL_LEAST values unless it is told others.
  *
- * @param n at least LUMINOL_BITMAP_LEAST
+ * @param n at least LUMINOL_LEAST
  */
+#define LUMINOL_LEAST 50
 void luminol_bitmap(const double *x, size_t n, double *score);
+
+/**
+ * Luminol's default detector, its fallback for series of fewer than 2000 values. The score is the
+ * distance from an exponential average (factor 0.2) in standard deviations, or, if larger, 0.65 of
+ * it plus 0.35 of the same of the slope. LM_E_NOMEM.
+ */
+lm_status luminol_default(const double *x, size_t n, double *score, lm_error *err);
 
 /**
  * Change points of the mean of x: exactly the segmentation of least squared deviations from the
@@ -48,6 +58,7 @@ typedef struct found_places {
     size_t        n;          /**< intervals, at least 1 */
     double        from, to;   /**< s: bounds of the training; -INFINITY, INFINITY: unknown */
     double        resolution; /**< s: accuracy of the places */
+    bool          all;        /**< all intervals count, whatever they are */
 } found_places;
 
 /**
@@ -56,7 +67,7 @@ typedef struct found_places {
  * An epoch is steady if its length is within five median deviations (at least 4 %) of the median of
  * the second half. Longer epochs at the beginning are warm-ups. An epoch is missing if most of its
  * bins are. The steady time is a mean; its 90 % interval is Student's, with the resolution of both
- * ends.
+ * ends. If all intervals count they are all steady, and the 90 % interval is that of one more.
  */
 lm_status label_epochs(const trace_grid *g, const found_places *f, epochs *out, lm_error *err);
 

@@ -268,8 +268,10 @@ static void note_period(const track *t, epochs *out)
 static lm_status take(const trace_grid *g, const series *s, const track *t, epochs *out,
                       lm_error *err)
 {
-    const found_places f      = { t->place, t->alike, t->n, s->active_from, s->active_to, t->bin };
-    lm_status          status = label_epochs(g, &f, out, err);
+    const found_places f = {
+        t->place, t->alike, t->n, s->active_from, s->active_to, t->bin, false
+    };
+    lm_status status = label_epochs(g, &f, out, err);
 
     out->evaluation = t->other >= 0.02 ? t->other : NAN;
     return status;
@@ -347,9 +349,10 @@ static lm_status take_few(const trace_grid *g, const series *s, epochs *out, lm_
 
     if (status)
         return status;
-    return label_epochs(
-        g, &(found_places){ few.place, few.alike, few.n, s->active_from, s->active_to, few.bin },
-        out, err);
+    return label_epochs(g,
+                        &(found_places){ few.place, few.alike, few.n, s->active_from, s->active_to,
+                                         few.bin, false },
+                        out, err);
 }
 
 lm_status epochs_by_tracking(const trace_grid *g, const series *s, epochs *out, lm_error *err)

@@ -47,7 +47,7 @@ cat >"$work/plan.json" <<'END'
 END
 {
     echo "what,samples,seconds,MiB,ns_per_sample"
-    for method in layermeter hurlee changepoints; do
+    for method in layermeter hurlee hurlee-code changepoints ruptures jenks; do
         row "$method" "$samples" "$build/bin/layermeter" epochs "$work/long.csv" --method $method
     done
     row "layermeter (a tenth)" "$tenth" "$build/bin/layermeter" epochs "$work/tenth.csv"

@@ -126,17 +126,20 @@ def clock_of(s, k):
 
 
 def run_of(rng, s):
-    """The run: (start, length, share of it that is trained, evaluated, paused) of each epoch, and the steady ones."""
+    """The run: of each epoch its start, its length, the length that an epoch like it has on average, its evaluation and its pause;
+    and where the run ends."""
     epochs, at = [], s["startup_s"]
     for k in range(s["epochs"]):
+        slower = 1 + s.get("slowing", 0) * k / max(1, s["epochs"] - 1)
+        usual = s["epoch_s"] * math.exp(s["jitter"] ** 2 / 2) * slower / clock_of(s, k)  # mean of a log-normal length
         length = s["epoch_s"] * math.exp(rng.gauss(0, s["jitter"]))
         length *= s["warmup"][k] if k < len(s["warmup"]) else 1
-        length *= 1 + s.get("slowing", 0) * k / max(1, s["epochs"] - 1)
+        length *= slower
         if rng.random() < s.get("stalls", 0):
             length *= rng.uniform(1.3, 2)
         length /= clock_of(s, k)
         evaluated = s["evaluation"] * length if k % s.get("evaluate_every", 1) == s.get("evaluate_every", 1) - 1 else 0
-        epochs.append({"start_s": at, "length_s": length, "evaluation_s": evaluated, "dip_s": min(s["dip_s"], length / 4)})
+        epochs.append({"start_s": at, "length_s": length, "usual_s": usual, "evaluation_s": evaluated, "dip_s": min(s["dip_s"], length / 4)})
         at += length
     return epochs, at
 
@@ -200,7 +203,8 @@ def make(seed, hard=None, fixed=None):
     steady = [e["length_s"] for e in epochs[len(s["warmup"]):]] or [e["length_s"] for e in epochs]
     if s.get("stalls"):  # what is steady is without the stalls
         steady = [e for e in steady if e < 1.15 * s["epoch_s"]] or steady
-    return {"seed": seed, "settings": s, "epochs": epochs, "epoch_s": sum(steady) / len(steady),
+    usual = [e["usual_s"] for e in epochs[len(s["warmup"]):]] or [e["usual_s"] for e in epochs]
+    return {"seed": seed, "settings": s, "epochs": epochs, "epoch_s": sum(steady) / len(steady), "usual_s": sum(usual) / len(usual),
             "gpus": [samples_of(rng, s, epochs, end, g * s["lag_s"]) for g in range(s["gpus"])]}
 
 
@@ -270,7 +274,7 @@ def main():
     p = argparse.ArgumentParser(description="A trace of GPU metrics with known epochs", epilog=__doc__,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--hard", choices=HARD, help="outside of the ranges: " + "; ".join(f"{k}: {v}" for k, v in HARD.items()))
+    p.add_argument("--hard", choices=HARD, help="outside of the ranges: " + "; ".join(f"{k}: {v}" for k, v in HARD.items()).replace("%", "%%"))
     p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="fix a setting")
     p.add_argument("--format", choices=WRITERS, default="csv")
     p.add_argument("-o", "--output", metavar="FILE", help="default: stdout")
@@ -288,7 +292,7 @@ def main():
         out.close()
     if o.truth:
         with open(o.truth, "w") as file:
-            json.dump({k: run[k] for k in ("seed", "epoch_s", "settings", "epochs")}, file, indent=1)
+            json.dump({k: run[k] for k in ("seed", "epoch_s", "usual_s", "settings", "epochs")}, file, indent=1)
             file.write("\n")
 
 

@@ -60,6 +60,20 @@ static void smoothing_is_by_lines(void **state)
         assert_close(out[i], line[i], 1e-12);
 }
 
+/* Shorter series have windows of 25 values, too: Luminol's least. */
+static void bitmaps_are_scored_at_any_length(void **state)
+{
+    double x[60], score[60];
+
+    (void)state;
+    for (size_t i = 0; i < 60; i++)
+        x[i] = i < 30 ? 0 : 1;
+    luminol_bitmap(x, 60, score);
+    assert_close(score[30], 1152, 1e-12);
+    assert_close(score[24], 0, 0); /* no window before it */
+    assert_true(score[25] > 0 && score[25] < score[30]);
+}
+
 /* Half at 0, half at 1: windows of 25 (1.25 % of 2000) meet unlike bitmaps only around the middle.
  * At the middle one holds 24 pairs of the first symbol, the other 24 of the last: 24^2 + 24^2. */
 static void bitmaps_differ_where_the_series_does(void **state)
@@ -213,11 +227,16 @@ static void all_methods_know_a_plain_run(void **state)
         assert_int_equal(epochs_method_parse(epochs_method_names[m], &again, &err), LM_OK);
         assert_int_equal(again, m);
         assert_int_equal(epochs_find((epochs_method)m, &g, &e, &err), LM_OK);
-        if (m != EPOCHS_HURLEE) /* whose peaks need not be one of each epoch */
+        if (m == EPOCHS_LAYERMETER || m == EPOCHS_CHANGEPOINTS) {
             assert_close(e->steady / 20, 1, 0.01);
-        if (m == EPOCHS_HURLEE) /* half of 2500 samples */
-            assert_non_null(
-                strstr(e->note, "too few for bitmaps (2000): Luminol's default detector instead"));
+            assert_false(e->all);
+        }
+        if (m == EPOCHS_HURLEE) /* five of the six in the second half */
+            assert_close(e->steady / 20, 1, 0.02);
+        if (m == EPOCHS_JENKS) /* evaluations and pauses are below the break */
+            assert_close(e->steady / 20, 1, 0.05);
+        if (m == EPOCHS_RUPTURES) /* an evaluation, a pause and a return to the level of each */
+            assert_close(e->steady * 3 / 20, 1, 0.1);
         epochs_free(e);
     }
     trace_grid_free(&g);
@@ -424,7 +443,7 @@ static void the_steady_time_is_a_mean_with_an_interval(void **state)
 {
     static const double place[] = { 1, 16, 28, 38.1, 48, 58, 68.2, 78 };
     trace_grid          g       = grid_of(800);
-    const found_places  f       = { place, NULL, 7, -INFINITY, INFINITY, 0 };
+    const found_places  f       = { place, NULL, 7, -INFINITY, INFINITY, 0, false };
     epochs              e       = { .steady = NAN };
     lm_error            err;
 
@@ -438,6 +457,29 @@ static void the_steady_time_is_a_mean_with_an_interval(void **state)
     assert_int_equal(e.epoch[1].kind, EPOCH_WARMUP);
     assert_int_equal(e.epoch[2].kind, EPOCH_WARMUP);
     assert_int_equal(e.epoch[3].kind, EPOCH_STEADY);
+    free(e.epoch);
+    trace_grid_free(&g);
+}
+
+/* Where all count the lengths 2 8 2 8 have mean 5 and logarithms log 4 -+ log 2: one more lies within
+ * 4 exp(-+ t s sqrt(1 + 1/4)), s = 2 log 2 / sqrt(3), t(3) = 2.3534: 0.4868 to 32.9. */
+static void all_intervals_count_where_a_method_says_so(void **state)
+{
+    static const double place[] = { 1, 3, 11, 13, 21 };
+    trace_grid          g       = grid_of(300);
+    const found_places  f       = { place, NULL, 4, -INFINITY, INFINITY, 0, true };
+    epochs              e       = { .steady = NAN };
+    lm_error            err;
+
+    (void)state;
+    for (size_t i = 0; i < g.n; i++) /* an interval without samples counts, too */
+        g.x[i] = i < 30 ? NAN : 0;
+    assert_int_equal(label_epochs(&g, &f, &e, &err), LM_OK);
+    assert_true(e.all);
+    assert_int_equal(e.n_steady, 4);
+    assert_close(e.steady, 5, 1e-12);
+    assert_close(e.low, 4 * exp(-2.353363 * 2 * log(2) / sqrt(3) * sqrt(1.25)), 1e-4);
+    assert_close(e.low * e.high, 16, 1e-9);
     free(e.epoch);
     trace_grid_free(&g);
 }
@@ -468,6 +510,7 @@ int main(void)
         cmocka_unit_test(the_transform_is_its_definition),
         cmocka_unit_test(smoothing_is_by_lines),
         cmocka_unit_test(bitmaps_differ_where_the_series_does),
+        cmocka_unit_test(bitmaps_are_scored_at_any_length),
         cmocka_unit_test(change_points_are_exact),
         cmocka_unit_test(change_points_cost_the_least),
         cmocka_unit_test(epochs_are_found_and_told_apart),
@@ -480,6 +523,7 @@ int main(void)
         cmocka_unit_test(missing_samples_do_not_matter_much),
         cmocka_unit_test(no_period_is_invented),
         cmocka_unit_test(the_steady_time_is_a_mean_with_an_interval),
+        cmocka_unit_test(all_intervals_count_where_a_method_says_so),
         cmocka_unit_test(a_window_stays_as_large_as_it_is),
     };
 
