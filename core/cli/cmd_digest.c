@@ -10,9 +10,9 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/epochs_trace.h"
 #include "crossgpu/digest.h"
 #include "epochs/epochs.h"
+#include "trace/chosen.h"
 
 #define METRICS_MAX 64
 
@@ -66,9 +66,9 @@ typedef struct row {
 
 static lm_status find_epoch(const char *path, row *r, char gpu[TRACE_NAME_MAX], lm_error *err)
 {
-    epochs_trace t;
+    trace_chosen t;
     epochs      *e      = NULL;
-    lm_status    status = epochs_trace_load(path, &r->a->trace, &t, err);
+    lm_status    status = trace_load_chosen(path, &r->a->trace, say_line, &t, err);
 
     if (status)
         return status;

@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/epochs_trace.h"
 #include "epochs/epochs.h"
+#include "epochs/follow.h"
 #include "epochs/trace_plot.h"
-#include "report/json.h"
+#include "report/fields.h"
+#include "trace/chosen.h"
 
 typedef struct epochs_options {
     epochs_method  method;
@@ -60,27 +61,32 @@ static const char examples[] =
     "  layermeter epochs smi.csv --method hurlee --format json\n"
     "  dcgmi dmon -e 1002 -d 100 | layermeter epochs --follow - --interval 100ms\n";
 
-static void add_columns(table *t)
+/* An epoch, and the steady epochs as known by then. */
+typedef struct row {
+    uint64_t    number;
+    const char *kind;
+    epoch       at;
+    double      steady;
+} row;
+
+#define FOLLOWED 1
+
+static const field fields[] = {
+    { "number", "no.", FIELD_AT(row, number) },
+    { "kind", "kind", FIELD_AT(row, kind) },
+    { "start_s", "start [s]", FIELD_AT(row, at.start), .digits = 2 },
+    { "length_s", "length [s]", FIELD_AT(row, at.length), .digits = 3 },
+    { "confidence", "confidence", FIELD_AT(row, at.confidence), .digits = 2 },
+    { "epoch_s", FIELD_AT(row, steady), .when = FOLLOWED },
+    { 0 },
+};
+
+static row row_of(size_t number, const epoch *e, double steady)
 {
-    table_column(t, "number", "no.", 0);
-    table_column(t, "kind", "kind", 0);
-    table_column(t, "start_s", "start [s]", 2);
-    table_column(t, "length_s", "length [s]", 3);
-    table_column(t, "confidence", "confidence", 2);
+    return (row){ number, epoch_kind_names[e->kind], *e, steady };
 }
 
-static void add_rows(table *t, const epochs *e)
-{
-    for (size_t i = 0; i < e->n; i++) {
-        table_count(t, i + 1);
-        table_text(t, epoch_kind_names[e->epoch[i].kind]);
-        table_real(t, e->epoch[i].start);
-        table_real(t, e->epoch[i].length);
-        table_real(t, e->epoch[i].confidence);
-    }
-}
-
-static void print_words(const epochs_trace *t, const epochs *e, epochs_method m, FILE *out)
+static void print_words(const trace_chosen *t, const epochs *e, epochs_method m, FILE *out)
 {
     fprintf(out, "epoch: %.4g s", e->steady);
     if (!isnan(e->low))
@@ -103,7 +109,7 @@ static void print_words(const epochs_trace *t, const epochs *e, epochs_method m,
         fprintf(out, "note: %s\n", e->note);
 }
 
-static void print_json(const epochs_trace *tr, const epochs *e, epochs_method m, const table *t)
+static void print_json(const trace_chosen *tr, const epochs *e, epochs_method m, const table *t)
 {
     json j = { .out = stdout };
 
@@ -134,26 +140,27 @@ static void print_json(const epochs_trace *tr, const epochs *e, epochs_method m,
     json_close(&j, '}');
 }
 
-static lm_status print(const epochs_trace *tr, const epochs *e, epochs_method m, format f,
+static lm_status print(const trace_chosen *tr, const epochs *e, epochs_method m, format f,
                        lm_error *err)
 {
-    table    *t      = table_new();
-    lm_status status = LM_OK;
+    const field_view v      = { .fields = fields, .in = field_place_of(f) };
+    field_rows       rows   = field_rows_of(&v);
+    lm_status        status = LM_OK;
 
-    add_columns(t);
-    add_rows(t, e);
-    if (f == FORMAT_JSON) {
-        print_json(tr, e, m, t);
-    } else {
-        status = table_print(t, f, stdout, err);
-        if (!status)
-            print_words(tr, e, m, f == FORMAT_TABLE ? stdout : stderr);
+    for (size_t i = 0; i < e->n; i++) {
+        const row r = row_of(i + 1, &e->epoch[i], e->steady);
+
+        field_row(&rows, &r);
     }
-    table_free(t);
+    if (f == FORMAT_JSON)
+        print_json(tr, e, m, rows.t);
+    else if (!(status = table_print(rows.t, f, stdout, err)))
+        print_words(tr, e, m, f == FORMAT_TABLE ? stdout : stderr);
+    table_free(rows.t);
     return status;
 }
 
-static lm_status draw(const epochs_options *a, const epochs_trace *t, const epochs *e,
+static lm_status draw(const epochs_options *a, const trace_chosen *t, const epochs *e,
                       lm_error *err)
 {
     char title[200];
@@ -167,9 +174,9 @@ static lm_status draw(const epochs_options *a, const epochs_trace *t, const epoc
 /* One analysis of a whole trace. */
 static lm_status analyse(const char *path, const epochs_options *a, lm_error *err)
 {
-    epochs_trace t;
+    trace_chosen t;
     epochs      *e      = NULL;
-    lm_status    status = epochs_trace_load(path, &a->trace, &t, err);
+    lm_status    status = trace_load_chosen(path, &a->trace, say_line, &t, err);
 
     if (status)
         return status;
@@ -183,12 +190,90 @@ static lm_status analyse(const char *path, const epochs_options *a, lm_error *er
     return status;
 }
 
+/* ---- a trace that is followed ---- */
+
+typedef struct follower {
+    format           how;
+    epochs_follower *epochs;
+    size_t           n_printed;
+} follower;
+
+static void print_head(const follower *f)
+{
+    if (f->how == FORMAT_CSV)
+        puts("number,kind,start_s,length_s,confidence,epoch_s");
+    else if (f->how == FORMAT_TABLE)
+        puts("  no.  kind       start [s]  length [s]  confidence  epoch [s]");
+}
+
+/* A row as soon as its epoch has ended. */
+static lm_status print_epoch(void *context, const epoch *e, const epochs *all, lm_error *err)
+{
+    static const field_view json_view      = { .fields = fields, .in = IN_JSON, .facts = FOLLOWED };
+    follower               *f              = context;
+    const row               r              = row_of(++f->n_printed, e, all->steady);
+    char                    confidence[32] = "";
+
+    (void)err;
+    if (f->n_printed == 1)
+        print_head(f);
+    if (!isnan(e->confidence))
+        snprintf(confidence, sizeof confidence, f->how == FORMAT_TABLE ? "%.2f" : "%.6g",
+                 e->confidence);
+    if (f->how == FORMAT_JSON) {
+        json j = { .out = stdout };
+
+        json_open(&j, NULL, '{');
+        fields_json(&json_view, &r, &j);
+        json_close(&j, '}');
+    } else if (f->how == FORMAT_CSV) {
+        printf("%zu,%s,%.6f,%.6f,%s,%.6f\n", f->n_printed, r.kind, e->start, e->length, confidence,
+               r.steady);
+    } else {
+        printf("%5zu  %-9s  %9.2f  %10.3f  %10s  %9.4g\n", f->n_printed, r.kind, e->start,
+               e->length, *confidence ? confidence : "-", r.steady);
+    }
+    fflush(stdout);
+    return LM_OK;
+}
+
+static lm_status take_sample(void *context, double time, const trace_sample *s, lm_error *err)
+{
+    const follower *f = context;
+
+    return epochs_follower_add(f->epochs, time, s->value, err);
+}
+
+static double interval_of(void *context)
+{
+    const follower *f = context;
+
+    return epochs_follower_interval(f->epochs);
+}
+
+/* In constant memory, until the trace ends. */
+static lm_status follow(const char *path, const epochs_options *a, lm_error *err)
+{
+    follower       f = { .how = a->format };
+    trace_follower t = {
+        .take = take_sample, .interval = interval_of, .say = say_line, .context = &f
+    };
+    lm_status status = epochs_follower_new(a->method, print_epoch, &f, &f.epochs, err);
+
+    if (!status && !(status = trace_follower_open(&t, path, &a->trace, err)))
+        status = trace_follower_run(&t, err);
+    if (!status && (status = epochs_follower_end(f.epochs, err)) == LM_E_NOTFOUND)
+        lm_error_prefix(err, "%s", t.reader->path);
+    trace_follower_close(&t);
+    epochs_follower_free(f.epochs);
+    return status;
+}
+
 static lm_status run(const options *o, lm_error *err)
 {
     const epochs_options *a = o->filled;
 
-    return a->trace.follow ? epochs_follow(o->argument[0], &a->trace, a->method, a->format, err)
-                           : analyse(o->argument[0], a, err);
+    return a->trace.follow ? follow(o->argument[0], a, err) : analyse(o->argument[0], a, err);
 }
 
 const command cmd_epochs = COMMAND("epochs", "TRACE", "Find epochs in a trace of GPU metrics",

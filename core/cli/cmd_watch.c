@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/cmd_watch.h"
-#include "cli/commands.h"
+#include "watch/feed.h"
 
 typedef struct watch_options {
     struct sampling sampling;
@@ -73,20 +73,94 @@ static const char examples[] =
     "  layermeter watch --plan plan.json --gpu 0 --observations runs.csv\n"
     "  layermeter watch --plan plan.json --trace smi.csv --format json\n";
 
+/* ---- a run beside its plan ---- */
+
+typedef struct watching {
+    const watch_order *order;
+    watch_plan         plan;
+    watch_printer      printer;
+    bool               live, said_neither;
+} watching;
+
+static lm_status print_one(void *context, const watched *w, lm_error *err)
+{
+    watching *me = context;
+
+    (void)err;
+    if (w->scale != WATCH_NEITHER)
+        watch_print_row(&me->printer, w);
+    else if (me->live && !me->said_neither)
+        fprintf(stderr, "layermeter: what repeats takes %.4g s, no epoch of the plan nor a step\n",
+                w->epoch.length);
+    me->said_neither |= w->scale == WATCH_NEITHER;
+    return LM_OK;
+}
+
+static lm_status append(const watching *w, const watch_summary *s, lm_error *err)
+{
+    observation row;
+    lm_status   status = watch_observation(&w->plan, s, &row, err);
+
+    if (status == LM_E_UNSUPPORTED) {
+        fprintf(stderr, "layermeter: %s\n", err->text);
+        return LM_OK;
+    }
+    if (!status)
+        status = observation_append(w->order->observations, &row, w->plan.machine, err);
+    if (!status)
+        fprintf(stderr,
+                "layermeter: %s: a step of %.4g s, appended: 'layermeter fit OBSERVATIONS.csv "
+                "--correct %s -o MACHINE.ini' learns from it\n",
+                w->order->observations, row.seconds, w->order->observations);
+    return status;
+}
+
+static lm_status end(watching *w, const watch_summary *s, lm_error *err)
+{
+    watch_print_summary(&w->printer, s);
+    return w->order->observations ? append(w, s, err) : LM_OK;
+}
+
+/* `file` NULL: this machine. */
+static lm_status compare(const watch_order *o, const char *file, const sampling *how,
+                         const trace_question *q, lm_error *err)
+{
+    watching      w   = { .order = o, .live = !file };
+    watch_run    *run = NULL;
+    watch_summary s   = { .n = 0 };
+    lm_status     status;
+
+    if ((status = watch_plan_load(o->plan, o->question, &w.plan, err)))
+        return status;
+    w.printer = (watch_printer){ .plan = &w.plan, .how = o->how };
+    status    = watch_run_new(&w.plan, print_one, &w, &run, err);
+    if (!status)
+        status = file ? watch_trace(run, file, q, say_line, &s, err)
+                      : watch_live(run, how, q->metric, &s, err);
+    if (s.n) {
+        lm_error        why;
+        const lm_status ended = end(&w, &s, &why);
+
+        if (!status && ended)
+            *err = why;
+        status = status ? status : ended;
+    }
+    watch_run_free(run);
+    return status;
+}
+
 static lm_status run(const options *o, lm_error *err)
 {
     const watch_options *a = o->filled;
     struct sampling      w = a->sampling;
     trace_question       q = a->trace;
 
-    w.say      = watch_say;
+    w.say      = say_line;
     w.seconds  = isnan(a->duration) ? INFINITY : a->duration;
     w.out      = w.path || a->order.plan ? NULL : stdout;
     q.gpu      = w.devices;
     q.interval = option_given(o, &a->sampling.interval) ? w.interval : NAN;
-    if (a->file)
-        return watch_trace(&a->order, a->file, &q, err);
-    return a->order.plan ? watch_live(&a->order, &w, &q, err) : sampling_run(&w, err);
+    return a->order.plan ? compare(&a->order, a->file, &w, &q, err) : sampling_run(&w, err);
 }
 
 const command cmd_watch =

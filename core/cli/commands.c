@@ -75,6 +75,11 @@ const option_row link_option_rows[] = {
     { .name = NULL },
 };
 
+void say_line(const char *text)
+{
+    fprintf(stderr, "layermeter: %s\n", text);
+}
+
 void print_flagged(const struct observations *obs, const struct points *p)
 {
     if (p->n_flagged_out)

@@ -37,6 +37,9 @@ void print_note(const network *net, FILE *out);
 /** Fill an interconnect: --bandwidth (NAN: not given) and --latency. */
 extern const option_row link_option_rows[];
 
+/** "layermeter: ..." on stderr. */
+void say_line(const char *text);
+
 /** Says on stderr which flagged times are left out, and which are used for want of better; and of
  * times that cannot be (doubts.h) the first few of each kind. */
 struct observations;

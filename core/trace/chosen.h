@@ -4,8 +4,26 @@
 
 #include "trace/trace.h"
 
-/** The first GPU with a varying metric, by number if names are numbers; else the first. */
-const trace_gpu_series *trace_choose_gpu(const trace *t);
+/** Reports an oddity of a trace: one line of text, without a newline. */
+typedef void (*trace_say)(const char *text);
+
+/** The metric of one GPU at equal steps. */
+typedef struct trace_chosen {
+    char       path[256], metric[96], unit[32], gpu[TRACE_NAME_MAX];
+    trace_grid grid; /**< trace_grid_free() */
+    size_t     n_samples;
+} trace_chosen;
+
+/**
+ * Reads a whole trace. Without q->gpu it takes the first GPU with a varying metric, by number if
+ * names are numbers; else the first.
+ *
+ * @param say hears of clocks that jump, GPUs that vanish, sampling that changes, long gaps and a
+ *            last row cut short
+ * @return what trace_load() and trace_grid_of() return; texts begin with the path
+ */
+lm_status trace_load_chosen(const char *path, const trace_question *q, trace_say say,
+                            trace_chosen *out, lm_error *err);
 
 /** Takes a sample of the chosen GPU; `time` never falls. */
 typedef lm_status (*trace_taker)(void *context, double time, const trace_sample *s, lm_error *err);
@@ -22,10 +40,8 @@ typedef struct trace_follower {
     trace_taker   take;
     /** s between samples; NAN: not known yet. */
     double (*interval)(void *context);
-    /** Reports oddities, a line each and each once: jumps of a clock, other GPUs, a vanished
-     * GPU. */
-    void (*say)(const char *text);
-    void *context;
+    trace_say say; /**< hears once of jumps of a clock, of other GPUs and of a vanished GPU */
+    void     *context;
 } trace_follower;
 
 /** Opens a follower whose take, interval, say and context are set. trace_follower_close() in either
