@@ -221,33 +221,23 @@ static lm_status print_launches(const validation *v, lm_error *err)
     const bool            chosen   = option_given(v->o, &v->a->rule) || v->cal;
     const launch_question question = { v->obs, chosen ? &v->a->rule : &parts, v->cal,
                                        v->a->models.at, v->a->models.n };
-    table                *t        = table_new();
     launch_errors         errors   = { 0 };
     lm_status             status   = launch_errors_of(&question, &errors, err);
 
-    judging_columns(t);
-    table_column(t, "coverage_percent", NULL, 1); /* no intervals of single launches yet */
-    for (size_t i = 0; i < errors.n && !status; i++) {
-        const launch_error *e = &errors.row[i];
-
-        judging_add(t, e->group, e->phase, e->model, &e->of, true);
-        table_real(t, NAN);
-    }
     if (!status)
-        status = table_print(t, v->a->form.f, stdout, err);
+        status = launch_errors_print(&errors, &v->a->form, err);
     launch_errors_free(&errors);
-    table_free(t);
     return status;
 }
 
 static lm_status print_clocks(const validation *v, lm_error *err)
 {
-    table    *t      = table_new();
-    lm_status status = validate_clocks(&v->p, v->cal, v->obs->path, v->a->form.points, t, err);
+    clock_answers a;
+    lm_status     status = clock_answers_of(&v->p, v->cal, v->obs->path, &a, err);
 
     if (!status)
-        status = table_print(t, v->a->form.f, stdout, err);
-    table_free(t);
+        status = clock_answers_print(&v->p, &a, &v->a->form, err);
+    clock_answers_free(&a);
     return status;
 }
 
@@ -256,12 +246,11 @@ static lm_status print_models(validation *v, lm_error *err)
 {
     const option_texts *models = &v->a->models;
     const judging       all    = { &v->p, &v->by, &v->groups, v->judge, models->n, v->a->power };
+    lm_status           status;
 
     v->p.layers      = v->layers ? v->layers->layers : NULL;
     v->p.wants_power = all.power;
     for (size_t m = 0; m < models->n; m++) {
-        lm_status status;
-
         v->judge[m] = (judged){ models->at[m], calloc(v->p.n_points + 1, sizeof(comparison)) };
         if (!v->judge[m].at)
             return no_memory(err);
@@ -273,7 +262,13 @@ static lm_status print_models(validation *v, lm_error *err)
                 "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
                 "that is left out\n",
                 v->path, INTERVAL_GROUPS);
-    return judging_print(&all, &v->a->form, err);
+    status = judging_print(&all, &v->a->form, err);
+    if (!status && all.power && !judging_tells_power(&all))
+        fprintf(
+            stderr,
+            "layermeter: --power: nothing to tell: no row has power_w, these models tell none, or, "
+            "of whole networks, neither --machine nor --layers is there\n");
+    return status;
 }
 
 static lm_status validate(validation *v, lm_error *err)

@@ -134,9 +134,13 @@ static void add_row(const launch_judging *j, size_t group, const char *phase_tex
         }
     }
     if (n)
-        out->row[out->n++] =
-            (launch_error){ group == j->n_groups ? NULL : j->group[group], phase_text,
-                            j->q->model[model], stats_compare(predicted, measured, n) };
+        out->row[out->n++] = (error_row){ .group    = group == j->n_groups ? NULL : j->group[group],
+                                          .phase    = phase_text,
+                                          .model    = j->q->model[model],
+                                          .of       = stats_compare(predicted, measured, n),
+                                          .seconds  = true,
+                                          .coverage = NAN, /* no intervals of launches yet */
+                                          .width    = NAN };
 }
 
 static lm_status fill(const launch_judging *j, launch_errors *out, lm_error *err)

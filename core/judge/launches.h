@@ -3,9 +3,9 @@
 #define JUDGE_LAUNCHES_H
 
 #include "base/arena.h"
-#include "base/stats.h"
 #include "fit/calibration.h"
 #include "fit/split.h"
+#include "judge/errors.h"
 
 typedef struct launch_question {
     const observations *obs;
@@ -15,17 +15,10 @@ typedef struct launch_question {
     size_t              n_models;
 } launch_question;
 
-/** The errors of one model in one group and phase. */
-typedef struct launch_error {
-    const char  *group; /**< kind of kernel, or the rows' own group; NULL: of all */
-    const char  *phase, *model;
-    stats_errors of;
-} launch_error;
-
 typedef struct launch_errors {
-    launch_error *row; /**< group after group, all groups together last */
-    size_t        n;
-    arena        *texts;
+    error_row *row; /**< group after group, all groups together last */
+    size_t     n;
+    arena     *texts;
 } launch_errors;
 
 /**

@@ -153,9 +153,19 @@ static const char *named(const char *text, const char *name, char room[FIELD_TEX
 
 /* ---- views ---- */
 
+const char *field_named(const void *whole, size_t i)
+{
+    return i ? NULL : whole;
+}
+
 field_rows field_rows_of(const field_view *v)
 {
-    field_rows rows = { .t = table_new(), .for_people = for_people(v) };
+    return field_rows_in(table_new(), v);
+}
+
+field_rows field_rows_in(table *t, const field_view *v)
+{
+    field_rows rows = { .t = t, .for_people = for_people(v) };
     char       key[FIELD_TEXT_MAX], head[FIELD_TEXT_MAX];
 
     for (walk w = walk_of(v); next(&w);) {

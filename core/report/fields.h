@@ -96,9 +96,14 @@ typedef struct field {
 #define IN_MS          .unit = "ms", .times = 1e3, .digits = TABLE_MS(2)
 #define IN_UNIT(u, d)  .unit = u, .digits = d
 #define WITH_DIGITS(d) .digits = d
+/** Shares shown as percent. */
+#define IN_PERCENT .unit = "%", .times = 100, .digits = 1
 /** Bytes, which people read in MB or GB. */
 #define IN_MB .unit = "B", .for_people = 1e-6, .digits = 1
 #define IN_GB .unit = "B", .for_people = 1e-9, .digits = 3
+
+/** For `each`: one column, whose name is the text behind `whole`. */
+const char *field_named(const void *whole, size_t i);
 
 /** Which fields of a table are shown, and how. */
 typedef struct field_view {
@@ -126,6 +131,9 @@ typedef struct field_rows {
 
 /** The columns of a view, without rows. Running out of memory is told by table_print(). */
 field_rows field_rows_of(const field_view *v);
+/** The columns of a view behind those of a table, which the caller owns: rows are then made of
+ * several records, a field_row() each, in the order of their columns. */
+field_rows field_rows_in(table *t, const field_view *v);
 void       field_row(field_rows *rows, const void *record);
 /** Prints them unless `status` is a failure, which it then returns; frees them. */
 lm_status field_rows_print(const field_rows *rows, format f, FILE *out, lm_status status,
