@@ -72,7 +72,7 @@ max_repeats = 2
 layout      = nchw, nhwc
 algorithms  = heuristic, autotuned
 launch      = stream, graph
-dtype       = f32, f16
+dtype       = f32, bf16
 
 [networks]
 networks = net.ini

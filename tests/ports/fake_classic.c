@@ -1,14 +1,9 @@
-/* cuDNN's classic calls on a device that is not there: sums, bias, pooling, softmax. */
+/* cuDNN's classic calls on a device that is not there: bias, pooling, softmax. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fake_classic.h"
-
-struct cudnnReduceTensorStruct {
-    cudnnReduceTensorOp_t op;
-    cudnnDataType_t       compute;
-};
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
@@ -85,31 +80,6 @@ cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t p, cudnnPooli
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateReduceTensorDescriptor(cudnnReduceTensorDescriptor_t *out)
-{
-    *out = calloc(1, sizeof **out);
-    return created(*out);
-}
-
-cudnnStatus_t cudnnDestroyReduceTensorDescriptor(cudnnReduceTensorDescriptor_t r)
-{
-    return destroyed(r);
-}
-
-cudnnStatus_t cudnnSetReduceTensorDescriptor(cudnnReduceTensorDescriptor_t r,
-                                             cudnnReduceTensorOp_t op, cudnnDataType_t compute,
-                                             cudnnNanPropagation_t      nan,
-                                             cudnnReduceTensorIndices_t indices,
-                                             cudnnIndicesType_t         index_type)
-{
-    (void)nan;
-    (void)index_type;
-    if (indices != CUDNN_REDUCE_TENSOR_NO_INDICES)
-        return fake_refuse(CUDNN_STATUS_NOT_SUPPORTED, "indices of maxima and minima alone");
-    *r = (struct cudnnReduceTensorStruct){ op, compute };
-    return CUDNN_STATUS_SUCCESS;
-}
-
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 bool classic_place(classic_call *c, int i, cudnnTensorDescriptor_t type, const void *at)
@@ -164,79 +134,6 @@ cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alpha,
     if (!fake_stretches(&it.t[0], &it.t[1]) || it.t[1].rank > 5 || it.t[0].type != it.t[1].type)
         return classic_wrong("shapes that do not fit");
     return classic_enqueue(handle, run_add, &it);
-}
-
-/* t[1] = the sum of t[0] over the axes in which t[1] is 1. */
-static void run_sum(void *context)
-{
-    const classic_call *c            = context;
-    int64_t             i[FAKE_RANK] = { 0 };
-    fake_tensor         sum          = c->t[1];
-
-    if (c->has_workspace)
-        memset(c->workspace, 0xff, c->workspace_bytes);
-    sum.type = CUDNN_DATA_DOUBLE;
-    sum.at   = malloc(fake_tensor_bytes(&sum));
-    fake_clear(&sum);
-    do
-        fake_set(&sum, i, fake_get(&sum, i) + fake_get(&c->t[0], i));
-    while (fake_next(c->t[0].rank, c->t[0].dim, i));
-    do
-        fake_set(&c->t[1], i, fake_get(&sum, i));
-    while (fake_next(sum.rank, sum.dim, i));
-    free(sum.at);
-}
-
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void *alpha,
-                                           cudnnTensorDescriptor_t dy_type, const void *dy,
-                                           const void *beta, cudnnTensorDescriptor_t db_type,
-                                           void *db)
-{
-    classic_call it = { .forward = false };
-
-    if (!classic_place(&it, 0, dy_type, dy) || !classic_place(&it, 1, db_type, db) ||
-        !classic_plain(alpha, beta))
-        return classic_wrong("a tensor that is not there, or factors");
-    if (!fake_stretches(&it.t[1], &it.t[0]) || it.t[1].dim[1] != it.t[0].dim[1] ||
-        it.t[0].type != it.t[1].type)
-        return classic_wrong("one value a channel");
-    for (int i = 0; i < it.t[1].rank; i++)
-        if (i != 1 && it.t[1].dim[i] != 1)
-            return classic_wrong("one value a channel");
-    return classic_enqueue(handle, run_sum, &it);
-}
-
-cudnnStatus_t cudnnGetReductionWorkspaceSize(cudnnHandle_t handle, cudnnReduceTensorDescriptor_t r,
-                                             cudnnTensorDescriptor_t a_type,
-                                             cudnnTensorDescriptor_t c_type, size_t *bytes)
-{
-    if (!handle || !r || !a_type->set || !c_type->set)
-        return classic_wrong("not set");
-    *bytes = 2048;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnReduceTensor(cudnnHandle_t handle, cudnnReduceTensorDescriptor_t r,
-                                void *indices, size_t indices_bytes, void *workspace,
-                                size_t workspace_bytes, const void *alpha,
-                                cudnnTensorDescriptor_t a_type, const void *a, const void *beta,
-                                cudnnTensorDescriptor_t c_type, void *c)
-{
-    size_t       needed;
-    classic_call it = { .has_workspace = true, .workspace = workspace };
-
-    if (r->op != CUDNN_REDUCE_TENSOR_ADD || indices || indices_bytes)
-        return fake_refuse(CUDNN_STATUS_NOT_SUPPORTED, "sums are known here");
-    if (!classic_place(&it, 0, a_type, a) || !classic_place(&it, 1, c_type, c) ||
-        !classic_plain(alpha, beta))
-        return classic_wrong("a tensor that is not there, or factors");
-    if (!fake_stretches(&it.t[1], &it.t[0]))
-        return classic_wrong("shapes that do not fit");
-    (void)cudnnGetReductionWorkspaceSize(handle, r, a_type, c_type, &needed);
-    if (workspace_bytes < needed || !fake_is_device_memory(workspace, needed))
-        return fake_refuse(CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT, "too small a workspace");
-    it.workspace_bytes = needed;
-    return classic_enqueue(handle, run_sum, &it);
 }
 
 /* ---- softmax --------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #define KERNEL static void
 #define INLINE static inline
 #define UNROLL
+#define UNROLL_SOME
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
 #define FIRST          0
 #define STEP           1
@@ -15,6 +16,9 @@
 #define ROW_STEP       1
 #define LANE           0
 #define LANES          1
+#define BLOCK_ROW      0
+#define ROW_OF_BLOCK   0
+#define LANES_SUM(x)   (x)
 
 typedef unsigned short half_bits;
 
@@ -120,6 +124,9 @@ EACH(update_momentum)
 EACH(update_adam)
 EACH(gather)
 EACH(scatter)
+EACH(sum_rows)
+EACH(sum_columns)
+EACH(sum_slices)
 EACH(fill_normal)
 EACH(fill_value)
 
@@ -133,8 +140,9 @@ static const struct {
                     NAMED_EACH(map_sum) NAMED_EACH(map_relu_back) NAMED_EACH(map_swish_back)
                         NAMED_EACH(map_gelu_back) NAMED_EACH(map_many) NAMED_EACH(update_sgd)
                             NAMED_EACH(update_momentum) NAMED_EACH(update_adam) NAMED_EACH(gather)
-                                NAMED_EACH(scatter) NAMED_EACH(fill_normal)
-                                    NAMED_EACH(fill_value) };
+                                NAMED_EACH(scatter) NAMED_EACH(sum_rows) NAMED_EACH(sum_columns)
+                                    NAMED_EACH(sum_slices) NAMED_EACH(fill_normal)
+                                        NAMED_EACH(fill_value) };
 
 fake_kernel *fake_find_kernel(const char *name, size_t *argument_bytes)
 {

@@ -297,7 +297,10 @@ static void softmaxes_agree(void **state)
 
 static void sums_agree(void **state)
 {
-    static const int64_t shapes[][3] = { { 12, 20, 1 }, { 12, 20, 12 }, { 12, 20, 4 } };
+    static const int64_t shapes[][3] = { { 12, 20, 1 },  { 12, 20, 12 }, { 12, 20, 4 },
+                                         { 1, 7000, 1 }, { 3, 64, 1 },   { 10, 7000, 10 },
+                                         { 1000, 1, 1 }, { 1, 1, 1 },    { 1040, 33, 520 },
+                                         { 1000, 1, 40 } };
     const settings       how         = { { 0 } };
 
     (void)state;

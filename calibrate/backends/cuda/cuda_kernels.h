@@ -49,6 +49,7 @@ typedef enum cuda_argument {
     CUDA_INDEX,    /**< int32_t */
     CUDA_MASK,
     CUDA_SCRATCH,
+    CUDA_BIAS_SCRATCH,
     CUDA_OPERAND /**< the first of many */
 } cuda_argument;
 

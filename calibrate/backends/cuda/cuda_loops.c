@@ -21,8 +21,9 @@ static const char *const names[N_LOOPS] = {
     [LOOP_GELU_BACK] = "map_gelu_back", [LOOP_MANY] = "map_many",
     [LOOP_SGD] = "update_sgd",          [LOOP_MOMENTUM] = "update_momentum",
     [LOOP_ADAM] = "update_adam",        [LOOP_GATHER] = "gather",
-    [LOOP_SCATTER] = "scatter",         [LOOP_FILL_NORMAL] = "fill_normal",
-    [LOOP_FILL_VALUE] = "fill_value",
+    [LOOP_SCATTER] = "scatter",         [LOOP_SUM_ROWS] = "sum_rows",
+    [LOOP_SUM_COLUMNS] = "sum_columns", [LOOP_SUM_SLICES] = "sum_slices",
+    [LOOP_FILL_NORMAL] = "fill_normal", [LOOP_FILL_VALUE] = "fill_value",
 };
 
 static const char *const type_names[N_TYPES] = { "f32", "f16", "bf16" };
@@ -215,35 +216,45 @@ static lm_status start(const cuda_device *device, CUfunction function, unsigned 
     return status == CUDA_SUCCESS ? LM_OK : cuda_driver_failed(driver, err, name, status);
 }
 
-/* A row is a block's, or part of one: as many threads as it has vectors, a warp at least. */
-static lm_status start_rows(const cuda_device *device, CUfunction function, size_t element,
-                            const loop_args *args, const char *name, lm_error *err)
+unsigned cuda_loop_lanes(long long wanted, unsigned most)
 {
-    const long long vectors = args->width / (long long)(16 / element);
-    unsigned        threads = 32;
+    unsigned lanes = 1;
 
-    while (threads < THREADS && threads < vectors)
-        threads *= 2;
-    return start(device, function,
-                 at_most((args->n + THREADS / threads - 1) / (THREADS / threads),
+    while (lanes < most && lanes < wanted)
+        lanes *= 2;
+    return lanes;
+}
+
+lm_status cuda_loop_rows(const cuda_device *device, cuda_loop loop, lm_dtype type, unsigned lanes,
+                         long long rows, const loop_args *args, lm_error *err)
+{
+    const unsigned in_block = THREADS / lanes;
+    const int      t        = type_number(type);
+
+    if (t < 0)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "%s: element type", names[loop]);
+    return start(device, device->loops->function[loop][t],
+                 at_most((rows + in_block - 1) / in_block,
                          (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
-                 threads, THREADS / threads, args, name, err);
+                 lanes, in_block, args, names[loop], err);
 }
 
 lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type,
                         const loop_args *args, lm_error *err)
 {
     const int       t       = type_number(type);
-    const size_t    element = (size_t)lm_dtype_bytes(type);
-    const long long each    = t < 0 ? 1 : THREADS * (long long)(16 / element);
-    CUfunction      function;
+    const size_t    element = t < 0 ? 1 : (size_t)lm_dtype_bytes(type);
+    const long long vector = (long long)(16 / element), each = THREADS * vector;
 
+    /* a row is a block's, or part of one: as many threads as it has vectors, a warp at least */
+    if (loop == LOOP_GATHER || loop == LOOP_SCATTER)
+        return cuda_loop_rows(
+            device, loop, type,
+            cuda_loop_lanes(args->width < 32 * vector ? 32 : args->width / vector, THREADS),
+            args->n, args, err);
     if (t < 0)
         return lm_error_set(err, LM_E_UNSUPPORTED, "%s: element type", names[loop]);
-    function = device->loops->function[loop][t];
-    if (loop == LOOP_GATHER || loop == LOOP_SCATTER)
-        return start_rows(device, function, element, args, names[loop], err);
-    return start(device, function,
+    return start(device, device->loops->function[loop][t],
                  at_most((args->n + each - 1) / each,
                          (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
                  THREADS, 1, args, names[loop], err);

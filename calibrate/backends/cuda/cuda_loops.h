@@ -26,6 +26,9 @@ typedef enum cuda_loop {
     LOOP_ADAM,     /**< and at[2], at[3] */
     LOOP_GATHER,  /**< table at[0], row numbers at[1] (int) -> at[2]: n rows, width elements each */
     LOOP_SCATTER, /**< rows at[0], row numbers at[1] -> at[2]: table, added */
+    LOOP_SUM_ROWS, /**< sums: see cuda_sums.h */
+    LOOP_SUM_COLUMNS,
+    LOOP_SUM_SLICES,
     LOOP_FILL_NORMAL, /**< at[0]: normal numbers of deviation `scale`, by `position` */
     LOOP_FILL_VALUE,  /**< at[0]: `scale` */
     N_LOOPS
@@ -43,6 +46,12 @@ bool cuda_loops_know(lm_dtype type);
 /** Enqueues one to device->stream. Pointers are aligned to 16 bytes. */
 lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type,
                         const loop_args *args, lm_error *err);
+
+/** The same for kernels whose threads share rows: `lanes` (a power of two) to each of `rows`. */
+lm_status cuda_loop_rows(const cuda_device *device, cuda_loop loop, lm_dtype type, unsigned lanes,
+                         long long rows, const loop_args *args, lm_error *err);
+/** As many lanes as have something to do, a power of two, `most` at most. */
+unsigned cuda_loop_lanes(long long wanted, unsigned most);
 
 /**
  * Enqueues the fill of `bytes` at `at`.

@@ -8,6 +8,7 @@
 #define KERNEL         extern "C" __global__ void __launch_bounds__(256)
 #define INLINE         static __device__ __forceinline__
 #define UNROLL         _Pragma("unroll")
+#define UNROLL_SOME    _Pragma("unroll 4")
 #define ALIGNED(bytes) __align__(bytes)
 #define FIRST          ((long long)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP           ((long long)gridDim.x * blockDim.x)
@@ -15,6 +16,9 @@
 #define ROW_STEP       ((long long)gridDim.x * blockDim.y)
 #define LANE           threadIdx.x
 #define LANES          blockDim.x
+#define BLOCK_ROW      ((long long)blockIdx.x * blockDim.y)
+#define ROW_OF_BLOCK   threadIdx.y
+#define LANES_SUM      sum_of_lanes
 
 typedef unsigned short half_bits;
 
@@ -47,6 +51,14 @@ INLINE half_bits float_to_bfloat(float f)
     const unsigned bits = __float_as_uint(f);
     return (half_bits)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 #endif
+}
+
+/* Over the threads of a row: a power of two, 32 at most; all threads of a warp are here. */
+INLINE float sum_of_lanes(float x)
+{
+    for (unsigned away = blockDim.x / 2; away; away /= 2)
+        x += __shfl_xor_sync(0xffffffffu, x, away);
+    return x;
 }
 
 INLINE void atomic_add_float(float *at, float x)

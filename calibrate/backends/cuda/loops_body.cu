@@ -185,6 +185,111 @@ KERNEL NAME(scatter)(const loop_args a)
             ATOMIC_ADD(&PUT(2, index[row] * a.width + i), GET(0, row * a.width + i));
 }
 
+/* ---- sums: at[0], of head x n x width x inner elements, over the first and third axes ----------
+ *
+ * The third axis is cut into chunks; the pieces so made, of all heads, are dealt to `slices`.
+ * Where that is more than one, a slice's sums go to at[2], as f32: [n x inner][slices]. */
+
+#define SUM_CHUNKS ((a.width + a.chunk - 1) / a.chunk)
+/* Piece p of c, of n: its first element of the third axis (y), the end, and where at[0] has y = 0. */
+#define EACH_PIECE(p, s) for (long long p = (s); p < a.head * SUM_CHUNKS; p += a.slices)
+#define PIECE_BEGIN(p)   (p % SUM_CHUNKS * a.chunk)
+#define PIECE_END(p)                                                                            \
+    (PIECE_BEGIN(p) + a.chunk < a.width ? PIECE_BEGIN(p) + a.chunk : a.width)
+#define PIECE_AT(p, c) ((p / SUM_CHUNKS * a.n + (c)) * a.width)
+
+/* inner = 1: threads lie side by side along the third axis. */
+KERNEL NAME(sum_rows)(const loop_args a)
+{
+    const bool vectors = a.width % NAME(VECTOR) == 0; /* and then chunks are */
+
+    for (long long first = BLOCK_ROW; first < a.n * a.slices; first += ROW_STEP) {
+        const long long row = first + ROW_OF_BLOCK, c = row / a.slices;
+        float           sum = 0.0f;
+
+        if (row < a.n * a.slices)
+            EACH_PIECE(p, row % a.slices)
+            {
+                const long long at = PIECE_AT(p, c), begin = PIECE_BEGIN(p), end = PIECE_END(p);
+
+                if (vectors)
+                    for (long long i = (at + begin) / NAME(VECTOR) + LANE;
+                         i < (at + end) / NAME(VECTOR); i += LANES) {
+                        const NAME(vector) x = GETV(0, i);
+
+                        EACH_LANE(j) sum += WIDEN(x.e[j]);
+                    }
+                else
+                    for (long long i = at + begin + LANE; i < at + end; i += LANES)
+                        sum += GET(0, i);
+            }
+        sum = LANES_SUM(sum);
+        if (LANE == 0 && row < a.n * a.slices) {
+            if (a.slices == 1)
+                PUT(1, c) = NARROW(sum);
+            else
+                ((float *)a.at[2])[row] = sum;
+        }
+    }
+}
+
+/* inner > 1: threads lie side by side along it, and each goes down the third axis. */
+KERNEL NAME(sum_columns)(const loop_args a)
+{
+    const int       each  = a.inner % NAME(VECTOR) ? 1 : NAME(VECTOR);
+    const long long tiles = (a.inner + LANES * each - 1) / (LANES * each);
+
+    for (long long row = FIRST_ROW; row < a.n * tiles * a.slices; row += ROW_STEP) {
+        const long long c = row / a.slices / tiles, slice = row % a.slices;
+        const long long column = (row / a.slices % tiles * LANES + LANE) * each;
+        float           sum[NAME(VECTOR)];
+
+        if (column >= a.inner)
+            continue;
+        EACH_LANE(j) sum[j] = 0.0f;
+        EACH_PIECE(p, slice)
+        {
+            const long long at = PIECE_AT(p, c), end = PIECE_END(p);
+
+            UNROLL_SOME for (long long y = PIECE_BEGIN(p); y < end; y++)
+            {
+                const long long i = (at + y) * a.inner + column;
+
+                if (each == 1) {
+                    sum[0] += GET(0, i);
+                } else {
+                    const NAME(vector) x = GETV(0, i / NAME(VECTOR));
+
+                    EACH_LANE(j) sum[j] += WIDEN(x.e[j]);
+                }
+            }
+        }
+        EACH_LANE(j)
+        {
+            if (j < each && a.slices == 1)
+                PUT(1, c * a.inner + column + j) = NARROW(sum[j]);
+            else if (j < each)
+                ((float *)a.at[2])[(c * a.inner + column + j) * a.slices + slice] = sum[j];
+        }
+    }
+}
+
+/* at[2] -> at[1]: the slices' sums of each of n. */
+KERNEL NAME(sum_slices)(const loop_args a)
+{
+    for (long long first = BLOCK_ROW; first < a.n; first += ROW_STEP) {
+        const long long row = first + ROW_OF_BLOCK;
+        float           sum = 0.0f;
+
+        if (row < a.n)
+            for (long long i = LANE; i < a.slices; i += LANES)
+                sum += ((const float *)a.at[2])[row * a.slices + i];
+        sum = LANES_SUM(sum);
+        if (LANE == 0 && row < a.n)
+            PUT(1, row) = NARROW(sum);
+    }
+}
+
 /* ---- fill ------------------------------------------------------------------------------------ */
 
 KERNEL NAME(fill_normal)(const loop_args a)
@@ -206,6 +311,11 @@ KERNEL NAME(fill_value)(const loop_args a)
 #undef EACH_VECTOR
 #undef EACH_REST
 #undef EACH_LANE
+#undef SUM_CHUNKS
+#undef EACH_PIECE
+#undef PIECE_BEGIN
+#undef PIECE_END
+#undef PIECE_AT
 #undef UNARY
 #undef BINARY
 #undef NAME

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cuda_sums.h"
 #include "ops_classic.h"
 #include "ops_graph.h"
 
@@ -10,8 +11,8 @@
 
 /*
  * What is run is what PyTorch runs: the product alone, and its bias by a kernel of its own (there
- * "output.add_(bias)", here cudnnAddTensor), the bias' gradient by a sum of its own (here
- * cudnnConvolutionBackwardBias). Images of one axis are images of two, of height 1, as there.
+ * "output.add_(bias)", here cudnnAddTensor), the bias' gradient by a sum of its own (here cuda_sums.c).
+ * Images of one axis are images of two, of height 1, as there.
  * Batches of more than 2^31 elements, which it splits, since few implementations can count so far,
  * are refused.
  */
@@ -75,10 +76,19 @@ static bool describe(const lm_kernel *k, bool nhwc, conv *out)
 
 /* Places in `at`. */
 typedef struct places {
-    size_t image, filter, result, bias;
+    size_t image, filter, result, bias, scratch; /* of the bias alone: nothing remains in it */
 } places;
 
-static void add_slots(cuda_kernel *k, const conv *c, bool bias, places *p)
+/* The gradient of the bias: of all but channels. */
+static cuda_sum bias_sum(const lm_kernel *k, bool nhwc)
+{
+    const int64_t pixels = (int64_t)lm_volume(k->u.conv.out);
+
+    return nhwc ? (cuda_sum){ 1, 1, k->u.conv.n * pixels, k->u.conv.c_out }
+                : (cuda_sum){ k->u.conv.n, k->u.conv.c_out, pixels, 1 };
+}
+
+static void add_slots(cuda_kernel *k, const conv *c, bool bias, uint64_t scratch, places *p)
 {
     const lm_kernel *s       = &k->base.kernel;
     const lm_dtype   t       = s->dtype;
@@ -105,6 +115,9 @@ static void add_slots(cuda_kernel *k, const conv *c, bool bias, places *p)
         p->filter = ops_slot(k, CUDA_DIFF_WEIGHTS, ROLE_GRADIENT, &c->filter, t, normal);
         if (bias)
             p->bias = ops_slot(k, CUDA_DIFF_BIAS, ROLE_GRADIENT, &c->bias, t, normal);
+        p->scratch = k->base.n_slots;
+        if (bias)
+            cuda_add_slot(k, CUDA_BIAS_SCRATCH, ROLE_SCRATCH, scratch, (fill){ .kind = FILL_NONE });
         break;
     case LM_N_PASSES: break;
     }
@@ -113,9 +126,11 @@ static void add_slots(cuda_kernel *k, const conv *c, bool bias, places *p)
 /* ---- bias ------------------------------------------------------------------------------------ */
 
 typedef struct bias_step {
-    ops_after               base; /* first */
-    cudnnTensorDescriptor_t bias, result;
-    size_t                  bias_at, result_at;
+    ops_after               base;         /* first */
+    cudnnTensorDescriptor_t bias, result; /* forward */
+    cuda_sum                sum;          /* backward */
+    lm_dtype                type;
+    places                  at;
     bool                    forward;
 } bias_step;
 
@@ -123,15 +138,13 @@ static lm_status run_bias(const ops_after *self, const cuda_device *device, void
                           lm_error *err)
 {
     const bias_step *b   = (const bias_step *)(const void *)self;
-    const float      one = 1.0f, zero = 0.0f;
-    void *const bias = at[b->bias_at], *const result = at[b->result_at];
+    const float      one = 1.0f;
+    void *const bias = at[b->at.bias], *const result = at[b->at.result];
     cudnnStatus_t cause;
 
-    if (b->forward)
-        cause = cudnnAddTensor(device->cudnn, &one, b->bias, bias, &one, b->result, result);
-    else
-        cause = cudnnConvolutionBackwardBias(device->cudnn, &one, b->result, result, &zero, b->bias,
-                                             bias);
+    if (!b->forward)
+        return cuda_sum_run(device, b->type, &b->sum, result, bias, at[b->at.scratch], err);
+    cause = cudnnAddTensor(device->cudnn, &one, b->bias, bias, &one, b->result, result);
     return cause == CUDNN_STATUS_SUCCESS ? LM_OK : cudnn_failed(err, "cuDNN's bias", cause);
 }
 
@@ -144,20 +157,22 @@ static void release_bias(ops_after *self)
     free(b);
 }
 
-static lm_status make_bias(const conv *c, const places *p, cudnnDataType_t type, bool forward,
-                           ops_after **out, lm_error *err)
+static lm_status make_bias(const lm_kernel *k, const conv *c, const places *p, bool nhwc,
+                           cudnnDataType_t type, ops_after **out, lm_error *err)
 {
-    bias_step *b = calloc(1, sizeof *b);
-    lm_status  status;
+    bias_step *b      = calloc(1, sizeof *b);
+    lm_status  status = LM_OK;
 
     if (!b)
         return no_memory(err);
-    b->base      = (ops_after){ run_bias, release_bias };
-    b->bias_at   = p->bias;
-    b->result_at = p->result;
-    b->forward   = forward;
-    status       = ops_tensor_make(&c->bias, type, &b->bias, err);
-    if (!status)
+    *b = (bias_step){ .base    = { run_bias, release_bias },
+                      .sum     = bias_sum(k, nhwc),
+                      .type    = k->dtype,
+                      .at      = *p,
+                      .forward = k->pass == LM_FORWARD };
+    if (b->forward)
+        status = ops_tensor_make(&c->bias, type, &b->bias, err);
+    if (b->forward && !status)
         status = ops_tensor_make(&c->result, type, &b->result, err);
     if (status)
         release_bias(&b->base);
@@ -172,6 +187,7 @@ lm_status ops_conv(const cuda_device *device, const settings *how, cuda_kernel *
     const bool        bias  = s->u.conv.bias && s->pass != LM_GRAD_INPUT;
     const bool        nhwc  = how->value[SETTING_LAYOUT] != 0;
     const graph_rules rules = ops_rules(device, how, s->dtype, CUDNN_HEUR_MODE_INSTANT);
+    const cuda_sum    sum   = bias_sum(s, nhwc);
     ops_after        *after = NULL;
     dnn_graph        *g;
     cudnnDataType_t   type;
@@ -185,9 +201,9 @@ lm_status ops_conv(const cuda_device *device, const settings *how, cuda_kernel *
         return cuda_unsupported(k, "cuDNN", "channels do not divide into the groups", err);
     if (graph_elements(&c.image) > INT32_MAX || graph_elements(&c.result) > INT32_MAX)
         return cuda_unsupported(k, "cuDNN", "a tensor beyond 31 bits", err);
-    add_slots(k, &c, bias, &p);
+    add_slots(k, &c, bias, cuda_sum_scratch(device, s->dtype, &sum), &p);
     if (bias) {
-        status = make_bias(&c, &p, type, s->pass == LM_FORWARD, &after, err);
+        status = make_bias(s, &c, &p, nhwc, type, &after, err);
         if (status)
             return status;
     }

@@ -1,9 +1,11 @@
-/* Softmax and sums: cuDNN's classic calls. */
+/* Softmax by cuDNN's classic calls, sums by our own kernels. */
 #include "ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cuda_loops.h"
+#include "cuda_sums.h"
 #include "ops_classic.h"
 #include "ops_graph.h"
 
@@ -12,18 +14,13 @@
 /* PyTorch runs kernels of its own for both. */
 
 typedef struct rows {
-    cudnnTensorDescriptor_t       in, out;
-    cudnnReduceTensorDescriptor_t reduce; /* NULL: a softmax */
-    size_t                        scratch_bytes;
-    size_t                        x, y, dy, scratch; /* places in `at` */
+    cudnnTensorDescriptor_t in;
+    size_t                  x, y, dy; /* places in `at` */
 } rows;
 
 static void free_rows(rows *r)
 {
-    if (r->reduce)
-        (void)cudnnDestroyReduceTensorDescriptor(r->reduce);
     ops_tensor_free(r->in);
-    ops_tensor_free(r->out);
     free(r);
 }
 
@@ -93,81 +90,42 @@ lm_status ops_softmax(const cuda_device *device, const settings *how, cuda_kerne
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
+static cuda_sum sum_of(const cuda_kernel *k)
+{
+    const int64_t inner = k->base.kernel.u.reduce.inner;
+
+    return (cuda_sum){ 1, inner > 0 ? k->base.kernel.u.reduce.rows / inner : 0,
+                       k->base.kernel.u.reduce.group, inner };
+}
+
 static lm_status run_reduce(const cuda_kernel *k, const cuda_device *device, void *const *at,
                             lm_error *err)
 {
-    const rows         *r   = k->made;
-    const float         one = 1.0f, zero = 0.0f;
-    void               *space = r->scratch_bytes ? at[r->scratch] : NULL;
-    const cudnnStatus_t cause =
-        cudnnReduceTensor(device->cudnn, r->reduce, NULL, 0, space, r->scratch_bytes, &one, r->in,
-                          at[r->x], &zero, r->out, at[r->y]);
+    const cuda_sum s = sum_of(k);
 
-    return cause == CUDNN_STATUS_SUCCESS ? LM_OK : cudnn_failed(err, k->implementation, cause);
-}
-
-static lm_status make_reduce(const cuda_device *device, const graph_layout *in,
-                             const graph_layout *out, cudnnDataType_t type, rows *r, lm_error *err)
-{
-    cudnnStatus_t cause  = cudnnCreateReduceTensorDescriptor(&r->reduce);
-    lm_status     status = LM_OK;
-
-    if (cause == CUDNN_STATUS_SUCCESS)
-        cause = cudnnSetReduceTensorDescriptor(r->reduce, CUDNN_REDUCE_TENSOR_ADD, CUDNN_DATA_FLOAT,
-                                               CUDNN_NOT_PROPAGATE_NAN,
-                                               CUDNN_REDUCE_TENSOR_NO_INDICES, CUDNN_32BIT_INDICES);
-    if (cause != CUDNN_STATUS_SUCCESS)
-        return cudnn_failed(err, "cuDNN's reduction", cause);
-    status = ops_tensor_make(in, type, &r->in, err);
-    if (!status)
-        status = ops_tensor_make(out, type, &r->out, err);
-    if (status)
-        return status;
-    cause =
-        cudnnGetReductionWorkspaceSize(device->cudnn, r->reduce, r->in, r->out, &r->scratch_bytes);
-    if (cause != CUDNN_STATUS_SUCCESS)
-        return cudnn_failed(err, "cuDNN's reduction", cause);
-    if (r->scratch_bytes > device->workspace_limit)
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "cuDNN's reduction: within the workspace limit there is none");
-    return LM_OK;
+    return cuda_sum_run(device, k->base.kernel.dtype, &s, at[0], at[1],
+                        k->base.n_slots > 2 ? at[2] : NULL, err);
 }
 
 lm_status ops_reduce(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
 {
-    const lm_kernel *s     = &k->base.kernel;
-    const lm_dtype   t     = s->dtype;
-    const int64_t    inner = s->u.reduce.inner, group = s->u.reduce.group;
-    const int64_t    outer  = inner > 0 ? s->u.reduce.rows / inner : 0;
+    const lm_kernel *s      = &k->base.kernel;
+    const lm_dtype   t      = s->dtype;
     const slot_role  role   = s->pass == LM_GRAD_WEIGHT ? ROLE_GRADIENT : ROLE_OUT;
     const fill       normal = cuda_normal(t, 1.0);
-    graph_layout     in, out;
-    cudnnDataType_t  type;
-    rows            *r;
-    lm_status        status;
+    const cuda_sum   sum    = sum_of(k);
+    const uint64_t   out    = lm_mul((uint64_t)s->u.reduce.rows, lm_dtype_bytes(t));
+    uint64_t         scratch;
 
     (void)how;
-    if (!ops_type(t, &type) || inner < 1 || s->u.reduce.rows % inner)
-        return cuda_unsupported(k, "cuDNN", "no such element type, or rows that do not divide",
-                                err);
-    in  = graph_packed(4, (const int64_t[]){ outer, group, inner, 1 });
-    out = graph_packed(4, (const int64_t[]){ outer, 1, inner, 1 });
-    r   = calloc(1, sizeof *r);
-    if (!r)
-        return no_memory(err);
-    status = make_reduce(device, &in, &out, type, r, err);
-    if (status) {
-        free_rows(r);
-        return status;
-    }
-    r->x       = ops_slot(k, CUDA_SRC, ROLE_IN, &in, t, normal);
-    r->y       = ops_slot(k, CUDA_DST, role, &out, t, normal);
-    r->scratch = k->base.n_slots;
-    cuda_add_slot(k, CUDA_SCRATCH, ROLE_SCRATCH, r->scratch_bytes, (fill){ .kind = FILL_NONE });
-    k->made    = r;
-    k->run     = run_reduce;
-    k->release = release;
-    snprintf(k->implementation, sizeof k->implementation, "cudnn reduction %.7g B",
-             (double)r->scratch_bytes);
+    if (!cuda_loops_know(t) || sum.inner < 1 || sum.group < 1 || s->u.reduce.rows % sum.inner)
+        return cuda_unsupported(k, "the backend cudnn",
+                                "no such element type, or rows that do not divide", err);
+    scratch = cuda_sum_scratch(device, t, &sum);
+    cuda_add_slot(k, CUDA_SRC, ROLE_IN, lm_mul(out, (uint64_t)sum.group), normal);
+    cuda_add_slot(k, CUDA_DST, role, out, normal);
+    cuda_add_slot(k, CUDA_SCRATCH, ROLE_SCRATCH, scratch, (fill){ .kind = FILL_NONE });
+    k->run = run_reduce;
+    snprintf(k->implementation, sizeof k->implementation, "own sum %.7g B", (double)scratch);
     return LM_OK;
 }

@@ -10,7 +10,6 @@
 typedef struct cudnnContext            *cudnnHandle_t;
 typedef struct cudnnTensorStruct       *cudnnTensorDescriptor_t;
 typedef struct cudnnPoolingStruct      *cudnnPoolingDescriptor_t;
-typedef struct cudnnReduceTensorStruct *cudnnReduceTensorDescriptor_t;
 typedef struct cudnnActivationStruct   *cudnnActivationDescriptor_t;
 typedef void                           *cudnnBackendDescriptor_t;
 
@@ -246,14 +245,6 @@ typedef enum {
 } cudnnBackendNormFwdPhase_t;
 
 typedef enum {
-    CUDNN_REDUCE_TENSOR_NO_INDICES = 0,
-} cudnnReduceTensorIndices_t;
-
-typedef enum {
-    CUDNN_32BIT_INDICES = 0,
-} cudnnIndicesType_t;
-
-typedef enum {
     CUDNN_SOFTMAX_FAST     = 0,
     CUDNN_SOFTMAX_ACCURATE = 1,
 } cudnnSoftmaxAlgorithm_t;
@@ -311,10 +302,6 @@ cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t t);
 cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alpha,
                              cudnnTensorDescriptor_t a_type, const void *a, const void *beta,
                              cudnnTensorDescriptor_t c_type, void *c);
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void *alpha,
-                                           cudnnTensorDescriptor_t dy_type, const void *dy,
-                                           const void *beta, cudnnTensorDescriptor_t db_type,
-                                           void *db);
 
 cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t *out);
 cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t p, cudnnPoolingMode_t mode,
@@ -339,22 +326,6 @@ cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t
                                    cudnnTensorDescriptor_t y_type, const void *y,
                                    cudnnTensorDescriptor_t dy_type, const void *dy,
                                    const void *beta, cudnnTensorDescriptor_t dx_type, void *dx);
-
-cudnnStatus_t cudnnCreateReduceTensorDescriptor(cudnnReduceTensorDescriptor_t *out);
-cudnnStatus_t cudnnSetReduceTensorDescriptor(cudnnReduceTensorDescriptor_t r,
-                                             cudnnReduceTensorOp_t op, cudnnDataType_t compute,
-                                             cudnnNanPropagation_t      nan,
-                                             cudnnReduceTensorIndices_t indices,
-                                             cudnnIndicesType_t         index_type);
-cudnnStatus_t cudnnDestroyReduceTensorDescriptor(cudnnReduceTensorDescriptor_t r);
-cudnnStatus_t cudnnGetReductionWorkspaceSize(cudnnHandle_t handle, cudnnReduceTensorDescriptor_t r,
-                                             cudnnTensorDescriptor_t a_type,
-                                             cudnnTensorDescriptor_t c_type, size_t *bytes);
-cudnnStatus_t cudnnReduceTensor(cudnnHandle_t handle, cudnnReduceTensorDescriptor_t r,
-                                void *indices, size_t indices_bytes, void *workspace,
-                                size_t workspace_bytes, const void *alpha,
-                                cudnnTensorDescriptor_t a_type, const void *a, const void *beta,
-                                cudnnTensorDescriptor_t c_type, void *c);
 
 cudnnStatus_t cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
     cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
