@@ -20,7 +20,7 @@ struct lm_library {
 struct lm_network {
     const lm_library *library;
     network          *net;
-    char             *name; /**< as it was opened */
+    char             *name; /**< as measured networks are looked up: network_name_key() */
 };
 
 struct lm_machine {

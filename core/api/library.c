@@ -144,21 +144,45 @@ void lm_library_close(lm_library *library)
 
 /* ---- networks ---- */
 
-/* The file of a name in one of the library's folders; else the name itself. */
+/* The file of a name in one of the library's folders, with the name's arguments; else the name
+ * itself. */
 static const char *in_folders(const lm_library *l, const char *name, char path[PATH_MAX])
 {
-    const char *part = network_part_at(name);
-    const int   n    = part ? (int)(part - name) : (int)strlen(name);
+    const char *arguments = network_name_arguments(name);
+    const int   n         = (int)(arguments - name);
 
-    if (memchr(name, '/', (size_t)n) || memchr(name, '.', (size_t)n))
-        return name;
-    for (size_t i = 0; i < l->from.n_folders; i++)
-        if (snprintf(path, PATH_MAX, "%s/%.*s.ini", l->from.folder[i], n, name) < PATH_MAX &&
-            !access(path, R_OK)) {
-            snprintf(path + strlen(path), PATH_MAX - strlen(path), "%s", part ? part : "");
-            return path;
+    if (!memchr(name, '/', (size_t)n) && !memchr(name, '.', (size_t)n))
+        for (size_t i = 0; i < l->from.n_folders; i++) {
+            const int file = snprintf(path, PATH_MAX, "%s/%.*s.ini", l->from.folder[i], n, name);
+
+            if ((size_t)file + strlen(arguments) < PATH_MAX && !access(path, R_OK)) {
+                strcpy(path + file, arguments);
+                return path;
+            }
         }
     return name;
+}
+
+/* The name and what was set, "bert_base:layers=6", as measured networks are looked up. */
+static char *name_with(const char *name, const lm_network_options *o)
+{
+    const char *part = network_part_at(name);
+    size_t      size = strlen(name) + 1, used;
+    char       *all, *key;
+
+    for (size_t i = 0; i < o->n_set; i++)
+        size += strlen(o->set[i]) + 1;
+    all = malloc(size);
+    key = malloc(size);
+    if (all && key) {
+        used = (size_t)snprintf(all, size, "%.*s", (int)(part ? part - name : INT_MAX), name);
+        for (size_t i = 0; i < o->n_set; i++)
+            used += (size_t)snprintf(all + used, size - used, ":%s", o->set[i]);
+        snprintf(all + used, size - used, "%s", part ? part : "");
+        network_name_key(all, key, size);
+    }
+    free(all);
+    return all ? key : (free(key), NULL);
 }
 
 lm_status lm_network_open(const lm_library *library, const char *name,
@@ -178,7 +202,7 @@ lm_status lm_network_open(const lm_library *library, const char *name,
                                  .n_ignore = o.n_ignore,
                                  .set      = o.set,
                                  .n_set    = o.n_set };
-    if (!(n = calloc(1, sizeof *n)) || !(n->name = strdup(name)))
+    if (!(n = calloc(1, sizeof *n)) || !(n->name = name_with(name, &o)))
         status = no_memory(err);
     if (!status) {
         n->library = library;

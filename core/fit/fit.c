@@ -1,6 +1,7 @@
 /* Least squares over points. */
 #include "fit/fit.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,14 +239,15 @@ static bool note_step(const point *pt, bool steps_count, measured_set *to)
 {
     const observation *row   = pt->row;
     const bool         parts = has_parts(pt);
-    const measured_at  at    = { row->name, pt->input, row->batch, row->ranks };
+    char               name[PATH_MAX];
+    const measured_at  at = { name, pt->input, row->batch, row->ranks };
 
     /* of networks of which only counts are known no prediction is asked */
     if (row->kind != OBS_NETWORK || row->batch < 1 ||
         !(parts || (row->ranks < 2 && !isnan(pt->seconds[PHASE_STEP]) &&
                     (steps_count || !is_step_alone(pt)))))
         return true;
-    return measured_add(to, &at);
+    return !network_name_key(row->name, name, sizeof name) || measured_add(to, &at);
 }
 
 static lm_status note_origin(const observations *obs, const points *p, calibration *cal,
@@ -288,7 +290,8 @@ static lm_status note_variant(const points *p, calibration *cal, lm_error *err)
 
     if (status)
         return status;
-    behind = all.n ? strchr(all.of[0].text, ' ') : NULL; /* the element type has a place of its own */
+    behind =
+        all.n ? strchr(all.of[0].text, ' ') : NULL; /* the element type has a place of its own */
     if (behind && !calibration_note(cal, "settings", behind + 1))
         status = no_memory(err);
     variants_free(&all);

@@ -411,23 +411,31 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     lm_error  ignored;
     binding   b      = { .net = net, .reg = reg, .err = err ? err : &ignored };
     arena    *a      = arena_new();
+    network  *own    = NULL;
     lm_status status = check_options(net, options, b.err);
 
+    if (!status && options->like)
+        b.net = options->like->net;
+    else if (!status && options->input)
+        status = network_for_input(net, options->input, &own, b.err);
+    if (own)
+        b.net = own;
     b.out = a ? arena_alloc(a, sizeof *b.out) : NULL;
     if (b.out)
-        b.out->layer = arena_array(a, net->n_layers + 1, sizeof *b.out->layer);
+        b.out->layer = arena_array(a, b.net->n_layers + 1, sizeof *b.out->layer);
     if (!b.out || !b.out->layer)
         status = no_memory(b.err);
     if (status)
         goto out;
     b.out->arena   = a;
-    b.out->net     = net;
+    b.out->net     = b.net;
+    b.out->own     = own;
     b.out->options = *options;
     b.out->options.input_gradient |= net->part;
-    b.out->n_layers = net->n_layers;
+    b.out->n_layers = b.net->n_layers;
     b.sink          = host_sink_make(a, b.err);
-    for (size_t i = 0; i < net->n_layers && !status; i++)
-        status = bind_declared(&b, &net->layer[i], &b.out->layer[i]);
+    for (size_t i = 0; i < b.net->n_layers && !status; i++)
+        status = bind_declared(&b, &b.net->layer[i], &b.out->layer[i]);
     if (!status && !b.out->n_data)
         status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);
     if (!status)
@@ -435,6 +443,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
 out:
     host_sink_free(&b.sink);
     if (status) {
+        network_free(own);
         arena_free(a);
         return status;
     }
@@ -446,6 +455,8 @@ out:
 
 void bound_network_free(bound_network *bound)
 {
-    if (bound)
-        arena_free(bound->arena);
+    if (!bound)
+        return;
+    network_free(bound->own);
+    arena_free(bound->arena);
 }

@@ -18,8 +18,8 @@ typedef struct bind_options {
     const char *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
     int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
     bool input_gradient; /**< data gets a gradient too, as if a trained layer came before it */
-    /** An earlier binding of the same network and registry, to reuse its layer types and keys. It
-     * must outlive the result. NULL: none */
+    /** An earlier binding of the same network, registry and input, to reuse its layer types and
+     * keys. It must outlive the result. NULL: none */
     const struct bound_network *like;
 } bind_options;
 
@@ -47,7 +47,8 @@ struct bound_layer {
 
 /** A bound network. Its layers are in an order in which inputs precede their uses. */
 typedef struct bound_network {
-    const network *net;
+    const network *net; /**< `own`, where the input is told by an argument */
+    network       *own;
     bound_layer   *layer;
     size_t         n_layers;
     bind_options   options;

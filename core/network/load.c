@@ -12,8 +12,6 @@
 #include "network/expand.h"
 #include "network/network.h"
 
-#define BASES_MAX 8 /* files behind each other */
-
 /* A value that replaces an argument's default, and its origin. */
 typedef struct override {
     const char *name, *value;
@@ -24,7 +22,9 @@ typedef struct override {
 /* One file of the chain from the network asked for to its last base. */
 typedef struct loading {
     const char           *path;
+    size_t                depth; /* 0: the network asked for; 1: its base; ... */
     const struct loading *above; /* the file that names this one as its base */
+    const network        *again; /* its files are read already; NULL: they are not */
     const override       *override;
     size_t                n_overrides;
     bool                  head_only;
@@ -284,9 +284,10 @@ static lm_status check_chain(const loading *l, const head *h, const char *base)
         if (realpath(base, theirs) && realpath(f->path, mine) && !strcmp(mine, theirs))
             return ini_fail(l->doc, l->err, h->base_line, LM_E_SYNTAX,
                             "base = %s: a network that is its own base", h->base);
-    if (n > BASES_MAX)
+    if (n > NETWORK_BASES_MAX)
         return ini_fail(l->doc, l->err, h->base_line, LM_E_SYNTAX,
-                        "base = %s: more than %d bases behind each other", h->base, BASES_MAX);
+                        "base = %s: more than %d bases behind each other", h->base,
+                        NETWORK_BASES_MAX);
     return LM_OK;
 }
 
@@ -297,7 +298,13 @@ static lm_status load_base(loading *l, const head *h, const environment *env)
     override          *all = arena_array(l->net->arena, env->n + l->n_overrides + 1, sizeof *all);
     char               path[PATH_MAX];
     loading            base = {
-                   .above = l, .override = all, .head_only = l->head_only, .net = l->net, .err = l->err
+                   .depth     = l->depth + 1,
+                   .above     = l,
+                   .again     = l->again,
+                   .override  = all,
+                   .head_only = l->head_only,
+                   .net       = l->net,
+                   .err       = l->err,
     };
     lm_status status;
 
@@ -318,9 +325,10 @@ static lm_status load_base(loading *l, const head *h, const environment *env)
                                                   l->path, s->pair[i].line };
     for (size_t i = 0; i < l->n_overrides; i++)
         all[base.n_overrides++] = l->override[i];
-    if ((status = find_base(l, h, path, sizeof path)) || (status = check_chain(l, h, path)))
+    if (!l->again &&
+        ((status = find_base(l, h, path, sizeof path)) || (status = check_chain(l, h, path))))
         return status;
-    base.path = path;
+    base.path = l->again ? l->again->document[base.depth]->path : path;
     return load_file(&base);
 }
 
@@ -328,8 +336,12 @@ static lm_status load_file(loading *l)
 {
     environment env;
     head        h;
-    lm_status   status = ini_load(l->path, &l->doc, l->err);
+    lm_status   status = LM_OK;
 
+    if (l->again)
+        l->doc = l->again->document[l->depth];
+    else if (!(status = ini_load(l->path, &l->doc, l->err)))
+        l->net->document[l->depth] = l->doc;
     if (status)
         return status;
     l->texts = (block_table){ .doc = l->doc, .arena = l->net->arena, .err = l->err };
@@ -346,7 +358,6 @@ static lm_status load_file(loading *l)
         if (!status && !l->head_only && !(status = check_given(l, &env)))
             status = expand_layers(l->doc, &env, h.output, h.output_line, l->net, l->err);
     }
-    ini_free(l->doc);
     return status;
 }
 
@@ -363,7 +374,7 @@ static lm_status split_settings(const network_choices *choices, loading *l)
         const char *equal = strchr(word, '=');
 
         if (!equal || !equal[1])
-            return lm_error_set(l->err, LM_E_ARG, "--set: expected NAME=VALUE, found '%.60s'",
+            return lm_error_set(l->err, LM_E_ARG, "argument: expected NAME=VALUE, found '%.60s'",
                                 word);
         all[i].name  = arena_text(l->net->arena, word, (size_t)(equal - word));
         all[i].value = arena_text(l->net->arena, equal + 1, strlen(equal + 1));
@@ -375,13 +386,14 @@ static lm_status split_settings(const network_choices *choices, loading *l)
     return LM_OK;
 }
 
-lm_status network_load(const char *path, const network_choices *choices, network **out,
-                       lm_error *err)
+/* again: a network of the same file, which is not read once more; or NULL. */
+static lm_status load(const char *path, const network *again, const network_choices *choices,
+                      network **out, lm_error *err)
 {
     lm_error  ignored;
     arena    *a   = arena_new();
     network  *net = a ? arena_alloc(a, sizeof *net) : NULL;
-    loading   l   = { .path = path, .net = net, .err = err ? err : &ignored };
+    loading   l   = { .path = path, .again = again, .net = net, .err = err ? err : &ignored };
     lm_status status;
 
     if (!net || !(net->path = arena_text(a, path, strlen(path)))) {
@@ -399,4 +411,61 @@ lm_status network_load(const char *path, const network_choices *choices, network
     }
     *out = net;
     return LM_OK;
+}
+
+lm_status network_load(const char *path, const network_choices *choices, network **out,
+                       lm_error *err)
+{
+    return load(path, NULL, choices, out, err);
+}
+
+static const net_argument *sequence_of(const network *net)
+{
+    for (size_t i = 0; i < net->n_arguments; i++)
+        if (!strcmp(net->argument[i].name, "sequence"))
+            return &net->argument[i];
+    return NULL;
+}
+
+/* With what the caller had set, and one argument more. */
+static lm_status load_with(const network *net, const char *setting, network **out, lm_error *err)
+{
+    const size_t size = net->set ? strlen(net->set) + 1 : 1;
+    const char **word = malloc((net->n_arguments + 1) * sizeof *word);
+    char        *text = malloc(size);
+    size_t       n = 0, used = 0;
+    lm_status    status;
+
+    if (!word || !text) {
+        status = lm_error_set(err, LM_E_NOMEM, "%s: out of memory", net->path);
+    } else {
+        for (const net_argument *a = net->argument; a < net->argument + net->n_arguments; a++)
+            if (a->set) {
+                word[n++] = text + used;
+                used += (size_t)snprintf(text + used, size - used, "%s=%s", a->name, a->value) + 1;
+            }
+        word[n++] = setting;
+        status    = load(net->path, net, &(network_choices){ .set = word, .n_set = n }, out, err);
+    }
+    free(word);
+    free(text);
+    return status;
+}
+
+lm_status network_for_input(const network *net, const char *input, network **out, lm_error *err)
+{
+    const net_argument *a = sequence_of(net);
+    int64_t             wanted, length;
+    char                setting[40];
+
+    *out = NULL;
+    if (!a || net->part || text_int(input, &wanted, NULL) || wanted < 1)
+        return LM_OK;
+    if (!text_int(a->value, &length, NULL) && length == wanted)
+        return LM_OK;
+    if (a->set)
+        return lm_error_set(err, LM_E_ARG, "%s: an input of %lld, but 'sequence = %s' was set",
+                            net->path, (long long)wanted, a->value);
+    snprintf(setting, sizeof setting, "sequence=%lld", (long long)wanted);
+    return load_with(net, setting, out, err);
 }

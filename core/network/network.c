@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/ini.h"
 #include "base/no_memory.h"
 #include "base/place.h"
 #include "base/text.h"
 #include "layers/registry.h"
+#include "network/block.h"
 #include "network/part.h"
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -171,40 +173,93 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
     return found ? LM_OK : nowhere(name, err);
 }
 
-static lm_status open_whole(const char *name, const registry *reg, const network_choices *choices,
-                            network **out, lm_error *err)
+/* By a name or path without arguments. */
+static lm_status open_file(const char *name, const registry *reg, const network_choices *choices,
+                           network **out, lm_error *err)
 {
     const network_format *format = format_of(reg, name);
     char                  path[PATH_MAX];
     lm_status             status;
 
     if (format && choices && choices->n_set)
-        return lm_error_set(err, LM_E_ARG, "%s: --set is for [arguments] of .ini files", name);
+        return lm_error_set(err, LM_E_ARG, "%s: only .ini files have [arguments] to set", name);
     if (format)
         return format->read(name, reg, choices, out, err);
     status = network_find(name, path, sizeof path, err);
     return status ? status : read_ini(path, choices, out, err);
 }
 
+const char *network_name_arguments(const char *name)
+{
+    const char *part = network_part_at(name);
+    const char *end  = part ? part : name + strlen(name);
+    const char *at   = name;
+
+    for (const char *slash; (slash = memchr(at, '/', (size_t)(end - at)));)
+        at = slash + 1;
+    for (; (at = memchr(at, ':', (size_t)(end - at))); at++) {
+        char word[64];
+
+        if (snprintf(word, sizeof word, "%.*s", (int)strcspn(at + 1, ":="), at + 1) > 0 &&
+            at[1 + strlen(word)] == '=' && argument_is_name(word))
+            return at;
+    }
+    return end;
+}
+
+bool network_name_key(const char *name, char *key, size_t size)
+{
+    static const char without[] = ":sequence=";
+    const char       *from      = network_name_arguments(name);
+    const char       *at        = strstr(from, without);
+    const char       *behind    = at ? at + 1 + strcspn(at + 1, ":") : from;
+
+    return snprintf(key, size, "%.*s%s", (int)((at ? at : from) - name), name, behind) < (int)size;
+}
+
+/* Of a whole network, whose name may have arguments. */
+static lm_status open_whole(char *name, const registry *reg, const network_choices *choices,
+                            network **out, lm_error *err)
+{
+    char           *arguments = name + (network_name_arguments(name) - name);
+    const size_t    n_set     = choices ? choices->n_set : 0;
+    network_choices with      = choices ? *choices : (network_choices){ .set = NULL };
+    char           *word[BLOCK_ARGUMENTS_MAX];
+    const char    **set;
+    lm_status       status;
+
+    if (!*arguments)
+        return open_file(name, reg, choices, out, err);
+    if (!(set = malloc((n_set + BLOCK_ARGUMENTS_MAX) * sizeof *set)))
+        return no_memory(err);
+    *arguments = '\0';
+    with.n_set = text_split(arguments + 1, ':', word, BLOCK_ARGUMENTS_MAX);
+    with.set   = set;
+    memcpy(set, word, with.n_set * sizeof *word);
+    if (n_set)
+        memcpy(set + with.n_set, choices->set, n_set * sizeof *set);
+    with.n_set += n_set;
+    status = open_file(name, reg, &with, out, err);
+    free(set);
+    return status;
+}
+
 lm_status network_open(const char *name, const registry *reg, const network_choices *choices,
                        network **out, lm_error *err)
 {
-    const char *part = network_part_at(name);
-    network    *net;
-    char       *whole;
-    lm_status   status;
+    const char  *part  = network_part_at(name);
+    const size_t n     = part ? (size_t)(part - name) : strlen(name);
+    char        *whole = strndup(name, n);
+    network     *net;
+    lm_status    status = whole ? open_whole(whole, reg, choices, &net, err) : no_memory(err);
 
-    if (!part)
-        return open_whole(name, reg, choices, out, err);
-    if (!(whole = strndup(name, (size_t)(part - name))))
-        return no_memory(err);
-    status = open_whole(whole, reg, choices, &net, err);
     free(whole);
-    if (!status && (!choices || !choices->head_only) &&
+    if (!status && part && (!choices || !choices->head_only) &&
         (status = network_cut(net, part + strlen(NETWORK_PART), 0, reg, err)))
         network_free(net);
     if (!status)
         *out = net;
+    return status;
     return status;
 }
 
@@ -215,6 +270,9 @@ bool network_source_type(const char *type)
 
 void network_free(network *net)
 {
-    if (net)
-        arena_free(net->arena);
+    if (!net)
+        return;
+    for (size_t i = 0; i <= NETWORK_BASES_MAX; i++)
+        ini_free(net->document[i]);
+    arena_free(net->arena);
 }

@@ -50,6 +50,8 @@ typedef struct net_argument {
 /** The same for the batch; the number follows. */
 #define NETWORK_BATCH_FIXED "the batch cannot be changed from "
 
+#define NETWORK_BASES_MAX 8 /**< files behind each other */
+
 typedef struct network {
     const char   *path; /**< as opened */
     const char   *base; /**< file of the layers where `path` names a base; else NULL */
@@ -63,8 +65,9 @@ typedef struct network {
     const char   *set; /**< arguments that were set, "width=128 depth=2"; NULL: none */
     uint64_t      published_params,
         published_macs; /**< at the file's own input, batch 1; 0: not given, or something was set */
-    bool part;          /**< a block cut out of a network (part.h): its data wants a gradient */
-    struct arena *arena; /**< owns all of the above */
+    bool          part; /**< a block cut out of a network (part.h): its data wants a gradient */
+    struct arena *arena;                                  /**< owns all of the above */
+    struct ini_document *document[NETWORK_BASES_MAX + 1]; /**< its files, as read, then its bases */
 } network;
 
 /** Choices of a caller that opens a network. */
@@ -84,6 +87,14 @@ typedef struct network_format {
     lm_status (*read)(const char *path, const registry *reg, const network_choices *choices,
                       network **out, lm_error *err);
 } network_format;
+
+/** The arguments within a name: ":sequence=128:layers=6" of "gpt2:sequence=128:layers=6". Without
+ * arguments: the name's end. */
+const char *network_name_arguments(const char *name);
+
+/** Name by which two spellings of one configuration are found: without `sequence`, which the shape
+ * of the input tells. False: too long. */
+bool network_name_key(const char *name, char *key, size_t size);
 
 /**
  * Finds the file behind `name`: a path (anything with a slash, or that ends in .ini), else NAME.ini
@@ -111,12 +122,22 @@ void      network_names_free(network_names *names);
  */
 lm_status network_load(const char *path, const network_choices *choices, network **out,
                        lm_error *err);
+/**
+ * The network for an input of one dimension whose length is its argument `sequence`: "128" is
+ * `sequence = 128`. Expands the text that was read; opens no file.
+ *
+ * @param out NULL where `net` itself is the one: of such an input, or without such an argument
+ * @return LM_E_ARG if the caller set `sequence` to another length
+ */
+lm_status network_for_input(const network *net, const char *input, network **out, lm_error *err);
 /** Is it a type without input from the previous layer? */
 bool network_source_type(const char *type);
 /**
  * Finds and reads. The suffix decides how: as one of the registry's formats, else as .ini. A name
  * that ends in `:block=NAME` is that block of the network by itself (part.h).
  *
+ * @param name    a name or a path, with arguments behind it if wanted: "gpt2:sequence=128". They
+ *                count as settings in front of those of `choices`
  * @param reg     layer types, which importers infer shapes with, and formats
  * @param choices NULL: none
  */

@@ -58,14 +58,13 @@ static void print_key(const observation *r, char key[17])
 }
 
 typedef struct joining {
-    points             *out;
-    const observations *obs;
-    size_t              room;
-    names               by_key; /* configuration -> its first point */
-    names               by_group;
-    names               wholes; /* networks measured as wholes -> their first row */
-    size_t              group_room;
-    arena              *arena; /* keys */
+    points *out;
+    size_t  room;
+    names   by_key; /* configuration -> its first point */
+    names   by_group;
+    names   wholes; /* networks measured as wholes */
+    size_t  group_room;
+    arena  *arena; /* keys */
 } joining;
 
 static bool add_group(joining *j, const char *name, size_t *out)
@@ -85,37 +84,50 @@ static bool add_group(joining *j, const char *name, size_t *out)
     return true;
 }
 
+/* Name of a row's network, without arguments. NULL when memory runs out. */
+static const char *network_of(const joining *j, const observation *row)
+{
+    const char *arguments = network_name_arguments(row->name);
+
+    return *arguments ? arena_text(j->out->shapes, row->name, (size_t)(arguments - row->name))
+                      : row->name;
+}
+
 static lm_status find_wholes(joining *j, const observations *obs, lm_error *err)
 {
     for (size_t i = 0; i < obs->n_rows; i++) {
         const observation *row = &obs->row[i];
+        const char        *name;
 
-        if (row->kind == OBS_NETWORK && !network_part_at(row->name) &&
-            names_find(&j->wholes, row->name) == NAMES_NONE && !names_add(&j->wholes, row->name, i))
+        if (row->kind != OBS_NETWORK || network_part_at(row->name))
+            continue;
+        if (!(name = network_of(j, row)) ||
+            (names_find(&j->wholes, name) == NAMES_NONE && !names_add(&j->wholes, name, i)))
             return no_memory(err);
     }
     return LM_OK;
 }
 
-/* What is left out with a row. A block beside its network goes with it, as each tells of the other. */
+/* What is left out with a row: its network, whatever its arguments. A block beside its network goes
+ * with it, as each tells of the other. NULL when memory runs out. */
 static const char *group_of(const joining *j, const observation *row)
 {
-    const char *part = row->kind == OBS_NETWORK ? network_part_at(row->name) : NULL;
-    char        whole[PATH_MAX];
-    size_t      at;
+    const char *whole;
 
     if (row->kind == OBS_COLLECTIVE)
         return "(collectives)";
-    if (*row->group || !part)
+    if (*row->group || row->kind != OBS_NETWORK)
         return *row->group ? row->group : row->name;
-    snprintf(whole, sizeof whole, "%.*s", (int)(part - row->name), row->name);
-    at = names_find(&j->wholes, whole);
-    return at == NAMES_NONE ? row->name : j->obs->row[at].name;
+    whole = network_of(j, row);
+    return whole && network_part_at(row->name) && names_find(&j->wholes, whole) == NAMES_NONE
+               ? row->name
+               : whole;
 }
 
 static point *add_point(joining *j, const observation *row, uint32_t flags)
 {
-    points *p = j->out;
+    points     *p = j->out;
+    const char *group;
     point *new;
 
     if (!array_grow(&p->point, p->n_points, &j->room, sizeof *p->point))
@@ -126,7 +138,7 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
                            collective_algorithm_known(new->collective, row->algorithm)->beside;
     for (phase f = 0; f < N_PHASES; f++)
         new->seconds[f] = new->beside[f] = new->together[f] = new->watts[f] = new->mhz[f] = NAN;
-    if (!add_group(j, group_of(j, row), &new->group))
+    if (!(group = group_of(j, row)) || !add_group(j, group, &new->group))
         return NULL;
     if (row->kind == OBS_COLLECTIVE)
         p->collectives = new->group;
@@ -389,7 +401,7 @@ static lm_status settle_doubts(const observations *obs, points *p, lm_error *err
 
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err)
 {
-    joining   j        = { .out = out, .obs = obs, .arena = arena_new() };
+    joining   j        = { .out = out, .arena = arena_new() };
     bool      networks = false;
     lm_status status   = j.arena ? LM_OK : no_memory(err);
 

@@ -297,6 +297,79 @@ static void unknown_settings_are_refused_with_those_there_are(void **state)
     assert_null(net);
 }
 
+static void names_end_where_their_arguments_begin(void **state)
+{
+    static const struct {
+        const char *name, *arguments, *key;
+    } cases[] = {
+        { "gpt2", "", "gpt2" },
+        { "gpt2:sequence=128", ":sequence=128", "gpt2" },
+        { "a/b.ini:width=8:sequence=16:p=0.1", ":width=8:sequence=16:p=0.1",
+          "a/b.ini:width=8:p=0.1" },
+        { "a:b=1/n.ini", "", "a:b=1/n.ini" },
+        { "host:n.ini", "", "host:n.ini" },
+        { "host:n:k=1", ":k=1", "host:n:k=1" },
+        { "n:=1", "", "n:=1" },
+        { "n:2k=1", "", "n:2k=1" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char key[64];
+
+        assert_string_equal(network_name_arguments(cases[i].name), cases[i].arguments);
+        assert_true(network_name_key(cases[i].name, key, sizeof key));
+        assert_string_equal(key, cases[i].key);
+        assert_false(network_name_key(cases[i].name, key, strlen(cases[i].key)));
+    }
+}
+
+#define TEXT_NETWORK                                                 \
+    "[network]\nname = text\n[arguments]\nsequence = 8\nwidth = 4\n" \
+    "[x]\ntype = input\nshape = $sequence\ndtype = i64\n"            \
+    "[p]\ntype = parameter\nshape = ${sequence}x$width\n"            \
+    "[a]\ntype = add\ninputs = x, p\n"
+
+static void an_input_of_one_dimension_is_the_argument_sequence(void **state)
+{
+    const char *const words[] = { "width=6" };
+    network          *net     = load_set(TEXT_NETWORK, words, 1);
+    network          *other   = NULL;
+    lm_error          err;
+
+    (void)state;
+    remove("n.ini"); /* it is not read again */
+    assert_int_equal(network_for_input(net, "32", &other, &err), LM_OK);
+    assert_string_equal(value_of(layer(other, "x"), "shape"), "32");
+    assert_string_equal(value_of(layer(other, "p"), "shape"), "32x6");
+    assert_string_equal(other->set, "sequence=32 width=6");
+    network_free(net);
+    assert_int_equal(network_for_input(other, "32", &net, &err), LM_OK);
+    assert_null(net);
+    assert_int_equal(network_for_input(other, "3x32", &net, &err), LM_OK);
+    assert_null(net); /* no length: the layers decide */
+    network_for_input(other, "33", &net, &err);
+    assert_error(err, LM_E_ARG, "n.ini: an input of 33, but 'sequence = 32' was set");
+    assert_null(net);
+    network_free(other);
+}
+
+static void an_input_reaches_the_arguments_of_the_base(void **state)
+{
+    network *net, *other = NULL;
+    lm_error err;
+
+    (void)state;
+    folder_file("text.ini", TEXT_NETWORK);
+    net = load("[network]\nname = n\nbase = text\n[arguments]\nwidth = 2\n");
+    remove("text.ini");
+    assert_int_equal(network_for_input(net, "5", &other, &err), LM_OK);
+    assert_string_equal(value_of(layer(other, "p"), "shape"), "5x2");
+    assert_string_equal(other->base, net->base);
+    network_free(other);
+    network_free(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +386,9 @@ int main(void)
         cmocka_unit_test(bases_are_refused_with_the_file_and_line_at_fault),
         cmocka_unit_test(unknown_settings_are_refused_with_those_there_are),
         cmocka_unit_test(a_range_leaves_out_the_steps_that_are_not_wanted),
+        cmocka_unit_test(names_end_where_their_arguments_begin),
+        cmocka_unit_test(an_input_of_one_dimension_is_the_argument_sequence),
+        cmocka_unit_test(an_input_reaches_the_arguments_of_the_base),
     };
 
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);
