@@ -11,8 +11,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "crossgpu/digest.h"
-#include "epochs/epochs.h"
-#include "trace/chosen.h"
 
 #define METRICS_MAX 64
 
@@ -48,8 +46,9 @@ static const option_row option_rows[] = {
 static const char details[] =
     "TRACE is what 'layermeter epochs' reads. Prints a header and a row for 'layermeter learn' and\n"
     "'layermeter transfer --learned': device, seconds of a steady epoch, and of each metric the mean,\n"
-    "deviation, least, quartiles and largest value over all samples (power_draw_mean_w). Learn together\n"
-    "only from traces of the same tool, whose names the columns have.\n";
+    "deviation, least, quartiles and largest value over the samples of these epochs (power_draw_mean_w);\n"
+    "start-up, warm-ups and what is idle do not count. Learn together only from traces of the same tool,\n"
+    "whose names the columns have. With --seconds a trace without epochs counts whole.\n";
 
 static const char examples[] =
     "  layermeter digest t4.csv --device T4 --workload resnet50-b32 --group resnet50 --append runs.csv\n"
@@ -61,42 +60,6 @@ typedef struct row {
     double                seconds;
     digest                d;
 } row;
-
-/* ---- reading ---- */
-
-static lm_status find_epoch(const char *path, row *r, char gpu[TRACE_NAME_MAX], lm_error *err)
-{
-    trace_chosen t;
-    epochs      *e      = NULL;
-    lm_status    status = trace_load_chosen(path, &r->a->trace, say_line, &t, err);
-
-    if (status)
-        return status;
-    snprintf(gpu, TRACE_NAME_MAX, "%s", t.gpu);
-    if (isnan(r->seconds)) {
-        status = epochs_find(EPOCHS_LAYERMETER, &t.grid, &e, err);
-        if (status)
-            lm_error_prefix(err, "%s: %s of GPU %s (--seconds tells what is known)", t.path,
-                            t.metric, t.gpu);
-        else
-            r->seconds = e->steady;
-    }
-    epochs_free(e);
-    trace_grid_free(&t.grid);
-    return status;
-}
-
-static lm_status read_trace(const char *path, row *r, lm_error *err)
-{
-    trace_question q = r->a->trace;
-    char           gpu[TRACE_NAME_MAX];
-    lm_status      status = find_epoch(path, r, gpu, err);
-
-    if (status)
-        return status;
-    q.gpu = gpu;
-    return digest_trace(path, &q, r->a->metrics.at, r->a->metrics.n, &r->d, err);
-}
 
 /* ---- writing ---- */
 
@@ -166,11 +129,12 @@ static lm_status append(const char *path, const row *r, lm_error *err)
 
 static lm_status run(const options *o, lm_error *err)
 {
-    row       r      = { .a = o->filled };
-    lm_status status = LM_OK;
+    row       r = { .a = o->filled };
+    lm_status status;
 
     r.seconds = r.a->seconds;
-    status    = read_trace(o->argument[0], &r, err);
+    status    = digest_job(o->argument[0], &r.a->trace, r.a->metrics.at, r.a->metrics.n, say_line,
+                           &r.seconds, &r.d, err);
     if (!status && r.a->append) {
         status = append(r.a->append, &r, err);
     } else if (!status) {

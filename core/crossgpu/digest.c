@@ -106,7 +106,25 @@ static void distribution(double *value, size_t n, double out[DIGEST_STATISTICS])
         out[2 + k] = stats_quantile(value, n, 0.25 * (double)k);
 }
 
-static lm_status add_metric(const trace *t, digest *d, lm_error *err)
+/* Values of the samples that count; returns their number. */
+static size_t values_within(const trace_gpu_series *g, const digest_times *when, double *value)
+{
+    const epochs *e = when->within;
+    size_t        n = 0, k = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        const double time = g->time[i] - g->time[0] + when->first;
+
+        while (e && k < e->n && time >= e->epoch[k].start + e->epoch[k].length)
+            k++;
+        if (!isnan(g->value[i]) &&
+            (!e || (k < e->n && time >= e->epoch[k].start && e->epoch[k].kind == EPOCH_STEADY)))
+            value[n++] = (double)g->value[i];
+    }
+    return n;
+}
+
+static lm_status add_metric(const trace *t, const digest_times *when, digest *d, lm_error *err)
 {
     const trace_gpu_series *g = NULL;
     char                    name[64], buffer[16];
@@ -126,14 +144,12 @@ static lm_status add_metric(const trace *t, digest *d, lm_error *err)
         free(value);
         return no_memory(err);
     }
-    for (size_t i = 0; g && i < g->n; i++)
-        if (!isnan(g->value[i]))
-            value[n++] = (double)g->value[i];
-    if (n)
+    if (g && (n = values_within(g, when, value)))
         distribution(value, n, x);
     free(value);
     if (!n)
-        return lm_error_set(err, LM_E_ARG, "%s: %s: no values", t->path, t->metric);
+        return lm_error_set(err, LM_E_ARG, "%s: %s: no values%s", t->path, t->metric,
+                            when->within ? " within the steady epochs" : "");
     plain(t->metric, name, sizeof name);
     for (size_t k = 0; k < DIGEST_STATISTICS; k++) {
         digest_column *c = &d->column[d->n++];
@@ -144,8 +160,8 @@ static lm_status add_metric(const trace *t, digest *d, lm_error *err)
     return LM_OK;
 }
 
-static lm_status take(const char *path, const trace_question *q, const char *metric, digest *d,
-                      lm_error *err)
+static lm_status take(const char *path, const trace_question *q, const digest_times *when,
+                      const char *metric, digest *d, lm_error *err)
 {
     trace_question own = *q;
     trace         *t   = NULL;
@@ -153,16 +169,17 @@ static lm_status take(const char *path, const trace_question *q, const char *met
 
     own.metric = metric;
     if (!(status = trace_load(path, &own, &t, err)))
-        status = add_metric(t, d, err);
+        status = add_metric(t, when, d, err);
     trace_free(t);
     return status;
 }
 
 /* Whatever is known and there. One without any value is not there. */
-static lm_status take_known(const char *path, const trace_question *q, digest *d, lm_error *err)
+static lm_status take_known(const char *path, const trace_question *q, const digest_times *when,
+                            digest *d, lm_error *err)
 {
     for (size_t i = 0; i < N_KNOWN; i++) {
-        const lm_status status = take(path, q, known[i].name, d, err);
+        const lm_status status = take(path, q, when, known[i].name, d, err);
 
         if (status && status != LM_E_NOTFOUND && status != LM_E_ARG)
             return status;
@@ -173,8 +190,8 @@ static lm_status take_known(const char *path, const trace_question *q, digest *d
     return LM_OK;
 }
 
-lm_status digest_trace(const char *path, const trace_question *q, const char *const *metrics,
-                       size_t n, digest *out, lm_error *err)
+lm_status digest_trace(const char *path, const trace_question *q, const digest_times *when,
+                       const char *const *metrics, size_t n, digest *out, lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -183,10 +200,49 @@ lm_status digest_trace(const char *path, const trace_question *q, const char *co
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "stdin is read but once, and each metric takes a reading: name a file");
     for (size_t i = 0; i < n && metrics && !status; i++)
-        status = take(path, q, metrics[i], out, err);
+        status = take(path, q, when, metrics[i], out, err);
     if (!metrics)
-        status = take_known(path, q, out, err);
+        status = take_known(path, q, when, out, err);
     if (status)
         digest_free(out);
+    return status;
+}
+
+static lm_status find_epochs(const trace_chosen *t, trace_say say, double *seconds, epochs **e,
+                             lm_error *err)
+{
+    lm_error        why, said;
+    const lm_status status = epochs_find(EPOCHS_LAYERMETER, &t->grid, e, &why);
+
+    if (!status) {
+        *seconds = isnan(*seconds) ? (*e)->steady : *seconds;
+        return LM_OK;
+    }
+    if (status != LM_E_NOTFOUND || isnan(*seconds))
+        return lm_error_set(err, status,
+                            "%s: no epochs in %s of GPU %s: %s (with --seconds all samples count)",
+                            t->path, t->metric, t->gpu, why.text);
+    lm_error_set(&said, status, "%s: no epochs in %s of GPU %s: %s: metrics are of all samples",
+                 t->path, t->metric, t->gpu, why.text);
+    say(said.text);
+    return LM_OK;
+}
+
+lm_status digest_job(const char *path, const trace_question *q, const char *const *metrics,
+                     size_t n, trace_say say, double *seconds, digest *out, lm_error *err)
+{
+    trace_question own = *q;
+    trace_chosen   t;
+    epochs        *e      = NULL;
+    lm_status      status = trace_load_chosen(path, q, say, &t, err);
+
+    *out = (digest){ .n = 0 };
+    if (status)
+        return status;
+    own.gpu = t.gpu;
+    if (!(status = find_epochs(&t, say, seconds, &e, err)))
+        status = digest_trace(path, &own, &(digest_times){ e, t.first }, metrics, n, out, err);
+    epochs_free(e);
+    trace_grid_free(&t.grid);
     return status;
 }

@@ -1,10 +1,12 @@
-/** Digest of a trace of GPU metrics: the distribution of each metric, as columns of a run. */
+/** Digest of a trace of GPU metrics: the distribution of each metric within the steady epochs, as
+ * columns of a run. */
 #ifndef CROSSGPU_DIGEST_H
 #define CROSSGPU_DIGEST_H
 
-#include "trace/trace.h"
+#include "epochs/epochs.h"
+#include "trace/chosen.h"
 
-/** mean, std (of all samples), min, q25, q50, q75, max */
+/** mean, std (of these samples, not an estimate), min, q25, q50, q75, max */
 #define DIGEST_STATISTICS 7
 
 typedef struct digest_column {
@@ -17,8 +19,14 @@ typedef struct digest {
     size_t         n;
 } digest;
 
+/** Samples that count. */
+typedef struct digest_times {
+    const epochs *within; /**< those of its steady epochs; NULL: all */
+    double        first;  /**< s: the GPU's first sample in the times of `within` */
+} digest_times;
+
 /**
- * All samples of one GPU. Names are the trace's in lower case, of letters, digits and underscores.
+ * Samples of one GPU. Names are the trace's in lower case, of letters, digits and underscores.
  * The unit is the trace's, else the one that tools are known to print.
  *
  * @param q       `gpu` is one of the trace's; `metric` is ignored
@@ -27,8 +35,19 @@ typedef struct digest {
  * @return LM_E_NOTFOUND for an absent metric, or if none is known; LM_E_ARG for a metric without
  * values, LM_E_UNSUPPORTED for stdin, which can be read only once; as trace_load()
  */
-lm_status digest_trace(const char *path, const trace_question *q, const char *const *metrics,
-                       size_t n, digest *out, lm_error *err);
+lm_status digest_trace(const char *path, const trace_question *q, const digest_times *when,
+                       const char *const *metrics, size_t n, digest *out, lm_error *err);
 void      digest_free(digest *d);
+
+/**
+ * A job seen by a trace: its epochs by method layermeter, its metrics within them.
+ *
+ * @param q       without `gpu`: the first whose load is not constant
+ * @param seconds of an epoch or a step; NAN: that of the steady epochs. If it is told, all samples
+ * count where there are no epochs, which `say` hears
+ * @return LM_E_NOTFOUND without epochs; as digest_trace() and trace_load_chosen()
+ */
+lm_status digest_job(const char *path, const trace_question *q, const char *const *metrics,
+                     size_t n, trace_say say, double *seconds, digest *out, lm_error *err);
 
 #endif

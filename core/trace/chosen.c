@@ -136,6 +136,7 @@ lm_status trace_load_chosen(const char *path, const trace_question *q, trace_say
         snprintf(out->unit, sizeof out->unit, "%s", t->unit);
         snprintf(out->gpu, sizeof out->gpu, "%s", g->name);
         out->n_samples = g->n;
+        out->first     = g->time[0];
         if (t->timed && !isnan(q->interval))
             tell(say, "%s: it has times of its own: --interval does not count", t->path);
         if (!q->gpu)

@@ -10,7 +10,8 @@ typedef void (*trace_say)(const char *text);
 /** The metric of one GPU at equal steps. */
 typedef struct trace_chosen {
     char       path[256], metric[96], unit[32], gpu[TRACE_NAME_MAX];
-    trace_grid grid; /**< trace_grid_free() */
+    trace_grid grid;  /**< trace_grid_free() */
+    double     first; /**< s: the GPU's first sample, since the first of the trace */
     size_t     n_samples;
 } trace_chosen;
 

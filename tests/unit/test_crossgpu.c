@@ -143,12 +143,26 @@ static void a_trace_comes_to_distributions(void **state)
                                   "2024/02/24 10:00:04.000, 0, 2 W, 900 MHz\n";
     const trace_question q      = { .gpu = "0", .interval = NAN };
     const char          *one[] = { "power.draw" }, *none[] = { "fan.speed" };
-    digest               d;
-    lm_error             err;
+    /* of 6 1 - 3 2 a second apart, seen 7 s after something else: 1 and 3 are within epochs */
+    epoch              some[] = { { 7, 0.5, NAN, EPOCH_WARMUP },
+                                  { 7.5, 2, NAN, EPOCH_STEADY },
+                                  { 9.5, 1.5, NAN, EPOCH_STEADY },
+                                  { 11, 1, NAN, EPOCH_PARTIAL } };
+    epochs             e      = { .n = 4, .epoch = some };
+    const digest_times all = { NULL, 0 }, within = { &e, 7 };
+    digest             d;
+    lm_error           err;
 
     (void)state;
     folder_file("t.csv", text);
-    assert_int_equal(digest_trace("t.csv", &q, NULL, 0, &d, &err), LM_OK);
+    assert_int_equal(digest_trace("t.csv", &q, &within, one, 1, &d, &err), LM_OK);
+    assert_close(column_of(&d, "power_draw_mean_w"), 2, 1e-12);
+    assert_close(column_of(&d, "power_draw_max_w"), 3, 0);
+    digest_free(&d);
+    e.n = 1;
+    assert_int_equal(digest_trace("t.csv", &q, &within, one, 1, &d, &err), LM_E_ARG);
+    assert_string_equal(err.text, "t.csv: power.draw: no values within the steady epochs");
+    assert_int_equal(digest_trace("t.csv", &q, &all, NULL, 0, &d, &err), LM_OK);
     assert_int_equal(d.n, 2 * DIGEST_STATISTICS);
     assert_close(column_of(&d, "power_draw_mean_w"), 3, 1e-12);
     assert_close(column_of(&d, "power_draw_std_w"), sqrt(3.5), 1e-12);
@@ -159,11 +173,11 @@ static void a_trace_comes_to_distributions(void **state)
     assert_close(column_of(&d, "power_draw_max_w"), 6, 0);
     assert_close(column_of(&d, "clocks_sm_mean_mhz"), 900, 0);
     digest_free(&d);
-    assert_int_equal(digest_trace("t.csv", &q, one, 1, &d, &err), LM_OK);
+    assert_int_equal(digest_trace("t.csv", &q, &all, one, 1, &d, &err), LM_OK);
     assert_int_equal(d.n, DIGEST_STATISTICS);
     digest_free(&d);
-    assert_int_equal(digest_trace("t.csv", &q, none, 1, &d, &err), LM_E_NOTFOUND);
-    assert_int_equal(digest_trace("-", &q, NULL, 0, &d, &err), LM_E_UNSUPPORTED);
+    assert_int_equal(digest_trace("t.csv", &q, &all, none, 1, &d, &err), LM_E_NOTFOUND);
+    assert_int_equal(digest_trace("-", &q, &all, NULL, 0, &d, &err), LM_E_UNSUPPORTED);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------
