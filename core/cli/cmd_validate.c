@@ -172,16 +172,21 @@ typedef struct validation {
 
 static lm_status judge_model(const validation *v, const char *name, comparison *out, lm_error *err)
 {
-    const compared with = { .obs     = v->obs,
-                            .p       = &v->p,
-                            .by      = &v->by,
-                            .cal     = v->cal,
-                            .machine = v->a->machine,
-                            .on      = v->on,
-                            .devices = v->a->devices,
-                            .learn   = v->a->learn };
+    lm_error        untold = { LM_OK, "" };
+    const compared  with   = { .obs     = v->obs,
+                               .p       = &v->p,
+                               .by      = &v->by,
+                               .cal     = v->cal,
+                               .machine = v->a->machine,
+                               .on      = v->on,
+                               .devices = v->a->devices,
+                               .learn   = v->a->learn,
+                               .untold  = &untold };
+    const lm_status status = step_model_comparing(name)->compare(name, &with, out, err);
 
-    return step_model_comparing(name)->compare(name, &with, out, err);
+    if (!status && untold.code)
+        fprintf(stderr, "layermeter: %s: not told: %s\n", v->path, untold.text);
+    return status;
 }
 
 static lm_status open_files(validation *v, lm_error *err)

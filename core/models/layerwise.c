@@ -62,6 +62,11 @@ const char *const layerwise_activations[] = { "relu", "tanh", "sigmoid", NULL };
 const char *const layerwise_optimizers[]  = { "sgd",  "adadelta", "adagrad", "momentum",
                                               "adam", "rmsprop",  NULL };
 
+bool layerwise_is_attention(const bound_layer *l)
+{
+    return !strcmp(l->decl->type, "scaled_dot_product_attention");
+}
+
 bool layerwise_is_loss(const bound_layer *l)
 {
     return l->n_outputs == 1 && lm_elements(&l->output[0]) == 1;

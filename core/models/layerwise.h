@@ -68,6 +68,8 @@ void layerwise_add_words(layerwise_features *to, const char *prefix, const char 
 
 /** Functions and optimizers that published models tell apart, for layerwise_add_words(). */
 extern const char *const layerwise_activations[], *const layerwise_optimizers[];
+/** Is it the product of queries, keys and values? */
+bool layerwise_is_attention(const bound_layer *l);
 /** Is its output one number? */
 bool layerwise_is_loss(const bound_layer *l);
 

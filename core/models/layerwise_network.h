@@ -2,6 +2,7 @@
 #ifndef MODELS_LAYERWISE_NETWORK_H
 #define MODELS_LAYERWISE_NETWORK_H
 
+#include "fit/calibration.h"
 #include "models/layerwise_model.h"
 
 /** What is the same of all layers. */
@@ -10,43 +11,66 @@ typedef struct layerwise_setup {
     const char   *settings;
     const device *on;        /**< NULL: unknown */
     double        clock_mhz; /**< that the device is held at; NAN: at none */
+    const calibration
+        *cal; /**< prices of layers that the model does not know; NULL: there are none */
 } layerwise_setup;
 
 /**
  * Shows all layers that do something, each once: by itself, or (`chains`) convolutions with padding
- * in front, and they and products with the function behind them that nobody else reads.
+ * in front, and they and products with the function behind them that nobody else reads. With
+ * `chains`, attention comes first as frameworks state it: the products of queries, keys and values,
+ * what lies between them and the attention, and the product of its output, as one case.
  *
  * @param see the case of the forward pass; to be asked for other phases by layerwise_in(). Its
- *            status ends the walk
+ *            status ends the walk. It sets *parted of attention whose layers are to be shown one by
+ *            one instead
  */
 lm_status layerwise_each(const bound_network *net, bool chains, const layerwise_setup *s,
-                         lm_status (*see)(void *context, layerwise_case *c), void *context,
-                         lm_error *err);
+                         lm_status (*see)(void *context, layerwise_case *c, bool *parted),
+                         void *context, lm_error *err);
 
 /** The same case in another phase, with the optimizer only where it has an update. */
-layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *optimizer);
+layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *updated);
 
 /** Told what is said of one case in each phase, in seconds: 0 where it does nothing there, NAN
- * where nothing is said. Its status ends the walk. */
+ * where nothing is said. What is said of passes in training and of evaluation mode comes one after
+ * the other. Its status ends the walk. */
 typedef lm_status layerwise_see(void *context, const layerwise_case *c,
                                 const double seconds[N_PHASES], lm_error *err);
 
+#define LAYERWISE_OTHERS 8 /**< types of layers, the last of several */
+
+/** Layers that the default model's prices stand in for, by type; the dearest type first. */
+typedef struct layerwise_others {
+    struct {
+        const char *type;
+        size_t      layers;
+        double      seconds;
+    } of[LAYERWISE_OTHERS];
+    size_t   n;
+    lm_error why; /**< LM_OK; else of the first layer that has no price either */
+} layerwise_others;
+
+/** Says of which layer neither the model nor a price tells anything: LM_E_NOTFOUND. */
+lm_status layerwise_refuse(const layerwise_others *o, const char *model, lm_error *err);
+
 /** What is said of a network in each phase. */
 typedef struct layerwise_sum {
-    double seconds[N_PHASES]; /**< NAN: of no layer it is said */
-    /** Of the seconds, by the intervals of all layers as if all were off alike; NAN: one is
-     * unknown. */
+    double seconds[N_PHASES]; /**< NAN: of no layer it is said by the model, or of one by nobody */
+    /** Of the seconds, by the intervals of all layers as if all were off alike; those that prices
+     * tell as far as the farthest of the others. NAN: one is unknown. */
     double low[N_PHASES], high[N_PHASES];
     double joules[N_PHASES]; /**< power times time; NAN: of a layer no power is said */
     double joules_low[N_PHASES], joules_high[N_PHASES]; /**< by the power's intervals alone */
-    size_t told[N_PHASES];                              /**< layers */
-    size_t untold[N_PHASES]; /**< layers of which nothing is said in this phase: they count 0 */
-    size_t other[N_PHASES];  /**< layers of which either this phase is told or the step, not both */
+    size_t told[N_PHASES];                              /**< layers, by the model */
+    size_t other[N_PHASES]; /**< layers of which either this phase is told or the step, not both */
+    layerwise_others others, others_inference; /**< of a step; of a pass in evaluation mode */
     double beyond; /**< the farthest that a count leaves what was learned from, a factor */
 } layerwise_sum;
 
 /**
- * Adds up. A step is its layers' passes and updates, where all were learned, else their steps.
+ * Adds up. A step is its layers' passes and updates, where all were learned, else their steps. A
+ * layer that the model does not know takes what s->cal prices it at.
  *
  * @return as layerwise_predict()
  */

@@ -222,12 +222,19 @@ static lm_status predict_lots(const layerwise_model *m, const layerwise_data *d,
     return status;
 }
 
-static lm_status predict_network(const layerwise_model *m, const layerwise_source *from, size_t i,
-                                 comparison *out, lm_error *err)
+/* A step and its parts by one answer, evaluation mode by another: either may lack a price. */
+static bool refused(const layerwise_sum *sum, phase f)
+{
+    return f == PHASE_INFERENCE ? sum->others_inference.why.code : sum->others.why.code;
+}
+
+static lm_status predict_network(const layerwise_model *m, const layerwise_source *from,
+                                 const calibration *cal, size_t i, comparison *out,
+                                 lm_error *untold, lm_error *err)
 {
     const observation    *row = from->p->point[i].row;
     const layerwise_setup s   = { optimizer_of(row), row->settings, from->on,
-                                  observation_held_mhz(row) };
+                                  observation_held_mhz(row), cal };
     bound_network        *bound;
     layerwise_sum         sum;
     lm_status status = workloads_bind_at(from->p->loads, row->name, row->input, row->dtype,
@@ -236,27 +243,23 @@ static lm_status predict_network(const layerwise_model *m, const layerwise_sourc
     if (status)
         return status;
     status = layerwise_sum_of(m, bound, &s, &sum, err);
-    for (phase f = 0; f < N_PHASES && !status; f++)
-        set_phase(out, f, sum.seconds[f], sum.low[f], sum.high[f]);
-    for (phase f = 0; f < N_PHASES && !status; f++)
-        out->watts[f] = sum.joules[f] / sum.seconds[f];
+    for (phase f = 0; f < N_PHASES && !status; f++) {
+        if (!refused(&sum, f)) {
+            set_phase(out, f, sum.seconds[f], sum.low[f], sum.high[f]);
+            out->watts[f] = sum.joules[f] / sum.seconds[f];
+        } else if (sum.told[f] && !isnan(out->measured[f]) && untold && !untold->code) {
+            layerwise_refuse(f == PHASE_INFERENCE ? &sum.others_inference : &sum.others,
+                             m->kind->name, untold);
+            lm_error_prefix(untold, "%s", row->name);
+        }
+    }
     bound_network_free(bound);
     return status;
 }
 
-static lm_status predict_networks(const layerwise_model *m, const layerwise_source *from,
-                                  comparison *out, lm_error *err)
-{
-    lm_status status = LM_OK;
-
-    for (size_t i = 0; i < from->p->n_points && !status; i++)
-        if (from->p->point[i].row->kind == OBS_NETWORK)
-            status = predict_network(m, from, i, &out[i], err);
-    return status;
-}
-
 lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,
-                               comparison *out, lm_error *err)
+                               const calibration *cal, comparison *out, lm_error *untold,
+                               lm_error *err)
 {
     layerwise_data d;
     lm_status      status = layerwise_gather(m->kind, from, 1, &d, err);
@@ -264,8 +267,10 @@ lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source 
     if (status)
         return status;
     blank(from->p, out);
-    if (!(status = predict_lots(m, &d, &all_bounded, out, err)))
-        status = predict_networks(m, from, out, err);
+    status = predict_lots(m, &d, &all_bounded, out, err);
+    for (size_t i = 0; i < from->p->n_points && !status; i++)
+        if (from->p->point[i].row->kind == OBS_NETWORK)
+            status = predict_network(m, from, cal, i, &out[i], untold, err);
     add_sums(from->p, out);
     layerwise_data_free(&d);
     return status;

@@ -40,8 +40,14 @@ lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *se
                                     const layerwise_source *from, size_t n, const points *all,
                                     const split *by, comparison *out, lm_error *err);
 
-/** The same by a model made elsewhere, which tells whole networks, too, as sums of their layers. */
+/**
+ * The same by a model made elsewhere, which tells whole networks, too, as sums of their layers.
+ *
+ * @param cal    prices of layers that the model does not know
+ * @param untold why a network is not told, the first of these: LM_OK: each is; NULL: not asked
+ */
 lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,
-                               comparison *out, lm_error *err);
+                               const calibration *cal, comparison *out, lm_error *untold,
+                               lm_error *err);
 
 #endif

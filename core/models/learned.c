@@ -139,13 +139,15 @@ static lm_status sum_layers(const predictor *who, const step_setup *setup, const
 {
     const state          *s      = who->state;
     const char           *opt    = s->optimizer ? s->optimizer : optimizer_name(setup->optimizer);
-    const layerwise_setup how    = { opt, "", s->on, NAN };
+    const layerwise_setup how    = { opt, "", s->on, NAN, who->cal };
     lm_status             status = layerwise_sum_each(s->model, net, &how, see, context, out, err);
 
-    if (!status && isnan(out->seconds[PHASE_STEP]))
+    if (!status && out->told[PHASE_STEP] && out->others.why.code)
+        status = layerwise_refuse(&out->others, who->model, err);
+    else if (!status && isnan(out->seconds[PHASE_STEP]))
         status = lm_error_set(
             err, LM_E_NOTFOUND,
-            isnan(out->seconds[PHASE_BACKWARD])
+            !out->told[PHASE_BACKWARD]
                 ? "%s learned nothing of training any layer of %s with %s: measure steps of such "
                   "layers, then fit again"
                 : "%s learned passes of layers of %s, but no update with %s, which is part of a "
@@ -156,14 +158,19 @@ static lm_status sum_layers(const predictor *who, const step_setup *setup, const
     return status;
 }
 
-/* The layer that a case stands under: its first one with weights, else its first. */
+/* The layer that a case stands under: attention, else its first one with weights, else its first. */
 static size_t layer_of(const layerwise_case *c, const bound_network *net)
 {
-    size_t i = 0;
+    size_t attention = 0, weights = 0;
 
-    while (i < c->n_layers && !c->layer[i]->n_weights)
-        i++;
-    return (size_t)(c->layer[i < c->n_layers ? i : 0] - net->layer);
+    while (attention < c->n_layers && !layerwise_is_attention(c->layer[attention]))
+        attention++;
+    while (weights < c->n_layers && !c->layer[weights]->n_weights)
+        weights++;
+    return (size_t)(c->layer[attention < c->n_layers ? attention
+                             : weights < c->n_layers ? weights
+                                                     : 0] -
+                    net->layer);
 }
 
 /* Backward passes of the layers of a network. */
@@ -258,10 +265,9 @@ static void stand(const layerwise_sum *found, step_price *p)
     grounds_note(g, "layers by themselves", 0);
     if (found->beyond > 1)
         grounds_note(g, "a feature", found->beyond);
-    if (found->untold[PHASE_STEP] && g->n_beyond < GROUNDS_NOTES) {
-        grounds_note(g, "nothing here", 0);
-        g->beyond[g->n_beyond - 1].layers = found->untold[PHASE_STEP];
-    }
+    for (size_t i = 0; i < found->others.n; i++)
+        grounds_note_layers(g, found->others.of[i].type, found->others.of[i].layers,
+                            step_model_name(0));
     if (isnan(p->update.value)) {
         ledger_add(&g->ledger, CERTAINTY_ASSUMED, p->step.value);
     } else {
@@ -493,7 +499,7 @@ static lm_status learned_compare(const char *model, const compared *with, compar
                                 &list, &from.on, err);
     if (!status && with->cal) {
         if (!(status = learned_read(with->cal, with->machine, kind, &m, err)))
-            status = compare_by_layerwise(m, &from, out, err);
+            status = compare_by_layerwise(m, &from, with->cal, out, with->untold, err);
     } else if (!status && !(status = layerwise_settings(kind, with->learn, setting, err))) {
         status = compare_layerwise(kind, setting, &from, with->by, out, err);
     }

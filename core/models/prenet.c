@@ -209,25 +209,37 @@ static bool lstm_features(const bound_layer *l, bool training, double *v)
     return recurrent_features(l, training, 4, v);
 }
 
-static bool attention_features(const bound_layer *l, bool training, double *v)
-{
-    const lm_tensor *query = &l->input[0], *keys = &l->input[l->n_inputs > 1];
-    const double     batch = (double)query->dim[0], width = (double)query->dim[2];
-    const double     length = (double)query->dim[1], pairs = length * (double)keys->dim[1];
-    const double     projection = batch * length * square(width), scores = batch * pairs * width;
+/* What is asked of attention: samples, queries and keys of each, width of what comes in, heads. */
+typedef struct attention_sizes {
+    double batch, queries, keys, width, heads;
+} attention_sizes;
 
-    v[PRENET_BATCHSIZE] = batch;
-    v[PRENET_SEQ_LEN]   = length;
-    v[PRENET_EMBED_DIM] = width;
-    v[PRENET_NUM_HEADS] = key(l, "heads");
-    v[PRENET_FLOPS] =
-        v[PRENET_NUM_HEADS] * (projection + 2 * scores + batch * pairs + scores + projection);
-    v[PRENET_MEMORY_PROJECTION] = 3 * batch * length * width;
-    v[PRENET_MEMORY_ATTENTION]  = batch * pairs;
-    v[PRENET_MEMORY_OUT]        = batch * length * width;
+static void sized_attention_features(const attention_sizes *a, bool training, double *v)
+{
+    const double pairs      = a->queries * a->keys;
+    const double projection = a->batch * a->queries * square(a->width);
+    const double scores     = a->batch * pairs * a->width;
+
+    v[PRENET_BATCHSIZE] = a->batch;
+    v[PRENET_SEQ_LEN]   = a->queries;
+    v[PRENET_EMBED_DIM] = a->width;
+    v[PRENET_NUM_HEADS] = a->heads;
+    v[PRENET_FLOPS] = a->heads * (projection + 2 * scores + a->batch * pairs + scores + projection);
+    v[PRENET_MEMORY_PROJECTION] = 3 * a->batch * a->queries * a->width;
+    v[PRENET_MEMORY_ATTENTION]  = a->batch * pairs;
+    v[PRENET_MEMORY_OUT]        = a->batch * a->queries * a->width;
     v[PRENET_MEMORY_TOTAL] =
         (training ? 3 : 1) *
         (v[PRENET_MEMORY_PROJECTION] + v[PRENET_MEMORY_ATTENTION] + v[PRENET_MEMORY_OUT]);
+}
+
+static bool attention_features(const bound_layer *l, bool training, double *v)
+{
+    const lm_tensor      *query = &l->input[0], *keys = &l->input[l->n_inputs > 1];
+    const attention_sizes a = { (double)query->dim[0], (double)query->dim[1], (double)keys->dim[1],
+                                (double)query->dim[2], key(l, "heads") };
+
+    sized_attention_features(&a, training, v);
     return true;
 }
 
@@ -312,6 +324,21 @@ prenet_features prenet_of_padded(const bound_layer *pad, const bound_layer *l, b
         pad->input[0].rank == l->input[0].rank && conv_features(l, pad, training, f.value))
         return complete(l, PRENET_CONV, f);
     return f;
+}
+
+prenet_features prenet_of_attention(const bound_layer *product, const bound_layer *in,
+                                    bool training)
+{
+    prenet_features  f     = unknown_features();
+    const lm_tensor *query = &product->input[0], *keys = &product->input[1];
+    const lm_tensor *x   = &in->input[0];
+    const bool       cut = query->rank == 4; /* by heads already */
+    attention_sizes  a   = { (double)query->dim[0], (double)query->dim[cut ? 2 : 1],
+                             (double)keys->dim[cut ? 2 : 1], (double)x->dim[x->rank - 1],
+                          cut ? (double)query->dim[1] : key(product, "heads") };
+
+    sized_attention_features(&a, training, f.value);
+    return complete(product, PRENET_ATTENTION, f);
 }
 
 double prenet_time(const prenet_features *f, double gflop_per_second)

@@ -102,6 +102,11 @@ prenet_features prenet_of_layer(const bound_layer *layer, bool training);
  * there are ceil(m / s) outputs on each axis, be it the same on both sides or not. */
 prenet_features prenet_of_padded(const bound_layer *pad, const bound_layer *layer, bool training);
 
+/** The same of attention that stands in a network as several layers: the product of queries, keys and
+ * values, and the first linear layer that makes them, whose input is as wide as E. */
+prenet_features prenet_of_attention(const bound_layer *product, const bound_layer *in,
+                                    bool training);
+
 /** CT: operations over the speed of a device in GFLOP/s, as the published code has it (so not in
  * seconds, but 1e-9 of them). */
 double prenet_time(const prenet_features *f, double gflop_per_second);

@@ -33,6 +33,25 @@ static bool in_step(phase f)
     return f == PHASE_FORWARD || f == PHASE_INFERENCE || f == PHASE_STEP;
 }
 
+/* Attention with the products around it (layerwise_network.h): what it is in a network. */
+static bool find_attention(const layerwise_case *c, bool training, keys *out)
+{
+    const bound_layer *product = NULL, *in = NULL;
+
+    for (size_t i = 0; i < c->n_layers; i++) {
+        const bound_layer *l = c->layer[i];
+
+        if (layerwise_is_attention(l))
+            product = l;
+        else if (!in && !product && prenet_of_layer(l, training).kind == PRENET_DENSE)
+            in = l;
+    }
+    if (!product || !in)
+        return false;
+    *out = (keys){ prenet_of_attention(product, in, training), "" };
+    return true;
+}
+
 static bool find_keys(const layerwise_case *c, keys *out)
 {
     const bool         training = c->phase != PHASE_FORWARD && c->phase != PHASE_INFERENCE;
@@ -40,6 +59,8 @@ static bool find_keys(const layerwise_case *c, keys *out)
     bool               loss     = false;
 
     *out = (keys){ { .kind = PRENET_NONE }, "" };
+    if (find_attention(c, training, out))
+        return true;
     for (size_t i = 0; i < c->n_layers; i++) {
         const bound_layer    *l = c->layer[i];
         const prenet_features f =

@@ -37,8 +37,20 @@ void grounds_note(grounds *g, const char *what, double factor)
     if (g->n_beyond < GROUNDS_NOTES) {
         g->beyond[g->n_beyond].what   = what;
         g->beyond[g->n_beyond].layers = 0;
+        g->beyond[g->n_beyond].by     = NULL;
         g->beyond[g->n_beyond].factor = factor;
         g->n_beyond++;
+    }
+}
+
+void grounds_note_layers(grounds *g, const char *type, size_t layers, const char *by)
+{
+    const size_t n = g->n_beyond;
+
+    grounds_note(g, type, 0);
+    if (g->n_beyond > n) {
+        g->beyond[n].layers = layers;
+        g->beyond[n].by     = by;
     }
 }
 
@@ -54,7 +66,7 @@ void grounds_join(grounds *g, const grounds *other)
 
         grounds_note(g, other->beyond[i].what, other->beyond[i].factor);
         if (g->n_beyond > n)
-            g->beyond[n].layers = other->beyond[i].layers;
+            g->beyond[n] = other->beyond[i];
     }
 }
 
@@ -69,10 +81,14 @@ const char *grounds_beyond(const grounds *g, char *buffer, size_t size)
         if (i)
             n += (size_t)snprintf(buffer + n, size - n, ", ");
         if (layers && n < size)
-            n += (size_t)snprintf(buffer + n, size - n, "%zu layer%s ", layers,
-                                  layers == 1 ? " costs" : "s cost");
+            n += (size_t)snprintf(buffer + n, size - n, "%zu %s", layers,
+                                  g->beyond[i].by ? ""
+                                  : layers == 1   ? "layer costs "
+                                                  : "layers cost ");
         if (n < size)
             n += (size_t)snprintf(buffer + n, size - n, "%s", g->beyond[i].what);
+        if (g->beyond[i].by && n < size)
+            n += (size_t)snprintf(buffer + n, size - n, " by %s", g->beyond[i].by);
         if (g->beyond[i].factor > 0 && n < size)
             n += (size_t)snprintf(buffer + n, size - n, " x%.3g", g->beyond[i].factor);
     }

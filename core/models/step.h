@@ -38,12 +38,15 @@ typedef struct grounds {
         const char *what;    /**< a regressor, or what is wrong */
         double      factor;  /**< count over the range's end; 0: `what` says it all */
         size_t      layers;  /**< so many; else 0 */
+        const char *by;      /**< `what` is a type of layers that this model prices; else NULL */
     } beyond[GROUNDS_NOTES]; /**< what leaves the calibrated range */
     size_t n_beyond;
 } grounds;
 
 /** Adds to `beyond`, once; what does not fit is dropped. Texts are printed only when asked for. */
 void grounds_note(grounds *g, const char *what, double factor);
+/** Adds that so many layers of a type are priced by another model. */
+void grounds_note_layers(grounds *g, const char *type, size_t layers, const char *by);
 /** Adds the notes of another one; the ledger stays. */
 void grounds_join(grounds *g, const grounds *other);
 /** "nodes x2, conv3x3.flops x16": what leaves the calibrated range, in `buffer`; "": nothing. */

@@ -88,6 +88,7 @@ typedef struct compared {
     const struct device *on;      /**< by its datasheet; NULL: as the observations say */
     const char          *devices; /**< file of datasheets; NULL: the shipped ones */
     const char          *learn;   /**< settings of learned models; NULL: the usual ones */
+    lm_error *untold; /**< set to why a network is not told, the first of these; NULL: not asked */
 } compared;
 
 typedef struct step_model {

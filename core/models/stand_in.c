@@ -1,0 +1,125 @@
+/* Layers that a learned model does not know, by the default model's prices. */
+#include "models/stand_in.h"
+
+#include <math.h>
+
+#include "models/step_model.h"
+#include "single/model.h"
+#include "single/whole.h"
+
+/* A layer as a network of its own: inputs are outside. */
+static bound_network alone(const bound_network *net, const bound_layer *l)
+{
+    bound_network one = *net;
+
+    one.layer    = (bound_layer *)l; /* which is not written */
+    one.n_layers = 1;
+    return one;
+}
+
+static double inference_of(const whole_seconds *s)
+{
+    return s->inference[WHOLE_PRODUCTS] + s->inference[WHOLE_OTHERS];
+}
+
+/* Without the call of a pass, which a network of no layers has as well. */
+static lm_status by_layers(const calibration *cal, const bound_network *one, const char *updated,
+                           double out[N_PHASES], lm_error *err)
+{
+    bound_network none = *one;
+    whole_seconds s, calls;
+    lm_status     status;
+
+    none.n_layers = 0;
+    if ((status = whole_predict(cal->layers, &none, updated, WHOLE_PRICES, &calls, err)) ||
+        (status = whole_predict(cal->layers, one, updated, WHOLE_LEARNED, &s, err)))
+        return status;
+    out[PHASE_FORWARD]   = s.forward - calls.forward;
+    out[PHASE_BACKWARD]  = s.backward - calls.backward;
+    out[PHASE_UPDATE]    = s.update;
+    out[PHASE_INFERENCE] = inference_of(&s) - inference_of(&calls);
+    return LM_OK;
+}
+
+/* Evaluation mode launches what a forward pass does. */
+static lm_status by_kernels(const calibration *cal, const bound_network *one, optimizer o,
+                            double out[N_PHASES], lm_error *err)
+{
+    whole_seconds   s;
+    const lm_status status = whole_by_launches(cal->operators, one, o, true, &s, err);
+
+    if (status)
+        return status;
+    out[PHASE_FORWARD] = out[PHASE_INFERENCE] = s.forward;
+    out[PHASE_BACKWARD]                       = s.backward;
+    out[PHASE_UPDATE]                         = s.update;
+    return LM_OK;
+}
+
+static lm_status by_formulas(const calibration *cal, const bound_network *one, optimizer o,
+                             double out[N_PHASES], lm_error *err)
+{
+    static const phase asked[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_INFERENCE };
+    const char        *model   = step_model_name(0);
+    term_item          room[3][N_TERMS];
+    pass_terms         sum;
+    workload           load   = { .nodes = 1 };
+    lm_status          status = metrics_of_layer(one->layer, &load.counts, err);
+    bool               any    = false;
+
+    if (status || (status = terms_of_network(one, &cal->settings, o, &sum, err)))
+        return status;
+    load.bytes    = (double)load.counts.param_bytes;
+    load.forward  = terms_pack(sum.forward, room[0]);
+    load.backward = terms_pack(sum.backward, room[1]);
+    load.update   = terms_pack(sum.update, room[2]);
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        out[asked[i]] = calibration_seconds(cal, form_find(model, asked[i]), &load);
+        any |= !isnan(out[asked[i]]);
+    }
+    return any ? LM_OK : lm_error_set(err, LM_E_NOTFOUND, "no coefficients");
+}
+
+/* Does the layer take part in the phase? */
+static bool happens(const bound_layer *l, phase f)
+{
+    if (f == PHASE_UPDATE)
+        return l->trained && l->n_weights;
+    return f != PHASE_BACKWARD || l->trained || l->needs_grad_input;
+}
+
+static void complete(const bound_layer *l, double out[N_PHASES])
+{
+    static const phase asked[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_INFERENCE };
+
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++)
+        if (!happens(l, asked[i]))
+            out[asked[i]] = 0;
+    if (isnan(out[PHASE_INFERENCE])) /* only passes of training were measured */
+        out[PHASE_INFERENCE] = out[PHASE_FORWARD];
+    out[PHASE_STEP] = out[PHASE_FORWARD] + out[PHASE_BACKWARD] + out[PHASE_UPDATE];
+}
+
+lm_status stand_in_price(const calibration *cal, const bound_network *net, const bound_layer *l,
+                         const char *updated, double out[N_PHASES], lm_error *err)
+{
+    const bound_network one = alone(net, l);
+    optimizer           o   = OPTIMIZER_SGD;
+    lm_error            ignored;
+    const bool known = !optimizer_parse(updated, &o, &ignored) || !happens(l, PHASE_UPDATE);
+    lm_error   why;
+    lm_status  status = lm_error_set(&why, LM_E_NOTFOUND, "the machine file has no price of it");
+
+    for (phase f = 0; f < N_PHASES; f++)
+        out[f] = NAN;
+    if (cal && cal->layers && layer_model_any(cal->layers))
+        status = by_layers(cal, &one, updated, out, &ignored);
+    if (status == LM_E_NOTFOUND && known && cal && cal->operators &&
+        layer_model_any(cal->operators))
+        status = by_kernels(cal, &one, o, out, &ignored);
+    if (status == LM_E_NOTFOUND && known && cal && !by_formulas(cal, &one, o, out, &ignored))
+        status = LM_OK;
+    if (!status)
+        complete(l, out);
+    return status ? lm_error_set(err, status, "%s (%s)", l->decl->name, l->decl->type) : LM_OK;
+}
