@@ -87,7 +87,7 @@ rows() {
 [ "$(rows networks.csv | grep -c ' ok$')" -ge 64 ] || fail "a row for each phase and choice"
 rows networks.csv | grep -v ' ok$' && fail "networks: not all ran"
 
-sed -e 's/^layout.*/layout = nhwc/' -e 's/^algorithms.*//' -e 's/^launch.*//' -e 's/^dtype.*/dtype = bf16/' \
+sed -e 's/^layout.*/layout = nhwc/' -e 's/^algorithms.*//' -e 's/^launch.*//' -e 's/^dtype.*/dtype = f16/' \
     -e 's/networks\]/kernels]/' classes.ini >kernels.ini
 "$fake" kernels.ini -o kernels.csv --quiet || fail "kernels"
 rows kernels.csv | grep -v ' ok$' && fail "kernels: not all ran"

@@ -19,6 +19,7 @@
 #define BLOCK_ROW      0
 #define ROW_OF_BLOCK   0
 #define LANES_SUM(x)   (x)
+#define LANES_MAX(x)   (x)
 
 typedef unsigned short half_bits;
 
@@ -127,6 +128,8 @@ EACH(scatter)
 EACH(sum_rows)
 EACH(sum_columns)
 EACH(sum_slices)
+EACH(attend)
+EACH(attend_back)
 EACH(fill_normal)
 EACH(fill_value)
 
@@ -141,8 +144,9 @@ static const struct {
                         NAMED_EACH(map_gelu_back) NAMED_EACH(map_many) NAMED_EACH(update_sgd)
                             NAMED_EACH(update_momentum) NAMED_EACH(update_adam) NAMED_EACH(gather)
                                 NAMED_EACH(scatter) NAMED_EACH(sum_rows) NAMED_EACH(sum_columns)
-                                    NAMED_EACH(sum_slices) NAMED_EACH(fill_normal)
-                                        NAMED_EACH(fill_value) };
+                                    NAMED_EACH(sum_slices) NAMED_EACH(attend)
+                                        NAMED_EACH(attend_back) NAMED_EACH(fill_normal)
+                                            NAMED_EACH(fill_value) };
 
 fake_kernel *fake_find_kernel(const char *name, size_t *argument_bytes)
 {

@@ -33,13 +33,10 @@ size_t gpu_left(void)
 
 #ifndef PORTS_FAKE
 /* What a library may refuse on a device of this age: bf16 and fused attention came with compute
- * capability 8.0, and that has no f32. All else is a mistake of ours. */
+ * capability 8.0. All else is a mistake of ours. */
 static bool may_be_missing(const lm_kernel *k)
 {
-    const bool old = gpu_device()->major < 8;
-
-    return (old && (k->dtype == LM_BF16 || k->op == LM_OP_ATTENTION)) ||
-           (k->op == LM_OP_ATTENTION && k->dtype == LM_F32);
+    return gpu_device()->major < 8 && (k->dtype == LM_BF16 || k->op == LM_OP_ATTENTION);
 }
 
 static void refused(const lm_kernel *k, const lm_error *err)

@@ -23,6 +23,7 @@ static const char *const names[N_LOOPS] = {
     [LOOP_ADAM] = "update_adam",        [LOOP_GATHER] = "gather",
     [LOOP_SCATTER] = "scatter",         [LOOP_SUM_ROWS] = "sum_rows",
     [LOOP_SUM_COLUMNS] = "sum_columns", [LOOP_SUM_SLICES] = "sum_slices",
+    [LOOP_ATTEND] = "attend",           [LOOP_ATTEND_BACK] = "attend_back",
     [LOOP_FILL_NORMAL] = "fill_normal", [LOOP_FILL_VALUE] = "fill_value",
 };
 

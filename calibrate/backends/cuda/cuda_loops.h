@@ -29,6 +29,8 @@ typedef enum cuda_loop {
     LOOP_SUM_ROWS, /**< sums: see cuda_sums.h */
     LOOP_SUM_COLUMNS,
     LOOP_SUM_SLICES,
+    LOOP_ATTEND, /**< attention: see ops_attention_plain.c */
+    LOOP_ATTEND_BACK,
     LOOP_FILL_NORMAL, /**< at[0]: normal numbers of deviation `scale`, by `position` */
     LOOP_FILL_VALUE,  /**< at[0]: `scale` */
     N_LOOPS

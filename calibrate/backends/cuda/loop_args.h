@@ -11,7 +11,7 @@ typedef struct loop_args {
     long long          width;    /* operands; elements of a row */
     unsigned long long position; /* of at[0] in all that is filled, in bytes; or its own number */
     long long          head, inner, chunk, slices; /* of sums: see cuda_sums.h */
-    float              scale;
+    float              scale, kept;
     int                unused;
 } loop_args;
 

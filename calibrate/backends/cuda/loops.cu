@@ -19,6 +19,7 @@
 #define BLOCK_ROW      ((long long)blockIdx.x * blockDim.y)
 #define ROW_OF_BLOCK   threadIdx.y
 #define LANES_SUM      sum_of_lanes
+#define LANES_MAX      largest_of_lanes
 
 typedef unsigned short half_bits;
 
@@ -58,6 +59,13 @@ INLINE float sum_of_lanes(float x)
 {
     for (unsigned away = blockDim.x / 2; away; away /= 2)
         x += __shfl_xor_sync(0xffffffffu, x, away);
+    return x;
+}
+
+INLINE float largest_of_lanes(float x)
+{
+    for (unsigned away = blockDim.x / 2; away; away /= 2)
+        x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, away));
     return x;
 }
 
@@ -183,6 +191,19 @@ INLINE float normal(unsigned long long position)
         sum += 2 * (int)(bits >> i & 0xffff);
     x = (float)sum * (1.7320508f / 131072.0f);
     return fabsf(x) < 1e-3f ? 1e-3f : x;
+}
+
+INLINE float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+/* What dropout makes of a probability: 0, or more of it. The same at the same place. */
+INLINE float dropped(long long place, float kept)
+{
+    if (kept >= 1.0f)
+        return 1.0f;
+    return (float)(mix((unsigned long long)place) >> 40) < kept * 16777216.0f ? 1.0f / kept : 0.0f;
 }
 
 /* Row numbers below `width`. */

@@ -290,6 +290,67 @@ KERNEL NAME(sum_slices)(const loop_args a)
     }
 }
 
+/* ---- attention: rows of scores, one a query and head -----------------------------------------------
+ *
+ * n rows of `width` keys, of each head `inner` queries; head: query i sees keys 0..i; scale: of
+ * scores; kept: the part of probabilities that dropout leaves, 1 for none. */
+
+#define SEEN(row) (a.head && row % a.inner + 1 < a.width ? row % a.inner + 1 : a.width)
+
+/* at[0] scores -> probabilities; at[1] the logarithm of each row's sum, f32 */
+KERNEL NAME(attend)(const loop_args a)
+{
+    for (long long first = BLOCK_ROW; first < a.n; first += ROW_STEP) {
+        const long long row  = first + ROW_OF_BLOCK;
+        const long long seen = row < a.n ? SEEN(row) : 0, at = row * a.width;
+        float           most = -3.4e38f, sum = 0.0f;
+
+        for (long long i = LANE; i < seen; i += LANES)
+            most = larger(most, a.scale * GET(0, at + i));
+        most = LANES_MAX(most);
+        for (long long i = LANE; i < seen; i += LANES)
+            sum += expf(a.scale * GET(0, at + i) - most);
+        sum = LANES_SUM(sum);
+        if (row >= a.n)
+            continue;
+        for (long long i = LANE; i < a.width; i += LANES)
+            PUT(0, at + i) = NARROW(i < seen ? expf(a.scale * GET(0, at + i) - most) / sum *
+                                                   dropped(at + i, a.kept)
+                                             : 0.0f);
+        if (LANE == 0)
+            ((float *)a.at[1])[row] = most + logf(sum);
+    }
+}
+
+/* at[0] scores -> probabilities; at[1] logarithms of sums; at[2] gradients of probabilities ->
+ * of unscaled scores; at[3] gradients of the output, at[4] the output: rows of `chunk`
+ * (Dao et al. 2022, algorithm 4) */
+KERNEL NAME(attend_back)(const loop_args a)
+{
+    for (long long first = BLOCK_ROW; first < a.n; first += ROW_STEP) {
+        const long long row  = first + ROW_OF_BLOCK;
+        const long long seen = row < a.n ? SEEN(row) : 0, at = row * a.width;
+        float           all = 0.0f;
+
+        for (long long i = LANE; row < a.n && i < a.chunk; i += LANES)
+            all += GET(3, row * a.chunk + i) * GET(4, row * a.chunk + i);
+        all = LANES_SUM(all);
+        for (long long i = LANE; row < a.n && i < a.width; i += LANES) {
+            float p = 0.0f, d = 0.0f;
+
+            if (i < seen) {
+                const float whole = expf(a.scale * GET(0, at + i) - ((const float *)a.at[1])[row]);
+                const float stays = dropped(at + i, a.kept);
+
+                p = whole * stays;
+                d = a.scale * whole * (stays * GET(2, at + i) - all);
+            }
+            PUT(0, at + i) = NARROW(p);
+            PUT(2, at + i) = NARROW(d);
+        }
+    }
+}
+
 /* ---- fill ------------------------------------------------------------------------------------ */
 
 KERNEL NAME(fill_normal)(const loop_args a)
@@ -311,6 +372,7 @@ KERNEL NAME(fill_value)(const loop_args a)
 #undef EACH_VECTOR
 #undef EACH_REST
 #undef EACH_LANE
+#undef SEEN
 #undef SUM_CHUNKS
 #undef EACH_PIECE
 #undef PIECE_BEGIN

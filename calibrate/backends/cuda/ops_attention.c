@@ -1,9 +1,10 @@
 /* Fused attention: cuDNN graphs of its parts, which the library knows as one kernel. */
-#include "ops.h"
+#include "ops_attention.h"
 
 #include <float.h>
 #include <math.h>
 
+#include "ops.h"
 #include "ops_graph.h"
 
 /*
@@ -22,15 +23,12 @@
 
 enum { CLEARS_SUMS = 90600 };
 
-static const double dropout = 0.1; /* of probabilities: as transformers are trained */
-
 typedef struct attention {
     const lm_kernel *kernel;
     dnn_graph       *g;
     cudnnDataType_t  type;
     graph_layout     q, k, v, o, kt, vt, scores, turned, stats, full_k, full_v;
-    size_t           v_offset, dk_offset, dv_offset; /* bytes behind the first */
-    size_t           q_at, kv_at, o_at, stats_at, do_at, dqkv_at, seed_at;
+    attention_places at;
     graph_node       scale;
 } attention;
 
@@ -70,20 +68,17 @@ static void set_shapes(attention *a)
     const int64_t    sq = k->u.attention.queries, sk = k->u.attention.keys;
     const int64_t    width = k->u.attention.width, value = k->u.attention.value_width;
 
-    a->q         = shape(b, h, sq, width);
-    a->k         = shape(b, kv, sk, width);
-    a->v         = shape(b, kv, sk, value);
-    a->o         = shape(b, h, sq, value);
-    a->kt        = exchanged(&a->k);
-    a->vt        = exchanged(&a->v);
-    a->scores    = shape(b, h, sq, sk);
-    a->turned    = exchanged(&a->scores);
-    a->stats     = shape(b, h, sq, 1);
-    a->full_k    = shape(b, h, sk, width);
-    a->full_v    = shape(b, h, sk, value);
-    a->v_offset  = bytes_of(a, &a->k);
-    a->dk_offset = bytes_of(a, &a->q);
-    a->dv_offset = a->dk_offset + bytes_of(a, &a->k);
+    a->q      = shape(b, h, sq, width);
+    a->k      = shape(b, kv, sk, width);
+    a->v      = shape(b, kv, sk, value);
+    a->o      = shape(b, h, sq, value);
+    a->kt     = exchanged(&a->k);
+    a->vt     = exchanged(&a->v);
+    a->scores = shape(b, h, sq, sk);
+    a->turned = exchanged(&a->scores);
+    a->stats  = shape(b, h, sq, 1);
+    a->full_k = shape(b, h, sk, width);
+    a->full_v = shape(b, h, sk, value);
 }
 
 /* A buffer of several tensors, as long as all of them. */
@@ -93,24 +88,31 @@ static size_t add_buffer(cuda_kernel *k, cuda_argument argument, slot_role role,
     return k->base.n_slots - 1;
 }
 
-static void add_slots(cuda_kernel *k, attention *a)
+attention_places ops_attention_slots(cuda_kernel *k)
 {
-    const bool     forward = k->base.kernel.pass == LM_FORWARD;
-    const lm_dtype t       = k->base.kernel.dtype;
-    const fill     normal  = cuda_normal(t, 1.0);
+    attention        a       = { .kernel = &k->base.kernel };
+    attention_places p       = { 0 };
+    const bool       forward = k->base.kernel.pass == LM_FORWARD;
+    const lm_dtype   t       = k->base.kernel.dtype;
+    const fill       normal  = cuda_normal(t, 1.0);
 
+    set_shapes(&a);
+    p.v_offset  = bytes_of(&a, &a.k);
+    p.dk_offset = bytes_of(&a, &a.q);
+    p.dv_offset = p.dk_offset + bytes_of(&a, &a.k);
     if (!forward)
-        a->do_at = ops_slot(k, CUDA_DIFF_DST, ROLE_IN, &a->o, t, normal);
-    a->q_at     = ops_slot(k, CUDA_SRC, forward ? ROLE_IN : ROLE_SAVED_IN, &a->q, t, normal);
-    a->kv_at    = add_buffer(k, CUDA_SRC_OTHER, ROLE_IN_OTHER, a->v_offset + bytes_of(a, &a->v));
-    a->o_at     = ops_slot(k, CUDA_DST, forward ? ROLE_OUT : ROLE_SAVED_OUT, &a->o, t, normal);
-    a->stats_at = ops_slot(k, CUDA_MEAN, ROLE_STATE, &a->stats, LM_F32, zero);
+        p.d_o = ops_slot(k, CUDA_DIFF_DST, ROLE_IN, &a.o, t, normal);
+    p.q     = ops_slot(k, CUDA_SRC, forward ? ROLE_IN : ROLE_SAVED_IN, &a.q, t, normal);
+    p.kv    = add_buffer(k, CUDA_SRC_OTHER, ROLE_IN_OTHER, p.v_offset + bytes_of(&a, &a.v));
+    p.o     = ops_slot(k, CUDA_DST, forward ? ROLE_OUT : ROLE_SAVED_OUT, &a.o, t, normal);
+    p.stats = ops_slot(k, CUDA_MEAN, ROLE_STATE, &a.stats, LM_F32, zero);
     if (!forward)
-        a->dqkv_at = add_buffer(k, CUDA_DIFF_SRC, ROLE_OUT, a->dv_offset + bytes_of(a, &a->v));
-    if (a->kernel->u.attention.dropout) {
+        p.dqkv = add_buffer(k, CUDA_DIFF_SRC, ROLE_OUT, p.dv_offset + bytes_of(&a, &a.v));
+    if (k->base.kernel.u.attention.dropout) {
         cuda_add_slot(k, CUDA_MASK, ROLE_STATE, sizeof(int64_t), (fill){ FILL_ZERO, LM_U8, 0 });
-        a->seed_at = k->base.n_slots - 1;
+        p.seed = k->base.n_slots - 1;
     }
+    return p;
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
@@ -160,9 +162,9 @@ static graph_node draw_kept(attention *a)
     if (!a->kernel->u.attention.dropout)
         return NULL;
     kept   = between(a, &a->scores);
-    seed   = graph_argument(a->g, a->seed_at, &one, CUDNN_DATA_INT64);
-    offset = graph_argument(a->g, a->seed_at, &one, CUDNN_DATA_INT64);
-    graph_random(a->g, 1 - dropout, seed, offset, kept);
+    seed   = graph_argument(a->g, a->at.seed, &one, CUDNN_DATA_INT64);
+    offset = graph_argument(a->g, a->at.seed, &one, CUDNN_DATA_INT64);
+    graph_random(a->g, 1 - ATTENTION_DROPOUT, seed, offset, kept);
     return kept;
 }
 
@@ -170,7 +172,7 @@ static graph_node draw_kept(attention *a)
 static graph_node draw_scores(attention *a, graph_node q)
 {
     const float      root = (float)(1 / sqrt((double)a->kernel->u.attention.width));
-    const graph_node kt   = graph_argument(a->g, a->kv_at, &a->kt, a->type);
+    const graph_node kt   = graph_argument(a->g, a->at.kv, &a->kt, a->type);
     const graph_node raw  = between(a, &a->scores);
 
     graph_matmul(a->g, q, kt, raw);
@@ -183,7 +185,7 @@ static graph_node draw_scores(attention *a, graph_node q)
 static graph_node draw_softmax(attention *a, graph_node scores, graph_node y)
 {
     const graph_node most = between(a, &a->stats), sum = between(a, &a->stats);
-    const graph_node stats = graph_argument(a->g, a->stats_at, &a->stats, CUDNN_DATA_FLOAT);
+    const graph_node stats = graph_argument(a->g, a->at.stats, &a->stats, CUDNN_DATA_FLOAT);
     graph_node       powers;
 
     graph_reduce(a->g, CUDNN_REDUCE_TENSOR_MAX, scores, most);
@@ -197,9 +199,9 @@ static graph_node draw_softmax(attention *a, graph_node scores, graph_node y)
 
 static void draw_forward(attention *a)
 {
-    const graph_node q      = graph_argument(a->g, a->q_at, &a->q, a->type);
-    const graph_node v      = graph_part(a->g, a->kv_at, a->v_offset, &a->v, a->type);
-    const graph_node o      = graph_argument(a->g, a->o_at, &a->o, a->type);
+    const graph_node q      = graph_argument(a->g, a->at.q, &a->q, a->type);
+    const graph_node v      = graph_part(a->g, a->at.kv, a->at.v_offset, &a->v, a->type);
+    const graph_node o      = graph_argument(a->g, a->at.o, &a->o, a->type);
     const graph_node scores = mask(a, draw_scores(a, q));
     const graph_node last   = graph_virtual(a->g, &a->scores, a->type);
     const graph_node kept   = draw_kept(a);
@@ -208,7 +210,8 @@ static void draw_forward(attention *a)
     if (kept) {
         p = draw_softmax(a, scores, between(a, &a->scores));
         p = times(a, p, kept);
-        combine(a, CUDNN_POINTWISE_MUL, p, graph_number(a->g, 4, (float)(1 / (1 - dropout))), last);
+        combine(a, CUDNN_POINTWISE_MUL, p,
+                graph_number(a->g, 4, (float)(1 / (1 - ATTENTION_DROPOUT))), last);
     } else {
         draw_softmax(a, scores, last);
     }
@@ -220,9 +223,9 @@ static void draw_forward(attention *a)
 /* Of each query: the sum of dO O, on which all of its scores' gradients depend. */
 static graph_node draw_sums(attention *a, graph_node d_o)
 {
-    const graph_node o        = graph_argument(a->g, a->o_at, &a->o, a->type);
+    const graph_node o        = graph_argument(a->g, a->at.o, &a->o, a->type);
     const graph_node products = between(a, &a->o), sums = between(a, &a->stats);
-    const double     inverse = a->kernel->u.attention.dropout ? 1 - dropout : 1;
+    const double     inverse = a->kernel->u.attention.dropout ? 1 - ATTENTION_DROPOUT : 1;
 
     combine(a, CUDNN_POINTWISE_MUL, d_o, o, products);
     graph_reduce(a->g, CUDNN_REDUCE_TENSOR_ADD, products, sums);
@@ -254,19 +257,19 @@ static graph_node rescale(attention *a, graph_node x, graph_node back)
 
 static void draw_backward(attention *a)
 {
-    const graph_node d_o   = graph_argument(a->g, a->do_at, &a->o, a->type);
-    const graph_node q     = graph_argument(a->g, a->q_at, &a->q, a->type);
-    const graph_node vt    = graph_part(a->g, a->kv_at, a->v_offset, &a->vt, a->type);
-    const graph_node stats = graph_argument(a->g, a->stats_at, &a->stats, CUDNN_DATA_FLOAT);
-    const graph_node dq    = graph_argument(a->g, a->dqkv_at, &a->q, a->type);
-    const graph_node dk    = graph_part(a->g, a->dqkv_at, a->dk_offset, &a->k, a->type);
-    const graph_node dv    = graph_part(a->g, a->dqkv_at, a->dv_offset, &a->v, a->type);
+    const graph_node d_o   = graph_argument(a->g, a->at.d_o, &a->o, a->type);
+    const graph_node q     = graph_argument(a->g, a->at.q, &a->q, a->type);
+    const graph_node vt    = graph_part(a->g, a->at.kv, a->at.v_offset, &a->vt, a->type);
+    const graph_node stats = graph_argument(a->g, a->at.stats, &a->stats, CUDNN_DATA_FLOAT);
+    const graph_node dq    = graph_argument(a->g, a->at.dqkv, &a->q, a->type);
+    const graph_node dk    = graph_part(a->g, a->at.dqkv, a->at.dk_offset, &a->k, a->type);
+    const graph_node dv    = graph_part(a->g, a->at.dqkv, a->at.dv_offset, &a->v, a->type);
     const graph_node kept  = draw_kept(a);
-    const graph_node back =
-        kept ? graph_number(a->g, 4, (float)(1 / (1 - dropout))) : NULL; /* undoes its loss */
-    const graph_node sums = draw_sums(a, d_o);
-    const graph_node k    = between(a, &a->k);
-    const graph_node dq32 = graph_scratch(a->g, &a->q, CUDNN_DATA_FLOAT);
+    const graph_node back  = kept ? graph_number(a->g, 4, (float)(1 / (1 - ATTENTION_DROPOUT)))
+                                  : NULL; /* undoes its loss */
+    const graph_node sums  = draw_sums(a, d_o);
+    const graph_node k     = between(a, &a->k);
+    const graph_node dq32  = graph_scratch(a->g, &a->q, CUDNN_DATA_FLOAT);
     graph_node       p, s, scores = draw_scores(a, q);
 
     scores = combine(a, CUDNN_POINTWISE_SUB, scores, stats, between(a, &a->scores));
@@ -281,7 +284,7 @@ static void draw_backward(attention *a)
     s = times(a, rescale(a, times(a, s, p), back), a->scale);
     draw_turned(a, s, q, dk, &a->full_k);
 
-    graph_reshape(a->g, graph_argument(a->g, a->kv_at, &a->kt, a->type), k);
+    graph_reshape(a->g, graph_argument(a->g, a->at.kv, &a->kt, a->type), k);
     graph_matmul(a->g, s, k, dq32);
     combine(a, CUDNN_POINTWISE_IDENTITY, dq32, NULL, dq);
 }
@@ -293,14 +296,16 @@ lm_status ops_attention(const cuda_device *device, const settings *how, cuda_ker
     graph_rules      rules = ops_rules(device, how, s->dtype, CUDNN_HEUR_MODE_A);
     attention        a     = { .kernel = s };
 
+    if (s->dtype == LM_F32)
+        return ops_attention_plain(device, how, k, err);
     if (s->dtype != LM_F16 && s->dtype != LM_BF16)
-        return cuda_unsupported(k, "cuDNN", "of f16 and bf16 only", err);
+        return cuda_unsupported(k, "cuDNN", "no such element type", err);
     if (s->pass != LM_FORWARD && cudnnGetVersion() < CLEARS_SUMS)
         return cuda_unsupported(k, "cuDNN before 9.6", "its sums begin at chance", err);
     (void)ops_type(s->dtype, &a.type);
     set_shapes(&a);
-    add_slots(k, &a);
-    a.g = ops_graph_new(device);
+    a.at = ops_attention_slots(k);
+    a.g  = ops_graph_new(device);
     if (a.g && s->pass == LM_FORWARD)
         draw_forward(&a);
     else if (a.g)

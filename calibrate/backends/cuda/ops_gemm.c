@@ -113,12 +113,10 @@ static cublasStatus_t make_what(gemm *g, cublasComputeType_t compute, bool turn_
 }
 
 static cublasStatus_t make_descriptors(gemm *g, const lm_kernel *k, cudaDataType_t data,
-                                       cublasComputeType_t compute)
+                                       cublasComputeType_t compute, bool a_turned, bool b_turned)
 {
     const int64_t  m = k->u.gemm.m, n = k->u.gemm.n, depth = k->u.gemm.k, batch = k->u.gemm.batch;
-    const bool     b_turned = k->pass == LM_FORWARD && batch == 1; /* (n,k) in memory */
-    const bool     a_turned = k->pass == LM_GRAD_WEIGHT;           /* (k,m) */
-    cublasStatus_t cause    = make_what(g, compute, b_turned, a_turned, k->u.gemm.bias);
+    cublasStatus_t cause = make_what(g, compute, b_turned, a_turned, k->u.gemm.bias);
 
     if (cause == CUBLAS_STATUS_SUCCESS)
         cause = make_matrix(data, b_turned ? depth : n, b_turned ? n : depth, batch, &g->a);
@@ -264,6 +262,15 @@ static void describe(cuda_kernel *k, const gemm *g, bool tuned)
 
 lm_status ops_gemm(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
 {
+    const lm_kernel *s = &k->base.kernel;
+
+    return ops_product(device, how, k, s->pass == LM_GRAD_WEIGHT,
+                       s->pass == LM_FORWARD && s->u.gemm.batch == 1, err);
+}
+
+lm_status ops_product(const cuda_device *device, const settings *how, cuda_kernel *k, bool a_turned,
+                      bool b_turned, lm_error *err)
+{
     const bool          autotune = how->value[SETTING_ALGORITHMS] != 0;
     const int           wanted   = autotune ? MAX_ALGORITHMS : 1;
     cudaDataType_t      data;
@@ -280,7 +287,7 @@ lm_status ops_gemm(const cuda_device *device, const settings *how, cuda_kernel *
     g = calloc(1, sizeof *g);
     if (!g)
         return no_memory(err);
-    cause = make_descriptors(g, &k->base.kernel, data, compute);
+    cause = make_descriptors(g, &k->base.kernel, data, compute, a_turned, b_turned);
     if (cause == CUBLAS_STATUS_SUCCESS)
         cause = find(g, device, wanted);
     if (cause == CUBLAS_STATUS_NOT_SUPPORTED ||
