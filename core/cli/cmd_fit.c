@@ -188,13 +188,12 @@ static lm_status fit_files(const options *o, const fit_options *a, learned_model
 {
     registry  *reg   = NULL;
     workloads *loads = NULL;
-    table     *t     = table_new();
+    field_rows t     = fit_table(a->format, true);
     lm_status  status;
 
-    if (!(status = open_registry(o, &reg, err)) && !(status = workloads_new(reg, &loads, err)) &&
-        !(status = fit_pool(o, a, learned, loads, t, err)))
-        status = table_print(t, a->format, stdout, err);
-    table_free(t);
+    if (!(status = open_registry(o, &reg, err)) && !(status = workloads_new(reg, &loads, err)))
+        status = fit_pool(o, a, learned, loads, &t, err);
+    status = field_rows_print(&t, a->format, stdout, status, err);
     workloads_free(loads);
     registry_free(reg);
     return status;
@@ -226,15 +225,16 @@ static lm_status fit_file(const options *o, fitting *w, lm_error *err)
 static lm_status print_fit(const fitting *w, lm_error *err)
 {
     const char *correct = w->a->correct;
-    table      *t       = table_new();
-    lm_status   status;
+    field_rows  t       = fit_table(w->a->format, false);
 
     fit_print_warnings(w->obs, &w->p, w->cal, correct && !strcmp(correct, w->obs->path));
     fit_runs_print(&w->runs);
-    fit_table(t, w->cal, &w->learned);
-    status = table_print(t, w->a->format, stdout, err);
-    table_free(t);
-    return status;
+    fit_table_formulas(&t, w->cal);
+    for (size_t i = 0; i < w->learned.n; i++)
+        if (w->learned.model[i])
+            fit_table_learned(&t, w->learned.model[i]);
+    fit_table_others(&t, w->cal);
+    return field_rows_print(&t, w->a->format, stdout, LM_OK, err);
 }
 
 static void fitting_free(fitting *w)

@@ -9,7 +9,7 @@
 #include "cli/power_options.h"
 #include "fit/calibration.h"
 #include "options/options.h"
-#include "report/table.h"
+#include "report/fit_view.h"
 
 #define LEARNED_MOST 8 /**< models that one command takes */
 
@@ -54,13 +54,7 @@ void fit_runs_print(const fit_runs *f);
  *         LM_E_NOTFOUND for a device without a datasheet, what fit_all() returns
  */
 lm_status fit_pool(const options *o, const fit_options *a, learned_models *learned,
-                   workloads *loads, table *t, lm_error *err);
-
-/** A row for each formula, class of kernels, of layers and of all-reduces, residual and learned
- * model of a machine file, and for its power. */
-void fit_table(table *t, const calibration *cal, const learned_models *learned);
-void add_residuals(table *t, const calibration *cal);
-void add_power(table *t, const power_model *m);
+                   workloads *loads, field_rows *t, lm_error *err);
 
 /** What was not used, and what the data cannot say. `corrected`: whole steps were used to correct
  * by. */
@@ -81,8 +75,5 @@ lm_status learned_models_parse(const options *o, const option_texts *list,
  */
 lm_status learned_models_fit(learned_models *l, const layerwise_source *from, size_t n,
                              calibration *const *cal, lm_error *err);
-
-/** A row for each task, in the table of fit. */
-void learned_models_rows(const learned_models *l, table *t);
 
 #endif

@@ -42,33 +42,6 @@ void fit_residuals_print(const char *path, const fit_residuals *found, const cal
         print_residuals(path, cal->operators, found->kernel);
 }
 
-static void add_trees(table *t, const char *part_text, const residual_trees *r)
-{
-    table_text(t, "residual");
-    table_text(t, part_text);
-    table_count(t, r->rows);
-    table_text(t, ""); /* trees have no coefficients */
-    table_text(t, "");
-    for (int i = 0; i < 5; i++) /* condition, R2, RMSE, NRMSE, MAPE */
-        table_real(t, NAN);
-    table_real(t, 100 * r->mape);
-}
-
-static void add_learned(table *t, const layer_model *m)
-{
-    char name[40];
-
-    for (size_t c = 0; m && m->learned && c < N_LAYER_CLASSES; c++)
-        if (m->learned->of[c])
-            add_trees(t, layer_class_part(c, name), m->learned->of[c]);
-}
-
-void add_residuals(table *t, const calibration *cal)
-{
-    add_learned(t, cal->layers);
-    add_learned(t, cal->operators);
-}
-
 /* ---- runs ---- */
 
 static void print_unused(const fit_runs *f, size_t n, const char *why)
@@ -179,23 +152,4 @@ lm_status fit_powers(const observations *obs, workloads *loads, const points *p,
         say(obs, &found, cal);
     power_rows_free(&found);
     return status;
-}
-
-void add_power(table *t, const power_model *m)
-{
-    size_t used = m->memory_w > 0;
-
-    used += isfinite(m->idle_w) != 0;
-    used += isfinite(m->knee_mhz) != 0;
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
-        used += m->bound_w[k] > 0;
-    table_text(t, DEFAULT_MODEL);
-    table_text(t, "power");
-    table_count(t, m->rows);
-    table_count(t, used);
-    table_text(t, "");
-    for (int i = 0; i < 4; i++) /* condition, R2, RMSE in ms, NRMSE */
-        table_real(t, NAN);
-    table_real(t, 100 * m->mape);
-    table_real(t, 100 * m->held_out_mape);
 }

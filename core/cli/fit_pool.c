@@ -121,31 +121,6 @@ lm_status learned_models_fit(learned_models *l, const layerwise_source *from, si
     return LM_OK;
 }
 
-static void add_task(table *t, const layerwise_kind *kind, const layerwise_task *task)
-{
-    char name[LAYERWISE_NAME + 8], by_what[40];
-
-    snprintf(name, sizeof name, "%s%s", task->name,
-             task->target == LAYERWISE_WATTS ? ", watts" : "");
-    table_text(t, kind->name);
-    table_text(t, name);
-    table_count(t, task->judged.seen + task->judged.held);
-    table_text(t, kind->learner->name /* coefficients, rank */
-                      ? kind->learner->name(task->learned, by_what, sizeof by_what)
-                      : "");
-    table_text(t, "");
-    for (int i = 0; i < 5; i++) /* condition, R2, RMSE, NRMSE, MAPE */
-        table_real(t, NAN);
-    table_real(t, 100 * task->judged.mape);
-}
-
-void learned_models_rows(const learned_models *l, table *t)
-{
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t k = 0; l->model[i] && k < l->model[i]->n_tasks; k++)
-            add_task(t, l->kind[i], &l->model[i]->task[k]);
-}
-
 /* ---- several files ---- */
 
 /* A list of the command line: as long as the list of files. */
@@ -157,54 +132,20 @@ static lm_status check_list(const char *option, const option_texts *list, size_t
                                        option, list->n, n);
 }
 
-static void add_row(table *t, const char *machine, size_t class, size_t rows_of, double mape,
-                    double held_out)
+static void fill(const pool *p, const residual_trees *found, const learned_models *l, field_rows *t)
 {
-    char name[40];
-
-    table_text(t, machine);
-    table_text(t, layer_class_part(class, name));
-    table_count(t, rows_of);
-    table_real(t, 100 * mape);
-    table_real(t, 100 * held_out);
-}
-
-static void add_learned(table *t, const learned_models *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t k = 0; l->model[i] && k < l->model[i]->n_tasks; k++) {
-            const layerwise_task *task = &l->model[i]->task[k];
-
-            table_text(t, l->kind[i]->name);
-            table_text(t, task->name);
-            table_count(t, task->judged.seen + task->judged.held);
-            table_real(t, NAN);
-            table_real(t, 100 * task->judged.mape);
-        }
-}
-
-static void fill(const pool *p, const residual_trees *found, const learned_models *l, table *t)
-{
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "part", "part", 0);
-    table_column(t, "rows", "rows", 0);
-    table_column(t, "mape_percent", "MAPE [%]", 1);
-    table_column(t, "held_out_mape_percent", "held out [%]", 1);
     for (size_t i = 0; i < p->n; i++)
-        for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
-            const layer_prices *of = &p->machine[i].cal->layers->of[c];
-
-            if (of->present)
-                add_row(t, p->machine[i].on->name, c, of->rows, of->errors.mape, NAN);
-        }
+        fit_table_machine(t, p->machine[i].on->name, p->machine[i].cal->layers);
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         if (found[c].judged)
-            add_row(t, "residual", c, found[c].rows, NAN, found[c].mape);
-    add_learned(t, l);
+            fit_table_residual(t, c, &found[c]);
+    for (size_t i = 0; i < l->n; i++)
+        if (l->model[i])
+            fit_table_learned(t, l->model[i]);
 }
 
 lm_status fit_pool(const options *o, const fit_options *a, learned_models *learned,
-                   workloads *loads, table *t, lm_error *err)
+                   workloads *loads, field_rows *t, lm_error *err)
 {
     const bool     alone                  = a->residual == RESIDUAL_OFF;
     const size_t   n                      = (size_t)o->n_arguments;

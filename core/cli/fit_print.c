@@ -1,4 +1,4 @@
-/* What layermeter fit says of a fit: a table, and what the data cannot say. */
+/* What layermeter fit says of a fit: what was not used, and what the data cannot tell. */
 #include "cli/cmd_fit.h"
 
 #include <math.h>
@@ -10,127 +10,6 @@
 #include "fit/collectives.h"
 #include "fit/fit.h"
 #include "single/model.h"
-
-static void add_columns(table *t)
-{
-    table_column(t, "model", "model", 0);
-    table_column(t, "part", "part", 0);
-    table_column(t, "rows", "rows", 0);
-    table_column(t, "coefficients", "coefficients", 0);
-    table_column(t, "rank", "rank", 0);
-    table_column(t, "condition", "condition", -1);
-    table_column(t, "r2", "R2", 4);
-    table_column(t, "rmse_ms", "RMSE [ms]", 3);
-    table_column(t, "nrmse", "NRMSE", 3);
-    table_column(t, "mape_percent", "MAPE [%]", 1);
-    table_column(t, "held_out_mape_percent", "held out [%]", 1);
-}
-
-/* Of terms those that some row has. */
-static size_t count_coefficients(size_t form_at, const fitted *f)
-{
-    size_t n = forms[form_at].n_features;
-
-    for (size_t t = 0; !forms[form_at].n_features && t < N_TERMS; t++)
-        n += f->term[t].low <= f->term[t].high;
-    return n;
-}
-
-static void add_row(table *t, size_t form_at, const fitted *f)
-{
-    table_text(t, forms[form_at].model);
-    table_text(t, phase_formula(forms[form_at].part));
-    table_count(t, f->rows);
-    if (f->by_allreduces) {
-        table_text(t, "");
-        table_text(t, "");
-    } else {
-        table_count(t, count_coefficients(form_at, f));
-        table_count(t, f->rank);
-    }
-    table_real(t, f->condition);
-    table_real(t, f->errors.r2);
-    table_real(t, 1e3 * f->errors.rmse);
-    table_real(t, f->errors.nrmse);
-    table_real(t, 100 * f->errors.mape);
-    table_real(t, 100 * f->held_out_mape);
-}
-
-/* All-reduces by an algorithm, within a node and between nodes; those of 0 are not in use. */
-static void add_allreduces(table *t, const collective_model *m)
-{
-    for (size_t i = 0; i < m->n; i++)
-        for (fabric at = 0; at < N_FABRICS; at++) {
-            const fabric_model *of   = &m->algorithm[i].of[at];
-            size_t              used = 0;
-            char                name[80];
-
-            if (!of->rows)
-                continue;
-            for (size_t k = 0; k < of->n_planes; k++)
-                for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
-                    used += of->plane[k].price[c] > 0;
-            snprintf(name, sizeof name, "%s.%s.%s", collective_types[m->algorithm[i].kind].name,
-                     m->algorithm[i].name, fabric_name(at));
-            table_text(t, DEFAULT_MODEL);
-            table_text(t, name);
-            table_count(t, of->rows);
-            table_count(t, used);
-            table_text(t, "");
-            table_real(t, NAN);
-            table_real(t, of->errors.r2);
-            table_real(t, 1e3 * of->errors.rmse);
-            table_real(t, of->errors.nrmse);
-            table_real(t, 100 * of->errors.mape);
-            table_real(t, NAN);
-        }
-}
-
-/* Classes of single layers, of launches without what tells little of them. */
-static void add_layers(table *t, const layer_model *m)
-{
-    for (size_t c = 0; m && c < N_LAYER_CLASSES; c++) {
-        const layer_prices *p      = &m->of[c];
-        const bool          launch = layer_classes[c]->launch;
-        size_t              used   = 0;
-        char                part_text[40];
-
-        if (!p->present)
-            continue;
-        for (size_t j = 0; j < p->columns.n; j++)
-            used += p->columns.column[j].rows > 0;
-        table_text(t, DEFAULT_MODEL);
-        table_text(t, layer_class_part(c, part_text));
-        table_count(t, p->rows);
-        table_count(t, p->columns.n);
-        if (launch)
-            table_text(t, "");
-        else
-            table_count(t, used);
-        table_real(t, NAN);
-        table_real(t, launch ? (double)NAN : p->errors.r2);
-        table_real(t, launch ? (double)NAN : 1e3 * p->errors.rmse);
-        table_real(t, NAN);
-        table_real(t, 100 * p->errors.mape);
-        table_real(t, NAN);
-    }
-}
-
-void fit_table(table *t, const calibration *cal, const learned_models *learned)
-{
-    add_columns(t);
-    for (size_t i = 0; i < n_forms; i++)
-        if (cal->fitted[i].present)
-            add_row(t, i, &cal->fitted[i]);
-    add_layers(t, cal->operators);
-    add_layers(t, cal->layers);
-    add_residuals(t, cal);
-    learned_models_rows(learned, t);
-    if (cal->collectives)
-        add_allreduces(t, cal->collectives);
-    if (cal->power)
-        add_power(t, cal->power);
-}
 
 /* Coefficients that the data cannot tell apart, in one line. */
 static void print_undetermined(const form *f, const fitted *found)
@@ -156,7 +35,7 @@ static void print_undetermined(const form *f, const fitted *found)
 static void print_tied(size_t form_at, const fitted *f)
 {
     const size_t n =
-        forms[form_at].n_features || f->by_allreduces ? 0 : count_coefficients(form_at, f);
+        forms[form_at].n_features || f->by_allreduces ? 0 : fitted_coefficients(&forms[form_at], f);
 
     if (n > 2 * f->rank)
         fprintf(stderr,

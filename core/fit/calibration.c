@@ -10,6 +10,15 @@
 #include "single/learned.h"
 #include "single/model.h"
 
+size_t fitted_coefficients(const form *f, const fitted *of)
+{
+    size_t n = f->n_features;
+
+    for (size_t t = 0; !f->n_features && t < N_TERMS; t++)
+        n += of->term[t].low <= of->term[t].high;
+    return n;
+}
+
 /* A key and its value have to pass through an INI line. */
 #define VALUE_MAX_BYTES 140
 

@@ -42,6 +42,9 @@ typedef struct fitted {
     coefficient *term;  /**< of a form in terms: N_TERMS of them; NAN: unknown */
 } fitted;
 
+/** Coefficients of a fitted formula; of terms those that some row has. */
+size_t fitted_coefficients(const form *f, const fitted *of);
+
 /** What was learned of single layers, a file beside the machine file: a model
  * (models/layerwise.h), or their powers (layer_watts.h). */
 typedef struct learned_part {

@@ -52,10 +52,11 @@ static double in_unit(const field *f, double x)
 /* As it is shown; an unknown text is of no kind. */
 static value value_of(const field *f, size_t i, const void *record, char room[FIELD_TEXT_MAX])
 {
-    value v = f->real    ? (value){ FIELD_REAL, { .real = f->real(record, i) } }
-              : f->count ? (value){ FIELD_COUNT, { .count = f->count(record, i) } }
-              : f->text  ? (value){ FIELD_TEXT, { .text = f->text(record, i, room) } }
-                         : member(f, record);
+    const char *text = f->text ? f->text(record, i, room) : NULL;
+    value       v    = text       ? (value){ FIELD_TEXT, { .text = text } }
+                       : f->real  ? (value){ FIELD_REAL, { .real = f->real(record, i) } }
+                       : f->count ? (value){ FIELD_COUNT, { .count = f->count(record, i) } }
+                                  : member(f, record);
 
     if (v.kind == FIELD_REAL)
         v.u.real = in_unit(f, v.u.real);

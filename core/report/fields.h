@@ -43,7 +43,8 @@ typedef struct field {
     const char *page;  /**< head on a page of HTML; NULL: not shown there */
 
     /* Where the value lies: a member, by FIELD_AT(); else one of the functions. `i` counts the
-     * columns that `each` makes. A text may be written to `room`, of FIELD_TEXT_MAX bytes. */
+     * columns that `each` makes. A text may be written to `room`, of FIELD_TEXT_MAX bytes. With a
+     * member or a number beside `text`, the text goes first unless it is NULL. */
     field_kind kind;
     size_t     at;
     double (*real)(const void *record, size_t i);
