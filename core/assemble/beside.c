@@ -260,9 +260,8 @@ static bool drop_clock(char *where)
     return true;
 }
 
-/* Points at every clock, into `all`; false: `p` has them. */
-static lm_status other_clocks(const observations *obs, workloads *loads, const char *where,
-                              points *all, bool *found, lm_error *err)
+lm_status fit_every_clock(const observations *obs, workloads *loads, const char *where, points *all,
+                          bool *found, lm_error *err)
 {
     char     *rest = where ? strdup(where) : NULL;
     lm_status status;
@@ -307,7 +306,7 @@ lm_status fit_power(const observations *obs, workloads *loads, const points *p, 
     points    all  = { 0 };
     bool      more = false;
     double    usual_mhz;
-    lm_status status = other_clocks(obs, loads, where, &all, &more, err);
+    lm_status status = fit_every_clock(obs, loads, where, &all, &more, err);
 
     if (!status)
         status = power_usual_clock(p, &usual_mhz, err);

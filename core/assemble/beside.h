@@ -63,6 +63,11 @@ const char *fit_factors_print(const correct_factors *f, char out[FIT_FACTORS_TEX
 /** Was any power measured? */
 bool fit_any_power(const observations *obs);
 
+/** Where `where` (NULL: nothing) chose a clock, the points that it would without, into `all`, to be
+ * freed where *found. */
+lm_status fit_every_clock(const observations *obs, workloads *loads, const char *where, points *all,
+                          bool *found, lm_error *err);
+
 /** What is known of the device's power beside the rows. */
 typedef struct power_asked {
     power_model from;     /**< limit, clock, power at rest: told, or of the datasheet */

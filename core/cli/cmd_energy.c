@@ -50,7 +50,8 @@ static const char details[] =
     "'power by' says where powers come from: fitted (power_w of observations), or assumed from\n"
     "--idle-power: the datasheet's limit while the device computes or moves bytes, idle power while it\n"
     "waits. A model that was learned from single layers (fit --model) tells the step, nicolai its power,\n"
-    "too; the default model's prices in the machine file say which part of the time follows the clock.\n";
+    "too; the default model's prices in the machine file say which part of the time follows the clock.\n"
+    "Taught at several clocks (fit --where clock=900 --model nicolai), nicolai is asked at each of them.\n";
 
 static const char examples[] =
     "  layermeter energy resnet50 --machine machine.ini --batch 64\n"
@@ -179,6 +180,65 @@ static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_e
         who->machine, who->model, DEFAULT_MODEL);
 }
 
+/* Equal steps between the clocks that a model was taught. */
+static lm_status choose_taught(const clock_range *range, const option_counts *clocks, answers *a,
+                               lm_error *err)
+{
+    power_model  m      = power_unknown;
+    const double least  = range->low > 0 ? range->low : range->high / CLOCKS_USUAL;
+    lm_status    status = choose_clocks(&m, clocks, a, err);
+
+    for (size_t i = 0; i < a->n && !clocks->n && !status; i++)
+        a->mhz[i] = least + (range->high - least) * (double)i / (double)(a->n - 1);
+    return status;
+}
+
+/* A step at a clock, beside the one without. */
+static lm_status ask_at(const predictor *who, const scale_question *q, int64_t nodes, double mhz,
+                        const power_model *m, power_state *out, const scale_point *usual,
+                        lm_error *err)
+{
+    scale_question at = *q;
+    scale_point    p;
+    lm_status      status;
+
+    at.setup.clock_mhz = mhz;
+    if ((status = predictor_check_clock(who, mhz, err)) ||
+        (status = scale_at(who, &at, nodes, &p, err)))
+        return status;
+    *out = (power_state){ mhz, step_power_of(m, &p.bottleneck, &p.step).watts.value,
+                          p.step.step / usual->step.step };
+    return LM_OK;
+}
+
+/* By a model that was taught clocks, which is asked at each of them. */
+static lm_status ask_clocks(const session *s, const energy_options *e, const scale_question *q,
+                            const clock_range *range, answers *a, lm_error *err)
+{
+    const power_choice *c = &e->power;
+    lm_status           status;
+
+    if (isfinite(c->cap_w))
+        return lm_error_set(err, LM_E_ARG,
+                            "--power-cap: %s tells powers as they were measured, and not what "
+                            "another limit makes of them",
+                            s->who->model);
+    a->learned = true;
+    a->usual =
+        (power_state){ range->usual > 0 ? range->usual : (double)NAN,
+                       step_power_of(&c->model, &a->point.bottleneck, &a->point.step).watts.value,
+                       1 };
+    if (!(a->usual.watts > 0))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: %s learned no power of these layers: measure some (column "
+                            "power_w), then fit again",
+                            s->who->machine, s->who->model);
+    status = choose_taught(range, &e->clocks, a, err);
+    for (size_t i = 0; i < a->n && !status; i++)
+        status = ask_at(s->who, q, e->nodes, a->mhz[i], &c->model, &a->at[i], &a->point, err);
+    return status;
+}
+
 /* Tries the clocks on the step, whose power is the learned model's where that tells it. */
 static void hold(const power_choice *c, answers *a)
 {
@@ -193,9 +253,25 @@ static void hold(const power_choice *c, answers *a)
     clocks_try(&m, &load, c->cap_w, a->mhz, a->n, a->at);
 }
 
+/* What another clock makes of a step whose time and power are known at one. */
+static lm_status hold_clocks(const session *s, const energy_options *e, answers *a, lm_error *err)
+{
+    const power_choice *c      = &e->power;
+    lm_status           status = check_bounds(s->who, &a->point.bottleneck, err);
+
+    if (!status)
+        status = check_known(c, s->who->machine, err);
+    if (!status)
+        status = choose_clocks(&c->model, &e->clocks, a, err);
+    if (!status)
+        hold(c, a);
+    return status;
+}
+
 static lm_status answer(const session *s, energy_options *e, lm_error *err)
 {
     answers             a = { .n = 0 };
+    clock_range         range;
     const power_choice *c = &e->power;
     scale_question      q = scale_weak(1, e->dataset);
     lm_status           status;
@@ -209,15 +285,10 @@ static lm_status answer(const session *s, energy_options *e, lm_error *err)
     if (!status)
         status = scale_at(s->who, &q, e->nodes, &a.point, err);
     if (!status)
-        status = check_bounds(s->who, &a.point.bottleneck, err);
+        status = predictor_tells_clocks(s->who, &range) ? ask_clocks(s, e, &q, &range, &a, err)
+                                                        : hold_clocks(s, e, &a, err);
     if (!status)
-        status = check_known(c, s->who->machine, err);
-    if (!status)
-        status = choose_clocks(&c->model, &e->clocks, &a, err);
-    if (!status) {
-        hold(c, &a);
         status = print_answers(&a, c, e->format, err);
-    }
     answers_free(&a);
     return status;
 }

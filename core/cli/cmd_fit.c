@@ -159,14 +159,23 @@ static lm_status learn(fitting *w, lm_error *err)
 {
     layerwise_source from   = { .obs = w->obs, .p = &w->p };
     device_list     *list   = NULL;
+    points           clocks = { 0 };
+    bool             more   = false;
     lm_status        status = LM_OK;
 
-    if (w->learned.n)
+    for (size_t i = 0; i < w->learned.n && !more && !status; i++)
+        if (w->learned.kind[i]->clocks)
+            status = fit_every_clock(w->obs, w->loads, w->a->where, &clocks, &more, err);
+    from.clocks = more ? &clocks : NULL;
+
+    if (!status && w->learned.n)
         status = learned_device(w->device, observations_provenance(w->obs, "device"), w->a->devices,
                                 &list, &from.on, err);
     if (!status)
         status = learned_models_fit(&w->learned, &from, 1, &w->cal, err);
     devices_free(list);
+    if (more)
+        points_free(&clocks);
     return status;
 }
 

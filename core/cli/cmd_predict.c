@@ -32,6 +32,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(predict_options, power, power_option_rows),
     OPTION_GROUP(predict_options, power, grid_option_rows),
     OPTION_GROUP(predict_options, how, setup_option_rows),
+    OPTION_GROUP(predict_options, how.setup.clock_mhz, clock_option_rows),
     { "explain", AT(explain), &type_flag, NULL, NULL, HELP_OUTPUT,
       "the parts of one step, and what bounds each" },
     { "by", AT(by), &type_key, "KEY", "layer", HELP_OUTPUT,
@@ -187,6 +188,8 @@ static lm_status run(const options *o, lm_error *err)
         setup_settle(&a->how, predict_in_buckets(s.who));
         status = power_choice_open(&a->power, s.who, &a->session.source, err);
     }
+    if (!status && a->how.setup.clock_mhz > 0)
+        status = predictor_check_clock(s.who, a->how.setup.clock_mhz, err);
     if (!status) {
         setup       = a->how.setup;
         setup.batch = a->batch.at[0];

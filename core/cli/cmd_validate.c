@@ -45,7 +45,7 @@ OPTION_TYPE(type_phase, phase, read_phase);
 
 static const option_row option_rows[] = {
     { "leave-out", AT(rule), &type_rule, "WHAT", "network", HELP_HOW,
-      "network, device, ranks, batch, image, bytes, kfold=K, a range (below), or none: fit to all",
+      "network, device, ranks, batch, image, bytes, clock, kfold=K, a range (below), or none: all stay",
       .excludes = "machine", .refusal = "nothing can be left out of the fit behind --machine" },
     { "seed", AT(seed), .help = "of the parts that kfold draws" },
     { "where", AT(where) },
@@ -75,7 +75,8 @@ static const option_row option_rows[] = {
 static const char details[] =
     "What is left out is predicted by fits that did not see it: each network in turn; with ranks each\n"
     "number of nodes; with batch or image each octave of batches or image heights (1, 2..3, 4..7 ...);\n"
-    "with bytes each size of all-reduces. kfold=K leaves out each of K parts of the configurations, drawn\n"
+    "with bytes each size of all-reduces; with clock each clock that was held (--model nicolai, which\n"
+    "learns several). kfold=K leaves out each of K parts of the configurations, drawn\n"
     "at random; batch=64.., ranks=16..512, image=256.. or bytes=1MiB.. that range alone. Rows without\n"
     "such a number stay in every fit. With device there is a file for each machine: 'layermeter transfer'\n"
     "predicts each machine from all the others and its datasheet; learned models (--model\n"
@@ -105,6 +106,15 @@ static const char examples[] =
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n"
     "  layermeter validate networks.csv --layers layers.ini --power\n";
 
+static bool all_know_clocks(const option_texts *models)
+{
+    size_t n = 0;
+
+    while (n < models->n && step_model_knows_clocks(models->at[n]))
+        n++;
+    return n == models->n;
+}
+
 /* Fits that leave something out must not mix element types and settings either. */
 static lm_status choose(const validate_options *a, const char *path, points *p, lm_error *err)
 {
@@ -115,7 +125,8 @@ static lm_status choose(const validate_options *a, const char *path, points *p, 
     if (status)
         lm_error_prefix(err, "%s", path);
     else if (!a->machine)
-        status = points_check_variants(p, path, err);
+        status = all_know_clocks(&a->models) ? points_check_but_clocks(p, path, err)
+                                             : points_check_variants(p, path, err);
     return status;
 }
 

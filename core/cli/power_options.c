@@ -77,6 +77,13 @@ const option_row knee_option_rows[] = {
     { .name = NULL },
 };
 
+const option_row clock_option_rows[] = {
+    { "clock", .at = 0, .size = sizeof(double), .type = &type_mhz, .argument = "CLOCK",
+      .heading = HELP_WHAT,
+      .help    = "with devices held at it, 900MHz: of models that were taught several clocks" },
+    { .name = NULL },
+};
+
 static double told(const options *o, const double *target)
 {
     return option_given(o, target) ? *target : NAN;

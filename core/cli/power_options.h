@@ -9,6 +9,9 @@
 /** Fill a power_choice: --idle-power and --power-cap; --grid; --voltage-knee. */
 extern const option_row power_option_rows[], grid_option_rows[], knee_option_rows[];
 
+/** Fills a double: --clock, MHz. */
+extern const option_row clock_option_rows[];
+
 /** Nothing is known but what was told; rows that the command lacks are not given. */
 void power_choice_begin(const options *o, power_choice *c, bool held);
 

@@ -230,15 +230,16 @@ static lm_status check_optimizer(const options *o, setup_choice *c, session_opti
 lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
                       lm_error *err)
 {
-    const int64_t devices = c->setup.devices;
-    sync_policy   base    = c->sync.policy;
-    lm_status     status;
+    const step_setup said = c->setup;
+    sync_policy      base = c->sync.policy;
+    lm_status        status;
 
-    c->setup          = step_setup_of(1, 1);
-    c->setup.devices  = devices ? devices : 1;
-    c->given          = !c->sync.automatic || option_given(o, &c->buckets);
-    base.accumulation = c->accumulate;
-    base.dtype        = c->dtype;
+    c->setup           = step_setup_of(1, 1);
+    c->setup.devices   = said.devices ? said.devices : 1;
+    c->setup.clock_mhz = said.clock_mhz;
+    c->given           = !c->sync.automatic || option_given(o, &c->buckets);
+    base.accumulation  = c->accumulate;
+    base.dtype         = c->dtype;
     if ((status = check_optimizer(o, c, q, known_only, err)) ||
         (option_given(o, &c->buckets) && (status = list_policies(o, c, &base, err))))
         return status;

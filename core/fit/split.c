@@ -15,14 +15,15 @@
 static const char *const kinds[] = {
     [SPLIT_NETWORK] = "network", [SPLIT_DEVICE] = "device", [SPLIT_RANKS] = "ranks",
     [SPLIT_BATCH] = "batch",     [SPLIT_IMAGE] = "image",   [SPLIT_BYTES] = "bytes",
-    [SPLIT_KFOLD] = "kfold",     [SPLIT_NONE] = "none",
+    [SPLIT_CLOCK] = "clock",     [SPLIT_KFOLD] = "kfold",   [SPLIT_NONE] = "none",
 };
 
 /* ---- rules ---- */
 
 static bool has_range(split_kind kind)
 {
-    return kind == SPLIT_RANKS || kind == SPLIT_BATCH || kind == SPLIT_IMAGE || kind == SPLIT_BYTES;
+    return kind == SPLIT_RANKS || kind == SPLIT_BATCH || kind == SPLIT_IMAGE ||
+           kind == SPLIT_BYTES || kind == SPLIT_CLOCK;
 }
 
 /* "64..", "16..512", "64KiB.." */
@@ -78,11 +79,11 @@ lm_status split_rule_parse(const char *text, split_rule *out, lm_error *err)
             rule.kind = SPLIT_NONE + 1;
     }
     if (rule.kind > SPLIT_NONE)
-        status =
-            lm_error_set(err, LM_E_ARG,
-                         "expected network, device, ranks, batch, image, bytes, kfold, kfold=K, "
-                         "ranks=A.., batch=A..B, image=A.., bytes=A.. or none; found '%.40s'",
-                         text);
+        status = lm_error_set(
+            err, LM_E_ARG,
+            "expected network, device, ranks, batch, image, bytes, clock, kfold, kfold=K, "
+            "ranks=A.., batch=A..B, image=A.., bytes=A.. or none; found '%.40s'",
+            text);
     if (!status)
         *out = rule;
     return status;
@@ -122,7 +123,7 @@ static int by_value(const void *a, const void *b)
 /* Each number by itself, not its octave. */
 static bool exact(split_kind kind)
 {
-    return kind == SPLIT_RANKS || kind == SPLIT_BYTES;
+    return kind == SPLIT_RANKS || kind == SPLIT_BYTES || kind == SPLIT_CLOCK;
 }
 
 static uint64_t octave_of(int64_t value)
@@ -146,6 +147,8 @@ static int64_t number_of(const point *p, split_kind kind)
         return p->row->kind == OBS_COLLECTIVE ? p->row->bytes : 0;
     if (p->row->kind == OBS_COLLECTIVE)
         return 0;
+    if (kind == SPLIT_CLOCK)
+        return observation_held_mhz(p->row) > 0 ? (int64_t)observation_held_mhz(p->row) : 0;
     if (kind == SPLIT_BATCH)
         return p->row->batch;
     return !text_shape(p->input, dim, 3, &n, &(lm_error){ 0 }) && n == 3 ? dim[1] : 0;
@@ -327,7 +330,8 @@ lm_status split_new(const points *p, const split_rule *rule, split *out, lm_erro
         case SPLIT_RANKS:
         case SPLIT_BATCH:
         case SPLIT_IMAGE:
-        case SPLIT_BYTES: status = fold_numbers(p, &s, key, err); break;
+        case SPLIT_BYTES:
+        case SPLIT_CLOCK: status = fold_numbers(p, &s, key, err); break;
         case SPLIT_KFOLD: status = fold_randomly(p, &s, key, err); break;
         case SPLIT_NONE: break;
         }

@@ -14,15 +14,16 @@ typedef enum split_kind {
     SPLIT_BATCH,   /**< each octave of batches: 1, 2..3, 4..7 ... */
     SPLIT_IMAGE,   /**< each octave of image heights */
     SPLIT_BYTES,   /**< each size of all-reduces that stand by themselves */
+    SPLIT_CLOCK,   /**< each clock that devices were held at */
     SPLIT_KFOLD,   /**< k parts of the configurations, at random */
     SPLIT_NONE     /**< nothing: points are predicted by fits that saw them */
 } split_kind;
 
 typedef struct split_rule {
     split_kind kind;
-    size_t     k;        /**< SPLIT_KFOLD: 2 or more */
-    uint64_t   seed;     /**< SPLIT_KFOLD: the same one gives the same parts on every machine */
-    int64_t    from, to; /**< ranks, batch, image, bytes: all between is left out at once, and
+    size_t     k;     /**< SPLIT_KFOLD: 2 or more */
+    uint64_t   seed;  /**< SPLIT_KFOLD: the same one gives the same parts on every machine */
+    int64_t from, to; /**< ranks, batch, image, bytes, clock: all between is left out at once, and
                             nothing else; from 0: no such range */
 } split_rule;
 
@@ -43,7 +44,7 @@ typedef struct split {
     arena       *arena;  /**< owns the names */
 } split;
 
-/** "network", "device", "ranks", "batch", "image", "bytes", "none", "kfold" (10 parts), "kfold=5",
+/** "network", "device", "ranks", "batch", "image", "bytes", "clock", "none", "kfold" (10 parts), "kfold=5",
  * "batch=64..", "ranks=16..512", "bytes=64KiB..1MiB". The seed becomes 1. LM_E_ARG for anything
  * else. */
 lm_status split_rule_parse(const char *text, split_rule *out, lm_error *err);
@@ -53,7 +54,7 @@ const char *split_rule_print(const split_rule *rule, char *buffer, size_t size);
 /**
  * Points that have no value in the split stay in every fit: bare all-reduces where networks,
  * batches or images are left out, networks where bytes are, and what is no image (CxHxW) where
- * images are. Points of one configuration (observation_key()) are in one fold always. Folds stand
+ * images are, and what was held at no clock where clocks are. Points of one configuration (observation_key()) are in one fold always. Folds stand
  * in the order of their values; networks in that of the observations.
  *
  * @return LM_E_ARG where nothing tells machines apart, for more parts than configurations, and for

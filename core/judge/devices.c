@@ -128,7 +128,7 @@ lm_status devices_leave_out_learned(const devices_left_out *d, const layerwise_k
     layerwise_source from[VALIDATE_DEVICES];
 
     for (size_t i = 0; i < d->n; i++)
-        from[i] = (layerwise_source){ d->machine[i].obs, &d->machine[i].p, d->machine[i].on };
+        from[i] = (layerwise_source){ d->machine[i].obs, &d->machine[i].p, d->machine[i].on, NULL };
     return compare_layerwise_devices(kind, setting, from, d->n, &d->all, &d->by, out, err);
 }
 

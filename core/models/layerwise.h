@@ -66,6 +66,10 @@ void layerwise_add(layerwise_features *to, const char *name, layerwise_sort sort
 void layerwise_add_words(layerwise_features *to, const char *prefix, const char *const *word,
                          const char *found);
 
+/** Features of the clock that a device is held at: MHz, 0 where it is not; and whether it is. */
+#define LAYERWISE_CLOCK "clock_mhz"
+#define LAYERWISE_HELD  "clock_held"
+
 /** Functions and optimizers that published models tell apart, for layerwise_add_words(). */
 extern const char *const layerwise_activations[], *const layerwise_optimizers[];
 /** Is it the product of queries, keys and values? */
@@ -120,6 +124,7 @@ typedef struct layerwise_kind {
     /** Do padding in front of a convolution, and an activation behind it or a product, belong to it
      * in networks, too? Else each layer is a case by itself there. */
     bool chains;
+    bool clocks; /**< has the two features of clocks: rows of all clocks are learned together */
     /** Its task into `name` (LAYERWISE_NAME of them). False: the model knows no such thing. */
     bool (*task)(const layerwise_case *c, char *name);
     /** Features of a case that has a task. Unknown figures of devices are NAN. */

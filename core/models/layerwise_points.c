@@ -112,9 +112,11 @@ lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *f
     size_t         before = 0;
     lm_status      status = LM_OK;
 
-    for (size_t s = 0; s < n && !status; before += from[s++].p->n_points)
-        for (size_t i = 0; i < from[s].p->n_points && !status; i++) {
-            const point *pt = &from[s].p->point[i];
+    for (size_t s = 0; s < n && !status; s++) {
+        const points *p = kind->clocks && from[s].clocks ? from[s].clocks : from[s].p;
+
+        for (size_t i = 0; i < p->n_points && !status; i++) {
+            const point *pt = &p->point[i];
 
             if (pt->row->kind != OBS_LAYER)
                 continue;
@@ -122,6 +124,8 @@ lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *f
             if (status)
                 lm_error_prefix(err, "%s:%d", from[s].obs ? from[s].obs->path : "", pt->row->line);
         }
+        before += p->n_points;
+    }
     if (status)
         layerwise_data_free(&d);
     else

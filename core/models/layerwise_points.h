@@ -10,7 +10,8 @@
 typedef struct layerwise_source {
     const observations *obs; /**< whose `p` is */
     const points       *p;
-    const device       *on; /**< by its datasheet; NULL: unknown */
+    const device       *on;     /**< by its datasheet; NULL: unknown */
+    const points       *clocks; /**< at every clock, of what knows clocks; NULL: `p` has them */
 } layerwise_source;
 
 /**

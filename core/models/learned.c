@@ -2,6 +2,7 @@
 #include "models/learned.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 typedef struct asked {
     int64_t       batch; /* 0: nothing was asked yet */
     optimizer     optimizer;
+    double        clock_mhz; /* of the setup */
     layerwise_sum sum;
     double       *backward; /* s, of each layer of the network; 0: it has none, or is not known */
 } asked;
@@ -24,6 +26,8 @@ typedef struct state {
     device_list     *list;      /* owns `on`; NULL: none was opened */
     const device    *on;        /* NULL: unknown */
     char            *optimizer; /* any word, in place of the setup's; NULL: the setup's */
+    clock_range      clocks;    /* zeros: it was taught none */
+    char             usual[40]; /* "held at 900 MHz", where no other clock is asked for; else "" */
 } state;
 
 /* A search for a turning point goes between two batches. */
@@ -92,6 +96,28 @@ const device *learned_device_of(const predictor *who)
     return ((const state *)who->state)->on;
 }
 
+/* Which clocks all tasks were taught. Held at some always, it is asked at that of the machine file's
+ * times, else at the highest. */
+static clock_range clocks_of(const layerwise_model *m, const calibration *cal)
+{
+    const char *settings = cal ? calibration_told(cal, "settings") : NULL;
+    clock_range r        = { 0, 0, 0 };
+    observation row      = observation_blank;
+
+    for (size_t t = 0; t < m->n_tasks && m->kind->clocks; t++)
+        for (size_t k = 0; k < m->task[t].n_features; k++)
+            if (!strcmp(m->task[t].feature[k].name, LAYERWISE_CLOCK)) {
+                r.low  = t ? fmin(r.low, m->task[t].feature[k].low) : m->task[t].feature[k].low;
+                r.high = fmax(r.high, m->task[t].feature[k].high);
+            }
+    row.settings = settings ? settings : "";
+    if (isfinite(observation_held_mhz(&row)))
+        r.usual = observation_held_mhz(&row);
+    else if (r.low > 0)
+        r.usual = r.high;
+    return r;
+}
+
 static lm_status learned_open(predictor *who, const model_source *from, lm_error *err)
 {
     layerwise_model *m = NULL;
@@ -104,7 +130,10 @@ static lm_status learned_open(predictor *who, const model_source *from, lm_error
         layerwise_free(m);
         return status;
     }
-    s = (state *)who->state;
+    s         = (state *)who->state;
+    s->clocks = clocks_of(m, who->cal);
+    if (s->clocks.usual > 0)
+        snprintf(s->usual, sizeof s->usual, "held at %.6g MHz", s->clocks.usual);
     return learned_device(from->device, calibration_device(who->cal), from->devices, &s->list,
                           &s->on, err);
 }
@@ -139,7 +168,8 @@ static lm_status sum_layers(const predictor *who, const step_setup *setup, const
 {
     const state          *s      = who->state;
     const char           *opt    = s->optimizer ? s->optimizer : optimizer_name(setup->optimizer);
-    const layerwise_setup how    = { opt, "", s->on, NAN, who->cal };
+    const double          mhz    = setup->clock_mhz > 0 ? setup->clock_mhz : s->clocks.usual;
+    const layerwise_setup how    = { opt, "", s->on, mhz > 0 ? mhz : (double)NAN, who->cal };
     lm_status             status = layerwise_sum_each(s->model, net, &how, see, context, out, err);
 
     if (!status && out->told[PHASE_STEP] && out->others.why.code)
@@ -195,6 +225,7 @@ static lm_status ask_network(const predictor *who, const step_setup *setup,
 {
     asked     a = { .batch     = setup->batch,
                     .optimizer = setup->optimizer,
+                    .clock_mhz = setup->clock_mhz,
                     .backward  = calloc(net->n_layers + 1, sizeof *a.backward) };
     keeping   k = { net, a.backward };
     lm_status status =
@@ -217,7 +248,8 @@ static lm_status ask_layers(const predictor *who, const step_setup *setup, asked
     lm_status      status;
 
     for (size_t i = 0; i < 2; i++)
-        if (s->last[i].batch == setup->batch && s->last[i].optimizer == setup->optimizer) {
+        if (s->last[i].batch == setup->batch && s->last[i].optimizer == setup->optimizer &&
+            !(s->last[i].clock_mhz < setup->clock_mhz || s->last[i].clock_mhz > setup->clock_mhz)) {
             *out = &s->last[i];
             return LM_OK;
         }
@@ -258,11 +290,13 @@ static bounded rest_of(bounded a, bounded b)
 }
 
 /* That layers take in a network what they take by themselves is assumed. */
-static void stand(const layerwise_sum *found, step_price *p)
+static void stand(const layerwise_sum *found, const char *held, step_price *p)
 {
     grounds *g = &p->passes;
 
     grounds_note(g, "layers by themselves", 0);
+    if (*held)
+        grounds_note(g, held, 0);
     if (found->beyond > 1)
         grounds_note(g, "a feature", found->beyond);
     for (size_t i = 0; i < found->others.n; i++)
@@ -301,7 +335,7 @@ static lm_status learned_price(const predictor *who, const step_setup *s, step_p
     p.update        = rest_of(p.step, sum_of(p.forward, p.backward));
     p.joules_passes = sum_of(joules_of(&a->sum, PHASE_FORWARD), joules_of(&a->sum, PHASE_BACKWARD));
     p.joules_step   = joules_of(&a->sum, PHASE_STEP);
-    stand(&a->sum, &p);
+    stand(&a->sum, s->clock_mhz > 0 ? "" : ((const state *)who->state)->usual, &p);
     *out = p;
     return LM_OK;
 }
@@ -363,6 +397,12 @@ static lm_status learned_bounds(const predictor *who, const step_setup *s, bound
     const predictor others = default_of(who);
 
     return others.by->bounds(&others, s, out, err);
+}
+
+static bool learned_clocks(const predictor *who, clock_range *out)
+{
+    *out = ((const state *)who->state)->clocks;
+    return out->high > 0;
 }
 
 static bool learned_tells_power(const predictor *who)
@@ -488,7 +528,7 @@ static lm_status learned_compare(const char *model, const compared *with, compar
                                  lm_error *err)
 {
     const layerwise_kind *kind = layerwise_find(model);
-    layerwise_source      from = { with->obs, with->p, with->on };
+    layerwise_source      from = { .obs = with->obs, .p = with->p, .on = with->on };
     layerwise_model      *m    = NULL;
     device_list          *list = NULL;
     double                setting[LAYERWISE_SETTINGS];
@@ -516,6 +556,7 @@ const step_model learned_model = {
     .exchange    = learned_exchange,
     .buckets     = learned_buckets,
     .bounds      = learned_bounds,
+    .clocks      = learned_clocks,
     .tells_power = learned_tells_power,
     .explain     = learned_explain,
     .compare     = learned_compare,

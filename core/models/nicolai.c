@@ -113,8 +113,8 @@ static void features(const layerwise_case *c, layerwise_features *out)
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
         add_attribute(l, attributes[i], out);
     layerwise_add(out, "bias", LAYERWISE_COUNT, (double)l->n_weights);
-    layerwise_add(out, "clock_mhz", LAYERWISE_COUNT, held ? c->clock_mhz : 0);
-    layerwise_add(out, "clock_held", LAYERWISE_FLAG, held);
+    layerwise_add(out, LAYERWISE_CLOCK, LAYERWISE_COUNT, held ? c->clock_mhz : 0);
+    layerwise_add(out, LAYERWISE_HELD, LAYERWISE_FLAG, held);
 }
 
 const layerwise_kind layerwise_nicolai = {
@@ -122,6 +122,7 @@ const layerwise_kind layerwise_nicolai = {
     .doc      = "random forests of time and power on the attributes and sizes of operations",
     .target   = { [LAYERWISE_SECONDS] = true, [LAYERWISE_WATTS] = true },
     .fewest   = 100,
+    .clocks   = true,
     .task     = task,
     .features = features,
     .setting  = LAYERWISE_BEST_SETTINGS(2, 0),

@@ -14,6 +14,7 @@ typedef struct step_setup {
     int64_t     devices; /**< of each node */
     sync_policy sync;
     optimizer   optimizer;
+    double clock_mhz; /**< that devices are held at, of models that tell clocks; 0: as they run */
 } step_setup;
 
 /** One device a node, all gradients in one message behind the backward pass, momentum. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fit/power_rows.h"
 #include "models/layerwise.h"
 #include "models/learned.h"
 #include "models/linear.h"
@@ -143,6 +144,36 @@ bool predictor_tells_gradients(const predictor *who)
     if (!who->by->from_layers)
         return who->cal && form_find(who->model, PHASE_SYNC) < n_forms;
     return !who->by->price(who, &s, &p, &ignored) && !isnan(p.forward.value + p.backward.value);
+}
+
+bool step_model_knows_clocks(const char *name)
+{
+    const layerwise_kind *kind = layerwise_find(name);
+
+    return kind && kind->clocks;
+}
+
+bool predictor_tells_clocks(const predictor *who, clock_range *out)
+{
+    return who->by->clocks && who->by->clocks(who, out);
+}
+
+lm_status predictor_check_clock(const predictor *who, double mhz, lm_error *err)
+{
+    clock_range range;
+    power_model told = power_unknown;
+    lm_status   status;
+
+    if (!predictor_tells_clocks(who, &range))
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "--clock: %s tells steps at the clock that they were measured at: what "
+                            "another makes of them says 'layermeter energy --clocks'",
+                            who->model);
+    status = who->cal ? power_told(who->cal, NULL, &told, err) : LM_OK;
+    if (!status && mhz > told.top_mhz)
+        status = lm_error_set(err, LM_E_ARG, "no clock of %.6g MHz: the highest of %s is %.6g MHz",
+                              mhz, calibration_device(who->cal), told.top_mhz);
+    return status;
 }
 
 bool predictor_tells_power(const predictor *who)

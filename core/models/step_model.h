@@ -70,6 +70,12 @@ typedef struct exchange_price {
     const intervals *known; /**< has the interval of PHASE_SYNC; NULL: nobody knows it */
 } exchange_price;
 
+/** Clocks that a model was taught, MHz. */
+typedef struct clock_range {
+    double low, high; /**< of those that devices were held at; low 0: some were held at none */
+    double usual;     /**< at which a step is told where none is asked for; 0: held at none */
+} clock_range;
+
 /** Seconds by what bounds them (terms.h), in one micro-step: of passes, of an update on one rank
  * and on several. */
 typedef struct bound_price {
@@ -112,6 +118,8 @@ typedef struct step_model {
     /** A forward pass at a batch in evaluation mode, s; NAN: only passes of training are known.
      * NULL: the model knows none. */
     lm_status (*inference)(const predictor *who, int64_t batch, bounded *out, lm_error *err);
+    /** Which clocks it can be asked at; false, and NULL: its seconds are of one way to run it. */
+    bool (*clocks)(const predictor *who, clock_range *out);
     /** Does it tell power beside time? NULL: it does not. */
     bool (*tells_power)(const predictor *who);
     /** Shares of e->step, which is there already. */
@@ -134,6 +142,8 @@ const char *step_model_compared(size_t i);
 const step_model *step_model_comparing(const char *name);
 /** Is it predicted of a device by what was measured on others? */
 bool step_model_carried(const char *name);
+/** Does it learn rows of all clocks together? */
+bool step_model_knows_clocks(const char *name);
 /** What a name stands for on a machine: the default model has two forms, by what was measured. */
 const step_model *step_model_of(const calibration *cal, const char *name);
 
@@ -150,6 +160,10 @@ const char *predictor_sync_model(const predictor *who);
 /** Does it say when gradients are ready, so that all-reduces may hide behind the pass? False, too,
  * where it says nothing of the network's steps. */
 bool predictor_tells_gradients(const predictor *who);
+/** Can it be asked at several clocks? */
+bool predictor_tells_clocks(const predictor *who, clock_range *out);
+/** LM_E_UNSUPPORTED where it was taught no clocks, LM_E_ARG for one above the device's highest. */
+lm_status predictor_check_clock(const predictor *who, double mhz, lm_error *err);
 /** Does it tell power beside time? */
 bool predictor_tells_power(const predictor *who);
 

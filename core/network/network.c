@@ -260,7 +260,6 @@ lm_status network_open(const char *name, const registry *reg, const network_choi
     if (!status)
         *out = net;
     return status;
-    return status;
 }
 
 bool network_source_type(const char *type)

@@ -185,3 +185,28 @@ lm_status points_check_variants(const points *p, const char *path, lm_error *err
                         "coefficients: choose with --where: %s",
                         path, text);
 }
+
+static void drop_clock(char *text)
+{
+    char        *word = strstr(text, " " OBSERVATION_CLOCK);
+    const size_t n    = word ? 1 + strcspn(word + 1, " ") : 0;
+
+    if (word)
+        memmove(word, word + n, strlen(word + n) + 1);
+}
+
+lm_status points_check_but_clocks(const points *p, const char *path, lm_error *err)
+{
+    char first[VARIANT_TEXT] = "", text[VARIANT_TEXT];
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        if (p->point[i].row->kind == OBS_COLLECTIVE || !has_time(&p->point[i]))
+            continue;
+        variant_print(p->point[i].row, text);
+        drop_clock(text);
+        if (*first && strcmp(first, text) != 0)
+            return points_check_variants(p, path, err);
+        memcpy(first, text, sizeof first);
+    }
+    return LM_OK;
+}

@@ -34,5 +34,7 @@ lm_status points_where(points *p, const char *where, lm_error *err);
 /** LM_E_ARG for several variants, which one fit must not mix. The text begins with `path` and names
  * the remedy. */
 lm_status points_check_variants(const points *p, const char *path, lm_error *err);
+/** The same, where rows of several clocks are learned together. */
+lm_status points_check_but_clocks(const points *p, const char *path, lm_error *err);
 
 #endif
