@@ -190,6 +190,33 @@ static void find_crowded(agreement *a)
     }
 }
 
+/* A collective between GPUs: the thread that measures spins, and NCCL's proxy and service threads
+ * move the data of a network (NCCL 2.28, src/proxy.cc). */
+enum { CORES_OF_COLLECTIVE = 4 };
+
+static void find_starved(agreement *a)
+{
+    for (int r = 0; r < a->n_ranks && a->n_ranks > 1 && a->rank[r].gpu_collective; r++) {
+        const rank_facts *f   = &a->rank[r];
+        const int         own = facts_count_cores(f->allowed);
+        char              cores[160], near[160];
+
+        if (a->crowded[0])
+            return;
+        facts_print_cores(f->allowed, cores, sizeof cores);
+        facts_print_cores(f->near, near, sizeof near);
+        if (own && near[0] && !facts_cores_meet(f->allowed, f->near))
+            add(a->crowded, sizeof a->crowded,
+                "rank %d on %s runs on cores %s, away from its GPU, which is beside cores %s", r,
+                f->host, cores, near);
+        else if (own && own < CORES_OF_COLLECTIVE)
+            add(a->crowded, sizeof a->crowded,
+                "NCCL's threads of rank %d on %s share %d core%s with the thread that measures: "
+                "give each rank %d or more (mpirun --bind-to numa, srun --cpus-per-task)",
+                r, f->host, own, own == 1 ? "" : "s", CORES_OF_COLLECTIVE);
+    }
+}
+
 /* ---- all of it ---- */
 
 lm_status agreement_open(agreement *a, const world *everyone, const bench *b, lm_error *err)
@@ -211,6 +238,7 @@ lm_status agreement_open(agreement *a, const world *everyone, const bench *b, lm
         if (!a->virtual) {
             find_mixed(a, value, group);
             find_crowded(a);
+            find_starved(a);
         }
     }
     free(value);

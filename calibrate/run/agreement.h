@@ -10,7 +10,7 @@ typedef struct agreement {
     int         n_ranks;
     bool virtual;      /**< ranks in numbers only: their hardware does not matter */
     char mixed[400];   /**< how their hardware differs; "": it does not */
-    char crowded[200]; /**< more threads than cores, in words; "": there is room */
+    char crowded[500]; /**< too few cores, or the wrong ones, in words; "": there is room */
 } agreement;
 
 /** Every rank; all get the same. Free in either case. */

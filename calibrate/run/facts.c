@@ -117,8 +117,8 @@ int facts_count_cores(const uint64_t *allowed)
     return n;
 }
 
-/* Does a list of cores, "0-3,8", hold one of these? */
-static bool list_meets(const char *list, const uint64_t *allowed)
+/* A list of cores, "0-3,8". */
+static void read_list(const char *list, uint64_t *set)
 {
     while (*list >= '0' && *list <= '9') {
         char      *end;
@@ -126,11 +126,29 @@ static bool list_meets(const char *list, const uint64_t *allowed)
         const long to   = *end == '-' ? strtol(end + 1, &end, 10) : from;
 
         for (long c = from; c <= to && c < FACTS_CORES; c++)
-            if (has(allowed, c))
-                return true;
+            set[c / 64] |= UINT64_C(1) << c % 64;
         list = end + (*end == ',');
     }
-    return false;
+}
+
+bool facts_cores_meet(const uint64_t *a, const uint64_t *b)
+{
+    bool any = false;
+
+    for (int i = 0; i < FACTS_CORES / 64; i++)
+        any |= (a[i] & b[i]) != 0;
+    return any;
+}
+
+static void read_cores(const char *name, uint64_t *set)
+{
+    FILE *in = open_system("LAYERMETER_SYS", "/sys", name);
+    char  list[512];
+
+    if (in && fgets(list, sizeof list, in))
+        read_list(list, set);
+    if (in)
+        fclose(in);
 }
 
 static void find_numa(rank_facts *f)
@@ -138,15 +156,13 @@ static void find_numa(rank_facts *f)
     uint64_t nodes[1] = { 0 };
 
     for (int node = 0; node < 64; node++) {
-        char  name[64], list[512];
-        FILE *in;
+        uint64_t of[FACTS_CORES / 64] = { 0 };
+        char     name[64];
 
         snprintf(name, sizeof name, "device/system/node/node%d/cpulist", node);
-        in = open_system("LAYERMETER_SYS", "/sys", name);
-        if (in && fgets(list, sizeof list, in) && list_meets(list, f->allowed))
+        read_cores(name, of);
+        if (facts_cores_meet(of, f->allowed))
             nodes[0] |= UINT64_C(1) << node;
-        if (in)
-            fclose(in);
     }
     print_set(nodes, 64, f->numa, sizeof f->numa);
 }
@@ -180,12 +196,26 @@ static bool distinguishes(const char *key)
     return n <= 3 || strcmp(key + n - 3, "_id") != 0;
 }
 
+/* Linux writes addresses in small letters. */
+static void find_near(const char *bus_id, rank_facts *f)
+{
+    char name[96];
+
+    snprintf(name, sizeof name, "bus/pci/devices/%.32s/local_cpulist", bus_id);
+    for (char *c = name; *c; c++)
+        if (*c >= 'A' && *c <= 'F')
+            *c = (char)(*c - 'A' + 'a');
+    read_cores(name, f->near);
+}
+
 static void add_device(void *context, const char *key, const char *value)
 {
     rank_facts  *f = context;
     const size_t n = strlen(value);
     char        *to;
 
+    if (!strcmp(key, "gpu_bus_id"))
+        find_near(value, f);
     if (f->n_devices == FACTS_DEVICES || !distinguishes(key))
         return;
     to = f->device[f->n_devices].value;
@@ -258,7 +288,8 @@ void facts_find(const bench *b, rank_facts *out)
     find_memory(out);
     find_allowed(out);
     find_numa(out);
-    out->threads = b->plan->threads;
+    out->threads        = b->plan->threads;
+    out->gpu_collective = b->collective && b->collective->type->on_gpu;
     b->compute->type->describe(b->compute, add_device, out);
     if (b->collective)
         b->collective->type->describe(b->collective, add_device, out);

@@ -16,7 +16,8 @@ typedef struct rank_facts {
     int64_t  cores;                     /**< of the machine */
     int64_t  memory_kib;                /**< of the machine */
     uint64_t allowed[FACTS_CORES / 64]; /**< bit c: may run on core c; none: not known */
-    char     numa[32];                  /**< nodes of these cores: "0-1" */
+    uint64_t near[FACTS_CORES / 64];    /**< cores beside its GPU; none: not known, or no GPU */
+    char     numa[32];                  /**< nodes of its cores: "0-1" */
     int64_t  threads;
     /** What the backends say of themselves: devices, drivers, versions of libraries. Values too
      * long for their place end in a hash of the whole. */
@@ -24,7 +25,7 @@ typedef struct rank_facts {
         char key[32], value[96];
     } device[FACTS_DEVICES];
     int32_t  n_devices;
-    uint32_t unused;
+    uint32_t gpu_collective; /**< 1: collectives between GPUs, which have threads of their own */
     char     build[96];
     uint64_t program, plugins, sweep; /**< hashes of the contents */
 } rank_facts;
@@ -34,6 +35,8 @@ void facts_find(const bench *b, rank_facts *out);
 
 /** "0-3,8": cores as the system writes them; "" for none. */
 void facts_print_cores(const uint64_t *allowed, char *buffer, size_t size);
+/** Has one a core of the other? */
+bool facts_cores_meet(const uint64_t *a, const uint64_t *b);
 /** How many cores. */
 int facts_count_cores(const uint64_t *allowed);
 

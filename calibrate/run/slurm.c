@@ -56,9 +56,10 @@ static void put_resources(FILE *out, const sweep *plan, const slurm_job *job)
     fputs("#SBATCH --job-name=layermeter\n", out);
     fprintf(out, "#SBATCH --nodes=%" PRId64 "\n", job->nodes);
     fprintf(out, "#SBATCH --ntasks-per-node=%" PRId64 "\n", job->tasks_per_node);
-    fprintf(out, "#SBATCH --cpus-per-task=%" PRId64 "\n", plan->threads);
     if (job->gpus_per_node)
         fprintf(out, "#SBATCH --gpus-per-node=%" PRId64 "\n", job->gpus_per_node);
+    else
+        fprintf(out, "#SBATCH --cpus-per-task=%" PRId64 "\n", plan->threads);
     fprintf(out, "#SBATCH --time=%" PRId64 ":%02" PRId64 ":00\n", minutes / 60, minutes % 60);
     fputs("#SBATCH --exclusive\n"
           "#SBATCH --requeue\n"
@@ -84,9 +85,16 @@ void slurm_write(FILE *out, const sweep *plan, const slurm_job *job, const char 
         "\n# --resume: a job that was requeued, or is submitted again, goes on where it was.\n"
         "# An MPI library that does not know this Slurm: srun --mpi=pmix, or mpirun in place of srun.\n",
         out);
-    fputs("srun --kill-on-bad-exit=1 --cpu-bind=cores", out);
     if (job->gpus_per_node)
-        fputs(" --gpu-bind=none", out); /* each process takes the GPU of its place on the node */
+        fprintf(
+            out,
+            "# NCCL's threads want cores beside the one that measures: a node's are shared out,\n"
+            "# neighbours to neighbours, as GPUs are numbered along the sockets.\n"
+            "cores=$((${SLURM_CPUS_ON_NODE:-%" PRId64 "} / %" PRId64 "))\n",
+            job->tasks_per_node * larger(plan->threads, 4), job->tasks_per_node);
+    fputs("srun --kill-on-bad-exit=1 --cpu-bind=cores", out);
+    if (job->gpus_per_node) /* each process takes the GPU of its place on the node */
+        fputs(" --cpus-per-task=\"$cores\" --distribution=block:block --gpu-bind=none", out);
     fputs(" \\\n   ", out);
     put_word(out, program);
     for (size_t i = 0; words[i]; i++)

@@ -47,6 +47,24 @@ NCCL_ALGO=Tree LAYERMETER_FAKE_NCCL_LOG=$work/tree run 2 sweep.ini -o tree.csv |
 [ "$(sort tree | tr '\n' ',')" = "0 of 2: Ring,0 of 2: Tree,1 of 2: Ring,1 of 2: Tree," ] || fail "NCCL_ALGO: $(sort tree)"
 grep -q '^# nccl_environment: .*NCCL_ALGO=Tree' tree.csv || fail "NCCL_ALGO: $(grep '^#' tree.csv)"
 
+# ---- cores: too few for NCCL's threads, or those of another socket than the GPU's ---------------------------
+taskset -c 0 true 2>/dev/null && {
+    cat >one.sh <<'END'
+#!/bin/sh
+exec taskset -c 0 "$@"
+END
+    chmod +x one.sh
+    timeout 100 mpirun $many --bind-to none -np 2 ./one.sh "$fake" sweep.ini --quiet -o one.csv 2>err || fail "one core: $(cat err)"
+    grep -q "warning: .*share" err || fail "one core, and no word of it: $(cat err)"
+    grep -q '^# crowded: ' one.csv || fail "one core, and no word of it: $(grep '^#' one.csv)"
+}
+for each in 00 01; do
+    mkdir -p "sys/bus/pci/devices/0000:$each:00.0" && echo 1020-1023 >"sys/bus/pci/devices/0000:$each:00.0/local_cpulist"
+done
+LAYERMETER_SYS=$work/sys timeout 100 mpirun $many --bind-to none -np 2 "$fake" sweep.ini --quiet -o far.csv 2>err ||
+    fail "far cores: $(cat err)"
+grep -q 'warning: rank 0 on .* away from its GPU, which is beside cores 1020-1023' err || fail "far cores: $(cat err)"
+
 # ---- what is wrong ends the run, with one line ------------------------------------------------------------
 LAYERMETER_FAKE_NCCL_WRONG=1 run 2 sweep.ini -o wrong.csv && fail "a wrong sum is no failure"
 [ "$(errors | wc -l)" -eq 1 ] && errors | grep -q 'the all-reduce gave' || fail "a wrong sum: $(cat err)"

@@ -40,7 +40,11 @@ devices = 1, 2, 8' >nodes.ini
 layermeter-calibrate nodes.ini -o c/ --slurm nodes.sh 2>err || fail "$(cat err)"
 asks nodes.sh '#SBATCH --nodes=4' '#SBATCH --ntasks-per-node=8'
 layermeter-calibrate nodes.ini -o c/ --slurm nodes.sh --gpus-per-node 2 --nodes 3 2>err || fail "$(cat err)"
-asks nodes.sh '#SBATCH --nodes=3' '#SBATCH --ntasks-per-node=2' '#SBATCH --gpus-per-node=2'
+asks nodes.sh '#SBATCH --nodes=3' '#SBATCH --ntasks-per-node=2' '#SBATCH --gpus-per-node=2' 'cores=$((${SLURM_CPUS_ON_NODE:-8} / 2))'
+grep -q cpus-per-task= nodes.sh && ! grep -q '#SBATCH --cpus-per-task' nodes.sh || fail "cores of GPUs' ranks: $(cat nodes.sh)"
+PATH=$work/fake:$PATH SLURM_CPUS_ON_NODE=96 bash nodes.sh 2>/dev/null # one rank is too few: what srun is told counts
+grep -qx -e '--cpus-per-task=48' srun.log || fail "a node's cores are not shared out: $(cat srun.log)"
+rm srun.log
 
 # ---- it runs -----------------------------------------------------------------------------------
 sweep '[networks]

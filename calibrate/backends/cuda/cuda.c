@@ -121,6 +121,7 @@ static void describe(const backend *self,
              d->major, d->minor, d->multiprocessors, (double)d->memory_bytes / 1e6,
              (double)d->l2_bytes / 1e6);
     put(context, "gpu_kind", text);
+    put(context, "gpu_bus_id", d->bus_id);
     if (me->manager)
         nvml_describe(me->manager, put, context);
     put_libraries(&p);
