@@ -103,6 +103,12 @@ for each in 'network 2 cache=warm launch=stream' 'network 2 cache=warm launch=gr
     done
 done
 
+# ---- a kernel alone, by a clock of which all is known: the launch is in none of its times --------------------
+sed -e '/^.networks/,/^$/d' -e 's/^launch.*//' settings.ini >alone.ini
+LAYERMETER_FAKE_LATENCY=5000 "$fake" alone.ini -o alone.csv --quiet || fail "kernels alone"
+column() { awk -F, -v name="$1" '!/^#/ { if (!at) { for (i = 1; i <= NF; i++) if ($i == name) at = i } else print $at }' alone.csv; }
+[ "$(column seconds | awk '{ printf "%.2g\n", $1 }' | sort -u)" = 2e-06 ] || fail "a kernel of 2 us takes: $(column seconds | sort -u)"
+
 # ---- what the driver tells of the device ---------------------------------------------------------
 grep -q '^# gpu_power_limit' out.csv && fail "a power limit from nowhere"
 LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml LAYERMETER_FAKE_HELD_DOWN=1 \

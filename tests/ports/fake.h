@@ -13,6 +13,8 @@
  *   LAYERMETER_FAKE_LAUNCH=N         the N-th launch breaks the device
  *   LAYERMETER_FAKE_REFUSED=N        the N-th launch of a library fails, and the device is none the
  * worse
+ *   LAYERMETER_FAKE_LATENCY=N        events tell a clock of its own: whatever the host enqueues takes
+ *                                    it N ns, and runs 2000 ns, a delay as long as it says
  */
 #ifndef PORTS_FAKE_H
 #define PORTS_FAKE_H
@@ -32,6 +34,9 @@ cudaError_t fake_enqueue(cudaStream_t stream, fake_call *call, const void *conte
 /** The same for what a library launches by itself. */
 cudaError_t fake_library_enqueue(cudaStream_t stream, fake_call *call, const void *context,
                                  size_t size);
+
+/** The call under way takes so long, by the device's own clock. */
+void fake_spend(long long nanoseconds);
 
 /** Do these bytes lie in device memory that is allocated? */
 bool fake_is_device_memory(const void *at, size_t bytes);

@@ -19,6 +19,7 @@ typedef struct item {
     void              *context;
     struct CUevent_st *event;
     unsigned long long turn; /* of the event: which recording is meant */
+    int64_t            sent; /* when it reaches the device, by the clock that is not there */
 } item;
 
 typedef struct queue {
@@ -30,6 +31,7 @@ struct CUstream_st {
     queue               waiting;
     struct CUgraph_st  *capture; /* NULL: not captured */
     bool                running;
+    int64_t             busy_until;
 };
 
 struct CUevent_st {
@@ -54,6 +56,7 @@ static struct {
     struct CUstream_st  none; /* the stream of those that have none */
     size_t              n_launches, n_events, n_graphs;
     int                 device;
+    int64_t             host, spent; /* the host's clock; what the call under way takes */
 } fake;
 
 /* Streams may be given work by several threads. */
@@ -101,13 +104,33 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* A clock of its own, of which all is known: LAYERMETER_FAKE_LATENCY. */
+enum { KERNEL_NANOSECONDS = 2000 };
+
+static int64_t latency(void)
+{
+    return (int64_t)fake_number("LAYERMETER_FAKE_LATENCY", 0);
+}
+
+void fake_spend(long long nanoseconds)
+{
+    fake.spent = nanoseconds;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static void queue_add(queue *q, item new)
 {
     item *i = malloc(sizeof *i);
 
     if (!i)
         abort();
+    fake.host += latency();
     *i      = new;
+    i->sent = fake.host;
     i->next = NULL;
     *q->end = i;
     q->end  = &i->next;
@@ -155,17 +178,23 @@ static void run_call(const item *i)
     i->call(i->context);
 }
 
-static void run_item(item *i)
+static void run_item(struct CUstream_st *s, item *i)
 {
+    s->busy_until = later(s->busy_until, i->sent);
     switch (i->kind) {
-    case ITEM_CALL: run_call(i); break;
+    case ITEM_CALL:
+        fake.spent = KERNEL_NANOSECONDS;
+        run_call(i);
+        s->busy_until += fake.spent;
+        break;
     case ITEM_RECORD:
         i->event->done        = i->turn;
-        i->event->nanoseconds = now();
+        i->event->nanoseconds = latency() ? s->busy_until : now();
         break;
     case ITEM_WAIT:
         if (i->event->done < i->turn && i->event->stream)
             run_until(i->event->stream, i->event, i->turn);
+        s->busy_until = later(s->busy_until, i->event->nanoseconds);
         break;
     }
 }
@@ -183,7 +212,7 @@ static void run_until(struct CUstream_st *s, const struct CUevent_st *event,
         s->waiting.first = i->next;
         if (!i->next)
             s->waiting.end = &s->waiting.first;
-        run_item(i);
+        run_item(s, i);
         item_free(i);
     }
     s->running = false;
@@ -399,6 +428,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     if (stream_of(stream)->capture)
         return fake_leave(cudaErrorStreamCaptureUnsupported);
     run_until(stream_of(stream), NULL, 0);
+    fake.host = later(fake.host, stream_of(stream)->busy_until);
     return fake_leave(cudaSuccess);
 }
 
@@ -464,6 +494,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
         return fake_leave(cudaErrorStreamCaptureUnsupported);
     if (event->done < event->recorded)
         run_until(event->stream, event, event->recorded);
+    fake.host = later(fake.host, event->nanoseconds);
     return fake_leave(cudaSuccess);
 }
 

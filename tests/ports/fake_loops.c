@@ -20,6 +20,7 @@
 #define ROW_OF_BLOCK   0
 #define LANES_SUM(x)   (x)
 #define LANES_MAX(x)   (x)
+#define SPEND(ns)      fake_spend(ns)
 
 typedef unsigned short half_bits;
 
@@ -112,6 +113,7 @@ static inline void atomic_add_bfloat(half_bits *at, float x)
 #define EACH(kernel) ONE(kernel##_f32) ONE(kernel##_f16) ONE(kernel##_bf16)
 
 ONE(fill_index)
+ONE(delay)
 EACH(map_relu)
 EACH(map_swish)
 EACH(map_gelu)
@@ -139,14 +141,15 @@ EACH(fill_value)
 static const struct {
     const char  *name;
     fake_kernel *run;
-} kernels[] = { NAMED(fill_index) NAMED_EACH(map_relu) NAMED_EACH(map_swish) NAMED_EACH(map_gelu)
-                    NAMED_EACH(map_sum) NAMED_EACH(map_relu_back) NAMED_EACH(map_swish_back)
-                        NAMED_EACH(map_gelu_back) NAMED_EACH(map_many) NAMED_EACH(update_sgd)
-                            NAMED_EACH(update_momentum) NAMED_EACH(update_adam) NAMED_EACH(gather)
-                                NAMED_EACH(scatter) NAMED_EACH(sum_rows) NAMED_EACH(sum_columns)
-                                    NAMED_EACH(sum_slices) NAMED_EACH(attend)
-                                        NAMED_EACH(attend_back) NAMED_EACH(fill_normal)
-                                            NAMED_EACH(fill_value) };
+} kernels[] = { NAMED(fill_index) NAMED(delay) NAMED_EACH(map_relu) NAMED_EACH(map_swish)
+                    NAMED_EACH(map_gelu) NAMED_EACH(map_sum) NAMED_EACH(map_relu_back)
+                        NAMED_EACH(map_swish_back) NAMED_EACH(map_gelu_back) NAMED_EACH(map_many)
+                            NAMED_EACH(update_sgd) NAMED_EACH(update_momentum)
+                                NAMED_EACH(update_adam) NAMED_EACH(gather) NAMED_EACH(scatter)
+                                    NAMED_EACH(sum_rows) NAMED_EACH(sum_columns)
+                                        NAMED_EACH(sum_slices) NAMED_EACH(attend)
+                                            NAMED_EACH(attend_back) NAMED_EACH(fill_normal)
+                                                NAMED_EACH(fill_value) };
 
 fake_kernel *fake_find_kernel(const char *name, size_t *argument_bytes)
 {

@@ -309,6 +309,7 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
     if (!c)
         return no_memory(err);
     c->device           = device;
+    c->alone            = what->point->kind == OBS_KERNEL;
     c->replay           = what->how.value[SETTING_LAUNCH] != 0;
     c->plan.gradient    = what->gradients;
     c->plan.n_gradients = what->n_gradients;
@@ -317,7 +318,7 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
         status = plan_make(&c->plan, err);
     if (!status)
         status = allocate(c, err);
-    if (!status && what->point->kind == OBS_KERNEL && what->how.value[SETTING_CACHE])
+    if (!status && c->alone && what->how.value[SETTING_CACHE])
         status = allocate_flush(c, err);
     if (!status)
         status = make_marks(c, err);

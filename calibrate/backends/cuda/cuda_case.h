@@ -34,6 +34,7 @@ typedef struct cuda_case {
     gradient_bucket   *gradient; /**< by plan.gradient */
     void              *flush;    /**< NULL: caches are as the kernels leave them */
     size_t             flush_bytes;
+    bool               alone;  /**< a single kernel */
     bool               replay; /**< from graphs */
     cuda_piece        *piece;  /**< those there are so far */
     size_t             n_pieces, room;

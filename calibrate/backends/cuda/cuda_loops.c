@@ -32,7 +32,7 @@ static const char *const type_names[N_TYPES] = { "f32", "f16", "bf16" };
 struct cuda_loops {
     cuda_driver driver;
     CUmodule    module;
-    CUfunction  function[N_LOOPS][N_TYPES], fill_index;
+    CUfunction  function[N_LOOPS][N_TYPES], fill_index, delay;
 };
 
 static int type_number(lm_dtype type)
@@ -150,6 +150,9 @@ static lm_status find_functions(cuda_loops *l, lm_error *err)
     char     name[48] = "fill_index";
     CUresult status   = l->driver.module_get_function(&l->fill_index, l->module, name);
 
+    if (status == CUDA_SUCCESS)
+        status = l->driver.module_get_function(&l->delay, l->module, "delay");
+
     for (int i = 0; i < N_LOOPS && status == CUDA_SUCCESS; i++)
         for (int t = 0; t < N_TYPES && status == CUDA_SUCCESS; t++) {
             snprintf(name, sizeof name, "%s_%s", names[i], type_names[t]);
@@ -259,6 +262,13 @@ lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type
                  at_most((args->n + each - 1) / each,
                          (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
                  THREADS, 1, args, names[loop], err);
+}
+
+lm_status cuda_delay(const cuda_device *device, long long nanoseconds, lm_error *err)
+{
+    const loop_args args = { .n = nanoseconds };
+
+    return start(device, device->loops->delay, 1, 1, 1, &args, "delay", err);
 }
 
 static lm_status fill_bytes(const cuda_device *device, int value, void *at, size_t bytes,

@@ -55,6 +55,9 @@ lm_status cuda_loop_rows(const cuda_device *device, cuda_loop loop, lm_dtype typ
 /** As many lanes as have something to do, a power of two, `most` at most. */
 unsigned cuda_loop_lanes(long long wanted, unsigned most);
 
+/** Enqueues so long a pause: what the host enqueues meanwhile lies ready when it is over. */
+lm_status cuda_delay(const cuda_device *device, long long nanoseconds, lm_error *err);
+
 /**
  * Enqueues the fill of `bytes` at `at`.
  *

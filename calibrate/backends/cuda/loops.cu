@@ -20,6 +20,7 @@
 #define ROW_OF_BLOCK   threadIdx.y
 #define LANES_SUM      sum_of_lanes
 #define LANES_MAX      largest_of_lanes
+#define SPEND          spend
 
 typedef unsigned short half_bits;
 
@@ -52,6 +53,22 @@ INLINE half_bits float_to_bfloat(float f)
     const unsigned bits = __float_as_uint(f);
     return (half_bits)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 #endif
+}
+
+/* The timer of the whole device: it goes on by a microsecond at most. */
+INLINE unsigned long long nanoseconds(void)
+{
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+
+INLINE void spend(long long n)
+{
+    const unsigned long long begin = nanoseconds();
+
+    while (nanoseconds() - begin < (unsigned long long)n)
+        ;
 }
 
 /* Over the threads of a row: a power of two, 32 at most; all threads of a warp are here. */
@@ -191,6 +208,12 @@ INLINE float normal(unsigned long long position)
         sum += 2 * (int)(bits >> i & 0xffff);
     x = (float)sum * (1.7320508f / 131072.0f);
     return fabsf(x) < 1e-3f ? 1e-3f : x;
+}
+
+/* `n` nanoseconds pass. */
+KERNEL delay(const loop_args a)
+{
+    SPEND(a.n);
 }
 
 INLINE float larger(float a, float b)
