@@ -144,9 +144,9 @@ static void shrink(const training *t)
 
 static void adam(training *t, double rate)
 {
-    const double step = (double)++t->step;
+    const double step = (double)++t->step, epsilon = t->o->epsilon > 0 ? t->o->epsilon : EPSILON;
     const float  by   = (float)(rate * sqrt(1 - pow(BETA2, step)) / (1 - pow(BETA1, step)));
-    const float  tiny = (float)(EPSILON * sqrt(1 - pow(BETA2, step)));
+    const float  tiny = (float)(epsilon * sqrt(1 - pow(BETA2, step)));
     const float  b1 = (float)BETA1, b2 = (float)BETA2;
 
     for (size_t k = 0; k < t->m->n_weights; k++) {

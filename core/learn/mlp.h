@@ -24,6 +24,7 @@ typedef struct mlp_options {
     size_t   n_layers;
     size_t   epochs, batch;
     double   rate;        /**< of Adam, to begin with */
+    double   epsilon;     /**< of Adam, beside the root of its second moment; 0: 1e-8 */
     double   decay;       /**< factor of the rate ... */
     size_t   decay_every; /**< ... every so many epochs; 0: never */
     double   l2;          /**< l2 / 2 |W|^2 beside half the mean squared error; not of biases */

@@ -2,16 +2,19 @@
  * Justus' model: perceptrons on the keys of single layers.
  *
  * D. Justus, J. Brennan, S. Bonner, A. S. McGough, "Predicting the Computational Cost of Deep
- * Learning Models", IEEE Big Data 2018, arXiv:1811.11880. Features are the keys of a convolution or
- * a fully connected layer as they are (no count is derived of them), its activation and optimizer
- * one-hot (no optimizer: the forward pass alone), and of models of several GPUs bandwidth, cores
- * and clock. Four or six hidden layers of 32, 64, 128, 128 ... units, relu, dropout behind the
- * last, the loss the mean square of log(1 + milliseconds), Adam at a rate that is halved every so
- * many epochs, L2. What it says of a network is the sum over its layers of these two types.
+ * Learning Models", IEEE Big Data 2018, arXiv:1811.11880. Features are the keys of a layer as they
+ * are (no count is derived of them): fully connected, convolution, pooling, recurrent; its
+ * activation and optimizer one-hot (no optimizer: the forward pass alone), and of models of several
+ * GPUs memory, bandwidth, cores, clock and peak. Four or six hidden layers of 32, 64, 128, 128 ...
+ * units, relu, dropout behind the last, the loss the mean square of log(1 + milliseconds), Adam at
+ * a rate that is halved every so many epochs, L2. What it says of a network is the sum over its
+ * layers of these types.
  *
  * Where the paper says nothing: sizes that are no squares are square roots of their volumes, a
- * convolution is `same` where any pixel is padded, and grouped, dilated and transposed ones are
- * none of its layers; backward passes and updates by themselves are tasks of their own.
+ * convolution or a pool is `same` where any pixel is padded, and grouped, dilated and transposed
+ * convolutions and pools that adapt to what comes in are none of its layers. Pools of maxima and of
+ * means are told apart, by a flag. Backward passes and updates by themselves are tasks of their
+ * own. Of what it lists of GPUs, technology, number and connection are not learned from.
  */
 #include "models/layerwise.h"
 
@@ -20,14 +23,41 @@
 #include <string.h>
 
 #include "counts/shape.h"
+#include "layers/schema.h"
 #include "models/layerwise_learners.h"
 #include "network/optimizer.h"
 
-/* What a case is: a convolution or a product, with padding before and a function behind it. */
+/* Types of layers that it knows. */
+typedef enum layer_kind { KIND_NONE, KIND_CONV, KIND_DENSE, KIND_POOL, KIND_RNN } layer_kind;
+
+static const char *const kind_names[] = { "none", "conv", "dense", "pool", "rnn" };
+
+/* What a case is: a layer of these types, of products with padding before and a function behind. */
 typedef struct keys {
-    layer_shape shape;
-    const char *activation; /* layer type; "": none */
+    layer_kind         kind;
+    layer_shape        shape;      /* of products */
+    const bound_layer *layer;      /* of others */
+    const char        *activation; /* layer type; "": none */
 } keys;
+
+static layer_kind kind_of(const bound_layer *l, const layer_shape *s)
+{
+    static const struct {
+        const char *type;
+        layer_kind  kind;
+    } known[] = { { "max_pool1d", KIND_POOL }, { "max_pool2d", KIND_POOL },
+                  { "max_pool3d", KIND_POOL }, { "avg_pool1d", KIND_POOL },
+                  { "avg_pool2d", KIND_POOL }, { "avg_pool3d", KIND_POOL },
+                  { "rnn", KIND_RNN },         { "gru", KIND_RNN },
+                  { "lstm", KIND_RNN } };
+
+    if (s->kind != SHAPE_OTHER)
+        return s->kind == SHAPE_CONV ? KIND_CONV : KIND_DENSE;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (!strcmp(known[i].type, l->entry->type.name))
+            return known[i].kind;
+    return KIND_NONE;
+}
 
 static bool plain(const layer_shape *s)
 {
@@ -54,10 +84,14 @@ static bool find_keys(const layerwise_case *c, keys *out)
     for (size_t i = 0; i < c->n_layers; i++) {
         const bound_layer *l = c->layer[i];
         layer_shape        s;
+        layer_kind         kind;
 
         shape_of_layer(l, &s);
-        if (s.kind != SHAPE_OTHER && !found) {
+        kind = kind_of(l, &s);
+        if (kind != KIND_NONE && !found) {
+            out->kind  = kind;
             out->shape = s;
+            out->layer = l;
             found      = true;
         } else if (!found && !pad && !strcmp(l->decl->type, "pad")) {
             pad = l;
@@ -69,11 +103,11 @@ static bool find_keys(const layerwise_case *c, keys *out)
             return false;
         }
     }
-    if (!found || !plain(&out->shape) || (pad && out->shape.kind != SHAPE_CONV))
+    if (!found || (pad && out->kind != KIND_CONV))
         return false;
     if (pad)
         shape_pad(pad, &out->shape);
-    return true;
+    return (out->kind != KIND_CONV && out->kind != KIND_DENSE) || plain(&out->shape);
 }
 
 static bool task(const layerwise_case *c, char *name)
@@ -84,8 +118,8 @@ static bool task(const layerwise_case *c, char *name)
 
     if (!find_keys(c, &k))
         return false;
-    snprintf(name, LAYERWISE_NAME, "%s%s%s", k.shape.kind == SHAPE_CONV ? "conv" : "dense",
-             together ? "" : ".", together ? "" : phase_name(c->phase));
+    snprintf(name, LAYERWISE_NAME, "%s%s%s", kind_names[k.kind], together ? "" : ".",
+             together ? "" : phase_name(c->phase));
     return true;
 }
 
@@ -118,17 +152,82 @@ static void add_dense(const layer_shape *s, layerwise_features *out)
     layerwise_add(out, "dim_output", LAYERWISE_COUNT, (double)s->c_out);
 }
 
+/* Of a key that has a number for each axis, or one for all: the side of its square. */
+static double axes_of(const bound_layer *l, const char *name, double none)
+{
+    const uint32_t i      = schema_find(&l->entry->type, name);
+    double         volume = 1;
+
+    if (i == l->entry->type.n_params || !l->param[i].count)
+        return none;
+    for (uint32_t k = 0; k < l->param[i].count; k++)
+        volume *= (double)l->param[i].u.i[k];
+    return volume > 0 ? sqrt(volume) : none;
+}
+
+static bool pads(const bound_layer *l)
+{
+    const uint32_t i   = schema_find(&l->entry->type, "padding");
+    bool           any = false;
+
+    for (uint32_t k = 0; i < l->entry->type.n_params && k < l->param[i].count; k++)
+        any |= l->param[i].u.i[k] > 0;
+    return any;
+}
+
+static void add_pool(const bound_layer *l, layerwise_features *out)
+{
+    const lm_tensor *x      = &l->input[0];
+    const double     kernel = axes_of(l, "kernel", 1);
+    double           image  = 1;
+
+    for (uint32_t d = 2; d < x->rank; d++)
+        image *= (double)x->dim[d];
+    layerwise_add(out, "batch", LAYERWISE_COUNT, (double)x->dim[0]);
+    layerwise_add(out, "matsize", LAYERWISE_COUNT, sqrt(image));
+    layerwise_add(out, "kernelsize", LAYERWISE_COUNT, kernel);
+    layerwise_add(out, "channels_in", LAYERWISE_COUNT, (double)x->dim[1]);
+    layerwise_add(out, "strides", LAYERWISE_COUNT, axes_of(l, "stride", kernel));
+    layerwise_add(out, "padding.same", LAYERWISE_FLAG, pads(l));
+    layerwise_add(out, "pool.max", LAYERWISE_FLAG, !strncmp(l->entry->type.name, "max", 3));
+}
+
+static double number_of(const bound_layer *l, const char *name)
+{
+    const uint32_t i = schema_find(&l->entry->type, name);
+
+    return i < l->entry->type.n_params ? (double)l->param[i].u.i[0] : 0;
+}
+
+static void add_rnn(const bound_layer *l, layerwise_features *out)
+{
+    static const char *const types[] = { "rnn", "gru", "lstm", NULL };
+    const lm_tensor         *x       = &l->input[0];
+
+    layerwise_add(out, "batch", LAYERWISE_COUNT, (double)x->dim[0]);
+    layerwise_add(out, "sequence", LAYERWISE_COUNT, (double)x->dim[1]);
+    layerwise_add(out, "dim_input", LAYERWISE_COUNT, (double)x->dim[2]);
+    layerwise_add(out, "dim_hidden", LAYERWISE_COUNT, number_of(l, "hidden"));
+    layerwise_add(out, "layers", LAYERWISE_COUNT, number_of(l, "layers"));
+    layerwise_add(out, "bidirectional", LAYERWISE_FLAG, number_of(l, "bidirectional") != 0);
+    layerwise_add_words(out, "recurrence", types, l->entry->type.name);
+}
+
 static void features(const layerwise_case *c, layerwise_features *out)
 {
-    static const device_figure figures[] = { DEVICE_BANDWIDTH, DEVICE_CORES, DEVICE_CLOCK };
+    static const device_figure figures[] = { DEVICE_BANDWIDTH, DEVICE_CORES, DEVICE_CLOCK,
+                                             DEVICE_MEMORY, DEVICE_F32 };
     keys                       k;
 
     if (!find_keys(c, &k))
         return;
-    if (k.shape.kind == SHAPE_CONV)
-        add_conv(&k.shape, out);
-    else
-        add_dense(&k.shape, out);
+    switch (k.kind) {
+    case KIND_CONV: add_conv(&k.shape, out); break;
+    case KIND_DENSE: add_dense(&k.shape, out); break;
+    case KIND_POOL: add_pool(k.layer, out); break;
+    case KIND_RNN: add_rnn(k.layer, out); break;
+    case KIND_NONE: break;
+    }
     layerwise_add_words(out, "activation", layerwise_activations, k.activation);
     layerwise_add_words(out, "optimizer", layerwise_optimizers, c->optimizer);
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
@@ -137,13 +236,14 @@ static void features(const layerwise_case *c, layerwise_features *out)
 }
 
 const layerwise_kind layerwise_justus = {
-    .name     = "justus",
-    .doc      = "perceptrons on the keys of convolutions and fully connected layers",
-    .target   = { [LAYERWISE_SECONDS] = true },
-    .fewest   = 200,
-    .chains   = true,
-    .task     = task,
-    .features = features,
-    .setting  = LAYERWISE_MLP_SETTINGS,
-    .learner  = &layerwise_mlp,
+    .name = "justus",
+    .doc = "perceptrons on the keys of convolutions, fully connected, pooling and recurrent layers",
+    .target    = { [LAYERWISE_SECONDS] = true },
+    .fewest    = 200,
+    .chains    = true,
+    .task      = task,
+    .features  = features,
+    .setting   = LAYERWISE_MLP_SETTINGS,
+    .published = "epochs=300,rate=0.1,epsilon=0.1", /* epsilon by its code */
+    .learner   = &layerwise_mlp,
 };

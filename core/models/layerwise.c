@@ -120,8 +120,11 @@ static lm_status set(const layerwise_kind *kind, char *word, double *out, lm_err
     return LM_OK;
 }
 
-lm_status layerwise_settings(const layerwise_kind *kind, const char *text,
-                             double out[LAYERWISE_SETTINGS], lm_error *err)
+/* One word: "layers=6", or "published". */
+static lm_status set_word(const layerwise_kind *kind, char *word, double *out, lm_error *err);
+
+/* Several, parted by commas. */
+static lm_status set_all(const layerwise_kind *kind, const char *text, double *out, lm_error *err)
 {
     char     *copy   = strdup(text ? text : ""), *word[WORDS];
     size_t    n      = copy ? text_split(copy, ',', word, WORDS) : 0;
@@ -129,11 +132,23 @@ lm_status layerwise_settings(const layerwise_kind *kind, const char *text,
                        : n > WORDS ? lm_error_set(err, LM_E_ARG, "more than %d settings", WORDS)
                                    : LM_OK;
 
-    for (size_t i = 0; i < LAYERWISE_SETTINGS; i++)
-        out[i] = kind->setting[i].usual;
     for (size_t i = 0; i < n && !status; i++)
         if (*text_trim(word[i]))
-            status = set(kind, word[i], out, err);
+            status = set_word(kind, word[i], out, err);
     free(copy);
     return status;
+}
+
+static lm_status set_word(const layerwise_kind *kind, char *word, double *out, lm_error *err)
+{
+    return strcmp(text_trim(word), "published") != 0 ? set(kind, word, out, err)
+                                                     : set_all(kind, kind->published, out, err);
+}
+
+lm_status layerwise_settings(const layerwise_kind *kind, const char *text,
+                             double out[LAYERWISE_SETTINGS], lm_error *err)
+{
+    for (size_t i = 0; i < LAYERWISE_SETTINGS; i++)
+        out[i] = kind->setting[i].usual;
+    return set_all(kind, text, out, err);
 }

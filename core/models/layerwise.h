@@ -129,7 +129,8 @@ typedef struct layerwise_kind {
     bool (*task)(const layerwise_case *c, char *name);
     /** Features of a case that has a task. Unknown figures of devices are NAN. */
     void (*features)(const layerwise_case *c, layerwise_features *out);
-    layerwise_setting        setting[LAYERWISE_SETTINGS]; /**< up to one without a name */
+    layerwise_setting setting[LAYERWISE_SETTINGS]; /**< up to one without a name */
+    const char       *published; /**< settings of the published model; NULL: the usual ones */
     const layerwise_learner *learner;
 } layerwise_kind;
 
@@ -147,7 +148,8 @@ const layerwise_kind *layerwise_find(const char *name);
 const char *layerwise_names(const char *between, char *text, size_t size);
 
 /**
- * Values of all settings of a kind: its usual ones, or as `text`, "layers=6,epochs=40", says. What
+ * Values of all settings of a kind: its usual ones, or as `text`, "layers=6,epochs=40", says, where
+ * "published" stands for those of the published model, to be changed by what is behind it. What
  * others of `layerwise_kinds` know is passed over. LM_E_NOTFOUND, LM_E_ARG.
  */
 lm_status layerwise_settings(const layerwise_kind *kind, const char *text,

@@ -36,13 +36,26 @@ static void phases_text(lines *l, layerwise_task *t)
     }
 }
 
+/* Of what was learned of devices by name. */
+static void devices_text(lines *l, layerwise_task *t)
+{
+    static const char *const first[] = { "features", "devices" };
+
+    if (!lines_which(l, first, 2, t->n_devices > 0))
+        return;
+    LINE(l, "devices", ITEM_COUNT(&t->n_devices, 1, LAYERWISE_DEVICES));
+    for (size_t k = 0; k < t->n_devices && !l->status; k++)
+        LINE(l, "device", ITEM_REST(t->device[k]));
+    interval_line(l, "unseen", &t->unseen);
+}
+
 static void task_text(lines *l, const layerwise_kind *kind, layerwise_task *t)
 {
     static const char *const targets[N_LAYERWISE_TARGETS] = { "seconds", "watts" };
     size_t                   target = t->target, n = 0;
 
     if (!l->out) {
-        t->interval = interval_unknown;
+        t->interval = t->unseen = interval_unknown;
         for (phase f = 0; f < N_PHASES; f++)
             t->of_phase[f] = interval_unknown;
     }
@@ -54,6 +67,7 @@ static void task_text(lines *l, const layerwise_kind *kind, layerwise_task *t)
     LINE(l, "error", ITEM_KNOWN(&t->judged.mape, 1, 0, DBL_MAX));
     interval_line(l, "interval", &t->interval);
     phases_text(l, t);
+    devices_text(l, t);
     LINE(l, "features", ITEM_COUNT(&t->n_features, 0, LAYERWISE_FEATURES));
     for (size_t k = 0; k < t->n_features && !l->status; k++)
         feature_text(l, &t->feature[k]);

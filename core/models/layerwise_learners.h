@@ -24,8 +24,9 @@ extern const layerwise_learner layerwise_mlp;
             { "rate", 0.01, 1e-9, 10, "of Adam, to begin with" },                          \
             { "halve", 15, 0, 100000, "epochs after which the rate is halved; 0: never" }, \
             { "l2", 1e-4, 0, 1, "L2 of perceptrons" },                                     \
+            { "dropout", 0, 0, 0.99, "share of the last hidden layer's units" },           \
         {                                                                                  \
-            "dropout", 0, 0, 0.99, "share of the last hidden layer's units"                \
+            "epsilon", 1e-8, 1e-30, 1, "of Adam"                                           \
         }                                                                                  \
     }
 

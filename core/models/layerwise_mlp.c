@@ -12,7 +12,7 @@
 #define HELD 10 /* one row of so many */
 
 /* In the order of LAYERWISE_MLP_SETTINGS. */
-enum { LAYERS, EPOCHS, ROWS, RATE, HALVE, L2, DROPOUT };
+enum { LAYERS, EPOCHS, ROWS, RATE, HALVE, L2, DROPOUT, EPSILON };
 
 typedef struct taught {
     mlp   *m;
@@ -39,6 +39,7 @@ static mlp_options options_of(const double *setting, uint64_t seed)
                       .decay_every = (size_t)setting[HALVE],
                       .l2          = setting[L2],
                       .dropout     = setting[DROPOUT],
+                      .epsilon     = setting[EPSILON],
                       .seed        = seed };
 
     for (size_t i = 0; i < o.n_layers; i++)

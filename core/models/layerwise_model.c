@@ -19,6 +19,7 @@ void layerwise_data_free(layerwise_data *d)
         free(d->lot[i].group);
         free(d->lot[i].when);
         free(d->lot[i].from);
+        free(d->lot[i].on);
     }
     free(d->lot);
     *d = (layerwise_data){ .kind = d->kind };
@@ -53,14 +54,16 @@ static bool grow(layerwise_lot *l)
     uint64_t    *group = y ? realloc(l->group, room * sizeof *group) : NULL;
     phase       *when  = group ? realloc(l->when, room * sizeof *when) : NULL;
     size_t      *from  = when ? realloc(l->from, room * sizeof *from) : NULL;
+    const char **on    = from ? realloc(l->on, room * sizeof *on) : NULL;
 
     l->x     = x ? x : l->x;
     l->y     = y ? y : l->y;
     l->group = group ? group : l->group;
     l->when  = when ? when : l->when;
     l->from  = from ? from : l->from;
-    l->room  = from ? room : l->room;
-    return from != NULL;
+    l->on    = on ? on : l->on;
+    l->room  = on ? room : l->room;
+    return on != NULL;
 }
 
 /* It needs a datasheet. */
@@ -99,6 +102,7 @@ lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwi
     l->y[l->n]      = value;
     l->group[l->n]  = group;
     l->when[l->n]   = c->phase;
+    l->on[l->n]     = c->on ? c->on->name : NULL;
     l->from[l->n++] = from;
     return LM_OK;
 }
@@ -135,16 +139,29 @@ static bool differs(const layerwise_lot *l, const choice *of, size_t k)
     return false;
 }
 
-/* Which features are in use: those of devices where any of them differs. */
+/* Is it known of all rows? */
+static bool known_of_all(const layerwise_lot *l, const choice *of, size_t k)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (chosen(of, l, i) && isnan(l->x[i * l->n_features + k]))
+            return false;
+    return true;
+}
+
+/* Which features are in use: those of devices where any of them differs; of these, where one that is
+ * known of all differs, no others. */
 static void choose_features(const layerwise_lot *l, const choice *of, layerwise_task *to,
                             size_t at[LAYERWISE_FEATURES])
 {
-    bool several = false;
+    bool several = false, told = false;
 
     for (size_t k = 0; k < l->n_features; k++)
-        several |= l->feature[k].sort == LAYERWISE_DEVICE && differs(l, of, k);
+        if (l->feature[k].sort == LAYERWISE_DEVICE && differs(l, of, k)) {
+            several = true;
+            told |= known_of_all(l, of, k);
+        }
     for (size_t k = 0; k < l->n_features; k++)
-        if (several || !of_device(l->feature[k].sort)) {
+        if (!of_device(l->feature[k].sort) || (several && (!told || known_of_all(l, of, k)))) {
             at[to->n_features]               = k;
             to->feature[to->n_features]      = l->feature[k];
             to->feature[to->n_features].low  = HUGE_VAL;
@@ -159,6 +176,7 @@ typedef struct lesson {
     uint64_t *group;
     phase    *when;
     double   *left_out; /* what is said of each without its group */
+    size_t   *device;   /* of the task's */
     size_t    n;
 } lesson;
 
@@ -169,6 +187,19 @@ static void lesson_free(lesson *l)
     free(l->group);
     free(l->when);
     free(l->left_out);
+    free(l->device);
+}
+
+/* Its place among the task's devices; a new one is added while there is room. */
+static size_t device_at(const char *name, layerwise_task *to)
+{
+    size_t i = 0;
+
+    while (i < to->n_devices && strncmp(to->device[i], name, LAYERWISE_NAME - 1) != 0)
+        i++;
+    if (i == to->n_devices && i < LAYERWISE_DEVICES)
+        snprintf(to->device[to->n_devices++], LAYERWISE_NAME, "%s", name);
+    return i;
 }
 
 static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, layerwise_task *to,
@@ -189,6 +220,7 @@ static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, l
     }
     out->y[out->n]       = l->y[row];
     out->when[out->n]    = l->when[row];
+    out->device[out->n]  = device_at(l->on[row] ? l->on[row] : "", to);
     out->group[out->n++] = l->group[row];
     return LM_OK;
 }
@@ -225,6 +257,81 @@ static lm_status bound(const lesson *l, layerwise_task *to, lm_error *err)
     return status;
 }
 
+/* Rows of one device, or (of = false) of all others. */
+static size_t take_device(const lesson *l, size_t width, size_t which, bool of, lesson *out)
+{
+    out->n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if ((l->device[i] == which) != of)
+            continue;
+        memcpy(out->x + out->n * width, l->x + i * width, width * sizeof *out->x);
+        out->y[out->n]       = l->y[i];
+        out->group[out->n++] = l->group[i];
+    }
+    return out->n;
+}
+
+/* What is said of a device by what was learned of all others: measured over that. */
+static lm_status leave_device(const layerwise_kind *kind, const layerwise_task *t, const lesson *l,
+                              size_t which, const double *setting, uint64_t seed, lesson *room,
+                              residual *out, size_t *n, lm_error *err)
+{
+    const size_t        width   = t->n_features;
+    const size_t        seen    = take_device(l, width, which, false, room);
+    const learner_rows  rows    = { room->x, room->y, room->group, seen, width };
+    void               *learned = NULL;
+    layerwise_judgement judged;
+    size_t              other;
+    lm_status status = kind->learner->learn(t->name, &rows, t->target, setting, seed, &learned,
+                                            &judged, room->left_out, err);
+
+    if (status)
+        return status;
+    other  = take_device(l, width, which, true, room);
+    status = kind->learner->predict(learned, room->x, other, room->left_out, err);
+    for (size_t i = 0; i < other && !status; i++)
+        out[(*n)++] =
+            (residual){ room->left_out[i] > 0 ? room->y[i] / room->left_out[i] : HUGE_VAL,
+                        (size_t)(room->group[i] ^ 0x9e3779b97f4a7c15ull * (which + 1)), 0 };
+    kind->learner->free(learned);
+    return status;
+}
+
+static lm_status lesson_new(size_t n, size_t width, lesson *out, lm_error *err)
+{
+    *out = (lesson){ .x        = malloc((n * width + 1) * sizeof *out->x),
+                     .y        = malloc((n + 1) * sizeof *out->y),
+                     .group    = malloc((n + 1) * sizeof *out->group),
+                     .when     = malloc((n + 1) * sizeof *out->when),
+                     .left_out = malloc((n + 1) * sizeof *out->left_out),
+                     .device   = malloc((n + 1) * sizeof *out->device) };
+    return out->x && out->y && out->group && out->when && out->left_out && out->device
+               ? LM_OK
+               : no_memory(err);
+}
+
+#define DEVICES_LEAST 3 /* two are left to learn from what differs between them */
+
+/* The interval of devices that were not learned from: each left out in turn. */
+static lm_status leave_devices(const layerwise_kind *kind, const lesson *l, const double *setting,
+                               uint64_t seed, layerwise_task *to, lm_error *err)
+{
+    residual *r = malloc((l->n + 1) * sizeof *r);
+    lesson    room;
+    size_t    n      = 0;
+    lm_status status = lesson_new(l->n, to->n_features, &room, err);
+
+    if (!status && !r)
+        status = no_memory(err);
+    for (size_t d = 0; d < to->n_devices && !status; d++)
+        status = leave_device(kind, to, l, d, setting, seed, &room, r, &n, err);
+    if (!status)
+        status = interval_bounds(r, n, &to->unseen, err);
+    lesson_free(&room);
+    free(r);
+    return status;
+}
+
 static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, const choice *of,
                            const double *setting, uint64_t seed, layerwise_task *to, lm_error *err)
 {
@@ -232,18 +339,14 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
     lesson    rows   = { .n = 0 };
     lm_status status = LM_OK;
 
-    *to = (layerwise_task){ .target = l->target, .interval = interval_unknown };
+    *to = (layerwise_task){ .target   = l->target,
+                            .interval = interval_unknown,
+                            .unseen   = interval_unknown };
     for (phase f = 0; f < N_PHASES; f++)
         to->of_phase[f] = interval_unknown;
     strcpy(to->name, l->task);
     choose_features(l, of, to, at);
-    rows.x        = malloc((l->n * to->n_features + 1) * sizeof *rows.x);
-    rows.y        = malloc((l->n + 1) * sizeof *rows.y);
-    rows.group    = malloc((l->n + 1) * sizeof *rows.group);
-    rows.when     = malloc((l->n + 1) * sizeof *rows.when);
-    rows.left_out = malloc((l->n + 1) * sizeof *rows.left_out);
-    if (!rows.x || !rows.y || !rows.group || !rows.when || !rows.left_out)
-        status = no_memory(err);
+    status = lesson_new(l->n, to->n_features, &rows, err);
     for (size_t i = 0; i < l->n && !status; i++)
         if (chosen(of, l, i))
             status = add_row(l, i, at, to, &rows, err);
@@ -254,6 +357,10 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
                                       &to->judged, rows.left_out, err);
         if (!status)
             status = bound(&rows, to, err);
+        if (!status && to->n_devices >= DEVICES_LEAST)
+            status = leave_devices(kind, &rows, setting, seed, to, err);
+        if (to->n_devices == 1 && !*to->device[0])
+            to->n_devices = 0;
     }
     if (status && status != LM_E_NOMEM)
         lm_error_prefix(err, "%s: %s", kind->name, l->task);

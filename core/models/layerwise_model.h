@@ -23,6 +23,7 @@ typedef struct layerwise_lot {
     uint64_t        *group;
     phase           *when;
     size_t          *from; /**< `from`: whatever the caller said of the row */
+    const char     **on;   /**< names of datasheets, which must outlive it; NULL: unknown */
     size_t           n, room;
 } layerwise_lot;
 
@@ -43,6 +44,8 @@ lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwi
                              double value, uint64_t group, size_t from, lm_error *err);
 void      layerwise_data_free(layerwise_data *d);
 
+#define LAYERWISE_DEVICES 32 /**< that a task remembers */
+
 /** What was learned of a task. */
 typedef struct layerwise_task {
     char                name[LAYERWISE_NAME];
@@ -51,7 +54,12 @@ typedef struct layerwise_task {
     interval            interval; /**< on groups that were left out; without ranges */
     /** Of the rows of one phase, where the task has several and enough groups of it were left out;
      * else unknown. */
-    interval        of_phase[N_PHASES];
+    interval of_phase[N_PHASES];
+    /** Of what the task says of each device that it learned from, learned without it: of three or
+     * more; else unknown. */
+    interval        unseen;
+    char            device[LAYERWISE_DEVICES][LAYERWISE_NAME]; /**< by their datasheets */
+    size_t          n_devices;                                 /**< 0: of one device */
     layerwise_range feature[LAYERWISE_FEATURES];
     size_t          n_features;
     void           *learned;
@@ -97,6 +105,7 @@ typedef struct layerwise_answer {
     double low, high; /**< by the task's interval, wider for each octave beyond; NAN: unknown */
     double beyond; /**< by how much the count that leaves what was learned from the farthest does, a
                       factor; 1: none does */
+    bool   unseen; /**< learned from devices by name, none of which is this one */
 } layerwise_answer;
 
 /** Predicts. LM_E_NOTFOUND where it asks for a figure of a device that is not known, LM_E_NOMEM. */

@@ -301,7 +301,7 @@ typedef struct taken {
     layerwise_answer seconds, joules; /* NAN: not told */
 } taken;
 
-static const layerwise_answer nothing = { 0, 0, 0, 1 }, untold = { NAN, NAN, NAN, 1 };
+static const layerwise_answer nothing = { 0, 0, 0, 1, false }, untold = { NAN, NAN, NAN, 1, false };
 
 /* Watts for so long; where no power was learned, NAN. */
 static lm_status ask_joules(adding *a, const layerwise_case *c, phase f, taken *to)
@@ -313,7 +313,7 @@ static lm_status ask_joules(adding *a, const layerwise_case *c, phase f, taken *
     if (a->m->kind->target[LAYERWISE_WATTS])
         status = layerwise_predict(a->m, &in, LAYERWISE_WATTS, &watts, a->err);
     to->joules = (layerwise_answer){ watts.value * to->seconds.value, watts.low * to->seconds.value,
-                                     watts.high * to->seconds.value, 1 };
+                                     watts.high * to->seconds.value, 1, false };
     return status;
 }
 
@@ -366,6 +366,7 @@ static void add_taken(adding *a, phase f, const taken *x)
     to->joules_low[f] += x->joules.low;
     to->joules_high[f] += x->joules.high;
     to->beyond = fmax(to->beyond, x->seconds.beyond);
+    to->unseen |= x->seconds.unseen;
 }
 
 /* What is told together: a step with its parts, or a pass in evaluation mode. */
@@ -477,7 +478,7 @@ static lm_status add_other(adding *a, const bound_layer *l, const layerwise_case
         const phase  f = q->asked[i];
         const double x = seconds[f];
 
-        found[f] = (taken){ { x, 0, 0, 1 }, x ? untold : nothing };
+        found[f] = (taken){ { x, 0, 0, 1, false }, x ? untold : nothing };
         add_taken(a, f, &found[f]);
         a->others[f] += x;
     }
@@ -553,6 +554,17 @@ static void sort_others(layerwise_others *o)
         }
 }
 
+static void copy_phase(layerwise_sum *s, phase from, phase to)
+{
+    s->seconds[to]     = s->seconds[from];
+    s->low[to]         = s->low[from];
+    s->high[to]        = s->high[from];
+    s->joules[to]      = s->joules[from];
+    s->joules_low[to]  = s->joules_low[from];
+    s->joules_high[to] = s->joules_high[from];
+    s->told[to]        = s->told[from];
+}
+
 lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
                            const layerwise_setup *s, layerwise_sum *out, lm_error *err)
 {
@@ -571,6 +583,10 @@ lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
     for (phase f = 0; f < N_PHASES; f++) {
         out->low[f] += a.low * a.others[f];
         out->high[f] += a.high * a.others[f];
+    }
+    if (!out->told[PHASE_STEP]) { /* a pass that no step was learned beside */
+        copy_phase(out, PHASE_INFERENCE, PHASE_FORWARD);
+        out->others = out->others_inference;
     }
     sort_others(&out->others);
     sort_others(&out->others_inference);

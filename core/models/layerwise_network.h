@@ -66,6 +66,7 @@ typedef struct layerwise_sum {
     size_t other[N_PHASES]; /**< layers of which either this phase is told or the step, not both */
     layerwise_others others, others_inference; /**< of a step; of a pass in evaluation mode */
     double beyond; /**< the farthest that a count leaves what was learned from, a factor */
+    bool   unseen; /**< devices were learned from by name, none of which is this one */
 } layerwise_sum;
 
 /**

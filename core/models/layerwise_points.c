@@ -177,7 +177,6 @@ static void add_sums(const points *p, comparison *out)
     }
 }
 
-/* Of another device's layers no interval is known: none of its groups was left out. */
 static void set_target(comparison *to, layerwise_target target, phase f, const layerwise_answer *a,
                        bool bounded)
 {
@@ -345,7 +344,7 @@ lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *se
 {
     const folds    f = split_folds(by, all);
     layerwise_data d;
-    leaving        l      = { &d, from, setting, by->rule.seed, false, out };
+    leaving        l      = { &d, from, setting, by->rule.seed, true, out };
     lm_status      status = layerwise_gather(kind, from, n, &d, err);
 
     if (status)

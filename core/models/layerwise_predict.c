@@ -43,8 +43,20 @@ static double leaves(const layerwise_range *f, double x)
 }
 
 /* The features in use; *beyond NAN: the model says nothing of it. */
+static lm_status lacks(const layerwise_range *f, const char *on, lm_error *err)
+{
+    return on ? lm_error_set(err, LM_E_NOTFOUND,
+                             "it was learned of several devices, by their %s, which the datasheet "
+                             "of %s does not have: add it to a file of datasheets (--devices)",
+                             f->name, on)
+              : lm_error_set(err, LM_E_NOTFOUND,
+                             "it was learned of several devices and needs %s of this one: name "
+                             "it by its datasheet (--device)",
+                             f->name);
+}
+
 static lm_status take_features(const layerwise_task *t, const double *all, const size_t *at,
-                               double *x, double *beyond, lm_error *err)
+                               const char *on, double *x, double *beyond, lm_error *err)
 {
     *beyond = 1;
     for (size_t k = 0; k < t->n_features; k++) {
@@ -52,10 +64,7 @@ static lm_status take_features(const layerwise_task *t, const double *all, const
 
         x[k] = all[at[k]];
         if (isnan(x[k]))
-            return lm_error_set(err, LM_E_NOTFOUND,
-                                "it was learned of several devices and needs %s of this one: name "
-                                "it by its datasheet (--device)",
-                                f->name);
+            return lacks(f, on, err);
         if (!isnan(*beyond)) {
             const double by = leaves(f, x[k]);
 
@@ -65,16 +74,28 @@ static lm_status take_features(const layerwise_task *t, const double *all, const
     return LM_OK;
 }
 
-static layerwise_answer answer_of(const layerwise_task *t, phase f, double value, double beyond)
+static bool knows(const layerwise_task *t, const char *on)
 {
-    const interval *of    = layerwise_interval(t, f);
+    bool found = !t->n_devices || !on;
+
+    for (size_t i = 0; i < t->n_devices && !found; i++)
+        found = !strncmp(t->device[i], on, LAYERWISE_NAME - 1);
+    return found;
+}
+
+static layerwise_answer answer_of(const layerwise_task *t, phase f, const char *on, double value,
+                                  double beyond)
+{
+    const bool      seen  = knows(t, on);
+    const interval *of    = seen ? layerwise_interval(t, f) : &t->unseen;
     const double    wider = pow(of->per_octave, log2(beyond));
     const bool      known = interval_known(of) && isfinite(wider);
 
     return (layerwise_answer){ .value  = value,
                                .low    = known ? value * of->low / wider : (double)NAN,
                                .high   = known ? value * of->high * wider : (double)NAN,
-                               .beyond = beyond };
+                               .beyond = beyond,
+                               .unseen = !seen };
 }
 
 lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
@@ -85,10 +106,11 @@ lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
     layerwise_range       all[LAYERWISE_FEATURES];
     double                value[LAYERWISE_FEATURES], x[LAYERWISE_FEATURES], by, y;
     size_t                at[LAYERWISE_FEATURES];
+    const char           *on = c->on ? c->on->name : NULL;
     const layerwise_task *t;
     lm_status             status;
 
-    *out = (layerwise_answer){ NAN, NAN, NAN, 1 };
+    *out = (layerwise_answer){ NAN, NAN, NAN, 1, false };
     if (!m->kind->task(c, name) || !(t = find_task(m, name, target)))
         return LM_OK;
     m->kind->features(c, &f);
@@ -97,10 +119,10 @@ lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
         value[k] = f.of[k].value;
     }
     if ((status = map_features(t, all, f.n, at, err)) ||
-        (status = take_features(t, value, at, x, &by, err)) || isnan(by) ||
+        (status = take_features(t, value, at, on, x, &by, err)) || isnan(by) ||
         (status = m->kind->learner->predict(t->learned, x, 1, &y, err)))
         return status;
-    *out = answer_of(t, c->phase, y, by);
+    *out = answer_of(t, c->phase, on, y, by);
     return LM_OK;
 }
 
@@ -127,15 +149,15 @@ lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *l
     for (size_t i = 0; i < lot->n && !status; i++) {
         if (wanted && !wanted(context, lot->from[i]))
             continue;
-        status = take_features(t, lot->x + i * lot->n_features, at, x + n * t->n_features,
-                               &beyond[n], err);
+        status = take_features(t, lot->x + i * lot->n_features, at, lot->on[i],
+                               x + n * t->n_features, &beyond[n], err);
         row[n] = i;
         n += isnan(beyond[n]) ? 0 : 1;
     }
     if (!status)
         status = m->kind->learner->predict(t->learned, x, n, y, err);
     for (size_t i = 0; i < n && !status; i++)
-        out[row[i]] = answer_of(t, lot->when[row[i]], y[i], beyond[i]);
+        out[row[i]] = answer_of(t, lot->when[row[i]], lot->on[row[i]], y[i], beyond[i]);
     free(row);
     free(x);
     free(y);

@@ -299,6 +299,8 @@ static void stand(const layerwise_sum *found, const char *held, step_price *p)
         grounds_note(g, held, 0);
     if (found->beyond > 1)
         grounds_note(g, "a feature", found->beyond);
+    if (found->unseen)
+        grounds_note(g, "a device that was not learned from", 0);
     for (size_t i = 0; i < found->others.n; i++)
         grounds_note_layers(g, found->others.of[i].type, found->others.of[i].layers,
                             step_model_name(0));

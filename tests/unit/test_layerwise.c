@@ -39,6 +39,8 @@ static void features_are_the_keys_of_a_layer(void **state)
         { "bandwidth", 2e11 },
         { "cores", 10 },
         { "clock", NAN },
+        { "memory", NAN },
+        { "f32", NAN },
     };
     device             on = { .name = "d" };
     layerwise_features f  = { .n = 0 };
@@ -67,6 +69,98 @@ static void features_are_the_keys_of_a_layer(void **state)
     made_free(&m);
 }
 
+/* A pool of 3 x 3 at every second pixel, padded; a GRU both ways over 7 steps. */
+static void pools_and_recurrent_layers_have_their_keys(void **state)
+{
+    static const struct {
+        const char *type, *geometry, *input, *task;
+        struct {
+            const char *name;
+            double      value;
+        } of[10];
+    } cases[] = {
+        { "max_pool2d",
+          "kernel=3 stride=2 padding=1",
+          "6x9x9",
+          "pool",
+          { { "batch", 4 },
+            { "matsize", 9 },
+            { "kernelsize", 3 },
+            { "channels_in", 6 },
+            { "strides", 2 },
+            { "padding.same", 1 },
+            { "pool.max", 1 },
+            { "activation.relu", 0 } } },
+        { "avg_pool2d",
+          "kernel=2,8",
+          "6x9x16",
+          "pool",
+          { { "batch", 4 },
+            { "matsize", 12 },
+            { "kernelsize", 4 },
+            { "channels_in", 6 },
+            { "strides", 4 },
+            { "padding.same", 0 },
+            { "pool.max", 0 },
+            { "activation.relu", 0 } } },
+        { "gru",
+          "hidden=5 layers=2 bidirectional=yes",
+          "7x3",
+          "rnn",
+          { { "batch", 4 },
+            { "sequence", 7 },
+            { "dim_input", 3 },
+            { "dim_hidden", 5 },
+            { "layers", 2 },
+            { "bidirectional", 1 },
+            { "recurrence.rnn", 0 },
+            { "recurrence.gru", 1 },
+            { "recurrence.lstm", 0 },
+            { "recurrence.other", 0 } } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        layerwise_features f                    = { .n = 0 };
+        char               task[LAYERWISE_NAME] = "";
+        layerwise_case     c;
+        made               m;
+
+        make(cases[i].type, cases[i].geometry, cases[i].input, 4, &m);
+        c = in_phase(&m, PHASE_STEP, "sgd", NULL);
+        assert_true(layerwise_justus.task(&c, task));
+        assert_string_equal(task, cases[i].task);
+        layerwise_justus.features(&c, &f);
+        for (size_t k = 0; k < 10 && cases[i].of[k].name; k++) {
+            assert_string_equal(f.of[k].name, cases[i].of[k].name);
+            assert_true(f.of[k].value == cases[i].of[k].value);
+        }
+        made_free(&m);
+    }
+}
+
+/* "published" are the settings of the published model; what is behind it changes them. */
+static void published_settings_have_a_name(void **state)
+{
+    double usual[LAYERWISE_SETTINGS], set[LAYERWISE_SETTINGS];
+
+    (void)state;
+    assert_int_equal(layerwise_settings(&layerwise_justus, NULL, usual, NULL), LM_OK);
+    assert_int_equal(layerwise_settings(&layerwise_justus, "published, epochs=7", set, NULL),
+                     LM_OK);
+    for (size_t i = 0; layerwise_justus.setting[i].name; i++) {
+        const char  *name     = layerwise_justus.setting[i].name;
+        const double expected = !strcmp(name, "epochs")    ? 7
+                                : !strcmp(name, "rate")    ? 0.1
+                                : !strcmp(name, "epsilon") ? 0.1
+                                                           : usual[i];
+
+        assert_true(set[i] == expected);
+    }
+    assert_int_equal(layerwise_settings(&layerwise_prenet, "published", set, NULL), LM_OK);
+    assert_true(set[1] == 0); /* seconds, not logarithms */
+}
+
 static void convolutions_and_products_are_tasks(void **state)
 {
     static const struct {
@@ -81,7 +175,7 @@ static void convolutions_and_products_are_tasks(void **state)
         { "conv2d", "filters=4 kernel=3", "3x8x8", "conv.update", PHASE_UPDATE },
         { "conv2d", "filters=4 kernel=3 groups=4", "4x8x8", NULL, PHASE_STEP },
         { "conv2d", "filters=4 kernel=3 dilation=2", "4x8x8", NULL, PHASE_STEP },
-        { "max_pool2d", "kernel=2", "3x8x8", NULL, PHASE_STEP },
+        { "max_pool2d", "kernel=2", "3x8x8", "pool", PHASE_STEP },
         { "linear; linear", "features=7; features=7", "9", NULL, PHASE_STEP },
     };
 
@@ -304,6 +398,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(features_are_the_keys_of_a_layer),
+        cmocka_unit_test(pools_and_recurrent_layers_have_their_keys),
+        cmocka_unit_test(published_settings_have_a_name),
         cmocka_unit_test(convolutions_and_products_are_tasks),
         cmocka_unit_test(a_word_that_nobody_knows_is_another),
         cmocka_unit_test(what_was_learned_is_told_and_kept),
