@@ -45,65 +45,80 @@ static lm_status grow(const selection *rows, uint64_t seed, learner **out, lm_er
     return status;
 }
 
-/* Parts of the groups that are left out in turn: a number for each group. */
-static size_t *deal_groups(const pairs *p, uint64_t seed)
-{
-    size_t *fold = malloc((p->n_groups + 1) * sizeof *fold);
+/* Rows whose groups are left out in FOLDS random parts. */
+typedef struct leaving {
+    const selection        *rows;
+    const crossgpu_options *o;
+    folds                   by;
+    size_t                 *of, *at; /* of each row: its part; scratch */
+    double                 *x;       /* of one row; scratch */
+    double                 *left;    /* out: residual of each row; NAN: none */
+} leaving;
 
-    if (fold)
-        random_deal(fold, p->n_groups, FOLDS, seed);
-    return fold;
+static lm_status leaving_new(const selection *rows, const crossgpu_options *o, leaving *l,
+                             lm_error *err)
+{
+    const pairs *p    = rows->p;
+    size_t      *part = malloc((p->n_groups + 1) * sizeof *part);
+
+    *l = (leaving){ .rows = rows,
+                    .o    = o,
+                    .of   = malloc((rows->n + 1) * sizeof *l->of),
+                    .at   = malloc((rows->n + 1) * sizeof *l->at),
+                    .x    = malloc(pairs_n_features(p) * sizeof *l->x) };
+    if (!part || !l->of || !l->at || !l->x) {
+        free(part);
+        return no_memory(err);
+    }
+    random_deal(part, p->n_groups, FOLDS, o->seed);
+    for (size_t i = 0; i < rows->n; i++)
+        l->of[i] = part[selected(rows, i)->group];
+    l->by = (folds){ .of = l->of, .rows = rows->n, .n = FOLDS };
+    free(part);
+    return LM_OK;
 }
 
-/* The rows of all other parts; `at` holds them. */
-static selection without_part(const selection *rows, const size_t *fold, size_t part, size_t *at)
+static void leaving_free(leaving *l)
 {
-    selection others = { .p = rows->p, .at = at };
+    free(l->of);
+    free(l->at);
+    free(l->x);
+}
 
-    for (size_t i = 0; i < rows->n; i++)
-        if (fold[selected(rows, i)->group] != part)
-            at[others.n++] = rows->at[i];
-    return others;
+/* Residuals of all parts into left[], by a method that learns from rows. */
+static lm_status leave_parts(leaving *l, fold_fit method, double *left, lm_error *err)
+{
+    l->left = left;
+    for (size_t i = 0; i < l->rows->n; i++)
+        left[i] = NAN;
+    return folds_leave_out(&l->by, method, l, err);
+}
+
+/* The rows that a turn keeps; `at` holds them. */
+static selection staying(const selection *rows, const fold_turn *t, size_t *at)
+{
+    return (selection){ rows->p, at, folds_copy(t, true, rows->at, sizeof *at, at) };
 }
 
 /* Residuals of the trees for one part's rows, grown on the others. */
-static lm_status leave_part(const selection *rows, const size_t *fold, size_t part, uint64_t seed,
-                            double *x, size_t *at, double *left, lm_error *err)
+static lm_status leave_trees(void *context, const fold_turn *t, lm_error *err)
 {
-    const selection others = without_part(rows, fold, part, at);
-    learner        *l      = NULL;
-    lm_status       status;
+    const leaving   *l      = context;
+    const selection *rows   = l->rows;
+    const selection  others = staying(rows, t, l->at);
+    learner         *grown  = NULL;
+    lm_status        status = others.n ? grow(&others, l->o->seed, &grown, err) : LM_OK;
 
-    if (others.n == rows->n || !others.n)
-        return LM_OK;
-    status = grow(&others, seed, &l, err);
-    for (size_t i = 0; i < rows->n && !status; i++) {
+    for (size_t i = 0; i < rows->n && grown && !status; i++) {
         double said;
 
-        if (fold[selected(rows, i)->group] != part)
+        if (!fold_out(t, i))
             continue;
-        pairs_features(rows->p, selected(rows, i), x);
-        if (!(status = crossgpu_trees(l, x, &said, err)))
-            left[i] = selected(rows, i)->log_ratio - said;
+        pairs_features(rows->p, selected(rows, i), l->x);
+        if (!(status = crossgpu_trees(grown, l->x, &said, err)))
+            l->left[i] = selected(rows, i)->log_ratio - said;
     }
-    learner_free(l);
-    return status;
-}
-
-static lm_status trees_left(const selection *rows, uint64_t seed, double *left, lm_error *err)
-{
-    size_t   *fold   = deal_groups(rows->p, seed);
-    double   *x      = malloc(pairs_n_features(rows->p) * sizeof *x);
-    size_t   *at     = malloc((rows->n + 1) * sizeof *at);
-    lm_status status = fold && x && at ? LM_OK : no_memory(err);
-
-    for (size_t i = 0; i < rows->n; i++)
-        left[i] = NAN;
-    for (size_t part = 0; part < FOLDS && !status; part++)
-        status = leave_part(rows, fold, part, seed, x, at, left, err);
-    free(fold);
-    free(x);
-    free(at);
+    learner_free(grown);
     return status;
 }
 
@@ -175,34 +190,40 @@ static lm_status interval_of(const selection *rows, const double *left, interval
     return status;
 }
 
+/* Rows of which each stands twice: by its source, then by its target. */
+typedef struct gpu_leaving {
+    const selection *rows;
+    size_t          *at; /* scratch */
+    residual        *r[N_UNKNOWN];
+    size_t           n[N_UNKNOWN];
+} gpu_leaving;
+
 /* Residuals for one GPU that was left out, as target and as source. */
-static lm_status leave_gpu(const selection *rows, size_t g, size_t *at, residual *r[N_UNKNOWN],
-                           size_t n[N_UNKNOWN], lm_error *err)
+static lm_status leave_gpu(void *context, const fold_turn *t, lm_error *err)
 {
-    const pairs *p      = rows->p;
-    const size_t m      = space_n_run(&p->s);
-    selection    others = { .p = p, .at = at };
-    bounds       b;
-    lm_status    status;
+    gpu_leaving     *l      = context;
+    const selection *rows   = l->rows;
+    const pairs     *p      = rows->p;
+    const size_t     m      = space_n_run(&p->s);
+    selection        others = { .p = p, .at = l->at };
+    bounds           b;
+    lm_status        status;
 
-    for (size_t i = 0; i < rows->n; i++) {
-        const size_t pair = selected(rows, i)->pair;
-
-        if (pair / p->n_gpus != g && pair % p->n_gpus != g)
-            at[others.n++] = rows->at[i];
-    }
+    for (size_t i = 0; i < rows->n; i++)
+        if (fold_in(t, i) && fold_in(t, rows->n + i))
+            l->at[others.n++] = rows->at[i];
     if (!others.n || (status = bounds_fit(&others, &b, err)))
         return others.n ? status : LM_OK;
     for (size_t i = 0; i < rows->n; i++) {
         const pair_row   *row  = selected(rows, i);
         const size_t      from = row->pair / p->n_gpus, to = row->pair % p->n_gpus;
-        const unknown_gpu what = to == g ? UNKNOWN_TARGET : UNKNOWN_SOURCE;
+        const unknown_gpu what = fold_out(t, rows->n + i) ? UNKNOWN_TARGET : UNKNOWN_SOURCE;
 
-        if (from == g || to == g)
-            r[what][n[what]++] = (residual){
+        if (fold_out(t, i) || fold_out(t, rows->n + i))
+            l->r[what][l->n[what]++] = (residual){
                 .ratio = exp(row->log_ratio - bounds_log_ratio(&b, &p->s, p->x + row->from * m,
                                                                &p->gpu[from], &p->gpu[to])),
-                .group = g
+                .group = t->fold
             };
     }
     bounds_free(&b);
@@ -213,18 +234,24 @@ static lm_status leave_gpu(const selection *rows, size_t g, size_t *at, residual
  * metrics of other GPUs; as a source, by its own. These errors differ. */
 static lm_status unknown_intervals(const selection *rows, interval out[N_UNKNOWN], lm_error *err)
 {
-    residual *room         = malloc((2 * rows->n + 1) * sizeof *room);
-    residual *r[N_UNKNOWN] = { room, room + (room ? rows->n : 0) };
-    size_t   *at = malloc((rows->n + 1) * sizeof *at), n[N_UNKNOWN] = { 0, 0 };
-    lm_status status = room && at ? LM_OK : no_memory(err);
+    const size_t n_gpus = rows->p->n_gpus, n = rows->n;
+    residual    *room = malloc((2 * n + 1) * sizeof *room);
+    size_t      *of   = malloc((3 * n + 1) * sizeof *of);
+    gpu_leaving  l    = { rows, of + (of ? 2 * n : 0), { room, room + (room ? n : 0) }, { 0, 0 } };
+    const folds  by   = { .of = of, .rows = 2 * n, .n = n_gpus };
+    lm_status    status = room && of ? LM_OK : no_memory(err);
 
-    for (size_t g = 0; g < rows->p->n_gpus && rows->p->n_gpus > 2 && !status; g++)
-        status = leave_gpu(rows, g, at, r, n, err);
+    for (size_t i = 0; i < n && !status; i++) {
+        of[i]     = selected(rows, i)->pair / n_gpus;
+        of[n + i] = selected(rows, i)->pair % n_gpus;
+    }
+    if (!status && n_gpus > 2)
+        status = folds_leave_out(&by, leave_gpu, &l, err);
     for (size_t k = 0; k < N_UNKNOWN && !status; k++)
-        if (n[k])
-            status = interval_bounds(r[k], n[k], &out[k], err);
+        if (l.n[k])
+            status = interval_bounds(l.r[k], l.n[k], &out[k], err);
     free(room);
-    free(at);
+    free(of);
     return status;
 }
 
@@ -234,17 +261,18 @@ static lm_status unknown_intervals(const selection *rows, interval out[N_UNKNOWN
 static lm_status learn_each(const selection *rows, const crossgpu_options *o, crossgpu *c,
                             double *const left[N_BY], lm_error *err)
 {
-    size_t   *fold = deal_groups(rows->p, o->seed);
-    lm_status status =
-        fold ? nearest_fit(rows, fold, FOLDS, &c->nearest, left[BY_NEAREST], err) : no_memory(err);
+    leaving   l;
+    lm_status status = leaving_new(rows, o, &l, err);
 
     if (!status)
-        status = parts_fit(rows, fold, FOLDS, &c->parts, left[BY_PARTS], err);
-    free(fold);
+        status = nearest_fit(rows, &l.by, &c->nearest, left[BY_NEAREST], err);
+    if (!status)
+        status = parts_fit(rows, &l.by, &c->parts, left[BY_PARTS], err);
     for (size_t i = 0; i < rows->n; i++)
         left[BY_TREES][i] = NAN;
     if (!status && learner_available(LEARNER_XGBOOST))
-        status = trees_left(rows, o->seed, left[BY_TREES], err);
+        status = leave_parts(&l, leave_trees, left[BY_TREES], err);
+    leaving_free(&l);
     return status;
 }
 
@@ -310,42 +338,41 @@ static lm_status learn_medians(const selection *rows, crossgpu *c, lm_error *err
     return LM_OK;
 }
 
-/* Residuals behind the intervals of the other methods: everything is learned again without each
- * part of the groups. */
+/* Residuals for one part's rows: everything is learned again from the others. */
+static lm_status leave_method(void *context, const fold_turn *t, lm_error *err)
+{
+    const leaving         *l      = context;
+    const pairs           *p      = l->rows->p;
+    const selection        others = staying(l->rows, t, l->at);
+    const crossgpu_options again  = { .method = l->o->method, .seed = l->o->seed };
+    crossgpu              *c      = NULL;
+    lm_status              status = others.n ? crossgpu_learn(&others, &again, &c, err) : LM_OK;
+
+    for (size_t i = 0; i < l->rows->n && c; i++) {
+        const pair_row     *row = selected(l->rows, i);
+        crossgpu_prediction said;
+
+        if (fold_out(t, i) && !crossgpu_predict(c, p->x + row->from * space_n_run(&p->s),
+                                                &p->gpu[row->pair / p->n_gpus],
+                                                &p->gpu[row->pair % p->n_gpus], &said, NULL))
+            l->left[i] = log(p->r->run[row->to].seconds / said.seconds);
+    }
+    crossgpu_free(c);
+    return status;
+}
+
+/* The interval of the other methods. */
 static lm_status judge(const selection *rows, const crossgpu_options *o, crossgpu *c, lm_error *err)
 {
-    const crossgpu_options again  = { .method = o->method, .seed = o->seed };
-    size_t                *fold   = deal_groups(rows->p, o->seed);
-    size_t                *at     = malloc((rows->n + 1) * sizeof *at);
-    double                *left   = malloc((rows->n + 1) * sizeof *left);
-    lm_status              status = fold && at && left ? LM_OK : no_memory(err);
+    leaving   l;
+    double   *left   = malloc((rows->n + 1) * sizeof *left);
+    lm_status status = leaving_new(rows, o, &l, err);
 
-    for (size_t i = 0; i < rows->n && left; i++)
-        left[i] = NAN;
-    for (size_t part = 0; part < FOLDS && !status; part++) {
-        const selection others = without_part(rows, fold, part, at);
-        crossgpu       *part_c = NULL;
-
-        if (others.n == rows->n || !others.n)
-            continue;
-        status = crossgpu_learn(&others, &again, &part_c, err);
-        for (size_t i = 0; i < rows->n && !status; i++) {
-            const pair_row     *row = selected(rows, i);
-            const pairs        *p   = rows->p;
-            crossgpu_prediction said;
-
-            if (fold[row->group] == part &&
-                !crossgpu_predict(part_c, p->x + row->from * space_n_run(&p->s),
-                                  &p->gpu[row->pair / p->n_gpus], &p->gpu[row->pair % p->n_gpus],
-                                  &said, NULL))
-                left[i] = log(p->r->run[row->to].seconds / said.seconds);
-        }
-        crossgpu_free(part_c);
-    }
+    if (!status)
+        status = left ? leave_parts(&l, leave_method, left, err) : no_memory(err);
     if (!status)
         status = interval_of(rows, left, &c->known, err);
-    free(fold);
-    free(at);
+    leaving_free(&l);
     free(left);
     return status;
 }

@@ -67,12 +67,6 @@ static lm_status deal_rows(const pairs *p, held_out_kind leave, uint64_t seed, s
     return LM_OK;
 }
 
-/* May a row be learned from where a part is left out? */
-static bool stays(const pairs *p, size_t i, held_out_kind leave, const size_t *part, size_t left)
-{
-    return part[i] != left && (leave != HELD_OUT_GPU || p->row[i].pair / p->n_gpus != left);
-}
-
 /* A prediction that a method does not make is no failure. */
 static lm_status predict_row(const crossgpu *c, const pairs *p, const pair_row *row,
                              const double *x, crossgpu_prediction *out, lm_error *err)
@@ -86,15 +80,35 @@ static lm_status predict_row(const crossgpu *c, const pairs *p, const pair_row *
     return LM_OK;
 }
 
-static lm_status predict_part(const pairs *p, const crossgpu *c, const size_t *part, size_t left,
-                              crossgpu_prediction *out, lm_error *err)
-{
-    lm_status status = LM_OK;
+typedef struct holding {
+    const pairs            *p;
+    const crossgpu_options *o;
+    held_out_kind           leave;
+    size_t                 *at; /* scratch */
+    crossgpu_prediction    *out;
+} holding;
 
+/* Predictions for one part; runs on a GPU left out teach nothing either. */
+static lm_status predict_part(void *context, const fold_turn *t, lm_error *err)
+{
+    holding     *h    = context;
+    const pairs *p    = h->p;
+    selection    some = { .p = p, .at = h->at };
+    crossgpu    *c    = NULL;
+    lm_status    status;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (fold_in(t, i) && (h->leave != HELD_OUT_GPU || p->row[i].pair / p->n_gpus != t->fold))
+            h->at[some.n++] = i;
+    if (!some.n)
+        return lm_error_set(err, LM_E_ARG, "%s: without %s nothing is left to learn from",
+                            p->r->path, h->leave == HELD_OUT_GPU ? p->gpu[t->fold].name : "a part");
+    status = crossgpu_learn(&some, h->o, &c, err);
     for (size_t i = 0; i < p->n && !status; i++)
-        if (part[i] == left)
+        if (fold_out(t, i))
             status = predict_row(c, p, &p->row[i], p->x + p->row[i].from * space_n_run(&p->s),
-                                 &out[i], err);
+                                 &h->out[i], err);
+    crossgpu_free(c);
     return status;
 }
 
@@ -105,24 +119,11 @@ lm_status held_out_predict(const pairs *p, const crossgpu_options *o, held_out_k
     lm_status status =
         part && at ? deal_rows(p, leave, o->seed, part, &parts, err) : no_memory(err);
 
-    for (size_t k = 0; k < parts && !status; k++) {
-        selection some = { .p = p, .at = at };
-        crossgpu *c    = NULL;
-        bool      any  = false;
+    if (!status) {
+        const folds by = { .of = part, .rows = p->n, .n = parts };
+        holding     h  = { p, o, leave, at, out };
 
-        for (size_t i = 0; i < p->n; i++) {
-            if (stays(p, i, leave, part, k))
-                at[some.n++] = i;
-            any |= part[i] == k;
-        }
-        if (!any)
-            continue;
-        if (!some.n)
-            status = lm_error_set(err, LM_E_ARG, "%s: without %s nothing is left to learn from",
-                                  p->r->path, leave == HELD_OUT_GPU ? p->gpu[k].name : "a part");
-        else if (!(status = crossgpu_learn(&some, o, &c, err)))
-            status = predict_part(p, c, part, k, out, err);
-        crossgpu_free(c);
+        status = folds_leave_out(&by, predict_part, &h, err);
     }
     free(part);
     free(at);

@@ -138,11 +138,11 @@ static bool part_room(part *p)
 }
 
 /* The selection's rows of a pair, fold by fold in the order in which they come. */
-static lm_status part_of(const nearest *k, const selection *rows, const size_t *fold,
-                         size_t n_folds, size_t pair, part *p, lm_error *err)
+static lm_status part_of(const nearest *k, const selection *rows, const folds *by, size_t pair,
+                         part *p, lm_error *err)
 {
     arena  *a     = arena_new();
-    size_t *begin = a ? arena_array(a, n_folds + 1, sizeof *begin) : NULL;
+    size_t *begin = a ? arena_array(a, by->n + 1, sizeof *begin) : NULL;
 
     *p = (part){ .arena = a };
     if (begin) {
@@ -154,15 +154,15 @@ static lm_status part_of(const nearest *k, const selection *rows, const size_t *
         return no_memory(err);
     for (size_t i = 0; i < rows->n; i++)
         if (selected(rows, i)->pair == pair)
-            begin[fold[selected(rows, i)->group] + 1]++;
-    for (size_t f = 0; f < n_folds; f++)
+            begin[by->of[i] + 1]++;
+    for (size_t f = 0; f < by->n; f++)
         begin[f + 1] += begin[f];
     for (size_t i = 0; i < rows->n; i++)
         if (selected(rows, i)->pair == pair) {
-            const size_t to = begin[fold[selected(rows, i)->group]]++;
+            const size_t to = begin[by->of[i]]++;
 
             p->row[to]  = selected(rows, i);
-            p->fold[to] = fold[selected(rows, i)->group];
+            p->fold[to] = by->of[i];
             p->at[to]   = i;
             p->n++;
         }
@@ -297,8 +297,8 @@ static lm_status take(nearest *k, part *p, size_t pair, double *left, lm_error *
     return LM_OK;
 }
 
-static lm_status fit_pairs(nearest *k, const selection *rows, const size_t *fold, size_t n_folds,
-                           double *left, lm_error *err)
+static lm_status fit_pairs(nearest *k, const selection *rows, const folds *by, double *left,
+                           lm_error *err)
 {
     const size_t n_pairs       = k->n_gpus * k->n_gpus;
     double       sum[N_G][N_L] = { { 0 } };
@@ -307,7 +307,7 @@ static lm_status fit_pairs(nearest *k, const selection *rows, const size_t *fold
     lm_status    status        = p ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < n_pairs && !status; i++)
-        if (!(status = part_of(k, rows, fold, n_folds, i, &p[i], err)) && p[i].n >= NEAREST_LEAST)
+        if (!(status = part_of(k, rows, by, i, &p[i], err)) && p[i].n >= NEAREST_LEAST)
             status = judge(&p[i], sum, &n, err);
     choose(k, sum, n);
     for (size_t i = 0; i < n_pairs && !status; i++)
@@ -318,8 +318,8 @@ static lm_status fit_pairs(nearest *k, const selection *rows, const size_t *fold
     return status;
 }
 
-lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds, nearest *out,
-                      double *left, lm_error *err)
+lm_status nearest_fit(const selection *rows, const folds *by, nearest *out, double *left,
+                      lm_error *err)
 {
     const size_t m = space_n_run(&rows->p->s), n_gpus = rows->p->n_gpus;
     lm_status    status;
@@ -337,7 +337,7 @@ lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds,
         status = no_memory(err);
     } else {
         scale_runs(out, rows);
-        status = fit_pairs(out, rows, fold, n_folds, left, err);
+        status = fit_pairs(out, rows, by, left, err);
     }
     if (status)
         nearest_free(out);

@@ -15,6 +15,7 @@
 
 #include "crossgpu/pairs.h"
 #include "learn/lines.h"
+#include "solve/folds.h"
 
 /** One pair of GPUs. */
 typedef struct nearest_pair {
@@ -33,13 +34,13 @@ typedef struct nearest {
 } nearest;
 
 /**
- * @param fold of each group, below n_folds: left out together
+ * @param by folds of the selection's rows
  * @param left rows->n: measured - predicted log ratio with the row's fold left out; NAN for an
  * unknown pair or a pair of a single fold. May be NULL
  * @return LM_E_NOMEM, LM_E_ARG
  */
-lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds, nearest *out,
-                      double *left, lm_error *err);
+lm_status nearest_fit(const selection *rows, const folds *by, nearest *out, double *left,
+                      lm_error *err);
 void      nearest_free(nearest *k);
 
 /** Is any pair with that GPU known? */

@@ -175,61 +175,51 @@ static lm_status parts_room(size_t n, size_t n_gpus, part_factors *out, lm_error
 
 /* Rows of a pair of GPUs, and normal equations of each fold. */
 typedef struct problem {
-    arena           *arena; /* owns all arrays but `fold` */
+    arena           *arena; /* owns all arrays */
     const selection *rows;
-    const size_t    *fold; /* of each group */
-    size_t           n, n_folds, n_rows;
-    size_t          *at;          /* in the selection */
+    const folds     *by; /* of the selection */
+    size_t           n, n_rows;
+    size_t          *at, *fold;   /* of each row: in the selection; its fold */
     double          *share;       /* n_rows x n */
-    double          *gram, *h;    /* n_folds x n x n, n_folds x n */
+    double          *gram, *h;    /* of each fold n x n, n */
     double          *sum, *sum_h; /* those of some folds, with the ridge */
     double          *x, *some;    /* a solution; scratch of n_rows */
     double           prior;       /* of each factor */
-    size_t          *in_fold;     /* rows of each */
 } problem;
 
-static lm_status problem_room(const selection *rows, const size_t *fold, size_t n_folds, problem *p,
-                              lm_error *err)
+static lm_status problem_room(const selection *rows, const folds *by, problem *p, lm_error *err)
 {
     const size_t n = bounds_n_shares(&rows->p->s), m = rows->n + 1;
     arena       *a = p->arena = arena_new();
 
     if (!a)
         return no_memory(err);
-    *p = (problem){ .arena   = a,
-                    .rows    = rows,
-                    .fold    = fold,
-                    .n       = n,
-                    .n_folds = n_folds,
-                    .at      = arena_array(a, m, sizeof *p->at),
-                    .share   = arena_array(a, m * n, sizeof *p->share),
-                    .gram    = arena_array(a, n_folds * n * n, sizeof *p->gram),
-                    .h       = arena_array(a, n_folds * n, sizeof *p->h),
-                    .sum     = arena_array(a, n * n, sizeof *p->sum),
-                    .sum_h   = arena_array(a, n, sizeof *p->sum_h),
-                    .x       = arena_array(a, n, sizeof *p->x),
-                    .some    = arena_array(a, m, sizeof *p->some),
-                    .in_fold = arena_array(a, n_folds, sizeof *p->in_fold) };
-    return p->at && p->share && p->gram && p->h && p->sum && p->sum_h && p->x && p->some &&
-                   p->in_fold
+    *p = (problem){ .arena = a,
+                    .rows  = rows,
+                    .by    = by,
+                    .n     = n,
+                    .at    = arena_array(a, m, sizeof *p->at),
+                    .fold  = arena_array(a, m, sizeof *p->fold),
+                    .share = arena_array(a, m * n, sizeof *p->share),
+                    .gram  = arena_array(a, by->n * n * n, sizeof *p->gram),
+                    .h     = arena_array(a, by->n * n, sizeof *p->h),
+                    .sum   = arena_array(a, n * n, sizeof *p->sum),
+                    .sum_h = arena_array(a, n, sizeof *p->sum_h),
+                    .x     = arena_array(a, n, sizeof *p->x),
+                    .some  = arena_array(a, m, sizeof *p->some) };
+    return p->at && p->fold && p->share && p->gram && p->h && p->sum && p->sum_h && p->x && p->some
                ? LM_OK
                : no_memory(err);
-}
-
-static size_t fold_of(const problem *p, size_t row)
-{
-    return p->fold[selected(p->rows, p->at[row])->group];
 }
 
 /* Rows divided by the measured ratio, summed by folds. */
 static void add_up(problem *p)
 {
-    memset(p->gram, 0, p->n_folds * p->n * p->n * sizeof *p->gram);
-    memset(p->h, 0, p->n_folds * p->n * sizeof *p->h);
+    memset(p->gram, 0, p->by->n * p->n * p->n * sizeof *p->gram);
+    memset(p->h, 0, p->by->n * p->n * sizeof *p->h);
     for (size_t i = 0; i < p->n_rows; i++) {
         const double ratio = exp(selected(p->rows, p->at[i])->log_ratio), *a = p->share + i * p->n;
-        const size_t f    = fold_of(p, i);
-        double      *gram = p->gram + f * p->n * p->n, *h = p->h + f * p->n;
+        double      *gram = p->gram + p->fold[i] * p->n * p->n, *h = p->h + p->fold[i] * p->n;
 
         for (size_t j = 0; j < p->n; j++) {
             h[j] += a[j] / ratio;
@@ -245,7 +235,6 @@ static void take_rows(problem *p, size_t pair)
     double       total = 0;
 
     p->n_rows = 0;
-    memset(p->in_fold, 0, p->n_folds * sizeof *p->in_fold);
     for (size_t i = 0; i < p->rows->n; i++) {
         const pair_row *row = selected(p->rows, i);
         double         *a   = p->share + p->n_rows * p->n;
@@ -255,9 +244,9 @@ static void take_rows(problem *p, size_t pair)
         bounds_shares(&all->s, all->x + row->from * space_n_run(&all->s), a);
         for (size_t j = 0; j < p->n; j++)
             total += a[j];
-        p->some[p->n_rows] = row->log_ratio;
-        p->at[p->n_rows]   = i;
-        p->in_fold[fold_of(p, p->n_rows++)]++;
+        p->some[p->n_rows]   = row->log_ratio;
+        p->at[p->n_rows]     = i;
+        p->fold[p->n_rows++] = p->by->of[i];
     }
     if (p->n_rows < PARTS_LEAST)
         return;
@@ -265,7 +254,7 @@ static void take_rows(problem *p, size_t pair)
     add_up(p);
 }
 
-/* Factors by all folds but one (n_folds: by all); the search begins at p->x. */
+/* Factors by all folds but one (FOLD_ALWAYS: by all); the search begins at p->x. */
 static lm_status solve(problem *p, double ridge, size_t without, lm_error *err)
 {
     const double weight = ridge * ridge / (p->prior * p->prior);
@@ -273,7 +262,7 @@ static lm_status solve(problem *p, double ridge, size_t without, lm_error *err)
     memset(p->sum, 0, p->n * p->n * sizeof *p->sum);
     for (size_t j = 0; j < p->n; j++)
         p->sum_h[j] = weight * p->prior;
-    for (size_t f = 0; f < p->n_folds; f++) {
+    for (size_t f = 0; f < p->by->n; f++) {
         if (f == without)
             continue;
         for (size_t j = 0; j < p->n; j++)
@@ -295,27 +284,33 @@ static double log_ratio_of(const double *share, const double *factor, size_t n)
     return log(fmax(sum, LEAST_RATIO));
 }
 
-/* Residuals of a pair's rows with each fold left out. p->x is the solution of all rows. */
-static lm_status leave_folds(problem *p, double ridge, double *left, lm_error *err)
-{
-    double   *all    = malloc(p->n * sizeof *all);
-    lm_status status = all ? LM_OK : no_memory(err);
+/* A pair at one strength of the ridge. */
+typedef struct pair_leaving {
+    problem      *p;
+    const double *all; /* the solution of all rows */
+    double        ridge, *left;
+} pair_leaving;
 
-    if (all)
-        memcpy(all, p->x, p->n * sizeof *all);
-    for (size_t f = 0; f < p->n_folds && !status; f++) {
-        if (!p->in_fold[f] || p->in_fold[f] == p->n_rows)
-            continue;
-        if ((status = solve(p, ridge, f, err)))
-            break;
-        for (size_t i = 0; i < p->n_rows; i++)
-            if (fold_of(p, i) == f)
-                left[p->at[i]] = selected(p->rows, p->at[i])->log_ratio -
-                                 log_ratio_of(p->share + i * p->n, p->x, p->n);
-        memcpy(p->x, all, p->n * sizeof *all);
-    }
-    free(all);
-    return status;
+/* Residuals of a pair's rows of one fold; none if all its rows are in the fold. */
+static lm_status leave_fold(void *context, const fold_turn *t, lm_error *err)
+{
+    pair_leaving *l    = context;
+    problem      *p    = l->p;
+    size_t        kept = 0;
+    lm_status     status;
+
+    for (size_t i = 0; i < p->n_rows; i++)
+        kept += fold_in(t, i);
+    if (!kept)
+        return LM_OK;
+    memcpy(p->x, l->all, p->n * sizeof *p->x);
+    if ((status = solve(p, l->ridge, t->fold, err)))
+        return status;
+    for (size_t i = 0; i < p->n_rows; i++)
+        if (fold_out(t, i))
+            l->left[p->at[i]] = selected(p->rows, p->at[i])->log_ratio -
+                                log_ratio_of(p->share + i * p->n, p->x, p->n);
+    return LM_OK;
 }
 
 /* ---- all pairs ------------------------------------------------------------------------------- */
@@ -334,9 +329,12 @@ static lm_status fit_at(problem *p, double ridge, part_factors *out, double *lef
             continue;
         for (size_t j = 0; j < p->n; j++)
             p->x[j] = p->prior;
-        if (!(status = solve(p, ridge, p->n_folds, err))) {
+        if (!(status = solve(p, ridge, FOLD_ALWAYS, err))) {
+            const folds  by = { .of = p->fold, .rows = p->n_rows, .n = p->by->n };
+            pair_leaving l  = { p, out->factor + k * p->n, ridge, left };
+
             memcpy(out->factor + k * p->n, p->x, p->n * sizeof *p->x);
-            status = leave_folds(p, ridge, left, err);
+            status = folds_leave_out(&by, leave_fold, &l, err);
         }
     }
     return status;
@@ -355,13 +353,13 @@ static double mean_error(const double *left, size_t n)
     return k ? sum / (double)k : NAN;
 }
 
-lm_status parts_fit(const selection *rows, const size_t *fold, size_t n_folds, part_factors *out,
-                    double *left, lm_error *err)
+lm_status parts_fit(const selection *rows, const folds *by, part_factors *out, double *left,
+                    lm_error *err)
 {
     problem      p;
     double       least = HUGE_VAL, *own = malloc((rows->n + 1) * sizeof *own);
     part_factors best   = { .n = 0 };
-    lm_status    status = own ? problem_room(rows, fold, n_folds, &p, err) : no_memory(err);
+    lm_status    status = own ? problem_room(rows, by, &p, err) : no_memory(err);
 
     if (!own)
         return status;

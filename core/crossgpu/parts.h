@@ -25,6 +25,7 @@
 
 #include "crossgpu/pairs.h"
 #include "learn/lines.h"
+#include "solve/folds.h"
 
 /** Mixed bounds. */
 typedef struct bounds {
@@ -52,13 +53,13 @@ typedef struct part_factors {
 } part_factors;
 
 /**
- * @param fold of each group, below n_folds: left out together
+ * @param by folds of the selection's rows
  * @param left rows->n: measured - predicted log ratio with the row's fold left out; NAN for an
  * unknown pair or a pair of a single fold
  * @return LM_E_NOMEM, LM_E_ARG
  */
-lm_status parts_fit(const selection *rows, const size_t *fold, size_t n_folds, part_factors *out,
-                    double *left, lm_error *err);
+lm_status parts_fit(const selection *rows, const folds *by, part_factors *out, double *left,
+                    lm_error *err);
 void      parts_free(part_factors *p);
 
 /** NAN: an unknown pair. `shares`: memory for p->n. */

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/random.h"
+#include "solve/folds.h"
 
 #define PARTS 5
 #define LEAST 10
@@ -20,18 +21,19 @@ void stacking_free(stacking *s)
 
 /* All rows, and some of them. */
 typedef struct stack_rows {
-    arena  *arena;                   /* owns all below */
-    double *x, *y, *part_x, *part_y; /* n x m, n */
-    double *said;                    /* n x 2, by the lower learners */
-    size_t *part;                    /* of each row */
-    size_t  n, m;
+    arena   *arena;                   /* owns all below */
+    double  *x, *y, *part_x, *part_y; /* n x m, n */
+    double  *said;                    /* n x 2, by the lower learners */
+    size_t  *part;                    /* of each row */
+    size_t   n, m;
+    uint64_t seed;
 } stack_rows;
 
 static lm_status rows_of(const selection *s, uint64_t seed, stack_rows *r, lm_error *err)
 {
     const size_t n = s->n, m = pairs_n_features(s->p);
 
-    *r = (stack_rows){ .arena = arena_new(), .n = n, .m = m };
+    *r = (stack_rows){ .arena = arena_new(), .n = n, .m = m, .seed = seed };
     if (r->arena) {
         r->x      = arena_array(r->arena, n * m, sizeof *r->x);
         r->y      = arena_array(r->arena, n, sizeof *r->y);
@@ -76,26 +78,21 @@ static lm_status train(learner_kind kind, const double *x, const double *y, size
     return learner_train(&rows, NULL, &o, out, err);
 }
 
-/* Predictions of a lower learner for the rows of each part, trained on the others. */
-static lm_status say_unseen(stack_rows *r, size_t which, uint64_t seed, lm_error *err)
+/* Predictions of the lower learners for the rows of one part, trained on the others. */
+static lm_status say_unseen(void *context, const fold_turn *t, lm_error *err)
 {
-    lm_status status = LM_OK;
+    stack_rows  *r      = context;
+    const size_t n      = folds_copy(t, true, r->y, sizeof *r->y, r->part_y);
+    lm_status    status = LM_OK;
 
-    for (size_t part = 0; part < PARTS && !status; part++) {
+    (void)folds_copy(t, true, r->x, r->m * sizeof *r->x, r->part_x);
+    for (size_t k = 0; k < 2 && !status; k++) {
         learner *l = NULL;
-        size_t   n = 0;
 
-        for (size_t i = 0; i < r->n; i++) {
-            if (r->part[i] == part)
-                continue;
-            for (size_t j = 0; j < r->m; j++)
-                r->part_x[n * r->m + j] = r->x[i * r->m + j];
-            r->part_y[n++] = r->y[i];
-        }
-        status = train(lower_kinds[which], r->part_x, r->part_y, n, r->m, seed, &l, err);
+        status = train(lower_kinds[k], r->part_x, r->part_y, n, r->m, r->seed, &l, err);
         for (size_t i = 0; i < r->n && !status; i++)
-            if (r->part[i] == part)
-                status = learner_predict(l, r->x + i * r->m, 1, &r->said[2 * i + which], err);
+            if (fold_out(t, i))
+                status = learner_predict(l, r->x + i * r->m, 1, &r->said[2 * i + k], err);
         learner_free(l);
     }
     return status;
@@ -111,9 +108,13 @@ lm_status stacking_fit(const selection *rows, uint64_t seed, stacking *out, lm_e
         return lm_error_set(err, LM_E_ARG, "%zu pairs of runs: stacking takes %d at least", rows->n,
                             LEAST);
     status = rows_of(rows, seed, &r, err);
+    if (!status) {
+        const folds by = { .of = r.part, .rows = r.n, .n = PARTS };
+
+        status = folds_leave_out(&by, say_unseen, &r, err);
+    }
     for (size_t k = 0; k < 2 && !status; k++)
-        if (!(status = say_unseen(&r, k, seed, err)))
-            status = train(lower_kinds[k], r.x, r.y, r.n, r.m, seed, &out->lower[k], err);
+        status = train(lower_kinds[k], r.x, r.y, r.n, r.m, seed, &out->lower[k], err);
     if (!status)
         status = train(LEARNER_BOOSTED, r.said, r.y, r.n, 2, seed, &out->upper, err);
     arena_free(r.arena);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "solve/folds.h"
 
 #define BORDERS 16 /* sizes tried at most */
 
@@ -59,43 +60,59 @@ static double off(const fabric_model *m, const fit_row *row)
     return fabs(fabric_seconds(m, &row->of) / row->seconds - 1);
 }
 
-/* Mean errors with and without a border on one size, by the others. */
-static lm_status leave_out(const fit_row *row, size_t n, const sizes *s, double size, bool ring,
-                           unsigned columns, double *with, double *without, lm_error *err)
-{
-    fit_row     *rest = calloc(n + 1, sizeof *rest);
-    fabric_model bent = { .ring = ring, .n_planes = 1 }, straight = bent;
-    size_t       kept = 0;
-    lm_status    status;
+/* Sizes that are left out, and errors with and without a border. */
+typedef struct leaving {
+    const fit_row *row;
+    fit_row       *rest; /* scratch */
+    const sizes   *s;
+    bool           ring;
+    unsigned       columns;
+    double         with, without; /* sums of mean errors */
+} leaving;
 
-    if (!rest)
-        return no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        if (row[i].of.bytes != size)
-            rest[kept++] = row[i];
-    status = planes_fit_one(rest, kept, columns, &straight.plane[0], err);
+/* Mean errors on one size, by the others. */
+static lm_status leave_size(void *context, const fold_turn *t, lm_error *err)
+{
+    leaving     *l    = context;
+    const size_t n    = t->by->rows;
+    const size_t kept = folds_copy(t, true, l->row, sizeof *l->row, l->rest);
+    fabric_model bent = { .ring = l->ring, .n_planes = 1 }, straight = bent;
+    lm_status    status = planes_fit_one(l->rest, kept, l->columns, &straight.plane[0], err);
+
     if (!status)
-        status = fit_border(rest, kept, s, columns, &bent, err);
+        status = fit_border(l->rest, kept, l->s, l->columns, &bent, err);
     for (size_t i = 0; i < n && !status; i++)
-        if (row[i].of.bytes == size) {
-            *with += off(&bent, &row[i]) / (double)(n - kept);
-            *without += off(&straight, &row[i]) / (double)(n - kept);
+        if (fold_out(t, i)) {
+            l->with += off(&bent, &l->row[i]) / (double)(n - kept);
+            l->without += off(&straight, &l->row[i]) / (double)(n - kept);
         }
-    free(rest);
     return status;
 }
 
 static lm_status fit_if_better(fit_row *row, size_t n, const sizes *s, unsigned columns,
                                fabric_model *out, lm_error *err)
 {
-    double    with = 0, without = 0;
-    lm_status status = LM_OK;
+    size_t     *of     = malloc((n + 1) * sizeof *of);
+    leaving     l      = { .row     = row,
+                           .rest    = malloc((n + 1) * sizeof *l.rest),
+                           .s       = s,
+                           .ring    = out->ring,
+                           .columns = columns };
+    const folds by     = { .of = of, .rows = n, .n = how_many(s) };
+    lm_status   status = of && l.rest ? LM_OK : no_memory(err);
 
-    for (size_t k = 0; k < how_many(s) && !status; k++)
-        status = leave_out(row, n, s, spread(s, k, how_many(s)), out->ring, columns, &with,
-                           &without, err);
-    return status || !(with < CACHE_GAIN * without) ? status
-                                                    : fit_border(row, n, s, columns, out, err);
+    for (size_t i = 0; i < n && !status; i++) {
+        of[i] = FOLD_ALWAYS;
+        for (size_t k = 0; k < by.n; k++)
+            if (row[i].of.bytes == spread(s, k, by.n))
+                of[i] = k;
+    }
+    if (!status)
+        status = folds_leave_out(&by, leave_size, &l, err);
+    free(of);
+    free(l.rest);
+    return status || !(l.with < CACHE_GAIN * l.without) ? status
+                                                        : fit_border(row, n, s, columns, out, err);
 }
 
 lm_status planes_fit_cache(fit_row *row, size_t n, unsigned columns, fabric_model *out,

@@ -5,6 +5,7 @@
 
 #include "base/no_memory.h"
 #include "fabric/collective_cache.h"
+#include "solve/folds.h"
 
 #define LEAST_ROWS  2
 #define FOLDS       8   /* numbers of nodes that are left out at most, the largest ones */
@@ -87,43 +88,60 @@ static lm_status fit_candidate(fit_row *row, size_t n, const candidate *c, fabri
     return !status && c->planes > 1 ? planes_fit_two(row, n, c->columns, out, err) : status;
 }
 
-/* Mean relative error on one number of nodes, by the rest. */
-static lm_status error_without(const fit_row *row, size_t n, double place, const candidate *c,
-                               bool ring, double *out, lm_error *err)
-{
-    fit_row     *rest  = malloc((n + 1) * sizeof *rest);
-    fabric_model found = { .ring = ring };
-    size_t       kept = 0, left = 0;
-    lm_status    status = rest ? LM_OK : no_memory(err);
+/* Numbers of nodes that are left out, and two formulas beside each other. */
+typedef struct leaving {
+    const fit_row   *row;
+    fit_row         *rest; /* scratch */
+    const candidate *of[2];
+    bool             ring;
+    double           error[2]; /* sums of mean relative errors */
+} leaving;
 
-    for (size_t i = 0; i < n && rest; i++)
-        if (place_of(&row[i].of) != place)
-            rest[kept++] = row[i];
-    if (!status)
-        status = fit_candidate(rest, kept, c, &found, err);
-    *out = 0;
-    for (size_t i = 0; i < n && !status; i++)
-        if (place_of(&row[i].of) == place) {
-            *out += fabs(fabric_seconds(&found, &row[i].of) / row[i].seconds - 1);
-            left++;
-        }
-    *out /= (double)left;
-    free(rest);
+/* Mean relative errors on one number of nodes, by the rest. */
+static lm_status error_without(void *context, const fold_turn *t, lm_error *err)
+{
+    leaving     *l      = context;
+    const size_t kept   = folds_copy(t, true, l->row, sizeof *l->row, l->rest);
+    lm_status    status = LM_OK;
+
+    for (size_t k = 0; k < 2 && !status; k++) {
+        fabric_model found = { .ring = l->ring };
+        double       sum   = 0;
+        size_t       left  = 0;
+
+        status = fit_candidate(l->rest, kept, l->of[k], &found, err);
+        for (size_t i = 0; i < t->by->rows && !status; i++)
+            if (fold_out(t, i)) {
+                sum += fabs(fabric_seconds(&found, &l->row[i].of) / l->row[i].seconds - 1);
+                left++;
+            }
+        l->error[k] += sum / (double)left;
+    }
     return status;
 }
 
-static lm_status held_out_error(const fit_row *row, size_t n, const spread *s, const candidate *c,
-                                bool ring, double *out, lm_error *err)
+/* The largest numbers of nodes, but for the smallest of all, are left out in turn. */
+static lm_status held_out_errors(const fit_row *row, size_t n, const spread *s, leaving *l,
+                                 lm_error *err)
 {
-    lm_status status = LM_OK;
+    size_t     *of     = malloc((n + 1) * sizeof *of);
+    const folds by     = { .of = of, .rows = n, .n = FOLDS };
+    lm_status   status = LM_OK;
 
-    *out = 0;
-    for (size_t k = 1; k <= FOLDS && k < s->places && !status; k++) {
-        double one;
-
-        status = error_without(row, n, s->place[s->places - k], c, ring, &one, err);
-        *out += one;
+    l->row  = row;
+    l->rest = malloc((n + 1) * sizeof *l->rest);
+    if (!of || !l->rest)
+        status = no_memory(err);
+    for (size_t i = 0; i < n && !status; i++) {
+        of[i] = FOLD_ALWAYS;
+        for (size_t k = 1; k <= FOLDS && k < s->places; k++)
+            if (place_of(&row[i].of) == s->place[s->places - k])
+                of[i] = k - 1;
     }
+    if (!status)
+        status = folds_leave_out(&by, error_without, l, err);
+    free(of);
+    free(l->rest);
     return status;
 }
 
@@ -138,21 +156,18 @@ static unsigned growing_columns(const spread *s, const collective_algorithm_type
 static lm_status choose(const fit_row *row, size_t n, const spread *s,
                         const collective_algorithm_type *known, candidate *out, lm_error *err)
 {
-    const bool      ring  = known->ring;
     const unsigned  usual = usual_columns(row, s, known);
     const candidate one   = { s->places < MANY_PLACES ? usual : usual | growing_columns(s, known),
                             1 },
                     two = { one.columns, 2 };
-    double    error_one, error_two;
+    leaving   l         = { .of = { &one, &two }, .ring = known->ring };
     lm_status status;
 
     *out = one;
     if (s->places < MANY_PLACES)
         return LM_OK;
-    status = held_out_error(row, n, s, &one, ring, &error_one, err);
-    if (!status)
-        status = held_out_error(row, n, s, &two, ring, &error_two, err);
-    if (!status && error_two < GAIN * error_one)
+    status = held_out_errors(row, n, s, &l, err);
+    if (!status && l.error[1] < GAIN * l.error[0])
         *out = two;
     return status;
 }

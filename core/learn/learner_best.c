@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/random.h"
 #include "learn/learner.h"
+#include "solve/folds.h"
 
 const learner_trial learner_trial_usual = { .folds = 5, .rows = 6000, .judged = 2000, .seed = 1 };
 
@@ -26,24 +28,36 @@ static int by_place(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* All that is judged: some rows, in parts. */
-typedef struct parts {
-    size_t *row, *fold;
-    size_t  n, folds;
-} parts;
+/* Some rows, as a learner takes them. */
+typedef struct copy {
+    size_t *row;
+    double *x, *y;
+    size_t  n;
+} copy;
+
+/* The rows that are judged, in folds, and what was told of them. */
+typedef struct bench {
+    arena                 *arena; /* owns all arrays but the candidates */
+    const learner_rows    *r;
+    const learner_options *candidate;
+    size_t                 n_candidates;
+    size_t                 most; /* judged rows, after which no more folds are left out; 0: none */
+    size_t                *row, *fold;
+    size_t                 n, folds;
+    copy                   seen, other;
+    double                *measured, *told; /* told: of each candidate r->n */
+    size_t                *judged;          /* rows, in that order */
+    size_t                 n_judged;
+} bench;
 
 /* Draws groups in random order until there are enough rows, and deals them to the folds. */
-static lm_status deal(const learner_rows *r, const learner_trial *t, parts *out, lm_error *err)
+static lm_status deal(const learner_rows *r, const learner_trial *t, bench *out, lm_error *err)
 {
     member *all    = malloc(r->n * sizeof *all);
     size_t  groups = 0;
 
-    out->row  = malloc(r->n * sizeof *out->row);
-    out->fold = malloc(r->n * sizeof *out->fold);
-    if (!all || !out->row || !out->fold) {
-        free(all);
+    if (!all)
         return no_memory(err);
-    }
     for (size_t i = 0; i < r->n; i++) {
         const uint64_t group = r->group ? r->group[i] : i;
         uint64_t       state = group + t->seed * 0x9e3779b97f4a7c15ull;
@@ -70,95 +84,87 @@ static lm_status deal(const learner_rows *r, const learner_trial *t, parts *out,
                                      r->n);
 }
 
-/* Rows of a fold, or (in = false) of all others. */
-typedef struct copy {
-    double *x, *y;
-    size_t  n;
-} copy;
-
-static void copy_rows(const learner_rows *r, const parts *p, size_t fold, bool in, copy *out)
+static bool copy_new(arena *a, const learner_rows *r, copy *out)
 {
-    out->n = 0;
-    for (size_t i = 0; i < p->n; i++)
-        if ((p->fold[i] == fold) == in) {
-            memcpy(out->x + out->n * r->n_features, r->x + p->row[i] * r->n_features,
-                   r->n_features * sizeof *out->x);
-            out->y[out->n++] = r->y[p->row[i]];
-        }
+    out->row = arena_array(a, r->n, sizeof *out->row);
+    out->x   = arena_array(a, r->n * r->n_features, sizeof *out->x);
+    out->y   = arena_array(a, r->n, sizeof *out->y);
+    return out->row && out->x && out->y;
 }
 
-/* Predictions of one candidate for one fold. */
-static lm_status judge_fold(const copy *seen, const copy *other, size_t width,
-                            const learner_options *o, double *told, lm_error *err)
+static void copy_rows(const bench *b, const fold_turn *t, bool in, copy *out)
 {
-    const learner_rows rows = { seen->x, seen->y, NULL, seen->n, width };
+    const size_t width = b->r->n_features;
+
+    out->n = folds_copy(t, in, b->row, sizeof *b->row, out->row);
+    for (size_t i = 0; i < out->n; i++) {
+        memcpy(out->x + i * width, b->r->x + out->row[i] * width, width * sizeof *out->x);
+        out->y[i] = b->r->y[out->row[i]];
+    }
+}
+
+/* Predictions of one candidate for the rows left out. */
+static lm_status judge(const bench *b, const learner_options *o, double *told, lm_error *err)
+{
+    const learner_rows rows = { b->seen.x, b->seen.y, NULL, b->seen.n, b->r->n_features };
     learner           *l    = NULL;
     lm_status          status;
 
     if (!(status = learner_train(&rows, NULL, o, &l, err)))
-        status = learner_predict(l, other->x, other->n, told, err);
+        status = learner_predict(l, b->other.x, b->other.n, told, err);
     learner_free(l);
     return status;
 }
 
-/* Room for one judgement. */
-typedef struct bench {
-    parts   p;
-    copy    seen, other;
-    double *measured, *told; /* told: of each candidate p.n */
-    size_t *judged;          /* rows, in that order */
-    size_t  n_judged;
-} bench;
-
-static lm_status bench_new(const learner_rows *r, size_t candidates, const learner_trial *t,
-                           bench *b, lm_error *err)
+static lm_status bench_new(const learner_rows *r, const learner_options *candidate, size_t n,
+                           const learner_trial *t, bench *b, lm_error *err)
 {
-    const size_t cells = r->n * r->n_features;
+    arena *a = b->arena = arena_new();
 
-    *b = (bench){ .seen     = { malloc(cells * sizeof(double)), malloc(r->n * sizeof(double)), 0 },
-                  .other    = { malloc(cells * sizeof(double)), malloc(r->n * sizeof(double)), 0 },
-                  .measured = malloc(r->n * sizeof(double)),
-                  .judged   = malloc(r->n * sizeof(size_t)),
-                  .told     = malloc(candidates * r->n * sizeof(double)) };
-    if (!b->seen.x || !b->seen.y || !b->other.x || !b->other.y || !b->measured || !b->judged ||
-        !b->told)
+    if (!a)
         return no_memory(err);
-    return deal(r, t, &b->p, err);
+    b->r            = r;
+    b->candidate    = candidate;
+    b->n_candidates = n;
+    b->most         = t->judged;
+    b->row          = arena_array(a, r->n, sizeof *b->row);
+    b->fold         = arena_array(a, r->n, sizeof *b->fold);
+    b->measured     = arena_array(a, r->n, sizeof *b->measured);
+    b->judged       = arena_array(a, r->n, sizeof *b->judged);
+    b->told         = arena_array(a, n * r->n, sizeof *b->told);
+    if (!b->row || !b->fold || !b->measured || !b->judged || !b->told ||
+        !copy_new(a, r, &b->seen) || !copy_new(a, r, &b->other))
+        return no_memory(err);
+    return deal(r, t, b, err);
 }
 
-static void bench_free(bench *b)
+/* All candidates on one fold. */
+static lm_status judge_fold(void *context, const fold_turn *t, lm_error *err)
 {
-    free(b->p.row);
-    free(b->p.fold);
-    free(b->seen.x);
-    free(b->seen.y);
-    free(b->other.x);
-    free(b->other.y);
-    free(b->measured);
-    free(b->judged);
-    free(b->told);
-}
-
-static lm_status judge_all(bench *b, const learner_rows *r, const learner_options *candidate,
-                           size_t n, const learner_trial *t, stats_errors *errors, lm_error *err)
-{
+    bench    *b      = context;
     lm_status status = LM_OK;
 
-    for (size_t f = 0; f < b->p.folds && !status && !(t->judged && b->n_judged >= t->judged); f++) {
-        copy_rows(r, &b->p, f, false, &b->seen);
-        copy_rows(r, &b->p, f, true, &b->other);
-        for (size_t c = 0; c < n && !status; c++)
-            if (learner_available(candidate[c].kind))
-                status = judge_fold(&b->seen, &b->other, r->n_features, &candidate[c],
-                                    b->told + c * r->n + b->n_judged, err);
-        memcpy(b->measured + b->n_judged, b->other.y, b->other.n * sizeof *b->measured);
-        for (size_t i = 0; i < b->p.n; i++) /* in the order of copy_rows() */
-            if (b->p.fold[i] == f)
-                b->judged[b->n_judged++] = b->p.row[i];
-    }
-    for (size_t c = 0; c < n && !status; c++)
-        errors[c] = stats_compare(b->told + c * r->n, b->measured,
-                                  learner_available(candidate[c].kind) ? b->n_judged : 0);
+    if (b->most && b->n_judged >= b->most)
+        return LM_OK;
+    copy_rows(b, t, true, &b->seen);
+    copy_rows(b, t, false, &b->other);
+    for (size_t c = 0; c < b->n_candidates && !status; c++)
+        if (learner_available(b->candidate[c].kind))
+            status = judge(b, &b->candidate[c], b->told + c * b->r->n + b->n_judged, err);
+    memcpy(b->measured + b->n_judged, b->other.y, b->other.n * sizeof *b->measured);
+    memcpy(b->judged + b->n_judged, b->other.row, b->other.n * sizeof *b->judged);
+    b->n_judged += b->other.n;
+    return status;
+}
+
+static lm_status judge_all(bench *b, stats_errors *errors, lm_error *err)
+{
+    const folds     by     = { .of = b->fold, .rows = b->n, .n = b->folds };
+    const lm_status status = folds_leave_out(&by, judge_fold, b, err);
+
+    for (size_t c = 0; c < b->n_candidates && !status; c++)
+        errors[c] = stats_compare(b->told + c * b->r->n, b->measured,
+                                  learner_available(b->candidate[c].kind) ? b->n_judged : 0);
     return status;
 }
 
@@ -178,7 +184,7 @@ lm_status learner_best(const learner_rows *rows, const learner_options *candidat
                        double *left_out, lm_error *err)
 {
     stats_errors *found  = NULL;
-    bench         b      = { .told = NULL };
+    bench         b      = { .arena = NULL };
     double        least  = HUGE_VAL;
     lm_status     status = check(rows, trial, n, err);
 
@@ -186,8 +192,8 @@ lm_status learner_best(const learner_rows *rows, const learner_options *candidat
         return status;
     if (!(found = calloc(n, sizeof *found)))
         return no_memory(err);
-    if (!(status = bench_new(rows, n, trial, &b, err)))
-        status = judge_all(&b, rows, candidate, n, trial, found, err);
+    if (!(status = bench_new(rows, candidate, n, trial, &b, err)))
+        status = judge_all(&b, found, err);
     for (size_t c = 0; c < n && !status; c++)
         if (found[c].n && found[c].mape < least) {
             least = found[c].mape;
@@ -203,7 +209,7 @@ lm_status learner_best(const learner_rows *rows, const learner_options *candidat
         left_out[i] = NAN;
     for (size_t i = 0; i < b.n_judged && !status && left_out; i++)
         left_out[b.judged[i]] = b.told[*best * rows->n + i];
-    bench_free(&b);
+    arena_free(b.arena);
     free(found);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "learn/boost.h"
+#include "solve/folds.h"
 
 #define FOLDS    5    /* of shapes */
 #define JUDGED   2000 /* rows, after which no more folds are left out */
@@ -42,10 +43,16 @@ double residual_at(const residual_trees *r, bool word, const double *x)
 
 /* State of a lesson: training rows [0] and held-out rows [1]. */
 typedef struct hearing {
-    const lesson *l;
-    bool         *some; /* rows of the fit of the moment */
-    double       *x[2], *y[2];
-    size_t        n[2];
+    const lesson   *l;
+    residual_trees *to;
+    size_t         *fold; /* of each row, by its shape */
+    bool           *some; /* rows of the fit of the moment */
+    double         *x[2], *y[2];
+    size_t          n[2];
+    double          sum[2]; /* relative errors of held-out rows, without and with the residual */
+    double          rounds; /* sum over the folds judged */
+    size_t          folds;
+    bool            hopeless; /* one shape has nearly all rows */
 } hearing;
 
 static bool taken(const lesson *l, size_t i)
@@ -53,15 +60,16 @@ static bool taken(const lesson *l, size_t i)
     return l->seconds[i] > 0;
 }
 
-/* Fits prices without a fold (FOLDS: to all rows), and computes features of all rows. */
-static lm_status prepare(hearing *h, size_t fold, residual_trees *to, lm_error *err)
+/* Fits prices to the rows of a turn (NULL: to all), and computes features of all rows. */
+static lm_status prepare(hearing *h, const fold_turn *t, lm_error *err)
 {
-    const lesson *l     = h->l;
-    const size_t  width = to->space.n;
-    lm_status     status;
+    const lesson   *l     = h->l;
+    residual_trees *to    = h->to;
+    const size_t    width = to->space.n;
+    lm_status       status;
 
     for (size_t i = 0; i < l->n; i++)
-        h->some[i] = taken(l, i) && l->shape[i] % FOLDS != fold;
+        h->some[i] = taken(l, i) && (!t || fold_in(t, i));
     if ((status = l->price(l->context, h->some, err)))
         return status;
     h->n[0] = h->n[1] = 0;
@@ -103,9 +111,9 @@ static unsigned together(const hearing *h)
 }
 
 /* Grows at most `most` rounds of trees; with `by_held` the held-out rows choose the number. */
-static lm_status grow(const hearing *h, unsigned most, bool by_held, residual_trees *to,
-                      lm_error *err)
+static lm_status grow(const hearing *h, unsigned most, bool by_held, lm_error *err)
 {
+    residual_trees  *to   = h->to;
     const learn_rows seen = { h->x[0], h->y[0], h->n[0], to->space.n };
     const learn_rows held = { h->x[1], h->y[1], h->n[1], to->space.n };
     boost_options    how  = growth;
@@ -119,9 +127,8 @@ static lm_status grow(const hearing *h, unsigned most, bool by_held, residual_tr
     return status ? status : hold(h, to, err);
 }
 
-/* Sums relative errors on held-out rows, without and with the residual. */
-static lm_status judge(const hearing *h, size_t fold, residual_trees *to, double sum[2],
-                       lm_error *err)
+/* Sums relative errors of the rows left out. */
+static lm_status judge(hearing *h, const fold_turn *t, lm_error *err)
 {
     const lesson *l      = h->l;
     double       *x      = h->x[1]; /* which has been used */
@@ -130,56 +137,69 @@ static lm_status judge(const hearing *h, size_t fold, residual_trees *to, double
     for (size_t i = 0; i < l->n && !status; i++) {
         priced_look row;
 
-        if (!taken(l, i) || l->shape[i] % FOLDS != fold ||
-            (status = l->look(l->context, i, &to->space, x, &row, err)))
+        if (!taken(l, i) || !fold_out(t, i) ||
+            (status = l->look(l->context, i, &h->to->space, x, &row, err)))
             continue;
-        sum[0] += fabs(row.seconds / l->seconds[i] - 1);
-        sum[1] += fabs(row.seconds * (row.seconds > 0 ? exp(residual_at(to, row.word, x)) : 1) /
-                           l->seconds[i] -
-                       1);
-        to->judged++;
+        h->sum[0] += fabs(row.seconds / l->seconds[i] - 1);
+        h->sum[1] +=
+            fabs(row.seconds * (row.seconds > 0 ? exp(residual_at(h->to, row.word, x)) : 1) /
+                     l->seconds[i] -
+                 1);
+        h->to->judged++;
     }
     return status;
+}
+
+static lm_status try_fold(void *context, const fold_turn *t, lm_error *err)
+{
+    hearing  *h = context;
+    lm_status status;
+
+    if (h->hopeless || h->to->judged >= JUDGED)
+        return LM_OK;
+    if ((status = prepare(h, t, err)) == LM_E_ARG) {
+        h->hopeless = true;
+        return lm_error_set(err, LM_OK, "%s", "");
+    }
+    if (status || !h->n[0] || !h->n[1])
+        return status;
+    if ((status = grow(h, growth.trees, true, err)) || (status = judge(h, t, err)))
+        return status;
+    h->rounds += (double)(h->to->trees->n_trees / together(h));
+    h->folds++;
+    return LM_OK;
 }
 
 /* Finds the best number of rounds on held-out folds, and the errors. */
-static lm_status try_folds(hearing *h, residual_trees *to, unsigned *best, lm_error *err)
+static lm_status try_folds(hearing *h, unsigned *best, lm_error *err)
 {
-    double    sum[2] = { 0, 0 }, rounds_sum = 0;
-    size_t    folds  = 0;
-    lm_status status = LM_OK;
+    const folds     by     = { .of = h->fold, .rows = h->l->n, .n = FOLDS };
+    const lm_status status = folds_leave_out(&by, try_fold, h, err);
 
-    for (size_t f = 0; f < FOLDS && to->judged < JUDGED && !status; f++) {
-        if ((status = prepare(h, f, to, err)) == LM_E_ARG) /* one shape has nearly all rows */
-            return lm_error_set(err, LM_OK, "%s", "");
-        if (status || !h->n[0] || !h->n[1])
-            continue;
-        if (!(status = grow(h, growth.trees, true, to, err)) &&
-            !(status = judge(h, f, to, sum, err))) {
-            rounds_sum += (double)(to->trees->n_trees / together(h));
-            folds++;
-        }
-    }
-    if (!folds)
+    if (status || h->hopeless || !h->folds)
         return status;
-    *best           = (unsigned)ceil(rounds_sum / (double)folds);
-    to->mape_priced = sum[0] / (double)to->judged;
-    to->mape        = sum[1] / (double)to->judged;
-    return status;
+    *best              = (unsigned)ceil(h->rounds / (double)h->folds);
+    h->to->mape_priced = h->sum[0] / (double)h->to->judged;
+    h->to->mape        = h->sum[1] / (double)h->to->judged;
+    return LM_OK;
 }
 
-static lm_status hearing_new(const lesson *l, size_t width, hearing *out, lm_error *err)
+static lm_status hearing_new(const lesson *l, residual_trees *to, hearing *out, lm_error *err)
 {
-    const size_t n  = l->n + 1;
+    const size_t n = l->n + 1, width = to->space.n;
     bool         ok = true;
 
-    *out = (hearing){ .l = l, .some = malloc(n) };
+    *out = (hearing){ .l = l, .to = to, .some = malloc(n), .fold = malloc(n * sizeof *out->fold) };
     for (int part = 0; part < 2; part++) {
         out->x[part] = malloc(n * width * sizeof(double));
         out->y[part] = malloc(n * sizeof(double));
         ok &= out->x[part] && out->y[part];
     }
-    return ok && out->some ? LM_OK : no_memory(err);
+    if (!ok || !out->some || !out->fold)
+        return no_memory(err);
+    for (size_t i = 0; i < l->n; i++)
+        out->fold[i] = l->shape[i] % FOLDS;
+    return LM_OK;
 }
 
 static void hearing_free(hearing *h)
@@ -189,20 +209,21 @@ static void hearing_free(hearing *h)
         free(h->y[part]);
     }
     free(h->some);
+    free(h->fold);
 }
 
-static lm_status learn(hearing *h, residual_trees *to, bool *gained, lm_error *err)
+static lm_status learn(hearing *h, bool *gained, lm_error *err)
 {
     unsigned  best   = 0;
-    lm_status status = try_folds(h, to, &best, err);
+    lm_status status = try_folds(h, &best, err);
 
     if (status)
         return status;
-    *gained = best > 0 && to->mape < (1 - GAIN) * to->mape_priced;
-    if ((status = prepare(h, FOLDS, to, err)) || !*gained)
+    *gained = best > 0 && h->to->mape < (1 - GAIN) * h->to->mape_priced;
+    if ((status = prepare(h, NULL, err)) || !*gained)
         return status;
-    to->rows = h->n[0];
-    return grow(h, best, false, to, err);
+    h->to->rows = h->n[0];
+    return grow(h, best, false, err);
 }
 
 static lm_status price_all(hearing *h, lm_error *err)
@@ -231,8 +252,8 @@ lm_status lesson_learn(const lesson *l, const residual_space *space, residual_tr
         count += taken(l, i);
     if (!boost_available())
         status = boost_train(NULL, NULL, &growth, &to->trees, err);
-    else if (!(status = hearing_new(l, to->space.n, &h, err)))
-        status = count < RESIDUAL_ROWS ? price_all(&h, err) : learn(&h, to, &gained, err);
+    else if (!(status = hearing_new(l, to, &h, err)))
+        status = count < RESIDUAL_ROWS ? price_all(&h, err) : learn(&h, &gained, err);
     hearing_free(&h);
     residual_space_free(&to->space); /* who asks may have other columns */
     if (judged)                      /* its figures alone */

@@ -2,6 +2,7 @@
 #include "solve/folds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/no_memory.h"
 #include "base/parallel.h"
@@ -12,6 +13,18 @@ size_t folds_mark(const fold_turn *t, bool *in)
 
     for (size_t i = 0; i < t->by->rows; i++)
         n += in[i] = fold_in(t, i);
+    return n;
+}
+
+size_t folds_copy(const fold_turn *t, bool in, const void *row, size_t size, void *out)
+{
+    const char *from = row;
+    char       *to   = out;
+    size_t      n    = 0;
+
+    for (size_t i = 0; i < t->by->rows; i++)
+        if (in ? fold_in(t, i) : fold_out(t, i))
+            memcpy(to + n++ * size, from + i * size, size);
     return n;
 }
 

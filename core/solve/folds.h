@@ -2,8 +2,9 @@
  * Leaving out: of rows that are parted into folds each fold is left out in turn, the rest is fitted,
  * and the fit says what it makes of the fold.
  *
- * The one loop of this kind. What a turn does with the rows is its own: it may copy those that stay,
- * mark them (folds_mark()), or add up what was summed fold by fold before (shrink_rows.h, lsq.h).
+ * The one loop of this kind. What a turn does with the rows is its own: it may copy those that stay
+ * (folds_copy()), mark them (folds_mark()), or add up what was summed fold by fold before
+ * (shrink_rows.h, lsq.h).
  */
 #ifndef SOLVE_FOLDS_H
 #define SOLVE_FOLDS_H
@@ -45,6 +46,10 @@ static inline bool fold_out(const fold_turn *t, size_t row)
 
 /** fold_in() of all rows into in[]. How many are. */
 size_t folds_mark(const fold_turn *t, bool *in);
+
+/** Copies the elements, of `size` bytes each, of the rows that are fitted to (or, `in` false, that are
+ * told) from row[] to out[], in their order. How many they are. */
+size_t folds_copy(const fold_turn *t, bool in, const void *row, size_t size, void *out);
 
 typedef lm_status (*fold_fit)(void *context, const fold_turn *t, lm_error *err);
 
