@@ -7,6 +7,8 @@
 #ifndef API_HANDLES_H
 #define API_HANDLES_H
 
+#include <pthread.h>
+
 #include <layermeter/layermeter.h>
 
 #include "predict/predict.h"
@@ -24,8 +26,10 @@ struct lm_network {
 };
 
 struct lm_machine {
-    calibration *cal;
-    char        *path;
+    calibration    *cal;
+    char           *path;
+    pthread_mutex_t opening; /**< held while a predictor opens: it may read files of what was
+                                  learned into `cal` */
 };
 
 struct lm_predictor {

@@ -123,11 +123,19 @@ static const char *update_name(const char *of, const char *end, char buffer[UPDA
     return buffer;
 }
 
-bool optimizer_priced(const columns *c, const char *of)
+/* All but sgd keep more than weights, and launch more. */
+static bool launches_more(const char *of, bool call)
+{
+    return call && strcmp(of, "sgd") != 0;
+}
+
+bool optimizer_priced(const columns *c, const char *of, bool call)
 {
     char name[UPDATE_NAME];
 
-    return columns_find(c, update_name(of, "", name)) != COLUMN_NONE;
+    return columns_find(c, update_name(of, "", name)) != COLUMN_NONE &&
+           (!launches_more(of, call) ||
+            columns_find(c, update_name(of, CALL, name)) != COLUMN_NONE);
 }
 
 static void optimizer_item(columns *c, rows *r, const char *of, double elements, bool call)
@@ -135,7 +143,7 @@ static void optimizer_item(columns *c, rows *r, const char *of, double elements,
     char name[UPDATE_NAME];
 
     rows_item(r, columns_need_update(c, update_name(of, "", name)), elements);
-    if (!call || !strcmp(of, "sgd")) /* all others keep more, and launch more */
+    if (!launches_more(of, call))
         return;
     rows_item(r, columns_need_update(c, update_name(of, CALL, name)), 1);
 }

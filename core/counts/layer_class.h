@@ -92,7 +92,7 @@ void layer_update_item(columns *c, rows *r, const layer_run *run, const layer_sh
 bool optimizer_column(const char *name);
 /** The optimizer's column of that name, made if missing. COLUMN_NONE: out of memory. */
 size_t columns_need_update(columns *c, const char *name);
-/** Is the update by that optimizer priced? */
-bool optimizer_priced(const columns *c, const char *optimizer);
+/** Is the update by that optimizer priced, and (`call`) what a call of it costs? */
+bool optimizer_priced(const columns *c, const char *optimizer, bool call);
 
 #endif

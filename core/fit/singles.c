@@ -152,8 +152,8 @@ lm_status singles_learn(const points *p, layer_model *m, residual_trees *judged,
 }
 
 /* By the prices of the rows, and what was learned to them. */
-static lm_status predict_row(const times *t, size_t i, const layer_rows *r, residual_trees *learned,
-                             double *out, lm_error *err)
+static lm_status predict_row(const times *t, size_t i, const layer_rows *r,
+                             const residual_trees *learned, double *out, lm_error *err)
 {
     double     more   = 0;
     priced_row row    = { .shape   = t->time[i].shape,
@@ -193,8 +193,8 @@ static lm_status predict_fold(void *context, const fold_turn *f, lm_error *err)
     status = l->learn ? residual_learn(l->class, &(residual_source){ &l->rows, l->in, NULL }, 1,
                                        &learned, NULL, err)
                       : layer_rows_fit(&l->rows, l->in, &count, err);
-    if (status)
-        return status;
+    if (!status && learned)
+        status = residual_space_columns(&learned->space, &l->rows.columns, err);
     for (size_t i = 0; i < t->n && !status; i++)
         if (fold_out(f, t->point[i]))
             status = predict_row(t, i, &l->rows, learned,

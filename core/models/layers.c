@@ -1,7 +1,9 @@
 /* Networks as sums of the prices of their layers, or of their kernels (single/whole.h). */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "models/explanation.h"
 #include "models/linear.h"
 #include "single/composed.h"
@@ -47,6 +49,28 @@ static void compose(const composed_factors *f, whole_seconds *s)
     s->backward = fmax(0, composed_seconds(f, s->step) - s->forward - s->update);
 }
 
+/* Prices of layers, else of kernels; what they write when they are asked is the predictor's own. */
+static lm_status layers_open(predictor *who, const model_source *from, lm_error *err)
+{
+    const calibration *cal = who->cal;
+    layer_model       *own = malloc(sizeof *own);
+
+    (void)from;
+    if (!own)
+        return no_memory(err);
+    *own      = layer_model_share(any(cal->layers) ? cal->layers : cal->operators);
+    who->memo = own;
+    return LM_OK;
+}
+
+static void layers_close(predictor *who)
+{
+    if (who->memo)
+        layer_model_free(who->memo);
+    free(who->memo);
+    who->memo = NULL;
+}
+
 /* Passes of one micro-step, and the update. */
 static lm_status sum_layers(const predictor *who, const step_setup *s, whole_seconds *out,
                             lm_error *err)
@@ -59,10 +83,10 @@ static lm_status sum_layers(const predictor *who, const step_setup *s, whole_sec
     if (status)
         return status;
     if (any(who->cal->layers))
-        status = whole_predict(who->cal->layers, bound, optimizer_name(s->optimizer),
+        status = whole_predict(who->memo, bound, optimizer_name(s->optimizer),
                                whole ? WHOLE_LEARNED_STEPS : WHOLE_LEARNED, out, err);
     else
-        status = whole_by_launches(who->cal->operators, bound, s->optimizer, true, out, err);
+        status = whole_by_launches(who->memo, bound, s->optimizer, true, out, err);
     if (!status && whole)
         compose(&who->cal->composed->step, out);
     if (!status && isnan(out->backward))
@@ -144,6 +168,8 @@ static lm_status layers_explain(const predictor *who, const step_setup *s, expla
 }
 
 const step_model layers_model = {
+    .open     = layers_open,
+    .close    = layers_close,
     .price    = layers_price,
     .exchange = linear_exchange,
     .buckets  = linear_buckets,

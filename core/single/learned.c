@@ -6,6 +6,7 @@
 
 #include "base/no_memory.h"
 #include "single/residual_file.h"
+#include "single/residual_memo.h"
 
 bool learned_any(const layer_model *m)
 {
@@ -70,17 +71,32 @@ static lm_status learn_class(size_t class, const learned_source *from, size_t n,
     return status;
 }
 
-/* Each machine has its own, as columns have each their own order. */
-static lm_status hand_out(residual_set *found, const learned_source *from, size_t n, lm_error *err)
+/* What the residuals make of the columns of the model's prices: nothing is written when it is
+ * asked. */
+static lm_status settle(layer_model *m, lm_error *err)
 {
     lm_status status = LM_OK;
 
+    for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++)
+        if (m->learned->of[c])
+            status = residual_space_columns(&m->learned->of[c]->space, &m->of[c].columns, err);
+    return status;
+}
+
+/* Each machine has its own, as columns have each their own order. */
+static lm_status hand_out(residual_set *found, const learned_source *from, size_t n, lm_error *err)
+{
+    lm_status status;
+
     from[0].m->learned = found;
+    status             = settle(from[0].m, err);
     for (size_t i = 1; i < n && !status; i++) {
         void *copy = NULL;
 
         status             = kept_copy(&residual_kept, RESIDUAL_FILE, found, &copy, err);
         from[i].m->learned = copy;
+        if (!status)
+            status = settle(from[i].m, err);
     }
     return status;
 }
@@ -125,7 +141,7 @@ lm_status learned_load(layer_model *m, lm_error *err)
     status     = kept_file_load(&m->learned_file, launches ? &kernels_kept : &residual_kept,
                             launches ? KERNELS_FILE : RESIDUAL_FILE, &read, err);
     m->learned = read;
-    return status;
+    return status ? status : settle(m, err);
 }
 
 /* r of a layer that was priced: without having been asked before. */
@@ -158,10 +174,10 @@ static lm_status ratio(layer_model *m, const layer_shape *s, const layer_run *ru
     *out = 1;
     if (isnan(seconds) || !m->learned || !m->learned->of[class])
         return LM_OK;
-    if (!m->learned->memo)
-        m->learned->memo = calloc(1, sizeof *m->learned->memo);
-    if (m->learned->memo && residual_question_of(s, run, seconds, &q))
-        known = residual_memo_find(m->learned->memo, &q);
+    if (!m->memo)
+        m->memo = calloc(1, sizeof *m->memo);
+    if (m->memo && residual_question_of(s, run, seconds, &q))
+        known = residual_memo_find(m->memo, &q);
     if (known && known->known)
         r = known->r;
     else

@@ -313,12 +313,25 @@ lm_status layer_model_fit(const layer_time *time, size_t n, layer_model *out, lm
 
 void layer_model_free(layer_model *m)
 {
-    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
+    for (size_t c = 0; c < N_LAYER_CLASSES && !m->shared; c++)
         columns_free(&m->of[c].columns);
-    residual_set_free(m->learned);
-    kept_file_clear(&m->learned_file);
+    if (!m->shared) {
+        residual_set_free(m->learned);
+        kept_file_clear(&m->learned_file);
+    }
     rows_free(&m->spare);
+    free(m->memo);
     *m = (layer_model){ .multiprocessors = 0 };
+}
+
+layer_model layer_model_share(const layer_model *m)
+{
+    layer_model out = *m;
+
+    out.spare  = (rows){ 0 };
+    out.memo   = NULL;
+    out.shared = true;
+    return out;
 }
 
 bool layer_model_any(const layer_model *m)
@@ -354,7 +367,7 @@ bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run,
 
     if (class == N_LAYER_CLASSES || !m->of[class].present ||
         (run->backward && !layer_prices_train(&m->of[class])) ||
-        (run->update && !optimizer_priced(&m->of[class].columns, run->optimizer)))
+        (run->update && !optimizer_priced(&m->of[class].columns, run->optimizer, run->alone)))
         return false;
     add(&m->of[class].columns, out, layer_classes[class], &time, &m->of[class].how, false);
     return true;

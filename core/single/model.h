@@ -16,7 +16,8 @@ typedef struct layer_prices {
     tiling       how;    /**< of launches */
 } layer_prices;
 
-struct residual_set; /* single/residual.h */
+struct residual_memo; /* single/residual_memo.h */
+struct residual_set;  /* single/residual.h */
 
 typedef struct layer_model {
     layer_prices of[N_LAYER_CLASSES];
@@ -25,7 +26,10 @@ typedef struct layer_model {
     /* What prices leave over, see learned.h. */
     struct residual_set *learned;      /**< NULL: none, or not read yet */
     kept_file            learned_file; /**< where it is */
-    rows                 spare;        /**< room for the row that is asked for */
+    /* What is written while the model is asked: of one thread, see layer_model_share(). */
+    rows                  spare;  /**< room for the row that is asked for */
+    struct residual_memo *memo;   /**< of `learned`; NULL: nothing was asked yet */
+    bool                  shared; /**< all but these two is another model's */
 } layer_model;
 
 /** One time: a layer, its part, and the seconds. */
@@ -70,6 +74,10 @@ lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error 
 /** Fits all classes that have enough rows; the others stay absent. */
 lm_status layer_model_fit(const layer_time *time, size_t n, layer_model *out, lm_error *err);
 void      layer_model_free(layer_model *m);
+
+/** The same prices and residuals for one more thread. `m` stays open and unchanged as long as the
+ * share; layer_model_free() frees what is the share's own. */
+layer_model layer_model_share(const layer_model *m);
 /** Is any class there? */
 bool layer_model_any(const layer_model *m);
 /** Number of times of all classes, also of those with too few for a fit. */

@@ -9,12 +9,10 @@ void residual_set_free(residual_set *s)
 {
     for (size_t c = 0; s && c < N_LAYER_CLASSES; c++)
         residual_free(s->of[c]);
-    if (s)
-        free(s->memo);
     free(s);
 }
 
-lm_status residual_of(residual_trees *r, const priced_row *row, double *out, lm_error *err)
+lm_status residual_of(const residual_trees *r, const priced_row *row, double *out, lm_error *err)
 {
     double    x[RESIDUAL_FEATURES];
     lm_status status = LM_OK;
@@ -94,12 +92,14 @@ static lm_status look(void *context, size_t i, residual_space *space, double *x,
                                    .columns = &s->r->columns,
                                    .seconds = rows_priced(&s->r->rows, i - l->first[at], &s->r->columns),
                                    .device = s->device };
+    lm_status              status;
 
     if (at != l->last) /* columns of optimizers may be in another order */
         residual_space_free(space);
     l->last = at;
     *out    = (priced_look){ row.seconds, residual_word(&row, NULL) != NULL };
-    return row.seconds > 0 ? residual_features(space, &row, x, err) : LM_OK;
+    status  = residual_space_columns(space, row.columns, err);
+    return !status && row.seconds > 0 ? residual_features(space, &row, x, err) : status;
 }
 
 static lm_status learn_rows(learning *l, size_t n, residual_trees **out, residual_trees *judged,

@@ -4,12 +4,10 @@
 
 #include "learn/lesson.h"
 #include "single/residual_features.h"
-#include "single/residual_memo.h"
 
 /** Of each class; NULL: none. */
 typedef struct residual_set {
     residual_trees *of[N_LAYER_CLASSES];
-    residual_memo  *memo; /**< NULL: nothing was asked yet. Trees stay as they are from then on */
 } residual_set;
 
 /**
@@ -24,7 +22,7 @@ lm_status residual_learn(size_t class, const residual_source *from, size_t n, re
                          residual_trees *judged, lm_error *err);
 
 /** r of a priced row; 0 outside of what was learned. Fails as residual_features() does. */
-lm_status residual_of(residual_trees *r, const priced_row *row, double *out, lm_error *err);
+lm_status residual_of(const residual_trees *r, const priced_row *row, double *out, lm_error *err);
 
 void residual_set_free(residual_set *s);
 

@@ -1,6 +1,7 @@
 /* What residuals are learned from. */
 #include "single/residual_features.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,16 +286,15 @@ static void see_way(void *context, const row_way *way)
             way->least > 0 ? fmin(FARTHEST, log(way->seconds / way->least)) : FARTHEST;
 }
 
-lm_status residual_features(residual_space *s, const priced_row *row, double *x, lm_error *err)
+lm_status residual_features(const residual_space *s, const priced_row *row, double *x,
+                            lm_error *err)
 {
     seeing       to     = { s, row, x };
-    lm_status    status = residual_space_columns(s, row->columns, err);
+    lm_status    status = figure_features(s, row->device, x, err);
     const char  *prefix, *word;
     feature_list fixed;
 
-    if (!status)
-        status = figure_features(s, row->device, x, err);
-
+    assert(row->columns->n <= s->n_columns);
     if (status)
         return status;
     if (row->shape->kind == SHAPE_LAUNCH)

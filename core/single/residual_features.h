@@ -37,9 +37,10 @@ void residual_features_fixed(size_t class, feature_list *out);
  * NULL: nothing. `prefix`, if not NULL, says which. */
 const char *residual_word(const priced_row *row, const char **prefix);
 
-/** The features of a row, into x (s->n). LM_E_NOTFOUND for a figure that its device lacks,
- * LM_E_NOMEM.
+/** The features of a row, into x (s->n), of a space that has its columns (residual_space_columns()).
+ * LM_E_NOTFOUND for a figure that its device lacks, LM_E_NOMEM.
  */
-lm_status residual_features(residual_space *s, const priced_row *row, double *x, lm_error *err);
+lm_status residual_features(const residual_space *s, const priced_row *row, double *x,
+                            lm_error *err);
 
 #endif

@@ -29,7 +29,8 @@ bool residual_question_of(const layer_shape *s, const layer_run *run, double sec
     out->shape.outputs    = s->outputs;
     out->shape.weights    = s->weights;
     out->run = (unsigned)run->forward | (unsigned)run->backward << 1 | (unsigned)run->alone << 2 |
-               (unsigned)run->input_gradient << 3 | (unsigned)run->trains_inputs << 4;
+               (unsigned)run->input_gradient << 3 | (unsigned)run->trains_inputs << 4 |
+               (unsigned)run->evaluation << 5;
     out->multiprocessors = run->multiprocessors;
     out->seconds         = seconds;
     return true;

@@ -20,7 +20,7 @@ typedef struct residual_answer {
     bool              known;
 } residual_answer;
 
-/** Zero-initialise. Knows the answers of one residual_set. */
+/** Zero-initialise. Knows the answers of one residual_set to one thread. */
 typedef struct residual_memo {
     residual_answer at[RESIDUAL_MEMO];
 } residual_memo;

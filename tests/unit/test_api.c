@@ -353,6 +353,86 @@ static void threads_with_their_own_handles_agree(void **state)
         assert_true(w[i].seconds == w[0].seconds);
 }
 
+/* One machine for all threads, each of which asks with a predictor of its own. */
+typedef struct asker {
+    const lm_machine *of;
+    double            seconds;
+} asker;
+
+static void *ask(void *context)
+{
+    asker        *w = context;
+    lm_predictor *p = NULL;
+
+    lm_predictor_open(library, w->of, network, "layermeter", NULL, &p, NULL);
+    for (int64_t i = 1; p && i <= 64; i++) {
+        const lm_step s = lm_step_of(i, 1);
+        lm_answer     a = { .size = sizeof a };
+
+        if (!lm_predict(p, &s, &a, NULL))
+            w->seconds += a.step.value;
+    }
+    lm_predictor_close(p);
+    return NULL;
+}
+
+static void threads_agree_on(const char *path)
+{
+    enum { THREADS = 6 };
+    asker       w[THREADS + 1] = { { .seconds = 0 } };
+    pthread_t   thread[THREADS];
+    lm_machine *alone = NULL, *common = NULL;
+
+    assert_int_equal(lm_machine_open(path, &alone, NULL), LM_OK);
+    assert_int_equal(lm_machine_open(path, &common, NULL), LM_OK);
+    w[THREADS].of = alone;
+    ask(&w[THREADS]);
+    assert_true(w[THREADS].seconds > 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        w[i].of = common;
+        assert_int_equal(pthread_create(&thread[i], NULL, ask, &w[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_true(w[i].seconds == w[THREADS].seconds);
+    lm_machine_close(alone);
+    lm_machine_close(common);
+}
+
+static void threads_share_a_machine_of_kernel_prices(void **state)
+{
+    (void)state;
+    threads_agree_on(folder_file("kernels.ini",
+                                 "[machine]\nmax_ranks = 1\nmax_hosts = 1\ndtype = f32\n"
+                                 "[kernels.gemm]\nrows = 100\nfloor = 1e-6 s/launch, floor\n"
+                                 "bytes = 1e-6 s/byte, bandwidth\nlaunch = 1e-3 s/launch, host\n"
+                                 "[kernels.map]\nrows = 100\nfloor = 3e-3 s/launch, floor\n"
+                                 "bytes = 1e-7 s/byte, bandwidth\n"));
+}
+
+/* What prices leave over lies in a file, which the first predictor reads. */
+static void threads_share_a_machine_with_a_residual(void **state)
+{
+    char   text[8192];
+    FILE  *file = fopen(INPUTS "/dense.residual", "rb");
+    size_t n;
+
+    (void)state;
+    assert_non_null(file);
+    n = fread(text, 1, sizeof text, file);
+    fclose(file);
+    folder_bytes("dense.residual", text, n);
+    threads_agree_on(folder_file(
+        "dense.ini", "[machine]\nmax_ranks = 1\nmax_hosts = 1\n[layermeter.single.dense]\n"
+                     "rows = 900\nmape_percent = 25\ncall = 1e-4 s/call, rows 900\n"
+                     "forward.macs = 1e-6 s/MAC, rows 900\nbackward.call = 1e-4 s/call, rows 900\n"
+                     "grad_weight.macs = 1e-6 s/MAC, rows 900\n"
+                     "update.momentum = 1e-9 s/element, rows 900\n"
+                     "[layermeter.single.residual]\nfile = dense.residual\n"
+                     "hash = bf75573904c53873\n"));
+}
+
 static void nothing_is_closed_well(void **state)
 {
     (void)state;
@@ -388,6 +468,8 @@ int main(void)
         cmocka_unit_test(a_larger_answer_keeps_its_end),
         cmocka_unit_test(networks_are_found_in_folders),
         cmocka_unit_test(threads_with_their_own_handles_agree),
+        cmocka_unit_test(threads_share_a_machine_of_kernel_prices),
+        cmocka_unit_test(threads_share_a_machine_with_a_residual),
         cmocka_unit_test(nothing_is_closed_well),
         cmocka_unit_test(models_have_names),
     };

@@ -243,14 +243,15 @@ static void what_is_left_out_is_not_seen(void **state)
  */
 
 /* e^0.5 for sums that do not fill vectors of 4, of any product between 1 and e^50. */
-static residual_set *by_hand(void)
+static residual_set *by_hand(const layer_model *m)
 {
-    void        *read = NULL;
-    feature_list names_of;
-    size_t       size, at = 0;
-    lm_error     err = { 0 };
-    char        *text;
-    FILE        *out = open_memstream(&text, &size);
+    void         *read = NULL;
+    residual_set *set;
+    feature_list  names_of;
+    size_t        size, at = 0;
+    lm_error      err = { 0 };
+    char         *text;
+    FILE         *out = open_memstream(&text, &size);
 
     fprintf(
         out,
@@ -273,7 +274,11 @@ static residual_set *by_hand(void)
     if (kept_read(&kernels_kept, KERNELS_FILE, "h", text, &read, &err))
         fail_msg("%s", err.text);
     free(text);
-    return read;
+    set = read;
+    assert_int_equal(
+        residual_space_columns(&set->of[LAUNCH_GEMM]->space, &m->of[LAUNCH_GEMM].columns, NULL),
+        LM_OK);
+    return set;
 }
 
 /* A floor of 20 us, a start of 2 us, 1 ps a FLOP; p 4. */
@@ -312,7 +317,7 @@ static void a_residual_changes_work_not_floors(void **state)
 
     (void)state;
     price_by_hand(&m);
-    m.learned = by_hand();
+    m.learned = by_hand(&m);
     assert_close(cost_of(&m, &odd).work, work, 1e-12);
     assert_int_equal(launch_seconds(&m, &odd, "", true, &seconds, NULL), LM_OK);
     assert_close(seconds, exp(0.5) * priced(&m, &odd, ""), 1e-6);
@@ -340,7 +345,7 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     (void)state;
     price_by_hand(&m);
     price_by_hand(&back);
-    m.learned = by_hand();
+    m.learned = by_hand(&m);
     assert_int_equal(launch_seconds(&m, &odd, "", true, &seconds, &err), LM_OK);
     assert_int_equal(kept_file_save(&m.learned_file, &kernels_kept, KERNELS_FILE, m.learned,
                                     "m.ini", &drafts, &err),

@@ -13,6 +13,7 @@
 #include "kept_text.h"
 #include "learn/boost.h"
 #include "single/learned.h"
+#include "single/residual_memo.h"
 
 #define N 600
 
@@ -215,6 +216,18 @@ static void questions_are_told_apart(void **state)
     }
     a = residual_memo_find(memo, &q[4]);
     assert_memory_equal(&a->asked, &q[4], sizeof q[4]);
+    { /* every flag of a run tells, evaluation among them */
+        const layer_run one[] = { { .forward = true },        { .backward = true },
+                                  { .evaluation = true },     { .alone = true },
+                                  { .input_gradient = true }, { .trains_inputs = true } };
+
+        for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
+            for (size_t j = 0; j < i; j++) {
+                assert_true(residual_question_of(&shape, &one[i], 1e-3, &q[0]));
+                assert_true(residual_question_of(&shape, &one[j], 1e-3, &q[1]));
+                assert_memory_not_equal(&q[0], &q[1], sizeof q[0]);
+            }
+    }
     run.update = true; /* by which optimizer is not remembered */
     assert_false(residual_question_of(&shape, &run, 1e-3, &q[0]));
     shape.kind = SHAPE_WORK;
@@ -322,6 +335,7 @@ static residual_set *by_hand(const columns *c)
                            .high        = 1,
                            .space       = r->space,
                            .trees       = r->trees };
+    assert_int_equal(residual_space_columns(&r->space, c, NULL), LM_OK);
     return s;
 }
 
@@ -354,8 +368,8 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     w->m.learned = by_hand(&w->m.of[1].columns);
     assert_close(learned(w, &odd, &forward), priced * exp(0.5), 1e-7);
     assert_true(learned(w, &even, &forward) == layer_model_seconds(&w->m, &even, &forward));
-    free(w->m.learned->memo); /* what was asked before, by other trees */
-    w->m.learned->memo        = NULL;
+    free(w->m.memo); /* what was asked before, by other trees */
+    w->m.memo                 = NULL;
     w->m.learned->of[1]->high = 0.25; /* held */
     assert_close(learned(w, &odd, &forward), priced * exp(0.25), 1e-12);
 
