@@ -45,7 +45,7 @@ static lm_status read_keys(sweep_loading *l, const ini_section *s, sweep_values 
         return status;
     if (!v->type || !v->input || !v->layer_batch) {
         status = lm_error_set(l->err, LM_E_SYNTAX, "'%s =' is missing",
-                              !v->type    ? "type"
+                              !v->type    ? "type (or networks)"
                               : !v->input ? "input"
                                           : "batch");
         return sweep_fail_at(l, s->line, status, s->name);
@@ -187,6 +187,8 @@ lm_status sweep_take_layers(sweep_loading *l, const ini_section *s, sweep_values
     int64_t   tries;
     lm_status status;
 
+    if (ini_get(s, "networks"))
+        return sweep_take_operations(l, s, v);
     v->count = 100;
     status   = read_keys(l, s, v, &w.type);
     if (!status)

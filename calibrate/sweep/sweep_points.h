@@ -91,6 +91,8 @@ lm_status sweep_steps_add(sweep_loading *l, const sweep_steps *steps, const swee
 
 lm_status sweep_take_networks(sweep_loading *l, const ini_section *s, sweep_values *v);
 lm_status sweep_take_kernels(sweep_loading *l, const ini_section *s, sweep_values *v);
+/** [layers] that name networks. */
+lm_status sweep_take_operations(sweep_loading *l, const ini_section *s, sweep_values *v);
 lm_status sweep_take_layers(sweep_loading *l, const ini_section *s, sweep_values *v);
 lm_status sweep_take_collectives(sweep_loading *l, const ini_section *s, sweep_values *v);
 

@@ -7,13 +7,14 @@
 #include "models/paleo.h"
 #include "models/prenet.h"
 #include "network/metrics.h"
+#include "network/operations.h"
 #include "report/table.h"
 
 typedef struct show_options {
     bind_options    bind;
     network_options network;
     const char     *block, *features;
-    bool            totals;
+    bool            totals, unique;
     format          format;
 } show_options;
 
@@ -30,6 +31,9 @@ static const option_row option_rows[] = {
       "what another model takes instead of counts: prenet or paleo", .excludes = "totals",
       .refusal = "features are of layers and have no totals" },
     { "totals", AT(totals), &type_flag, NULL, NULL, HELP_OUTPUT, "only the totals" },
+    { "unique", AT(unique), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "each distinct operation once, and how often it occurs", .excludes = "totals",
+      .refusal = "operations have no totals: leave one out" },
     { "format", AT(format) },
     OPTION_GROUP(show_options, network, network_option_rows),
     { .name = NULL },
@@ -45,7 +49,10 @@ static const char details[] =
     "--features prenet prints the inputs of PreNeT's models (ICPE 2025) in training, layer by layer:\n"
     "operations and memory (in elements) by its own published formulas. --features paleo prints the\n"
     "arithmetic and traffic that PALEO (ICLR 2017) counts: each convolution as one product, with zeros\n"
-    "around and between pixels; nothing for layers that it does not know.\n";
+    "around and between pixels; nothing for layers that it does not know.\n"
+    "\n"
+    "--unique prints the catalogue that a sweep measures ([layers] networks = ...): a type with its keys\n"
+    "and input, as observations name them, and the counts of one call.\n";
 
 static const char examples[] = "  layermeter show resnet50\n"
                                "  layermeter show resnet50 --image 128 --batch 32 --block layer3\n"
@@ -239,6 +246,53 @@ static void print_shape(const lm_tensor *t, char *buffer, size_t size)
         n += (size_t)snprintf(buffer + n, size - n, "%s%lld", d ? "x" : "", (long long)t->dim[d]);
 }
 
+static void count_columns(format f, table *t)
+{
+    for (size_t i = 0; i < N_COUNTS; i++)
+        if (f != FORMAT_TABLE || counts[i].brief)
+            table_column(t, counts[i].key, counts[i].brief ? counts[i].brief : counts[i].title, 0);
+}
+
+static lm_status count_cells(const bound_layer *layer, format f, table *t, lm_error *err)
+{
+    net_metrics     m;
+    const lm_status status = metrics_of_layer(layer, &m, err);
+
+    for (size_t i = 0; i < N_COUNTS && !status; i++)
+        if (f != FORMAT_TABLE || counts[i].brief)
+            table_count(t, count_of(&m, i));
+    return status;
+}
+
+/* One row an operation. */
+static lm_status list_operations(const bound_network *net, const char *block, format f, table *t,
+                                 lm_error *err)
+{
+    operation_list list   = { .n = 0 };
+    lm_status      status = operations_add(&list, net, block, err);
+
+    table_column(t, "operation", "operation", 0);
+    table_column(t, "geometry", "geometry", 0);
+    table_column(t, "input", "input", 0);
+    table_column(t, "count", "count", 0);
+    count_columns(f, t);
+    for (size_t i = 0; i < list.n && !status; i++) {
+        table_text(t, list.of[i].type);
+        table_text(t, list.of[i].geometry);
+        table_text(t, list.of[i].input);
+        table_count(t, list.of[i].count);
+        status = count_cells(list.of[i].layer, f, t, err);
+    }
+    if (!status && list.n_apart)
+        fprintf(stderr,
+                "layermeter: %s: %llu layers are no operations by themselves: what they take is no "
+                "sample of a batch%s\n",
+                net->net->path, (unsigned long long)list.n_apart,
+                net->options.batch == 1 ? " (--batch 2 tells a batch from a dimension of 1)" : "");
+    operations_free(&list);
+    return status;
+}
+
 /* One row a layer: a few columns for people, every count for programs. */
 static lm_status list_layers(const bound_network *net, const char *block, format f, table *t,
                              lm_error *err)
@@ -246,28 +300,22 @@ static lm_status list_layers(const bound_network *net, const char *block, format
     table_column(t, "layer", "layer", 0);
     table_column(t, "type", "type", 0);
     table_column(t, "output", "output", 0);
-    for (size_t i = 0; i < N_COUNTS; i++)
-        if (f != FORMAT_TABLE || counts[i].brief)
-            table_column(t, counts[i].key, counts[i].brief ? counts[i].brief : counts[i].title, 0);
+    count_columns(f, t);
     if (f == FORMAT_CSV && net->net->set)
         table_column(t, "set", "set", 0);
     for (size_t l = 0; l < net->n_layers; l++) {
         const bound_layer *layer = &net->layer[l];
-        net_metrics        m;
         char               shape[160];
         lm_status          status;
 
         if (block && !metrics_in_block(layer->decl->name, block))
             continue;
-        if ((status = metrics_of_layer(layer, &m, err)))
-            return status;
         print_shape(&layer->output[0], shape, sizeof shape);
         table_text(t, layer->decl->name);
         table_text(t, layer->decl->type);
         table_text(t, shape);
-        for (size_t i = 0; i < N_COUNTS; i++)
-            if (f != FORMAT_TABLE || counts[i].brief)
-                table_count(t, count_of(&m, i));
+        if ((status = count_cells(layer, f, t, err)))
+            return status;
         if (f == FORMAT_CSV && net->net->set)
             table_text(t, net->net->set);
     }
@@ -326,7 +374,7 @@ static void print_published(const bound_network *net, const show_options *a, con
 }
 
 static void print_json(const bound_network *net, const char *block, const net_metrics *m,
-                       const table *layers)
+                       const char *rows, const table *layers)
 {
     json j = { .out = stdout };
 
@@ -344,7 +392,7 @@ static void print_json(const bound_network *net, const char *block, const net_me
         json_count(&j, counts[i].key, count_of(m, i));
     json_close(&j, '}');
     if (layers)
-        table_json(layers, &j, "layers");
+        table_json(layers, &j, rows);
     json_close(&j, '}');
 }
 
@@ -358,11 +406,12 @@ static lm_status print_counts(const bound_network *net, const show_options *a, l
     lm_status    status = metrics_of_network(net, block, &m, err);
 
     if (!status && t && !totals)
-        status = list_layers(net, block, f, t, err);
+        status =
+            a->unique ? list_operations(net, block, f, t, err) : list_layers(net, block, f, t, err);
     if (!status && t && totals)
         total_row(net, &m, t);
     if (!status && f == FORMAT_JSON) {
-        print_json(net, block, &m, t);
+        print_json(net, block, &m, a->unique ? "operations" : "layers", t);
     } else if (!status) {
         if (t)
             status = table_print(t, f, stdout, err);

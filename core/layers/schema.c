@@ -171,6 +171,63 @@ lm_status schema_parse(const lm_param *p, const char *text, lm_value *out, lm_er
     return LM_OK;
 }
 
+/* One number or all of them, joined. */
+static void print_numbers(const lm_param *p, const lm_value *v, char *buffer, size_t size)
+{
+    const bool repeats = p->kind == LM_INT || p->kind == LM_REAL;
+    uint32_t   n       = v->count;
+    size_t     used    = 0;
+    char       one[40];
+
+    while (repeats && n > 1 && v->u.i[n - 1] == v->u.i[0])
+        n--;
+    n       = n == 1 ? 1 : v->count;
+    *buffer = '\0';
+    for (uint32_t i = 0; i < n && used < size; i++) {
+        if (p->kind == LM_REAL)
+            text_exact(v->u.f[i], one, sizeof one);
+        else
+            snprintf(one, sizeof one, "%lld", (long long)v->u.i[i]);
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s",
+                                 !i                    ? ""
+                                 : p->kind == LM_SHAPE ? "x"
+                                                       : ",",
+                                 one);
+    }
+    if (used >= size)
+        *buffer = '\0';
+}
+
+const char *schema_print(const lm_param *p, const lm_value *v, char *buffer, size_t size)
+{
+    const char *choice = p->choices;
+
+    switch ((enum lm_kinds)p->kind) {
+    case LM_BOOL: snprintf(buffer, size, "%s", v->u.i[0] ? "yes" : "no"); break;
+    case LM_TEXT: snprintf(buffer, size, "%s", v->u.text); break;
+    case LM_ENUM:
+        for (int64_t i = 0; i < v->u.i[0]; i++)
+            choice += strcspn(choice, "|") + 1;
+        snprintf(buffer, size, "%.*s", (int)strcspn(choice, "|"), choice);
+        break;
+    case LM_INT:
+    case LM_REAL:
+    case LM_SHAPE:
+    case LM_LIST: print_numbers(p, v, buffer, size);
+    }
+    return buffer;
+}
+
+bool schema_is_fallback(const lm_param *p, const lm_value *v)
+{
+    lm_value usual;
+    char     mine[256], theirs[256];
+
+    return p->fallback && !schema_parse(p, p->fallback, &usual, &(lm_error){ 0 }) &&
+           !strcmp(schema_print(p, v, mine, sizeof mine),
+                   schema_print(p, &usual, theirs, sizeof theirs));
+}
+
 static bool good_name(const char *name)
 {
     if (!name || !islower((unsigned char)*name))

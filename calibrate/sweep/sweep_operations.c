@@ -1,0 +1,123 @@
+/* [layers] of a sweep that names networks: every distinct operation of these, by itself. */
+#include <string.h>
+
+#include "base/text.h"
+#include "network/operations.h"
+#include "network/single.h"
+#include "sweep/sweep_points.h"
+
+enum { NETWORKS_MAX = 64 };
+
+static const sweep_key keys[] = {
+    { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
+    { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
+    { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
+    { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
+    SWEEP_VARIANT_KEYS,
+    SWEEP_FILTER_KEYS,
+    { NULL, KEY_WORD, 0, 0, 0 },
+};
+
+/* A section, and networks as they are bound for a variant. */
+typedef struct catalogue {
+    sweep_loading *l;
+    sweep_values  *v;
+    sweep_point    p; /* its variant */
+    operation_list list;
+} catalogue;
+
+/* At batch 2, as operations_add() asks for. */
+static lm_status add_network(catalogue *c, const char *name, int64_t image)
+{
+    const bind_options options = { .batch = 2, .dtype = c->p.row.dtype, .image = image };
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    lm_status          status  = network_open(name, c->l->reg, NULL, &net, c->l->err);
+
+    if (!status)
+        status = bind_network(net, c->l->reg, &options, &bound, c->l->err);
+    if (!status)
+        status = operations_add(&c->list, bound, NULL, c->l->err);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+static lm_status add_networks(catalogue *c)
+{
+    char             *name[NETWORKS_MAX], *copy;
+    int64_t           zero  = 0;
+    const number_list image = number_list_or(c->v->image, &zero);
+    size_t            n;
+    lm_status         status = LM_OK;
+
+    if (!(copy = arena_text(c->l->s->arena, c->v->networks, strlen(c->v->networks))))
+        return sweep_no_memory(c->l);
+    n = text_split(copy, ',', name, NETWORKS_MAX);
+    for (size_t i = 0; i < n * image.n && !status; i++)
+        status = add_network(c, name[i / image.n], image.value[i % image.n]);
+    c->l->s->n_filtered += c->list.n_apart;
+    return status;
+}
+
+static lm_status add_point(catalogue *c, const net_operation *o, int64_t batch)
+{
+    arena         *a     = c->l->s->arena;
+    sweep_point    p     = c->p;
+    network       *net   = NULL;
+    bound_network *bound = NULL;
+    sweep_work     work;
+    lm_status status = single_bind(o->type, o->geometry, o->input, batch, p.row.dtype, c->l->reg,
+                                   &net, &bound, c->l->err);
+
+    if (!status)
+        status = metrics_of_network(bound, NULL, &p.counts, c->l->err);
+    bound_network_free(bound);
+    network_free(net);
+    if (status)
+        return status;
+    p.row.kind      = OBS_LAYER;
+    p.row.batch     = batch;
+    p.row.name      = arena_text(a, o->type, strlen(o->type));
+    p.row.geometry  = arena_text(a, o->geometry, strlen(o->geometry));
+    p.row.input     = arena_text(a, o->input, strlen(o->input));
+    p.row.optimizer = c->v->optimizers ? c->v->optimizers : "";
+    if (!p.row.name || !p.row.geometry || !p.row.input)
+        return sweep_no_memory(c->l);
+    work = sweep_work_of_counts(&p.counts);
+    if (sweep_wanted(c->l, c->v, &work))
+        return sweep_add(c->l, &p);
+    c->l->s->n_filtered++;
+    return LM_OK;
+}
+
+/* All operations in one variant. */
+static lm_status add_variant(catalogue *c)
+{
+    int64_t           one    = 1;
+    const number_list batch  = number_list_or(c->v->batch, &one);
+    lm_status         status = add_networks(c);
+
+    for (size_t i = 0; i < c->list.n * batch.n && !status; i++)
+        status = add_point(c, &c->list.of[i / batch.n], batch.value[i % batch.n]);
+    operations_free(&c->list);
+    return status;
+}
+
+lm_status sweep_take_operations(sweep_loading *l, const ini_section *s, sweep_values *v)
+{
+    sweep_variants variants;
+    catalogue      c      = { .l = l, .v = v, .p = { .row = sweep_row() } };
+    lm_status      status = sweep_read(l, s, keys, v);
+
+    if (!status)
+        status = sweep_variants_read(l, s, v, &variants);
+    if (status)
+        return status;
+    if (v->optimizers && (status = sweep_check_optimizer(v->optimizers, l->err)))
+        return sweep_fail_at(l, ini_get(s, "optimizer")->line, status, "optimizer");
+    for (size_t k = 0; k < variants.n && !status; k++)
+        if (!(status = sweep_variant(l, &variants, k, &c.p)))
+            status = add_variant(&c);
+    return status ? sweep_fail_at(l, ini_get(s, "networks")->line, status, "networks") : LM_OK;
+}

@@ -1,0 +1,127 @@
+/* Distinct operations of networks. */
+#include "network/operations.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "layers/schema.h"
+#include "network/metrics.h"
+
+enum { TEXT = 600 };
+
+static bool is_source(const bound_layer *l)
+{
+    return (l->entry->type.flags & LM_SOURCE) != 0;
+}
+
+/* "filters=64 kernel=3"; false: no row can say it. */
+static bool print_geometry(const bound_layer *l, char out[TEXT])
+{
+    const lm_layer_type *type = &l->entry->type;
+    size_t               used = 0;
+
+    *out = '\0';
+    for (uint32_t i = 0; i < type->n_params && used < TEXT; i++) {
+        const lm_param p = schema_param(type, i);
+        char           value[256];
+
+        if (schema_is_fallback(&p, &l->param[i]))
+            continue;
+        schema_print(&p, &l->param[i], value, sizeof value);
+        if (!*value || strpbrk(value, " ;"))
+            return false;
+        used +=
+            (size_t)snprintf(out + used, TEXT - used, "%s%s=%s", used ? " " : "", p.name, value);
+    }
+    return used < TEXT;
+}
+
+/* "64x56x56, 128:i64" */
+static bool print_input(const bound_layer *l, const bind_options *o, char out[TEXT])
+{
+    size_t used = 0;
+
+    *out = '\0';
+    for (uint32_t k = 0; k < l->n_inputs && used < TEXT; k++) {
+        const lm_tensor *t = &l->input[k];
+
+        if (t->rank < 2 || t->dim[0] != o->batch)
+            return false;
+        for (uint32_t d = 1; d < t->rank && used < TEXT; d++)
+            used += (size_t)snprintf(out + used, TEXT - used, "%s%lld",
+                                     d > 1 ? "x"
+                                     : k   ? ", "
+                                           : "",
+                                     (long long)t->dim[d]);
+        if (t->dtype != o->dtype && used < TEXT)
+            used += (size_t)snprintf(out + used, TEXT - used, ":%s", text_dtype_name(t->dtype));
+    }
+    return l->n_inputs && used < TEXT;
+}
+
+static lm_status add(operation_list *list, const bound_layer *l, const bind_options *o,
+                     lm_error *err)
+{
+    char   geometry[TEXT], input[TEXT], key[2 * TEXT + 80];
+    char  *kept;
+    size_t at;
+
+    if (!print_geometry(l, geometry) || !print_input(l, o, input)) {
+        list->n_apart++;
+        return LM_OK;
+    }
+    snprintf(key, sizeof key, "%s;%s;%s", l->entry->type.name, geometry, input);
+    if ((at = names_find(&list->by_text, key)) != NAMES_NONE) {
+        list->of[at].count++;
+        return LM_OK;
+    }
+    if (!array_grow(&list->of, list->n, &list->room, sizeof *list->of) ||
+        !(kept = arena_text(list->arena, key, strlen(key))) ||
+        !names_add(&list->by_text, kept, list->n))
+        return no_memory(err);
+    list->of[list->n] =
+        (net_operation){ .type     = l->entry->type.name,
+                         .geometry = arena_text(list->arena, geometry, strlen(geometry)),
+                         .input    = arena_text(list->arena, input, strlen(input)),
+                         .layer    = l,
+                         .count    = 1 };
+    return list->of[list->n].geometry && list->of[list->n++].input ? LM_OK : no_memory(err);
+}
+
+lm_status operations_add(operation_list *list, const bound_network *net, const char *block,
+                         lm_error *err)
+{
+    lm_status status = LM_OK;
+    size_t    found  = 0;
+
+    if (!list->arena && !(list->arena = arena_new()))
+        return no_memory(err);
+    for (size_t i = 0; i < net->n_layers && !status; i++) {
+        const bound_layer *l = &net->layer[i];
+
+        if (is_source(l) || (block && !metrics_in_block(l->decl->name, block)))
+            continue;
+        found++;
+        if (l->counted && !l->lowered)
+            status = lm_error_set(err, LM_E_UNSUPPORTED,
+                                  "%s: layer '%s': nothing can run a layer of type '%s', so it is "
+                                  "no operation of a catalogue",
+                                  net->net->path, l->decl->name, l->decl->type);
+        else if (l->n_kernels[LM_FORWARD])
+            status = add(list, l, &net->options, err);
+    }
+    return status || found ? status
+                           : lm_error_set(err, LM_E_NOTFOUND, "%s: no layer '%s' and none under it",
+                                          net->net->path, block ? block : "");
+}
+
+void operations_free(operation_list *list)
+{
+    names_free(&list->by_text);
+    arena_free(list->arena);
+    free(list->of);
+    *list = (operation_list){ .n = 0 };
+}
