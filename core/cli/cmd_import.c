@@ -10,6 +10,7 @@
 #include "import/extrap.h"
 #include "import/logs.h"
 #include "network/write.h"
+#include "report/fields.h"
 #include "trace/power_log.h"
 
 typedef struct import_options {
@@ -137,8 +138,6 @@ static lm_status import_logs_check(options *o, lm_error *err)
         return misused(o, &log->hosts, err, "more hosts than ranks");
     if (log->algorithm && strcmp(log->algorithm, "default") && strcmp(log->algorithm, "ring"))
         return misused(o, &log->algorithm, err, "'%.40s' is none of default, ring", log->algorithm);
-    if (o->n_arguments < 2)
-        return lm_error_set(err, LM_E_ARG, "a LOG is missing after '%s'", o->argument[0]);
     return LM_OK;
 }
 
@@ -272,8 +271,7 @@ static lm_status import_extrap_check(options *o, lm_error *err)
     for (size_t i = 0; i < fixed.n; i++)
         if (extrap_say(&to->fixed, fixed.name[i].theirs, fixed.name[i].ours, &why))
             return misused(o, &a->extrap.fixed, err, "%s", why.text);
-    return o->n_arguments < 2 ? lm_error_set(err, LM_E_ARG, "a FILE is missing after 'extra-p'")
-                              : LM_OK;
+    return LM_OK;
 }
 
 /* Regions from row `from` on are networks that there are: a main() is none. */
@@ -332,39 +330,29 @@ static lm_status import_extrap(const options *o, lm_error *err)
 /* Pieces that differ by more than this share of their mean are of more than one load. */
 #define STEADY 0.2
 
-static void add_columns(table *t)
-{
-    table_column(t, "log", "log", 0);
-    table_column(t, "gpu", "GPU", 0);
-    table_column(t, "power_w", "power [W]", 1);
-    table_column(t, "spread_percent", "spread [%]", 1);
-    table_column(t, "seconds", "for [s]", 1);
-    table_column(t, "energy_j", "energy [J]", -1);
-    table_column(t, "ramp_s", "start-up [s]", 1);
-    table_column(t, "tail_s", "end [s]", 1);
-    table_column(t, "strange", "strange", 0);
-    table_column(t, "samples", "samples", 0);
-    table_column(t, "missing", NULL, 0);
-    table_column(t, "gaps", NULL, 0);
-}
+typedef struct power_row {
+    const char   *path;
+    power_log_gpu of;
+} power_row;
 
-static void add_row(table *t, const char *path, const power_log_gpu *g)
-{
-    const power_mean *m = &g->mean;
+REAL_OF(spread, power_row, r->of.mean.deviation / r->of.mean.watts)
+REAL_OF(joules, power_row, r->of.mean.watts * r->of.mean.seconds)
 
-    table_text(t, path);
-    table_text(t, g->name);
-    table_real(t, m->watts);
-    table_real(t, 100 * m->deviation / m->watts);
-    table_real(t, m->seconds);
-    table_real(t, m->watts * m->seconds);
-    table_real(t, m->ramp_seconds);
-    table_real(t, m->tail_seconds);
-    table_count(t, m->strange);
-    table_count(t, g->samples);
-    table_count(t, g->missing);
-    table_count(t, g->gaps);
-}
+static const field power_fields[] = {
+    { "log", "log", FIELD_AT(power_row, path) },
+    { "gpu", "GPU", FIELD_AT(power_row, of.name) },
+    { "power_w", "power [W]", FIELD_AT(power_row, of.mean.watts), .digits = 1 },
+    { "spread_percent", "spread [%]", .real = spread, IN_PERCENT },
+    { "seconds", "for [s]", FIELD_AT(power_row, of.mean.seconds), .digits = 1 },
+    { "energy_j", "energy [J]", .real = joules, .digits = -1 },
+    { "ramp_s", "start-up [s]", FIELD_AT(power_row, of.mean.ramp_seconds), .digits = 1 },
+    { "tail_s", "end [s]", FIELD_AT(power_row, of.mean.tail_seconds), .digits = 1 },
+    { "strange", "strange", FIELD_AT(power_row, of.mean.strange) },
+    { "samples", "samples", FIELD_AT(power_row, of.samples) },
+    { "missing", FIELD_AT(power_row, of.missing) },
+    { "gaps", FIELD_AT(power_row, of.gaps) },
+    { 0 },
+};
 
 /* What is odd about a log, a line each. */
 static void say(const char *path, const power_log_gpu *g)
@@ -384,7 +372,8 @@ static void say(const char *path, const power_log_gpu *g)
                 g->name, 100 * g->mean.deviation / g->mean.watts);
 }
 
-static lm_status read_logs(const options *o, const trace_question *q, table *t, lm_error *err)
+static lm_status read_logs(const options *o, const trace_question *q, field_rows *rows,
+                           lm_error *err)
 {
     for (int i = 1; i < o->n_arguments; i++) {
         const char     *path = o->argument[i];
@@ -394,7 +383,7 @@ static lm_status read_logs(const options *o, const trace_question *q, table *t, 
         if (status)
             return status;
         for (size_t k = 0; k < log.n; k++) {
-            add_row(t, path, &log.gpu[k]);
+            field_row(rows, &(power_row){ path, log.gpu[k] });
             say(path, &log.gpu[k]);
         }
         power_log_free(&log);
@@ -415,26 +404,19 @@ static lm_status print(void *context, FILE *out, lm_error *err)
     return table_print(w->t, w->f, out, err);
 }
 
-static lm_status import_power_check(options *o, lm_error *err)
-{
-    return o->n_arguments < 2 ? lm_error_set(err, LM_E_ARG, "a LOG is missing after 'power'")
-                              : LM_OK;
-}
-
 static lm_status import_power(const options *o, lm_error *err)
 {
-    const import_options *a = o->filled;
-    const trace_question  q = { .metric   = a->metrics.n ? a->metrics.at[a->metrics.n - 1] : NULL,
-                                .gpu      = a->power.gpu,
-                                .interval = a->power.interval };
-    table                *t = table_new();
-    lm_status             status;
+    const import_options *a    = o->filled;
+    const trace_question  q    = { .metric   = a->metrics.n ? a->metrics.at[a->metrics.n - 1] : NULL,
+                                   .gpu      = a->power.gpu,
+                                   .interval = a->power.interval };
+    const field_view      v    = { .fields = power_fields, .in = field_place_of(a->power.format) };
+    field_rows            rows = field_rows_of(&v);
+    lm_status             status = read_logs(o, &q, &rows, err);
 
-    add_columns(t);
-    status = read_logs(o, &q, t, err);
     if (!status)
-        status = file_put(a->output, print, &(printed){ t, a->power.format }, err);
-    table_free(t);
+        status = file_put(a->output, print, &(printed){ rows.t, a->power.format }, err);
+    table_free(rows.t);
     return status;
 }
 
@@ -442,14 +424,14 @@ static lm_status import_power(const options *o, lm_error *err)
 
 /* What is imported, by the first argument: a word, or the file of a network. */
 static const struct {
-    const char *word;
-    lm_status (*check)(options *o, lm_error *err);
+    const char *word, *takes;
+    lm_status (*check)(options *o, lm_error *err); /* NULL: nothing to check */
     lm_status (*run)(const options *o, lm_error *err);
 } kinds[] = {
-    { "nccl-tests", import_logs_check, import_logs },
-    { "osu", import_logs_check, import_logs },
-    { "extra-p", import_extrap_check, import_extrap },
-    { "power", import_power_check, import_power },
+    { "nccl-tests", "LOG", import_logs_check, import_logs },
+    { "osu", "LOG", import_logs_check, import_logs },
+    { "extra-p", "FILE", import_extrap_check, import_extrap },
+    { "power", "LOG", NULL, import_power },
 };
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
@@ -482,10 +464,14 @@ static lm_status check(options *o, lm_error *err)
         status = refused(o, &a->power, sizeof a->power, "logs behind the word power", err);
     if (!status && kind < N_KINDS)
         status = refused(o, &a->network, sizeof a->network, "networks", err);
+    if (!status && kind < N_KINDS && kinds[kind].check)
+        status = kinds[kind].check(o, err);
     if (status)
         return status;
     if (kind < N_KINDS)
-        return kinds[kind].check(o, err);
+        return o->n_arguments > 1 ? LM_OK
+                                  : lm_error_set(err, LM_E_ARG, "a %s is missing after '%s'",
+                                                 kinds[kind].takes, kinds[kind].word);
     return o->n_arguments == 1
                ? LM_OK
                : lm_error_set(

@@ -8,6 +8,7 @@
 #include "base/stats.h"
 #include "cli/commands.h"
 #include "crossgpu/judged.h"
+#include "report/fields.h"
 
 typedef struct learn_options {
     option_texts methods;
@@ -121,65 +122,61 @@ static lm_status open_runs(const char *path, const learn_options *a, work *w, lm
 
 /* ---- judging ---- */
 
-static void add_columns(table *t)
-{
-    table_column(t, "method", "method", 0);
-    table_column(t, "group", "group", 0);
-    table_column(t, "points", "points", 0);
-    table_column(t, "mape_percent", "MAPE [%]", 1);
-    table_column(t, "median_ape_percent", "median [%]", 1);
-    table_column(t, "r2", "R2", 3);
-    table_column(t, "coverage_percent", "in 90 % [%]", 1);
-    table_column(t, "width_percent", "width [%]", 1);
-    table_column(t, "rmse_s", NULL, 0);
-    table_column(t, "left_out", NULL, 0);
-    table_column(t, "seed", NULL, 0);
-}
+typedef struct row {
+    const char   *method, *group, *left_out;
+    judged_errors of;
+    uint64_t      seed;
+} row;
 
-/* The rows of a name, NULL: all. */
-static lm_status add_errors(const judged_runs *j, const crossgpu_prediction *said,
-                            const learn_options *a, crossgpu_method m, const char *name, table *t,
-                            lm_error *err)
-{
-    judged_errors   e;
-    const lm_status status = judged_errors_of(j, said, name, &e, err);
+static const field fields[] = {
+    { "method", "method", FIELD_AT(row, method) },
+    { "group", "group", FIELD_AT(row, group) },
+    { "points", "points", FIELD_AT(row, of.errors.n) },
+    { "mape_percent", "MAPE [%]", FIELD_AT(row, of.errors.mape), IN_PERCENT },
+    { "median_ape_percent", "median [%]", FIELD_AT(row, of.errors.median_ape), IN_PERCENT },
+    { "r2", "R2", FIELD_AT(row, of.errors.r2), .digits = 3 },
+    { "coverage_percent", "in 90 % [%]", FIELD_AT(row, of.coverage), IN_PERCENT },
+    { "width_percent", "width [%]", FIELD_AT(row, of.width), IN_PERCENT },
+    { "rmse_s", FIELD_AT(row, of.errors.rmse) },
+    { "left_out", FIELD_AT(row, left_out) },
+    { "seed", FIELD_AT(row, seed) },
+    { 0 },
+};
 
-    if (status || !e.errors.n)
-        return status;
-    table_text(t, crossgpu_method_names[m]);
-    table_text(t, name ? name : "(all)");
-    table_count(t, e.errors.n);
-    table_real(t, 100 * e.errors.mape);
-    table_real(t, 100 * e.errors.median_ape);
-    table_real(t, e.errors.r2);
-    table_real(t, 100 * e.coverage);
-    table_real(t, 100 * e.width);
-    table_real(t, e.errors.rmse);
-    table_text(t, a->judging.test ? "test" : held_out_names[a->judging.leave]);
-    table_count(t, a->seed);
-    return LM_OK;
+/* Errors of each group, then of all. */
+static lm_status add_errors(const judged_runs *j, const crossgpu_prediction *said, row r,
+                            field_rows *rows, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t g = 0; g <= judged_groups(j) && !status; g++) {
+        const char *name = g < judged_groups(j) ? judged_group(j, g) : NULL;
+
+        status  = judged_errors_of(j, said, name, &r.of, err);
+        r.group = name ? name : "(all)";
+        if (!status && r.of.errors.n)
+            field_row(rows, &r);
+    }
+    return status;
 }
 
 static lm_status judge_methods(const learn_options *a, const work *w, lm_error *err)
 {
-    const judged_runs    j      = { w->p, w->tested, a->judging.leave, a->seed };
+    const judged_runs j    = { w->p, w->tested, a->judging.leave, a->seed };
+    const field_view  v    = { .fields = fields, .in = field_place_of(a->format) };
+    field_rows        rows = field_rows_of(&v);
+    row               r = { .left_out = a->judging.test ? "test" : held_out_names[a->judging.leave],
+                            .seed     = a->seed };
     crossgpu_prediction *said   = malloc(w->tested->n * sizeof *said);
-    table               *t      = table_new();
     lm_status            status = said ? LM_OK : no_memory(err);
 
-    add_columns(t);
     for (size_t m = 0; m < a->methods.n && !status; m++) {
-        status = judged_predict(&j, a->method[m], said, err);
-        for (size_t g = 0; g < judged_groups(&j) && !status; g++)
-            status = add_errors(&j, said, a, a->method[m], judged_group(&j, g), t, err);
-        if (!status)
-            status = add_errors(&j, said, a, a->method[m], NULL, t, err);
+        r.method = crossgpu_method_names[a->method[m]];
+        if (!(status = judged_predict(&j, a->method[m], said, err)))
+            status = add_errors(&j, said, r, &rows, err);
     }
-    if (!status)
-        status = table_print(t, a->format, stdout, err);
-    table_free(t);
     free(said);
-    return status;
+    return field_rows_print(&rows, a->format, stdout, status, err);
 }
 
 /* ---- writing ---- */

@@ -1,12 +1,11 @@
 /* layermeter models: the networks there are, and what may be set in them. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/no_memory.h"
 #include "cli/commands.h"
 #include "network/metrics.h"
-#include "report/table.h"
+#include "report/fields.h"
 
 typedef struct models_options {
     format format;
@@ -26,18 +25,21 @@ static const char details[] =
 
 static const char examples[] = "  layermeter models\n  layermeter models --format csv\n";
 
-static void add_columns(table *t, format f)
-{
-    table_column(t, "network", "network", 0);
-    table_column(t, "params", "parameters", 0);
-    if (f == FORMAT_TABLE)
-        table_column(t, "gflops_forward", "GFLOPs fwd", 3);
-    else
-        table_column(t, "flops_forward", "FLOPs fwd", 0);
-    table_column(t, "input", "input", 0);
-    table_column(t, "source", "source", 0);
-    table_column(t, "arguments", "arguments", 0); /* last: some are long */
-}
+/* Counts are below 0 where they hang on an argument. */
+typedef struct row {
+    const char *network, *input, *source, *arguments;
+    int64_t     params, flops;
+} row;
+
+static const field fields[] = {
+    { "network", "network", FIELD_AT(row, network) },
+    { "params", "parameters", FIELD_AT(row, params) },
+    { "flops_forward", "GFLOPs fwd", FIELD_AT(row, flops), .for_people = 1e-9, .digits = 3 },
+    { "input", "input", FIELD_AT(row, input) },
+    { "source", "source", FIELD_AT(row, source) },
+    { "arguments", "arguments", FIELD_AT(row, arguments) }, /* last: some are long */
+    { 0 },
+};
 
 /* "width=64 depth=3", malloc'ed; NULL when memory runs out. */
 static char *describe_arguments(const network *net)
@@ -55,29 +57,20 @@ static char *describe_arguments(const network *net)
 }
 
 /* Without counts where `bound` is NULL. */
-static lm_status add_row(table *t, format f, const network *net, const bound_network *bound,
+static lm_status add_row(field_rows *rows, const network *net, const bound_network *bound,
                          const char *name, lm_error *err)
 {
-    char       *arguments = describe_arguments(net);
+    char *arguments = describe_arguments(net);
+    row r = { name, bound ? bound->input : "", net->source ? net->source : "", arguments, -1, -1 };
     net_metrics m;
     lm_status   status = arguments ? LM_OK : no_memory(err);
 
-    if (!status && bound)
-        status = metrics_of_network(bound, NULL, &m, err);
-    if (!status) {
-        table_text(t, name);
-        if (bound)
-            table_count(t, m.params);
-        else
-            table_real(t, NAN);
-        if (bound && f != FORMAT_TABLE)
-            table_count(t, m.flops_forward);
-        else
-            table_real(t, bound ? 1e-9 * (double)m.flops_forward : NAN);
-        table_text(t, bound ? bound->input : "");
-        table_text(t, net->source ? net->source : "");
-        table_text(t, arguments);
+    if (!status && bound && !(status = metrics_of_network(bound, NULL, &m, err))) {
+        r.params = (int64_t)m.params;
+        r.flops  = (int64_t)m.flops_forward;
     }
+    if (!status)
+        field_row(rows, &r);
     free(arguments);
     return status;
 }
@@ -91,7 +84,7 @@ static bool is_open(const network *net)
     return false;
 }
 
-static lm_status list_one(table *t, format f, const registry *reg, const char *name, lm_error *err)
+static lm_status list_one(field_rows *rows, const registry *reg, const char *name, lm_error *err)
 {
     const network_choices head   = { .head_only = true };
     const bind_options    with   = { .batch = 1, .dtype = LM_F32 };
@@ -107,14 +100,14 @@ static lm_status list_one(table *t, format f, const registry *reg, const char *n
             status = bind_network(net, reg, &with, &bound, err);
     }
     if (!status)
-        status = add_row(t, f, net, bound, name, err);
+        status = add_row(rows, net, bound, name, err);
     bound_network_free(bound);
     network_free(net);
     return status;
 }
 
 /* One that is wrong hides no other: of all mistakes but the last there is a line at once. */
-static lm_status list_all(table *t, format f, const registry *reg, const network_names *names,
+static lm_status list_all(field_rows *rows, const registry *reg, const network_names *names,
                           lm_error *err)
 {
     lm_status status = LM_OK;
@@ -122,7 +115,7 @@ static lm_status list_all(table *t, format f, const registry *reg, const network
     for (size_t i = 0; i < names->n; i++) {
         lm_error here;
 
-        if (!list_one(t, f, reg, names->name[i], &here))
+        if (!list_one(rows, reg, names->name[i], &here))
             continue;
         if (status)
             report_failure(err);
@@ -135,22 +128,23 @@ static lm_status list_all(table *t, format f, const registry *reg, const network
 static lm_status run(const options *o, lm_error *err)
 {
     const models_options *a     = o->filled;
+    const field_view      v     = { .fields = fields, .in = field_place_of(a->format) };
+    field_rows            rows  = field_rows_of(&v);
     registry             *reg   = NULL;
     network_names         names = { NULL, 0 };
-    table                *t     = table_new();
     lm_status             status, printed;
     lm_error              why;
 
-    if (!(status = open_registry(o, &reg, err)) && !(status = network_list(&names, err))) {
-        add_columns(t, a->format);
-        status  = list_all(t, a->format, reg, &names, err);
-        printed = table_print(t, a->format, stdout, &why);
+    if ((status = open_registry(o, &reg, err)) || (status = network_list(&names, err))) {
+        table_free(rows.t);
+    } else {
+        status  = list_all(&rows, reg, &names, err);
+        printed = field_rows_print(&rows, a->format, stdout, LM_OK, &why);
         if (!status && printed)
             *err = why;
         status = status ? status : printed;
     }
     network_names_free(&names);
-    table_free(t);
     registry_free(reg);
     return status;
 }

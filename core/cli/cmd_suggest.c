@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "machine/machine.h"
+#include "report/fields.h"
 #include "suggest/job.h"
 
 typedef struct suggest_options {
@@ -75,71 +76,66 @@ static lm_status check(options *o, lm_error *err)
 /* An interval that keeps more than this share of its width has not been narrowed. */
 #define HARDLY 0.98
 
-static void add_columns(const suggest_job *q, table *t)
-{
-    table_column(t, "point", "point", 0);
-    table_column(t, "network", "network", 0);
-    table_column(t, "input", "input", 0);
-    table_column(t, "batch", "batch", 0);
-    table_column(t, "ranks", "ranks", 0);
-    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
-    table_column(t, "seconds", "measure [s]", 2);
-    table_column(t, "total_seconds", "in all [s]", 2);
-    for (size_t k = 0; k < q->a->asked.n; k++) {
-        char key[300], title[300];
+/* A point; number 0: what is known now. Numbers below 0 and NAN: unknown. */
+typedef struct row {
+    uint64_t      number;
+    const char   *network, *input;
+    int64_t       batch, ranks;
+    double        step, seconds, total;
+    const double *width; /* of the interval of each network asked for, as a share */
+} row;
 
-        snprintf(key, sizeof key, "%.200s_percent", q->a->asked.at[k]);
-        snprintf(title, sizeof title, "%.200s +- [%%]", q->a->asked.at[k]);
-        table_column(t, key, title, 1);
-    }
+static const char *asked_name(const void *whole, size_t i)
+{
+    const word_list *asked = whole;
+
+    return i < asked->n ? asked->at[i] : NULL;
 }
 
-/* Half of it, in percent. */
-static double half_width(const suggest_job *q, size_t after, size_t k)
-{
-    return 50 * q->s.width[after * q->a->asked.n + k];
-}
+REAL_OF(half_width, row, r->width[i] / 2)
 
-static void add_widths(const suggest_job *q, table *t, size_t after)
-{
-    for (size_t k = 0; k < q->a->asked.n; k++)
-        table_real(t, half_width(q, after, k));
-}
+static const field fields[] = {
+    { "point", "point", FIELD_AT(row, number) },
+    { "network", "network", FIELD_AT(row, network) },
+    { "input", "input", FIELD_AT(row, input) },
+    { "batch", "batch", FIELD_AT(row, batch) },
+    { "ranks", "ranks", FIELD_AT(row, ranks) },
+    { "step_ms", "step [ms]", FIELD_AT(row, step), IN_MS },
+    { "seconds", "measure [s]", FIELD_AT(row, seconds), .digits = 2 },
+    { "total_seconds", "in all [s]", FIELD_AT(row, total), .digits = 2 },
+    { "%s_percent", "%s +- [%]", .real = half_width, IN_PERCENT, .each = asked_name },
+    { 0 },
+};
 
-/* Row 0 is what is known now. */
-static double add_rows(const suggest_job *q, table *t)
+/* Returns the seconds of all points. */
+static double add_rows(const suggest_job *q, field_rows *rows)
 {
-    double total = 0;
+    const size_t n = q->a->asked.n;
+    row          r = { 0, "", "", -1, -1, NAN, NAN, 0, q->s.width };
 
-    table_count(t, 0);
-    table_text(t, "");
-    table_text(t, "");
-    for (int empty = 0; empty < 4; empty++)
-        table_real(t, NAN);
-    table_real(t, 0);
-    add_widths(q, t, 0);
+    field_row(rows, &r);
     for (size_t i = 0; i < q->s.n; i++) {
         const size_t     at = q->s.at[i];
         const candidate *c  = &q->c.item[at];
 
-        total += q->cost[at];
-        table_count(t, i + 1);
-        table_text(t, c->name);
-        table_text(t, c->input);
-        table_count(t, (uint64_t)c->batch);
-        table_count(t, (uint64_t)c->ranks);
-        table_real(t, 1e3 * q->step[at]);
-        table_real(t, q->cost[at]);
-        table_real(t, total);
-        add_widths(q, t, i + 1);
+        r = (row){ i + 1,
+                   c->name,
+                   c->input,
+                   c->batch,
+                   c->ranks,
+                   q->step[at],
+                   q->cost[at],
+                   r.total + q->cost[at],
+                   q->s.width + (i + 1) * n };
+        field_row(rows, &r);
     }
-    return total;
+    return r.total;
 }
 
 /* What is left where nothing more can be learned is told as well. */
 static void print_gain(const suggest_job *q, size_t k, double total, FILE *out)
 {
-    const double before = half_width(q, 0, k), after = half_width(q, q->s.n, k);
+    const double before = 50 * q->s.width[k], after = 50 * q->s.width[q->s.n * q->a->asked.n + k];
 
     if (after > HARDLY * before)
         fprintf(
@@ -174,15 +170,12 @@ static void print_words(const suggest_job *q, double total, const char *sweep, F
 
 static lm_status print(const suggest_job *q, const suggest_options *a, lm_error *err)
 {
-    const format f = a->format;
-    table       *t = table_new();
-    double       total;
-    lm_status    status;
+    const format     f      = a->format;
+    const field_view v      = { .fields = fields, .in = field_place_of(f), .whole = &q->a->asked };
+    field_rows       rows   = field_rows_of(&v);
+    const double     total  = add_rows(q, &rows);
+    const lm_status  status = field_rows_print(&rows, f, stdout, LM_OK, err);
 
-    add_columns(q, t);
-    total  = add_rows(q, t);
-    status = table_print(t, f, stdout, err);
-    table_free(t);
     if (!status)
         print_words(q, total, a->output, f == FORMAT_TABLE ? stdout : stderr);
     return status;
