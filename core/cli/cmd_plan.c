@@ -5,9 +5,25 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "cli/cmd_plan.h"
+#include "cli/power_options.h"
+#include "cli/session.h"
 #include "report/plan/view.h"
 #include "report/plot_plans.h"
+
+typedef struct plan_options {
+    fleet_options fleet;
+    setup_choice  how;
+    power_choice  power;
+    training      training;
+    double        deadline;             /* s; NAN: not given */
+    money         budget, energy_price; /* of a kWh; amounts of 0: not given */
+    int64_t       global_batch;         /* 0: not given */
+    option_counts memory, overhead;     /* bytes, for all machines or for each */
+    option_counts nodes, batch;         /* batch automatic: powers of two that fit */
+    bool          largest, all, keep_script;
+    format        format;
+    const char   *plot;
+} plan_options;
 
 static lm_status read_budget(const char *text, money *out, lm_error *err)
 {
@@ -105,6 +121,16 @@ static lm_status check(options *o, lm_error *err)
     return once_or_each(o, &a->overhead, fleet_size(&a->fleet), err);
 }
 
+/* A job with what is behind its machines. */
+typedef struct plan_command {
+    plan_job      job;
+    plan_options *a;
+    device_list  *devices;
+    price_list   *prices;
+    session      *session; /* of each machine */
+    side_asked   *side;    /* what is told of each */
+} plan_command;
+
 /* What the options say by themselves, without any file. */
 static void ask(plan_command *c, const options *o)
 {
@@ -131,6 +157,49 @@ static void ask(plan_command *c, const options *o)
                                  a->budget.amount > 0 ? a->budget.amount : INFINITY, ANY_MACHINE };
     job->view.tier = fleet_tier(&a->fleet);
     strcpy(job->currency, a->budget.currency);
+    job->kwh = a->energy_price;
+    if (!(job->kwh.amount > 0))
+        job->kwh.amount = NAN;
+    job->grams_per_kwh = a->power.grams_per_kwh;
+}
+
+/* The number of the i-th machine; 0: not given. */
+static uint64_t bytes_at(const option_counts *list, size_t i)
+{
+    return list->n ? (uint64_t)list->at[list->n > 1 ? i : 0] : 0;
+}
+
+static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
+{
+    const plan_options  *a   = c->a;
+    const fleet_options *f   = &a->fleet;
+    plan_job            *job = &c->job;
+    sides_asked          all = { .device_file = f->session.source.devices,
+                                 .wants_price = fleet_priced(f),
+                                 .power       = a->power };
+    lm_status            status;
+
+    job->n     = fleet_size(f);
+    c->session = calloc(job->n, sizeof *c->session);
+    c->side    = calloc(job->n, sizeof *c->side);
+    if (!c->session || !c->side)
+        return no_memory(err);
+    if ((status = fleet_open(o, f, c->session, err)) ||
+        (status = devices_open(all.device_file, &c->devices, err)) ||
+        (status = prices_open(f->prices, &c->prices, err)))
+        return status;
+    /* buckets are part of the memory that batches need: before these */
+    setup_settle(&c->a->how, fleet_in_buckets(c->session, job->n));
+    job->question.setup.sync = a->how.setup.sync;
+    job->net                 = c->session[0].net;
+    job->reg                 = c->session[0].reg;
+    all.devices              = c->devices;
+    all.prices               = c->prices;
+    for (size_t i = 0; i < job->n; i++)
+        c->side[i] = (side_asked){ c->session[i].who,
+                                   fleet_paid(f, c->session, i),
+                                   { bytes_at(&a->memory, i), bytes_at(&a->overhead, i) } };
+    return plan_job_open(job, c->side, &all, err);
 }
 
 static lm_status draw(const plan_command *c, lm_error *err)
@@ -182,9 +251,14 @@ static lm_status run(const options *o, lm_error *err)
     lm_status    status;
 
     ask(&c, o);
-    if (!(status = plan_command_open(&c, o, err)))
+    if (!(status = open_machines(&c, o, err)))
         status = answer(&c, err);
-    plan_command_close(&c);
+    fleet_close(c.session, c.job.n);
+    plan_job_free(&c.job);
+    devices_free(c.devices);
+    prices_free(c.prices);
+    free(c.session);
+    free(c.side);
     return status;
 }
 

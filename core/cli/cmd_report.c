@@ -1,5 +1,4 @@
 /* layermeter report: one page on a network and the machines that may train it. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +6,6 @@
 #include "base/file.h"
 #include "base/no_memory.h"
 #include "cli/session.h"
-#include "plan/paid.h"
 #include "report/page.h"
 
 typedef struct report_options {
@@ -65,95 +63,13 @@ static const char examples[] =
     "  layermeter report vgg16 --machine cluster/machine.ini --model prenet --sync ddp -o vgg16.html\n"
     "  layermeter report bert_base --machine a.ini --scaling strong --batch 256 --title 'BERT on A'\n";
 
-/* ---- prices ---- */
-
-/* What the page's machines point at. */
-typedef struct report_prices {
-    price_list  *prices;
-    device_list *devices;
-    char        *paid[PAGE_MACHINES];
-} report_prices;
-
-/* "list price of [p5.48xlarge], 55.04 USD/h a node, 2026-11-09, not checked with its source" */
-static char *words_of(price_tier tier, const price *p)
-{
-    char   hour[MONEY_TEXT];
-    char  *text = NULL;
-    size_t size;
-    FILE  *out = open_memstream(&text, &size);
-
-    if (!out)
-        return NULL;
-    fprintf(out, "the %s price of [%s], %s/h a %s", price_tier_name(tier), p->name,
-            money_print(&p->hour[tier], hour), p->per_node ? "node" : "device");
-    if (p->date)
-        fprintf(out, ", %s", p->date);
-    if (p->check != PRICE_CHECK_UNKNOWN)
-        fprintf(out, ", %s with its source", p->check == PRICE_CHECKED ? "checked" : "not checked");
-    fclose(out);
-    return text;
-}
-
-static lm_status open_price(const fleet_options *f, paid_rule *r, size_t i, page_machine *m,
-                            report_prices *out, lm_error *err)
-{
-    const paid_asked asked = { fleet_text(&f->machines, i), fleet_hour(f, i),
-                               fleet_text(&f->instances, i), fleet_text(&f->devices, i),
-                               m->who->cal };
-    paid             found;
-    const lm_status  status = paid_find(r, &asked, &found, err);
-
-    if (status)
-        return status;
-    m->hour = found.hour[r->tier];
-    strcpy(m->unpaid, found.unpaid);
-    if (*m->unpaid)
-        m->hour.amount = NAN;
-    else if (found.price)
-        m->paid = out->paid[i] = words_of(r->tier, found.price);
-    return LM_OK;
-}
-
-/*
- * Prices of the page's machines, all in the currency of the first. A machine without one says why in
- * `unpaid`; where a price was asked for, that is an error. close_prices() in either case.
- */
-static lm_status open_prices(const fleet_options *f, page *p, report_prices *out, lm_error *err)
-{
-    /* of a learned model --device is a datasheet in the first place */
-    const bool told = f->devices.n && !p->machine[0].who->by->from_layers;
-    paid_rule  r    = { .used   = p->question.setup.devices,
-                        .tier   = fleet_tier(f),
-                        .wanted = f->prices || f->spot || f->hour.n || f->instances.n || told,
-                        .so     = "" };
-    lm_status  status;
-
-    if ((status = prices_open(f->prices, &out->prices, err)) ||
-        (status = devices_open(NULL, &out->devices, err)))
-        return status;
-    r.prices  = out->prices;
-    r.devices = out->devices;
-    for (size_t i = 0; i < p->n_machines && !status; i++)
-        status = open_price(f, &r, i, &p->machine[i], out, err);
-    return status;
-}
-
-static void close_prices(report_prices *prices)
-{
-    prices_free(prices->prices);
-    devices_free(prices->devices);
-    for (size_t i = 0; i < PAGE_MACHINES; i++)
-        free(prices->paid[i]);
-}
-
-/* ---- the page ---- */
-
 /* Sessions of all machines and the page that is made of them. */
 typedef struct work {
     report_options *a;
     session         session[PAGE_MACHINES];
     char           *command;
-    report_prices   prices;
+    price_list     *prices;
+    device_list    *devices;
     page            page;
 } work;
 
@@ -181,59 +97,54 @@ static char *command_line(const options *o)
     return text;
 }
 
-/* How fast all machines are with a policy on the most nodes, as a logarithm: none counts more for
- * being fast. A machine that cannot be asked says nothing of any policy. */
-static double speed(const work *w, const sync_policy *policy)
+/*
+ * Prices of the page's machines, all in the currency of the first. A machine without one says why in
+ * `unpaid`; where a price was asked for, that is an error.
+ */
+static lm_status open_prices(const fleet_options *f, work *w, lm_error *err)
 {
-    scale_question q   = w->page.question;
-    double         sum = 0;
+    page *p = &w->page;
+    /* of a learned model --device is a datasheet in the first place */
+    const bool told   = f->devices.n && !p->machine[0].who->by->from_layers;
+    paid_rule  r      = { .used   = p->question.setup.devices,
+                          .tier   = p->tier,
+                          .wanted = fleet_priced(f) || told,
+                          .so     = "" };
+    lm_status  status = prices_open(f->prices, &w->prices, err);
 
-    q.setup.sync = *policy;
-    for (size_t i = 0; i < w->page.n_machines; i++) {
-        lm_error    ignored = { 0 };
-        scale_point p;
+    if (status || (status = devices_open(NULL, &w->devices, err)))
+        return status;
+    r.prices  = w->prices;
+    r.devices = w->devices;
+    for (size_t i = 0; i < p->n_machines && !status; i++) {
+        const paid_asked asked = fleet_paid(f, w->session, i);
 
-        if (!scale_at(w->page.machine[i].who, &q, w->page.nodes[w->page.n_nodes - 1], &p, &ignored))
-            sum += log(p.samples_per_second);
+        status = paid_find(&r, &asked, &p->machine[i].paid, err);
     }
-    return sum;
-}
-
-static void settle(work *w)
-{
-    setup_choice *how  = &w->a->how;
-    double        best = -INFINITY;
-    bool          all  = true;
-
-    for (size_t i = 0; i < w->page.n_machines; i++)
-        all &= predict_in_buckets(w->page.machine[i].who);
-    setup_settle(how, all);
-    for (size_t k = 0; k < how->n; k++) {
-        const double here = how->n > 1 ? speed(w, &how->policy[k]) : 0;
-
-        if (here > best) {
-            best                        = here;
-            w->page.question.setup.sync = how->policy[k];
-        }
-    }
+    return status;
 }
 
 static lm_status open_machines(const options *o, work *w, lm_error *err)
 {
-    const fleet_options *f      = &w->a->fleet;
-    lm_status            status = LM_OK;
+    const fleet_options *f   = &w->a->fleet;
+    setup_choice        *how = &w->a->how;
+    page                *p   = &w->page;
+    const predictor     *who[PAGE_MACHINES];
+    lm_error             untold; /* is said of each machine */
+    const lm_status      status = fleet_open(o, f, w->session, err);
 
-    for (size_t i = 0; i < fleet_size(f) && !status; i++) {
-        const session_options q = fleet_session(f, i);
-
-        status = session_open(o, &q, &w->session[i], err);
-        w->page.machine[w->page.n_machines++] =
-            (page_machine){ .file = q.machine, .who = w->session[i].who };
-    }
     if (status)
         return status;
-    settle(w);
-    return open_prices(f, &w->page, &w->prices, err);
+    p->n_machines = fleet_size(f);
+    for (size_t i = 0; i < p->n_machines; i++)
+        p->machine[i] =
+            (page_machine){ .file = f->machines.at[i], .who = who[i] = w->session[i].who };
+    setup_settle(how, fleet_in_buckets(w->session, p->n_machines));
+    p->question.setup.sync = how->policy[0];
+    if (how->n > 1)
+        (void)scale_best_policy(who, p->n_machines, &p->question, p->nodes[p->n_nodes - 1],
+                                how->policy, how->n, &p->question.setup.sync, &untold);
+    return open_prices(f, w, err);
 }
 
 /* All but the writing of the page. */
@@ -321,13 +232,14 @@ static lm_status run(const options *o, lm_error *err)
                          .nodes    = a->nodes.at,
                          .n_nodes  = a->nodes.n,
                          .epochs   = a->epochs,
+                         .tier     = fleet_tier(&a->fleet),
                          .memory   = (uint64_t)a->memory };
     if (!(status = open_machines(o, w, err)) && !(status = make_page(o, w, err)))
         print_note(w->session[0].net, stderr);
     page_free(&w->page);
-    close_prices(&w->prices);
-    for (size_t i = 0; i < w->page.n_machines; i++)
-        session_close(&w->session[i]);
+    prices_free(w->prices);
+    devices_free(w->devices);
+    fleet_close(w->session, PAGE_MACHINES);
     free(w->command);
     free(w);
     return status;

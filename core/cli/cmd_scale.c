@@ -118,28 +118,6 @@ static scale_question question_at(const scale_options *q, size_t line)
     return one;
 }
 
-/* The policy that is the fastest on the most nodes. */
-static lm_status choose_policy(const predictor *who, const scale_options *q, scale_question *one,
-                               lm_error *err)
-{
-    sync_policy best   = one->setup.sync;
-    double      most   = 0;
-    lm_status   status = LM_OK;
-
-    for (size_t i = 0; i < q->how.n && !status; i++) {
-        scale_point p;
-
-        one->setup.sync = q->how.policy[i];
-        status          = scale_at(who, one, q->nodes.at[q->nodes.n - 1], &p, err);
-        if (!status && p.samples_per_second > most) {
-            most = p.samples_per_second;
-            best = one->setup.sync;
-        }
-    }
-    one->setup.sync = best;
-    return status;
-}
-
 static lm_status predict_line(const predictor *who, const scale_options *q, scale_line *l,
                               size_t at, lm_error *err)
 {
@@ -147,7 +125,8 @@ static lm_status predict_line(const predictor *who, const scale_options *q, scal
     lm_status      status = scale_fits_dataset(&one, q->nodes.at[q->nodes.n - 1], err);
 
     if (!status && q->how.buckets.automatic)
-        status = choose_policy(who, q, &one, err);
+        status = scale_best_policy(&who, 1, &one, q->nodes.at[q->nodes.n - 1], q->how.policy,
+                                   q->how.n, &one.setup.sync, err);
     if (!status)
         status = scale_curve_begin(who, &one, &l->curve, err);
     for (size_t i = 0; i < q->nodes.n && !status; i++)

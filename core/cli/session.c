@@ -105,7 +105,9 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
     return datasheet ? check_datasheet(o, q, err) : check_machine(o, q, device_counts, err);
 }
 
-lm_status session_open(const options *o, const session_options *q, session *s, lm_error *err)
+/* `shared` NULL: with a library and a network of its own. */
+static lm_status open_beside(const options *o, const session_options *q, const session *shared,
+                             session *s, lm_error *err)
 {
     const predictor_asked asked = { .model  = q->model,
                                     .input  = q->input.input,
@@ -115,10 +117,15 @@ lm_status session_open(const options *o, const session_options *q, session *s, l
                                     .source = q->source };
     lm_status             status;
 
-    memset(s, 0, sizeof *s);
-    if ((status = open_library(o, &s->library, err)) ||
-        (q->machine && (status = lm_machine_open(q->machine, &s->machine, err))) ||
-        (status = open_network(o, &q->network, s->library, &s->network, err)) ||
+    *s = (session){ .shares = shared != NULL };
+    if (shared) {
+        s->library = shared->library;
+        s->network = shared->network;
+    } else if ((status = open_library(o, &s->library, err))) {
+        return status;
+    }
+    if ((q->machine && (status = lm_machine_open(q->machine, &s->machine, err))) ||
+        (!shared && (status = open_network(o, &q->network, s->library, &s->network, err))) ||
         (status = predictor_handle_open(s->library, s->machine, s->network, &asked, &s->by, err)))
         return status;
     s->reg = s->library->reg;
@@ -128,11 +135,18 @@ lm_status session_open(const options *o, const session_options *q, session *s, l
     return LM_OK;
 }
 
+lm_status session_open(const options *o, const session_options *q, session *s, lm_error *err)
+{
+    return open_beside(o, q, NULL, s, err);
+}
+
 void session_close(session *s)
 {
     lm_predictor_close(s->by);
-    lm_network_close(s->network);
     lm_machine_close(s->machine);
+    if (s->shares)
+        return;
+    lm_network_close(s->network);
     lm_library_close(s->library);
 }
 
@@ -320,13 +334,19 @@ size_t fleet_size(const fleet_options *f)
     return n ? n : 1;
 }
 
+/* The text of the i-th machine; NULL: not given. */
+static const char *text_at(const option_texts *list, size_t i)
+{
+    return list->n ? list->at[list->n > 1 ? i : 0] : NULL;
+}
+
 lm_status fleet_check(const options *o, fleet_options *f, lm_error *err)
 {
     const void *const lists[] = { &f->devices, &f->hour, &f->instances };
     lm_status         status;
 
-    f->session.machine       = fleet_text(&f->machines, 0);
-    f->session.source.device = fleet_text(&f->devices, 0);
+    f->session.machine       = text_at(&f->machines, 0);
+    f->session.source.device = text_at(&f->devices, 0);
     status                   = session_check(o, &f->session, true, err);
     if (!status && fleet_size(f) > FLEET_MAX)
         status = misused(o, &f->machines, err, "more than %d", FLEET_MAX);
@@ -335,13 +355,55 @@ lm_status fleet_check(const options *o, fleet_options *f, lm_error *err)
     return status;
 }
 
-session_options fleet_session(const fleet_options *f, size_t i)
+/* What is asked of the i-th machine. */
+static session_options session_of(const fleet_options *f, size_t i)
 {
     session_options one = f->session;
 
-    one.machine       = fleet_text(&f->machines, i);
-    one.source.device = fleet_text(&f->devices, i);
+    one.machine       = text_at(&f->machines, i);
+    one.source.device = text_at(&f->devices, i);
     return one;
+}
+
+lm_status fleet_open(const options *o, const fleet_options *f, session *s, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < fleet_size(f) && !status; i++) {
+        const session_options q = session_of(f, i);
+
+        status = open_beside(o, &q, i ? &s[0] : NULL, &s[i], err);
+    }
+    return status;
+}
+
+void fleet_close(session *s, size_t n)
+{
+    while (s && n--) /* the first has what the others share */
+        session_close(&s[n]);
+}
+
+bool fleet_in_buckets(const session *s, size_t n)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++)
+        all &= predict_in_buckets(s[i].who);
+    return all;
+}
+
+paid_asked fleet_paid(const fleet_options *f, const session *s, size_t i)
+{
+    const char  *machine = text_at(&f->machines, i), *named = text_at(&f->devices, i);
+    const money *hour = f->hour.n ? &f->hour.at[f->hour.n > 1 ? i : 0] : NULL;
+
+    return (paid_asked){ machine ? machine : named, hour, text_at(&f->instances, i), named,
+                         s[i].cal };
+}
+
+bool fleet_priced(const fleet_options *f)
+{
+    return f->hour.n || f->instances.n || f->prices || f->spot;
 }
 
 price_tier fleet_tier(const fleet_options *f)

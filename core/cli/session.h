@@ -34,6 +34,7 @@ typedef struct session {
     lm_network   *network;
     lm_machine   *machine; /**< NULL: of a model that takes a datasheet */
     lm_predictor *by;
+    bool          shares; /**< library and network are those of a fleet's first session */
     /* What is behind these. */
     const registry    *reg;
     const network     *net;
@@ -115,27 +116,25 @@ typedef struct fleet_options {
 
 extern const option_row fleet_option_rows[];
 
-/** The text of the i-th machine; NULL: not given. */
-static inline const char *fleet_text(const option_texts *list, size_t i)
-{
-    return list->n ? list->at[list->n > 1 ? i : 0] : NULL;
-}
-
-/** The price that was given for a device of the i-th machine; NULL: none. */
-static inline const money *fleet_hour(const fleet_options *f, size_t i)
-{
-    return f->hour.n ? &f->hour.at[f->hour.n > 1 ? i : 0] : NULL;
-}
-
 /** Of machine files; of a model that takes datasheets, of devices. 1 at least. */
 size_t fleet_size(const fleet_options *f);
 
 /** Misuse of these options. */
 lm_status fleet_check(const options *o, fleet_options *f, lm_error *err);
 
-/** What is asked of the i-th machine. */
-session_options fleet_session(const fleet_options *f, size_t i);
+/** Opens all machines beside one library and one network. fleet_close() in either case.
+ *
+ * @param s fleet_size() of them, zeros */
+lm_status fleet_open(const options *o, const fleet_options *f, session *s, lm_error *err);
+void      fleet_close(session *s, size_t n);
 
+/** Are the gradients of all machines sent in buckets by default? */
+bool fleet_in_buckets(const session *s, size_t n);
+
+/** What is told of the price of the i-th machine. */
+paid_asked fleet_paid(const fleet_options *f, const session *s, size_t i);
+/** Is any price told? */
+bool       fleet_priced(const fleet_options *f);
 price_tier fleet_tier(const fleet_options *f);
 
 #endif

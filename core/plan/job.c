@@ -170,4 +170,5 @@ void plan_job_free(plan_job *job)
     free(job->own_batch);
     free(job->side);
     free(job->machine);
+    free(job->half);
 }

@@ -3,15 +3,15 @@
 #define PLAN_JOB_H
 
 #include "plan/assumptions.h"
+#include "plan/paid.h"
 #include "plan/room.h"
+#include "predict/power_choice.h"
 
 /** A machine of the job. */
 typedef struct plan_side {
     const char      *name;   /**< its file; for models with a datasheet the device */
     const char      *device; /**< NULL: unknown */
     const predictor *who;
-    const network   *net;
-    const registry  *reg;
     device_room      room;
     const price     *price;         /**< section of its price; NULL: given by the user, or none */
     char             no_price[508]; /**< reason for a missing price; "": it has one */
@@ -20,25 +20,54 @@ typedef struct plan_side {
     char             one_node[508]; /**< reason for plans on one device only; "": no such limit */
 } plan_side;
 
-/** The caller fills all but own_batch and set, which plan_job_free() frees. */
+/** The caller fills all but the machines, own_batch and set, which plan_job_free() frees. */
 typedef struct plan_job {
-    const char   *network;
-    plan_side    *side;
-    plan_machine *machine; /**< the same machines for plan_search() */
-    size_t        n;
-    char          currency[CURRENCY_TEXT]; /**< of all costs; "": no prices */
-    money         kwh;                     /**< price of a kWh; amount NAN: not given */
-    double        grams_per_kwh;           /**< CO2 of electricity; NAN: not given */
-    plan_question question;
-    bool          nodes_given; /**< the user gave numbers of nodes */
-    bool          automatic;   /**< batches: powers of two that fit */
-    int64_t      *own_batch;   /**< these batches; NULL: none */
-    plan_view     view;
-    plan_limits   limits;
-    plan_set      set;
+    const char           *network;
+    const struct network *net;
+    const registry       *reg;
+    plan_side            *side;
+    plan_machine         *machine; /**< the same machines for plan_search() */
+    predictor            *half;    /**< behind machine.half_link */
+    size_t                n;
+    char                  currency[CURRENCY_TEXT]; /**< of all costs; "": no prices */
+    money                 kwh;                     /**< price of a kWh; amount NAN: not given */
+    double                grams_per_kwh;           /**< CO2 of electricity; NAN: not given */
+    plan_question         question;
+    bool                  nodes_given; /**< the user gave numbers of nodes */
+    bool                  automatic;   /**< batches: powers of two that fit */
+    int64_t              *own_batch;   /**< these batches; NULL: none */
+    plan_view             view;
+    plan_limits           limits;
+    plan_set              set;
 } plan_job;
 
-void plan_job_free(plan_job *job);
+/** What is told of a machine. */
+typedef struct side_asked {
+    const predictor *who;
+    paid_asked       paid; /**< its name, too */
+    device_room      room; /**< zeros: not told */
+} side_asked;
+
+/** What is told of all machines. */
+typedef struct sides_asked {
+    const char        *device_file; /**< read before the shipped datasheets; NULL: none */
+    const device_list *devices;     /**< of these files */
+    const price_list  *prices;
+    bool               wants_price; /**< a missing price is an error */
+    power_choice       power;
+} sides_asked;
+
+/**
+ * Completes the machines by their files, datasheets and prices: device, memory and the batches that
+ * fit, price, power. The question and the currency must be there. plan_job_free() in either case.
+ *
+ * @param side job->n of them
+ * @return LM_E_NOTFOUND for a device without datasheet, a price or a power that is asked for and
+ *         missing; what batch_limits_of() and power_choice_complete() return
+ */
+lm_status plan_job_open(plan_job *job, const side_asked *side, const sides_asked *all,
+                        lm_error *err);
+void      plan_job_free(plan_job *job);
 
 /** Do all machines have a price? If not, *why is the first reason; `why` may be NULL. */
 bool plan_job_priced(const plan_job *job, const char **why);

@@ -34,7 +34,7 @@ static lm_status in_one_currency(paid_rule *r, const money *hour, money *out, lm
     return status;
 }
 
-static lm_status take_tiers(paid_rule *r, paid *p, lm_error *err)
+static lm_status take_tiers(paid_rule *r, paid_price *p, lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -50,12 +50,12 @@ static lm_status take_tiers(paid_rule *r, paid *p, lm_error *err)
     return status;
 }
 
-lm_status paid_find(paid_rule *r, const paid_asked *a, paid *out, lm_error *err)
+lm_status paid_find(paid_rule *r, const paid_asked *a, paid_price *out, lm_error *err)
 {
     lm_error  why = { 0 };
     lm_status status;
 
-    *out = (paid){ .price = NULL };
+    *out = (paid_price){ .price = NULL };
     for (int t = 0; t < N_PRICE_TIERS; t++)
         out->hour[t].amount = NAN;
     if (a->hour) {

@@ -26,13 +26,13 @@ typedef struct paid_rule {
 } paid_rule;
 
 /** What a machine costs. */
-typedef struct paid {
+typedef struct paid_price {
     money        hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
     const price *price;               /**< section of the price file; NULL: as told, or none */
     char         unpaid[508];         /**< why there is no price; "": there is one */
-} paid;
+} paid_price;
 
 /** A missing price is no error unless it is wanted: LM_E_NOTFOUND, LM_E_ARG. */
-lm_status paid_find(paid_rule *r, const paid_asked *a, paid *out, lm_error *err);
+lm_status paid_find(paid_rule *r, const paid_asked *a, paid_price *out, lm_error *err);
 
 #endif

@@ -210,3 +210,37 @@ lm_status scale_tokens(const predictor *who, int64_t *out, lm_error *err)
     bound_network_free(bound);
     return status;
 }
+
+lm_status scale_best_policy(const predictor *const *who, size_t n_who, const scale_question *q,
+                            int64_t nodes, const sync_policy *policy, size_t n, sync_policy *out,
+                            lm_error *err)
+{
+    scale_question one    = *q;
+    double         best   = -INFINITY;
+    lm_status      failed = LM_OK;
+    bool           any    = false;
+
+    *out = policy[0];
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0; /* of logarithms: no machine counts more for being fast */
+
+        one.setup.sync = policy[i];
+        for (size_t k = 0; k < n_who; k++) {
+            lm_error    why = { 0 };
+            scale_point p;
+
+            if (!scale_at(who[k], &one, nodes, &p, &why)) {
+                sum += log(p.samples_per_second);
+                any = true;
+            } else if (!failed) {
+                failed = why.code;
+                *err   = why;
+            }
+        }
+        if (sum > best) {
+            best = sum;
+            *out = policy[i];
+        }
+    }
+    return any ? LM_OK : failed;
+}

@@ -86,6 +86,17 @@ lm_status scale_curve_at(scale_curve *c, int64_t nodes, scale_point *out, lm_err
 lm_status scale_at(const predictor *who, const scale_question *q, int64_t nodes, scale_point *out,
                    lm_error *err);
 
+/**
+ * The policy by which the machines are fastest together at a number of nodes, by the product of
+ * their throughputs. A machine that cannot be asked does not count.
+ *
+ * @param policy n of them; the first if no machine can be asked
+ * @return what the first of `who` that cannot be asked returned; LM_OK if one can
+ */
+lm_status scale_best_policy(const predictor *const *who, size_t n_who, const scale_question *q,
+                            int64_t nodes, const sync_policy *policy, size_t n, sync_policy *out,
+                            lm_error *err);
+
 /** Where a curve stops paying: smallest number of nodes whose doubling gains less than
  * TURNING_GAIN_*; 0: none up to TURNING_LIMIT. */
 typedef struct turning_point {

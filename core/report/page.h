@@ -7,7 +7,7 @@
 #define REPORT_PAGE_H
 
 #include "network/memory.h"
-#include "plan/money.h"
+#include "plan/paid.h"
 #include "predict/explain.h"
 #include "predict/scaling.h"
 #include "report/chart.h"
@@ -16,14 +16,12 @@
 #define PAGE_CHARTS   (6 + 2 * PAGE_MACHINES) /* 2: of each machine */
 #define PAGE_NAME     64
 
-/** A machine of a report. The first six are the caller's. */
+/** A machine of a report. The first four are the caller's. */
 typedef struct page_machine {
     const char      *file;
     char             label[PAGE_NAME]; /**< what curves are named by: unlike that of the others */
     const predictor *who;
-    money            hour;        /**< of a node; amount NAN: not known */
-    const char      *paid;        /**< by which price, one line; NULL: not known */
-    char             unpaid[508]; /**< why there is no price */
+    paid_price       paid;
 
     scale_point  *point; /**< at the page's nodes; step.step NAN: refused */
     lm_error      refused;
@@ -65,6 +63,7 @@ typedef struct page {
     size_t          n_nodes;
     uint64_t        memory; /**< of a device, bytes; 0: not known */
     int64_t         epochs; /**< of a run, which is paid for */
+    price_tier      tier;   /**< the price it is paid by */
     page_machine    machine[PAGE_MACHINES];
     size_t          n_machines;
 

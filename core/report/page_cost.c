@@ -13,14 +13,14 @@ double page_run_seconds(const page *p, const scale_point *x, double step)
 
 money page_run_cost(const page *p, const page_machine *m, const scale_point *x, double step)
 {
-    return money_of_run(&m->hour, x->step.nodes, page_run_seconds(p, x, step));
+    return money_of_run(&m->paid.hour[p->tier], x->step.nodes, page_run_seconds(p, x, step));
 }
 
 /* ---- picture ---- */
 
-static bool paid(const page_machine *m)
+static bool is_paid(const page *p, const page_machine *m)
 {
-    return !isnan(m->hour.amount);
+    return !*m->paid.unpaid && !isnan(m->paid.hour[p->tier].amount);
 }
 
 /* Intervals are drawn up to so many times the dearest run. */
@@ -36,7 +36,7 @@ static double dearest(const page *p)
             const page_machine *m = &p->machine[k];
             const scale_point  *x = &m->point[i];
 
-            if (!paid(m) || !page_known(x))
+            if (!is_paid(p, m) || !page_known(x))
                 continue;
             most = fmax(most, page_run_cost(p, m, x, x->step.step).amount);
             high = fmax(high, page_run_cost(p, m, x, x->step.high[PHASE_STEP]).amount);
@@ -83,12 +83,13 @@ static void put_cost(FILE *out, const void *what)
         put_points(out, p, k);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     chart_linear_axis(out, 'y', 1.05 * dearest(p));
-    fprintf(out, "set ylabel 'cost of the run [%s]'\nplot \\\n", c->machine->hour.currency);
+    fprintf(out, "set ylabel 'cost of the run [%s]'\nplot \\\n",
+            c->machine->paid.hour[c->page->tier].currency);
     for (size_t k = 0; k < p->n_machines; k++)
-        if (paid(&p->machine[k]) && has_band(&p->machine[k], p->n_nodes))
+        if (is_paid(p, &p->machine[k]) && has_band(&p->machine[k], p->n_nodes))
             page_band(out, p, k, 4, 5, 6);
     for (size_t k = 0; k < p->n_machines; k++)
-        if (paid(&p->machine[k]))
+        if (is_paid(p, &p->machine[k]))
             chart_curve(out, k, p->machine[k].label, 4, 2, 3);
     fputs("  NaN notitle\n", out);
 }
@@ -99,7 +100,7 @@ void page_cost_charts(page *p)
     page_chart         *c;
 
     for (size_t k = p->n_machines; k-- > 0;)
-        if (paid(&p->machine[k]))
+        if (is_paid(p, &p->machine[k]))
             first = &p->machine[k];
     if (!first)
         return;
@@ -111,7 +112,7 @@ void page_cost_charts(page *p)
         "What a run of %lld epochs costs in %s over nodes, all of which are paid for from its start to "
         "its end. Bands: steps at the ends of their interval. Hollow marks lie beyond the "
         "calibration.",
-        (long long)p->epochs, first->hour.currency);
+        (long long)p->epochs, first->paid.hour[p->tier].currency);
 }
 
 /* ---- words ---- */
@@ -146,13 +147,29 @@ static const scale_point *cheapest(const page *p, const page_machine *m)
     return best;
 }
 
+/* "A is paid by the list price of [p5.48xlarge], 55.04 USD/h a node, 2026-11-09." */
+static void put_price(const page *p, const page_machine *m, FILE *out)
+{
+    const price *by      = m->paid.price;
+    const bool   dated   = by->date != NULL;
+    const char  *checked = by->check == PRICE_CHECK_UNKNOWN ? ""
+                           : by->check == PRICE_CHECKED     ? ", checked with its source"
+                                                            : ", not checked with its source";
+    char         hour[MONEY_TEXT];
+
+    html_paragraph(out, "%s is paid by the %s price of [%s], %s/h a %s%s%s%s.", m->label,
+                   price_tier_name(p->tier), by->name, money_print(&by->hour[p->tier], hour),
+                   by->per_node ? "node" : "device", dated ? ", " : "", dated ? by->date : "",
+                   checked);
+}
+
 static void put_machine(const page *p, const page_machine *m, FILE *out)
 {
     const scale_point *here = page_point(p, m, m->at), *best = cheapest(p, m);
     char               nodes[32], cost[200], hours[32];
 
-    if (!paid(m)) {
-        html_paragraph(out, "%s has no price: %s.", m->label, m->unpaid);
+    if (!is_paid(p, m)) {
+        html_paragraph(out, "%s has no price: %s.", m->label, m->paid.unpaid);
         return;
     }
     if (here) {
@@ -168,8 +185,8 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
                        page_nodes(best->step.nodes, nodes, sizeof nodes), cost,
                        page_time(page_run_seconds(p, best, best->step.step), hours, sizeof hours));
     }
-    if (m->paid)
-        html_paragraph(out, "%s is paid by %s.", m->label, m->paid);
+    if (m->paid.price)
+        put_price(p, m, out);
 }
 
 static double run_seconds(const page_row *r)
@@ -179,7 +196,7 @@ static double run_seconds(const page_row *r)
 
 static const char *run_cost(const page_row *r, char *room)
 {
-    if (!paid(r->m))
+    if (!is_paid(r->p, r->m))
         return "-";
     cost_words(r->p, r->m, &r->step.point, room, FIELD_TEXT_MAX);
     return room;

@@ -14,7 +14,7 @@ static const int         marks[]   = { 7, 5, 9, 13, 11, 15 };
 
 #define N_COLOURS (sizeof colours / sizeof colours[0])
 
-static double paid(const plans_picture *p, const plan *x)
+static double cost_of(const plans_picture *p, const plan *x)
 {
     return *p->currency ? plan_cost(x, p->machines, &p->view) : plan_device_hours(x, &p->view);
 }
@@ -62,7 +62,7 @@ static void put_line(FILE *out, const plans_picture *p, const plan *x, bool labe
     const double low = x->run.seconds[TIME_LOW], high = x->run.seconds[TIME_HIGH],
                  hours = plan_seconds(x, &p->view) / 3600;
 
-    fprintf(out, "%.9g %.9g ", hours, paid(p, x));
+    fprintf(out, "%.9g %.9g ", hours, cost_of(p, x));
     if (isnan(low) || isnan(high))
         fprintf(out, "%.9g %.9g", hours, hours);
     else
@@ -129,7 +129,7 @@ static void find_axes(drawing *d)
     for (size_t i = 0; i < p->set->n; i++) {
         const plan  *q   = &p->set->plan[i];
         const double low = q->run.seconds[TIME_LOW], high = q->run.seconds[TIME_HIGH],
-                     now = plan_seconds(q, &p->view), cost = paid(p, q);
+                     now = plan_seconds(q, &p->view), cost = cost_of(p, q);
 
         x[0] = fmin(x[0], (isnan(low) ? now : fmin(low, now)) / 3600);
         x[1] = fmax(x[1], (isnan(high) ? now : fmax(high, now)) / 3600);

@@ -101,11 +101,11 @@ void plan_json_question(const plan_job *job, json *j)
     const training *t = &job->question.training;
 
     json_text(j, "network", job->network);
-    json_text(j, "set", job->side[0].net->set);
+    json_text(j, "set", job->net->set);
     json_text(j, "input", job->side[0].who->input);
     json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].who->dtype));
     json_text(j, "optimizer", optimizer_name(job->question.setup.optimizer));
-    json_text(j, "note", job->side[0].net->note);
+    json_text(j, "note", job->net->note);
     json_text(j, "model", job->side[0].who->model);
     json_count(j, "epochs", (uint64_t)t->epochs);
     json_count(j, "dataset", (uint64_t)t->dataset);

@@ -23,7 +23,7 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
         room_options(&s->sync, s->optimizer, side->room.overhead, many, s->sync.accumulation > 1);
     const bind_options b = { .batch = batch, .dtype = side->who->dtype, .input = side->who->input };
 
-    return memory_of_step(side->net, side->reg, &b, &with, out, NULL, err);
+    return memory_of_step(job->net, job->reg, &b, &with, out, NULL, err);
 }
 
 static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large *out, lm_error *err)

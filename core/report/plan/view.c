@@ -273,8 +273,8 @@ static void print_grounds(const plan_job *job, FILE *out)
                 hours_print(job->question.training.startup, text));
     else
         fputs("start-up: none counted (--startup)\n", out);
-    if (job->side[0].net->note)
-        fprintf(out, "note: %s\n", job->side[0].net->note);
+    if (job->net->note)
+        fprintf(out, "note: %s\n", job->net->note);
 }
 
 /* Is there an answer of this machine's own? */

@@ -1,0 +1,142 @@
+/* The machines of a plan: device, memory, price, power. */
+#include "plan/job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+
+/* The same predictor with half the bandwidth that is assumed between nodes, if it is assumed. */
+static void open_half_link(plan_job *job, size_t i)
+{
+    const predictor *who = job->side[i].who;
+
+    if (!(who->link.bytes_per_second > 0))
+        return;
+    job->half[i] = *who;
+    job->half[i].link.bytes_per_second /= 2;
+    job->machine[i].half_link = &job->half[i];
+}
+
+static void open_side(plan_job *job, size_t i, const side_asked *a)
+{
+    plan_side *side = &job->side[i];
+
+    side->who = job->machine[i].who = a->who;
+    side->name                      = a->paid.name;
+    side->room                      = a->room;
+    side->device                    = a->paid.device;
+    if (!side->device && a->who->cal)
+        side->device = calibration_told(a->who->cal, "device");
+    open_half_link(job, i);
+}
+
+static lm_status open_room(plan_job *job, size_t i, const device_list *devices, bool told,
+                           lm_error *err)
+{
+    plan_side        *side = &job->side[i];
+    const device     *d    = NULL;
+    const step_setup *s    = &job->question.setup;
+    plan_machine     *m    = &job->machine[i];
+    bind_options      b    = { .dtype = side->who->dtype, .input = side->who->input };
+    device_room       less;
+    lm_status         status;
+
+    if (!side->room.bytes && side->device) {
+        status = devices_find(devices, side->device, &d, err);
+        if (status && told)
+            return status;
+        if (!status && !isnan(d->figure[DEVICE_MEMORY]))
+            side->room.bytes = (uint64_t)d->figure[DEVICE_MEMORY];
+    }
+    less       = side->room;
+    less.bytes = (uint64_t)((double)less.bytes * (1 - MEMORY_LESS));
+    status =
+        batch_limits_of(job->net, job->reg, &b, &s->sync, s->optimizer, &side->room, &m->fits, err);
+    return status ? status
+                  : batch_limits_of(job->net, job->reg, &b, &s->sync, s->optimizer, &less,
+                                    &m->fits_less, err);
+}
+
+static lm_status open_price(plan_job *job, size_t i, const paid_asked *asked, paid_rule *r,
+                            lm_error *err)
+{
+    plan_side      *side = &job->side[i];
+    paid_price      found;
+    const lm_status status = paid_find(r, asked, &found, err);
+
+    if (status)
+        return status;
+    memcpy(job->machine[i].hour, found.hour, sizeof found.hour);
+    if (found.price && !side->device) /* the instance tells */
+        side->device = found.price->device;
+    side->price = *found.unpaid ? NULL : found.price;
+    strcpy(side->no_price, found.unpaid);
+    return LM_OK;
+}
+
+static lm_status open_prices(plan_job *job, const side_asked *side, const sides_asked *all,
+                             lm_error *err)
+{
+    paid_rule r      = { .prices  = all->prices,
+                         .devices = all->devices,
+                         .used    = job->question.setup.devices,
+                         .tier    = job->view.tier,
+                         .wanted  = *job->currency || all->wants_price,
+                         .so      = ", so no price is known" };
+    lm_status status = LM_OK;
+
+    strcpy(r.currency, job->currency);
+    for (size_t i = 0; i < job->n && !status; i++)
+        status = open_price(job, i, &side[i].paid, &r, err);
+    strcpy(job->currency, r.currency);
+    return status;
+}
+
+static lm_status open_powers(plan_job *job, const sides_asked *all, lm_error *err)
+{
+    bool known = false;
+
+    for (size_t i = 0; i < job->n; i++) {
+        plan_side      *side  = &job->side[i];
+        power_choice    power = all->power;
+        const lm_status status =
+            power_choice_complete(&power, side->who->cal, side->device, all->device_file, err);
+
+        if (status)
+            return status;
+        side->power   = power.model;
+        side->learned = predictor_tells_power(side->who);
+        known |= power_known(&side->power) || side->learned;
+    }
+    if ((isfinite(job->kwh.amount) || isfinite(job->grams_per_kwh)) && !known)
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: no power was measured: tell --idle-power, or leave out "
+                            "--energy-price and --grid",
+                            job->side[0].name);
+    return LM_OK;
+}
+
+lm_status plan_job_open(plan_job *job, const side_asked *side, const sides_asked *all,
+                        lm_error *err)
+{
+    lm_status status;
+
+    job->side    = calloc(job->n, sizeof *job->side);
+    job->machine = calloc(job->n, sizeof *job->machine);
+    job->half    = calloc(job->n, sizeof *job->half);
+    if (!job->side || !job->machine || !job->half)
+        return no_memory(err);
+    for (size_t i = 0; i < job->n; i++)
+        open_side(job, i, &side[i]);
+    status = open_prices(job, side, all, err);
+    for (size_t i = 0; i < job->n && !status; i++)
+        status = open_room(job, i, all->devices, side[i].paid.device, err);
+    if (status)
+        return status;
+    if (!plan_job_priced(job, NULL)) /* costs of some say nothing beside those of others */
+        for (size_t i = 0; i < job->n; i++)
+            job->machine[i].hour[PRICE_LIST].amount = job->machine[i].hour[PRICE_SPOT].amount = NAN;
+    return open_powers(job, all, err);
+}
