@@ -253,6 +253,16 @@ static void hold(const power_choice *c, answers *a)
     clocks_try(&m, &load, c->cap_w, a->mhz, a->n, a->at);
 }
 
+/* A step whose power the model tells itself, where nothing tells of other clocks; false: it does not. */
+static bool as_it_runs(const power_choice *c, answers *a)
+{
+    const step_power told = step_power_of(&c->model, &a->point.bottleneck, &a->point.step);
+
+    a->learned = told.learned && isfinite(told.watts.value);
+    a->usual   = (power_state){ NAN, told.watts.value, 1 };
+    return a->learned;
+}
+
 /* What another clock makes of a step whose time and power are known at one. */
 static lm_status hold_clocks(const session *s, const energy_options *e, answers *a, lm_error *err)
 {
@@ -261,6 +271,10 @@ static lm_status hold_clocks(const session *s, const energy_options *e, answers 
 
     if (!status)
         status = check_known(c, s->who->machine, err);
+    if (status && !e->clocks.n && isnan(c->cap_w) && as_it_runs(c, a)) {
+        fprintf(stderr, "layermeter: %s\n", err->text);
+        return LM_OK;
+    }
     if (!status)
         status = choose_clocks(&c->model, &e->clocks, a, err);
     if (!status)
