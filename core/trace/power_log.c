@@ -19,29 +19,63 @@ static const char *const names_of_power[] = {
 /* No device draws as much: a wafer 23 kW. */
 #define MOST_WATTS 3e4
 
+#define COLUMNS_TRIED 16
+
+/* A log without heading by its only column of numbers; NULL: it has a heading, or several. */
+static lm_status load_unnamed(const char *path, trace_question q, trace **out, lm_error *err)
+{
+    size_t numbers = 0;
+
+    *out = NULL;
+    for (int k = 1; k <= COLUMNS_TRIED; k++) {
+        trace    *t = NULL;
+        char      name[8];
+        lm_status status;
+
+        snprintf(name, sizeof name, "%d", k);
+        q.metric = name;
+        status   = trace_load(path, &q, &t, err);
+        if (!status) {
+            trace_free(*out);
+            *out = numbers++ ? NULL : t;
+            if (!*out)
+                trace_free(t);
+        } else if (status != LM_E_NOTFOUND && status != LM_E_SYNTAX) {
+            trace_free(*out);
+            return status; /* no times, and no interval was told */
+        }
+    }
+    return LM_OK;
+}
+
 /* The log, by the metric that is asked for, else by the first known name that it has. */
 static lm_status load(const char *path, const trace_question *asked, trace **out, lm_error *err)
 {
     const size_t   n = sizeof names_of_power / sizeof names_of_power[0];
     trace_question q = *asked;
-    q.gpu            = NULL; /* so that LM_E_NOTFOUND means an absent metric */
+    lm_status      status;
+
+    q.gpu = NULL; /* so that LM_E_NOTFOUND means an absent metric */
 
     if (q.metric || !strcmp(path, "-")) {
         q.metric = q.metric ? q.metric : names_of_power[0];
         return trace_load(path, &q, out, err);
     }
     for (size_t i = 0; i < n; i++) {
-        lm_status status;
-
         q.metric = names_of_power[i];
         status   = trace_load(path, &q, out, err);
         if (status != LM_E_NOTFOUND)
             return status;
     }
-    return lm_error_set(err, LM_E_NOTFOUND,
-                        "%s: no column of power: nvidia-smi --query-gpu=timestamp,index,power.draw "
-                        "--format=csv writes one; another name with --metric",
-                        path);
+    q.metric = NULL;
+    if ((status = load_unnamed(path, q, out, err)) || *out)
+        return status;
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s: no column of power: nvidia-smi --query-gpu=timestamp,index,power.draw "
+        "--format=csv writes one; another name, or without a heading the number of the "
+        "column, with --metric",
+        path);
 }
 
 static lm_status scale_of(const trace *t, double *out, lm_error *err)
