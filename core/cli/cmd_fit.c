@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "counts/feature_set.h"
 #include "fit/fit.h"
 #include "machine/machine.h"
 #include "models/learned.h"
@@ -37,6 +38,8 @@ static const option_row option_rows[] = {
     { "model", AT(models), &type_names, "LIST", NULL, HELP_HOW,
       "also learn these models of single layers", .words = learned_words },
     { "learn", AT(learn), .needs = "model", .refusal = "is for --model" },
+    { "features", AT(features), &type_text, "SET", NULL, HELP_HOW,
+      "only these regressors, or features of --model: flops+inputs ('validate --help')" },
     { "layers", AT(layers) },
     { "correct", AT(correct), &type_text, "FILE", NULL, HELP_HOW,
       "correct the fit by these runs of whole steps, if that lowers the error",
@@ -138,6 +141,20 @@ static lm_status choose_points(fitting *w, lm_error *err)
     return status;
 }
 
+/* Names of regressors; learned models have features of their own. */
+static lm_status choose_features(fitting *w, lm_error *err)
+{
+    const char *known[N_FEATURES];
+    lm_status   status = LM_OK;
+
+    w->p.features = w->a->features;
+    if (!w->a->models.n)
+        status = feature_set_check(w->a->features, known, feature_choices(known), "a formula", err);
+    if (status)
+        lm_error_prefix(err, "--features");
+    return status;
+}
+
 /* Streams alone are nothing to fit to; other machines can price them. */
 static lm_status fit_to(fitting *w, lm_error *err)
 {
@@ -186,8 +203,8 @@ static const char *refused_of_several(const options *o, const fit_options *a)
     if (a->residual == RESIDUAL_OFF && !a->models.n)
         return "several files are machines that share a residual, or learned models: --residual on "
                "or --model, or one file each";
-    if (a->algorithm || a->like.n || a->layers || a->correct)
-        return "--algorithm, --like, --layers and --correct are of one file";
+    if (a->algorithm || a->like.n || a->layers || a->correct || a->features)
+        return "--algorithm, --like, --layers, --correct and --features are of one file";
     if (power_asks_device(o, &a->power) || option_given(o, &a->power.model.knee_mhz))
         return "--idle-power, --power-cap and --voltage-knee are of one device: one file each";
     return NULL;
@@ -217,7 +234,7 @@ static lm_status fit_file(const options *o, fitting *w, lm_error *err)
     if ((status = open_registry(o, &w->reg, err)) ||
         (status = workloads_new(w->reg, &w->loads, err)) ||
         (status = observations_load(o->argument[0], &w->obs, err)) ||
-        (status = choose_points(w, err)) ||
+        (status = choose_points(w, err)) || (status = choose_features(w, err)) ||
         (a->layers && (status = fit_layers_load(a->layers, w->obs, &w->p, &w->layers, err))) ||
         (status = fit_to(w, err)) ||
         (w->layers && (status = fit_layers_compose(&w->p, w->layers, w->cal, err))) ||
@@ -227,7 +244,8 @@ static lm_status fit_file(const options *o, fitting *w, lm_error *err)
              fit_powers(w->obs, w->loads, &w->p, a->where, w->device, &a->power, w->cal, err)) ||
         (a->correct && (status = fit_runs_correct(a->correct, w->loads, w->cal, &w->runs, err))))
         return status;
-    if (a->algorithm && !calibration_note(w->cal, "fitted_algorithm", a->algorithm))
+    if ((a->algorithm && !calibration_note(w->cal, "fitted_algorithm", a->algorithm)) ||
+        (a->features && !calibration_note(w->cal, "fitted_features", a->features)))
         return no_memory(err);
     return machine_save(w->cal, w->output, err);
 }

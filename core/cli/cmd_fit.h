@@ -25,6 +25,7 @@ typedef struct learned_models {
 typedef struct fit_options {
     option_texts    outputs, device; /**< several: of as many files of observations */
     option_texts    models, like;
+    const char     *features; /**< one set (feature_set.h) */
     const char     *where, *algorithm, *learn, *layers, *correct, *devices;
     residual_choice residual;
     power_choice    power;

@@ -7,6 +7,7 @@
 
 #include "assemble/beside.h"
 #include "base/no_memory.h"
+#include "counts/feature_set.h"
 #include "machine/machine.h"
 #include "models/step_model.h"
 #include "observe/variants.h"
@@ -60,8 +61,13 @@ static const option_row option_rows[] = {
     { "model", AT(models), &type_names, "LIST", "layermeter,convmeter,nnls", HELP_HOW,
       "models to compare; besides formulas of all-reduces", .words = model_words },
     { "learn", AT(learn) },
+    { "features", AT(features), &type_names, "SETS", NULL, HELP_HOW,
+      "each set of regressors or features side by side: flops,inputs,flops+inputs,all (below)",
+      .excludes = "machine", .refusal = "a machine file has its features" },
     { "layers", AT(layers) },
     { "pooled", AT(form.pooled), &type_flag, NULL, NULL, HELP_OUTPUT, "only all groups together" },
+    { "folds", AT(form.folds), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "mean error of the folds and its standard deviation, of all groups together" },
     { "points", AT(form.points), &type_flag, NULL, NULL, HELP_OUTPUT,
       "every point as measured and as predicted, see --phase" },
     { "phase", AT(form.q), &type_phase, "PHASE", "step", HELP_OUTPUT,
@@ -95,7 +101,13 @@ static const char details[] =
     "of 'fit --residual'. These, justus, prenet and nicolai are learned without what is left out; with\n"
     "--machine they are that file's. --layers composes networks of single layers, corrected by the\n"
     "networks that are not left out. --power compares powers and energies on one device: layermeter by\n"
-    "what bounds the time, residual with trees, nicolai by forests.\n";
+    "what bounds the time, residual with trees, nicolai by forests.\n"
+    "\n"
+    "--features compares sets of names joined by +, for each model, convmeter unless --model says. Of\n"
+    "convmeter, nnls and counts these are regressors: flops, inputs, outputs, layers, weights; constants\n"
+    "and nodes stay. Of learned models they are features by name, by what their names begin with\n"
+    "(activation), or by group: of prenet baseline, co, cm and ct (operations, memory, time). 'all' takes\n"
+    "all. A formula or a type of layer that is left without any is not told.\n";
 
 static const char examples[] =
     "  layermeter validate observations.csv\n"
@@ -104,7 +116,8 @@ static const char examples[] =
     "  layermeter validate observations.csv --model layermeter,paleo --device 'Tesla T4' --pooled\n"
     "  layermeter validate t4.csv p4.csv v100.csv --leave-out device --device T4,P4,V100-SXM2-16GB\n"
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n"
-    "  layermeter validate networks.csv --layers layers.ini --power\n";
+    "  layermeter validate networks.csv --layers layers.ini --power\n"
+    "  layermeter validate observations.csv --features flops,inputs,outputs,all --pooled\n";
 
 static bool all_know_clocks(const option_texts *models)
 {
@@ -179,6 +192,7 @@ typedef struct validation {
     device_list            *devices;
     const device           *on; /* NULL: none was named */
     judged                  judge[JUDGED_MAX];
+    char                    name[JUDGED_MAX][100]; /* "convmeter flops+inputs" */
 } validation;
 
 static lm_status judge_model(const validation *v, const char *name, comparison *out, lm_error *err)
@@ -257,22 +271,41 @@ static lm_status print_clocks(const validation *v, lm_error *err)
     return status;
 }
 
+/* Each model by each set of features. */
+static lm_status judge_models(validation *v, size_t *n, lm_error *err)
+{
+    const option_texts *models = &v->a->models, *sets = &v->a->features;
+
+    *n = 0;
+    for (size_t m = 0; m < models->n; m++)
+        for (size_t s = 0; s < (sets->n ? sets->n : 1); s++) {
+            char         *name = v->name[*n];
+            judged *const to   = &v->judge[*n];
+            lm_status     status;
+
+            v->p.features = sets->n ? sets->at[s] : NULL;
+            snprintf(name, sizeof v->name[0], "%s%s%s", models->at[m], sets->n ? " " : "",
+                     sets->n ? sets->at[s] : "");
+            *to = (judged){ name, calloc(v->p.n_points + 1, sizeof(comparison)) };
+            if (!to->at)
+                return no_memory(err);
+            (*n)++;
+            if ((status = judge_model(v, models->at[m], to->at, err)))
+                return status;
+        }
+    return LM_OK;
+}
+
 /* The models beside what was measured. */
 static lm_status print_models(validation *v, lm_error *err)
 {
-    const option_texts *models = &v->a->models;
-    const judging       all    = { &v->p, &v->by, &v->groups, v->judge, models->n, v->a->power };
-    lm_status           status;
+    judging   all = { &v->p, &v->by, &v->groups, v->judge, 0, v->a->power };
+    lm_status status;
 
     v->p.layers      = v->layers ? v->layers->layers : NULL;
     v->p.wants_power = all.power;
-    for (size_t m = 0; m < models->n; m++) {
-        v->judge[m] = (judged){ models->at[m], calloc(v->p.n_points + 1, sizeof(comparison)) };
-        if (!v->judge[m].at)
-            return no_memory(err);
-        if ((status = judge_model(v, models->at[m], v->judge[m].at, err)))
-            return status;
-    }
+    if ((status = judge_models(v, &all.n, err)))
+        return status;
     if (v->a->rule.kind != SPLIT_NONE && judging_without_intervals(&all))
         fprintf(stderr,
                 "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
@@ -321,6 +354,37 @@ static void validation_free(validation *v)
     registry_free(v->reg);
 }
 
+/* Sets of features are of models that have such. */
+static lm_status check_features(options *o, validate_options *a, lm_error *err)
+{
+    static const char *const usual[] = { "convmeter" };
+    const char              *known[N_FEATURES];
+    lm_error                 why;
+
+    if (!a->features.n)
+        return LM_OK;
+    if (a->rule.kind == SPLIT_DEVICE)
+        return misused(o, &a->features, err, "not where devices are left out");
+    if (!option_given(o, &a->models))
+        a->models = (option_texts){ usual, 1 };
+    for (size_t m = 0; m < a->models.n; m++) {
+        const char  *name = a->models.at[m];
+        const size_t at   = form_find(name, PHASE_FORWARD);
+
+        if (layerwise_find(name))
+            continue;
+        if (at == n_forms || !forms[at].n_features)
+            return misused(o, &a->features, err,
+                           "%s has no features to choose from; convmeter, nnls, counts and learned "
+                           "models do",
+                           name);
+        for (size_t s = 0; s < a->features.n; s++)
+            if (feature_set_check(a->features.at[s], known, feature_choices(known), name, &why))
+                return misused(o, &a->features, err, "%s", why.text);
+    }
+    return LM_OK;
+}
+
 static lm_status check(options *o, lm_error *err)
 {
     validate_options *a = o->filled;
@@ -331,7 +395,9 @@ static lm_status check(options *o, lm_error *err)
     if (a->form.q == N_TIMES && (!a->machine || a->form.plot))
         return misused(o, &a->form.q, err,
                        "clocks are told by a machine file (--machine), in tables: no --plot");
-    if (a->models.n > JUDGED_MAX)
+    if (check_features(o, a, err))
+        return LM_E_ARG;
+    if (a->models.n * (a->features.n ? a->features.n : 1) > JUDGED_MAX)
         return misused(o, &a->models, err, "more than %d", JUDGED_MAX);
     if (a->rule.kind == SPLIT_DEVICE)
         return validate_machines_check(o, err);

@@ -13,7 +13,7 @@ typedef struct validate_options {
     split_rule   rule; /**< without the seed, until they are checked */
     uint64_t     seed;
     const char  *machine, *where, *algorithm, *learn, *layers, *devices;
-    option_texts models, device; /**< several devices: where they are left out */
+    option_texts models, features, device; /**< several devices: where they are left out */
     bool         power;
     errors_form  form;
 } validate_options;

@@ -12,12 +12,12 @@
 #include "single/model.h"
 
 /* Coefficients that the data cannot tell apart, in one line. */
-static void print_undetermined(const form *f, const fitted *found)
+static void print_undetermined(const points *p, const form *f, const fitted *found)
 {
     bool any = false, nodes = false;
 
     for (size_t k = 0; k < f->n_features && !found->by_allreduces; k++) {
-        if (found->coefficient[k].determined)
+        if (found->coefficient[k].determined || !form_takes(p, f->feature[k]))
             continue;
         if (!any)
             fprintf(stderr, "layermeter: %s.%s: the data cannot determine", f->model,
@@ -161,11 +161,16 @@ static void print_left_out(const points *p, const calibration *cal)
             /* what few files hold is not missed */
             if (!f->rows && !part_calibrated(forms[i].part))
                 continue;
+            if (!form_left(p, &forms[i])) {
+                fprintf(stderr, "layermeter: %s.%s is left out: --features leaves it none\n",
+                        forms[i].model, phase_formula(forms[i].part));
+                continue;
+            }
             fprintf(stderr, "layermeter: %s.%s is left out: too few rows, it needs %zu\n",
                     forms[i].model, phase_formula(forms[i].part), form_rows(&forms[i]));
             continue;
         }
-        print_undetermined(&forms[i], f);
+        print_undetermined(p, &forms[i], f);
         print_tied(i, f);
     }
 }

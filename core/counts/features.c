@@ -73,6 +73,21 @@ const char *feature_name(feature f)
     return features[f].name;
 }
 
+bool feature_chosen(feature f)
+{
+    return f != FEATURE_ONE && !feature_of_nodes(f);
+}
+
+size_t feature_choices(const char *name[N_FEATURES])
+{
+    size_t n = 0;
+
+    for (feature f = 0; f < N_FEATURES; f++)
+        if (feature_chosen(f))
+            name[n++] = feature_name(f);
+    return n;
+}
+
 bool feature_of_layers(feature f)
 {
     return features[f].of_layers;

@@ -42,6 +42,10 @@ bool feature_of_nodes(feature f);
 double feature_at_nodes(feature f, double nodes, double bytes);
 /** Is the value of a network the sum of those of its layers? */
 bool feature_of_layers(feature f);
+/** May it be chosen by name? A constant and what nodes tell are in every formula. */
+bool feature_chosen(feature f);
+/** Those that may be, by name; how many. */
+size_t feature_choices(const char *name[N_FEATURES]);
 /** What bounds the work that it is proportional to. */
 term_bound feature_bound(feature f);
 /** Its unit, FLOP or element ...: coefficients are in seconds per unit. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "counts/feature_set.h"
 #include "fit/shrink_rows.h"
 
 /* Rows of one place: regressors, times, weights. */
@@ -80,6 +81,22 @@ static double row_seconds(const form_data *d, const point *pt)
                : NAN;
 }
 
+bool form_takes(const points *p, feature f)
+{
+    return !feature_chosen(f) || feature_set_has(p->features, feature_name(f));
+}
+
+bool form_left(const points *p, const form *f)
+{
+    bool chosen = false, left = false;
+
+    for (size_t k = 0; k < f->n_features; k++) {
+        chosen |= feature_chosen(f->feature[k]);
+        left |= feature_chosen(f->feature[k]) && form_takes(p, f->feature[k]);
+    }
+    return left || !chosen;
+}
+
 /* Points that have the form's part, fold by fold. */
 static void take_points(const points *p, form_data *d)
 {
@@ -88,7 +105,7 @@ static void take_points(const points *p, form_data *d)
             const size_t i       = d->by->point[k];
             const double seconds = row_seconds(d, &p->point[i]);
 
-            if (isnan(seconds))
+            if (isnan(seconds) || !form_left(p, &forms[d->form]))
                 continue;
             d->point[d->n_rows]     = i;
             d->seconds[d->n_rows++] = seconds;
@@ -120,7 +137,8 @@ lm_status form_data_new(const points *p, size_t form_at, const split *by, form_d
     if (!status)
         take_points(p, &d);
     for (size_t k = 0; k < forms[form_at].n_features && !status; k++)
-        d.known[k] = known_everywhere(p, &d, forms[form_at].feature[k]);
+        d.known[k] = form_takes(p, forms[form_at].feature[k]) &&
+                     known_everywhere(p, &d, forms[form_at].feature[k]);
     if (!status && !forms[form_at].n_features) {
         for (size_t i = 0; i < d.n_rows; i++)
             d.counted |= counted_only(&p->point[d.point[i]].load);

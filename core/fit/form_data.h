@@ -11,8 +11,8 @@
 /** Rows are factored fold by fold, so that leaving one out costs next to nothing. */
 typedef struct form_data {
     size_t form;
-    bool   known[FORM_MAX_FEATURES]; /**< features that are known of all rows: others are left
-                                        out, their coefficients 0 */
+    bool   known[FORM_MAX_FEATURES]; /**< features that are chosen and known of all rows: others are
+                                        left out, their coefficients 0 */
     const points *points;
     const split  *by;
     size_t        n_rows;
@@ -30,6 +30,11 @@ typedef struct form_solution {
     shrink_fit   terms; /**< of a form in terms, instead; NAN: of rows that were not there */
     count_knots  knots;
 } form_solution;
+
+/** Is a feature of a form among those that the points' choice leaves? */
+bool form_takes(const points *p, feature f);
+/** Does that choice leave any of a form that has features to choose from? */
+bool form_left(const points *p, const form *f);
 
 /** `by` is of the same points; both must outlive it. */
 lm_status form_data_new(const points *p, size_t form, const split *by, form_data *out,

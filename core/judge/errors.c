@@ -43,24 +43,53 @@ static lm_status judge_figure(const judging *all, const judged *m, phase q, figu
     return LM_OK;
 }
 
+/* Mean and standard deviation over folds that have points. */
+static void over_folds(const judging *all, const judged *m, phase q, double *mean, double *sd)
+{
+    double sum = 0, squares = 0;
+    size_t n = 0;
+
+    *mean = *sd = NAN;
+    for (size_t f = 0; f < all->by->n_folds; f++) {
+        const judgement j = validate_judge(all->p, m->at, q, all->by, f);
+
+        n += j.errors.n > 0;
+        sum += j.errors.n ? j.errors.mape : 0;
+    }
+    for (size_t f = 0; f < all->by->n_folds && n > 1; f++) {
+        const judgement j = validate_judge(all->p, m->at, q, all->by, f);
+
+        squares += j.errors.n ? pow(j.errors.mape - sum / (double)n, 2) : 0;
+    }
+    if (n > 1) {
+        *mean = sum / (double)n;
+        *sd   = sqrt(squares / (double)(n - 1));
+    }
+}
+
 static lm_status judge_row(const judging *all, size_t fold, phase q, figure what, const judged *m,
                            error_taker take, void *context, lm_error *err)
 {
     const bool      pooled = fold == all->groups->n_folds;
     judgement       j;
     char            text[60];
+    double          mean = NAN, sd = NAN;
     const lm_status status = judge_figure(all, m, q, what, pooled ? SPLIT_ALWAYS : fold, &j, err);
 
     if (status || !j.errors.n)
         return status;
     snprintf(text, sizeof text, "%s%s", phase_name(q), figure_words[what]);
-    take(context, &(error_row){ .group    = pooled ? NULL : all->groups->name[fold],
-                                .phase    = text,
-                                .model    = m->model,
-                                .of       = j.errors,
-                                .seconds  = what == FIGURE_TIME,
-                                .coverage = j.coverage,
-                                .width    = j.width });
+    if (pooled && what == FIGURE_TIME)
+        over_folds(all, m, q, &mean, &sd);
+    take(context, &(error_row){ .group     = pooled ? NULL : all->groups->name[fold],
+                                .phase     = text,
+                                .model     = m->model,
+                                .of        = j.errors,
+                                .seconds   = what == FIGURE_TIME,
+                                .coverage  = j.coverage,
+                                .width     = j.width,
+                                .fold_mean = mean,
+                                .fold_sd   = sd });
     return LM_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "fit/split.h"
 
 /** Models side by side, at most. */
-#define JUDGED_MAX 8
+#define JUDGED_MAX 16
 
 /** A model and its predictions. */
 typedef struct judged {
@@ -31,6 +31,9 @@ typedef struct error_row {
     stats_errors of;
     bool         seconds;         /**< errors of times; rmse of others has no column */
     double       coverage, width; /**< as in a judgement; NAN: no interval */
+    /** Of all groups together the mean of the folds' errors (MAPE) and their standard deviation
+     * (n - 1); NAN: of one group, of figures that are no times, of fewer than two folds. */
+    double fold_mean, fold_sd;
 } error_row;
 
 typedef void (*error_taker)(void *context, const error_row *row);

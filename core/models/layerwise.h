@@ -129,6 +129,8 @@ typedef struct layerwise_kind {
     bool (*task)(const layerwise_case *c, char *name);
     /** Features of a case that has a task. Unknown figures of devices are NAN. */
     void (*features)(const layerwise_case *c, layerwise_features *out);
+    /** The group of a feature, by which several are chosen at once; NULL: all are \"baseline\". */
+    const char *(*group)(const char *feature);
     layerwise_setting setting[LAYERWISE_SETTINGS]; /**< up to one without a name */
     const char       *published; /**< settings of the published model; NULL: the usual ones */
     const layerwise_learner *learner;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "counts/feature_set.h"
 
 /* ---- rows ---- */
 
@@ -111,8 +112,70 @@ lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwi
 
 typedef struct choice {
     bool (*wanted)(const void *context, size_t from);
-    const void *context;
+    const void           *context;
+    const layerwise_kind *kind;
+    const char           *features;
 } choice;
+
+static const char *group_of(const layerwise_kind *kind, const char *feature_name)
+{
+    return kind->group ? kind->group(feature_name) : "baseline";
+}
+
+/* Features are chosen by name, by what several words of one thing begin with, or by group. */
+static bool is_in(const choice *of, const char *name)
+{
+    char   word[LAYERWISE_NAME];
+    size_t n = strcspn(name, ".");
+
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
+    return feature_set_has(of->features, name) || feature_set_has(of->features, word) ||
+           feature_set_has(of->features, group_of(of->kind, name));
+}
+
+static size_t left(const choice *of, const layerwise_lot *l)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < l->n_features; k++)
+        n += is_in(of, l->feature[k].name);
+    return n;
+}
+
+#define NAMES 512 /* of features and groups, at most */
+
+static void note_name(const char *name, const char **known, size_t *n)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (!strcmp(known[i], name))
+            return;
+    if (*n < NAMES)
+        known[(*n)++] = name;
+}
+
+/* Is each name of the set that of a group, or of a feature, of some task? */
+static lm_status check_choice(const choice *of, const layerwise_data *d, lm_error *err)
+{
+    const char *known[NAMES];
+    size_t      n = 0, some = 0;
+    lm_status   status;
+
+    if (!feature_set_chooses(of->features))
+        return LM_OK;
+    for (size_t i = 0; i < d->n_lots; i++)
+        for (size_t k = 0; k < d->lot[i].n_features; k++)
+            note_name(group_of(of->kind, d->lot[i].feature[k].name), known, &n);
+    for (size_t i = 0; i < d->n_lots; i++)
+        for (size_t k = 0; k < d->lot[i].n_features; k++)
+            note_name(d->lot[i].feature[k].name, known, &n);
+    if ((status = feature_set_check(of->features, known, n, of->kind->name, err)))
+        return status;
+    for (size_t i = 0; i < d->n_lots; i++)
+        some += left(of, &d->lot[i]);
+    return some ? LM_OK
+                : lm_error_set(err, LM_E_ARG, "%s: '%s' leaves no feature", of->kind->name,
+                               of->features);
+}
 
 static bool chosen(const choice *of, const layerwise_lot *l, size_t i)
 {
@@ -161,7 +224,8 @@ static void choose_features(const layerwise_lot *l, const choice *of, layerwise_
             told |= known_of_all(l, of, k);
         }
     for (size_t k = 0; k < l->n_features; k++)
-        if (!of_device(l->feature[k].sort) || (several && (!told || known_of_all(l, of, k)))) {
+        if (is_in(of, l->feature[k].name) &&
+            (!of_device(l->feature[k].sort) || (several && (!told || known_of_all(l, of, k))))) {
             at[to->n_features]               = k;
             to->feature[to->n_features]      = l->feature[k];
             to->feature[to->n_features].low  = HUGE_VAL;
@@ -346,7 +410,12 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
         to->of_phase[f] = interval_unknown;
     strcpy(to->name, l->task);
     choose_features(l, of, to, at);
-    status = lesson_new(l->n, to->n_features, &rows, err);
+    status = to->n_features
+                 ? lesson_new(l->n, to->n_features, &rows, err)
+                 : lm_error_set(err, LM_E_ARG,
+                                "'%s' leaves no feature that is in use: what devices tell "
+                                "is where several were learned from",
+                                of->features ? of->features : "all");
     for (size_t i = 0; i < l->n && !status; i++)
         if (chosen(of, l, i))
             status = add_row(l, i, at, to, &rows, err);
@@ -410,7 +479,7 @@ lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64
                           bool (*wanted)(const void *context, size_t from), const void *context,
                           layerwise_model **out, lm_error *err)
 {
-    const choice     of     = { wanted, context };
+    const choice     of     = { wanted, context, d->kind, d->features };
     layerwise_model *m      = calloc(1, sizeof *m);
     lm_status        status = LM_OK;
 
@@ -419,8 +488,9 @@ lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64
         return no_memory(err);
     }
     m->kind = d->kind;
+    status  = check_choice(&of, d, err);
     for (size_t i = 0; i < d->n_lots && !status; i++)
-        if (count(&d->lot[i], &of) >= d->kind->fewest)
+        if (count(&d->lot[i], &of) >= d->kind->fewest && left(&of, &d->lot[i]))
             status =
                 learn_lot(d->kind, &d->lot[i], &of, setting, seed, &m->task[m->n_tasks++], err);
     if (!status && !m->n_tasks)

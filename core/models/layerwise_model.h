@@ -29,6 +29,7 @@ typedef struct layerwise_lot {
 
 typedef struct layerwise_data {
     const layerwise_kind *kind;
+    const char           *features; /**< or groups of them, in use (feature_set.h); NULL: all */
     layerwise_lot        *lot;
     size_t                n_lots;
 } layerwise_data;

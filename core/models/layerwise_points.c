@@ -108,7 +108,7 @@ static lm_status add_point(layerwise_data *d, const layerwise_source *s, const p
 lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *from, size_t n,
                            layerwise_data *out, lm_error *err)
 {
-    layerwise_data d      = { .kind = kind };
+    layerwise_data d      = { .kind = kind, .features = n ? from[0].p->features : NULL };
     size_t         before = 0;
     lm_status      status = LM_OK;
 

@@ -143,6 +143,16 @@ static void features(const layerwise_case *c, layerwise_features *out)
     add_device(&k, c->on, out);
 }
 
+/* As the paper's ablation has them: operations (CO), memory (CM), time (CT). */
+static const char *group(const char *feature)
+{
+    if (!strcmp(feature, "flops"))
+        return "co";
+    if (!strcmp(feature, "flops/speed"))
+        return "ct";
+    return strncmp(feature, "memory_", strlen("memory_")) != 0 ? "baseline" : "cm";
+}
+
 const layerwise_kind layerwise_prenet = {
     .name      = "prenet",
     .doc       = "the best of five learners for each type of layer, on its operations and memory",
@@ -151,6 +161,7 @@ const layerwise_kind layerwise_prenet = {
     .chains    = true,
     .task      = task,
     .features  = features,
+    .group     = group,
     .setting   = LAYERWISE_BEST_SETTINGS(0, 1),
     .published = "learner=0,logs=0", /* seconds */
     .learner   = &layerwise_best,

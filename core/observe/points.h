@@ -51,6 +51,7 @@ typedef struct points {
     struct layer_model *layers;      /**< prices of single layers of the same device, which compose
                                      networks; NULL: none. Not owned */
     bool                wants_power; /**< are powers fitted, too? */
+    const char         *features; /**< that formulas and learned models take (feature_set.h); NULL: all */
     const char         *algorithm;   /**< of points_choose_algorithm(); NULL: not chosen */
     struct doubts      *doubts; /**< doubts about its times (doubts.h); some times were left out for
                                 them */

@@ -71,7 +71,7 @@ static void print_split(const split *by)
 /* ---- errors ---- */
 
 /* What a table is of. */
-enum { TIMES = 1, BOUNDED = 2 };
+enum { TIMES = 1, BOUNDED = 2, FOLDED = 4 };
 
 TEXT_OF(group_text, error_row, r->group ? r->group : "(all)")
 REAL_OF(rmse, error_row, r->seconds ? r->of.rmse : (double)NAN)
@@ -86,6 +86,9 @@ static const field error_fields[] = {
     { "nrmse", "NRMSE", FIELD_AT(error_row, of.nrmse), .digits = 3 },
     { "mape_percent", "MAPE [%]", FIELD_AT(error_row, of.mape), IN_PERCENT },
     { "median_ape_percent", "median [%]", FIELD_AT(error_row, of.median_ape), IN_PERCENT },
+    { "fold_mean_percent", "folds [%]", FIELD_AT(error_row, fold_mean), IN_PERCENT,
+      .when = FOLDED },
+    { "fold_sd_percent", "+- [%]", FIELD_AT(error_row, fold_sd), IN_PERCENT, .when = FOLDED },
     { "coverage_percent", "in 90 % [%]", FIELD_AT(error_row, coverage), IN_PERCENT, .when = TIMES,
       .worth = BOUNDED },
     { "width_percent", "width [%]", FIELD_AT(error_row, width), IN_PERCENT, .when = BOUNDED },
@@ -124,9 +127,10 @@ static void take_error(void *context, const error_row *row)
 
 static lm_status print_errors(const judging *all, const errors_form *as, lm_error *err)
 {
-    const field_view v    = { .fields = split_fields, .in = field_place_of(as->f) };
-    split_errors     rows = { .errors = errors_table(as, TIMES | BOUNDED), .by = all->by };
-    lm_status        status;
+    const field_view v = { .fields = split_fields, .in = field_place_of(as->f) };
+    split_errors rows  = { .errors = errors_table(as, TIMES | BOUNDED | (as->folds ? FOLDED : 0)),
+                           .by     = all->by };
+    lm_status    status;
 
     rows.left_out = field_rows_in(rows.errors.t, &v);
     status        = judging_errors(all, as->pooled, take_error, &rows, err);

@@ -13,6 +13,7 @@ typedef struct errors_form {
     format      f;
     bool        points; /**< a row for each point */
     bool        pooled; /**< only errors of all groups together */
+    bool        folds;  /**< mean and standard deviation over folds, too */
     const char *plot;   /**< picture of predicted and measured times, a panel for each model; NULL:
                              none */
 } errors_form;
