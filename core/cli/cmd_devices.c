@@ -25,8 +25,8 @@ static const char details[] =
     "  [my board]\n"
     "  f32       = 15.7 TFLOP/s\n"
     "  bandwidth = 900 GB/s\n"
-    "Also: f64 tf32 f16 bf16 f8 memory l2 multiprocessors cores clock power class also architecture\n"
-    "capability source note. What is not given is unknown.\n";
+    "Also: f64 tf32 f16 bf16 f8 memory l2 multiprocessors cores tensor_cores bus l1 shared threads clock\n"
+    "power class also architecture capability source note. What is not given is unknown.\n";
 
 static const char examples[] = "  layermeter devices\n"
                                "  layermeter devices 'Tesla T4'\n"

@@ -13,14 +13,17 @@
 typedef struct learn_options {
     option_texts methods;
     const char  *output, *devices;
+    option_texts features;
     struct {
         held_out_kind leave;
-        const char   *test;
+        const char   *test, *by;
     } judging;
     uint64_t seed;
     format   format;
 
     crossgpu_method method[N_CROSSGPU_METHODS]; /* of `methods` */
+    unsigned        groups;                     /* of `features` */
+    errors_by       by;
 } learn_options;
 
 #define AT(member) OPTION_AT(learn_options, member)
@@ -29,7 +32,9 @@ OPTION_TYPE(type_held_out, held_out_kind, held_out_parse);
 
 static const option_row option_rows[] = {
     { "method", AT(methods), &type_names, "LIST", "layermeter", HELP_HOW,
-      "some of layermeter, stacking, pair-ratio" },
+      "some of " CROSSGPU_METHODS },
+    { "features", AT(features), &type_names, "LIST", "static,dynamic", HELP_HOW,
+      "groups of features: static (datasheets of the GPUs), dynamic (metrics of the run)" },
     { "output", AT(output),
       .help = "write what was learned, for 'layermeter transfer --learned' (also -o)" },
     { "leave-out", AT(judging.leave), &type_held_out, "WHAT", "group", HELP_HOW,
@@ -37,6 +42,8 @@ static const option_row option_rows[] = {
       .refusal = "nothing is left out where other runs judge" },
     { "test", AT(judging.test), &type_text, "FILE", NULL, HELP_WHAT,
       "without -o: learn from all, and judge by these runs instead" },
+    { "by", AT(judging.by), &type_text, "WHAT", NULL, HELP_HOW,
+      "rows of errors: group, source or target (GPUs) (default: target if GPUs are left out)" },
     { "seed", AT(seed) },
     { "devices", AT(devices) },
     { "format", AT(format) },
@@ -56,8 +63,10 @@ static const char details[] =
     "from all runs, and leaves out groups only for its intervals.\n"
     "\n"
     "Methods: layermeter (log ratio of times, from similar runs and boosted trees; on unknown GPUs from\n"
-    "mixed roofline bounds); stacking (Hur & Lee 2024: forest and boosted trees under a third learner, in\n"
-    "seconds); pair-ratio (the median of each pair of GPUs).\n";
+    "mixed roofline bounds); stacking (Hur & Lee 2024: a random forest and XGBoost's trees, which stand\n"
+    "in for CatBoost's, under histogram-boosted trees, in seconds); forest, xgboost, boosted (each of\n"
+    "these by itself); pair-ratio (the median of each pair of GPUs). --features chooses what learners\n"
+    "of trees see; layermeter and pair-ratio know each pair of GPUs without it.\n";
 
 static const char examples[] =
     "  layermeter learn runs.csv --method layermeter,stacking,pair-ratio\n"
@@ -94,6 +103,19 @@ static lm_status check(options *o, lm_error *err)
         if (crossgpu_method_parse(a->methods.at[i], &a->method[i], &why))
             return misused(o, &a->methods, err, "%s", why.text);
     }
+    for (size_t i = 0; i < a->features.n; i++) {
+        lm_error why;
+
+        if (features_add(a->features.at[i], &a->groups, &why))
+            return misused(o, &a->features, err, "%s", why.text);
+    }
+    a->by = a->judging.leave == HELD_OUT_GPU ? ERRORS_BY_TARGET : ERRORS_BY_GROUP;
+    if (a->judging.by) {
+        lm_error why;
+
+        if (errors_by_parse(a->judging.by, &a->by, &why))
+            return misused(o, &a->judging.by, err, "%s", why.text);
+    }
     if (a->output && a->methods.n > 1)
         return misused(o, &a->methods, err, "-o writes what one method learned");
     return a->output ? refused(o, &a->judging, sizeof a->judging, "judging, without -o", err)
@@ -105,11 +127,11 @@ static lm_status open_runs(const char *path, const learn_options *a, work *w, lm
     lm_status status = devices_open(a->devices, &w->devices, err);
 
     if (status || (status = runs_load(path, &w->r, err)) ||
-        (status = pairs_of(w->r, w->devices, &w->p, err)))
+        (status = pairs_of(w->r, w->devices, a->groups, &w->p, err)))
         return status;
     if (*w->p->left_out)
         fprintf(stderr, "layermeter: %s: left out: %s\n", w->r->path, w->p->left_out);
-    if (!w->p->s.n_metrics)
+    if (!w->p->s.n_metrics && (a->groups & FEATURES_DYNAMIC))
         fprintf(stderr, "layermeter: %s: no metrics: only seconds and GPUs tell\n", w->r->path);
     w->tested = w->p;
     if (!a->judging.test)
@@ -117,7 +139,7 @@ static lm_status open_runs(const char *path, const learn_options *a, work *w, lm
     w->tested = NULL;
     if ((status = runs_load(a->judging.test, &w->other, err)))
         return status;
-    return pairs_of(w->other, w->devices, &w->tested, err);
+    return pairs_of(w->other, w->devices, a->groups, &w->tested, err);
 }
 
 /* ---- judging ---- */
@@ -162,7 +184,7 @@ static lm_status add_errors(const judged_runs *j, const crossgpu_prediction *sai
 
 static lm_status judge_methods(const learn_options *a, const work *w, lm_error *err)
 {
-    const judged_runs j    = { w->p, w->tested, a->judging.leave, a->seed };
+    const judged_runs j    = { w->p, w->tested, a->judging.leave, a->by, a->seed };
     const field_view  v    = { .fields = fields, .in = field_place_of(a->format) };
     field_rows        rows = field_rows_of(&v);
     row               r = { .left_out = a->judging.test ? "test" : held_out_names[a->judging.leave],

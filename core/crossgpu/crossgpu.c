@@ -8,16 +8,17 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 
-const char *const crossgpu_method_names[N_CROSSGPU_METHODS] = { "layermeter", "stacking",
-                                                                "pair-ratio" };
+const char *const        crossgpu_method_names[N_CROSSGPU_METHODS] = { "layermeter", "stacking",
+                                                                       "forest",     "xgboost",
+                                                                       "boosted",    "pair-ratio" };
+static const char *const features_names[] = { "static", "dynamic", "both" }; /* from 1 on */
 
 lm_status crossgpu_method_parse(const char *name, crossgpu_method *out, lm_error *err)
 {
     const size_t at = text_place(name, crossgpu_method_names, N_CROSSGPU_METHODS);
 
     if (at == N_CROSSGPU_METHODS)
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "'%.40s' is no method: expected layermeter, stacking or pair-ratio",
+        return lm_error_set(err, LM_E_NOTFOUND, "'%.40s' is no method: expected " CROSSGPU_METHODS,
                             name);
     *out = (crossgpu_method)at;
     return LM_OK;
@@ -90,7 +91,11 @@ static void learned_text(lines *l, crossgpu *c)
     switch (c->method) {
     case CROSSGPU_PAIR_RATIO: medians_text(l, c); return;
     case CROSSGPU_STACKING:
-        stacking_text(l, space_n_run(&c->s) + space_n_pair(&c->s), &c->stack);
+    case CROSSGPU_FOREST:
+    case CROSSGPU_XGBOOST:
+    case CROSSGPU_BOOSTED:
+        stacking_text(l, space_n_run(&c->s) + space_n_pair(&c->s), c->method == CROSSGPU_STACKING,
+                      &c->stack);
         return;
     case CROSSGPU_LAYERMETER:
         bounds_text(l, &c->s, &c->bounds);
@@ -105,17 +110,20 @@ static void learned_text(lines *l, crossgpu *c)
 static void text(lines *l, void **both)
 {
     crossgpu *c = *both = lines_made(l, *both, sizeof *c);
-    size_t    method, seed;
+    size_t    method, seed, features;
 
     if (!c)
         return;
-    method = c->method;
-    seed   = c->seed;
+    method   = c->method;
+    seed     = c->seed;
+    features = c->s.features - FEATURES_STATIC;
     LINE(l, "method", ITEM_CHOICE(&method, crossgpu_method_names, N_CROSSGPU_METHODS));
     LINE(l, "seed", ITEM_COUNT(&seed, 0, HUGE_VAL));
     LINE(l, "rows", ITEM_COUNT(&c->n_rows, 0, HUGE_VAL), ITEM_COUNT(&c->n_groups, 0, HUGE_VAL));
-    c->method = (crossgpu_method)method;
-    c->seed   = seed;
+    LINE(l, "features", ITEM_CHOICE(&features, features_names, FEATURES_BOTH));
+    c->method     = (crossgpu_method)method;
+    c->seed       = seed;
+    c->s.features = FEATURES_STATIC + (unsigned)features;
     interval_line(l, "learned", &c->known);
     interval_line(l, "unknown_target", &c->unknown[UNKNOWN_TARGET]);
     interval_line(l, "unknown_source", &c->unknown[UNKNOWN_SOURCE]);
@@ -277,10 +285,10 @@ lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, 
                 from->name, to->name);
         p.seconds = exp(x[c->s.n_metrics] + c->median[a * c->n_gpus + b]);
         status    = LM_OK;
-    } else if (c->method == CROSSGPU_STACKING) {
-        status = predict_stacked(c, x, from, to, &p, err);
-    } else {
+    } else if (c->method == CROSSGPU_LAYERMETER) {
         status = predict_ours(c, x, from, to, a, b, &p, err);
+    } else {
+        status = predict_stacked(c, x, from, to, &p, err);
     }
     if (status)
         return status;

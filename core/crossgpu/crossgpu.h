@@ -7,6 +7,7 @@
  *    over all pairs. Their shares are those that are best on groups of workloads left out. For a
  *    GPU that is known by its datasheet alone: mixed bounds of a roofline (parts.h)
  *  - stacking: Hur & Lee's method, on seconds (stacking.h)
+ *  - forest, xgboost, boosted: each learner of that stack by itself, on the same features
  *  - pair-ratio: the median ratio of each pair of GPUs, whatever runs: the baseline
  */
 #ifndef CROSSGPU_CROSSGPU_H
@@ -21,11 +22,15 @@
 typedef enum crossgpu_method {
     CROSSGPU_LAYERMETER,
     CROSSGPU_STACKING,
+    CROSSGPU_FOREST,
+    CROSSGPU_XGBOOST,
+    CROSSGPU_BOOSTED,
     CROSSGPU_PAIR_RATIO,
     N_CROSSGPU_METHODS
 } crossgpu_method;
 
 extern const char *const crossgpu_method_names[N_CROSSGPU_METHODS];
+#define CROSSGPU_METHODS "layermeter, stacking, forest, xgboost, boosted or pair-ratio"
 /** The text of LM_E_NOTFOUND lists all methods. */
 lm_status crossgpu_method_parse(const char *name, crossgpu_method *out, lm_error *err);
 
@@ -59,7 +64,7 @@ typedef struct crossgpu {
     part_factors    parts;       /**< the same */
     learner        *trees;       /**< the same; NULL: built without XGBoost, or no better */
     double          share[N_BY]; /**< of each, together 1 */
-    stacking        stack;       /**< of method stacking */
+    stacking        stack;       /**< of method stacking and of its learners by themselves */
     double         *median;      /**< of method pair-ratio: n_gpus^2; NAN: the pair is not known */
     interval        known;       /**< of measured / predicted, of pairs learned from */
     interval        unknown[N_UNKNOWN]; /**< of other pairs; if neither GPU was learned from, the

@@ -407,6 +407,12 @@ static lm_status copy_space(const pairs *p, crossgpu *c, lm_error *err)
 lm_status crossgpu_learn(const selection *rows, const crossgpu_options *o, crossgpu **out,
                          lm_error *err)
 {
+    static const learner_kind stack_of[N_CROSSGPU_METHODS] = {
+        [CROSSGPU_STACKING] = N_LEARNERS,
+        [CROSSGPU_FOREST]   = LEARNER_FOREST,
+        [CROSSGPU_XGBOOST]  = LEARNER_XGBOOST,
+        [CROSSGPU_BOOSTED]  = LEARNER_BOOSTED,
+    };
     crossgpu *c      = calloc(1, sizeof *c);
     lm_status status = c ? copy_space(rows->p, c, err) : no_memory(err);
 
@@ -418,10 +424,10 @@ lm_status crossgpu_learn(const selection *rows, const crossgpu_options *o, cross
         c->known = c->unknown[UNKNOWN_TARGET] = c->unknown[UNKNOWN_SOURCE] = interval_unknown;
         if (o->method == CROSSGPU_LAYERMETER)
             status = learn_ours(rows, o, c, err);
-        else if (o->method == CROSSGPU_STACKING)
-            status = stacking_fit(rows, o->seed, &c->stack, err);
-        else
+        else if (o->method == CROSSGPU_PAIR_RATIO)
             status = learn_medians(rows, c, err);
+        else
+            status = stacking_fit(rows, stack_of[o->method], o->seed, &c->stack, err);
     }
     if (!status && o->judge && o->method != CROSSGPU_LAYERMETER)
         status = judge(rows, o, c, err);

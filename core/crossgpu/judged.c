@@ -6,6 +6,20 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/text.h"
+
+static const char *const by_names[N_ERRORS_BY] = { "group", "source", "target" };
+
+lm_status errors_by_parse(const char *name, errors_by *out, lm_error *err)
+{
+    const size_t at = text_place(name, by_names, N_ERRORS_BY);
+
+    if (at == N_ERRORS_BY)
+        return lm_error_set(err, LM_E_NOTFOUND, "expected group, source or target, found '%.40s'",
+                            name);
+    *out = (errors_by)at;
+    return LM_OK;
+}
 
 static selection all_of(const pairs *p, size_t *at)
 {
@@ -33,7 +47,8 @@ lm_status judged_predict(const judged_runs *j, crossgpu_method m, crossgpu_predi
 {
     const bool others = j->tested != j->p;
     /* the intervals of other methods need several more fits */
-    const crossgpu_options how = { m, j->seed, m != CROSSGPU_STACKING || others };
+    const crossgpu_options how = { m, j->seed,
+                                   m == CROSSGPU_LAYERMETER || m == CROSSGPU_PAIR_RATIO || others };
     crossgpu              *c   = NULL;
     lm_status              status;
 
@@ -47,23 +62,24 @@ lm_status judged_predict(const judged_runs *j, crossgpu_method m, crossgpu_predi
 
 size_t judged_groups(const judged_runs *j)
 {
-    if (j->leave == HELD_OUT_GPU)
+    if (j->by != ERRORS_BY_GROUP)
         return j->tested->n_gpus;
     return j->tested->n_groups > 1 ? j->tested->n_groups : 0;
 }
 
 const char *judged_group(const judged_runs *j, size_t i)
 {
-    return j->leave == HELD_OUT_GPU ? j->tested->gpu[i].name : j->tested->group[i];
+    return j->by != ERRORS_BY_GROUP ? j->tested->gpu[i].name : j->tested->group[i];
 }
 
-/* Is a row of this group, or of this GPU if GPUs are left out? */
+/* Is a row of this group, from this GPU, or to it? */
 static bool is_of(const judged_runs *j, const pair_row *row, const char *name)
 {
     const pairs *p = j->tested;
 
-    return !name || !strcmp(name, j->leave == HELD_OUT_GPU ? p->gpu[row->pair % p->n_gpus].name
-                                                           : p->group[row->group]);
+    return !name || !strcmp(name, j->by == ERRORS_BY_SOURCE   ? p->gpu[row->pair / p->n_gpus].name
+                                  : j->by == ERRORS_BY_TARGET ? p->gpu[row->pair % p->n_gpus].name
+                                                              : p->group[row->group]);
 }
 
 lm_status judged_errors_of(const judged_runs *j, const crossgpu_prediction *said, const char *name,

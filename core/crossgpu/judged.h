@@ -5,11 +5,18 @@
 #include "base/stats.h"
 #include "crossgpu/held_out.h"
 
+/** What errors are grouped by. */
+typedef enum { ERRORS_BY_GROUP, ERRORS_BY_SOURCE, ERRORS_BY_TARGET, N_ERRORS_BY } errors_by;
+
+/** "group", "source", "target". The text of LM_E_NOTFOUND lists all. */
+lm_status errors_by_parse(const char *name, errors_by *out, lm_error *err);
+
 /** Rows to judge. */
 typedef struct judged_runs {
     const pairs  *p;      /**< to learn from */
     const pairs  *tested; /**< the judged rows: `p`, with parts left out, or other rows */
     held_out_kind leave;
+    errors_by     by;
     uint64_t      seed;
 } judged_runs;
 
@@ -27,7 +34,7 @@ lm_status judged_learn(const pairs *p, const crossgpu_options *how, crossgpu **o
 lm_status judged_predict(const judged_runs *j, crossgpu_method m, crossgpu_prediction *said,
                          lm_error *err);
 
-/** Number and names of the groups of errors: GPUs if these are left out. */
+/** Number and names of the groups of errors; one group of workloads is none. */
 size_t      judged_groups(const judged_runs *j);
 const char *judged_group(const judged_runs *j, size_t i);
 

@@ -194,22 +194,23 @@ static lm_status features_of_devices(pairs *p, lm_error *err)
     return status;
 }
 
-static lm_status features(pairs *p, lm_error *err)
+static lm_status make_features(pairs *p, unsigned groups, lm_error *err)
 {
-    lm_status status =
-        space_of(p->r, p->gpu, p->of, p->n_gpus, &p->s, p->left_out, sizeof p->left_out, err);
+    lm_status status = space_of(p->r, p->gpu, p->of, p->n_gpus, groups, &p->s, p->left_out,
+                                sizeof p->left_out, err);
 
     if (status)
         return status;
     p->x      = calloc(p->r->n * space_n_run(&p->s), sizeof *p->x);
-    p->device = calloc(p->n_gpus * p->n_gpus * space_n_pair(&p->s), sizeof *p->device);
+    p->device = calloc(p->n_gpus * p->n_gpus * space_n_pair(&p->s) + 1, sizeof *p->device);
     if (!p->x || !p->device)
         return no_memory(err);
     status = features_of_runs(p, err);
     return status ? status : features_of_devices(p, err);
 }
 
-lm_status pairs_of(const runs *r, const device_list *devices, pairs **out, lm_error *err)
+lm_status pairs_of(const runs *r, const device_list *devices, unsigned features, pairs **out,
+                   lm_error *err)
 {
     pairs    *p      = calloc(1, sizeof *p);
     lm_status status = p ? LM_OK : no_memory(err);
@@ -221,7 +222,7 @@ lm_status pairs_of(const runs *r, const device_list *devices, pairs **out, lm_er
         status = p->gpu && p->of ? find_gpus(p, devices, err) : no_memory(err);
     }
     if (!status && !(status = find_rows(p, err)))
-        status = features(p, err);
+        status = make_features(p, features, err);
     if (status)
         pairs_free(p);
     else

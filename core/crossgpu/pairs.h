@@ -31,10 +31,12 @@ typedef struct pairs {
 /**
  * All pairs of runs; `r` must outlive them.
  *
+ * @param features groups of them, of FEATURES_BOTH
  * @return LM_E_ARG for runs of one GPU, runs without workloads, or no workload on two GPUs;
  * LM_E_NOTFOUND for a device without datasheet, LM_E_NOMEM
  */
-lm_status pairs_of(const runs *r, const device_list *devices, pairs **out, lm_error *err);
+lm_status pairs_of(const runs *r, const device_list *devices, unsigned features, pairs **out,
+                   lm_error *err);
 void      pairs_free(pairs *p);
 
 /** Features of a pair: those of its run, then those of its devices. */

@@ -11,14 +11,35 @@
 #include "base/text.h"
 
 static const device_figure figures[N_FIGURES] = {
-    [FIGURE_PEAK] = DEVICE_F32,      [FIGURE_BANDWIDTH] = DEVICE_BANDWIDTH,
-    [FIGURE_MEMORY] = DEVICE_MEMORY, [FIGURE_MULTIPROCESSORS] = DEVICE_MULTIPROCESSORS,
-    [FIGURE_CLOCK] = DEVICE_CLOCK,   [FIGURE_POWER] = DEVICE_POWER,
+    [FIGURE_PEAK]            = DEVICE_F32,
+    [FIGURE_BANDWIDTH]       = DEVICE_BANDWIDTH,
+    [FIGURE_MEMORY]          = DEVICE_MEMORY,
+    [FIGURE_MULTIPROCESSORS] = DEVICE_MULTIPROCESSORS,
+    [FIGURE_CLOCK]           = DEVICE_CLOCK,
+    [FIGURE_POWER]           = DEVICE_POWER,
+    [FIGURE_F64]             = DEVICE_F64,
+    [FIGURE_F16]             = DEVICE_F16,
+    [FIGURE_L2]              = DEVICE_L2,
+    [FIGURE_CORES]           = DEVICE_CORES,
+    [FIGURE_TENSOR_CORES]    = DEVICE_TENSOR_CORES,
+    [FIGURE_BUS]             = DEVICE_BUS,
+    [FIGURE_L1]              = DEVICE_L1,
+    [FIGURE_SHARED]          = DEVICE_SHARED,
+    [FIGURE_THREADS]         = DEVICE_THREADS,
+    [FIGURE_CAPABILITY]      = N_DEVICE_FIGURES,
 };
+
+lm_status features_add(const char *name, unsigned *features, lm_error *err)
+{
+    if (strcmp(name, "static") && strcmp(name, "dynamic"))
+        return lm_error_set(err, LM_E_ARG, "expected static, dynamic or both, found '%.40s'", name);
+    *features |= !strcmp(name, "static") ? FEATURES_STATIC : FEATURES_DYNAMIC;
+    return LM_OK;
+}
 
 const char *figure_name(size_t figure)
 {
-    return device_keys[figures[figure]].key;
+    return figure == FIGURE_CAPABILITY ? "capability" : device_keys[figures[figure]].key;
 }
 
 lm_status gpu_find(const device_list *devices, const char *name, gpu *out, lm_error *err)
@@ -30,7 +51,9 @@ lm_status gpu_find(const device_list *devices, const char *name, gpu *out, lm_er
         return status;
     snprintf(out->name, sizeof out->name, "%s", name);
     for (size_t f = 0; f < N_FIGURES; f++) {
-        out->figure[f] = d->figure[figures[f]];
+        out->figure[f] = f != FIGURE_CAPABILITY ? d->figure[figures[f]]
+                         : d->capability        ? strtod(d->capability, NULL)
+                                                : NAN;
         if (f <= FIGURE_BANDWIDTH && !(out->figure[f] > 0))
             return lm_error_set(err, LM_E_NOTFOUND, "%s:%d: device '%.60s' has no %s", d->path,
                                 d->line, d->name, figure_name(f));
@@ -148,13 +171,13 @@ static void add_metric(space *s, const runs *r, size_t column, const gpu *device
 }
 
 lm_status space_of(const runs *r, const gpu *devices, const size_t *of, size_t n_devices,
-                   space *out, char *left_out, size_t size, lm_error *err)
+                   unsigned features, space *out, char *left_out, size_t size, lm_error *err)
 {
-    *out = (space){ .metric = calloc(r->n_columns + 1, sizeof *out->metric) };
+    *out = (space){ .metric = calloc(r->n_columns + 1, sizeof *out->metric), .features = features };
     if (!out->metric)
         return no_memory(err);
     choose_figures(out, devices, n_devices);
-    for (size_t c = 0; c < r->n_columns; c++) {
+    for (size_t c = 0; c < r->n_columns && (features & FEATURES_DYNAMIC); c++) {
         bool missing;
 
         if (strlen(r->column[c]) >= sizeof out->metric->name)
@@ -168,6 +191,9 @@ lm_status space_of(const runs *r, const gpu *devices, const size_t *of, size_t n
         else
             add_metric(out, r, c, devices, of);
     }
+    if (features == FEATURES_DYNAMIC && !out->n_metrics)
+        return lm_error_set(err, LM_E_ARG, "%s: no dynamic features%s%s", r->path,
+                            *left_out ? ": left out: " : ": there are no metrics", left_out);
     return LM_OK;
 }
 
@@ -188,7 +214,7 @@ size_t space_n_pair(const space *s)
 {
     size_t n = 0;
 
-    for (size_t f = 0; f < N_FIGURES; f++)
+    for (size_t f = 0; f < N_FIGURES && (s->features & FEATURES_STATIC); f++)
         n += s->uses[f] ? 2 : 0;
     return n;
 }
@@ -248,7 +274,7 @@ lm_status space_run(const space *s, const runs *r, const gpu_run *of, const size
 
 lm_status space_pair(const space *s, const gpu *from, const gpu *to, double *out, lm_error *err)
 {
-    for (size_t f = 0; f < N_FIGURES; f++) {
+    for (size_t f = 0; f < N_FIGURES && (s->features & FEATURES_STATIC); f++) {
         if (!s->uses[f])
             continue;
         if (!(from->figure[f] > 0) || !(to->figure[f] > 0))

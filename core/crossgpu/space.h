@@ -7,9 +7,12 @@
  * taken, as for shares of a whole (Hellinger 1909). Other metrics become asinh: themselves up to
  * about 1, logarithms beyond. The run's seconds follow.
  *
- * A pair has two logarithms for each figure of the datasheets: the ratio of the two devices, and
- * the first device's figure. The ratio of peaks tells the distance for runs bound by arithmetic,
- * that of bandwidths for runs bound by traffic.
+ * A pair has two logarithms for each figure that all datasheets have: the ratio of the two devices,
+ * and the first device's figure. The ratio of peaks tells the distance for runs bound by
+ * arithmetic, that of bandwidths for runs bound by traffic.
+ *
+ * Groups of features, as Hur & Lee (2024) compare them: static ones are those of a pair of devices,
+ * dynamic ones the metrics of the run. The run's seconds belong to both.
  */
 #ifndef CROSSGPU_SPACE_H
 #define CROSSGPU_SPACE_H
@@ -27,8 +30,24 @@ enum {
     FIGURE_MULTIPROCESSORS,
     FIGURE_CLOCK,
     FIGURE_POWER,
+    FIGURE_F64,
+    FIGURE_F16,
+    FIGURE_L2,
+    FIGURE_CORES,
+    FIGURE_TENSOR_CORES,
+    FIGURE_BUS,
+    FIGURE_L1,
+    FIGURE_SHARED,
+    FIGURE_THREADS,
+    FIGURE_CAPABILITY, /**< "7.5" as a number */
     N_FIGURES
 };
+
+/** Groups of features. */
+enum { FEATURES_STATIC = 1, FEATURES_DYNAMIC = 2, FEATURES_BOTH = 3 };
+
+/** Adds a group by its name, "static" or "dynamic". LM_E_ARG. */
+lm_status features_add(const char *name, unsigned *features, lm_error *err);
 
 /** The name of a figure in files, "f32". */
 const char *figure_name(size_t figure);
@@ -64,14 +83,15 @@ typedef struct space_metric {
 typedef struct space {
     space_metric *metric;
     size_t        n_metrics;
+    unsigned      features;        /**< groups in use */
     bool          uses[N_FIGURES]; /**< all devices learned from have it */
 } space;
 
 /** Chooses the metrics of runs: those in every run that are not constant. of[i] is the number of
- * run i's device. Names of the others are appended to `left_out` (of `size`). No metric is no
- * error. */
+ * run i's device. Names of the others are appended to `left_out` (of `size`). No metric is an error
+ * (LM_E_ARG) if dynamic features alone are wanted. */
 lm_status space_of(const runs *r, const gpu *devices, const size_t *of, size_t n_devices,
-                   space *out, char *left_out, size_t size, lm_error *err);
+                   unsigned features, space *out, char *left_out, size_t size, lm_error *err);
 void      space_free(space *s);
 
 /** Sets a metric's unit by its name and by the figures that all devices have. */

@@ -98,25 +98,29 @@ static lm_status say_unseen(void *context, const fold_turn *t, lm_error *err)
     return status;
 }
 
-lm_status stacking_fit(const selection *rows, uint64_t seed, stacking *out, lm_error *err)
+lm_status stacking_fit(const selection *rows, learner_kind alone, uint64_t seed, stacking *out,
+                       lm_error *err)
 {
-    stack_rows r = { .n = 0 };
-    lm_status  status;
+    const size_t n_lower = alone == N_LEARNERS ? 2 : 0;
+    stack_rows   r       = { .n = 0 };
+    lm_status    status;
 
     *out = (stacking){ .upper = NULL };
     if (rows->n < LEAST)
-        return lm_error_set(err, LM_E_ARG, "%zu pairs of runs: stacking takes %d at least", rows->n,
-                            LEAST);
+        return lm_error_set(err, LM_E_ARG,
+                            "%zu pairs of runs: the learners of the stack take %d at least",
+                            rows->n, LEAST);
     status = rows_of(rows, seed, &r, err);
-    if (!status) {
+    if (!status && n_lower) {
         const folds by = { .of = r.part, .rows = r.n, .n = PARTS };
 
         status = folds_leave_out(&by, say_unseen, &r, err);
     }
-    for (size_t k = 0; k < 2 && !status; k++)
+    for (size_t k = 0; k < n_lower && !status; k++)
         status = train(lower_kinds[k], r.x, r.y, r.n, r.m, seed, &out->lower[k], err);
     if (!status)
-        status = train(LEARNER_BOOSTED, r.said, r.y, r.n, 2, seed, &out->upper, err);
+        status = n_lower ? train(LEARNER_BOOSTED, r.said, r.y, r.n, 2, seed, &out->upper, err)
+                         : train(alone, r.x, r.y, r.n, r.m, seed, &out->upper, err);
     arena_free(r.arena);
     if (status)
         stacking_free(out);
@@ -128,9 +132,9 @@ lm_status stacking_seconds(const stacking *s, const double *x, double *out, lm_e
     double    said[2];
     lm_status status = LM_OK;
 
-    for (size_t k = 0; k < 2 && !status; k++)
+    for (size_t k = 0; k < 2 && s->lower[k] && !status; k++)
         status = learner_predict(s->lower[k], x, 1, &said[k], err);
-    return status ? status : learner_predict(s->upper, said, 1, out, err);
+    return status ? status : learner_predict(s->upper, *s->lower ? said : x, 1, out, err);
 }
 
 static void one_text(lines *l, size_t n_features, learner **both)
@@ -142,9 +146,9 @@ static void one_text(lines *l, size_t n_features, learner **both)
                     n_features);
 }
 
-void stacking_text(lines *l, size_t n_features, stacking *s)
+void stacking_text(lines *l, size_t n_features, bool whole, stacking *s)
 {
-    one_text(l, n_features, &s->lower[0]);
-    one_text(l, n_features, &s->lower[1]);
-    one_text(l, 2, &s->upper);
+    for (size_t k = 0; k < 2 && whole; k++)
+        one_text(l, n_features, &s->lower[k]);
+    one_text(l, whole ? 2 : n_features, &s->upper);
 }

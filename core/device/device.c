@@ -28,6 +28,11 @@ const device_key device_keys[N_DEVICE_FIGURES] = {
     [DEVICE_L2]              = { "l2", "l2_bytes", "MiB", 1048576 },
     [DEVICE_MULTIPROCESSORS] = { "multiprocessors", "multiprocessors", "", 1 },
     [DEVICE_CORES]           = { "cores", "cores", "", 1 },
+    [DEVICE_TENSOR_CORES]    = { "tensor_cores", "tensor_cores", "", 1 },
+    [DEVICE_BUS]             = { "bus", "bus_bits", "bit", 1 },
+    [DEVICE_L1]              = { "l1", "l1_bytes", "KiB", 1024 },
+    [DEVICE_SHARED]          = { "shared", "shared_bytes", "KiB", 1024 },
+    [DEVICE_THREADS]         = { "threads", "threads", "", 1 },
     [DEVICE_CLOCK]           = { "clock", "clock_hz", "MHz", 1e6 },
     [DEVICE_POWER]           = { "power", "power_w", "W", 1 },
 };
@@ -169,8 +174,13 @@ static lm_status parse_figure(const char *text, device_figure f, double *out, lm
     case DEVICE_CLOCK: return text_quantity(text, "Hz", out, err);
     case DEVICE_POWER: return text_quantity(text, "W", out, err);
     case DEVICE_MEMORY:
-    case DEVICE_L2: status = text_bytes(text, &whole, err); break;
+    case DEVICE_L2:
+    case DEVICE_L1:
+    case DEVICE_SHARED: status = text_bytes(text, &whole, err); break;
     case DEVICE_MULTIPROCESSORS:
+    case DEVICE_TENSOR_CORES:
+    case DEVICE_BUS:
+    case DEVICE_THREADS:
     case DEVICE_CORES: status = text_int(text, &whole, err); break;
     case DEVICE_F64:
     case DEVICE_F32:
@@ -232,11 +242,12 @@ static lm_status read_pair(const reading *r, const ini_pair *pair, device *d)
             return read_text(r, pair, texts[i].text);
     if (!strcmp(pair->key, "class"))
         return read_class(r, pair, &d->power_class);
-    return ini_fail(r->doc, r->err, pair->line, LM_E_NOTFOUND,
-                    "unknown key '%.40s' of a device; known are f64 f32 tf32 f16 bf16 f8 bandwidth "
-                    "memory l2 multiprocessors cores clock power class also architecture "
-                    "capability source note",
-                    pair->key);
+    return ini_fail(
+        r->doc, r->err, pair->line, LM_E_NOTFOUND,
+        "unknown key '%.40s' of a device; known are f64 f32 tf32 f16 bf16 f8 bandwidth "
+        "memory l2 multiprocessors cores tensor_cores bus l1 shared threads clock power "
+        "class also architecture capability source note",
+        pair->key);
 }
 
 static lm_status read_section(const reading *r, const ini_section *s, device *d)

@@ -20,9 +20,14 @@ typedef enum device_figure {
     DEVICE_MEMORY,    /**< bytes */
     DEVICE_L2,        /**< bytes */
     DEVICE_MULTIPROCESSORS,
-    DEVICE_CORES, /**< f32 multiply-adds a clock, all multiprocessors together */
-    DEVICE_CLOCK, /**< boost, Hz; of boards without boost the constant clock */
-    DEVICE_POWER, /**< limit as shipped, watts */
+    DEVICE_CORES,        /**< f32 multiply-adds a clock, all multiprocessors together */
+    DEVICE_TENSOR_CORES, /**< all multiprocessors together; unknown of boards without any */
+    DEVICE_BUS,          /**< of the memory, bits */
+    DEVICE_L1,           /**< bytes of each multiprocessor, with the shared memory in it */
+    DEVICE_SHARED,       /**< most shared memory of a multiprocessor, bytes */
+    DEVICE_THREADS,      /**< most threads of a multiprocessor at once */
+    DEVICE_CLOCK,        /**< boost, Hz; of boards without boost the constant clock */
+    DEVICE_POWER,        /**< limit as shipped, watts */
     N_DEVICE_FIGURES
 } device_figure;
 

@@ -190,7 +190,7 @@ static void no_pair(const char *text, lm_status code, const char *message)
     pairs       *p = NULL;
     lm_error     err;
 
-    assert_int_not_equal(pairs_of(r, d, &p, &err), LM_OK);
+    assert_int_not_equal(pairs_of(r, d, FEATURES_BOTH, &p, &err), LM_OK);
     assert_error(err, code, "%s", message);
     runs_free(r);
     devices_free(d);
@@ -226,7 +226,7 @@ static void metrics_lose_their_units(void **state)
     lm_error     err;
 
     (void)state;
-    assert_int_equal(pairs_of(r, d, &p, &err), LM_OK);
+    assert_int_equal(pairs_of(r, d, FEATURES_BOTH, &p, &err), LM_OK);
     assert_int_equal(p->n, 2);
     assert_int_equal(p->s.n_metrics, 5); /* a_w is the same in both */
     assert_string_equal(p->left_out, "a_w (constant)");
@@ -241,6 +241,61 @@ static void metrics_lose_their_units(void **state)
     assert_close(p->device[1 * space_n_pair(&p->s)], log(0.5), 1e-12); /* of the peaks */
     pairs_free(p);
     runs_free(r);
+    devices_free(d);
+}
+
+/* Static features are the pair's figures, dynamic ones the run's metrics; seconds are in both. */
+static void features_come_in_groups(void **state)
+{
+    static const struct {
+        unsigned features;
+        size_t   run, pair;
+    } groups[]     = { { FEATURES_BOTH, 3, 8 }, /* peak, bandwidth, clock, power: twice */
+                       { FEATURES_STATIC, 1, 8 },
+                       { FEATURES_DYNAMIC, 3, 0 } };
+    device_list *d = devices();
+    runs        *r = load("workload,gpu,seconds,a_w,c_percent\na,Slow,2,50,40\na,Fast,1,60,80\n"),
+         *constant = load("workload,gpu,seconds,a_w\na,Slow,2,50\na,Fast,1,50\n");
+    unsigned some  = 0;
+    pairs   *p     = NULL;
+    lm_error err;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(pairs_of(r, d, groups[i].features, &p, &err), LM_OK);
+        assert_int_equal(space_n_run(&p->s), groups[i].run);
+        assert_int_equal(space_n_pair(&p->s), groups[i].pair);
+        assert_close(p->x[groups[i].run - 1], log(2), 1e-12);
+        pairs_free(p);
+    }
+    assert_int_equal(pairs_of(constant, d, FEATURES_DYNAMIC, &p, &err), LM_E_ARG);
+    assert_string_equal(err.text, "r.csv: no dynamic features: left out: a_w (constant)");
+    assert_int_equal(features_add("dynamic", &some, &err), LM_OK);
+    assert_int_equal(some, FEATURES_DYNAMIC);
+    assert_int_equal(features_add("latent", &some, &err), LM_E_ARG);
+    runs_free(r);
+    runs_free(constant);
+    devices_free(d);
+}
+
+/* Of shipped devices more figures are known: never a 0 for one that is not. */
+static void more_figures_of_datasheets_are_features(void **state)
+{
+    device_list *d = NULL;
+    gpu          t4, v100;
+    lm_error     err;
+
+    (void)state;
+    assert_int_equal(devices_open(NULL, &d, &err), LM_OK);
+    assert_int_equal(gpu_find(d, "T4", &t4, &err), LM_OK);
+    assert_int_equal(gpu_find(d, "V100-SXM2-16GB", &v100, &err), LM_OK);
+    assert_close(t4.figure[FIGURE_CAPABILITY], 7.5, 0);
+    assert_close(t4.figure[FIGURE_TENSOR_CORES], 320, 0);
+    assert_close(v100.figure[FIGURE_TENSOR_CORES], 640, 0);
+    assert_close(v100.figure[FIGURE_BUS] / t4.figure[FIGURE_BUS], 16, 0);
+    assert_close(t4.figure[FIGURE_SHARED], 65536, 0);
+    assert_close(t4.figure[FIGURE_THREADS] / v100.figure[FIGURE_THREADS], 0.5, 0);
+    assert_true(isnan(t4.figure[FIGURE_F64])); /* unknown is not 0 */
     devices_free(d);
 }
 
@@ -259,7 +314,7 @@ static lawful lawful_pairs(size_t n, size_t n_gpus)
     lm_error err;
 
     assert_int_equal(runs_load(lawful_runs(n, n_gpus), &l.r, &err), LM_OK);
-    assert_int_equal(pairs_of(l.r, l.d, &l.p, &err), LM_OK);
+    assert_int_equal(pairs_of(l.r, l.d, FEATURES_BOTH, &l.p, &err), LM_OK);
     return l;
 }
 
@@ -388,7 +443,7 @@ static void what_is_read_back_says_the_same(void **state)
         crossgpu           *c, *again;
         crossgpu_prediction a, b;
 
-        if (m == CROSSGPU_STACKING && !boost_available())
+        if (m != CROSSGPU_LAYERMETER && m != CROSSGPU_PAIR_RATIO && !boost_available())
             continue;
         c = learned(&l, m);
         assert_int_equal(kept_save(&crossgpu_kept, CROSSGPU_FILE, c, "learned.txt", &err), LM_OK);
@@ -486,6 +541,8 @@ int main(void)
         cmocka_unit_test(a_trace_comes_to_distributions),
         cmocka_unit_test(runs_that_make_no_pairs_say_why),
         cmocka_unit_test(metrics_lose_their_units),
+        cmocka_unit_test(features_come_in_groups),
+        cmocka_unit_test(more_figures_of_datasheets_are_features),
         cmocka_unit_test(a_law_is_learned_where_medians_are_off),
         cmocka_unit_test(bounds_tell_of_a_gpu_that_never_ran),
         cmocka_unit_test(bounds_are_of_the_gpu_that_never_ran),

@@ -58,8 +58,11 @@ def figures(exam, question, results, targets):
                               ("nothing found, %", 100 * sum(e is None for e in signed) / n)):
             exam.results.add(NAME, question, "all", n, method, metric, value, targets.get(metric))
         told = [inside[method] for _, inside in results if method in inside]
-        exam.coverage(NAME, question, "all", method,
-                      [{"points": len(told), "coverage_percent": 100 * sum(told) / len(told)}] if told else [])
+        if targets and told:
+            exam.coverage(NAME, question, "all", method, [{"points": len(told), "coverage_percent": 100 * sum(told) / len(told)}])
+        elif told:
+            exam.results.add(NAME, question, "all", len(told), method, "truth outside of the interval, %",
+                             100 * sum(not x for x in told) / len(told))
 
 
 # ---- where there is nothing to find ------------------------------------------------------------------------------------
