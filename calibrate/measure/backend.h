@@ -142,7 +142,8 @@ struct backend_type {
      * Bucket `i` is complete behind what `stream` was given (host: now); starts its
      * all-reduce and returns at once. In the same order on every rank. */
     lm_status (*start_bucket)(backend *self, void *work, size_t i, void *stream, lm_error *err);
-    /** Collective, host memory: lets what was started go on. Between kernels. May be NULL. */
+    /** Collective: lets what was started go on (host memory, between kernels), and says what was lost
+     * meanwhile (device memory, while all of it is waited for). May be NULL. */
     lm_status (*poll_buckets)(backend *self, void *work, lm_error *err);
     /** Collective: all are reduced when this returns (host), or before
      * what `stream` is given next. */

@@ -14,6 +14,7 @@
 #include "network/kernels.h"
 #include "network/single.h"
 #include "ranks/pulse.h"
+#include "ranks/watchdog.h"
 
 /* Kernels of a point, and the backends' work on them. */
 typedef struct setup {
@@ -98,6 +99,13 @@ static lm_status agree(const world *group, lm_status status)
 
     world_max(group, &worst, 1);
     return (lm_status)-worst;
+}
+
+void harness_lost(const bench *b, const world *group, lm_status status, const lm_error *err)
+{
+    if (status == LM_E_IO && b->collective && b->collective->type->on_gpu &&
+        world_size(group) > 1 && strcmp(err->text, WORLD_ELSEWHERE) != 0)
+        watchdog_fail(err->text);
 }
 
 /* Networks and layers: they have counts, and a step. */
@@ -274,6 +282,7 @@ static lm_status run_phases(const bench *b, const world *group, const setup *s, 
         value[N_PHASES + p] = t.cpu;
         value[p < PHASE_SYNC ? BEFORE_SYNC : FROM_SYNC] += t.wall;
     }
+    harness_lost(b, group, status, err);
     status            = largest(group, value, status, err);
     value[PHASE_STEP] = value[BEFORE_SYNC] + value[FROM_SYNC];
     return status;
@@ -307,6 +316,7 @@ static lm_status run_step(const bench *b, const world *group, const setup *s, co
     if (seen)
         conditions_phase_begins(seen);
     status = step_run(&s->step, b->compute, s->compute, value, err);
+    harness_lost(b, group, status, err);
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         whole.wall += value[own[i]];
         whole.cpu += value[N_PHASES + own[i]];

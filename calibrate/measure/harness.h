@@ -62,4 +62,9 @@ typedef struct point_result {
 lm_status harness_measure(const bench *b, const world *group, const sweep_point *point,
                           point_result *out, lm_error *err);
 
+/** A rank whose device or network is lost tells so at once and does not return: the others may be
+ * in an all-reduce between GPUs with it, where nothing else reaches them. Of other failures, and of
+ * other collectives, all ranks hear where they meet. */
+void harness_lost(const bench *b, const world *group, lm_status status, const lm_error *err);
+
 #endif

@@ -212,6 +212,22 @@ void watchdog_stop(void)
     the = NULL;
 }
 
+void watchdog_fail(const char *why)
+{
+    const unsigned char byte = WATCH_FAILED;
+    watchdog           *d    = the;
+
+    if (!d || d->size == 1)
+        return;
+    pthread_mutex_lock(&d->lock);
+    snprintf(d->failure, sizeof d->failure, "%s", why);
+    pthread_mutex_unlock(&d->lock);
+    pulse_enter(PULSE_FREE);
+    if (write(d->order[1], &byte, 1) == 1)
+        for (;;)
+            pause(); /* the thread ends the process */
+}
+
 void watchdog_begin(const watchdog_point *point)
 {
     watchdog *d = the;

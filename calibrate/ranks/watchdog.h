@@ -36,6 +36,13 @@ lm_status watchdog_start(const watchdog_config *config, lm_error *err);
  * watched, for those that have. */
 void watchdog_stop(void);
 
+/**
+ * This rank cannot go on, and the others may wait for it in an all-reduce where nothing reaches
+ * them: the watchdog says why, and ends all. Where there is nobody to tell, it returns: alone, or
+ * without a watchdog.
+ */
+void watchdog_fail(const char *why);
+
 /** Every rank, whether it takes part or sleeps. */
 void watchdog_begin(const watchdog_point *point);
 /** The point is over, and in the file, which holds so many by now; the same on every rank. */

@@ -52,6 +52,23 @@ static _Noreturn void leave(watchdog *d, struct pollfd *p, int number)
     watch_end_by_signal(number);
 }
 
+/* Rank 0 says it, and ends all; or this rank does, where that cannot. */
+static _Noreturn void fail(watchdog *d, struct pollfd *p)
+{
+    const int64_t until = clock_nanoseconds(CLOCK_MONOTONIC) + (int64_t)5e9;
+    wire_message  m     = { .kind = WIRE_FAILED };
+
+    pthread_mutex_lock(&d->lock);
+    snprintf(m.text, sizeof m.text, "%s", d->failure);
+    pthread_mutex_unlock(&d->lock);
+    watch_send(d, &m);
+    while (d->peer[0].fd >= 0 && clock_nanoseconds(CLOCK_MONOTONIC) < until) {
+        watch_wait(d, p, until);
+        obey(d);
+    }
+    watch_fail(d);
+}
+
 void watch_follow(watchdog *d, struct pollfd *p)
 {
     int64_t last = clock_nanoseconds(CLOCK_MONOTONIC);
@@ -64,6 +81,8 @@ void watch_follow(watchdog *d, struct pollfd *p)
 
         if (order == WATCH_STOP)
             return;
+        if (order == WATCH_FAILED)
+            fail(d, p);
         if (order > WATCH_STOP)
             leave(d, p, order);
         obey(d);

@@ -11,6 +11,21 @@
 #define FIRST    30.0 /* libraries are loaded during the first point */
 #define GATHER   0.25 /* what happens at the same time is told together */
 
+static _Noreturn void end_all(const watchdog *d)
+{
+    watch_send(d, &(wire_message){ .kind = WIRE_END });
+    watch_abort(d);
+}
+
+static _Noreturn void other_failed(watchdog *d, int r, const char *why)
+{
+    char text[WIRE_TEXT + WORLD_HOST + 40];
+
+    snprintf(text, sizeof text, "rank %d on %s: %.*s", r, d->host[r], WIRE_TEXT - 1, why);
+    watch_tell(d, text);
+    end_all(d);
+}
+
 /* Everything a rank has said. */
 static void hear(watchdog *d, int r)
 {
@@ -28,6 +43,8 @@ static void hear(watchdog *d, int r)
             p->silent   = 0;
         } else if (m.kind == WIRE_BYE) {
             p->signal = m.signal;
+        } else if (m.kind == WIRE_FAILED) {
+            other_failed(d, r, m.text);
         }
     }
 }
@@ -117,12 +134,6 @@ static bool report(watchdog *d, bool (*is)(const watchdog *d, int rank), const c
     return true;
 }
 
-static _Noreturn void end_all(const watchdog *d)
-{
-    watch_send(d, &(wire_message){ .kind = WIRE_END });
-    watch_abort(d);
-}
-
 /* Ends all if a rank hangs or is gone. */
 static void judge(watchdog *d)
 {
@@ -157,6 +168,8 @@ static void judge_together(watchdog *d, struct pollfd *p, int number)
 
         if (order == WATCH_STOP)
             d->stopped = true;
+        if (order == WATCH_FAILED)
+            watch_fail(d);
         number = order > WATCH_STOP ? order : number;
         hear_all(d);
     }
@@ -195,6 +208,8 @@ void watch_lead(watchdog *d, struct pollfd *p)
 
         if (order == WATCH_STOP)
             return;
+        if (order == WATCH_FAILED)
+            watch_fail(d);
         if (passed > WATCH_SILENCE / 2)
             d->woken = clock_nanoseconds(CLOCK_MONOTONIC);
         hear_all(d);

@@ -14,7 +14,7 @@
 
 void watch_tell(watchdog *d, const char *what)
 {
-    char   line[500];
+    char   line[700];
     size_t n;
 
     pthread_mutex_lock(&d->lock);
@@ -30,6 +30,19 @@ void watch_tell(watchdog *d, const char *what)
         snprintf(line + n, sizeof line - n, "; %.120s holds no points yet", d->config.file);
     pthread_mutex_unlock(&d->lock);
     d->config.say(line);
+}
+
+_Noreturn void watch_fail(watchdog *d)
+{
+    char text[WIRE_TEXT + WORLD_HOST + 40], why[WIRE_TEXT];
+
+    pthread_mutex_lock(&d->lock);
+    snprintf(why, sizeof why, "%s", d->failure);
+    pthread_mutex_unlock(&d->lock);
+    snprintf(text, sizeof text, "rank %d on %s: %s", d->rank, d->host[d->rank], why);
+    watch_tell(d, text);
+    watch_send(d, &(wire_message){ .kind = WIRE_END });
+    watch_abort(d);
 }
 
 _Noreturn void watch_end_by_signal(int number)

@@ -59,6 +59,7 @@ typedef struct watchdog {
     pthread_mutex_t lock; /**< of what follows */
     watchdog_point  point;
     char            text[200];
+    char            failure[WIRE_TEXT]; /* of this rank */
     bool            in_point;
     size_t          held, n_points;
 } watchdog;
@@ -68,7 +69,7 @@ void watch_lead(watchdog *d, struct pollfd *p);
 /** The same of the ranks but 0. */
 void watch_follow(watchdog *d, struct pollfd *p);
 
-enum { WATCH_STOP = 0 }; /**< an order; other bytes are signals */
+enum { WATCH_STOP = 0, WATCH_FAILED = 255 }; /**< orders; other bytes are signals */
 /** What the thread was told; -1: nothing. */
 int watch_order(const watchdog *d);
 /** Sleeps until there is an order, a connection closes or the time is over. */
@@ -80,6 +81,8 @@ void watch_self(watchdog *d, double passed);
 void watch_send(const watchdog *d, const wire_message *m);
 /** "WHAT while measuring 'POINT' (point 17 of 120); FILE holds 16 points, --resume goes on" */
 void watch_tell(watchdog *d, const char *what);
+/** This rank's failure, told; all of the job end. */
+_Noreturn void watch_fail(watchdog *d);
 /** Ends as somebody who does not know this signal: whoever waits for the process sees why. */
 _Noreturn void watch_end_by_signal(int number);
 /** Ends all ranks of the job. */

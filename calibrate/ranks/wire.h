@@ -21,15 +21,18 @@ typedef struct wire_place {
     struct sockaddr_storage at[WIRE_ADDRESSES];
 } wire_place;
 
-typedef enum { WIRE_BEAT, WIRE_BYE, WIRE_END } wire_kind;
+typedef enum { WIRE_BEAT, WIRE_BYE, WIRE_END, WIRE_FAILED } wire_kind;
+
+enum { WIRE_TEXT = 240 };
 
 /** What is said, in the sender's byte order: ranks run the same program. */
 typedef struct wire_message {
     uint32_t kind;
-    int32_t  signal;     /**< BYE: what ends the sender; END: what ends all, 0: a failure */
-    int32_t  activity;   /**< BEAT: see pulse.h */
-    uint32_t allowed_ms; /**< BEAT: of quiet, beside the usual patience */
-    double   quiet;      /**< BEAT: seconds without progress */
+    int32_t  signal;          /**< BYE: what ends the sender; END: what ends all, 0: a failure */
+    int32_t  activity;        /**< BEAT: see pulse.h */
+    uint32_t allowed_ms;      /**< BEAT: of quiet, beside the usual patience */
+    double   quiet;           /**< BEAT: seconds without progress */
+    char     text[WIRE_TEXT]; /**< FAILED: of what */
 } wire_message;
 
 /** Rank 0: listens on every interface; LM_E_IO where that cannot be. */

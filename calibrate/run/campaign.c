@@ -203,12 +203,15 @@ static lm_status measure(campaign *c, sweep_point *p, point_result *out, lm_erro
     status = world_split(c->everyone, c->member, &group, err);
     if (!status && group)
         status = harness_measure(&c->b, group, p, out, err);
+    if (group)
+        harness_lost(&c->b, group, status, err);
     world_free(group);
     world_wait(c->everyone);
     return status;
 }
 
-/* What the watchdog is told. No network of today is slower than 1 MB/s. */
+/* What the watchdog is told. No network of today is slower than 1 MB/s, and between GPUs than 100
+ * MB/s. */
 static void announce(const campaign *c, const sweep_point *p)
 {
     char           text[160];
@@ -219,7 +222,8 @@ static void announce(const campaign *c, const sweep_point *p)
         message = (double)p->counts.param_bytes;
     else if (p->row.kind == OBS_COLLECTIVE)
         message = (double)p->row.bytes;
-    w.exchange_seconds = 2 * message / 1e6;
+    w.exchange_seconds =
+        2 * message / (c->b.collective && c->b.collective->type->on_gpu ? 1e8 : 1e6);
     print_point(&p->row, text, sizeof text);
     watchdog_begin(&w);
 }

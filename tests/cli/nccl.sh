@@ -88,6 +88,23 @@ for bucket in '' 1024; do
         fail "a step in buckets of '$bucket': $(grep -v '^#' step.csv)"
 done
 
+# ---- one rank's device breaks while the other waits for it: its words are said at once, and all end -------------
+cat >second.sh <<'END'
+#!/bin/sh
+[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" != 1 ] || export LAYERMETER_FAKE_LAUNCH=$BREAKS
+exec "$@"
+END
+chmod +x second.sh
+for each in 'sweep.ini 30' 'step.ini 150'; do
+    set -- $each
+    began=$(date +%s)
+    BREAKS=$2 timeout 60 mpirun $many -np 2 ./second.sh "$fake" "$1" --quiet -o broken.csv 2>err && fail "$1: a broken device is no failure"
+    [ $(($(date +%s) - began)) -lt 15 ] || fail "$1: a broken device: the others were waited for: $(cat err)"
+    [ "$(errors | wc -l)" -eq 1 ] && errors | grep -q "rank 1 on .*: .*unspecified launch failure while measuring '.*' (point [0-9]* of [0-9]*); broken.csv holds" ||
+        fail "$1: a broken device: $(cat err)"
+    rm -f broken.csv
+done
+
 # ---- no device ---------------------------------------------------------------------------------------------
 LAYERMETER_FAKE_DEVICES=0 run 2 sweep.ini -o no.csv && fail "no device is no failure"
 errors | grep -q 'no CUDA device' || fail "no device: $(cat err)"

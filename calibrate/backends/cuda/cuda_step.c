@@ -65,11 +65,27 @@ static void exchange(stepping *s)
     note(s, who->type->finish_buckets(who, s->sync->work, s->c->device->stream, explanation(s)));
 }
 
+/* An all-reduce that lost its network or a rank never ends: the collective is asked until all is
+ * over. */
+static void poll(stepping *s)
+{
+    backend    *who = s->sync->collective;
+    cudaError_t now = cudaErrorNotReady;
+
+    while (!s->status && now == cudaErrorNotReady) {
+        now = cudaEventQuery(s->c->mark[MARK_END]);
+        (void)cudaGetLastError(); /* "not ready" is kept as an error: the next call would tell it */
+        s->status = who->type->poll_buckets(who, s->sync->work, s->err);
+    }
+}
+
 /* With buckets the other ranks are waited for, too. */
 static void wait_for_all(stepping *s)
 {
     const pulse_activity before = pulse_enter(s->sync ? PULSE_EXCHANGE : PULSE_WORK);
 
+    if (s->sync && s->sync->collective->type->poll_buckets)
+        poll(s);
     if (!s->status)
         s->status = cuda_case_wait(s->c, MARK_END, s->err);
     pulse_enter(before);

@@ -13,6 +13,7 @@
 #include "nccl_values.h"
 #include "ranks/pulse.h"
 #include "ranks/start_mpi.h"
+#include "ranks/watchdog.h"
 
 extern char **environ;
 
@@ -284,9 +285,12 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
     status = world_agree(what->group, status, err); /* a communicator is made by all */
     if (!status)
         status = nccl_comms_get(b->comms, what->group, ring, &w->comm, err);
-    if (!status)
-        status =
-            start_line_agree(what->group, verify(b, w, what->point->dtype, err), &w->start, err);
+    if (!status) {
+        status = verify(b, w, what->point->dtype, err);
+        if (status == LM_E_IO)
+            watchdog_fail(err->text); /* the others may wait for it on their devices */
+        status = start_line_agree(what->group, status, &w->start, err);
+    }
     if (status) {
         nccl_release(self, w);
         return status;
@@ -361,6 +365,7 @@ const backend_type backend_nccl = {
     .release         = nccl_release,
     .prepare_buckets = nccl_prepare_buckets,
     .start_bucket    = nccl_start_bucket,
+    .poll_buckets    = nccl_poll_buckets,
     .finish_buckets  = nccl_finish_buckets,
     .release_buckets = nccl_release_buckets,
     .on_gpu          = 1,

@@ -42,18 +42,25 @@ lm_status nccl_start_bucket(backend *self, void *work, size_t i, void *stream, l
 
 lm_status nccl_finish_buckets(backend *self, void *work, void *stream, lm_error *err)
 {
-    nccl_buckets *b     = work;
-    ncclResult_t  found = ncclSuccess;
+    nccl_buckets *b = work;
     cudaError_t   cuda;
 
-    (void)self;
     if ((cuda = cudaEventRecord(b->done, b->stream)) != cudaSuccess ||
         (cuda = cudaStreamWaitEvent(stream, b->done, 0)) != cudaSuccess)
         return nccl_cuda_failed(err, "buckets", cuda);
-    if (ncclCommGetAsyncError(b->comm, &found) != ncclSuccess ||
-        (found != ncclSuccess && found != ncclInProgress))
-        return nccl_failed(err, b->comm, "buckets", found);
-    return LM_OK;
+    return nccl_poll_buckets(self, work, err);
+}
+
+lm_status nccl_poll_buckets(backend *self, void *work, lm_error *err)
+{
+    const nccl_buckets *b     = work;
+    ncclResult_t        found = ncclSuccess, asked = ncclCommGetAsyncError(b->comm, &found);
+
+    (void)self;
+    found = asked == ncclSuccess ? found : asked;
+    return found == ncclSuccess || found == ncclInProgress
+               ? LM_OK
+               : nccl_failed(err, b->comm, "buckets", found);
 }
 
 void nccl_release_buckets(backend *self, void *work)

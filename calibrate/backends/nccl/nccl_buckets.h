@@ -10,6 +10,7 @@
 lm_status nccl_buckets_new(ncclComm_t comm, const bench_case *what, const gradient_bucket *bucket,
                            size_t n, void **work, lm_error *err);
 lm_status nccl_start_bucket(backend *self, void *work, size_t i, void *stream, lm_error *err);
+lm_status nccl_poll_buckets(backend *self, void *work, lm_error *err);
 lm_status nccl_finish_buckets(backend *self, void *work, void *stream, lm_error *err);
 void      nccl_release_buckets(backend *self, void *work);
 
