@@ -169,6 +169,15 @@ static void sim_release(backend *self, void *work)
     free(w);
 }
 
+/* A machine that was not measured in evaluation mode passes as in training. */
+static phase forward_of(const sim_backend *b, const bench_case *what)
+{
+    const size_t at = form_find(b->config.model, PHASE_INFERENCE);
+
+    return what->evaluation && at < n_forms && b->cal->fitted[at].present ? PHASE_INFERENCE
+                                                                          : PHASE_FORWARD;
+}
+
 static lm_status sim_prepare(backend *self, const bench_case *what, void **work, lm_error *err)
 {
     const sim_backend *b = (const sim_backend *)self;
@@ -189,7 +198,9 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
         load.bytes    = (double)what->metrics->param_bytes;
         load.forward  = phase_terms(b, what, PHASE_FORWARD, forward);
         load.backward = phase_terms(b, what, PHASE_BACKWARD, backward);
-        status        = part_seconds(b, PHASE_FORWARD, &load, &w->seconds[PHASE_FORWARD], err);
+        status = part_seconds(b, forward_of(b, what), &load, &w->seconds[PHASE_FORWARD], err);
+        if (status || what->evaluation)
+            goto out;
         if (!status)
             status = part_seconds(b, PHASE_BACKWARD, &load, &w->seconds[PHASE_BACKWARD], err);
         if (!status)
@@ -197,6 +208,7 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
         if (!status)
             status = share_backward(b, what, w, err);
     }
+out:
     if (status) {
         sim_release(self, w);
         return status;

@@ -33,6 +33,9 @@ typedef struct bench_case {
     int64_t                bytes;      /**< of its message */
     settings               how;        /**< those the backend obeys; zeroed: the defaults */
     optimizer              optimizer;  /**< of the update phase */
+    bool
+        evaluation; /**< its forward phase is all there is, in evaluation mode: no outputs are kept,
+                        norms over the batch go by running statistics */
 } bench_case;
 
 /** What simulated hardware is like: [sim] of a sweep file. */

@@ -31,12 +31,19 @@ static const char *optimizer_text(const observation *row)
     return *row->optimizer ? row->optimizer : optimizer_name(OPTIMIZER_MOMENTUM);
 }
 
+/* A forward pass in evaluation mode: to backends the forward phase of a case of its own. */
+static bool evaluates(const observation *row)
+{
+    return row->kind == OBS_NETWORK && row->phase == PHASE_INFERENCE;
+}
+
 /* Of a network, or of a layer by itself. */
 static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
 {
-    const bind_options options = { .batch = p->row.batch,
-                                   .dtype = p->row.dtype,
-                                   .input = *p->row.input ? p->row.input : NULL };
+    const bind_options options = { .batch      = p->row.batch,
+                                   .dtype      = p->row.dtype,
+                                   .input      = *p->row.input ? p->row.input : NULL,
+                                   .evaluation = evaluates(&p->row) };
     network           *net     = NULL;
     bound_network     *bound   = NULL;
     lm_status          status;
@@ -48,6 +55,8 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
         status = bind_network(net, b->reg, &options, &bound, err);
     if (!status)
         status = kernels_forward(bound, &s->list[PHASE_FORWARD], err);
+    if (status || options.evaluation)
+        goto out;
     if (!status)
         status = kernels_backward(bound, &s->list[PHASE_BACKWARD], err);
     if (!status)
@@ -56,6 +65,7 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
         status = kernels_update(bound, s->optimizer, &s->list[PHASE_UPDATE], err);
     if (!status)
         status = kernels_gradients(bound, &s->gradients, err);
+out:
     bound_network_free(bound);
     network_free(net);
     return status;
@@ -136,7 +146,8 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
                       .bytes = point->row.kind == OBS_NETWORK ? (int64_t)point->counts.param_bytes
                                                               : point->row.bytes,
                       .how   = point->how,
-                      .optimizer = s->optimizer };
+                      .optimizer  = s->optimizer,
+                      .evaluation = evaluates(&point->row) };
     for (phase p = 0; p < N_PHASES; p++) {
         backend *who = runner(b, s, p);
 
@@ -521,7 +532,9 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     status = world_agree(group, status, err);
     if (!status)
         status = sample_watched(b, group, &s, &times, out, err);
-    for (phase p = 0; p < N_PHASES && !status; p++)
+    if (!status && s.what.evaluation)
+        out->phase[PHASE_INFERENCE] = summarise(&times, PHASE_FORWARD);
+    for (phase p = 0; p < N_PHASES && !status && !s.what.evaluation; p++)
         if (runner(b, &s, p) || (p == PHASE_STEP && counted(&point->row)))
             out->phase[p] = summarise(&times, p);
 out:

@@ -128,6 +128,11 @@ static const region *same_argument(const launch *l, const slot *s)
     return NULL;
 }
 
+static region ring_region(const planner *p, uint64_t bytes)
+{
+    return (region){ SPACE_RING, p->turn % RING * p->ring_bytes, bytes };
+}
+
 /* ---- forward --------------------------------------------------------------------------------- */
 
 static void place_forward(planner *p, launch *l)
@@ -153,7 +158,10 @@ static void place_forward(planner *p, launch *l)
             if (fresh)
                 *r = reserve(p, SPACE_ACTIVATIONS, bytes);
             break;
-        case ROLE_OUT: *r = out = reserve(p, SPACE_ACTIVATIONS, bytes); break;
+        case ROLE_OUT:
+            *r = out =
+                p->plan->evaluation ? ring_region(p, bytes) : reserve(p, SPACE_ACTIVATIONS, bytes);
+            break;
         case ROLE_ASIDE: *r = reserve(p, SPACE_ACTIVATIONS, bytes); break;
         case ROLE_STATE: *r = reserve(p, SPACE_STATE, bytes); break;
         case ROLE_WEIGHT: *r = reserve(p, SPACE_WEIGHTS, bytes); break;
@@ -163,8 +171,10 @@ static void place_forward(planner *p, launch *l)
         }
         l->first_user |= (uint32_t)fresh << i;
     }
-    if (out.bytes)
+    if (out.bytes) {
         p->product[p->n_products++] = p->previous = out;
+        p->turn++;
+    }
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -194,11 +204,6 @@ static region gradient_in(planner *p, const launch *l, const launch *before, boo
             return *in;
     }
     return p->previous.bytes >= bytes ? p->previous : shared(p, SPACE_LOSS, bytes);
-}
-
-static region ring_region(const planner *p, uint64_t bytes)
-{
-    return (region){ SPACE_RING, p->turn % RING * p->ring_bytes, bytes };
 }
 
 /* Another gradient, or an activation. */
@@ -276,13 +281,14 @@ static void place_backward(planner *p, launch *l, const launch *before, const la
     }
 }
 
-static void lay_ring(planner *p)
+/* The ring is of what a phase leaves: gradients, or outputs in evaluation. */
+static void lay_ring(planner *p, phase of)
 {
     step_plan *whole   = p->plan;
     uint64_t   regions = 0;
 
-    for (size_t i = 0; i < whole->n[PHASE_BACKWARD]; i++) {
-        const plan_kernel *k = whole->launch[PHASE_BACKWARD][i].kernel;
+    for (size_t i = 0; i < whole->n[of]; i++) {
+        const plan_kernel *k = whole->launch[of][i].kernel;
 
         for (size_t s = 0; s < k->n_slots; s++) {
             if (k->slot[s].role != ROLE_OUT && k->slot[s].role != ROLE_ASIDE)
@@ -326,7 +332,8 @@ static void place_all_backward(planner *p)
     launch *const forward = p->plan->launch[PHASE_FORWARD];
     size_t        last    = NONE;
 
-    lay_ring(p);
+    lay_ring(p, PHASE_BACKWARD);
+    p->turn     = 0;
     p->previous = p->before = (region){ 0 };
     for (size_t i = 0; i < p->plan->n[PHASE_BACKWARD]; i++) {
         const size_t match = find_match(p, &list[i]);
@@ -355,6 +362,11 @@ static void place_update(planner *p, launch *l)
     }
 }
 
+kernel_use plan_use(const step_plan *p, phase of)
+{
+    return of == PHASE_UPDATE ? USE_UPDATE : p->evaluation ? USE_EVALUATION : USE_TRAINING;
+}
+
 lm_status plan_make(step_plan *p, lm_error *err)
 {
     const size_t n      = p->n[PHASE_FORWARD] + 1;
@@ -369,9 +381,12 @@ lm_status plan_make(step_plan *p, lm_error *err)
         status = no_memory(err);
         goto out;
     }
+    if (p->evaluation)
+        lay_ring(&all, PHASE_FORWARD);
     for (size_t i = 0; i < p->n[PHASE_FORWARD]; i++)
         place_forward(&all, &p->launch[PHASE_FORWARD][i]);
-    place_all_backward(&all);
+    if (!p->evaluation)
+        place_all_backward(&all);
     for (size_t i = 0; i < p->n[PHASE_UPDATE]; i++)
         place_update(&all, &p->launch[PHASE_UPDATE][i]);
 out:

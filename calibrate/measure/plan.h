@@ -47,12 +47,15 @@ typedef struct slot {
 
 enum { MAX_SLOTS = 10 };
 
+/** What a kernel is run for: backends have other forms of some. */
+typedef enum kernel_use { USE_TRAINING, USE_UPDATE, USE_EVALUATION } kernel_use;
+
 /** A kernel with the buffers it needs; a backend's own kernels begin with one. */
 typedef struct plan_kernel {
-    lm_kernel kernel;
-    bool      update; /**< as the optimizer's */
-    slot      slot[MAX_SLOTS];
-    size_t    n_slots;
+    lm_kernel  kernel;
+    kernel_use use;
+    slot       slot[MAX_SLOTS];
+    size_t     n_slots;
 } plan_kernel;
 
 /** Parts of the block. */
@@ -89,7 +92,8 @@ typedef struct step_plan {
     const weight_gradient
              *gradient; /**< given, the caller's: what SPACE_GRADIENTS must have room for */
     size_t    n_gradients;
-    uint64_t *gradient_at;      /**< malloc'ed: the offset of each in its space */
+    bool      evaluation;  /**< given: the forward phase alone, none of whose outputs is kept */
+    uint64_t *gradient_at; /**< malloc'ed: the offset of each in its space */
     launch   *launch[N_PHASES]; /**< malloc'ed; kernel and repeat are given */
     size_t    n[N_PHASES];
     uint64_t  size[N_SPACES];
@@ -97,6 +101,9 @@ typedef struct step_plan {
 
 /** Same work on the same shapes; `repeat` is left out. */
 bool kernels_equal(const lm_kernel *a, const lm_kernel *b);
+
+/** What the kernels of a phase are for. */
+kernel_use plan_use(const step_plan *p, phase of);
 
 /** Gives every slot its region. LM_E_NOMEM. */
 lm_status plan_make(step_plan *p, lm_error *err);

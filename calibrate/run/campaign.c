@@ -233,8 +233,8 @@ static double simulated(const sweep *plan, const point_result *r)
 {
     double seconds = 0;
 
-    for (phase f = 0; f < PHASE_STEP; f++)
-        if (r->phase[f].measured)
+    for (phase f = 0; f < N_PHASES; f++)
+        if (r->phase[f].measured && f != PHASE_STEP)
             seconds += r->phase[f].median * (double)(plan->stop.warmup + r->phase[f].repeats);
     return seconds;
 }

@@ -86,7 +86,10 @@ static uint32_t parts_of(const chooser *c, const observation *row)
     uint32_t parts = 0;
 
     for (phase f = 0; f < N_PHASES; f++)
-        p.seconds[f] = of_variant(c, row) && points_takes(row, c->optimizer, f) ? 1 : NAN;
+        p.seconds[f] = (row->phase == PHASE_INFERENCE) == (f == PHASE_INFERENCE) &&
+                               of_variant(c, row) && points_takes(row, c->optimizer, f)
+                           ? 1
+                           : NAN;
     for (phase w = 0; w < N_TIMES; w++)
         if (!isnan(point_seconds(&p, w)))
             parts |= 1u << w;
@@ -99,7 +102,10 @@ static uint32_t runs_of(const observation *row)
     const uint32_t sync = row->ranks > 1 ? 1u << PHASE_SYNC : 0;
 
     switch (row->kind) {
-    case OBS_NETWORK: return 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE | sync;
+    case OBS_NETWORK:
+        if (row->phase == PHASE_INFERENCE)
+            return 1u << PHASE_FORWARD;
+        return 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE | sync;
     case OBS_COLLECTIVE: return sync;
     case OBS_COUNTS:
     case OBS_KERNEL:

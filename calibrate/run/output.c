@@ -23,7 +23,7 @@
 
 static bool has_step(const observation *r)
 {
-    return r->kind == OBS_NETWORK || r->kind == OBS_LAYER;
+    return (r->kind == OBS_NETWORK || r->kind == OBS_LAYER) && r->phase != PHASE_INFERENCE;
 }
 
 /* Their rows end with the step; one whose step is missing is measured again. */

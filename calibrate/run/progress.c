@@ -71,8 +71,8 @@ void print_point(const observation *r, char *buffer, size_t size)
     switch (r->kind) {
     case OBS_NETWORK:
         print_step(r, step, sizeof step);
-        snprintf(buffer, size, "%s %s batch %lld, %s%s%s", r->name, r->input, (long long)r->batch,
-                 ranks, variant, step);
+        snprintf(buffer, size, "%s %s batch %lld, %s%s%s%s", r->name, r->input, (long long)r->batch,
+                 ranks, r->phase == PHASE_INFERENCE ? ", inference" : "", variant, step);
         break;
     case OBS_KERNEL:
         snprintf(geometry, sizeof geometry, "%s", r->geometry);

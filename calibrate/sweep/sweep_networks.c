@@ -18,6 +18,7 @@ static const sweep_key keys[] = {
     { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
     { "bucket", KEY_WORD, SWEEP_AT(buckets), 0, 0 },
     { "progress", KEY_WORD, SWEEP_AT(progress), 0, 0 },
+    { "phases", KEY_WORD, SWEEP_AT(phases), 0, 0 },
     SWEEP_VARIANT_KEYS,
     SWEEP_FILTER_KEYS,
     { NULL, KEY_WORD, 0, 0, 0 },

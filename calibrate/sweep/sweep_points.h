@@ -77,6 +77,7 @@ typedef struct sweep_steps {
     uint8_t     progress[2]; /**< SETTING_PROGRESS, of points with buckets */
     size_t      n_progress;
     bool        says_progress;
+    bool        training, inference; /**< a step; a forward pass in evaluation mode */
 } sweep_steps;
 
 /** LM_E_UNSUPPORTED for an optimizer whose update cannot be run, LM_E_ARG for none. */

@@ -88,6 +88,24 @@ static lm_status read_progress(sweep_loading *l, const char *text, sweep_steps *
     return status;
 }
 
+/* `training, inference`; not given: training. */
+static lm_status read_phases(sweep_loading *l, const char *text, sweep_steps *out)
+{
+    char     *word[3];
+    size_t    n      = 0;
+    lm_status status = split(l, text ? text : "training", word, 2, &n);
+
+    for (size_t i = 0; i < n && !status; i++)
+        if (!strcmp(word[i], "training"))
+            out->training = true;
+        else if (!strcmp(word[i], phase_name(PHASE_INFERENCE)))
+            out->inference = true;
+        else
+            status = lm_error_set(l->err, LM_E_ARG,
+                                  "expected training, inference or both, found '%.40s'", word[i]);
+    return status;
+}
+
 /* The line of a key; that of the section where it is not there. */
 static int line_of(const ini_section *s, const char *key)
 {
@@ -108,6 +126,8 @@ lm_status sweep_steps_read(sweep_loading *l, const ini_section *s, const sweep_v
         return sweep_fail_at(l, line_of(s, "bucket"), status, "bucket");
     if ((status = read_progress(l, v->progress, out)))
         return sweep_fail_at(l, line_of(s, "progress"), status, "progress");
+    if ((status = read_phases(l, v->phases, out)))
+        return sweep_fail_at(l, line_of(s, "phases"), status, "phases");
     return LM_OK;
 }
 
@@ -139,9 +159,11 @@ static lm_status add_bucketed(sweep_loading *l, const sweep_steps *steps, sweep_
 
 lm_status sweep_steps_add(sweep_loading *l, const sweep_steps *steps, const sweep_point *point)
 {
-    lm_status status = LM_OK;
+    sweep_point evaluation = *point;
+    lm_status   status     = LM_OK;
 
-    for (size_t o = 0; o < steps->n_optimizers; o++)
+    evaluation.row.phase = PHASE_INFERENCE;
+    for (size_t o = 0; o < steps->n_optimizers && steps->training; o++)
         for (size_t b = 0; b < steps->n_buckets && !status; b++) {
             sweep_point p = *point;
 
@@ -149,5 +171,7 @@ lm_status sweep_steps_add(sweep_loading *l, const sweep_steps *steps, const swee
             p.row.bucket_bytes = p.row.ranks > 1 ? steps->bucket[b] : 0; /* else nothing to send */
             status             = p.row.bucket_bytes ? add_bucketed(l, steps, p) : sweep_add(l, &p);
         }
+    if (!status && steps->inference && point->row.ranks == 1) /* ranks exchange nothing */
+        status = sweep_add(l, &evaluation);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "layers/schema.h"
 #include "network/layer.h"
 
 typedef struct binding {
@@ -134,10 +135,12 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
 }
 
 /* A kernel that yields both gradients (norms) belongs to LM_GRAD_INPUT and runs for either. */
-static bool pass_happens(const bound_layer *l, lm_pass pass)
+static bool pass_happens(const binding *b, const bound_layer *l, lm_pass pass)
 {
     const bool both_at_once = l->lowered && l->trained && !l->n_kernels[LM_GRAD_WEIGHT];
 
+    if (b->out->options.evaluation)
+        return pass == LM_FORWARD;
     return pass == LM_FORWARD || (pass == LM_GRAD_INPUT && (l->needs_grad_input || both_at_once)) ||
            (pass == LM_GRAD_WEIGHT && l->trained);
 }
@@ -147,7 +150,7 @@ static lm_status check_cost(binding *b, bound_layer *l)
     lm_cost *c = &l->cost;
 
     for (lm_pass p = 0; p < LM_N_PASSES; p++)
-        if (!pass_happens(l, p))
+        if (!pass_happens(b, l, p))
             c->pass[p] = (lm_work){ 0, 0, 0 };
     for (int p = 0; p < LM_N_PASSES; p++)
         if (c->pass[p].flops == UINT64_MAX || c->pass[p].read_bytes == UINT64_MAX ||
@@ -177,7 +180,7 @@ static lm_status emit(binding *b, bound_layer *l, const host_layer *view)
     for (lm_pass pass = LM_N_PASSES; pass-- > 0;) { /* weight gradients decide on input gradients */
         lm_kernel *kernels;
 
-        if (!l->lowered || !pass_happens(l, pass))
+        if (!l->lowered || !pass_happens(b, l, pass))
             continue;
         c->n_kernels = 0;
         c->pass      = pass;
@@ -201,6 +204,7 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     const bool           layer_by_type = !(type->flags & (LM_FUNCTIONAL | LM_SOURCE));
     lm_tensor           *output;
     host_layer           h;
+    bool                 skip;
     lm_status            status = gather_inputs(b, l);
 
     if (status)
@@ -211,14 +215,18 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     h = layer_view(l->entry, l->decl->name, l->param, l->input, l->n_inputs, b->out->options.dtype,
                    b->err);
     h.layer.wants_gradient = l->wants_gradient;
-    if ((status = layer_infer(l->entry, &h, output)) || (status = emit(b, l, &h)))
+    if ((status = layer_infer(l->entry, &h, output)))
+        return status;
+    skip = b->out->options.evaluation && output->rank == 0; /* a loss: no sample's own */
+    if (!skip && (status = emit(b, l, &h)))
         return status;
     l->counted   = l->decl->counted == NET_COUNTED_AS_TYPE ? layer_by_type
                                                            : l->decl->counted == NET_COUNTED_YES;
     l->output    = output;
     l->n_outputs = type->n_outputs;
     l->cost.size = sizeof l->cost;
-    if ((status = type->cost(&h.layer, &l->cost)))
+    l->lowered |= skip;
+    if (!skip && (status = type->cost(&h.layer, &l->cost)))
         return layer_explained(status, b->err);
     return check_cost(b, l);
 }
@@ -365,6 +373,17 @@ static lm_status check_options(const network *net, const bind_options *o, lm_err
     return LM_OK;
 }
 
+/* A layer of its own has a probability `p`, one within another layer is its `dropout`. */
+static void switch_off_dropout(const lm_layer_type *type, lm_value *param)
+{
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        const lm_param p = schema_param(type, i);
+
+        if (p.kind == LM_REAL && !strcmp(p.name, type->flags & LM_TRAINING_ONLY ? "p" : "dropout"))
+            param[i].u.f[0] = 0;
+    }
+}
+
 /* Reuses type and parameters of an earlier binding, except for sources, whose shape may change. */
 static lm_status read_keys(binding *b, const bound_layer *before, bound_layer *l, int *line)
 {
@@ -377,8 +396,12 @@ static lm_status read_keys(binding *b, const bound_layer *before, bound_layer *l
         return LM_OK;
     }
     status = registry_need(b->reg, l->decl->type, &l->entry, b->err);
-    if (!status && !(status = layer_params(l->entry, l->decl, b->out->arena, &param, line, b->err)))
+    if (!status &&
+        !(status = layer_params(l->entry, l->decl, b->out->arena, &param, line, b->err))) {
+        if (b->out->options.evaluation)
+            switch_off_dropout(&l->entry->type, param);
         l->param = param;
+    }
     return status;
 }
 
@@ -416,8 +439,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
 
     if (!status && options->like)
         b.net = options->like->net;
-    else if (!status && options->input)
-        status = network_for_input(net, options->input, &own, b.err);
+    else if (!status)
+        status = network_for_use(net, options->input, options->evaluation, &own, b.err);
     if (own)
         b.net = own;
     b.out = a ? arena_alloc(a, sizeof *b.out) : NULL;

@@ -17,6 +17,9 @@ typedef struct bind_options {
     lm_dtype    dtype; /**< of activations and weights */
     const char *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
     int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
+    /** In evaluation mode: the forward pass alone, without dropout, losses and auxiliary
+     * classifiers. Norms by running statistics keep their kernels (counts/work.c). */
+    bool evaluation;
     bool input_gradient; /**< data gets a gradient too, as if a trained layer came before it */
     /** An earlier binding of the same network, registry and input, to reuse its layer types and
      * keys. It must outlive the result. NULL: none */

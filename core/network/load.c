@@ -419,19 +419,20 @@ lm_status network_load(const char *path, const network_choices *choices, network
     return load(path, NULL, choices, out, err);
 }
 
-static const net_argument *sequence_of(const network *net)
+static const net_argument *argument_of(const network *net, const char *name)
 {
-    for (size_t i = 0; i < net->n_arguments; i++)
-        if (!strcmp(net->argument[i].name, "sequence"))
+    for (size_t i = 0; i < net->n_arguments && !net->part; i++)
+        if (!strcmp(net->argument[i].name, name))
             return &net->argument[i];
     return NULL;
 }
 
-/* With what the caller had set, and one argument more. */
-static lm_status load_with(const network *net, const char *setting, network **out, lm_error *err)
+/* With what the caller had set, and some arguments more. */
+static lm_status load_with(const network *net, const char *const *more, size_t n_more,
+                           network **out, lm_error *err)
 {
     const size_t size = net->set ? strlen(net->set) + 1 : 1;
-    const char **word = malloc((net->n_arguments + 1) * sizeof *word);
+    const char **word = malloc((net->n_arguments + n_more) * sizeof *word);
     char        *text = malloc(size);
     size_t       n = 0, used = 0;
     lm_status    status;
@@ -444,28 +445,35 @@ static lm_status load_with(const network *net, const char *setting, network **ou
                 word[n++] = text + used;
                 used += (size_t)snprintf(text + used, size - used, "%s=%s", a->name, a->value) + 1;
             }
-        word[n++] = setting;
-        status    = load(net->path, net, &(network_choices){ .set = word, .n_set = n }, out, err);
+        memcpy(word + n, more, n_more * sizeof *more);
+        status =
+            load(net->path, net, &(network_choices){ .set = word, .n_set = n + n_more }, out, err);
     }
     free(word);
     free(text);
     return status;
 }
 
-lm_status network_for_input(const network *net, const char *input, network **out, lm_error *err)
+lm_status network_for_use(const network *net, const char *input, bool evaluation, network **out,
+                          lm_error *err)
 {
-    const net_argument *a = sequence_of(net);
-    int64_t             wanted, length;
+    const net_argument *sequence = input ? argument_of(net, "sequence") : NULL;
+    const net_argument *aux      = evaluation ? argument_of(net, "aux") : NULL;
+    const char         *more[2];
     char                setting[40];
+    int64_t             wanted = 0, length = 0;
+    size_t              n = 0;
 
     *out = NULL;
-    if (!a || net->part || text_int(input, &wanted, NULL) || wanted < 1)
-        return LM_OK;
-    if (!text_int(a->value, &length, NULL) && length == wanted)
-        return LM_OK;
-    if (a->set)
-        return lm_error_set(err, LM_E_ARG, "%s: an input of %lld, but 'sequence = %s' was set",
-                            net->path, (long long)wanted, a->value);
-    snprintf(setting, sizeof setting, "sequence=%lld", (long long)wanted);
-    return load_with(net, setting, out, err);
+    if (sequence && !text_int(input, &wanted, NULL) && wanted > 0 &&
+        (text_int(sequence->value, &length, NULL) || length != wanted)) {
+        if (sequence->set)
+            return lm_error_set(err, LM_E_ARG, "%s: an input of %lld, but 'sequence = %s' was set",
+                                net->path, (long long)wanted, sequence->value);
+        snprintf(setting, sizeof setting, "sequence=%lld", (long long)wanted);
+        more[n++] = setting;
+    }
+    if (aux && strcmp(aux->value, "0") != 0)
+        more[n++] = "aux=0";
+    return n ? load_with(net, more, n, out, err) : LM_OK;
 }

@@ -123,13 +123,16 @@ void      network_names_free(network_names *names);
 lm_status network_load(const char *path, const network_choices *choices, network **out,
                        lm_error *err);
 /**
- * The network for an input of one dimension whose length is its argument `sequence`: "128" is
- * `sequence = 128`. Expands the text that was read; opens no file.
+ * The network as it is used: for an input of one dimension whose length is its argument `sequence`,
+ * "128" as `sequence = 128`; in evaluation without auxiliary classifiers, `aux = 0`. Expands the
+ * text that was read; opens no file.
  *
- * @param out NULL where `net` itself is the one: of such an input, or without such an argument
+ * @param input NULL: the file's
+ * @param out   NULL where `net` itself is the one, or has no such arguments
  * @return LM_E_ARG if the caller set `sequence` to another length
  */
-lm_status network_for_input(const network *net, const char *input, network **out, lm_error *err);
+lm_status network_for_use(const network *net, const char *input, bool evaluation, network **out,
+                          lm_error *err);
 /** Is it a type without input from the previous layer? */
 bool network_source_type(const char *type);
 /**

@@ -472,7 +472,8 @@ void observation_key(const observation *r, char *buffer, size_t size)
                                    r->geometry,
                                    observation_optimizer(r),
                                    r->settings };
-    const int64_t     number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : 0,
+    const bool        alone    = r->phase == PHASE_INFERENCE; /* no part of a step's point */
+    const int64_t     number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : alone,
                                (int64_t)r->dtype,
                                r->batch,
                                r->ranks,

@@ -197,6 +197,49 @@ cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
     return classic_enqueue(handle, run_batch_forward, &it);
 }
 
+/* t: x, y, scale, shift, mean, variance. */
+static void run_batch_known(void *context)
+{
+    const classic_call *c            = context;
+    const fake_tensor  *x            = &c->t[0];
+    int64_t             i[FAKE_RANK] = { 0 };
+
+    do {
+        int64_t at[FAKE_RANK] = { 0 };
+
+        channel_of(&c->t[2], i, at);
+        fake_set(&c->t[1], i,
+                 (fake_get(x, i) - fake_get(&c->t[4], at)) /
+                         sqrt(fake_get(&c->t[5], at) + c->epsilon) * fake_get(&c->t[2], at) +
+                     fake_get(&c->t[3], at));
+    } while (fake_next(x->rank, x->dim, i));
+}
+
+/* Refuses what the library's reference names: ranks other than 4 and 5, an epsilon below
+ * CUDNN_BN_MIN_EPSILON, null pointers, shapes that do not fit. */
+cudnnStatus_t cudnnBatchNormalizationForwardInference(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void *alpha, const void *beta,
+    const cudnnTensorDescriptor_t x_type, const void *x, const cudnnTensorDescriptor_t y_type,
+    void *y, const cudnnTensorDescriptor_t channel_type, const void *scale, const void *shift,
+    const void *mean, const void *variance, double epsilon)
+{
+    classic_call it = { .forward = true, .epsilon = epsilon };
+
+    if (!classic_plain(alpha, beta))
+        return fake_refuse(CUDNN_STATUS_NOT_SUPPORTED, "the norm alone is known here");
+    if (!classic_place(&it, 0, x_type, x) || !classic_place(&it, 1, y_type, y) ||
+        !classic_place(&it, 2, channel_type, scale) ||
+        !classic_place(&it, 3, channel_type, shift) || !classic_place(&it, 4, channel_type, mean) ||
+        !classic_place(&it, 5, channel_type, variance))
+        return classic_wrong("a tensor that is not there");
+    if (it.t[0].rank < 4 || it.t[0].rank > 5 || !(epsilon >= 0))
+        return classic_wrong("a rank or an epsilon that is not taken");
+    if (!batch_fits(mode, CUDNN_BATCHNORM_OPS_BN, &it.t[0], &it.t[2]) ||
+        !fake_same_shape(&it.t[0], &it.t[1]))
+        return classic_wrong("shapes that do not fit");
+    return classic_enqueue(handle, run_batch_known, &it);
+}
+
 cudnnStatus_t cudnnBatchNormalizationBackwardEx(
     cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
     const void *alpha_data, const void *beta_data, const void *alpha_param, const void *beta_param,

@@ -53,14 +53,14 @@ bool gpu_open_case(gpu_case *c, const settings *how, const lm_kernel *k)
     cuda_kernel trial;
     lm_error    err;
 
-    if (cuda_kernel_prepare(gpu_device(), how, k, false, &trial, &err) == LM_E_UNSUPPORTED) {
+    if (cuda_kernel_prepare(gpu_device(), how, k, USE_TRAINING, &trial, &err) == LM_E_UNSUPPORTED) {
         refused(k, &err);
         gpu_not_here(k->op);
         return false;
     }
     cuda_kernel_release(&trial);
 #endif
-    gpu_prepare(c, how, k, false);
+    gpu_prepare(c, how, k, USE_TRAINING);
 #ifndef PORTS_FAKE
     /* what a library refuses as late as this */
     if (cuda_kernel_run(&c->kernel, c->device, c->memory, &err) == LM_E_UNSUPPORTED) {

@@ -83,13 +83,13 @@ static void check_cuda(cudaError_t status)
         fail_msg("%s", cudaGetErrorString(status));
 }
 
-void gpu_prepare(gpu_case *c, const settings *how, const lm_kernel *k, bool update)
+void gpu_prepare(gpu_case *c, const settings *how, const lm_kernel *k, kernel_use use)
 {
     const settings usual = { { 0 } };
     lm_error       err;
 
     *c = (gpu_case){ .device = &device };
-    check(cuda_kernel_prepare(&device, how ? how : &usual, k, update, &c->kernel, &err), &err);
+    check(cuda_kernel_prepare(&device, how ? how : &usual, k, use, &c->kernel, &err), &err);
     for (size_t i = 0; i < c->kernel.base.n_slots; i++) {
         const slot *s = &c->kernel.base.slot[i];
 

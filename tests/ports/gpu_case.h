@@ -39,7 +39,7 @@ void gpu_tell(gpu_verdict verdict);
 int gpu_summarise(int failed_tests);
 
 /** Makes the kernel and fills its buffers as it says. */
-void gpu_prepare(gpu_case *c, const settings *how, const lm_kernel *k, bool update);
+void gpu_prepare(gpu_case *c, const settings *how, const lm_kernel *k, kernel_use use);
 void gpu_release(gpu_case *c);
 
 /** The slot of an argument; fails if it has none. */

@@ -196,7 +196,7 @@ static void engines_are_chosen_by_the_rules(void **state)
 
         small.workspace_limit   = cases[i].limit;
         how.value[SETTING_MATH] = cases[i].math;
-        assert_int_equal(cuda_kernel_prepare(&small, &how, &k, false, &out, &err), LM_OK);
+        assert_int_equal(cuda_kernel_prepare(&small, &how, &k, USE_TRAINING, &out, &err), LM_OK);
         assert_string_equal(out.implementation, cases[i].implementation);
         cuda_kernel_release(&out);
     }
@@ -212,7 +212,7 @@ static void autotuning_is_recorded(void **state)
 
     (void)state;
     how.value[SETTING_ALGORITHMS] = 1;
-    assert_int_equal(cuda_kernel_prepare(gpu_device(), &how, &k, false, &out, &err), LM_OK);
+    assert_int_equal(cuda_kernel_prepare(gpu_device(), &how, &k, USE_TRAINING, &out, &err), LM_OK);
     assert_non_null(strstr(out.implementation, "autotuned"));
     cuda_kernel_release(&out);
 }

@@ -158,10 +158,10 @@ static void a_map_of_more_operands_than_there_is_room_for_is_refused(void **stat
 
     (void)state;
     gpu_prepare(&any, NULL, &fine, false);
-    assert_int_equal(cuda_kernel_prepare(any.device, &how, &k, false, &out, &err),
+    assert_int_equal(cuda_kernel_prepare(any.device, &how, &k, USE_TRAINING, &out, &err),
                      LM_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "more than 9 operands"));
-    assert_int_equal(cuda_kernel_prepare(any.device, &how, &wide, false, &out, &err),
+    assert_int_equal(cuda_kernel_prepare(any.device, &how, &wide, USE_TRAINING, &out, &err),
                      LM_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "f64 map forward: element type"));
     gpu_release(&any);

@@ -150,12 +150,12 @@ static void poolings_that_cannot_be_said_are_refused(void **state)
         k.u.pool.dilation[a]                    = 1;
         k.u.pool.out[a]                         = a ? 4 : 1; /* ceil(7 / 2) */
     }
-    assert_int_equal(cuda_kernel_prepare(gpu_device(), &how, &k, false, &out, &err),
+    assert_int_equal(cuda_kernel_prepare(gpu_device(), &how, &k, USE_TRAINING, &out, &err),
                      LM_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "padding behind"));
     k.u.pool.out[1] = k.u.pool.out[2] = 3;
     k.u.pool.dilation[2]              = 2;
-    assert_int_equal(cuda_kernel_prepare(gpu_device(), &how, &k, false, &out, &err),
+    assert_int_equal(cuda_kernel_prepare(gpu_device(), &how, &k, USE_TRAINING, &out, &err),
                      LM_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "gaps"));
 }
@@ -256,6 +256,45 @@ static void norms_agree(void **state)
                     norm_agrees(&norms[i], gpu_types[t], pass, nhwc);
 }
 
+/* 3 (x - 0.5) / 2 + 1: statistics of the batch would give something else. A layer norm keeps its
+ * own statistics. */
+static void batch_norms_in_evaluation_take_known_statistics(void **state)
+{
+    const size_t before = gpu_left();
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        for (int nhwc = 0; nhwc < 2; nhwc++) {
+            static const double give[] = { 0.5, 4 - 1e-5, 3, 1 };
+            static const int    to[]   = { CUDA_MEAN, CUDA_VARIANCE, CUDA_SCALE, CUDA_SHIFT };
+            const size_t        rows   = (size_t)norms[i].rows;
+            lm_kernel k   = { .size = sizeof k, .op = LM_OP_NORM, .dtype = LM_F32, .repeat = 1 };
+            settings  how = { { 0 } };
+            gpu_case  c;
+            double   *x, *y, *all = calloc(rows, sizeof *all);
+
+            how.value[SETTING_LAYOUT] = (uint8_t)nhwc;
+            k.u.norm.rows             = norms[i].rows;
+            k.u.norm.group            = norms[i].group;
+            k.u.norm.inner            = norms[i].inner;
+            gpu_prepare(&c, &how, &k, USE_EVALUATION);
+            x = gpu_give(&c, CUDA_SRC);
+            for (size_t g = 0; g < sizeof to / sizeof to[0]; g++) {
+                for (size_t r = 0; r < rows; r++)
+                    all[r] = give[g];
+                gpu_put(&c, gpu_slot(&c, to[g]), all);
+            }
+            gpu_run(&c);
+            y = gpu_get(&c, gpu_slot(&c, CUDA_DST));
+            for (size_t e = 0; e < rows * (size_t)norms[i].group; e++)
+                assert_close(y[e] + 10, 3 * (x[e] - 0.5) / 2 + 1 + 10, 1e-6);
+            free(all);
+            free(x);
+            free(y);
+            gpu_close_case(&c, before);
+        }
+}
+
 /* ---- softmax, sums --------------------------------------------------------------------------- */
 
 static void softmax_agrees(lm_dtype type, lm_pass pass)
@@ -333,6 +372,7 @@ int main(void)
         cmocka_unit_test(poolings_agree),
         cmocka_unit_test(poolings_that_cannot_be_said_are_refused),
         cmocka_unit_test(norms_agree),
+        cmocka_unit_test(batch_norms_in_evaluation_take_known_statistics),
         cmocka_unit_test(softmaxes_agree),
         cmocka_unit_test(sums_agree),
     };

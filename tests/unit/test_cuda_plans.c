@@ -73,7 +73,7 @@ static void cudnn_plans_every_convolution(void **state)
         memcpy(k.u.conv.stride, s->stride, sizeof s->stride);
         memcpy(k.u.conv.pad, s->pad, sizeof s->pad);
         memcpy(k.u.conv.dilation, s->dilation, sizeof s->dilation);
-        if (cuda_kernel_prepare(&device, &how, &k, false, &out, &err))
+        if (cuda_kernel_prepare(&device, &how, &k, USE_TRAINING, &out, &err))
             fail_msg("%s", err.text);
         assert_non_null(strstr(out.implementation, "cudnn engine"));
         if (k.dtype == LM_F32) /* not without tf32 */

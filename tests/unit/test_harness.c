@@ -97,12 +97,17 @@ typedef struct made_up {
     double          seconds[N_PHASES];
     int             runs[N_PHASES];
     gradient_bucket gradient;
+    bool            evaluation; /* of the case that was prepared */
+    size_t          n_kernels[N_PHASES];
 } made_up;
 
 static lm_status made_up_prepare(backend *self, const bench_case *what, void **work, lm_error *err)
 {
-    (void)what;
+    made_up *m = (made_up *)(void *)self;
+
     (void)err;
+    m->evaluation = what->evaluation;
+    memcpy(m->n_kernels, what->n_kernels, sizeof m->n_kernels);
     *work = self;
     return LM_OK;
 }
@@ -300,6 +305,34 @@ static void alone_a_step_is_the_sum_of_its_phases(void **state)
     assert_close(r.result.phase[PHASE_STEP].median, 9, 1e-12);
 }
 
+/* Of a linear layer, dropout and a loss: one product, whose time is the row's. */
+static void a_pass_in_evaluation_mode_stands_by_itself(void **state)
+{
+    sweep_point point = one_on(1, 0);
+    rank        r     = {
+                   .w = { 0, 1 }, .device = { .seconds = { 5, 3, 9, 1 } }, .plan = &twice, .point = &point
+    };
+
+    (void)state;
+    folder_file("drops.ini", "[network]\nname = drops\n[x]\ntype = input\nshape = 3\n"
+                             "[l]\ntype = linear\nfeatures = 2\n[d]\ntype = dropout\n"
+                             "[loss]\ntype = cross_entropy\n");
+    point.row.name  = "drops.ini";
+    point.row.phase = PHASE_INFERENCE;
+    measure_on(&r);
+    assert_int_equal(r.status, LM_OK);
+    assert_true(r.device.evaluation);
+    assert_int_equal(r.device.n_kernels[PHASE_FORWARD], 1);
+    assert_int_equal(r.device.n_kernels[PHASE_BACKWARD] + r.device.n_kernels[PHASE_UPDATE], 0);
+    for (phase p = 0; p < N_PHASES; p++)
+        assert_true(r.result.phase[p].measured == (p == PHASE_INFERENCE));
+    assert_close(r.result.phase[PHASE_INFERENCE].median, 5, 1e-12);
+    point.row.phase = PHASE_FORWARD;
+    measure_on(&r);
+    assert_false(r.device.evaluation);
+    assert_true(r.device.n_kernels[PHASE_FORWARD] > 3); /* dropout and the loss, too */
+}
+
 /* Steps of 9 s. With 20 s left three of five warm the machine up, the third beginning after 18,
  * then one is timed; with one second left there is one of each. */
 static void time_that_is_up_ends_warming_up_too(void **state)
@@ -335,6 +368,7 @@ int main(void)
         cmocka_unit_test(with_buckets_a_step_is_the_longest_of_all),
         cmocka_unit_test(what_is_hidden_takes_a_nanosecond),
         cmocka_unit_test(alone_a_step_is_the_sum_of_its_phases),
+        cmocka_unit_test(a_pass_in_evaluation_mode_stands_by_itself),
         cmocka_unit_test(time_that_is_up_ends_warming_up_too),
     };
 

@@ -339,16 +339,16 @@ static void an_input_of_one_dimension_is_the_argument_sequence(void **state)
 
     (void)state;
     remove("n.ini"); /* it is not read again */
-    assert_int_equal(network_for_input(net, "32", &other, &err), LM_OK);
+    assert_int_equal(network_for_use(net, "32", false, &other, &err), LM_OK);
     assert_string_equal(value_of(layer(other, "x"), "shape"), "32");
     assert_string_equal(value_of(layer(other, "p"), "shape"), "32x6");
     assert_string_equal(other->set, "sequence=32 width=6");
     network_free(net);
-    assert_int_equal(network_for_input(other, "32", &net, &err), LM_OK);
+    assert_int_equal(network_for_use(other, "32", false, &net, &err), LM_OK);
     assert_null(net);
-    assert_int_equal(network_for_input(other, "3x32", &net, &err), LM_OK);
+    assert_int_equal(network_for_use(other, "3x32", false, &net, &err), LM_OK);
     assert_null(net); /* no length: the layers decide */
-    network_for_input(other, "33", &net, &err);
+    network_for_use(other, "33", false, &net, &err);
     assert_error(err, LM_E_ARG, "n.ini: an input of 33, but 'sequence = 32' was set");
     assert_null(net);
     network_free(other);
@@ -363,7 +363,7 @@ static void an_input_reaches_the_arguments_of_the_base(void **state)
     folder_file("text.ini", TEXT_NETWORK);
     net = load("[network]\nname = n\nbase = text\n[arguments]\nwidth = 2\n");
     remove("text.ini");
-    assert_int_equal(network_for_input(net, "5", &other, &err), LM_OK);
+    assert_int_equal(network_for_use(net, "5", false, &other, &err), LM_OK);
     assert_string_equal(value_of(layer(other, "p"), "shape"), "5x2");
     assert_string_equal(other->base, net->base);
     network_free(other);

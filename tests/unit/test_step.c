@@ -66,6 +66,40 @@ static void gradients_lie_side_by_side_with_their_own_bytes(void **state)
     plan_free(&p);
 }
 
+/* Five outputs of 64 bytes go round three regions; each kernel reads the output before its own. */
+static void nothing_is_kept_of_a_pass_in_evaluation_mode(void **state)
+{
+    plan_kernel k = { .n_slots = 2 };
+
+    (void)state;
+    k.kernel.op = LM_OP_MAP;
+    k.slot[0]   = (slot){ 1, ROLE_IN, 64, { .kind = FILL_ZERO } };
+    k.slot[1]   = (slot){ 2, ROLE_OUT, 64, { .kind = FILL_ZERO } };
+    for (int evaluation = 0; evaluation < 2; evaluation++) {
+        launch   *list = calloc(5, sizeof *list);
+        step_plan p    = { .evaluation = evaluation };
+        char     *memory;
+
+        assert_non_null(list);
+        for (size_t i = 0; i < 5; i++)
+            list[i] = (launch){ .kernel = &k, .repeat = 1 };
+        p.launch[PHASE_FORWARD] = list;
+        p.n[PHASE_FORWARD]      = 5;
+        assert_int_equal(plan_make(&p, NULL), LM_OK);
+        /* one region more: what is put in */
+        assert_int_equal(p.size[SPACE_ACTIVATIONS] / 64, evaluation ? 1 : 6);
+        assert_int_equal(p.size[SPACE_RING] / 64, evaluation ? 3 : 0);
+        memory = malloc(plan_bytes(&p));
+        plan_place(&p, memory);
+        for (size_t i = 1; i < 5; i++)
+            assert_ptr_equal(list[i].at[0], list[i - 1].at[1]);
+        assert_true((list[3].at[1] == list[0].at[1]) == evaluation);
+        assert_true(list[2].at[1] != list[0].at[1]);
+        free(memory);
+        plan_free(&p);
+    }
+}
+
 /* ---- the simulator --------------------------------------------------------------------------- */
 
 /*
@@ -254,6 +288,7 @@ static void a_collective_must_reach_the_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_kept_of_a_pass_in_evaluation_mode),
         cmocka_unit_test(gradients_lie_side_by_side_with_their_own_bytes),
         cmocka_unit_test(buckets_wait_for_their_gradients_and_for_each_other),
         cmocka_unit_test(what_ends_before_the_backward_pass_is_hidden),

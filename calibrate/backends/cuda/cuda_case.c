@@ -13,14 +13,14 @@ const phase cuda_phases[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 /* The kernel made ready, by now or before. */
-static lm_status get_kernel(cuda_case *c, const settings *how, const lm_kernel *k, bool update,
+static lm_status get_kernel(cuda_case *c, const settings *how, const lm_kernel *k, kernel_use use,
                             const plan_kernel **out, lm_error *err)
 {
     cuda_kernel *made;
     lm_status    status;
 
     for (size_t i = 0; i < c->n_kernels; i++)
-        if (c->kernel[i]->base.update == update && kernels_equal(&c->kernel[i]->base.kernel, k)) {
+        if (c->kernel[i]->base.use == use && kernels_equal(&c->kernel[i]->base.kernel, k)) {
             *out = &c->kernel[i]->base;
             return LM_OK;
         }
@@ -28,7 +28,7 @@ static lm_status get_kernel(cuda_case *c, const settings *how, const lm_kernel *
     if (!made)
         return no_memory(err);
     pulse_tick();
-    status = cuda_kernel_prepare(c->device, how, k, update, made, err);
+    status = cuda_kernel_prepare(c->device, how, k, use, made, err);
     if (status) {
         free(made);
         return status;
@@ -61,7 +61,7 @@ static lm_status get_kernels(cuda_case *c, const bench_case *what, lm_error *err
             lm_status        status;
 
             list[j].repeat = k->repeat;
-            status = get_kernel(c, &what->how, k, part == PHASE_UPDATE, &list[j].kernel, err);
+            status = get_kernel(c, &what->how, k, plan_use(&c->plan, part), &list[j].kernel, err);
             if (status)
                 return status;
         }
@@ -313,6 +313,7 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
     c->replay           = what->how.value[SETTING_LAUNCH] != 0;
     c->plan.gradient    = what->gradients;
     c->plan.n_gradients = what->n_gradients;
+    c->plan.evaluation  = what->evaluation;
     status              = get_kernels(c, what, err);
     if (!status)
         status = plan_make(&c->plan, err);

@@ -21,16 +21,16 @@ lm_status cuda_unsupported(const cuda_kernel *k, const char *library, const char
     char             geometry[320];
 
     return lm_error_set(err, LM_E_UNSUPPORTED, "%s has no %s%s %s %s: %s: %s", library,
-                        k->base.update ? "update " : "", text_dtype_name(what->dtype),
+                        k->base.use == USE_UPDATE ? "update " : "", text_dtype_name(what->dtype),
                         kernel_op_name(what->op), kernel_pass_name(what->pass), cause,
                         kernel_print_geometry(what, geometry, sizeof geometry));
 }
 
 lm_status cuda_kernel_prepare(const cuda_device *device, const settings *how, const lm_kernel *k,
-                              bool update, cuda_kernel *out, lm_error *err)
+                              kernel_use use, cuda_kernel *out, lm_error *err)
 {
-    cuda_kernel new      = { .base = { .kernel = *k, .update = update } };
-    ops_prepare *prepare = ops_find(k->op, update);
+    cuda_kernel new      = { .base = { .kernel = *k, .use = use } };
+    ops_prepare *prepare = ops_find(k->op, use == USE_UPDATE);
     lm_status    status;
 
     if (!prepare)

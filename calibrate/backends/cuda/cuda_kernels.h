@@ -64,12 +64,11 @@ struct cuda_kernel {
 };
 
 /**
- * @param update  the kernel belongs to the optimizer
  * @param out     release with cuda_kernel_release(); untouched on failure
  * @return LM_E_UNSUPPORTED, LM_E_NOMEM, or LM_E_IO; the text names the kernel
  */
 lm_status cuda_kernel_prepare(const cuda_device *device, const settings *how, const lm_kernel *k,
-                              bool update, cuda_kernel *out, lm_error *err);
+                              kernel_use use, cuda_kernel *out, lm_error *err);
 void      cuda_kernel_release(cuda_kernel *k);
 
 /** Enqueues one launch; the text of a failure names the kernel. */

@@ -1,7 +1,7 @@
 /**
  * Families of kernels.
  *
- * Each function is given k->base.kernel and k->base.update, and fills the rest of *k. On failure
+ * Each function is given k->base.kernel and k->base.use, and fills the rest of *k. On failure
  * nothing is left to release, and the text says what is missing (cuda_unsupported()).
  */
 #ifndef CALIBRATE_BACKENDS_CUDA_OPS_H

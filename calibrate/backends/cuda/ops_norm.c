@@ -16,7 +16,8 @@
  * inner < group: a batch norm of images, N = group / inner, C = rows. The classic calls are what
  * PyTorch runs (cudnnBatchNormalizationForwardTrainingEx, of one value a channel,
  * CUDNN_BATCHNORM_SPATIAL; NHWC: SPATIAL_PERSISTENT; two axes only: PER_ACTIVATION;
- * aten/src/ATen/native/cudnn/BatchNorm.cpp). Scale, shift and statistics are f32 whatever the
+ * aten/src/ATen/native/cudnn/BatchNorm.cpp); in evaluation cudnnBatchNormalizationForwardInference,
+ * whose NHWC is SPATIAL. Scale, shift and statistics are f32 whatever the
  * elements are.
  *
  * inner == group: a layer norm, each row of its own, scale and shift of `group` values. PyTorch
@@ -39,6 +40,7 @@ static const fill one  = { .kind = FILL_ONE };
 
 typedef struct batch {
     cudnnBatchNormMode_t    mode;
+    bool                    known; /* by running statistics */
     cudnnTensorDescriptor_t image, channel;
     size_t                  workspace_bytes, reserve_bytes;
     /* places in `at` */
@@ -73,6 +75,18 @@ static lm_status run_forward(const cuda_kernel *k, const cuda_device *device, vo
         b->image, at[b->y], b->channel, at[b->scale], at[b->shift], 1.0, NULL, NULL, epsilon,
         at[b->mean], at[b->deviation], NULL, pointer(at, b->scratch), b->workspace_bytes,
         pointer(at, b->reserve), b->reserve_bytes);
+
+    return cause == CUDNN_STATUS_SUCCESS ? LM_OK : cudnn_failed(err, k->implementation, cause);
+}
+
+static lm_status run_known(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                           lm_error *err)
+{
+    const batch        *b  = k->made;
+    const float         f1 = 1.0f, f0 = 0.0f;
+    const cudnnStatus_t cause = cudnnBatchNormalizationForwardInference(
+        device->cudnn, b->mode, &f1, &f0, b->image, at[b->x], b->image, at[b->y], b->channel,
+        at[b->scale], at[b->shift], at[b->mean], at[b->deviation], epsilon);
 
     return cause == CUDNN_STATUS_SUCCESS ? LM_OK : cudnn_failed(err, k->implementation, cause);
 }
@@ -158,7 +172,7 @@ static lm_status make_batch(const cuda_device *device, const lm_kernel *k, bool 
 
     if (!ops_type(k->dtype, &type))
         return lm_error_set(err, LM_E_UNSUPPORTED, "no such element type");
-    b->mode = nhwc ? CUDNN_BATCHNORM_SPATIAL_PERSISTENT : CUDNN_BATCHNORM_SPATIAL;
+    b->mode = nhwc && !b->known ? CUDNN_BATCHNORM_SPATIAL_PERSISTENT : CUDNN_BATCHNORM_SPATIAL;
     if (inner == 1)
         b->mode = CUDNN_BATCHNORM_PER_ACTIVATION;
     status = ops_tensor_make(&image, type, &b->image, err);
@@ -166,6 +180,8 @@ static lm_status make_batch(const cuda_device *device, const lm_kernel *k, bool 
         status = ops_tensor_make(&channel, CUDNN_DATA_FLOAT, &b->channel, err);
     if (status)
         return status;
+    if (b->known)
+        return LM_OK;
     cause = batch_sizes(device, k->pass, b);
     if (cause != CUDNN_STATUS_SUCCESS)
         return lm_error_set(err, LM_E_UNSUPPORTED, "%s", cudnnGetErrorString(cause));
@@ -190,6 +206,8 @@ static lm_status prepare_batch(const cuda_device *device, const settings *how, c
 
     if (!b)
         return no_memory(err);
+    b->known =
+        k->base.use == USE_EVALUATION && k->base.kernel.u.norm.inner < k->base.kernel.u.norm.group;
     status = make_batch(device, &k->base.kernel, how->value[SETTING_LAYOUT] != 0, b, &why);
     if (status) {
         free_batch(b);
@@ -197,11 +215,11 @@ static lm_status prepare_batch(const cuda_device *device, const settings *how, c
                                           : lm_error_set(err, status, "%s", why.text);
     }
     batch_slots(k, b);
-    k->made    = b;
-    k->run     = k->base.kernel.pass == LM_FORWARD ? run_forward : run_backward;
+    k->made = b;
+    k->run  = b->known ? run_known : k->base.kernel.pass == LM_FORWARD ? run_forward : run_backward;
     k->release = release_batch;
-    snprintf(k->implementation, sizeof k->implementation, "cudnn batchnorm %s %.7g B",
-             batch_mode(b->mode), (double)b->workspace_bytes);
+    snprintf(k->implementation, sizeof k->implementation, "cudnn batchnorm %s%s %.7g B",
+             b->known ? "inference " : "", batch_mode(b->mode), (double)b->workspace_bytes);
     return LM_OK;
 }
 

@@ -130,14 +130,14 @@ static void release(backend *self, void *work)
 }
 
 /* The kernel made ready, by now or before. */
-static lm_status get_kernel(onednn_work *w, const lm_kernel *k, bool update,
+static lm_status get_kernel(onednn_work *w, const lm_kernel *k, kernel_use use,
                             const plan_kernel **out, lm_error *err)
 {
     prepared_kernel *made;
     lm_status        status;
 
     for (size_t i = 0; i < w->n_kernels; i++)
-        if (w->kernel[i]->base.update == update && kernels_equal(&w->kernel[i]->base.kernel, k)) {
+        if (w->kernel[i]->base.use == use && kernels_equal(&w->kernel[i]->base.kernel, k)) {
             *out = &w->kernel[i]->base;
             return LM_OK;
         }
@@ -145,7 +145,7 @@ static lm_status get_kernel(onednn_work *w, const lm_kernel *k, bool update,
     if (!made)
         return no_memory(err);
     pulse_tick();
-    status = kernel_prepare(w->device, k, update, made, err);
+    status = kernel_prepare(w->device, k, use, made, err);
     if (status) {
         free(made);
         return status;
@@ -178,7 +178,7 @@ static lm_status get_kernels(onednn_work *w, const bench_case *what, lm_error *e
             lm_status        status;
 
             list[j].repeat = k->repeat;
-            status         = get_kernel(w, k, part == PHASE_UPDATE, &list[j].kernel, err);
+            status         = get_kernel(w, k, plan_use(&w->plan, part), &list[j].kernel, err);
             if (status)
                 return status;
         }
@@ -285,6 +285,7 @@ static lm_status prepare(backend *self, const bench_case *what, void **out, lm_e
     w->device           = &me->device;
     w->plan.gradient    = what->gradients;
     w->plan.n_gradients = what->n_gradients;
+    w->plan.evaluation  = what->evaluation;
     team_apply(&me->team);
     status = get_kernels(w, what, err);
     if (!status)

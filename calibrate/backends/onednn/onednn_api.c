@@ -96,6 +96,11 @@ static dnnl_status_t operands_make(operands *o, const api_op *op)
     return dnnl_success;
 }
 
+static unsigned statistics(const api_op *op)
+{
+    return AFFINE | (op->evaluation ? dnnl_use_global_stats : 0);
+}
+
 /*
  * Primitive descriptors. Backward ones take their forward one as a hint.
  */
@@ -103,20 +108,20 @@ static dnnl_status_t operands_make(operands *o, const api_op *op)
 static dnnl_status_t desc_forward(const api_device *d, const api_op *op, const operands *o,
                                   dnnl_primitive_desc_t *out)
 {
-    const dnnl_prop_kind_t training = dnnl_forward_training;
-    const api_window      *w        = &op->window;
+    const dnnl_prop_kind_t kind = op->evaluation ? dnnl_forward_inference : dnnl_forward_training;
+    const api_window      *w    = &op->window;
 
     switch (op->kind) {
     case API_CONV:
         return dnnl_convolution_forward_primitive_desc_create(
-            out, d->engine, training, dnnl_convolution_direct, o->src, o->weights, o->bias, o->dst,
+            out, d->engine, kind, dnnl_convolution_direct, o->src, o->weights, o->bias, o->dst,
             w->stride, w->dilation, w->front, w->behind, d->attr);
     case API_POOL:
         return dnnl_pooling_forward_primitive_desc_create(
-            out, d->engine, training, op->algorithm, o->src, o->dst, w->stride, w->size,
-            w->dilation, w->front, w->behind, d->attr);
+            out, d->engine, kind, op->algorithm, o->src, o->dst, w->stride, w->size, w->dilation,
+            w->front, w->behind, d->attr);
     case API_ELTWISE:
-        return dnnl_eltwise_forward_primitive_desc_create(out, d->engine, training, op->algorithm,
+        return dnnl_eltwise_forward_primitive_desc_create(out, d->engine, kind, op->algorithm,
                                                           o->src, o->dst, op->alpha, 0.0f, d->attr);
     case API_BINARY:
         return dnnl_binary_primitive_desc_create(out, d->engine, dnnl_binary_add, o->src,
@@ -126,13 +131,13 @@ static dnnl_status_t desc_forward(const api_device *d, const api_op *op, const o
                                                  o->dst, d->attr);
     case API_BATCHNORM:
         return dnnl_batch_normalization_forward_primitive_desc_create(
-            out, d->engine, training, o->src, o->dst, EPSILON, AFFINE, d->attr);
+            out, d->engine, kind, o->src, o->dst, EPSILON, statistics(op), d->attr);
     case API_LAYERNORM:
         return dnnl_layer_normalization_forward_primitive_desc_create(
-            out, d->engine, training, o->src, o->dst, o->weights, EPSILON, AFFINE, d->attr);
+            out, d->engine, kind, o->src, o->dst, o->weights, EPSILON, AFFINE, d->attr);
     case API_SOFTMAX:
         return dnnl_softmax_forward_primitive_desc_create(
-            out, d->engine, training, dnnl_softmax_accurate, o->src, o->dst, LAST_AXIS, d->attr);
+            out, d->engine, kind, dnnl_softmax_accurate, o->src, o->dst, LAST_AXIS, d->attr);
     case API_COPY:
         return dnnl_reorder_primitive_desc_create(out, o->src, d->engine, o->dst, d->engine,
                                                   d->attr);
@@ -193,33 +198,32 @@ typedef union operation {
 
 static dnnl_status_t operation_forward(const api_op *op, const operands *o, operation *out)
 {
-    const dnnl_prop_kind_t training = dnnl_forward_training;
-    const api_window      *w        = &op->window;
+    const dnnl_prop_kind_t kind = op->evaluation ? dnnl_forward_inference : dnnl_forward_training;
+    const api_window      *w    = &op->window;
 
     switch (op->kind) {
     case API_CONV:
         return dnnl_dilated_convolution_forward_desc_init(
-            &out->conv, training, dnnl_convolution_direct, o->src, o->weights, o->bias, o->dst,
+            &out->conv, kind, dnnl_convolution_direct, o->src, o->weights, o->bias, o->dst,
             w->stride, w->dilation, w->front, w->behind);
     case API_POOL:
-        return dnnl_pooling_v2_forward_desc_init(&out->pool, training, op->algorithm, o->src,
-                                                 o->dst, w->stride, w->size, w->dilation, w->front,
+        return dnnl_pooling_v2_forward_desc_init(&out->pool, kind, op->algorithm, o->src, o->dst,
+                                                 w->stride, w->size, w->dilation, w->front,
                                                  w->behind);
     case API_ELTWISE:
-        return dnnl_eltwise_forward_desc_init(&out->eltwise, training, op->algorithm, o->src,
-                                              op->alpha, 0.0f);
+        return dnnl_eltwise_forward_desc_init(&out->eltwise, kind, op->algorithm, o->src, op->alpha,
+                                              0.0f);
     case API_BINARY:
         return dnnl_binary_desc_init(&out->binary, dnnl_binary_add, o->src, o->weights, o->dst);
     case API_MATMUL:
         return dnnl_matmul_desc_init(&out->matmul, o->src, o->weights, o->bias, o->dst);
     case API_BATCHNORM:
-        return dnnl_batch_normalization_forward_desc_init(&out->batchnorm, training, o->src,
-                                                          EPSILON, AFFINE);
+        return dnnl_batch_normalization_forward_desc_init(&out->batchnorm, kind, o->src, EPSILON,
+                                                          statistics(op));
     case API_LAYERNORM:
-        return dnnl_layer_normalization_forward_desc_init(&out->layernorm, training, o->src,
-                                                          o->weights, EPSILON, AFFINE);
-    case API_SOFTMAX:
-        return dnnl_softmax_forward_desc_init(&out->softmax, training, o->src, LAST_AXIS);
+        return dnnl_layer_normalization_forward_desc_init(&out->layernorm, kind, o->src, o->weights,
+                                                          EPSILON, AFFINE);
+    case API_SOFTMAX: return dnnl_softmax_forward_desc_init(&out->softmax, kind, o->src, LAST_AXIS);
     case API_COPY: break;
     }
     return dnnl_unimplemented;

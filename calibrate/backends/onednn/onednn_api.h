@@ -49,8 +49,10 @@ typedef enum {
 typedef struct api_op {
     api_kind        kind;
     lm_pass         pass;
-    dnnl_alg_kind_t algorithm;               /**< API_POOL, API_ELTWISE */
-    float           alpha;                   /**< API_ELTWISE */
+    bool            evaluation; /**< forward: nothing is left for a backward pass, a batch norm
+                                     takes its statistics as given */
+    dnnl_alg_kind_t algorithm;  /**< API_POOL, API_ELTWISE */
+    float           alpha;      /**< API_ELTWISE */
     api_tensor      src, weights, bias, dst; /**< dst: only where its shape is not that of src */
     api_window      window;                  /**< API_CONV, API_POOL */
 } api_op;

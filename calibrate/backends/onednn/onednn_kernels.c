@@ -114,7 +114,7 @@ static bool wants_loop(const lm_kernel *k, bool update)
 
 static bool prepare_loop(prepared_kernel *k)
 {
-    if (k->base.update)
+    if (k->base.use == USE_UPDATE)
         return prepare_update_loop(k);
     return k->base.kernel.op == LM_OP_GATHER   ? prepare_gather_loop(k)
            : k->base.kernel.op == LM_OP_REDUCE ? prepare_reduce_loop(k)
@@ -123,15 +123,16 @@ static bool prepare_loop(prepared_kernel *k)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static lm_status create(const api_device *device, const lm_kernel *k, api_primitive *out,
-                        dnnl_status_t *cause)
+static lm_status create(const api_device *device, const lm_kernel *k, bool evaluation,
+                        api_primitive *out, dnnl_status_t *cause)
 {
     api_op    op;
     lm_status status = op_of_kernel(k, &op);
 
     if (status)
         return status;
-    *cause = api_create(device, &op, out);
+    op.evaluation = evaluation;
+    *cause        = api_create(device, &op, out);
     if (*cause == dnnl_success)
         return LM_OK;
     return *cause == dnnl_out_of_memory ? LM_E_NOMEM : LM_E_UNSUPPORTED;
@@ -151,23 +152,23 @@ static lm_status refuse(const lm_kernel *k, bool update, lm_status status, dnnl_
                         kernel_print_geometry(k, geometry, sizeof geometry));
 }
 
-lm_status kernel_prepare(const api_device *device, const lm_kernel *k, bool update,
+lm_status kernel_prepare(const api_device *device, const lm_kernel *k, kernel_use use,
                          prepared_kernel *out, lm_error *err)
 {
-    prepared_kernel new  = { .base = { .kernel = *k, .update = update } };
+    prepared_kernel new  = { .base = { .kernel = *k, .use = use } };
     dnnl_status_t cause  = dnnl_unimplemented;
     lm_status     status = LM_OK;
 
-    if (wants_loop(k, update)) {
+    if (wants_loop(k, use == USE_UPDATE)) {
         if (!prepare_loop(&new))
             status = LM_E_UNSUPPORTED;
     } else {
-        status = create(device, k, &new.primitive, &cause);
+        status = create(device, k, use == USE_EVALUATION, &new.primitive, &cause);
         if (!status)
             op_add_slots(&new);
     }
     if (status)
-        return refuse(k, update, status, cause, err);
+        return refuse(k, use == USE_UPDATE, status, cause, err);
     *out = new;
     return LM_OK;
 }

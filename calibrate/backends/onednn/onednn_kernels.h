@@ -7,9 +7,9 @@
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
+#include "measure/plan.h"
 #include "onednn_api.h"
 #include "onednn_loops.h"
-#include "measure/plan.h"
 
 /** A kernel made ready, used by all launches of equal kernels. */
 typedef struct prepared_kernel {
@@ -19,11 +19,10 @@ typedef struct prepared_kernel {
 } prepared_kernel;
 
 /**
- * @param update  the kernel belongs to the optimizer
  * @param out     release with kernel_release(); untouched on failure
  * @return LM_E_UNSUPPORTED, or LM_E_NOMEM; the text names the kernel
  */
-lm_status kernel_prepare(const api_device *device, const lm_kernel *k, bool update,
+lm_status kernel_prepare(const api_device *device, const lm_kernel *k, kernel_use use,
                          prepared_kernel *out, lm_error *err);
 void      kernel_release(prepared_kernel *k);
 

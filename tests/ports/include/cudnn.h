@@ -346,6 +346,11 @@ cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
     const void *scale, const void *shift, double factor, void *running_mean, void *running_variance,
     double epsilon, void *mean, void *inverse_deviation, cudnnActivationDescriptor_t activation,
     void *workspace, size_t workspace_bytes, void *reserve, size_t reserve_bytes);
+cudnnStatus_t cudnnBatchNormalizationForwardInference(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void *alpha, const void *beta,
+    const cudnnTensorDescriptor_t x_type, const void *x, const cudnnTensorDescriptor_t y_type,
+    void *y, const cudnnTensorDescriptor_t channel_type, const void *scale, const void *shift,
+    const void *mean, const void *variance, double epsilon);
 cudnnStatus_t cudnnBatchNormalizationBackwardEx(
     cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
     const void *alpha_data, const void *beta_data, const void *alpha_param, const void *beta_param,
