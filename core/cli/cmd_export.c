@@ -5,13 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/file.h"
-#include "base/names.h"
 #include "base/no_memory.h"
 #include "cli/session.h"
 #include "import/extrap.h"
-#include "observe/flags.h"
+#include "import/extrap_rows.h"
 
 typedef struct export_options {
     const char   *output;
@@ -67,17 +65,11 @@ static const char examples[] =
     "  layermeter export resnet50 --machine machine.ini --nodes 1..64*2 --batch 32,64 -o resnet50.txt\n"
     "  layermeter export vgg16 --machine machine.ini --model prenet --nodes 1..8*2 -o vgg16.txt\n";
 
-/* Rows to write. */
-typedef struct chosen {
-    observation *row;
-    size_t       n, n_flagged;
-} chosen;
-
 /* How rows are written. */
 typedef struct written {
-    const chosen *c;
-    extrap_format f;
-    const char   *title;
+    const extrap_rows *c;
+    extrap_format      f;
+    const char        *title;
 } written;
 
 static lm_status write_text(void *context, FILE *out, lm_error *err)
@@ -87,8 +79,8 @@ static lm_status write_text(void *context, FILE *out, lm_error *err)
     return extrap_write(w->c->row, w->c->n, w->f, w->title, out, err);
 }
 
-static lm_status write_rows(const chosen *c, extrap_format f, const char *title, const char *path,
-                            lm_error *err)
+static lm_status write_rows(const extrap_rows *c, extrap_format f, const char *title,
+                            const char *path, lm_error *err)
 {
     written   w    = { c, f, title };
     char     *text = NULL;
@@ -110,152 +102,39 @@ static lm_status write_rows(const chosen *c, extrap_format f, const char *title,
 
 /* ---- measurements ---- */
 
-/* The kind that is asked for, else the first there is. */
-static lm_status choose_kind(const export_options *a, const observations *obs, obs_kind *out,
-                             lm_error *err)
-{
-    static const obs_kind order[] = { OBS_NETWORK, OBS_COUNTS, OBS_COLLECTIVE,
-                                      OBS_LAYER,   OBS_KERNEL, OBS_STREAM };
-
-    *out = a->kind;
-    if (a->measured.kind)
-        return LM_OK;
-    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
-        for (size_t i = 0; i < obs->n_rows; i++)
-            if (obs->row[i].kind == order[k] && !obs->row[i].skipped) {
-                *out = order[k];
-                return LM_OK;
-            }
-    return lm_error_set(err, LM_E_ARG, "%s: every row is skipped", obs->path);
-}
-
-static bool is_wanted(const option_texts *list, obs_kind kind, const observation *row)
-{
-    if (row->skipped || row->kind != kind)
-        return false;
-    for (size_t i = 0; i < list->n; i++)
-        if (!strcmp(list->at[i], row->name))
-            return true;
-    return !list->n;
-}
-
-/* What a row is a time of. */
-#define KEY_TEXT 1024
-static void key_of(const observation *row, char key[KEY_TEXT])
-{
-    size_t n;
-
-    observation_key(row, key, KEY_TEXT - 40);
-    n = strlen(key);
-    snprintf(key + n, KEY_TEXT - n, " %d %lld", (int)row->phase, (long long)row->threads);
-}
-
-/* Without flagged times of which there are others without a flag. */
-static lm_status choose_rows(const options *o, const observations *obs, chosen *out, lm_error *err)
-{
-    const export_options *a    = o->filled;
-    const option_texts   *list = &a->measured.names;
-    names                 good = { 0 };
-    char                  key[KEY_TEXT];
-    obs_kind              kind;
-    lm_status             status = choose_kind(a, obs, &kind, err);
-
-    out->row = malloc(obs->n_rows * sizeof *out->row);
-    if (!status && !out->row)
-        status = no_memory(err);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < obs->n_rows && !status; i++) {
-            const observation *row = &obs->row[i];
-            uint32_t           flags;
-
-            if (!is_wanted(list, kind, row))
-                continue;
-            flags_parse(row->flags, &flags);
-            key_of(row, key);
-            if (pass && (!flags || names_find(&good, key) == NAMES_NONE)) {
-                out->row[out->n++] = *row;
-                out->n_flagged += flags != 0;
-            } else if (!pass && !flags) {
-                const char *kept = arena_text(o->room, key, strlen(key));
-
-                status = kept && names_set(&good, kept, i) ? LM_OK : no_memory(err);
-            }
-        }
-    names_free(&good);
-    if (status || out->n)
-        return status;
-    return lm_error_set(err, LM_E_NOTFOUND, "%s: no %s%s%.60s in it", obs->path,
-                        obs_kind_names[kind], list->n ? " named " : "",
-                        list->n ? list->at[list->n - 1] : "");
-}
-
 static lm_status export_measurements(const options *o, lm_error *err)
 {
     const export_options *a   = o->filled;
     observations         *obs = NULL;
-    chosen                c   = { 0 };
+    extrap_rows           c   = { 0 };
     char                  title[200];
     lm_status             status = observations_load(o->argument[0], &obs, err);
 
     snprintf(title, sizeof title, "measured, in seconds: %.150s", o->argument[0]);
-    if (!status && !(status = choose_rows(o, obs, &c, err)) &&
+    if (!status &&
+        !(status = extrap_rows_measured(obs, &a->measured.names, a->measured.kind ? &a->kind : NULL,
+                                        &c, err)) &&
         (status = write_rows(&c, a->format, title, a->output, err)))
         lm_error_prefix(err, "%s", obs->path);
     if (!status && c.n_flagged)
         fprintf(stderr,
                 "layermeter: %s: %zu flagged row%s among them: nothing better was measured there\n",
                 obs->path, c.n_flagged, c.n_flagged == 1 ? "" : "s");
-    free(c.row);
+    extrap_rows_free(&c);
     observations_free(obs);
     return status;
 }
 
 /* ---- predictions ---- */
 
-/* The parts of a step that are known; a sync of several ranks is what the backward pass leaves. */
-static void put_prediction(const session *s, const sync_policy *sync, const prediction *p,
-                           chosen *c)
-{
-    const struct {
-        phase  phase;
-        double seconds;
-    } parts[] = { { PHASE_FORWARD, p->forward },
-                  { PHASE_BACKWARD, p->backward },
-                  { PHASE_SYNC, p->exposed },
-                  { PHASE_UPDATE, p->grad - p->exposed },
-                  { PHASE_STEP, p->step } };
-
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        observation *row = &c->row[c->n];
-
-        if (isnan(parts[i].seconds))
-            continue;
-        *row         = observation_blank;
-        row->kind    = OBS_NETWORK;
-        row->phase   = parts[i].phase;
-        row->name    = s->who->network;
-        row->input   = s->who->input ? s->who->input : "";
-        row->dtype   = s->who->dtype;
-        row->batch   = p->batch;
-        row->hosts   = p->nodes;
-        row->ranks   = p->nodes * p->devices;
-        row->seconds = parts[i].seconds;
-        if (sync->rule == SYNC_DDP)
-            row->bucket_bytes = (int64_t)sync->limit_bytes;
-        c->n++;
-    }
-}
-
-static lm_status predict_rows(const session *s, const export_options *a, chosen *c, lm_error *err)
+static lm_status predict_rows(const session *s, const export_options *a, extrap_rows *c,
+                              lm_error *err)
 {
     const setup_choice  *how   = &a->predicted.how;
     const option_counts *batch = &a->predicted.batch, *nodes = &a->predicted.nodes;
     const size_t         n      = batch->n * nodes->n * how->n;
-    lm_status            status = LM_OK;
+    lm_status            status = extrap_rows_new(n, c, err);
 
-    c->row = calloc(n, N_PHASES * sizeof *c->row);
-    if (!c->row)
-        return no_memory(err);
     for (size_t i = 0; i < n && !status; i++) {
         const size_t at    = i / how->n;
         step_setup   setup = how->setup;
@@ -266,7 +145,7 @@ static lm_status predict_rows(const session *s, const export_options *a, chosen 
         setup.sync  = how->policy[i % how->n];
         status      = predict_step(s->who, &setup, &p, err);
         if (!status)
-            put_prediction(s, &setup.sync, &p, c);
+            extrap_rows_step(c, s->who, &setup.sync, &p);
     }
     return status;
 }
@@ -296,7 +175,7 @@ static lm_status export_predictions(const options *o, lm_error *err)
     export_options        *a = o->filled;
     const session_options *q = &a->predicted.session;
     session                s;
-    chosen                 c = { 0 };
+    extrap_rows            c = { 0 };
     char                   title[300];
     lm_status              status = session_open(o, q, &s, err);
 
@@ -315,7 +194,7 @@ static lm_status export_predictions(const options *o, lm_error *err)
             status = print_learned(&s, a, err);
     }
     session_close(&s);
-    free(c.row);
+    extrap_rows_free(&c);
     return status;
 }
 
