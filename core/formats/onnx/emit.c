@@ -1,4 +1,4 @@
-/* Layers: inferred in all lanes, then added, with what they take and what they own. */
+/* Adds layers: infers them in all lanes, then adds them with their inputs and weights. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "formats/onnx/import.h"
 #include "network/layer.h"
 
-#define DEPTH_MAX 32 /* of layers that wait for a taker behind each other */
+#define DEPTH_MAX 32 /* longest chain of layers that no layer takes yet */
 
 recipe recipe_of(const char *type)
 {
@@ -58,7 +58,7 @@ lm_status node_fail(importer *im, lm_status status, const char *fmt, ...)
 
 /* ---- inference ---- */
 
-/* The recipe as layers.c wants it. */
+/* The recipe in the form that layers.c expects. */
 static net_layer declared(const recipe *r, net_pair *pair)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -66,7 +66,7 @@ static net_layer declared(const recipe *r, net_pair *pair)
     return (net_layer){ .name = "", .type = r->type, .pair = pair, .n_pairs = r->n };
 }
 
-/* What the layer's outputs look like in one lane. */
+/* Shapes of the layer's outputs in one lane. */
 static lm_status infer_lane(importer *im, const registry_entry *entry, const lm_value *param,
                             int lane, value *const *in, size_t n_in, lm_tensor *output)
 {
@@ -79,7 +79,7 @@ static lm_status infer_lane(importer *im, const registry_entry *entry, const lm_
     return layer_infer(entry, &view, output);
 }
 
-/* The dimension in which the lane of the file and that of the batch differ; -1: none. */
+/* The dimension that differs between the file's lane and the batch's lane; -1: none. */
 static int varying_axis(const value *v)
 {
     for (uint32_t d = 0; d < v->shape[LANE_FILE].rank; d++)
@@ -88,7 +88,7 @@ static int varying_axis(const value *v)
     return -1;
 }
 
-/* Where the batch is within its dimension, as in the input that brings it. */
+/* Position of the batch within its dimension: as in the input that has the batch. */
 static void find_batch(const importer *im, value *out, value *const *in, size_t n_in)
 {
     out->batch_axis  = im->alive[LANE_BATCH] ? varying_axis(out) : -1;
@@ -158,9 +158,10 @@ out:
 
 /* ---- parameters ---- */
 
-/* An eval export stores a weight turned around for each call of its module, under names of its own,
- * but the bias once. Layers that share some tensors by name, and whose others have the same shapes
- * and no module's name, are one module called again: those others are the first call's. */
+/* An eval export transposes a weight for each call of its module and names each copy anew, but
+ * stores the bias once. So two layers are one module called twice if they share some tensors by
+ * name, and their other tensors have the same shapes and no module's name. The tensors of the
+ * first call then serve both. */
 static bool called_again(importer *im, size_t layer, value *const *weight, size_t n)
 {
     const value *shared = NULL;
@@ -192,7 +193,7 @@ static bool called_again(importer *im, size_t layer, value *const *weight, size_
     return true;
 }
 
-/* The layer becomes the owner of what nobody owns yet, and shares the rest. */
+/* The layer becomes the owner of the tensors that have none, and shares the others. */
 static lm_status own_weights(importer *im, size_t layer, const recipe *r, value *const *weight,
                              size_t n, uint64_t wanted)
 {
@@ -208,7 +209,7 @@ static lm_status own_weights(importer *im, size_t layer, const recipe *r, value 
                          (unsigned long long)elements, r->type, (unsigned long long)wanted);
     if (n > 1 && called_again(im, layer, weight, n))
         return LM_OK;
-    for (size_t i = 0; i < n; i++) /* each stands for its tensor, or nobody can call it again */
+    for (size_t i = 0; i < n; i++) /* each stands for its tensor, else no layer can share it */
         one_each &= weight[i]->n_origins == 1;
     if (n > 1 && one_each) {
         group = arena_array(im->arena, n, sizeof *group);
@@ -255,8 +256,8 @@ bool names_a_module(const char *name)
     return strchr(name, '.') && !strchr(name, ':') && !strchr(name, '/');
 }
 
-/* "/layer1/layer1.0/conv1/Conv" -> "layer1.0.conv1": a scope repeats the one before
- * if that is a Sequential. */
+/* "/layer1/layer1.0/conv1/Conv" -> "layer1.0.conv1". The scope of a Sequential repeats its
+ * parent's. */
 static void module_path(const char *node, char *buffer, size_t size)
 {
     const char *last = node;
@@ -340,7 +341,7 @@ static lm_status place(importer *im, const recipe *r, const registry_entry *entr
     return LM_OK;
 }
 
-/* A layer type's own refusal, told as the node's. */
+/* The refusal of a layer type, as an error of the node. */
 static lm_status refused(importer *im, const recipe *r, lm_status status)
 {
     char text[sizeof im->err->text];
@@ -379,7 +380,7 @@ lm_status emit_one(importer *im, const recipe *r, value *in, value **out)
     return emit(im, r, &in, 1, NULL, 0, out);
 }
 
-/* Does the second layer give back what the first one got? */
+/* Does the second layer undo the first one? */
 static bool undoes(const recipe *first, const recipe *second)
 {
     const char *a = first->key[0].text, *b = second->key[0].text;
@@ -429,7 +430,7 @@ lm_status emit_lazy(importer *im, const recipe *r, value *in, value **out)
     return LM_OK;
 }
 
-/* ---- values that nobody took before ---- */
+/* values without a taker so far */
 
 /* A layer without inputs: a parameter or a constant of these dimensions. */
 static lm_status place_source(importer *im, const char *type, const lm_tensor *t, value *v)
@@ -437,7 +438,7 @@ static lm_status place_source(importer *im, const char *type, const lm_tensor *t
     recipe                r         = recipe_of(type);
     char                  text[160] = "1";
     size_t                used      = 0, layer;
-    const uint32_t        from      = v->batch_axis == 0 ? 1 : 0; /* the batch comes by `expand` */
+    const uint32_t        from      = v->batch_axis == 0 ? 1 : 0; /* `expand` adds the batch */
     const registry_entry *entry;
     lm_status             status = registry_need(im->reg, type, &entry, im->err);
 
@@ -462,7 +463,7 @@ static lm_status place_source(importer *im, const char *type, const lm_tensor *t
     return status;
 }
 
-/* A constant that differs from batch to batch, as zeros for a state do, is one for each sample. */
+/* A constant that depends on the batch, such as a state of zeros, has one copy for each sample. */
 static lm_status place_constant(importer *im, value *v)
 {
     const lm_tensor *t = &v->shape[LANE_FILE];
@@ -476,7 +477,7 @@ static lm_status place_constant(importer *im, value *v)
     return place_source(im, "constant", t, v);
 }
 
-/* One step towards a layer: a weight that was turned around becomes what turns it first. */
+/* One step towards a layer: a transposed weight becomes the layer that transposes it. */
 static lm_status place_value(importer *im, value *v)
 {
     const registry_entry *entry;

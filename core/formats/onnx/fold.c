@@ -1,4 +1,4 @@
-/* Arithmetic on small constants: the shapes that a graph computes from shapes. */
+/* Computes small constants: the shapes that a graph derives from shapes. */
 #include "formats/onnx/fold.h"
 
 #include <math.h>
@@ -6,16 +6,16 @@
 #include <string.h>
 
 #define TOTAL_MAX 2000000            /* of all of them */
-#define FAR       ((int64_t)1 << 40) /* a step beyond all tensors */
+#define FAR       ((int64_t)1 << 40) /* a step longer than any tensor */
 
-/* Contents of a node's inputs and output in one lane. */
+/* Contents of the inputs and of the output of a node, in one lane. */
 typedef struct lane_view {
     const importer  *im;
     const onnx_node *node;
     const value     *in[4];
     size_t           n_in;
     const value     *out;
-    size_t           output; /* which one of the node */
+    size_t           output; /* number of the node's output */
     int              lane;
 } lane_view;
 
@@ -34,7 +34,7 @@ static bool whole_numbers(const lane_view *f)
     return f->in[0]->shape[LANE_FILE].dtype != LM_F32;
 }
 
-/* Place of an element of the output in an input that was broadcast to it. */
+/* Index into a broadcast input of an element of the output. */
 static size_t broadcast_place(const lm_tensor *in, const lm_tensor *out, size_t place)
 {
     size_t at = 0, stride = 1;
@@ -64,7 +64,7 @@ static double divide(double a, double b, bool whole)
 
 static double modulo(double a, double b)
 {
-    return b == 0 ? 0 : a - floor(a / b) * b; /* the sign of b, as Mod's */
+    return b == 0 ? 0 : a - floor(a / b) * b; /* the sign of b, as in Mod */
 }
 
 static bool fold_binary(const lane_view *f, double *out, size_t n)
@@ -159,7 +159,7 @@ static bool fold_where(const lane_view *f, double *out, size_t n)
 
 /* ---- places ---- */
 
-/* The elements in their order: under another shape, or stretched. */
+/* Keeps the order of the elements: another shape, or repeated. */
 static bool fold_same(const lane_view *f, double *out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -228,7 +228,7 @@ static bool fold_gather(const lane_view *f, double *out, size_t n)
     return true;
 }
 
-/* One after the other; of rank 1, as shapes are. Its inputs can be many. */
+/* Joins tensors of rank 1, as shapes are. There can be many inputs. */
 static bool fold_concat(const lane_view *f, double *out, size_t n)
 {
     size_t used = 0;
@@ -279,7 +279,7 @@ static bool fold_slice(const lane_view *f, double *out, size_t n)
     return true;
 }
 
-/* Of rank 1: what the outputs before this one leave. */
+/* Splits a tensor of rank 1: this output takes the elements after the outputs before it. */
 static bool fold_split(const lane_view *f, double *out, size_t n)
 {
     size_t from = 0;
@@ -300,7 +300,7 @@ static bool fold_split(const lane_view *f, double *out, size_t n)
     return true;
 }
 
-/* All elements to one. */
+/* Reduces all elements to one. */
 static bool fold_reduce(const lane_view *f, double *out, size_t n)
 {
     const size_t all = (size_t)value_elements(f->in[0], f->lane);
@@ -330,7 +330,7 @@ static bool fold_reduce(const lane_view *f, double *out, size_t n)
 typedef struct folding {
     const char *name;
     bool (*fold)(const lane_view *f, double *out, size_t n);
-    size_t n_in; /* inputs whose contents must be known */
+    size_t n_in; /* inputs with known contents */
 } folding;
 
 /* In name order. */
@@ -359,7 +359,7 @@ static const folding folds[] = {
 
 #define N_FOLDS (sizeof folds / sizeof folds[0])
 
-/* Can lane 0's result serve in this lane as well? */
+/* Is lane 0's result valid in this lane, too? */
 static bool same_inputs(const importer *im, const onnx_node *node, int lane)
 {
     for (size_t i = 0; i < node->n_inputs; i++) {
@@ -398,7 +398,7 @@ static void fold_output(importer *im, const onnx_node *node, size_t output, valu
                 return;
         out = arena_array(im->arena, (size_t)n + 1, sizeof *out);
         if (!out)
-            return; /* not knowing it is no mistake */
+            return; /* an unknown result is no error */
         f.lane = lane;
         im->folded += (size_t)n + 1;
         if (!how->fold(&f, out, (size_t)n))
@@ -421,7 +421,7 @@ void fold_node(importer *im, const onnx_node *node)
 
 /* ---- slices ---- */
 
-/* Starts, ends, axes or steps: an attribute before opset 10, an input since. */
+/* Starts, ends, axes or steps: an attribute before opset 10, an input since then. */
 static bool slice_numbers(const importer *im, const onnx_node *node, const char *name, size_t input,
                           int lane, int64_t *out, size_t *n)
 {
@@ -471,7 +471,7 @@ bool slice_read(const importer *im, const onnx_node *node, const lm_tensor *in, 
             return false;
         dim  = in->dim[p->axis];
         from = clamp(from < 0 ? from + dim : from, 0, p->step > 0 ? dim : dim - 1);
-        /* backwards, -1 is "to the first one" once the dimension was added */
+        /* backwards: -1, after adding the dimension, means "to the first element" */
         to       = p->step > 0 ? clamp(to < 0 ? to + dim : to, 0, dim)
                                : clamp(to < 0 && to >= -dim ? to + dim : to, -1, dim);
         p->first = from;

@@ -26,14 +26,14 @@ struct fusion {
     const struct pattern *pattern;
     size_t                node; /* the last one */
     const char           *bound[N_LETTERS];
-    size_t                within[NODES_WITHIN]; /* the others, as they were found */
+    size_t                within[NODES_WITHIN]; /* the others, in the order of finding */
     size_t                n_within;
-    size_t                seen[NODES_WITHIN]; /* how often the pattern takes the output of each */
+    size_t                seen[NODES_WITHIN]; /* uses of each one's output within the pattern */
 };
 
 typedef struct pattern {
     const char *text;
-    /* False in *fits: it is something else after all, and the nodes stay apart. */
+    /* False in *fits: no match, and the nodes stay separate. */
     lm_status (*apply)(importer *im, const fusion *f, const struct pattern *p, bool *fits);
     const char *type;
 } pattern;
@@ -45,7 +45,7 @@ typedef struct matching {
     fusion          f;
 } matching;
 
-/* The end of the expression that begins at `p`: a comma or a closing bracket outside of it. */
+/* End of the expression that begins at `p`: a comma or a closing bracket outside of it. */
 static const char *end_of(const char *p)
 {
     for (int depth = 0; *p; p++) {
@@ -84,7 +84,7 @@ static bool number_of(const importer *im, const char *name, double *out)
     return v && v->role == ROLE_CONSTANT && value_number(im, v, out);
 }
 
-/* The file's parameter behind a tensor, through nodes that only turn it around; NULL: none. */
+/* The parameter behind a tensor, through nodes that only transpose it; NULL: none. */
 static value *parameter_behind(const importer *im, const char *name)
 {
     for (int depth = 0; depth < 16; depth++) {
@@ -127,7 +127,7 @@ static bool match_number(const matching *m, const char *p, const char *name)
     return fabs(found - wanted) <= 1e-3 * fabs(wanted);
 }
 
-/* The node's inputs against the pattern's, which begin at `p`. */
+/* Compares the inputs of the node with those of the pattern, which begin at `p`. */
 static bool match_inputs(matching *m, const onnx_node *node, const char *p)
 {
     const char *first = p, *second = *end_of(p) == ',' ? end_of(p) + 1 : NULL;
@@ -155,7 +155,7 @@ static bool match_inputs(matching *m, const onnx_node *node, const char *p)
     }
 }
 
-/* Remembers a node within, or that it was met again. */
+/* Remembers a node of the pattern, or a further use of it. */
 static bool add_within(matching *m, size_t at)
 {
     for (size_t i = 0; i < m->f.n_within; i++)
@@ -177,7 +177,7 @@ static bool match(matching *m, const char *p, const char *name, bool root)
 
     if (*p == '=' || *p == '#')
         return match_number(m, p, name);
-    if (!open || open > end) { /* a letter; that of a node within is met again */
+    if (!open || open > end) { /* a letter; a letter of a node within the pattern */
         const size_t at = names_find(&m->im->producer, name);
 
         if (!match_letter(m, *p, name))
@@ -202,7 +202,7 @@ static bool match(matching *m, const char *p, const char *name, bool root)
     return match_inputs(m, node, open + 1);
 }
 
-/* Do the nodes within serve nothing else? */
+/* Do the nodes within the pattern serve nothing else? */
 static bool closed(const matching *m)
 {
     for (size_t i = 0; i < m->f.n_within; i++) {
@@ -220,7 +220,7 @@ static bool closed(const matching *m)
     return true;
 }
 
-/* ---- what comes of them ---- */
+/* the result */
 
 static value *bound_value(const importer *im, const fusion *f, char letter)
 {
@@ -229,7 +229,7 @@ static value *bound_value(const importer *im, const fusion *f, char letter)
     return name ? value_find(im, name) : NULL;
 }
 
-/* The weights among W and B that the pattern has. */
+/* The weights of the pattern among W and B. */
 static size_t bound_weights(const importer *im, const fusion *f, value *weight[2])
 {
     size_t n = 0;
@@ -243,7 +243,7 @@ static size_t bound_weights(const importer *im, const fusion *f, value *weight[2
     return n;
 }
 
-/* Gives the last node's output its name. */
+/* Names the output of the last node. */
 static lm_status finish(importer *im, const recipe *r, value *in, value *const *weight, size_t n)
 {
     return convert_into(im, r, &in, 1, weight, n);
@@ -260,7 +260,7 @@ static lm_status apply_activation(importer *im, const fusion *f, const pattern *
     return finish(im, &r, bound_value(im, f, 'x'), NULL, 0);
 }
 
-/* How many of the last dimensions all ReduceMeans within go over; 0: others. */
+/* Number of last dimensions that every ReduceMean reduces; 0: they differ. */
 static uint32_t normalised_dims(importer *im, const fusion *f, uint32_t rank)
 {
     uint32_t dims = 0;
@@ -335,7 +335,7 @@ static lm_status apply_linear(importer *im, const fusion *f, const pattern *p, b
     return status ? status : define_alias(im, 0, out[0]);
 }
 
-/* The shape that a Reshape within is given: letter a, b. */
+/* Target shape of a Reshape in the pattern: letter a, b. */
 static bool bound_shape(const importer *im, const fusion *f, char letter, int64_t *out, size_t *n)
 {
     const value *v = bound_value(im, f, letter);
@@ -343,7 +343,7 @@ static bool bound_shape(const importer *im, const fusion *f, char letter, int64_
     return v && value_ints_at(v, LANE_FILE, out, LM_MAX_RANK, n);
 }
 
-/* torch takes a group norm apart into an instance norm of N, groups, the rest. */
+/* torch splits a group norm into an instance norm over N, groups and the rest. */
 static lm_status apply_group_norm(importer *im, const fusion *f, const pattern *p, bool *fits)
 {
     value       *x = bound_value(im, f, 'x'), *weight[2];
@@ -364,7 +364,7 @@ static lm_status apply_group_norm(importer *im, const fusion *f, const pattern *
     return finish(im, &r, x, weight, n);
 }
 
-/* ShuffleNet: channels as groups x rest, turned around, and joined again. */
+/* ShuffleNet: channels become groups x rest, are transposed, and joined again. */
 static lm_status apply_shuffle(importer *im, const fusion *f, const pattern *p, bool *fits)
 {
     static const int64_t  turned[] = { 0, 2, 1, 3, 4 };
@@ -388,7 +388,7 @@ static lm_status apply_shuffle(importer *im, const fusion *f, const pattern *p, 
     return finish(im, &r, x, NULL, 0);
 }
 
-/* Both directions beside each other, as torch has them: what the layer yields. */
+/* Joins both directions, as torch does: the output of the layer. */
 static lm_status apply_directions(importer *im, const fusion *f, const pattern *p, bool *fits)
 {
     static const int64_t  turned[] = { 0, 2, 1, 3 };
@@ -423,7 +423,7 @@ static lm_status apply_directions(importer *im, const fusion *f, const pattern *
 #define CUBE(cube)     "Add(=1,Tanh(Mul(#,Add(x,Mul(=0.044715," cube ")))))"
 #define ERF(inner)     "Add(Erf(" inner "),=1)"
 
-/* The larger ones first. */
+/* Larger patterns first. */
 static const pattern patterns[] = {
     { "Add(Mul(" NORMED("Pow(d,=2)") ",W),B)", apply_norm, "layer_norm" },
     { "Add(Mul(" NORMED("Mul(d,d)") ",W),B)", apply_norm, "layer_norm" },
@@ -485,7 +485,8 @@ lm_status fusions_find(importer *im)
 {
     lm_status status = LM_OK;
 
-    for (size_t i = im->model->n_nodes; i-- > 0 && !status;) { /* the last node of each first */
+    for (size_t i = im->model->n_nodes; i-- > 0 && !status;) { /* the last node of each pattern
+                                                                  first */
         const node_plan *p = &im->plan[i];
 
         if (p->reachable && !p->fused && !p->constant && !p->treat && !p->ignore &&

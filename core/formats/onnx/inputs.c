@@ -5,23 +5,19 @@
 #include "base/text.h"
 #include "formats/onnx/import.h"
 
-/* ---- which of the graph's inputs are weights ----------------------------------------------------
- *
- * A file without weights has all of them as inputs. Whether one is a weight shows in its use; torch
- * lists samples first.
- */
+/* Which inputs of the graph are weights. In a file without weights all weights are inputs. The use
+ * of an input shows whether it is a weight; torch lists the samples first. */
 
 enum {
     AS_WEIGHT = 1,
     AS_SAMPLE = 2,
-    AS_NUMBER = 4,  /* an option of the operator, as a bound or a factor is: never trained */
-    AS_TEST   = 8,  /* only compared, or to choose by: no gradient comes back */
-    AS_BIAS   = 16, /* added to a product of matrices: a bias, if it is a tensor of the file */
+    AS_NUMBER = 4,  /* an option of the operator, such as a bound or a factor: never trained */
+    AS_TEST   = 8,  /* compared or used to choose elements: no gradient comes back */
+    AS_BIAS   = 16, /* added to a product of matrices: a bias, if the file has it as a tensor */
     AS_OTHER  = 32
 };
 
-/* Inputs that are weights wherever the operator stands, as a bit set; the first
- * input of each is no weight. */
+/* Inputs that are always weights of the operator, as a bit set. The first input is never a weight. */
 static const struct {
     const char *type;
     unsigned    weights;
@@ -39,8 +35,8 @@ static const struct {
     { "Gemm", 0x6 },
 };
 
-/* Inputs that are options wherever the operator stands. Resize's factors were its second input in
- * opset 10, where the region is now. */
+/* Inputs that are always options of the operator. In opset 10 the second input of Resize held the
+ * factors; later it is the region. */
 static const struct {
     const char *type;
     unsigned    options;
@@ -51,7 +47,7 @@ static const struct {
 static const char *const tests[] = { "And",  "Equal",       "Greater", "GreaterOrEqual",
                                      "Less", "LessOrEqual", "Or",      "Xor" };
 
-/* Operators behind which a tensor is still the same one. */
+/* Operators that pass a tensor on unchanged. */
 static bool passes_on(const onnx_node *node)
 {
     const operation *op = operation_find(node);
@@ -69,7 +65,7 @@ static bool adds_to_product(const importer *im, const onnx_node *node, size_t at
     return from != NAMES_NONE && !strcmp(im->model->node[from].type, "MatMul");
 }
 
-/* What input `at` of the node is for. */
+/* Purpose of input `at` of the node. */
 static unsigned use_of(const importer *im, const onnx_node *node, size_t at)
 {
     for (size_t i = 0; i < sizeof choosers / sizeof choosers[0]; i++)
@@ -95,7 +91,7 @@ static unsigned use_of(const importer *im, const onnx_node *node, size_t at)
     return node->n_inputs == 1 && strcmp(node->type, "Shape") != 0 ? AS_SAMPLE : AS_OTHER;
 }
 
-/* By tensor number: what it is used for, through what passes it on. */
+/* Purpose of each tensor, by number; operators that pass a tensor on do not count. */
 static unsigned char *find_uses(importer *im)
 {
     const onnx_model *m   = im->model;
@@ -163,7 +159,7 @@ static bool same_word(const char *a, const char *b)
     return *a == *b;
 }
 
-/* The dimension of a sample that is the batch: by its name, else the first. */
+/* The batch dimension of a sample: by its name, else the first. */
 static uint32_t batch_axis(const onnx_shape *s)
 {
     for (uint32_t d = 0; d < s->rank; d++)
@@ -173,7 +169,8 @@ static uint32_t batch_axis(const onnx_shape *s)
     return 0;
 }
 
-/* Recurrent layers of ONNX take L,N,E: a sample that comes to one as it is has the batch second. */
+/* Recurrent layers of ONNX take L,N,E: the batch is the second dimension of a sample that reaches
+ * one unchanged. */
 static bool feeds_recurrence(const importer *im, const char *name)
 {
     for (int depth = 0; depth < 8; depth++) {
@@ -212,7 +209,7 @@ static bool has_conv_of_rank(const importer *im, uint32_t rank)
     return false;
 }
 
-/* Which dimensions of a sample are its size: height and width, or the length of a sequence. */
+/* Dimensions that hold the size of a sample: height and width, or the length of a sequence. */
 static bool is_size(const importer *im, const onnx_shape *s, uint32_t d)
 {
     const bool ints = value_dtype(s->type) != LM_F32;
@@ -231,7 +228,6 @@ static int64_t assumed_size(const onnx_shape *s)
     return s->rank == 4 ? 224 : s->rank == 5 ? 64 : 128;
 }
 
-/* The input's dimensions in all lanes. */
 static void size_lanes(importer *im, const onnx_value_info *info, uint32_t batch, value *v)
 {
     const onnx_shape *s      = &info->shape;
@@ -311,7 +307,7 @@ lm_status constant_define(importer *im, const char *name, const onnx_tensor *t)
     return im->status;
 }
 
-/* A constant that enters from outside, as a mask may: its contents are not known. */
+/* A constant that comes from outside the graph, such as a mask: its contents are unknown. */
 static lm_status define_constant_input(importer *im, const onnx_value_info *info)
 {
     onnx_tensor t = { .name = info->name, .shape = info->shape };
@@ -322,7 +318,7 @@ static lm_status define_constant_input(importer *im, const onnx_value_info *info
     return constant_define(im, info->name, &t);
 }
 
-/* The layer that yields a sample: the batch first, and something behind it. */
+/* The layer that yields a sample, with the batch first and at least one dimension after it. */
 static lm_status place_sample(importer *im, const onnx_value_info *info, uint32_t batch,
                               const value *v, value *base)
 {
@@ -356,7 +352,7 @@ static lm_status place_sample(importer *im, const onnx_value_info *info, uint32_
     return im->status;
 }
 
-/* The sample as the graph has it: with the batch elsewhere, or with nothing else. */
+/* The sample as the graph expects it: the batch may be elsewhere, or the only dimension. */
 static lm_status arrange_sample(importer *im, uint32_t rank, uint32_t batch, value *base,
                                 value **out)
 {
@@ -405,15 +401,15 @@ static lm_status define_sample(importer *im, const onnx_value_info *info, int64_
     return im->status;
 }
 
-/* Numbers that torch found in the code are no weights, if it had to name them itself. */
+/* Numbers that torch found in the code are no weights. Torch had to make up their names. */
 static bool named_as_number(const onnx_tensor *t)
 {
     return t->shape.rank == 0 && (strchr(t->name, ':') || strstr(t->name, "onst") ||
                                   (*t->name >= '0' && *t->name <= '9'));
 }
 
-/* Frameworks store the numbers of a formula as tensors of one element. Such a tensor is a weight
- * where a module's path names it, or where it stands as one. */
+/* Frameworks store numbers of a formula as tensors of one element. Such a tensor is a weight if
+ * its name is a module's path, or if it is used where a weight is expected. */
 static bool is_number(const onnx_tensor *t, unsigned use)
 {
     return t->shape.rank <= 1 && (t->shape.rank == 0 || t->shape.dim[0] == 1) &&
@@ -432,7 +428,7 @@ static lm_status define_initializers(importer *im, const unsigned char *use, boo
         const size_t       at = names_find(&im->tensors, t->name);
 
         if (at == NAMES_NONE || !value_dtype(t->shape.type))
-            continue; /* nothing takes it, or nothing can */
+            continue; /* no operator takes it, or can take it */
         if (value_find(im, t->name))
             return lm_error_set(im->err, LM_E_SYNTAX, "%s: two initializers '%.80s'", m->path,
                                 t->name);
@@ -473,7 +469,7 @@ lm_status inputs_define(importer *im)
         role                   r;
 
         if (at == NAMES_NONE || value_find(im, v->name))
-            continue; /* nothing takes it, or it is an initializer */
+            continue; /* no operator takes it, or it is an initializer */
         if (names_find(&im->producer, v->name) != NAMES_NONE)
             return lm_error_set(im->err, LM_E_SYNTAX,
                                 "%s: '%.80s' is an input, and a node yields it", m->path, v->name);

@@ -10,7 +10,7 @@
 
 /* ---- one node ---- */
 
-/* The user's type for it: one input, one output, default keys. */
+/* The type that the user chose: one input, one output, default keys. */
 static lm_status convert_treated(importer *im, const char *type)
 {
     const recipe r  = recipe_of(type);
@@ -20,7 +20,7 @@ static lm_status convert_treated(importer *im, const char *type)
               : node_fail(im, LM_E_UNSUPPORTED, "--treat needs a node with an input");
 }
 
-/* All inputs are weights, or numbers beside weights: what comes out is a weight turned around. */
+/* All inputs are weights, or numbers beside weights: the output is a transposed weight. */
 static bool only_weights(const importer *im)
 {
     bool any = false;
@@ -39,7 +39,7 @@ static bool only_weights(const importer *im)
 
 #define ORIGINS_MAX ((size_t)8 << 20) /* of all values together: 64 MiB */
 
-/* The file's tensors in the inputs, each once: of a single weight its own list. */
+/* Tensors of the file among the inputs, each once: of a single weight its own list. */
 static lm_status gather_origins(importer *im, value *out)
 {
     const value *only = NULL;
@@ -82,7 +82,7 @@ static lm_status gather_origins(importer *im, value *out)
     return LM_OK;
 }
 
-/* Shapes only; a layer comes of it if somebody takes it other than as his own weight. */
+/* Shapes only. It becomes a layer if a layer takes it other than as its weight. */
 static lm_status convert_weights(importer *im, const operation *op)
 {
     lm_status status;
@@ -183,9 +183,9 @@ static lm_status mark_outputs(importer *im)
     return status;
 }
 
-/* ---- what must be known to read the counts ---- */
+/* facts that explain the counts */
 
-/* torch folds batch norm in an eval export, and names the convolutions' weights itself. */
+/* In an eval export torch folds batch norms and renames the weights of convolutions. */
 static bool norm_was_folded(const onnx_model *m)
 {
     size_t renamed = 0;
@@ -223,7 +223,7 @@ static void add_notes(importer *im, bool image)
 
 /* ---- the whole ---- */
 
-/* The layers' parameters must be those that the nodes take. */
+/* Parameters of the layers must be those of the nodes. */
 static lm_status check_parameters(importer *im, const network *net)
 {
     bound_network *bound = NULL;
@@ -243,7 +243,7 @@ static lm_status check_parameters(importer *im, const network *net)
     return status;
 }
 
-/* Before any node: is an input one of rows and columns? */
+/* Before any node: does an input have rows and columns? */
 static bool takes_image(const importer *im)
 {
     for (size_t i = 0; i < im->n_values && im->alive[LANE_IMAGE]; i++)

@@ -225,7 +225,7 @@ lm_status all_inputs(importer *im, value *in[INPUTS_MAX])
     return LM_OK;
 }
 
-/* Is the tensor an output of the graph, and nothing else? */
+/* Is the tensor only an output of the graph? */
 static bool only_yielded(const importer *im, const char *name)
 {
     size_t n = 0;
@@ -250,7 +250,7 @@ lm_status check_outputs(importer *im)
         if (!k || !statistics || !only_yielded(im, name))
             return node_fail(im, LM_E_UNSUPPORTED, "output %zu of '%.40s' is not supported", k,
                              node->type);
-        if (!(v = value_new(im, ROLE_CONSTANT))) /* no sample's: nothing more to count */
+        if (!(v = value_new(im, ROLE_CONSTANT))) /* not of a sample: nothing more to count */
             return im->status;
         value_define(im, name, v);
     }

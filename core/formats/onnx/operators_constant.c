@@ -1,12 +1,12 @@
-/* Operators whose outputs are told by shapes: names, constants, sizes. */
+/* Operators whose outputs follow from shapes: names, constants, sizes. */
 #include <math.h>
 #include <string.h>
 
 #include "formats/onnx/fold.h"
 #include "formats/onnx/operators.h"
 
-/* Of a weight: exporters store equal ones once, and give the others its contents by this operator.
- * They are trained apart, so each is a weight of its own. */
+/* Identity of a weight. Exporters store equal weights once and copy them by this operator. They
+ * are trained apart, so each copy is a weight of its own. */
 lm_status convert_identity(importer *im, conversion *c)
 {
     value *in = c->in[0], *own;
@@ -102,7 +102,7 @@ lm_status convert_size(importer *im, conversion *c)
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
-/* A lane that was given up has the file's shape. */
+/* An abandoned lane has the file's shape. */
 static bool given_up(const importer *im, value *v, int lane)
 {
     if (!im->alive[lane])
@@ -179,7 +179,7 @@ lm_status convert_range(importer *im, conversion *c)
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
-/* How many of a constant's elements are not 0: before opset 11 a range is counted out of them. */
+/* Number of elements that are not 0. Before opset 11 the length of a range is computed so. */
 lm_status convert_nonzero(importer *im, conversion *c)
 {
     const value *in = c->in[0];
@@ -206,7 +206,7 @@ lm_status convert_nonzero(importer *im, conversion *c)
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
-/* Constants that are changed in places keep their shape. */
+/* Changing some elements of a constant keeps its shape. */
 lm_status convert_like_first(importer *im, conversion *c)
 {
     value *v = value_new(im, ROLE_CONSTANT);

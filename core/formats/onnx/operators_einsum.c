@@ -1,9 +1,6 @@
-/*
- * Einsum.
- *
- * "bhid,bhjd->bhij": letters in both factors and the result go through all, those in both factors
- * only are summed. Each factor is arranged as (all, own, summed), and one product follows.
- */
+/* Einsum. In "bhid,bhjd->bhij" letters of both factors and the result are batch dimensions;
+ * letters of both factors alone are summed. Each factor becomes (all, own, summed), and one
+ * product follows. */
 #include <string.h>
 
 #include "formats/onnx/operators.h"
@@ -13,7 +10,7 @@ typedef struct term {
     size_t n;
 } term;
 
-/* An equation, and its letters by what becomes of them. */
+/* An equation, and its letters by their role. */
 typedef struct equation {
     term factor[2], result;
     term all;    /* in both factors and the result */
@@ -57,7 +54,7 @@ static size_t place_of(const term *t, char letter)
     return (size_t)((const char *)memchr(t->letter, letter, t->n) - t->letter);
 }
 
-/* The dimensions in the order of `to`. */
+/* Permutes dimensions to the order of `to`. */
 static lm_status arrange(importer *im, value *v, const term *from, const term *to, value **out)
 {
     recipe  r = recipe_of("permute");
@@ -75,7 +72,7 @@ static lm_status arrange(importer *im, value *v, const term *from, const term *t
     return emit_one(im, &r, v, out);
 }
 
-/* Joins `n` dimensions from `at` on; puts a 1 there for none. */
+/* Joins `n` dimensions from `at` on; for none it inserts a 1. */
 static lm_status join(importer *im, value *v, size_t at, size_t n, value **out)
 {
     recipe r = recipe_of(n ? "flatten" : "unsqueeze");
@@ -92,7 +89,7 @@ static lm_status join(importer *im, value *v, size_t at, size_t n, value **out)
     return emit_one(im, &r, v, out);
 }
 
-/* Splits dimension `at` of the product into those of `letters` again. */
+/* Splits dimension `at` of the product into those of `letters`. */
 static lm_status split_again(importer *im, value *v, size_t at, const term *letters,
                              const term *from, const value *source, value **out)
 {
@@ -156,7 +153,7 @@ static lm_status read_equation(importer *im, value *const in[2], equation *e)
     return sort_letters(im, e);
 }
 
-/* A factor as (all, own, summed), the letters of each joined. */
+/* A factor as (all, own, summed), with the letters of each joined. */
 static lm_status arrange_factor(importer *im, const equation *e, int f, value *in, value **out)
 {
     term      wanted = e->all;

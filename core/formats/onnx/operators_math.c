@@ -29,11 +29,11 @@ static lm_status convert_scaled(importer *im, const char *type, value *x, bool n
         return convert_one(im, &r, out[0]);
     }
     if (adds && !(number_first && !strcmp(type, "subtract")))
-        recipe_set(&r, "flops_backward", "0"); /* the gradient is handed on */
+        recipe_set(&r, "flops_backward", "0"); /* the gradient is passed on */
     return convert_one(im, &r, x);
 }
 
-/* Two or more, broadcast; one that is a number costs no traffic. */
+/* Two or more inputs, broadcast. An input that is a number costs no traffic. */
 lm_status convert_binary(importer *im, conversion *c)
 {
     value       *in[INPUTS_MAX];
@@ -78,7 +78,7 @@ lm_status convert_pow(importer *im, conversion *c)
                 : convert_into(im, &c->r, c->in, 2, NULL, 0);
 }
 
-/* The bound of a Clip: an attribute before opset 11, an input since; `fallback`: none. */
+/* The bound of a Clip: an attribute before opset 11, an input since then; `fallback`: none. */
 static double bound(const importer *im, const char *name, size_t input, double fallback)
 {
     double x;
@@ -144,7 +144,7 @@ lm_status convert_cast(importer *im, conversion *c)
 
 /* ---- along dimensions ------------------------------------------------------------------------ */
 
-/* Before opset 13 softmax was taken over all dimensions from `axis` on together. */
+/* Before opset 13 softmax goes over all dimensions from `axis` on together. */
 lm_status convert_softmax(importer *im, conversion *c)
 {
     const bool       joined = im->model->opset < 13;
@@ -169,7 +169,7 @@ lm_status convert_softmax(importer *im, conversion *c)
     return define_alias(im, 0, out[0]);
 }
 
-/* The dimensions to reduce: an attribute, or an input since opset 18 (a sum: 13). */
+/* Dimensions to reduce: an attribute, or an input since opset 18 (of a sum: 13). */
 static lm_status reduce_axes(importer *im, uint32_t rank, int64_t *axes, size_t *n)
 {
     if (!strncmp(im->node->type, "Arg", 3)) {

@@ -3,7 +3,7 @@
 
 #include "formats/onnx/operators.h"
 
-/* The weights among inputs 1 and 2; *n of them. A scale that is no weight is none at all. */
+/* The weights among inputs 1 and 2; *n of them. A scale that is no weight does not count. */
 static lm_status norm_weights(importer *im, value *weight[2], size_t *n)
 {
     *n = 0;
@@ -19,10 +19,10 @@ static lm_status norm_weights(importer *im, value *weight[2], size_t *n)
     return LM_OK;
 }
 
-/* Batch and instance norms as they are; the others after keys of their own. */
+/* Batch and instance norms need no key; the others have keys of their own. */
 lm_status convert_norm(importer *im, conversion *c)
 {
-    const bool plain = !strcmp(c->r.type, "instance_norm"); /* affine only where it says so */
+    const bool plain = !strcmp(c->r.type, "instance_norm"); /* affine only if the key says so */
     value     *weight[2];
     size_t     n;
     lm_status  status = norm_weights(im, weight, &n);

@@ -1,10 +1,10 @@
-/* LSTM, GRU, RNN: one layer of one of torch's modules each. */
+/* LSTM, GRU and RNN: each becomes one layer, as in torch. */
 #include <string.h>
 
 #include "formats/onnx/operators.h"
 
-/* Layers take N,L,E; ONNX's operators L,N,E unless `layout` is 1. What was turned around only for
- * them is not turned around twice. */
+/* Layers take N,L,E. ONNX's operators take L,N,E unless `layout` is 1. A transpose that serves
+ * only this change is left out. */
 lm_status samples_first(importer *im, value *v, value **out)
 {
     recipe r = recipe_of("permute");

@@ -9,14 +9,14 @@
 
 /* ---- repeating and padding ------------------------------------------------------------------- */
 
-/* The shape that stretching leads to in one lane, as the layer's list has it. */
+/* The shape after stretching in one lane, in the layer's format. */
 static bool expand_list(const value *in, const value *shape, int lane, int64_t *out, size_t *n)
 {
     const lm_tensor *t = &in->shape[lane];
 
     if (!value_ints_at(shape, lane, out, LM_MAX_RANK, n))
         return false;
-    if (*n < t->rank) { /* fewer dimensions than there are stretch the last ones */
+    if (*n < t->rank) { /* a shorter list stretches the last dimensions */
         memmove(out + t->rank - *n, out, *n * sizeof *out);
         for (size_t i = 0; i < t->rank - *n; i++)
             out[i] = 1;
@@ -30,7 +30,7 @@ static bool expand_list(const value *in, const value *shape, int lane, int64_t *
         if (out[i] < 1)
             return false;
         if (out[i] == 1 || out[i] == own ||
-            out[i] == file) /* the file's number stands for its own */
+            out[i] == file) /* the file's number stands for its lane */
             out[i] = i < added ? out[i] : -1;
     }
     return true;
@@ -51,8 +51,8 @@ lm_status convert_expand(importer *im, conversion *c)
         if (im->alive[lane] && (!expand_list(in, shape, lane, list[lane], &m) || m != n))
             lane_drop(im, lane);
     }
-    /* over the batch: a weight is one for each sample, anything else goes on as it is and is
-     * stretched by whoever takes it */
+    /* over the batch: a weight becomes one for each sample; another tensor is passed on as it is,
+     * and its taker stretches it */
     if (im->alive[LANE_BATCH] && n == in->shape[LANE_FILE].rank && in->batch_axis < 0 &&
         (list[LANE_BATCH][0] != list[LANE_FILE][0] ||
          (list[LANE_FILE][0] == im->batch && in->role != ROLE_DATA))) {
@@ -95,7 +95,7 @@ lm_status convert_tile(importer *im, conversion *c)
     return convert_one(im, &c->r, c->in[0]);
 }
 
-/* What a Pad adds before and behind each dimension in one lane; below 0 it takes away. */
+/* Elements that a Pad adds before and after each dimension in one lane; below 0 it removes. */
 static bool read_pads(const importer *im, const value *in, int lane, int64_t *before,
                       int64_t *after)
 {
@@ -188,8 +188,8 @@ lm_status convert_pad(importer *im, conversion *c)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* Where the resized dimensions are in `axes`, of which there are n; all are without it. False if
- * one is out of range or there twice. */
+/* Positions of the resized dimensions among the n `axes`; all without the list. False if one is
+ * out of range or given twice. */
 static bool resize_places(const onnx_attribute *axes, uint32_t rank, size_t *place, size_t *n)
 {
     *n = axes ? axes->n_ints : rank;
@@ -205,8 +205,8 @@ static bool resize_places(const onnx_attribute *axes, uint32_t rank, size_t *pla
     return true;
 }
 
-/* The output's size of each dimension over the input's, where that is the same in all lanes; else
- * its size in the file. */
+/* Ratio of output and input of each dimension, if all lanes have the same; else the size in the
+ * file. */
 static lm_status resize_target(importer *im, const value *in, double *factor, int64_t *size,
                                bool *by_factor)
 {

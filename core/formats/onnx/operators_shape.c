@@ -1,4 +1,4 @@
-/* Operators that give a tensor another shape. */
+/* Operators that change the shape of a tensor. */
 #include "formats/onnx/fold.h"
 #include "formats/onnx/operators.h"
 
@@ -23,7 +23,7 @@ bool axis_from_front(int64_t *axis, uint32_t rank)
     return *axis >= 0 && *axis < rank;
 }
 
-/* Replaces *v by what a layer of one key or two makes of it; `end` 0: one key. */
+/* Replaces *v by the output of a layer with one or two keys; `end` 0: one key. */
 static lm_status reshape_by(importer *im, const char *type, const char *key, int64_t at,
                             int64_t end, value **v)
 {
@@ -58,7 +58,7 @@ lm_status convert_flatten(importer *im, conversion *c)
     return define_alias(im, 0, v);
 }
 
-/* The dimensions a Squeeze leaves out where it names none: those of 1, but not the batch. */
+/* Dimensions that a Squeeze without axes removes: those of 1, except the batch. */
 static void ones_of(const importer *im, const value *v, int64_t *axes, size_t *n)
 {
     *n = 0;
@@ -67,7 +67,7 @@ static void ones_of(const importer *im, const value *v, int64_t *axes, size_t *n
             axes[(*n)++] = d;
 }
 
-/* The lazy layer that has these n axes of `rank`. */
+/* The lazy layer with these n axes of `rank`. */
 static lm_status convert_axes(importer *im, conversion *c, int64_t *axes, size_t n, uint32_t rank)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* Operators that join, cut and choose. */
+/* Operators that join, cut and select. */
 #include <math.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ lm_status convert_concat(importer *im, conversion *c)
     return convert_into(im, &c->r, in, m, NULL, 0);
 }
 
-/* One dimension, from `first` to before `end`, as it can be said for all lanes. */
+/* One dimension, from `first` to before `end`, in a form that holds in all lanes. */
 static bool slice_recipe(const importer *im, const value *v, uint32_t axis, const int64_t *first,
                          const int64_t *end, int64_t step, recipe *r)
 {
@@ -127,7 +127,7 @@ static lm_status emit_flip(importer *im, value *v, uint32_t axis, value **out)
     return emit_one(im, &r, v, out);
 }
 
-/* A constant may be empty, nothing else. */
+/* Only a constant may be empty. */
 static lm_status take_nothing(importer *im, const value *v, int64_t axis)
 {
     value *empty;
@@ -143,7 +143,7 @@ static lm_status take_nothing(importer *im, const value *v, int64_t axis)
     return define_alias(im, 0, empty);
 }
 
-/* Part i of what is taken: along one dimension. */
+/* Part i of a selection along one dimension. */
 static lm_status take_part(importer *im, const slice_list s[N_LANES], size_t i, value **v)
 {
     const slice_part *p    = &s[LANE_FILE].part[i];
@@ -215,7 +215,7 @@ lm_status convert_split(importer *im, conversion *c)
         return node_fail(im, LM_E_UNSUPPORTED, "its parts cannot be told");
     }
     for (size_t i = 0; i < parts; i++) {
-        if (!n) /* as equal as can be, the last one smaller */
+        if (!n) /* parts of equal size, the last one smaller */
             size[i] = (dim + (int64_t)parts - 1) / (int64_t)parts;
         equal &= size[i] == size[0];
     }
@@ -250,7 +250,7 @@ lm_status convert_split(importer *im, conversion *c)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* One element of a dimension, which goes away. */
+/* One element of a dimension; the dimension is removed. */
 static lm_status gather_one(importer *im, value *in, uint32_t axis, const double *const *which)
 {
     int64_t   first[N_LANES], end[N_LANES];
@@ -275,7 +275,7 @@ static lm_status gather_one(importer *im, value *in, uint32_t axis, const double
     return status ? status : convert_one(im, &r, out[0]);
 }
 
-/* A table of which samples choose rows; or a module's, by its weight's name. */
+/* A table whose rows are chosen by samples, or by a module, by the name of its weight. */
 static bool is_embedding(const value *table, const value *indices)
 {
     const size_t n =

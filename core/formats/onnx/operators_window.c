@@ -8,7 +8,7 @@
 
 enum { SPACE_MAX = 3 };
 
-/* What a window over 1 to 3 spatial dimensions does. */
+/* A window over 1 to 3 spatial dimensions. */
 typedef struct window {
     uint32_t n; /* spatial dimensions */
     int64_t  size[SPACE_MAX], stride[SPACE_MAX], dilation[SPACE_MAX];
@@ -26,7 +26,7 @@ static bool read_space(const importer *im, const char *name, uint32_t n, int64_t
     return !a || a->n_ints == n;
 }
 
-/* SAME_UPPER and SAME_LOWER: as much that the output has ceil(input / stride) pixels. */
+/* SAME_UPPER and SAME_LOWER: padding so that the output has ceil(input / stride) pixels. */
 static void pad_same(importer *im, const value *in, bool upper, window *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {
@@ -47,8 +47,8 @@ static void pad_same(importer *im, const value *in, bool upper, window *w)
     }
 }
 
-/* The same of a transposed one, whose output has input * stride pixels (ONNX, ConvTranspose-22:
- * total_padding). On which side an odd one is cut changes no count. */
+/* The same for a transposed window, whose output has input * stride pixels (ONNX,
+ * ConvTranspose-22: total_padding). Counts do not depend on the side of an odd pixel. */
 static lm_status pad_same_transposed(importer *im, window *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {
@@ -75,7 +75,7 @@ static bool in_range(const window *w)
     return true;
 }
 
-/* The window of im->node over `in`; `weight` has its size where no attribute says it. */
+/* The window of im->node over `in`; `weight` gives the size if no attribute does. */
 static lm_status read_window(importer *im, const value *in, const value *weight, bool transposed,
                              window *w)
 {
@@ -118,7 +118,7 @@ static lm_status read_window(importer *im, const value *in, const value *weight,
     return in_range(w) ? LM_OK : node_fail(im, LM_E_ARG, "a margin outside what is supported");
 }
 
-/* Layers pad alike on both sides: what is more on one comes before. */
+/* Layers pad both sides alike. The rest becomes a layer before. */
 static lm_status even_out(importer *im, value *in, window *w, value **out)
 {
     int64_t before[LM_MAX_RANK] = { 0 }, after[LM_MAX_RANK] = { 0 };
@@ -213,7 +213,7 @@ lm_status convert_conv_transpose(importer *im, conversion *c)
         return status;
     if (onnx_attribute_of(im->node, "output_shape"))
         return node_fail(im, LM_E_UNSUPPORTED, "an output shape given as such");
-    for (uint32_t i = 0; i < w.n; i++) { /* cutting less behind is more output there */
+    for (uint32_t i = 0; i < w.n; i++) { /* cutting less at the end adds output there */
         if (w.before[i] > w.after[i])
             w.more[i] += w.before[i] - w.after[i];
         else if (w.before[i] < w.after[i])
@@ -226,8 +226,8 @@ lm_status convert_conv_transpose(importer *im, conversion *c)
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
-/* A mean over one pixel does nothing: exporters write it for adaptive pooling whose output equals
- * its input. At another image it does not. */
+/* A mean over one pixel does nothing. Exporters write it for adaptive pooling with equal input and
+ * output. At another image size it has work to do. */
 static bool does_nothing(const window *w)
 {
     for (uint32_t i = 0; i < w->n; i++)

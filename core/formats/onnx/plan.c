@@ -10,9 +10,9 @@ static lm_status no_memory(importer *im)
     return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
 }
 
-/* ---- who makes what, and who takes it ---- */
+/* makers and takers of tensors */
 
-/* Lengths and first states of recurrent layers change no count. */
+/* Lengths and first states of recurrent layers do not change counts. */
 bool node_reads(const onnx_node *node, size_t input)
 {
     const bool recurrent =
@@ -40,7 +40,7 @@ static lm_status find_producers(importer *im)
     return LM_OK;
 }
 
-/* Marks nodes that the graph's outputs depend on. */
+/* Marks the nodes that the outputs of the graph depend on. */
 static lm_status find_reachable(importer *im)
 {
     const onnx_model *m     = im->model;
@@ -115,7 +115,7 @@ size_t tensor_uses(const importer *im, const char *name)
 
 /* ---- constants ---- */
 
-/* Nothing was defined for an input: is it in the file, of a type that nothing can take? */
+/* No node makes this input. Is it in the file, with a type that no layer takes? */
 static lm_status refuse_missing(importer *im, const onnx_node *node, const char *name)
 {
     const onnx_model *m    = im->model;
@@ -133,7 +133,7 @@ static lm_status refuse_missing(importer *im, const onnx_node *node, const char 
                         m->path, node_label(node), node->type, name);
 }
 
-/* Every input must be there before its use: so there is no cycle either. */
+/* Every input is made before its use, so there is no cycle either. */
 static lm_status find_constants(importer *im)
 {
     const onnx_model *m = im->model;
@@ -198,7 +198,7 @@ static void choose(importer *im, size_t i)
         im->plan[i].ignore |= !strcmp(c->ignore[k], type);
 }
 
-/* An operator and how often it is there. */
+/* An operator and its number of nodes. */
 typedef struct tally {
     const char *type;
     size_t      n;
@@ -252,8 +252,8 @@ static lm_status tally_unknown(importer *im, bool constants, names *kinds, tally
     return LM_OK;
 }
 
-/* All of them in one message: so they can be put right at once. `constants`: is
- * it known what is constant? */
+/* All unknown operators in one message, so that they can be fixed together. `constants`: are
+ * constants known? */
 static lm_status refuse_unknown(importer *im, bool constants)
 {
     tally    *t      = malloc((im->model->n_nodes + 1) * sizeof *t);
@@ -279,8 +279,8 @@ static lm_status refuse_unknown(importer *im, bool constants)
     return status;
 }
 
-/* Results depend on what the user chose: it is told with them. A choice for an operator that is not
- * there is a slip. */
+/* Results depend on the user's choices, so they are part of the note. A choice for an operator
+ * that the file lacks is a slip. */
 static lm_status note_choice(importer *im, const char *option, const char *operator, size_t length,
                              const char *type)
 {
@@ -314,7 +314,7 @@ static lm_status note_choices(importer *im)
     return status;
 }
 
-/* What node input `name` is a part or another arrangement of. */
+/* The tensor of which input `name` is a part or another arrangement. */
 static const char *tensor_behind(const importer *im, const char *name)
 {
     for (int depth = 0; depth < 16; depth++) {
@@ -329,8 +329,8 @@ static const char *tensor_behind(const importer *im, const char *name)
     return name;
 }
 
-/* First states that the file holds may be trained, but no recurrent layer has them. Zeros that an
- * exporter wrote there have names that it made. */
+/* First states in the file may be trained, but no recurrent layer here has them. Zeros that an
+ * exporter wrote have names that it made up. */
 static lm_status note_states(importer *im)
 {
     const onnx_model *m      = im->model;
@@ -370,7 +370,7 @@ lm_status plan_nodes(importer *im)
     status = inputs_define(im);
     if (!status)
         status = find_constants(im);
-    /* what nobody knows comes first: the rest may follow from it */
+    /* unknown operators come first: the rest may follow from them */
     unknown = refuse_unknown(im, !status);
     if (unknown || status)
         return unknown ? unknown : status;

@@ -1,4 +1,4 @@
-/* From the file to plain structs. */
+/* Reads a file into plain structs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "formats/onnx/wire.h"
 
-/* What a file may hold. Large networks stay far below; a hostile one cannot go beyond. */
+/* Limits of a file. Large networks stay far below; a hostile file cannot pass them. */
 #define NODES_MAX   200000
 #define TENSORS_MAX 500000
 
@@ -20,7 +20,7 @@ typedef struct attribute_list {
     size_t          n, room;
 } attribute_list;
 
-/* Text of an attribute: what is long is no option of an operator, and skipped. */
+/* Text of an attribute. A long text is no option of an operator, and is skipped. */
 static bool take_option(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     return stream->bytes_left > 256 ? wire_skip(((const wire_target *)*arg)->r, stream)
@@ -67,7 +67,7 @@ static bool take_attribute(pb_istream_t *stream, const pb_field_t *field, void *
     return true;
 }
 
-/* An operator of another domain than ONNX's own has that in its name: com.example.Relu. */
+/* The name of an operator outside ONNX's own domain begins with its domain: com.example.Relu. */
 static bool name_operator(reading *r, const char *domain, const char **type)
 {
     const size_t n = strlen(domain), m = strlen(*type);
@@ -141,8 +141,7 @@ static bool take_initializer(pb_istream_t *stream, const pb_field_t *field, void
     return pb_decode(stream, onnx_TensorProto_fields, &message) && tensor_finish(&own);
 }
 
-/* Without zeros a tensor's shape says nothing of its elements: not read,
- * and not left out either. */
+/* A tensor without elements in the file: its shape alone is known, not whether it was left out. */
 static bool refuse_sparse(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     reading               *r           = ((const wire_target *)*arg)->r;

@@ -3,11 +3,11 @@
 
 #include "formats/onnx/import.h"
 
-/* What a reshape goes to, in each lane. */
+/* Target of a reshape, in each lane. */
 typedef struct target {
     int64_t  dim[N_LANES][LM_MAX_RANK];
     uint32_t rank;
-    int64_t  raw[LM_MAX_RANK]; /* as the file says it, with 0 and -1 */
+    int64_t  raw[LM_MAX_RANK]; /* as in the file, with 0 and -1 */
     int64_t  batch_outer;
     int      batch_axis;
 } target;
@@ -21,7 +21,7 @@ static int64_t product(const int64_t *dim, uint32_t n)
     return p > INT64_MAX ? INT64_MAX : (int64_t)p;
 }
 
-/* ONNX's rules: 0 copies, one -1 takes what is left. */
+/* ONNX's rules: 0 copies a dimension; one -1 takes the remaining elements. */
 static bool resolve(const lm_tensor *in, const int64_t *raw, uint32_t n, int64_t *out)
 {
     const int64_t all   = product(in->dim, in->rank);
@@ -48,8 +48,8 @@ static bool resolve(const lm_tensor *in, const int64_t *raw, uint32_t n, int64_t
     return given == all;
 }
 
-/* How well dimension d, which begins there, suits what is `size` long: several can begin at one
- * place if they are 1. */
+/* Match of dimension d, which begins there, with `size`. Several dimensions begin at one place if
+ * they are 1. */
 static int suits(const target *t, uint32_t d, int64_t size)
 {
     const int64_t dim = t->dim[LANE_FILE][d];
@@ -57,7 +57,8 @@ static int suits(const target *t, uint32_t d, int64_t size)
     return dim == size ? 3 : t->raw[d] == -1 ? 2 : dim > 1 ? 1 : 0;
 }
 
-/* Where in the target is what stands `before` elements deep in the input and is `size` long? */
+/* Position in the target of the dimension that is `before` elements deep in the input and `size`
+ * long. */
 static int find_place(const target *t, int64_t before, int64_t size)
 {
     int     left = -1, right = -1, across = -1;
@@ -77,14 +78,14 @@ static int find_place(const target *t, int64_t before, int64_t size)
     if (right < 0)
         return left >= 0 ? left : across;
     if (left >= 0 && suits(t, (uint32_t)right, size) < 2) {
-        /* [L, N x heads, width] -> [L x N, features]: samples do not become features */
+        /* [L, N x heads, width] -> [L x N, features]: samples must not become features */
         if (t->raw[left] == -1 || right == (int)t->rank - 1)
             return left;
     }
     return right;
 }
 
-/* The target's dimensions in a lane, from those of the file and how the input differs. */
+/* Dimensions of the target in a lane, by those of the file and the differences of the input. */
 static bool follow(const value *in, int lane, target *t)
 {
     const lm_tensor *file = &in->shape[LANE_FILE], *other = &in->shape[lane];
@@ -114,8 +115,8 @@ static bool follow(const value *in, int lane, target *t)
     return product(t->dim[lane], t->rank) == product(other->dim, other->rank);
 }
 
-/* The target in all lanes. What the graph computed from shapes is taken as it is; numbers are made
- * to follow the input. */
+/* The target in all lanes. Shapes that the graph computes are taken as they are; numbers in the
+ * file follow the input. */
 static bool fill_lanes(importer *im, const value *in, const value *shape, target *t)
 {
     size_t n;
@@ -157,7 +158,7 @@ static bool same(const importer *im, const target *t, uint32_t d)
     return true;
 }
 
-/* Dimension d of the target is the input's of that place, in every lane. */
+/* Dimension d of the target equals the input's at that place, in every lane. */
 static bool copies(const importer *im, const value *in, const target *t, uint32_t d)
 {
     if (d >= in->shape[LANE_FILE].rank)
@@ -168,7 +169,7 @@ static bool copies(const importer *im, const value *in, const target *t, uint32_
     return true;
 }
 
-/* What `shape =` says; false if more than one dimension would have to be worked out. */
+/* The text of `shape =`; false if it would need more than one -1. */
 static bool express(const importer *im, const value *in, const target *t, int64_t *out)
 {
     bool open = false;
@@ -188,7 +189,7 @@ static bool express(const importer *im, const value *in, const target *t, int64_
     return true;
 }
 
-/* Keeps what the layers' inference cannot know: where in its dimension the batch is. */
+/* Stores what the layers' inference cannot know: the position of the batch in its dimension. */
 static void keep_batch(const target *t, value *out)
 {
     if (out->batch_axis >= 0 && out->batch_axis == t->batch_axis)
@@ -212,7 +213,7 @@ static lm_status emit_expressed(importer *im, value *in, const target *t, const 
     return status;
 }
 
-/* ---- one group of dimensions after the other ---- */
+/* one group of dimensions after another */
 
 /* The shortest runs of dimensions from i and j on with the same product in every lane. */
 static bool next_group(const importer *im, const value *in, const target *t, uint32_t i, uint32_t j,
@@ -262,8 +263,7 @@ static lm_status move_ones(importer *im, const char *type, value *in, uint32_t a
     return emit_one(im, &r, in, out);
 }
 
-/* Replaces dimensions i .. i_end of `in` by j .. j_end of `all`: ones make the
- * places of the others agree. */
+/* Replaces dimensions i .. i_end of `in` by j .. j_end of `all`. Ones align the other dimensions. */
 static lm_status reshape_group(importer *im, value *in, const target *all, uint32_t i,
                                uint32_t i_end, uint32_t j, uint32_t j_end, bool *fits, value **out)
 {
@@ -293,7 +293,7 @@ static lm_status reshape_group(importer *im, value *in, const target *all, uint3
     return status;
 }
 
-/* Windows of an image: height and width change both, so that one -1 is not enough. */
+/* Windows of an image: height and width both change, so one -1 is not enough. */
 static lm_status emit_in_groups(importer *im, value *in, const target *t, bool *fits, value **out)
 {
     uint32_t  i = 0, j = 0, i_end, j_end;

@@ -1,9 +1,11 @@
 /* Tensors of a file: their shapes, and the elements of small ones. */
 #include "formats/onnx/wire.h"
 
-#define INTS_MAX   65536   /* elements of an integer tensor that is read: a table of indices */
-#define FLOATS_MAX 8       /* of a real one: a scalar, or factors of a resize */
-#define DATA_MAX   1000000 /* of all tensors that are read together */
+#define INTS_MAX \
+    65536                  /* elements of an integer tensor that is read, such as a table of
+                              indices */
+#define FLOATS_MAX 8       /* of a tensor of reals: a scalar, or factors of a resize */
+#define DATA_MAX   1000000 /* of all tensors that are read */
 
 static bool is_integer(int32_t type)
 {
@@ -11,7 +13,7 @@ static bool is_integer(int32_t type)
            type == ONNX_INT8;
 }
 
-/* Elements, if they are few enough to be read; else 0. Type and shape come before the data. */
+/* Elements, if they are few enough to be read; else 0. Type and shape stand before the data. */
 static size_t elements_to_read(const tensor_reading *t, int32_t type)
 {
     const uint64_t most = is_integer(type) ? INTS_MAX : FLOATS_MAX;
@@ -27,7 +29,7 @@ static size_t elements_to_read(const tensor_reading *t, int32_t type)
     return (size_t)n;
 }
 
-/* Little-endian bytes, as raw_data has them, of one element. */
+/* One element of raw_data: little-endian bytes. */
 static bool raw_element(pb_istream_t *stream, int32_t type, int64_t *i, float *f)
 {
     uint8_t byte;
@@ -98,7 +100,7 @@ static bool take_raw(pb_istream_t *stream, const pb_field_t *field, void **arg)
     return wire_skip(t->r, stream);
 }
 
-/* A part of the elements, as numbers of the message; they may come in several. */
+/* Part of the elements, as numbers of the message; several parts may come. */
 static bool take_data(pb_istream_t *stream, const wire_target *t, bool real, bool fits)
 {
     tensor_reading *own = t->to;

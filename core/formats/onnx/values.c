@@ -48,7 +48,7 @@ void value_define(importer *im, const char *name, value *v)
 {
     value *known = value_find(im, name);
 
-    if (known) { /* a parameter that was only looked at before: who holds it sees the layer now */
+    if (known) { /* a parameter that was only read before: its readers now see the layer */
         const value old = *known;
 
         *known        = *v;
@@ -135,7 +135,7 @@ bool value_ints_at(const value *v, int lane, int64_t *out, size_t max, size_t *n
 
         if (d != floor(d))
             return false;
-        /* 2^63 is the end of a slice "to the last" */
+        /* a slice "to the last element" ends at 2^63 */
         out[i] = d >= 9223372036854775807.0    ? INT64_MAX
                  : d <= -9223372036854775808.0 ? INT64_MIN
                                                : (int64_t)d;

@@ -1,4 +1,4 @@
-/* What a file is read with: growing arrays, texts and numbers. */
+/* Growing arrays, texts and numbers for the reader. */
 #include "formats/onnx/wire.h"
 
 #include <string.h>
@@ -37,8 +37,8 @@ pb_callback_t wire_into(wire_callback *decode, wire_target *arg)
     return (pb_callback_t){ .funcs.decode = decode, .arg = arg };
 }
 
-/* Page tables fill as a file is walked through, large pages at a time on some systems: they are
- * emptied now and then, so that weights never count as memory. */
+/* Reading a file fills page tables, on some systems with large pages. They are emptied from time
+ * to time, so that weights never count as memory. */
 bool wire_skip(reading *r, pb_istream_t *stream)
 {
     r->skipped += stream->bytes_left;

@@ -1,4 +1,4 @@
-/* PALEO's layers as ours: channels in front, padding in numbers, activations as layers. */
+/* Turns PALEO's layers into ours: channels first, padding in numbers, activations as layers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "network/build.h"
 #include "network/graph.h"
 
-/* What a layer has become. */
+/* The layers of ours that a layer of PALEO became. */
 typedef struct emitted {
-    size_t  layer; /* the last one made of it, by number in the builder */
+    size_t  layer; /* the last of them, by number in the builder */
     int64_t height, width, channels;
     bool    flat; /* N, channels: no image */
 } emitted;
@@ -21,11 +21,11 @@ typedef struct emission {
     const network_choices *choices;
     net_builder           *builder;
     emitted               *done;    /* by layer of the model */
-    bool                   strided; /* some padding fits one size of the image only */
+    bool                   strided; /* some padding fits only this size of the image */
     lm_error              *err;
 } emission;
 
-/* A layer of ours behind `from`, under the name of l and `end`. */
+/* Adds a layer of ours after `from`, with the name of l and `end`. */
 static size_t put(emission *e, const paleo_layer *l, const char *end, const char *type, size_t from)
 {
     char   name[600];
@@ -47,11 +47,9 @@ static void put_pair(emission *e, size_t layer, const char *key, const int64_t p
 
 /* ---- windows ---- */
 
-/*
- * Padding of one axis, and what comes out. SAME is TensorFlow's: ceil(in / stride) windows, what
- * they reach beyond the image is padding, the odd pixel of it behind (documentation of tf.nn,
- * "Notes on padding").
- */
+/* Padding of one axis, and its output. SAME is TensorFlow's rule: ceil(in / stride) windows;
+ * padding is the part beyond the image, its odd pixel after it (documentation of tf.nn, "Notes on
+ * padding"). */
 static bool lay_windows(emission *e, const paleo_layer *l, int axis, int64_t in, int64_t pad[2],
                         int64_t *out)
 {
@@ -71,7 +69,7 @@ static bool lay_windows(emission *e, const paleo_layer *l, int axis, int64_t in,
     return in + 2 * pad[0] >= window;
 }
 
-/* Our windows have the same padding on both sides: what is uneven becomes a layer before. */
+/* Our windows pad both sides alike. An uneven rest becomes a layer before. */
 static lm_status pad_input(emission *e, const paleo_layer *l, const emitted *in, int64_t padding[2],
                            emitted *out)
 {
@@ -117,8 +115,8 @@ static void put_activation(emission *e, const paleo_layer *l, emitted *out)
         out->layer = put(e, l, l->activation, l->activation, out->layer);
 }
 
-/* PALEO counts a bias always. Behind TF-Slim's normalizer_fn there is none; PALEO
- * does not look at that key. */
+/* PALEO always counts a bias. After TF-Slim's normalizer_fn there is none, but PALEO ignores that
+ * key. */
 static lm_status put_convolution(emission *e, const paleo_layer *l, const emitted *in, emitted *out)
 {
     int64_t   padding[2];
@@ -185,7 +183,7 @@ static lm_status put_product(emission *e, const paleo_layer *l, const emitted *i
     return LM_OK;
 }
 
-/* PALEO's output has no height and width; what is left of them must be one pixel. */
+/* PALEO's output has no height and width: they must be one pixel by then. */
 static lm_status put_softmax(emission *e, const paleo_layer *l, const emitted *in, emitted *out)
 {
     if (!in->flat && (in->height > 1 || in->width > 1))
@@ -210,7 +208,7 @@ static lm_status put_dropout(emission *e, const paleo_layer *l, const emitted *i
     return LM_OK;
 }
 
-/* N, H, W, C as N, C, H, W. */
+/* From N, H, W, C to N, C, H, W. */
 static lm_status put_concatenate(emission *e, const paleo_layer *l, emitted *out)
 {
     static const int axis[] = { 0, 2, 3, 1 };
@@ -253,7 +251,7 @@ static void put_input(emission *e, const paleo_layer *l, emitted *out)
               (long long)l->height, (long long)l->width);
 }
 
-/* What --treat and --ignore say about l's type: a layer type, or NULL for passing the input on. */
+/* The choice of --treat or --ignore for l's type: a layer type, or NULL to pass the input on. */
 static lm_status choose(const emission *e, const paleo_layer *l, const char **treat)
 {
     const network_choices *c = e->choices;
@@ -279,7 +277,7 @@ static lm_status choose(const emission *e, const paleo_layer *l, const char **tr
                       l->type, l->type, l->type);
 }
 
-/* As large as its first input, since nobody knows better. */
+/* As large as its first input, for want of better knowledge. */
 static lm_status put_other(emission *e, const paleo_layer *l, emitted *out)
 {
     const char *treat  = NULL;
@@ -340,7 +338,7 @@ static size_t parent(const void *of, size_t at, size_t k)
     return k < l->n_parents ? l->parent[k] : GRAPH_END;
 }
 
-/* Parents first: what SAME padding is depends on their size. */
+/* Parents first: SAME padding depends on their size. */
 static lm_status order_layers(const paleo_model *m, arena *a, size_t **out, lm_error *err)
 {
     size_t    cycle = 0;

@@ -99,7 +99,7 @@ static lm_status read_tensor(const key_of *k, const json_t *value)
     return LM_OK;
 }
 
-/* Input channels of -1 are those of the input. */
+/* Input channels of -1: those of the input. */
 static lm_status read_filter(const key_of *k, const json_t *value)
 {
     int64_t   all[4];
@@ -180,8 +180,8 @@ static lm_status read_ksize(const key_of *k, const json_t *value)
     return read_window(k, value, k->l->window);
 }
 
-/* PALEO counts a bias for each output channel whatever stands here:
- * anything else would be wrong. */
+/* PALEO counts a bias for each output channel, whatever the key says. Another value would be
+ * wrong. */
 static lm_status read_bias(const key_of *k, const json_t *value)
 {
     int64_t   n      = 0;
@@ -192,7 +192,7 @@ static lm_status read_bias(const key_of *k, const json_t *value)
     return status;
 }
 
-/* Of a layer by itself; in a model-parallel block those of the block. */
+/* Of a single layer; in a model-parallel block those of the block. */
 static lm_status read_splits(const key_of *k, const json_t *value)
 {
     int64_t   n      = 1;
@@ -284,7 +284,7 @@ static lm_status read_keys(const paleo_model *m, paleo_layer *l, json_t *json, i
         const key_of  of    = { m, l, k->name, err };
 
         if (n_parts && !strcmp(k->name, "splits"))
-            continue; /* the block's are what counts */
+            continue; /* those of the block count */
         if (value)
             status = k->read(&of, value);
         else if (k->needed)

@@ -1,4 +1,4 @@
-/* PALEO's JSON to plain structs: blocks and parents are found as its paleo/graph.py does. */
+/* Reads PALEO's JSON into plain structs. Blocks and parents are resolved as in its paleo/graph.py. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,29 +8,29 @@
 #include "base/names.h"
 #include "formats/paleo/keys.h"
 
-#define BYTES_MAX   (4 << 20) /* of a file; the largest known has 47 kB */
+#define BYTES_MAX   (4 << 20) /* of a file; the largest known file has 47 kB */
 #define LAYERS_MAX  20000
 #define PARENTS_MAX 200000 /* of all layers */
 #define SPLITS_MAX  1024
 #define BLOCKS_MAX  2048
 #define NAME_BYTES  512
 
-/* A layer as it stands in the file, and where. */
+/* A layer in the file, and its place. */
 typedef struct place {
     json_t     *json, *block; /* block NULL: the top */
     const char *block_name;
-    int64_t     split, n_splits; /* 0 of 0 but in a model-parallel block */
+    int64_t     split, n_splits; /* 0 of 0 outside model-parallel blocks */
 } place;
 
 typedef struct reading {
     paleo_model *model;
     place       *place; /* by layer */
     size_t       layer_room, place_room, n_parents;
-    const char  *text, *cursor; /* of the file; where the last name was found */
+    const char  *text, *cursor; /* of the file; line of the last name */
     int          line;          /* of the cursor */
     names        by_name;       /* layers as PALEO names them */
     names        blocks;        /* by name: index into `head` */
-    names        splits;        /* "block/layer" in a model-parallel block: how many there are */
+    names        splits;        /* "block/layer" in a model-parallel block: number of parts */
     json_t      *head[BLOCKS_MAX];
     size_t       n_blocks;
     arena       *arena;
@@ -42,7 +42,7 @@ static lm_status no_memory(reading *r)
     return lm_error_set(r->err, LM_E_NOMEM, "%s: out of memory", r->model->path);
 }
 
-/* jansson tells no lines of values: the name's next place as a key, as written, or 0. */
+/* Line of a name, by its next occurrence as a key; 0: not found. jansson gives no lines of values. */
 static int find_line(reading *r, const char *name)
 {
     const size_t n = strlen(name);
@@ -94,7 +94,7 @@ static lm_status add_layer(reading *r, const char *name, int line, const place *
     return names_add(&r->by_name, name, m->n_layers++) ? LM_OK : no_memory(r);
 }
 
-/* "block/layer", and "@0" behind it where there are parts; false if it is too long. */
+/* "block/layer", with "@0" after it for parts; false if it is too long. */
 static bool full_name(char name[NAME_BYTES], const char *block, const char *layer, int64_t split,
                       bool is_split)
 {
@@ -105,7 +105,7 @@ static bool full_name(char name[NAME_BYTES], const char *block, const char *laye
     return n < NAME_BYTES;
 }
 
-/* A block's layers, once. In a model-parallel block the names are kept, to find the parts by. */
+/* The layers of a block, once. In a model-parallel block their names are kept, to find the parts. */
 static lm_status add_part(reading *r, const char *name, json_t *layers, const place *of)
 {
     const size_t n = json_object_size(layers);
@@ -135,7 +135,7 @@ static lm_status add_part(reading *r, const char *name, json_t *layers, const pl
     return LM_OK;
 }
 
-/* Once, or as often as a model-parallel block is split: PALEO has a device for each part. */
+/* Once, or once for each part of a model-parallel block: PALEO has a device for each part. */
 static lm_status add_block(reading *r, const char *name, json_t *block, bool parallel)
 {
     json_t   *layers = json_object_get(block, "layers"), *splits = json_object_get(block, "splits");
@@ -194,7 +194,7 @@ static lm_status list_layers(reading *r, json_t *root)
 
 /* ---- parents ---- */
 
-/* The parents of one layer while they are being found. */
+/* The parents of one layer, during the search. */
 typedef struct parents {
     size_t *index;
     size_t  n, room;
@@ -230,7 +230,7 @@ static void behind_block(const reading *r, char name[NAME_BYTES])
         snprintf(name + n, NAME_BYTES - n, "/%s", endpoint);
 }
 
-/* Is `end` what `name` ends in? Cuts it off then. */
+/* Does `name` end in `end`? Then it is cut off. */
 static bool cut_end(char *name, const char *end)
 {
     const size_t n = strlen(name), m = strlen(end);
@@ -305,7 +305,7 @@ static lm_status read_parents(reading *r, paleo_layer *l, const place *at)
 
 /* ---- the file ---- */
 
-/* jansson quotes what it did not expect, line breaks and all. */
+/* jansson quotes the unexpected text, with line breaks. */
 static lm_status not_json(reading *r, const json_error_t *e)
 {
     char text[JSON_ERROR_TEXT_LENGTH];
