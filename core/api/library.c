@@ -1,4 +1,4 @@
-/* Libraries, networks and machines: what predictions are of. */
+/* Handles of libraries, networks and machines. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static const char *keep(arena *a, const char *text)
     return text ? arena_text(a, text, strlen(text)) : NULL;
 }
 
-/* Copies of the texts that are looked at later. */
+/* Copies the texts that are read later. */
 static lm_status keep_options(lm_library *l, const lm_library_options *o, lm_error *err)
 {
     const char **folder = arena_array(l->arena, o->n_folders + 1, sizeof *folder);
@@ -144,8 +144,7 @@ void lm_library_close(lm_library *library)
 
 /* ---- networks ---- */
 
-/* The file of a name in one of the library's folders, with the name's arguments; else the name
- * itself. */
+/* The file behind a name in the library's folders, with the name's arguments; else the name. */
 static const char *in_folders(const lm_library *l, const char *name, char path[PATH_MAX])
 {
     const char *arguments = network_name_arguments(name);
@@ -163,7 +162,7 @@ static const char *in_folders(const lm_library *l, const char *name, char path[P
     return name;
 }
 
-/* The name and what was set, "bert_base:layers=6", as measured networks are looked up. */
+/* The name with its arguments, "bert_base:layers=6", as measured networks are looked up. */
 static char *name_with(const char *name, const lm_network_options *o)
 {
     const char *part = network_part_at(name);
@@ -225,7 +224,7 @@ void lm_network_close(lm_network *n)
     free(n);
 }
 
-/* ---- what they count and need ---- */
+/* ---- counts and memory ---- */
 
 static lm_status input_of(const lm_input *input, bind_options *out, lm_error *err)
 {

@@ -1,4 +1,4 @@
-/* A whole run: which nodes and batch, how long, how much. */
+/* Plans of a whole run: nodes, batch, time, cost. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Predictors: steps, what these are made of, curves. */
+/* Predictors: steps, their explanations, curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /* ---- predictors ---- */
 
-/* Shape and image as one shape, by the file's own where only the image's size is given. */
+/* Shape and image as one shape; with the image's size alone by the shape in the file. */
 static lm_status settle_input(lm_predictor *p, const predictor_asked *asked, lm_error *err)
 {
     const bind_options b = {
@@ -151,7 +151,7 @@ static sync_policy usual_sync(const predictor *who)
     return p;
 }
 
-/* A learned model knows any optimizer that was measured, by its word. */
+/* A learned model knows any measured optimizer, by its word. */
 static lm_status read_optimizer(const char *name, lm_predictor *p, lm_error *err)
 {
     p->optimizer = OPTIMIZER_MOMENTUM;
@@ -241,7 +241,7 @@ lm_status lm_predict(lm_predictor *by, const lm_step *step, lm_answer *out, lm_e
     return LM_OK;
 }
 
-/* ---- what a step is made of ---- */
+/* ---- explanations of a step ---- */
 
 struct lm_explanation {
     explanation *e;

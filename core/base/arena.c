@@ -36,7 +36,7 @@ void arena_free(arena *a)
     free(a);
 }
 
-/* With anything in it. */
+/* Room for an object of any type. */
 static void *take(arena *a, size_t bytes)
 {
     const size_t align = alignof(max_align_t);

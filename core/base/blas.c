@@ -9,15 +9,16 @@
 
 struct blas_functions blas;
 
-static char lacks[200]; /* the loader's message; "": nothing is missing */
+static char lacks[200]; /* the loader's message; "": both were found */
 
 static bool find(void *lapacke, void *cblas, const char *name, void *function)
 {
     return symbol_find(lapacke, name, function) || symbol_find(cblas, name, function);
 }
 
-/* Its threads look for work for their first 26 ms, and keep other threads from a core: they end here,
- * as OpenBLAS ends them before a fork. Other libraries lack these functions and the fault. */
+/* OpenBLAS threads spin for their first 26 ms and keep other threads off a core. They end here, in
+ * the way that OpenBLAS ends them before a fork. Other libraries lack these functions, and the
+ * spinning. */
 static void take_one_thread(void *lapacke, void *cblas)
 {
     void (*set)(int);

@@ -34,7 +34,8 @@ static lm_status bad(const csv_reader *csv, const char *text, lm_error *err)
     return lm_error_set(err, LM_E_SYNTAX, "%s:%d: %s", csv->path, csv->line, text);
 }
 
-/* Moves a quoted field's text to its front without the quotes; returns the character behind it. */
+/* Moves the text of a quoted field to its front, without the quotes. Returns the character after
+ * it. */
 static char *unquote(csv_reader *csv, char *p)
 {
     char *to = p;
@@ -87,7 +88,7 @@ lm_status csv_record(csv_reader *csv, char *field[CSV_MAX_COLUMNS], size_t *n, l
         } else {
             field[(*n)++] = p;
             while (*p && *p != ',' && *p != '"' && *p != '\r' && *p != '\n')
-                p++; /* strcspn() sets up tables for each of a few bytes */
+                p++; /* strcspn() would build a table for each call of a few bytes */
             if (*p == '"')
                 return bad(csv, "a quote inside an unquoted field", err);
         }

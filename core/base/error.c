@@ -1,11 +1,11 @@
-/* One line of what went wrong, in the caller's own struct. */
+/* One line about an error, in the caller's own struct. */
 #include <layermeter/error.h>
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Texts quote what stood in a file: one line, whatever that was. */
+/* Texts quote parts of files: they are made one line, whatever the file holds. */
 static void keep_to_one_line(char *text)
 {
     for (; *text; text++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 64 /* parentheses and signs within each other */
+#define DEPTH_MAX 64 /* depth of nested parentheses and signs */
 
 typedef struct expr {
     const char *next;
@@ -18,7 +18,7 @@ typedef struct expr {
 
 static lm_status sum(expr *e, int64_t *out);
 
-/* The byte that comes next, blanks skipped. */
+/* The next byte that is not blank. */
 static char peek(expr *e)
 {
     while (*e->next == ' ' || *e->next == '\t')

@@ -1,4 +1,4 @@
-/* Whole files in, whole files out. */
+/* Reads and writes whole files. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static lm_status too_large(const char *path, lm_error *err)
                         TEXT_MAX >> 20);
 }
 
-/* Files and pipes end; devices need not. */
+/* Regular files and pipes end; a device may never end. */
 static lm_status check_kind(const char *path, const struct stat *info, lm_error *err)
 {
     if (S_ISDIR(info->st_mode))
@@ -76,8 +76,8 @@ out:
     return status;
 }
 
-/* Behind links, as a rename would replace the link, /dev/stdout for one; of a link
- * to nothing its own name. */
+/* The path behind links, since a rename would replace the link (/dev/stdout is one). For a
+ * dangling link its own name. */
 static char *behind_links(const char *path)
 {
     char *target = realpath(path, NULL);
@@ -85,7 +85,7 @@ static char *behind_links(const char *path)
     return target ? target : strdup(path);
 }
 
-/* A rename would replace a device, too. Folders are told when their place is taken. */
+/* A rename would replace a device, too. A folder is refused when the draft takes its place. */
 static bool may_be_replaced(const char *path)
 {
     struct stat info;
@@ -134,7 +134,7 @@ lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err)
     return LM_OK;
 }
 
-/* All of it is on the disk, and its place is none of a folder. */
+/* The draft is on the disk, and no folder stands in its place. */
 static lm_status finish(file_draft *draft, lm_error *err)
 {
     const bool failed =

@@ -1,4 +1,4 @@
-/* INI files, read by inih, without its silent losses. */
+/* INI files, read by inih. Losses that inih does not report become errors. */
 #include "base/ini.h"
 
 #include <ini.h>
@@ -13,9 +13,9 @@
 #include "base/names.h"
 #include "base/text.h"
 
-#define LINE_MAX_BYTES  197 /* what inih, built with its defaults as Debian's is, can take */
-#define NAME_MAX_BYTES  191 /* of a section; inih never sees it */
-#define VALUE_MAX_BYTES ((size_t)64 * 1024) /* of all its lines together */
+#define LINE_MAX_BYTES  197 /* limits of inih with its default build, as in Debian */
+#define NAME_MAX_BYTES  191 /* name of a section, which inih never sees */
+#define VALUE_MAX_BYTES ((size_t)64 * 1024) /* of all lines of a value together */
 
 #define TEXT(number)   TEXT_OF(number)
 #define TEXT_OF(token) #token
@@ -23,13 +23,13 @@
 typedef struct reader {
     ini_document *doc;
     const char   *next;   /* text not yet handed to inih */
-    int           line;   /* of the line handed over last, so the one the handler is called for */
-    bool          joined; /* that line goes on with the value before it */
-    bool          continues; /* and ends in a backslash itself */
+    int           line;   /* number of the last line handed over, which the handler is called for */
+    bool          joined; /* that line continues the value before it */
+    bool          continues; /* and is itself continued: it ends in a backslash */
     names         by_name;   /* sections */
     size_t        section_room;
-    size_t        pair_room;  /* of the section being filled */
-    size_t        value_room; /* of the value being continued */
+    size_t        pair_room;  /* of the open section */
+    size_t        value_room; /* of the value that is continued */
     lm_status     status;
     lm_error     *err;
 } reader;
@@ -78,7 +78,7 @@ static bool printable(const char *s, size_t n)
     return true;
 }
 
-/* A section's line: opened here, so inih need not see its name. */
+/* Opens a section at its line, so that inih need not see its name. */
 static bool read_section(reader *r, const char *start, size_t n)
 {
     const char *close = memchr(start, ']', n);
@@ -143,7 +143,7 @@ static char *read_line(char *buffer, int size, void *context)
     return buffer;
 }
 
-/* A line after one that ended in a backslash: its text, behind a blank, goes on with the value. */
+/* Appends a line to the value that ended in a backslash, with a blank between. */
 static int join_value(reader *r, const char *more)
 {
     ini_section *s = r->doc->n_sections ? &r->doc->section[r->doc->n_sections - 1] : NULL;
@@ -219,7 +219,8 @@ lm_status ini_load_text(const char *path, const char *text, ini_document **out, 
     bad        = ini_parse_stream(read_line, &r, take_pair, &r);
     names_free(&r.by_name);
     if (bad > 0 && bad < r.line)
-        r.status = LM_OK; /* inih reads on behind a line it cannot parse: the first one is told */
+        r.status = LM_OK; /* inih continues after a line that it cannot parse: the first such
+                             line is reported */
     if (bad && !r.status) {
         r.line = bad > 0 ? bad : r.line;
         fail(&r, bad > 0 ? LM_E_SYNTAX : LM_E_NOMEM,

@@ -1,5 +1,5 @@
-/* A set of names with a number each: open addressing, at most half full.
- * (libc's hsearch_r cannot grow.) */
+/* A set of names, each with a number: open addressing, at most half full. hsearch_r of libc cannot
+ * grow. */
 #include "base/names.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Independent parts of a calculation. */
+/* Runs independent parts of a calculation on threads. */
 #define _GNU_SOURCE /* sched_getaffinity() */
 #include "base/parallel.h"
 
@@ -9,12 +9,12 @@
 
 #include "base/text.h"
 
-/* More are never of use for the little that is to be done. */
+/* More threads do not help with so little work. */
 #define MOST_THREADS 16
 
-/* A call that is not done. */
+/* An open loop: a call that has not returned. */
 typedef struct loop {
-    struct loop  *outer; /* called before it and not done either; or NULL */
+    struct loop  *outer; /* opened before it and still open; or NULL */
     size_t        n, next, done;
     parallel_part part;
     void         *context;
@@ -23,11 +23,11 @@ typedef struct loop {
     lm_error     *err;
 } loop;
 
-/* Threads of the outermost call. */
+/* Threads of the outermost loop. */
 typedef struct team {
     pthread_mutex_t lock;    /* of the loops */
-    pthread_cond_t  changed; /* a loop was opened, or done */
-    loop           *open;    /* the last that was opened */
+    pthread_cond_t  changed; /* signals a new or a finished loop */
+    loop           *open;    /* the newest open loop */
     loop           *first;
 } team;
 
@@ -46,7 +46,7 @@ static size_t threads_wanted(void)
     return CPU_COUNT(&cores) < MOST_THREADS ? (size_t)CPU_COUNT(&cores) : MOST_THREADS;
 }
 
-/* The first failure, by number, is kept. */
+/* Keeps the failure of the lowest part. */
 static void note(loop *l, size_t part, lm_status status, const lm_error *err)
 {
     if (l->status && l->failed < part)
@@ -57,7 +57,7 @@ static void note(loop *l, size_t part, lm_status status, const lm_error *err)
         *l->err = *err;
 }
 
-/* Does the loop's next part, outside of the lock. */
+/* Runs the loop's next part, outside of the lock. */
 static void do_part(team *t, loop *l)
 {
     const size_t i   = l->next++;
@@ -73,7 +73,7 @@ static void do_part(team *t, loop *l)
         pthread_cond_broadcast(&t->changed);
 }
 
-/* The outermost that has parts left: those are the largest. */
+/* The outermost loop with parts left: its parts are the largest. */
 static loop *find_parts(const team *t)
 {
     loop *found = NULL;
@@ -84,7 +84,7 @@ static loop *find_parts(const team *t)
     return found;
 }
 
-/* Parts of any loop, until the first is done. */
+/* Runs parts of any loop until the outermost loop is done. */
 static void help(team *t)
 {
     pthread_mutex_lock(&t->lock);
@@ -106,7 +106,7 @@ static void *join_team(void *context)
     return NULL;
 }
 
-/* Parts of a part: the caller's own, until all are done. */
+/* A loop within a part: the caller runs its parts until all are done. */
 static void do_loop(team *t, loop *l)
 {
     loop **at = &t->open;
@@ -125,7 +125,7 @@ static void do_loop(team *t, loop *l)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* The outermost call. Without a thread there are fewer to do it. */
+/* The outermost loop. If a thread cannot start, fewer threads do the work. */
 static void do_first(loop *l)
 {
     team         t       = { .lock    = PTHREAD_MUTEX_INITIALIZER,

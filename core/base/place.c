@@ -1,4 +1,4 @@
-/* Where the installed files are. */
+/* Finds the installed files. */
 #define _GNU_SOURCE /* dladdr */
 #include "base/place.h"
 
@@ -12,7 +12,7 @@
 
 static bool library_file(char file[PATH_MAX])
 {
-    static const char inside = 0; /* any address of this file's code or data */
+    static const char inside = 0; /* an address in this library's code or data */
     Dl_info           here;
     const char       *name;
 
@@ -32,7 +32,7 @@ static bool program_file(char file[PATH_MAX])
     return n >= 0;
 }
 
-/* Folders between the prefix and the file, and the file: bin/layermeter is 2. */
+/* Number of names below the prefix: bin/layermeter has 2. */
 static int levels(const char *folder)
 {
     int n = 2;

@@ -11,7 +11,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Callers ask for several quantiles of the same values: the second time they are in order. */
+/* Callers ask for several quantiles of the same values: from the second time on they are sorted. */
 static void sort(double *values, size_t n)
 {
     size_t i = 1;
@@ -30,7 +30,7 @@ double stats_quantile(double *values, size_t n, double q)
 
     sort(values, n);
     if (place == (double)below ||
-        values[above] == values[below]) /* exact also where both are infinite */
+        values[above] == values[below]) /* exact, also if both are infinite */
         return values[below];
     return values[below] + (place - (double)below) * (values[above] - values[below]);
 }

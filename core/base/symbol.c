@@ -1,10 +1,10 @@
-/* Functions of libraries that are loaded at run time. */
+/* Looks up functions in libraries that are loaded at run time. */
 #include "base/symbol.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* ISO C has no conversion from an object's address to a function's: the bytes are copied. */
+/* ISO C cannot convert an object's address to a function's, so the bytes are copied. */
 bool symbol_find(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);

@@ -58,9 +58,9 @@ lm_status text_uint(const char *text, uint64_t *out, lm_error *err)
     return LM_OK;
 }
 
-/* Plain decimals of up to 15 digits, which is what measurements have: both the digits and the power
- * of ten are exact doubles, so that one division rounds as strtod() does (Clinger 1990), in a tenth
- * of its time. NULL: not of this kind. */
+/* Plain decimals of up to 15 digits, as measurements have them: the digits and the power of ten
+ * are exact doubles, so one division rounds as strtod() does (Clinger 1990), in a tenth of the
+ * time. NULL: another kind of number. */
 static const char *read_short_real(const char *p, double *out)
 {
     static const double power[] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -133,7 +133,7 @@ typedef struct unit {
     double      factor;
 } unit;
 
-/* A number and one of `units`; the first unit is what a bare number means. */
+/* A number and one of `units`; a bare number has the first unit. */
 static lm_status read_quantity(const char *text, const unit *units, double *out)
 {
     double      value;
@@ -185,7 +185,7 @@ lm_status text_seconds(const char *text, double *out, lm_error *err)
     return LM_OK;
 }
 
-/* NAN if it is no such number. */
+/* NAN for any other text. */
 static double quantity(const char *text, const char *of)
 {
     static const char   prefixes[] = "kMGTP";
@@ -306,7 +306,7 @@ static lm_status push(int_list *list, int64_t value, lm_error *err)
     return LM_OK;
 }
 
-/* "A..B", "A..B*F" or "A..B+S", with A already cut off at the dots. */
+/* "A..B", "A..B*F" or "A..B+S"; A is already cut off at the dots. */
 static lm_status push_range(int_list *list, const char *from, char *rest, text_int_parser parse,
                             lm_error *err)
 {
@@ -433,8 +433,8 @@ const char *text_grouped(uint64_t value, char *buffer, size_t size)
 
 const char *text_exact(double value, char *buffer, size_t size)
 {
-    /* 15 digits always survive, 17 always suffice; printf() takes twice as long where a library
-     * adds formats of its own to it, as libquadmath does */
+    /* 15 digits always survive, 17 always suffice. strfromd() takes half the time of printf()
+     * where a library adds formats to printf(), as libquadmath does. */
     static const char *const format[] = { "%.15g", "%.16g", "%.17g" };
 
     for (int i = 0; i < 3; i++) {
@@ -489,7 +489,7 @@ static void lower(const char *text, char *out, size_t size)
 
 bool text_nearer(const char *word, const char *known, size_t *distance)
 {
-    char   a[65], b[65]; /* longer ones are never near */
+    char   a[65], b[65]; /* longer words are never near */
     size_t d;
 
     lower(word, a, sizeof a);
@@ -497,7 +497,7 @@ bool text_nearer(const char *word, const char *known, size_t *distance)
     d = text_distance(a, b, TEXT_NEAR - 1);
     if (d > 1 && strlen(a) > 2 && !strncmp(a, b, strlen(a)))
         d = 1;
-    if (d >= *distance || 2 * d > strlen(a)) /* half of it is another word */
+    if (d >= *distance || 2 * d > strlen(a)) /* half as many differences make another word */
         return false;
     *distance = d;
     return true;

@@ -17,10 +17,10 @@ typedef struct reader {
     log_rows             *out;
     extrap_count          parameter[PARAMETERS_MAX];
     size_t                n_parameters;
-    double               *coordinate; /* of all points, n_parameters each */
+    double               *coordinate; /* values of all points, n_parameters each */
     size_t                n_coordinates, room;
     extrap_series         series;
-    size_t                n_data; /* below the REGION or METRIC that stands above */
+    size_t                n_data; /* DATA lines since the last REGION or METRIC */
     bool                  in_region, has_data;
     double               *value;
     size_t                value_room;
@@ -53,7 +53,7 @@ static lm_status take_parameter(reader *r, const char *word)
         if (r->parameter[i] == c)
             return lm_error_set(r->err, LM_E_SYNTAX, "a second parameter for %s",
                                 extrap_count_name(c));
-    r->parameter[r->n_parameters++] = c; /* each meaning once: there is room */
+    r->parameter[r->n_parameters++] = c; /* each meaning comes once, so there is room */
     return LM_OK;
 }
 
@@ -93,7 +93,7 @@ static lm_status take_coordinate(reader *r, char **at)
     return LM_OK;
 }
 
-/* How many numbers stand in the point that ended; `n` of each. */
+/* Checks that a point has one number for each parameter. */
 static lm_status check_point(reader *r, size_t began)
 {
     if (r->n_coordinates - began == r->n_parameters)
@@ -104,7 +104,7 @@ static lm_status check_point(reader *r, size_t began)
                         r->n_parameters == 1 ? "" : "s");
 }
 
-/* ( 20 1 ) or ((20) (1)); of one parameter also 20 alone. */
+/* ( 20 1 ) or ((20) (1)); with one parameter also 20 alone. */
 static lm_status take_points(reader *r, char *at)
 {
     int       depth  = 0;
@@ -249,7 +249,7 @@ static lm_status take_line(reader *r, char *line)
                         "'%.40s' is none of PARAMETER, POINTS, REGION, METRIC, DATA", text);
 }
 
-/* As a whole word, or a part of a callpath. */
+/* Matches a whole word, or a part of a callpath. */
 static bool has_word(const char *text, const char *word)
 {
     const size_t n = strlen(word);
@@ -260,7 +260,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* Names that options give are in the file. */
+/* Checks that the file has the names that options give. */
 static lm_status check_names(const extrap_options *given, const char *text, const char *path,
                              lm_error *err)
 {
@@ -302,9 +302,9 @@ static lm_status read_lines(reader *r)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Where a row goes: with the others of its point, in the order of a step. */
+/* Place of a row: beside the others of its point, in the order of a step. */
 typedef struct place {
-    size_t      point, again; /* again: number among the point's times of this phase */
+    size_t      point, again; /* number among the times of this point and phase */
     observation row;
     size_t      was;
 } place;
@@ -338,7 +338,7 @@ static bool number_point(names *points, arena *a, place *p)
     return kept && names_add(points, kept, p->was);
 }
 
-/* Files of Extra-P stand phase by phase, observations point by point. */
+/* Files of Extra-P are sorted by phase, observations by point. */
 static lm_status order_rows(log_rows *rows, size_t from, lm_error *err)
 {
     const size_t n      = rows->n_rows - from;
@@ -352,7 +352,7 @@ static lm_status order_rows(log_rows *rows, size_t from, lm_error *err)
         done = number_point(&points, a, &p[i]);
     }
     if (done)
-        qsort(p, n, sizeof *p, by_point); /* repetitions together */
+        qsort(p, n, sizeof *p, by_point); /* joins repetitions */
     for (size_t i = 1; i < n && done; i++)
         if (p[i].point == p[i - 1].point && p[i].row.phase == p[i - 1].row.phase)
             p[i].again = p[i - 1].again + 1;

@@ -10,7 +10,7 @@
 
 #define SYNONYMS 4
 
-/* The first is ours. One letter says nothing: p is ranks to some, nodes to others. */
+/* The first name is ours. A single letter is ambiguous: p means ranks to some, nodes to others. */
 static const char *const counts[N_EXTRAP_COUNTS][SYNONYMS] = {
     [EXTRAP_NODES]        = { "nodes", "hosts", "machines" },
     [EXTRAP_DEVICES]      = { "devices", "gpus", "ranks_per_node", "gpus_per_node" },
@@ -102,7 +102,7 @@ static char *last_part(char *path)
     return text_trim(last);
 }
 
-/* The part that names something; the phase below it, if there is one, goes into *phase_word. */
+/* The part with the name. A phase below it goes into *phase_word. */
 static char *naming_part(char *path, const char **phase_word)
 {
     char *last = last_part(path);
@@ -117,7 +117,7 @@ static char *naming_part(char *path, const char **phase_word)
     return last_part(path);
 }
 
-/* Does a word of the kind key=value begin here, with a key that we write? */
+/* Does a word key=value with one of our keys begin here? */
 static bool is_said(const char *at)
 {
     const size_t n = strcspn(at, "= \t");
@@ -132,7 +132,7 @@ static bool is_said(const char *at)
            text_place(key, extrap_text_names, N_EXTRAP_TEXTS) < N_EXTRAP_TEXTS;
 }
 
-/* Cuts the value at `*at` off; *at stands behind it then. A value with blanks is in quotes. */
+/* Cuts off the value at `*at`; *at then stands after it. A value with blanks is in quotes. */
 static char *cut_value(char **at, lm_error *err)
 {
     const bool quoted = **at == '"';
@@ -216,7 +216,7 @@ static lm_status read_kind(const extrap_said *said, observation *row, lm_error *
     return LM_OK;
 }
 
-/* By the metric; "time" leaves it to the region, and that to the kind. */
+/* The phase by the metric; with "time" by the region, else by the kind. */
 static lm_status read_phase(const extrap_series *s, const extrap_options *given, observation *row,
                             lm_error *err)
 {
@@ -240,7 +240,7 @@ static lm_status read_phase(const extrap_series *s, const extrap_options *given,
     return LM_OK;
 }
 
-/* Nodes, devices of each, and ranks: two of them tell the third. */
+/* Nodes, devices of each, and ranks: two of them give the third. */
 static lm_status read_place(const extrap_said *said, observation *row, lm_error *err)
 {
     const int64_t nodes = said->count[EXTRAP_NODES], devices = said->count[EXTRAP_DEVICES],

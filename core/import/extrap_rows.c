@@ -11,7 +11,7 @@
 #include "base/no_memory.h"
 #include "observe/flags.h"
 
-/* The kind that is asked for, else the first there is. */
+/* The wanted kind, else the first that the file has. */
 static lm_status choose_kind(const observations *obs, const obs_kind *wanted, obs_kind *out,
                              lm_error *err)
 {
@@ -41,7 +41,7 @@ static bool is_wanted(const word_list *list, obs_kind kind, const observation *r
     return !list->n;
 }
 
-/* What a row is a time of. */
+/* The configuration of a row, with its phase. */
 #define KEY_TEXT 1024
 static void key_of(const observation *row, char key[KEY_TEXT])
 {
@@ -64,7 +64,7 @@ lm_status extrap_rows_measured(const observations *obs, const word_list *name,
     *out = (extrap_rows){ .row = malloc(obs->n_rows * sizeof *out->row) };
     if (!status && (!out->row || !texts))
         status = no_memory(err);
-    for (int pass = 0; pass < 2; pass++) /* the configurations without a flag first */
+    for (int pass = 0; pass < 2; pass++) /* first the configurations without a flag */
         for (size_t i = 0; i < obs->n_rows && !status; i++) {
             const observation *row = &obs->row[i];
             uint32_t           flags;

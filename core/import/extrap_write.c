@@ -11,12 +11,12 @@
 #include "layers/kernel_text.h"
 #include "report/json.h"
 
-/* One time: where it goes. */
+/* Place of one time. */
 typedef struct cell {
-    int64_t            at[N_EXTRAP_COUNTS]; /* of the parameters, in their order */
+    int64_t            at[N_EXTRAP_COUNTS]; /* values of the parameters, in their order */
     size_t             region;
     int                metric;
-    size_t             point; /* text: by place in the list of all */
+    size_t             point; /* text: its place in the list of all texts */
     const observation *row;
 } cell;
 
@@ -63,8 +63,8 @@ static int64_t count_of(const writer *w, const observation *row, extrap_count c)
     return 0;
 }
 
-/* Parameters are counts that every row has and that vary; Extra-P knows no parameter that a row
- * lacks. If nothing varies: the first count of all rows. */
+/* Parameters are counts that every row has and that vary: Extra-P needs each parameter in each
+ * row. If nothing varies, the first count of all rows. */
 static void find_parameters(writer *w, const observation *row, size_t n)
 {
     static const extrap_count first[] = { EXTRAP_BATCH, EXTRAP_BYTES, EXTRAP_NODES };
@@ -130,7 +130,7 @@ static const char *metric_name(const observation *row)
     return row->kind == OBS_KERNEL ? kernel_pass_name(row->pass) : phase_name(row->phase);
 }
 
-/* A line of its own, of which a reader finds the parts again. */
+/* Writes a region so that a reader can split it again. */
 static bool writable(const char *text, bool is_name)
 {
     for (const char *p = text; *p; p++)
@@ -246,7 +246,7 @@ static int compare_points(const cell *a, const cell *b)
     return 0;
 }
 
-/* By point, then as they stood. */
+/* By point, then in the order of the file. */
 static int by_point(const void *a, const void *b)
 {
     const cell *x = a, *y = b;
@@ -266,7 +266,7 @@ static int by_series(const void *a, const void *b)
     return by_point(a, b);
 }
 
-/* Digits without an exponent, as the format's grammar has them; as many as tell the number. */
+/* Digits without an exponent, as the format demands: as many as the number needs. */
 static void put_decimal(FILE *out, double value)
 {
     char text[400];
@@ -278,7 +278,7 @@ static void put_decimal(FILE *out, double value)
     fputs(text, out);
 }
 
-/* Into the list of points, whose cells are by point then. Returns how many. */
+/* Sorts cells by point and lists the points. Returns their number. */
 static size_t write_points(writer *w, cell *point, FILE *out)
 {
     size_t n = 0;
@@ -312,7 +312,8 @@ static lm_status lacks(const writer *w, const cell *of, const cell *point)
         w->region[of->region], metric_name(of->row), text);
 }
 
-/* The cells of a region and metric, from `at` on: a line for each point. Returns how many. */
+/* Writes the cells of a region and metric from `at` on, a line for each point. Returns their
+ * number. */
 static lm_status write_series(const writer *w, size_t *at, const cell *point, size_t n_points,
                               FILE *out)
 {

@@ -106,7 +106,7 @@ void log_note(log_rows *rows, const char **entry, const char *text)
     if (!*text || (*entry && noted(*entry, text)))
         return;
     n = snprintf(both, sizeof both, "%s%s%s", *entry ? *entry : "", *entry ? "; " : "", text);
-    if (n >= (int)sizeof both) /* of very many the first ones */
+    if (n >= (int)sizeof both) /* the first ones, if there are very many */
         return;
     kept   = log_keep(rows, both, (size_t)n);
     *entry = kept ? kept : *entry;

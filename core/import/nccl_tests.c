@@ -16,7 +16,7 @@
 
 #define ABSENT ((size_t)-1)
 
-/* Columns of the table, by their places. */
+/* Positions of the table's columns. */
 typedef struct layout {
     size_t n, size, type, redop;
     size_t time[2], algbw[2], busbw[2], wrong[2]; /* out of place, in place */
@@ -31,16 +31,17 @@ typedef struct reader {
     layout             columns;
     collective_kind    kind;
     bool               has_table;
-    int64_t            ranks, hosts, repeats; /* of the run at hand; 0: not known */
-    char               host[4096];            /* names of its hosts, each between blanks */
+    int64_t            ranks, hosts, repeats; /* of the current run; 0: unknown */
+    char               host[4096];            /* names of its hosts, with blanks around each */
     bool               has_ranks;             /* lines of ranks began */
     const char        *algorithm;             /* forced by the environment; NULL: none */
-    size_t             n_ratios, n_foreign; /* rows whose busbw was compared; not an all-reduce's */
+    size_t             n_ratios, n_foreign;   /* rows with compared bandwidths; rows of other
+                                               collectives */
 } reader;
 
 /* ---- above the table ------------------------------------------------------------------------- */
 
-/* The text behind `key` up to a blank, kept; NULL: not in this line. */
+/* The text after `key` up to a blank, kept; NULL: not in this line. */
 static const char *word_behind(reader *r, const char *line, const char *key)
 {
     const char *at = strstr(line, key);
@@ -207,8 +208,8 @@ static bool number(const char *text, double *out)
     return !text_real(text, out, &ignored);
 }
 
-/* Bus bandwidth is `passes` (n - 1) / n of the other bandwidth. This distinguishes an all-reduce
- * from collectives of one pass, which old logs do not name. Two decimals must suffice for it. */
+/* Bus bandwidth is `passes` (n - 1) / n of the other bandwidth. This tells an all-reduce from
+ * collectives of one pass, which old logs do not name. Two decimals must suffice. */
 static void compare_bandwidths(reader *r, char *word[], size_t half)
 {
     const layout *c = &r->columns;
@@ -249,7 +250,8 @@ static lm_status take_row(reader *r, char *word[], size_t n)
         r->out->n_other++;
         return LM_OK;
     }
-    if (!(microseconds >= 1e-3 && microseconds <= 1e12)) { /* less than any clock tells, or days */
+    if (!(microseconds >= 1e-3 && microseconds <= 1e12)) { /* shorter than any clock resolves, or
+                                                              days */
         r->out->n_broken++;
         return LM_OK;
     }

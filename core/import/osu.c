@@ -18,8 +18,8 @@ typedef struct reader {
     const log_options *given;
     log_rows          *out;
     lm_error          *err;
-    lm_dtype           dtype; /* 0: of a type that has no name here */
-    collective_kind    kind;  /* N_COLLECTIVE_KINDS: of no table yet */
+    lm_dtype           dtype; /* 0: a type that has no name here */
+    collective_kind    kind;  /* N_COLLECTIVE_KINDS: no table yet */
     column             columns[LOG_WORDS];
     size_t             n_columns;
 } reader;
@@ -73,7 +73,7 @@ static lm_status take_title(reader *r, const char *title)
     if (!test || strstr(title, "Non-blocking") || strstr(title, "Nonblocking"))
         return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.60s' is no Allreduce Latency Test",
                             r->log.path, r->log.line, title);
-    r->dtype     = LM_F32; /* of the versions that do not say */
+    r->dtype     = LM_F32; /* of versions that do not name it */
     r->n_columns = 0;
     version      = strrchr(test, ' ');
     if (version && version[1] == 'v') {

@@ -1,4 +1,4 @@
-/* Command lines: tables of options, what stands on the command line, and the help. */
+/* Command lines: tables of options, parsing, and help. */
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include "options/options.h"
 
@@ -17,8 +17,8 @@
 struct option_slot {
     option_row  row;    /* complete */
     void       *target; /* NULL: --help */
-    const char *text;   /* the last that was given, else the default; NULL: neither */
-    size_t      n;      /* times it was given */
+    const char *text;   /* the last value given, else the default; NULL: neither */
+    size_t      n;      /* number of times it was given */
 };
 
 static const option_row common[] = {
@@ -39,7 +39,7 @@ static option_slot *find(const options *o, const char *name, size_t n)
     return NULL;
 }
 
-/* What `to` leaves out; of another type it says itself what it takes. */
+/* Fills the gaps of `to`. A row of another type keeps its own argument and limits. */
 static void take_from(option_row *to, const option_row *from)
 {
     if (!to->type || to->type == from->type) {
@@ -120,7 +120,7 @@ static bool open_table(options *o)
 /* ---- help ---- */
 
 #define HELP_WIDTH  100
-#define HELP_INDENT 28 /* of what is said of options, at most */
+#define HELP_INDENT 28 /* of the help of an option, at most */
 
 static int print_head(char *head, size_t size, const option_row *row)
 {
@@ -128,7 +128,7 @@ static int print_head(char *head, size_t size, const option_row *row)
                     row->argument ? row->argument : "");
 }
 
-/* Words up to the width, then a new line, indented as the first. */
+/* Wraps words at the width; new lines have the indent of the first. */
 static void print_wrapped(FILE *out, const char *text, size_t indent)
 {
     size_t at = indent;
@@ -170,7 +170,7 @@ static void print_option(FILE *out, const option_row *row, size_t indent)
     print_wrapped(out, text, indent);
 }
 
-/* Column of what is said, behind the longest option that is not too long. */
+/* Column of the help, after the longest option of usual length. */
 static size_t indent_of(const options *o)
 {
     size_t indent = 0;
@@ -249,7 +249,7 @@ static lm_status unknown_option(const options *o, const char *program, const cha
     return misuse(o, program, "unknown option ", text, err);
 }
 
-/* The option at argv[*i], and its value behind it. -o is the one short form everybody types. */
+/* The option at argv[*i], and its value after it. -o is the one short form. */
 static lm_status take_option(options *o, const char *program, int argc, char **argv, int *i,
                              size_t *room, lm_error *err)
 {
@@ -310,7 +310,7 @@ lm_status options_parse(const char *program, const command *c, int argc, char **
 
 /* ---- values ---- */
 
-/* What goes with what. */
+/* Checks options against each other. */
 static lm_status check_company(const options *o, const option_slot *s, lm_error *err)
 {
     const char        *name  = s->row.needs ? s->row.needs : s->row.excludes;

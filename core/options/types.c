@@ -11,7 +11,7 @@
 
 static const double unknown = NAN;
 
-/* What option_type.read takes. */
+/* The functions behind option_type.read. */
 #define READER const option_row *row, const char *text, struct arena *room, void *out, lm_error *err
 
 /* ---- texts ---- */
@@ -77,7 +77,7 @@ static lm_status within(const option_row *row, const char *text, double value, l
     return lm_error_set(err, LM_E_ARG, "%s", said);
 }
 
-/* A type of numbers within bounds, by one of text.h's parsers. */
+/* Defines a type of numbers within bounds, by a parser of text.h. */
 #define NUMBER(name, T, parse, not_given)                                 \
     static lm_status read_##name(READER)                                  \
     {                                                                     \
@@ -141,7 +141,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ascending, each once; how many these are. */
+/* Sorts numbers, each once. Returns their number. */
 static size_t tidy(int64_t *list, size_t n)
 {
     size_t kept = 0;
@@ -182,7 +182,7 @@ const option_type type_sizes     = { .size = sizeof(option_counts), .read = read
 
 /* ---- words ---- */
 
-/* The place of a word in "table, csv or json". */
+/* The position of a word in "table, csv or json". */
 static lm_status read_choice(READER)
 {
     const char  *word = row->choices;

@@ -1,4 +1,4 @@
-/* What the pictures of a page have in common. */
+/* Functions that the pictures of a page share. */
 #include "report/chart.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ const char *chart_part_name(chart_part p)
     return parts[p].name;
 }
 
-/* Pixels of a picture: of a row of the legend, and of what stands between it and the plot. */
+/* Pixels: a row of the legend, and the gap between the legend and the plot. */
 #define LEGEND_ROW  18
 #define BELOW_PLOT  58
 #define LEGEND_ROOM 6
@@ -86,7 +86,7 @@ static void put_short(FILE *out, double value)
         fprintf(out, "'%g' %.9g", value, value);
 }
 
-/* A round step that makes about four of `span`. */
+/* A round step that divides `span` into about four. */
 static double round_step(double span)
 {
     const double rough = span / 4, unit = pow(10, floor(log10(rough))), times = rough / unit;
@@ -122,7 +122,7 @@ void chart_time_axis(FILE *out, char axis, double top, const char *what)
     fputs(")\n", out);
 }
 
-/* 1, 2, 5, 10 ...; of many decades only their beginnings. */
+/* 1, 2, 5, 10 ...; for many decades only the powers of ten. */
 static void put_decades(FILE *out, double low, double high)
 {
     static const int times[] = { 1, 2, 5 };
@@ -150,7 +150,7 @@ static void put_steps(FILE *out, double low, double high)
     }
 }
 
-/* Less than this holds too few of 1, 2, 5. */
+/* A smaller range holds too few of 1, 2, 5. */
 #define NARROW 6
 
 void chart_log_axis(FILE *out, char axis, double low, double high)

@@ -1,4 +1,4 @@
-/* What a predicted step is made of, as a table. */
+/* Contents of a predicted step, as a table. */
 #include "report/explain_view.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ typedef struct explained_row {
     const char  *name;
     explained    x;
     const phase *part; /* of the columns */
-    double       step; /* s, that all rows are shares of */
+    double       step; /* s: the whole of which rows are shares */
 } explained_row;
 
 /* What is listed. */
@@ -20,7 +20,7 @@ typedef struct listing {
     const explanation *e;
     explain_key        key;
     double             step;          /* s */
-    phase              part[N_TIMES]; /* that have columns: of whole steps step_ms says it */
+    phase              part[N_TIMES]; /* with columns; a whole step has step_ms */
     size_t             n_parts;
 } listing;
 
@@ -136,7 +136,7 @@ static lm_status print_rows(const explained *row, size_t n, size_t top, const li
         snprintf(name, sizeof name, "(%zu more)", n - shown);
         add_row(p, &rows, name, &rest);
     }
-    if (f == FORMAT_TABLE) /* who reads files can add */
+    if (f == FORMAT_TABLE) /* readers of files can add up themselves */
         add_row(p, &rows, "(all)", &total);
     status = field_rows_print(&rows, f, stdout, LM_OK, err);
     if (status || f != FORMAT_TABLE)

@@ -12,7 +12,7 @@ field_place field_place_of(format f)
 
 /* ---- values ---- */
 
-/* One as it is shown. */
+/* A value to be shown. */
 typedef struct value {
     field_kind kind; /* FIELD_NONE: unknown; FIELD_WHOLE and FIELD_CHARS become others */
     union {
@@ -49,7 +49,7 @@ static double in_unit(const field *f, double x)
     return f->per != 0 ? x / f->per : x;
 }
 
-/* As it is shown; an unknown text is of no kind. */
+/* The value of a field; an unknown text has no kind. */
 static value value_of(const field *f, size_t i, const void *record, char room[FIELD_TEXT_MAX])
 {
     const char *text = f->text ? f->text(record, i, room) : NULL;
@@ -98,7 +98,7 @@ static bool has_value(const field *f)
     return f->kind != FIELD_NONE || f->real || f->count || f->text;
 }
 
-/* The row that says where the value of `f` lies. */
+/* The row that describes the value of `f`. */
 static const field *described(const field *f, const field *from)
 {
     const field *d = from;
@@ -111,12 +111,12 @@ static const field *described(const field *f, const field *from)
     return d;
 }
 
-/* What a view shows, one after the other: `f` says when, `d` what. */
+/* The columns of a view, one after another: `f` says when, `d` what. */
 typedef struct walk {
     const field_view *v;
     const field      *f, *d;
     size_t            i;
-    const char       *name; /* in the place of %s; NULL: there is none */
+    const char       *name; /* stands for %s; NULL: no name */
 } walk;
 
 static walk walk_of(const field_view *v)
@@ -124,7 +124,7 @@ static walk walk_of(const field_view *v)
     return (walk){ .v = v, .f = v->fields };
 }
 
-/* False: there is no further column. */
+/* False: no further column. */
 static bool next(walk *w)
 {
     if (w->d && w->d->each && (w->name = w->d->each(w->v->whole, ++w->i)))
@@ -141,7 +141,7 @@ static bool next(walk *w)
     return false;
 }
 
-/* A key or head with the name in it, in `room` where there is one. */
+/* A key or head with the name inserted, in `room` if needed. */
 static const char *named(const char *text, const char *name, char room[FIELD_TEXT_MAX])
 {
     const char *at = name ? strstr(text, "%s") : NULL;
@@ -274,7 +274,7 @@ void fields_data_head(const field_view *v, FILE *out)
 
 TEXT_OF(unit_text, field, r->unit ? r->unit : "")
 
-/* A field is a record, too. */
+/* Fields of a field, for the help. */
 static const field field_fields[] = {
     { "column", .title = "column", FIELD_AT(field, key) },
     { "unit", .title = "unit", .text = unit_text },

@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-/* A picture of w by h units: pixels of an SVG, 1.5 of them of a PNG, hundredths of an inch of a
+/* A picture of w by h units: 1 pixel of an SVG, 1.5 pixels of a PNG, a hundredth of an inch of a
  * PDF. */
 static const struct {
     const char *ending, *terminal;
@@ -57,7 +57,7 @@ void gnuplot_put_quoted(FILE *out, const char *text)
     putc('\'', out);
 }
 
-/* What comes before the pictures of a terminal, and their size. */
+/* The head of a script: the terminal and its size. */
 static void put_terminal(FILE *out, size_t terminal, gnuplot_size size)
 {
     fprintf(out, "set terminal %s size %g,%g enhanced font 'sans,%d' background 'white'\n",
@@ -83,7 +83,7 @@ static void put_script(FILE *out, size_t terminal, gnuplot_size size, const char
     fputs("set output\n", out);
 }
 
-/* This environment, but for the locale: names are UTF-8, numbers have points. malloc'ed. */
+/* This environment with another locale: names are UTF-8, numbers have points. malloc'ed. */
 static char **environment(void)
 {
     static char locale[] = "LC_ALL=C.UTF-8";
@@ -101,7 +101,7 @@ static char **environment(void)
     return out;
 }
 
-/* Runs it on a script by name, or NULL: on what `in` holds; what it prints goes to `out`, NULL:
+/* Runs gnuplot on the script `name`; NULL: on the text of `in`. Its output goes to `out`; NULL:
  * stdout. */
 static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *err)
 {
@@ -165,7 +165,7 @@ lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writ
     if ((status = run_gnuplot(text.temporary, NULL, NULL, err)) ||
         (status = file_draft_commit(&picture, err)))
         goto out;
-    if (keep_script) { /* the same, with the picture's real name */
+    if (keep_script) { /* the same script, with the final name of the picture */
         rewind(text.stream);
         if (ftruncate(fileno(text.stream), 0))
             status = lm_error_set(err, LM_E_IO, "%s: %s", script, strerror(errno));
@@ -180,9 +180,9 @@ out:
     return status;
 }
 
-/* ---- several by one process ---- */
+/* ---- several pictures by one process ---- */
 
-/* The script so far is written: run it from its beginning. */
+/* The script is complete: runs it from its beginning. */
 static lm_status run_stream(FILE *script, FILE *out, lm_error *err)
 {
     if (fflush(script) || fseek(script, 0, SEEK_SET))
@@ -195,7 +195,8 @@ static bool same_file(const char *const path[], size_t i)
     return i && !strcmp(path[i], path[i - 1]);
 }
 
-/* The drafts of all files, those that share one left empty; and their script. */
+/* Opens drafts for all files and for their script. A file that several pictures share gets one
+ * draft. */
 static lm_status begin_all(const char *const path[], const gnuplot_picture *picture, size_t n,
                            file_draft *draft, FILE *script, lm_error *err)
 {
@@ -242,7 +243,7 @@ lm_status gnuplot_draw_all(const char *const path[], const gnuplot_picture *pict
     return status;
 }
 
-/* The n documents that stand one behind the other in `all`, each copied. */
+/* Copies each of the n documents that follow each other in `all`. */
 static lm_status take_documents(const char *all, size_t n, char *svg[], lm_error *err)
 {
     static const char begins[] = "<?xml";

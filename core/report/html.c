@@ -1,4 +1,4 @@
-/* HTML: text that cannot become markup, and pictures within a page. */
+/* HTML: escaped text, and pictures within a page. */
 #include "report/html.h"
 
 #include <stdarg.h>
@@ -90,10 +90,10 @@ void html_item(FILE *out, const char *format, ...)
 
 /* ---- pictures ---- */
 
-/* Names that a picture gives and uses: what stands before them. */
+/* The texts before names that a picture defines or uses. */
 static const char *const before_name[] = { " id='", " id=\"", "href='#", "href=\"#", "url(#" };
 
-/* Copies, each name made the page's own. */
+/* Copies a picture; each name gets a prefix that is unique within the page. */
 static void put_renamed(FILE *out, const char *svg, const char *name)
 {
     while (*svg) {
@@ -113,7 +113,7 @@ static void put_renamed(FILE *out, const char *svg, const char *name)
     }
 }
 
-/* Behind an element that stands at `at` but for blanks; `at` where it does not. */
+/* The end of an element that begins at `at`, blanks aside; `at` if it does not begin there. */
 static const char *skip_element(const char *at, const char *open, const char *close)
 {
     const char *begins = at + strspn(at, " \t\r\n");
@@ -122,7 +122,7 @@ static const char *skip_element(const char *at, const char *open, const char *cl
     return ends ? ends + strlen(close) : at;
 }
 
-/* The text of an attribute of the tag at `tag`, up to its quote. */
+/* The value of an attribute of the tag at `tag`, up to its quote. */
 static bool attribute(const char *tag, const char *ends, const char *key, const char **value,
                       size_t *n)
 {

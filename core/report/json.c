@@ -1,4 +1,4 @@
-/* JSON written as it comes. Writing only: a library would bring a document tree for it. */
+/* Writes JSON as it comes. A library would need a whole document tree. */
 #include "report/json.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* What stands in a string as it is: bytes up to the next that has to be escaped. */
+/* Length of the text up to the next byte that must be escaped. */
 static size_t plain(const char *s)
 {
     size_t n = 0;
@@ -78,7 +78,7 @@ void json_close(json *j, char bracket)
     putc(bracket, j->out);
     if (!j->depth)
         putc('\n', j->out);
-    j->started = j->depth || !j->one_line; /* each line is a text of its own */
+    j->started = j->depth || !j->one_line; /* each line is a document of its own */
 }
 
 void json_text(json *j, const char *key, const char *value)

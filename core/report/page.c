@@ -1,4 +1,4 @@
-/* The page as a whole: its order, its pictures, and what its sections share. */
+/* The whole page: order of sections, pictures, and functions that sections share. */
 #include "report/page.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "report/page_parts.h"
 
-/* ---- what sections share ---- */
+/* ---- shared by sections ---- */
 
 bool page_known(const scale_point *x)
 {
@@ -71,7 +71,7 @@ const char *page_time(double seconds, char *buffer, size_t size)
         i++;
     if (isnan(seconds))
         snprintf(buffer, size, "–");
-    else if (seconds >= 1000 * units[i].unit) /* of days there are many */
+    else if (seconds >= 1000 * units[i].unit) /* days can be many */
         snprintf(buffer, size, "%s %s",
                  grouped((int64_t)fmin(9e15, seconds / units[i].unit), whole, sizeof whole),
                  units[i].name);
@@ -285,7 +285,7 @@ lm_status page_plot(const page *p, const char *path, lm_error *err)
 
 /* ---- the page ---- */
 
-/* Sections in the order of what a planner wants to know first. */
+/* Sections in the order of a planner's questions. */
 static const struct {
     const char *id, *title;
     void (*write)(const page *p, FILE *out);

@@ -1,5 +1,4 @@
-/* What a page takes for granted, what lies beyond the calibration, and
- * what the figures stand on. */
+/* Assumptions of a page, extrapolations, and the basis of the figures. */
 #include <math.h>
 
 #include "base/text.h"
@@ -97,7 +96,7 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
         html_item(out, "%s: all-reduces were not measured on it.", m->label);
 }
 
-/* What is taken for granted of how gradients travel on a machine. */
+/* Assumptions on how the gradients of a machine travel. */
 static void put_travel(const page *p, const page_machine *m, FILE *out)
 {
     const calibration       *cal = m->who->cal;

@@ -1,9 +1,9 @@
-/* How good the calibration of each machine is. */
+/* Quality of each machine's calibration. */
 #include <math.h>
 
 #include "report/page_parts.h"
 
-/* Intervals that matter for a step, in its order. */
+/* Intervals of a step's parts, in their order. */
 static const struct {
     size_t      slot;
     const char *name;
@@ -16,7 +16,7 @@ static const struct {
 
 #define N_SHOWN (sizeof shown / sizeof shown[0])
 
-/* Of learned models of layers those of the all-reduces they take from the machine file. */
+/* Learned models of layers have only the intervals of all-reduces, from the machine file. */
 static const interval *interval_of(const page_machine *m, size_t i)
 {
     if (m->who->by->from_layers && shown[i].slot != PHASE_SYNC)
@@ -42,7 +42,7 @@ static size_t rows_of(const page *p, size_t row[N_SHOWN])
     return n;
 }
 
-/* How far an interval goes from 1, up or down. */
+/* The largest distance of an interval's end from 1, as a ratio. */
 static double farthest(const page *p)
 {
     double most = 1.1;
@@ -57,7 +57,7 @@ static double farthest(const page *p)
     return most;
 }
 
-/* Ratios that leave room for their numbers. */
+/* Tics with room for their numbers. */
 static const char *ratio_tics(double far)
 {
     if (far < 1.35)
@@ -204,7 +204,7 @@ static const char *range_text(const sync_range *r, double unit, char *buffer, si
 static void add_fabric(table *t, const page_machine *m, const algorithm_model *a, fabric f)
 {
     const fabric_model *x   = &a->of[f];
-    const bool          own = a->kind == COLLECTIVE_ALLREDUCE; /* it needs no name here */
+    const bool          own = a->kind == COLLECTIVE_ALLREDUCE; /* needs no name */
     char                text[64];
 
     table_text(t, m->label);
@@ -219,7 +219,7 @@ static void add_fabric(table *t, const page_machine *m, const algorithm_model *a
     table_real(t, 100 * x->errors.mape);
 }
 
-/* NULL: none of the machines' collectives were measured. */
+/* NULL: no machine has measured collectives. */
 static table *collectives_table(const page *p)
 {
     table *t   = table_new();

@@ -23,10 +23,10 @@ static bool is_paid(const page *p, const page_machine *m)
     return !*m->paid.unpaid && !isnan(m->paid.hour[p->tier].amount);
 }
 
-/* Intervals are drawn up to so many times the dearest run. */
+/* Intervals are drawn up to this multiple of the dearest run. */
 #define HIGHEST_INTERVAL 2.0
 
-/* Of paid machines: the dearest point, its interval's end where there is one. */
+/* The dearest point of machines with a price; with intervals the dearest end. */
 static double dearest(const page *p)
 {
     double most = 0, high = 0;

@@ -1,4 +1,4 @@
-/* What a report is about: asks the models. */
+/* Gathers the data of a report: asks the models. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 
 /* ---- labels ---- */
 
-/* Longer names do not fit below a picture. */
+/* Longer names do not fit under a picture. */
 #define LABEL_MAX 28
 
-/* The last name of a path, its last `less` names left out, without `ending`. */
+/* The name of a path before its last `less` names, without `ending`. */
 static void name_of(const char *path, int less, const char *ending, char *out, size_t size)
 {
     size_t n = strlen(path), begin;
@@ -64,7 +64,7 @@ void page_label(page *p)
     }
     for (size_t i = 0; i < p->n_machines; i++)
         again[i] = label_taken(p, i);
-    for (size_t i = 0; i < p->n_machines; i++) { /* whatever else fails: their numbers differ */
+    for (size_t i = 0; i < p->n_machines; i++) { /* if all else fails: their numbers differ */
         char        *label = p->machine[i].label;
         const size_t n     = strlen(label);
 
@@ -75,14 +75,14 @@ void page_label(page *p)
 
 /* ---- points ---- */
 
-/* A machine that nobody calibrated for several nodes tells nothing of them, and is still of use
- * for one. Everything else is an error. */
+/* A machine without calibration of several nodes still answers for one node. Any other failure is
+ * an error. */
 static bool may_refuse(const page *p, lm_status status, int64_t nodes)
 {
     return status == LM_E_NOTFOUND && nodes * p->question.setup.devices > 1;
 }
 
-/* What least squares may make of a step far from what was measured. */
+/* Least squares can give a negative step far from the measurements. */
 static lm_status check_above_0(const page_machine *m, const scale_point *x, lm_error *err)
 {
     if (x->step.step > 0)
@@ -121,7 +121,7 @@ static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
     return status == LM_E_NOTFOUND ? LM_OK : status;
 }
 
-/* Has any machine something to say of any point? */
+/* Has any machine a known point? */
 static lm_status check_points(const page *p, lm_error *err)
 {
     for (size_t k = 0; k < p->n_machines; k++)
@@ -132,8 +132,8 @@ static lm_status check_points(const page *p, lm_error *err)
     return err->code;
 }
 
-/* The most nodes of the list that all machines which know several were calibrated for; else the
- * fewest above one. */
+/* The most nodes for which all machines with several nodes were calibrated; else the fewest above
+ * one. */
 static int64_t nodes_within(const page *p)
 {
     int64_t most = p->nodes[0];
@@ -150,9 +150,9 @@ static int64_t nodes_within(const page *p)
     return most;
 }
 
-/* ---- one step, taken apart ---- */
+/* ---- one step in detail ---- */
 
-/* Of some models nothing is known: the page says so. */
+/* Some models know nothing of it: the page says so. */
 static lm_status gather_buckets(page_machine *m, const step_setup *s, lm_error *err)
 {
     prediction      step;
@@ -171,8 +171,8 @@ static int by_seconds(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* What the device itself does, the longest first: all-reduces go on beside it, and are shown where
- * they do. */
+/* Work of the device itself, the longest first. All-reduces run beside it, and the timeline shows
+ * them. */
 static lm_status gather_work(page_machine *m, explain_key key, explained **row, size_t *n,
                              lm_error *err)
 {
@@ -215,11 +215,11 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
     return status ? status : gather_buckets(m, &s, err);
 }
 
-/* Where gradients wait for the all-reduce, as `policy` has it. */
+/* Waiting of gradients for the all-reduce under `policy`. */
 static void set_buckets(const step_setup *s, memory_options *o)
 {
     o->nodes = step_setup_ranks(s);
-    if (s->sync.rule == SYNC_TENSOR) /* each is reduced in its place */
+    if (s->sync.rule == SYNC_TENSOR) /* each tensor is reduced in place */
         o->nodes = 1;
     if (s->sync.rule == SYNC_FUSION) {
         o->buckets      = BUCKETS_FIXED;

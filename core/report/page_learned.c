@@ -1,4 +1,4 @@
-/* What a page says of learned models of single layers, in place of what they do not know. */
+/* Sections of learned models of single layers, instead of sections on coefficients. */
 #include <math.h>
 
 #include "models/learned.h"
@@ -23,7 +23,7 @@ static void put_interval(table *t, const interval *i)
     table_real(t, known ? (double)i->groups : NAN);
 }
 
-/* Phases of a task that have intervals of their own. */
+/* Phases of a task with intervals of their own. */
 static void put_phases(table *t, const layerwise_task *x)
 {
     for (phase f = 0; f < N_PHASES; f++)

@@ -1,10 +1,10 @@
-/* Memory of a device over a step, and what holds it. */
+/* Memory of a device over a step, and its contents. */
 #include <math.h>
 #include <string.h>
 
 #include "report/page_parts.h"
 
-/* Parts that a reader wants to tell apart, from below as they are stacked. */
+/* Groups of parts, in the order of stacking. */
 static const struct {
     const char *name, *brief, *colour;
     unsigned    parts; /* of memory_part, a bit each */
@@ -32,8 +32,7 @@ static double group_bytes(const uint64_t bytes[MEMORY_N_PARTS], size_t group)
     return sum;
 }
 
-/* Layers are many and a picture is a few hundred pixels wide: of each stretch the fullest moment.
- */
+/* There are more layers than pixels: each column shows the fullest moment of its stretch. */
 #define COLUMNS 220
 
 static size_t stretch_of(const page *p)
@@ -61,7 +60,7 @@ static const memory_moment *fullest(const page *p, size_t begin)
     return most;
 }
 
-/* A decimal unit in which the peak has a few digits. */
+/* A decimal unit that gives the peak a few digits. */
 static double unit_of(double bytes, const char **name)
 {
     *name = bytes >= 1e9 ? "GB" : bytes >= 1e6 ? "MB" : "kB";
@@ -77,7 +76,7 @@ static const char *size_text(uint64_t bytes, char *buffer, size_t size)
     return buffer;
 }
 
-/* First moment of the way back; n_moments: there is none. */
+/* First moment of the backward pass; n_moments: there is none. */
 static size_t turn_of(const page *p)
 {
     size_t i = 0;
@@ -112,7 +111,7 @@ static bool group_seen(const page *p, size_t group)
     return false;
 }
 
-/* A limit far above would press all that is to be seen to the floor. */
+/* A limit far above the curve would flatten it. */
 static bool limit_drawn(const page *p)
 {
     return p->memory && p->memory < 2 * p->use.peak;
@@ -140,7 +139,7 @@ static void put_memory(FILE *out, const void *what)
                 1.1 * fmax((double)p->memory, (double)p->use.peak) / unit);
     }
     fputs("plot ", out);
-    for (size_t g = N_GROUPS; g-- > 0;) /* the fullest first, the others over it */
+    for (size_t g = N_GROUPS; g-- > 0;) /* the fullest group first, the others over it */
         if (group_seen(p, g))
             fprintf(
                 out,
@@ -152,7 +151,7 @@ static void put_memory(FILE *out, const void *what)
     fputs("$live using 1:7 with lines lw 1 lc rgb '#1b1b1b' notitle\n", out);
 }
 
-/* Where the peak is, in words. */
+/* The place of the peak, in words. */
 static void put_peak(const page *p, char *buffer, size_t size)
 {
     const char *layer = p->use.layer;

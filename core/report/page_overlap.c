@@ -1,9 +1,9 @@
-/* One step in time: what runs on a device, and gradients that travel meanwhile. */
+/* Timeline of one step: the device, and gradients that travel meanwhile. */
 #include <math.h>
 
 #include "report/page_parts.h"
 
-/* Seconds after the step began at which the last backward pass does. */
+/* Seconds from the start of the step to its last backward pass. */
 static double before(const page_machine *m)
 {
     const prediction *s = &m->apart->step;
@@ -16,7 +16,7 @@ static double update_of(const prediction *s)
     return s->grad - s->exposed - s->copy - s->straggler;
 }
 
-/* A box of a lane: of the device 0, of gradients 1. */
+/* A box in a lane: 0 the device, 1 the gradients. */
 static void put_box(FILE *out, double begin, double end, int lane)
 {
     fprintf(out, "%.9g %d %.9g %.9g %.2f %.2f\n", 1e3 * begin, lane, 1e3 * begin, 1e3 * end,
@@ -46,7 +46,7 @@ static void put_boxes(FILE *out, const page_machine *m)
     fputs("EOD\n", out);
 }
 
-/* Where the device waits for gradients: an arrow, and how long. */
+/* The time for which the device waits for gradients, as an arrow. */
 static void put_exposed(FILE *out, const page_machine *m)
 {
     const prediction *s      = &m->apart->step;

@@ -1,4 +1,4 @@
-/* Where each machine's figures come from. */
+/* Sources of each machine's figures. */
 #include "base/text.h"
 #include "report/page_parts.h"
 

@@ -40,7 +40,7 @@ static int column(const char *key)
     return fields_column(curve_fields, key);
 }
 
-/* Samples a second, or percent of linear scaling: its columns. */
+/* Columns of samples a second, or of percent of linear scaling. */
 typedef struct curve_columns {
     const char *all, *within, *beyond, *low, *high;
 } curve_columns;
@@ -83,7 +83,7 @@ static bool any_beyond(const page *p)
     return false;
 }
 
-/* Is a band known anywhere? Gnuplot warns of one that is not. */
+/* Is any band known? Gnuplot warns of an empty one. */
 static bool has_band(const page *p, size_t k, const curve_columns *c)
 {
     for (size_t i = 0; i < p->n_nodes; i++) {
@@ -95,7 +95,7 @@ static bool has_band(const page *p, size_t k, const curve_columns *c)
     return false;
 }
 
-/* Bands of all machines come first: no curve hides below one. */
+/* Bands of all machines come first: no curve may hide under one. */
 static void plot_curves(FILE *out, const page *p, const curve_columns *c)
 {
     for (size_t k = 0; k < p->n_machines; k++)
@@ -107,7 +107,7 @@ static void plot_curves(FILE *out, const page *p, const curve_columns *c)
                         column(c->beyond));
 }
 
-/* The least or the most samples a second that are drawn. */
+/* The fewest or the most samples a second in the picture. */
 static double extreme(const page *p, bool most)
 {
     double found = NAN;
@@ -181,13 +181,13 @@ void page_scaling_charts(page *p)
 
 /* ---- words ---- */
 
-/* Does the turning point lie beyond what was measured? */
+/* Is the turning point beyond the measured range? */
 static bool extrapolated(const page *p, const page_machine *m)
 {
     return m->turning.nodes * p->question.setup.devices > m->who->cal->max_ranks;
 }
 
-/* More devices than samples: the rest of them waits. */
+/* Warns of more devices than samples: the others are idle. */
 static void put_idle(const page *p, FILE *out)
 {
     char nodes[32];

@@ -1,11 +1,11 @@
-/* What a step is made of: parts over nodes, and classes of kernels. */
+/* Contents of a step: parts over nodes, and classes of kernels. */
 #include <math.h>
 #include <string.h>
 
 #include "report/page_parts.h"
 
-/* Seconds of a step by what they are drawn as; what a model does not tell apart stands in the
- * wider part. Returns true if it told exposed sync from the update. */
+/* Seconds of a step by part of the picture. Parts that a model does not separate go to the wider
+ * one. Returns true if exposed sync is separate from the update. */
 static bool parts_of(const prediction *s, double seconds[N_CHART_PARTS])
 {
     memset(seconds, 0, N_CHART_PARTS * sizeof *seconds);
@@ -23,8 +23,8 @@ static bool parts_of(const prediction *s, double seconds[N_CHART_PARTS])
 
 /* ---- parts over nodes ---- */
 
-/* Intervals that go far beyond the steps would press all bars to the floor: they are cut off at so
- * many times the longest step, and stand in the table. */
+/* Intervals far beyond the steps would flatten all bars. They are cut at this multiple of the
+ * longest step; the table has their ends. */
 #define HIGHEST_INTERVAL 2.0
 
 static double longest_step(const page *p, const page_machine *m)
@@ -37,7 +37,7 @@ static double longest_step(const page *p, const page_machine *m)
     return most;
 }
 
-/* Up to where bars and intervals are drawn. */
+/* The end of the axis of bars and intervals. */
 static double highest(const page *p, const page_machine *m)
 {
     const double step = longest_step(p, m);
@@ -45,7 +45,7 @@ static double highest(const page *p, const page_machine *m)
 
     for (size_t i = 0; i < p->n_nodes; i++)
         if (page_known(&m->point[i]))
-            most = fmax(most, m->point[i].step.high[PHASE_STEP]); /* of NAN the other one */
+            most = fmax(most, m->point[i].step.high[PHASE_STEP]); /* NAN does not count */
     return fmin(most, HIGHEST_INTERVAL * step);
 }
 
@@ -57,7 +57,7 @@ static bool cut_off(const page *p, const page_machine *m)
     return false;
 }
 
-/* Machines of like speed are drawn on one scale, so that bars can be compared. */
+/* Machines of similar speed share a scale, so that bars can be compared. */
 #define ONE_SCALE 3.0
 
 static bool one_scale(const page *p, double *top)
@@ -74,7 +74,7 @@ static bool one_scale(const page *p, double *top)
     return most <= ONE_SCALE * least;
 }
 
-/* So many numbers of nodes have room below their bars. */
+/* This many numbers of nodes fit below their bars. */
 #define BARS_NAMED 10
 
 /* nodes, milliseconds of each part, low, high */
@@ -96,8 +96,7 @@ static void put_row(FILE *out, const prediction *s, bool named, double top)
                 1e3 * fmin(s->high[PHASE_STEP], top));
 }
 
-/* Which parts there are, whether there are intervals, and whether exposed sync is told from the
- * update everywhere. */
+/* The parts and intervals of a picture; is exposed sync separate from the update everywhere? */
 typedef struct bars_seen {
     bool part[N_CHART_PARTS], range, told;
 } bars_seen;
@@ -156,9 +155,9 @@ static void put_bars(FILE *out, const void *what)
 
 /* ---- classes of kernels ---- */
 
-#define ROWS 10 /* the longest; the rest is one */
+#define ROWS 10 /* the longest classes; the rest is one */
 
-/* Milliseconds of a class on a machine; 0: it has none. */
+/* Milliseconds of a class on a machine; 0: no such class. */
 static double class_ms(const page_machine *m, const char *name)
 {
     for (size_t i = 0; i < m->n_kernels; i++)
@@ -167,7 +166,7 @@ static double class_ms(const page_machine *m, const char *name)
     return 0;
 }
 
-/* Rows of the picture: the first machine's longest. */
+/* Rows of the picture: the longest classes of the first machine. */
 static size_t class_rows(const page *p)
 {
     const size_t n = p->machine[0].n_kernels;
@@ -263,7 +262,7 @@ void page_step_charts(page *p)
 static void add_work(table *t, const page_machine *m, const char *name, const explained *x)
 {
     const double update = x->part[PHASE_UPDATE] + x->part[PHASE_GRAD_ONE] + x->part[PHASE_GRAD];
-    const bool   whole  = m->apart->part[0] == PHASE_STEP; /* of which no parts are known */
+    const bool   whole  = m->apart->part[0] == PHASE_STEP; /* whose parts are unknown */
 
     table_text(t, name);
     table_real(t, whole ? NAN : 1e3 * x->part[PHASE_FORWARD]);
@@ -315,7 +314,7 @@ static table *work_table(const page *p, const page_machine *m, const char *what,
     return t;
 }
 
-/* What most of a step goes to, in one sentence. */
+/* The largest part of a step, in one sentence. */
 static void put_bound(const page *p, const page_machine *m, FILE *out)
 {
     const scale_point *x = page_point(p, m, m->at);

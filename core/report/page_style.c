@@ -1,4 +1,4 @@
-/* How a page looks: on a wide screen, on a phone, in print. */
+/* Style of a page on a wide screen, on a phone, and in print. */
 #include "report/page_parts.h"
 
 /* Fonts are the device's own: a page loads nothing. */

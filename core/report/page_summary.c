@@ -1,4 +1,4 @@
-/* A page in short: each machine's answer, and which of them is ahead. */
+/* Summary of a page: each machine's answer, and the leading machine. */
 #include <math.h>
 
 #include "base/text.h"
@@ -13,7 +13,7 @@ static void row(FILE *out, const char *term, const char *value)
     fputs("</dd>\n", out);
 }
 
-/* "412": samples a second, with as many digits as say something. */
+/* "412": samples a second, with significant digits only. */
 static const char *rate_text(double rate, char *buffer, size_t size)
 {
     if (rate >= 100)
@@ -108,7 +108,7 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
     fputs("</dl>\n</div>\n", out);
 }
 
-/* Which is ahead on so many nodes, by how much, and how sure. */
+/* The leading machine on so many nodes, its lead, and how certain that is. */
 static void compare(const page *p, int64_t nodes, FILE *out)
 {
     const page_machine *first = NULL, *second = NULL;

@@ -7,20 +7,20 @@
 #include "report/gnuplot.h"
 #include "report/step_fields.h"
 
-/* Okabe and Ito's but black and yellow, the latter too pale for a line. */
+/* Colours of Okabe and Ito, without black and the pale yellow. */
 static const char *const colours[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                        "#E69F00", "#56B4E9", "#555555" };
 
 _Static_assert(sizeof colours / sizeof colours[0] == PLOT_CURVES_MAX, "a colour for each curve");
 
-/* What a picture is drawn from. */
+/* The data of a picture. */
 typedef struct picture {
     const char       *title;
     const plot_curve *curve;
     size_t            n;
 } picture;
 
-/* What a model does not tell from the update is in it. */
+/* The update, with parts that the model does not separate from it. */
 static double exposed_of(const prediction *s)
 {
     return isnan(s->exposed) ? 0 : s->exposed;
@@ -89,7 +89,7 @@ static bool leaves_range(const picture *p)
     return false;
 }
 
-/* Devices a node that all curves have; 0: they differ. */
+/* Devices of a node, if all curves have the same; 0: they differ. */
 static int64_t common_devices(const picture *p)
 {
     const int64_t devices = p->curve[0].point[0].step.devices;
@@ -100,7 +100,7 @@ static int64_t common_devices(const picture *p)
     return devices;
 }
 
-/* Nodes that were measured, for all curves; 0: they differ. */
+/* Measured nodes, if all curves have the same; 0: they differ. */
 static int64_t common_measured(const picture *p)
 {
     for (size_t k = 1; k < p->n; k++)
@@ -137,7 +137,7 @@ static void put_marks(FILE *out, const picture *p)
     }
 }
 
-/* What a plot command draws, joined by commas. */
+/* The parts of a plot command, joined by commas. */
 static void put_comma(FILE *out, bool *first)
 {
     fputs(*first ? "plot " : ", \\\n  ", out);
@@ -163,7 +163,7 @@ static void put_bands(FILE *out, const picture *p, const char *const of[3], bool
     }
 }
 
-/* Lines with points, hollow where they leave the range. */
+/* Lines with points. Points beyond the range are hollow. */
 static void put_lines(FILE *out, const picture *p, const char *const of[3], bool *first)
 {
     const int at = column(of[0]);
@@ -199,7 +199,7 @@ static void put_throughput(FILE *out, const picture *p)
     fputs("\nunset logscale y\nset format y\nunset label 1\nunset label 2\n", out);
 }
 
-/* Parts of a step, each from the sum of those before it: the last is drawn first. */
+/* Parts of a step, each on top of those before it: the last is drawn first. */
 static void put_parts(FILE *out)
 {
     static const struct {

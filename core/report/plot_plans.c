@@ -27,14 +27,14 @@ static int by_time(const void *a, const void *b)
     return (s > z) - (s < z);
 }
 
-/* An axis: by logarithms where values differ much. */
+/* An axis, logarithmic if values differ much. */
 typedef struct axis {
     double low, high;
     bool   log;
 } axis;
 
 #define LOG_FROM 20   /* times the least value */
-#define APART    0.03 /* of the axis: points that are nearer share a label */
+#define APART    0.03 /* share of the axis: nearer points have one label */
 
 static axis axis_of(double low, double high)
 {
@@ -43,14 +43,14 @@ static axis axis_of(double low, double high)
     return (axis){ by_log ? low / 1.2 : 0, by_log ? high * 1.2 : high * 1.08, by_log };
 }
 
-/* 0 at its low end, 1 at its high one. */
+/* 0 at the low end of the axis, 1 at the high end. */
 static double place_on(const axis *a, double value)
 {
     return a->log ? log(value / a->low) / log(a->high / a->low)
                   : (value - a->low) / (a->high - a->low);
 }
 
-/* What is drawn from. */
+/* The data of the picture. */
 typedef struct drawing {
     const plans_picture *of;
     const plan         **row; /* room for all plans */
@@ -74,7 +74,7 @@ static void put_line(FILE *out, const plans_picture *p, const plan *x, bool labe
     fprintf(out, " %lld %lld\n", (long long)x->setup.nodes, (long long)x->setup.batch);
 }
 
-/* One machine's plans: $best and $rest. gnuplot warns of blocks without points: NaN is one. */
+/* Plans of one machine: $best and $rest. gnuplot warns of empty blocks, so each has a NaN. */
 static void put_data(FILE *out, const drawing *d, size_t machine)
 {
     const plans_picture *p   = d->of;
@@ -120,7 +120,7 @@ static void put_limits(FILE *out, const plans_picture *p)
             p->limits.cost, p->limits.cost, p->limits.cost);
 }
 
-/* Both axes end just beyond the plans and the limits: gnuplot's own ends are powers of ten. */
+/* Both axes end just beyond the plans and the limits; gnuplot would end them at powers of ten. */
 static void find_axes(drawing *d)
 {
     const plans_picture *p    = d->of;

@@ -8,10 +8,11 @@
 #include "base/no_memory.h"
 #include "report/plot.h"
 
-/* What differs between the curves of a grid, or is worth a column. */
+/* Facts of a grid: differences between curves, and columns worth showing. */
 typedef struct shows {
-    bool devices, batches, syncs;               /* differ between curves */
-    bool several, synced, whole, micro, tokens; /* are not 1, not `once`, given, not 1, there */
+    bool devices, batches, syncs;               /* differs between curves */
+    bool several, synced, whole, micro, tokens; /* is not 1, is not `once`, was given, is not 1,
+                                                   exists */
 } shows;
 
 static shows look(const scale_grid *g)
@@ -76,12 +77,13 @@ static table *points_table(const scale_grid *g, format f)
     return rows.t;
 }
 
-/* What tells curves apart, for people, and for files all of it. */
+/* For people the settings that differ between curves; for files all settings. */
 enum turn_facts {
-    TURN_BATCH = 1 << 16, /* a batch of each device is given: strong scaling has a whole one only */
-    TURN_WHOLE = 1 << 17, /* a whole batch is given */
-    TURN_SIZE  = 1 << 18, /* the batch of each device tells curves apart */
-    TURN_STRONG = 1 << 19, /* the whole batch does */
+    TURN_BATCH  = 1 << 16, /* a batch of each device is given; strong scaling has only a whole
+                             batch */
+    TURN_WHOLE  = 1 << 17, /* a whole batch is given */
+    TURN_SIZE   = 1 << 18, /* the batch of each device differs between curves */
+    TURN_STRONG = 1 << 19, /* the whole batch differs */
     TURN_SYNC   = 1 << 20, /* the policy does */
 };
 
@@ -107,7 +109,7 @@ static unsigned turn_facts(const scale_grid *g)
            (size && kind == SCALING_STRONG ? TURN_STRONG : 0) | (s.syncs ? TURN_SYNC : 0);
 }
 
-/* A row for each curve: where it turns. */
+/* A row for each curve: its turning point. */
 static field_rows turns_of(const scale_grid *g, format f)
 {
     const field_view v = {
@@ -119,7 +121,7 @@ static field_rows turns_of(const scale_grid *g, format f)
         const scale_question *q = &g->line[i].curve.q;
         step_row              r = row_of(g, &g->line[i], &g->line[i].point[0]);
 
-        r.point.step.batch   = q->setup.batch; /* of which a point may take less */
+        r.point.step.batch   = q->setup.batch; /* of which a point may take fewer */
         r.point.global_batch = q->global_batch;
         field_row(&rows, &r);
     }
@@ -155,7 +157,7 @@ static void print_turning(const scale_line *l, FILE *out)
     fprintf(out, ": %s\n", turn_meaning(l->curve.q.kind));
 }
 
-/* Where some devices have nothing to do. */
+/* Warns of devices without samples. */
 static void print_idle(const scale_grid *g, FILE *out)
 {
     for (size_t i = 0; i < g->n_lines; i++)
@@ -173,13 +175,13 @@ static void print_idle(const scale_grid *g, FILE *out)
         }
 }
 
-/* Nodes of so many devices whose all-reduces were measured; 0: of a datasheet. */
+/* Measured nodes of so many devices; 0: a model with a datasheet. */
 static int64_t measured_nodes(const predictor *who, int64_t devices)
 {
     return who->cal ? calibration_nodes(who->cal, predictor_sync_model(who), devices) : 0;
 }
 
-/* How far the curves leave what was measured between ranks. */
+/* How far the curves go beyond the measured ranks. */
 static void print_measured(const scale_grid *g, FILE *out)
 {
     const prediction  *last     = &g->line[g->n_lines - 1].point[g->n_nodes - 1].step;
@@ -284,7 +286,7 @@ bool scale_lacks_power(const scale_grid *g)
 
 /* ---- picture ---- */
 
-/* "DEVICES a node, batch N, ddp:25MiB": what tells a curve from the others, "" of a single one. */
+/* "DEVICES a node, batch N, ddp:25MiB": the settings of a curve that differ; "" for a single one. */
 #define LABEL 96
 static const char *label_of(const scale_grid *g, const scale_line *l, char buffer[LABEL])
 {

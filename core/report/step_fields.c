@@ -1,4 +1,4 @@
-/* Fields of a predicted step: a column more in all outputs of scale is a row more here. */
+/* Fields of a predicted step: one row more here is one column more in all outputs of scale. */
 #include "report/step_fields.h"
 
 #include <math.h>
@@ -44,14 +44,14 @@ void step_watts_explain(const step_watts *w, const char *model, const char *mach
                 model);
 }
 
-/* ---- values that are no members ---- */
+/* ---- functions for values that are no members ---- */
 
 static double kwh(const step_row *r)
 {
     return r->power.joules.value * (double)r->point.steps_per_epoch / JOULES_PER_KWH;
 }
 
-/* Of nodes: 0 is none. */
+/* Of nodes; 0: there is none. */
 static double nodes_or_none(int64_t nodes)
 {
     return nodes > 0 ? (double)nodes : NAN;
@@ -62,7 +62,7 @@ static double update_of(const prediction *s)
     return s->grad - s->exposed - s->copy - s->straggler;
 }
 
-/* Does the model tell what is left of all-reduces from the update? */
+/* Does the model tell exposed all-reduces and update apart? */
 static bool told(const step_row *r)
 {
     const prediction *s = &r->point.step;
@@ -110,7 +110,7 @@ TEXT_OF(epoch_text, step_row, page_time(r->point.epoch_seconds, room, FIELD_TEXT
 #define STEP(member)  FIELD_AT(step_row, point.step.member)
 #define RATE(d)       IN_UNIT("1/s", TABLE_POSITIVE(d))
 #define POWER(u, d)   IN_UNIT(u, d), .when = STEP_POWER
-#define NOT_IN_CURVES .not_in = IN_JSON /* which lists the curves, and says the settings once */
+#define NOT_IN_CURVES .not_in = IN_JSON /* lists the curves, and prints the settings once */
 #define ONLY_IN_PAGE  .not_in = IN_FILES
 
 const field step_fields[] = {

@@ -25,7 +25,7 @@ typedef struct cell {
 typedef struct column {
     char  *key, *title;
     int    decimals;
-    double said; /* the last of its reals with every digit, and its text: rows repeat much */
+    double said; /* the last real and its digits: values often repeat */
     char   digits[26];
 } column;
 
@@ -114,8 +114,7 @@ void table_real(table *t, double value)
     add(t, (cell){ CELL_REAL, { .real = value } });
 }
 
-/* Where three digits would need an exponent, and whole numbers are still read: 1850, not 1.85e+03.
- */
+/* Limits between which whole numbers replace exponents: 1850, not 1.85e+03. */
 #define WHOLE_LEAST 999.5
 #define WHOLE_END   1e9
 
@@ -151,7 +150,7 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
         return "-";
     if (decimals >= 0) {
         snprintf(buffer, size, "%.*f", decimals, c->u.real);
-        /* what rounds to 0 has no sign: the last digits of a sum are the processor's own */
+        /* a rounded 0 has no sign: the last digits of a sum depend on the processor */
         return *buffer == '-' && !significant(buffer) ? buffer + 1 : buffer;
     }
     if (decimals <= TABLE_MS(0)) {
@@ -170,7 +169,7 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
     return buffer;
 }
 
-/* Bytes are not columns: names may hold UTF-8. */
+/* Counts characters, not bytes: names may hold UTF-8. */
 static int width_of(const char *s)
 {
     int n = 0;
@@ -236,7 +235,7 @@ static void print_aligned(const table *t, FILE *out)
     free(width);
 }
 
-/* Every digit; `none` for what is not finite. */
+/* All digits; `none` if it is not finite. */
 static const char *exact(column *c, double value, const char *none)
 {
     if (!isfinite(value))

@@ -430,7 +430,7 @@ lm_status emit_lazy(importer *im, const recipe *r, value *in, value **out)
     return LM_OK;
 }
 
-/* values without a taker so far */
+/* ---- values without a taker so far ---- */
 
 /* A layer without inputs: a parameter or a constant of these dimensions. */
 static lm_status place_source(importer *im, const char *type, const lm_tensor *t, value *v)

@@ -220,7 +220,7 @@ static bool closed(const matching *m)
     return true;
 }
 
-/* the result */
+/* ---- the result ---- */
 
 static value *bound_value(const importer *im, const fusion *f, char letter)
 {

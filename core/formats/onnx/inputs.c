@@ -5,8 +5,10 @@
 #include "base/text.h"
 #include "formats/onnx/import.h"
 
-/* Which inputs of the graph are weights. In a file without weights all weights are inputs. The use
- * of an input shows whether it is a weight; torch lists the samples first. */
+/* ---- weights among the inputs ---------------------------------------------------------------- */
+
+/* In a file without weights all weights are inputs. The use of an input shows whether it is a
+ * weight; torch lists the samples first. */
 
 enum {
     AS_WEIGHT = 1,

@@ -183,7 +183,7 @@ static lm_status mark_outputs(importer *im)
     return status;
 }
 
-/* facts that explain the counts */
+/* ---- facts that explain the counts ---- */
 
 /* In an eval export torch folds batch norms and renames the weights of convolutions. */
 static bool norm_was_folded(const onnx_model *m)

@@ -10,7 +10,7 @@ static lm_status no_memory(importer *im)
     return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
 }
 
-/* makers and takers of tensors */
+/* ---- makers and takers of tensors ---- */
 
 /* Lengths and first states of recurrent layers do not change counts. */
 bool node_reads(const onnx_node *node, size_t input)

@@ -213,7 +213,7 @@ static lm_status emit_expressed(importer *im, value *in, const target *t, const 
     return status;
 }
 
-/* one group of dimensions after another */
+/* ---- one group of dimensions after another ---- */
 
 /* The shortest runs of dimensions from i and j on with the same product in every lane. */
 static bool next_group(const importer *im, const value *in, const target *t, uint32_t i, uint32_t j,

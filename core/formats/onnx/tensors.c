@@ -1,9 +1,7 @@
 /* Tensors of a file: their shapes, and the elements of small ones. */
 #include "formats/onnx/wire.h"
 
-#define INTS_MAX \
-    65536                  /* elements of an integer tensor that is read, such as a table of
-                              indices */
+#define INTS_MAX   65536   /* of integers that are read: a table of indices */
 #define FLOATS_MAX 8       /* of a tensor of reals: a scalar, or factors of a resize */
 #define DATA_MAX   1000000 /* of all tensors that are read */
 

@@ -15,7 +15,7 @@ static const char *kwh_currency(const void *whole, size_t i)
     return i ? NULL : whole ? ((const plan_money *)whole)->kwh : "";
 }
 
-/* An epoch, its evaluation included. */
+/* An epoch with its evaluation. */
 static double epoch_at(const plan_row *r, time_case at)
 {
     return (r->plan.run.seconds[at] - r->of.startup) / (double)r->of.epochs;

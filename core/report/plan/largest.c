@@ -6,10 +6,10 @@
 
 #include "base/no_memory.h"
 
-/* What a batch needs, and what its step takes. */
+/* Memory and step time of a batch. */
 typedef struct large {
     int64_t    batch;
-    memory_use use, beyond; /* of one sample more */
+    memory_use use, beyond; /* at one sample more */
     bool       limited;     /* by memory; else by the data set */
     prediction step;
 } large;
@@ -62,7 +62,7 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
     return status;
 }
 
-/* Where a tenth of the memory is not free. */
+/* Largest batch if a tenth of the memory is taken. */
 static int64_t in_less(const plan_job *job, size_t i, const large *l)
 {
     step_setup    s    = job->question.setup;

@@ -15,7 +15,7 @@ static bool priced(const plan_job *job)
     return plan_job_priced(job, NULL);
 }
 
-/* "fewest nodes, cheapest": what this plan answers. */
+/* "fewest nodes, cheapest": the questions that this plan answers. */
 static const char *answers_to(const plan_answers *answers, const plan *p, char *out, size_t size)
 {
     size_t n = 0;
@@ -68,7 +68,7 @@ static step_watts watts_of(const plan_job *job, const plan_side *side)
     return (step_watts){ &side->power, side->learned, job->grams_per_kwh };
 }
 
-/* Columns of power, energy, CO2 and price of electricity, where any machine's power is known. */
+/* Columns of power, energy, CO2 and price of electricity, if the power of a machine is known. */
 static unsigned power_facts(const plan_job *job)
 {
     unsigned facts = 0;
@@ -82,8 +82,8 @@ static unsigned power_facts(const plan_job *job)
            (facts && isfinite(job->kwh.amount) ? PLAN_ELECTRICITY : 0);
 }
 
-/* All devices of a run draw what a training step does from its first step to its end, evaluations
- * among it. */
+/* All devices draw the power of a training step from the first step to the end, evaluations
+ * included. */
 static lm_status add_power(const plan_job *job, const plan *p, plan_row *r, lm_error *err)
 {
     const plan_side   *side  = &job->side[p->machine];
@@ -116,10 +116,10 @@ static int by_time(const void *a, const void *b)
 
     if (s != z)
         return s < z ? -1 : 1;
-    return (x > y) - (x < y); /* as they were found */
+    return (x > y) - (x < y); /* in the order of the search */
 }
 
-/* Is it shown though another one is better? */
+/* Is a dominated plan shown? */
 static bool shown(const plan_answers *answers, const plan *p, bool all)
 {
     if (!p->dominated || all)
@@ -157,7 +157,7 @@ static lm_status add_row(const plan_job *job, const plan_answers *answers, const
     return LM_OK;
 }
 
-/* The plans that are shown, the shortest first. */
+/* The shown plans, the shortest first. */
 static lm_status plans_table(const plan_job *job, const plan_answers *answers, format f, bool all,
                              table **out, lm_error *err)
 {
@@ -212,7 +212,7 @@ static void print_price(const plan_job *job, size_t i, FILE *out)
                 p->source ? p->source : "not given");
 }
 
-/* What is paid for and not used. */
+/* Warns of paid devices that are idle. */
 static void print_unused(const plan_job *job, size_t i, FILE *out)
 {
     const price  *p    = job->side[i].price;
@@ -244,7 +244,7 @@ static void print_left_out(const plan_job *job, FILE *out)
                     left[i].why);
 }
 
-/* What the answers stand on. */
+/* The basis of the answers. */
 static void print_grounds(const plan_job *job, FILE *out)
 {
     const char *why = NULL;
@@ -277,7 +277,7 @@ static void print_grounds(const plan_job *job, FILE *out)
         fprintf(out, "note: %s\n", job->net->note);
 }
 
-/* Is there an answer of this machine's own? */
+/* Has this machine an answer? */
 static bool answered(const plan_answers *answers, size_t machine)
 {
     for (size_t i = 0; i < answers->n; i++)

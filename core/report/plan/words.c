@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "predict/scaling.h"
 
-/* Appends to a text of PLAN_SENTENCE bytes; what does not fit is cut. */
+/* Appends to a text of PLAN_SENTENCE bytes; the rest is cut. */
 static void say(char *out, const char *fmt, ...) LM_PRINTF(2, 3);
 
 static void say(char *out, const char *fmt, ...)
@@ -89,7 +89,7 @@ static void say_time(const plan *p, const plan_view *v, bool bounds, char *out)
         say(out, " (%s to %s)", hours_print(low, text[1]), hours_print(high, text[2]));
 }
 
-/* " with batch 64", where there is a choice */
+/* " with batch 64", if there is a choice */
 static void say_batch(const plan_job *job, const plan *p, char *out)
 {
     char policy[SYNC_POLICY_TEXT];
@@ -141,7 +141,7 @@ const char *plan_answer_print(const plan_job *job, const plan_answer *a, char ou
     return out;
 }
 
-/* What an assumption makes of the answer, in the goal's own words. */
+/* The effect of an assumption on the answer, in the unit of the goal. */
 static void say_outcome(const plan_job *job, const plan_answer *a, const sensitivity *s, char *out)
 {
     const plan *p = s->answer ? s->answer : a->asked.answer;
@@ -189,7 +189,7 @@ const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char 
     return out;
 }
 
-/* ---- when nothing keeps to the limits ---- */
+/* ---- if no plan meets the limits ---- */
 
 /* "64 nodes of a.ini with batch 32, 30.1 h for 820 USD list" */
 static void say_plan(const plan_job *job, const plan *p, char *out)
@@ -200,7 +200,7 @@ static void say_plan(const plan_job *job, const plan *p, char *out)
     say_cost(job, p, &job->view, false, out);
 }
 
-/* More nodes than were asked about that keep to the limits: by doubling; 0: none. */
+/* Nodes beyond the list that meet the limits, by doubling; 0: none. */
 static int64_t more_nodes(const plan_job *job)
 {
     plan_question q    = job->question;
@@ -215,7 +215,7 @@ static int64_t more_nodes(const plan_job *job)
         q.n_nodes = 1;
         for (size_t i = 0; i < job->n; i++)
             if (plan_search(&job->machine[i], i, &q, &set, NULL))
-                break; /* there may be none on so many */
+                break; /* so many nodes may have no plan */
         found = plan_choose(&set, job->machine, GOAL_NODES, &job->limits, &job->view) != NULL;
         plan_set_free(&set);
         if (found)
@@ -264,7 +264,7 @@ static void say_cheaper(const plan_job *job, const plan *cheapest, char *out)
     }
 }
 
-/* The best of one machine under the limits that it can keep to. */
+/* The best plan of one machine under the limits that it can meet. */
 const char *plan_unmet_print(const plan_job *job, size_t machine, char out[PLAN_SENTENCE])
 {
     const plan_limits time_only = { job->limits.seconds, INFINITY, machine },
