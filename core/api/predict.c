@@ -285,21 +285,24 @@ lm_status lm_explanation_part(const lm_explanation *x, size_t i, lm_part *out, l
         return status;
     if (i >= x->n)
         return lm_error_set(err, LM_E_ARG, "part %zu of %zu: there is none", i, x->n);
-    row           = &x->row[i];
-    p.name        = row->name;
-    p.type        = row->type;
-    p.seconds     = row->seconds;
-    p.forward     = row->part[PHASE_FORWARD];
-    p.backward    = row->part[PHASE_BACKWARD];
-    p.bound       = x->e->bounded ? term_bound_name(explained_bound(row)) : NULL;
-    p.unit        = row->unit;
-    p.count       = row->unit ? row->count : 0;
-    p.coefficient = row->unit ? row->coefficient : NAN;
-    for (size_t k = 0; k < x->e->n_parts; k++) {
+    row       = &x->row[i];
+    p.name    = row->name;
+    p.type    = row->type;
+    p.seconds = row->seconds;
+    p.forward = p.backward = p.grad = NAN;
+    p.bound                         = x->e->bounded ? term_bound_name(explained_bound(row)) : NULL;
+    p.unit                          = row->unit;
+    p.count                         = row->unit ? row->count : 0;
+    p.coefficient                   = row->unit ? row->coefficient : NAN;
+    for (size_t k = 0; k < x->e->n_parts && x->e->part[0] != PHASE_STEP; k++) {
         const phase part = x->e->part[k];
 
-        if (part != PHASE_FORWARD && part != PHASE_BACKWARD && part != PHASE_STEP)
-            p.grad += row->part[part];
+        if (part == PHASE_FORWARD)
+            p.forward = row->part[part];
+        else if (part == PHASE_BACKWARD)
+            p.backward = row->part[part];
+        else
+            p.grad = row->part[part] + (isnan(p.grad) ? 0 : p.grad);
     }
     answer_give(out, &p, sizeof p);
     return LM_OK;

@@ -396,9 +396,14 @@ static lm_status learned_buckets(const predictor *who, const step_setup *s,
 static lm_status learned_bounds(const predictor *who, const step_setup *s, bound_price *out,
                                 lm_error *err)
 {
-    const predictor others = default_of(who);
+    predictor others = default_of(who);
+    lm_status status = others.by->open ? others.by->open(&others, NULL, err) : LM_OK;
 
-    return others.by->bounds(&others, s, out, err);
+    if (!status)
+        status = others.by->bounds(&others, s, out, err);
+    if (others.by->close)
+        others.by->close(&others);
+    return status;
 }
 
 static bool learned_clocks(const predictor *who, clock_range *out)

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "counts/kernel_class.h"
 #include "single/residual.h"
+#include "solve/folds.h"
 
 /* Of all rows these reach the most; a device can do somewhat more, of what is no overhead. */
 #define HIGH       0.99
@@ -98,28 +99,48 @@ static lm_status fill(const layer_rows *r, const size_t *at, size_t n, const til
     return rows_check(out, err);
 }
 
+typedef struct tiling_trial {
+    const layer_rows *r;
+    columns           c;
+    rows              some;
+    bool             *in;
+    double            error;
+} tiling_trial;
+
+static lm_status try_part(void *context, const fold_turn *f, lm_error *err)
+{
+    tiling_trial *t = context;
+    lm_status     status;
+
+    (void)folds_mark(f, t->in);
+    for (size_t j = 0; j < t->c.n; j++)
+        t->c.column[j].price = 0;
+    status = solve_prices(&t->some, t->in, &t->r->class->options, &t->c, err);
+    for (size_t i = 0; i < f->by->rows && !status; i++)
+        if (fold_out(f, i))
+            t->error += fabs(rows_priced(&t->some, i, &t->c) / t->some.row[i].seconds - 1) /
+                        (double)f->by->rows;
+    return status;
+}
+
 /* Mean relative error in the cross-validation. */
 static lm_status try_tiling(const layer_rows *r, const size_t *at, size_t n, const tiling *how,
                             double *error, lm_error *err)
 {
-    columns   c      = { 0 };
-    rows      some   = { 0 };
-    bool     *in     = calloc(n, sizeof *in);
-    lm_status status = in ? fill(r, at, n, how, &c, &some, err) : no_memory(err);
+    size_t      *of     = malloc((n + 1) * sizeof *of);
+    tiling_trial t      = { .r = r, .in = malloc(n + 1) };
+    const folds  by     = { .of = of, .rows = n, .n = TRIAL_FOLDS };
+    lm_status    status = of && t.in ? fill(r, at, n, how, &t.c, &t.some, err) : no_memory(err);
 
-    *error = 0;
-    for (size_t f = 0; f < TRIAL_FOLDS && !status; f++) {
-        for (size_t i = 0; i < n; i++)
-            in[i] = i % TRIAL_FOLDS != f;
-        for (size_t j = 0; j < c.n; j++)
-            c.column[j].price = 0;
-        status = solve_prices(&some, in, &r->class->options, &c, err);
-        for (size_t i = f; i < n && !status; i += TRIAL_FOLDS)
-            *error += fabs(rows_priced(&some, i, &c) / some.row[i].seconds - 1) / (double)n;
-    }
-    free(in);
-    columns_free(&c);
-    rows_free(&some);
+    for (size_t i = 0; i < n && of; i++)
+        of[i] = i % TRIAL_FOLDS;
+    if (!status)
+        status = folds_leave_out(&by, try_part, &t, err);
+    *error = t.error;
+    free(of);
+    free(t.in);
+    columns_free(&t.c);
+    rows_free(&t.some);
     return status;
 }
 

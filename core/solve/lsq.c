@@ -8,6 +8,7 @@
 
 #include "base/blas.h"
 #include "base/no_memory.h"
+#include "solve/nnls.h"
 
 static lm_status check(const lsq_problem *p, lm_error *err)
 {
@@ -165,77 +166,60 @@ static lm_status solve_subset(const reduced *p, double tolerance, subset *s, lm_
     return LM_OK;
 }
 
-/* Gradient of half the squared error at x, column j: r_j' (R x - Q'b). */
-static double gradient(const reduced *p, const double *x, size_t j)
-{
-    double g = 0;
+/* Lawson & Hanson's NNLS: which columns stay, given that no coefficient may be negative. */
+typedef struct bounded_search {
+    const reduced *p;
+    subset        *s; /* the solution over the columns that stay */
+    double         tolerance;
+} bounded_search;
 
-    for (size_t i = 0; i <= j; i++) {
+static lm_status solve_used(nnls_search *f, lm_error *err)
+{
+    const bounded_search *b = f->context;
+    lm_status             status;
+
+    b->s->n = f->n_use;
+    memcpy(b->s->column, f->use, f->n_use * sizeof *f->use);
+    if (!(status = solve_subset(b->p, b->tolerance, b->s, err)))
+        memcpy(f->s, b->s->x, f->n_use * sizeof *f->s);
+    return status;
+}
+
+/* Of half the squared error at x, column j: -r_j' (R x - Q'b). */
+static double slope(const nnls_search *f, size_t j)
+{
+    const reduced *p = ((const bounded_search *)f->context)->p;
+    double         g = 0;
+
+    for (size_t i = 0; i <= j && p->scale[j] > 0; i++) {
         double residual = -p->qtb[i];
 
         for (size_t k = i; k < p->n; k++)
-            residual += p->r[i][k] * x[k];
+            residual += p->r[i][k] * f->x[k];
         g += p->r[i][j] * residual;
     }
-    return g;
+    return -g;
 }
 
-/* Lawson & Hanson's NNLS: which columns stay, given that no coefficient may be negative. */
 static lm_status active_set(const reduced *p, double tolerance, subset *s, double *x, lm_error *err)
 {
-    bool      in[LSQ_MAX_COLUMNS] = { false };
-    double    length              = 0;
-    lm_status status;
+    const bounded_search b                   = { p, s, tolerance };
+    bool                 in[LSQ_MAX_COLUMNS] = { false };
+    double               at[LSQ_MAX_COLUMNS], length = 0;
+    size_t               use[LSQ_MAX_COLUMNS];
+    nnls_search          f = { .n       = p->n,
+                               .context = &b,
+                               .solve   = solve_used,
+                               .slope   = slope,
+                               .x       = x,
+                               .in      = in,
+                               .s       = at,
+                               .use     = use };
 
     for (size_t j = 0; j < p->n; j++)
         length += p->qtb[j] * p->qtb[j];
-    length = sqrt(length);
-    memset(x, 0, LSQ_MAX_COLUMNS * sizeof *x);
-    s->n = s->rank = 0;
-
-    for (int round = 0; round < 10 * LSQ_MAX_COLUMNS; round++) {
-        size_t best   = p->n;
-        double lowest = -1e-12 * length;
-
-        for (size_t j = 0; j < p->n; j++) {
-            const double g = in[j] || p->scale[j] == 0 ? 0 : gradient(p, x, j);
-
-            if (g < lowest) {
-                lowest = g;
-                best   = j;
-            }
-        }
-        if (best == p->n)
-            break;
-        in[best] = true;
-        for (;;) {
-            double step = 1;
-            size_t out  = LSQ_MAX_COLUMNS; /* place in the subset of the first to reach 0 */
-
-            s->n = 0;
-            for (size_t j = 0; j < p->n; j++)
-                if (in[j])
-                    s->column[s->n++] = j;
-            if ((status = solve_subset(p, tolerance, s, err)))
-                return status;
-            for (size_t k = 0; k < s->n; k++) {
-                const double now   = x[s->column[k]];
-                const double reach = s->x[k] > 0 ? 1 : now <= 0 ? 0 : now / (now - s->x[k]);
-
-                if (s->x[k] <= 0 && (out == LSQ_MAX_COLUMNS || reach < step)) {
-                    step = reach;
-                    out  = k;
-                }
-            }
-            for (size_t k = 0; k < s->n; k++)
-                x[s->column[k]] += step * (s->x[k] - x[s->column[k]]);
-            if (out == LSQ_MAX_COLUMNS)
-                break;
-            x[s->column[out]]  = 0;
-            in[s->column[out]] = false;
-        }
-    }
-    return LM_OK; /* *s is the solution over the columns that stayed */
+    f.least = 1e-12 * sqrt(length);
+    return nnls_descend(&f, err);
 }
 
 static double residual_squares(const reduced *p, const double *x)

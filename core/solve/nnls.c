@@ -1,4 +1,4 @@
-/* Non-negative least squares from normal equations. */
+/* The active set of non-negative least squares, and normal equations that it solves. */
 #include "solve/nnls.h"
 
 #include <math.h>
@@ -11,46 +11,10 @@
 #define APART     1e-10 /* of the diagonal */
 #define TOLERANCE 1e-10
 
-typedef struct search {
-    const double *gram, *h;
-    size_t        n;
-    double       *scale; /* 1 / sqrt of the diagonal; 0: a column of zeros */
-    double       *x;     /* scaled */
-    double       *a, *s; /* of the columns in use: their equations and solution */
-    size_t       *use;   /* their numbers, ascending */
-    bool         *in;
-    size_t        n_use;
-} search;
-
-static double entry(const search *f, size_t i, size_t j)
-{
-    return f->gram[i * f->n + j] * f->scale[i] * f->scale[j];
-}
-
-/* Solution of the columns in use. */
-static lm_status solve_used(search *f, lm_error *err)
-{
-    f->n_use = 0;
-    for (size_t j = 0; j < f->n; j++)
-        if (f->in[j])
-            f->use[f->n_use++] = j;
-    if (!f->n_use)
-        return LM_OK;
-    for (size_t i = 0; i < f->n_use; i++) {
-        for (size_t j = 0; j <= i; j++)
-            f->a[i * f->n_use + j] = entry(f, f->use[i], f->use[j]);
-        f->a[i * f->n_use + i] += APART;
-        f->s[i] = f->h[f->use[i]] * f->scale[f->use[i]];
-    }
-    /* lower triangle by rows is the upper one by columns, which LAPACK wants */
-    if (blas.LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)f->n_use, 1, f->a,
-                                (lapack_int)f->n_use, f->s, (lapack_int)f->n_use))
-        return lm_error_set(err, LM_E_ARG, "normal equations are not positive definite");
-    return LM_OK;
-}
+/* ---- the active set ---- */
 
 /* Goes from x towards the solution of the columns in use until one reaches 0; true: none did. */
-static bool advance(search *f)
+static bool advance(const nnls_search *f)
 {
     double step = 1;
     size_t out  = f->n;
@@ -74,18 +38,14 @@ static bool advance(search *f)
 }
 
 /* The column whose growth would lower the error most; n: there is none. */
-static size_t steepest(const search *f, double least)
+static size_t steepest(const nnls_search *f)
 {
-    size_t best = f->n;
+    double least = f->least;
+    size_t best  = f->n;
 
     for (size_t j = 0; j < f->n; j++) {
-        double g = f->h[j] * f->scale[j];
+        const double g = f->in[j] ? 0 : f->slope(f, j);
 
-        if (f->in[j] || f->scale[j] == 0)
-            continue;
-        for (size_t i = 0; i < f->n; i++)
-            if (f->x[i] > 0)
-                g -= entry(f, j, i) * f->x[i];
         if (g > least) {
             least = g;
             best  = j;
@@ -94,31 +54,78 @@ static size_t steepest(const search *f, double least)
     return best;
 }
 
-static lm_status descend(search *f, lm_error *err)
+lm_status nnls_descend(nnls_search *f, lm_error *err)
 {
-    double    length = 0;
-    lm_status status = LM_OK;
-
-    for (size_t j = 0; j < f->n; j++)
-        length = fmax(length, fabs(f->h[j] * f->scale[j]));
     for (size_t round = 0; round < 10 * f->n + 10; round++) {
         size_t next;
 
-        do
-            status = solve_used(f, err);
-        while (!status && !advance(f));
-        if (status || (next = steepest(f, TOLERANCE * length)) == f->n)
+        do {
+            lm_status status;
+
+            f->n_use = 0;
+            for (size_t j = 0; j < f->n; j++)
+                if (f->in[j])
+                    f->use[f->n_use++] = j;
+            if ((status = f->solve(f, err)))
+                return status;
+        } while (!advance(f));
+        if ((next = steepest(f)) == f->n)
             break;
         f->in[next] = true;
     }
-    return status;
+    return LM_OK;
+}
+
+/* ---- normal equations ---- */
+
+typedef struct equations {
+    const double *gram, *h;
+    double       *scale; /* 1 / sqrt of the diagonal; 0: a column of zeros */
+    double       *a;     /* of the columns in use */
+} equations;
+
+static double entry(const equations *e, size_t n, size_t i, size_t j)
+{
+    return e->gram[i * n + j] * e->scale[i] * e->scale[j];
+}
+
+static lm_status solve_used(nnls_search *f, lm_error *err)
+{
+    const equations *e = f->context;
+    const size_t     n = f->n_use;
+
+    if (!n)
+        return LM_OK;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++)
+            e->a[i * n + j] = entry(e, f->n, f->use[i], f->use[j]);
+        e->a[i * n + i] += APART;
+        f->s[i] = e->h[f->use[i]] * e->scale[f->use[i]];
+    }
+    /* lower triangle by rows is the upper one by columns, which LAPACK wants */
+    if (blas.LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, 1, e->a, (lapack_int)n, f->s,
+                                (lapack_int)n))
+        return lm_error_set(err, LM_E_ARG, "normal equations are not positive definite");
+    return LM_OK;
+}
+
+static double slope(const nnls_search *f, size_t j)
+{
+    const equations *e = f->context;
+    double           g = e->h[j] * e->scale[j];
+
+    for (size_t i = 0; i < f->n && e->scale[j] != 0; i++)
+        if (f->x[i] > 0)
+            g -= entry(e, f->n, j, i) * f->x[i];
+    return g;
 }
 
 lm_status nnls_solve(const double *gram, const double *h, size_t n, double *x, lm_error *err)
 {
-    search    f = { .gram = gram, .h = h, .n = n };
-    double   *room;
-    lm_status status = LM_OK;
+    equations   e = { .gram = gram, .h = h };
+    nnls_search f = { .n = n, .context = &e, .solve = solve_used, .slope = slope };
+    double     *room, length = 0;
+    lm_status   status = LM_OK;
 
     if (!n)
         return LM_OK;
@@ -130,10 +137,10 @@ lm_status nnls_solve(const double *gram, const double *h, size_t n, double *x, l
     if (!room || !f.use || !f.in)
         status = no_memory(err);
     else {
-        f.scale = room;
+        e.scale = room;
         f.x     = room + n;
         f.s     = room + 2 * n;
-        f.a     = room + 3 * n;
+        e.a     = room + 3 * n;
     }
     for (size_t j = 0; j < n && !status; j++) {
         const double d = gram[j * n + j];
@@ -142,14 +149,16 @@ lm_status nnls_solve(const double *gram, const double *h, size_t n, double *x, l
             status = lm_error_set(err, LM_E_ARG, "column %zu: not finite", j);
             break;
         }
-        f.scale[j] = d > 0 ? 1 / sqrt(d) : 0;
+        e.scale[j] = d > 0 ? 1 / sqrt(d) : 0;
         f.in[j]    = d > 0 && x[j] > 0;
-        f.x[j]     = f.in[j] ? x[j] / f.scale[j] : 0;
+        f.x[j]     = f.in[j] ? x[j] / e.scale[j] : 0;
+        length     = fmax(length, fabs(h[j] * e.scale[j]));
     }
+    f.least = TOLERANCE * length;
     if (!status)
-        status = descend(&f, err);
+        status = nnls_descend(&f, err);
     for (size_t j = 0; j < n && !status; j++)
-        x[j] = f.x[j] * f.scale[j];
+        x[j] = f.x[j] * e.scale[j];
     free(room);
     free(f.use);
     free(f.in);

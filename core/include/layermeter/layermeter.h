@@ -268,7 +268,7 @@ typedef struct lm_part {
     const char *name;
     const char *type;                    /**< of a layer; else NULL */
     double      seconds;                 /**< share of the step; all parts add up to the step */
-    double      forward, backward, grad; /**< grad: all-reduces, copies, update. 0 where a model
+    double      forward, backward, grad; /**< grad: all-reduces, copies, update. NAN where a model
                                               tells only whole steps */
     const char *bound;                   /**< what limits most of it; NULL: unknown. Static */
     const char *unit;                    /**< of a term: the unit that is counted; else NULL */
