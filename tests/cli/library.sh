@@ -5,7 +5,9 @@
 . "$(dirname -- "$0")/common.sh"
 : "${ANSWERS:?}"
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
-sed -n '/^--- kernels.ini/,/^--- /{/^---/d;p}' "$here/cases/predict_by_kernels.case" >kernels.ini
+for file in kernels.ini net.ini; do
+    sed -n "/^--- $file/,/^--- /{/^---/d;p}" "$here/cases/predict_by_kernels.case" >$file
+done
 
 # same KEY-COLUMN: every line of `theirs` stands in the table of `ours`; there is one at least.
 same() {
@@ -22,7 +24,7 @@ same() {
         }
         {
             lines++
-            if (!(($1, $2) in table)) { print "no " $0; bad = 1 }
+            if (!(($1, $2) in table) && $3 != "") { print "no " $0; bad = 1 }
             else if (plain(table[$1, $2]) != plain($3)) { print $0 ", the command: " table[$1, $2]; bad = 1 }
         }
         END { exit bad || !lines }' ours theirs
@@ -48,7 +50,10 @@ agree explain layer 'predict tiny.ini --machine machine.ini --batch 8 --nodes 4 
     tiny.ini machine.ini layermeter 8 4
 agree predict nodes 'predict tiny.ini --machine parts.ini --model prenet --batch 1' tiny.ini parts.ini prenet 1 1
 agree explain layer 'predict tiny.ini --machine parts.ini --model prenet --batch 1 --explain' tiny.ini parts.ini prenet 1 1
-agree predict nodes 'predict hand.ini --machine kernels.ini --batch 2' hand.ini kernels.ini layermeter 2 1
-agree predict nodes 'predict resnet18 --model paleo --device V100 --batch 8 --nodes 4' resnet18 - paleo 8 4 V100
+# of whole steps alone forward and backward are not known: no columns there, NAN here
+agree explain layer 'predict tiny.ini --machine hand_prenet.ini --model prenet --batch 1 --explain' \
+    tiny.ini hand_prenet.ini prenet 1 1
+agree predict nodes 'predict net.ini --machine kernels.ini --batch 2' net.ini kernels.ini layermeter 2 1
+agree predict nodes 'predict resnet18 --model paleo --device A30 --batch 8' resnet18 - paleo 8 1 A30
 agree memory batch 'memory tiny.ini --batch 8' tiny.ini - - 8 1
 echo "the library answers as the commands do"
