@@ -122,6 +122,14 @@ static lm_status check(options *o, lm_error *err)
                      : LM_OK;
 }
 
+static void say_left_out(const learn_options *a, const work *w)
+{
+    if (*w->p->left_out)
+        fprintf(stderr, "layermeter: %s: left out: %s\n", w->r->path, w->p->left_out);
+    if (!w->p->s.n_metrics && (a->groups & FEATURES_DYNAMIC))
+        fprintf(stderr, "layermeter: %s: no metrics: only seconds and GPUs tell\n", w->r->path);
+}
+
 static lm_status open_runs(const char *path, const learn_options *a, work *w, lm_error *err)
 {
     lm_status status = devices_open(a->devices, &w->devices, err);
@@ -129,10 +137,6 @@ static lm_status open_runs(const char *path, const learn_options *a, work *w, lm
     if (status || (status = runs_load(path, &w->r, err)) ||
         (status = pairs_of(w->r, w->devices, a->groups, &w->p, err)))
         return status;
-    if (*w->p->left_out)
-        fprintf(stderr, "layermeter: %s: left out: %s\n", w->r->path, w->p->left_out);
-    if (!w->p->s.n_metrics && (a->groups & FEATURES_DYNAMIC))
-        fprintf(stderr, "layermeter: %s: no metrics: only seconds and GPUs tell\n", w->r->path);
     w->tested = w->p;
     if (!a->judging.test)
         return LM_OK;
@@ -198,6 +202,8 @@ static lm_status judge_methods(const learn_options *a, const work *w, lm_error *
             status = add_errors(&j, said, r, &rows, err);
     }
     free(said);
+    if (!status)
+        say_left_out(a, w);
     return field_rows_print(&rows, a->format, stdout, status, err);
 }
 
@@ -250,8 +256,11 @@ static lm_status write_learned(const learn_options *a, const work *w, lm_error *
     crossgpu              *c      = NULL;
     lm_status              status = judged_learn(w->p, &how, &c, err);
 
-    if (!status && !(status = kept_save(&crossgpu_kept, CROSSGPU_FILE, c, a->output, err)) &&
-        !(status = print_pairs(w, a->format, err))) {
+    if (!status)
+        status = kept_save(&crossgpu_kept, CROSSGPU_FILE, c, a->output, err);
+    if (!status)
+        say_left_out(a, w);
+    if (!status && !(status = print_pairs(w, a->format, err))) {
         say_interval("on GPUs that were learned from", &c->known);
         if (c->method == CROSSGPU_LAYERMETER) {
             say_interval("on others, by datasheet", &c->unknown[UNKNOWN_TARGET]);
