@@ -47,6 +47,30 @@ NCCL_ALGO=Tree LAYERMETER_FAKE_NCCL_LOG=$work/tree run 2 sweep.ini -o tree.csv |
 [ "$(sort tree | tr '\n' ',')" = "0 of 2: Ring,0 of 2: Tree,1 of 2: Ring,1 of 2: Tree," ] || fail "NCCL_ALGO: $(sort tree)"
 grep -q '^# nccl_environment: .*NCCL_ALGO=Tree' tree.csv || fail "NCCL_ALGO: $(grep '^#' tree.csv)"
 
+# ---- communicators: few are kept; memory that lacks for one skips the point, on all ranks ------------------------
+cat >groups.ini <<'END'
+[sweep]
+backend     = cudnn
+collective  = nccl
+warmup      = 0
+min_repeats = 1
+max_repeats = 1
+
+[collectives]
+bytes      = 1KiB, 2KiB
+algorithms = default, ring
+ranks      = 2, 3, 4
+END
+if LAYERMETER_FAKE_DEVICES=4 mpirun $many -np 4 true >out 2>&1; then
+    export LAYERMETER_FAKE_DEVICES=4
+    LAYERMETER_FAKE_NCCL_ROOM=4 run 4 groups.ini -o few.csv || fail "few communicators: $(cat err)"
+    [ "$(grep -c '^collective,.*,ok$' few.csv)" -eq 12 ] || fail "few communicators: $(grep -v '^#' few.csv)"
+    LAYERMETER_FAKE_DEVICES=3
+fi
+LAYERMETER_FAKE_NCCL_ROOM=1 run 3 sweep.ini -o room.csv || fail "no memory for a communicator: $(cat err)"
+grep -q '^collective,.*,ok$' room.csv || fail "no memory for a second communicator: $(grep -v '^#' room.csv)"
+grep -q '^collective,.*,skipped-memory$' room.csv || fail "no memory for a second communicator: $(grep -v '^#' room.csv)"
+
 # ---- cores: too few for NCCL's threads, or those of another socket than the GPU's ---------------------------
 taskset -c 0 true 2>/dev/null && {
     cat >one.sh <<'END'

@@ -4,8 +4,10 @@
  *
  *   LAYERMETER_FAKE_NCCL_WRONG=N   the N-th all-reduce of rank 1 has a wrong element
  *   LAYERMETER_FAKE_NCCL_LOST=N    before the N-th all-reduce of rank 1 the network is lost: it
- * never ends LAYERMETER_FAKE_NCCL_LOG=FILE  a line for each communicator: "rank of ranks:
- * NCCL_ALGO" */
+ *                                  never ends
+ *   LAYERMETER_FAKE_NCCL_LOG=FILE  a line for each communicator: "rank of ranks: NCCL_ALGO"
+ *   LAYERMETER_FAKE_NCCL_ROOM=N    rank 1 has device memory for N communicators at a time; for one
+ *                                  more NCCL says "unhandled cuda error", as it does */
 #include <fcntl.h>
 #include <nccl.h>
 #include <pthread.h>
@@ -159,6 +161,9 @@ ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDa
                                                                   : ncclUnhandledCudaError;
 }
 
+static int         live;
+static const char *last_error = "";
+
 /* ---- communicators --------------------------------------------------------------------------- */
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
@@ -199,9 +204,23 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int 
         free(c);
         return ncclSystemError;
     }
-    meet(c);
+    if (rank == 1 && live >= fake_number("LAYERMETER_FAKE_NCCL_ROOM", 1000)) {
+        atomic_store(&c->where->lost, 1);
+        last_error = "Cuda failure 2 'out of memory'";
+        c->error   = ncclUnhandledCudaError;
+    } else {
+        meet(c);
+    }
     if (rank == 0)
         shm_unlink(id.internal);
+    if (c->error != ncclSuccess) {
+        const ncclResult_t error = c->error;
+
+        munmap(c->where, sizeof(meeting));
+        free(c);
+        return error;
+    }
+    live++;
     log_made(c);
     *comm = c;
     return ncclSuccess;
@@ -209,6 +228,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int 
 
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
+    live--;
     munmap(comm->where, sizeof(meeting));
     free(comm);
     return ncclSuccess;
@@ -234,6 +254,9 @@ const char *ncclGetErrorString(ncclResult_t result)
 
 const char *ncclGetLastError(ncclComm_t comm)
 {
+    const char *told = last_error;
+
     (void)comm;
-    return "";
+    last_error = "";
+    return told;
 }

@@ -220,8 +220,12 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
         status = w->as->fill(w, b->pool, dtype, err);
     /* the others count on this rank, whatever befell it */
     one    = exchange(b, w, b->pool, status ? NULL : err);
-    status = status ? status : one;
-    if (!status && (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess)
+    status = world_agree(w->group, status ? status : one, err);
+    if (status) { /* connections are made by the first message: none waits for one that never comes */
+        nccl_comms_drop(b->comms, w->comm);
+        return status;
+    }
+    if ((cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess)
         status = nccl_cuda_failed(err, w->title, cuda);
     before = pulse_enter(PULSE_EXCHANGE);
     if (!status)
@@ -287,7 +291,7 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
         status = nccl_comms_get(b->comms, what->group, ring, &w->comm, err);
     if (!status) {
         status = verify(b, w, what->point->dtype, err);
-        if (status == LM_E_IO)
+        if (status == LM_E_IO && strcmp(err->text, WORLD_ELSEWHERE) != 0)
             watchdog_fail(err->text); /* the others may wait for it on their devices */
         status = start_line_agree(what->group, status, &w->start, err);
     }
@@ -351,7 +355,12 @@ static lm_status nccl_prepare_buckets(backend *self, const bench_case *what,
     ncclComm_t    comm;
     lm_status     status = nccl_comms_get(b->comms, what->group, ring, &comm, err);
 
-    return status ? status : nccl_buckets_new(comm, what, bucket, n, work, err);
+    if (status)
+        return status;
+    status = nccl_buckets_new(comm, what, bucket, n, work, err);
+    if (status) /* what was started on it may never end */
+        nccl_comms_drop(b->comms, comm);
+    return status;
 }
 
 const backend_type backend_nccl = {

@@ -112,6 +112,8 @@ static lm_status verify(nccl_buckets *b, lm_error *err)
         one    = nccl_start_bucket(NULL, b, i, b->stream, status ? NULL : err);
         status = status ? status : one;
     }
+    if ((status = world_agree(b->group, status, err)))
+        return status; /* and none waits for what another did not start */
     one    = nccl_finish_buckets(NULL, b, b->stream, status ? NULL : err);
     status = status ? status : one;
     before = pulse_enter(PULSE_EXCHANGE);

@@ -1,6 +1,7 @@
 /* Communicators of NCCL. */
 #include "nccl_comm.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +22,21 @@ struct nccl_comms {
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
+/* NCCL has no code of its own for it: the runtime's last error, or the text, tells. */
+static bool no_device_memory(const char *text)
+{
+    return cudaPeekAtLastError() == cudaErrorMemoryAllocation ||
+           (text && strstr(text, "out of memory"));
+}
+
 lm_status nccl_failed(lm_error *err, ncclComm_t comm, const char *what, ncclResult_t cause)
 {
-    const char *more = ncclGetLastError(comm);
+    const char     *more = ncclGetLastError(comm);
+    const lm_status code =
+        cause != ncclRemoteError && no_device_memory(more) ? LM_E_NOMEM : LM_E_IO;
 
-    return lm_error_set(err, LM_E_IO, "%s: NCCL: %s%s%.300s", what, ncclGetErrorString(cause),
+    (void)cudaGetLastError(); /* it is told here */
+    return lm_error_set(err, code, "%s: NCCL: %s%s%.300s", what, ncclGetErrorString(cause),
                         more && *more ? ": " : "", more ? more : "");
 }
 
@@ -62,10 +73,11 @@ nccl_comms *nccl_comms_new(const world *everyone)
     return all;
 }
 
+/* Does not wait for the others, as ncclCommDestroy() does. */
 static void kept_free(kept *k)
 {
     if (k->comm)
-        ncclCommAbort(k->comm); /* unlike ncclCommDestroy() it does not wait for the others */
+        ncclCommAbort(k->comm);
     free(k->member);
     free(k);
 }
@@ -77,6 +89,50 @@ void nccl_comms_free(nccl_comms *all)
         kept_free(k);
     }
     free(all);
+}
+
+void nccl_comms_drop(nccl_comms *all, ncclComm_t comm)
+{
+    for (kept **link = &all->first; *link; link = &(*link)->next)
+        if ((*link)->comm == comm) {
+            kept *gone = *link;
+
+            *link = gone->next;
+            kept_free(gone);
+            return;
+        }
+}
+
+/* Each has buffers of some 0.5 GB on 8 GPUs (NVIDIA/nccl issues 964, 986): a few stay, those that
+ * were used last. Nothing is under way on any. */
+enum { KEPT = 4 };
+
+static void make_room(nccl_comms *all)
+{
+    size_t n    = 0;
+    kept  *last = NULL;
+
+    for (kept *k = all->first; k; k = k->next, n++)
+        last = k;
+    if (n >= KEPT)
+        nccl_comms_drop(all, last->comm);
+}
+
+/* The one that is kept, moved to the front; NULL: none. */
+static kept *find_kept(nccl_comms *all, const double *member, bool ring)
+{
+    const size_t bytes = (size_t)world_size(all->everyone) * sizeof *member;
+
+    for (kept **link = &all->first; *link; link = &(*link)->next)
+        if ((*link)->ring == ring && !memcmp((*link)->member, member, bytes)) {
+            kept *k = *link;
+
+            *link      = k->next;
+            k->next    = all->first;
+            all->first = k;
+            return k;
+        }
+    return NULL;
 }
 
 /* Rank 0 alone knows the id; the others take it from there. */
@@ -139,40 +195,68 @@ static lm_status find_members(const nccl_comms *all, const world *group, double 
     return LM_OK;
 }
 
-lm_status nccl_comms_get(nccl_comms *all, const world *group, bool ring, ncclComm_t *out,
-                         lm_error *err)
+/* None was made, or one rank could not make it. Where memory was what lacked on one, the point is
+ * skipped by all, though the others saw a peer go. */
+static lm_status agree_on_made(const world *group, lm_status mine, lm_error *err)
 {
-    const size_t bytes = (size_t)world_size(all->everyone) * sizeof(double);
-    kept        *k     = NULL;
-    double      *member;
-    ncclUniqueId id;
-    lm_status    status = find_members(all, group, &member, err);
+    double          memory = mine == LM_E_NOMEM;
+    const lm_status status = world_agree(group, mine, err);
 
-    if (status)
+    world_max(group, &memory, 1);
+    if (!status || memory <= 0)
         return status;
-    for (k = all->first; k; k = k->next)
-        if (k->ring == ring && !memcmp(k->member, member, bytes)) {
-            free(member);
-            *out = k->comm; /* all of its ranks have it: they made it together */
-            return LM_OK;
-        }
-    k = calloc(1, sizeof *k);
-    if (!k)
-        free(member);
-    status = world_agree(group, k ? LM_OK : no_memory(err), err);
+    return mine == LM_E_NOMEM ? mine
+                              : lm_error_set(err, LM_E_NOMEM,
+                                             "another rank has no memory for a "
+                                             "communicator of NCCL");
+}
+
+static lm_status make(nccl_comms *all, const world *group, bool ring, double *member, kept **out,
+                      lm_error *err)
+{
+    kept        *k = calloc(1, sizeof *k);
+    ncclUniqueId id;
+    lm_status    status = world_agree(group, k ? LM_OK : no_memory(err), err);
+
     if (k)
         *k = (kept){ .member = member, .ring = ring };
+    else
+        free(member);
+    make_room(all);
     if (!status)
         status = share_id(group, &id, err);
     if (!status)
-        status = world_agree(group, initialise(group, &id, ring, &k->comm, err), err);
-    if (status) {
-        if (k)
-            kept_free(k);
+        status = agree_on_made(group, initialise(group, &id, ring, &k->comm, err), err);
+    if (status && k)
+        kept_free(k);
+    if (status)
         return status;
-    }
     k->next    = all->first;
     all->first = k;
-    *out       = k->comm;
+    *out       = k;
     return LM_OK;
+}
+
+lm_status nccl_comms_get(nccl_comms *all, const world *group, bool ring, ncclComm_t *out,
+                         lm_error *err)
+{
+    kept     *k;
+    double   *member, missing;
+    lm_status status = find_members(all, group, &member, err);
+
+    if (status)
+        return status;
+    k       = find_kept(all, member, ring);
+    missing = !k;
+    world_max(group, &missing, 1); /* ranks are in different groups, and keep different ones */
+    if (missing <= 0) {
+        free(member);
+    } else {
+        if (k)
+            nccl_comms_drop(all, k->comm);
+        status = make(all, group, ring, member, &k, err);
+    }
+    if (!status)
+        *out = k->comm;
+    return status;
 }
