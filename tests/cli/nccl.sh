@@ -47,6 +47,14 @@ NCCL_ALGO=Tree LAYERMETER_FAKE_NCCL_LOG=$work/tree run 2 sweep.ini -o tree.csv |
 [ "$(sort tree | tr '\n' ',')" = "0 of 2: Ring,0 of 2: Tree,1 of 2: Ring,1 of 2: Tree," ] || fail "NCCL_ALGO: $(sort tree)"
 grep -q '^# nccl_environment: .*NCCL_ALGO=Tree' tree.csv || fail "NCCL_ALGO: $(grep '^#' tree.csv)"
 
+# ---- clocks have risen before a message is timed -----------------------------------------------------------------
+(
+    LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml LAYERMETER_FAKE_RISES=$work/clocks
+    export LD_LIBRARY_PATH LAYERMETER_FAKE_RISES
+    run 2 sweep.ini -o rises.csv || fail "NVML: $(cat err)"
+    grep -qx 1980 clocks || fail "the clock had not risen: $(sort -n clocks | tail -n 1) MHz"
+) || exit 1
+
 # ---- communicators: few are kept; memory that lacks for one skips the point, on all ranks ------------------------
 cat >groups.ini <<'END'
 [sweep]

@@ -1,6 +1,8 @@
 /* The driver's management library of a device that is not there: found under its name by
  * whoever has this folder in LD_LIBRARY_PATH. LAYERMETER_FAKE_HELD_DOWN=1: power holds its
- * clock down; LAYERMETER_FAKE_IDLE=1: nothing runs on it whenever it is asked.
+ * clock down; LAYERMETER_FAKE_IDLE=1: nothing runs on it whenever it is asked;
+ * LAYERMETER_FAKE_RISES=FILE: its clock rises from 345 MHz by 100 each time it is asked, which the
+ * file lists.
  * LAYERMETER_FAKE_GPUS: how many there are, 2; LAYERMETER_FAKE_NVML: a file of what they say,
  * read each time: lines "0 power 350000". */
 #include <stdbool.h>
@@ -159,12 +161,26 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, void **out)
     return strncmp(bus_id, "0000:", 5) != 0;
 }
 
+static unsigned rising(const char *path)
+{
+    static unsigned clock = 345;
+    FILE           *out   = fopen(path, "a");
+
+    clock = clock < 1880 ? clock + 100 : 1980;
+    if (out) {
+        fprintf(out, "%u\n", clock);
+        fclose(out);
+    }
+    return clock;
+}
+
 int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *mhz)
 {
-    *mhz = kind != 1     ? 2619
-           : held_down() ? 1200
-           : idle()      ? 345
-                         : (unsigned)told(device, "clock", 1980);
+    *mhz = kind != 1                         ? 2619
+           : getenv("LAYERMETER_FAKE_RISES") ? rising(getenv("LAYERMETER_FAKE_RISES"))
+           : held_down()                     ? 1200
+           : idle()                          ? 345
+                                             : (unsigned)told(device, "clock", 1980);
     return answer(device, "clock");
 }
 

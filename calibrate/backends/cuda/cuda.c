@@ -223,15 +223,20 @@ static const char *implementation(const backend *self, const void *work)
     return c->n_kernels ? c->kernel[0]->implementation : "";
 }
 
+/* Between two repetitions the device rests, and its clock says nothing of them: it is given
+ * something to do for as long as it is asked. */
 static void state(const backend *self, machine_state *out)
 {
+    enum { ASKED = 4000000 };
     const cuda  *me = (const cuda *)(const void *)self;
+    lm_error     unused;
     nvml_reading now;
 
     *out = machine_state_unknown();
-    if (!me->manager)
+    if (!me->manager || cuda_delay(&me->device, ASKED, &unused))
         return;
-    now            = nvml_read(me->manager);
+    now = nvml_read(me->manager);
+    cudaStreamSynchronize(me->device.stream);
     out->clock_mhz = now.clock_mhz;
     out->throttles = now.held_down_seconds; /* grows as often as it happens */
     out->held_down = now.held_down;
