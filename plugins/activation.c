@@ -120,8 +120,8 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
         .keeps          = kept,                       \
     }
 
-/* Kept is what PyTorch keeps (derivatives.yaml): relu6 is its hardtanh, which asks for the input
- * where the output would do; softsign and tanhshrink are composed of functions. */
+/* PyTorch's tensors are kept (derivatives.yaml): relu6 is its hardtanh, which keeps the input
+ * although the output would do; softsign and tanhshrink are composed of functions. */
 FUNCTION(relu, 1, 1, LM_KEEPS_OUTPUT, "max(x, 0)");
 FUNCTION(relu6, 2, 2, LM_KEEPS_INPUT, "min(max(x, 0), 6)");
 FUNCTION(hard_tanh, 2, 2, LM_KEEPS_INPUT, "min(max(x, -1), 1), or between other bounds");

@@ -183,7 +183,7 @@ static lm_status weights(const lm_layer *layer, lm_sink *sink)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Projections of an input. Packed, those of the same input are one product. */
+/* Projections of an input. Packed projections of one input are one product. */
 typedef struct projection {
     uint32_t input;
     dense    product;
@@ -235,7 +235,7 @@ static void emit_rotation(const heads *h, lm_pass pass, lm_sink *sink)
                                            .flops_per_element = 3 } });
 }
 
-/* Adds up the gradients that several projections of one input have of it. */
+/* Adds up the gradients of an input with several projections. */
 static void emit_input_sums(const lm_layer *layer, const projection *p, uint32_t n, lm_sink *sink)
 {
     for (uint32_t input = 0; input < layer->n_inputs; input++) {
@@ -263,8 +263,8 @@ static bool wants_any(const lm_layer *layer)
     return false;
 }
 
-/* Through the output's projection and the attention a gradient goes back for the projections'
- * weights alone: where no input wants one, that belongs to the weights' pass. */
+/* The gradient through the output's projection and the attention. If no input wants a gradient,
+ * only the projections' weights need it, and it belongs to the weights' pass. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const lm_pass   through = wants_any(layer) ? LM_GRAD_INPUT : LM_GRAD_WEIGHT;
@@ -299,7 +299,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return LM_OK;
 }
 
-/* Queries, keys (turned, if they are), values, and what the output is projected from. */
+/* Queries, keys (rotated if asked for), values, and the input of the output's projection. */
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     heads           h;

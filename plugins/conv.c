@@ -171,8 +171,8 @@ static lm_kernel kernel_of(const lm_layer *layer, lm_pass pass)
     return k;
 }
 
-/* The kernel of an input gradient has no bias to add; nor has that of a forward pass, which here is
- * an input gradient, one to sum up: both are launches of their own. */
+/* The kernel of an input gradient adds no bias. In a transposed convolution it is the forward
+ * pass, and the bias is a launch of its own, as is the sum for its gradient. */
 static lm_status transposed_bias(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const uint64_t n = lm_elements(&layer->output[0]), filters = (uint64_t)lm_int(layer, FILTERS);

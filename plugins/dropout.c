@@ -64,7 +64,7 @@ static lm_status element_lower(const lm_layer *layer, lm_pass pass, lm_sink *sin
     return LM_OK;
 }
 
-/* Kept is a mask, one byte an element, or factors in the tensor's own type. */
+/* A mask of one byte an element is kept, or factors in the tensor's own type. */
 static lm_status element_cost(const lm_layer *layer, lm_cost *cost)
 {
     const lm_tensor *in = &layer->input[0];

@@ -56,13 +56,13 @@ static const lm_param scale_params[] = {
                                      "gradient is handed on" },
 };
 
-/* How the gradient of an input comes about. */
+/* Kinds of gradients of an input. */
 typedef enum source {
     NO_GRADIENT,
-    HANDED_ON, /* it is the output's */
+    HANDED_ON, /* the gradient of the output */
     ZEROS,
-    COMPUTED,  /* from the output's and what it reads */
-    OF_OTHERS, /* times all other inputs */
+    COMPUTED,  /* from the gradient of the output and the tensors it reads */
+    OF_OTHERS, /* the product with all other inputs */
     OF_CHOSEN  /* where the input was chosen */
 } source;
 
@@ -114,7 +114,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Functions whose values are no whole numbers. */
+/* Functions with values that are no whole numbers. */
 static lm_status real_infer(const lm_layer *layer, lm_tensor *output)
 {
     const lm_status status = input_real(layer, 0);
@@ -131,7 +131,7 @@ static lm_status compare_infer(const lm_layer *layer, lm_tensor *output)
     return status;
 }
 
-/* `reads` elements: what is stretched is read at its own size. */
+/* `reads` elements: a stretched tensor is read at its own size. */
 static void emit_map(const lm_layer *layer, lm_sink *sink, lm_pass pass, int64_t operands,
                      int64_t flops, uint64_t reads)
 {
@@ -164,7 +164,7 @@ static int64_t flops_of(const lm_layer *layer)
     return layer->type->max_inputs == ANY ? flops * (layer->n_inputs - 1) : flops;
 }
 
-/* All inputs but one; beyond what bits can name, all. */
+/* All inputs but one; with more inputs than bits, all. */
 static uint32_t others(const lm_layer *layer, uint32_t input)
 {
     uint32_t reads = 0;
@@ -204,7 +204,7 @@ static gradient gradient_of(const lm_layer *layer, uint32_t input)
     return g;
 }
 
-/* Elements that the gradient of an input is computed from. */
+/* Number of elements behind the gradient of an input. */
 static uint64_t elements_read(const lm_layer *layer, uint32_t input, const gradient *g)
 {
     const uint64_t out = lm_elements(&layer->output[0]), own = lm_elements(&layer->input[input]);

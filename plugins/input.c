@@ -1,4 +1,4 @@
-/* input: where a network begins; one batch of samples of a given shape. */
+/* input: the start of a network, one batch of samples of a given shape. */
 #include "tensors.h"
 
 enum { SHAPE, DTYPE };
@@ -50,7 +50,7 @@ static const lm_layer_type input = {
     .flags      = LM_SOURCE,
     .infer      = infer,
     .cost       = cost_of_kernels,
-    .lower      = lower_nothing, /* the loader's work is none of the network's */
+    .lower      = lower_nothing, /* the loader's work does not belong to the network */
 };
 
 static const lm_layer_type *const types[] = { &input };

@@ -1,10 +1,10 @@
-/** What a layer demands of its inputs. For the plugins beside it. */
+/** Checks of a layer's inputs, for the plugins. */
 #ifndef PLUGINS_INPUTS_H
 #define PLUGINS_INPUTS_H
 
 #include "lowering.h"
 
-/** An input that weights are multiplied with, or a function computed of: integers are refused. */
+/** An input of a product or a function: integers are refused. */
 static inline lm_status input_real(const lm_layer *layer, uint32_t i)
 {
     if (!lm_dtype_is_real(layer->input[i].dtype))
@@ -15,7 +15,7 @@ static inline lm_status input_real(const lm_layer *layer, uint32_t i)
     return LM_OK;
 }
 
-/** A real first input of `low` to `high` dimensions; `names` says what they are. */
+/** A first input of reals with `low` to `high` dimensions; `names` names them. */
 static inline lm_status input_rank(const lm_layer *layer, uint32_t low, uint32_t high,
                                    const char *names)
 {
@@ -33,7 +33,7 @@ static inline lm_status input_rank(const lm_layer *layer, uint32_t low, uint32_t
                    (unsigned)low, (unsigned)high, names);
 }
 
-/** Output of the first input's shape, which may be any of real numbers. */
+/** An output with the shape of the first input, which may hold any real numbers. */
 static inline lm_status infer_same(const lm_layer *layer, lm_tensor *output)
 {
     const lm_status status = input_real(layer, 0);

@@ -23,7 +23,7 @@ static int64_t features_in(const lm_layer *layer, uint32_t i)
     return layer->input[i].dim[layer->input[i].rank - 1];
 }
 
-/* All dimensions but the last: what the product sees as rows. */
+/* All dimensions but the last: the rows of the product. */
 static int64_t rows_of(const lm_layer *layer)
 {
     return (int64_t)tensor_span(&layer->input[0], 0, layer->input[0].rank - 1);
@@ -110,8 +110,8 @@ static lm_status bilinear_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Numbers that a row of one input is multiplied into: its product with the matrix of each feature,
- * or the gradient of each feature times the row. */
+/* Numbers in a row of the second factor: the products of a row with the matrix of each feature, or
+ * the gradient of each feature times the row. */
 static int64_t pairs_of(const lm_layer *layer, uint32_t i)
 {
     return (int64_t)lm_mul((uint64_t)lm_int(layer, FEATURES), (uint64_t)features_in(layer, i));

@@ -1,4 +1,4 @@
-/** The norms that stand in a file of their own. */
+/** The norms with files of their own. */
 #ifndef PLUGINS_NORM_H
 #define PLUGINS_NORM_H
 

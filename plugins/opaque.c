@@ -1,4 +1,4 @@
-/* opaque: work that only its numbers are known of. */
+/* opaque: work of which only the counts are known. */
 #include "lowering.h"
 
 enum {
@@ -17,7 +17,7 @@ enum {
         .doc = param_doc                                                               \
     }
 
-/* None has a default: what nobody says is not 0. */
+/* No key has a default: an unknown count is not 0. */
 static const lm_param params[] = {
     [SHAPE]            = { .name = "shape",
                            .kind = LM_LIST,
@@ -70,7 +70,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return LM_OK;
 }
 
-/* Whatever backward may need of its inputs and its output is kept. */
+/* Inputs and output are kept, as the backward pass may need them. */
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     cost->keeps = LM_KEEPS_INPUT | LM_KEEPS_OUTPUT;

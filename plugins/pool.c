@@ -2,10 +2,10 @@
 #include "tensors.h"
 #include "windows.h"
 
-enum { KERNEL, STRIDE, CEIL_MODE, PADDING, DILATION, N_MAX_PARAMS }; /* of sliding windows */
+enum { KERNEL, STRIDE, CEIL_MODE, PADDING, DILATION, N_MAX_PARAMS }; /* sliding windows */
 enum { NORM = PADDING, N_POWER_PARAMS };                             /* of lp_pool */
 enum { N_AVERAGE_PARAMS = DILATION }; /* an average has no dilation */
-enum { SIZE, N_ADAPTIVE_PARAMS };     /* of adaptive windows */
+enum { SIZE, N_ADAPTIVE_PARAMS };     /* adaptive windows */
 
 typedef enum pool_windows { SLIDING, ADAPTIVE, GLOBAL } pool_windows;
 
@@ -112,7 +112,7 @@ static lm_status slide(const lm_layer *layer, uint32_t i, window_axis *axis)
     return LM_OK;
 }
 
-/* Global windows take any number of axes: what lies before the last two is one. */
+/* Global windows take any number of axes: all axes before the last two become one. */
 static void cover_all(const lm_tensor *in, window_axis axis[3])
 {
     const uint32_t last = in->rank > 4 ? in->rank - 2 : 2;

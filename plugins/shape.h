@@ -1,4 +1,4 @@
-/** Layer types that arrange elements: one table, several files. */
+/** Layer types that arrange elements: one table over several files. */
 #ifndef PLUGINS_SHAPE_H
 #define PLUGINS_SHAPE_H
 

@@ -18,7 +18,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* A copy has one width: that of the wider type. Into the type it has already, there is none. */
+/* A copy has one width: that of the wider type. A cast to the same type copies nothing. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const lm_tensor *in = &layer->input[0], *out = &layer->output[0];

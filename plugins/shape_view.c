@@ -1,4 +1,4 @@
-/* flatten, reshape, squeeze, unsqueeze, identity: the same memory under another shape. */
+/* flatten, reshape, squeeze, unsqueeze, identity: another shape of the same memory. */
 #include "shape.h"
 
 enum { START, END }; /* of flatten */

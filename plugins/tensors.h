@@ -1,5 +1,4 @@
-/** Shapes and element types: dimensions by number, broadcasting and its gradient.
- * For the plugins beside it. */
+/** Shapes and element types for the plugins: dimensions by number, broadcasting and its gradient. */
 #ifndef PLUGINS_TENSORS_H
 #define PLUGINS_TENSORS_H
 
@@ -8,7 +7,7 @@
 /** The start of a parameter that takes dimensions: below 0, they count from the last. */
 #define TENSOR_AXIS(param_kind) .kind = (param_kind), .min = -LM_MAX_RANK, .max = LM_MAX_RANK - 1
 
-/** The dimension that `axis` means where there are `rank`. */
+/** The dimension of `axis` in a tensor of `rank`. */
 static inline lm_status tensor_axis(const lm_layer *layer, int64_t axis, uint32_t rank,
                                     uint32_t *out)
 {
@@ -21,7 +20,7 @@ static inline lm_status tensor_axis(const lm_layer *layer, int64_t axis, uint32_
     return LM_OK;
 }
 
-/** The dimensions that a list names, as bits; none may be named twice. */
+/** The dimensions of a list, as bits; a dimension may stand in it once. */
 static inline lm_status tensor_axes(const lm_layer *layer, uint32_t param, uint32_t rank,
                                     uint32_t *out)
 {
@@ -52,7 +51,7 @@ static inline uint64_t tensor_span(const lm_tensor *t, uint32_t first, uint32_t 
     return n;
 }
 
-/** A dimension as counted: LM_E_OVERFLOW where it passes 2^63. */
+/** A dimension as a signed number: LM_E_OVERFLOW above 2^63. */
 static inline lm_status tensor_set(const lm_layer *layer, lm_tensor *t, uint32_t d, uint64_t n)
 {
     if (n > INT64_MAX)
@@ -82,8 +81,8 @@ static inline lm_status tensor_broadcast(const lm_layer *layer, const lm_tensor 
     return LM_OK;
 }
 
-/** Adds up over the dimensions along which `in` was repeated to become `out`: the gradient of a
- *  broadcast. Emits nothing where none was. */
+/** The gradient of a broadcast: adds up the dimensions along which `in` was repeated to become
+ * `out`. Emits nothing without repetition. */
 static inline void emit_sum_to(lm_sink *sink, lm_pass pass, const lm_tensor *in,
                                const lm_tensor *out)
 {

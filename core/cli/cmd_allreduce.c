@@ -72,7 +72,7 @@ static void print_beyond(const collective_answer *a, char *out, size_t size)
     }
 }
 
-/* Bounds are known of the model's own answers by the first algorithm. */
+/* Bounds are known only for the model's own answers by the first algorithm. */
 static void bounds(const calibration *cal, const allreduce_options *q, const collective_call *a,
                    const collective_answer *found, double *low, double *high)
 {
@@ -111,7 +111,7 @@ static void add_row(table *t, const collective_call *a, const collective_answer 
     table_text(t, beyond);
 }
 
-/* One all-reduce by the model, or by a baseline's formula, of which ranges are the same. */
+/* One all-reduce by the model or by a baseline's formula; both have the same ranges. */
 static lm_status ask(const calibration *cal, const allreduce_options *q, const collective_call *a,
                      collective_answer *out, lm_error *err)
 {

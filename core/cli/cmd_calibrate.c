@@ -1,5 +1,5 @@
-/* layermeter calibrate: hands over to layermeter-calibrate, which alone knows MPI and the vendors'
- * libraries. It is executed in this process's place, so that mpirun sees one process a rank. */
+/* layermeter calibrate: executes layermeter-calibrate, the only program with MPI and the vendors'
+ * libraries. It replaces this process, so that mpirun sees one process for each rank. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/place.h"
 #include "cli/commands.h"
 
-/* How it speaks of itself, in help and messages. */
+/* The name of the program in help and messages. */
 static char title[] = "layermeter calibrate";
 
 static int hand_over(int argc, char **argv)

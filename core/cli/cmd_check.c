@@ -1,4 +1,5 @@
-/* layermeter check: does a plugin keep the contract? Asked in child processes, a type each. */
+/* layermeter check: checks that plugins keep the contract. Child processes call the types, one
+ * each. */
 #include <stdio.h>
 
 #include "cli/commands.h"

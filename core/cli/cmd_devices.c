@@ -1,4 +1,4 @@
-/* layermeter devices: what public datasheets say of them. */
+/* layermeter devices: lists devices and figures of their public datasheets. */
 #include <math.h>
 
 #include "cli/commands.h"
@@ -32,7 +32,7 @@ static const char examples[] = "  layermeter devices\n"
                                "  layermeter devices 'Tesla T4'\n"
                                "  layermeter devices --devices mine.ini --format csv\n";
 
-/* The printed list has what tells devices apart; CSV and JSON have everything. */
+/* The printed list has the figures that tell devices apart; CSV and JSON have all. */
 static bool shown(device_figure f, format how)
 {
     return how != FORMAT_TABLE || f == DEVICE_F32 || f == DEVICE_F16 || f == DEVICE_BANDWIDTH ||
@@ -85,7 +85,7 @@ static void print_line(const char *key, const char *text)
         printf("  %-16s%s\n", key, text);
 }
 
-/* One device for people: all there is about it. */
+/* One device for people: all its figures. */
 static void print_device(const device *d)
 {
     printf("%s\n", d->name);

@@ -1,4 +1,4 @@
-/* layermeter digest: a trace of GPU metrics as a row of a file of runs. */
+/* layermeter digest: turns a trace of GPU metrics into a row of a file of runs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static void print_row(FILE *out, const row *r)
     putc('\n', out);
 }
 
-/* Is the header of a file's text the row's own? */
+/* Has the file's text the header of this row? */
 static bool same_head(const char *text, const row *r)
 {
     char  *head = NULL;

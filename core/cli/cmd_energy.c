@@ -59,12 +59,12 @@ static const char examples[] =
     "  layermeter energy vgg16 --machine machine.ini --power-cap 120W --grid 400gCO2/kWh\n"
     "  layermeter energy vgg16 --machine machine.ini --model nicolai --batch 64\n";
 
-/* A step as it runs by itself, and with its clock held. */
+/* A step at the device's own clock, and with its clock held. */
 typedef struct answers {
     scale_point  point;
     power_state  usual;
     bool         learned; /* the power of it, by the model that tells the step */
-    double      *mhz;     /* asked for, and what becomes of each */
+    double      *mhz;     /* wanted clocks, and the state at each */
     power_state *at;
     size_t       n;
 } answers;
@@ -114,7 +114,7 @@ static lm_status check_known(const power_choice *c, const char *machine, lm_erro
                                              : "no datasheet tells the device's highest clock");
 }
 
-/* "energy edp": what the clock is best for. */
+/* "energy edp": the goals for which the clock is best. */
 static void best_of(const answers *a, size_t i, char *buffer, size_t size)
 {
     size_t n = 0;
@@ -125,7 +125,7 @@ static void best_of(const answers *a, size_t i, char *buffer, size_t size)
             n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", best_for_name(b));
 }
 
-/* The step at a clock; held at NAN: at none. */
+/* The step at a clock; held NAN: the device's own clock. */
 static energy_row row_of(const answers *a, const power_choice *c, double held,
                          const power_state *at)
 {
@@ -163,8 +163,8 @@ static lm_status print_answers(const answers *a, const power_choice *c, format f
     return field_rows_print(&rows, f, stdout, LM_OK, err);
 }
 
-/* Shares of a learned model's step are the default model's: without these all of it would follow
- * the clock. */
+/* The shares of a learned model's step come from the default model. Without them all of the step
+ * would follow the clock. */
 static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_error *err)
 {
     double all = 0;
@@ -180,7 +180,7 @@ static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_e
         who->machine, who->model, DEFAULT_MODEL);
 }
 
-/* Equal steps between the clocks that a model was taught. */
+/* Equal steps between the clocks that the model learned from. */
 static lm_status choose_taught(const clock_range *range, const option_counts *clocks, answers *a,
                                lm_error *err)
 {
@@ -193,7 +193,7 @@ static lm_status choose_taught(const clock_range *range, const option_counts *cl
     return status;
 }
 
-/* A step at a clock, beside the one without. */
+/* A step at a clock, and one without. */
 static lm_status ask_at(const predictor *who, const scale_question *q, int64_t nodes, double mhz,
                         const power_model *m, power_state *out, const scale_point *usual,
                         lm_error *err)
@@ -211,7 +211,7 @@ static lm_status ask_at(const predictor *who, const scale_question *q, int64_t n
     return LM_OK;
 }
 
-/* By a model that was taught clocks, which is asked at each of them. */
+/* Asks a model that learned clocks at each of them. */
 static lm_status ask_clocks(const session *s, const energy_options *e, const scale_question *q,
                             const clock_range *range, answers *a, lm_error *err)
 {
@@ -239,7 +239,7 @@ static lm_status ask_clocks(const session *s, const energy_options *e, const sca
     return status;
 }
 
-/* Tries the clocks on the step, whose power is the learned model's where that tells it. */
+/* Tries the clocks on the step. Its power is the learned model's, if that tells it. */
 static void hold(const power_choice *c, answers *a)
 {
     const power_load load = step_load(&a->point.bottleneck);
@@ -263,7 +263,7 @@ static bool as_it_runs(const power_choice *c, answers *a)
     return a->learned;
 }
 
-/* What another clock makes of a step whose time and power are known at one. */
+/* A step at another clock, by its time and power at one clock. */
 static lm_status hold_clocks(const session *s, const energy_options *e, answers *a, lm_error *err)
 {
     const power_choice *c      = &e->power;

@@ -1,4 +1,4 @@
-/* layermeter epochs: epochs of a training run in a trace of GPU metrics. */
+/* layermeter epochs: finds epochs of a training run in a trace of GPU metrics. */
 #include <math.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static const char examples[] =
     "  layermeter epochs smi.csv --method hurlee --format json\n"
     "  dcgmi dmon -e 1002 -d 100 | layermeter epochs --follow - --interval 100ms\n";
 
-/* An epoch, and the steady epochs as known by then. */
+/* An epoch, and the steady epoch time as known then. */
 typedef struct row {
     uint64_t    number;
     const char *kind;
@@ -171,7 +171,7 @@ static lm_status draw(const epochs_options *a, const trace_chosen *t, const epoc
     return plot_trace(a->plot, title, t->metric, t->unit, &t->grid, e, a->keep_script, err);
 }
 
-/* One analysis of a whole trace. */
+/* Analyses a whole trace. */
 static lm_status analyse(const char *path, const epochs_options *a, lm_error *err)
 {
     trace_chosen t;

@@ -1,4 +1,4 @@
-/* layermeter export: measurements or predictions in the formats of Extra-P. */
+/* layermeter export: writes measurements or predictions in the formats of Extra-P. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static const char examples[] =
     "  layermeter export resnet50 --machine machine.ini --nodes 1..64*2 --batch 32,64 -o resnet50.txt\n"
     "  layermeter export vgg16 --machine machine.ini --model prenet --nodes 1..8*2 -o vgg16.txt\n";
 
-/* How rows are written. */
+/* Rows, their format and their title. */
 typedef struct written {
     const extrap_rows *c;
     extrap_format      f;
@@ -90,7 +90,7 @@ static lm_status write_rows(const extrap_rows *c, extrap_format f, const char *t
 
     if (path)
         return file_put(path, write_text, &w, err);
-    if (!(memory = open_memstream(&text, &size))) /* whole or not at all, on a stream, too */
+    if (!(memory = open_memstream(&text, &size))) /* whole or not at all, also to a stream */
         return no_memory(err);
     status = write_text(&w, memory, err);
     fclose(memory);
@@ -150,7 +150,7 @@ static lm_status predict_rows(const session *s, const export_options *a, extrap_
     return status;
 }
 
-/* What a learned model does not know of the network: there is no place for it in these formats. */
+/* Reports what a learned model does not know of the network: these formats have no place for it. */
 static lm_status print_learned(const session *s, const export_options *a, lm_error *err)
 {
     step_setup setup = a->predicted.how.setup;

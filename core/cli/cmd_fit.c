@@ -1,4 +1,4 @@
-/* layermeter fit: observations to coefficients. */
+/* layermeter fit: fits coefficients to observations. */
 #include "cli/cmd_fit.h"
 
 #include <stdio.h>
@@ -112,7 +112,7 @@ static const char examples[] =
     "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n"
     "  layermeter fit t4.csv v100.csv -o t4.ini,v100.ini --residual on --device T4,V100-SXM2-16GB\n";
 
-/* A command line, and what comes of it. */
+/* A command line and its results. */
 typedef struct fitting {
     const fit_options *a;
     const char        *output, *device; /* of one file */
@@ -155,7 +155,7 @@ static lm_status choose_features(fitting *w, lm_error *err)
     return status;
 }
 
-/* Streams alone are nothing to fit to; other machines can price them. */
+/* Nothing can be fitted to streams alone; other machines can price them. */
 static lm_status fit_to(fitting *w, lm_error *err)
 {
     if (w->a->like.n && launches_only(w->obs) && !w->p.n_kernel_rows)
@@ -172,7 +172,7 @@ static lm_status learn_residual(fitting *w, lm_error *err)
     return status;
 }
 
-/* Learned models of single layers, on the device that is told or that the file names. */
+/* Learns models of single layers, on the device that the options or the file name. */
 static lm_status learn(fitting *w, lm_error *err)
 {
     layerwise_source from   = { .obs = w->obs, .p = &w->p };
@@ -197,7 +197,7 @@ static lm_status learn(fitting *w, lm_error *err)
     return status;
 }
 
-/* What several files have none of; NULL: all is well. */
+/* Reason to refuse several files; NULL: none. */
 static const char *refused_of_several(const options *o, const fit_options *a)
 {
     if (a->residual == RESIDUAL_OFF && !a->models.n)

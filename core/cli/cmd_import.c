@@ -1,4 +1,4 @@
-/* layermeter import: files of other programs, as networks or observations. */
+/* layermeter import: turns files of other programs into networks or observations. */
 #include <stdio.h>
 #include <string.h>
 
@@ -87,7 +87,7 @@ static const char examples[] =
     "  layermeter import extra-p scaling.txt -o scaling.csv\n"
     "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
-/* A network, and what its file says of itself. */
+/* A network, and the title of its file. */
 typedef struct titled {
     const network *net;
     const char    *title;
@@ -141,7 +141,7 @@ static lm_status import_logs_check(options *o, lm_error *err)
     return LM_OK;
 }
 
-/* Rows, and the files that they are of. */
+/* Rows, and the files that they come from. */
 typedef struct read_rows {
     const options  *o;
     const log_rows *rows;
@@ -203,7 +203,8 @@ static lm_status import_logs(const options *o, lm_error *err)
 
 /* ---- Extra-P's text files ---- */
 
-/* Of names of others, which may hold a =, the last is the middle; of --fixed the first. */
+/* Splits NAME=MEANING. Names of other programs may hold a =, so the last one splits; with --fixed
+ * the first. */
 static lm_status split(options *o, const char *text, bool fixed, extrap_name *out, lm_error *err)
 {
     const char *equal = fixed ? strchr(text, '=') : strrchr(text, '=');
@@ -235,7 +236,7 @@ static lm_status known_metric(const char *word, lm_error *err)
                : LM_OK;
 }
 
-/* All that one option says, each pair `known`, if that is not NULL. */
+/* All pairs of an option; each must be `known`, if that is not NULL. */
 static lm_status read_names(options *o, const option_texts *said, bool fixed,
                             lm_status (*known)(const char *ours, lm_error *err), extrap_names *out,
                             lm_error *err)
@@ -274,7 +275,7 @@ static lm_status import_extrap_check(options *o, lm_error *err)
     return LM_OK;
 }
 
-/* Regions from row `from` on are networks that there are: a main() is none. */
+/* Checks that regions from row `from` on are networks that exist; a main() is none. */
 static lm_status check_networks(const options *o, const char *path, const log_rows *rows,
                                 size_t from, lm_error *err)
 {
@@ -327,7 +328,7 @@ static lm_status import_extrap(const options *o, lm_error *err)
 
 /* ---- logs of power ---- */
 
-/* Pieces that differ by more than this share of their mean are of more than one load. */
+/* A deviation above this share of the mean shows more than one load. */
 #define STEADY 0.2
 
 typedef struct power_row {
@@ -354,7 +355,7 @@ static const field power_fields[] = {
     { 0 },
 };
 
-/* What is odd about a log, a line each. */
+/* Oddities of a log, a line each. */
 static void say(const char *path, const power_log_gpu *g)
 {
     if (g->gaps)
@@ -391,7 +392,7 @@ static lm_status read_logs(const options *o, const trace_question *q, field_rows
     return LM_OK;
 }
 
-/* A table, and how it is printed. */
+/* A table and its format. */
 typedef struct printed {
     const table *t;
     format       f;
@@ -422,7 +423,7 @@ static lm_status import_power(const options *o, lm_error *err)
 
 /* ---- the command ---- */
 
-/* What is imported, by the first argument: a word, or the file of a network. */
+/* Kinds of imports, by the first argument: a word; else it is the file of a network. */
 static const struct {
     const char *word, *takes;
     lm_status (*check)(options *o, lm_error *err); /* NULL: nothing to check */
@@ -445,7 +446,7 @@ static size_t kind_of(const options *o)
     return k;
 }
 
-/* Options of the other kinds. */
+/* Refuses options of the other kinds. */
 static lm_status check(options *o, lm_error *err)
 {
     import_options *a    = o->filled;

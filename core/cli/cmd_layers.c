@@ -1,4 +1,4 @@
-/* layermeter layers: the layer types this program knows, from their own schemas. */
+/* layermeter layers: lists layer types and explains them by their own schemas. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static const char *print_flags(const lm_layer_type *type, char *buffer, size_t s
     return buffer;
 }
 
-/* What stands in `inputs =`: a source is fed by the host. "1", "1 to 3", "2 or more". */
+/* The number of inputs: "1", "1 to 3", "2 or more"; a source has none of its own. */
 static const char *print_inputs(const lm_layer_type *type, char *buffer, size_t size)
 {
     if (type->flags & LM_SOURCE)

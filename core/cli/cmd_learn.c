@@ -1,4 +1,4 @@
-/* layermeter learn: from runs on several GPUs, what runs on one tell of those on others. */
+/* layermeter learn: learns from runs on several GPUs to predict runs on other GPUs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,11 +74,11 @@ static const char examples[] =
     "  layermeter learn runs.csv -o gpus.txt\n"
     "  layermeter transfer job.csv --learned gpus.txt --from T4 --to V100-SXM2-16GB,A10G\n";
 
-/* Everything that is opened. */
+/* All open files. */
 typedef struct work {
     device_list *devices;
     runs        *r, *other;
-    pairs       *p, *tested; /* what is learned from; what is judged by */
+    pairs       *p, *tested; /* to learn from; to judge by */
 } work;
 
 static void work_free(work *w)

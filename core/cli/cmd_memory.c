@@ -1,4 +1,4 @@
-/* layermeter memory: what a training step needs on one device, and the largest batch that fits. */
+/* layermeter memory: memory of a training step on one device, and the largest batch that fits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ typedef struct question {
     const memory_command *a;
     const network        *net;
     const registry       *reg;
-    int64_t               largest; /* the only batch, where none is given: that fits; else 0 */
+    int64_t               largest; /* the largest batch that fits, if no batch is given; else 0 */
 } question;
 
 /* What is found. */
@@ -114,7 +114,7 @@ static int64_t batch_at(const question *q, size_t i)
     return q->largest ? q->largest : q->a->batch.at[i];
 }
 
-/* Tables for people leave out what there is none of. */
+/* Tables for people leave out empty columns. */
 static unsigned facts_of(const question *q, const answer *a)
 {
     unsigned facts = (q->a->memory.recompute ? MEMORY_RECOMPUTED : 0) |

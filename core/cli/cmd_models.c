@@ -1,4 +1,4 @@
-/* layermeter models: the networks there are, and what may be set in them. */
+/* layermeter models: lists networks by name and their arguments. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static const char details[] =
 
 static const char examples[] = "  layermeter models\n  layermeter models --format csv\n";
 
-/* Counts are below 0 where they hang on an argument. */
+/* Counts are below 0 if an argument without a default decides them. */
 typedef struct row {
     const char *network, *input, *source, *arguments;
     int64_t     params, flops;
@@ -75,7 +75,7 @@ static lm_status add_row(field_rows *rows, const network *net, const bound_netwo
     return status;
 }
 
-/* An argument without a default: what the network is, only --set can tell. */
+/* Has the network an argument without a default? Then only --set can complete it. */
 static bool is_open(const network *net)
 {
     for (size_t i = 0; i < net->n_arguments; i++)
@@ -106,7 +106,7 @@ static lm_status list_one(field_rows *rows, const registry *reg, const char *nam
     return status;
 }
 
-/* One that is wrong hides no other: of all mistakes but the last there is a line at once. */
+/* One faulty network hides no other: each fault is reported at once, the last one by the status. */
 static lm_status list_all(field_rows *rows, const registry *reg, const network_names *names,
                           lm_error *err)
 {

@@ -1,4 +1,4 @@
-/* layermeter plan: how many nodes, which batch, what it takes and costs. */
+/* layermeter plan: finds nodes and batch of a run, with its time and cost. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,17 +121,17 @@ static lm_status check(options *o, lm_error *err)
     return once_or_each(o, &a->overhead, fleet_size(&a->fleet), err);
 }
 
-/* A job with what is behind its machines. */
+/* A job and the objects behind its machines. */
 typedef struct plan_command {
     plan_job      job;
     plan_options *a;
     device_list  *devices;
     price_list   *prices;
     session      *session; /* of each machine */
-    side_asked   *side;    /* what is told of each */
+    side_asked   *side;    /* told by the options, for each machine */
 } plan_command;
 
-/* What the options say by themselves, without any file. */
+/* The question of the options, before any file is read. */
 static void ask(plan_command *c, const options *o)
 {
     static const int64_t one = 1;
@@ -149,7 +149,7 @@ static void ask(plan_command *c, const options *o)
                                         .n_policies   = a->how.n };
     job->automatic   = a->batch.automatic;
     job->nodes_given = option_given(o, &a->nodes);
-    if (a->largest && !job->nodes_given) { /* one row for each number of nodes: of one */
+    if (a->largest && !job->nodes_given) { /* a row for each number of nodes: only one */
         job->question.nodes   = &one;
         job->question.n_nodes = 1;
     }
@@ -188,7 +188,7 @@ static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
         (status = devices_open(all.device_file, &c->devices, err)) ||
         (status = prices_open(f->prices, &c->prices, err)))
         return status;
-    /* buckets are part of the memory that batches need: before these */
+    /* buckets take memory, so they are settled before batches */
     setup_settle(&c->a->how, fleet_in_buckets(c->session, job->n));
     job->question.setup.sync = a->how.setup.sync;
     job->net                 = c->session[0].net;

@@ -87,7 +87,7 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --model nicolai --optimizer sgd --grid 400gCO2/kWh\n"
     "  layermeter predict vgg16 --model paleo --device T4 --ppp-comp 0.5 --bandwidth 1GB/s --nodes 1..8*2\n";
 
-/* Points to predict: policies within batches within nodes. */
+/* Number of points: policies within batches within nodes. */
 static size_t points_of(const predict_options *a)
 {
     return a->nodes.n * a->batch.n * a->how.n;
@@ -110,7 +110,7 @@ static lm_status predict_points(const session *s, const predict_options *a, scal
     return status;
 }
 
-/* The shortest of the steps of each batch and number of nodes. */
+/* Is the step the shortest of its batch and number of nodes? */
 static bool is_best(const scale_point *x, size_t i, size_t n)
 {
     for (size_t k = i - i % n; k < i - i % n + n; k++)

@@ -63,7 +63,7 @@ static const char examples[] =
     "  layermeter report vgg16 --machine cluster/machine.ini --model prenet --sync ddp -o vgg16.html\n"
     "  layermeter report bert_base --machine a.ini --scaling strong --batch 256 --title 'BERT on A'\n";
 
-/* Sessions of all machines and the page that is made of them. */
+/* The sessions of all machines and their page. */
 typedef struct work {
     report_options *a;
     session         session[PAGE_MACHINES];
@@ -73,7 +73,7 @@ typedef struct work {
     page            page;
 } work;
 
-/* What stood on the command line, in one line. */
+/* The command line, in one line. */
 static char *command_line(const options *o)
 {
     char  *text = NULL;
@@ -97,14 +97,12 @@ static char *command_line(const options *o)
     return text;
 }
 
-/*
- * Prices of the page's machines, all in the currency of the first. A machine without one says why in
- * `unpaid`; where a price was asked for, that is an error.
- */
+/* Prices of the page's machines, in the currency of the first one. A machine without a price has
+ * the reason in `unpaid`; it is an error if a price was asked for. */
 static lm_status open_prices(const fleet_options *f, work *w, lm_error *err)
 {
     page *p = &w->page;
-    /* of a learned model --device is a datasheet in the first place */
+    /* with a learned model --device is first of all a datasheet */
     const bool told   = f->devices.n && !p->machine[0].who->by->from_layers;
     paid_rule  r      = { .used   = p->question.setup.devices,
                           .tier   = p->tier,
@@ -130,7 +128,7 @@ static lm_status open_machines(const options *o, work *w, lm_error *err)
     setup_choice        *how = &w->a->how;
     page                *p   = &w->page;
     const predictor     *who[PAGE_MACHINES];
-    lm_error             untold; /* is said of each machine */
+    lm_error             untold; /* reported for each machine */
     const lm_status      status = fleet_open(o, f, w->session, err);
 
     if (status)
@@ -147,7 +145,7 @@ static lm_status open_machines(const options *o, work *w, lm_error *err)
     return open_prices(f, w, err);
 }
 
-/* All but the writing of the page. */
+/* Gathers and draws, before the page is written. */
 static lm_status fill_page(const options *o, work *w, lm_error *err)
 {
     page     *p = &w->page;
@@ -169,7 +167,7 @@ static lm_status fill_page(const options *o, work *w, lm_error *err)
     return status;
 }
 
-/* A page that cannot be written is not asked for: no picture is left beside it. */
+/* The file is opened first: if it cannot be written, no picture is left beside it. */
 static lm_status make_page(const options *o, work *w, lm_error *err)
 {
     file_draft draft  = { 0 };
@@ -204,7 +202,7 @@ static lm_status check(options *o, lm_error *err)
     return fleet_check(o, &a->fleet, err);
 }
 
-/* What is asked of each machine. */
+/* The question to each machine. */
 static scale_question question_of(const report_options *a)
 {
     scale_question q = { .kind         = a->scaling.kind,

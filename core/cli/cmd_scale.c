@@ -70,10 +70,10 @@ static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --devices-per-node 4,8 --batch 16..64*2\n"
     "  layermeter scale resnet50 --machine machine.ini --nodes 8 --bucket 1MiB..128MiB*2 --format csv\n";
 
-/* More rows than this nobody reads, and no memory holds. */
+/* Limit of rows: nobody reads more, and memory is limited. */
 #define POINTS_MAX 200000
 
-/* Of --bucket auto one policy remains. */
+/* Number of policies; with --bucket auto only the best remains. */
 static size_t policies(const scale_options *q)
 {
     return q->how.buckets.automatic ? 1 : q->how.n;
@@ -135,7 +135,7 @@ static lm_status predict_line(const predictor *who, const scale_options *q, scal
         return status;
     status   = scale_curve_turning(&l->curve, &l->turning, err);
     l->turns = !status;
-    return status == LM_E_NOTFOUND ? LM_OK : status; /* of one node something can be said */
+    return status == LM_E_NOTFOUND ? LM_OK : status; /* predictions of one node are still known */
 }
 
 static void grid_free(scale_grid *g)

@@ -58,9 +58,9 @@ static const char examples[] = "  layermeter show resnet50\n"
                                "  layermeter show resnet50 --image 128 --batch 32 --block layer3\n"
                                "  layermeter show my/net.ini --format json\n";
 
-/* ---- what another model takes in place of counts ---- */
+/* ---- features of other models ---- */
 
-/* The printed table has what all kinds share; CSV and JSON have everything. */
+/* The printed table has the features of all kinds; CSV and JSON have all features. */
 static bool prenet_shown(prenet_feature i, format f)
 {
     return f != FORMAT_TABLE || i == PRENET_BATCHSIZE || i == PRENET_FLOPS ||
@@ -185,11 +185,11 @@ static lm_status show_features(const char *name, const bound_network *net, const
 
 /* ---- counts ---- */
 
-/* What is counted, in the order of every output. */
+/* The counts, in the order of all outputs. */
 static const struct {
     const char *key, *title;
     size_t      offset;
-    const char *brief; /* head of its column in the printed table; NULL: not there */
+    const char *brief; /* head of its column in the printed table; NULL: no column there */
 } counts[] = {
     { "params", "parameters", offsetof(net_metrics, params), "parameters" },
     { "param_tensors", "parameter tensors", offsetof(net_metrics, param_tensors), NULL },
@@ -264,7 +264,7 @@ static lm_status count_cells(const bound_layer *layer, format f, table *t, lm_er
     return status;
 }
 
-/* One row an operation. */
+/* A row for each operation. */
 static lm_status list_operations(const bound_network *net, const char *block, format f, table *t,
                                  lm_error *err)
 {
@@ -293,7 +293,7 @@ static lm_status list_operations(const bound_network *net, const char *block, fo
     return status;
 }
 
-/* One row a layer: a few columns for people, every count for programs. */
+/* A row for each layer: a few columns for people, all counts for programs. */
 static lm_status list_layers(const bound_network *net, const char *block, format f, table *t,
                              lm_error *err)
 {
@@ -350,7 +350,7 @@ static void print_total_text(const bound_network *net, const char *block, const 
                    count_of(m, i) >= 1000 ? text_si((double)count_of(m, i), si, sizeof si) : "");
 }
 
-/* The file's published counts against ours, at the input they were published for. */
+/* Compares the published counts in the file with ours, at the published input. */
 static void print_published(const bound_network *net, const show_options *a, const net_metrics *m)
 {
     const network *n    = net->net;

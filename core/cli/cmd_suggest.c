@@ -73,7 +73,7 @@ static lm_status check(options *o, lm_error *err)
     return LM_OK;
 }
 
-/* An interval that keeps more than this share of its width has not been narrowed. */
+/* An interval that keeps more than this share of its width is hardly narrower. */
 #define HARDLY 0.98
 
 /* A point; number 0: what is known now. Numbers below 0 and NAN: unknown. */
@@ -107,7 +107,7 @@ static const field fields[] = {
     { 0 },
 };
 
-/* Returns the seconds of all points. */
+/* Returns the seconds of all points together. */
 static double add_rows(const suggest_job *q, field_rows *rows)
 {
     const size_t n = q->a->asked.n;
@@ -132,7 +132,7 @@ static double add_rows(const suggest_job *q, field_rows *rows)
     return r.total;
 }
 
-/* What is left where nothing more can be learned is told as well. */
+/* The narrower interval; also reported if measuring no longer helps. */
 static void print_gain(const suggest_job *q, size_t k, double total, FILE *out)
 {
     const double before = 50 * q->s.width[k], after = 50 * q->s.width[q->s.n * q->a->asked.n + k];

@@ -1,5 +1,4 @@
-/* layermeter transfer: coefficients for a device that nobody measured; times of runs on other GPUs.
- */
+/* layermeter transfer: coefficients of a device without measurements; times of runs on other GPUs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +85,7 @@ static const char examples[] =
     "  layermeter transfer mine.ini --devices boards.ini --from 'my board' --to 'next board' -o next.ini\n"
     "  layermeter transfer job.csv --learned gpus.txt --to V100-SXM2-16GB,A10G --sort cost\n";
 
-/* What is needed of machine files: "--to is needed: device ..." */
+/* Options that machine files need: "--to is needed: device ..." */
 static lm_status check_needed(const options *o, const transfer_command *a, lm_error *err)
 {
     if (!a->from.n)
@@ -103,8 +102,7 @@ static lm_status check_needed(const options *o, const transfer_command *a, lm_er
     return LM_OK;
 }
 
-/* Runs go by what was learned from others, machine files by datasheets. Options of the one are not
- * for the other. */
+/* Refuses options of runs for machine files, and the other way round. */
 static lm_status check(options *o, lm_error *err)
 {
     transfer_command *a = o->filled;
@@ -155,7 +153,7 @@ static void add_rows(table *t, const carried *w, bool corrected)
         }
 }
 
-/* What of a machine file says nothing of another device. */
+/* Parts of a machine file that are left out, since they hold for that device alone. */
 static void print_left_out(const char *path, const calibration *cal)
 {
     const struct {
@@ -185,7 +183,7 @@ static void print_left_out(const char *path, const calibration *cal)
         fputc('\n', stderr);
 }
 
-/* What there is no knowing, in words. */
+/* Reports what stays unknown. */
 static void print_words(const options *o, const carried *w)
 {
     const transfer_command *a    = o->filled;
@@ -239,10 +237,10 @@ static lm_status carry(const options *o, lm_error *err)
 
 /* ---- runs ---- */
 
-/* So many metrics outside of what was learned are named. */
+/* At most this many metrics beyond the learned range are named. */
 #define TOLD_MOST 3
 
-/* Metrics that leave what was learned from, in one line. */
+/* Names metrics beyond the learned range, in one line. */
 static void tell_outside(const elsewhere *w, const gpu_run *of, const gpu *from)
 {
     char   text[300] = "";
@@ -351,7 +349,7 @@ static lm_status predict_runs(elsewhere *w, const transfer_command *a, table *t,
     return status;
 }
 
-/* Where prices were asked for, those that are missing are told. */
+/* Reports missing prices, if prices were asked for. */
 static lm_status check_prices(const elsewhere *w, const transfer_command *a, lm_error *err)
 {
     const bool by_cost = a->runs.sort == RUNS_COST;

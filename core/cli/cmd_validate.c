@@ -1,4 +1,4 @@
-/* layermeter validate: how good the models are on observations. */
+/* layermeter validate: judges models on observations. */
 #include "cli/cmd_validate.h"
 
 #include <stdio.h>
@@ -128,7 +128,7 @@ static bool all_know_clocks(const option_texts *models)
     return n == models->n;
 }
 
-/* Fits that leave something out must not mix element types and settings either. */
+/* Fits with rows left out must not mix element types and settings either. */
 static lm_status choose(const validate_options *a, const char *path, points *p, lm_error *err)
 {
     lm_status status = a->where ? points_where(p, a->where, err) : LM_OK;
@@ -143,7 +143,8 @@ static lm_status choose(const validate_options *a, const char *path, points *p, 
     return status;
 }
 
-/* `groups`: what errors are told by. Parts drawn at random tell nothing, networks do. */
+/* `groups` are the groups of errors. Random parts mean nothing to a reader, so they become
+ * networks. */
 static lm_status split_points(const char *path, const points *p, const split_rule *rule, split *by,
                               split *groups, lm_error *err)
 {
@@ -158,7 +159,7 @@ static lm_status split_points(const char *path, const points *p, const split_rul
     return status;
 }
 
-/* What takes a datasheet has no formulas in machine files. */
+/* A model with a datasheet has no formulas in machine files. */
 static lm_status check_model(const options *o, const validate_options *a, const char *name,
                              lm_error *err)
 {
@@ -178,13 +179,13 @@ static lm_status check_model(const options *o, const validate_options *a, const 
     return LM_OK;
 }
 
-/* A command line, and what it is asked of. */
+/* A command line, and the data it judges. */
 typedef struct validation {
     const options          *o;
     const validate_options *a;
     const char             *path;
     observations           *obs;
-    calibration            *cal, *layers; /* NULL: fits to the points; no file of layers */
+    calibration            *cal, *layers; /* NULL: fits to the points; no machine file of layers */
     registry               *reg;
     workloads              *loads;
     points                  p;
@@ -244,7 +245,7 @@ static lm_status open_points(validation *v, lm_error *err)
     return status ? status : devices_find(v->devices, option_text(v->o, &a->device), &v->on, err);
 }
 
-/* Files of kernels alone have no points of networks. */
+/* A file of kernels alone has no points of networks. */
 static lm_status print_launches(const validation *v, lm_error *err)
 {
     const split_rule      parts    = { .kind = SPLIT_KFOLD, .k = 10, .seed = v->a->seed };
@@ -296,7 +297,7 @@ static lm_status judge_models(validation *v, size_t *n, lm_error *err)
     return LM_OK;
 }
 
-/* The models beside what was measured. */
+/* Compares models with measurements. */
 static lm_status print_models(validation *v, lm_error *err)
 {
     judging   all = { &v->p, &v->by, &v->groups, v->judge, 0, v->a->power };

@@ -1,4 +1,4 @@
-/* layermeter watch: metrics of this machine's devices, sampled; a run beside its plan. */
+/* layermeter watch: samples the devices of this machine; compares a run with its plan. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 typedef struct watch_options {
     struct sampling sampling;
     watch_order     order;
-    trace_question  trace; /* without interval: that of sampling is also this one's, if given */
+    trace_question  trace; /* its interval is that of sampling, if given */
     double          duration;
     const char     *file; /* of the trace */
 } watch_options;

@@ -1,4 +1,4 @@
-/* What several commands share. */
+/* Shared by several commands. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ void print_note(const network *net, FILE *out)
         fprintf(out, "note: %s\n", net->note);
 }
 
-/* Seconds go without a unit, but nobody means those. */
+/* A bare number would mean seconds, which is never meant here. */
 static lm_status read_latency(const char *text, double *out, lm_error *err)
 {
     const lm_status status = text_seconds(text, out, err);

@@ -1,4 +1,4 @@
-/* What layermeter fit says of residuals, runs and powers. */
+/* Messages of layermeter fit on residuals, runs and powers. */
 #include "cli/cmd_fit.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "fit/singles.h"
 #include "single/residual.h"
 
-/* What was found of one class, in a line. */
+/* The residual of one class, in a line. */
 static void print_class(const char *path, const char *part_text, const residual_trees *judged,
                         size_t count, bool on)
 {
@@ -89,7 +89,7 @@ void fit_runs_print(const fit_runs *f)
 
 /* ---- powers ---- */
 
-/* What options tell stands before what the file does. */
+/* Values of the options replace those of the file. */
 static lm_status tell(const char *name, const power_choice *told, const calibration *cal,
                       power_model *out, lm_error *err)
 {
@@ -144,7 +144,7 @@ lm_status fit_powers(const observations *obs, workloads *loads, const points *p,
     power_rows  found = { 0 };
     lm_status   status;
 
-    if (!fit_any_power(obs) || power_doubted(p)) /* which is said with the other doubts */
+    if (!fit_any_power(obs) || power_doubted(p)) /* reported with the other doubts */
         return LM_OK;
     if ((status = tell(name, told, cal, &asked.from, err)))
         return status;

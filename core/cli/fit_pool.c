@@ -73,7 +73,7 @@ static void print_left_out(const char *path, const layerwise_data *d)
                     path, d->kind->name, d->lot[i].task, d->lot[i].n, d->kind->fewest);
 }
 
-/* One of which there are too few times is none: `left_out` says why. */
+/* A model with too few times is not learned: `left_out` has the reason. */
 static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *from, size_t n,
                          calibration *const *cal, lm_error *left_out, lm_error *err)
 {
@@ -123,7 +123,7 @@ lm_status learned_models_fit(learned_models *l, const layerwise_source *from, si
 
 /* ---- several files ---- */
 
-/* A list of the command line: as long as the list of files. */
+/* Checks that a list of the command line is as long as that of files. */
 static lm_status check_list(const char *option, const option_texts *list, size_t n, lm_error *err)
 {
     return list->n == n ? LM_OK

@@ -1,4 +1,4 @@
-/* What layermeter fit says of a fit: what was not used, and what the data cannot tell. */
+/* Messages of layermeter fit: unused rows, and questions that the data leave open. */
 #include "cli/cmd_fit.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "fit/fit.h"
 #include "single/model.h"
 
-/* Coefficients that the data cannot tell apart, in one line. */
+/* Names the coefficients that the data cannot tell apart, in one line. */
 static void print_undetermined(const points *p, const form *f, const fitted *found)
 {
     bool any = false, nodes = false;
@@ -31,7 +31,7 @@ static void print_undetermined(const points *p, const form *f, const fitted *fou
                 nodes ? "node counts, or more networks" : "networks, batches or images");
 }
 
-/* Most terms are not told apart by the rows alone; families and their ratios do the rest. */
+/* Rows alone tell few terms apart; families and their ratios do the rest. */
 static void print_tied(size_t form_at, const fitted *f)
 {
     const size_t n =
@@ -44,13 +44,13 @@ static void print_tied(size_t form_at, const fitted *f)
                 forms[form_at].model, phase_formula(forms[form_at].part), f->rank, n);
 }
 
-/* Networks, or what is left out like one. */
+/* Number of networks, or of other groups that are left out in turn. */
 static size_t count_networks(const points *p)
 {
     return p->n_groups - (p->collectives != NAMES_NONE);
 }
 
-/* Nothing but all-reduces, or nothing: no network is missed. */
+/* Are there only all-reduces, or no rows? Then no network is missing. */
 static bool only_allreduces(const points *p)
 {
     for (size_t i = 0; i < p->n_points; i++)
@@ -80,7 +80,7 @@ static void print_unknown_intervals(const observations *obs, const points *p,
             obs->path, INTERVAL_GROUPS, only_allreduces(p) ? "numbers of nodes" : "networks");
 }
 
-/* What was measured of all-reduces leaves open. */
+/* Open questions about all-reduces. */
 static void print_allreduces(const observations *obs, const points *p, const calibration *cal)
 {
     const size_t           uneven = collectives_uneven(p);
@@ -106,7 +106,7 @@ static void print_allreduces(const observations *obs, const points *p, const cal
             obs->path);
 }
 
-/* Rows that no fit takes, or that are missed. */
+/* Rows that no fit uses, and rows that are missing. */
 static void print_unused(const observations *obs, const points *p, const calibration *cal,
                          bool corrected)
 {
@@ -144,7 +144,7 @@ static void print_unused(const observations *obs, const points *p, const calibra
             fit_steps_alone(p), fit_steps_alone(p) == 1 ? "" : "s");
 }
 
-/* What has too few rows, and what the rows cannot tell apart. */
+/* Formulas with too few rows, and coefficients that rows cannot tell apart. */
 static void print_left_out(const points *p, const calibration *cal)
 {
     for (size_t c = 0; cal->layers && c < N_LAYER_CLASSES; c++)
@@ -158,7 +158,7 @@ static void print_left_out(const points *p, const calibration *cal)
         const fitted *f = &cal->fitted[i];
 
         if (!f->present) {
-            /* what few files hold is not missed */
+            /* few files have it, so it is not missing */
             if (!f->rows && !part_calibrated(forms[i].part))
                 continue;
             if (!form_left(p, &forms[i])) {

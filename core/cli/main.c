@@ -29,7 +29,7 @@ static void print_overview(FILE *out)
     fputs("  version   Print the version\n\n'layermeter <command> --help' explains one.\n", out);
 }
 
-/* Networks are built and dropped in turn: keep the heap instead of giving it back each time. */
+/* Networks are built and dropped in turn: the heap is kept between them. */
 static void keep_heap(void)
 {
 #ifdef __GLIBC__
@@ -83,7 +83,7 @@ static const struct {
     { "memory", memory_fields, NULL },
 };
 
-/* False: of such a command no columns are explained. */
+/* False: the command has no explained columns. */
 static bool explain_columns(const char *name, int *code)
 {
     lm_error err = { 0 };

@@ -1,4 +1,4 @@
-/* What a device draws: of its machine file, or as options tell it. */
+/* Options on the power of a device. */
 #include "cli/power_options.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "fit/forms.h"
 #include "fit/power_rows.h"
 
-/* Of `unit`, above 0. */
+/* Reads a quantity above 0 in `unit`. */
 static lm_status read_quantity(const char *text, const char *unit, double *out, lm_error *err)
 {
     double value;

@@ -1,4 +1,4 @@
-/* What commands that predict share. */
+/* Shared by commands that predict. */
 #include "cli/session.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ const step_model *session_model(const session_options *q)
     return step_model_find(q->model);
 }
 
-/* Of a model that takes a datasheet. */
+/* Options beside a model with a datasheet. */
 static lm_status check_datasheet(const options *o, const session_options *q, lm_error *err)
 {
     if (option_given(o, &q->link.latency))
@@ -64,7 +64,7 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
     return LM_OK;
 }
 
-/* Of all others: options of a datasheet would change nothing. */
+/* Options beside other models: those of a datasheet would have no effect. */
 static lm_status check_machine(const options *o, const session_options *q, bool device_counts,
                                lm_error *err)
 {
@@ -152,9 +152,9 @@ void session_close(session *s)
 
 #undef AT
 
-/* ---- how gradients travel, and what the update is ---- */
+/* ---- gradients and update ---- */
 
-/* Limits that `auto` tries, beside each tensor by itself: 256 KiB to 512 MiB. */
+/* Bucket sizes that `auto` tries after single tensors: 256 KiB to 512 MiB. */
 #define AUTO_FIRST ((int64_t)256 << 10)
 #define AUTO_SIZES 12
 
@@ -201,7 +201,7 @@ const option_row setup_option_rows[] = {
     { .name = NULL },
 };
 
-/* One policy a size, each as --sync ddp:SIZE has it; before those of `auto` each tensor alone. */
+/* One policy for each size, as --sync ddp:SIZE; `auto` tries single tensors first. */
 static lm_status list_policies(options *o, setup_choice *c, const sync_policy *base, lm_error *err)
 {
     const option_counts *b      = &c->buckets;
@@ -355,7 +355,7 @@ lm_status fleet_check(const options *o, fleet_options *f, lm_error *err)
     return status;
 }
 
-/* What is asked of the i-th machine. */
+/* The question to the i-th machine. */
 static session_options session_of(const fleet_options *f, size_t i)
 {
     session_options one = f->session;
@@ -379,7 +379,7 @@ lm_status fleet_open(const options *o, const fleet_options *f, session *s, lm_er
 
 void fleet_close(session *s, size_t n)
 {
-    while (s && n--) /* the first has what the others share */
+    while (s && n--) /* the first one owns what the others share */
         session_close(&s[n]);
 }
 

@@ -1,4 +1,4 @@
-/* layermeter validate --leave-out device: what models say of each machine. */
+/* layermeter validate --leave-out device: predictions of each machine by the others. */
 #include "cli/cmd_validate.h"
 
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "base/no_memory.h"
 
-/* Can it be carried over? So can the default model, and those that learn of datasheets. */
+/* Checks that a model can be carried over: the default model and models that learn from datasheets
+ * can. */
 static lm_status check_carried(const validate_options *a, const char *name, lm_error *err)
 {
     const layerwise_kind *kind = layerwise_find(name);
@@ -31,7 +32,7 @@ lm_status validate_machines_check(options *o, lm_error *err)
     const size_t      n = (size_t)o->n_arguments;
 
     if (!option_given(o, &a->models))
-        a->models.n = 1; /* of the usual ones the default alone */
+        a->models.n = 1; /* only the default model of the usual list */
     if (n < 2)
         return lm_error_set(err, LM_E_ARG,
                             "--leave-out device: takes a file for each machine, two or more, and "
@@ -47,7 +48,7 @@ lm_status validate_machines_check(options *o, lm_error *err)
     return LM_OK;
 }
 
-/* What one of them says of all machines. */
+/* Predictions of one model for all machines. */
 static lm_status judge_carried(const validate_options *a, const devices_left_out *d, judged *to,
                                lm_error *err)
 {

@@ -1,4 +1,4 @@
-/* What layermeter watch prints of a run beside its plan. */
+/* Output of layermeter watch on a run and its plan. */
 #include "cli/cmd_watch.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static const char *print_time(const planned_time *t, char out[80])
     return out;
 }
 
-/* On stderr, before the first row: what fails before says only that. */
+/* On stderr, before the first row. An earlier failure prints only its message. */
 static void print_plan(const watch_plan *p)
 {
     char a[80], b[80];

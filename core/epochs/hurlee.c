@@ -110,7 +110,7 @@ static lm_status score_of(double *x, size_t n, bool released, double *scratch, l
     return status;
 }
 
-/* The lower of how far the curve falls on both sides before it is higher again. */
+/* The prominence of a peak: the smaller fall on its sides before the curve is higher again. */
 static double prominence(const double *x, size_t n, size_t peak)
 {
     double left = x[peak], right = x[peak];

@@ -265,7 +265,7 @@ static double peak_near(const acf *a, size_t lag, size_t tolerance)
     return best;
 }
 
-/* How far the curve falls on both sides before it is higher again, within the lag itself. */
+/* The fall of the curve on both sides before it is higher again, within the lag itself. */
 static double prominence(const acf *a, size_t lag)
 {
     double left = a->r[lag], right = a->r[lag];

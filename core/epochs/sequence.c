@@ -1,4 +1,4 @@
-/* Repetitions in a stretch, by dynamic programming over how alike places are. */
+/* Finds repetitions in a stretch, by dynamic programming over the likeness of places. */
 #include "epochs/sequence.h"
 
 #include <float.h>
@@ -9,7 +9,7 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 
-/* The value at bin i; beyond the ends those at the ends. */
+/* The value at bin i; beyond the ends that of the last bin. */
 static inline float stretch_at(const stretch *s, long i)
 {
     return s->x[i < 0 ? 0 : (size_t)i >= s->n ? s->n - 1 : (size_t)i];
@@ -66,7 +66,7 @@ lm_status stretch_open(const series *s, size_t level, bool events, size_t from, 
     return LM_OK;
 }
 
-/* So many periods around the middle. */
+/* This many periods around the middle. */
 static stretch stretch_middle(const stretch *s, double periods)
 {
     const size_t n    = (size_t)(periods * s->period);
@@ -189,7 +189,7 @@ static bool shape_template(float *t, size_t width)
     return true;
 }
 
-/* How alike each place is: -1 to 1. */
+/* Likeness of each place: -1 to 1. */
 static void match(const stretch *s, const float *t, float *out)
 {
     const long   half = (long)(s->width / 2);
@@ -269,7 +269,7 @@ static void best_sequence(const stretch *s, const float *m, float *score, int32_
     *n = count;
 }
 
-/* Cuts the sequence's ends back to places that match: others are no repetitions. */
+/* Cuts the ends of the sequence back to places that match; other places are no repetitions. */
 static void trim(sequence *r)
 {
     double *value = malloc((r->n + 1) * sizeof *value);
@@ -314,7 +314,7 @@ static bool mean_template(const stretch *s, const sequence *r, float *t)
     return shape_template(t, s->width);
 }
 
-/* How much the mean changes at a place, over a twelfth of the period on both sides. */
+/* Change of the mean at a place, over a twelfth of the period on both sides. */
 static double change_at(const stretch *s, size_t place)
 {
     const long side = (long)fmax(1, s->period / 12);
@@ -365,7 +365,7 @@ static void cut_window(const stretch *s, size_t place, float *t)
         t[i + half] = stretch_at(s, (long)place + i);
 }
 
-/* The neighbourhood which finds the others best, as a template. */
+/* The neighbourhood that finds the others best, as a template. */
 static bool first_template(const stretch *s, sequence *r, float *t)
 {
     stretch part = stretch_middle(s, TRIED);

@@ -24,7 +24,7 @@ typedef struct few_epochs {
 /* Tried resolutions: bins of the whole. */
 #define BINS_FROM 64
 #define BINS_TO   2048
-/* So many of the largest marks are ends of epochs. */
+/* At most this many of the largest marks are ends of epochs. */
 #define LARGEST 20
 /* Lengths are equal within this part. */
 #define EQUAL 0.08
@@ -32,7 +32,7 @@ typedef struct few_epochs {
 #define CRUMB 0.06
 /* The first epoch takes at most this many times longer. */
 #define WARMUP_MOST 2.1
-/* Each is as much like the others as this. */
+/* Least likeness of each epoch and the others. */
 #define LEAST_ALIKE 0.3
 /* The middle of an epoch begins here. */
 #define MIDDLE 0.3
@@ -341,7 +341,7 @@ static lm_status choose(const series *s, const period *p, size_t n, track *best,
     return LM_OK;
 }
 
-/* Where nothing repeats often enough: a whole run of few epochs. */
+/* A whole run of few epochs, if nothing repeats often enough. */
 static lm_status take_few(const trace_grid *g, const series *s, epochs *out, lm_error *err)
 {
     few_epochs      few;

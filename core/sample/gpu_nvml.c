@@ -227,7 +227,7 @@ static double violation_seconds(const nvml *n, int policy)
     return 1e-9 * (double)t.violation;
 }
 
-/* HELD_*; false: it does not say. */
+/* Bits of HELD_*; false: unknown. */
 static bool reasons(const nvml *n, unsigned long long *bits)
 {
     *bits = 0;

@@ -11,7 +11,7 @@
 #include "trace/formats.h"
 #include "trace/metrics.h"
 
-/* CSV comes last, as anything else is CSV. */
+/* CSV comes last: any other text counts as CSV. */
 static const trace_format *const formats[] = { &trace_dcgm, &trace_smi_dmon, &trace_prometheus,
                                                &trace_csv };
 
@@ -188,8 +188,7 @@ size_t trace_words(char *line, bool commas, char **word, size_t max)
     return n;
 }
 
-/* Of the first lines the one that some format but CSV calls its own; else
- * CSV, if any line is there. */
+/* The format that recognises one of the first lines; else CSV, if there is any line. */
 static const trace_format *format_of(const char *head)
 {
     const trace_format *found = NULL;

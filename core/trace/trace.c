@@ -14,7 +14,7 @@
 /* ---- equal steps ----------------------------------------------------------------------------- */
 
 #define PARTS    32
-#define PER_PART 2048 /* differences that a median is taken of */
+#define PER_PART 2048 /* differences for a median */
 /* Sampling changes within a trace, if medians of its parts differ by more than this factor. */
 #define MIXED 2.0
 /* A gap shorter than this many intervals is bridged in any case. */
@@ -32,7 +32,7 @@ static double median_interval(const double *time, size_t from, size_t to)
     return n ? stats_quantile(step, n, 0.5) : 0;
 }
 
-/* Several samples may bear the same time, where clocks count seconds: then the mean. */
+/* Several samples may have the same time if clocks count seconds: then their mean counts. */
 static double interval_of(const double *time, size_t from, size_t to)
 {
     const double median = median_interval(time, from, to);

@@ -1,4 +1,4 @@
-/* Where a watched run comes from. */
+/* Feeds a watched run. */
 #include "watch/feed.h"
 
 #include <math.h>
@@ -96,7 +96,7 @@ static lm_status take_look(void *context, const char *index, const device_sample
                          w->by_power ? beside[BESIDE_POWER] : beside[BESIDE_BUSY], beside, err);
 }
 
-/* Which of what is sampled a metric's name is. */
+/* The sampled value of a metric's name. */
 static lm_status choose_metric(const char *name, bool *by_power, lm_error *err)
 {
     const size_t        found = name ? metric_beside_find(name) : METRIC_UNKNOWN;
@@ -120,7 +120,7 @@ lm_status watch_live(watch_run *r, const sampling *how, const char *metric, watc
     own.context = &w;
     if (!status && !(status = sampling_run(&own, err)))
         return watch_run_end(r, out, err);
-    if (w.any) { /* what was seen before the last device was lost */
+    if (w.any) { /* samples before the last device was lost */
         lm_error ignored;
 
         watch_run_end(r, out, &ignored);

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-/* Where things are looked for, and what was wrong first. */
+/* The object that is read, and its first fault. */
 typedef struct reading {
     const char *path;
     lm_error   *err;
@@ -114,7 +114,7 @@ static void get_plan(reading *r, const json_t *root, const json_t *plan, watch_p
     out->exposed      = get_seconds(r, plan, "exposed_s");
 }
 
-/* The answer that is wanted; its plan is null where nothing keeps to the limits. */
+/* The wanted answer. Its plan is null if no plan meets the limits. */
 static const json_t *find_answer(reading *r, const json_t *root, const char *question,
                                  watch_plan *out)
 {
