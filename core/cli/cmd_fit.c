@@ -38,6 +38,9 @@ static const option_row option_rows[] = {
     { "model", AT(models), &type_names, "LIST", NULL, HELP_HOW,
       "also learn these models of single layers", .words = learned_words },
     { "learn", AT(learn), .needs = "model", .refusal = "is for --model" },
+    { "importance", AT(importance), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "print by how much the error of --model rises where a feature is shuffled, instead",
+      .needs = "model", .refusal = "is for --model" },
     { "features", AT(features), &type_text, "SET", NULL, HELP_HOW,
       "only these regressors, or features of --model: flops+inputs ('validate --help')" },
     { "layers", AT(layers) },
@@ -121,6 +124,7 @@ typedef struct fitting {
     observations      *obs;
     points             p;
     learned_models     learned;
+    field_rows         worth;        /* of features, where it is asked */
     calibration       *layers, *cal; /* machine file of single layers, or NULL; the new one */
     fit_runs           runs;
 } fitting;
@@ -203,8 +207,9 @@ static const char *refused_of_several(const options *o, const fit_options *a)
     if (a->residual == RESIDUAL_OFF && !a->models.n)
         return "several files are machines that share a residual, or learned models: --residual on "
                "or --model, or one file each";
-    if (a->algorithm || a->like.n || a->layers || a->correct || a->features)
-        return "--algorithm, --like, --layers, --correct and --features are of one file";
+    if (a->algorithm || a->like.n || a->layers || a->correct || a->features || a->importance)
+        return "--algorithm, --like, --layers, --correct, --features and --importance are of one "
+               "file";
     if (power_asks_device(o, &a->power) || option_given(o, &a->power.model.knee_mhz))
         return "--idle-power, --power-cap and --voltage-knee are of one device: one file each";
     return NULL;
@@ -253,10 +258,13 @@ static lm_status fit_file(const options *o, fitting *w, lm_error *err)
 static lm_status print_fit(const fitting *w, lm_error *err)
 {
     const char *correct = w->a->correct;
-    field_rows  t       = fit_table(w->a->format, false);
+    field_rows  t       = w->worth;
 
     fit_print_warnings(w->obs, &w->p, w->cal, correct && !strcmp(correct, w->obs->path));
     fit_runs_print(&w->runs);
+    if (w->a->importance)
+        return field_rows_print(&t, w->a->format, stdout, LM_OK, err);
+    t = fit_table(w->a->format, false);
     fit_table_formulas(&t, w->cal);
     for (size_t i = 0; i < w->learned.n; i++)
         if (w->learned.model[i])
@@ -297,10 +305,16 @@ static lm_status run(const options *o, lm_error *err)
                              .learned = a->learned };
     lm_status          status;
 
+    if (a->importance) {
+        w.worth         = fit_table_worth(a->format);
+        w.learned.worth = &w.worth;
+    }
     if (o->n_arguments > 1)
         status = fit_files(o, a, &w.learned, err);
     else if (!(status = fit_file(o, &w, err)))
         status = print_fit(&w, err);
+    else if (a->importance)
+        status = field_rows_print(&w.worth, a->format, stdout, status, err);
     fitting_free(&w);
     return status;
 }

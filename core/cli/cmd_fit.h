@@ -20,6 +20,7 @@ typedef struct learned_models {
     /** Of the first calibration that has it; NULL: not yet, or left out. */
     const layerwise_model *model[LEARNED_MOST];
     size_t                 n;
+    field_rows *worth; /**< what features are worth goes here; NULL: it is not asked */
 } learned_models;
 
 typedef struct fit_options {
@@ -28,6 +29,7 @@ typedef struct fit_options {
     const char     *features; /**< one set (feature_set.h) */
     const char     *where, *algorithm, *learn, *layers, *correct, *devices;
     residual_choice residual;
+    bool            importance;
     power_choice    power;
     format          format;
     learned_models  learned; /**< of `models`: to be learned */

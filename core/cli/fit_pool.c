@@ -87,6 +87,8 @@ static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *fr
     if (l->model[i]) {
         print_left_out(path, &d);
         print_tasks(path, l->model[i]);
+        if (!status && l->worth)
+            status = layerwise_importance(l->model[i], &d, 1, fit_table_add_worth, l->worth, err);
     } else {
         lm_error_prefix(err, "%s", path);
         if (status == LM_E_ARG && !pool_teaches(&d)) {

@@ -61,6 +61,28 @@ field_rows fit_table(format f, bool several)
     return field_rows_of(&v);
 }
 
+static const field worth_fields[] = {
+    { "model", "model", FIELD_AT(layerwise_worth, model) },
+    { "part", "part", FIELD_AT(layerwise_worth, task) },
+    { "feature", "feature", FIELD_AT(layerwise_worth, feature) },
+    { "rows", "rows", FIELD_AT(layerwise_worth, rows) },
+    { "mape_percent", "MAPE [%]", FIELD_AT(layerwise_worth, error), IN_PERCENT },
+    { "rise_percent", "rise [%]", FIELD_AT(layerwise_worth, rise), IN_PERCENT },
+    { 0 },
+};
+
+field_rows fit_table_worth(format f)
+{
+    const field_view v = { .fields = worth_fields, .in = field_place_of(f) };
+
+    return field_rows_of(&v);
+}
+
+void fit_table_add_worth(void *to, const layerwise_worth *w)
+{
+    field_row(to, w);
+}
+
 static void add_formula(field_rows *t, const form *f, const fitted *of)
 {
     fit_row r = row_of(f->model, phase_formula(f->part), of->rows);

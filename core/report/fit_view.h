@@ -5,7 +5,7 @@
 
 #include "fit/calibration.h"
 #include "learn/lesson.h"
-#include "models/layerwise_model.h"
+#include "models/layerwise_importance.h"
 #include "report/fields.h"
 #include "single/model.h"
 
@@ -17,6 +17,10 @@ field_rows fit_table(format f, bool several);
 void fit_table_formulas(field_rows *t, const calibration *cal);
 /** The tasks of a learned model. */
 void fit_table_learned(field_rows *t, const layerwise_model *m);
+/** Instead: what features are worth, the rows of layerwise_importance(). */
+field_rows fit_table_worth(format f);
+/** A taker: adds a row to field_rows. */
+void fit_table_add_worth(void *to, const layerwise_worth *w);
 /** The collectives and the power model of a machine file. */
 void fit_table_others(field_rows *t, const calibration *cal);
 
