@@ -276,5 +276,17 @@ static lm_status run(const options *o, lm_error *err)
     return a->trace.follow ? follow(o->argument[0], a, err) : analyse(o->argument[0], a, err);
 }
 
+static lm_status check(options *o, lm_error *err)
+{
+    const epochs_options *a = o->filled;
+
+    if (a->trace.follow && (a->method == EPOCHS_HURLEE || a->method == EPOCHS_HURLEE_CODE))
+        return misused(
+            o, &a->method, err,
+            "%s looks at the second half of a training that has ended: not with --follow",
+            epochs_method_names[a->method]);
+    return LM_OK;
+}
+
 const command cmd_epochs = COMMAND("epochs", "TRACE", "Find epochs in a trace of GPU metrics",
-                                   epochs_options, 1, 1, NULL, run);
+                                   epochs_options, 1, 1, check, run);

@@ -14,20 +14,19 @@ awk '$1 == "layermeter" && $3 < 1 { found = 1 } END { exit !found }' "$work/out"
 grep -q '^Tables 2 to 5 are left out' "$work/out" || fail "does not say what is left out"
 
 # Jobs of a law: a share of the seconds goes by the peak, the rest by the bandwidth, and is metered.
-"$LAYERMETER_BIN/layermeter" learn --help >"$work/help"
 mkdir -p "$work/data/hurlee2024"
 awk 'BEGIN { print "gpu,instance,model,batch,image,training_images,epoch_time_s,gpu_utilization_mean_percent,power_mean_w,samples"
     split("p100 v100 t4 a10g", gpu); split("9.5 15.7 8.1 35", peak); split("732 900 320 600", rate); split("250 300 70 300", watts)
     for (i = 0; i < 12; i++) for (g = 1; g <= 4; g++) {
-        m = i % 6 == 5 ? "VGG19" : "Net" i % 6; s = (i * 7 % 12) / 12; t = 4 + i % 9
+        m = i % 6 == 5 ? "ResNet50" : "Net" i % 6; s = (i * 7 % 12) / 12; t = 4 + i % 9
         x = t * s * 10 / peak[g]; y = t * (1 - s) * 500 / rate[g]
-        printf "%s,i,%s,%d,224,2000,%.5g,%.4g,%.5g,100\n", gpu[g], m, i == 5 ? 32 : 16 * (1 + i), x + y, 100 * x / (x + y), watts[g] * (0.4 + 0.6 * x / (x + y)) } }' |
+        printf "%s,i,%s,%d,224,2000,%.5g,%.4g,%.5g,100\n", gpu[g], m, 16 * (1 + i), x + y, 100 * x / (x + y), watts[g] * (0.4 + 0.6 * x / (x + y)) } }' |
     gzip >"$work/data/hurlee2024/training.csv.gz"
 if LAYERMETER_DATA=$work/data "$source/examples/papers/hurlee.sh" --traces 1 "$work/results" >"$work/out" 2>"$work/err"; then
     for row in 'T4  *11.7  *[0-9.]+  *[0-9.]+' 'A100  *10.5  *-  *-' 'P100-PCIE-16GB  *-  *[0-9.]+  *[0-9.]+' \
         'static only  *20.1  *[0-9.]+' 'dynamic only  *71.6  *[0-9.]+' 'both  *11.7  *[0-9.]+' 'forest  *-  *[0-9.]+' \
-        'xgboost  *-  *[0-9.]+' 'boosted  *-  *[0-9.]+' 'VGG16  *15.1  *10.1  *-  *-' 'VGG19  *-  *-  *[0-9.]+  *[0-9.]+' \
-        'VGG19-32-224  *T4 .* A10G .*0\.[0-9]+'; do
+        'xgboost  *-  *[0-9.]+' 'boosted  *-  *[0-9.]+' 'VGG16  *15.1  *10.1  *-  *-' 'ResNet50  *-  *-  *[0-9.]+  *[0-9.]+' \
+        'ResNet50-[0-9]*-224  *T4 .* A10G .*0\.[0-9]+'; do
         grep -Eq "^$row$" "$work/out" || { cat "$work/out"; fail "no row '$row'"; }
     done
 elif grep -q 'without XGBoost\|XGBoost' "$work/results/learn.log"; then
