@@ -147,6 +147,54 @@ def lower_clock(exam, folder):
                      100 * same)
 
 
+def held(o, clock):
+    return dict(o, settings=f"{o['settings'].split(' clock=')[0]} clock={clock}", clock_mhz="")
+
+
+def say_forest(exam, question, points, found):
+    """Errors of the forest at 900 MHz, beside those of the author's, which his figure has."""
+    for what in "time", "power", "energy":
+        column = f"{what}_{'s' if what == 'time' else 'w' if what == 'power' else 'j'}"
+        theirs = [abs(float(p[f"thesis_forest_{column}"]) / float(p[column]) - 1) for p in points]
+        exam.results.add(NAME, f"operations at 900 MHz, {question}: {what}", "all", len(found), "nicolai", "MAPE %",
+                         statistics.mean(e[what] for e in found), None, 100 * statistics.mean(theirs))
+
+
+def by_group(table):
+    """Errors of each group of one model in percent, by quantity."""
+    found = collections.defaultdict(dict)
+    for r in table:
+        if r["mape_percent"]:
+            found[r["group"]][r["phase"].replace("step", "").strip() or "time"] = float(r["mape_percent"])
+    return found
+
+
+def forests(exam, rows, folder):
+    """One forest over the public clocks, taken as held: 1440 MHz, the usual one, and 900. Asked are the points at 900: where this clock
+    is left out, and where each point is a part at random."""
+    points = exam.read(folder, SOURCE, "clock900_figure.csv")
+    asked, _ = questions(points, [r for f in dict.fromkeys((exam.data, folder)) for r in training(exam, f)])
+    usual = [dict(held(o, CLOCKS[-1]), group="usual") for o in rows]
+    machine = exam.path("clock-forest.ini")
+    exam.program.fit(exam.write("clock-forest-fit.csv", usual, [("device", "A30")]), machine, ("--model", "nicolai"))
+    those = [dict(held(o, 900), group=str(i)) for i, (_, o) in enumerate(asked)]
+    found = by_group(exam.program.table("validate", exam.write("clock-forest.csv", those), "--machine", machine, "--model", "nicolai",
+                                        "--power"))
+    best = {}
+    for i, (point, _) in enumerate(asked):
+        key = point["op"], point["in_shape"]
+        if str(i) in found and (key not in best or found[str(i)]["time"] < found[str(best[key])]["time"]):
+            best[key] = i
+    say_forest(exam, "this clock left out", points, [found[str(i)] for i in best.values()])
+    both = usual + [dict(those[i], group="900") for i in best.values()]
+    found = by_group(exam.program.table("validate", exam.write("clock-both.csv", both), "--leave-out", "kfold=10", "--seed",
+                                        str(1 + exam.seed), "--model", "nicolai", "--power"))
+    exam.results.add(NAME, "operations at both clocks, random rows: time", "900 MHz", len(best), "nicolai", "MAPE %", found["900"]["time"])
+    for what in "time", "power", "energy":
+        exam.results.add(NAME, f"operations at both clocks, random rows: {what}", "all", len(both), "nicolai", "MAPE %",
+                         found["(all)"][what])
+
+
 def networks(exam):
     """Networks whose training the thesis measured, as they are found here, and their batches."""
     rows = exam.read(exam.data, SOURCE, "networks.csv") or exam.read(exam.heldout, SOURCE, "networks.csv") or []
@@ -187,6 +235,7 @@ def run(exam):
         return exam.skip(f"{NAME}: no {SOURCE}")
     if not exam.read(scored, SOURCE, "clock900_figure.csv"):
         return exam.skip(f"{NAME}: no clock900_figure.csv")
+    exam.attempt(f"{NAME}: forests", forests, exam, operations, scored)
     knee = exam.attempt(f"{NAME}: 900 MHz", points_at_900, exam, operations, scored)
     if knee:
         exam.attempt(f"{NAME}: the best clocks", lambda: best_clocks(exam, fit(exam, operations, knee), "all"))
