@@ -34,7 +34,7 @@ static const char *optimizer_text(const observation *row)
 /* A forward pass in evaluation mode: to backends the forward phase of a case of its own. */
 static bool evaluates(const observation *row)
 {
-    return row->kind == OBS_NETWORK && row->phase == PHASE_INFERENCE;
+    return (row->kind == OBS_NETWORK || row->kind == OBS_LAYER) && row->phase == PHASE_INFERENCE;
 }
 
 /* Of a network, or of a layer by itself. */

@@ -81,8 +81,9 @@ void print_point(const observation *r, char *buffer, size_t size)
         break;
     case OBS_LAYER:
         snprintf(geometry, sizeof geometry, "%s", r->geometry);
-        snprintf(buffer, size, "%s %s batch %lld%s%.60s%s", r->name, r->input, (long long)r->batch,
-                 *geometry ? " " : "", geometry, variant);
+        snprintf(buffer, size, "%s %s batch %lld%s%.60s%s%s", r->name, r->input,
+                 (long long)r->batch, *geometry ? " " : "", geometry,
+                 r->phase == PHASE_INFERENCE ? ", inference" : "", variant);
         break;
     case OBS_COLLECTIVE:
     case OBS_COUNTS: /* a sweep has none of the rest */

@@ -21,7 +21,7 @@ number_list number_list_or(number_list l, int64_t *one);
 /** Where a section's values go. Not every section has all; 0, NULL or empty: not given. */
 typedef struct sweep_values {
     const char *backend, *collective, *machine, *model, *kinds, *algorithms, *networks, *blocks,
-        *dtype;
+        *chain, *dtype;
     const char *optimizers, *buckets, *progress, *phases;
     const char *type, *input, *layer_batch, *setting[N_SETTINGS];
     int64_t     threads, warmup, min_repeats, max_repeats, retries, seed, limit, count, clock;

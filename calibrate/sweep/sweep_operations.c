@@ -12,7 +12,9 @@ static const sweep_key keys[] = {
     { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
     { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
     { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
+    { "chain", KEY_WORD, SWEEP_AT(chain), 0, 0 },
     { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
+    { "phases", KEY_WORD, SWEEP_AT(phases), 0, 0 },
     SWEEP_VARIANT_KEYS,
     SWEEP_FILTER_KEYS,
     { NULL, KEY_WORD, 0, 0, 0 },
@@ -22,22 +24,26 @@ static const sweep_key keys[] = {
 typedef struct catalogue {
     sweep_loading *l;
     sweep_values  *v;
-    sweep_point    p; /* its variant */
+    sweep_point    p;     /* its variant */
+    sweep_steps    steps; /* training, or evaluation mode */
     operation_list list;
+    bool           chained;
 } catalogue;
 
 /* At batch 2, as operations_add() asks for. */
 static lm_status add_network(catalogue *c, const char *name, int64_t image)
 {
-    const bind_options options = { .batch = 2, .dtype = c->p.row.dtype, .image = image };
-    network           *net     = NULL;
-    bound_network     *bound   = NULL;
-    lm_status          status  = network_open(name, c->l->reg, NULL, &net, c->l->err);
+    const bind_options options = {
+        .batch = 2, .dtype = c->p.row.dtype, .image = image, .evaluation = c->steps.inference
+    };
+    network       *net    = NULL;
+    bound_network *bound  = NULL;
+    lm_status      status = network_open(name, c->l->reg, NULL, &net, c->l->err);
 
     if (!status)
         status = bind_network(net, c->l->reg, &options, &bound, c->l->err);
     if (!status)
-        status = operations_add(&c->list, bound, NULL, c->l->err);
+        status = operations_add(&c->list, bound, NULL, c->chained, c->l->err);
     bound_network_free(bound);
     network_free(net);
     return status;
@@ -76,28 +82,33 @@ static lm_status add_point(catalogue *c, const net_operation *o, int64_t batch)
     network_free(net);
     if (status)
         return status;
-    p.row.kind      = OBS_LAYER;
-    p.row.batch     = batch;
-    p.row.name      = arena_text(a, o->type, strlen(o->type));
-    p.row.geometry  = arena_text(a, o->geometry, strlen(o->geometry));
-    p.row.input     = arena_text(a, o->input, strlen(o->input));
-    p.row.optimizer = c->v->optimizers ? c->v->optimizers : "";
+    p.row.kind     = OBS_LAYER;
+    p.row.batch    = batch;
+    p.row.name     = arena_text(a, o->type, strlen(o->type));
+    p.row.geometry = arena_text(a, o->geometry, strlen(o->geometry));
+    p.row.input    = arena_text(a, o->input, strlen(o->input));
     if (!p.row.name || !p.row.geometry || !p.row.input)
         return sweep_no_memory(c->l);
     work = sweep_work_of_counts(&p.counts);
     if (sweep_wanted(c->l, c->v, &work))
-        return sweep_add(c->l, &p);
+        return sweep_steps_add(c->l, &c->steps, &p);
     c->l->s->n_filtered++;
     return LM_OK;
 }
 
-/* All operations in one variant. */
-static lm_status add_variant(catalogue *c)
+/* All operations in one variant and mode: evaluation drops some. */
+static lm_status add_mode(catalogue *c, const sweep_steps *all, bool inference)
 {
-    int64_t           one    = 1;
-    const number_list batch  = number_list_or(c->v->batch, &one);
-    lm_status         status = add_networks(c);
+    int64_t           one   = 1;
+    const number_list batch = number_list_or(c->v->batch, &one);
+    lm_status         status;
 
+    if (!(inference ? all->inference : all->training))
+        return LM_OK;
+    c->steps           = *all;
+    c->steps.training  = !inference;
+    c->steps.inference = inference;
+    status             = add_networks(c);
     for (size_t i = 0; i < c->list.n * batch.n && !status; i++)
         status = add_point(c, &c->list.of[i / batch.n], batch.value[i % batch.n]);
     operations_free(&c->list);
@@ -107,17 +118,20 @@ static lm_status add_variant(catalogue *c)
 lm_status sweep_take_operations(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
     sweep_variants variants;
+    sweep_steps    steps;
     catalogue      c      = { .l = l, .v = v, .p = { .row = sweep_row() } };
     lm_status      status = sweep_read(l, s, keys, v);
 
     if (!status)
         status = sweep_variants_read(l, s, v, &variants);
+    if (!status)
+        status = sweep_steps_read(l, s, v, &steps);
     if (status)
         return status;
-    if (v->optimizers && (status = sweep_check_optimizer(v->optimizers, l->err)))
-        return sweep_fail_at(l, ini_get(s, "optimizer")->line, status, "optimizer");
-    for (size_t k = 0; k < variants.n && !status; k++)
-        if (!(status = sweep_variant(l, &variants, k, &c.p)))
-            status = add_variant(&c);
+    if (v->chain && (status = text_bool(v->chain, &c.chained, l->err)))
+        return sweep_fail_at(l, ini_get(s, "chain")->line, status, "chain");
+    for (size_t k = 0; k < 2 * variants.n && !status; k++)
+        if (!(status = sweep_variant(l, &variants, k / 2, &c.p)))
+            status = add_mode(&c, &steps, k % 2);
     return status ? sweep_fail_at(l, ini_get(s, "networks")->line, status, "networks") : LM_OK;
 }

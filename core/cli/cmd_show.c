@@ -269,7 +269,7 @@ static lm_status list_operations(const bound_network *net, const char *block, fo
                                  lm_error *err)
 {
     operation_list list   = { .n = 0 };
-    lm_status      status = operations_add(&list, net, block, err);
+    lm_status      status = operations_add(&list, net, block, false, err);
 
     table_column(t, "operation", "operation", 0);
     table_column(t, "geometry", "geometry", 0);

@@ -67,6 +67,12 @@ bool layerwise_is_attention(const bound_layer *l)
     return !strcmp(l->decl->type, "scaled_dot_product_attention");
 }
 
+bool layerwise_is_function(const bound_layer *l)
+{
+    return l->n_inputs == 1 && l->n_kernels[LM_FORWARD] == 1 &&
+           l->kernels[LM_FORWARD]->op == LM_OP_MAP && !l->n_weights;
+}
+
 bool layerwise_is_loss(const bound_layer *l)
 {
     return l->n_outputs == 1 && lm_elements(&l->output[0]) == 1;

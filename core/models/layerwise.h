@@ -74,6 +74,10 @@ void layerwise_add_words(layerwise_features *to, const char *prefix, const char 
 extern const char *const layerwise_activations[], *const layerwise_optimizers[];
 /** Is it the product of queries, keys and values? */
 bool layerwise_is_attention(const bound_layer *l);
+/** What a chained function is told by: "chained.relu". */
+#define LAYERWISE_CHAINED "chained"
+/** One input that one kernel maps, without weights? */
+bool layerwise_is_function(const bound_layer *l);
 /** Is its output one number? */
 bool layerwise_is_loss(const bound_layer *l);
 
@@ -124,6 +128,9 @@ typedef struct layerwise_kind {
     /** Do padding in front of a convolution, and an activation behind it or a product, belong to it
      * in networks, too? Else each layer is a case by itself there. */
     bool chains;
+    /** Are rows of a layer with the function behind it known by features `chained.FUNCTION`, and
+     * joined in networks where such were learned? */
+    bool chained;
     bool clocks; /**< has the two features of clocks: rows of all clocks are learned together */
     /** Its task into `name` (LAYERWISE_NAME of them). False: the model knows no such thing. */
     bool (*task)(const layerwise_case *c, char *name);

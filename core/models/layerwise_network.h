@@ -15,17 +15,26 @@ typedef struct layerwise_setup {
         *cal; /**< prices of layers that the model does not know; NULL: there are none */
 } layerwise_setup;
 
+/** Which layers are a case together: none; convolutions, products and attention with what belongs to
+ * them; or each layer with the function that alone reads it. */
+typedef enum layerwise_joined {
+    LAYERWISE_SINGLE,
+    LAYERWISE_CHAINS,
+    LAYERWISE_FUNCTIONS
+} layerwise_joined;
+
 /**
- * Shows all layers that do something, each once: by itself, or (`chains`) convolutions with padding
+ * Shows all layers that do something, each once: by itself, or (LAYERWISE_CHAINS) convolutions with padding
  * in front, and they and products with the function behind them that nobody else reads. With
- * `chains`, attention comes first as frameworks state it: the products of queries, keys and values,
+ * these, attention comes first as frameworks state it: the products of queries, keys and values,
  * what lies between them and the attention, and the product of its output, as one case.
  *
  * @param see the case of the forward pass; to be asked for other phases by layerwise_in(). Its
- *            status ends the walk. It sets *parted of attention whose layers are to be shown one by
+ *            status ends the walk. It sets *parted of attention, and of a layer with a function, whose layers are to be shown one by
  *            one instead
  */
-lm_status layerwise_each(const bound_network *net, bool chains, const layerwise_setup *s,
+lm_status layerwise_each(const bound_network *net, layerwise_joined joined,
+                         const layerwise_setup *s,
                          lm_status (*see)(void *context, layerwise_case *c, bool *parted),
                          void *context, lm_error *err);
 

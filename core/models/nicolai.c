@@ -8,7 +8,9 @@
  * training steps apart. Energy is power times time, and a network the sum over all its operations.
  *
  * Where the thesis says nothing: attributes that a type does not have are 0, as is a clock that was
- * not held, which a flag of its own tells from all others. Layers in a row are no operation.
+ * not held, which a flag of its own tells from all others. A function chained behind an operation,
+ * as a sweep with `chain = yes` measures it, is a flag of that operation; other layers in a row are
+ * none.
  */
 #include "models/layerwise.h"
 
@@ -33,9 +35,14 @@ static const char *const operations[] = { "conv2d",
                                           "stochastic_depth",
                                           NULL };
 
+/* That stand behind another in a chain. */
+static const char *const functions[] = {
+    "relu", "silu", "sigmoid", "gelu", "stochastic_depth", NULL
+};
+
 static bool task(const layerwise_case *c, char *name)
 {
-    if (c->n_layers != 1)
+    if (c->n_layers != 1 && (c->n_layers != 2 || !layerwise_is_function(c->layer[1])))
         return false;
     snprintf(name, LAYERWISE_NAME, "%s", phase_name(c->phase));
     return true;
@@ -96,6 +103,8 @@ static void features(const layerwise_case *c, layerwise_features *out)
     const bool         held = isfinite(c->clock_mhz);
 
     layerwise_add_words(out, "operation", operations, l->decl->type);
+    layerwise_add_words(out, LAYERWISE_CHAINED, functions,
+                        c->n_layers > 1 ? c->layer[1]->decl->type : "");
     layerwise_add(out, "batch", LAYERWISE_COUNT, (double)c->batch);
     layerwise_add(out, "input_elements", LAYERWISE_COUNT, elements(x, l->n_inputs));
     layerwise_add(out, "output_elements", LAYERWISE_COUNT, elements(y, l->n_outputs));
@@ -122,6 +131,7 @@ const layerwise_kind layerwise_nicolai = {
     .doc      = "random forests of time and power on the attributes and sizes of operations",
     .target   = { [LAYERWISE_SECONDS] = true, [LAYERWISE_WATTS] = true },
     .fewest   = 100,
+    .chained  = true,
     .clocks   = true,
     .task     = task,
     .features = features,

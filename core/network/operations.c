@@ -62,18 +62,64 @@ static bool print_input(const bound_layer *l, const bind_options *o, char out[TE
     return l->n_inputs && used < TEXT;
 }
 
-static lm_status add(operation_list *list, const bound_layer *l, const bind_options *o,
-                     lm_error *err)
+/* One input, one kernel that maps it, no weights. */
+static bool is_function(const bound_layer *l)
 {
-    char   geometry[TEXT], input[TEXT], key[2 * TEXT + 80];
+    return l->n_inputs == 1 && l->n_kernels[LM_FORWARD] == 1 &&
+           l->kernels[LM_FORWARD]->op == LM_OP_MAP && !l->n_weights && !l->n_shared;
+}
+
+/* The function that alone reads layer `at`; NULL: there is none. */
+static const bound_layer *function_behind(const bound_network *net, size_t at)
+{
+    const bound_layer *only = NULL;
+    size_t             n    = 0;
+
+    for (size_t i = at + 1; i < net->n_layers; i++)
+        for (size_t k = 0; k < net->layer[i].decl->n_inputs; k++)
+            if (net->layer[i].decl->input[k].layer == at) {
+                only = &net->layer[i];
+                n++;
+            }
+    return n == 1 && is_function(only) && !is_function(&net->layer[at]) ? only : NULL;
+}
+
+/* Is it in a chain with the layer before it? */
+static bool in_chain(const bound_network *net, const bound_layer *l)
+{
+    const size_t before = l->decl->n_inputs ? l->decl->input[0].layer : net->n_layers;
+
+    return before < net->n_layers && !is_source(&net->layer[before]) &&
+           net->layer[before].n_kernels[LM_FORWARD] && function_behind(net, before) == l;
+}
+
+/* A layer with the function behind it, if any; false: no row can say it. */
+static bool print_operation(const bound_layer *l, const bound_layer *function,
+                            const bind_options *o, char type[120], char geometry[2 * TEXT],
+                            char input[TEXT])
+{
+    char first[TEXT], second[TEXT] = "";
+
+    snprintf(type, 120, "%s%s%s", l->entry->type.name, function ? "; " : "",
+             function ? function->entry->type.name : "");
+    if (!print_geometry(l, first) || (function && !print_geometry(function, second)))
+        return false;
+    snprintf(geometry, (size_t)2 * TEXT, "%s%s%s", first, *second ? "; " : "", second);
+    return print_input(l, o, input);
+}
+
+static lm_status add(operation_list *list, const bound_layer *l, const bound_layer *function,
+                     const bind_options *o, lm_error *err)
+{
+    char   type[120], geometry[2 * TEXT], input[TEXT], key[3 * TEXT + 160];
     char  *kept;
     size_t at;
 
-    if (!print_geometry(l, geometry) || !print_input(l, o, input)) {
+    if (!print_operation(l, function, o, type, geometry, input)) {
         list->n_apart++;
         return LM_OK;
     }
-    snprintf(key, sizeof key, "%s;%s;%s", l->entry->type.name, geometry, input);
+    snprintf(key, sizeof key, "%s|%s|%s", type, geometry, input);
     if ((at = names_find(&list->by_text, key)) != NAMES_NONE) {
         list->of[at].count++;
         return LM_OK;
@@ -83,16 +129,18 @@ static lm_status add(operation_list *list, const bound_layer *l, const bind_opti
         !names_add(&list->by_text, kept, list->n))
         return no_memory(err);
     list->of[list->n] =
-        (net_operation){ .type     = l->entry->type.name,
+        (net_operation){ .type     = arena_text(list->arena, type, strlen(type)),
                          .geometry = arena_text(list->arena, geometry, strlen(geometry)),
                          .input    = arena_text(list->arena, input, strlen(input)),
                          .layer    = l,
                          .count    = 1 };
-    return list->of[list->n].geometry && list->of[list->n++].input ? LM_OK : no_memory(err);
+    return list->of[list->n].type && list->of[list->n].geometry && list->of[list->n++].input
+               ? LM_OK
+               : no_memory(err);
 }
 
 lm_status operations_add(operation_list *list, const bound_network *net, const char *block,
-                         lm_error *err)
+                         bool chained, lm_error *err)
 {
     lm_status status = LM_OK;
     size_t    found  = 0;
@@ -110,8 +158,8 @@ lm_status operations_add(operation_list *list, const bound_network *net, const c
                                   "%s: layer '%s': nothing can run a layer of type '%s', so it is "
                                   "no operation of a catalogue",
                                   net->net->path, l->decl->name, l->decl->type);
-        else if (l->n_kernels[LM_FORWARD])
-            status = add(list, l, &net->options, err);
+        else if (l->n_kernels[LM_FORWARD] && (!chained || !in_chain(net, l)))
+            status = add(list, l, chained ? function_behind(net, i) : NULL, &net->options, err);
     }
     return status || found ? status
                            : lm_error_set(err, LM_E_NOTFOUND, "%s: no layer '%s' and none under it",

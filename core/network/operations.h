@@ -29,12 +29,13 @@ typedef struct operation_list {
  * Adds the layers of a network that do something. Inputs, and what only renames tensors, are none.
  *
  * @param net bound at a batch above 1, so that a batch is told from a dimension
+ * @param chained a function that alone reads a layer is one operation with it: "conv2d; relu"
  * @param block layers of it and under it alone; NULL: all
  * @return LM_E_UNSUPPORTED for a layer that counts and that nothing can run, which the text names;
  *         LM_E_NOTFOUND for a block that is not there; LM_E_NOMEM
  */
 lm_status operations_add(operation_list *list, const bound_network *net, const char *block,
-                         lm_error *err);
+                         bool chained, lm_error *err);
 void      operations_free(operation_list *list);
 
 #endif

@@ -331,7 +331,7 @@ static void check_catalogue(const network *net)
     uint64_t       told = 0, there = 0;
     lm_error       err = { LM_OK, "" };
 
-    operations_add(&list, whole, NULL, &err);
+    operations_add(&list, whole, NULL, false, &err);
     assert_string_equal(err.text, "");
     for (size_t i = 0; i < whole->n_layers; i++)
         there += !(whole->layer[i].entry->type.flags & LM_SOURCE) &&

@@ -1,4 +1,4 @@
-/* What Nicolai's forests look at, by hand; layers in a row are no operation. */
+/* What Nicolai's forests look at, by hand; a function behind an operation. */
 #include "check.h"
 
 #include <math.h>
@@ -62,15 +62,23 @@ static void attributes_and_sizes_are_features(void **state)
     nets_free(&n);
 }
 
-static void layers_in_a_row_are_no_operation(void **state)
+static void a_function_is_chained_behind_an_operation(void **state)
 {
     bound_text           n        = nets_bind(text, 2);
     const bound_layer   *layer[2] = { nets_layer(&n, "c"), nets_layer(&n, "r") };
     const layerwise_case c        = { .layer = layer, .n_layers = 2, .phase = PHASE_STEP };
+    const bound_layer   *back[2]  = { layer[1], layer[0] };
+    const layerwise_case turned   = { .layer = back, .n_layers = 2, .phase = PHASE_STEP };
+    layerwise_features   f        = { .n = 0 };
     char                 name[LAYERWISE_NAME];
 
     (void)state;
-    assert_false(layerwise_nicolai.task(&c, name));
+    assert_true(layerwise_nicolai.task(&c, name));
+    layerwise_nicolai.features(&c, &f);
+    assert_close(value(&f, "operation.conv2d"), 1, 0);
+    assert_close(value(&f, "chained.relu"), 1, 0);
+    assert_close(value(&f, "chained.other"), 0, 0);
+    assert_false(layerwise_nicolai.task(&turned, name));
     assert_true(layerwise_nicolai.target[LAYERWISE_SECONDS] &&
                 layerwise_nicolai.target[LAYERWISE_WATTS]);
     nets_free(&n);
@@ -80,7 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attributes_and_sizes_are_features),
-        cmocka_unit_test(layers_in_a_row_are_no_operation),
+        cmocka_unit_test(a_function_is_chained_behind_an_operation),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);
