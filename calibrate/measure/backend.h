@@ -117,6 +117,10 @@ struct backend_type {
      * `work`. NULL: the backend has no choice. */
     const char *(*implementation)(const backend *self, const void *work);
 
+    /** Of the FLOPs of products for which the device has units of its own (tensor cores), the share
+     * that runs on them; NAN: there are none such. NULL: it has none. */
+    double (*on_tensor_cores)(const backend *self, const void *work);
+
     /** How fast the device is allowed to be at this moment. NULL: it is the CPU, or virtual. May be
      * called between two runs; must not disturb them. */
     void (*state)(const backend *self, machine_state *out);

@@ -527,6 +527,9 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     if (point->row.kind == OBS_KERNEL && b->compute->type->implementation)
         snprintf(out->algorithm, sizeof out->algorithm, "%s",
                  b->compute->type->implementation(b->compute, s.compute));
+    if (s.compute && b->compute->type->on_tensor_cores &&
+        b->compute->type->on_tensor_cores(b->compute, s.compute) < 0.5)
+        out->flags |= FLAG_NO_TENSOR_CORES;
     if (!samples_alloc(&times, b->plan->stop.max_repeats + 1))
         status = no_memory(err);
     status = world_agree(group, status, err);

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words[] = { "contended", "throttled", "drifted", "anchor" };
+static const char *const words[] = { "contended", "throttled", "drifted", "anchor",
+                                     "no_tensor_cores" };
 
 #define N_WORDS (sizeof words / sizeof words[0])
 

@@ -12,13 +12,14 @@ typedef enum {
     FLAG_THROTTLED = 1 << 1, /**< the clock fell, or was held down by heat or power */
     FLAG_DRIFTED   = 1 << 2, /**< measured while the machine was not as fast as usual */
     FLAG_ANCHOR    = 1 << 3, /**< a point measured again, to see whether the machine changes */
+    FLAG_NO_TENSOR_CORES = 1 << 4, /**< of a type that has them, and most products ran without */
 } flag;
 
 /** Times with one of these flags are used only if nothing better was measured. */
 #define FLAGS_DOUBTFUL ((uint32_t)(FLAG_CONTENDED | FLAG_THROTTLED | FLAG_DRIFTED))
 
-/** All flags, for messages: "contended, throttled, drifted, anchor". */
-#define FLAGS_KNOWN "contended, throttled, drifted, anchor"
+/** All flags, for messages. */
+#define FLAGS_KNOWN "contended, throttled, drifted, anchor, no_tensor_cores"
 
 /** Words separated by spaces. LM_E_NOTFOUND for an unknown word. */
 lm_status flags_parse(const char *text, uint32_t *out);
@@ -26,6 +27,6 @@ lm_status flags_parse(const char *text, uint32_t *out);
 /** The words in the order above, as flags_parse() reads them; FLAGS_TEXT_SIZE holds all. */
 void flags_print(uint32_t flags, char *buffer, size_t size);
 
-#define FLAGS_TEXT_SIZE 48
+#define FLAGS_TEXT_SIZE 64
 
 #endif

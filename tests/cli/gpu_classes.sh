@@ -95,6 +95,25 @@ for class in conv norm map pool gemm softmax reduce; do
     rows kernels.csv | grep -q "kernel $class" || fail "no $class"
 done
 
+# ---- products of 16-bit types that run without tensor cores are flagged, in kernels' rows and networks' ---------
+grep 'algorithms=heuristic' networks.csv kernels.csv | grep -q no_tensor_cores && fail "flagged: $(grep no_tensor networks.csv kernels.csv)"
+grep '^kernel,gemm' kernels.csv | grep -qv 'cublaslt [^,]* tensor ' && fail "products: $(grep '^kernel,gemm' kernels.csv)"
+cat >dense.ini <<'END'
+[network]
+name = dense
+[x]
+type  = input
+shape = 64
+[a]
+type     = linear
+features = 32
+END
+printf '[sweep]\nbackend = cudnn\nwarmup = 0\nmin_repeats = 1\nmax_repeats = 1\ndtype = f32, bf16\n[networks]\nnetworks = dense.ini\nbatch = 8\n' >dense_sweep.ini
+LAYERMETER_FAKE_NO_TENSOR=1 "$fake" dense_sweep.ini -o dense.csv --quiet || fail "without tensor cores"
+for each in 'f32 0' 'bf16 4'; do
+    [ "$(grep "^network,.*,${each% *}," dense.csv | grep -c no_tensor_cores)" -eq "${each#* }" ] || fail "flags of $each: $(grep '^network' dense.csv)"
+done
+
 # ---- a kernel that a library cannot launch is skipped; the device is as before, and the next one measured ----
 LAYERMETER_FAKE_REFUSED=1 "$fake" kernels.ini -o refused.csv --quiet 2>err || fail "a launch that is refused: $(cat err)"
 rows refused.csv | grep -v ' ok$' | sort -u >skipped

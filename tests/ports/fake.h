@@ -13,6 +13,8 @@
  *   LAYERMETER_FAKE_LAUNCH=N         the N-th launch breaks the device
  *   LAYERMETER_FAKE_REFUSED=N        the N-th launch of a library fails, and the device is none the
  * worse
+ *   LAYERMETER_FAKE_CUDNN=N          the version of cuDNN (default 91900)
+ *   LAYERMETER_FAKE_NO_TENSOR=1      cuBLASLt's products run without tensor cores
  *   LAYERMETER_FAKE_LATENCY=N        events tell a clock of its own: whatever the host enqueues takes
  *                                    it N ns, and runs 2000 ns, a delay as long as it says
  */

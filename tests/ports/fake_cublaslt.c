@@ -258,6 +258,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
                                               cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t *out, int *n)
 {
+    const uint64_t tensor =
+        (what->compute == CUBLAS_COMPUTE_32F_FAST_TF32 || d->type != CUDA_R_32F) &&
+        !fake_number("LAYERMETER_FAKE_NO_TENSOR", 0);
+
     *n = 0;
     if (!handle || !fits(what, a, b, d) || c->rows != d->rows || c->columns != d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -267,8 +271,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
         return CUBLAS_STATUS_INVALID_VALUE; /* its alignment would not be known */
     for (uint64_t i = 0; i < N_ALGORITHMS && *n < wanted; i++)
         if (workspaces[i] <= preference->workspace)
-            out[(*n)++] = (cublasLtMatmulHeuristicResult_t){ .algo = { .data = { 20 + i, 1 } },
-                                                             .workspaceSize = workspaces[i] };
+            out[(*n)++] =
+                (cublasLtMatmulHeuristicResult_t){ .algo = { .data = { 20 + i, 1, tensor } },
+                                                   .workspaceSize = workspaces[i] };
     return *n ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
@@ -278,6 +283,19 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t  
 {
     const uint32_t it = (uint32_t)algo->data[name == CUBLASLT_ALGO_CONFIG_ID ? 0 : 1];
 
+    *written = sizeof it;
+    return put(value, size, &it, sizeof it);
+}
+
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t       *algo,
+                                                 cublasLtMatmulAlgoCapAttributes_t name,
+                                                 void *value, size_t size, size_t *written)
+{
+    const uint64_t it =
+        algo->data[2] ? CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA : CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA;
+
+    if (name != CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS)
+        return CUBLAS_STATUS_INVALID_VALUE;
     *written = sizeof it;
     return put(value, size, &it, sizeof it);
 }

@@ -32,10 +32,13 @@ size_t gpu_left(void)
 }
 
 #ifndef PORTS_FAKE
-/* What a library may refuse on a device of this age: bf16 and fused attention came with compute
- * capability 8.0. All else is a mistake of ours. */
+/* What a library may refuse on a device of this age, or be too old for: bf16 and fused attention
+ * came with compute capability 8.0, all of attention with cuDNN 9.15. All else is a mistake of ours.
+ */
 static bool may_be_missing(const lm_kernel *k)
 {
+    if (k->op == LM_OP_ATTENTION && k->dtype != LM_F32 && cudnnGetVersion() < 91500)
+        return true;
     return gpu_device()->major < 8 && (k->dtype == LM_BF16 || k->op == LM_OP_ATTENTION);
 }
 

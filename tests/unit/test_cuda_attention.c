@@ -141,6 +141,57 @@ static void dropout_keeps_the_mean(void **state)
     dropout_keeps_the_mean_of(LM_F32);
 }
 
+/* Those of Swin's windows, ViT's patches and GPT-2's texts. */
+static void any_number_of_keys_agrees(void **state)
+{
+    static const int64_t keys[] = { 49, 197, 1024 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        for (size_t t = 0; t < N_GPU_TYPES; t++)
+            for (lm_pass pass = LM_FORWARD; pass <= LM_GRAD_INPUT; pass++) {
+                lm_kernel k = attention_kernel(gpu_types[t], pass, 1, 0);
+
+                k.u.attention.batch   = 1;
+                k.u.attention.heads   = 1;
+                k.u.attention.keys    = keys[i];
+                k.u.attention.queries = 49;
+                attention_agrees(&k);
+            }
+}
+
+#ifdef PORTS_FAKE
+static lm_status made_by(const char *version, lm_pass pass, int64_t keys, lm_error *err)
+{
+    const settings how = { { 0 } };
+    lm_kernel      k   = attention_kernel(LM_BF16, pass, 4, 0);
+    cuda_kernel    out;
+    lm_status      status;
+
+    k.u.attention.keys = keys;
+    setenv("LAYERMETER_FAKE_CUDNN", version, 1);
+    status = cuda_kernel_prepare(gpu_device(), &how, &k, false, &out, err);
+    unsetenv("LAYERMETER_FAKE_CUDNN");
+    if (!status)
+        cuda_kernel_release(&out);
+    return status;
+}
+
+static void what_older_libraries_lack_is_refused(void **state)
+{
+    lm_error err;
+
+    (void)state;
+    assert_int_equal(made_by("91400", LM_FORWARD, 197, &err), LM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "before 9.15"));
+    assert_int_equal(made_by("91400", LM_FORWARD, 1024, &err), LM_OK);
+    assert_int_equal(made_by("91500", LM_FORWARD, 197, &err), LM_OK);
+    assert_int_equal(made_by("91001", LM_GRAD_INPUT, 1024, &err), LM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "9.10.1"));
+    assert_int_equal(made_by("91002", LM_GRAD_INPUT, 1024, &err), LM_OK);
+}
+#endif
+
 static void f32_has_a_form_of_its_own(void **state)
 {
     const lm_kernel k   = attention_kernel(LM_F32, LM_FORWARD, 4, 0);
@@ -157,6 +208,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attentions_agree),
+        cmocka_unit_test(any_number_of_keys_agrees),
+#ifdef PORTS_FAKE
+        cmocka_unit_test(what_older_libraries_lack_is_refused),
+#endif
         cmocka_unit_test(dropout_keeps_the_mean),
         cmocka_unit_test(f32_has_a_form_of_its_own),
     };

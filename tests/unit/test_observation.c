@@ -186,7 +186,8 @@ static void refusals_name_file_line_and_column(void **state)
         { HEAD "network,n,step,1,1,,,,\n\nnetwork,n\"n,step,1,1,,,,\n",
           "o.csv:4: a quote inside an unquoted field", LM_E_SYNTAX },
         { "kind,name,phase,seconds,batch,flags\nnetwork,n,step,1,1,contended slow\n",
-          "o.csv:2: flags: 'contended slow' is none of contended, throttled, drifted, anchor",
+          "o.csv:2: flags: 'contended slow' is none of contended, throttled, drifted, anchor, "
+          "no_tensor_cores",
           LM_E_NOTFOUND },
         /* an open quote swallows the lines behind it: that is no row cut short */
         { HEAD "network,n,step,1,1,,,,\nnetwork,\"n,step,1,1,,,,\nnetwork,n,step,1,1,,,,\n",
@@ -257,10 +258,10 @@ static void flags_are_words(void **state)
     assert_int_equal(flags_parse("contend", &flags), LM_E_NOTFOUND);
     flags_print(0, text, sizeof text);
     assert_string_equal(text, "");
-    flags_print(FLAGS_DOUBTFUL | FLAG_ANCHOR, text, sizeof text);
-    assert_string_equal(text, "contended throttled drifted anchor");
+    flags_print(FLAGS_DOUBTFUL | FLAG_ANCHOR | FLAG_NO_TENSOR_CORES, text, sizeof text);
+    assert_string_equal(text, "contended throttled drifted anchor no_tensor_cores");
     assert_int_equal(flags_parse(text, &flags), LM_OK);
-    assert_int_equal(flags, FLAGS_DOUBTFUL | FLAG_ANCHOR);
+    assert_int_equal(flags, FLAGS_DOUBTFUL | FLAG_ANCHOR | FLAG_NO_TENSOR_CORES);
 }
 
 static void phases_and_kinds_have_names(void **state)

@@ -223,6 +223,12 @@ static const char *implementation(const backend *self, const void *work)
     return c->n_kernels ? c->kernel[0]->implementation : "";
 }
 
+static double on_tensor_cores(const backend *self, const void *work)
+{
+    (void)self;
+    return cuda_case_on_tensor_cores(work);
+}
+
 /* Between two repetitions the device rests, and its clock says nothing of them: it is given
  * something to do for as long as it is asked. */
 static void state(const backend *self, machine_state *out)
@@ -251,21 +257,22 @@ static void power(const backend *self, double *joules, double *watts)
 }
 
 const backend_type backend_cudnn = {
-    .name           = "cudnn",
-    .doc            = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
-    .open           = open_cuda,
-    .close          = close_cuda,
-    .describe       = describe,
-    .prepare        = prepare,
-    .run            = run,
-    .release        = release,
-    .implementation = implementation,
-    .state          = state,
-    .power          = power,
-    .gradients      = gradients,
-    .run_step       = run_step,
-    .on_gpu         = 1,
-    .serves         = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
-    .settings       = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
+    .name            = "cudnn",
+    .doc             = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
+    .open            = open_cuda,
+    .close           = close_cuda,
+    .describe        = describe,
+    .prepare         = prepare,
+    .run             = run,
+    .release         = release,
+    .implementation  = implementation,
+    .on_tensor_cores = on_tensor_cores,
+    .state           = state,
+    .power           = power,
+    .gradients       = gradients,
+    .run_step        = run_step,
+    .on_gpu          = 1,
+    .serves          = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
+    .settings        = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
                 1u << SETTING_LAYOUT | 1u << SETTING_MATH,
 };

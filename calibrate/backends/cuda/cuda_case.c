@@ -1,6 +1,7 @@
 /* A case on a GPU: its kernels, one block of memory, and how its launches are played. */
 #include "cuda_case.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/no_memory.h"
@@ -309,6 +310,7 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
     if (!c)
         return no_memory(err);
     c->device           = device;
+    c->tf32             = what->how.value[SETTING_MATH] != 0;
     c->alone            = what->point->kind == OBS_KERNEL;
     c->replay           = what->how.value[SETTING_LAUNCH] != 0;
     c->plan.gradient    = what->gradients;
@@ -333,6 +335,34 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
     }
     *out = c;
     return LM_OK;
+}
+
+/* A convolution in as many groups as it has channels is no product of matrices. */
+static bool could_use_tensor_cores(const cuda_case *c, const lm_kernel *k)
+{
+    const bool depthwise =
+        k->op == LM_OP_CONV && k->u.conv.groups > 1 && k->u.conv.groups == k->u.conv.c_in;
+
+    return (k->op == LM_OP_CONV || k->op == LM_OP_GEMM || k->op == LM_OP_ATTENTION) && !depthwise &&
+           (k->dtype == LM_F16 || k->dtype == LM_BF16 || (k->dtype == LM_F32 && c->tf32));
+}
+
+double cuda_case_on_tensor_cores(const cuda_case *c)
+{
+    double all = 0, on = 0;
+
+    for (size_t i = 0; i < N_CUDA_PHASES; i++)
+        for (size_t j = 0; j < c->plan.n[cuda_phases[i]]; j++) {
+            const launch    *l     = &c->plan.launch[cuda_phases[i]][j];
+            const lm_kernel *k     = &l->kernel->kernel;
+            const double     flops = (double)lm_kernel_work(k).flops * l->repeat;
+
+            if (!could_use_tensor_cores(c, k))
+                continue;
+            all += flops;
+            on += kernel_of(l)->tensor_cores ? flops : 0;
+        }
+    return all > 0 ? on / all : (double)NAN;
 }
 
 void cuda_case_free(cuda_case *c)

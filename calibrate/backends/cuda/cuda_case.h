@@ -34,6 +34,7 @@ typedef struct cuda_case {
     gradient_bucket   *gradient; /**< by plan.gradient */
     void              *flush;    /**< NULL: caches are as the kernels leave them */
     size_t             flush_bytes;
+    bool               tf32;   /**< allowed in products of f32 */
     bool               alone;  /**< a single kernel */
     bool               replay; /**< from graphs */
     cuda_piece        *piece;  /**< those there are so far */
@@ -55,6 +56,10 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
                         lm_error *err);
 /** NULL is fine. */
 void cuda_case_free(cuda_case *c);
+
+/** Of the FLOPs of products for which there are tensor cores, the share that runs on them; NAN:
+ * there are none such. */
+double cuda_case_on_tensor_cores(const cuda_case *c);
 
 /** Enqueues launches begin..end-1 of a phase, one by one or from a graph. */
 lm_status cuda_case_play(cuda_case *c, phase part, size_t begin, size_t end, lm_error *err);

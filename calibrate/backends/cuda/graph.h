@@ -120,6 +120,8 @@ void graph_choose(dnn_graph *g, size_t which);
 size_t graph_scratch_bytes(const dnn_graph *g);
 /** The chosen one: "engine 38 tensor varies": on tensor cores, its
  * results not the same each time. */
+/** Does the chosen implementation run on tensor cores, as it says of itself? */
+bool graph_on_tensor_cores(const dnn_graph *g);
 void graph_describe(const dnn_graph *g, char *buffer, size_t size);
 
 /**

@@ -194,6 +194,11 @@ size_t graph_scratch_bytes(const dnn_graph *g)
     return g->scratch_bytes + (size_t)g->candidate[g->chosen].workspace;
 }
 
+bool graph_on_tensor_cores(const dnn_graph *g)
+{
+    return g->candidate[g->chosen].tensor_cores;
+}
+
 void graph_describe(const dnn_graph *g, char *buffer, size_t size)
 {
     const graph_engine *c = &g->candidate[g->chosen];

@@ -18,10 +18,12 @@
  *
  * Keys and values lie in one buffer, one behind the other; so do the three gradients. All are
  * packed batch, head, position, width. The backward kernel's sums of queries' gradients are f32 in
- * scratch memory; the library clears them itself since 9.6, so older ones are refused.
+ * scratch memory; the library clears them itself since 9.6, so older ones are refused. So are keys
+ * that its blocks of 128 do not divide, before 9.15, which knows of the last block's end only by a
+ * padding mask, and gradients of 9.10.0 and 9.10.1 (cudnn-frontend, as above, lines 1105-1190).
  */
 
-enum { CLEARS_SUMS = 90600 };
+enum { CLEARS_SUMS = 90600, MASKS_LAST_BLOCK = 91500, BLOCK = 128 };
 
 typedef struct attention {
     const lm_kernel *kernel;
@@ -289,6 +291,21 @@ static void draw_backward(attention *a)
     combine(a, CUDNN_POINTWISE_IDENTITY, dq32, NULL, dq);
 }
 
+/* What this version of the library does wrong or not at all; NULL: nothing. */
+static const char *lacks(const lm_kernel *k)
+{
+    const size_t version  = cudnnGetVersion();
+    const bool   backward = k->pass != LM_FORWARD;
+
+    if (backward && version < CLEARS_SUMS)
+        return "before 9.6 its sums begin at chance";
+    if (backward && (version == 91000 || version == 91001))
+        return "9.10.0 and 9.10.1 have no gradients";
+    if (k->u.attention.keys % BLOCK && version < MASKS_LAST_BLOCK)
+        return "before 9.15 128 has to divide the keys";
+    return NULL;
+}
+
 lm_status ops_attention(const cuda_device *device, const settings *how, cuda_kernel *k,
                         lm_error *err)
 {
@@ -300,8 +317,8 @@ lm_status ops_attention(const cuda_device *device, const settings *how, cuda_ker
         return ops_attention_plain(device, how, k, err);
     if (s->dtype != LM_F16 && s->dtype != LM_BF16)
         return cuda_unsupported(k, "cuDNN", "no such element type", err);
-    if (s->pass != LM_FORWARD && cudnnGetVersion() < CLEARS_SUMS)
-        return cuda_unsupported(k, "cuDNN before 9.6", "its sums begin at chance", err);
+    if (lacks(s))
+        return cuda_unsupported(k, "cuDNN", lacks(s), err);
     (void)ops_type(s->dtype, &a.type);
     set_shapes(&a);
     a.at = ops_attention_slots(k);

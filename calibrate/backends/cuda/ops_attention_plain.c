@@ -209,8 +209,9 @@ lm_status ops_attention_plain(const cuda_device *device, const settings *how, cu
     }
     p->at = ops_attention_slots(k);
     add_scratch(k, p);
-    k->run     = run;
-    k->release = release;
+    k->run          = run;
+    k->release      = release;
+    k->tensor_cores = p->product[0].tensor_cores;
     snprintf(k->implementation, sizeof k->implementation, "plain, %.56s",
              p->product[0].implementation);
     return LM_OK;

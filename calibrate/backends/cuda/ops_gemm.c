@@ -249,14 +249,18 @@ static void describe(cuda_kernel *k, const gemm *g, bool tuned)
     const cublasLtMatmulHeuristicResult_t *how  = &g->found[g->chosen];
     int32_t                                id   = -1;
     uint32_t                               tile = 0;
+    uint64_t                               does = 0;
     size_t                                 n    = 0;
 
     (void)cublasLtMatmulAlgoConfigGetAttribute(&how->algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id,
                                                &n);
     (void)cublasLtMatmulAlgoConfigGetAttribute(&how->algo, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile,
                                                sizeof tile, &n);
-    snprintf(k->implementation, sizeof k->implementation, "cublaslt algo %d tile %u %.7g B %s",
-             (int)id, (unsigned)tile, (double)how->workspaceSize,
+    (void)cublasLtMatmulAlgoCapGetAttribute(&how->algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS,
+                                            &does, sizeof does, &n);
+    k->tensor_cores = (does & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0;
+    snprintf(k->implementation, sizeof k->implementation, "cublaslt algo %d tile %u%s %.7g B %s",
+             (int)id, (unsigned)tile, k->tensor_cores ? " tensor" : "", (double)how->workspaceSize,
              tuned ? "autotuned" : "heuristic");
 }
 

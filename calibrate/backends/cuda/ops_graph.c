@@ -188,6 +188,7 @@ static void describe(cuda_kernel *k, const made *m, bool tuned)
     char engine[28];
 
     graph_describe(m->graph, engine, sizeof engine);
+    k->tensor_cores = graph_on_tensor_cores(m->graph);
     snprintf(k->implementation, sizeof k->implementation, "cudnn %s %.7g B %s", engine,
              (double)graph_scratch_bytes(m->graph), tuned ? "autotuned" : "heuristic");
 }

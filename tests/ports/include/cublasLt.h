@@ -70,6 +70,14 @@ typedef enum {
     CUBLASLT_ALGO_CONFIG_TILE_ID = 1,
 } cublasLtMatmulAlgoConfigAttributes_t;
 
+typedef enum {
+    CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS = 15,
+} cublasLtMatmulAlgoCapAttributes_t;
+
+#define CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA            (0x01ull << 0)
+#define CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA           (0x02ull << 0)
+#define CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK (0xfeull << 0)
+
 typedef struct cublasLtMatmulHeuristicResult_t {
     cublasLtMatmulAlgo_t algo;
     size_t               workspaceSize;
@@ -111,6 +119,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
 cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t          *algo,
                                                     cublasLtMatmulAlgoConfigAttributes_t name,
                                                     void *value, size_t size, size_t *written);
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t       *algo,
+                                                 cublasLtMatmulAlgoCapAttributes_t name,
+                                                 void *value, size_t size, size_t *written);
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t what, const void *alpha,
                               const void *a, cublasLtMatrixLayout_t a_type, const void *b,
                               cublasLtMatrixLayout_t b_type, const void *beta, const void *c,
