@@ -225,7 +225,7 @@ lm_status fit_residual(const observations *obs, const points *p, residual_choice
                             "%s: --residual on is about prices of single layers or kernels, and "
                             "there are too few of them here: leave it out, or measure some",
                             obs->path);
-    if (layers && !(status = singles_learn(p, cal->layers, out->layer, err)))
+    if (layers && !(status = singles_learn_pool(&p, &cal->layers, 1, out->layer, err)))
         status = learn_power(p, cal, err);
     out->layers = layers && !status;
     if (!status && kernels)

@@ -25,7 +25,8 @@ bool feature_of_nodes(feature f)
     return f == FEATURE_NODES || f == FEATURE_RING_STEPS || f == FEATURE_RING_BYTES;
 }
 
-double feature_at_nodes(feature f, double nodes, double bytes)
+/* Its value, if so. */
+static double feature_at_nodes(feature f, double nodes, double bytes)
 {
     switch (f) {
     case FEATURE_NODES: return nodes;
@@ -101,12 +102,4 @@ term_bound feature_bound(feature f)
 const char *feature_unit(feature f)
 {
     return features[f].unit;
-}
-
-feature feature_parse(const char *name)
-{
-    for (feature f = 0; f < N_FEATURES; f++)
-        if (!strcmp(features[f].name, name))
-            return f;
-    return N_FEATURES;
 }

@@ -38,8 +38,6 @@ double      feature_seconds(feature f, double coefficient, const workload *w);
 const char *feature_name(feature f);
 /** Does it depend on the number of nodes, and on no count but the bytes that are all-reduced? */
 bool feature_of_nodes(feature f);
-/** Its value, if so. */
-double feature_at_nodes(feature f, double nodes, double bytes);
 /** Is the value of a network the sum of those of its layers? */
 bool feature_of_layers(feature f);
 /** May it be chosen by name? A constant and what nodes tell are in every formula. */
@@ -50,7 +48,5 @@ size_t feature_choices(const char *name[N_FEATURES]);
 term_bound feature_bound(feature f);
 /** Its unit, FLOP or element ...: coefficients are in seconds per unit. */
 const char *feature_unit(feature f);
-/** N_FEATURES if there is none of that name. */
-feature feature_parse(const char *name);
 
 #endif

@@ -29,23 +29,14 @@ static const struct {
     [SLOT_COUNTED_STEPS]   = { "counted.steps", "step", FAMILY_COUNTED_STEPS },
 };
 
-static const struct {
-    const char *name;
-    term_bound  bound;
-} families[N_TERM_FAMILIES] = {
-    [FAMILY_DENSE]           = { "arithmetic", BOUND_ARITHMETIC },
-    [FAMILY_GROUPED]         = { "grouped arithmetic", BOUND_ARITHMETIC },
-    [FAMILY_DEPTHWISE]       = { "depthwise arithmetic", BOUND_ARITHMETIC },
-    [FAMILY_WEIGHTS]         = { "weights", BOUND_TRAFFIC },
-    [FAMILY_TRAFFIC]         = { "traffic", BOUND_TRAFFIC },
-    [FAMILY_LAUNCHES]        = { "launches", BOUND_LAUNCH },
-    [FAMILY_PLANES]          = { "planes", BOUND_LAUNCH },
-    [FAMILY_POOL]            = { "pooling", BOUND_ARITHMETIC },
-    [FAMILY_ELEMENTS]        = { "elementwise functions", BOUND_ARITHMETIC },
-    [FAMILY_COUNTED_FLOPS]   = { "counted arithmetic", BOUND_ARITHMETIC },
-    [FAMILY_COUNTED_OUTPUTS] = { "counted traffic", BOUND_TRAFFIC },
-    [FAMILY_COUNTED_WEIGHTS] = { "counted weights", BOUND_TRAFFIC },
-    [FAMILY_COUNTED_STEPS]   = { "counted steps", BOUND_LAUNCH },
+static const term_bound families[N_TERM_FAMILIES] = {
+    [FAMILY_DENSE] = BOUND_ARITHMETIC,        [FAMILY_GROUPED] = BOUND_ARITHMETIC,
+    [FAMILY_DEPTHWISE] = BOUND_ARITHMETIC,    [FAMILY_WEIGHTS] = BOUND_TRAFFIC,
+    [FAMILY_TRAFFIC] = BOUND_TRAFFIC,         [FAMILY_LAUNCHES] = BOUND_LAUNCH,
+    [FAMILY_PLANES] = BOUND_LAUNCH,           [FAMILY_POOL] = BOUND_ARITHMETIC,
+    [FAMILY_ELEMENTS] = BOUND_ARITHMETIC,     [FAMILY_COUNTED_FLOPS] = BOUND_ARITHMETIC,
+    [FAMILY_COUNTED_OUTPUTS] = BOUND_TRAFFIC, [FAMILY_COUNTED_WEIGHTS] = BOUND_TRAFFIC,
+    [FAMILY_COUNTED_STEPS] = BOUND_LAUNCH,
 };
 
 #define LARGE_BYTES (32.0 * 1024 * 1024) /* of a tensor: more than caches hold */
@@ -94,12 +85,7 @@ term_family term_family_of(size_t term)
 
 term_bound term_family_bound(term_family f)
 {
-    return families[f].bound;
-}
-
-const char *term_family_name(term_family f)
-{
-    return families[f].name;
+    return families[f];
 }
 
 const char *term_bound_name(term_bound b)

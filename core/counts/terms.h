@@ -90,7 +90,6 @@ size_t      term_slot(size_t term);
 lm_pass     term_pass(size_t term);
 term_family term_family_of(size_t term);
 term_bound  term_family_bound(term_family f);
-const char *term_family_name(term_family f);
 /** "arithmetic", "traffic" or "launch". */
 const char *term_bound_name(term_bound b);
 

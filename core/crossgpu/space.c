@@ -63,7 +63,8 @@ lm_status gpu_find(const device_list *devices, const char *name, gpu *out, lm_er
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-metric_unit metric_unit_of(const char *name, double *scale)
+/* By the last word of a metric's name; *scale: in base units (W, Hz, B, s). */
+static metric_unit metric_unit_of(const char *name, double *scale)
 {
     static const struct {
         const char *word;

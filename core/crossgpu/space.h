@@ -70,9 +70,6 @@ typedef enum metric_unit {
     UNIT_NONE
 } metric_unit;
 
-/** By the last word of a metric's name; *scale: in base units (W, Hz, B, s). */
-metric_unit metric_unit_of(const char *name, double *scale);
-
 typedef struct space_metric {
     char        name[96];
     metric_unit unit;

@@ -47,15 +47,6 @@ term_bound sync_column_bound(sync_column c)
     return columns[c].bound;
 }
 
-sync_column sync_column_parse(const char *name)
-{
-    sync_column c = 0;
-
-    while (c < N_SYNC_COLUMNS && strcmp(columns[c].name, name) != 0)
-        c++;
-    return c;
-}
-
 static double ranks_of(const collective_call *a)
 {
     return (double)a->nodes * (double)a->devices;

@@ -60,8 +60,6 @@ typedef enum sync_column {
 const char *sync_column_name(sync_column c);
 /** The unit of a column: prices are seconds per unit. */
 const char *sync_column_unit(sync_column c, collective_kind kind);
-/** N_SYNC_COLUMNS if there is none of that name. */
-sync_column sync_column_parse(const char *name);
 term_bound  sync_column_bound(sync_column c);
 
 /** Values of all columns. `ring`: lam is N - 1. `cache`: bytes; 0: nothing is spilled. */

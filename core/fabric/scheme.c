@@ -10,11 +10,6 @@ static const char *const names[N_PALEO_SCHEMES] = {
     [PALEO_BUTTERFLY_MIXING] = "butterfly_mixing",
 };
 
-const char *paleo_scheme_name(paleo_scheme s)
-{
-    return names[s];
-}
-
 lm_status paleo_scheme_parse(const char *text, paleo_scheme *out, lm_error *err)
 {
     for (int s = 0; s < N_PALEO_SCHEMES; s++)

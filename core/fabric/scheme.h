@@ -17,9 +17,7 @@ typedef enum paleo_scheme {
     N_PALEO_SCHEMES
 } paleo_scheme;
 
-/** one_to_all, tree, butterfly, butterfly_mixing. */
-const char *paleo_scheme_name(paleo_scheme s);
-lm_status   paleo_scheme_parse(const char *text, paleo_scheme *out, lm_error *err);
+lm_status paleo_scheme_parse(const char *text, paleo_scheme *out, lm_error *err);
 
 /** The number of times S / B that a scheme takes. */
 double paleo_scheme_rounds(paleo_scheme s, int64_t workers);

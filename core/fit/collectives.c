@@ -31,7 +31,12 @@ static bool has_collective(const point *pt, const points *of, collective_time *o
     return true;
 }
 
-bool collectives_at(const point *pt, const points *of, collective_time *out)
+/*
+ * The collective that was measured at a point: one by itself, or the all-reduce of a network's
+ * gradients in one message. False: none was, it is of another algorithm than the chosen one, or its ranks are not
+ * the same number on each host.
+ */
+static bool collectives_at(const point *pt, const points *of, collective_time *out)
 {
     return !isnan(pt->seconds[PHASE_SYNC]) && has_collective(pt, of, out);
 }

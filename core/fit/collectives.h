@@ -6,13 +6,6 @@
 #include "fit/split.h"
 #include "observe/points.h"
 
-/**
- * The collective that was measured at a point: one by itself, or the all-reduce of a network's
- * gradients in one message. False: none was, it is of another algorithm than the chosen one, or its ranks are not
- * the same number on each host.
- */
-bool collectives_at(const point *pt, const points *of, collective_time *out);
-
 /** Points whose ranks are not the same number on each host: no fabric can be told. */
 size_t collectives_uneven(const points *p);
 

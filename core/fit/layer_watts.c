@@ -263,8 +263,9 @@ static double told_of(const layer_watts *w, const watt_row *r)
     return told > w->base.cap_w ? w->base.cap_w : told;
 }
 
-lm_status layer_watts_of(const layer_watts *w, layer_model *m, const layer_shape *s,
-                         const layer_run *run, double *watts, lm_error *err)
+/* Watts of a layer; NAN where it has no price. */
+static lm_status layer_watts_of(const layer_watts *w, layer_model *m, const layer_shape *s,
+                                const layer_run *run, double *watts, lm_error *err)
 {
     watt_row        r      = { .time = { s, *run, NAN } };
     const lm_status status = load_of(m, &r, err);

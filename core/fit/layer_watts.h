@@ -42,10 +42,6 @@ typedef struct layer_watts {
 lm_status layer_watts_fit(const points *p, struct layer_model *m, layer_watts **out, lm_error *err);
 void      layer_watts_free(layer_watts *w);
 
-/** Watts of a layer; NAN where it has no price. */
-lm_status layer_watts_of(const layer_watts *w, struct layer_model *m, const layer_shape *s,
-                         const struct layer_run *run, double *watts, lm_error *err);
-
 extern const kept_kind layer_watts_kept;
 
 /** Watts of all measured phases of single layers, where a machine file has learned them; else

@@ -146,11 +146,6 @@ lm_status singles_learn_pool(const points *const *p, layer_model *const *m, size
     return status;
 }
 
-lm_status singles_learn(const points *p, layer_model *m, residual_trees *judged, lm_error *err)
-{
-    return singles_learn_pool(&p, &m, 1, judged, err);
-}
-
 /* By the prices of the rows, and what was learned to them. */
 static lm_status predict_row(const times *t, size_t i, const layer_rows *r,
                              const residual_trees *learned, double *out, lm_error *err)

@@ -33,10 +33,6 @@ struct residual_trees; /* learn/lesson.h */
 lm_status singles_learn_pool(const points *const *p, struct layer_model *const *m, size_t n,
                              struct residual_trees *judged, lm_error *err);
 
-/** Learns residuals to a model that singles_fit() made of these points: learned_fit(). */
-lm_status singles_learn(const points *p, struct layer_model *m, struct residual_trees *judged,
-                        lm_error *err);
-
 /**
  * Seconds of every phase of every point by fits that did not see the point's fold; without folds by
  * the fit to all.

@@ -257,8 +257,9 @@ certainty fabric_certainty(const predictor *who, const collective_share *s)
     return s->beyond ? CERTAINTY_EXTRAPOLATED : CERTAINTY_INTERPOLATED;
 }
 
-lm_status fabric_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
-                          exchange_price *out, lm_error *err)
+/* All gradients in one message, by the fabric of the machine file. As step_model.exchange. */
+static lm_status fabric_exchange(const predictor *who, const step_setup *s,
+                                 const net_metrics *counts, exchange_price *out, lm_error *err)
 {
     const collective_call a = { COLLECTIVE_ALLREDUCE, step_setup_bytes(s, counts), s->nodes,
                                 s->devices };

@@ -20,9 +20,6 @@ size_t linear_parts(const predictor *who, bool many, phase out[4]);
 /** Of a time without a formula: LM_E_NOTFOUND, with what to measure. */
 lm_status linear_missing(const predictor *who, phase which, lm_error *err);
 
-/** All gradients in one message, by the fabric of the machine file. As step_model.exchange. */
-lm_status fabric_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
-                          exchange_price *out, lm_error *err);
 /** What a share of it stands on, unless this very step was measured. */
 certainty fabric_certainty(const predictor *who, const collective_share *s);
 

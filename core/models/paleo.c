@@ -234,7 +234,8 @@ paleo_work paleo_update(const paleo_counts *c)
 
 /* ---- times ---- */
 
-double paleo_seconds(const paleo_work *w, const paleo_platform *p, double ppp)
+/* Of work on a platform, at a fraction of its peaks. */
+static double paleo_seconds(const paleo_work *w, const paleo_platform *p, double ppp)
 {
     return (w->flops / p->peak + w->bytes / (p->bandwidth * MEMORY_GB)) / ppp;
 }

@@ -71,8 +71,6 @@ typedef struct paleo_times {
     double forward, backward, update, sync, step;
 } paleo_times;
 
-/** Of work on a platform, at a fraction of its peaks. */
-double paleo_seconds(const paleo_work *w, const paleo_platform *p, double ppp);
 /** `workers` >= 1, each with the batch that was counted. sync is NAN where the link is unknown. */
 paleo_times paleo_step(const paleo_counts *c, const paleo_platform *p, int64_t workers);
 

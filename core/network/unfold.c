@@ -370,7 +370,7 @@ static lm_status unfold_section(unfolding *u, name_scope *sc, const ini_section 
 }
 
 /* The node a name stands for in a scope, or in a block used there. */
-size_t unfold_find(const unfolding *u, const name_scope *sc, const char *name)
+static size_t unfold_find(const unfolding *u, const name_scope *sc, const char *name)
 {
     const size_t local = names_find(&sc->local, name);
     char         full[2 * NAME_BYTES];

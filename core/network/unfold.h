@@ -63,9 +63,6 @@ typedef struct name_scope {
 lm_status unfold_scope(unfolding *u, name_scope *sc, const ini_section *const *item, size_t n,
                        size_t *last);
 
-/** Of that name in the scope, or NONE. */
-size_t unfold_find(const unfolding *u, const name_scope *sc, const char *name);
-
 lm_status unfold_no_memory(unfolding *u);
 
 #endif

@@ -114,7 +114,8 @@ void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *secon
     e->terms    = t;
 }
 
-bool entry_key(const workload_name *of, char key[PATH_MAX])
+/* Key of an entry; false: too long. */
+static bool entry_key(const workload_name *of, char key[PATH_MAX])
 {
     return snprintf(key, PATH_MAX, "%s %s %d", of->name, of->input, of->dtype) < PATH_MAX;
 }

@@ -58,8 +58,6 @@ struct workloads {
     arena          *arena;
 };
 
-/* Key of an entry; false: too long. */
-bool entry_key(const workload_name *of, char key[PATH_MAX]);
 /* The entry of a name; counts it the first time. */
 lm_status entry_find(workloads *w, const char *name, const char *input, lm_dtype dtype, entry **out,
                      lm_error *err);

@@ -10,11 +10,6 @@ static const char *const names[] = {
     [SYNC_ONCE] = "once", [SYNC_TENSOR] = "tensor", [SYNC_DDP] = "ddp", [SYNC_FUSION] = "horovod"
 };
 
-const char *sync_rule_name(sync_rule r)
-{
-    return names[r];
-}
-
 static lm_status parse_limit(const char *text, uint64_t *out, lm_error *err)
 {
     int64_t   bytes;

@@ -29,9 +29,6 @@ typedef struct sync_policy {
     int64_t   accumulation;  /**< micro-steps of a step; gradients travel in the last one; 0: 1 */
 } sync_policy;
 
-/** "once", "tensor", "ddp", "horovod". */
-const char *sync_rule_name(sync_rule r);
-
 /**
  * Reads "once", "tensor", "ddp", "ddp:10MiB", "horovod", "horovod:64MB" or "horovod:64MB:5ms";
  * dtype and accumulation stay as they are in `out`. LM_E_SYNTAX, LM_E_ARG.

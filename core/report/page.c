@@ -90,7 +90,8 @@ int page_decimals(const page *p)
     return least >= 1 ? 0 : least >= 0.1 ? 1 : least >= 0.01 ? 2 : least >= 1e-3 ? 3 : 4;
 }
 
-void page_asked(const page *p, char *buffer, size_t size)
+/* "weak scaling, batch 32 of each device, ...": one line on what is asked. */
+static void page_asked(const page *p, char *buffer, size_t size)
 {
     const scale_question *q = &p->question;
     char                  sync[SYNC_POLICY_TEXT];

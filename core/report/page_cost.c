@@ -4,7 +4,8 @@
 #include "plan/training.h"
 #include "report/page_parts.h"
 
-double page_run_seconds(const page *p, const scale_point *x, double step)
+/* Seconds of the run if its steps take `step`. */
+static double page_run_seconds(const page *p, const scale_point *x, double step)
 {
     const training run = { .epochs = p->epochs, .dataset = p->question.dataset };
 

@@ -45,16 +45,12 @@ const scale_point *page_point(const page *p, const page_machine *m, int64_t node
 const char *page_nodes(int64_t nodes, char *buffer, size_t size);
 /** "22 nodes (16 to 31)", "more than 65,536 nodes", "not known". */
 const char *page_turning(const turning_point *t, char *buffer, size_t size);
-/** Seconds of the run if its steps take `step`. */
-double page_run_seconds(const page *p, const scale_point *x, double step);
 /** What it costs on a machine; amount NAN: not known. */
 money page_run_cost(const page *p, const page_machine *m, const scale_point *x, double step);
 /** "34.9 ms", "2.3 h": seconds as people say them. */
 const char *page_time(double seconds, char *buffer, size_t size);
 /** Decimals of milliseconds with which the shortest step has three digits. */
 int page_decimals(const page *p);
-/** "weak scaling, batch 32 of each device, ...": one line on what is asked. */
-void page_asked(const page *p, char *buffer, size_t size);
 
 void page_style(FILE *out);
 

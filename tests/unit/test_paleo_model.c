@@ -156,12 +156,13 @@ static void times_are_work_over_peaks_and_percents(void **state)
 
 static void schemes_have_names(void **state)
 {
-    paleo_scheme s;
-    lm_error     err;
+    static const char *const known[] = { "one_to_all", "tree", "butterfly", "butterfly_mixing" };
+    paleo_scheme             s;
+    lm_error                 err;
 
     (void)state;
     for (int i = 0; i < N_PALEO_SCHEMES; i++) {
-        assert_int_equal(paleo_scheme_parse(paleo_scheme_name((paleo_scheme)i), &s, &err), LM_OK);
+        assert_int_equal(paleo_scheme_parse(known[i], &s, &err), LM_OK);
         assert_int_equal(s, i);
     }
     assert_int_equal(paleo_scheme_parse("ring", &s, &err), LM_E_ARG);
