@@ -141,8 +141,7 @@ static size_t all_peaks(const double *x, size_t n, double *place)
     return found;
 }
 
-/* Peaks at least as high as the mean. As released, the one behind a removed peak stays. */
-static size_t high_peaks(const double *x, size_t n, bool released, double *place)
+size_t hurlee_peaks(const double *x, size_t n, bool released, double *place)
 {
     const size_t all         = all_peaks(x, n, place);
     size_t       kept        = 0;
@@ -195,7 +194,7 @@ static lm_status find(const trace_grid *g, const series *s, bool released, epoch
                               name, n, LUMINOL_LEAST);
     else
         status = score_of(x, n, released, place, err);
-    if (!status && (found = high_peaks(x, n, released, place)) < 2)
+    if (!status && (found = hurlee_peaks(x, n, released, place)) < 2)
         status = lm_error_set(err, LM_E_NOTFOUND, "%s: %zu peak%s in %.4g s: no two epochs", name,
                               found, found == 1 ? "" : "s", (double)n * step);
     for (size_t i = 0; i < found; i++)

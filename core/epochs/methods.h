@@ -41,6 +41,15 @@ void luminol_bitmap(const double *x, size_t n, double *score);
 lm_status luminol_default(const double *x, size_t n, double *score, lm_error *err);
 
 /**
+ * Peaks of prominence 0.01 at least as high as the mean, as Hur & Lee count them. A flat peak is in
+ * its middle.
+ *
+ * @param released as in their code, where the peak behind a removed one stays
+ * @param place    n: filled with fractions of indices; returns their number
+ */
+size_t hurlee_peaks(const double *x, size_t n, bool released, double *place);
+
+/**
  * Change points of the mean of x: exactly the segmentation of least squared deviations from the
  * segments' means plus `penalty` for each segment (PELT: Killick, Fearnhead & Eckley 2012, "Optimal
  * detection of changepoints with a linear computational cost").
