@@ -13,22 +13,13 @@
 # rows are not public.
 set -eu
 
-source=$(cd "$(dirname "$0")/../.." && pwd)
 traces=50
 if [ "${1:-}" = --traces ]; then
     traces=${2:?"--traces: how many?"}
     shift 2
 fi
-results=${1:-$source/papers-results/hurlee}
-data=${LAYERMETER_DATA:-$source/../shared/data}/hurlee2024
-for folder in "${LAYERMETER_BIN:-}" "$source/build/bin" "$source/build/quickstart/bin"; do
-    [ -x "$folder/layermeter" ] && { PATH=$folder:$PATH; break; }
-done
-command -v layermeter >/dev/null || {
-    echo "$0: no program 'layermeter': run examples/quickstart.sh, or set LAYERMETER_BIN to its folder" >&2
-    exit 1
-}
-mkdir -p "$results"
+. "$(dirname "$0")/common.sh"
+data=$data/hurlee2024
 
 title() {
     printf '\n%s\n' "$*"
