@@ -15,6 +15,7 @@ core/observe/OBSERVATIONS.md has it:
             all are reduced. Without: an all-reduce of one message as large as all gradients, after the backward pass
   update    the optimizer's step; with --amp f16 unscaling as well
   step      all of them, until the slowest process is done
+  inference with --phases inference, one process: the module in evaluation mode under torch.inference_mode()
 
 Phases are timed one by one: by events on a GPU, by the monotonic clock on a CPU. Times of a repetition are the slowest
 process's, `seconds` is the median over the repetitions. PyTorch 1.13 or later; nothing else but torchvision for its names.
@@ -42,6 +43,7 @@ COLUMNS = ("kind,name,phase,input,batch,dtype,ranks,hosts,bytes,algorithm,geomet
            "threads,repeats,seconds,min_seconds,p95_seconds,cpu_seconds,clock_mhz,power_w,flags,status").split(",")
 IDENTITY = "kind name input algorithm geometry optimizer bucket_bytes settings dtype batch ranks hosts bytes".split()
 PHASES = "forward backward sync update step".split()
+INFERENCE = "inference"
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
 
 
@@ -245,6 +247,25 @@ class Step:
         return self.clock.read([(begun, forward), (back, backward), sync, (update, mark())])
 
 
+class Pass:
+    """One network at one batch in evaluation mode."""
+
+    def __init__(self, network, shape, batch, o, world):
+        self.o, self.device, self.clock = o, world.device, Clock(world.device)
+        module = make_module(network).to(world.device).to(DTYPES[o.dtype]).eval()
+        if o.channels_last:
+            module = module.to(memory_format=torch.channels_last)
+        self.module = torch.compile(module) if o.compile else module
+        self.x = make_input(shape, batch, o, world.device)
+
+    def run(self):
+        """Once; (wall, cpu)."""
+        with torch.inference_mode(), torch.autocast(self.device.type, DTYPES[self.o.amp or "bf16"], enabled=bool(self.o.amp)):
+            begun = self.clock.mark()
+            self.module(self.x)
+            return self.clock.read([(begun, self.clock.mark())])[0]
+
+
 def is_memory(e):
     return "out of memory" in str(e).lower() or "allocate memory" in str(e).lower()
 
@@ -277,19 +298,32 @@ def measure(step, o, world):
             return wall, cpu
 
 
-def rows_of(point, measured, o, world):
+def measure_pass(one, o):
+    """As measure(), of a Pass; one process."""
+    try:
+        for _ in range(max(o.warmup, 1)):
+            one.run()
+        times = []
+        while not enough([t[0] for t in times], o):
+            times.append(one.run())
+    except (RuntimeError, ValueError) as e:
+        return "skipped-memory" if is_memory(e) else "skipped-unsupported", str(e).splitlines()[0]
+    return [[t[0]] for t in times], [[t[1]] for t in times]
+
+
+def rows_of(point, measured, o, world, phases=PHASES):
     first, second = measured
     if isinstance(first, str):
-        return [dict(point, phase="step", status=first)]
+        return [dict(point, phase=phases[-1], status=first)]
     rows = []
-    for i, phase in enumerate(PHASES):
+    for i, phase in enumerate(phases):
         wall = [w[i] for w in first]
         if phase == "sync" and world.size == 1:
             continue
         row = dict(point, phase=phase, repeats=len(wall), seconds=repr(max(quantile(wall, 0.5), 1e-9)),
                    min_seconds=repr(max(min(wall), 1e-9)), p95_seconds=repr(max(quantile(wall, 0.95), 1e-9)), status="ok")
         # the CPU time of one thread tells whether it had its core; waiting for others is no contention
-        if phase in ("forward", "backward", "update") and o.threads == 1 and world.device.type == "cpu":
+        if phase in ("forward", "backward", "update", INFERENCE) and o.threads == 1 and world.device.type == "cpu":
             cpu = quantile([c[i] for c in second], 0.5)
             row["cpu_seconds"] = repr(max(cpu, 1e-9))
             if quantile(wall, 0.5) > 1.1 * cpu and not (point.get("bucket_bytes") and phase == "backward"):
@@ -303,7 +337,7 @@ def rows_of(point, measured, o, world):
 # ---- the file --------------------------------------------------------------------------------------------------------
 
 def identity(row):
-    return tuple(str(row.get(c) or "") for c in IDENTITY)
+    return tuple(str(row.get(c) or "") for c in IDENTITY) + (row.get("phase") == INFERENCE,)
 
 
 def read_done(path):
@@ -326,7 +360,7 @@ def read_done(path):
             row = dict(zip(COLUMNS, fields))
             if len(fields) != len(COLUMNS) or row["status"] != "ok" and not row["status"].startswith("skipped-"):
                 break
-            if row["phase"] == "step":
+            if row["phase"] in ("step", INFERENCE):
                 done.add(identity(row))
                 end = at
     return done, end
@@ -431,6 +465,7 @@ def parse():
     p.add_argument("--batch", type=numbers, default=[1, 4, 16], help="1,2,4 or 1..64*2 (default 1,4,16)")
     p.add_argument("--image", type=numbers, default=[64, 128], help="pixels (default 64,128)")
     p.add_argument("--input", metavar="SHAPE", help="of one sample, instead of images: 128:i64, 3x64x96")
+    p.add_argument("--phases", default="training", help="training, inference, or both separated by a comma (default training)")
     p.add_argument("--optimizer", default="momentum", help="of sgd, momentum, adam; several separated by commas (default momentum)")
     p.add_argument("--dtype", choices=sorted(DTYPES), default="f32", help="of weights and activations (default f32)")
     p.add_argument("--amp", choices=["f16", "bf16"], help="autocast; weights stay as --dtype says")
@@ -453,6 +488,9 @@ def parse():
     p.add_argument("--force", action="store_true", help="replace FILE")
     o = p.parse_args()
     o.optimizers = o.optimizer.split(",")
+    o.phases = o.phases.split(",")
+    if not set(o.phases) <= {"training", INFERENCE}:
+        p.error(f"--phases {','.join(o.phases)}: of training, inference")
     if not set(o.optimizers) <= {"sgd", "momentum", "adam"}:
         p.error(f"--optimizer {o.optimizer}: of sgd, momentum, adam")
     if o.compile and not hasattr(torch, "compile"):
@@ -491,15 +529,24 @@ def collect(o, world):
     if world.worst([1 if failure else 0])[0]:  # all processes end, or none
         raise failure or Refused("")
     shapes = [o.input] if o.input else [f"3x{i}x{i}" for i in o.image]
-    points = [(n, s, b, z) for n in o.network for s in shapes for b in o.batch for z in o.optimizers]
+    if INFERENCE in o.phases and world.size > 1:
+        raise Refused("--phases inference: of one process; start it without a launcher")
+    of_each = (o.optimizers if "training" in o.phases else []) + ([INFERENCE] if INFERENCE in o.phases else [])
+    points = [(n, s, b, z) for n in o.network for s in shapes for b in o.batch for z in of_each]
     for at, (network, shape, batch, optimizer) in enumerate(points):
         point = dict(kind="network", name=o.name or network.rpartition(":")[2], input=shape, batch=batch, dtype=o.dtype,
-                     ranks=world.size, hosts=world.hosts, algorithm="default", optimizer=optimizer,
+                     ranks=world.size, hosts=world.hosts, algorithm="default",
+                     optimizer="" if optimizer == INFERENCE else optimizer,
                      bucket_bytes=o.bucket_mb << 20 if o.bucket_mb and world.size > 1 else "",
                      settings=settings(o, world), threads=o.threads)
+        if optimizer == INFERENCE:
+            point["phase"] = INFERENCE
         if world.worst([1 if identity(point) in out.done else 0])[0]:
             continue
-        rows = rows_of(point, measure(Step(network, shape, batch, optimizer, o, world), o, world), o, world)
+        if optimizer == INFERENCE:
+            rows = rows_of(point, measure_pass(Pass(network, shape, batch, o, world), o), o, world, [INFERENCE])
+        else:
+            rows = rows_of(point, measure(Step(network, shape, batch, optimizer, o, world), o, world), o, world)
         if not world.rank:
             out.rows(rows)
             what = rows[-1]["status"] if rows[-1]["status"] != "ok" else f"{1e3 * float(rows[-1]['seconds']):.3f} ms"

@@ -36,6 +36,20 @@ def small():
     return torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 36, 10))
 
 
+def watched():
+    class Watched(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = small()
+
+        def forward(self, x):
+            if not self.training and not torch.is_inference_mode_enabled():
+                raise RuntimeError("gradients would be kept")
+            return self.inner(x)
+
+    return Watched()
+
+
 def greedy():
     class Greedy(torch.nn.Module):
         def __init__(self):
@@ -64,6 +78,19 @@ grep -q '^program *= *collect.py, PyTorch ' m.ini || fail "the machine file does
 rows o.csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $at["phase"] == "step" { if ($at["min_seconds"] < least * 0.999) exit 1; least = 0; next }
     { least += $at["min_seconds"] }' || fail "steps below the sum of their parts: $(rows o.csv)"
+
+# ---- in evaluation mode -------------------------------------------------------------------------------------------------
+measure nets:watched --name tiny.ini --input 3x8x8 --batch 1,4 --phases training,inference --optimizer sgd,adam -o e.csv 2>err ||
+    fail "$(cat err)"
+[ "$(rows e.csv | cut -d, -f3,5,12,24 | grep -e inference | tr '\n' ' ')" = 'inference,1,,ok inference,4,,ok ' ] || fail "passes: $(rows e.csv)"
+[ "$(rows e.csv | wc -l)" -eq $((1 + 2 * (2 * 4 + 1))) ] || fail "rows: $(rows e.csv)"
+head -n "$(($(wc -l <e.csv) - 5))" e.csv >f.csv
+measure nets:watched --name tiny.ini --input 3x8x8 --batch 1,4 --phases training,inference --optimizer sgd,adam -o f.csv --resume 2>err ||
+    fail "resume: $(cat err)"
+[ "$(rows f.csv | cut -d, -f1-12)" = "$(rows e.csv | cut -d, -f1-12)" ] || fail "resumed: $(rows f.csv)"
+measure nets:watched --name tiny.ini --input 3x8x8 --batch 1..16*2 --phases inference -o i.csv 2>err || fail "$(cat err)"
+layermeter fit i.csv -o i.ini --format csv >fitted 2>err || fail "fit: $(cat err)"
+grep -q '^convmeter,inference,5' fitted || fail "inference is not fitted: $(cat fitted)"
 
 # ---- resumed ----------------------------------------------------------------------------------------------------------
 why='o.csv: is there already: --resume goes on with it, --force replaces it'
