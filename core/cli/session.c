@@ -197,7 +197,7 @@ const option_row setup_option_rows[] = {
     { "accumulate", AT(accumulate), &type_count, "K", "1", HELP_HOW,
       "micro-steps of a step; gradients travel after the last" },
     { "optimizer", AT(optimizer), &type_text, "NAME", "momentum", HELP_HOW,
-      "sgd, momentum or adam; learned models: any that was measured" },
+      OPTIMIZERS_MEASURED "; learned models: any that was measured" },
     { .name = NULL },
 };
 
@@ -236,7 +236,7 @@ static lm_status check_optimizer(const options *o, setup_choice *c, session_opti
         return misused(o, &c->optimizer, err, "%s", why.text);
     return c->setup.optimizer == OPTIMIZER_ADAFACTOR
                ? misused(o, &c->optimizer, err,
-                         "expected sgd, momentum or adam; what adafactor sums over rows and "
+                         "expected " OPTIMIZERS_MEASURED "; what adafactor sums over rows and "
                          "columns is not priced")
                : LM_OK;
 }

@@ -7,6 +7,9 @@ static const char *const optimizer_names[] = {
     [OPTIMIZER_SGD]       = "sgd",
     [OPTIMIZER_MOMENTUM]  = "momentum",
     [OPTIMIZER_ADAM]      = "adam",
+    [OPTIMIZER_ADAGRAD]   = "adagrad",
+    [OPTIMIZER_ADADELTA]  = "adadelta",
+    [OPTIMIZER_RMSPROP]   = "rmsprop",
     [OPTIMIZER_ADAFACTOR] = "adafactor",
 };
 
@@ -19,7 +22,7 @@ lm_status optimizer_parse(const char *name, optimizer *out, lm_error *err)
             *out = (optimizer)i;
             return LM_OK;
         }
-    return lm_error_set(err, LM_E_ARG, "expected sgd, momentum, adam or adafactor, found '%.40s'",
+    return lm_error_set(err, LM_E_ARG, "expected adafactor, " OPTIMIZERS_MEASURED ", found '%.40s'",
                         name);
 }
 
@@ -47,27 +50,33 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight)
 {
     switch (o) {
     case OPTIMIZER_SGD: return 0;
-    case OPTIMIZER_MOMENTUM: return lm_bytes(weight);
-    case OPTIMIZER_ADAM: return lm_mul(2, lm_bytes(weight));
+    case OPTIMIZER_MOMENTUM:
+    case OPTIMIZER_ADAGRAD:
+    case OPTIMIZER_RMSPROP: return lm_bytes(weight);
+    case OPTIMIZER_ADAM:
+    case OPTIMIZER_ADADELTA: return lm_mul(2, lm_bytes(weight));
     case OPTIMIZER_ADAFACTOR: break;
     }
     return lm_mul(adafactor_elements(weight), lm_dtype_bytes(weight->dtype));
 }
 
+static const struct {
+    int64_t operands, writes, flops;
+} updates[] = {
+    [OPTIMIZER_SGD] = { 2, 1, 2 },     [OPTIMIZER_MOMENTUM] = { 3, 2, 4 },
+    [OPTIMIZER_ADAM] = { 4, 3, 13 },   [OPTIMIZER_ADAGRAD] = { 3, 2, 7 },
+    [OPTIMIZER_RMSPROP] = { 3, 2, 9 }, [OPTIMIZER_ADADELTA] = { 4, 3, 16 },
+};
+
+#define N_UPDATES (sizeof updates / sizeof updates[0])
+
 lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err)
 {
-    static const struct {
-        int64_t operands, writes, flops;
-    } map[] = {
-        [OPTIMIZER_SGD]      = { 2, 1, 2 },
-        [OPTIMIZER_MOMENTUM] = { 3, 2, 4 },
-        [OPTIMIZER_ADAM]     = { 4, 3, 13 },
-    };
     const uint64_t n = lm_elements(weight);
 
-    if ((size_t)o >= sizeof map / sizeof map[0])
+    if ((size_t)o >= N_UPDATES)
         return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "the update of %s cannot be measured: choose sgd, momentum or adam",
+                            "the update of %s cannot be measured: choose " OPTIMIZERS_MEASURED,
                             optimizer_name(o));
     if (lm_mul(n, 4) > INT64_MAX)
         return lm_error_set(err, LM_E_OVERFLOW, "a weight of more than 2^61 elements");
@@ -78,8 +87,19 @@ lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out,
                         .repeat = 1 };
 
     out->u.map.elements          = (int64_t)n;
-    out->u.map.operands          = map[o].operands;
-    out->u.map.flops_per_element = map[o].flops;
-    out->u.map.writes            = map[o].writes * (int64_t)n;
+    out->u.map.operands          = updates[o].operands;
+    out->u.map.flops_per_element = updates[o].flops;
+    out->u.map.writes            = updates[o].writes * (int64_t)n;
     return LM_OK;
+}
+
+bool optimizer_of_update(const lm_kernel *k, optimizer *out)
+{
+    for (size_t o = 0; k->op == LM_OP_MAP && o < N_UPDATES; o++)
+        if (k->u.map.operands == updates[o].operands &&
+            k->u.map.flops_per_element == updates[o].flops) {
+            *out = (optimizer)o;
+            return true;
+        }
+    return false;
 }

@@ -2,6 +2,8 @@
 #ifndef NETWORK_OPTIMIZER_H
 #define NETWORK_OPTIMIZER_H
 
+#include <stdbool.h>
+
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 #include <layermeter/types.h>
@@ -10,10 +12,16 @@ typedef enum optimizer {
     OPTIMIZER_SGD,      /**< no state */
     OPTIMIZER_MOMENTUM, /**< one value per weight */
     OPTIMIZER_ADAM,     /**< two values per weight */
+    OPTIMIZER_ADAGRAD,  /**< one value per weight */
+    OPTIMIZER_ADADELTA, /**< two values per weight */
+    OPTIMIZER_RMSPROP,  /**< one value per weight */
     OPTIMIZER_ADAFACTOR /**< sums over rows and columns */
 } optimizer;
 
-/** sgd, momentum, adam or adafactor. */
+/** Those whose updates are maps over the weights: measured, priced. */
+#define OPTIMIZERS_MEASURED "sgd, momentum, adam, adagrad, adadelta or rmsprop"
+
+/** By name: OPTIMIZERS_MEASURED, or adafactor. */
 lm_status   optimizer_parse(const char *name, optimizer *out, lm_error *err);
 const char *optimizer_name(optimizer o);
 
@@ -22,7 +30,7 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
 
 /**
  * The update of one trained tensor, as a map over its elements. It reads weight, gradient and
- * state, and writes all but the gradient. `operands` identifies the optimizer.
+ * state, and writes all but the gradient. Operands and FLOPs identify the optimizer.
  *
  *  - sgd       w -= rate g: 2 operands, 2 FLOP
  *  - momentum  m = decay m + g; w -= rate m: 3 operands, 4 FLOP (torch.optim.SGD without dampening)
@@ -30,9 +38,18 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
  *              no weight decay; the first moment's correction is part of the rate, the second's is
  *              not): m = b1 m + (1-b1) g: 3; v = b2 v + (1-b2) g^2: 4; sqrt(v) / c + eps: 3;
  *              w -= rate m / that: 3
+ *  - adagrad   3 operands, 7 FLOP (Duchi et al. 2011, as torch.optim.Adagrad without decay):
+ *              s += g^2: 2; sqrt(s) + eps: 2; w -= rate g / that: 3
+ *  - rmsprop   3 operands, 9 FLOP (Tieleman & Hinton 2012, as torch.optim.RMSprop without momentum,
+ *              not centred): s = a s + (1-a) g^2: 4; sqrt(s) + eps: 2; w -= rate g / that: 3
+ *  - adadelta  4 operands, 16 FLOP (Zeiler 2012, as torch.optim.Adadelta): s = r s + (1-r) g^2: 4;
+ *              d = sqrt(u + eps) / sqrt(s + eps) g: 6; u = r u + (1-r) d^2: 4; w -= rate d: 2
  *
  * @return LM_E_UNSUPPORTED for adafactor: its sums over rows and columns are no map
  */
 lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err);
+
+/** Whose update a map is. False: no optimizer's. */
+bool optimizer_of_update(const lm_kernel *k, optimizer *out);
 
 #endif

@@ -44,6 +44,8 @@ COLUMNS = ("kind,name,phase,input,batch,dtype,ranks,hosts,bytes,algorithm,geomet
 IDENTITY = "kind name input algorithm geometry optimizer bucket_bytes settings dtype batch ranks hosts bytes".split()
 PHASES = "forward backward sync update step".split()
 INFERENCE = "inference"
+ADAPTIVE = {"adam": "Adam", "adagrad": "Adagrad", "adadelta": "Adadelta", "rmsprop": "RMSprop"}
+OPTIMIZERS = ["sgd", "momentum", *ADAPTIVE]
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
 
 
@@ -167,8 +169,8 @@ def make_input(shape, batch, o, device):
 
 
 def make_optimizer(name, parameters):
-    if name == "adam":
-        return torch.optim.Adam(parameters, lr=1e-6)
+    if name in ADAPTIVE:
+        return getattr(torch.optim, ADAPTIVE[name])(parameters, lr=1e-6)
     return torch.optim.SGD(parameters, lr=1e-6, momentum=0.9 if name == "momentum" else 0)
 
 
@@ -466,7 +468,7 @@ def parse():
     p.add_argument("--image", type=numbers, default=[64, 128], help="pixels (default 64,128)")
     p.add_argument("--input", metavar="SHAPE", help="of one sample, instead of images: 128:i64, 3x64x96")
     p.add_argument("--phases", default="training", help="training, inference, or both separated by a comma (default training)")
-    p.add_argument("--optimizer", default="momentum", help="of sgd, momentum, adam; several separated by commas (default momentum)")
+    p.add_argument("--optimizer", default="momentum", help=f"of {', '.join(OPTIMIZERS)}; several separated by commas (default momentum)")
     p.add_argument("--dtype", choices=sorted(DTYPES), default="f32", help="of weights and activations (default f32)")
     p.add_argument("--amp", choices=["f16", "bf16"], help="autocast; weights stay as --dtype says")
     p.add_argument("--math", choices=["ieee", "tf32"], default="ieee", help="GPU: products of f32 (default ieee)")
@@ -491,8 +493,8 @@ def parse():
     o.phases = o.phases.split(",")
     if not set(o.phases) <= {"training", INFERENCE}:
         p.error(f"--phases {','.join(o.phases)}: of training, inference")
-    if not set(o.optimizers) <= {"sgd", "momentum", "adam"}:
-        p.error(f"--optimizer {o.optimizer}: of sgd, momentum, adam")
+    if not set(o.optimizers) <= set(OPTIMIZERS):
+        p.error(f"--optimizer {o.optimizer}: of {', '.join(OPTIMIZERS)}")
     if o.compile and not hasattr(torch, "compile"):
         p.error("--compile: this PyTorch has no torch.compile")
     if not 1 <= o.min_repeats <= o.max_repeats:

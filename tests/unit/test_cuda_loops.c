@@ -170,13 +170,28 @@ static void a_map_of_more_operands_than_there_is_room_for_is_refused(void **stat
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
 /* The rate of a benchmark leaves weights what they are; what is kept changes. */
-static void check_update(int64_t operands, lm_dtype type, int64_t n)
+static void check_update(optimizer o, lm_dtype type, int64_t n)
 {
-    const lm_kernel k = map_kernel(type, LM_GRAD_WEIGHT, n, operands, 4);
+    /* what is kept after two steps with the same gradient: of it, of its square */
+    static const struct {
+        double first, first_square, second_square;
+    } after[] = {
+        [OPTIMIZER_SGD]      = { 0 },
+        [OPTIMIZER_MOMENTUM] = { 1.9, 0, 0 },
+        [OPTIMIZER_ADAM]     = { 0.19, 0, 0.001999 },
+        [OPTIMIZER_ADAGRAD]  = { 0, 2, 0 },
+        [OPTIMIZER_RMSPROP]  = { 0, 0.0199, 0 },
+        [OPTIMIZER_ADADELTA] = { 0, 0.19, 0 },
+    };
+    const lm_tensor weight = { .dtype = type, .rank = 1, .dim = { n } };
+    lm_kernel       k;
+    int64_t         operands;
     gpu_case        c;
     double         *kept[4], *w, *g;
 
-    gpu_prepare(&c, NULL, &k, true);
+    assert_int_equal(optimizer_update(o, &weight, &k, NULL), LM_OK);
+    operands = k.u.map.operands;
+    gpu_prepare(&c, NULL, &k, USE_UPDATE);
     assert_int_equal(c.kernel.base.n_slots, operands);
     g = gpu_get(&c, 1);
     w = gpu_get(&c, 0);
@@ -188,12 +203,13 @@ static void check_update(int64_t operands, lm_dtype type, int64_t n)
         const double tolerance = 8 * gpu_epsilon(type) * fmax(1, g[i] * g[i]);
 
         assert_true(fabs(kept[0][i] - w[i]) <= gpu_epsilon(type) * fmax(1, fabs(w[i])));
-        if (operands == 3)
-            assert_true(fabs(kept[2][i] - 1.9 * g[i]) <= tolerance);
-        if (operands == 4) {
-            assert_true(fabs(kept[2][i] - 0.19 * g[i]) <= tolerance);
-            assert_true(fabs(kept[3][i] - 0.001999 * g[i] * g[i]) <= tolerance);
-        }
+        if (operands > 2)
+            assert_true(fabs(kept[2][i] - after[o].first * g[i] -
+                             after[o].first_square * g[i] * g[i]) <= tolerance);
+        if (o == OPTIMIZER_ADAM)
+            assert_true(fabs(kept[3][i] - after[o].second_square * g[i] * g[i]) <= tolerance);
+        if (o == OPTIMIZER_ADADELTA)
+            assert_true(kept[3][i] >= 0);
     }
     for (int64_t i = 0; i < operands; i++)
         free(kept[i]);
@@ -205,22 +221,22 @@ static void check_update(int64_t operands, lm_dtype type, int64_t n)
 static void optimizers_keep_what_they_should(void **state)
 {
     (void)state;
-    for (int64_t operands = 2; operands <= 4; operands++)
+    for (optimizer o = 0; o < OPTIMIZER_ADAFACTOR; o++)
         for (size_t t = 0; t < N_TYPES; t++)
             for (size_t n = 0; n < N_LENGTHS; n++)
-                check_update(operands, types[t], lengths[n]);
+                check_update(o, types[t], lengths[n]);
 }
 
 /* With a rate that matters, one step of each moves weights where it should. */
 static void check_step(cuda_loop loop, const double *state, double expected)
 {
-    lm_kernel k = map_kernel(LM_F32, LM_GRAD_WEIGHT, 9, 4, 4);
+    lm_kernel k = map_kernel(LM_F32, LM_GRAD_WEIGHT, 9, 4, 13);
     gpu_case  c;
     loop_args args = { .n = 9, .scale = 0.5f };
     lm_error  err;
     double   *w;
 
-    gpu_prepare(&c, NULL, &k, true);
+    gpu_prepare(&c, NULL, &k, USE_UPDATE);
     for (size_t i = 0; i < 4; i++) {
         double same[9];
 
@@ -246,6 +262,9 @@ static void a_step_goes_against_the_gradient(void **state)
     check_step(LOOP_SGD, from, 1 - 0.5 * 2);
     check_step(LOOP_MOMENTUM, from, 1 - 0.5 * (0.9 * 4 + 2));
     check_step(LOOP_ADAM, from, 1 - 0.5 * (0.9 * 4 + 0.1 * 2) / sqrt(0.999 * 9 + 0.001 * 4));
+    check_step(LOOP_ADAGRAD, from, 1 - 0.5 * 2 / sqrt(4 + 4));
+    check_step(LOOP_RMSPROP, from, 1 - 0.5 * 2 / sqrt(0.99 * 4 + 0.01 * 4));
+    check_step(LOOP_ADADELTA, from, 1 - 0.5 * 2 * sqrt(9.0 / (0.9 * 4 + 0.1 * 4)));
 }
 
 /* ---- rows of tables -------------------------------------------------------------------------- */

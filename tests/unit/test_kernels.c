@@ -328,16 +328,21 @@ static void updates_read_and_write_the_optimizers_state(void **state)
         uint64_t  flops, read, written;
     } cases[]              = { { OPTIMIZER_SGD, 2 * 12, 2 * 48, 48 },
                                { OPTIMIZER_MOMENTUM, 4 * 12, 3 * 48, 2 * 48 },
-                               { OPTIMIZER_ADAM, 13 * 12, 4 * 48, 3 * 48 } };
+                               { OPTIMIZER_ADAM, 13 * 12, 4 * 48, 3 * 48 },
+                               { OPTIMIZER_ADAGRAD, 7 * 12, 3 * 48, 2 * 48 },
+                               { OPTIMIZER_ADADELTA, 16 * 12, 4 * 48, 3 * 48 },
+                               { OPTIMIZER_RMSPROP, 9 * 12, 3 * 48, 2 * 48 } };
     const lm_tensor weight = { .dtype = LM_F32, .rank = 2, .dim = { 4, 3 } };
     lm_kernel       k;
     lm_error        err = { LM_OK, "" };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        lm_work w;
+        lm_work   w;
+        optimizer o;
 
         assert_int_equal(optimizer_update(cases[i].o, &weight, &k, NULL), LM_OK);
+        assert_true(optimizer_of_update(&k, &o) && o == cases[i].o);
         w = lm_kernel_work(&k);
         assert_int_equal(w.flops, cases[i].flops);
         assert_int_equal(w.read_bytes, cases[i].read);
@@ -347,7 +352,7 @@ static void updates_read_and_write_the_optimizers_state(void **state)
     }
     assert_int_equal(optimizer_update(OPTIMIZER_ADAFACTOR, &weight, &k, &err), LM_E_UNSUPPORTED);
     assert_string_equal(err.text, "the update of adafactor cannot be measured: choose sgd, "
-                                  "momentum or adam");
+                                  "momentum, adam, adagrad, adadelta or rmsprop");
 }
 
 static void check_gradient(const weight_gradient *g, uint64_t bytes, size_t begin, size_t end)

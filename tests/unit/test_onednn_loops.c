@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "backends/onednn/onednn_loops.h"
+#include "network/optimizer.h"
 
 /* Small whole numbers: their sums are exact in any order. */
 static float element(int64_t i)
@@ -69,11 +70,42 @@ static void check_relative(float got, double want)
  *
  * sgd: w = -rate g; momentum: m = 0.9 m + g, w = -rate m; adam (Kingma & Ba 2015, algorithm 1, the
  * first moment's correction in the rate, the second's sqrt(1 - 0.999^t) = 0.9999):
- * m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, w = -rate m / (sqrt(v) / 0.9999 + 1e-8).
+ * m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, w = -rate m / (sqrt(v) / 0.9999 + 1e-8); adagrad:
+ * s = s + g^2, w = -rate g / (sqrt(s) + 1e-10); rmsprop: s = 0.99 s + 0.01 g^2, w = -rate g /
+ * (sqrt(s) + 1e-8); adadelta: s = 0.9 s + 0.1 g^2, d = sqrt(u + 1e-6) / sqrt(s + 1e-6) g,
+ * u = 0.9 u + 0.1 d^2, w = -rate d.
  */
-static void check_update(const team *t, int64_t operands, int64_t n)
+static void expect(optimizer o, double g, double *step, double *first, double *second)
 {
-    const loop l = { LOOP_UPDATE, n, operands, sizeof(float), 0 };
+    *first = *second = 0.75;
+    switch (o) {
+    case OPTIMIZER_MOMENTUM: *step = *first = 0.675 + g; break;
+    case OPTIMIZER_ADAM:
+        *first  = 0.675 + 0.1 * g;
+        *second = 0.999 * 0.75 + 0.001 * g * g;
+        *step   = *first / (sqrt(*second) / 0.9999 + 1e-8);
+        break;
+    case OPTIMIZER_ADAGRAD:
+        *first = 0.75 + g * g;
+        *step  = g / (sqrt(*first) + 1e-10);
+        break;
+    case OPTIMIZER_RMSPROP:
+        *first = 0.7425 + 0.01 * g * g;
+        *step  = g / (sqrt(*first) + 1e-8);
+        break;
+    case OPTIMIZER_ADADELTA:
+        *first  = 0.675 + 0.1 * g * g;
+        *step   = sqrt(0.75 + 1e-6) / sqrt(*first + 1e-6) * g;
+        *second = 0.675 + 0.1 * *step * *step;
+        break;
+    case OPTIMIZER_SGD:
+    case OPTIMIZER_ADAFACTOR: *step = g; break;
+    }
+}
+
+static void check_update(const team *t, optimizer o, int64_t n)
+{
+    const loop l = { LOOP_UPDATE, n, o, sizeof(float), 0 };
     float     *at[4];
 
     for (int k = 0; k < 4; k++)
@@ -85,14 +117,14 @@ static void check_update(const team *t, int64_t operands, int64_t n)
     }
     loop_run(&l, t, (void *[]){ at[0], at[1], at[2], at[3] });
     for (int64_t i = 0; i < n; i++) {
-        const double g     = (double)element(i) + 0.5;
-        const double first = operands == 2 ? g : operands == 3 ? 0.675 + g : 0.675 + 0.1 * g;
-        const double root  = sqrt(0.999 * 0.75 + 0.001 * g * g);
+        const double g = (double)element(i) + 0.5;
+        double       step, first, second;
 
+        expect(o, g, &step, &first, &second);
         assert_true(at[1][i] >= (float)g && at[1][i] <= (float)g);
-        check_relative(at[0][i], -1e-12 * (operands == 4 ? first / (root / 0.9999 + 1e-8) : first));
-        check_relative(at[2][i], operands == 2 ? 0.75 : first);
-        check_relative(at[3][i], operands == 4 ? root * root : 0.75);
+        check_relative(at[0][i], -1e-12 * step);
+        check_relative(at[2][i], first);
+        check_relative(at[3][i], second);
     }
     for (int k = 0; k < 4; k++)
         free(at[k]);
@@ -107,9 +139,9 @@ static void updates_are_those_of_their_optimizers(void **state)
 
         if (team_open(&t, threads, &err))
             continue;
-        for (int64_t operands = 2; operands <= 4; operands++) {
-            check_update(&t, operands, 1);
-            check_update(&t, operands, 1000);
+        for (optimizer o = 0; o < OPTIMIZER_ADAFACTOR; o++) {
+            check_update(&t, o, 1);
+            check_update(&t, o, 1000);
         }
     }
 }

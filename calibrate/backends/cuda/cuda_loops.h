@@ -24,6 +24,9 @@ typedef enum cuda_loop {
     LOOP_SGD,      /**< weights at[0], gradients at[1], rate `scale` */
     LOOP_MOMENTUM, /**< and at[2] */
     LOOP_ADAM,     /**< and at[2], at[3] */
+    LOOP_ADAGRAD,  /**< and at[2] */
+    LOOP_ADADELTA, /**< and at[2], at[3] */
+    LOOP_RMSPROP,  /**< and at[2] */
     LOOP_GATHER,  /**< table at[0], row numbers at[1] (int) -> at[2]: n rows, width elements each */
     LOOP_SCATTER, /**< rows at[0], row numbers at[1] -> at[2]: table, added */
     LOOP_SUM_ROWS, /**< sums: see cuda_sums.h */

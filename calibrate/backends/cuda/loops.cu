@@ -188,6 +188,37 @@ INLINE float adam_step(float m, float v)
     return m / (sqrtf(v) + 1e-8f);
 }
 
+INLINE float adagrad_sum(float s, float gradient)
+{
+    return s + gradient * gradient;
+}
+
+INLINE float adagrad_step(float s, float gradient)
+{
+    return gradient / (sqrtf(s) + 1e-10f);
+}
+
+INLINE float rmsprop_square(float s, float gradient)
+{
+    return 0.99f * s + 0.01f * gradient * gradient;
+}
+
+INLINE float rmsprop_step(float s, float gradient)
+{
+    return gradient / (sqrtf(s) + 1e-8f);
+}
+
+/* Zeiler 2012, with PyTorch's defaults: means of squares of gradients and of steps. */
+INLINE float adadelta_mean(float s, float x)
+{
+    return 0.9f * s + 0.1f * x * x;
+}
+
+INLINE float adadelta_step(float square, float steps, float gradient)
+{
+    return sqrtf(steps + 1e-6f) / sqrtf(square + 1e-6f) * gradient;
+}
+
 /* A pure function of the position (Steele, Lea, Flood 2014), as on the CPU. */
 INLINE unsigned long long mix(unsigned long long x)
 {

@@ -157,6 +157,93 @@ KERNEL NAME(update_adam)(const loop_args a)
     }
 }
 
+KERNEL NAME(update_adagrad)(const loop_args a)
+{
+    EACH_VECTOR(i)
+    {
+        const NAME(vector) g = GETV(1, i);
+        NAME(vector) w = GETV(0, i);
+        NAME(vector) s = GETV(2, i);
+
+        EACH_LANE(j)
+        {
+            const float x = adagrad_sum(WIDEN(s.e[j]), WIDEN(g.e[j]));
+
+            s.e[j] = NARROW(x);
+            w.e[j] = NARROW(WIDEN(w.e[j]) - a.scale * adagrad_step(x, WIDEN(g.e[j])));
+        }
+        PUTV(0, i) = w;
+        PUTV(2, i) = s;
+    }
+    EACH_REST(i)
+    {
+        const float x = adagrad_sum(GET(2, i), GET(1, i));
+
+        PUT(2, i) = NARROW(x);
+        PUT(0, i) = NARROW(GET(0, i) - a.scale * adagrad_step(x, GET(1, i)));
+    }
+}
+
+KERNEL NAME(update_rmsprop)(const loop_args a)
+{
+    EACH_VECTOR(i)
+    {
+        const NAME(vector) g = GETV(1, i);
+        NAME(vector) w = GETV(0, i);
+        NAME(vector) s = GETV(2, i);
+
+        EACH_LANE(j)
+        {
+            const float x = rmsprop_square(WIDEN(s.e[j]), WIDEN(g.e[j]));
+
+            s.e[j] = NARROW(x);
+            w.e[j] = NARROW(WIDEN(w.e[j]) - a.scale * rmsprop_step(x, WIDEN(g.e[j])));
+        }
+        PUTV(0, i) = w;
+        PUTV(2, i) = s;
+    }
+    EACH_REST(i)
+    {
+        const float x = rmsprop_square(GET(2, i), GET(1, i));
+
+        PUT(2, i) = NARROW(x);
+        PUT(0, i) = NARROW(GET(0, i) - a.scale * rmsprop_step(x, GET(1, i)));
+    }
+}
+
+KERNEL NAME(update_adadelta)(const loop_args a)
+{
+    EACH_VECTOR(i)
+    {
+        const NAME(vector) g = GETV(1, i);
+        NAME(vector) w = GETV(0, i);
+        NAME(vector) s = GETV(2, i);
+        NAME(vector) u = GETV(3, i);
+
+        EACH_LANE(j)
+        {
+            const float q = adadelta_mean(WIDEN(s.e[j]), WIDEN(g.e[j]));
+            const float d = adadelta_step(q, WIDEN(u.e[j]), WIDEN(g.e[j]));
+
+            s.e[j] = NARROW(q);
+            u.e[j] = NARROW(adadelta_mean(WIDEN(u.e[j]), d));
+            w.e[j] = NARROW(WIDEN(w.e[j]) - a.scale * d);
+        }
+        PUTV(0, i) = w;
+        PUTV(2, i) = s;
+        PUTV(3, i) = u;
+    }
+    EACH_REST(i)
+    {
+        const float q = adadelta_mean(GET(2, i), GET(1, i));
+        const float d = adadelta_step(q, GET(3, i), GET(1, i));
+
+        PUT(2, i) = NARROW(q);
+        PUT(3, i) = NARROW(adadelta_mean(GET(3, i), d));
+        PUT(0, i) = NARROW(GET(0, i) - a.scale * d);
+    }
+}
+
 /* ---- rows of a table: at[1] their numbers (int), `n` of them, `width` elements each ---------- */
 
 /* at[0] table -> at[2] rows */

@@ -57,11 +57,11 @@ static bool prepare_update_loop(prepared_kernel *k)
 {
     const uint64_t bytes    = lm_mul((uint64_t)k->base.kernel.u.map.elements, sizeof(float));
     const int64_t  operands = k->base.kernel.u.map.operands;
+    optimizer      o;
 
-    if (k->base.kernel.op != LM_OP_MAP || k->base.kernel.dtype != LM_F32 || operands < 2 ||
-        operands > 4)
+    if (k->base.kernel.dtype != LM_F32 || !optimizer_of_update(&k->base.kernel, &o))
         return false;
-    k->loop = (loop){ LOOP_UPDATE, k->base.kernel.u.map.elements, operands, sizeof(float), 0 };
+    k->loop = (loop){ LOOP_UPDATE, k->base.kernel.u.map.elements, o, sizeof(float), 0 };
     add_loop_slot(k, ROLE_WEIGHT, bytes, normal);
     add_loop_slot(k, ROLE_GRADIENT, bytes, normal);
     for (int64_t i = 2; i < operands; i++)

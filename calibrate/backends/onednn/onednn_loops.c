@@ -9,6 +9,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include "network/optimizer.h"
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* ISO C has no conversion from an object's address to a function's: the bytes are copied. */
@@ -192,17 +194,60 @@ static void adam(float *restrict weight, const float *restrict gradient, float *
     });
 }
 
+static void adagrad(float *restrict weight, const float *restrict gradient, float *restrict sum,
+                    int64_t n)
+{
+    EACH(i, n, {
+        sum[i] += gradient[i] * gradient[i];
+        weight[i] -= RATE * (gradient[i] / (sqrtf(sum[i]) + 1e-10f));
+    });
+}
+
+static void rmsprop(float *restrict weight, const float *restrict gradient, float *restrict square,
+                    int64_t n)
+{
+    EACH(i, n, {
+        square[i] = 0.99f * square[i] + 0.01f * gradient[i] * gradient[i];
+        weight[i] -= RATE * (gradient[i] / (sqrtf(square[i]) + 1e-8f));
+    });
+}
+
+static void adadelta(float *restrict weight, const float *restrict gradient, float *restrict square,
+                     float *restrict steps, int64_t n)
+{
+    const float rho = 0.9f, epsilon = 1e-6f;
+
+    EACH(i, n, {
+        const float g = gradient[i];
+        float       step;
+
+        square[i] = rho * square[i] + (1 - rho) * g * g;
+        step      = sqrtf(steps[i] + epsilon) / sqrtf(square[i] + epsilon) * g;
+        steps[i]  = rho * steps[i] + (1 - rho) * step * step;
+        weight[i] -= RATE * step;
+    });
+}
+
 static void update_body(void *context, int64_t begin, int64_t end)
 {
     const loop_context *c        = context;
     float              *weight   = (float *)c->at[0] + begin;
     const float        *gradient = (const float *)c->at[1] + begin;
 
-    switch (c->loop->width) {
-    case 2: sgd(weight, gradient, end - begin); break;
-    case 3: momentum(weight, gradient, (float *)c->at[2] + begin, end - begin); break;
-    default:
-        adam(weight, gradient, (float *)c->at[2] + begin, (float *)c->at[3] + begin, end - begin);
+    float *first = c->loop->width == OPTIMIZER_SGD ? NULL : (float *)c->at[2] + begin;
+
+    switch ((optimizer)c->loop->width) {
+    case OPTIMIZER_SGD: sgd(weight, gradient, end - begin); break;
+    case OPTIMIZER_MOMENTUM: momentum(weight, gradient, first, end - begin); break;
+    case OPTIMIZER_ADAGRAD: adagrad(weight, gradient, first, end - begin); break;
+    case OPTIMIZER_RMSPROP: rmsprop(weight, gradient, first, end - begin); break;
+    case OPTIMIZER_ADAM:
+        adam(weight, gradient, first, (float *)c->at[3] + begin, end - begin);
+        break;
+    case OPTIMIZER_ADADELTA:
+        adadelta(weight, gradient, first, (float *)c->at[3] + begin, end - begin);
+        break;
+    case OPTIMIZER_ADAFACTOR: break; /* is no map */
     }
 }
 

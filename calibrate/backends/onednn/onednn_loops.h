@@ -47,8 +47,8 @@ enum { LOOP_MAX_OPERANDS = 9, LOOP_MAX_PARTS = 4096 };
 typedef struct loop {
     enum { LOOP_NONE, LOOP_MAP, LOOP_UPDATE, LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE } kind;
     int64_t n;     /**< elements; LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE: rows */
-    int64_t width; /**< LOOP_MAP, LOOP_UPDATE: operands; LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE:
-                      elements of a row */
+    int64_t width; /**< LOOP_MAP: operands; LOOP_UPDATE: the optimizer; LOOP_GATHER, LOOP_SCATTER,
+                      LOOP_REDUCE: elements of a row */
     size_t  size;  /**< bytes of an element */
     int64_t inner; /**< LOOP_REDUCE: rows that lie together; divides n */
 } loop;
@@ -56,8 +56,7 @@ typedef struct loop {
 /**
  * Runs a loop on `at`:
  *  - LOOP_MAP      at[0 .. width-1] -> at[width]: sum over sqrt(width), width 0 or >= 3; 0: zeros
- *  - LOOP_UPDATE   weight, gradient, and the state that is not there (width 2: sgd), the momentum
- *                  (3), or both moments (4: adam): see optimizer_update(). In place
+ *  - LOOP_UPDATE   weight, gradient and state of optimizer `width`: optimizer_update(). In place
  *  - LOOP_GATHER   table, row numbers (int32_t) -> rows
  *  - LOOP_SCATTER  rows, row numbers (int32_t) -> table, added
  *  - LOOP_REDUCE   rows -> their sums; and LOOP_MAX_PARTS elements of scratch

@@ -139,7 +139,8 @@ enum lm_memory_flags {
 /** The memory-related options of a step. NULL: momentum on one node. */
 typedef struct lm_memory_options {
     size_t      size;
-    const char *optimizer; /**< sgd, momentum, adam, adafactor; NULL: momentum */
+    const char *optimizer; /**< sgd, momentum, adam, adagrad, adadelta, rmsprop, adafactor;
+                                NULL: momentum */
     const char *recompute; /**< segments whose activations are computed again; NULL: none */
     int64_t     nodes;     /**< 0: 1 */
     uint64_t    overhead;  /**< added: context, allocator, libraries */
@@ -184,7 +185,8 @@ typedef struct lm_predictor_options {
     const char *shape;     /**< of one sample; NULL: the file's */
     int64_t     image;     /**< as in lm_input */
     const char *device;    /**< name of a datasheet, for the model paleo and learned models */
-    const char *optimizer; /**< sgd, momentum, adam; learned models: any measured. NULL: momentum */
+    const char *optimizer; /**< as of memory, but adafactor; learned models: any measured. NULL:
+                                momentum */
     double      bandwidth; /**< between nodes, bytes/s, one way; 0: as measured */
     double      latency;   /**< of a message between nodes, s; 0: 20 us */
     const char *scheme;    /**< paleo: one_to_all, tree, ...; NULL: tree */
