@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "learn/extra.h"
 #include "learn/linear.h"
 
 typedef enum learner_body { BODY_LINEAR, BODY_TREES, BODY_MLP } learner_body;
@@ -48,7 +49,8 @@ const boost_options forest_default = { .forest    = true,
                                        .l2        = 0,
                                        .seed      = 1 };
 
-static const char *const names[N_LEARNERS] = { "linear", "forest", "boosted", "xgboost", "mlp" };
+static const char *const names[N_LEARNERS] = { "linear",  "forest", "boosted",
+                                               "xgboost", "mlp",    "extra" };
 
 const char *learner_name(learner_kind kind)
 {
@@ -57,14 +59,15 @@ const char *learner_name(learner_kind kind)
 
 bool learner_available(learner_kind kind)
 {
-    return learner_body_of(kind) != BODY_TREES || boost_available();
+    return learner_body_of(kind) != BODY_TREES || kind == LEARNER_EXTRA || boost_available();
 }
 
 learner_options learner_usual(learner_kind kind, bool log)
 {
     learner_options o = { .kind  = kind,
                           .log   = log,
-                          .boost = kind == LEARNER_FOREST ? forest_default : boost_default,
+                          .boost = kind == LEARNER_FOREST || kind == LEARNER_EXTRA ? forest_default
+                                                                                   : boost_default,
                           .mlp   = { .width    = { 64, 64 },
                                      .n_layers = 2,
                                      .epochs   = 200,
@@ -73,6 +76,8 @@ learner_options learner_usual(learner_kind kind, bool log)
                                      .decay    = 0.5,
                                      .seed     = 1 } };
 
+    if (kind == LEARNER_EXTRA)
+        o.boost.leaf_rows = 2;
     if (kind == LEARNER_FOREST)
         o.boost.features = 1;
     if (kind == LEARNER_BOOSTED) {
@@ -180,13 +185,17 @@ static lm_status scaled_new(const learner *l, const learner_rows *r, scaled *out
 static lm_status train_body(const scaled *rows, const scaled *held, const learner_options *o,
                             learner *to, lm_error *err)
 {
-    const learn_rows  seen  = { rows->x, rows->y, rows->n, to->n_features };
-    const learn_rows  other = { held->x, held->y, held->n, to->n_features };
-    const learn_rows *judge = held->n ? &other : NULL;
+    const learn_rows    seen  = { rows->x, rows->y, rows->n, to->n_features };
+    const learn_rows    other = { held->x, held->y, held->n, to->n_features };
+    const learn_rows   *judge = held->n ? &other : NULL;
+    const extra_options extra = { o->boost.trees, o->boost.depth, (size_t)(2 * o->boost.leaf_rows),
+                                  o->boost.seed };
 
     switch (learner_body_of(o->kind)) {
     case BODY_LINEAR: return linear_train(&seen, &to->linear, err);
-    case BODY_TREES: return boost_train(&seen, judge, &o->boost, &to->trees, err);
+    case BODY_TREES:
+        return o->kind == LEARNER_EXTRA ? extra_train(&seen, &extra, &to->trees, err)
+                                        : boost_train(&seen, judge, &o->boost, &to->trees, err);
     case BODY_MLP: break;
     }
     return mlp_train(&seen, judge, &o->mlp, NULL, NULL, &to->mlp, err);

@@ -7,8 +7,9 @@
  *   boosted  gradient-boosted trees: many shallow ones, as in Friedman 2001
  *   xgboost  the same with regularisation and subsampling, deeper (Chen & Guestrin 2016)
  *   mlp      multi-layer perceptron (mlp.h)
+ *   extra    extremely randomised trees (extra.h); of boost its trees, depth, rows of a leaf, seed
  *
- * XGBoost grows the trees, in builds that have it. All builds can predict with existing trees.
+ * XGBoost grows the other trees, in builds that have it. All builds can predict with existing trees.
  */
 #ifndef LEARN_LEARNER_H
 #define LEARN_LEARNER_H
@@ -27,6 +28,7 @@ typedef enum learner_kind {
     LEARNER_BOOSTED,
     LEARNER_XGBOOST,
     LEARNER_MLP,
+    LEARNER_EXTRA,
     N_LEARNERS
 } learner_kind;
 

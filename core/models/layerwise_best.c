@@ -37,7 +37,7 @@ static size_t candidates_of(const double *setting, size_t rows, uint64_t seed,
     for (learner_kind k = 0; k < N_LEARNERS; k++)
         for (int log = 0; log < 2; log++) {
             if ((asked && asked != (size_t)k + 1) || (setting[LOGS] < 2 && setting[LOGS] != log) ||
-                (!asked && !learner_available(k)))
+                (!asked && (k == LEARNER_EXTRA || !learner_available(k))))
                 continue;
             out[n]            = learner_usual(k, log);
             out[n].boost.seed = seed;

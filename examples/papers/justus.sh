@@ -98,7 +98,7 @@ if [ -r "$data/gpus.csv" ]; then
     # shellcheck disable=SC2086 # words
     "$bin/layermeter" validate $files --leave-out device --device "$names" --devices "$work/devices.ini" --model layermeter,justus \
         --format csv 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-            $2 == "inference" || $2 == "step" { key = $1 OFS $3; n[key] += $4; sum[key] += $4 * $at["mape_percent"]; if (!($1 in seen)) { seen[$1]; order[++k] = $1 } }
+            $2 == "inference" || $2 == "step" { key = $1 OFS $3; n[key] += $4; sum[key] += $4 * $at["mape_percent"]; if ($1 != "(all)" && !($1 in seen)) { seen[$1]; order[++k] = $1 } }
             END { printf "%-12s %11s %11s\n", "", "justus", "ours"; for (i = 1; i <= k; i++) printf "%-12s %11.1f %11.1f\n", order[i],
                 n[order[i] OFS "justus"] ? sum[order[i] OFS "justus"] / n[order[i] OFS "justus"] : -1, n[order[i] OFS "layermeter"] ? sum[order[i] OFS "layermeter"] / n[order[i] OFS "layermeter"] : -1 }'
 fi

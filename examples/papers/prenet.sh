@@ -32,24 +32,12 @@ case ${1:-2} in
     ;;
 esac
 
-# What the paper's repository says is best of each type.
-best_published() {
-    case $1 in
-    conv | dense) echo "random forest" ;;
-    embedding | attention | layernorm | rnn) echo "MLP" ;;
-    *) echo - ;;
-    esac
-}
-
-printf 'The best learner of each type of layer: as published, and here by the error on shapes left out\n'
-printf '%-12s %6s  %-14s %-26s %9s\n' type rows published here "MAPE [%]"
-"$bin/layermeter" fit "$layers" -o "$work/m.ini" --model prenet --learn "published,$learn" --format csv >"$work/fit.csv" 2>/dev/null
-awk -F, '$1 == "prenet"' "$work/fit.csv" | tr -d '"' | while IFS=, read -r _ task rest; do
-    case $task in *.*) continue ;; esac
-    type=${task%% *}
-    printf '%-12s %6s  %-14s %-26s %9.1f\n' "$type" "$(echo "$rest" | awk -F, '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+$/) { print $i; exit } }')" \
-        "$(best_published "$type")" "${task#* by }$(echo "$rest" | awk -F, '/^ no logarithm/ { print "," $1 }')" "$(echo "$rest" | awk -F, '{ print $NF }')"
-done
+# Published: what the paper's repository says is best of each type.
+printf 'The best learner of each type of layer: as published, and here by the error on shapes left out (seconds, logs=0)\n'
+"$bin/layermeter" fit "$layers" -o "$work/m.ini" --model prenet --learn "published,$learn" --format csv 2>/dev/null |
+    awk -F, 'BEGIN { best["conv"] = best["dense"] = "random forest"; best["embedding"] = best["attention"] = best["layernorm"] = best["rnn"] = "MLP"
+            printf "%-12s %6s  %-14s %-10s %9s\n", "type", "rows", "published", "here", "MAPE [%]" }
+        $1 == "prenet" && $2 !~ /[.]/ { gsub(/"/, "", $4); printf "%-12s %6s  %-14s %-10s %9.1f\n", $2, $3, best[$2], $4, $NF }'
 
 # Keys of the layer and figures of the device; operations (CO), memory (CM), time (CT, of several devices alone).
 printf '\nGroups of features, a third of the shapes left out in turn: MAPE [%%] of seconds as published (logs=0, forest); published: -\n'
@@ -58,7 +46,7 @@ printf '\nGroups of features, a third of the shapes left out in turn: MAPE [%%] 
 "$bin/layermeter" validate "$layers" --leave-out kfold=3 --model layermeter --format csv 2>/dev/null >>"$work/groups.csv"
 awk -F, '$1 == "group" { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $2 == "step" || $2 == "inference" || $2 == "forward" || $2 == "backward" {
-        key = $1 " " $2; if (!(key in seen)) { seen[key]; order[++k] = key }
+        key = $1 " " $2; if ($1 != "(all)" && !(key in seen)) { seen[key]; order[++k] = key }
         found[key, $3] = sprintf("%.1f", $at["mape_percent"]); if ($3 ~ /^prenet/) some[key]; n[key] = $4 }
     END { printf "%-34s %6s %9s %9s %9s %9s %9s\n", "", "rows", "baseline", "CO", "CO+CM", "all", "ours"
         for (i = 1; i <= k; i++) if (order[i] in some) printf "%-34s %6d %9s %9s %9s %9s %9s\n", order[i], n[order[i]], found[order[i], "prenet baseline"],
@@ -81,7 +69,7 @@ if [ -r "$data/gpus.csv" ]; then
     # shellcheck disable=SC2086 # words
     "$bin/layermeter" validate $files --leave-out device --device "$names" --devices "$work/devices.ini" --model layermeter,prenet \
         --learn "drawn=3000,parts=3,$learn" --format csv 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-            $2 == "inference" || $2 == "step" { key = $1 OFS $3; n[key] += $4; sum[key] += $4 * $at["mape_percent"]; if (!($1 in seen)) { seen[$1]; order[++k] = $1 } }
+            $2 == "inference" || $2 == "step" { key = $1 OFS $3; n[key] += $4; sum[key] += $4 * $at["mape_percent"]; if ($1 != "(all)" && !($1 in seen)) { seen[$1]; order[++k] = $1 } }
             END { printf "%-12s %11s %11s\n", "", "prenet", "ours"; for (i = 1; i <= k; i++) { p = order[i] OFS "prenet"; l = order[i] OFS "layermeter"
                 printf "%-12s %11s %11s\n", order[i], n[p] ? sprintf("%.1f", sum[p] / n[p]) : "-", n[l] ? sprintf("%.1f", sum[l] / n[l]) : "-" } }'
 fi
@@ -97,10 +85,14 @@ max_repeats = 10
 max_seconds = 2
 precision   = 0.05
 
-[networks]
-networks = vgg16, bert_base:sequence=128:layers=2:attention=plain
+[networks.images]
+networks = vgg16
 batch    = 1, 2
 image    = 64
+
+[networks.attention]
+networks = bert_base:sequence=128:layers=2:attention=plain
+batch    = 1, 2
 END
 printf '\nSteps of whole networks on this CPU, none of which was learned from; published: -\n'
 if "$bin/layermeter" calibrate "$work/net.ini" -o "$work/net.csv" --quiet; then

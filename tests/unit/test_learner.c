@@ -72,8 +72,8 @@ static void words_spelt_out_as_flags_are_told_apart(void **state)
  * without them it is no plane. The mean of the times would be off by 130 %. */
 static void products_are_learned(void **state)
 {
-    static const double most[2][N_LEARNERS] = { { 0.45, 0.2, 0.15, 0.2, 0.1 },
-                                                { 0.01, 0.15, 0.12, 0.15, 0.05 } };
+    static const double most[2][N_LEARNERS] = { { 0.45, 0.2, 0.15, 0.2, 0.1, 0.2 },
+                                                { 0.01, 0.15, 0.12, 0.15, 0.05, 0.15 } };
     double              x[3 * N], y[N], other_x[3 * N], other_y[N], told[N];
     const learner_rows  rows = products(x, y, 1), other = products(other_x, other_y, 2);
 
@@ -97,6 +97,35 @@ static void products_are_learned(void **state)
             assert_true(e.mape < most[log][k]);
             learner_free(l);
         }
+}
+
+/* 1 up to 19, 3 from 20 on: leaves of two rows or more lie on one side but those next to the step; where nothing differs,
+ * one leaf is the mean. */
+static void extra_trees_cut_at_a_step(void **state)
+{
+    const learner_options o = learner_usual(LEARNER_EXTRA, false);
+    double                x[40], y[40], told[2];
+    const double          asked[] = { 3, 36 };
+    learner              *l       = NULL;
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        x[i] = i;
+        y[i] = i < 20 ? 1 : 3;
+    }
+    assert_int_equal(learner_train(&(learner_rows){ x, y, NULL, 40, 1 }, NULL, &o, &l, NULL),
+                     LM_OK);
+    assert_int_equal(learner_predict(l, asked, 2, told, NULL), LM_OK);
+    assert_close(told[0], 1, 1e-5);
+    assert_close(told[1], 3, 1e-5);
+    learner_free(l);
+    for (int i = 0; i < 40; i++)
+        x[i] = 7;
+    assert_int_equal(learner_train(&(learner_rows){ x, y, NULL, 40, 1 }, NULL, &o, &l, NULL),
+                     LM_OK);
+    assert_int_equal(learner_predict(l, asked, 2, told, NULL), LM_OK);
+    assert_close(told[0], 2, 1e-5);
+    learner_free(l);
 }
 
 /* 1 .. 4 has been seen; least squares would go on to -1 and to 1000. */
@@ -167,7 +196,7 @@ static void what_is_no_learner_is_refused(void **state)
         const char *text, *what;
     } cases[] = {
         { "", "l:1: the file ends here; expected 'learner ...'" },
-        { "learner\n", "l:1: '' is none of linear, forest, boosted, xgboost, mlp" },
+        { "learner\n", "l:1: '' is none of linear, forest, boosted, xgboost, mlp, extra" },
         { "learner linear square 1\n", "l:1: 'square' is none of plain, log" },
         { "learner linear log\n", "l:1: expected 1 numbers, found 0" },
         { "learner linear log 5000\n", "l:1: expected whole numbers from 1 to 4096, found '5000'" },
@@ -312,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_plane_is_found),
         cmocka_unit_test(words_spelt_out_as_flags_are_told_apart),
         cmocka_unit_test(products_are_learned),
+        cmocka_unit_test(extra_trees_cut_at_a_step),
         cmocka_unit_test(nothing_is_told_far_from_what_was_seen),
         cmocka_unit_test(text_holds_all_of_it),
         cmocka_unit_test(what_is_no_learner_is_refused),
