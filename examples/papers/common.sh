@@ -19,6 +19,12 @@ LAYERMETER_BIN=$(dirname "$(command -v layermeter)")
 export LAYERMETER_BIN OMP_NUM_THREADS=1
 mkdir -p "$results"
 
+# measure NAME SWEEP: into $results/NAME, unless it was measured before.
+measure() {
+    [ -f "$results/$1/machine.ini" ] && { echo "$1: measured before, in $results/$1"; return; }
+    layermeter calibrate "$2" -o "$results/$1" --force >"$results/$1.log" 2>&1 || { tail -n 3 "$results/$1.log" >&2; exit 1; }
+}
+
 # heading TITLE BASELINE: a table begins; BASELINE is the method as published.
 heading() {
     printf '\n%s\n' "$1"

@@ -19,6 +19,7 @@ max_seconds = 0.1
 networks = resnet18, mobilenet_v2, squeezenet1_1
 batch    = 4, 16
 image    = 64, 128
+phases   = training, inference
 END
 cat >"$results/networks.ini" <<'END'
 [sweep]
@@ -32,14 +33,13 @@ max_seconds = 0.3
 networks = resnet18, mobilenet_v2, squeezenet1_1
 batch    = 4, 16
 image    = 64, 128
+phases   = training, inference
 END
 
 echo "Nicolai: operations of networks, each distinct one measured once"
 layermeter show resnet18 --unique --batch 2 --image 64 | sed -n 1,8p
-for what in operations networks; do
-    layermeter calibrate "$results/$what.ini" -o "$results/$what" --force >"$results/$what.log" 2>&1 ||
-        { tail -n 3 "$results/$what.log" >&2; exit 1; }
-done
+measure operations "$results/operations.ini"
+measure networks "$results/networks.ini"
 layermeter fit "$results/operations/observations.csv" -o "$results/operations.fit.ini" --model nicolai >"$results/fit.txt" 2>&1 ||
     { tail -n 3 "$results/fit.txt" >&2; exit 1; }
 layermeter validate "$results/operations/observations.csv" --leave-out kfold=5 --model layermeter,nicolai --pooled --format csv \
@@ -48,13 +48,14 @@ layermeter validate "$results/networks/observations.csv" --machine "$results/ope
     --format csv >"$results/networks.csv" 2>"$results/networks.txt"
 
 heading "Operations, random rows, on this CPU" nicolai
-for phase in forward backward step; do
+for phase in inference forward backward step; do
     row "$phase" - "$(mape "$results/operations.csv" '(all)' $phase nicolai)" \
         "$(mape "$results/operations.csv" '(all)' $phase layermeter)"
 done
 heading "Networks never measured, as sums of their operations, on this CPU" nicolai
 row "training step (published of an A30)" 74 "$(mape "$results/networks.csv" '(all)' step nicolai)" \
     "$(mape "$results/networks.csv" '(all)' step layermeter)"
+row "inference" - "$(mape "$results/networks.csv" '(all)' inference nicolai)" "$(mape "$results/networks.csv" '(all)' inference layermeter)"
 
 if exam nicolai2025; then
     heading "Public data, time, power and energy: operations and networks (published: networks only)" nicolai
