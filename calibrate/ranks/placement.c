@@ -1,4 +1,4 @@
-/* Where the ranks of a job are, and which of them take part in a point. */
+/* Places of a job's ranks, and the ranks that take part in a point. */
 #include "ranks/placement.h"
 
 void placement_number(const int *leader, int n, int *host, int *seat)
@@ -43,7 +43,7 @@ bool placement_choose(const placement *p, int nodes, int devices, bool *member)
     for (int r = 0; r < p->n_ranks; r++)
         member[r] = false;
     for (int r = 0; r < p->n_ranks && found < nodes; r++) {
-        if (p->seat[r] != devices - 1) /* the rank with which its machine has enough */
+        if (p->seat[r] != devices - 1) /* the rank that completes its machine */
             continue;
         found++;
         for (int k = 0; k <= r; k++)

@@ -1,4 +1,4 @@
-/** Where the ranks of a job are, and which of them take part in a point. */
+/** Places of a job's ranks, and the ranks that take part in a point. */
 #ifndef CALIBRATE_PLACEMENT_H
 #define CALIBRATE_PLACEMENT_H
 
@@ -15,7 +15,7 @@ typedef struct placement {
 /** Numbers machines: leader[r] is the first rank on rank r's machine. Fills n numbers each. */
 void placement_number(const int *leader, int n, int *host, int *seat);
 
-/** Machines that the first `ranks` ranks are on; `ranks` is at most p->n_ranks. */
+/** Number of machines with the first `ranks` ranks; `ranks` is at most p->n_ranks. */
 int placement_hosts(const placement *p, int ranks);
 
 /** Has the job `nodes` machines with `devices` ranks each? */

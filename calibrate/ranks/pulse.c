@@ -1,4 +1,4 @@
-/* What this rank is doing. */
+/* State of this rank. */
 #include "ranks/pulse.h"
 
 _Atomic uint64_t pulse_count;

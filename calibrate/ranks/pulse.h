@@ -1,8 +1,6 @@
-/**
- * What this rank is doing, as its watchdog sees it. The measuring thread alone writes; a store to
- * memory of its own is all that it costs. It counts on before it says what it does now, and the
- * watchdog reads in the other order: a long wait is never taken for what comes behind it.
- */
+/** State of this rank for its watchdog. Only the measuring thread writes, and pays one store to its
+ * own memory. It counts a sign of life before it changes its state; the watchdog reads in the
+ * other order. So a long wait is never attributed to the next state. */
 #ifndef CALIBRATE_PULSE_H
 #define CALIBRATE_PULSE_H
 
@@ -10,18 +8,18 @@
 #include <stdint.h>
 
 typedef enum {
-    PULSE_FREE,    /**< between points: nothing is expected of it */
-    PULSE_WORK,    /**< on its own, in a kernel or around one */
+    PULSE_FREE,    /**< between points: no sign of life is expected */
+    PULSE_WORK,    /**< alone: in a kernel, or around one */
     PULSE_WAIT,    /**< for other ranks */
-    PULSE_EXCHANGE /**< in an all-reduce that is measured: at work, and waiting for the others */
+    PULSE_EXCHANGE /**< in a measured all-reduce: at work, or waiting for the others */
 } pulse_activity;
 
-/** One process measures one point at a time, so there is one of it. */
+/** A process measures one point at a time, so it has one pulse. */
 extern _Atomic uint64_t pulse_count;
 extern _Atomic int      pulse_now;
 extern _Atomic uint32_t pulse_allowed_ms;
 
-/** It goes on: between repetitions, or kernels. */
+/** A sign of life: between repetitions, or kernels. */
 static inline void pulse_tick(void)
 {
     atomic_store_explicit(&pulse_count,
@@ -29,8 +27,8 @@ static inline void pulse_tick(void)
                           memory_order_relaxed);
 }
 
-/** From here on so long may pass between two signs that it goes on, beside the patience that there
- * is with everybody: one kernel on the slowest machine, or what a library prepares. */
+/** From now on this much time may pass between two signs of life, beside the usual patience: one
+ * kernel on the slowest machine, or the preparations of a library. */
 static inline void pulse_allow(double seconds)
 {
     const double most = UINT32_MAX / 1000; /* 49 days */
@@ -40,7 +38,7 @@ static inline void pulse_allow(double seconds)
                           memory_order_release);
 }
 
-/** Returns what it did before, to go back to. */
+/** Returns the state before, to restore it. */
 static inline pulse_activity pulse_enter(pulse_activity what)
 {
     const int before = atomic_load_explicit(&pulse_now, memory_order_relaxed);

@@ -1,9 +1,7 @@
-/**
- * A common start for ranks that are about to be timed. Ranks leave a barrier as far apart as
- * messages take: by up to log2(ranks) latencies, as much as a small all-reduce itself, which the
- * first to leave would count as its own. So clocks are compared once, and each repetition begins at
- * an agreed time.
- */
+/** A common start for ranks before they are timed. Ranks leave a barrier as far apart as messages
+ * take: by up to log2(ranks) latencies. A small all-reduce takes no longer, and the first rank to
+ * leave would count the difference. So clocks are compared once, and each repetition begins at an
+ * agreed time. */
 #ifndef CALIBRATE_START_MPI_H
 #define CALIBRATE_START_MPI_H
 
@@ -12,8 +10,8 @@
 #include "ranks/world.h"
 
 typedef struct start_line {
-    int64_t ahead; /**< ns: what rank 0's clock shows more than this rank's */
-    int64_t slack; /**< ns: how long after it was agreed on a start lies */
+    int64_t ahead; /**< ns: rank 0's clock less this rank's */
+    int64_t slack; /**< ns: from the agreement to the start */
 } start_line;
 
 /**
@@ -21,10 +19,8 @@ typedef struct start_line {
  * trip off at most). Every rank; good for as long as clocks do not drift apart: a point.
  */
 start_line start_line_draw(const world *group);
-/**
- * The same, by ranks that may have failed: none draws it alone. `mine` is this rank's status, with
- * its text in err; returned is the worst, which gets a text where this rank is well.
- */
+/** The same for ranks that may have failed: no rank compares alone. `mine` is this rank's status,
+ * with its text in err. Returns the worst status; a rank without an error gets a text for it. */
 lm_status start_line_agree(const world *group, lm_status mine, start_line *out, lm_error *err);
 /** Returns at the same time on all ranks. Every rank, directly after a barrier. */
 void start_line_wait(const world *group, const start_line *line);

@@ -1,4 +1,4 @@
-/* Watches over a run: starts, stops, and what the rest of the program tells it. */
+/* The watchdog of a run: start, stop, and messages from the rest of the program. */
 #define _GNU_SOURCE /* pipe2() */
 #include "ranks/watchdog.h"
 
@@ -35,7 +35,7 @@ static void on_signal(int number)
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
-/* nohup ignores one: so be it, also when the watchdog has gone. */
+/* nohup ignores a signal; that stays so, also after the watchdog */
 static void catch_signals(bool on)
 {
     struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -138,7 +138,7 @@ static void connect_all(watchdog *d)
     free(met);
 }
 
-/* Rank 0: who is not watched. */
+/* Rank 0: reports ranks that are not watched. */
 static void tell_unconnected(const watchdog *d)
 {
     int  n = 0, first = 0;
@@ -186,7 +186,7 @@ lm_status watchdog_start(const watchdog_config *config, lm_error *err)
     failed = pthread_getcpuclockid(pthread_self(), &d->cpu) ||
              pthread_create(&d->thread, NULL, watch, d);
     mine = failed <= 0;
-    world_max(config->everyone, &failed, 1); /* none goes on alone */
+    world_max(config->everyone, &failed, 1); /* no rank goes on alone */
     if (failed > 0) {
         if (mine)
             end_thread(d);
@@ -203,7 +203,7 @@ void watchdog_stop(void)
 {
     if (!the)
         return;
-    /* a rank whose thread has ended gives no sign of life: all end theirs together */
+    /* without its thread a rank gives no sign of life, so all threads end together */
     world_wait(the->config.everyone);
     catch_signals(false);
     end_thread(the);

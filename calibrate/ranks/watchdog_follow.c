@@ -1,4 +1,5 @@
-/* The other ranks: tell rank 0 how they get on, and do as it says; speak where it cannot. */
+/* The watchdog of the other ranks: reports progress to rank 0 and follows its orders; it speaks if
+ * rank 0 cannot. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -6,9 +7,9 @@
 #include "measure/clock.h"
 #include "ranks/watchdog_thread.h"
 
-#define SUCCEED 3.0 /* seconds between the ranks that may speak where rank 0 cannot */
+#define SUCCEED 3.0 /* seconds between ranks that speak if rank 0 cannot */
 
-/* Rank 0 cannot speak. The lowest rank does; the next ones in case it went with rank 0. */
+/* Rank 0 cannot speak. The lowest rank speaks; the next ones wait in case it died with rank 0. */
 static _Noreturn void succeed(watchdog *d, const char *what)
 {
     const double          wait = SUCCEED * (d->rank < 4 ? d->rank - 1 : 3);
@@ -21,7 +22,7 @@ static _Noreturn void succeed(watchdog *d, const char *what)
     watch_abort(d);
 }
 
-/* Everything rank 0 has said. */
+/* Reads all messages of rank 0. */
 static void obey(watchdog *d)
 {
     peer        *p = &d->peer[0];
@@ -39,7 +40,8 @@ static void obey(watchdog *d)
     }
 }
 
-/* Rank 0 says when to end, and the line; in time that launchers give, or this rank goes alone. */
+/* Waits for rank 0 to end the run with its line, within the time that launchers give; then ends
+ * alone. */
 static _Noreturn void leave(watchdog *d, struct pollfd *p, int number)
 {
     const int64_t until = clock_nanoseconds(CLOCK_MONOTONIC) + (int64_t)5e9;
@@ -52,7 +54,7 @@ static _Noreturn void leave(watchdog *d, struct pollfd *p, int number)
     watch_end_by_signal(number);
 }
 
-/* Rank 0 says it, and ends all; or this rank does, where that cannot. */
+/* Rank 0 reports the failure and ends all ranks; this rank does so if rank 0 cannot. */
 static _Noreturn void fail(watchdog *d, struct pollfd *p)
 {
     const int64_t until = clock_nanoseconds(CLOCK_MONOTONIC) + (int64_t)5e9;

@@ -1,4 +1,4 @@
-/* Rank 0: hears all others, and ends the run. */
+/* The watchdog of rank 0: hears all other ranks, and ends the run. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 #include "ranks/pulse.h"
 #include "ranks/watchdog_thread.h"
 
-#define PATIENCE 20.0 /* no progress for so long, beside what it may take: hung */
+#define PATIENCE 20.0 /* no progress for this long beyond its patience: hung */
 #define FIRST    30.0 /* libraries are loaded during the first point */
-#define GATHER   0.25 /* what happens at the same time is told together */
+#define GATHER   0.25 /* events within this time are reported together */
 
 static _Noreturn void end_all(const watchdog *d)
 {
@@ -26,7 +26,7 @@ static _Noreturn void other_failed(watchdog *d, int r, const char *why)
     end_all(d);
 }
 
-/* Everything a rank has said. */
+/* Reads all messages of a rank. */
 static void hear(watchdog *d, int r)
 {
     peer        *p = &d->peer[r];
@@ -78,7 +78,7 @@ static bool is_silent(const watchdog *d, int r)
     return d->peer[r].fd >= 0 && d->peer[r].silent > WATCH_SILENCE;
 }
 
-/* How long a rank need not go on. */
+/* Patience with a rank. */
 static double patience(const watchdog *d, int r)
 {
     return PATIENCE + d->state[r].allowed + (d->first ? FIRST : 0);
@@ -99,7 +99,7 @@ static double stuck_for(const watchdog *d)
     return patience(d, r);
 }
 
-/* Nobody works, and nobody goes on: an all-reduce hangs, or MPI itself. */
+/* No rank works, and none goes on: an all-reduce hangs, or MPI itself. */
 static bool all_wait(const watchdog *d)
 {
     for (int r = 0; r < d->size; r++)
@@ -109,7 +109,8 @@ static bool all_wait(const watchdog *d)
     return true;
 }
 
-/* Says which ranks are so; those of the first one's host, since the others went the same way. */
+/* Reports the ranks in this state; only those on the first one's host, since the others failed the
+ * same way. */
 static bool report(watchdog *d, bool (*is)(const watchdog *d, int rank), const char *what)
 {
     char who[120], text[240];
@@ -150,15 +151,15 @@ static void judge(watchdog *d)
     }
 }
 
-/* Was this process halted until just now? Then the others have spoken, and
- * what happens is their doing. */
+/* Was this process halted until just now? Then the others have decided, and failures are their
+ * doing. */
 static bool given_up(const watchdog *d)
 {
     return d->woken && clock_seconds_since(CLOCK_MONOTONIC, d->woken) < WATCH_SILENCE;
 }
 
-/* What happens within a moment belongs together: launchers end the other ranks when one dies, and
- * all of them when they are told to. */
+/* Events within a moment belong together: a launcher ends the other ranks when one dies, and all
+ * ranks when it is told to. */
 static void judge_together(watchdog *d, struct pollfd *p, int number)
 {
     const int64_t until = clock_nanoseconds(CLOCK_MONOTONIC) + (int64_t)(1e9 * GATHER);
@@ -184,7 +185,7 @@ static void judge_together(watchdog *d, struct pollfd *p, int number)
     judge(d);
 }
 
-/* One beat, for rank 0: how it gets on itself, how long the others were silent, what is due. */
+/* One beat of rank 0: its own progress, the silence of the others, actions that are due. */
 static void pass_time(watchdog *d, double passed)
 {
     watch_self(d, passed);

@@ -1,4 +1,4 @@
-/* Connections between ranks that do not need MPI. */
+/* Connections between ranks without MPI. */
 #define _GNU_SOURCE /* accept4() */
 #include "ranks/wire.h"
 
@@ -14,7 +14,7 @@
 
 #include "measure/clock.h"
 
-/* The first thing that a rank says. */
+/* The first message of a rank. */
 typedef struct hello {
     uint8_t ask[WIRE_TOKEN];
     int32_t rank;
@@ -83,7 +83,7 @@ static void add_address(wire_place *place, const struct sockaddr *a, in_port_t p
     }
 }
 
-/* Those that other hosts may reach, in the system's order; this host's own come last. */
+/* Addresses that other hosts may reach, in the system's order; those of this host only come last. */
 static void list_addresses(wire_place *place, in_port_t port, bool also_6)
 {
     struct ifaddrs *list;
@@ -99,7 +99,7 @@ static void list_addresses(wire_place *place, in_port_t port, bool also_6)
     freeifaddrs(list);
 }
 
-/* A socket that takes both families; where there is no IPv6, IPv4 alone. */
+/* A socket for both families; without IPv6 for IPv4 alone. */
 static int listening_socket(in_port_t *port, bool *also_6)
 {
     struct sockaddr_in6 any6 = { .sin6_family = AF_INET6 };
@@ -153,7 +153,7 @@ static void tune(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
-/* Whoever knows the token is a rank of this run. */
+/* A peer with the token is a rank of this run. */
 static int welcome(int fd, const wire_place *place, int n, const int taken[], int64_t until)
 {
     hello h;
@@ -237,7 +237,7 @@ int wire_receive(int fd, wire_message *m)
 {
     ssize_t n;
 
-    do /* all of it or nothing: a message is small, and the rest of one is on its way */
+    do /* all or nothing: messages are small, and the rest of one is on its way */
         n = recv(fd, m, sizeof *m, MSG_DONTWAIT | MSG_PEEK);
     while (n < 0 && errno == EINTR);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK))

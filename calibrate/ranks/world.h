@@ -1,4 +1,4 @@
-/** Who else measures: one process alone, or the ranks of an MPI job. */
+/** The processes that measure: one alone, or the ranks of an MPI job. */
 #ifndef CALIBRATE_WORLD_H
 #define CALIBRATE_WORLD_H
 
@@ -20,7 +20,7 @@ lm_status world_open(int *argc, char ***argv, world **out, lm_error *err);
 /** Ends the process with `code`. Every rank. */
 noreturn void world_close(world *w, int code);
 
-/** Ends all ranks at once, with `code`, whatever they do. */
+/** Ends all ranks at once with `code`, in any state. */
 noreturn void world_abort(const world *w, int code);
 
 int world_rank(const world *w);
@@ -31,23 +31,23 @@ void world_hosts_of(const world *w, char (*name)[WORLD_HOST]);
 
 /** Number of different machines the ranks run on. */
 int world_hosts(const world *w);
-/** Where each rank of this world is; lives as long as it. */
+/** Place of each rank of this world; lives as long as the world. */
 const placement *world_placement(const world *w);
 /** Library and version, for the provenance. */
 const char *world_library(const world *w);
 
-/** The ranks r with member[r] as a group of their own; NULL in *out on the others. Every rank, with
- * the same `member`. */
+/** The ranks r with member[r] as a group; NULL in *out on the others. Every rank, with the same
+ * `member`. */
 lm_status world_split(const world *w, const bool *member, world **out, lm_error *err);
 void      world_free(world *group);
 
 /** Every rank; values[i] becomes the largest over the ranks. */
 void world_max(const world *w, double *values, int n);
-/** The text of a rank that is well where another is not: one that knows more speaks. */
+/** The text on a rank without an error, if another has one: that rank's text says more. */
 #define WORLD_ELSEWHERE "another rank failed"
 
-/** Every rank, each with its status and a text in err: all go on, or none. Returns the worst, with
- * WORLD_ELSEWHERE where this rank is well. */
+/** Every rank, with its status and a text in err: all go on, or none. Returns the worst status,
+ * with WORLD_ELSEWHERE on ranks without an error. */
 static inline lm_status world_agree(const world *w, lm_status mine, lm_error *err)
 {
     double worst = -(double)mine;
@@ -62,9 +62,9 @@ static inline lm_status world_agree(const world *w, lm_status mine, lm_error *er
 void world_broadcast(const world *w, void *bytes, int n);
 /** Every rank; all get `n` bytes from each, in the order of ranks. */
 void world_gather(const world *w, const void *mine, int n, void *all);
-/** Every rank. Sleeps while it waits, so that ranks left out do not disturb those measured. */
+/** Every rank. Waits asleep, so that idle ranks do not disturb those that measure. */
 void world_wait(const world *w);
-/** Every rank. Spins: ranks leave it as close together as they can. */
+/** Every rank. Spins, so that ranks leave as close together as possible. */
 void world_barrier(const world *w);
 
 #endif

@@ -1,5 +1,5 @@
-/** Do the ranks fit together? Programs, sweeps and hardware, compared
- * before anything is measured. */
+/** Checks that the ranks fit together: compares programs, sweeps and hardware before anything is
+ * measured. */
 #ifndef CALIBRATE_AGREEMENT_H
 #define CALIBRATE_AGREEMENT_H
 
@@ -8,19 +8,17 @@
 typedef struct agreement {
     rank_facts *rank;
     int         n_ranks;
-    bool virtual;      /**< ranks in numbers only: their hardware does not matter */
-    char mixed[400];   /**< how their hardware differs; "": it does not */
-    char crowded[500]; /**< too few cores, or the wrong ones, in words; "": there is room */
+    bool virtual;      /**< virtual ranks: their hardware does not matter */
+    char mixed[400];   /**< difference of their hardware; "": none */
+    char crowded[500]; /**< lack of cores, or wrong cores, in words; "": none */
 } agreement;
 
 /** Every rank; all get the same. Free in either case. */
 lm_status agreement_open(agreement *a, const world *everyone, const bench *b, lm_error *err);
 void      agreement_close(agreement *a);
 
-/**
- * The same on every rank. Another build, other plugins or another sweep is an error in any case;
- * other hardware is one unless it is allowed, since the slowest rank would be taken for all.
- */
+/** The same status on every rank. Another build, other plugins or another sweep is always an error.
+ * Other hardware is an error unless it is allowed, since the slowest rank would be taken for all. */
 lm_status agreement_check(const agreement *a, bool allow_mixed, lm_error *err);
 
 /** Provenance: hosts with their ranks, cores of each, and what is not as it should be. */

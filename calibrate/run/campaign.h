@@ -1,4 +1,4 @@
-/** A calibration run: what a sweep lists, measured point by point on all ranks. */
+/** A calibration run: measures the points of a sweep on all ranks. */
 #ifndef CALIBRATE_CAMPAIGN_H
 #define CALIBRATE_CAMPAIGN_H
 

@@ -1,4 +1,4 @@
-/** Which point of a sweep to measure next, how long it will take, and what more time would buy. */
+/** Chooses the next point of a sweep, its expected time, and the gain of more time. */
 #ifndef CALIBRATE_CHOOSER_H
 #define CALIBRATE_CHOOSER_H
 
@@ -10,7 +10,7 @@
 
 typedef struct chooser chooser;
 
-/** What a run is for. */
+/** Purpose of a run. */
 typedef struct chooser_aim {
     const char        *networks; /**< "resnet50,vgg16"; NULL: a spread of those known by name */
     bool               own_only; /**< the sweep's own networks: costs matter, choices do not */

@@ -25,7 +25,7 @@ typedef struct cost_model {
     cost_line kind[OBS_N_KINDS];
 } cost_model;
 
-/** virtual: simulated points take their repetitions and nothing else. */
+/** virtual: simulated points take only their repetitions. */
 void cost_begin(cost_model *m, bool virtual);
 
 /** once: seconds of one repetition. */

@@ -1,4 +1,4 @@
-/** What a rank runs on, and what it runs: to compare ranks, and to write it down. */
+/** Hardware and software of a rank: to compare ranks, and for the record. */
 #ifndef CALIBRATE_FACTS_H
 #define CALIBRATE_FACTS_H
 
@@ -19,8 +19,8 @@ typedef struct rank_facts {
     uint64_t near[FACTS_CORES / 64];    /**< cores beside its GPU; none: not known, or no GPU */
     char     numa[32];                  /**< nodes of its cores: "0-1" */
     int64_t  threads;
-    /** What the backends say of themselves: devices, drivers, versions of libraries. Values too
-     * long for their place end in a hash of the whole. */
+    /** Facts from the backends: devices, drivers, versions of libraries. A long value ends in a
+     * hash of the whole. */
     struct {
         char key[32], value[96];
     } device[FACTS_DEVICES];
@@ -35,7 +35,7 @@ void facts_find(const bench *b, rank_facts *out);
 
 /** "0-3,8": cores as the system writes them; "" for none. */
 void facts_print_cores(const uint64_t *allowed, char *buffer, size_t size);
-/** Has one a core of the other? */
+/** Do they share a core? */
 bool facts_cores_meet(const uint64_t *a, const uint64_t *b);
 /** How many cores. */
 int facts_count_cores(const uint64_t *allowed);

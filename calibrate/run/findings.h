@@ -1,4 +1,4 @@
-/** What a run's observations say: coefficients, and how good they are. */
+/** Results of a run's observations: coefficients and their quality. */
 #ifndef CALIBRATE_FINDINGS_H
 #define CALIBRATE_FINDINGS_H
 

@@ -1,4 +1,4 @@
-/** What a sweep would measure, and how long it will take: --dry-run. */
+/** --dry-run: the points of a sweep and their expected times. */
 #ifndef CALIBRATE_LISTING_H
 #define CALIBRATE_LISTING_H
 

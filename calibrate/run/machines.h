@@ -1,4 +1,4 @@
-/** Machine files of a run: one for each element type and choice of settings that was measured. */
+/** Machine files of a run: one for each measured element type and choice of settings. */
 #ifndef CALIBRATE_MACHINES_H
 #define CALIBRATE_MACHINES_H
 

@@ -1,4 +1,4 @@
-/** What a run says of itself while it measures: a line for each point, with the time left. */
+/** Progress of a run: a line for each point, with the remaining time. */
 #ifndef CALIBRATE_PROGRESS_H
 #define CALIBRATE_PROGRESS_H
 

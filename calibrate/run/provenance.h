@@ -1,4 +1,4 @@
-/** Where and how something was measured: the head of an observation file. */
+/** Place and method of a measurement: the head of an observation file. */
 #ifndef CALIBRATE_PROVENANCE_H
 #define CALIBRATE_PROVENANCE_H
 

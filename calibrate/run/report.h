@@ -1,4 +1,4 @@
-/** What a calibration found, for people (report.txt) and programs (report.json). */
+/** Results of a calibration, for people (report.txt) and programs (report.json). */
 #ifndef CALIBRATE_REPORT_H
 #define CALIBRATE_REPORT_H
 
@@ -7,7 +7,7 @@
 #include "run/folder.h"
 #include "run/machines.h"
 
-/** What the run took, and what more of it would buy. */
+/** Costs of the run, and the gain of a longer one. */
 typedef struct report_effort {
     double      budget;  /**< seconds given; 0: none, every point was to be measured */
     double      seconds; /**< that the run took */

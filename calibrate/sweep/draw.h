@@ -9,7 +9,7 @@
 
 enum { DRAW_VALUES = 32, DRAW_NAME = 52, DRAW_TEXT = 96 };
 
-/** A generator, and what it has drawn for the layer at hand. */
+/** A generator, and its values for the current layer. */
 typedef struct draw {
     uint64_t state;
     struct {

@@ -17,7 +17,7 @@ static bool ends_in_ini(const char *name)
     return n > 4 && !strcmp(name + n - 4, ".ini");
 }
 
-/* A folder is none: results are often kept in one that is named like the sweep. */
+/* A folder is no sweep: results often lie in a folder with the sweep's name. */
 static bool is_there(const char *path)
 {
     struct stat s;
@@ -30,7 +30,7 @@ lm_status sweep_find(const char *name, char *path, size_t size, lm_error *err)
     char      folder[PATH_MAX];
     lm_status status;
 
-    /* what cannot be read as given is an error of whoever reads it */
+    /* a file that cannot be read is an error of its reader */
     if (strlen(name) >= size)
         return lm_error_set(err, LM_E_ARG, "%.40s...: path is too long", name);
     strcpy(path, name);

@@ -1,4 +1,4 @@
-/* What to measure: a sweep file and the points it stands for. */
+/* What to measure: a sweep file and its points. */
 #include "sweep/sweep.h"
 
 #include <stdlib.h>
@@ -69,13 +69,13 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
         status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
         return sweep_fail_at(l, s->line, status, "max_repeats");
     }
-    l->common = *v; /* [sweep] has no lists, which would be freed */
+    l->common = *v; /* [sweep] has no lists that would have to be freed */
     if (l->ask && (status = l->ask(l->context, out->compute, &l->limits, l->err)))
         return sweep_fail_at(l, ini_get(s, "backend")->line, status, "backend");
     return LM_OK;
 }
 
-/* A machine file is found beside the sweep file. */
+/* A machine file is looked up beside the sweep file. */
 static lm_status take_sim(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
     const char  *slash  = strrchr(l->s->path, '/');
@@ -110,7 +110,7 @@ static lm_status take_sim(sweep_loading *l, const ini_section *s, sweep_values *
     return LM_OK;
 }
 
-/* "networks" and "networks.small" are sections of one kind, of which there may be several. */
+/* "networks" and "networks.small" are sections of one kind; there may be several. */
 static const struct section {
     const char *name;
     bool        several;
@@ -162,7 +162,7 @@ static lm_status take_section(sweep_loading *l, const ini_section *s)
     return sweep_fail_at(l, s->line, status, s->name);
 }
 
-/* [sweep] first, wherever it stands: the others depend on it. */
+/* [sweep] is read first, wherever it stands: the others depend on it. */
 static lm_status take_all(sweep_loading *l, const ini_document *doc)
 {
     const ini_section *common = ini_find(doc, "sweep");

@@ -1,4 +1,4 @@
-/* [collectives] of a sweep: each by itself. */
+/* [collectives] of a sweep: single collectives. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const sweep_key keys[] = {
     { NULL, KEY_WORD, 0, 0, 0 },
 };
 
-/* All sizes on all counts of ranks, by one algorithm. */
+/* All sizes on all counts of ranks, with one algorithm. */
 static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, collective_kind kind,
                                const char *algorithm)
 {
@@ -42,7 +42,7 @@ static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, collecti
     return status;
 }
 
-/* "default, nonblocking, ring": those that can be measured. */
+/* "default, nonblocking, ring": the algorithms that can be measured. */
 static void print_known(collective_kind kind, char *out, size_t size)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* [kernels] of a sweep: every different kernel of some networks, each once, by itself. */
+/* [kernels] of a sweep: every distinct kernel of some networks, once, alone. */
 #include <string.h>
 
 #include "network/kernels.h"

@@ -1,4 +1,4 @@
-/** Keys of a sweep's sections: one table a section, checked values in one place. */
+/** Keys of a sweep's sections: one table for each section; all checks in one place. */
 #ifndef CALIBRATE_SWEEP_KEYS_H
 #define CALIBRATE_SWEEP_KEYS_H
 
@@ -15,10 +15,10 @@ typedef struct number_list {
     size_t   n;
 } number_list;
 
-/** The list, or one number that stands for it. */
+/** The list, or a single number. */
 number_list number_list_or(number_list l, int64_t *one);
 
-/** Where a section's values go. Not every section has all; 0, NULL or empty: not given. */
+/** The values of a section. Not every section has all of them; 0, NULL or empty: not given. */
 typedef struct sweep_values {
     const char *backend, *collective, *machine, *model, *kinds, *algorithms, *networks, *blocks,
         *chain, *dtype;
@@ -52,7 +52,7 @@ typedef struct sweep_key {
 
 #define SWEEP_AT(field) offsetof(sweep_values, field)
 
-/** Rows of a table: element types and settings, all combinations of which are measured. */
+/** Rows of a table: element types and settings. All their combinations are measured. */
 #define SWEEP_VARIANT_KEYS                                                                      \
     { "dtype", KEY_WORD, SWEEP_AT(dtype), 0, 0 },                                               \
         SWEEP_SETTING_KEY("algorithms", SETTING_ALGORITHMS),                                    \
@@ -81,7 +81,7 @@ typedef struct sweep_key {
  */
 lm_status sweep_read_section(const char *path, const ini_section *s, const sweep_key *keys,
                              arena *text, sweep_values *out, lm_error *err);
-/** One key of it; LM_E_NOTFOUND for one that `keys` lacks. */
+/** Reads one key of a section; LM_E_NOTFOUND for one that `keys` lacks. */
 lm_status sweep_read_pair(const char *path, const ini_section *s, const ini_pair *p,
                           const sweep_key *keys, arena *text, sweep_values *out, lm_error *err);
 /** NULL if there is none. */

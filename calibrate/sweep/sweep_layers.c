@@ -1,4 +1,4 @@
-/* [layers] of a sweep: single layers, their keys and shapes drawn at random. */
+/* [layers] of a sweep: single layers with random keys and shapes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const sweep_key keys[] = {
     { NULL, KEY_WORD, 0, 0, 0 },
 };
 
-/* A section while its layers are drawn. */
+/* A section during the drawing of its layers. */
 typedef struct drawing {
     sweep_loading        *l;
     const ini_section    *s;
@@ -29,10 +29,10 @@ typedef struct drawing {
     sweep_variants        variants;
     draw                  d;
     int64_t               n;            /* that were taken */
-    char                  refused[300]; /* why the last one that was not taken was not */
+    char                  refused[300]; /* reason why the last refused layer was refused */
 } drawing;
 
-/* Keys of the section's own, of the layer type, and values that only others refer to (_name). */
+/* Keys of the section, keys of the layer type, and values that only other values refer to (_name). */
 static lm_status read_keys(sweep_loading *l, const ini_section *s, sweep_values *v,
                            const registry_entry **type)
 {
@@ -67,13 +67,13 @@ static lm_status read_keys(sweep_loading *l, const ini_section *s, sweep_values 
     return LM_OK;
 }
 
-/* Of the section's own keys those that are drawn. */
+/* The keys of the section that are drawn. */
 static bool is_drawn(const char *key)
 {
     return !strcmp(key, "input") || !strcmp(key, "batch") || !strcmp(key, "optimizer");
 }
 
-/* Draws every value, in the order in which they stand in the file. */
+/* Draws every value, in the order of the file. */
 static lm_status draw_all(drawing *w)
 {
     draw_forget(&w->d);
@@ -119,7 +119,7 @@ static lm_status print_geometry(const drawing *w, char *buffer, size_t size, lm_
     return LM_OK;
 }
 
-/* The layer that was drawn, counted; LM_E_SHAPE and LM_E_ARG: there is no such layer. */
+/* Counts the drawn layer; LM_E_SHAPE and LM_E_ARG: there is no such layer. */
 static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_error *err)
 {
     char           geometry[400];
@@ -146,7 +146,7 @@ static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_erro
     return p->row.input && p->row.geometry && p->row.optimizer ? LM_OK : sweep_no_memory(w->l);
 }
 
-/* In all variants; taken if the first one passes and is new. */
+/* Adds a layer in all variants, if the first variant passes and is new. */
 static lm_status add_layer(drawing *w)
 {
     sweep_point p = { .row = sweep_row() };
@@ -196,7 +196,7 @@ lm_status sweep_take_layers(sweep_loading *l, const ini_section *s, sweep_values
     if (status)
         return status;
     w.d   = draw_begin((uint64_t)v->seed, s->name);
-    tries = 1000 + 20 * v->count; /* what is refused is drawn again */
+    tries = 1000 + 20 * v->count; /* a refused layer is drawn again */
     while (w.n < v->count && tries-- > 0)
         if ((status = draw_all(&w)))
             return status;

@@ -1,4 +1,4 @@
-/* A sweep's points while it is read. */
+/* Points of a sweep during reading. */
 #include "sweep/sweep_points.h"
 
 #include <math.h>

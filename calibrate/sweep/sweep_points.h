@@ -1,4 +1,4 @@
-/** A sweep while it is read: its points, and the sections that add them. */
+/** A sweep during reading: its points, and the sections that add them. */
 #ifndef CALIBRATE_SWEEP_POINTS_H
 #define CALIBRATE_SWEEP_POINTS_H
 
@@ -13,16 +13,16 @@ typedef struct sweep_loading {
     sweep_asker     ask; /**< NULL: no limits */
     void           *context;
     sweep_limits    limits;
-    sweep_values    common; /**< of [sweep]: what sections do not say themselves */
+    sweep_values    common; /**< of [sweep]: defaults for sections */
     size_t          room;
-    names           keys; /**< of the points that are in already */
+    names           keys; /**< of the points so far */
     lm_error       *err;
 } sweep_loading;
 
-/** A row of which nothing is known yet but that it is of one rank. */
+/** A row without any value, but on one rank. */
 observation sweep_row(void);
 
-/** Puts "path:line: key" before the error; returns `status`. */
+/** Prefixes an error with "path:line: key"; returns `status`. */
 lm_status sweep_fail_at(sweep_loading *l, int line, lm_status status, const char *key);
 lm_status sweep_no_memory(sweep_loading *l);
 
@@ -30,23 +30,23 @@ lm_status sweep_no_memory(sweep_loading *l);
 lm_status sweep_read(sweep_loading *l, const ini_section *s, const sweep_key *keys,
                      sweep_values *out);
 
-/** Is a point like this one in already? */
+/** Is there an equal point already? */
 bool sweep_has(const sweep_loading *l, const observation *row);
-/** Adds a point, unless there is one like it: sections may overlap, and networks share kernels. */
+/** Adds a point, unless there is an equal one: sections may overlap, and networks share kernels. */
 lm_status sweep_add(sweep_loading *l, const sweep_point *p);
 
-/** What one repetition of a point has to do on each rank. */
+/** Work of one repetition of a point on each rank. */
 typedef struct sweep_work {
     double forward_flops;
     double all_flops; /**< of all passes */
     double all_bytes; /**< read and written */
-    double memory;    /**< bytes that live at once, roughly: buffers and gradients of all layers */
+    double memory;    /**< bytes alive at once, roughly: buffers and gradients of all layers */
 } sweep_work;
 
 sweep_work sweep_work_of_counts(const net_metrics *counts);
 
-/** Seconds of one repetition by the speeds to expect: for the filter max_seconds only, which must
- * mean the same points on every machine. How long points take is told by run/cost.h. */
+/** Seconds of one repetition by the expected speeds. Only the filter max_seconds uses them, since
+ * it must select the same points on every machine. Expected times of a run are in run/cost.h. */
 double sweep_once_seconds(const sweep_loading *l, const sweep_work *work);
 /** Do the section's filters (max_flops, max_bytes, max_seconds ...) let it pass? */
 bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_work *work);
@@ -60,7 +60,7 @@ typedef struct sweep_variants {
     size_t   n; /**< combinations */
 } sweep_variants;
 
-/** Reads them; LM_E_ARG for a setting that the backend does not obey. */
+/** Reads them; LM_E_ARG for a setting that the backend cannot follow. */
 lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
                               sweep_variants *out);
 /** Writes combination `i` into a point: dtype, how, and the column `settings`. */
@@ -68,11 +68,11 @@ lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, s
 
 enum { SWEEP_MAX_OPTIMIZERS = 8, SWEEP_MAX_BUCKETS = 32 };
 
-/** How the steps of a section's networks are run. */
+/** Forms of the steps of a section's networks. */
 typedef struct sweep_steps {
     const char *optimizer[SWEEP_MAX_OPTIMIZERS]; /**< "": the usual one */
     size_t      n_optimizers;
-    int64_t     bucket[SWEEP_MAX_BUCKETS]; /**< bytes; 0: one message behind the backward pass */
+    int64_t     bucket[SWEEP_MAX_BUCKETS]; /**< bytes; 0: one message after the backward pass */
     size_t      n_buckets;
     uint8_t     progress[2]; /**< SETTING_PROGRESS, of points with buckets */
     size_t      n_progress;
@@ -85,7 +85,7 @@ lm_status sweep_check_optimizer(const char *word, lm_error *err);
 /** Reads them: optimizer, bucket, progress. */
 lm_status sweep_steps_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
                            sweep_steps *out);
-/** Adds a network's point in all of these ways. */
+/** Adds a network's point in each of these forms. */
 lm_status sweep_steps_add(sweep_loading *l, const sweep_steps *steps, const sweep_point *point);
 
 /* Sections. Each reads its own keys. */

@@ -1,4 +1,4 @@
-/* How many ranks a sweep's section asks for, and on how many hosts. */
+/* Numbers of ranks and hosts that a section of a sweep asks for. */
 #include "sweep/sweep_spread.h"
 
 static bool asks_for_nodes(const sweep_values *v)

@@ -1,4 +1,4 @@
-/* How the steps of a section's networks are run: optimizers, buckets, who moves these on. */
+/* Forms of a network's step in a section: optimizers, buckets, progress of buckets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ lm_status sweep_check_optimizer(const char *word, lm_error *err)
     optimizer       o;
     lm_status       status = optimizer_parse(word, &o, err);
 
-    /* one that is known may have no update that could be run */
+    /* a known optimizer may have no update that can be run */
     return status ? status : optimizer_update(o, &any, &unused, err);
 }
 
@@ -106,7 +106,7 @@ static lm_status read_phases(sweep_loading *l, const char *text, sweep_steps *ou
     return status;
 }
 
-/* The line of a key; that of the section where it is not there. */
+/* The line of a key; the line of the section if the key is missing. */
 static int line_of(const ini_section *s, const char *key)
 {
     const ini_pair *p = ini_get(s, key);
@@ -131,7 +131,7 @@ lm_status sweep_steps_read(sweep_loading *l, const ini_section *s, const sweep_v
     return LM_OK;
 }
 
-/* Beside what the section's variants wrote into `settings`. */
+/* Adds to the settings that the section's variants wrote. */
 static lm_status add_progress(sweep_loading *l, const sweep_steps *steps, uint8_t progress,
                               sweep_point *p)
 {

@@ -1,11 +1,11 @@
-/* Element types and settings of a section: every combination of them is measured. */
+/* Element types and settings of a section: all combinations are measured. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "sweep/sweep_points.h"
 
-/* Where a key stands: in the section, or in [sweep], whose line is not known any more. */
+/* Place of a key: in the section, or in [sweep], whose line is no longer known. */
 static lm_status fail_key(sweep_loading *l, const ini_section *s, const char *key, lm_status status)
 {
     const ini_pair *p = ini_get(s, key);
@@ -79,7 +79,7 @@ lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const swee
     return LM_OK;
 }
 
-/* Words in alphabetical order; the clock is nothing that backends obey. */
+/* Settings in alphabetical order, without the clock, which backends do not set. */
 static void print_settings(const sweep_loading *l, const settings *s, char *text, size_t size)
 {
     const uint32_t before = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE;
