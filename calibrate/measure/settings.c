@@ -20,11 +20,6 @@ const char *setting_name(setting s)
     return known[s].name;
 }
 
-const char *setting_words(setting s)
-{
-    return known[s].both;
-}
-
 lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err)
 {
     for (uint8_t i = 0; i < 2; i++)

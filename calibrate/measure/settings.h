@@ -26,8 +26,6 @@ typedef struct settings {
 } settings;
 
 const char *setting_name(setting s);
-/** "heuristic autotuned", for messages. */
-const char *setting_words(setting s);
 /** LM_E_ARG for a word it does not have. */
 lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err);
 

@@ -47,7 +47,7 @@ static int64_t ask(MPI_Comm comm)
     return ahead;
 }
 
-start_line start_line_draw(const world *group)
+static start_line start_line_draw(const world *group)
 {
     MPI_Comm             comm   = world_communicator(group);
     const pulse_activity before = pulse_enter(PULSE_WAIT);

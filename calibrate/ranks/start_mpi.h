@@ -15,12 +15,12 @@ typedef struct start_line {
 } start_line;
 
 /**
- * Compares clocks, by the fastest of some exchanges with rank 0 (Cristian 1989: half of its round
- * trip off at most). Every rank; good for as long as clocks do not drift apart: a point.
+ * Compares clocks by the fastest of some exchanges with rank 0 (Cristian 1989: at most half of its
+ * round trip off), unless a rank has failed. Every rank; valid for a point, before clocks drift.
+ *
+ * @param mine this rank's status, with its text in err
+ * @return the worst status; a rank without an error gets a text for it
  */
-start_line start_line_draw(const world *group);
-/** The same for ranks that may have failed: no rank compares alone. `mine` is this rank's status,
- * with its text in err. Returns the worst status; a rank without an error gets a text for it. */
 lm_status start_line_agree(const world *group, lm_status mine, start_line *out, lm_error *err);
 /** Returns at the same time on all ranks. Every rank, directly after a barrier. */
 void start_line_wait(const world *group, const start_line *line);

@@ -315,7 +315,9 @@ double campaign_seconds(const campaign *c)
                                : clock_seconds_since(CLOCK_MONOTONIC, c->began);
 }
 
-double campaign_left(const campaign *c)
+/* Seconds of the budget that are left for measuring, as what follows needs some, too; HUGE_VAL
+ * without a budget. */
+static double campaign_left(const campaign *c)
 {
     /* fits, report, and a point that takes a little longer than it should */
     const double after = campaign_virtual(c) ? 0 : 1 + 0.02 * c->budget;

@@ -66,10 +66,6 @@ lm_status campaign_measure(campaign *c, const progress *shown, lm_error *err);
 bool campaign_virtual(const campaign *c);
 /** Seconds that this run took: simulated ones where ranks are virtual. */
 double campaign_seconds(const campaign *c);
-/** Seconds of the budget that are left for measuring, as what follows needs some, too; HUGE_VAL
- * without a budget. */
-double campaign_left(const campaign *c);
-
 /**
  * Measures again what was disturbed, as far as retries, their share and the budget go; then looks
  * at the file as a whole. Every rank.

@@ -99,7 +99,8 @@ static const char *find_value(const char *fingerprint, const char *key, size_t n
     return NULL;
 }
 
-bool fingerprint_differs(const char *there, const char *here, char *key, size_t size)
+/* The first key whose value differs, in `key`; false if none does. */
+static bool fingerprint_differs(const char *there, const char *here, char *key, size_t size)
 {
     for (const char *p = here; *p; p += strspn(p, " ")) {
         const size_t n = strcspn(p, "= "), word = strcspn(p, " ");

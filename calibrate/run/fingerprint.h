@@ -19,9 +19,6 @@ void fingerprint_sweep(const sweep *plan, char out[FINGERPRINT_BYTES]);
  */
 void fingerprint_machine(const bench *b, char out[FINGERPRINT_BYTES]);
 
-/** The first key whose value differs, in `key`; false if none does. */
-bool fingerprint_differs(const char *there, const char *here, char *key, size_t size);
-
 /**
  * Compares the head of an observation file (its text) with this run: what was measured, on what,
  * how, and where exposed all-reduces begin. A head without fingerprints says nothing of the first

@@ -83,7 +83,9 @@ sweep_work sweep_work_of_counts(const net_metrics *c)
     };
 }
 
-double sweep_once_seconds(const sweep_loading *l, const sweep_work *work)
+/* Seconds of one repetition by the expected speeds. Only the filter max_seconds uses them, since
+ * it must select the same points on every machine. Expected times of a run are in run/cost.h. */
+static double sweep_once_seconds(const sweep_loading *l, const sweep_work *work)
 {
     return work->all_flops / l->common.flops_per_second +
            work->all_bytes / l->common.bytes_per_second + 1e-4;

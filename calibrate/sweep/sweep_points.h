@@ -45,9 +45,6 @@ typedef struct sweep_work {
 
 sweep_work sweep_work_of_counts(const net_metrics *counts);
 
-/** Seconds of one repetition by the expected speeds. Only the filter max_seconds uses them, since
- * it must select the same points on every machine. Expected times of a run are in run/cost.h. */
-double sweep_once_seconds(const sweep_loading *l, const sweep_work *work);
 /** Do the section's filters (max_flops, max_bytes, max_seconds ...) let it pass? */
 bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_work *work);
 

@@ -38,8 +38,9 @@ typedef struct memo {
 
 /* ---- opening ---- */
 
-lm_status learned_read(const calibration *cal, const char *path, const layerwise_kind *kind,
-                       layerwise_model **out, lm_error *err)
+/* A model that a machine file has, to be freed by layerwise_free(). `path` of the machine file. */
+static lm_status learned_read(const calibration *cal, const char *path, const layerwise_kind *kind,
+                              layerwise_model **out, lm_error *err)
 {
     void           *read   = NULL;
     const lm_status status = calibration_learned_open(cal, kind->name, &layerwise_kept, &read, err);

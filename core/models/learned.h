@@ -16,10 +16,6 @@ const device *learned_device_of(const predictor *who);
  * any word for an optimizer; NULL: the setup's. LM_E_NOMEM. */
 lm_status learned_open_with(predictor *who, layerwise_model *m, const char *update, lm_error *err);
 
-/** A model that a machine file has, to be freed by layerwise_free(). `path` of the machine file. */
-lm_status learned_read(const calibration *cal, const char *path, const layerwise_kind *kind,
-                       layerwise_model **out, lm_error *err);
-
 /**
  * The datasheet of a device: `name`, which must have one; NULL: what `told` says, if that has one.
  *

@@ -146,7 +146,8 @@ lm_status power_choice_open(power_choice *c, const predictor *who, const model_s
     return status ? status : power_choice_check(c, err);
 }
 
-bool power_shown(const power_choice *c)
+/* Is any power known, so that there are columns for it? */
+static bool power_shown(const power_choice *c)
 {
     return power_known(&c->model) || c->learned;
 }

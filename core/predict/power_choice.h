@@ -34,8 +34,6 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
 lm_status power_choice_open(power_choice *c, const predictor *who, const model_source *from,
                             lm_error *err);
 
-/** Is any power known, so that there are columns for it? */
-bool power_shown(const power_choice *c);
 /** LM_E_NOTFOUND where --grid is given and no power is known. */
 lm_status power_choice_check(const power_choice *c, lm_error *err);
 

@@ -285,8 +285,9 @@ static void lower_case(char *text)
             *text = (char)(*text - 'A' + 'a');
 }
 
-void layer_name(const importer *im, const recipe *r, value *const *weight, size_t n_weights,
-                char *buffer, size_t size)
+/* Name for a layer of the node being converted. */
+static void layer_name(const importer *im, const recipe *r, value *const *weight, size_t n_weights,
+                       char *buffer, size_t size)
 {
     const onnx_node      *node       = im->node;
     const registry_entry *entry      = registry_find(im->reg, r->type);

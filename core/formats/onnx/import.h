@@ -231,8 +231,6 @@ lm_status plan_nodes(importer *im);
 lm_status fusions_find(importer *im);
 /** Converts a node with those fused into it. */
 lm_status fusion_convert(importer *im, const fusion *f);
-/** Is the input there, and does a count depend on it? */
-bool node_reads(const onnx_node *node, size_t input);
 /** Uses of a tensor. */
 size_t tensor_uses(const importer *im, const char *name);
 
@@ -252,8 +250,4 @@ lm_status materialise(importer *im, value *v, net_edge *out);
 
 /** Is it a module's path, as of a weight? torch names those it made itself onnx::Conv_123. */
 bool names_a_module(const char *name);
-/** Name for a layer of the node being converted. */
-void layer_name(const importer *im, const recipe *r, value *const *weight, size_t n_weights,
-                char *buffer, size_t size);
-
 #endif

@@ -13,7 +13,7 @@ static lm_status no_memory(importer *im)
 /* ---- makers and takers of tensors ---- */
 
 /* Lengths and first states of recurrent layers do not change counts. */
-bool node_reads(const onnx_node *node, size_t input)
+static bool node_reads(const onnx_node *node, size_t input)
 {
     const bool recurrent =
         !strcmp(node->type, "LSTM") || !strcmp(node->type, "GRU") || !strcmp(node->type, "RNN");
