@@ -10,6 +10,7 @@
 
 #define APART     1e-10 /* of the diagonal */
 #define TOLERANCE 1e-10
+#define ALIKE     1e-9 /* slopes that differ by less, of the larger one, are the same but for rounding */
 
 /* ---- the active set ---- */
 
@@ -37,7 +38,7 @@ static bool advance(const nnls_search *f)
     return false;
 }
 
-/* The column whose growth would lower the error most; n: there is none. */
+/* The column whose growth would lower the error most, of alike ones the first; n: there is none. */
 static size_t steepest(const nnls_search *f)
 {
     double least = f->least;
@@ -46,7 +47,7 @@ static size_t steepest(const nnls_search *f)
     for (size_t j = 0; j < f->n; j++) {
         const double g = f->in[j] ? 0 : f->slope(f, j);
 
-        if (g > least) {
+        if (g > (best == f->n ? least : least * (1 + ALIKE))) {
             least = g;
             best  = j;
         }

@@ -46,12 +46,12 @@ portable() {
         -e 's|^\(from [a-z-]* \)[0-9.]* |\1@VERSION@ |' "$1"
 }
 
-# The last digits of a sum are the processor's own: OpenBLAS has other kernels for each. Compared are thirteen.
+# The last digits of a sum are the processor's own: OpenBLAS has other kernels for each. Compared are eleven.
 rounded() {
     awk 'BEGIN { long = "[0-9]+\\."; for (i = 0; i < 12; i++) long = long "[0-9]"; long = long "[0-9]*" } {
         out = ""
         while (match($0, long)) {
-            out = out substr($0, 1, RSTART - 1) sprintf("%.13g", substr($0, RSTART, RLENGTH))
+            out = out substr($0, 1, RSTART - 1) sprintf("%.11g", substr($0, RSTART, RLENGTH))
             $0 = substr($0, RSTART + RLENGTH)
         }
         print out $0
