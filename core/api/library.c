@@ -271,7 +271,8 @@ lm_status lm_network_counts(const lm_network *n, const lm_input *input, lm_count
     return LM_OK;
 }
 
-static lm_status memory_asked(const lm_memory_options *options, memory_options *out, lm_error *err)
+static lm_status memory_asked(const lm_memory_options *options, memory_options *out,
+                              bind_options *with, lm_error *err)
 {
     lm_memory_options o;
     lm_status         status = QUESTION_TAKE(o, options, err);
@@ -283,11 +284,11 @@ static lm_status memory_asked(const lm_memory_options *options, memory_options *
                           .mixed     = o.mixed,
                           .nodes     = o.nodes ? o.nodes : 1,
                           .buckets = o.flags & LM_MEMORY_BUCKET_VIEWS ? BUCKETS_VIEW : BUCKETS_COPY,
-                          .forward_only   = o.flags & LM_MEMORY_FORWARD_ONLY,
                           .keep_gradients = o.flags & LM_MEMORY_KEEP_GRADIENTS,
                           .inplace        = o.flags & LM_MEMORY_INPLACE,
                           .recompute      = o.recompute,
                           .overhead       = o.overhead };
+    with->evaluation = o.flags & LM_MEMORY_INFERENCE;
     return o.optimizer ? optimizer_parse(o.optimizer, &out->optimizer, err) : LM_OK;
 }
 
@@ -300,7 +301,7 @@ lm_status lm_memory_of_step(const lm_network *n, const lm_input *input,
     lm_status      status;
 
     if ((status = ANSWER_CHECK(out, err)) || (status = input_of(input, &with, err)) ||
-        (status = memory_asked(options, &how, err)) ||
+        (status = memory_asked(options, &how, &with, err)) ||
         (status = memory_of_step(n->net, n->library->reg, &with, &how, &use, NULL, err)))
         return status;
     answer_give(out,
@@ -332,7 +333,8 @@ lm_status lm_largest_batch(const lm_network *n, const lm_input *input,
     memory_options how;
     lm_status      status;
 
-    if ((status = input_of(input, &with, err)) || (status = memory_asked(options, &how, err)))
+    if ((status = input_of(input, &with, err)) ||
+        (status = memory_asked(options, &how, &with, err)))
         return status;
     return memory_largest_batch(n->net, n->library->reg, &with, &how, room, out, err);
 }

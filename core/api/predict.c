@@ -189,10 +189,19 @@ lm_status step_of_record(const lm_predictor *p, const lm_step *step, step_setup 
 
     if (status)
         return status;
+    if (s.inference != 0 && s.inference != 1)
+        return lm_error_set(err, LM_E_ARG, "step: inference must be 0 or 1, not %d",
+                            (int)s.inference);
+    if (s.inference && (s.sync || s.gradients || s.accumulation))
+        return lm_error_set(err, LM_E_ARG,
+                            "step: inference has no sync, gradients or "
+                            "accumulation");
     *out           = step_setup_of(s.batch, s.nodes);
     out->devices   = s.devices ? s.devices : 1;
     out->optimizer = p->optimizer;
-    out->sync      = p->usual;
+    out->program   = s.inference ? PROGRAM_INFERENCE : PROGRAM_TRAINING;
+    if (!s.inference)
+        out->sync = p->usual;
     if (s.sync && (status = sync_policy_parse(s.sync, &out->sync, err)))
         return status;
     out->sync.dtype        = s.gradients;
@@ -297,7 +306,7 @@ lm_status lm_explanation_part(const lm_explanation *x, size_t i, lm_part *out, l
     for (size_t k = 0; k < x->e->n_parts && x->e->part[0] != PHASE_STEP; k++) {
         const phase part = x->e->part[k];
 
-        if (part == PHASE_FORWARD)
+        if (part == PHASE_FORWARD || part == PHASE_INFERENCE)
             p.forward = row->part[part];
         else if (part == PHASE_BACKWARD)
             p.backward = row->part[part];

@@ -144,13 +144,14 @@ static energy_row row_of(const answers *a, const power_choice *c, double held,
     return r;
 }
 
-static lm_status print_answers(const answers *a, const power_choice *c, format f, lm_error *err)
+static lm_status print_answers(const answers *a, const power_choice *c, program_kind program,
+                               format f, lm_error *err)
 {
     const step_watts w    = power_choice_watts(c);
     const field_view v    = { .fields = energy_fields,
                               .from   = step_fields,
                               .in     = field_place_of(f),
-                              .facts  = step_watts_facts(&w) };
+                              .facts  = step_watts_facts(&w) | step_program_fact(program) };
     field_rows       rows = field_rows_of(&v);
     energy_row       r    = row_of(a, c, NAN, &a->usual);
 
@@ -175,7 +176,7 @@ static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_e
         return LM_OK;
     return lm_error_set(
         err, LM_E_NOTFOUND,
-        "%s: what of a step follows the clock %s does not say, and no formula of %s "
+        "%s: what of the time follows the clock %s does not say, and no formula of %s "
         "is there for: calibrate whole networks, too",
         who->machine, who->model, DEFAULT_MODEL);
 }
@@ -302,7 +303,7 @@ static lm_status answer(const session *s, energy_options *e, lm_error *err)
         status = predictor_tells_clocks(s->who, &range) ? ask_clocks(s, e, &q, &range, &a, err)
                                                         : hold_clocks(s, e, &a, err);
     if (!status)
-        status = print_answers(&a, c, e->format, err);
+        status = print_answers(&a, c, e->how.program, e->format, err);
     answers_free(&a);
     return status;
 }

@@ -15,6 +15,7 @@ typedef struct memory_command {
     network_options network;
     bind_options    bind;
     memory_options  memory;
+    program_kind    program;
     option_counts   batch;
     int64_t         room; /* of the device; 0: not given */
     int64_t         overhead;
@@ -30,6 +31,7 @@ OPTION_TYPE(type_optimizer, optimizer, optimizer_parse);
 static const option_row option_rows[] = {
     { "batch", AT(batch), .fallback = "1",
       .help = "samples of the device: 8, or 1,2,4, or 1..64*2" },
+    { "phase", AT(program) },
     { "image", AT(bind.image) },
     { "input", AT(bind.input) },
     { "nodes", AT(memory.nodes), &type_count, "N", "1", .help = "nodes of one device each" },
@@ -43,8 +45,6 @@ static const option_row option_rows[] = {
     { "buckets", AT(buckets), &type_text, "KIND", "copy", HELP_HOW,
       "gradients on their way to other nodes: copy, view or a size", .needs = "nodes",
       .refusal = "one node has none: give --nodes too" },
-    { "forward-only", AT(memory.forward_only), &type_flag, NULL, NULL, HELP_HOW,
-      "inference: no backward pass, no optimizer" },
     { "keep-gradients", AT(memory.keep_gradients), &type_flag, NULL, NULL, HELP_HOW,
       "gradients are set to zero, not freed" },
     { "inplace", AT(memory.inplace), &type_flag, NULL, NULL, HELP_HOW,
@@ -78,6 +78,9 @@ static const char details[] =
     "losses, layer_norm and group_norm in f32. The 16-bit copies of weights live from their first use to\n"
     "their layer's backward pass, those of f32 inputs as long as the inputs are kept. Each layer has one\n"
     "type.\n"
+    "\n"
+    "Inference keeps a tensor until its last reader ran. Losses, auxiliary classifiers and dropout are\n"
+    "left out; there are no gradients, optimizer states and buckets.\n"
     "\n"
     "Optimizer state is none for sgd, one value a weight for momentum, two for adam, row and column sums\n"
     "for adafactor (Shazeer & Stern 2018; vectors in full). On several nodes all gradients are copied to\n"
@@ -183,12 +186,12 @@ static void print_json(const question *q, const answer *a, const table *points, 
     json_text(&j, "network", q->net->name);
     json_text(&j, "file", q->net->path);
     json_text(&j, "set", q->net->set);
-    json_text(&j, "optimizer", optimizer_name(c->memory.optimizer));
+    json_text(&j, "optimizer", c->bind.evaluation ? NULL : optimizer_name(c->memory.optimizer));
     json_text(&j, "dtype", text_dtype_name(c->bind.dtype));
     json_text(&j, "mixed", c->memory.mixed ? text_dtype_name(c->memory.mixed) : NULL);
     json_count(&j, "nodes", (uint64_t)q->a->memory.nodes);
     json_text(&j, "buckets", c->buckets);
-    json_bool(&j, "forward_only", q->a->memory.forward_only);
+    json_text(&j, "phase", program_kind_name(c->program));
     json_bool(&j, "keep_gradients", q->a->memory.keep_gradients);
     json_bool(&j, "inplace", q->a->memory.inplace);
     json_text(&j, "recompute", q->a->memory.recompute);
@@ -212,7 +215,7 @@ static void print_caption(const question *q)
            q->net->set ? " with " : "", q->net->set ? q->net->set : "",
            text_dtype_name(c->bind.dtype), mixed ? " with autocast to " : "",
            mixed ? text_dtype_name(c->memory.mixed) : "",
-           c->memory.forward_only ? "forward only" : optimizer_name(c->memory.optimizer));
+           c->bind.evaluation ? "inference" : optimizer_name(c->memory.optimizer));
 }
 
 static lm_status print_answer(const question *q, const answer *a, lm_error *err)
@@ -309,11 +312,27 @@ static lm_status check_buckets(options *o, memory_command *a, lm_error *err)
     return LM_OK;
 }
 
+/* Inference keeps nothing of these. */
+static lm_status check_inference(const options *o, const memory_command *a, lm_error *err)
+{
+    const void *const training[] = { &a->memory.optimizer, &a->buckets, &a->memory.nodes,
+                                     &a->memory.keep_gradients, &a->memory.recompute };
+
+    for (size_t i = 0; i < sizeof training / sizeof training[0]; i++)
+        if (option_given(o, training[i]))
+            return misused(o, training[i], err,
+                           "is of training: --phase inference keeps no gradients");
+    return LM_OK;
+}
+
 static lm_status check(options *o, lm_error *err)
 {
     memory_command *a     = o->filled;
     const lm_dtype  mixed = a->memory.mixed;
 
+    a->bind.evaluation = a->program == PROGRAM_INFERENCE;
+    if (a->bind.evaluation && check_inference(o, a, err))
+        return err->code;
     a->memory.overhead = (uint64_t)a->overhead;
     if (mixed && mixed != LM_F16 && mixed != LM_BF16)
         return misused(o, &a->memory.mixed, err, "expected f16 or bf16, found '%.40s'",

@@ -121,9 +121,9 @@ static bool is_best(const scale_point *x, size_t i, size_t n)
 
 static unsigned facts_of(const session *s, const predict_options *a, const step_watts *w)
 {
-    return step_watts_facts(w) | (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) |
-           (a->how.given ? STEP_SYNC : 0) | (a->how.buckets.automatic ? STEP_BEST : 0) |
-           (s->net->set ? STEP_SET : 0);
+    return step_program_fact(a->how.program) | step_watts_facts(w) |
+           (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) | (a->how.given ? STEP_SYNC : 0) |
+           (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0);
 }
 
 static lm_status print_points(const session *s, const predict_options *a, lm_error *err)
@@ -149,6 +149,9 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
         field_row(&rows, &r);
     }
     status = field_rows_print(&rows, a->format, stdout, status, err);
+    if (!status)
+        step_stands_in_explain(&x[0].step, s->who->machine,
+                               a->format == FORMAT_TABLE ? stdout : stderr);
     if (!status && no_power)
         step_watts_explain(&w, s->who->model, s->who->machine);
     free(x);

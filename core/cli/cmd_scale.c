@@ -133,6 +133,8 @@ static lm_status predict_line(const predictor *who, const scale_options *q, scal
         status = scale_curve_at(&l->curve, q->nodes.at[i], &l->point[i], err);
     if (status)
         return status;
+    if (one.setup.program == PROGRAM_INFERENCE) /* replicas never stop to pay */
+        return LM_OK;
     status   = scale_curve_turning(&l->curve, &l->turning, err);
     l->turns = !status;
     return status == LM_E_NOTFOUND ? LM_OK : status; /* predictions of one node are still known */

@@ -185,6 +185,7 @@ OPTION_TYPE(type_gradients, lm_dtype, read_gradients);
 #define AT(member) OPTION_AT(setup_choice, member)
 
 const option_row setup_option_rows[] = {
+    { "phase", AT(program) },
     { "sync", AT(sync), &type_sync, "RULE", "auto", HELP_HOW,
       "how gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: ddp if it was "
       "measured between nodes, else once" },
@@ -241,6 +242,30 @@ static lm_status check_optimizer(const options *o, setup_choice *c, session_opti
                : LM_OK;
 }
 
+/* Options of training mean nothing in inference. */
+static lm_status check_inference(const options *o, const setup_choice *c, const session_options *q,
+                                 lm_error *err)
+{
+    const void *const sends[] = { &c->sync,
+                                  &c->buckets,
+                                  &c->dtype,
+                                  &q->link.bytes_per_second,
+                                  &q->link.latency,
+                                  &q->source.platform.scheme,
+                                  &q->source.platform.ppp_comm };
+
+    for (size_t i = 0; i < sizeof sends / sizeof sends[0]; i++)
+        if (option_given(o, sends[i]))
+            return misused(o, sends[i], err,
+                           "is of training: replicas of --phase inference exchange nothing");
+    if (option_given(o, &c->accumulate))
+        return misused(o, &c->accumulate, err,
+                       "is of training: --phase inference has no micro-steps");
+    return option_given(o, &c->optimizer)
+               ? misused(o, &c->optimizer, err, "is of training: --phase inference updates nothing")
+               : LM_OK;
+}
+
 lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
                       lm_error *err)
 {
@@ -248,7 +273,10 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
     sync_policy      base = c->sync.policy;
     lm_status        status;
 
+    if (c->program == PROGRAM_INFERENCE && (status = check_inference(o, c, q, err)))
+        return status;
     c->setup           = step_setup_of(1, 1);
+    c->setup.program   = c->program;
     c->setup.devices   = said.devices ? said.devices : 1;
     c->setup.clock_mhz = said.clock_mhz;
     c->given           = !c->sync.automatic || option_given(o, &c->buckets);
@@ -280,6 +308,9 @@ const option_row scaling_option_rows[] = {
 lm_status scaling_check(const options *o, const scaling_options *s, const void *batch,
                         const setup_choice *how, lm_error *err)
 {
+    if (s->kind == SCALING_GLOBAL && how->program == PROGRAM_INFERENCE)
+        return misused(o, &s->kind, err,
+                       "global is of training: give weak or strong with --phase inference");
     if (s->kind == SCALING_WEAK && s->whole)
         return misused(o, &s->whole, err, "goes with --scaling strong or global");
     if (s->kind == SCALING_GLOBAL && !s->whole)
@@ -297,7 +328,7 @@ void setup_settle(setup_choice *c, bool in_buckets)
 {
     lm_error never = { 0 };
 
-    if (c->given || !in_buckets)
+    if (c->given || !in_buckets || c->program == PROGRAM_INFERENCE)
         return;
     (void)sync_policy_parse("ddp", &c->policy[0], &never);
     c->setup.sync = c->policy[0];

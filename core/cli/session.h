@@ -57,6 +57,7 @@ typedef struct sync_choice {
 /** What was asked. */
 typedef struct setup_choice {
     /* As the options say it. */
+    program_kind  program;
     sync_choice   sync;
     option_counts buckets; /**< bytes; automatic: the best of them is wanted */
     lm_dtype      dtype;
@@ -74,7 +75,7 @@ typedef struct setup_choice {
 extern const option_row setup_option_rows[];
 
 /**
- * Policies and optimizer. A model that was learned of single layers knows any optimizer that was
+ * Policies and optimizer. Options of training are refused in inference. A model that was learned of single layers knows any optimizer that was
  * measured, by its word, and in the setup stands the usual one.
  *
  * @param known_only refuses optimizers that the program does not know by themselves

@@ -209,7 +209,8 @@ lm_status terms_visit(const bound_network *net, optimizer o, terms_visitor *visi
 
     for (size_t i = 0; i < net->n_layers && !status; i++) {
         visit_pass(&a, net, i, LM_FORWARD, &forward);
-        status = visit_update(&a, net, i, o, err);
+        if (!net->options.evaluation)
+            status = visit_update(&a, net, i, o, err);
     }
     for (size_t i = net->n_layers; i-- > 0;) {
         visit_pass(&a, net, i, LM_GRAD_INPUT, &backward);

@@ -3,13 +3,14 @@
 
 #include <math.h>
 
-/* Its time of a part; NULL: of one that is no pass and no update. */
+/* Its time of a part; NULL: of one that is no pass and no update. A forward pass in evaluation mode
+ * shares as one in training does. */
 static const double *part_of(const sharing_at *s, phase which)
 {
-    return which == PHASE_FORWARD    ? &s->forward
-           : which == PHASE_BACKWARD ? &s->backward
-           : which == PHASE_UPDATE   ? &s->update
-                                     : NULL;
+    return which == PHASE_FORWARD || which == PHASE_INFERENCE ? &s->forward
+           : which == PHASE_BACKWARD                          ? &s->backward
+           : which == PHASE_UPDATE                            ? &s->update
+                                                              : NULL;
 }
 
 double sharing_times(const sharing *s, phase which, int64_t devices)

@@ -96,7 +96,7 @@ static lm_status predict_part(void *context, size_t at, lm_error *err)
         const point *pt = &c->p->point[i];
 
         c->out[i].part[which] =
-            cal ? calibration_seconds(cal, form_at, &pt->load) *
+            cal ? calibration_seconds(cal, form_at, point_load(pt, which)) *
                       shared_times(cal, c->model, which, shared_devices(pt->row))
                 : c->left_out[form_at][i];
     }

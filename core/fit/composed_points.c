@@ -29,32 +29,42 @@ static void composing_free(composing *c)
     free(c->in);
 }
 
-static lm_status add_network(const points *p, size_t at, layer_model *m, composing *to,
-                             lm_error *err)
+/* A network as layers make it, in training or in evaluation mode. */
+static lm_status add_mode(const points *p, size_t at, bool evaluation, layer_model *m,
+                          composed_row *to, double by[N_RESOURCES], lm_error *err)
 {
-    const observation *row = p->point[at].row;
-    bound_network     *bound;
-    whole_seconds      found;
-    lm_status          status =
-        workloads_bind_at(p->loads, row->name, row->input, row->dtype, row->batch, &bound, err);
+    const observation  *row = p->point[at].row;
+    const workload_name of  = row_workload(row, evaluation);
+    bound_network      *bound;
+    whole_seconds       found;
+    lm_status           status = workloads_bind_at(p->loads, &of, row->batch, &bound, err);
 
     if (status)
         return status;
     status = whole_predict(m, bound, *row->optimizer ? row->optimizer : "momentum",
                            WHOLE_LEARNED_STEPS, &found, err);
     bound_network_free(bound);
-    if (status == LM_E_NOTFOUND)
-        return lm_error_set(err, LM_OK, "%s", "");
     if (status)
         return status;
-    memcpy(to->step[to->n].part, found.step, sizeof found.step);
-    memcpy(to->inference[to->n].part, found.inference, sizeof found.inference);
-    memcpy(to->by[to->n][0], found.by, sizeof found.by);
-    memcpy(to->by[to->n][1], found.inference_by, sizeof found.inference_by);
-    to->step[to->n].seconds      = point_seconds(&p->point[at], PHASE_STEP);
-    to->inference[to->n].seconds = point_seconds(&p->point[at], PHASE_INFERENCE);
-    to->point[to->n++]           = at;
+    memcpy(to->part, found.part, sizeof found.part);
+    memcpy(by, found.by, sizeof found.by);
+    to->seconds = point_seconds(&p->point[at], evaluation ? PHASE_INFERENCE : PHASE_STEP);
     return LM_OK;
+}
+
+static lm_status add_network(const points *p, size_t at, layer_model *m, composing *to,
+                             lm_error *err)
+{
+    const size_t n      = to->n;
+    lm_status    status = add_mode(p, at, false, m, &to->step[n], to->by[n][0], err);
+
+    if (!status)
+        status = add_mode(p, at, true, m, &to->inference[n], to->by[n][1], err);
+    if (status == LM_E_NOTFOUND)
+        return lm_error_set(err, LM_OK, "%s", "");
+    if (!status)
+        to->point[to->n++] = at;
+    return status;
 }
 
 static lm_status gather(const points *p, layer_model *m, composing *out, lm_error *err)

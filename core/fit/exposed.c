@@ -14,13 +14,13 @@ size_t exposed_messages(const point *pt)
 static lm_status schedule_of(const points *p, const calibration *cal, const point *pt,
                              const gradient_schedule **out, gradient_schedule **own, lm_error *err)
 {
-    const observation *row = pt->row;
-    lm_status          status;
+    const observation  *row = pt->row;
+    const workload_name of  = row_workload(row, false);
+    lm_status           status;
 
     *own = NULL;
     if (row->kind == OBS_NETWORK)
-        return workloads_gradients(p->loads, row->name, row->input, row->dtype, row->batch,
-                                   &cal->settings, out, err);
+        return workloads_gradients(p->loads, &of, row->batch, &cal->settings, out, err);
     status = gradient_schedule_even((uint64_t)pt->load.bytes, row->dtype, exposed_messages(pt), own,
                                     err);
     *out   = *own;

@@ -103,7 +103,8 @@ static void take_linear(const form_data *d, const points *p, const lsq_solution 
                             s->at_bound[k],
                             NAN };
         for (size_t i = 0; i < d->n_rows && d->known[k]; i++) {
-            const double value = feature_value(f->feature[k], &p->point[d->point[i]].load);
+            const double value =
+                feature_value(f->feature[k], point_load(&p->point[d->point[i]], f->part));
 
             c->low  = fmin(c->low, value);
             c->high = fmax(c->high, value);
@@ -130,7 +131,7 @@ static lm_status take_terms(const form_data *d, const form_solution *found, fitt
                                       .known          = s->known[t] };
     out->knots = found->knots;
     for (size_t i = 0; i < d->n_rows; i++) {
-        const workload   *load = &d->points->point[d->point[i]].load;
+        const workload   *load = point_load(&d->points->point[d->point[i]], forms[d->form].part);
         term_item         room[N_TERMS];
         const term_vector terms = form_terms(&forms[d->form], load, &found->knots, room);
 
@@ -155,7 +156,8 @@ static lm_status take_form(const form_data *d, const form_solution *found, fitte
     if (!predicted)
         return no_memory(err);
     for (size_t i = 0; i < d->n_rows; i++)
-        predicted[i] = form_seconds(d->form, found, &d->points->point[d->point[i]].load);
+        predicted[i] = form_seconds(
+            d->form, found, point_load(&d->points->point[d->point[i]], forms[d->form].part));
     *out = (fitted){ .present = true,
                      .rows    = d->n_rows,
                      .errors  = stats_compare(predicted, d->seconds, d->n_rows) };

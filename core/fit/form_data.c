@@ -26,7 +26,8 @@ static lm_status factor_rows(const points *p, const form_data *d, size_t place, 
         const point *pt = &p->point[d->point[first + i]];
 
         for (size_t k = 0; k < f->n_features; k++)
-            a[i * f->n_features + k] = d->known[k] ? feature_value(f->feature[k], &pt->load) : 0;
+            a[i * f->n_features + k] =
+                d->known[k] ? feature_value(f->feature[k], point_load(pt, f->part)) : 0;
         weight[i] = f->relative ? 1 / d->seconds[first + i] : 1;
     }
     if (!status)
@@ -40,6 +41,12 @@ static lm_status factor_rows(const points *p, const form_data *d, size_t place, 
     return status;
 }
 
+/* Of the form's part at a row. */
+static const workload *form_load(const form_data *d, size_t row)
+{
+    return point_load(&d->points->point[d->point[row]], forms[d->form].part);
+}
+
 /* Rows of networks of which only counts are known, or of the others, with the terms of a fit. */
 static lm_status term_rows(const form_data *d, bool want_counted, const count_knots *knots,
                            shrink_rows *out, lm_error *err)
@@ -51,13 +58,14 @@ static lm_status term_rows(const form_data *d, bool want_counted, const count_kn
 
     for (size_t f = 0; f <= d->by->n_folds; f++)
         for (size_t i = d->first[f]; i < d->first[f + 1] && !status; i++) {
-            const point *pt = &d->points->point[d->point[i]];
-            term_item    room[N_TERMS];
-            term_vector  v;
+            const point    *pt   = &d->points->point[d->point[i]];
+            const workload *load = form_load(d, i);
+            term_item       room[N_TERMS];
+            term_vector     v;
 
-            if (counted_only(&pt->load) != want_counted)
+            if (counted_only(load) != want_counted)
                 continue;
-            v = form_terms(&forms[d->form], &pt->load, knots, room);
+            v = form_terms(&forms[d->form], load, knots, room);
             if (v.item == room && v.n && !(v.item = arena_copy(terms, room, v.n, sizeof *room)))
                 status = no_memory(err);
             row[n++] = (shrink_row){ v, d->seconds[i], f, pt->group };
@@ -76,9 +84,10 @@ static double row_seconds(const form_data *d, const point *pt)
 {
     const form *f = &forms[d->form];
 
-    return f->n_features || pt->load.forward.n || counted_only(&pt->load)
-               ? point_seconds(pt, f->part)
-               : NAN;
+    const workload *load = point_load(pt, f->part);
+
+    return f->n_features || load->forward.n || counted_only(load) ? point_seconds(pt, f->part)
+                                                                  : NAN;
 }
 
 bool form_takes(const points *p, feature f)
@@ -114,10 +123,10 @@ static void take_points(const points *p, form_data *d)
     }
 }
 
-static bool known_everywhere(const points *p, const form_data *d, feature f)
+static bool known_everywhere(const form_data *d, feature f)
 {
     for (size_t i = 0; i < d->n_rows; i++)
-        if (isnan(feature_value(f, &p->point[d->point[i]].load)))
+        if (isnan(feature_value(f, form_load(d, i))))
             return false;
     return true;
 }
@@ -138,10 +147,10 @@ lm_status form_data_new(const points *p, size_t form_at, const split *by, form_d
         take_points(p, &d);
     for (size_t k = 0; k < forms[form_at].n_features && !status; k++)
         d.known[k] = form_takes(p, forms[form_at].feature[k]) &&
-                     known_everywhere(p, &d, forms[form_at].feature[k]);
+                     known_everywhere(&d, forms[form_at].feature[k]);
     if (!status && !forms[form_at].n_features) {
         for (size_t i = 0; i < d.n_rows; i++)
-            d.counted |= counted_only(&p->point[d.point[i]].load);
+            d.counted |= counted_only(form_load(&d, i));
         status = term_rows(&d, false, &count_knots_none, &d.terms, err);
     }
     for (size_t f = 0; f <= by->n_folds && !status; f++)
@@ -178,7 +187,7 @@ static lm_status counted_rows(const form_data *d, size_t without, count_knots *k
         return no_memory(err);
     for (size_t f = 0; f <= d->by->n_folds; f++)
         for (size_t i = d->first[f]; i < d->first[f + 1] && f != without; i++) {
-            const workload *l = &d->points->point[d->point[i]].load;
+            const workload *l = form_load(d, i);
 
             if (counted_only(l))
                 load[n++] = l;
@@ -310,7 +319,8 @@ static lm_status predict_fold(void *context, const fold_turn *t, lm_error *err)
         return LM_OK;
     status = form_data_fit(d, t->fold, &s, err);
     for (size_t i = d->first[place]; i < d->first[place + 1] && !status; i++)
-        w->predicted[i] = form_seconds(d->form, &s, &w->p->point[d->point[i]].load);
+        w->predicted[i] =
+            form_seconds(d->form, &s, point_load(&w->p->point[d->point[i]], forms[d->form].part));
     return status;
 }
 

@@ -48,7 +48,7 @@ static bool by_terms(const calibration *cal, const point *pt, phase f, double su
 
         if (at == n_forms)
             return false;
-        m = calibration_contributions(cal, at, &pt->load, room);
+        m = calibration_contributions(cal, at, point_load(pt, parts[i]), room);
         for (size_t k = 0; k < m; k++)
             sum[term_family_bound(term_family_of(room[k].regressor))] += room[k].seconds;
     }

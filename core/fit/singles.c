@@ -229,27 +229,47 @@ lm_status singles_left_out(const points *p, const split *by, bool learned, doubl
     return status;
 }
 
+/* A forward pass in evaluation mode. */
+static lm_status whole_evaluated(const points *p, size_t at, layer_model *m, bool learned,
+                                 double *seconds, lm_error *err)
+{
+    const observation  *row = p->point[at].row;
+    const workload_name of  = row_workload(row, true);
+    bound_network      *bound;
+    whole_seconds       found;
+    lm_status           status = workloads_bind_at(p->loads, &of, row->batch, &bound, err);
+
+    if (status)
+        return status;
+    if (!(status = whole_predict(m, bound, "", learned, &found, err)))
+        *seconds = found.forward;
+    bound_network_free(bound);
+    return status;
+}
+
 /* A network by its layers; what has no price is not predicted. */
 static lm_status whole_network(const points *p, size_t at, layer_model *m, bool learned,
                                double *seconds, lm_error *err)
 {
-    const observation *row = p->point[at].row;
-    bound_network     *bound;
-    whole_seconds      found;
-    lm_status          status =
-        workloads_bind_at(p->loads, row->name, row->input, row->dtype, row->batch, &bound, err);
+    const observation  *row = p->point[at].row;
+    const workload_name of  = row_workload(row, false);
+    bound_network      *bound;
+    whole_seconds       found;
+    lm_status           status = workloads_bind_at(p->loads, &of, row->batch, &bound, err);
 
     if (status)
         return status;
     status = whole_predict(m, bound, *row->optimizer ? row->optimizer : "momentum", learned, &found,
                            err);
     if (!status) {
-        seconds[PHASE_FORWARD] = seconds[PHASE_INFERENCE] = found.forward;
-        seconds[PHASE_BACKWARD]                           = found.backward;
-        seconds[PHASE_UPDATE]                             = found.update;
-        seconds[PHASE_STEP] = found.forward + found.backward + found.update;
+        seconds[PHASE_FORWARD]  = found.forward;
+        seconds[PHASE_BACKWARD] = found.backward;
+        seconds[PHASE_UPDATE]   = found.update;
+        seconds[PHASE_STEP]     = found.forward + found.backward + found.update;
     }
     bound_network_free(bound);
+    if (!status)
+        status = whole_evaluated(p, at, m, learned, &seconds[PHASE_INFERENCE], err);
     return status == LM_E_NOTFOUND ? lm_error_set(err, LM_OK, "%s", "") : status;
 }
 

@@ -43,10 +43,10 @@ static void compose(const composed_factors *f, whole_seconds *s)
     double forward[N_WHOLE_PARTS] = { 0 };
 
     for (whole_part p = WHOLE_HOST; p <= WHOLE_OTHERS; p++)
-        forward[p] = p == WHOLE_HOST_BACK ? 0 : s->step[p];
+        forward[p] = p == WHOLE_HOST_BACK ? 0 : s->part[p];
     s->forward  = composed_seconds(f, forward);
-    s->update   = f->of[WHOLE_UPDATE] * s->step[WHOLE_UPDATE];
-    s->backward = fmax(0, composed_seconds(f, s->step) - s->forward - s->update);
+    s->update   = f->of[WHOLE_UPDATE] * s->part[WHOLE_UPDATE];
+    s->backward = fmax(0, composed_seconds(f, s->part) - s->forward - s->update);
 }
 
 /* Prices of layers, else of kernels; what they write when they are asked is the predictor's own. */
@@ -71,14 +71,20 @@ static void layers_close(predictor *who)
     who->memo = NULL;
 }
 
-/* Passes of one micro-step, and the update. */
+/* By factors of passes in evaluation mode, else by those of steps. */
+static void compose_inference(const composed_set *f, whole_seconds *s)
+{
+    s->forward = composed_seconds(f->inference.rows ? &f->inference : &f->step, s->part);
+}
+
+/* Passes of one micro-step, and the update; of inference the forward pass. */
 static lm_status sum_layers(const predictor *who, const step_setup *s, whole_seconds *out,
                             lm_error *err)
 {
-    const bool     whole = composed(who->cal);
-    bound_network *bound;
-    lm_status      status =
-        workloads_bind_at(who->loads, who->network, who->input, who->dtype, s->batch, &bound, err);
+    const workload_name of    = predictor_workload(who, s->program);
+    const bool          whole = composed(who->cal);
+    bound_network      *bound;
+    lm_status           status = workloads_bind_at(who->loads, &of, s->batch, &bound, err);
 
     if (status)
         return status;
@@ -87,7 +93,9 @@ static lm_status sum_layers(const predictor *who, const step_setup *s, whole_sec
                                whole ? WHOLE_LEARNED_STEPS : WHOLE_LEARNED, out, err);
     else
         status = whole_by_launches(who->memo, bound, s->optimizer, true, out, err);
-    if (!status && whole)
+    if (!status && whole && s->program == PROGRAM_INFERENCE)
+        compose_inference(who->cal->composed, out);
+    else if (!status && whole)
         compose(&who->cal->composed->step, out);
     if (!status && isnan(out->backward))
         status = lm_error_set(err, LM_E_NOTFOUND,
@@ -99,19 +107,53 @@ static lm_status sum_layers(const predictor *who, const step_setup *s, whole_sec
     return status;
 }
 
+static void note_alone(const predictor *who, grounds *g)
+{
+    grounds_note(g, any(who->cal->layers) ? "layers by themselves" : "kernels by themselves", 0);
+}
+
+static lm_status price_inference(const predictor *who, const step_setup *s, step_price *out,
+                                 lm_error *err)
+{
+    const workload_name of    = predictor_workload(who, s->program);
+    const bool          whole = composed(who->cal);
+    whole_seconds       found;
+    net_metrics         counts;
+    lm_status           status = workloads_counts(who->loads, &of, s->batch, &counts, err);
+
+    if (status || (status = sum_layers(who, s, &found, err)))
+        return status;
+    *out               = inference_price();
+    out->counts        = counts;
+    out->forward.value = found.forward;
+    out->known         = whole ? calibration_intervals(who->cal, who->model) : NULL;
+    out->unbounded     = !whole;
+    out->stands_in     = whole && !who->cal->composed->inference.rows;
+    ledger_add(&out->passes.ledger, whole ? CERTAINTY_EXTRAPOLATED : CERTAINTY_ASSUMED,
+               out->forward.value);
+    if (whole)
+        linear_share_host(who, s, PHASE_INFERENCE, 0, &out->forward.value, &out->passes);
+    else
+        note_alone(who, &out->passes);
+    return LM_OK;
+}
+
 /* What layers take in a network is assumed to be what they take alone. */
 static lm_status layers_price(const predictor *who, const step_setup *s, step_price *out,
                               lm_error *err)
 {
-    const bool      whole   = composed(who->cal);
-    const certainty stands  = whole ? CERTAINTY_EXTRAPOLATED : CERTAINTY_ASSUMED;
-    const phase     part[]  = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
-    const bounded   unknown = { NAN, NAN, NAN };
-    whole_seconds   found;
-    net_metrics     counts;
-    lm_status       status =
-        workloads_counts(who->loads, who->network, who->input, who->dtype, s->batch, &counts, err);
+    const workload_name of      = predictor_workload(who, s->program);
+    const bool          whole   = composed(who->cal);
+    const certainty     stands  = whole ? CERTAINTY_EXTRAPOLATED : CERTAINTY_ASSUMED;
+    const phase         part[]  = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
+    const bounded       unknown = { NAN, NAN, NAN };
+    whole_seconds       found;
+    net_metrics         counts;
+    lm_status           status;
 
+    if (s->program == PROGRAM_INFERENCE)
+        return price_inference(who, s, out, err);
+    status = workloads_counts(who->loads, &of, s->batch, &counts, err);
     if (status || (status = sum_layers(who, s, &found, err)))
         return status;
     *out = (step_price){ .forward      = { found.forward, NAN, NAN },
@@ -133,8 +175,7 @@ static lm_status layers_price(const predictor *who, const step_setup *s, step_pr
             linear_share_host(who, s, part[i], step_measured(who, s), &to[i]->value, g);
     }
     if (!whole)
-        grounds_note(&out->passes,
-                     any(who->cal->layers) ? "layers by themselves" : "kernels by themselves", 0);
+        note_alone(who, &out->passes);
     return linear_trains(who, &counts, err);
 }
 

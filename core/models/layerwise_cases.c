@@ -53,7 +53,7 @@ static void join_chains(const bound_network *net, const size_t *reader, size_t *
 
 static bool does_something(const bound_layer *l)
 {
-    return l->n_kernels[LM_FORWARD] > 0 || (l->counted && !l->lowered);
+    return !l->idle && !l->passes && (l->n_kernels[LM_FORWARD] > 0 || (l->counted && !l->lowered));
 }
 
 /* Every layer with the function that alone reads it. */

@@ -17,10 +17,18 @@ layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *update
     return out;
 }
 
+/* What is told together: a step with its parts, or one pass. */
+typedef struct question {
+    phase  asked[4];
+    size_t n;
+    phase  whole; /* that must be told */
+} question;
+
 typedef struct adding {
     const layerwise_model *m;
     const bound_network   *net;
     const layerwise_setup *s;
+    const question        *asked;
     layerwise_sum         *out;
     layerwise_see         *see; /* NULL: nobody looks */
     void                  *context;
@@ -82,6 +90,7 @@ static lm_status ask_phase(adding *a, const layerwise_case *c, phase f, taken *t
 
     if (!status && isnan(to->seconds.value))
         status = ask(a, c, told = other_forward(f), &to->seconds);
+    a->out->stood_in[f] += told != f && !isnan(to->seconds.value);
     to->joules = untold;
     return status || isnan(to->seconds.value) ? status : ask_joules(a, c, told, to);
 }
@@ -121,22 +130,11 @@ static void add_taken(adding *a, phase f, const taken *x)
     to->unseen |= x->seconds.unseen;
 }
 
-/* What is told together: a step with its parts, or a pass in evaluation mode. */
-typedef struct question {
-    phase  asked[4];
-    size_t n;
-    phase  whole; /* that must be told */
-} question;
-
 static const question questions[] = {
     { { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_STEP }, 4, PHASE_STEP },
     { { PHASE_INFERENCE }, 1, PHASE_INFERENCE },
+    { { PHASE_FORWARD }, 1, PHASE_FORWARD }, /* a pass that no step was learned beside */
 };
-
-static layerwise_others *others_of(layerwise_sum *s, const question *q)
-{
-    return q->whole == PHASE_STEP ? &s->others : &s->others_inference;
-}
 
 static lm_status show(adding *a, const layerwise_case *c, const question *q,
                       const taken found[N_PHASES])
@@ -212,7 +210,7 @@ static void note_other(layerwise_others *to, const char *type, double seconds)
 static lm_status add_other(adding *a, const bound_layer *l, const layerwise_case *from,
                            const question *q)
 {
-    layerwise_others *others = others_of(a->out, q);
+    layerwise_others *others = &a->out->others;
     layerwise_case    c      = *from;
     double            seconds[N_PHASES];
     taken             found[N_PHASES];
@@ -272,20 +270,17 @@ static bool is_any_attention(const layerwise_case *c)
 
 static lm_status add_case(void *context, layerwise_case *c, bool *parted)
 {
-    adding   *a       = context;
-    bool      told[2] = { false, false };
-    lm_status status  = LM_OK;
+    adding         *a      = context;
+    const question *q      = a->asked;
+    bool            told   = false;
+    lm_status       status = add_case_of(a, c, q, &told);
 
-    for (size_t k = 0; k < 2 && !status; k++)
-        status = add_case_of(a, c, &questions[k], &told[k]);
-    if (!status && !told[0] && !told[1] &&
-        (is_any_attention(c) || (a->m->kind->chained && c->n_layers > 1))) {
+    if (!status && !told && (is_any_attention(c) || (a->m->kind->chained && c->n_layers > 1))) {
         *parted = true;
         return LM_OK;
     }
-    for (size_t k = 0; k < 2; k++)
-        for (size_t i = 0; i < c->n_layers && !told[k] && !status; i++)
-            status = add_other(a, c->layer[i], c, &questions[k]);
+    for (size_t i = 0; i < c->n_layers && !told && !status; i++)
+        status = add_other(a, c->layer[i], c, q);
     return status;
 }
 
@@ -308,17 +303,6 @@ static void sort_others(layerwise_others *o)
         }
 }
 
-static void copy_phase(layerwise_sum *s, phase from, phase to)
-{
-    s->seconds[to]     = s->seconds[from];
-    s->low[to]         = s->low[from];
-    s->high[to]        = s->high[from];
-    s->joules[to]      = s->joules[from];
-    s->joules_low[to]  = s->joules_low[from];
-    s->joules_high[to] = s->joules_high[from];
-    s->told[to]        = s->told[from];
-}
-
 lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
                            const layerwise_setup *s, layerwise_sum *out, lm_error *err)
 {
@@ -338,28 +322,36 @@ static layerwise_joined joined_by(const layerwise_model *m)
     return m->kind->chains ? LAYERWISE_CHAINS : found ? LAYERWISE_FUNCTIONS : LAYERWISE_SINGLE;
 }
 
-lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
-                             const layerwise_setup *s, layerwise_see *see, void *context,
-                             layerwise_sum *out, lm_error *err)
+static lm_status add_all(adding *a, const question *q, lm_error *err)
 {
-    adding    a = { m, net, s, out, see, context, err, { 0 }, 1, 1 };
-    lm_status status;
+    layerwise_sum *out = a->out;
+    lm_status      status;
 
-    *out   = (layerwise_sum){ .beyond = 1 };
-    status = layerwise_each(net, joined_by(m), s, add_case, &a, err);
+    *out     = (layerwise_sum){ .beyond = 1 };
+    a->asked = q;
+    status   = layerwise_each(a->net, joined_by(a->m), a->s, add_case, a, err);
     for (phase f = 0; f < N_PHASES; f++) {
-        out->low[f] += a.low * a.others[f];
-        out->high[f] += a.high * a.others[f];
-    }
-    if (!out->told[PHASE_STEP]) { /* a pass that no step was learned beside */
-        copy_phase(out, PHASE_INFERENCE, PHASE_FORWARD);
-        out->others = out->others_inference;
+        out->low[f] += a->low * a->others[f];
+        out->high[f] += a->high * a->others[f];
     }
     sort_others(&out->others);
-    sort_others(&out->others_inference);
     for (phase f = 0; f < N_PHASES; f++)
         if (!out->told[f])
             out->seconds[f] = out->low[f] = out->high[f] = out->joules[f] = out->joules_low[f] =
                 out->joules_high[f]                                       = NAN;
     return status;
+}
+
+lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
+                             const layerwise_setup *s, layerwise_see *see, void *context,
+                             layerwise_sum *out, lm_error *err)
+{
+    const adding fresh  = { m, net, s, NULL, out, see, context, err, { 0 }, 1, 1 };
+    adding       a      = fresh;
+    lm_status    status = add_all(&a, &questions[net->options.evaluation], err);
+
+    if (status || net->options.evaluation || out->told[PHASE_STEP] || see)
+        return status;
+    a = fresh;
+    return add_all(&a, &questions[2], err);
 }

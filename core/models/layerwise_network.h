@@ -42,8 +42,7 @@ lm_status layerwise_each(const bound_network *net, layerwise_joined joined,
 layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *updated);
 
 /** Told what is said of one case in each phase, in seconds: 0 where it does nothing there, NAN
- * where nothing is said. What is said of passes in training and of evaluation mode comes one after
- * the other. Its status ends the walk. */
+ * where nothing is said. Its status ends the walk. */
 typedef lm_status layerwise_see(void *context, const layerwise_case *c,
                                 const double seconds[N_PHASES], lm_error *err);
 
@@ -73,13 +72,15 @@ typedef struct layerwise_sum {
     double joules_low[N_PHASES], joules_high[N_PHASES]; /**< by the power's intervals alone */
     size_t told[N_PHASES];                              /**< layers, by the model */
     size_t other[N_PHASES]; /**< layers of which either this phase is told or the step, not both */
-    layerwise_others others, others_inference; /**< of a step; of a pass in evaluation mode */
+    size_t stood_in[N_PHASES]; /**< layers of which only the other forward pass was learned, in
+                                  training for inference or the other way round */
+    layerwise_others others;
     double beyond; /**< the farthest that a count leaves what was learned from, a factor */
     bool   unseen; /**< devices were learned from by name, none of which is this one */
 } layerwise_sum;
 
 /**
- * Adds up. A step is its layers' passes and updates, where all were learned, else their steps. A
+ * Adds up; of a network bound for evaluation PHASE_INFERENCE alone, else all others. A step is its layers' passes and updates, where all were learned, else their steps. A
  * layer that the model does not know takes what s->cal prices it at.
  *
  * @return as layerwise_predict()

@@ -225,38 +225,45 @@ static lm_status predict_lots(const layerwise_model *m, const layerwise_data *d,
     return status;
 }
 
-/* A step and its parts by one answer, evaluation mode by another: either may lack a price. */
-static bool refused(const layerwise_sum *sum, phase f)
+/* A step and its parts, or evaluation mode: either may lack a price. */
+static lm_status predict_mode(const layerwise_model *m, const layerwise_source *from,
+                              const calibration *cal, size_t i, bool evaluation, comparison *out,
+                              lm_error *untold, lm_error *err)
 {
-    return f == PHASE_INFERENCE ? sum->others_inference.why.code : sum->others.why.code;
+    const observation    *row = from->p->point[i].row;
+    const workload_name   of  = row_workload(row, evaluation);
+    const layerwise_setup s   = { optimizer_of(row), row->settings, from->on,
+                                  observation_held_mhz(row), cal };
+    bound_network        *bound;
+    layerwise_sum         sum;
+    lm_status             status = workloads_bind_at(from->p->loads, &of, row->batch, &bound, err);
+
+    if (status)
+        return status;
+    status = layerwise_sum_of(m, bound, &s, &sum, err);
+    for (phase f = 0; f < N_PHASES && !status; f++) {
+        if ((f == PHASE_INFERENCE) != evaluation)
+            continue;
+        if (!sum.others.why.code) {
+            set_phase(out, f, sum.seconds[f], sum.low[f], sum.high[f]);
+            out->watts[f] = sum.joules[f] / sum.seconds[f];
+        } else if (sum.told[f] && !isnan(out->measured[f]) && untold && !untold->code) {
+            layerwise_refuse(&sum.others, m->kind->name, untold);
+            lm_error_prefix(untold, "%s", row->name);
+        }
+    }
+    bound_network_free(bound);
+    return status;
 }
 
 static lm_status predict_network(const layerwise_model *m, const layerwise_source *from,
                                  const calibration *cal, size_t i, comparison *out,
                                  lm_error *untold, lm_error *err)
 {
-    const observation    *row = from->p->point[i].row;
-    const layerwise_setup s   = { optimizer_of(row), row->settings, from->on,
-                                  observation_held_mhz(row), cal };
-    bound_network        *bound;
-    layerwise_sum         sum;
-    lm_status status = workloads_bind_at(from->p->loads, row->name, row->input, row->dtype,
-                                         row->batch, &bound, err);
+    lm_status status = LM_OK;
 
-    if (status)
-        return status;
-    status = layerwise_sum_of(m, bound, &s, &sum, err);
-    for (phase f = 0; f < N_PHASES && !status; f++) {
-        if (!refused(&sum, f)) {
-            set_phase(out, f, sum.seconds[f], sum.low[f], sum.high[f]);
-            out->watts[f] = sum.joules[f] / sum.seconds[f];
-        } else if (sum.told[f] && !isnan(out->measured[f]) && untold && !untold->code) {
-            layerwise_refuse(f == PHASE_INFERENCE ? &sum.others_inference : &sum.others,
-                             m->kind->name, untold);
-            lm_error_prefix(untold, "%s", row->name);
-        }
-    }
-    bound_network_free(bound);
+    for (int evaluation = 0; evaluation < 2 && !status; evaluation++)
+        status = predict_mode(m, from, cal, i, evaluation, out, untold, err);
     return status;
 }
 

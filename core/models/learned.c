@@ -17,6 +17,7 @@ typedef struct asked {
     int64_t       batch; /* 0: nothing was asked yet */
     optimizer     optimizer;
     double        clock_mhz; /* of the setup */
+    program_kind  program;
     layerwise_sum sum;
     double       *backward; /* s, of each layer of the network; 0: it has none, or is not known */
 } asked;
@@ -167,15 +168,21 @@ static void learned_close(predictor *who)
 static lm_status sum_layers(const predictor *who, const step_setup *setup, const bound_network *net,
                             layerwise_see *see, void *context, layerwise_sum *out, lm_error *err)
 {
-    const state          *s      = who->state;
-    const char           *opt    = s->optimizer ? s->optimizer : optimizer_name(setup->optimizer);
-    const double          mhz    = setup->clock_mhz > 0 ? setup->clock_mhz : s->clocks.usual;
-    const layerwise_setup how    = { opt, "", s->on, mhz > 0 ? mhz : (double)NAN, who->cal };
-    lm_status             status = layerwise_sum_each(s->model, net, &how, see, context, out, err);
+    const state          *s   = who->state;
+    const char           *opt = s->optimizer ? s->optimizer : optimizer_name(setup->optimizer);
+    const double          mhz = setup->clock_mhz > 0 ? setup->clock_mhz : s->clocks.usual;
+    const layerwise_setup how = { opt, "", s->on, mhz > 0 ? mhz : (double)NAN, who->cal };
+    const phase whole         = setup->program == PROGRAM_INFERENCE ? PHASE_INFERENCE : PHASE_STEP;
+    lm_status   status        = layerwise_sum_each(s->model, net, &how, see, context, out, err);
 
-    if (!status && out->told[PHASE_STEP] && out->others.why.code)
+    if (!status && out->told[whole] && out->others.why.code)
         status = layerwise_refuse(&out->others, who->model, err);
-    else if (!status && isnan(out->seconds[PHASE_STEP]))
+    else if (!status && whole == PHASE_INFERENCE && isnan(out->seconds[whole]))
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "%s learned no forward pass of any layer of %s: measure such passes, "
+                              "then fit again",
+                              who->model, who->network);
+    else if (!status && isnan(out->seconds[whole]))
         status = lm_error_set(
             err, LM_E_NOTFOUND,
             !out->told[PHASE_BACKWARD]
@@ -227,6 +234,7 @@ static lm_status ask_network(const predictor *who, const step_setup *setup,
     asked     a = { .batch     = setup->batch,
                     .optimizer = setup->optimizer,
                     .clock_mhz = setup->clock_mhz,
+                    .program   = setup->program,
                     .backward  = calloc(net->n_layers + 1, sizeof *a.backward) };
     keeping   k = { net, a.backward };
     lm_status status =
@@ -244,18 +252,19 @@ static lm_status ask_network(const predictor *who, const step_setup *setup,
 static lm_status ask_layers(const predictor *who, const step_setup *setup, asked **out,
                             lm_error *err)
 {
-    memo          *s     = who->memo;
-    bound_network *bound = NULL;
-    lm_status      status;
+    const workload_name of    = predictor_workload(who, setup->program);
+    memo               *s     = who->memo;
+    bound_network      *bound = NULL;
+    lm_status           status;
 
     for (size_t i = 0; i < 2; i++)
         if (s->last[i].batch == setup->batch && s->last[i].optimizer == setup->optimizer &&
+            s->last[i].program == setup->program &&
             !(s->last[i].clock_mhz < setup->clock_mhz || s->last[i].clock_mhz > setup->clock_mhz)) {
             *out = &s->last[i];
             return LM_OK;
         }
-    if ((status = workloads_bind_at(who->loads, who->network, who->input, who->dtype, setup->batch,
-                                    &bound, err)))
+    if ((status = workloads_bind_at(who->loads, &of, setup->batch, &bound, err)))
         return status;
     status = ask_network(who, setup, bound, &s->last[s->next], err);
     bound_network_free(bound);
@@ -313,18 +322,39 @@ static void stand(const layerwise_sum *found, const char *held, step_price *p)
     }
 }
 
+/* A forward pass in evaluation mode. */
+static void price_inference(const layerwise_sum *found, const char *held, step_price *p)
+{
+    const net_metrics counts = p->counts;
+
+    *p               = inference_price();
+    p->counts        = counts;
+    p->forward       = (bounded){ found->seconds[PHASE_INFERENCE], found->low[PHASE_INFERENCE],
+                                  found->high[PHASE_INFERENCE] };
+    p->step          = p->forward;
+    p->joules_passes = p->joules_step = joules_of(found, PHASE_INFERENCE);
+    p->stands_in                      = found->stood_in[PHASE_INFERENCE] > 0;
+    stand(found, held, p);
+}
+
 static lm_status learned_price(const predictor *who, const step_setup *s, step_price *out,
                                lm_error *err)
 {
-    asked     *a;
-    step_price p      = { .known = NULL };
-    lm_status  status = ask_layers(who, s, &a, err);
+    const workload_name of   = predictor_workload(who, s->program);
+    const char         *held = s->clock_mhz > 0 ? "" : ((const state *)who->state)->usual;
+    asked              *a;
+    step_price          p      = { .known = NULL };
+    lm_status           status = ask_layers(who, s, &a, err);
 
     if (!status)
-        status = workloads_counts(who->loads, who->network, who->input, who->dtype, s->batch,
-                                  &p.counts, err);
+        status = workloads_counts(who->loads, &of, s->batch, &p.counts, err);
     if (status)
         return status;
+    if (s->program == PROGRAM_INFERENCE) {
+        price_inference(&a->sum, held, &p);
+        *out = p;
+        return LM_OK;
+    }
     if (s->sync.accumulation > 1 &&
         (a->sum.other[PHASE_FORWARD] || a->sum.other[PHASE_BACKWARD] ||
          isnan(a->sum.seconds[PHASE_FORWARD] + a->sum.seconds[PHASE_BACKWARD])))
@@ -338,7 +368,7 @@ static lm_status learned_price(const predictor *who, const step_setup *s, step_p
     p.update        = rest_of(p.step, sum_of(p.forward, p.backward));
     p.joules_passes = sum_of(joules_of(&a->sum, PHASE_FORWARD), joules_of(&a->sum, PHASE_BACKWARD));
     p.joules_step   = joules_of(&a->sum, PHASE_STEP);
-    stand(&a->sum, s->clock_mhz > 0 ? "" : ((const state *)who->state)->usual, &p);
+    stand(&a->sum, held, &p);
     *out = p;
     return LM_OK;
 }
@@ -436,11 +466,12 @@ static lm_status share_case(void *context, const layerwise_case *c, const double
 {
     const taking *t      = context;
     const size_t  layer  = layer_of(c, t->net);
-    const double  step   = seconds[PHASE_STEP];
+    const double  step   = seconds[t->e->part[0] == PHASE_INFERENCE ? PHASE_INFERENCE : PHASE_STEP];
     const double  passes = seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD];
     const double  own[3] = { t->micro * seconds[PHASE_FORWARD], t->micro * seconds[PHASE_BACKWARD],
                              step - passes };
-    const bool    whole  = t->e->part[0] == PHASE_STEP;
+    const phase   first  = t->e->part[0];
+    const bool    whole  = first == PHASE_STEP || first == PHASE_INFERENCE;
     lm_status     status = LM_OK;
 
     if (isnan(step)) /* of these nothing is in the step */
@@ -466,19 +497,19 @@ static lm_status share_case(void *context, const layerwise_case *c, const double
 static lm_status share_sync(const predictor *who, const step_setup *s, double backward,
                             explanation *e, lm_error *err)
 {
-    const prediction *step  = &e->step;
-    const bool        turn  = step_setup_in_turn(s);
-    const bool        known = turn || who->cal->overlapping.rows;
-    net_metrics       counts;
-    exchange_price    once;
+    const workload_name of    = predictor_workload(who, s->program);
+    const prediction   *step  = &e->step;
+    const bool          turn  = step_setup_in_turn(s);
+    const bool          known = turn || who->cal->overlapping.rows;
+    net_metrics         counts;
+    exchange_price      once;
     struct {
         const char *what;
         double      seconds;
     } const beside[] = { { "slowdown", step->backward - backward },
                          { "copies", step->copy },
                          { "stragglers", step->straggler } };
-    lm_status status =
-        workloads_counts(who->loads, who->network, who->input, who->dtype, s->batch, &counts, err);
+    lm_status status = workloads_counts(who->loads, &of, s->batch, &counts, err);
 
     if (status || (status = learned_exchange(who, s, &counts, &once, err)))
         return status;
@@ -502,16 +533,17 @@ static lm_status explain_layers(const predictor *who, const step_setup *s, const
                                 explanation *e, lm_error *err)
 {
     static const phase parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
-    const bool         whole   = isnan(e->step.forward + e->step.backward);
+    const bool         trains  = s->program == PROGRAM_TRAINING;
+    const bool         whole   = !trains || isnan(e->step.forward + e->step.backward);
     taking             t       = { e, net, (double)s->sync.accumulation };
     layerwise_sum      found;
     lm_status          status;
 
-    e->part[0] = PHASE_STEP;
+    e->part[0] = trains ? PHASE_STEP : PHASE_INFERENCE;
     e->n_parts = whole ? 1 : sizeof parts / sizeof parts[0];
     if (!whole)
         memcpy(e->part, parts, sizeof parts);
-    if ((status = sum_layers(who, s, net, share_case, &t, &found, err)) || step_setup_ranks(s) == 1)
+    if ((status = sum_layers(who, s, net, share_case, &t, &found, err)) || !step_setup_exchanges(s))
         return status;
     e->part[e->n_parts++] = PHASE_SYNC;
     return share_sync(who, s, t.micro * found.seconds[PHASE_BACKWARD], e, err);
@@ -520,9 +552,9 @@ static lm_status explain_layers(const predictor *who, const step_setup *s, const
 static lm_status learned_explain(const predictor *who, const step_setup *s, explanation *e,
                                  lm_error *err)
 {
-    bound_network *net = NULL;
-    lm_status      status =
-        workloads_bind_at(who->loads, who->network, who->input, who->dtype, s->batch, &net, err);
+    const workload_name of     = predictor_workload(who, s->program);
+    bound_network      *net    = NULL;
+    lm_status           status = workloads_bind_at(who->loads, &of, s->batch, &net, err);
 
     if (status)
         return status;

@@ -21,8 +21,9 @@ bool step_measured_as_sent(const step_setup *s)
 
 bool step_measurable(const predictor *who, const char **input)
 {
+    const workload_name of = predictor_workload(who, PROGRAM_TRAINING);
     return who->cal && !other_dtype(who) && who->cal->measured.n &&
-           !workloads_input(who->loads, who->network, who->input, who->dtype, input, NULL);
+           !workloads_input(who->loads, &of, input, NULL);
 }
 
 unsigned step_measured(const predictor *who, const step_setup *s)
@@ -64,11 +65,18 @@ static bool fitted_of(const predictor *who, phase which, size_t *at)
     return *at < n_forms && who->cal->fitted[*at].present;
 }
 
-size_t linear_parts(const predictor *who, bool many, phase out[4])
+size_t linear_parts(const predictor *who, program_kind program, bool many, phase out[4])
 {
     const bool tells = form_find(who->model, PHASE_UPDATE) < n_forms;
     size_t     n     = 0, at;
 
+    if (program == PROGRAM_INFERENCE) {
+        const bool stands_in =
+            !fitted_of(who, PHASE_INFERENCE, &at) && fitted_of(who, PHASE_FORWARD, &at);
+
+        out[n++] = stands_in ? PHASE_FORWARD : PHASE_INFERENCE;
+        return n;
+    }
     if (!many && !fitted_of(who, PHASE_FORWARD, &at) && fitted_of(who, PHASE_STEP, &at)) {
         out[n++] = PHASE_STEP; /* nothing but whole steps was measured */
         return n;
@@ -165,9 +173,10 @@ void linear_share_host(const predictor *who, const step_setup *s, phase which, u
         return;
     *seconds += more;
     ledger_add(&g->ledger,
-               !sharing_known(&who->cal->shared, s->devices) ? CERTAINTY_EXTRAPOLATED
-               : measured >> which & 1                       ? CERTAINTY_MEASURED
-                                                             : CERTAINTY_INTERPOLATED,
+               which == PHASE_INFERENCE                        ? CERTAINTY_ASSUMED
+               : !sharing_known(&who->cal->shared, s->devices) ? CERTAINTY_EXTRAPOLATED
+               : measured >> which & 1                         ? CERTAINTY_MEASURED
+                                                               : CERTAINTY_INTERPOLATED,
                more);
 }
 
@@ -181,17 +190,42 @@ lm_status linear_trains(const predictor *who, const net_metrics *counts, lm_erro
 
 static const bounded unknown = { NAN, NAN, NAN };
 
+static lm_status price_inference(const predictor *who, const step_setup *s, step_price *out,
+                                 lm_error *err)
+{
+    const workload_name of = predictor_workload(who, s->program);
+    full_workload       counted;
+    phase               part[4];
+    lm_status           status =
+        workloads_full(who->loads, &of, s->batch, &who->cal->settings, s->optimizer, &counted, err);
+
+    if (status)
+        return status;
+    *out        = inference_price();
+    out->known  = calibration_intervals(who->cal, who->model);
+    out->counts = counted.load.counts;
+    linear_parts(who, s->program, false, part);
+    out->stands_in = part[0] == PHASE_FORWARD;
+    if (!(status = ask(who, part[0], &counted.load, 0, &out->forward.value, &out->passes, err)))
+        linear_share_host(who, s, part[0], 0, &out->forward.value, &out->passes);
+    return status;
+}
+
 static lm_status linear_price(const predictor *who, const step_setup *s, step_price *out,
                               lm_error *err)
 {
-    const bool    many = step_setup_ranks(s) > 1;
-    full_workload counted;
-    unsigned      measured;
-    phase         part[4];
-    size_t        n;
-    lm_status status = workloads_full(who->loads, who->network, who->input, who->dtype, s->batch,
-                                      &who->cal->settings, s->optimizer, &counted, err);
+    const workload_name of   = predictor_workload(who, s->program);
+    const bool          many = step_setup_ranks(s) > 1;
+    full_workload       counted;
+    unsigned            measured;
+    phase               part[4];
+    size_t              n;
+    lm_status           status;
 
+    if (s->program == PROGRAM_INFERENCE)
+        return price_inference(who, s, out, err);
+    status =
+        workloads_full(who->loads, &of, s->batch, &who->cal->settings, s->optimizer, &counted, err);
     if (status)
         return status;
     *out     = (step_price){ .forward       = unknown,
@@ -204,7 +238,7 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
                              .joules_step   = unknown,
                              .counts        = counted.load.counts };
     measured = step_measured(who, s);
-    n        = linear_parts(who, many, part);
+    n        = linear_parts(who, s->program, many, part);
     for (size_t i = 0; i < n && !status; i++) {
         const phase f   = part[i];
         const bool  own = f == PHASE_UPDATE || f == PHASE_GRAD_ONE;
@@ -220,32 +254,6 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
             linear_share_host(who, s, f, measured, &to->value, g);
     }
     return status ? status : linear_trains(who, &out->counts, err);
-}
-
-static lm_status linear_inference(const predictor *who, int64_t batch, bounded *out, lm_error *err)
-{
-    full_workload counted;
-    double        s[N_TIMES];
-    size_t        at;
-    lm_status     status;
-
-    *out = unknown;
-    if (!fitted_of(who, PHASE_INFERENCE, &at))
-        return LM_OK;
-    if ((status = workloads_full(who->loads, who->network, who->input, who->dtype, batch,
-                                 &who->cal->settings, OPTIMIZER_SGD, &counted, err)))
-        return status;
-    for (phase q = 0; q < N_TIMES; q++)
-        s[q] = NAN;
-    out->value = s[PHASE_INFERENCE] = calibration_seconds(who->cal, at, &counted.load);
-    if (isnan(out->value))
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s: %s.inference lacks a coefficient that the network needs: measure "
-                            "networks with such layers in evaluation mode, then fit again",
-                            who->machine ? who->machine : "the machine file", who->model);
-    intervals_at(calibration_intervals(who->cal, who->model), PHASE_INFERENCE, s,
-                 &(interval_place){ .batch = batch, .ranks = 1 }, &out->low, &out->high);
-    return LM_OK;
 }
 
 /* ---- gradients ---- */
@@ -331,18 +339,19 @@ static void add_bounds(const predictor *who, phase which, const workload *load, 
 static lm_status linear_bounds(const predictor *who, const step_setup *s, bound_price *out,
                                lm_error *err)
 {
-    full_workload counted;
-    lm_status status = workloads_full(who->loads, who->network, who->input, who->dtype, s->batch,
-                                      &who->cal->settings, s->optimizer, &counted, err);
+    const workload_name of = predictor_workload(who, s->program);
+    full_workload       counted;
+    lm_status           status =
+        workloads_full(who->loads, &of, s->batch, &who->cal->settings, s->optimizer, &counted, err);
 
     *out = (bound_price){ .passes = { 0 } };
     for (int many = 0; many < 2 && !status; many++) {
         phase        part[4];
-        const size_t n = linear_parts(who, many, part);
+        const size_t n = linear_parts(who, s->program, many, part);
 
         for (size_t i = 0; i < n; i++) {
-            const bool pass =
-                part[i] == PHASE_FORWARD || part[i] == PHASE_BACKWARD || part[i] == PHASE_STEP;
+            const bool pass = part[i] == PHASE_FORWARD || part[i] == PHASE_BACKWARD ||
+                              part[i] == PHASE_STEP || part[i] == PHASE_INFERENCE;
 
             if (part[i] != PHASE_SYNC && !(pass && many))
                 add_bounds(who, part[i], &counted.load, pass ? out->passes : out->update[many]);
@@ -365,7 +374,6 @@ const step_model linear_model = {
     .exchange     = linear_exchange,
     .buckets      = linear_buckets,
     .bounds       = linear_bounds,
-    .inference    = linear_inference,
     .explain      = linear_explain,
     .compare      = linear_compare,
 };

@@ -14,8 +14,9 @@ extern const step_model layers_model;
 /** Does the machine file know its networks only by single layers or kernels? */
 bool layers_model_applies(const calibration *cal, const char *name);
 
-/** The times whose formulas add up to a step, on one rank or on several, into `out`; how many. */
-size_t linear_parts(const predictor *who, bool many, phase out[4]);
+/** The times whose formulas add up to a program, on one rank or on several, into `out`; how many.
+ * Of inference it is PHASE_FORWARD where nothing was measured in evaluation mode. */
+size_t linear_parts(const predictor *who, program_kind program, bool many, phase out[4]);
 
 /** Of a time without a formula: LM_E_NOTFOUND, with what to measure. */
 lm_status linear_missing(const predictor *who, phase which, lm_error *err);

@@ -348,16 +348,16 @@ static lm_status share_overlap(work *w)
 
 static lm_status take_apart(work *w)
 {
-    const int64_t    batch = w->asked->batch, ranks = step_setup_ranks(w->asked);
-    const predictor *who = w->who;
-    lm_status        status;
+    const int64_t       batch = w->asked->batch, ranks = step_setup_ranks(w->asked);
+    const predictor    *who = w->who;
+    const workload_name of  = predictor_workload(who, w->asked->program);
+    lm_status           status;
 
     w->steps      = (double)(batch - 1);
-    w->e->n_parts = linear_parts(who, ranks > 1, w->e->part);
-    if ((status = workloads_full(who->loads, who->network, who->input, who->dtype, batch,
-                                 &who->cal->settings, w->asked->optimizer, &w->load, w->err)) ||
-        (status = workloads_bind(who->loads, who->network, who->input, who->dtype, batch, w->bound,
-                                 w->err)))
+    w->e->n_parts = linear_parts(who, w->asked->program, ranks > 1, w->e->part);
+    if ((status = workloads_full(who->loads, &of, batch, &who->cal->settings, w->asked->optimizer,
+                                 &w->load, w->err)) ||
+        (status = workloads_bind(who->loads, &of, batch, w->bound, w->err)))
         return status;
     w->load.load.nodes = (double)ranks;
     w->load.load.bytes = step_setup_bytes(w->asked, &w->load.load.counts);

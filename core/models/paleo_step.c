@@ -14,6 +14,7 @@
 typedef struct memo {
     struct {
         int64_t      batch; /* 0: none yet */
+        program_kind program;
         paleo_counts counts;
     } counted[2];
     size_t next;
@@ -72,22 +73,24 @@ static paleo_platform platform_of(const predictor *who)
 
 /* ---- a step ---- */
 
-static lm_status count(const predictor *who, int64_t batch, const paleo_counts **out, lm_error *err)
+static lm_status count(const predictor *who, const step_setup *setup, const paleo_counts **out,
+                       lm_error *err)
 {
-    memo          *s     = who->memo;
-    bound_network *bound = NULL;
-    lm_status      status;
+    const workload_name of    = predictor_workload(who, setup->program);
+    memo               *s     = who->memo;
+    bound_network      *bound = NULL;
+    lm_status           status;
 
     for (size_t i = 0; i < 2; i++)
-        if (s->counted[i].batch == batch) {
+        if (s->counted[i].batch == setup->batch && s->counted[i].program == setup->program) {
             *out = &s->counted[i].counts;
             return LM_OK;
         }
-    if ((status = workloads_bind_at(who->loads, who->network, who->input, who->dtype, batch, &bound,
-                                    err)))
+    if ((status = workloads_bind_at(who->loads, &of, setup->batch, &bound, err)))
         return status;
-    s->counted[s->next].batch  = batch;
-    s->counted[s->next].counts = paleo_of_network(bound);
+    s->counted[s->next].batch   = setup->batch;
+    s->counted[s->next].program = setup->program;
+    s->counted[s->next].counts  = paleo_of_network(bound);
     bound_network_free(bound);
     *out    = &s->counted[s->next].counts;
     s->next = !s->next;
@@ -111,9 +114,13 @@ static lm_status paleo_price(const predictor *who, const step_setup *s, step_pri
             "as they are: take --sync once without --grad-dtype");
     if (s->batch < 1)
         return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)s->batch);
-    if ((status = count(who, s->batch, &c, err)))
+    if ((status = count(who, s, &c, err)))
         return status;
-    t          = paleo_step(c, &platform, 1);
+    t = paleo_step(c, &platform, 1);
+    if (s->program == PROGRAM_INFERENCE) {
+        p          = inference_price();
+        t.backward = t.update = 0;
+    }
     p.forward  = (bounded){ t.forward, NAN, NAN };
     p.backward = (bounded){ t.backward, NAN, NAN };
     p.update   = (bounded){ t.update, NAN, NAN };
@@ -134,7 +141,7 @@ static lm_status paleo_exchange(const predictor *who, const step_setup *s,
 {
     const paleo_platform platform = platform_of(who);
     const paleo_counts  *c        = NULL;
-    const lm_status      status   = count(who, s->batch, &c, err);
+    const lm_status      status   = count(who, s, &c, err);
 
     (void)counts;
     if (status)
@@ -175,14 +182,17 @@ static lm_status paleo_bounds(const predictor *who, const step_setup *s, bound_p
 {
     const paleo_platform platform = platform_of(who);
     const paleo_counts  *c        = NULL;
-    const lm_status      status   = count(who, s->batch, &c, err);
+    const lm_status      status   = count(who, s, &c, err);
 
     *out = (bound_price){ .passes = { 0 } };
     for (term_bound b = BOUND_ARITHMETIC; b <= BOUND_TRAFFIC && !status; b++) {
         const paleo_counts one = only(c, b);
         const paleo_times  t   = paleo_step(&one, &platform, 1);
 
-        out->passes[b]    = t.forward + t.backward;
+        out->passes[b] = t.forward;
+        if (s->program == PROGRAM_INFERENCE)
+            continue;
+        out->passes[b] += t.backward;
         out->update[0][b] = out->update[1][b] = t.update;
     }
     return status;
@@ -204,7 +214,7 @@ static lm_status share_layer(const predictor *who, const step_setup *setup, size
     const double         seconds[] = { micro * t.forward, micro * t.backward, t.update, t.sync };
     lm_status            status    = LM_OK;
 
-    for (size_t i = 0; i < 4 && !status; i++) {
+    for (size_t i = 0; i < e->n_parts && !status; i++) {
         const double once  = i == 3       ? (arithmetic ? 0 : c->param_bytes)
                              : arithmetic ? done[i]->flops
                                           : done[i]->bytes;
@@ -229,15 +239,19 @@ static lm_status share_layer(const predictor *who, const step_setup *setup, size
 static lm_status paleo_explain(const predictor *who, const step_setup *s, explanation *e,
                                lm_error *err)
 {
-    static const phase parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_SYNC };
-    bound_network     *net     = NULL;
-    lm_status          status =
-        workloads_bind_at(who->loads, who->network, who->input, who->dtype, s->batch, &net, err);
+    const workload_name of      = predictor_workload(who, s->program);
+    static const phase  parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_SYNC };
+    bound_network      *net     = NULL;
+    lm_status           status  = workloads_bind_at(who->loads, &of, s->batch, &net, err);
 
     if (status)
         return status;
     e->n_parts = sizeof parts / sizeof parts[0];
     memcpy(e->part, parts, sizeof parts);
+    if (s->program == PROGRAM_INFERENCE) {
+        e->n_parts = 1;
+        e->part[0] = PHASE_INFERENCE;
+    }
     status = explanation_name_layers(e, net, err);
     for (size_t l = 0; l < net->n_layers && !status; l++) {
         const paleo_counts c = paleo_of_layer(net, l);

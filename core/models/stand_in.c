@@ -17,11 +17,6 @@ static bound_network alone(const bound_network *net, const bound_layer *l)
     return one;
 }
 
-static double inference_of(const whole_seconds *s)
-{
-    return s->inference[WHOLE_PRODUCTS] + s->inference[WHOLE_OTHERS];
-}
-
 /* Without the call of a pass, which a network of no layers has as well. */
 static lm_status by_layers(const calibration *cal, const bound_network *one, const char *updated,
                            double out[N_PHASES], lm_error *err)
@@ -34,14 +29,12 @@ static lm_status by_layers(const calibration *cal, const bound_network *one, con
     if ((status = whole_predict(cal->layers, &none, updated, WHOLE_PRICES, &calls, err)) ||
         (status = whole_predict(cal->layers, one, updated, WHOLE_LEARNED, &s, err)))
         return status;
-    out[PHASE_FORWARD]   = s.forward - calls.forward;
-    out[PHASE_BACKWARD]  = s.backward - calls.backward;
-    out[PHASE_UPDATE]    = s.update;
-    out[PHASE_INFERENCE] = inference_of(&s) - inference_of(&calls);
+    out[PHASE_FORWARD]  = s.forward - calls.forward;
+    out[PHASE_BACKWARD] = s.backward - calls.backward;
+    out[PHASE_UPDATE]   = s.update;
     return LM_OK;
 }
 
-/* Evaluation mode launches what a forward pass does. */
 static lm_status by_kernels(const calibration *cal, const bound_network *one, optimizer o,
                             double out[N_PHASES], lm_error *err)
 {
@@ -50,9 +43,9 @@ static lm_status by_kernels(const calibration *cal, const bound_network *one, op
 
     if (status)
         return status;
-    out[PHASE_FORWARD] = out[PHASE_INFERENCE] = s.forward;
-    out[PHASE_BACKWARD]                       = s.backward;
-    out[PHASE_UPDATE]                         = s.update;
+    out[PHASE_FORWARD]  = s.forward;
+    out[PHASE_BACKWARD] = s.backward;
+    out[PHASE_UPDATE]   = s.update;
     return LM_OK;
 }
 
@@ -95,7 +88,8 @@ static void complete(const bound_layer *l, double out[N_PHASES])
     for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++)
         if (!happens(l, asked[i]))
             out[asked[i]] = 0;
-    if (isnan(out[PHASE_INFERENCE])) /* only passes of training were measured */
+    if (isnan(out[PHASE_INFERENCE])) /* of a network bound for evaluation the forward pass, or only
+                                        passes of training were measured */
         out[PHASE_INFERENCE] = out[PHASE_FORWARD];
     out[PHASE_STEP] = out[PHASE_FORWARD] + out[PHASE_BACKWARD] + out[PHASE_UPDATE];
 }

@@ -18,9 +18,14 @@ int64_t step_setup_ranks(const step_setup *s)
     return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
 }
 
+bool step_setup_exchanges(const step_setup *s)
+{
+    return s->program == PROGRAM_TRAINING && step_setup_ranks(s) > 1;
+}
+
 bool step_setup_in_turn(const step_setup *s)
 {
-    return step_setup_ranks(s) == 1 || s->sync.rule == SYNC_ONCE;
+    return !step_setup_exchanges(s) || s->sync.rule == SYNC_ONCE;
 }
 
 double step_setup_bytes(const step_setup *s, const net_metrics *counts)

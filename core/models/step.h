@@ -1,27 +1,32 @@
-/** A training step: what is asked about it, and what is predicted. */
+/** A training step, or a forward pass of inference: what is asked, and what is predicted. */
 #ifndef MODELS_STEP_H
 #define MODELS_STEP_H
 
 #include "fit/priced_program.h"
 #include "models/ledger.h"
 #include "observe/workloads.h"
-#include "program/policy.h"
+#include "program/program.h"
 
 /** A step that is asked about. step_setup_of() is one to begin with. */
 typedef struct step_setup {
-    int64_t     batch;   /**< samples of each device in a micro-step */
-    int64_t     nodes;   /**< what a network connects */
-    int64_t     devices; /**< of each node */
-    sync_policy sync;
-    optimizer   optimizer;
+    int64_t      batch;   /**< samples of each device in a micro-step */
+    int64_t      nodes;   /**< what a network connects; of inference: replicas */
+    int64_t      devices; /**< of each node */
+    sync_policy  sync;    /**< training; so is the optimizer */
+    optimizer    optimizer;
+    program_kind program;
     double clock_mhz; /**< that devices are held at, of models that tell clocks; 0: as they run */
 } step_setup;
 
-/** One device a node, all gradients in one message behind the backward pass, momentum. */
+/** A training step: one device a node, all gradients in one message behind the backward pass,
+ * momentum. */
 step_setup step_setup_of(int64_t batch, int64_t nodes);
 
 /** Devices of all nodes together; INT64_MAX where that is too many. */
 int64_t step_setup_ranks(const step_setup *s);
+
+/** Do its ranks exchange anything? Several that train do. */
+bool step_setup_exchanges(const step_setup *s);
 
 /** Is one part done after the other? One message behind the backward pass, or none, hides nothing.
  */
@@ -58,7 +63,7 @@ typedef struct bounded {
     double value, low, high;
 } bounded;
 
-/** One step, in seconds. */
+/** One step, in seconds. Of inference the forward pass is all of it: other parts are 0. */
 typedef struct prediction {
     int64_t batch;             /**< samples per device and micro-step */
     int64_t nodes, devices;    /**< devices: of each node */
@@ -82,7 +87,9 @@ typedef struct prediction {
     double           slow, fast;
     bounded          alone; /**< backward, of all micro-steps, beside no message */
     const intervals *known; /**< that the bounds are by; NULL: by none */
-    grounds          grounds;
+    bool    stands_in;      /**< inference: no pass in evaluation mode was measured, so this is the
+                          forward pass of training */
+    grounds grounds;
     /** Of a device's own work, by a model that tells power beside time. joules 0: it tells none. */
     double  own_seconds;
     bounded own_joules; /**< with the bounds of the power */

@@ -35,6 +35,17 @@ static const family families[] = {
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
 
+step_price inference_price(void)
+{
+    const bounded unknown = { NAN, NAN, NAN };
+
+    return (step_price){ .forward       = unknown,
+                         .step          = unknown,
+                         .tells_update  = true,
+                         .joules_passes = unknown,
+                         .joules_step   = unknown };
+}
+
 const char *step_model_name(size_t i)
 {
     for (size_t f = 0; f < N_FAMILIES; f++)
@@ -128,6 +139,11 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
         return status;
     }
     return who->by->open ? who->by->open(who, from, err) : LM_OK;
+}
+
+workload_name predictor_workload(const predictor *who, program_kind program)
+{
+    return (workload_name){ who->network, who->input, who->dtype, program == PROGRAM_INFERENCE };
 }
 
 const char *predictor_sync_model(const predictor *who)

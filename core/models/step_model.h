@@ -46,7 +46,8 @@ typedef struct model_source {
     paleo_platform platform;  /**< its percents of peak and scheme */
 } model_source;
 
-/** What a device takes by itself in one micro-step, its update included. */
+/** What a device takes by itself in one micro-step, its update included. Of inference: a forward pass
+ * in evaluation mode; backward and update are 0, which inference_price() fills in. */
 typedef struct step_price {
     bounded          forward, backward; /**< s; NAN: not known by themselves */
     bounded          update; /**< s; NAN: not told from the all-reduces, or not known by itself */
@@ -54,11 +55,16 @@ typedef struct step_price {
     const intervals *known;  /**< the bounds are by these, and so are those of composed times;
                                  NULL: they are as stated */
     bool             tells_update; /**< `known` has an interval of the update */
-    bool        unbounded;    /**< nothing is known of how far off it is, whatever it is added to */
-    grounds     passes, rest; /**< of forward, backward or the whole step; of the update */
-    bounded     joules_passes, joules_step; /**< with the bounds of the power; NAN: not told */
+    bool    stands_in; /**< inference: nothing was measured in evaluation mode, and `forward` is the
+                       forward pass of training */
+    bool    unbounded; /**< nothing is known of how far off it is, whatever it is added to */
+    grounds passes, rest; /**< of forward, backward or the whole step; of the update */
+    bounded joules_passes, joules_step; /**< with the bounds of the power; NAN: not told */
     net_metrics counts;
 } step_price;
+
+/** A price of inference: all unknown but what inference does not do, which takes 0 s. */
+step_price inference_price(void);
 
 /** What the all-reduces of a step take in one message behind the backward pass. */
 typedef struct exchange_price {
@@ -104,7 +110,8 @@ typedef struct step_model {
     /** Sets who->state and who->memo. NULL: there are none. */
     lm_status (*open)(predictor *who, const model_source *from, lm_error *err);
     void (*close)(predictor *who);
-    /** LM_E_NOTFOUND if the machine file lacks what this needs, and what binding returns. */
+    /** Of the program in `s`. LM_E_NOTFOUND if the machine file lacks what this needs, and what
+     * binding returns. */
     lm_status (*price)(const predictor *who, const step_setup *s, step_price *out, lm_error *err);
     /** Of several ranks. LM_E_NOTFOUND for what was neither measured nor told. */
     lm_status (*exchange)(const predictor *who, const step_setup *s, const net_metrics *counts,
@@ -115,9 +122,6 @@ typedef struct step_model {
                          const gradient_schedule *gradients, priced_program **out, lm_error *err);
     /** At s->batch. NULL: the model does not say what bounds its seconds. */
     lm_status (*bounds)(const predictor *who, const step_setup *s, bound_price *out, lm_error *err);
-    /** A forward pass at a batch in evaluation mode, s; NAN: only passes of training are known.
-     * NULL: the model knows none. */
-    lm_status (*inference)(const predictor *who, int64_t batch, bounded *out, lm_error *err);
     /** Which clocks it can be asked at; false, and NULL: its seconds are of one way to run it. */
     bool (*clocks)(const predictor *who, clock_range *out);
     /** Does it tell power beside time? NULL: it does not. */
@@ -154,6 +158,9 @@ const step_model *step_model_of(const calibration *cal, const char *name);
  */
 lm_status predictor_open(predictor *who, const model_source *from, lm_error *err);
 void      predictor_close(predictor *who);
+
+/** The network of a predictor, as a program runs it. */
+workload_name predictor_workload(const predictor *who, program_kind program);
 
 /** The model whose all-reduces the predictor's are: its own, of learned layers the default one. */
 const char *predictor_sync_model(const predictor *who);

@@ -355,6 +355,54 @@ static lm_status share_all(binding *b)
     return LM_OK;
 }
 
+/* ---- evaluation ---- */
+
+/* A scalar holds no samples: a loss, which is a mean of a batch, or what is made of losses. */
+static bool is_scalar(const bound_layer *l)
+{
+    bool scalar = l->n_outputs > 0;
+
+    for (uint32_t i = 0; i < l->n_outputs; i++)
+        scalar &= l->output[i].rank == 0;
+    return scalar;
+}
+
+/* Only the forward pass remains, and of layers for training alone nothing. */
+static void keep_forward(bound_layer *l)
+{
+    l->passes = !l->idle && l->entry->type.flags & LM_TRAINING_ONLY && l->n_inputs;
+    for (lm_pass p = l->idle || l->passes ? LM_FORWARD : LM_GRAD_INPUT; p < LM_N_PASSES; p++) {
+        l->n_kernels[p] = 0;
+        l->cost.pass[p] = (lm_work){ 0, 0, 0 };
+    }
+    if (l->idle || l->passes)
+        l->cost.saved_bytes = l->cost.workspace_bytes = 0;
+    l->trained = l->needs_grad_input = false;
+}
+
+/* From what no loss reads back: a label runs for a loss alone. */
+static lm_status settle_evaluation(binding *b)
+{
+    const size_t n    = b->out->n_layers;
+    bool        *read = arena_array(b->out->arena, n + 1, sizeof *read); /* but by scalars */
+    bool        *need = arena_array(b->out->arena, n + 1, sizeof *need);
+
+    if (!read || !need)
+        return no_memory(b->err);
+    for (size_t i = n; i-- > 0;) {
+        bound_layer *l    = &b->out->layer[i];
+        const bool   runs = !is_scalar(l) && (need[i] || (!read[i] && !is_source(l)));
+
+        for (size_t k = 0; k < l->decl->n_inputs; k++) {
+            read[l->decl->input[k].layer] |= !is_scalar(l);
+            need[l->decl->input[k].layer] |= runs;
+        }
+        l->idle = !runs;
+        keep_forward(l);
+    }
+    return LM_OK;
+}
+
 static lm_status check_options(const network *net, const bind_options *o, lm_error *err)
 {
     const char *fixed = net->note ? strstr(net->note, NETWORK_BATCH_FIXED) : NULL;
@@ -463,6 +511,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
         status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);
     if (!status)
         status = share_all(&b);
+    if (!status && options->evaluation)
+        status = settle_evaluation(&b);
 out:
     host_sink_free(&b.sink);
     if (status) {

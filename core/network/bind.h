@@ -17,8 +17,8 @@ typedef struct bind_options {
     lm_dtype    dtype; /**< of activations and weights */
     const char *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
     int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
-    /** In evaluation mode: the forward pass alone, without dropout, losses and auxiliary
-     * classifiers. Norms by running statistics keep their kernels (counts/work.c). */
+    /** In evaluation mode: the forward pass alone, without dropout, losses (scalars, and what only
+     * they read of the data) and auxiliary classifiers (`aux = 0`). Norms by running statistics keep their kernels (counts/work.c). */
     bool evaluation;
     bool input_gradient; /**< data gets a gradient too, as if a trained layer came before it */
     /** An earlier binding of the same network, registry and input, to reuse its layer types and
@@ -39,6 +39,8 @@ struct bound_layer {
     bool                  needs_grad_input; /**< some input wants a gradient */
     bool                  lowered;   /**< `kernels` are those that a framework would launch */
     bool                  counted;   /**< frameworks count it as a layer */
+    bool                  idle;      /**< does not run in evaluation: no kernels, no cost */
+    bool                  passes;    /**< evaluation: its output is its input (LM_TRAINING_ONLY) */
     lm_cost               cost;      /**< 0 for passes that do not happen */
     const lm_weight      *weights;   /**< its own, then those of `shares` */
     size_t                n_weights; /**< number of its own: each tensor belongs to one layer */

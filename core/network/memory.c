@@ -29,7 +29,7 @@ static void hold_own_weights(walk *w, size_t l)
 {
     const memory_options *o     = w->o;
     const bound_layer    *b     = plain(w, l);
-    const bool            train = !o->forward_only;
+    const bool            train = !w->full->options.evaluation;
 
     for (size_t i = 0; i < b->n_weights; i++) {
         const lm_weight *weight = &b->weights[i];
@@ -75,7 +75,7 @@ static void hold_copies(walk *w, size_t l)
     const size_t       again = w->t.again[l], backward = w->t.backward[l];
     const bound_layer *b = plain(w, l);
 
-    if (!w->half || autocast_rule_of(b) != AUTOCAST_LOWER)
+    if (!w->half || b->idle || autocast_rule_of(b) != AUTOCAST_LOWER)
         return;
     for (size_t i = 0; i < b->n_weights + b->n_shared; i++) {
         const uint64_t bytes = lm_bytes(&w->half->layer[l].weights[i].tensor);
@@ -103,7 +103,7 @@ static void hold_weights(walk *w)
         if (w->weight[i].copied != NEVER)
             hold(w, MEMORY_COPIES, w->weight[i].copied, w->weight[i].copy_dies,
                  w->weight[i].copy_bytes);
-    if (w->o->nodes > 1 && w->o->buckets == BUCKETS_FIXED && !w->o->forward_only)
+    if (w->o->nodes > 1 && w->o->buckets == BUCKETS_FIXED && !w->full->options.evaluation)
         hold(w, MEMORY_BUCKETS, 0, last_event(w), w->o->bucket_bytes);
 }
 
@@ -237,6 +237,16 @@ static lm_status want_moments(walk *w, const wanted *also)
     return w->moment ? LM_OK : no_memory(w->err);
 }
 
+/* The layer of that name, which is there: a binding may be of the same network in another use. */
+static size_t layer_named(const network *net, const char *name)
+{
+    size_t l = 0;
+
+    while (strcmp(net->layer[l].name, name) != 0)
+        l++;
+    return l;
+}
+
 static lm_status follow_step(const network *net, const registry *reg, const bind_options *b,
                              const memory_options *o, memory_use *out, const wanted *also,
                              lm_error *err)
@@ -253,8 +263,7 @@ static lm_status follow_step(const network *net, const registry *reg, const bind
     w.half     = half;
     w.n_layers = full->n_layers;
     w.layer    = arena_array(w.arena, w.n_layers + 1, sizeof *w.layer);
-    status     = w.layer ? timeline_make(full, o->forward_only, o->recompute, w.arena, &w.t, err)
-                         : no_memory(err);
+    status     = w.layer ? timeline_make(full, o->recompute, w.arena, &w.t, err) : no_memory(err);
     if (!status)
         status = walk_open(&w);
     if (!status)
@@ -263,9 +272,12 @@ static lm_status follow_step(const network *net, const registry *reg, const bind
         status = take_step(&w, &use);
     if (status)
         goto out;
-    *out = use;
+    *out       = use;
+    out->layer = use.layer ? net->layer[layer_named(net, use.layer)].name : NULL;
+    for (size_t l = 0; also->layer && l < net->n_layers; l++)
+        also->layer[l] = (memory_of_layer){ 0 }; /* of auxiliary classifiers, in evaluation */
     for (size_t l = 0; also->layer && l < w.n_layers; l++)
-        also->layer[l] = w.layer[l];
+        also->layer[layer_named(net, full->layer[l].decl->name)] = w.layer[l];
     if (also->moment) {
         *also->moment    = w.moment;
         *also->n_moments = w.t.n_events;

@@ -1,4 +1,4 @@
-/** Memory that a training step needs on one device. */
+/** Memory that a training step or inference needs on one device. */
 #ifndef NETWORK_MEMORY_H
 #define NETWORK_MEMORY_H
 
@@ -41,7 +41,6 @@ typedef struct memory_options {
     int64_t        nodes; /**< 0 is 1 */
     memory_buckets buckets;
     uint64_t       bucket_bytes; /**< of BUCKETS_FIXED */
-    bool           forward_only; /**< inference */
     bool
         keep_gradients; /**< they exist from the start of the step, not from the backward pass on */
     bool        inplace;   /**< elementwise layers overwrite an input without later use */
@@ -67,7 +66,8 @@ typedef struct memory_of_layer {
 } memory_of_layer;
 
 /**
- * Memory of a step of `net`, bound with `b`.
+ * Memory of a step of `net`, bound with `b`; with b->evaluation, of a forward pass in evaluation
+ * mode: no gradients, no optimizer, no buckets.
  *
  * A tensor lives from the pass that makes it to the last pass that reads it. A pass holds inputs,
  * outputs and workspace at once. The count excludes the device's context, the allocator's rounding,

@@ -81,9 +81,9 @@ static void lay_out(walk *w)
 {
     for (size_t l = 0; l < w->n_layers; l++) {
         const bound_layer *b    = plain(w, l);
-        const bool         view = b->entry->type.flags & LM_VIEW && n_inputs(w, l);
+        const bool         view = (b->entry->type.flags & LM_VIEW && n_inputs(w, l)) || b->passes;
 
-        for (size_t i = 0; i < n_inputs(w, l); i++) {
+        for (size_t i = 0; i < n_inputs(w, l) && !b->idle; i++) {
             storage *s = &w->store[w->base[input_tensor(w, l, i)]];
 
             s->last_reader = l;
@@ -96,7 +96,7 @@ static void lay_out(walk *w)
             if (w->base[id] == id) /* a learned table is its weights, which are counted there */
                 w->store[id] = (storage){
                     .owner       = l,
-                    .bytes       = is_source(w, l) && b->n_weights + b->n_shared
+                    .bytes       = b->idle || (is_source(w, l) && b->n_weights + b->n_shared)
                                        ? 0
                                        : lm_bytes(output_of(w, l, o)),
                     .resident    = is_source(w, l),
@@ -206,14 +206,14 @@ static void hold_saved(walk *w, size_t l)
 {
     const lm_cost *c = &working(w, l)->cost;
 
-    if (!w->o->forward_only)
+    if (!w->full->options.evaluation)
         hold_beside(w, MEMORY_SAVED, l, true, c->saved_bytes);
     if (runs_backward(w, l) && w->t.again[l] == NEVER)
         w->layer[l].saved = c->saved_bytes;
     hold_beside(w, MEMORY_WORKSPACE, l, false, c->workspace_bytes);
     if (runs_backward(w, l))
         hold(w, MEMORY_WORKSPACE, w->t.backward[l], w->t.backward[l], c->workspace_bytes);
-    for (size_t i = 0; i < n_inputs(w, l); i++)
+    for (size_t i = 0; i < n_inputs(w, l) && !plain(w, l)->idle; i++)
         if (casts_input(w, l, i)) {
             const uint64_t bytes = lm_bytes(&working(w, l)->input[i]);
             const bool     kept  = keeps_input(w, l, i);

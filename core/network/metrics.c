@@ -79,6 +79,10 @@ lm_status metrics_of_layer(const bound_layer *l, net_metrics *out, lm_error *err
     const uint64_t linear = pass_macs(l, LM_FORWARD, LINEAR);
     uint64_t       macs[LM_N_PASSES], work = 0;
 
+    if (l->idle) {
+        *out = m;
+        return LM_OK;
+    }
     count_weights(l, &m);
     for (lm_pass p = 0; p < LM_N_PASSES; p++) {
         macs[p] =

@@ -130,9 +130,10 @@ static size_t add_backward(const bound_network *net, timeline_event *event, size
     return k;
 }
 
-lm_status timeline_make(const bound_network *net, bool forward_only, const char *recompute,
-                        arena *a, timeline *out, lm_error *err)
+lm_status timeline_make(const bound_network *net, const char *recompute, arena *a, timeline *out,
+                        lm_error *err)
 {
+    const bool      train = !net->options.evaluation;
     const size_t    n     = net->n_layers;
     timeline_event *event = arena_array(a, 3 * n + 2, sizeof *event);
     size_t         *place[4]; /* forward, again, backward, segment */
@@ -147,7 +148,7 @@ lm_status timeline_make(const bound_network *net, bool forward_only, const char 
         for (size_t l = 0; l <= n; l++)
             place[i][l] = TIMELINE_NEVER;
     }
-    if (recompute && !forward_only) {
+    if (recompute && train) {
         if (!strcmp(recompute, "blocks"))
             status = segment_by_block(net, place[3], err);
         else
@@ -168,7 +169,7 @@ lm_status timeline_make(const bound_network *net, bool forward_only, const char 
     t.turn     = k;
     event[k++] = (timeline_event){ TIMELINE_TURN, 0 };
     t.update   = t.turn;
-    if (!forward_only) {
+    if (train) {
         k          = add_backward(net, event, k, place[3], place[1], place[2]);
         t.update   = k;
         event[k++] = (timeline_event){ TIMELINE_UPDATE, 0 };

@@ -41,14 +41,15 @@ typedef struct timeline {
 } timeline;
 
 /**
- * @param forward_only no backward, no update: inference
+ * Of a network bound for evaluation there is no backward pass and no update.
+ *
  * @param recompute    NULL, or segments: "blocks" (each use of a block at the top of the network's
  *                     file), or layers by name with those under them, separated by commas
  * @param arena        owns what *out points to
  * @return LM_E_NOTFOUND for a name nobody has or "blocks" where there are none, LM_E_ARG for
  * segments that overlap or are interrupted
  */
-lm_status timeline_make(const bound_network *net, bool forward_only, const char *recompute,
-                        arena *a, timeline *out, lm_error *err);
+lm_status timeline_make(const bound_network *net, const char *recompute, arena *a, timeline *out,
+                        lm_error *err);
 
 #endif

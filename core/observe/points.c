@@ -195,6 +195,31 @@ static lm_status layer_counts(const observation *row, const registry *reg, layer
     return status;
 }
 
+workload_name row_workload(const observation *row, bool evaluation)
+{
+    return (workload_name){ row->name, row->input, row->dtype, evaluation };
+}
+
+const workload *point_load(const point *p, phase which)
+{
+    return which == PHASE_INFERENCE ? &p->evaluated : &p->load;
+}
+
+/* Was the point, a network, evaluated? */
+static bool evaluated(const point *pt)
+{
+    return pt->row->kind == OBS_NETWORK && !isnan(pt->seconds[PHASE_INFERENCE]);
+}
+
+static lm_status count_network(workloads *loads, point *pt, bool evaluation, net_metrics *out,
+                               lm_error *err)
+{
+    const workload_name of     = row_workload(pt->row, evaluation);
+    const lm_status     status = workloads_counts(loads, &of, pt->row->batch, out, err);
+
+    return status ? status : workloads_input(loads, &of, &pt->input, err);
+}
+
 static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error *err)
 {
     const observation *row    = pt->row;
@@ -207,10 +232,7 @@ static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error
         pt->input = row->input;
         status    = counts_parse(row->geometry, row->batch, row->dtype, &pt->load, err);
     } else if (row->kind == OBS_NETWORK) {
-        status = workloads_counts(loads, row->name, row->input, row->dtype, row->batch,
-                                  &pt->load.counts, err);
-        if (!status)
-            status = workloads_input(loads, row->name, row->input, row->dtype, &pt->input, err);
+        status = count_network(loads, pt, false, &pt->load.counts, err);
     } else if (row->kind == OBS_LAYER) {
         pt->input = row->input;
         status = layer_counts(row, workloads_registry(loads), &work, &shape, &pt->load.counts, err);
@@ -225,13 +247,15 @@ static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error
     pt->load.hosts = (double)row->hosts;
     pt->load.bytes =
         row->kind == OBS_COLLECTIVE ? (double)row->bytes : (double)pt->load.counts.param_bytes;
-    return status;
+    pt->evaluated = pt->load;
+    return status || !evaluated(pt) ? status
+                                    : count_network(loads, pt, true, &pt->evaluated.counts, err);
 }
 
 /* All networks at once: that is most of the work. */
 static lm_status prepare_networks(workloads *loads, const points *p, lm_error *err)
 {
-    workload_name *of = malloc((p->n_points + 1) * sizeof *of);
+    workload_name *of = malloc((2 * p->n_points + 1) * sizeof *of);
     size_t         n  = 0;
     lm_status      status;
 
@@ -241,7 +265,9 @@ static lm_status prepare_networks(workloads *loads, const points *p, lm_error *e
         const observation *row = p->point[i].row;
 
         if (row->kind == OBS_NETWORK)
-            of[n++] = (workload_name){ row->name, row->input, row->dtype };
+            of[n++] = row_workload(row, false);
+        if (evaluated(&p->point[i]))
+            of[n++] = row_workload(row, true);
     }
     status = workloads_prepare(loads, of, n, err);
     free(of);
@@ -263,7 +289,7 @@ static lm_status count_loads(const observations *obs, workloads *loads, points *
     return status;
 }
 
-static lm_status keep_terms(arena *a, const term_vector *from, term_vector *to, lm_error *err)
+static lm_status keep_pass(arena *a, const term_vector *from, term_vector *to, lm_error *err)
 {
     *to = (term_vector){ arena_copy(a, from->item, from->n, sizeof *from->item), from->n };
     return to->item || !to->n ? LM_OK : no_memory(err);
@@ -279,6 +305,21 @@ static optimizer update_by(const observation *row)
                : o;
 }
 
+/* Terms of a network of a row in one mode. */
+static lm_status keep_terms(workloads *loads, const observation *row, bool evaluation,
+                            const term_settings *s, arena *a, full_workload *room, workload *to,
+                            lm_error *err)
+{
+    const workload_name of   = row_workload(row, evaluation);
+    const workload     *load = &room->load;
+    lm_status status         = workloads_full(loads, &of, row->batch, s, update_by(row), room, err);
+
+    if (status || (status = keep_pass(a, &load->forward, &to->forward, err)) ||
+        (status = keep_pass(a, &load->backward, &to->backward, err)))
+        return status;
+    return keep_pass(a, &load->update, &to->update, err);
+}
+
 lm_status points_count_terms(points *p, workloads *loads, const term_settings *s, lm_error *err)
 {
     arena         *a      = arena_new();
@@ -286,16 +327,14 @@ lm_status points_count_terms(points *p, workloads *loads, const term_settings *s
     lm_status      status = a && full ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
-        workload          *load = &p->point[i].load;
-        const observation *row  = p->point[i].row;
+        point             *pt  = &p->point[i];
+        const observation *row = pt->row;
 
         if (row->kind != OBS_NETWORK)
             continue;
-        status = workloads_full(loads, row->name, row->input, row->dtype, row->batch, s,
-                                update_by(row), full, err);
-        if (!status && !(status = keep_terms(a, &full->load.forward, &load->forward, err)) &&
-            !(status = keep_terms(a, &full->load.backward, &load->backward, err)))
-            status = keep_terms(a, &full->load.update, &load->update, err);
+        status = keep_terms(loads, row, false, s, a, full, &pt->load, err);
+        if (!status && evaluated(pt))
+            status = keep_terms(loads, row, true, s, a, full, &pt->evaluated, err);
     }
     free(full);
     arena_free(p->terms);

@@ -14,6 +14,9 @@ typedef struct point {
     const observation *row;   /**< the first of its rows: name, input, batch, ranks */
     const char        *input; /**< shape of one sample in use, "3x224x224"; collectives: "" */
     workload           load;
+    workload
+        evaluated;  /**< of its forward pass in evaluation mode, if that was measured: point_load()
+                         */
     size_t   group; /**< index into points.group, the unit of leaving out: its row's group or the
                          network, of a block its network if that was measured, too; all
                          collectives are one group */
@@ -70,6 +73,9 @@ typedef struct points {
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
 void      points_free(points *p);
 
+/** The network of a row, in training or in evaluation mode. */
+workload_name row_workload(const observation *row, bool evaluation);
+
 /** A number for a configuration; are two rows of one configuration? */
 uint64_t configuration_hash(const observation *row);
 bool     configuration_same(const observation *a, const observation *b);
@@ -101,6 +107,9 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f);
  * @return LM_E_ARG if there is none
  */
 lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *err);
+
+/** What a time is of: the step's workload, or that of a forward pass in evaluation mode. */
+const workload *point_load(const point *p, phase which);
 
 /** Measured seconds of a part at a point, from its phases. NAN if a phase is missing or the point
  * has no such part (several nodes only, ...). */

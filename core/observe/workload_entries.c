@@ -69,9 +69,11 @@ static lm_status load_network(workloads *w, const char *name, loaded **out, lm_e
 lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bound_network *like,
                      bound_network **out, lm_error *err)
 {
-    const bind_options options = {
-        .batch = batch, .dtype = e->dtype, .input = *e->input ? e->input : NULL, .like = like
-    };
+    const bind_options options = { .batch      = batch,
+                                   .dtype      = e->of.dtype,
+                                   .input      = *e->of.input ? e->of.input : NULL,
+                                   .evaluation = e->of.evaluation,
+                                   .like       = like };
 
     return bind_network(e->from->net, w->reg, &options, out, err);
 }
@@ -114,10 +116,22 @@ void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *secon
     e->terms    = t;
 }
 
+static const char *input_of(const workload_name *of)
+{
+    return of->input ? of->input : "";
+}
+
+static bool same_name(const workload_name *a, const workload_name *b)
+{
+    return a->dtype == b->dtype && a->evaluation == b->evaluation && !strcmp(a->name, b->name) &&
+           !strcmp(input_of(a), input_of(b));
+}
+
 /* Key of an entry; false: too long. */
 static bool entry_key(const workload_name *of, char key[PATH_MAX])
 {
-    return snprintf(key, PATH_MAX, "%s %s %d", of->name, of->input, of->dtype) < PATH_MAX;
+    return snprintf(key, PATH_MAX, "%s %s %d %d", of->name, input_of(of), of->dtype,
+                    of->evaluation) < PATH_MAX;
 }
 
 /* An entry that cannot be found until it is kept; the caller sets `from`. */
@@ -125,13 +139,13 @@ static lm_status entry_begin(workloads *w, const workload_name *of, entry **out,
 {
     entry *e = arena_alloc(w->arena, sizeof *e);
 
-    if (!e || !(e->terms = arena_alloc(w->arena, sizeof *e->terms)) ||
-        !(e->name = arena_text(w->arena, of->name, strlen(of->name))) ||
-        !(e->input = arena_text(w->arena, of->input, strlen(of->input))))
+    if (!e || !(e->terms = arena_alloc(w->arena, sizeof *e->terms)))
         return no_memory(err);
-    e->dtype = of->dtype;
-    *out     = e;
-    return LM_OK;
+    e->of       = *of;
+    e->of.name  = arena_text(w->arena, of->name, strlen(of->name));
+    e->of.input = arena_text(w->arena, input_of(of), strlen(input_of(of)));
+    *out        = e;
+    return e->of.name && e->of.input ? LM_OK : no_memory(err);
 }
 
 static lm_status entry_count(const workloads *w, entry *e, bound_network **first, lm_error *err)
@@ -160,9 +174,8 @@ static lm_status entry_count(const workloads *w, entry *e, bound_network **first
 
 static lm_status entry_keep(workloads *w, entry *e, lm_error *err)
 {
-    const workload_name of = { e->name, e->input, e->dtype };
-    char                key[PATH_MAX];
-    char               *kept = entry_key(&of, key) ? arena_text(w->arena, key, strlen(key)) : NULL;
+    char  key[PATH_MAX];
+    char *kept = entry_key(&e->of, key) ? arena_text(w->arena, key, strlen(key)) : NULL;
 
     if (!kept || !array_grow(&w->entry, w->n_entries, &w->entry_room, sizeof *w->entry) ||
         !names_add(&w->by_key, kept, w->n_entries))
@@ -184,25 +197,22 @@ static lm_status new_entry(workloads *w, const workload_name *of, entry **out, l
     return status ? status : entry_keep(w, *out, err);
 }
 
-lm_status entry_find(workloads *w, const char *name, const char *input, lm_dtype dtype, entry **out,
-                     lm_error *err)
+lm_status entry_find(workloads *w, const workload_name *of, entry **out, lm_error *err)
 {
-    const workload_name of = { name, input, dtype };
-    char                key[PATH_MAX];
-    size_t              at;
-    entry              *e = NULL;
-    lm_status           status;
+    char      key[PATH_MAX];
+    size_t    at;
+    entry    *e = NULL;
+    lm_status status;
 
     *out = w->last;
-    if (w->last && w->last->dtype == dtype && !strcmp(w->last->name, name) &&
-        !strcmp(w->last->input, input))
+    if (w->last && same_name(of, &w->last->of))
         return LM_OK;
-    if (!entry_key(&of, key))
-        return lm_error_set(err, LM_E_ARG, "%s: name is too long", name);
+    if (!entry_key(of, key))
+        return lm_error_set(err, LM_E_ARG, "%s: name is too long", of->name);
     at = names_find(&w->by_key, key);
     if (at != NAMES_NONE)
         e = w->entry[at];
-    else if ((status = new_entry(w, &of, &e, err)))
+    else if ((status = new_entry(w, of, &e, err)))
         return status;
     *out = w->last = e;
     return LM_OK;
@@ -240,10 +250,8 @@ static lm_status count_pending(void *context, size_t i, lm_error *err)
 static bool is_new(const workloads *w, const workload_name *of, const workload_name *before,
                    const names *seen, char key[PATH_MAX])
 {
-    return !(before && before->dtype == of->dtype && !strcmp(before->name, of->name) &&
-             !strcmp(before->input, of->input)) &&
-           entry_key(of, key) && names_find(&w->by_key, key) == NAMES_NONE &&
-           names_find(seen, key) == NAMES_NONE;
+    return !(before && same_name(of, before)) && entry_key(of, key) &&
+           names_find(&w->by_key, key) == NAMES_NONE && names_find(seen, key) == NAMES_NONE;
 }
 
 static void add_pending(entry *e)

@@ -13,14 +13,13 @@
 typedef struct entry entry;
 struct entry {
     struct loaded     *from;
-    const char        *name, *input;
+    workload_name      of;                                        /* input: not NULL */
     char               in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
-    lm_dtype           dtype;
-    net_counts         first, second; /* at batches 1 and 2 */
-    bool               even;          /* the counts grow by equal steps */
-    struct entry      *next;          /* of its network, while several are counted */
-    struct terms_at   *terms;         /* NULL: not asked for */
-    gradient_schedule *schedule;      /* the same */
+    net_counts         first, second;                             /* at batches 1 and 2 */
+    bool               even;     /* the counts grow by equal steps */
+    struct entry      *next;     /* of its network, while several are counted */
+    struct terms_at   *terms;    /* NULL: not asked for */
+    gradient_schedule *schedule; /* the same */
     term_settings      schedule_settings;
 };
 
@@ -59,8 +58,7 @@ struct workloads {
 };
 
 /* The entry of a name; counts it the first time. */
-lm_status entry_find(workloads *w, const char *name, const char *input, lm_dtype dtype, entry **out,
-                     lm_error *err);
+lm_status entry_find(workloads *w, const workload_name *of, entry **out, lm_error *err);
 
 /* @param like see bind_options; or NULL */
 lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bound_network *like,

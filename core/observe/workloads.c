@@ -43,18 +43,16 @@ const registry *workloads_registry(const workloads *w)
     return w->reg;
 }
 
-lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                           int64_t batch, net_metrics *out, lm_error *err)
+lm_status workloads_counts(workloads *w, const workload_name *of, int64_t batch, net_metrics *out,
+                           lm_error *err)
 {
     entry     *e;
     net_counts result;
     lm_status  status;
 
-    if (!input)
-        input = "";
     if (batch < 1)
         return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)batch);
-    if ((status = entry_find(w, name, input, dtype, &e, err)))
+    if ((status = entry_find(w, of, &e, err)))
         return status;
     if (!e->even) {
         if ((status = entry_count_at(w, e, batch, NULL, &result, NULL, err)))
@@ -68,29 +66,27 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
         result.value[i] = lm_add(e->first.value[i], lm_mul((uint64_t)(batch - 1), step));
         if (result.value[i] == UINT64_MAX)
             return lm_error_set(err, LM_E_OVERFLOW,
-                                "%s: a count at batch %lld does not fit 64 bits", name,
+                                "%s: a count at batch %lld does not fit 64 bits", of->name,
                                 (long long)batch);
     }
     *out = result.metrics;
     return LM_OK;
 }
 
-lm_status workloads_input(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                          const char **out, lm_error *err)
+lm_status workloads_input(workloads *w, const workload_name *of, const char **out, lm_error *err)
 {
     entry          *e;
-    const lm_status status = entry_find(w, name, input ? input : "", dtype, &e, err);
+    const lm_status status = entry_find(w, of, &e, err);
 
     if (!status)
         *out = e->in_use;
     return status;
 }
 
-lm_status workloads_even(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                         bool *out, lm_error *err)
+lm_status workloads_even(workloads *w, const workload_name *of, bool *out, lm_error *err)
 {
     entry          *e;
-    const lm_status status = entry_find(w, name, input ? input : "", dtype, &e, err);
+    const lm_status status = entry_find(w, of, &e, err);
 
     if (!status)
         *out = e->even;
@@ -167,30 +163,30 @@ static lm_status terms_at_batch(workloads *w, entry *e, int64_t batch,
     return LM_OK;
 }
 
-lm_status workloads_full(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                         int64_t batch, const term_settings *settings, optimizer o,
-                         full_workload *out, lm_error *err)
+lm_status workloads_full(workloads *w, const workload_name *of, int64_t batch,
+                         const term_settings *settings, optimizer o, full_workload *out,
+                         lm_error *err)
 {
     entry    *e;
     lm_status status;
 
     out->load = (workload){ .nodes = 1 };
-    if ((status = workloads_counts(w, name, input, dtype, batch, &out->load.counts, err)) ||
-        (status = entry_find(w, name, input ? input : "", dtype, &e, err)) ||
+    if ((status = workloads_counts(w, of, batch, &out->load.counts, err)) ||
+        (status = entry_find(w, of, &e, err)) ||
         (status = terms_at_batch(w, e, batch, settings, o, out, err)))
         return status;
     out->load.bytes = (double)out->load.counts.param_bytes;
     return LM_OK;
 }
 
-lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                         int64_t batch, bound_network *out[2], lm_error *err)
+lm_status workloads_bind(workloads *w, const workload_name *of, int64_t batch,
+                         bound_network *out[2], lm_error *err)
 {
     entry    *e;
     lm_status status;
 
     out[0] = out[1] = NULL;
-    if ((status = entry_find(w, name, input ? input : "", dtype, &e, err)) ||
+    if ((status = entry_find(w, of, &e, err)) ||
         (status = entry_bind(w, e, e->even ? 1 : batch, NULL, &out[0], err)) || !e->even)
         return status;
     if ((status = entry_bind(w, e, 2, NULL, &out[1], err))) {
@@ -200,29 +196,29 @@ lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_d
     return status;
 }
 
-lm_status workloads_bind_at(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                            int64_t batch, bound_network **out, lm_error *err)
+lm_status workloads_bind_at(workloads *w, const workload_name *of, int64_t batch,
+                            bound_network **out, lm_error *err)
 {
     entry          *e;
-    const lm_status status = entry_find(w, name, input ? input : "", dtype, &e, err);
+    const lm_status status = entry_find(w, of, &e, err);
 
     return status ? status : entry_bind(w, e, batch, NULL, out, err);
 }
 
-lm_status workloads_gradients(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                              int64_t batch, const term_settings *settings,
-                              const gradient_schedule **out, lm_error *err)
+lm_status workloads_gradients(workloads *w, const workload_name *of, int64_t batch,
+                              const term_settings *settings, const gradient_schedule **out,
+                              lm_error *err)
 {
     bound_network     *bound[2];
     gradient_schedule *made;
     entry             *e;
     lm_status          status;
 
-    if ((status = entry_find(w, name, input ? input : "", dtype, &e, err)))
+    if ((status = entry_find(w, of, &e, err)))
         return status;
     if (!e->schedule || (e->schedule->batch && e->schedule->batch != batch) ||
         memcmp(&e->schedule_settings, settings, sizeof *settings)) {
-        if ((status = workloads_bind(w, name, input, dtype, batch, bound, err)))
+        if ((status = workloads_bind(w, of, batch, bound, err)))
             return status;
         status = gradient_schedule_of(bound, settings, &made, err);
         bound_network_free(bound[0]);

@@ -22,10 +22,11 @@ lm_status workloads_give(workloads *w, const char *name, network *net, lm_error 
 /** Lends one: it stays the caller's, and must outlive `w`. */
 lm_status workloads_lend(workloads *w, const char *name, const network *net, lm_error *err);
 
-/** A network with inputs of a shape. */
+/** A network, by model name or path, with inputs of a shape. */
 typedef struct workload_name {
-    const char *name, *input;
+    const char *name, *input; /**< input "" or NULL: the file's */
     lm_dtype    dtype;
+    bool        evaluation; /**< bound for inference, see bind_options */
 } workload_name;
 
 /**
@@ -37,26 +38,23 @@ typedef struct workload_name {
 lm_status workloads_prepare(workloads *w, const workload_name *of, size_t n, lm_error *err);
 
 /**
- * Counts of the network `name` (model name or path) at a batch, with inputs of shape `input` ("" or
- * NULL: the file's). A network is bound at batches 1, 2 and 3 only. If its counts grow by equal
+ * Counts of a network at a batch. A network is bound at batches 1, 2 and 3 only. If its counts grow by equal
  * steps, as with layers that treat samples alike, other batches follow exactly; else each batch is
  * bound.
  */
-lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                           int64_t batch, net_metrics *out, lm_error *err);
+lm_status workloads_counts(workloads *w, const workload_name *of, int64_t batch, net_metrics *out,
+                           lm_error *err);
 
 /** The bound network at that batch, to be freed before `w`. */
-lm_status workloads_bind_at(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                            int64_t batch, bound_network **out, lm_error *err);
+lm_status workloads_bind_at(workloads *w, const workload_name *of, int64_t batch,
+                            bound_network **out, lm_error *err);
 
 /** Shape of one sample behind these counts, the file's if none is given. *out lives as long as
  * `w`. */
-lm_status workloads_input(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                          const char **out, lm_error *err);
+lm_status workloads_input(workloads *w, const workload_name *of, const char **out, lm_error *err);
 
 /** Do all counts grow by equal steps with the batch? */
-lm_status workloads_even(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                         bool *out, lm_error *err);
+lm_status workloads_even(workloads *w, const workload_name *of, bool *out, lm_error *err);
 
 /** A workload with memory for its terms. It must not be copied, as it points into itself. */
 typedef struct full_workload {
@@ -66,21 +64,19 @@ typedef struct full_workload {
 
 /** Counts and terms on one node, with an update by optimizer `o`. Terms, too, follow from batches 1
  * and 2 if the counts grow by equal steps. */
-lm_status workloads_full(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                         int64_t batch, const term_settings *s, optimizer o, full_workload *out,
-                         lm_error *err);
+lm_status workloads_full(workloads *w, const workload_name *of, int64_t batch,
+                         const term_settings *s, optimizer o, full_workload *out, lm_error *err);
 
 /** The bound networks behind workloads_full(), for sums over layers. If the counts grow by equal
  * steps: the network at batches 1 and 2, a count at batch b being first + (b - 1) (second -
  * first). Else the network at that batch, and out[1] is NULL. To be freed by
  * bound_network_free(). */
-lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                         int64_t batch, bound_network *out[2], lm_error *err);
+lm_status workloads_bind(workloads *w, const workload_name *of, int64_t batch,
+                         bound_network *out[2], lm_error *err);
 
 /** Schedule of its gradients. *out lives until the next call for the same network, or as long as
  * `w`. */
-lm_status workloads_gradients(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                              int64_t batch, const term_settings *s, const gradient_schedule **out,
-                              lm_error *err);
+lm_status workloads_gradients(workloads *w, const workload_name *of, int64_t batch,
+                              const term_settings *s, const gradient_schedule **out, lm_error *err);
 
 #endif

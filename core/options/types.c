@@ -216,6 +216,9 @@ const option_type type_dtype  = { .size = sizeof(lm_dtype), .read = read_dtype }
 const option_row options_shared[] = {
     { "batch", .type = &type_counts, .argument = "LIST", .heading = HELP_WHAT,
       .help = "samples of each device and micro-step: 8, or 1,2,4, or 1..64*2" },
+    { "phase", .type = &type_choice, .argument = "PHASE", .fallback = "training",
+      .heading = HELP_WHAT, .choices = "training or inference",
+      .help = "what is run: a step of training, or a forward pass in evaluation mode" },
     { "global-batch", .type = &type_count, .argument = "N", .heading = HELP_WHAT,
       .help = "samples of a step on all devices together" },
     { "image", .type = &type_count, .argument = "PIXELS", .heading = HELP_WHAT,

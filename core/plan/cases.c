@@ -15,8 +15,9 @@ static cases all_of(double seconds)
 /* Factor by which the interval of a time widens beyond the measured range; NAN: no interval. */
 static double widened(const step_setup *setup, const prediction *p, phase q, double seconds)
 {
-    const int64_t   ranks        = step_setup_ranks(setup);
-    const interval *i            = p->known ? &p->known->of[interval_phase(q, ranks > 1)] : NULL;
+    const bool      many         = step_setup_exchanges(setup);
+    const int64_t   ranks        = many ? step_setup_ranks(setup) : 1;
+    const interval *i            = p->known ? &p->known->of[interval_phase(q, many)] : NULL;
     const double    at[N_SCOPES] = { [SCOPE_SECONDS] = seconds,
                                      [SCOPE_BATCH]   = (double)setup->batch,
                                      [SCOPE_NODES]   = (double)ranks };
@@ -28,8 +29,11 @@ static double widened(const step_setup *setup, const prediction *p, phase q, dou
 static lm_status add_beyond(const predictor *who, const step_setup *s, const prediction *p,
                             const step_parts *e, cases *out, lm_error *err)
 {
-    const double     step = widened(s, p, PHASE_STEP, p->step);
-    const bool       many = step_setup_ranks(s) > 1;
+    const phase      all  = s->program == PROGRAM_TRAINING ? PHASE_STEP
+                            : p->stands_in                 ? PHASE_FORWARD
+                                                           : PHASE_INFERENCE;
+    const double     step = widened(s, p, all, p->step);
+    const bool       many = step_setup_exchanges(s);
     const step_parts by   = { widened(s, p, PHASE_FORWARD, e->forward),
                               widened(s, p, PHASE_BACKWARD, e->backward),
                               widened(s, p, PHASE_UPDATE, e->update),
@@ -42,7 +46,7 @@ static lm_status add_beyond(const predictor *who, const step_setup *s, const pre
 
     out->seconds[TIME_BEYOND_HIGH] = p->step * step;
     out->seconds[TIME_BEYOND_LOW]  = p->step / step;
-    if (!isnan(step))
+    if (!isnan(step) || s->program == PROGRAM_INFERENCE)
         return LM_OK;
     if ((status = predict_case(who, s, p, &more, &out->seconds[TIME_BEYOND_HIGH], err)))
         return status;
@@ -78,7 +82,7 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
 
     c.seconds[TIME_LOW]  = p->low[PHASE_STEP];
     c.seconds[TIME_HIGH] = p->high[PHASE_STEP];
-    if (step_setup_ranks(s) == 1) { /* all of it is compute */
+    if (!step_setup_exchanges(s)) { /* all of it is compute */
         c.seconds[TIME_COMPUTE_LOW]  = p->low[PHASE_STEP];
         c.seconds[TIME_COMPUTE_HIGH] = p->high[PHASE_STEP];
     } else if (isnan(p->sync)) { /* nothing tells the all-reduces from the rest */
@@ -94,38 +98,13 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
     return status;
 }
 
-/* Evaluation is compute. */
-static cases bounded_cases(double seconds, double low, double high)
-{
-    cases c = all_of(seconds);
-
-    c.seconds[TIME_LOW] = c.seconds[TIME_COMPUTE_LOW] = low;
-    c.seconds[TIME_HIGH] = c.seconds[TIME_COMPUTE_HIGH] = high;
-    return c;
-}
-
 lm_status cases_of_evaluation(const predictor *who, int64_t batch, cases *out, lm_error *err)
 {
-    const step_setup s     = step_setup_of(batch, 1);
-    bounded          found = { NAN, NAN, NAN };
-    prediction       p;
-    lm_status        status = LM_OK;
+    step_setup s = step_setup_of(batch, 1);
+    prediction p;
+    lm_status  status;
 
-    if (who->by->inference && (status = who->by->inference(who, batch, &found, err)))
-        return status;
-    if (!isnan(found.value)) {
-        *out = bounded_cases(found.value, found.low, found.high);
-        return LM_OK;
-    }
-    if ((status = predict_step(who, &s, &p, err)))
-        return status;
-    if (isnan(p.forward))
-        return lm_error_set(
-            err, LM_E_NOTFOUND,
-            "%s has neither %s.inference nor %s.forward, which an evaluation takes: "
-            "calibrate %s, then fit again",
-            who->machine ? who->machine : "the machine file", who->model, who->model,
-            who->by->from_layers ? "passes of single layers" : "whole networks");
-    *out = bounded_cases(p.forward, p.low[PHASE_FORWARD], p.high[PHASE_FORWARD]);
-    return LM_OK;
+    s.program = PROGRAM_INFERENCE;
+    status    = predict_step(who, &s, &p, err);
+    return status ? status : cases_of_step(who, &s, &p, out, err);
 }

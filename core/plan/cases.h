@@ -33,8 +33,7 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
                         cases *out, lm_error *err);
 
 /**
- * Cases of a forward pass on one device in evaluation. The inference formula comes first, then the
- * forward formula of training. LM_E_NOTFOUND: the machine file has neither. Other errors as
+ * Cases of the evaluation of a training run: inference with such a batch on one device. As
  * predict_step().
  */
 lm_status cases_of_evaluation(const predictor *who, int64_t batch, cases *out, lm_error *err);

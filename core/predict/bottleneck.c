@@ -41,14 +41,15 @@ static bound_seconds grow(const double *first, const double *second)
 lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottleneck_profile *out,
                                 lm_error *err)
 {
-    step_setup  at = *s;
-    bound_price one, two;
-    bool        even   = false;
-    lm_error    why    = { 0 };
-    lm_status   status = LM_OK;
+    const workload_name of = predictor_workload(who, s->program);
+    step_setup          at = *s;
+    bound_price         one, two;
+    bool                even   = false;
+    lm_error            why    = { 0 };
+    lm_status           status = LM_OK;
 
     if (who->by->grows_evenly)
-        status = workloads_even(who->loads, who->network, who->input, who->dtype, &even, err);
+        status = workloads_even(who->loads, &of, &even, err);
     if (status)
         return status;
     at.batch = even ? 1 : s->batch;
@@ -115,7 +116,7 @@ static void only_compute(bottleneck_of *out, const prediction *step)
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
                               const step_setup *s, const prediction *step)
 {
-    const bool       many    = step_setup_ranks(s) > 1;
+    const bool       many    = step_setup_exchanges(s);
     const double     more    = p->batch ? 0 : (double)(s->batch - 1);
     const double     micro   = (double)s->sync.accumulation;
     double           update  = 0;

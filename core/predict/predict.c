@@ -1,4 +1,4 @@
-/* A predicted training step: prices of a model, composed. */
+/* A predicted training step or forward pass of inference: prices of a model, composed. */
 #include "predict/predict.h"
 
 #include <math.h>
@@ -13,12 +13,13 @@
 
 /* What a price of a device by itself depends on. */
 typedef struct price_key {
-    int64_t   batch;   /* 0: of nothing */
-    int64_t   devices; /* of its node, all at work */
-    optimizer optimizer;
-    bool      together; /* this very step was measured on as many ranks */
-    bool      many;     /* of several ranks: models may update by another formula */
-    bool      micro;    /* of several micro-steps: models may refuse them */
+    int64_t      batch;   /* 0: of nothing */
+    int64_t      devices; /* of its node, all at work */
+    optimizer    optimizer;
+    program_kind program;
+    bool         together; /* this very step was measured on as many ranks */
+    bool many;  /* of several ranks that exchange gradients: models may update by another formula */
+    bool micro; /* of several micro-steps: models may refuse them */
 } price_key;
 
 /* What a device takes by itself. */
@@ -116,7 +117,8 @@ static void find_ranks(answering *a, answer_room *room)
 static bool same_key(const price_key *a, const price_key *b)
 {
     return a->batch == b->batch && a->devices == b->devices && a->optimizer == b->optimizer &&
-           a->together == b->together && a->many == b->many && a->micro == b->micro;
+           a->program == b->program && a->together == b->together && a->many == b->many &&
+           a->micro == b->micro;
 }
 
 static lm_status find_own(answering *a, answer_room *room)
@@ -125,8 +127,9 @@ static lm_status find_own(answering *a, answer_room *room)
     const price_key   key = { .batch     = s->batch,
                               .devices   = s->devices,
                               .optimizer = s->optimizer,
+                              .program   = s->program,
                               .together  = measured_batch(&a->ranks->measured, s->batch),
-                              .many      = step_setup_ranks(s) > 1,
+                              .many      = step_setup_exchanges(s),
                               .micro     = s->sync.accumulation > 1 };
     const uint64_t    at  = (uint64_t)s->batch * 4 + key.many * 2U + key.together;
     priced           *p = a->who->scan ? &a->who->scan->priced[at & (SCAN_PRICED - 1)] : &room->own;
@@ -165,12 +168,12 @@ static lm_status find_program(answering *a)
 {
     const predictor         *who      = a->who;
     const step_setup        *s        = a->asked;
+    const workload_name      of       = predictor_workload(who, s->program);
     step_scan               *scan     = who->scan;
     const term_settings      plain    = { 0 };
     const gradient_schedule *schedule = NULL;
-    lm_status                status =
-        workloads_gradients(who->loads, who->network, who->input, who->dtype, s->batch,
-                            who->cal ? &who->cal->settings : &plain, &schedule, a->err);
+    lm_status                status   = workloads_gradients(
+                         who->loads, &of, s->batch, who->cal ? &who->cal->settings : &plain, &schedule, a->err);
 
     if (status)
         return status;
@@ -336,6 +339,11 @@ static void put_grounds(const answering *a, prediction *out)
         grounds_note(g, "transferred", 0);
     if (who->cal && who->cal->dtype && who->dtype != who->cal->dtype)
         grounds_note(g, "dtype", 0);
+    if (p->stands_in) {
+        grounds_note(g, "training's forward pass", 0);
+        ledger_add(&g->ledger, CERTAINTY_ASSUMED, out->step);
+        return;
+    }
     ledger_add_all(&g->ledger, &p->passes.ledger, a->micro);
     ledger_add_all(&g->ledger, &p->rest.ledger, 1);
     if (!a->own->many)
@@ -478,9 +486,43 @@ static void bound_hidden(answering *a, prediction *out)
     bound_as_measured(a, out);
 }
 
+/* A forward pass alone. Where that of training stands in, so does its interval, and is wider. */
+static void bound_inference(const answering *a, prediction *out)
+{
+    const step_price    *p     = &a->own->price;
+    const phase          by    = p->stands_in ? PHASE_FORWARD : PHASE_INFERENCE;
+    const interval_place place = { .batch = out->batch, .ranks = 1, .of_batch = &a->own->reach };
+    static const phase   not_done[] = { PHASE_BACKWARD, PHASE_SYNC, PHASE_UPDATE, PHASE_GRAD,
+                                        PHASE_BACKWARD_GRAD };
+    double               s[N_TIMES];
+
+    for (phase q = 0; q < N_TIMES; q++)
+        s[q] = out->low[q] = out->high[q] = NAN;
+    for (size_t i = 0; i < sizeof not_done / sizeof not_done[0]; i++)
+        out->low[not_done[i]] = out->high[not_done[i]] = 0;
+    s[by]      = out->step;
+    out->alone = (bounded){ 0, 0, 0 };
+    if (p->known)
+        intervals_at(p->known, by, s, &place, &out->low[PHASE_STEP], &out->high[PHASE_STEP]);
+    else
+        out->low[PHASE_STEP] = p->forward.low, out->high[PHASE_STEP] = p->forward.high;
+    if (p->stands_in) {
+        out->low[PHASE_STEP] *= EVALUATION_LEAST;
+        out->high[PHASE_STEP] *= EVALUATION_MOST;
+    }
+    out->low[PHASE_FORWARD]  = out->low[PHASE_STEP];
+    out->high[PHASE_FORWARD] = out->high[PHASE_STEP];
+    out->slow = out->fast = out->step; /* nothing is exchanged */
+}
+
 static void put_bounds(answering *a, prediction *out)
 {
-    out->known = a->own->price.known;
+    out->known     = a->own->price.known;
+    out->stands_in = a->own->price.stands_in;
+    if (a->asked->program == PROGRAM_INFERENCE) {
+        bound_inference(a, out);
+        return;
+    }
     if (out->known)
         bound_by_intervals(a, out);
     else
@@ -515,6 +557,10 @@ static lm_status check_setup(const step_setup *s, lm_error *err)
     if (s->sync.accumulation < 1)
         return lm_error_set(err, LM_E_ARG, "%lld micro-steps: must be 1 or more",
                             (long long)s->sync.accumulation);
+    if (s->program == PROGRAM_INFERENCE && s->sync.accumulation > 1)
+        return lm_error_set(err, LM_E_ARG,
+                            "inference accumulates nothing: micro-steps are of "
+                            "training");
     if (step_setup_ranks(s) == INT64_MAX)
         return lm_error_set(err, LM_E_OVERFLOW, "%lld nodes of %lld devices do not fit 64 bits",
                             (long long)s->nodes, (long long)s->devices);

@@ -201,9 +201,9 @@ lm_status scale_at(const predictor *who, const scale_question *q, int64_t nodes,
 
 lm_status scale_tokens(const predictor *who, int64_t *out, lm_error *err)
 {
-    bound_network  *bound = NULL;
-    const lm_status status =
-        workloads_bind_at(who->loads, who->network, who->input, who->dtype, 1, &bound, err);
+    const workload_name of     = predictor_workload(who, PROGRAM_TRAINING);
+    bound_network      *bound  = NULL;
+    const lm_status     status = workloads_bind_at(who->loads, &of, 1, &bound, err);
 
     if (!status)
         *out = metrics_tokens(bound);

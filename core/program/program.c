@@ -7,6 +7,13 @@
 #include "base/no_memory.h"
 #include "program/buckets.h"
 
+const char *program_kind_name(program_kind k)
+{
+    static const char *const names[N_PROGRAM_KINDS] = { "training", "inference" };
+
+    return names[k];
+}
+
 /* Bytes of a gradient as it travels. */
 static uint64_t sent(const sync_policy *p, uint64_t bytes, lm_dtype dtype)
 {

@@ -1,9 +1,12 @@
 /**
- * The program of a rank: its kernels and messages in a training step.
+ * The program of a rank: its kernels and messages in a training step, or in inference.
  *
  * A program runs the forward and the backward kernels of each micro-step, then the update. Each
  * message to other ranks names the pass that produces its data, the ranks that join, and what may run
  * meanwhile. schedule.h turns a program into seconds; nothing else adds up a step.
+ *
+ * Inference is a program of one pass, the forward pass in evaluation mode. It sends nothing: several
+ * ranks are replicas.
  *
  * In data-parallel training the messages are the all-reduces of the gradients. Another dimension of
  * parallelism adds messages, and its own group of ranks.
@@ -16,6 +19,16 @@
 #include "observe/gradients.h"
 #include "program/policy.h"
 #include "program/recurrence.h"
+
+/** What a rank does with a batch. */
+typedef enum program_kind {
+    PROGRAM_TRAINING,  /**< a step: forward, backward, messages, update */
+    PROGRAM_INFERENCE, /**< a forward pass in evaluation mode, and nothing else */
+    N_PROGRAM_KINDS
+} program_kind;
+
+/** "training", "inference". */
+const char *program_kind_name(program_kind k);
 
 /** The ranks that join in a message. */
 typedef enum rank_group {

@@ -22,6 +22,7 @@ typedef struct listing {
     double             step;          /* s */
     phase              part[N_TIMES]; /* with columns; a whole step has step_ms */
     size_t             n_parts;
+    program_kind       program; /* inference has no parts */
 } listing;
 
 static const char *keys(const void *whole, size_t i)
@@ -53,7 +54,14 @@ TEXT_OF(ledger_text, explained_row, ledger_print(&r->x.ledger, room))
 REAL_OF(bound_seconds_of, explained_row, r->x.bound[i])
 REAL_OF(certainty_seconds, explained_row, r->x.ledger.seconds[i])
 
-enum explained_facts { BY_LAYER = 1, BY_TERM = 2, PARTED = 4, BOUNDED = 8 };
+enum explained_facts {
+    BY_LAYER = 1,
+    BY_TERM  = 2,
+    PARTED   = 4,
+    BOUNDED  = 8,
+    TRAINS   = 16,
+    INFERS   = 32
+};
 
 #define MS .unit = "ms", .times = 1e3, .digits = -1
 
@@ -67,9 +75,11 @@ static const field fields[] = {
     { "unit", .title = "unit", .text = unit, .when = BY_TERM, .help = "that is counted" },
     { "seconds_per_unit", .title = "s/unit", .real = price, IN_UNIT("s", -1), .when = BY_TERM,
       .help = "its coefficient" },
-    { "step_ms", .title = "step [ms]", FIELD_AT(explained_row, x.seconds), MS,
+    { "step_ms", .title = "step [ms]", FIELD_AT(explained_row, x.seconds), MS, .when = TRAINS,
       .help = "all parts together" },
-    { "percent", .title = "%", .real = percent, IN_UNIT("%", 1), .help = "share of the step" },
+    { "latency_ms", .title = "latency [ms]", FIELD_AT(explained_row, x.seconds), MS, .when = INFERS,
+      .help = "share of the latency" },
+    { "percent", .title = "%", .real = percent, IN_UNIT("%", 1), .help = "share of the whole" },
     { "bound", .title = "bound by", .text = bound_by, .when = BOUNDED,
       .help = "what most of it is bound by" },
     { "ledger_percent", .title = LEDGER_TITLE, .text = ledger_text, .unit = "%",
@@ -84,7 +94,7 @@ static const field fields[] = {
 static unsigned facts_of(const listing *l)
 {
     return (l->key == EXPLAIN_LAYER ? BY_LAYER : 0) | (l->key == EXPLAIN_TERM ? BY_TERM : PARTED) |
-           (l->e->bounded ? BOUNDED : 0);
+           (l->e->bounded ? BOUNDED : 0) | (l->program == PROGRAM_INFERENCE ? INFERS : TRAINS);
 }
 
 static void add_row(const listing *l, field_rows *rows, const char *name, const explained *x)
@@ -157,9 +167,9 @@ lm_status explain_print(const predictor *who, const step_setup *s, explain_key k
     if (!status)
         status = explain_by(e, key, &row, &n, err);
     if (!status) {
-        listing l = { .e = e, .key = key, .step = e->step.step };
+        listing l = { .e = e, .key = key, .step = e->step.step, .program = s->program };
 
-        for (size_t i = 0; i < e->n_parts; i++)
+        for (size_t i = 0; i < e->n_parts && s->program == PROGRAM_TRAINING; i++)
             if (e->part[i] != PHASE_STEP)
                 l.part[l.n_parts++] = e->part[i];
         status = print_rows(row, n, top, &l, f, err);

@@ -132,8 +132,9 @@ table *page_points(const page *p, const field *fields)
     const field_view v    = { .fields = fields,
                               .from   = step_fields,
                               .in     = IN_PAGE,
-                              .facts  = STEP_WHOLE | (p->tokens ? STEP_TOKENS : 0),
-                              .ms     = page_decimals(p) };
+                              .facts  = STEP_WHOLE | step_program_fact(p->question.setup.program) |
+                                       (p->tokens ? STEP_TOKENS : 0),
+                              .ms = page_decimals(p) };
     field_rows       rows = field_rows_of(&v);
 
     for (size_t k = 0; k < p->n_machines; k++)

@@ -53,10 +53,10 @@ static step_row row_of(const scale_grid *g, const scale_line *l, const scale_poi
 
 static unsigned facts_of(const scale_grid *g, const shows *s)
 {
-    return step_watts_facts(&g->power) | (g->net->set ? STEP_SET : 0) |
-           (s->several ? STEP_SEVERAL : 0) | (s->micro ? STEP_MICRO : 0) |
-           (s->whole ? STEP_WHOLE : 0) | (s->syncs || s->synced ? STEP_SYNC : 0) |
-           (s->tokens ? STEP_TOKENS : 0);
+    return step_program_fact(g->line[0].curve.q.setup.program) | step_watts_facts(&g->power) |
+           (g->net->set ? STEP_SET : 0) | (s->several ? STEP_SEVERAL : 0) |
+           (s->micro ? STEP_MICRO : 0) | (s->whole ? STEP_WHOLE : 0) |
+           (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0);
 }
 
 /* A row for each point. */
@@ -209,12 +209,19 @@ static void print_measured(const scale_grid *g, FILE *out)
     }
 }
 
+static bool trains(const scale_grid *g)
+{
+    return g->line[0].curve.q.setup.program == PROGRAM_TRAINING;
+}
+
 static void print_words(const scale_grid *g, FILE *out)
 {
-    if (g->n_lines == 1)
+    step_stands_in_explain(&g->line[0].point[0].step, g->who->machine, out);
+    if (g->n_lines == 1 && trains(g))
         print_turning(&g->line[0], out);
     print_idle(g, out);
-    print_measured(g, out);
+    if (trains(g))
+        print_measured(g, out);
     if (g->net->note)
         fprintf(out, "note: %s\n", g->net->note);
 }
@@ -223,7 +230,7 @@ static void print_json(const scale_grid *g, const table *rows)
 {
     const predictor   *who   = g->who;
     const scaling_kind kind  = g->line[0].curve.q.kind;
-    const field_rows   turns = turns_of(g, FORMAT_JSON);
+    const field_rows   turns = turns_of(g, FORMAT_JSON); /* of inference there are none */
     json               j     = { .out = stdout };
 
     json_open(&j, NULL, '{');
@@ -232,6 +239,7 @@ static void print_json(const scale_grid *g, const table *rows)
     json_text(&j, "note", g->net->note);
     json_text(&j, "machine", who->machine);
     json_text(&j, "model", who->model);
+    json_text(&j, "phase", program_kind_name(g->line[0].curve.q.setup.program));
     json_text(&j, "scaling", scaling_kind_name(kind));
     json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
     if (who->cal) {
@@ -240,8 +248,10 @@ static void print_json(const scale_grid *g, const table *rows)
     } else {
         json_text(&j, "device", g->device);
     }
-    json_text(&j, "turning_point", turn_meaning(kind));
-    table_json(turns.t, &j, "curves");
+    if (trains(g)) {
+        json_text(&j, "turning_point", turn_meaning(kind));
+        table_json(turns.t, &j, "curves");
+    }
     table_json(rows, &j, "points");
     json_close(&j, '}');
     table_free(turns.t);
@@ -265,7 +275,7 @@ lm_status scale_print(const scale_grid *g, format f, lm_error *err)
         print_json(g, t);
     else
         status = table_print(t, f, stdout, err);
-    if (!status && f == FORMAT_TABLE && g->n_lines > 1)
+    if (!status && f == FORMAT_TABLE && g->n_lines > 1 && trains(g))
         status = print_turns(g, err);
     if (!status && f == FORMAT_TABLE && g->net->set)
         printf("set: %s\n", g->net->set);

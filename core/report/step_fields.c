@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "predict/predict.h"
 #include "report/page_parts.h"
 
 unsigned step_watts_facts(const step_watts *w)
@@ -44,6 +45,15 @@ void step_watts_explain(const step_watts *w, const char *model, const char *mach
                 model);
 }
 
+void step_stands_in_explain(const prediction *p, const char *machine, FILE *out)
+{
+    if (p->stands_in)
+        fprintf(out,
+                "note: %s: nothing was measured in evaluation mode: the forward pass of training "
+                "stands in, and the low end is x %.2g, the high end x %.3g for it\n",
+                machine ? machine : "the machine file", EVALUATION_LEAST, EVALUATION_MOST);
+}
+
 /* ---- functions for values that are no members ---- */
 
 static double kwh(const step_row *r)
@@ -77,6 +87,7 @@ static double other(const prediction *s)
 
 COUNT_OF(devices, step_row, r->point.step.nodes * r->point.step.devices)
 REAL_OF(update, step_row, update_of(&r->point.step))
+REAL_OF(million, step_row, 1e6 / r->point.samples_per_second)
 REAL_OF(tokens_per_s, step_row, r->tokens ? r->point.samples_per_second *(double)r->tokens : NAN)
 REAL_OF(epoch_kwh, step_row, kwh(r))
 REAL_OF(epoch_co2, step_row, kwh(r) * r->grams_per_kwh)
@@ -111,6 +122,8 @@ TEXT_OF(epoch_text, step_row, page_time(r->point.epoch_seconds, room, FIELD_TEXT
 #define RATE(d)       IN_UNIT("1/s", TABLE_POSITIVE(d))
 #define POWER(u, d)   IN_UNIT(u, d), .when = STEP_POWER
 #define NOT_IN_CURVES .not_in = IN_JSON /* lists the curves, and prints the settings once */
+#define TRAINING      .when = STEP_TRAINING
+#define INFERENCE     .when = STEP_INFERENCE
 #define ONLY_IN_PAGE  .not_in = IN_FILES
 
 const field step_fields[] = {
@@ -120,29 +133,38 @@ const field step_fields[] = {
       .help = "devices of each node" },
     { "devices", NULL, NULL, .count = devices, .help = "devices of all nodes" },
     { "batch", "batch", "batch", STEP(batch), .help = "samples of a device in a micro-step" },
-    { "accumulation", "micro-steps", NULL, POINT(accumulation), .worth = STEP_MICRO,
+    { "accumulation", "micro-steps", NULL, POINT(accumulation), .worth = STEP_MICRO, TRAINING,
       .help = "micro-steps of a step, whose gradients add up" },
     { "global_batch", "global batch", "of all", POINT(global_batch), .worth = STEP_WHOLE,
       .help = "samples of a step on all devices" },
     { "idle_devices", NULL, NULL, POINT(idle), .help = "devices without a sample" },
-    { "sync", "sync", NULL, .text = policy, .worth = STEP_SYNC,
+    { "sync", "sync", NULL, .text = policy, .worth = STEP_SYNC, TRAINING,
       .help = "how all-reduces overlap the backward pass" },
-    { "forward_ms", NULL, NULL, STEP(forward), IN_MS, .help = "forward passes of a step" },
-    { "backward_ms", NULL, NULL, STEP(backward), IN_MS, .help = "backward passes of a step" },
-    { "sync_ms", NULL, NULL, STEP(sync), IN_MS, .help = "all-reduces, hidden or not" },
-    { "messages", NULL, NULL, STEP(messages), .help = "messages of these all-reduces" },
-    { "copy_ms", NULL, NULL, STEP(copy), IN_MS, .help = "copies into buckets and out of them" },
-    { "straggler_ms", NULL, NULL, STEP(straggler), IN_MS,
+    { "forward_ms", NULL, NULL, STEP(forward), IN_MS, TRAINING,
+      .help = "forward passes of a step" },
+    { "backward_ms", NULL, NULL, STEP(backward), IN_MS, TRAINING,
+      .help = "backward passes of a step" },
+    { "sync_ms", NULL, NULL, STEP(sync), IN_MS, TRAINING, .help = "all-reduces, hidden or not" },
+    { "messages", NULL, NULL, STEP(messages), TRAINING, .help = "messages of these all-reduces" },
+    { "copy_ms", NULL, NULL, STEP(copy), IN_MS, TRAINING,
+      .help = "copies into buckets and out of them" },
+    { "straggler_ms", NULL, NULL, STEP(straggler), IN_MS, TRAINING,
       .help = "what the slowest rank takes longer than one" },
-    { "update_ms", NULL, NULL, .real = update, IN_MS, .help = "update of the weights" },
-    { "grad_ms", NULL, NULL, STEP(grad), IN_MS,
+    { "update_ms", NULL, NULL, .real = update, IN_MS, TRAINING, .help = "update of the weights" },
+    { "grad_ms", NULL, NULL, STEP(grad), IN_MS, TRAINING,
       .help = "exposed all-reduces, copies, stragglers and update" },
-    { "step_ms", "step [ms]", "step [ms]", STEP(step), IN_MS, .help = "the whole step" },
-    { "step_low_ms", "low", NULL, STEP(low[PHASE_STEP]), IN_MS,
+    { "step_ms", "step [ms]", "step [ms]", STEP(step), IN_MS, TRAINING, .help = "the whole step" },
+    { "step_low_ms", "low", NULL, STEP(low[PHASE_STEP]), IN_MS, TRAINING,
       .help = "low end of the step's interval" },
-    { "step_high_ms", "high", NULL, STEP(high[PHASE_STEP]), IN_MS,
+    { "step_high_ms", "high", NULL, STEP(high[PHASE_STEP]), IN_MS, TRAINING,
       .help = "high end of the step's interval" },
-    { "exposed_ms", "exposed", NULL, STEP(exposed), IN_MS,
+    { "latency_ms", "latency [ms]", "latency [ms]", STEP(step), IN_MS, INFERENCE,
+      .help = "a forward pass in evaluation mode of a device's batch" },
+    { "latency_low_ms", "low", NULL, STEP(low[PHASE_STEP]), IN_MS, INFERENCE,
+      .help = "low end of the latency's interval" },
+    { "latency_high_ms", "high", NULL, STEP(high[PHASE_STEP]), IN_MS, INFERENCE,
+      .help = "high end of the latency's interval" },
+    { "exposed_ms", "exposed", NULL, STEP(exposed), IN_MS, TRAINING,
       .help = "all-reduces that the backward pass does not hide" },
     { "samples_per_s", "samples/s", "samples/s", POINT(samples_per_second), RATE(1),
       .help = "throughput of all devices" },
@@ -162,18 +184,28 @@ const field step_fields[] = {
       .help = "efficiency at the high end of the all-reduces' interval" },
     { "efficiency_high", NULL, NULL, POINT(efficiencies.high), WITH_DIGITS(3),
       .help = "efficiency at the low end of the all-reduces' interval" },
-    { "epoch_s", "epoch [s]", NULL, POINT(epoch_seconds), IN_UNIT("s", TABLE_POSITIVE(0)),
+    { "epoch_s", "epoch [s]", NULL, POINT(epoch_seconds), IN_UNIT("s", TABLE_POSITIVE(0)), TRAINING,
       .help = "an epoch" },
-    { "epoch", NULL, "an epoch takes", .text = epoch_text, ONLY_IN_PAGE, .help = "an epoch" },
-    { "steps_per_epoch", NULL, NULL, POINT(steps_per_epoch), .help = "steps of an epoch" },
+    { "dataset_s", "data set [s]", NULL, POINT(epoch_seconds), IN_UNIT("s", TABLE_POSITIVE(0)),
+      INFERENCE, .help = "all samples of the data set, batch after batch" },
+    { "million_s", "10^6 samples [s]", "10^6 samples [s]", .real = million, INFERENCE,
+      IN_UNIT("s", -1), .help = "10^6 samples at that throughput" },
+    { "epoch", NULL, "an epoch takes", .text = epoch_text, ONLY_IN_PAGE, TRAINING,
+      .help = "an epoch" },
+    { "steps_per_epoch", NULL, NULL, POINT(steps_per_epoch), TRAINING,
+      .help = "steps of an epoch" },
     { "power_w", "power [W]", NULL, ROW(power.watts.value), POWER("W", 1),
       .help = "mean power of a device" },
     { "energy_j", "energy [J]", NULL, ROW(power.joules.value), POWER("J", -1),
-      .help = "energy of all devices in a step" },
-    { "epoch_kwh", "epoch [kWh]", NULL, .real = epoch_kwh, POWER("kWh", -1),
-      .help = "energy of all devices in an epoch" },
+      .help = "energy of all devices in a step, or in a pass of inference" },
+    { "epoch_kwh", "epoch [kWh]", NULL, .real = epoch_kwh, IN_UNIT("kWh", -1),
+      .when = STEP_POWER | STEP_TRAINING, .help = "energy of all devices in an epoch" },
     { "epoch_co2_g", "epoch [gCO2]", NULL, .real = epoch_co2, IN_UNIT("g", -1),
-      .when = STEP_POWER | STEP_CO2, .help = "CO2 of that electricity" },
+      .when = STEP_POWER | STEP_CO2 | STEP_TRAINING, .help = "CO2 of that electricity" },
+    { "dataset_kwh", "data set [kWh]", NULL, .real = epoch_kwh, IN_UNIT("kWh", -1),
+      .when = STEP_POWER | STEP_INFERENCE, .help = "energy of all devices for the data set" },
+    { "dataset_co2_g", "data set [gCO2]", NULL, .real = epoch_co2, IN_UNIT("g", -1),
+      .when = STEP_POWER | STEP_CO2 | STEP_INFERENCE, .help = "CO2 of that electricity" },
     { "power_by", "power by", NULL, ROW(power_by), .when = STEP_POWER,
       .help = "where the power comes from: fitted, learned or assumed" },
     { "edp_js", NULL, NULL, ROW(power.edp), POWER("J s", -1),
@@ -190,7 +222,7 @@ const field step_fields[] = {
       .help = "what the largest share of a step goes to" },
     { "bottleneck_share", NULL, NULL, POINT(bottleneck.share), WITH_DIGITS(3),
       .help = "that share" },
-    { "sync_bound", NULL, NULL, .text = sync_bound_text,
+    { "sync_bound", NULL, NULL, .text = sync_bound_text, TRAINING,
       .help = "what all-reduces wait for: latency or bandwidth" },
     { "ledger_percent", LEDGER_TITLE, NULL, .text = ledger_text, .unit = "%",
       .help = "shares of a step: measured, interpolated, extrapolated, assumed" },
@@ -198,11 +230,11 @@ const field step_fields[] = {
       .help = "share of a step that is so founded" },
     { "beyond", "beyond", "beyond the calibration", .text = beyond,
       .help = "what leaves the calibrated range, and by which factor" },
-    { "turning_point_nodes", NULL, NULL, .real = turning, NOT_IN_CURVES,
+    { "turning_point_nodes", NULL, NULL, .real = turning, TRAINING, NOT_IN_CURVES,
       .help = "nodes from which on doubling does not pay" },
-    { "turning_point_low", NULL, NULL, .real = turning_low, NOT_IN_CURVES,
+    { "turning_point_low", NULL, NULL, .real = turning_low, TRAINING, NOT_IN_CURVES,
       .help = "the same at the high end of the all-reduces' interval" },
-    { "turning_point_high", NULL, NULL, .real = turning_high, NOT_IN_CURVES,
+    { "turning_point_high", NULL, NULL, .real = turning_high, TRAINING, NOT_IN_CURVES,
       .help = "the same at the low end of the all-reduces' interval" },
     { "set", NULL, NULL, .text = set, .when = STEP_SET, NOT_IN_CURVES,
       .help = "arguments of the network" },
@@ -211,32 +243,39 @@ const field step_fields[] = {
 
 /* Bounds of the parts. */
 #define PART(name, of)                                                                             \
-    { name "_low_ms", .kind = FIELD_REAL, .at = offsetof(step_row, point.step.low[of]), IN_MS,     \
-      .help = "low end of that part's interval" },                                                 \
+    { name "_low_ms", .kind = FIELD_REAL, .at   = offsetof(step_row, point.step.low[of]),          \
+      IN_MS,          TRAINING,           .help = "low end of that part's interval" },             \
     {                                                                                              \
         name "_high_ms", .kind = FIELD_REAL, .at = offsetof(step_row, point.step.high[of]), IN_MS, \
-                         .help = "high end of that part's interval"                                \
+                         TRAINING, .help = "high end of that part's interval"                      \
     }
 
 const field step_predicted[] = {
     { "nodes", .title = "nodes" },
     { "devices_per_node", .title = "x devices", .when = STEP_SEVERAL },
     { "batch", .title = "batch" },
-    { "sync", .title = "sync", .when = STEP_SYNC },
-    { "forward_ms", .title = "forward [ms]" },
-    { "backward_ms", .title = "backward [ms]" },
-    { "sync_ms", .title = "sync [ms]" },
-    { "exposed_ms", .title = "exposed [ms]", .when = STEP_SYNC },
-    { "grad_ms", .title = "sync+update [ms]" },
-    { "step_ms", .title = "step [ms]" },
-    { "step_low_ms", .title = "low" },
-    { "step_high_ms", .title = "high" },
+    { "sync", .title = "sync", .when = STEP_SYNC | STEP_TRAINING },
+    { "forward_ms", .title = "forward [ms]", TRAINING },
+    { "backward_ms", .title = "backward [ms]", TRAINING },
+    { "sync_ms", .title = "sync [ms]", TRAINING },
+    { "exposed_ms", .title = "exposed [ms]", .when = STEP_SYNC | STEP_TRAINING },
+    { "grad_ms", .title = "sync+update [ms]", TRAINING },
+    { "step_ms", .title = "step [ms]", TRAINING },
+    { "step_low_ms", .title = "low", TRAINING },
+    { "step_high_ms", .title = "high", TRAINING },
+    { "latency_ms", .title = "latency [ms]", INFERENCE },
+    { "latency_low_ms", .title = "low", INFERENCE },
+    { "latency_high_ms", .title = "high", INFERENCE },
     { "samples_per_s", .title = "samples/s" },
-    { "epoch_s", .title = "epoch [s]" },
+    { "epoch_s", .title = "epoch [s]", TRAINING },
+    { "dataset_s", .title = "data set [s]", INFERENCE },
+    { "million_s", .title = "10^6 samples [s]", INFERENCE },
     { "power_w", .title = "power [W]", .when = STEP_POWER },
     { "energy_j", .title = "energy [J]", .when = STEP_POWER },
-    { "epoch_kwh", .title = "epoch [kWh]", .when = STEP_POWER },
-    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_POWER | STEP_CO2 },
+    { "epoch_kwh", .title = "epoch [kWh]", .when = STEP_POWER | STEP_TRAINING },
+    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_POWER | STEP_CO2 | STEP_TRAINING },
+    { "dataset_kwh", .title = "data set [kWh]", .when = STEP_POWER | STEP_INFERENCE },
+    { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_POWER | STEP_CO2 | STEP_INFERENCE },
     { "power_by", .title = "power by", .when = STEP_POWER },
     { "ledger_percent", .title = LEDGER_TITLE },
     { "beyond", .title = "beyond" },
@@ -277,15 +316,19 @@ const field energy_fields[] = {
       .help = "clock that is asked for" },
     { "clock_mhz", .title = "clock [MHz]", FIELD_AT(energy_row, mhz), .unit = "MHz",
       .help = "clock that is kept" },
-    { "step_ms", .title = "step [ms]" },
+    { "step_ms", .title = "step [ms]", TRAINING },
+    { "latency_ms", .title = "latency [ms]", INFERENCE },
     { "power_w", .title = "power [W]" },
     { "energy_j", .title = "energy [J]" },
     { "edp_js", .title = "EDP [Js]" },
     { "samples_per_j", .title = "samples/J", .real = samples_per_j, IN_UNIT("1/J", -1),
       .help = "samples of a step over its energy" },
-    { "epoch_s", .title = "epoch [s]" },
-    { "epoch_kwh", .title = "epoch [kWh]" },
-    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_CO2 },
+    { "epoch_s", .title = "epoch [s]", TRAINING },
+    { "epoch_kwh", .title = "epoch [kWh]", TRAINING },
+    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_CO2 | STEP_TRAINING },
+    { "dataset_s", .title = "data set [s]", INFERENCE },
+    { "dataset_kwh", .title = "data set [kWh]", INFERENCE },
+    { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_CO2 | STEP_INFERENCE },
     { "power_by", .title = "power by" },
     { "best", .title = "best", FIELD_AT(energy_row, best), .help = "what the clock is best for" },
     { 0 },

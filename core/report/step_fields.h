@@ -28,15 +28,17 @@ typedef struct step_row {
 
 /** Facts that decide on columns. */
 enum step_facts {
-    STEP_POWER   = 1 << 0, /**< some power is known */
-    STEP_CO2     = 1 << 1, /**< and the CO2 of electricity */
-    STEP_SET     = 1 << 2, /**< arguments of the network are set */
-    STEP_SEVERAL = 1 << 3, /**< nodes have several devices */
-    STEP_MICRO   = 1 << 4, /**< steps have several micro-steps */
-    STEP_WHOLE   = 1 << 5, /**< the batch of all devices is given */
-    STEP_SYNC    = 1 << 6, /**< a policy other than the usual, or several */
-    STEP_TOKENS  = 1 << 7, /**< samples are rows of tokens */
-    STEP_BEST    = 1 << 8  /**< the best policy is asked for */
+    STEP_POWER     = 1 << 0, /**< some power is known */
+    STEP_CO2       = 1 << 1, /**< and the CO2 of electricity */
+    STEP_SET       = 1 << 2, /**< arguments of the network are set */
+    STEP_SEVERAL   = 1 << 3, /**< nodes have several devices */
+    STEP_MICRO     = 1 << 4, /**< steps have several micro-steps */
+    STEP_WHOLE     = 1 << 5, /**< the batch of all devices is given */
+    STEP_SYNC      = 1 << 6, /**< a policy other than the usual, or several */
+    STEP_TOKENS    = 1 << 7, /**< samples are rows of tokens */
+    STEP_BEST      = 1 << 8, /**< the best policy is asked for */
+    STEP_TRAINING  = 1 << 9, /**< one of the two: rows are training steps ... */
+    STEP_INFERENCE = 1 << 10 /**< ... or forward passes of inference */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
@@ -54,6 +56,15 @@ typedef struct energy_row {
 } energy_row;
 /** Those of `layermeter energy`: from step_fields. */
 extern const field energy_fields[];
+
+/** Which of the two a program is. */
+static inline unsigned step_program_fact(program_kind p)
+{
+    return p == PROGRAM_INFERENCE ? STEP_INFERENCE : STEP_TRAINING;
+}
+
+/** Says on stderr or stdout that the forward pass of training stands in for inference, if it does. */
+void step_stands_in_explain(const prediction *p, const char *machine, FILE *out);
 
 /** Columns that power adds; 0: no power is known. */
 unsigned step_watts_facts(const step_watts *w);

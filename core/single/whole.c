@@ -116,20 +116,6 @@ static double host_seconds(walk *w, const layer_shape *s, layer_run run)
     return floor;
 }
 
-static lm_status add_inference(walk *w, const layer_shape *s, layer_run run, bool product)
-{
-    double    factor = 1;
-    lm_status status = LM_OK;
-
-    run.forward = run.evaluation = true;
-    if (w->learned)
-        status = learned_factor(w, s, &run, &factor);
-    w->sum.inference[WHOLE_HOST] += host_seconds(w, s, run);
-    w->sum.inference[product ? WHOLE_PRODUCTS : WHOLE_OTHERS] +=
-        pass_seconds(w, s, &run, factor, w->sum.inference_by);
-    return status;
-}
-
 /* By backward passes as they were learned, or else by whole steps. */
 static lm_status backward_factor(walk *w, const layer_shape *s, double *out)
 {
@@ -148,36 +134,38 @@ static lm_status backward_factor(walk *w, const layer_shape *s, double *out)
 static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
 {
     const bool product   = s->kind != SHAPE_WORK;
-    layer_run  run       = { .input_gradient  = l->needs_grad_input,
+    layer_run  run       = { .forward         = true,
+                             .evaluation      = w->net->options.evaluation,
+                             .input_gradient  = l->needs_grad_input,
                              .optimizer       = w->optimizer,
                              .multiprocessors = w->m->multiprocessors };
     double     factor[2] = { 1, 1 }, host, seconds;
-    lm_status  status    = add_inference(w, s, run, product);
+    lm_status  status    = LM_OK;
 
-    if (w->learned && !status)
-        status = learned_factor(w, s, &(layer_run){ .forward = true }, &factor[0]);
-    if (w->learned && !status)
+    if (w->learned)
+        status = learned_factor(w, s, &(layer_run){ .forward = true, .evaluation = run.evaluation },
+                                &factor[0]);
+    if (w->learned && !run.evaluation && !status)
         status = backward_factor(w, s, &factor[1]);
-    run.forward = true;
-    seconds     = pass_seconds(w, s, &run, factor[0], w->sum.by);
-    host        = host_seconds(w, s, run);
+    seconds = pass_seconds(w, s, &run, factor[0], w->sum.by);
+    host    = host_seconds(w, s, run);
     w->sum.forward += seconds;
-    w->sum.step[WHOLE_HOST] += host;
-    w->sum.step[product ? WHOLE_PRODUCTS : WHOLE_OTHERS] += seconds;
+    w->sum.part[WHOLE_HOST] += host;
+    w->sum.part[product ? WHOLE_PRODUCTS : WHOLE_OTHERS] += seconds;
     run.backward = l->trained || l->needs_grad_input;
     if (run.backward) {
-        w->sum.step[WHOLE_HOST_BACK] += host_seconds(w, s, run) - host;
+        w->sum.part[WHOLE_HOST_BACK] += host_seconds(w, s, run) - host;
         run.forward = false;
         seconds     = pass_seconds(w, s, &run, factor[1], w->sum.by);
         w->sum.backward += seconds;
-        w->sum.step[product ? WHOLE_PRODUCTS_BACK : WHOLE_OTHERS_BACK] += seconds;
+        w->sum.part[product ? WHOLE_PRODUCTS_BACK : WHOLE_OTHERS_BACK] += seconds;
     }
     run.forward = run.backward = false;
     run.update                 = l->trained && l->n_weights;
     if (run.update) {
         seconds = layer_model_seconds(w->m, s, &run);
         w->sum.update += seconds;
-        w->sum.step[WHOLE_UPDATE] += seconds;
+        w->sum.part[WHOLE_UPDATE] += seconds;
     }
     return status;
 }
@@ -221,10 +209,8 @@ static void add_traffic(walk *w, double forward, double backward)
     w->sum.forward += forward;
     w->sum.backward += backward;
     w->sum.by[RESOURCE_BANDWIDTH] += forward + backward;
-    w->sum.inference_by[RESOURCE_BANDWIDTH] += forward;
-    w->sum.inference[WHOLE_OTHERS] += forward;
-    w->sum.step[WHOLE_OTHERS] += forward;
-    w->sum.step[WHOLE_OTHERS_BACK] += backward;
+    w->sum.part[WHOLE_OTHERS] += forward;
+    w->sum.part[WHOLE_OTHERS_BACK] += backward;
 }
 
 static bool priced_product(const walk *w)
@@ -261,9 +247,7 @@ static void add_inner_products(walk *w, const bound_layer *l, layer_work *work)
             sum += (k->repeat > 1 ? k->repeat : 1) * pass_seconds(w, &s, &run, 1, w->sum.by);
         }
         *(p == LM_FORWARD ? &w->sum.forward : &w->sum.backward) += sum;
-        w->sum.step[p == LM_FORWARD ? WHOLE_PRODUCTS : WHOLE_PRODUCTS_BACK] += sum;
-        if (p == LM_FORWARD)
-            w->sum.inference[WHOLE_PRODUCTS] += sum;
+        w->sum.part[p == LM_FORWARD ? WHOLE_PRODUCTS : WHOLE_PRODUCTS_BACK] += sum;
         work->of[WORK_PRODUCT][p] = (kernel_work){ 0 };
     }
     work->inference[WORK_PRODUCT] = (kernel_work){ 0 };
@@ -294,7 +278,7 @@ static lm_status add_sums(walk *w)
         }
     free(reader);
     if (w->m->of[LAYER_OTHER].present && layer_prices_train(&w->m->of[LAYER_OTHER]))
-        w->sum.step[WHOLE_OTHERS_BACK] += pass_seconds(w, &s, &run, 1, w->sum.by);
+        w->sum.part[WHOLE_OTHERS_BACK] += pass_seconds(w, &s, &run, 1, w->sum.by);
     return LM_OK;
 }
 
@@ -303,6 +287,8 @@ static lm_status add_layer(walk *w, const bound_layer *l)
     double      element, grad;
     layer_shape s;
 
+    if (l->idle)
+        return LM_OK;
     shape_of_layer(l, &s);
     if (s.kind != SHAPE_OTHER)
         return add_product(w, l, &s);
@@ -356,7 +342,7 @@ lm_status whole_predict(layer_model *m, const bound_network *net, const char *up
         return lm_error_set(err, LM_E_NOTFOUND, "no single layers were measured");
     for (size_t i = 0; i < net->n_layers && !status; i++)
         status = add_layer(&w, &net->layer[i]);
-    if (!status)
+    if (!status && !net->options.evaluation)
         status = add_sums(&w);
     if (!status && isnan(w.sum.update)) /* the only price that can be missing here */
         status = lm_error_set(err, LM_E_NOTFOUND,
@@ -364,8 +350,11 @@ lm_status whole_predict(layer_model *m, const bound_network *net, const char *up
                               "it, then fit again",
                               updated_by);
     w.sum.forward += price(calls, CALL);
-    w.sum.backward += layer_prices_train(calls) ? price(calls, BACKWARD_CALL) : NAN;
-    w.sum.by[RESOURCE_HOST] += price(calls, CALL) + price(calls, BACKWARD_CALL);
+    w.sum.by[RESOURCE_HOST] += price(calls, CALL);
+    if (!net->options.evaluation) {
+        w.sum.backward += layer_prices_train(calls) ? price(calls, BACKWARD_CALL) : NAN;
+        w.sum.by[RESOURCE_HOST] += price(calls, BACKWARD_CALL);
+    }
     if (!status)
         *out = w.sum;
     return status;

@@ -13,13 +13,12 @@ typedef enum whole_learned {
     WHOLE_LEARNED_STEPS /**< and those of whole steps, where backward passes have none */
 } whole_learned;
 
-/** Seconds of one step's passes. */
+/** Seconds of one step's passes; of a network bound for evaluation those of a forward pass in
+ * evaluation mode, and 0 of the others. */
 typedef struct whole_seconds {
     double forward, backward, update; /**< backward NAN: of no layer it was measured */
     double by[N_RESOURCES];           /**< both passes, by the resource that bounds them */
-    /* Parts for composed.h: of a step, and of a forward pass in evaluation mode. */
-    double step[N_WHOLE_PARTS], inference[N_WHOLE_PARTS];
-    double inference_by[N_RESOURCES];
+    double part[N_WHOLE_PARTS];       /**< for composed.h */
 } whole_seconds;
 
 /**

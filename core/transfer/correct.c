@@ -80,9 +80,9 @@ bool correct_split(const calibration *cal, size_t form_at, const point *pt,
                    double by_factor[N_CORRECT])
 {
     term_item         room[N_TERMS];
-    const term_vector terms =
-        form_terms(&forms[form_at], &pt->load, &cal->fitted[form_at].knots, room);
-    double sum = 0;
+    const term_vector terms = form_terms(&forms[form_at], point_load(pt, forms[form_at].part),
+                                         &cal->fitted[form_at].knots, room);
+    double            sum   = 0;
 
     for (size_t k = 0; k < terms.n; k++) {
         const size_t term    = terms.item[k].term;

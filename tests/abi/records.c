@@ -103,7 +103,7 @@ AT(lm_step, devices, 24);
 AT(lm_step, accumulation, 32);
 AT(lm_step, sync, 40);
 AT(lm_step, gradients, 48);
-AT(lm_step, reserved, 52);
+AT(lm_step, inference, 52);
 
 SIZE(lm_answer, 408);
 AT(lm_answer, size, 0);

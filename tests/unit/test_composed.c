@@ -104,9 +104,9 @@ static void gradients_of_what_several_read_are_added_up(void **state)
     set(&m, LAYER_OTHER, "backward.call", 1, 9);
     assert_true(columns_need_update(&m.of[LAYER_PRODUCT].columns, "update.sgd") != COLUMN_NONE);
     assert_int_equal(whole_predict(&m, n.bound, "sgd", WHOLE_PRICES, &s, NULL), LM_OK);
-    assert_close(s.step[WHOLE_OTHERS_BACK], 3 * 24, 1e-12);
-    assert_close(s.step[WHOLE_PRODUCTS], 6, 1e-12);
-    assert_close(s.step[WHOLE_HOST_BACK], 3, 1e-12); /* relu, tanh and the sum */
+    assert_close(s.part[WHOLE_OTHERS_BACK], 3 * 24, 1e-12);
+    assert_close(s.part[WHOLE_PRODUCTS], 6, 1e-12);
+    assert_close(s.part[WHOLE_HOST_BACK], 3, 1e-12); /* relu, tanh and the sum */
     layer_model_free(&m);
     nets_free(&n);
 }
@@ -125,8 +125,8 @@ static void products_within_layers_are_products(void **state)
     set(&m, LAYER_PRODUCT, "forward.result", 1, 9);
     set(&m, LAYER_OTHER, "forward.product.flops", 1e6, 0);
     assert_int_equal(whole_predict(&m, n.bound, "sgd", WHOLE_PRICES, &s, NULL), LM_OK);
-    assert_close(s.inference[WHOLE_PRODUCTS], 40, 1e-12);
-    assert_close(s.inference[WHOLE_OTHERS], 0, 1e-12);
+    assert_close(s.part[WHOLE_PRODUCTS], 40, 1e-12);
+    assert_close(s.part[WHOLE_OTHERS], 0, 1e-12);
     layer_model_free(&m);
     nets_free(&n);
 }

@@ -100,7 +100,7 @@ static void rows_are_times_that_the_model_tells(void **state)
 {
     const term_item   item = { (uint32_t)term_parse("conv1x1.flops.forward"), 1e9 };
     const observation what = observation_blank;
-    point             pt   = { .row = &what, .load.forward = { &item, 1 }, .group = 4 };
+    point             pt   = { .row = &what, .evaluated.forward = { &item, 1 }, .group = 4 };
     const points      p    = { .point = &pt, .n_points = 1 };
     calibration      *cal  = machine();
     correct_row      *r;

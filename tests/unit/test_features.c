@@ -86,7 +86,9 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
         network           *net;
         bound_network     *bound;
 
-        assert_int_equal(workloads_counts(loads, "n2.ini", "3x20x24", LM_F16, batch, &counts, NULL),
+        assert_int_equal(workloads_counts(loads,
+                                          &(workload_name){ "n2.ini", "3x20x24", LM_F16, false },
+                                          batch, &counts, NULL),
                          LM_OK);
         assert_int_equal(network_load("n2.ini", NULL, &net, NULL), LM_OK);
         assert_int_equal(bind_network(net, nets_registry, &options, &bound, NULL), LM_OK);
@@ -95,9 +97,12 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
         bound_network_free(bound);
         network_free(net);
     }
-    assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, 0, &counts, &err), LM_E_ARG);
+    assert_int_equal(workloads_counts(loads, &(workload_name){ "n2.ini", NULL, LM_F32, false }, 0,
+                                      &counts, &err),
+                     LM_E_ARG);
     assert_error(err, LM_E_ARG, "batch 0: must be 1 or more");
-    assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, INT64_MAX, &counts, &err),
+    assert_int_equal(workloads_counts(loads, &(workload_name){ "n2.ini", NULL, LM_F32, false },
+                                      INT64_MAX, &counts, &err),
                      LM_E_OVERFLOW);
     assert_error(err, LM_E_OVERFLOW,
                  "n2.ini: a count at batch 9223372036854775807 does not fit 64 bits");
@@ -109,10 +114,10 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
 static void what_is_counted_together_is_as_if_counted_alone(void **state)
 {
     static const workload_name of[] = {
-        { "n1.ini", "", LM_F32 },        { "n1.ini", "", LM_F32 },
-        { "n1.ini", "3x20x24", LM_F32 }, { "nowhere.ini", "", LM_F32 },
-        { "n3.ini", "3", LM_F16 },       { "n4.ini", "3x8x8", LM_F16 },
-        { "n3.ini", "3x9x30", LM_F16 },  { "n1.ini", "3x7x7", LM_F32 }
+        { "n1.ini", "", LM_F32, false },        { "n1.ini", "", LM_F32, false },
+        { "n1.ini", "3x20x24", LM_F32, false }, { "nowhere.ini", "", LM_F32, false },
+        { "n3.ini", "3", LM_F16, false },       { "n4.ini", "3x8x8", LM_F16, false },
+        { "n3.ini", "3x9x30", LM_F16, false },  { "n1.ini", "3x7x7", LM_F32, false }
     };
     static const size_t n     = sizeof of / sizeof of[0];
     workloads          *alone = new_loads(), *together = new_loads();
@@ -127,9 +132,8 @@ static void what_is_counted_together_is_as_if_counted_alone(void **state)
         lm_status status[2];
 
         for (int k = 0; k < 2; k++)
-            status[k] =
-                workloads_full(k ? together : alone, of[i].name, of[i].input, of[i].dtype, 5,
-                               &term_settings_default, OPTIMIZER_MOMENTUM, &full[k], &err[k]);
+            status[k] = workloads_full(k ? together : alone, &of[i], 5, &term_settings_default,
+                                       OPTIMIZER_MOMENTUM, &full[k], &err[k]);
         assert_int_equal(status[0], status[1]);
         assert_int_equal(status[0] != LM_OK, i == 3 || i == 4);
         if (status[0]) {

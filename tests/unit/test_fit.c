@@ -92,9 +92,10 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
                         char     name[32], number[40];
 
                         snprintf(name, sizeof name, "n%d.ini", n);
-                        assert_int_equal(workloads_counts(loads, name, "", LM_F32, batches[b],
-                                                          &load.counts, NULL),
-                                         LM_OK);
+                        assert_int_equal(
+                            workloads_counts(loads, &(workload_name){ name, "", LM_F32, false },
+                                             batches[b], &load.counts, NULL),
+                            LM_OK);
                         load.bytes = (double)load.counts.param_bytes;
                         for (size_t k = 0; k < f->n_features; k++) {
                             const double value = feature_value(f->feature[k], &load);

@@ -14,14 +14,28 @@ typedef struct measured {
     lm_error        err;
 } measured;
 
-static measured measure(const bound_text *m, memory_options o, int64_t batch)
+static measured measure_with(const bound_text *m, memory_options o, const bind_options *b)
 {
-    const bind_options b    = { .batch = batch, .dtype = LM_F32 };
-    measured           made = { .err = { LM_OK, "" } };
+    measured made = { .err = { LM_OK, "" } };
 
     assert_string_equal(m->err.text, "");
     assert_true(m->net->n_layers <= 16);
-    memory_of_step(m->net, nets_registry, &b, &o, &made.use, made.layer, &made.err);
+    memory_of_step(m->net, nets_registry, b, &o, &made.use, made.layer, &made.err);
+    return made;
+}
+
+static measured measure(const bound_text *m, memory_options o, int64_t batch)
+{
+    return measure_with(m, o, &(bind_options){ .batch = batch, .dtype = LM_F32 });
+}
+
+/* Of inference. */
+static measured evaluate(const bound_text *m, memory_options o, int64_t batch)
+{
+    const measured made =
+        measure_with(m, o, &(bind_options){ .batch = batch, .dtype = LM_F32, .evaluation = true });
+
+    assert_string_equal(made.err.text, "");
     return made;
 }
 
@@ -212,14 +226,35 @@ static void what_is_not_trained_keeps_nothing(void **state)
 static void inference_lets_go_of_everything_behind_it(void **state)
 {
     bound_text     m = nets_bind(chain, 2);
-    memory_options o = { .optimizer = OPTIMIZER_ADAM, .forward_only = true };
-    const measured r = succeed(&m, o, 2), in_place = succeed(&m, (o.inplace = true, o), 2);
+    memory_options o = { .optimizer = OPTIMIZER_ADAM };
+    const measured r = evaluate(&m, o, 2), in_place = evaluate(&m, (o.inplace = true, o), 2);
 
     (void)state;
     assert_int_equal(r.use.peak, 192 + 32 + 64 + 64);
     assert_string_equal(r.use.layer, "relu");
     assert_int_equal(in_place.use.peak, 192 + 32 + 64 + 16);
     assert_string_equal(in_place.use.layer, "fc2");
+    nets_free(&m);
+}
+
+/* The chain with dropout, which passes its input on, and a loss with its target, which do not run. */
+static void inference_leaves_out_what_only_training_needs(void **state)
+{
+    bound_text     m = nets_bind(X "4\n[y]\ntype = input\nshape = 2\n"
+                                       "[fc1]\ntype = linear\nfeatures = 8\nbias = no\ninputs = x\n"
+                                       "[drop]\ntype = dropout\n"
+                                       "[fc2]\ntype = linear\nfeatures = 2\nbias = no\n"
+                                       "[loss]\ntype = mse_loss\ninputs = fc2, y\n",
+                                 2);
+    const measured r = evaluate(&m, SGD, 2), t = succeed(&m, SGD, 2);
+
+    (void)state;
+    assert_int_equal(at(&m, &r, "drop")->live_forward, 192 + 32 + 64);
+    assert_int_equal(at(&m, &t, "drop")->live_forward, 192 + 32 + 16 + 64 + 64 + 16); /* mask */
+    assert_int_equal(r.use.peak, 192 + 32 + 64 + 16);
+    assert_string_equal(r.use.layer, "fc2");
+    assert_int_equal(r.use.part[MEMORY_INPUTS], 32);
+    assert_int_equal(r.use.part[MEMORY_SAVED], 0);
     nets_free(&m);
 }
 
@@ -464,19 +499,30 @@ static void the_largest_batch_is_exact(void **state)
 static const char *const shipped[] = { "alexnet",     "resnet18",      "resnet50", "mobilenet_v2",
                                        "densenet121", "squeezenet1_1", "vgg16" };
 
-static memory_use measure_shipped(const network *net, memory_options o, int64_t batch)
+static memory_use measure_bound(const network *net, memory_options o, const bind_options *b)
 {
-    const bind_options b = { .batch = batch, .dtype = LM_F32, .image = 64 };
-    memory_use         use;
-    lm_error           err = { LM_OK, "" };
-    uint64_t           sum = 0;
+    memory_use use;
+    lm_error   err = { LM_OK, "" };
+    uint64_t   sum = 0;
 
-    memory_of_step(net, nets_registry, &b, &o, &use, NULL, &err);
+    memory_of_step(net, nets_registry, b, &o, &use, NULL, &err);
     assert_string_equal(err.text, "");
     for (int p = 0; p < MEMORY_N_PARTS; p++)
         sum += use.part[p];
     assert_int_equal(sum, use.peak);
     return use;
+}
+
+static memory_use measure_shipped(const network *net, memory_options o, int64_t batch)
+{
+    return measure_bound(net, o, &(bind_options){ .batch = batch, .dtype = LM_F32, .image = 64 });
+}
+
+static memory_use evaluate_shipped(const network *net, memory_options o, int64_t batch)
+{
+    return measure_bound(
+        net, o,
+        &(bind_options){ .batch = batch, .dtype = LM_F32, .image = 64, .evaluation = true });
 }
 
 static bool has_blocks(const network *net)
@@ -515,8 +561,7 @@ static void what_must_hold_holds_for_every_shipped_network(void **state)
         b           = measure_shipped(net, o, 3);
         assert_true(b.peak <= a.peak);
         assert_true(b.kept <= a.kept);
-        o.forward_only = true;
-        b              = measure_shipped(net, o, 3);
+        b = evaluate_shipped(net, o, 3);
         assert_true(b.peak < a.peak);
         assert_int_equal(
             b.part[MEMORY_GRADIENTS] + b.part[MEMORY_OPTIMIZER] + b.part[MEMORY_BACKWARD], 0);
@@ -536,6 +581,7 @@ int main(void)
         cmocka_unit_test(a_concatenation_copies),
         cmocka_unit_test(what_is_not_trained_keeps_nothing),
         cmocka_unit_test(inference_lets_go_of_everything_behind_it),
+        cmocka_unit_test(inference_leaves_out_what_only_training_needs),
         cmocka_unit_test(in_place_saves_where_nobody_reads_the_input_again),
         cmocka_unit_test(recomputation_keeps_the_inputs_of_segments),
         cmocka_unit_test(segments_are_named_by_what_they_hold),

@@ -365,6 +365,35 @@ static void a_catalogue_has_every_operation_once(void **state)
     for_each_network(check_catalogue);
 }
 
+static counts count_evaluated(const char *name)
+{
+    const bind_options with  = { .batch = 2, .dtype = LM_F32, .evaluation = true };
+    bound_network     *bound = NULL;
+    network           *net   = NULL;
+    counts             c;
+
+    assert_int_equal(network_open(name, nets_registry, NULL, &net, NULL), LM_OK);
+    assert_int_equal(bind_network(net, nets_registry, &with, &bound, NULL), LM_OK);
+    c = count(bound, NULL);
+    bound_network_free(bound);
+    network_free(net);
+    return c;
+}
+
+/* Auxiliary classifiers and losses do not run in evaluation mode: Inception v3 with its classifier
+ * has the MACs that are published without, and no backward pass. */
+static void inference_runs_what_answers_need(void **state)
+{
+    const counts with    = count_evaluated("inception_v3_aux"),
+                 without = count_evaluated("inception_v3");
+
+    (void)state;
+    assert_int_equal(with.metrics.flops_forward, 2 * 2 * 5713216096);
+    assert_int_equal(with.metrics.flops_backward, 0);
+    assert_int_equal(with.metrics.params, 23834568);
+    assert_memory_equal(&with, &without, sizeof with);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +403,7 @@ int main(void)
         cmocka_unit_test(a_block_by_itself_counts_what_it_does_in_its_network),
         cmocka_unit_test(a_catalogue_has_every_operation_once),
         cmocka_unit_test(gradients_add_up_to_the_parameters),
+        cmocka_unit_test(inference_runs_what_answers_need),
         cmocka_unit_test(what_is_written_unfolded_counts_the_same),
         cmocka_unit_test(kernels_add_up_to_the_cost_of_each_pass),
     };

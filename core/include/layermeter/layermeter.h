@@ -130,7 +130,8 @@ LM_API lm_status lm_network_counts(const lm_network *network, const lm_input *in
  */
 
 enum lm_memory_flags {
-    LM_MEMORY_FORWARD_ONLY   = 1, /**< inference */
+    LM_MEMORY_INFERENCE      = 1, /**< a forward pass in evaluation mode: no gradients */
+    LM_MEMORY_FORWARD_ONLY   = LM_MEMORY_INFERENCE, /**< its older name */
     LM_MEMORY_KEEP_GRADIENTS = 2, /**< gradients are in memory from the start of the step */
     LM_MEMORY_INPLACE = 4,     /**< elementwise layers overwrite inputs that no other layer reads */
     LM_MEMORY_BUCKET_VIEWS = 8 /**< gradients lie in the buckets, without a second copy */
@@ -214,7 +215,7 @@ LM_API void      lm_predictor_close(lm_predictor *predictor);
 /* ---- a step -----------------------------------------------------------------------------------
  */
 
-/** A training step to predict. lm_step_of() makes one with defaults. */
+/** A training step to predict, or a forward pass of inference. lm_step_of() makes one with defaults. */
 typedef struct lm_step {
     size_t      size;
     int64_t     batch;        /**< samples per device and micro-step */
@@ -224,7 +225,9 @@ typedef struct lm_step {
     const char *sync;         /**< once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; NULL: ddp if it
                                    was measured between nodes, else once */
     lm_dtype    gradients;    /**< element type in the all-reduce; 0: that of the weights */
-    int32_t     reserved;
+    int32_t     inference;    /**< 1: a forward pass in evaluation mode; nodes and devices are
+                                   replicas that exchange nothing, and `accumulation`, `sync` and
+                                   `gradients` must be 0. 0: training */
 } lm_step;
 
 static inline lm_step lm_step_of(int64_t batch, int64_t nodes)
@@ -238,7 +241,8 @@ static inline lm_step lm_step_of(int64_t batch, int64_t nodes)
 
 #define LM_BEYOND_TEXT 200
 
-/** A predicted step, in seconds. */
+/** A predicted step, in seconds. Of inference `forward` and `step` are the latency of a batch, and the
+ * other parts are 0. */
 typedef struct lm_answer {
     size_t     size;
     lm_bounded forward, backward; /**< of all micro-steps */
