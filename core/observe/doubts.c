@@ -57,6 +57,10 @@ const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
                  "unit, or a slip?",
                  what, d->seconds, d->factor);
         break;
+    case DOUBT_REFUSED:
+        snprintf(buffer, DOUBT_TEXT, "left out: %.60s does not take this input: %.200s",
+                 d->row->name, d->why);
+        break;
     case DOUBT_COPY:
         snprintf(buffer, DOUBT_TEXT,
                  "the point of line %d again, its times equal to the last digit: copied? it counts "

@@ -18,6 +18,7 @@ typedef enum doubt_kind {
     DOUBT_CONTRADICTION, /**< times of one point differ by DOUBT_APART, and no flag tells why */
     DOUBT_STEP,          /**< a step shorter than its forward, backward and update */
     DOUBT_POWER,         /**< all powers: above the device's limit, or near zero */
+    DOUBT_REFUSED,       /**< a network that cannot have the row's input: left out */
     N_DOUBTS
 } doubt_kind;
 
@@ -38,13 +39,14 @@ typedef struct doubt {
     const observation *row;   /**< the first of its point; of files and phases NULL */
     size_t             at;    /**< the point */
     phase              phase; /**< not of copies */
-    phase  beside; /**< DOUBT_PHASE: the other suspect, if nothing tells which is wrong; else
+    phase       beside; /**< DOUBT_PHASE: the other suspect, if nothing tells which is wrong; else
                         N_PHASES */
-    int    line, other_line;
-    double seconds, other_seconds;
-    double factor; /**< DOUBT_TIME, DOUBT_PHASE: measured over expected; DOUBT_FILE: a second;
+    int         line, other_line;
+    double      seconds, other_seconds;
+    double      factor; /**< DOUBT_TIME, DOUBT_PHASE: measured over expected; DOUBT_FILE: a second;
                         DOUBT_POWER: median watts */
-    double peak;   /**< of the device, DOUBT_FILE: FLOP/s, DOUBT_POWER: watts; NAN: unknown */
+    const char *why;    /**< DOUBT_REFUSED: what the network says; the points' */
+    double      peak;   /**< of the device, DOUBT_FILE: FLOP/s, DOUBT_POWER: watts; NAN: unknown */
 } doubt;
 
 typedef struct doubts {

@@ -274,19 +274,66 @@ static lm_status prepare_networks(workloads *loads, const points *p, lm_error *e
     return status;
 }
 
+/* A row that its network refuses, to be said behind the doubts about the others. */
+static lm_status note_refused(points *p, const point *pt, const lm_error *why, lm_error *err)
+{
+    const doubt d = { .kind = DOUBT_REFUSED,
+                      .row  = pt->row,
+                      .line = pt->row->line,
+                      .why  = arena_text(p->shapes, why->text, strlen(why->text)) };
+
+    return d.why && doubts_add(p->doubts, &d) ? LM_OK : no_memory(err);
+}
+
+/* Groups all of whose points were refused. */
+static lm_status drop_empty_groups(points *p, lm_error *err)
+{
+    size_t *to = calloc(p->n_groups + 1, sizeof *to), n = 0;
+
+    if (!to)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points; i++)
+        to[p->point[i].group] = 1;
+    for (size_t g = 0; g < p->n_groups; g++)
+        if (to[g]) {
+            p->group[n] = p->group[g];
+            to[g]       = n++;
+        }
+    for (size_t i = 0; i < p->n_points; i++)
+        p->point[i].group = to[p->point[i].group];
+    if (p->collectives != NAMES_NONE)
+        p->collectives = to[p->collectives];
+    p->n_groups = n;
+    free(to);
+    return LM_OK;
+}
+
 static lm_status count_loads(const observations *obs, workloads *loads, points *p, lm_error *err)
 {
-    lm_status status = prepare_networks(loads, p, err);
+    lm_status status   = prepare_networks(loads, p, err);
+    size_t    kept     = 0;
+    bool      networks = false;
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
-        status = count_load(loads, p->shapes, &p->point[i], err);
+        const observation *row = p->point[i].row;
+        lm_error           why = { LM_OK, "" };
 
-        if (status) {
-            lm_error_prefix(err, "%s:%d", obs->path, p->point[i].row->line);
-            return status;
+        status = count_load(loads, p->shapes, &p->point[i], &why);
+        if (!status) {
+            networks |= row->kind == OBS_NETWORK;
+            p->point[kept++] = p->point[i];
+        } else if (status == LM_E_SHAPE && row->kind == OBS_NETWORK &&
+                   (networks || i + 1 < p->n_points)) {
+            status = note_refused(p, &p->point[i], &why, err);
+        } else {
+            *err = why;
+            lm_error_prefix(err, "%s:%d", obs->path, row->line);
         }
     }
-    return status;
+    if (status || kept == p->n_points)
+        return status;
+    p->n_points = kept;
+    return drop_empty_groups(p, err);
 }
 
 static lm_status keep_pass(arena *a, const term_vector *from, term_vector *to, lm_error *err)
@@ -427,12 +474,14 @@ static void leave_out(points *p)
 
 static lm_status settle_doubts(const observations *obs, points *p, lm_error *err)
 {
+    doubts    found = { .n = 0 };
     lm_status status;
 
-    p->doubts = calloc(1, sizeof *p->doubts);
-    if (!p->doubts)
-        return no_memory(err);
-    status = doubts_find(obs, p, p->doubts, err);
+    status = doubts_find(obs, p, &found, err);
+    for (size_t i = 0; i < p->doubts->n && !status; i++)
+        status = doubts_add(&found, &p->doubts->doubt[i]) ? LM_OK : no_memory(err);
+    doubts_free(p->doubts);
+    *p->doubts = found;
     if (!status)
         doubts_leave_out(p->doubts, p);
     return status;
@@ -445,7 +494,7 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
     lm_status status   = j.arena ? LM_OK : no_memory(err);
 
     *out = (points){ .collectives = NAMES_NONE, .loads = loads, .shapes = arena_new() };
-    if (!out->shapes)
+    if (!(out->doubts = calloc(1, sizeof *out->doubts)) || !out->shapes)
         status = no_memory(err);
     if (!status)
         status = find_wholes(&j, obs, err);
