@@ -110,6 +110,7 @@ column() { awk -F, -v name="$1" '!/^#/ { if (!at) { for (i = 1; i <= NF; i++) if
 [ "$(column seconds | awk '{ printf "%.2g\n", $1 }' | sort -u)" = 2e-06 ] || fail "a kernel of 2 us takes: $(column seconds | sort -u)"
 
 # ---- what the driver tells of the device ---------------------------------------------------------
+grep -q '^# gpu_management: no NVML' out.csv || fail "NVML that is not there, and no word of it: $(grep '^# gpu' out.csv)"
 grep -q '^# gpu_power_limit' out.csv && fail "a power limit from nowhere"
 LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml LAYERMETER_FAKE_HELD_DOWN=1 \
     "$fake" gpu.ini -o told.csv --quiet || fail "NVML"

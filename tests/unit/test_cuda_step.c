@@ -42,19 +42,20 @@ static void tables_make(tables *n, bool replay)
     for (size_t i = 0; i < LAYERS; i++) {
         lm_kernel *k = &n->backward[i < 2 ? i : 3];
 
-        *k                     = (lm_kernel){ .size   = sizeof *k,
-                                              .op     = LM_OP_GATHER,
-                                              .pass   = LM_GRAD_WEIGHT,
-                                              .dtype  = LM_F32,
-                                              .repeat = 1 };
-        k->u.gather.rows       = 100;
-        k->u.gather.width      = WIDTH;
-        k->u.gather.table_rows = table[i];
-        n->update[i]           = map_kernel(table[i] * WIDTH, 3, LM_GRAD_WEIGHT);
-        n->gradient[i]         = (weight_gradient){ .bytes = (uint64_t)(table[i] * WIDTH) * 4,
-                                                    .dtype = LM_F32,
-                                                    .begin = i < 2 ? i : 3,
-                                                    .end   = i < 2 ? i + 1 : 4 };
+        *k                                   = (lm_kernel){ .size   = sizeof *k,
+                                                            .op     = LM_OP_GATHER,
+                                                            .pass   = LM_GRAD_WEIGHT,
+                                                            .dtype  = LM_F32,
+                                                            .repeat = 1 };
+        k->u.gather.rows                     = 100;
+        k->u.gather.width                    = WIDTH;
+        k->u.gather.table_rows               = table[i];
+        n->update[i]                         = map_kernel(table[i] * WIDTH, 3, LM_GRAD_WEIGHT);
+        n->update[i].u.map.flops_per_element = 4; /* momentum */
+        n->gradient[i] = (weight_gradient){ .bytes = (uint64_t)(table[i] * WIDTH) * 4,
+                                            .dtype = LM_F32,
+                                            .begin = i < 2 ? i : 3,
+                                            .end   = i < 2 ? i + 1 : 4 };
     }
     n->backward[2] = map_kernel(1000, 2, LM_GRAD_INPUT);
 

@@ -125,6 +125,8 @@ static void describe(const backend *self,
     put(context, "gpu_bus_id", d->bus_id);
     if (me->manager)
         nvml_describe(me->manager, put, context);
+    else
+        put(context, "gpu_management", "no NVML: clocks, heat and power are not known");
     put_libraries(&p);
     snprintf(text, sizeof text, "%.0f MB", (double)d->workspace_limit / 1e6);
     put(context, "workspace_limit", text);
