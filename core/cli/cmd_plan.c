@@ -114,7 +114,8 @@ static lm_status check(options *o, lm_error *err)
     lm_status     status;
 
     power_choice_begin(o, &a->power, false);
-    if ((status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
+    if ((status = training_only(o, &a->how, err)) ||
+        (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
         (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))
         return status;

@@ -295,6 +295,15 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
     return LM_OK;
 }
 
+lm_status training_only(const options *o, const setup_choice *c, lm_error *err)
+{
+    return c->program == PROGRAM_TRAINING
+               ? LM_OK
+               : misused(o, &c->program, err,
+                         "'layermeter %s' knows training alone: ask predict, scale or energy",
+                         o->command->name);
+}
+
 OPTION_TYPE(type_scaling, scaling_kind, scaling_kind_parse);
 
 const option_row scaling_option_rows[] = {

@@ -83,6 +83,9 @@ extern const option_row setup_option_rows[];
 lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
                       lm_error *err);
 
+/** Refuses --phase inference, for commands that know training alone. */
+lm_status training_only(const options *o, const setup_choice *c, lm_error *err);
+
 /** What stays the same on more devices. */
 typedef struct scaling_options {
     scaling_kind kind;
