@@ -298,6 +298,8 @@ static void lay_ring(planner *p, phase of)
             regions += regions < RING;
         }
     }
+    if (of == PHASE_FORWARD) /* a kernel's source and product lie apart by no power of two */
+        p->ring_bytes = lm_add(p->ring_bytes, 17 * ALIGN);
     whole->size[SPACE_RING] = lm_mul(regions, p->ring_bytes);
 }
 

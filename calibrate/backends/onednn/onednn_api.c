@@ -102,6 +102,8 @@ static unsigned statistics(const api_op *op)
 }
 
 /*
+ * Convolutions are asked for as in training, in evaluation, too: so does PyTorch (ideep's default).
+ *
  * Primitive descriptors. Backward ones take their forward one as a hint.
  */
 #if DNNL_VERSION_MAJOR >= 3
@@ -114,8 +116,8 @@ static dnnl_status_t desc_forward(const api_device *d, const api_op *op, const o
     switch (op->kind) {
     case API_CONV:
         return dnnl_convolution_forward_primitive_desc_create(
-            out, d->engine, kind, dnnl_convolution_direct, o->src, o->weights, o->bias, o->dst,
-            w->stride, w->dilation, w->front, w->behind, d->attr);
+            out, d->engine, dnnl_forward_training, dnnl_convolution_direct, o->src, o->weights,
+            o->bias, o->dst, w->stride, w->dilation, w->front, w->behind, d->attr);
     case API_POOL:
         return dnnl_pooling_forward_primitive_desc_create(
             out, d->engine, kind, op->algorithm, o->src, o->dst, w->stride, w->size, w->dilation,
@@ -204,8 +206,8 @@ static dnnl_status_t operation_forward(const api_op *op, const operands *o, oper
     switch (op->kind) {
     case API_CONV:
         return dnnl_dilated_convolution_forward_desc_init(
-            &out->conv, kind, dnnl_convolution_direct, o->src, o->weights, o->bias, o->dst,
-            w->stride, w->dilation, w->front, w->behind);
+            &out->conv, dnnl_forward_training, dnnl_convolution_direct, o->src, o->weights, o->bias,
+            o->dst, w->stride, w->dilation, w->front, w->behind);
     case API_POOL:
         return dnnl_pooling_v2_forward_desc_init(&out->pool, kind, op->algorithm, o->src, o->dst,
                                                  w->stride, w->size, w->dilation, w->front,
