@@ -34,6 +34,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(energy_options, power, power_option_rows),
     OPTION_GROUP(energy_options, power, grid_option_rows),
     OPTION_GROUP(energy_options, power, knee_option_rows),
+    OPTION_GROUP(energy_options, how, phase_option_rows),
     OPTION_GROUP(energy_options, how, setup_option_rows),
     { "format", AT(format) },
     { .name = NULL },

@@ -221,7 +221,6 @@ static lm_status check(options *o, lm_error *err)
     if (predicts(a)) {
         if ((status = refused(o, &a->measured, sizeof a->measured,
                               "measurements, without --machine", err)) ||
-            (status = training_only(o, &a->predicted.how, err)) ||
             (status = setup_check(o, &a->predicted.how, q, false, err)))
             return status;
         return session_check(o, q, false, err);

@@ -94,6 +94,8 @@ static const char details[] =
     "plans to which no other is both as fast and as cheap (Pareto; without prices by device-hours,\n"
     "machine by machine).\n"
     "\n"
+    "Plans are of training runs: predict, scale and energy answer for inference (--phase).\n"
+    "\n"
     "If a machine's power is known (see predict), each plan has the energy of all devices over the run.\n"
     "Its cost stands beside the nodes' price, not in it.\n"
     "\n"
@@ -114,8 +116,7 @@ static lm_status check(options *o, lm_error *err)
     lm_status     status;
 
     power_choice_begin(o, &a->power, false);
-    if ((status = training_only(o, &a->how, err)) ||
-        (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
+    if ((status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
         (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))
         return status;

@@ -31,6 +31,7 @@ static const option_row option_rows[] = {
     { "devices-per-node", AT(how.setup.devices) },
     OPTION_GROUP(predict_options, power, power_option_rows),
     OPTION_GROUP(predict_options, power, grid_option_rows),
+    OPTION_GROUP(predict_options, how, phase_option_rows),
     OPTION_GROUP(predict_options, how, setup_option_rows),
     OPTION_GROUP(predict_options, how.setup.clock_mhz, clock_option_rows),
     { "explain", AT(explain), &type_flag, NULL, NULL, HELP_OUTPUT,

@@ -196,8 +196,7 @@ static lm_status check(options *o, lm_error *err)
     if (n > PAGE_MACHINES)
         return misused(o, &a->fleet.machines, err,
                        "%zu machines: curves of more than %d are not told apart", n, PAGE_MACHINES);
-    if ((status = training_only(o, &a->how, err)) ||
-        (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
+    if ((status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = scaling_check(o, &a->scaling, &a->batch, &a->how, err)))
         return status;
     return fleet_check(o, &a->fleet, err);

@@ -34,6 +34,7 @@ static const option_row option_rows[] = {
     { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
     OPTION_GROUP(scale_options, power, power_option_rows),
     OPTION_GROUP(scale_options, power, grid_option_rows),
+    OPTION_GROUP(scale_options, how, phase_option_rows),
     OPTION_GROUP(scale_options, how, setup_option_rows),
     { "format", AT(format),
       .help = "form of what is printed; only csv and json have every column" },

@@ -184,8 +184,9 @@ OPTION_TYPE(type_gradients, lm_dtype, read_gradients);
 
 #define AT(member) OPTION_AT(setup_choice, member)
 
+const option_row phase_option_rows[] = { { "phase", AT(program) }, { .name = NULL } };
+
 const option_row setup_option_rows[] = {
-    { "phase", AT(program) },
     { "sync", AT(sync), &type_sync, "RULE", "auto", HELP_HOW,
       "how gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: ddp if it was "
       "measured between nodes, else once" },
@@ -293,15 +294,6 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
     }
     c->setup.sync = c->policy[0];
     return LM_OK;
-}
-
-lm_status training_only(const options *o, const setup_choice *c, lm_error *err)
-{
-    return c->program == PROGRAM_TRAINING
-               ? LM_OK
-               : misused(o, &c->program, err,
-                         "'layermeter %s' knows training alone: ask predict, scale or energy",
-                         o->command->name);
 }
 
 OPTION_TYPE(type_scaling, scaling_kind, scaling_kind_parse);

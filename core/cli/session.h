@@ -71,20 +71,18 @@ typedef struct setup_choice {
     bool         given; /**< any of --sync and --bucket, but `auto` */
 } setup_choice;
 
-/** Fill a setup_choice. */
-extern const option_row setup_option_rows[];
+/** Fill a setup_choice: --phase, of commands that know inference, and the rest. */
+extern const option_row phase_option_rows[], setup_option_rows[];
 
 /**
- * Policies and optimizer. Options of training are refused in inference. A model that was learned of single layers knows any optimizer that was
- * measured, by its word, and in the setup stands the usual one.
+ * Policies and optimizer. Options of training are refused in inference. A model that was learned of
+ * single layers knows any optimizer that was measured, by its word, and in the setup stands the
+ * usual one.
  *
  * @param known_only refuses optimizers that the program does not know by themselves
  */
 lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
                       lm_error *err);
-
-/** Refuses --phase inference, for commands that know training alone. */
-lm_status training_only(const options *o, const setup_choice *c, lm_error *err);
 
 /** What stays the same on more devices. */
 typedef struct scaling_options {
