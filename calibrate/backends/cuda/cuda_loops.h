@@ -3,6 +3,7 @@
 #define CALIBRATE_BACKENDS_CUDA_LOOPS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <layermeter/error.h>
 #include <layermeter/types.h>
@@ -29,7 +30,7 @@ typedef enum cuda_loop {
     LOOP_RMSPROP,  /**< and at[2] */
     LOOP_GATHER,  /**< table at[0], row numbers at[1] (int) -> at[2]: n rows, width elements each */
     LOOP_SCATTER, /**< rows at[0], row numbers at[1] -> at[2]: table, added */
-    LOOP_SUM_ROWS, /**< sums: see cuda_sums.h */
+    LOOP_SUM_ROWS, /**< sums: see cuda_sum */
     LOOP_SUM_COLUMNS,
     LOOP_SUM_SLICES,
     LOOP_ATTEND, /**< attention: see ops_attention_plain.c */
@@ -68,5 +69,21 @@ lm_status cuda_delay(const cuda_device *device, long long nanoseconds, lm_error 
  */
 lm_status cuda_fill(const cuda_device *device, const fill *f, unsigned long long position, void *at,
                     size_t bytes, lm_error *err);
+
+/* ---- sums of any element type (cuda_sums.c): cuDNN knows no bf16, and refuses groups of one ---- */
+
+/** Of head x kept x group x inner elements, over the first and third axes. A bias' gradient of
+ * N,C,H,W: N, C, H*W, 1; of N,H,W,C: 1, 1, N*H*W, C. */
+typedef struct cuda_sum {
+    int64_t head, kept, group, inner;
+} cuda_sum;
+
+/** Bytes of scratch memory it needs; 0: none. */
+uint64_t cuda_sum_scratch(const cuda_device *device, lm_dtype type, const cuda_sum *s);
+
+/** Enqueues it: one launch, or two where few results are of many elements. Sums are in f32, in an
+ * order that does not change. `scratch` may be NULL where none is needed. */
+lm_status cuda_sum_run(const cuda_device *device, lm_dtype type, const cuda_sum *s, void *from,
+                       void *to, void *scratch, lm_error *err);
 
 #endif

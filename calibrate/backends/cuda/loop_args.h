@@ -10,7 +10,7 @@ typedef struct loop_args {
     long long          n;        /* elements; rows */
     long long          width;    /* operands; elements of a row */
     unsigned long long position; /* of at[0] in all that is filled, in bytes; or its own number */
-    long long          head, inner, chunk, slices; /* of sums: see cuda_sums.h */
+    long long          head, inner, chunk, slices; /* of sums: see cuda_sum */
     float              scale, kept;
     int                unused;
 } loop_args;

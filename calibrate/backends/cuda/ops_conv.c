@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "cuda_sums.h"
+#include "cuda_loops.h"
 #include "ops_classic.h"
 #include "ops_graph.h"
 

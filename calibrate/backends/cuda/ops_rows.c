@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "cuda_loops.h"
-#include "cuda_sums.h"
 #include "ops_classic.h"
 #include "ops_graph.h"
 
