@@ -347,6 +347,7 @@ lm_status clock_answers_print(const points *p, const clock_answers *a, const err
 {
     field_rows rows = as->points ? (field_rows){ .t = table_new() } : errors_table(as, 0);
     double    *room = malloc(2 * a->rows.n * sizeof *room);
+    lm_status  status;
 
     if (as->points)
         add_each(p, &a->rows, a->answer, rows.t);
@@ -354,5 +355,7 @@ lm_status clock_answers_print(const points *p, const clock_answers *a, const err
         for (clock_figure w = 0; w < N_CLOCK_FIGURES; w++)
             for (clock_basis b = 0; b < N_CLOCK_BASES; b++)
                 add_group(p, &a->rows, a->answer, g, w, b, room, &rows);
-    return field_rows_print(&rows, as->f, stdout, room ? LM_OK : no_memory(err), err);
+    status = field_rows_print(&rows, as->f, stdout, room ? LM_OK : no_memory(err), err);
+    free(room);
+    return status;
 }
