@@ -228,7 +228,7 @@ static lm_status add_other(adding *a, const bound_layer *l, const layerwise_case
         const phase  f = q->asked[i];
         const double x = seconds[f];
 
-        found[f] = (taken){ { x, 0, 0, 1, false }, x ? untold : nothing };
+        found[f] = (taken){ { x, 0, 0, 1, false }, x != 0 ? untold : nothing };
         add_taken(a, f, &found[f]);
         a->others[f] += x;
     }
