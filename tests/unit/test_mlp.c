@@ -115,6 +115,29 @@ static void what_relus_hold_is_learned(void **state)
     mlp_free(m);
 }
 
+/* l2 drives the weights of idle units towards zero: there they end, and none becomes a denormal number, which takes a hundred times as
+ * long to multiply. */
+static void idle_weights_end_at_zero(void **state)
+{
+    double      x[2 * N], y[N];
+    mlp_options o    = usual;
+    mlp        *m    = NULL;
+    size_t      none = 0;
+
+    (void)state;
+    const learn_rows rows = kinked(x, y, 1);
+
+    o.l2     = 1e-3;
+    o.epochs = 600;
+    assert_int_equal(mlp_train(&rows, NULL, &o, NULL, NULL, &m, NULL), LM_OK);
+    for (size_t k = 0; k < m->n_weights; k++) {
+        assert_true(m->weight[k] == 0 || fabsf(m->weight[k]) >= 1e-12F);
+        none += m->weight[k] == 0;
+    }
+    assert_in_range(none, 1, m->n_weights / 2);
+    mlp_free(m);
+}
+
 typedef struct heard {
     size_t epochs;
     double least, last;
@@ -244,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_those_of_the_loss),
         cmocka_unit_test(what_relus_hold_is_learned),
+        cmocka_unit_test(idle_weights_end_at_zero),
         cmocka_unit_test(the_best_epoch_of_others_is_kept),
         cmocka_unit_test(text_holds_all_of_it),
         cmocka_unit_test(what_no_network_is_is_refused),
