@@ -80,6 +80,10 @@ workload_name row_workload(const observation *row, bool evaluation);
 uint64_t configuration_hash(const observation *row);
 bool     configuration_same(const observation *a, const observation *b);
 
+/** Counts every point of `obs` under its own settings. A network that refuses its input is noted in p->doubts and left out, with groups that
+ * are empty then; points_from() calls it. */
+lm_status points_count_loads(const observations *obs, workloads *loads, points *p, lm_error *err);
+
 /** Counts the terms of all networks again, with other constants. */
 lm_status points_count_terms(points *p, workloads *loads, const term_settings *s, lm_error *err);
 
