@@ -117,7 +117,9 @@ static bool grow(growing *g, size_t from, size_t n, size_t depth)
         if (c.gain > best.gain)
             best = c;
     }
-    if (!add_node(g, (tree_node){ .feature = -1, .value = (float)(p.mean / g->o->trees) }))
+    if (!add_node(g, (tree_node){ .feature = -1,
+                                  .value   = (float)(p.mean / g->o->trees),
+                                  .below   = (int32_t)n }))
         return false;
     if (!(best.gain > 0))
         return true;

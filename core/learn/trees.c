@@ -21,7 +21,7 @@ void trees_free(trees *t)
 #define TOGETHER 8 /* trees: each step of one waits for memory, those of others need not */
 
 /* Goes down from a few nodes side by side; of a leaf there is no way on. `x` begins with what
- * leaves ask for. */
+ * leaves ask for, which is never below anything. */
 static void go_down(const tree_node *at[TOGETHER], const float *x)
 {
     int32_t moved;
@@ -44,7 +44,7 @@ double trees_predict(const trees *t, const double *x)
     float  single[TREES_FEATURES + 1];
     double sum = t->base;
 
-    single[0] = 0;
+    single[0] = HUGE_VALF;
     for (size_t i = 0; i < t->n_features; i++)
         single[i + 1] = (float)x[i];
     for (size_t k = 0; k < t->n_trees; k += TOGETHER) {
@@ -57,6 +57,41 @@ double trees_predict(const trees *t, const double *x)
             sum += (double)at[j]->value;
     }
     return sum;
+}
+
+/* Of each node of a tree those that its leaves were grown on: children follow their node. */
+static double *rows_of(const tree_node *node, size_t n)
+{
+    double *rows = malloc(n * sizeof *rows);
+
+    for (size_t i = n; rows && i-- > 0;)
+        if (node[i].feature >= 0)
+            rows[i] = rows[i + (size_t)node[i].below] + rows[i + (size_t)node[i].above];
+        else
+            rows[i] = node[i].below ? (double)node[i].below : (double)NAN;
+    return rows;
+}
+
+lm_status trees_way(const trees *t, size_t k, const double *x, tree_way *out, lm_error *err)
+{
+    const tree_node *node = t->node + t->begin[k], *at = node;
+    double          *rows = rows_of(node, t->begin[k + 1] - t->begin[k]);
+
+    if (!rows)
+        return no_memory(err);
+    for (out->n = 0; at->feature >= 0 && out->n < TREES_STEPS; out->n++) {
+        const tree_node *from  = at;
+        const bool       below = (float)x[from->feature] < from->value;
+
+        at += below ? from->below : from->above;
+        out->step[out->n] =
+            (tree_step){ (size_t)from->feature, below, (double)from->value, rows[at - node] };
+    }
+    free(rows);
+    out->value = (double)at->value;
+    return at->feature < 0
+               ? LM_OK
+               : lm_error_set(err, LM_E_UNSUPPORTED, "a tree of more than %d steps", TREES_STEPS);
 }
 
 /* ---- text ---- */
@@ -91,7 +126,9 @@ static bool read_node(const char *word, size_t at, size_t n, size_t n_features, 
 
     if (*word == '=') {
         out->feature = -1;
-        return read_value(word + 1, '\0', &rest, &out->value);
+        return strchr(word, ':') ? read_value(word + 1, ':', &rest, &out->value) &&
+                                       read_index(rest, '\0', &rest, &out->below)
+                                 : read_value(word + 1, '\0', &rest, &out->value);
     }
     if (!read_index(word, ':', &rest, &out->feature) ||
         !read_value(rest, ':', &rest, &out->value) || !read_index(rest, ':', &rest, &out->below) ||
@@ -106,11 +143,13 @@ static bool read_node(const char *word, size_t at, size_t n, size_t n_features, 
 static void write_nodes(FILE *out, const tree_node *node, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (node[i].feature < 0)
-            fprintf(out, " =%.9g", (double)node[i].value);
-        else
+        if (node[i].feature >= 0)
             fprintf(out, " %d:%.9g:%d:%d", node[i].feature, (double)node[i].value,
                     (int)i + node[i].below, (int)i + node[i].above);
+        else if (node[i].below)
+            fprintf(out, " =%.9g:%d", (double)node[i].value, node[i].below);
+        else
+            fprintf(out, " =%.9g", (double)node[i].value);
 }
 
 static void read_nodes(lines *l, trees *t, size_t n)

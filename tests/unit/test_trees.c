@@ -70,6 +70,57 @@ static void trees_of_any_depth_add_up(void **state)
     }
 }
 
+/* The way of (2, 0.4): not below 2, which 5 + 7 rows are not, then below 0.5. Of leaves that do not
+ * say of how many rows they are nothing is known of those above them. */
+static void a_way_says_what_holds_and_of_how_many_rows(void **state)
+{
+    static const char told[]   = "trees 2 1\nbase 0\n"
+                                 "tree 5 0:2:1:2 =10:3 1:0.5:3:4 =20:5 =30:7\n",
+                      untold[] = "trees 2 1\nbase 0\ntree 5 0:2:1:2 =10:3 1:0.5:3:4 =20 =30:7\n";
+    const double x[]           = { 2, 0.4 };
+    trees       *t             = trees_read("t", told, NULL);
+    char        *text          = trees_written(t);
+    tree_way     way;
+
+    (void)state;
+    assert_string_equal(text, told);
+    assert_int_equal(trees_way(t, 0, x, &way, NULL), LM_OK);
+    assert_true(way.n == 2 && way.value == 20);
+    assert_true(way.step[0].feature == 0 && !way.step[0].below && way.step[0].threshold == 2);
+    assert_true(way.step[1].feature == 1 && way.step[1].below && way.step[1].threshold == 0.5);
+    assert_true(way.step[0].rows == 12 && way.step[1].rows == 5);
+    assert_true(trees_predict(t, x) == 20); /* rows of leaves are no way on */
+    free(text);
+    trees_free(t);
+    t = trees_read("t", untold, NULL);
+    assert_int_equal(trees_way(t, 0, x, &way, NULL), LM_OK);
+    assert_true(way.value == 20 && isnan(way.step[0].rows) && isnan(way.step[1].rows));
+    trees_free(t);
+}
+
+static void a_way_of_too_many_steps_is_refused(void **state)
+{
+    const double x[]  = { 0 };
+    char        *text = NULL;
+    size_t       size;
+    FILE        *out = open_memstream(&text, &size);
+    lm_error     err = { LM_OK, "" };
+    tree_way     way;
+    trees       *t;
+
+    (void)state;
+    fprintf(out, "trees 1 1\nbase 0\ntree %d", 2 * TREES_STEPS + 3);
+    for (int i = 0; i <= TREES_STEPS; i++)
+        fprintf(out, " 0:1:%d:%d =0", 2 * i + 2, 2 * i + 1);
+    fputs(" =1\n", out);
+    fclose(out);
+    assert_non_null(t = trees_read("t", text, NULL));
+    assert_int_equal(trees_way(t, 0, x, &way, &err), LM_E_UNSUPPORTED);
+    assert_string_equal(err.text, "a tree of more than 64 steps");
+    trees_free(t);
+    free(text);
+}
+
 static void what_would_not_end_is_refused(void **state)
 {
     static const struct {
@@ -86,6 +137,7 @@ static void what_would_not_end_is_refused(void **state)
         { "trees 1 1\nbase 0\ntree 3 0:1:1:3 =1 =2\n", "t:3: node 0: '0:1:1:3' is none" },
         { "trees 1 1\nbase 0\ntree 3 1:1:1:2 =1 =2\n", "t:3: node 0: '1:1:1:2' is none" },
         { "trees 1 1\nbase 0\ntree 1 =nan\n", "t:3: node 0: '=nan' is none" },
+        { "trees 1 1\nbase 0\ntree 1 =1:x\n", "t:3: node 0: '=1:x' is none" },
         { "trees 1 1\nbase 0\ntree 1 =1 =2\n", "t:3: more than this line has: '=2'" },
         { "trees 1 1\nbase 0\ntree 2 =1\n", "t:3: node 1: '' is none" },
     };
@@ -136,6 +188,12 @@ static void a_step_is_learned(void **state)
         assert_int_equal(boost_train(&rows, w ? NULL : &other, ways[w], &again, NULL), LM_OK);
         /* of 2: a few rows fall between the last below 5 and the first above */
         assert_true(root_mean_square(t, &other) < 0.25);
+        if (w) {
+            tree_way way;
+
+            assert_int_equal(trees_way(t, 0, x, &way, NULL), LM_OK);
+            assert_true(way.n && way.step[0].rows < N && way.step[0].rows > 0.2 * N);
+        }
         text  = trees_written(t);
         twice = trees_written(again);
         assert_string_equal(text, twice);
@@ -177,6 +235,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaves_add_up),
         cmocka_unit_test(trees_of_any_depth_add_up),
+        cmocka_unit_test(a_way_says_what_holds_and_of_how_many_rows),
+        cmocka_unit_test(a_way_of_too_many_steps_is_refused),
         cmocka_unit_test(what_would_not_end_is_refused),
         cmocka_unit_test(a_step_is_learned),
         cmocka_unit_test(what_cannot_be_learned_is_told),

@@ -166,7 +166,7 @@ static lm_status grow(BoosterHandle b, DMatrixHandle rows, DMatrixHandle held,
 
 /* Arrays of one tree in XGBoost's JSON model. */
 typedef struct grown {
-    json_t *left, *right, *feature, *value;
+    json_t *left, *right, *feature, *value, *rows;
 } grown;
 
 static double number_at(json_t *array, size_t i)
@@ -189,7 +189,9 @@ static bool take_node(const grown *g, size_t at, trees *t, size_t *room)
         *room   = *room ? 2 * *room : 1024;
     }
     t->n_nodes++;
-    t->node[mine] = (tree_node){ .feature = -1, .value = (float)number_at(g->value, at) };
+    t->node[mine] = (tree_node){ .feature = -1,
+                                 .value   = (float)number_at(g->value, at),
+                                 .below   = (int32_t)lround(number_at(g->rows, at)) };
     if (left < 0)
         return true;
     t->node[mine].feature = (int32_t)number_at(g->feature, at);
@@ -214,7 +216,8 @@ static lm_status take_trees(json_t *model, size_t n, trees *t, lm_error *err)
         const grown g    = { json_object_get(tree, "left_children"),
                              json_object_get(tree, "right_children"),
                              json_object_get(tree, "split_indices"),
-                             json_object_get(tree, "split_conditions") };
+                             json_object_get(tree, "split_conditions"),
+                             json_object_get(tree, "sum_hessian") }; /* 1 a row of squares */
 
         if (!json_array_size(g.value))
             return lm_error_set(err, LM_E_UNSUPPORTED,
