@@ -16,6 +16,7 @@ typedef struct predict_options {
     int64_t         dataset, top;
     bool            explain;
     explain_key     by;
+    const char     *path;
     format          format;
 } predict_options;
 
@@ -42,6 +43,9 @@ static const option_row option_rows[] = {
     { "top", AT(top), &type_whole, "N", "20", HELP_OUTPUT,
       "--explain: so many rows, the longest first, and the rest as one; 0: all", .needs = "explain",
       .refusal = "is for --explain" },
+    { "path", AT(path), &type_text, "LAYER", NULL, HELP_OUTPUT,
+      "--explain: instead, what a tree of a learned model asks about this layer, and its answer",
+      .needs = "explain", .refusal = "is for --explain" },
     { "format", AT(format) },
     { .name = NULL },
 };
@@ -64,6 +68,9 @@ static const char details[] =
     "--explain splits one step. A block is a layer's name up to its first number that is not the end,\n"
     "else up to the last dot. A term is a count of one class of kernels (arithmetic, traffic, launches)\n"
     "times its coefficient; each row says which of these is most of it.\n"
+    "--path LAYER shows the way down one tree of a forest: what it asks of the layer's features, and how\n"
+    "many rows it was grown on are left at each step. Of all trees it is the one whose answer is nearest\n"
+    "to that of all together. Boosted trees each add to the others, so that no single way decides.\n"
     "\n"
     "paleo (ICLR 2017) takes a datasheet and a fraction of peak instead of measurements: arithmetic over\n"
     "peak plus traffic over bandwidth, no overlap, no interval. justus, prenet and nicolai are learned\n"
@@ -86,6 +93,7 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --model justus --batch 1..64*2\n"
     "  layermeter predict vgg16 --machine machine.ini --model prenet --nodes 4 --sync ddp\n"
     "  layermeter predict vgg16 --machine machine.ini --model nicolai --optimizer sgd --grid 400gCO2/kWh\n"
+    "  layermeter predict vgg16 --machine machine.ini --model nicolai --explain --path features.0\n"
     "  layermeter predict vgg16 --model paleo --device T4 --ppp-comp 0.5 --bandwidth 1GB/s --nodes 1..8*2\n";
 
 /* Number of points: policies within batches within nodes. */
@@ -175,6 +183,9 @@ static lm_status check(options *o, lm_error *err)
                            "one device exchanges no gradients: give --nodes 2 or more");
     if (a->explain && points_of(a) > 1)
         return misused(o, &a->explain, err, "takes one batch, one number of nodes and one rule");
+    if (a->path && by && !by->decide)
+        return misused(o, &a->path, err, "%s has no trees: --model nicolai or prenet",
+                       a->session.model);
     if (a->explain && by && by->from_layers && a->by == EXPLAIN_TERM)
         return misused(o, &a->by, err, "%s tells seconds of layers, not what they are made of",
                        a->session.model);
@@ -198,8 +209,12 @@ static lm_status run(const options *o, lm_error *err)
         setup       = a->how.setup;
         setup.batch = a->batch.at[0];
         setup.nodes = a->nodes.at[0];
-        status = a->explain ? explain_print(s.who, &setup, a->by, (size_t)a->top, a->format, err)
-                            : print_points(&s, a, err);
+        if (a->path)
+            status = explain_path_print(s.who, &setup, a->path, a->format, err);
+        else
+            status = a->explain
+                         ? explain_print(s.who, &setup, a->by, (size_t)a->top, a->format, err)
+                         : print_points(&s, a, err);
     }
     if (!status)
         print_note(s.net, a->format == FORMAT_TABLE ? stdout : stderr);

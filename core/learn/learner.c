@@ -276,6 +276,46 @@ lm_status learner_predict(const learner *l, const double *x, size_t n, double *y
     return status;
 }
 
+/* What a tree of a mean says by itself. */
+static double alone(const trees *t, const tree_way *w)
+{
+    return t->base + (double)t->n_trees * w->value;
+}
+
+lm_status learner_decide(const learner *l, const double *x, learner_way *out, lm_error *err)
+{
+    const bool  mean = l->kind == LEARNER_FOREST || l->kind == LEARNER_EXTRA;
+    double     *at = mean ? malloc(l->n_features * sizeof *at) : NULL, all, least = HUGE_VAL;
+    learner_way way;
+    lm_status   status = LM_OK;
+
+    *out = (learner_way){ .trees = mean ? l->trees->n_trees : 0 };
+    if (!mean)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%s is no forest, of which each tree decides (fit --learn learner=2)",
+                            names[l->kind]);
+    if (!at)
+        return no_memory(err);
+    scale(l, x, at);
+    all = trees_predict(l->trees, at);
+    for (size_t k = 0; k < l->trees->n_trees && !status; k++) {
+        status = trees_way(l->trees, k, at, &way.way, err);
+        if (status || !(fabs(alone(l->trees, &way.way) - all) < least))
+            continue;
+        least     = fabs(alone(l->trees, &way.way) - all);
+        out->tree = k + 1;
+        out->way  = way.way;
+    }
+    free(at);
+    if (status)
+        return status;
+    out->value = back(l, alone(l->trees, &out->way));
+    for (size_t i = 0; i < out->way.n; i++)
+        if (l->logged[out->way.step[i].feature])
+            out->way.step[i].threshold = expm1(out->way.step[i].threshold);
+    return LM_OK;
+}
+
 /* ---- text ---- */
 
 /* Which features are logarithms. */

@@ -76,6 +76,21 @@ size_t       learner_n_features(const learner *l);
  */
 lm_status learner_predict(const learner *l, const double *x, size_t n, double *y, lm_error *err);
 
+/** How one tree of a forest comes to what it says, in the units that were learned. */
+typedef struct learner_way {
+    size_t   tree, trees; /**< which, from 1, of how many */
+    double   value;       /**< what the tree says */
+    tree_way way;         /**< its features and thresholds are as they were given */
+} learner_way;
+
+/**
+ * The way of a row of features down the tree that says what comes nearest to what all of them say.
+ *
+ * @return LM_E_UNSUPPORTED for what is no mean of trees: of boosted trees each adds to those before
+ *         it; and as trees_way()
+ */
+lm_status learner_decide(const learner *l, const double *x, learner_way *out, lm_error *err);
+
 /** Reads or writes its text: kind, range, logarithmic features, and body. */
 void learner_text(lines *l, learner **both);
 

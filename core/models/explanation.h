@@ -37,6 +37,24 @@ struct explanation {
     struct arena    *arena;   /**< owns all texts */
 };
 
+/** A condition that a tree asks on its way to what it says of one layer: the tree whose answer comes
+ * nearest to that of all. Texts live as long as the call. */
+typedef struct decision {
+    const char *time; /**< phase */
+    const char *by;   /**< "conv by forest" */
+    size_t      tree, trees;
+    size_t      step;    /**< from 1; 0: the tree asks nothing */
+    const char *feature; /**< NULL where it asks nothing */
+    double      value;   /**< of the layer's feature */
+    bool        below;   /**< it is below the threshold; else at or above it */
+    double      threshold;
+    double      rows;      /**< of the tree that are left then; NAN: not told */
+    double      says, all; /**< the tree, and all of them: s, or W */
+    bool        watts;
+} decision;
+
+typedef void decision_taker(void *context, const decision *d);
+
 /** Appends a share. LM_E_NOMEM. */
 lm_status explanation_add(explanation *e, const share *s, lm_error *err);
 /** Appends a cost of the whole step under a name, if it is above 0 s. */

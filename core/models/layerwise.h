@@ -118,6 +118,8 @@ typedef struct layerwise_learner {
     /** What it is, in a word or two, where learn() has a choice; NULL: it has none. `text` of 40.
      */
     const char *(*name)(const void *learned, char *text, size_t size);
+    /** learner_decide() of a row of features; NULL: it has no trees. */
+    lm_status (*decide)(const void *learned, const double *x, learner_way *out, lm_error *err);
 } layerwise_learner;
 
 typedef struct layerwise_kind {

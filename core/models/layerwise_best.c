@@ -153,4 +153,9 @@ static const char *name(const void *learned, char *text, size_t size)
     return text;
 }
 
-const layerwise_learner layerwise_best = { learn, predict, text, release, name };
+static lm_status decide(const void *learned, const double *x, learner_way *out, lm_error *err)
+{
+    return learner_decide(learned, x, out, err);
+}
+
+const layerwise_learner layerwise_best = { learn, predict, text, release, name, decide };

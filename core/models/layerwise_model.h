@@ -113,6 +113,18 @@ typedef struct layerwise_answer {
 lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
                             layerwise_target target, layerwise_answer *out, lm_error *err);
 
+/** How a tree comes to an answer. */
+typedef struct layerwise_decision {
+    const layerwise_task *task;                  /**< NULL: nothing is said of the case */
+    double                x[LAYERWISE_FEATURES]; /**< in the order of the task's features */
+    double                value;                 /**< what the task says, all trees together */
+    learner_way           way;
+} layerwise_decision;
+
+/** Decides as layerwise_predict() predicts. LM_E_UNSUPPORTED, too, as learner_decide(). */
+lm_status layerwise_decide(const layerwise_model *m, const layerwise_case *c,
+                           layerwise_target target, layerwise_decision *out, lm_error *err);
+
 /** The same of all rows of one lot that are `wanted`, at once; the others' `out` stays as it is,
  * also where nothing is said. */
 lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *lot,

@@ -77,8 +77,7 @@ static lm_status ask_joules(adding *a, const layerwise_case *c, phase f, taken *
     return status;
 }
 
-/* One pass is as good as the other where only one was learned. */
-static phase other_forward(phase f)
+phase layerwise_other_forward(phase f)
 {
     return f == PHASE_FORWARD ? PHASE_INFERENCE : f == PHASE_INFERENCE ? PHASE_FORWARD : f;
 }
@@ -89,7 +88,7 @@ static lm_status ask_phase(adding *a, const layerwise_case *c, phase f, taken *t
     lm_status status = ask(a, c, f, &to->seconds);
 
     if (!status && isnan(to->seconds.value))
-        status = ask(a, c, told = other_forward(f), &to->seconds);
+        status = ask(a, c, told = layerwise_other_forward(f), &to->seconds);
     a->out->stood_in[f] += told != f && !isnan(to->seconds.value);
     to->joules = untold;
     return status || isnan(to->seconds.value) ? status : ask_joules(a, c, told, to);

@@ -41,6 +41,10 @@ lm_status layerwise_each(const bound_network *net, layerwise_joined joined,
 /** The same case in another phase, with the optimizer only where it has an update. */
 layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *updated);
 
+/** A forward pass in training and one in inference stand in for one another where only one was
+ * learned; every other phase for itself. */
+phase layerwise_other_forward(phase f);
+
 /** Told what is said of one case in each phase, in seconds: 0 where it does nothing there, NAN
  * where nothing is said. Its status ends the walk. */
 typedef lm_status layerwise_see(void *context, const layerwise_case *c,

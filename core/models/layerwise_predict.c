@@ -98,32 +98,61 @@ static layerwise_answer answer_of(const layerwise_task *t, phase f, const char *
                                .unseen = !seen };
 }
 
-lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
-                            layerwise_target target, layerwise_answer *out, lm_error *err)
+/* The task of a case and its features in use; *t NULL: the model says nothing of it. */
+static lm_status look(const layerwise_model *m, const layerwise_case *c, layerwise_target target,
+                      const layerwise_task **t, double x[LAYERWISE_FEATURES], double *beyond,
+                      lm_error *err)
 {
-    char                  name[LAYERWISE_NAME];
-    layerwise_features    f = { .n = 0 };
-    layerwise_range       all[LAYERWISE_FEATURES];
-    double                value[LAYERWISE_FEATURES], x[LAYERWISE_FEATURES], by, y;
-    size_t                at[LAYERWISE_FEATURES];
-    const char           *on = c->on ? c->on->name : NULL;
-    const layerwise_task *t;
-    lm_status             status;
+    char               name[LAYERWISE_NAME];
+    layerwise_features f = { .n = 0 };
+    layerwise_range    all[LAYERWISE_FEATURES];
+    double             value[LAYERWISE_FEATURES];
+    size_t             at[LAYERWISE_FEATURES];
+    lm_status          status;
 
-    *out = (layerwise_answer){ NAN, NAN, NAN, 1, false };
-    if (!m->kind->task(c, name) || !(t = find_task(m, name, target)))
+    *t = NULL;
+    if (!m->kind->task(c, name) || !(*t = find_task(m, name, target)))
         return LM_OK;
     m->kind->features(c, &f);
     for (size_t k = 0; k < f.n; k++) {
         strcpy(all[k].name, f.of[k].name);
         value[k] = f.of[k].value;
     }
-    if ((status = map_features(t, all, f.n, at, err)) ||
-        (status = take_features(t, value, at, on, x, &by, err)) || isnan(by) ||
-        (status = m->kind->learner->predict(t->learned, x, 1, &y, err)))
+    if ((status = map_features(*t, all, f.n, at, err)) ||
+        (status = take_features(*t, value, at, c->on ? c->on->name : NULL, x, beyond, err)))
         return status;
-    *out = answer_of(t, c->phase, on, y, by);
+    if (isnan(*beyond))
+        *t = NULL;
     return LM_OK;
+}
+
+lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
+                            layerwise_target target, layerwise_answer *out, lm_error *err)
+{
+    const layerwise_task *t;
+    double                x[LAYERWISE_FEATURES], by, y;
+    lm_status             status = look(m, c, target, &t, x, &by, err);
+
+    *out = (layerwise_answer){ NAN, NAN, NAN, 1, false };
+    if (status || !t || (status = m->kind->learner->predict(t->learned, x, 1, &y, err)))
+        return status;
+    *out = answer_of(t, c->phase, c->on ? c->on->name : NULL, y, by);
+    return LM_OK;
+}
+
+lm_status layerwise_decide(const layerwise_model *m, const layerwise_case *c,
+                           layerwise_target target, layerwise_decision *out, lm_error *err)
+{
+    const layerwise_learner *by = m->kind->learner;
+    double                   beyond;
+    lm_status                status = look(m, c, target, &out->task, out->x, &beyond, err);
+
+    if (status || !out->task ||
+        (status = by->predict(out->task->learned, out->x, 1, &out->value, err)))
+        return status;
+    if (!by->decide)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "no trees decide what %s says", m->kind->name);
+    return by->decide(out->task->learned, out->x, &out->way, err);
 }
 
 lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *lot,

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "models/explanation.h"
-#include "models/layerwise_network.h"
 #include "models/layerwise_points.h"
 #include "models/linear.h"
 
@@ -165,11 +163,18 @@ static void learned_close(predictor *who)
 
 /* ---- layers ---- */
 
-static lm_status sum_layers(const predictor *who, const step_setup *setup, const bound_network *net,
-                            layerwise_see *see, void *context, layerwise_sum *out, lm_error *err)
+const char *learned_optimizer(const predictor *who, const step_setup *s)
+{
+    const state *own = who->state;
+
+    return own->optimizer ? own->optimizer : optimizer_name(s->optimizer);
+}
+
+lm_status learned_sum(const predictor *who, const step_setup *setup, const bound_network *net,
+                      layerwise_see *see, void *context, layerwise_sum *out, lm_error *err)
 {
     const state          *s   = who->state;
-    const char           *opt = s->optimizer ? s->optimizer : optimizer_name(setup->optimizer);
+    const char           *opt = learned_optimizer(who, setup);
     const double          mhz = setup->clock_mhz > 0 ? setup->clock_mhz : s->clocks.usual;
     const layerwise_setup how = { opt, "", s->on, mhz > 0 ? mhz : (double)NAN, who->cal };
     const phase whole         = setup->program == PROGRAM_INFERENCE ? PHASE_INFERENCE : PHASE_STEP;
@@ -196,8 +201,7 @@ static lm_status sum_layers(const predictor *who, const step_setup *setup, const
     return status;
 }
 
-/* The layer that a case stands under: attention, else its first one with weights, else its first. */
-static size_t layer_of(const layerwise_case *c, const bound_network *net)
+size_t learned_layer_of(const layerwise_case *c, const bound_network *net)
 {
     size_t attention = 0, weights = 0;
 
@@ -224,7 +228,7 @@ static lm_status keep_backward(void *context, const layerwise_case *c,
 
     (void)err;
     if (!isnan(seconds[PHASE_BACKWARD]))
-        k->backward[layer_of(c, k->net)] = seconds[PHASE_BACKWARD];
+        k->backward[learned_layer_of(c, k->net)] = seconds[PHASE_BACKWARD];
     return LM_OK;
 }
 
@@ -238,7 +242,7 @@ static lm_status ask_network(const predictor *who, const step_setup *setup,
                     .backward  = calloc(net->n_layers + 1, sizeof *a.backward) };
     keeping   k = { net, a.backward };
     lm_status status =
-        a.backward ? sum_layers(who, setup, net, keep_backward, &k, &a.sum, err) : no_memory(err);
+        a.backward ? learned_sum(who, setup, net, keep_backward, &k, &a.sum, err) : no_memory(err);
 
     if (status) {
         forget(&a);
@@ -385,8 +389,8 @@ static predictor default_of(const predictor *who)
     return others;
 }
 
-static lm_status learned_exchange(const predictor *who, const step_setup *s,
-                                  const net_metrics *counts, exchange_price *out, lm_error *err)
+lm_status learned_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
+                           exchange_price *out, lm_error *err)
 {
     const predictor others = default_of(who);
     const lm_status status = linear_exchange(&others, s, counts, out, err);
@@ -453,116 +457,7 @@ static bool learned_tells_power(const predictor *who)
     return false;
 }
 
-/* ---- taking apart ---- */
-
-typedef struct taking {
-    explanation         *e;
-    const bound_network *net;
-    double               micro;
-} taking;
-
-static lm_status share_case(void *context, const layerwise_case *c, const double seconds[N_PHASES],
-                            lm_error *err)
-{
-    const taking *t      = context;
-    const size_t  layer  = layer_of(c, t->net);
-    const double  step   = seconds[t->e->part[0] == PHASE_INFERENCE ? PHASE_INFERENCE : PHASE_STEP];
-    const double  passes = seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD];
-    const double  own[3] = { t->micro * seconds[PHASE_FORWARD], t->micro * seconds[PHASE_BACKWARD],
-                             step - passes };
-    const phase   first  = t->e->part[0];
-    const bool    whole  = first == PHASE_STEP || first == PHASE_INFERENCE;
-    lm_status     status = LM_OK;
-
-    if (isnan(step)) /* of these nothing is in the step */
-        return LM_OK;
-    for (size_t i = 0; i < (whole ? 1 : 3) && !status; i++) {
-        const share s = { .layer       = layer,
-                          .part        = t->e->part[i],
-                          .kernels     = t->e->layer[layer].type,
-                          .regressor   = "layer",
-                          .unit        = "s",
-                          .count       = whole ? step : own[i],
-                          .coefficient = 1,
-                          .seconds     = whole ? step : own[i],
-                          .bound       = N_TERM_BOUNDS,
-                          .standing    = CERTAINTY_ASSUMED };
-
-        status = s.seconds != 0 ? explanation_add(t->e, &s, err) : LM_OK;
-    }
-    return status;
-}
-
-/* Exposed all-reduces, as they stand in one message; and what they cost the pass. */
-static lm_status share_sync(const predictor *who, const step_setup *s, double backward,
-                            explanation *e, lm_error *err)
-{
-    const workload_name of    = predictor_workload(who, s->program);
-    const prediction   *step  = &e->step;
-    const bool          turn  = step_setup_in_turn(s);
-    const bool          known = turn || who->cal->overlapping.rows;
-    net_metrics         counts;
-    exchange_price      once;
-    struct {
-        const char *what;
-        double      seconds;
-    } const beside[] = { { "slowdown", step->backward - backward },
-                         { "copies", step->copy },
-                         { "stragglers", step->straggler } };
-    lm_status status = workloads_counts(who->loads, &of, s->batch, &counts, err);
-
-    if (status || (status = learned_exchange(who, s, &counts, &once, err)))
-        return status;
-    if (step_measured(who, s) & 1u << PHASE_SYNC) {
-        const double all = ledger_seconds(&once.grounds.ledger);
-
-        once.grounds.ledger = (ledger){ .seconds = { [CERTAINTY_MEASURED] = all } };
-    }
-    for (certainty c = 0; c < N_CERTAINTIES && !status; c++)
-        status = explanation_add_whole(
-            e, PHASE_SYNC, "all-reduce",
-            once.seconds > 0 ? step->exposed / once.seconds * once.grounds.ledger.seconds[c] : 0,
-            N_TERM_BOUNDS, known ? c : CERTAINTY_ASSUMED, err);
-    for (size_t i = 0; i < sizeof beside / sizeof beside[0] && !turn && !status; i++)
-        status = explanation_add_whole(e, PHASE_SYNC, beside[i].what, beside[i].seconds,
-                                       N_TERM_BOUNDS, CERTAINTY_INTERPOLATED, err);
-    return status;
-}
-
-static lm_status explain_layers(const predictor *who, const step_setup *s, const bound_network *net,
-                                explanation *e, lm_error *err)
-{
-    static const phase parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
-    const bool         trains  = s->program == PROGRAM_TRAINING;
-    const bool         whole   = !trains || isnan(e->step.forward + e->step.backward);
-    taking             t       = { e, net, (double)s->sync.accumulation };
-    layerwise_sum      found;
-    lm_status          status;
-
-    e->part[0] = trains ? PHASE_STEP : PHASE_INFERENCE;
-    e->n_parts = whole ? 1 : sizeof parts / sizeof parts[0];
-    if (!whole)
-        memcpy(e->part, parts, sizeof parts);
-    if ((status = sum_layers(who, s, net, share_case, &t, &found, err)) || !step_setup_exchanges(s))
-        return status;
-    e->part[e->n_parts++] = PHASE_SYNC;
-    return share_sync(who, s, t.micro * found.seconds[PHASE_BACKWARD], e, err);
-}
-
-static lm_status learned_explain(const predictor *who, const step_setup *s, explanation *e,
-                                 lm_error *err)
-{
-    const workload_name of     = predictor_workload(who, s->program);
-    bound_network      *net    = NULL;
-    lm_status           status = workloads_bind_at(who->loads, &of, s->batch, &net, err);
-
-    if (status)
-        return status;
-    if (!(status = explanation_name_layers(e, net, err)))
-        status = explain_layers(who, s, net, e, err);
-    bound_network_free(net);
-    return status;
-}
+/* ---- comparing ---- */
 
 static lm_status learned_compare(const char *model, const compared *with, comparison *out,
                                  lm_error *err)
@@ -599,5 +494,6 @@ const step_model learned_model = {
     .clocks      = learned_clocks,
     .tells_power = learned_tells_power,
     .explain     = learned_explain,
+    .decide      = learned_decide,
     .compare     = learned_compare,
 };

@@ -2,7 +2,7 @@
 #ifndef MODELS_LEARNED_H
 #define MODELS_LEARNED_H
 
-#include "models/layerwise_model.h"
+#include "models/layerwise_network.h"
 #include "models/step_model.h"
 
 extern const step_model learned_model;
@@ -25,5 +25,22 @@ lm_status learned_open_with(predictor *who, layerwise_model *m, const char *upda
  */
 lm_status learned_device(const char *name, const char *told, const char *own, device_list **list,
                          const device **out, lm_error *err);
+
+/* ---- what learned_explain.c takes apart ---- */
+
+/** The optimizer of an update, by any word. */
+const char *learned_optimizer(const predictor *who, const step_setup *s);
+/** layerwise_sum_each() as a step is told: LM_E_NOTFOUND where the whole is not. */
+lm_status learned_sum(const predictor *who, const step_setup *s, const bound_network *net,
+                      layerwise_see *see, void *context, layerwise_sum *out, lm_error *err);
+/** The layer that a case stands under: attention, else its first one with weights, else its first. */
+size_t learned_layer_of(const layerwise_case *c, const bound_network *net);
+/** Parts of learned_model. */
+lm_status learned_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
+                           exchange_price *out, lm_error *err);
+lm_status learned_explain(const predictor *who, const step_setup *s, explanation *e, lm_error *err);
+lm_status learned_decide(const predictor *who, const step_setup *s, const char *layer,
+                         void (*take)(void *context, const struct decision *d), void *context,
+                         lm_error *err);
 
 #endif

@@ -17,6 +17,7 @@
 struct step_model;
 struct step_scan;
 struct comparison; /* fit/comparison.h */
+struct decision;   /* models/explanation.h */
 struct device;     /* device/device.h */
 struct points;     /* observe/points.h */
 struct split;      /* fit/split.h */
@@ -128,6 +129,11 @@ typedef struct step_model {
     bool (*tells_power)(const predictor *who);
     /** Shares of e->step, which is there already. */
     lm_status (*explain)(const predictor *who, const step_setup *s, explanation *e, lm_error *err);
+    /** How trees come to what it says of one layer, to explanation.h's decision_taker. LM_E_NOTFOUND: it
+     * says nothing of that layer; LM_E_UNSUPPORTED: no tree does. NULL: it has no trees. */
+    lm_status (*decide)(const predictor *who, const step_setup *s, const char *layer,
+                        void (*take)(void *context, const struct decision *d), void *context,
+                        lm_error *err);
     /** What it says of points whose fold its fit did not see, or by a machine file; with bounds. */
     lm_status (*compare)(const char *model, const compared *with, struct comparison *out,
                          lm_error *err);

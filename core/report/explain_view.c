@@ -178,3 +178,47 @@ lm_status explain_print(const predictor *who, const step_setup *s, explain_key k
     explanation_free(e);
     return status;
 }
+
+/* ---- how a tree decides ---- */
+
+TEXT_OF(side, decision, !r->feature ? NULL : r->below ? "<" : ">=")
+TEXT_OF(feature_asked, decision, r->feature)
+TEXT_OF(unit_said, decision, r->watts ? "W" : "ms")
+REAL_OF(tree_says, decision, r->says *(r->watts ? 1 : 1e3))
+REAL_OF(all_say, decision, r->all *(r->watts ? 1 : 1e3))
+COUNT_OF(tree_asked, decision, r->tree)
+COUNT_OF(step_asked, decision, r->step)
+
+static const field path_fields[] = {
+    { "time", "time", FIELD_AT(decision, time), .help = "phase that is told" },
+    { "by", "by", FIELD_AT(decision, by), .help = "what was learned, and the learner" },
+    { "tree", "tree", .count = tree_asked,
+      .help = "of the forest, the one whose answer is nearest to that of all" },
+    { "step", "step", .count = step_asked, .help = "of the way down the tree; 0: it asks nothing" },
+    { "feature", "feature", .text = feature_asked, .help = "that is asked about" },
+    { "value", "value", FIELD_AT(decision, value), .digits = -1, .help = "of the layer" },
+    { "side", "is", .text = side, .help = "of the threshold, on which the layer's value is" },
+    { "threshold", "threshold", FIELD_AT(decision, threshold), .digits = -1,
+      .help = "of the tree" },
+    { "rows", "rows", FIELD_AT(decision, rows), .digits = -1,
+      .help = "that the tree was grown on, for which this and all steps before it hold" },
+    { "tree_says", "tree says", .real = tree_says, .digits = -1, .help = "at the end of its way" },
+    { "all_say", "all say", .real = all_say, .digits = -1, .help = "all trees together" },
+    { "unit", "unit", .text = unit_said, .help = "of both: ms or W" },
+    { 0 },
+};
+
+static void add_decision(void *rows, const decision *d)
+{
+    field_row(rows, d);
+}
+
+lm_status explain_path_print(const predictor *who, const step_setup *s, const char *layer, format f,
+                             lm_error *err)
+{
+    const field_view v      = { .fields = path_fields, .in = field_place_of(f) };
+    field_rows       rows   = field_rows_of(&v);
+    const lm_status  status = who->by->decide(who, s, layer, add_decision, &rows, err);
+
+    return field_rows_print(&rows, f, stdout, status, err);
+}

@@ -10,4 +10,8 @@
 lm_status explain_print(const predictor *who, const step_setup *s, explain_key key, size_t top,
                         format f, lm_error *err);
 
+/** Prints how a tree comes to what a model says of one layer. What step_model.decide() returns. */
+lm_status explain_path_print(const predictor *who, const step_setup *s, const char *layer, format f,
+                             lm_error *err);
+
 #endif
