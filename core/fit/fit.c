@@ -15,6 +15,7 @@
 #include "fit/power_rows.h"
 #include "fit/shared.h"
 #include "fit/singles.h"
+#include "observe/doubts.h"
 #include "observe/launches.h"
 #include "observe/repeats.h"
 #include "observe/variants.h"
@@ -478,6 +479,18 @@ static const char *what_lacks(const points *p)
                  "networks, batches or images";
 }
 
+/* The cause is the last thing said: times that were left out, else their number. */
+static lm_status nothing_fitted(const observations *obs, const points *p, lm_error *err)
+{
+    char text[DOUBT_TEXT];
+
+    for (size_t i = 0; i < p->doubts->n; i++)
+        if (p->doubts->doubt[i].kind == DOUBT_MODES)
+            return lm_error_set(err, LM_E_ARG, "%s:%d: %s", obs->path, p->doubts->doubt[i].line,
+                                doubt_text(&p->doubts->doubt[i], text));
+    return lm_error_set(err, LM_E_ARG, "%s: %s", obs->path, what_lacks(p));
+}
+
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err)
 {
     calibration *cal      = calloc(1, sizeof *cal);
@@ -509,7 +522,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     if (!status)
         status = fit_singles(p, cal, err);
     if (!status && !any && !(cal->layers && layer_model_any(cal->layers)))
-        status = lm_error_set(err, LM_E_ARG, "%s: %s", obs->path, what_lacks(p));
+        status = nothing_fitted(obs, p, err);
     if (!status)
         status = judge_models(p, &by, left_out, cal, err);
     if (!status)

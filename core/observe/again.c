@@ -1,5 +1,5 @@
 /* Points that were measured again: which of their times count, which are copies, which contradict
- * each other. */
+ * each other or mix training and inference. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +21,35 @@ static int by_hash(const void *a, const void *b)
                               : (x->at > y->at) - (x->at < y->at);
 }
 
+/* A row's configuration, or what a pass in evaluation mode has of it. */
+static observation told_of(const observation *row, bool any_mode)
+{
+    observation told = *row;
+
+    if (any_mode) {
+        told.optimizer = told.algorithm = "";
+        told.bucket_bytes               = 0;
+    }
+    return told;
+}
+
+static uint64_t hash_of(const observation *row, bool any_mode)
+{
+    const observation told = told_of(row, any_mode);
+
+    return configuration_hash(&told);
+}
+
+static bool same_told(const observation *a, const observation *b, bool any_mode)
+{
+    const observation of_a = told_of(a, any_mode), of_b = told_of(b, any_mode);
+
+    return configuration_same(&of_a, &of_b);
+}
+
 /* Shows the points of each configuration, in the order of the file; `flagged`: those with flags,
- * too. */
-static lm_status each_configuration(const points *p, bool flagged,
+ * too; `any_mode`: training and inference together. */
+static lm_status each_configuration(const points *p, bool flagged, bool any_mode,
                                     bool (*see)(void *context, point *const *same, size_t n),
                                     void *context, lm_error *err)
 {
@@ -34,12 +60,12 @@ static lm_status each_configuration(const points *p, bool flagged,
 
     for (size_t i = 0; i < p->n_points && done; i++)
         if (flagged || !p->point[i].flags)
-            by[n++] = (place){ configuration_hash(p->point[i].row), &p->point[i] };
+            by[n++] = (place){ hash_of(p->point[i].row, any_mode), &p->point[i] };
     if (done)
         qsort(by, n, sizeof *by, by_hash);
     for (size_t first = 0, m; first < n && done; first += m) {
         for (m = 0; first + m < n && by[first + m].hash == by[first].hash &&
-                    configuration_same(by[first + m].at->row, by[first].at->row);
+                    same_told(by[first + m].at->row, by[first].at->row, any_mode);
              m++)
             same[m] = by[first + m].at;
         done = see(context, same, m);
@@ -138,7 +164,7 @@ lm_status points_settle(points *p, lm_error *err)
 
     for (size_t i = 0; i < p->n_points; i++)
         any |= p->point[i].flags != 0;
-    return any ? each_configuration(p, true, settle_same, p, err) : LM_OK;
+    return any ? each_configuration(p, true, false, settle_same, p, err) : LM_OK;
 }
 
 /* ---- copies and contradictions --------------------------------------------------------------- */
@@ -184,6 +210,14 @@ static int first_line(const point *p)
     return line;
 }
 
+/* A network's step of which nothing else is known, so that it might be any pass; else NAN. */
+static double bare_step(const point *p)
+{
+    const bool bare = isnan(p->seconds[PHASE_FORWARD]) && isnan(p->seconds[PHASE_BACKWARD]);
+
+    return bare && observation_of_network(p->row) ? point_seconds(p, PHASE_STEP) : NAN;
+}
+
 /* Enough of those before a point to compare it with. */
 #define AGAIN_MOST 100
 
@@ -205,8 +239,9 @@ static bool judge_again(const points *p, point *const *same, size_t n, doubts *o
         for (size_t i = first; i + 1 < n; i++) {
             const double ratio = last->seconds[f] / same[i]->seconds[f];
 
-            if (!(ratio > DOUBT_APART || ratio < 1 / DOUBT_APART))
-                continue;
+            if (!(ratio > DOUBT_APART || ratio < 1 / DOUBT_APART) ||
+                (f == PHASE_STEP && !isnan(bare_step(last)) && !isnan(bare_step(same[i]))))
+                continue; /* judge_mixed() has the last word on steps */
             done = doubts_add(out, &(doubt){ .kind          = DOUBT_CONTRADICTION,
                                              .row           = last->row,
                                              .at            = (size_t)(last - p->point),
@@ -235,8 +270,58 @@ static bool judge_same(void *context, point *const *same, size_t n)
     return done;
 }
 
+/* Another time of the same work that a step is no longer than, as inference, or far from, as a
+ * step. NULL: none. */
+static const point *mixed_with(point *const *same, size_t n, size_t at, phase *as)
+{
+    const double step  = bare_step(same[at]);
+    const size_t first = n > AGAIN_MOST ? n - AGAIN_MOST : 0;
+
+    for (size_t i = first; i < n && !isnan(step); i++) {
+        const double other = bare_step(same[i]);
+
+        *as = PHASE_INFERENCE;
+        if (step < DOUBT_MODES_STEP * same[i]->seconds[PHASE_INFERENCE])
+            return same[i];
+        *as = PHASE_STEP;
+        if (i < at && same_told(same[i]->row, same[at]->row, false) &&
+            fmax(step / other, other / step) > DOUBT_MODES_APART)
+            return same[i];
+    }
+    return NULL;
+}
+
+/* All points of the same work, of training and inference. */
+static bool judge_mixed(void *context, point *const *same, size_t n)
+{
+    const judging *j    = context;
+    bool           done = true;
+
+    for (size_t m = 0; m < n && done; m++) {
+        phase        as;
+        const point *other = mixed_with(same, n, m, &as);
+
+        if (other)
+            done = doubts_add(j->out, &(doubt){ .kind          = DOUBT_MODES,
+                                                .row           = same[m]->row,
+                                                .at            = (size_t)(same[m] - j->p->point),
+                                                .other_at      = (size_t)(other - j->p->point),
+                                                .phase         = PHASE_STEP,
+                                                .beside        = as,
+                                                .line          = same[m]->line[PHASE_STEP],
+                                                .other_line    = other->line[as],
+                                                .seconds       = same[m]->seconds[PHASE_STEP],
+                                                .other_seconds = other->seconds[as] });
+    }
+    return done;
+}
+
 /* Flagged points do not count: anchors are measured again, others say why they differ. */
 lm_status judge_repeated(const points *p, doubts *out, lm_error *err)
 {
-    return each_configuration(p, false, judge_same, &(judging){ p, out }, err);
+    const lm_status status =
+        each_configuration(p, false, false, judge_same, &(judging){ p, out }, err);
+
+    return status ? status
+                  : each_configuration(p, false, true, judge_mixed, &(judging){ p, out }, err);
 }

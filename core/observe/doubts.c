@@ -72,6 +72,13 @@ const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
                  "%s: %.4g s, and %.4g s in line %d: nothing tells which is right, both count",
                  what, d->seconds, d->other_seconds, d->other_line);
         break;
+    case DOUBT_MODES:
+        snprintf(buffer, DOUBT_TEXT,
+                 "%s: %.4g s, and %.4g s of %s in line %d: both left out, as one is of the other "
+                 "mode; phase is step in training, inference in evaluation mode",
+                 what, d->seconds, d->other_seconds,
+                 d->beside == PHASE_INFERENCE ? "its inference" : "the same step", d->other_line);
+        break;
     case DOUBT_POWER:
         if (!isnan(d->peak))
             snprintf(peak, sizeof peak, ", on a device of %.4g W", d->peak);
@@ -124,9 +131,14 @@ void doubts_free(doubts *d)
 
 void doubts_leave_out(const doubts *d, points *p)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->doubt[i].kind == DOUBT_TIME)
-            p->point[d->doubt[i].at].seconds[d->doubt[i].phase] = NAN;
+    for (size_t i = 0; i < d->n; i++) {
+        const doubt *one = &d->doubt[i];
+
+        if (one->kind == DOUBT_TIME || one->kind == DOUBT_MODES)
+            p->point[one->at].seconds[one->phase] = NAN;
+        if (one->kind == DOUBT_MODES)
+            p->point[one->other_at].seconds[one->beside] = NAN;
+    }
 }
 
 double phase_flops(const net_metrics *m, phase f)

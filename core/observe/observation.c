@@ -266,6 +266,10 @@ lm_status observation_check(const observation *row, lm_error *err)
         return lm_error_set(err, LM_E_ARG, "a collective needs bytes and ranks");
     if (row->kind == OBS_COLLECTIVE && (status = collective_kind_parse(row->name, &kind, err)))
         return status;
+    if (row->phase == PHASE_INFERENCE && row->bucket_bytes > 0)
+        return lm_error_set(err, LM_E_ARG,
+                            "bucket_bytes: inference sends no gradients; leave it empty, or name "
+                            "the phase of the step it is of");
     if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL) &&
         !other_optimizer(row->optimizer))
         return bad_word(err, "optimizer", row->optimizer,

@@ -267,6 +267,56 @@ static void points_that_are_there_again_are_compared(void **state)
     free(x);
 }
 
+/* Point i as a time of point 0 alone, given as a step or as inference. */
+static void one_time(made *x, size_t i, phase f, double seconds)
+{
+    x->row[i]        = x->row[0];
+    x->point[i].load = x->point[0].load;
+    for (phase q = 0; q < N_PHASES; q++)
+        x->point[i].seconds[q] = NAN;
+    x->point[i].seconds[f] = seconds;
+    x->point[i].line[f]    = (int)(100 + i);
+}
+
+/* Of one work measured in both modes nobody knows which is which: neither time counts. */
+static void training_and_inference_given_as_one_are_left_out(void **state)
+{
+    static const struct {
+        phase       other;
+        const char *optimizer; /* of the other row */
+        double      seconds;   /* of the other, of a step of 1 s */
+        bool        mixed;
+    } cases[] = {
+        { PHASE_STEP, "", 0.4, true },
+        { PHASE_STEP, "", 2.5, true },
+        { PHASE_STEP, "", 0.6, false },
+        { PHASE_STEP, "adam", 0.4, false }, /* another update */
+        { PHASE_INFERENCE, "", 0.9, true },
+        { PHASE_INFERENCE, "adam", 0.9, true },
+        { PHASE_INFERENCE, "", 0.7, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        made        *x    = make(4);
+        const double step = x->point[0].seconds[PHASE_STEP];
+        const phase  f    = cases[i].other;
+        doubts       d;
+
+        one_time(x, 0, PHASE_STEP, step);
+        one_time(x, 1, f, cases[i].seconds * step);
+        x->row[1].optimizer = cases[i].optimizer;
+        d                   = find(x);
+        assert_int_equal(count(&d, DOUBT_MODES), cases[i].mixed);
+        assert_int_equal(count(&d, DOUBT_CONTRADICTION), 0);
+        doubts_leave_out(&d, &x->p);
+        assert_int_equal(isnan(x->point[0].seconds[PHASE_STEP]), cases[i].mixed);
+        assert_int_equal(isnan(x->point[1].seconds[f]), cases[i].mixed);
+        doubts_free(&d);
+        free(x);
+    }
+}
+
 static void a_step_is_no_shorter_than_its_parts(void **state)
 {
     made  *x = make(5);
@@ -352,6 +402,7 @@ int main(void)
         cmocka_unit_test(two_phases_accuse_each_other),
         cmocka_unit_test(a_file_in_another_unit_is_asked_about),
         cmocka_unit_test(points_that_are_there_again_are_compared),
+        cmocka_unit_test(training_and_inference_given_as_one_are_left_out),
         cmocka_unit_test(a_step_is_no_shorter_than_its_parts),
         cmocka_unit_test(powers_in_another_unit_are_asked_about),
         cmocka_unit_test(too_few_rows_say_nothing_of_each_other),
