@@ -128,26 +128,29 @@ static bool is_best(const scale_point *x, size_t i, size_t n)
     return true;
 }
 
-static unsigned facts_of(const session *s, const predict_options *a, const step_watts *w)
+static unsigned facts_of(const session *s, const predict_options *a, const step_watts *w,
+                         const prediction *first)
 {
-    return step_program_fact(a->how.program) | step_watts_facts(w) |
+    return step_spread_fact(first) | step_program_fact(a->how.program) | step_watts_facts(w) |
            (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) | (a->how.given ? STEP_SYNC : 0) |
            (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0);
 }
 
 static lm_status print_points(const session *s, const predict_options *a, lm_error *err)
 {
-    const size_t     n        = points_of(a);
-    const step_watts w        = power_choice_watts(&a->power);
-    const field_view v        = { .fields = step_predicted,
-                                  .from   = step_fields,
-                                  .in     = field_place_of(a->format),
-                                  .facts  = facts_of(s, a, &w) };
-    field_rows       rows     = field_rows_of(&v);
+    const size_t     n = points_of(a);
+    const step_watts w = power_choice_watts(&a->power);
+    field_view       v = { .fields = step_predicted,
+                           .from   = step_fields,
+                           .in     = field_place_of(a->format) };
+    field_rows       rows;
     bool             no_power = false;
-    scale_point     *x        = malloc((n + 1) * sizeof *x);
+    scale_point     *x        = calloc(n + 1, sizeof *x);
     lm_status        status   = x ? predict_points(s, a, x, err) : no_memory(err);
 
+    if (x)
+        v.facts = facts_of(s, a, &w, &x[0].step);
+    rows = field_rows_of(&v);
     for (size_t i = 0; i < n && !status; i++) {
         step_row r = step_row_of(&x[i], &w);
 

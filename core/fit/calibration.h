@@ -10,6 +10,7 @@
 #include "fit/forms.h"
 #include "fit/interval.h"
 #include "fit/measured.h"
+#include "fit/spread.h"
 #include "learn/kept.h"
 #include "observe/observation.h"
 #include "solve/lsq.h"
@@ -73,6 +74,7 @@ typedef struct calibration {
     term_settings        settings;             /**< what terms were counted with */
     overlap_constants    overlapping;
     sharing              shared;
+    repeat_spread        latency;     /**< of inference */
     bool                 transferred; /**< carried over from other machines, see transfer.h */
 } calibration;
 

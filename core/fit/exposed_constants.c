@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "fit/shared.h"
+#include "fit/spread.h"
 
 static bool same_but_buckets(const observation *a, const observation *b, int64_t ranks)
 {
@@ -225,44 +226,10 @@ double exposed_slowdown(const exposed_sums *s)
     return lost / (1 - lost);
 }
 
-/* The normal distribution's quantile p in [0.5, 1), by Newton's method on libm's erfc(). */
-static double normal_quantile(double p)
-{
-    double z = 0;
-
-    for (int i = 0; i < 20; i++)
-        z += (p - erfc(-z / sqrt(2)) / 2) * sqrt(2 * acos(-1)) * exp(z * z / 2);
-    return z;
-}
-
-/* Mean of the i-th smallest of n normal values, in sigma (Blom 1958). */
-static double normal_order(double i, double n)
-{
-    return normal_quantile((i - 0.375) / (n + 0.25));
-}
-
-/* By how many sigma the 95th percentile of n repetitions, linear between two of them
- * (stats_quantile()), lies above their median in the mean: of three it is all but the longest. */
-static double sigmas(int64_t repeats)
-{
-    const double n = (double)repeats, at = 1 + 0.95 * (n - 1), below = floor(at);
-
-    if (!repeats) /* not said: many */
-        return normal_quantile(0.95);
-    return (1 - (at - below)) * normal_order(below, n) +
-           (at - below) * normal_order(below + 1 > n ? n : below + 1, n);
-}
-
-#define EXPOSED_REPEATS 3
-
+/* Ranks in training are what waits for each other. */
 static double spread_at(const point *pt)
 {
-    const observation *row = pt->row;
-
-    if (!observation_of_network(row) || row->ranks > 1 || isnan(row->p95_seconds) ||
-        (row->repeats && row->repeats < EXPOSED_REPEATS))
-        return NAN;
-    return fmax(0, row->p95_seconds / row->seconds - 1) / sigmas(row->repeats);
+    return pt->row->phase == PHASE_INFERENCE ? NAN : spread_of(pt->row);
 }
 
 lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_error *err)

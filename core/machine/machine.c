@@ -43,6 +43,10 @@ static const section sections[] = {
     { "sharing.*",
       "what a part takes with so many ranks of a host at work, for each second alone: medians",
       sharing_both, false },
+    { "latency",
+      "sigma of repetitions of inference, for each second of their median: median of the "
+      "measurements'",
+      latency_both, false },
     { "power",
       "watts while all time is bound so, at the clock `top`; `memory` of traffic's and `idle` do "
       "not follow the\n; clock, all else as f V^2, V constant up to `knee` and growing by `slope` "

@@ -239,3 +239,18 @@ void sharing_both(record *r, calibration *cal, const char *star)
         (sharing_at){ .devices = (int64_t)devices, .forward = NAN, .backward = NAN, .update = NAN };
     RECORD_KEYS(r, sharing_keys, &s->of[s->n++]);
 }
+
+/* ---- [latency] ---- */
+
+static const key latency_keys[] = {
+    { KEY("rows", KEY_COUNT, repeat_spread, rows), .least = 1, .needed = true },
+    { KEY("spread", KEY_REAL, repeat_spread, sigma), .unit = "s/s", .needed = true },
+};
+
+void latency_both(record *r, calibration *cal, const char *star)
+{
+    if (r->out && !cal->latency.rows)
+        return;
+    record_begin(r, star);
+    RECORD_KEYS(r, latency_keys, &cal->latency);
+}

@@ -39,6 +39,7 @@ void learned_both(record *r, calibration *cal, const char *star);
 void collectives_both(record *r, calibration *cal, const char *star);
 void overlap_both(record *r, calibration *cal, const char *star);
 void sharing_both(record *r, calibration *cal, const char *star);
+void latency_both(record *r, calibration *cal, const char *star);
 /* power.c */
 void power_both(record *r, calibration *cal, const char *star);
 

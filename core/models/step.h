@@ -78,6 +78,8 @@ typedef struct prediction {
     double  update;    /**< NAN: not told from the all-reduces */
     double  grad;      /**< exposed all-reduces, copies, stragglers and update */
     double  step;      /**< forward, backward and grad */
+    double  p95;       /**< inference: 95th percentile of repetitions, `step` being their median;
+                          NAN: unknown */
     /** Bounds by time, from ratios measured / predicted on what was left out of the fit
      * (interval.h); of a step without an interval of its own, those of its parts added up. NAN:
      * unknown. */

@@ -512,6 +512,8 @@ static void bound_inference(const answering *a, prediction *out)
     }
     out->low[PHASE_FORWARD]  = out->low[PHASE_STEP];
     out->high[PHASE_FORWARD] = out->high[PHASE_STEP];
+    if (a->who->cal)
+        out->p95 = spread_p95(&a->who->cal->latency, out->step);
     out->slow = out->fast = out->step; /* nothing is exchanged */
 }
 
@@ -519,6 +521,7 @@ static void put_bounds(answering *a, prediction *out)
 {
     out->known     = a->own->price.known;
     out->stands_in = a->own->price.stands_in;
+    out->p95       = NAN;
     if (a->asked->program == PROGRAM_INFERENCE) {
         bound_inference(a, out);
         return;

@@ -56,7 +56,8 @@ static unsigned facts_of(const scale_grid *g, const shows *s)
     return step_program_fact(g->line[0].curve.q.setup.program) | step_watts_facts(&g->power) |
            (g->net->set ? STEP_SET : 0) | (s->several ? STEP_SEVERAL : 0) |
            (s->micro ? STEP_MICRO : 0) | (s->whole ? STEP_WHOLE : 0) |
-           (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0);
+           step_spread_fact(&g->line[0].point[0].step) | (s->syncs || s->synced ? STEP_SYNC : 0) |
+           (s->tokens ? STEP_TOKENS : 0);
 }
 
 /* A row for each point. */

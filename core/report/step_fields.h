@@ -2,6 +2,8 @@
 #ifndef REPORT_STEP_FIELDS_H
 #define REPORT_STEP_FIELDS_H
 
+#include <math.h>
+
 #include "predict/scaling.h"
 #include "predict/step_power.h"
 #include "report/fields.h"
@@ -28,17 +30,18 @@ typedef struct step_row {
 
 /** Facts that decide on columns. */
 enum step_facts {
-    STEP_POWER     = 1 << 0, /**< some power is known */
-    STEP_CO2       = 1 << 1, /**< and the CO2 of electricity */
-    STEP_SET       = 1 << 2, /**< arguments of the network are set */
-    STEP_SEVERAL   = 1 << 3, /**< nodes have several devices */
-    STEP_MICRO     = 1 << 4, /**< steps have several micro-steps */
-    STEP_WHOLE     = 1 << 5, /**< the batch of all devices is given */
-    STEP_SYNC      = 1 << 6, /**< a policy other than the usual, or several */
-    STEP_TOKENS    = 1 << 7, /**< samples are rows of tokens */
-    STEP_BEST      = 1 << 8, /**< the best policy is asked for */
-    STEP_TRAINING  = 1 << 9, /**< one of the two: rows are training steps ... */
-    STEP_INFERENCE = 1 << 10 /**< ... or forward passes of inference */
+    STEP_POWER     = 1 << 0,  /**< some power is known */
+    STEP_CO2       = 1 << 1,  /**< and the CO2 of electricity */
+    STEP_SET       = 1 << 2,  /**< arguments of the network are set */
+    STEP_SEVERAL   = 1 << 3,  /**< nodes have several devices */
+    STEP_MICRO     = 1 << 4,  /**< steps have several micro-steps */
+    STEP_WHOLE     = 1 << 5,  /**< the batch of all devices is given */
+    STEP_SYNC      = 1 << 6,  /**< a policy other than the usual, or several */
+    STEP_TOKENS    = 1 << 7,  /**< samples are rows of tokens */
+    STEP_BEST      = 1 << 8,  /**< the best policy is asked for */
+    STEP_TRAINING  = 1 << 9,  /**< one of the two: rows are training steps ... */
+    STEP_INFERENCE = 1 << 10, /**< ... or forward passes of inference */
+    STEP_SPREAD    = 1 << 11  /**< repetitions of inference are known to spread */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
@@ -61,6 +64,12 @@ extern const field energy_fields[];
 static inline unsigned step_program_fact(program_kind p)
 {
     return p == PROGRAM_INFERENCE ? STEP_INFERENCE : STEP_TRAINING;
+}
+
+/** Does a prediction tell how far latencies are apart? */
+static inline unsigned step_spread_fact(const prediction *p)
+{
+    return isnan(p->p95) ? 0 : STEP_SPREAD;
 }
 
 /** Says on stderr or stdout that the forward pass of training stands in for inference, if it does. */
