@@ -26,7 +26,7 @@
 #define RANKS 16
 
 typedef struct meeting {
-    atomic_int arrived, turn, lost;
+    atomic_int opened, arrived, turn, lost;
     double     value[RANKS][PIECE];
 } meeting;
 
@@ -204,6 +204,9 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int 
         free(c);
         return ncclSystemError;
     }
+    /* by the last: a late rank would open another of the name, and wait alone in it */
+    if (atomic_fetch_add(&c->where->opened, 1) == ranks - 1)
+        shm_unlink(id.internal);
     if (rank == 1 && live >= fake_number("LAYERMETER_FAKE_NCCL_ROOM", 1000)) {
         atomic_store(&c->where->lost, 1);
         last_error = "Cuda failure 2 'out of memory'";
@@ -211,8 +214,6 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int 
     } else {
         meet(c);
     }
-    if (rank == 0)
-        shm_unlink(id.internal);
     if (c->error != ncclSuccess) {
         const ncclResult_t error = c->error;
 
