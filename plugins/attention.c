@@ -101,8 +101,23 @@ static void emit_gradient_of_repetition(const attention *a, lm_sink *sink, lm_pa
                                               .inner = one } });
 }
 
+/* Its own key or value goes into the cache, behind those of the tokens before. */
+static void emit_caching(const attention *a, lm_sink *sink, int64_t width)
+{
+    const int64_t elements = product(product(a->batch, a->kv_heads), width);
+
+    if (a->past)
+        emit(sink,
+             (lm_kernel){ .op     = LM_OP_COPY,
+                          .pass   = LM_FORWARD,
+                          .dtype  = a->dtype,
+                          .u.copy = { product(elements, (int64_t)lm_dtype_bytes(a->dtype)) } });
+}
+
 void attention_forward(const attention *a, lm_sink *sink)
 {
+    emit_caching(a, sink, a->width);
+    emit_caching(a, sink, a->value_width);
     if (a->flash) {
         emit_fused(a, sink, LM_FORWARD);
         return;
@@ -156,6 +171,15 @@ uint64_t attention_saved_bytes(const attention *a)
         bytes = lm_add(bytes, lm_mul(element, (uint64_t)product(product(matrices(a), a->keys),
                                                                 a->width + a->value_width)));
     return bytes;
+}
+
+uint64_t attention_cached_bytes(const attention *a)
+{
+    const int64_t rows = product(product(a->batch, a->kv_heads), a->keys);
+
+    return a->past ? lm_mul(lm_dtype_bytes(a->dtype),
+                            (uint64_t)product(rows, a->width + a->value_width))
+                   : 0;
 }
 
 static const lm_layer_type *const types[] = { &attention_scaled_dot_product,

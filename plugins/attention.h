@@ -13,6 +13,7 @@ extern const lm_layer_type attention_multi_head;         /* attention_heads.c */
 typedef struct attention {
     lm_dtype dtype;
     int64_t  batch, heads, kv_heads, queries, keys, width, value_width;
+    int64_t  past;    /**< of the keys: lie in a cache, of tokens before the only query */
     bool     causal;  /**< query i sees keys 0 .. i */
     bool     flash;   /**< fused; else the scores of all pairs are written to memory */
     bool     dropout; /**< of the probabilities */
@@ -22,6 +23,8 @@ typedef struct attention {
 enum { ATTENTION_Q = 1, ATTENTION_K = 2, ATTENTION_V = 4, ATTENTION_ALL = 7 };
 
 void attention_forward(const attention *a, lm_sink *sink);
+/** Keys and values of all tokens, the query's own among them; 0 without a cache. */
+uint64_t attention_cached_bytes(const attention *a);
 /** Launched in `pass`. */
 void attention_backward(const attention *a, lm_pass pass, unsigned wanted, lm_sink *sink);
 /** Kept for backward beside queries, keys, values and output: copies of keys and values, too. */

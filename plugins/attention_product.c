@@ -2,7 +2,7 @@
  * torch.nn.functional.scaled_dot_product_attention. */
 #include "attention.h"
 
-enum { HEADS, KV_HEADS, CAUSAL, MEMORY, DROPOUT };
+enum { HEADS, KV_HEADS, CAUSAL, MEMORY, DROPOUT, PAST };
 enum { Q, K, V };
 
 static const lm_param params[] = {
@@ -22,6 +22,13 @@ static const lm_param params[] = {
     [CAUSAL]   = ATTENTION_CAUSAL,
     [MEMORY]   = ATTENTION_MEMORY,
     [DROPOUT]  = ATTENTION_DROPOUT,
+    [PAST]     = { .name     = "past",
+                   .kind     = LM_INT,
+                   .min      = 0,
+                   .max      = 1e9,
+                   .fallback = "0",
+                   .doc = "with `causal`: tokens before the only one, whose keys and values lie in a "
+                              "cache; it sees them all, and writes its own behind them" },
 };
 
 /* An input as samples, heads, rows and width of a row. */
@@ -68,6 +75,21 @@ static lm_status check_inputs(const lm_layer *layer)
     return LM_OK;
 }
 
+/* With a cache: one token, which is the last of its sequence. */
+static lm_status check_past(const lm_layer *layer, int64_t queries, int64_t keys)
+{
+    if (!lm_int(layer, PAST))
+        return LM_OK;
+    if (!lm_int(layer, CAUSAL))
+        return lm_fail(layer, LM_E_SHAPE, "past = %lld: goes with causal = yes",
+                       (long long)lm_int(layer, PAST));
+    if (queries != 1 || keys != 1)
+        return lm_fail(layer, LM_E_SHAPE,
+                       "past = %lld: goes with one query and one key, not %lld and %lld",
+                       (long long)lm_int(layer, PAST), (long long)queries, (long long)keys);
+    return LM_OK;
+}
+
 static lm_status attention_of(const lm_layer *layer, attention *out)
 {
     rows      q = { 0 }, k = { 0 }, v = { 0 };
@@ -89,15 +111,18 @@ static lm_status attention_of(const lm_layer *layer, attention *out)
     if (q.heads % k.heads)
         return lm_fail(layer, LM_E_SHAPE, "%lld heads do not share %lld heads of keys evenly",
                        (long long)q.heads, (long long)k.heads);
+    if ((status = check_past(layer, q.rows, k.rows)))
+        return status;
     *out = (attention){ .dtype       = layer->input[Q].dtype,
                         .batch       = q.samples,
                         .heads       = q.heads,
                         .kv_heads    = k.heads,
                         .queries     = q.rows,
-                        .keys        = k.rows,
+                        .keys        = k.rows + lm_int(layer, PAST),
+                        .past        = lm_int(layer, PAST),
                         .width       = q.width,
                         .value_width = v.width,
-                        .causal      = lm_int(layer, CAUSAL),
+                        .causal      = lm_int(layer, CAUSAL) && !lm_int(layer, PAST),
                         .flash       = lm_int(layer, MEMORY) == ATTENTION_FLASH,
                         .dropout     = lm_real(layer, DROPOUT) > 0 };
     return LM_OK;
@@ -141,10 +166,11 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
 
     if (status)
         return status;
-    cost->keeps       = a.flash                 ? LM_KEEPS_INPUT | LM_KEEPS_OUTPUT
-                        : attention_repeats(&a) ? LM_KEEPS_ONE(Q)
-                                                : LM_KEEPS_INPUT;
-    cost->saved_bytes = attention_saved_bytes(&a);
+    cost->keeps        = a.flash                 ? LM_KEEPS_INPUT | LM_KEEPS_OUTPUT
+                         : attention_repeats(&a) ? LM_KEEPS_ONE(Q)
+                                                 : LM_KEEPS_INPUT;
+    cost->saved_bytes  = attention_saved_bytes(&a);
+    cost->cached_bytes = attention_cached_bytes(&a);
     return cost_of_kernels(layer, cost);
 }
 

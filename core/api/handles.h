@@ -25,6 +25,10 @@ struct lm_network {
     char             *name; /**< as measured networks are looked up: network_name_key() */
 };
 
+/** A step of decoding of an open network, which must outlive it: network_decoding(). */
+lm_status network_handle_decoding(const lm_network *from, int64_t context, lm_network **out,
+                                  lm_error *err);
+
 struct lm_machine {
     calibration    *cal;
     char           *path;

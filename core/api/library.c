@@ -215,6 +215,27 @@ lm_status lm_network_open(const lm_library *library, const char *name,
     return status;
 }
 
+lm_status network_handle_decoding(const lm_network *from, int64_t context, lm_network **out,
+                                  lm_error *err)
+{
+    const size_t size = strlen(from->name) + 40;
+    lm_network  *n    = calloc(1, sizeof *n);
+    lm_status    status;
+
+    if (!n || !(n->name = malloc(size))) {
+        status = no_memory(err);
+    } else {
+        snprintf(n->name, size, "%s:context=%lld", from->name, (long long)context);
+        n->library = from->library;
+        status     = network_decoding(from->net, context, &n->net, err);
+    }
+    if (status)
+        lm_network_close(n);
+    else
+        *out = n;
+    return status;
+}
+
 void lm_network_close(lm_network *n)
 {
     if (!n)
@@ -300,7 +321,8 @@ lm_status lm_memory_of_step(const lm_network *n, const lm_input *input,
     memory_use     use;
     lm_status      status;
 
-    if ((status = ANSWER_CHECK(out, err)) || (status = input_of(input, &with, err)) ||
+    if ((status = record_has(out, offsetof(lm_memory, cache), "out", err)) ||
+        (status = input_of(input, &with, err)) ||
         (status = memory_asked(options, &how, &with, err)) ||
         (status = memory_of_step(n->net, n->library->reg, &with, &how, &use, NULL, err)))
         return status;
@@ -320,7 +342,8 @@ lm_status lm_memory_of_step(const lm_network *n, const lm_input *input,
                               .overhead    = use.part[MEMORY_OVERHEAD],
                               .kept        = use.kept,
                               .layer       = use.layer,
-                              .pass        = timeline_pass_name(use.pass) },
+                              .pass        = timeline_pass_name(use.pass),
+                              .cache       = use.part[MEMORY_CACHE] },
                 sizeof *out);
     return LM_OK;
 }

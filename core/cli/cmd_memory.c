@@ -6,7 +6,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "cli/commands.h"
+#include "cli/session.h"
 #include "network/memory.h"
 #include "network/metrics.h"
 #include "report/memory_fields.h"
@@ -16,6 +16,7 @@ typedef struct memory_command {
     bind_options    bind;
     memory_options  memory;
     program_kind    program;
+    decode_choice   decode;
     option_counts   batch;
     int64_t         room; /* of the device; 0: not given */
     int64_t         overhead;
@@ -31,7 +32,10 @@ OPTION_TYPE(type_optimizer, optimizer, optimizer_parse);
 static const option_row option_rows[] = {
     { "batch", AT(batch), .fallback = "1",
       .help = "samples of the device: 8, or 1,2,4, or 1..64*2" },
-    { "phase", AT(program) },
+    { "phase", AT(program), .choices = PHASES_AND_DECODE,
+      .help =
+          "what is run: a step of training, a forward pass in evaluation mode, or one a token" },
+    OPTION_GROUP(memory_command, decode, decode_option_rows),
     { "image", AT(bind.image) },
     { "input", AT(bind.input) },
     { "nodes", AT(memory.nodes), &type_count, "N", "1", .help = "nodes of one device each" },
@@ -79,6 +83,9 @@ static const char details[] =
     "their layer's backward pass, those of f32 inputs as long as the inputs are kept. Each layer has one\n"
     "type.\n"
     "\n"
+    "--phase decode is the last of --new-tokens behind --context tokens: 'KV cache' holds the keys and\n"
+    "values of all of them, the new ones among them, of each layer with such a cache.\n"
+    "\n"
     "Inference keeps a tensor until its last reader ran. Losses, auxiliary classifiers and dropout are\n"
     "left out; there are no gradients, optimizer states and buckets.\n"
     "\n"
@@ -93,6 +100,7 @@ static const char examples[] =
     "  layermeter memory resnet50 --batch 1..64*2\n"
     "  layermeter memory resnet50 --memory 24GB --optimizer adam --mixed f16\n"
     "  layermeter memory densenet121 --batch 32 --recompute blocks\n"
+    "  layermeter memory llama2_7b --phase decode --context 2048 --new-tokens 256 --batch 8 --dtype f16\n"
     "  layermeter memory vgg16 --batch 8 --layers --format csv\n";
 
 /* What is asked. */
@@ -211,11 +219,11 @@ static void print_caption(const question *q)
     const memory_command *c     = q->a;
     const bool            mixed = c->memory.mixed != 0;
 
-    printf("%s%s%s, %s%s%s, %s: what is live at the peak, in MB\n", q->net->name,
-           q->net->set ? " with " : "", q->net->set ? q->net->set : "",
-           text_dtype_name(c->bind.dtype), mixed ? " with autocast to " : "",
-           mixed ? text_dtype_name(c->memory.mixed) : "",
-           c->bind.evaluation ? "inference" : optimizer_name(c->memory.optimizer));
+    printf(
+        "%s%s%s, %s%s%s, %s: what is live at the peak, in MB\n", q->net->name,
+        q->net->set ? " with " : "", q->net->set ? q->net->set : "", text_dtype_name(c->bind.dtype),
+        mixed ? " with autocast to " : "", mixed ? text_dtype_name(c->memory.mixed) : "",
+        c->bind.evaluation ? program_kind_name(c->program) : optimizer_name(c->memory.optimizer));
 }
 
 static lm_status print_answer(const question *q, const answer *a, lm_error *err)
@@ -315,13 +323,13 @@ static lm_status check_buckets(options *o, memory_command *a, lm_error *err)
 /* Inference keeps nothing of these. */
 static lm_status check_inference(const options *o, const memory_command *a, lm_error *err)
 {
-    const void *const training[] = { &a->memory.optimizer, &a->buckets, &a->memory.nodes,
-                                     &a->memory.keep_gradients, &a->memory.recompute };
+    const void *const trained[] = { &a->memory.optimizer, &a->buckets, &a->memory.nodes,
+                                    &a->memory.keep_gradients, &a->memory.recompute };
 
-    for (size_t i = 0; i < sizeof training / sizeof training[0]; i++)
-        if (option_given(o, training[i]))
-            return misused(o, training[i], err,
-                           "is of training: --phase inference keeps no gradients");
+    for (size_t i = 0; i < sizeof trained / sizeof trained[0]; i++)
+        if (option_given(o, trained[i]))
+            return misused(o, trained[i], err, "is of training: --phase %s keeps no gradients",
+                           program_kind_name(a->program));
     return LM_OK;
 }
 
@@ -330,7 +338,9 @@ static lm_status check(options *o, lm_error *err)
     memory_command *a     = o->filled;
     const lm_dtype  mixed = a->memory.mixed;
 
-    a->bind.evaluation = a->program == PROGRAM_INFERENCE;
+    if (decode_check(o, &a->decode, a->program, &a->bind, err))
+        return err->code;
+    a->bind.evaluation = a->program != PROGRAM_TRAINING;
     if (a->bind.evaluation && check_inference(o, a, err))
         return err->code;
     a->memory.overhead = (uint64_t)a->overhead;
@@ -349,18 +359,23 @@ static lm_status run(const options *o, lm_error *err)
     question    q       = { .o = o, .a = o->filled };
     answer      a       = { 0 };
     lm_library *library = NULL;
-    lm_network *net     = NULL;
+    lm_network *net = NULL, *step = NULL; /* step: of decoding, of the last token */
     lm_status   status;
 
-    if (!(status = open_library(o, &library, err)) &&
-        !(status = open_network(o, &q.a->network, library, &net, err))) {
+    if (!(status = open_library(o, &library, err)))
+        status = open_network(o, &q.a->network, library, &net, err);
+    if (!status && q.a->program == PROGRAM_DECODE)
+        status =
+            network_handle_decoding(net, q.a->decode.context + q.a->decode.tokens - 1, &step, err);
+    if (!status) {
         q.reg = library->reg;
-        q.net = net->net;
+        q.net = step ? step->net : net->net;
         if (!(status = find_answer(&q, &a, err)))
             status = print_answer(&q, &a, err);
     }
     free(a.point);
     free(a.layer);
+    lm_network_close(step);
     lm_network_close(net);
     lm_library_close(library);
     return status;

@@ -1,11 +1,12 @@
 /* layermeter predict: the time of a training step. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/no_memory.h"
 #include "cli/power_options.h"
 #include "cli/session.h"
-#include "predict/scaling.h"
+#include "predict/generation.h"
 #include "report/explain_view.h"
 
 typedef struct predict_options {
@@ -13,6 +14,7 @@ typedef struct predict_options {
     setup_choice    how;
     power_choice    power;
     option_counts   batch, nodes;
+    decode_choice   decode;
     int64_t         dataset, top;
     bool            explain;
     explain_key     by;
@@ -32,7 +34,10 @@ static const option_row option_rows[] = {
     { "devices-per-node", AT(how.setup.devices) },
     OPTION_GROUP(predict_options, power, power_option_rows),
     OPTION_GROUP(predict_options, power, grid_option_rows),
-    OPTION_GROUP(predict_options, how, phase_option_rows),
+    { "phase", AT(how.program), .choices = PHASES_AND_DECODE,
+      .help =
+          "what is run: a step of training, a forward pass in evaluation mode, or one a token" },
+    OPTION_GROUP(predict_options, decode, decode_option_rows),
     OPTION_GROUP(predict_options, how, setup_option_rows),
     OPTION_GROUP(predict_options, how.setup.clock_mhz, clock_option_rows),
     { "explain", AT(explain), &type_flag, NULL, NULL, HELP_OUTPUT,
@@ -79,6 +84,11 @@ static const char details[] =
     "--optimizer takes any that was measured, such as adagrad; --device names the device if several were\n"
     "learned from.\n"
     "\n"
+    "--phase decode generates --new-tokens of each sequence of a batch, behind --context tokens whose\n"
+    "keys and values are cached: a step a token, each with one more in the cache. The network's file must\n"
+    "say how (gpt2, llama2_7b and alike). 'token' is the mean step; a few steps are predicted, and those\n"
+    "between them lie on lines. The prompt's own pass is --phase inference --input TOKENS.\n"
+    "\n"
     "Power is that of one device, energy that of all. 'power by' says where it comes from: fitted to\n"
     "measured power, learned (nicolai), or assumed from --idle-power: the datasheet's limit while the\n"
     "device works, idle power while it waits.\n";
@@ -94,6 +104,7 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --model prenet --nodes 4 --sync ddp\n"
     "  layermeter predict vgg16 --machine machine.ini --model nicolai --optimizer sgd --grid 400gCO2/kWh\n"
     "  layermeter predict vgg16 --machine machine.ini --model nicolai --explain --path features.0\n"
+    "  layermeter predict gpt2 --machine machine.ini --phase decode --context 512 --new-tokens 128\n"
     "  layermeter predict vgg16 --model paleo --device T4 --ppp-comp 0.5 --bandwidth 1GB/s --nodes 1..8*2\n";
 
 /* Number of points: policies within batches within nodes. */
@@ -102,19 +113,30 @@ static size_t points_of(const predict_options *a)
     return a->nodes.n * a->batch.n * a->how.n;
 }
 
+static int64_t nodes_at(const predict_options *a, size_t i)
+{
+    return a->nodes.at[i / a->how.n / a->batch.n];
+}
+
+static scale_question question_at(const predict_options *a, size_t i)
+{
+    scale_question q = scale_weak(1, a->dataset);
+
+    q.setup       = a->how.setup;
+    q.setup.batch = a->batch.at[i / a->how.n % a->batch.n];
+    q.setup.sync  = a->how.policy[i % a->how.n];
+    return q;
+}
+
 static lm_status predict_points(const session *s, const predict_options *a, scale_point *out,
                                 lm_error *err)
 {
-    const size_t n      = a->how.n;
-    lm_status    status = LM_OK;
+    lm_status status = LM_OK;
 
     for (size_t i = 0; i < points_of(a) && !status; i++) {
-        scale_question q = scale_weak(1, a->dataset);
+        const scale_question q = question_at(a, i);
 
-        q.setup       = a->how.setup;
-        q.setup.batch = a->batch.at[i / n % a->batch.n];
-        q.setup.sync  = a->how.policy[i % n];
-        status        = scale_at(s->who, &q, a->nodes.at[i / n / a->batch.n], &out[i], err);
+        status = scale_at(s->who, &q, nodes_at(a, i), &out[i], err);
     }
     return status;
 }
@@ -170,14 +192,93 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
     return status;
 }
 
+static lm_status explain_one(const predictor *who, const predict_options *a,
+                             const step_setup *setup, lm_error *err)
+{
+    return a->path ? explain_path_print(who, setup, a->path, a->format, err)
+                   : explain_print(who, setup, a->by, (size_t)a->top, a->format, err);
+}
+
+/* ---- decoding ---- */
+
+/* A point of which steps of decoding are asked. */
+typedef struct decoding {
+    const predict_options *a;
+    decoder               *by;
+    size_t                 i;
+} decoding;
+
+static lm_status step_at(void *of, int64_t context, scale_point *out, lm_error *err)
+{
+    const decoding      *d = of;
+    const scale_question q = question_at(d->a, d->i);
+    const predictor     *who;
+    const lm_status      status = decoder_at(d->by, context, &who, err);
+
+    return status ? status : scale_at(who, &q, nodes_at(d->a, d->i), out, err);
+}
+
+static lm_status print_generations(const session *s, const predict_options *a, decoder *by,
+                                   lm_error *err)
+{
+    generation       g        = { .mean.step.p95 = NAN };
+    const step_watts w        = power_choice_watts(&a->power);
+    const field_view v        = { .fields = step_generated,
+                                  .from   = step_fields,
+                                  .in     = field_place_of(a->format),
+                                  .facts  = facts_of(s, a, &w, &g.mean.step) };
+    field_rows       rows     = field_rows_of(&v);
+    bool             no_power = false;
+    lm_status        status   = LM_OK;
+
+    for (size_t i = 0; i < points_of(a) && !status; i++) {
+        decoding of = { a, by, i };
+
+        status = predict_generation(a->decode.context, a->decode.tokens, step_at, &of, &g, err);
+        if (!status) {
+            step_row r = step_row_of(&g.mean, &w);
+
+            r.generation = &g;
+            r.set        = s->net->set;
+            no_power |= !step_power_told(&w, &g.mean);
+            field_row(&rows, &r);
+        }
+    }
+    status = field_rows_print(&rows, a->format, stdout, status, err);
+    if (!status)
+        step_stands_in_explain(&g.mean.step, s->who->machine,
+                               a->format == FORMAT_TABLE ? stdout : stderr);
+    if (!status && no_power)
+        step_watts_explain(&w, s->who->model, s->who->machine);
+    return status;
+}
+
+/* The step is the first one. */
+static lm_status print_decoding(const session *s, const predict_options *a, const step_setup *setup,
+                                lm_error *err)
+{
+    decoder          by = { .s = s, .q = &a->session };
+    const predictor *who;
+    lm_status        status = decoder_at(&by, a->decode.context, &who, err);
+
+    if (!status)
+        status = a->explain ? explain_one(who, a, setup, err) : print_generations(s, a, &by, err);
+    decoder_close(&by);
+    return status;
+}
+
 static lm_status check(options *o, lm_error *err)
 {
     predict_options  *a      = o->filled;
     const step_model *by     = session_model(&a->session);
     lm_status         status = setup_check(o, &a->how, &a->session, false, err);
 
+    if (!status)
+        status = decode_check(o, &a->decode, a->how.program, &a->session.input, err);
     if (status)
         return status;
+    if (a->explain && a->decode.tokens > 1)
+        return misused(o, &a->explain, err, "takes the step of one token: leave out --new-tokens");
     power_choice_begin(o, &a->power, false);
     /* one rank exchanges nothing: there is no best size */
     for (size_t i = 0; i < a->nodes.n && a->how.buckets.automatic; i++)
@@ -212,12 +313,9 @@ static lm_status run(const options *o, lm_error *err)
         setup       = a->how.setup;
         setup.batch = a->batch.at[0];
         setup.nodes = a->nodes.at[0];
-        if (a->path)
-            status = explain_path_print(s.who, &setup, a->path, a->format, err);
-        else
-            status = a->explain
-                         ? explain_print(s.who, &setup, a->by, (size_t)a->top, a->format, err)
-                         : print_points(&s, a, err);
+        status      = a->how.program == PROGRAM_DECODE ? print_decoding(&s, a, &setup, err)
+                      : a->explain                     ? explain_one(s.who, a, &setup, err)
+                                                       : print_points(&s, a, err);
     }
     if (!status)
         print_note(s.net, a->format == FORMAT_TABLE ? stdout : stderr);

@@ -2,6 +2,7 @@
 #include "cli/session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -105,16 +106,21 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
     return datasheet ? check_datasheet(o, q, err) : check_machine(o, q, device_counts, err);
 }
 
+static predictor_asked asked_of(const session_options *q)
+{
+    return (predictor_asked){ .model  = q->model,
+                              .input  = q->input.input,
+                              .image  = q->input.image,
+                              .dtype  = q->input.dtype,
+                              .link   = q->link,
+                              .source = q->source };
+}
+
 /* `shared` NULL: with a library and a network of its own. */
 static lm_status open_beside(const options *o, const session_options *q, const session *shared,
                              session *s, lm_error *err)
 {
-    const predictor_asked asked = { .model  = q->model,
-                                    .input  = q->input.input,
-                                    .image  = q->input.image,
-                                    .dtype  = q->input.dtype,
-                                    .link   = q->link,
-                                    .source = q->source };
+    const predictor_asked asked = asked_of(q);
     lm_status             status;
 
     *s = (session){ .shares = shared != NULL };
@@ -183,6 +189,79 @@ OPTION_TYPE(type_sync, sync_choice, read_sync);
 OPTION_TYPE(type_gradients, lm_dtype, read_gradients);
 
 #define AT(member) OPTION_AT(setup_choice, member)
+
+#define TOKENS .least = 1, .most = 1e9, .outside = "expected 1 to 1e9 tokens, found"
+
+const option_row decode_option_rows[] = {
+    { "context", OPTION_AT(decode_choice, context), &type_whole, "TOKENS", NULL, HELP_WHAT,
+      "decode: tokens before the first new one, whose keys and values are cached", TOKENS,
+      .needs = "phase", .refusal = "goes with --phase decode" },
+    { "new-tokens", OPTION_AT(decode_choice, tokens), &type_whole, "N", "1", HELP_WHAT,
+      "decode: tokens that are generated, one after the other", TOKENS, .needs = "phase",
+      .refusal = "goes with --phase decode" },
+    { .name = NULL },
+};
+
+lm_status decode_check(const options *o, const decode_choice *d, program_kind program,
+                       const bind_options *input, lm_error *err)
+{
+    const void *const own[]    = { &d->context, &d->tokens };
+    const void *const theirs[] = { &input->input, &input->image };
+
+    for (size_t i = 0; i < 2 && program != PROGRAM_DECODE; i++)
+        if (option_given(o, own[i]))
+            return misused(o, own[i], err, "goes with --phase decode");
+    for (size_t i = 0; i < 2 && program == PROGRAM_DECODE; i++)
+        if (option_given(o, theirs[i]))
+            return misused(o, theirs[i], err, "--phase decode has one token: give --context");
+    if (program == PROGRAM_DECODE && !d->context)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--context: --phase decode needs it, the tokens before the first new one");
+    return LM_OK;
+}
+
+struct decoded {
+    int64_t       context;
+    lm_network   *network;
+    lm_predictor *by;
+};
+
+lm_status decoder_at(decoder *d, int64_t context, const predictor **who, lm_error *err)
+{
+    const predictor_asked asked = asked_of(d->q);
+    decoded *new;
+    lm_status status;
+
+    for (size_t i = 0; i < d->n; i++)
+        if (d->at[i].context == context) {
+            *who = &d->at[i].by->who;
+            return LM_OK;
+        }
+    if (!array_grow(&d->at, d->n, &d->room, sizeof *d->at))
+        return no_memory(err);
+    new  = &d->at[d->n];
+    *new = (decoded){ .context = context };
+    if ((status = network_handle_decoding(d->s->network, context, &new->network, err)))
+        return status;
+    if ((status = predictor_handle_open(d->s->library, d->s->machine, new->network, &asked,
+                                        &new->by, err))) {
+        lm_network_close(new->network);
+        return status;
+    }
+    d->n++;
+    *who = &new->by->who;
+    return LM_OK;
+}
+
+void decoder_close(decoder *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        lm_predictor_close(d->at[i].by);
+        lm_network_close(d->at[i].network);
+    }
+    free(d->at);
+}
 
 const option_row phase_option_rows[] = { { "phase", AT(program) }, { .name = NULL } };
 
@@ -258,12 +337,14 @@ static lm_status check_inference(const options *o, const setup_choice *c, const 
     for (size_t i = 0; i < sizeof sends / sizeof sends[0]; i++)
         if (option_given(o, sends[i]))
             return misused(o, sends[i], err,
-                           "is of training: replicas of --phase inference exchange nothing");
+                           "is of training: replicas of --phase %s exchange nothing",
+                           program_kind_name(c->program));
     if (option_given(o, &c->accumulate))
-        return misused(o, &c->accumulate, err,
-                       "is of training: --phase inference has no micro-steps");
+        return misused(o, &c->accumulate, err, "is of training: --phase %s has no micro-steps",
+                       program_kind_name(c->program));
     return option_given(o, &c->optimizer)
-               ? misused(o, &c->optimizer, err, "is of training: --phase inference updates nothing")
+               ? misused(o, &c->optimizer, err, "is of training: --phase %s updates nothing",
+                         program_kind_name(c->program))
                : LM_OK;
 }
 
@@ -274,10 +355,10 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
     sync_policy      base = c->sync.policy;
     lm_status        status;
 
-    if (c->program == PROGRAM_INFERENCE && (status = check_inference(o, c, q, err)))
+    if (c->program != PROGRAM_TRAINING && (status = check_inference(o, c, q, err)))
         return status;
     c->setup           = step_setup_of(1, 1);
-    c->setup.program   = c->program;
+    c->setup.program   = c->program == PROGRAM_TRAINING ? PROGRAM_TRAINING : PROGRAM_INFERENCE;
     c->setup.devices   = said.devices ? said.devices : 1;
     c->setup.clock_mhz = said.clock_mhz;
     c->given           = !c->sync.automatic || option_given(o, &c->buckets);
@@ -329,7 +410,7 @@ void setup_settle(setup_choice *c, bool in_buckets)
 {
     lm_error never = { 0 };
 
-    if (c->given || !in_buckets || c->program == PROGRAM_INFERENCE)
+    if (c->given || !in_buckets || c->program != PROGRAM_TRAINING)
         return;
     (void)sync_policy_parse("ddp", &c->policy[0], &never);
     c->setup.sync = c->policy[0];

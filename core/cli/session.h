@@ -84,6 +84,34 @@ extern const option_row phase_option_rows[], setup_option_rows[];
 lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
                       lm_error *err);
 
+/* ---- decoding ---- */
+
+/** Fills it: --context and --new-tokens. */
+typedef struct decode_choice {
+    int64_t context, tokens; /**< context 0: not given */
+} decode_choice;
+
+extern const option_row decode_option_rows[];
+/** What a row of --phase has in place of the shared words, where a command knows decoding. */
+#define PHASES_AND_DECODE "training, inference or decode"
+
+/** Do these options and those of the input go with --phase? */
+lm_status decode_check(const options *o, const decode_choice *d, program_kind program,
+                       const bind_options *input, lm_error *err);
+
+/** Predictors of steps of decoding, beside a session of the network. */
+typedef struct decoded decoded;
+typedef struct decoder {
+    const session         *s;
+    const session_options *q;
+    decoded               *at; /**< what was asked for: n of them */
+    size_t                 n, room;
+} decoder;
+
+/** With so many tokens in the cache. *who lives until decoder_close(). */
+lm_status decoder_at(decoder *d, int64_t context, const predictor **who, lm_error *err);
+void      decoder_close(decoder *d);
+
 /** What stays the same on more devices. */
 typedef struct scaling_options {
     scaling_kind kind;

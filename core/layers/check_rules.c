@@ -372,9 +372,10 @@ static bool sound_cost(const check_answer *a, bool small, check_report *report)
         if (saturated(c->pass[p]))
             return check_violated(report, "cost: saturates in the %s pass, though all is small",
                                   kernel_pass_name(p));
-    if (small && (c->saved_bytes == UINT64_MAX || c->workspace_bytes == UINT64_MAX))
-        return check_violated(report,
-                              "cost: saved or workspace bytes saturate, though all is small");
+    if (small && (c->saved_bytes == UINT64_MAX || c->workspace_bytes == UINT64_MAX ||
+                  c->cached_bytes == UINT64_MAX))
+        return check_violated(
+            report, "cost: saved, cached or workspace bytes saturate, though all is small");
     return true;
 }
 

@@ -376,7 +376,7 @@ static void keep_forward(bound_layer *l)
         l->cost.pass[p] = (lm_work){ 0, 0, 0 };
     }
     if (l->idle || l->passes)
-        l->cost.saved_bytes = l->cost.workspace_bytes = 0;
+        l->cost.saved_bytes = l->cost.workspace_bytes = l->cost.cached_bytes = 0;
     l->trained = l->needs_grad_input = false;
 }
 

@@ -477,3 +477,30 @@ lm_status network_for_use(const network *net, const char *input, bool evaluation
         more[n++] = "aux=0";
     return n ? load_with(net, more, n, out, err) : LM_OK;
 }
+
+lm_status network_decoding(const network *net, int64_t context, network **out, lm_error *err)
+{
+    const net_argument *sequence = argument_of(net, "sequence");
+    const net_argument *past     = argument_of(net, "context");
+    const net_argument *places   = argument_of(net, "positions");
+    const char         *more[]   = { "sequence=1", NULL };
+    char                setting[40];
+    int64_t             most;
+
+    if (!sequence || !past)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%s: does not decode: only networks with the arguments 'sequence' and "
+                            "'context' do, such as gpt2 and llama2_7b",
+                            net->path);
+    if (sequence->set || past->set)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: '%s' was set, which decoding sets itself: leave it out", net->path,
+                            past->set ? past->name : sequence->name);
+    if (places && !text_int(places->value, &most, NULL) && context >= most)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: a token behind %lld others has no position: there are %lld",
+                            net->path, (long long)context, (long long)most);
+    snprintf(setting, sizeof setting, "context=%lld", (long long)context);
+    more[1] = setting;
+    return load_with(net, more, 2, out, err);
+}

@@ -18,6 +18,7 @@ typedef enum memory_part {
     MEMORY_GRADIENTS,   /**< of the weights */
     MEMORY_BUCKETS,     /**< what gradients are copied to for the all-reduce */
     MEMORY_OPTIMIZER,   /**< its state */
+    MEMORY_CACHE,       /**< inference: keys and values of all tokens so far */
     MEMORY_INPUTS,      /**< of the network; there all the step */
     MEMORY_ACTIVATIONS, /**< outputs of layers, each once, while anything still reads them */
     MEMORY_SAVED,       /**< what layers keep beside: masks, indices, statistics */

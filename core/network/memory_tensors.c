@@ -206,7 +206,9 @@ static void hold_saved(walk *w, size_t l)
 {
     const lm_cost *c = &working(w, l)->cost;
 
-    if (!w->full->options.evaluation)
+    if (w->full->options.evaluation)
+        hold(w, MEMORY_CACHE, 0, last_event(w), c->cached_bytes);
+    else
         hold_beside(w, MEMORY_SAVED, l, true, c->saved_bytes);
     if (runs_backward(w, l) && w->t.again[l] == NEVER)
         w->layer[l].saved = c->saved_bytes;

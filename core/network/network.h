@@ -133,6 +133,14 @@ lm_status network_load(const char *path, const network_choices *choices, network
  */
 lm_status network_for_use(const network *net, const char *input, bool evaluation, network **out,
                           lm_error *err);
+/**
+ * A step of decoding: one token (`sequence = 1`) behind `context` others, whose keys and values are
+ * cached (`context = N`).
+ *
+ * @return LM_E_UNSUPPORTED for a network without these arguments; LM_E_ARG if the caller set them, or
+ *         for a token beyond the argument `positions`
+ */
+lm_status network_decoding(const network *net, int64_t context, network **out, lm_error *err);
 /** Is it a type without input from the previous layer? */
 bool network_source_type(const char *type);
 /**

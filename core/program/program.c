@@ -9,7 +9,7 @@
 
 const char *program_kind_name(program_kind k)
 {
-    static const char *const names[N_PROGRAM_KINDS] = { "training", "inference" };
+    static const char *const names[N_PROGRAM_KINDS] = { "training", "inference", "decode" };
 
     return names[k];
 }

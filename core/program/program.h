@@ -24,10 +24,12 @@
 typedef enum program_kind {
     PROGRAM_TRAINING,  /**< a step: forward, backward, messages, update */
     PROGRAM_INFERENCE, /**< a forward pass in evaluation mode, and nothing else */
+    PROGRAM_DECODE,    /**< such passes of one token after the other: generation.h. Each is asked
+                            for as PROGRAM_INFERENCE, of a network with a cache */
     N_PROGRAM_KINDS
 } program_kind;
 
-/** "training", "inference". */
+/** "training", "inference", "decode". */
 const char *program_kind_name(program_kind k);
 
 /** The ranks that join in a message. */

@@ -18,6 +18,8 @@ const field memory_fields[] = {
     { "buckets_bytes", .title = "buckets", PART(MEMORY_BUCKETS),
       .help = "what gradients are copied to for the all-reduce" },
     { "optimizer_bytes", .title = "optimizer", PART(MEMORY_OPTIMIZER), .help = "its state" },
+    { "cache_bytes", .title = "KV cache", PART(MEMORY_CACHE),
+      .help = "decoding: keys and values of all tokens, the new ones among them" },
     { "inputs_bytes", .title = "inputs", PART(MEMORY_INPUTS), .help = "of the network" },
     { "activations_bytes", .title = "activations", PART(MEMORY_ACTIVATIONS),
       .help = "outputs of layers that anything still reads" },

@@ -15,7 +15,7 @@ static const struct {
     { "gradients and buckets", "gradients", "#D55E00",
       1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
     { "activations and inputs", "activations", "#F0E442",
-      1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },
+      1u << MEMORY_CACHE | 1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },
     { "gradients of activations", "their gradients", "#009E73", 1u << MEMORY_BACKWARD },
     { "workspace", "workspace", "#CC79A7", 1u << MEMORY_WORKSPACE | 1u << MEMORY_OVERHEAD },
 };

@@ -297,6 +297,47 @@ const field step_predicted[] = {
     { 0 },
 };
 
+COUNT_OF(context, step_row, r->generation->context)
+COUNT_OF(new_tokens, step_row, r->generation->tokens)
+REAL_OF(first, step_row, r->generation->first)
+REAL_OF(last, step_row, r->generation->last)
+REAL_OF(all_tokens, step_row, r->generation->seconds.value)
+REAL_OF(all_tokens_low, step_row, r->generation->seconds.low)
+REAL_OF(all_tokens_high, step_row, r->generation->seconds.high)
+REAL_OF(generated_per_s, step_row, r->generation->per_second)
+
+const field step_generated[] = {
+    { "nodes", .title = "nodes" },
+    { "devices_per_node", .title = "x devices", .when = STEP_SEVERAL },
+    { "batch", .title = "batch" },
+    { "context", .title = "context", .count = context,
+      .help = "tokens in the cache before the first new one" },
+    { "new_tokens", .title = "new", .count = new_tokens, .help = "tokens that are generated" },
+    { "token_ms", .title = "token [ms]", STEP(step), IN_MS,
+      .help = "a step of decoding, mean of all" },
+    { "token_low_ms", .title = "low", STEP(low[PHASE_STEP]), IN_MS,
+      .help = "low end of its interval" },
+    { "token_high_ms", .title = "high", STEP(high[PHASE_STEP]), IN_MS,
+      .help = "high end of its interval" },
+    { "first_ms", .title = "first [ms]", .real = first, IN_MS,
+      .help = "the step of the first token" },
+    { "last_ms", .title = "last [ms]", .real = last, IN_MS, .help = "the step of the last token" },
+    { "tokens_per_s", .title = "tokens/s", .real = generated_per_s, RATE(1),
+      .help = "new tokens of all sequences on all devices" },
+    { "all_s", .title = "all [s]", .real = all_tokens, IN_UNIT("s", TABLE_POSITIVE(3)),
+      .help = "all new tokens" },
+    { "all_low_s", .real = all_tokens_low, IN_UNIT("s", -1), .help = "low end of its interval" },
+    { "all_high_s", .real = all_tokens_high, IN_UNIT("s", -1), .help = "high end of its interval" },
+    { "power_w", .title = "power [W]", .when = STEP_POWER },
+    { "energy_j", .title = "energy [J]", .when = STEP_POWER },
+    { "power_by", .title = "power by", .when = STEP_POWER },
+    { "ledger_percent", .title = LEDGER_TITLE },
+    { "beyond", .title = "beyond" },
+    { "set", .title = "set", .when = STEP_SET },
+    { .key = "%s" },
+    { 0 },
+};
+
 const field step_parts_told[] = {
     { "machine", .page = "machine" },
     { "nodes", .page = "nodes" },

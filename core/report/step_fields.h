@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "predict/scaling.h"
+#include "predict/generation.h"
 #include "predict/step_power.h"
 #include "report/fields.h"
 
@@ -17,15 +17,16 @@ typedef struct step_watts {
 
 /** A step with what is said beside it: the record of step_fields. */
 typedef struct step_row {
-    scale_point   point;
-    sync_policy   sync;
-    int64_t       tokens;        /**< of a sample; 0: it has none */
-    step_power    power;         /**< NAN: unknown */
-    const char   *power_by;      /**< step_power_by() */
-    double        grams_per_kwh; /**< CO2 of electricity; NAN: not told */
-    turning_point turning;       /**< of its curve; nodes below 1: none, or unknown */
-    const char   *machine, *set; /**< of the network; NULL: nothing */
-    bool          best;          /**< of the policies that were asked for */
+    scale_point       point;
+    sync_policy       sync;
+    int64_t           tokens;        /**< of a sample; 0: it has none */
+    step_power        power;         /**< NAN: unknown */
+    const char       *power_by;      /**< step_power_by() */
+    double            grams_per_kwh; /**< CO2 of electricity; NAN: not told */
+    turning_point     turning;       /**< of its curve; nodes below 1: none, or unknown */
+    const char       *machine, *set; /**< of the network; NULL: nothing */
+    bool              best;          /**< of the policies that were asked for */
+    const generation *generation;    /**< whose mean step `point` is; NULL: of none */
 } step_row;
 
 /** Facts that decide on columns. */
@@ -48,6 +49,8 @@ enum step_facts {
 extern const field step_fields[];
 /** Those of `layermeter predict`: from step_fields. */
 extern const field step_predicted[];
+/** Those of `layermeter predict --phase decode`, of rows with a generation: from step_fields. */
+extern const field step_generated[];
 /** Those of a page's steps, part by part: from step_fields. */
 extern const field step_parts_told[];
 

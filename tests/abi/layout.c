@@ -83,13 +83,14 @@ AT(lm_layer, dtype, 72);
 AT(lm_layer, wants_gradient, 80);
 SIZE_LAST(lm_layer, wants_gradient);
 
-SIZE(lm_cost, 104);
+SIZE(lm_cost, 112);
 AT(lm_cost, size, 0);
 AT(lm_cost, pass, 8);
 AT(lm_cost, saved_bytes, 80);
 AT(lm_cost, workspace_bytes, 88);
 AT(lm_cost, keeps, 96);
-SIZE_LAST(lm_cost, reserved);
+AT(lm_cost, cached_bytes, 104);
+SIZE_LAST(lm_cost, cached_bytes);
 
 SIZE(lm_weight, 104);
 AT(lm_weight, size, 0);

@@ -62,7 +62,7 @@ AT(lm_memory_options, overhead, 32);
 AT(lm_memory_options, mixed, 40);
 AT(lm_memory_options, flags, 44);
 
-SIZE(lm_memory, 136);
+SIZE(lm_memory, 144);
 AT(lm_memory, size, 0);
 AT(lm_memory, peak, 8);
 AT(lm_memory, weights, 16);
@@ -80,6 +80,7 @@ AT(lm_memory, overhead, 104);
 AT(lm_memory, kept, 112);
 AT(lm_memory, layer, 120);
 AT(lm_memory, pass, 128);
+AT(lm_memory, cache, 136);
 
 SIZE(lm_predictor_options, 88);
 AT(lm_predictor_options, size, 0);

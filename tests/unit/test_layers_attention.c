@@ -71,6 +71,22 @@ static const work_case products[] = {
       { { 1560, 1712 + 800, 1008 + 800 }, { 2700 + 80 + 120, 3008 + 800, 1712 + 400 } },
       240 + 800,
       LM_KEEPS_ONE(0) },
+    /* one query beside 4 cached keys: 20 pairs of 5 keys, none masked. Q 16 elements, K and V 100; its
+     * own key (8 elements) and value (12) are copied into the cache */
+    { SDPA("2x1x8", "2x1x4", "2x1x6", "heads = 2\nkv_heads = 1\ncausal = yes\npast = 4\n"),
+      "2x1x12 f32",
+      { { 400 + 100 + 24, 464 + 80, 96 + 80 }, { 960 + 120 + 48, 464 + 2 * 96, 464 } },
+      16,
+      X | Y },
+    /* plain: Q K^T 1x4 times 4x5, P V 1x5 times 5x6, the whole cache copied for the second head */
+    { SDPA("2x1x8", "2x1x4", "2x1x6",
+           "heads = 2\nkv_heads = 1\ncausal = yes\npast = 4\nmemory = plain\n"),
+      "2x1x12 f32",
+      { { 160 + 20 + 100 + 240, 80 + 800 + 384 + 80 + 80 + 560, 80 + 800 + 80 + 80 + 80 + 96 },
+        { 240 + 120 + 240 + 80 + 20 + 160 + 160 + 80, 176 + 480 + 576 + 160 + 80 + 400 + 144 + 320,
+          480 + 240 + 80 + 80 + 80 + 64 + 320 + 160 } },
+      80 + 800,
+      LM_KEEPS_ONE(0) },
 };
 
 static void attention_matches_hand_counts(void **state)
@@ -269,7 +285,24 @@ static void the_projected_tensors_are_kept(void **state)
     }
 }
 
+/* Of 2 samples 5 keys of 4 and 5 values of 6 elements, for one head of keys; of no other case any. */
+static void the_cache_holds_keys_and_values_of_all_tokens(void **state)
+{
+#define ONE(keys) SDPA("2x1x8", "2x1x4", "2x1x6", "heads = 2\nkv_heads = 1\ncausal = yes\n" keys)
+    bound_text with = nets_bind(ONE("past = 4\n"), 2), without = nets_bind(ONE(""), 2);
+
+    (void)state;
+    assert_int_equal(nets_layer(&with, "l")->cost.cached_bytes, 2 * 5 * (4 + 6) * 4);
+    assert_int_equal(nets_layer(&without, "l")->cost.cached_bytes, 0);
+    nets_free(&with);
+    nets_free(&without);
+}
+
 static const refusal_case refusals[] = {
+    { SDPA("2x3x8", "2x3x8", "2x3x8", "heads = 2\ncausal = yes\npast = 4\n"),
+      "n.ini:16: layer 'l': past = 4: goes with one query and one key, not 3 and 3", LM_E_SHAPE },
+    { SDPA("2x1x8", "2x1x8", "2x1x8", "heads = 2\npast = 4\n"),
+      "n.ini:16: layer 'l': past = 4: goes with causal = yes", LM_E_SHAPE },
     { SDPA("2x3x8", "2x5x8", "2x5x8", ""),
       "n.ini:16: layer 'l': input of rank 3, expected 4: batch, heads, rows, width (or set `heads`)",
       LM_E_SHAPE },
@@ -319,6 +352,7 @@ int main(void)
         cmocka_unit_test(weights_are_named_as_in_torch),
         cmocka_unit_test(projections_of_one_input_are_one_product_where_weights_are_packed),
         cmocka_unit_test(the_projected_tensors_are_kept),
+        cmocka_unit_test(the_cache_holds_keys_and_values_of_all_tokens),
         cmocka_unit_test(bad_attention_is_refused),
     };
 

@@ -258,6 +258,24 @@ static void inference_leaves_out_what_only_training_needs(void **state)
     nets_free(&m);
 }
 
+/* Keys and values of 4 cached tokens and the new one, of 2 samples: there all the pass, and in evaluation
+ * alone. Beside them a query, a key and a value of 8 elements a sample, and what attention makes. */
+static void decoding_holds_its_cache_all_the_pass(void **state)
+{
+    bound_text m = nets_bind(X "1x8\n[l]\ntype = scaled_dot_product_attention\ninputs = x, x, x\n"
+                               "heads = 2\ncausal = yes\npast = 4\n"
+                               "[end]\ntype = relu\n",
+                             2);
+    measured   r = evaluate(&m, SGD, 2);
+
+    (void)state;
+    assert_int_equal(r.use.part[MEMORY_CACHE], 2 * 5 * (8 + 8) * 4);
+    assert_int_equal(r.use.peak, 640 + 64 + 64 + 64); /* input, attention, relu */
+    r = succeed(&m, SGD, 2);
+    assert_int_equal(r.use.part[MEMORY_CACHE], 0);
+    nets_free(&m);
+}
+
 static void in_place_saves_where_nobody_reads_the_input_again(void **state)
 {
     bound_text     c = nets_bind(chain, 2), f = nets_bind(residual, 1);
@@ -582,6 +600,7 @@ int main(void)
         cmocka_unit_test(what_is_not_trained_keeps_nothing),
         cmocka_unit_test(inference_lets_go_of_everything_behind_it),
         cmocka_unit_test(inference_leaves_out_what_only_training_needs),
+        cmocka_unit_test(decoding_holds_its_cache_all_the_pass),
         cmocka_unit_test(in_place_saves_where_nobody_reads_the_input_again),
         cmocka_unit_test(recomputation_keeps_the_inputs_of_segments),
         cmocka_unit_test(segments_are_named_by_what_they_hold),

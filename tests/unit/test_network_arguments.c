@@ -370,6 +370,56 @@ static void an_input_reaches_the_arguments_of_the_base(void **state)
     network_free(net);
 }
 
+#define DECODER                                                                       \
+    HEAD "[arguments]\nsequence = 4\ncontext = 0\npositions = 9\n[x]\ntype = input\n" \
+         "shape = $sequence\n[l]\ntype = t\npast = $context\n"
+
+static void decoding_is_one_token_behind_its_context(void **state)
+{
+    network *net = load(DECODER), *step = NULL;
+    lm_error err = { LM_OK, "" };
+
+    (void)state;
+    assert_int_equal(network_decoding(net, 8, &step, &err), LM_OK);
+    assert_string_equal(value_of(layer(step, "x"), "shape"), "1");
+    assert_string_equal(value_of(layer(step, "l"), "past"), "8");
+    network_free(step);
+    network_free(net);
+}
+
+static void what_does_not_decode_is_refused(void **state)
+{
+    static const char *const sets[] = { "sequence=3", "context=3" };
+    network                 *net = load(DECODER), *step = NULL;
+    lm_error                 err = { LM_OK, "" };
+
+    (void)state;
+    network_decoding(net, 9, &step, &err);
+    assert_error(err, LM_E_ARG, "n.ini: a token behind 9 others has no position: there are 9");
+    network_free(net);
+    for (size_t i = 0; i < 2; i++) {
+        char text[100];
+
+        net = load_set(DECODER, &sets[i], 1);
+        err = (lm_error){ LM_OK, "" };
+        network_decoding(net, 2, &step, &err);
+        snprintf(text, sizeof text,
+                 "n.ini: '%.*s' was set, which decoding sets itself: leave it out",
+                 (int)strcspn(sets[i], "="), sets[i]);
+        assert_error(err, LM_E_ARG, "%s", text);
+        network_free(net);
+    }
+    net = load(HEAD "[arguments]\nsequence = 4\n" X);
+    err = (lm_error){ LM_OK, "" };
+    network_decoding(net, 2, &step, &err);
+    assert_error(
+        err, LM_E_UNSUPPORTED,
+        "n.ini: does not decode: only networks with the arguments 'sequence' and 'context' "
+        "do, such as gpt2 and llama2_7b");
+    assert_null(step);
+    network_free(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +439,8 @@ int main(void)
         cmocka_unit_test(names_end_where_their_arguments_begin),
         cmocka_unit_test(an_input_of_one_dimension_is_the_argument_sequence),
         cmocka_unit_test(an_input_reaches_the_arguments_of_the_base),
+        cmocka_unit_test(decoding_is_one_token_behind_its_context),
+        cmocka_unit_test(what_does_not_decode_is_refused),
     };
 
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);

@@ -152,12 +152,13 @@ typedef struct lm_memory_options {
 /** Peak memory of one device in bytes, and its parts at that moment. */
 typedef struct lm_memory {
     size_t      size;
-    uint64_t    peak; /**< all of the parts below */
+    uint64_t    peak; /**< all of the parts below, and of `cache` */
     uint64_t    weights, frozen, copies, gradients, buckets, optimizer;
     uint64_t    inputs, activations, saved, backward, workspace, overhead;
     uint64_t    kept;  /**< activations and saved, between forward and backward */
     const char *layer; /**< layer at the peak; NULL: the update. Lives as long as the network */
     const char *pass;  /**< pass at the peak. Static */
+    uint64_t    cache; /**< of decoding: keys and values of all tokens */
 } lm_memory;
 
 LM_API lm_status lm_memory_of_step(const lm_network *network, const lm_input *input,

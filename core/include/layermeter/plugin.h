@@ -105,6 +105,7 @@ typedef struct lm_cost {
     uint64_t workspace_bytes;   /**< scratch live during one pass */
     uint32_t keeps;
     uint32_t reserved;
+    uint64_t cached_bytes; /**< since 1.1: kept from pass to pass of inference (keys and values) */
 } lm_cost;
 
 enum { LM_FROZEN = 1u << 0 };
