@@ -14,7 +14,8 @@
  * convolution or a pool is `same` where any pixel is padded, and grouped, dilated and transposed
  * convolutions and pools that adapt to what comes in are none of its layers. Pools of maxima and of
  * means are told apart, by a flag. Backward passes and updates by themselves are tasks of their
- * own. Of what it lists of GPUs, technology, number and connection are not learned from.
+ * own. Of what it lists of GPUs (VII-C), technology (the architecture) and connection (slot, card or
+ * module) are learned from by the setting gpu=1; their number is one, of which layers are measured.
  */
 #include "models/layerwise.h"
 
@@ -243,6 +244,7 @@ const layerwise_kind layerwise_justus = {
     .chains    = true,
     .task      = task,
     .features  = features,
+    .word      = { "technology", "connection" },
     .setting   = LAYERWISE_MLP_SETTINGS,
     .published = "epochs=300,rate=0.1,epsilon=0.1", /* epsilon by its code */
     .learner   = &layerwise_mlp,

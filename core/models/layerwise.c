@@ -78,6 +78,21 @@ bool layerwise_is_loss(const bound_layer *l)
     return l->n_outputs == 1 && lm_elements(&l->output[0]) == 1;
 }
 
+bool layerwise_device_word(const char *word, const device *on, char name[LAYERWISE_NAME])
+{
+    const char *told = !on                           ? NULL
+                       : !strcmp(word, "gpu")        ? on->name
+                       : !strcmp(word, "technology") ? on->architecture
+                                                     : device_class_names[on->power_class];
+
+    if (!told || !*told)
+        return false;
+    snprintf(name, LAYERWISE_NAME, "%s.%s", word, told);
+    for (char *c = name; *c; c++)
+        *c = *c == ' ' ? '_' : *c;
+    return true;
+}
+
 /* ---- settings ---- */
 
 static size_t find_setting(const layerwise_kind *kind, const char *name)
@@ -88,6 +103,13 @@ static size_t find_setting(const layerwise_kind *kind, const char *name)
            strcmp(kind->setting[i].name, name) != 0)
         i++;
     return i < LAYERWISE_SETTINGS && kind->setting[i].name ? i : LAYERWISE_SETTINGS;
+}
+
+double layerwise_setting_of(const layerwise_kind *kind, const double *setting, const char *name)
+{
+    const size_t at = find_setting(kind, name);
+
+    return at < LAYERWISE_SETTINGS ? setting[at] : 0;
 }
 
 static bool known_to_any(const char *name)

@@ -46,7 +46,9 @@ typedef enum layerwise_sort {
     LAYERWISE_FLAG,   /**< of a word: nothing is told of values that were not learned from */
     LAYERWISE_DEVICE, /**< of a datasheet: in use where several devices are learned from, else not
                        */
-    LAYERWISE_OVER    /**< a count over a figure of a datasheet: in use where these are */
+    LAYERWISE_OVER,   /**< a count over a figure of a datasheet: in use where these are */
+    LAYERWISE_SOME,   /**< a count that is in use only where it differs between rows */
+    LAYERWISE_WORD    /**< 1 of devices of which a word is true, else 0: of the setting "gpu" */
 } layerwise_sort;
 
 /** Features of a case, in an order that is the same of all cases of a task. */
@@ -69,6 +71,14 @@ void layerwise_add_words(layerwise_features *to, const char *prefix, const char 
 /** Features of the clock that a device is held at: MHz, 0 where it is not; and whether it is. */
 #define LAYERWISE_CLOCK "clock_mhz"
 #define LAYERWISE_HELD  "clock_held"
+
+/**
+ * The name of a feature of a device: "gpu.T4" (its name), "technology.Turing" (its architecture),
+ * "connection.slot" (how it is fed); blanks are "_".
+ *
+ * @return false where the device does not tell
+ */
+bool layerwise_device_word(const char *word, const device *on, char name[LAYERWISE_NAME]);
 
 /** Functions and optimizers that published models tell apart, for layerwise_add_words(). */
 extern const char *const layerwise_activations[], *const layerwise_optimizers[];
@@ -141,7 +151,9 @@ typedef struct layerwise_kind {
     /** The group of a feature, by which several are chosen at once; NULL: all are \"baseline\". */
     const char *(*group)(const char *feature);
     layerwise_setting setting[LAYERWISE_SETTINGS]; /**< up to one without a name */
-    const char       *published; /**< settings of the published model; NULL: the usual ones */
+    /** Words of devices that the setting "gpu" makes features of, where rows are of several; up to NULL. */
+    const char *word[4];
+    const char *published; /**< settings of the published model; NULL: the usual ones */
     const layerwise_learner *learner;
 } layerwise_kind;
 
@@ -157,6 +169,9 @@ extern const layerwise_kind *const layerwise_kinds[];
 const layerwise_kind *layerwise_find(const char *name);
 /** Names of all, with `between` between two: "justus, prenet". */
 const char *layerwise_names(const char *between, char *text, size_t size);
+
+/** The value of a kind's setting, by its name; 0: it has no such setting. */
+double layerwise_setting_of(const layerwise_kind *kind, const double *setting, const char *name);
 
 /**
  * Values of all settings of a kind: its usual ones, or as `text`, "layers=6,epochs=40", says, where

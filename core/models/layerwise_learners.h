@@ -7,6 +7,9 @@
 #include "learn/mlp.h"
 #include "models/layerwise.h"
 
+/** Of all kinds: layerwise_kind.word. */
+#define LAYERWISE_GPU_SETTING "gpu", 0, 0, 1, "1: what devices are called is a feature, too"
+
 /** Hidden layers have 32, 64 and then 128 units. A tenth of the rows, drawn at random by whole
  * groups, says which epoch is kept; of fewer than ten groups' worth by single rows. */
 extern const layerwise_learner layerwise_mlp;
@@ -25,8 +28,9 @@ extern const layerwise_learner layerwise_mlp;
             { "halve", 15, 0, 100000, "epochs after which the rate is halved; 0: never" }, \
             { "l2", 1e-4, 0, 1, "L2 of perceptrons" },                                     \
             { "dropout", 0, 0, 0.99, "share of the last hidden layer's units" },           \
+            { "epsilon", 1e-8, 1e-30, 1, "of Adam" },                                      \
         {                                                                                  \
-            "epsilon", 1e-8, 1e-30, 1, "of Adam"                                           \
+            LAYERWISE_GPU_SETTING                                                          \
         }                                                                                  \
     }
 
@@ -54,6 +58,7 @@ extern const layerwise_learner layerwise_best;
             { "drawn", 6000, 100, 1e9, "rows, of which that choice is made" },                                 \
             { "passes", 300000, 1, 1e12,                                                                       \
               "rows that perceptrons see in all, of each at least 20" },                                       \
+            { LAYERWISE_GPU_SETTING },                                                                         \
     }
 
 #endif

@@ -49,13 +49,13 @@ static layerwise_lot *lot_of(layerwise_data *d, const char *task, layerwise_targ
 
 static bool grow(layerwise_lot *l)
 {
-    const size_t room  = l->room ? 2 * l->room : 64;
-    double      *x     = realloc(l->x, room * l->n_features * sizeof *x);
-    double      *y     = x ? realloc(l->y, room * sizeof *y) : NULL;
-    uint64_t    *group = y ? realloc(l->group, room * sizeof *group) : NULL;
-    phase       *when  = group ? realloc(l->when, room * sizeof *when) : NULL;
-    size_t      *from  = when ? realloc(l->from, room * sizeof *from) : NULL;
-    const char **on    = from ? realloc(l->on, room * sizeof *on) : NULL;
+    const size_t   room  = l->room ? 2 * l->room : 64;
+    double        *x     = realloc(l->x, room * l->n_features * sizeof *x);
+    double        *y     = x ? realloc(l->y, room * sizeof *y) : NULL;
+    uint64_t      *group = y ? realloc(l->group, room * sizeof *group) : NULL;
+    phase         *when  = group ? realloc(l->when, room * sizeof *when) : NULL;
+    size_t        *from  = when ? realloc(l->from, room * sizeof *from) : NULL;
+    const device **on    = from ? realloc(l->on, room * sizeof *on) : NULL;
 
     l->x     = x ? x : l->x;
     l->y     = y ? y : l->y;
@@ -103,7 +103,7 @@ lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwi
     l->y[l->n]      = value;
     l->group[l->n]  = group;
     l->when[l->n]   = c->phase;
-    l->on[l->n]     = c->on ? c->on->name : NULL;
+    l->on[l->n]     = c->on;
     l->from[l->n++] = from;
     return LM_OK;
 }
@@ -115,6 +115,7 @@ typedef struct choice {
     const void           *context;
     const layerwise_kind *kind;
     const char           *features;
+    const double         *setting;
 } choice;
 
 static const char *group_of(const layerwise_kind *kind, const char *feature_name)
@@ -168,6 +169,8 @@ static lm_status check_choice(const choice *of, const layerwise_data *d, lm_erro
     for (size_t i = 0; i < d->n_lots; i++)
         for (size_t k = 0; k < d->lot[i].n_features; k++)
             note_name(d->lot[i].feature[k].name, known, &n);
+    for (size_t k = 0; of->kind->word[k]; k++)
+        note_name(of->kind->word[k], known, &n);
     if ((status = feature_set_check(of->features, known, n, of->kind->name, err)))
         return status;
     for (size_t i = 0; i < d->n_lots; i++)
@@ -211,6 +214,18 @@ static bool known_of_all(const layerwise_lot *l, const choice *of, size_t k)
     return true;
 }
 
+static void use(const char *name, layerwise_sort sort, size_t k, layerwise_task *to,
+                size_t at[LAYERWISE_FEATURES])
+{
+    layerwise_range *f = &to->feature[to->n_features];
+
+    snprintf(f->name, sizeof f->name, "%s", name);
+    f->sort              = sort;
+    f->low               = HUGE_VAL;
+    f->high              = -HUGE_VAL;
+    at[to->n_features++] = k;
+}
+
 /* Which features are in use: those of devices where any of them differs; of these, where one that is
  * known of all differs, no others. */
 static void choose_features(const layerwise_lot *l, const choice *of, layerwise_task *to,
@@ -225,13 +240,37 @@ static void choose_features(const layerwise_lot *l, const choice *of, layerwise_
         }
     for (size_t k = 0; k < l->n_features; k++)
         if (is_in(of, l->feature[k].name) &&
-            (!of_device(l->feature[k].sort) || (several && (!told || known_of_all(l, of, k))))) {
-            at[to->n_features]               = k;
-            to->feature[to->n_features]      = l->feature[k];
-            to->feature[to->n_features].low  = HUGE_VAL;
-            to->feature[to->n_features].high = -HUGE_VAL;
-            to->n_features++;
-        }
+            (!of_device(l->feature[k].sort) || (several && (!told || known_of_all(l, of, k)))) &&
+            (l->feature[k].sort != LAYERWISE_SOME || differs(l, of, k)))
+            use(l->feature[k].name, l->feature[k].sort, k, to, at);
+}
+
+static bool has_feature(const layerwise_task *t, const char *name)
+{
+    for (size_t k = 0; k < t->n_features; k++)
+        if (!strcmp(t->feature[k].name, name))
+            return true;
+    return false;
+}
+
+/* Flags of what devices are called, where the setting asks for them and it tells several apart. */
+static void choose_words(const layerwise_lot *l, const choice *of, layerwise_task *to,
+                         size_t at[LAYERWISE_FEATURES])
+{
+    char name[LAYERWISE_NAME];
+
+    if (!(layerwise_setting_of(of->kind, of->setting, "gpu") > 0))
+        return;
+    for (size_t w = 0; of->kind->word[w]; w++) {
+        const size_t before = to->n_features;
+
+        for (size_t i = 0; i < l->n && to->n_features < LAYERWISE_FEATURES; i++)
+            if (chosen(of, l, i) && layerwise_device_word(of->kind->word[w], l->on[i], name) &&
+                is_in(of, name) && !has_feature(to, name))
+                use(name, LAYERWISE_WORD, LAYERWISE_FEATURES, to, at);
+        if (to->n_features == before + 1)
+            to->n_features = before;
+    }
 }
 
 /* What a learner is given, and the room for it. */
@@ -271,20 +310,25 @@ static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, l
 {
     for (size_t k = 0; k < to->n_features; k++) {
         layerwise_range *f = &to->feature[k];
-        const double     x = l->x[row * l->n_features + at[k]];
+        const double     x = layerwise_value(f, l->x + row * l->n_features, at[k], l->on[row]);
 
         if (isnan(x))
-            return lm_error_set(err, LM_E_ARG,
-                                "%s is not known of one of the devices: name each by its datasheet "
-                                "('layermeter devices'), or learn of one device",
-                                f->name);
+            return l->on[row]
+                       ? lm_error_set(err, LM_E_ARG,
+                                      "%s:%d: the datasheet of %s has no %s, by which several "
+                                      "devices are told apart: add it, or leave the device out",
+                                      l->on[row]->path, l->on[row]->line, l->on[row]->name, f->name)
+                       : lm_error_set(err, LM_E_ARG,
+                                      "%s is not known of one of the devices: name each by its "
+                                      "datasheet ('layermeter devices'), or learn of one device",
+                                      f->name);
         f->low                              = fmin(f->low, x);
         f->high                             = fmax(f->high, x);
         out->x[out->n * to->n_features + k] = x;
     }
     out->y[out->n]       = l->y[row];
     out->when[out->n]    = l->when[row];
-    out->device[out->n]  = device_at(l->on[row] ? l->on[row] : "", to);
+    out->device[out->n]  = device_at(l->on[row] ? l->on[row]->name : "", to);
     out->group[out->n++] = l->group[row];
     return LM_OK;
 }
@@ -335,6 +379,16 @@ static size_t take_device(const lesson *l, size_t width, size_t which, bool of, 
     return out->n;
 }
 
+/* Which features tell something of devices that are not these: words of others do not. */
+static void note_told(const layerwise_task *t, const lesson *l, bool told[LAYERWISE_FEATURES])
+{
+    for (size_t k = 0; k < t->n_features; k++) {
+        told[k] = t->feature[k].sort != LAYERWISE_WORD;
+        for (size_t i = 0; i < l->n && !told[k]; i++)
+            told[k] = l->x[i * t->n_features + k] > 0;
+    }
+}
+
 /* What is said of a device by what was learned of all others: measured over that. */
 static lm_status leave_device(const layerwise_kind *kind, const layerwise_task *t, const lesson *l,
                               size_t which, const double *setting, uint64_t seed, lesson *room,
@@ -345,13 +399,17 @@ static lm_status leave_device(const layerwise_kind *kind, const layerwise_task *
     const learner_rows  rows    = { room->x, room->y, room->group, seen, width };
     void               *learned = NULL;
     layerwise_judgement judged;
+    bool                told[LAYERWISE_FEATURES];
     size_t              other;
-    lm_status status = kind->learner->learn(t->name, &rows, t->target, setting, seed, &learned,
-                                            &judged, room->left_out, err);
+    lm_status           status;
 
-    if (status)
+    note_told(t, room, told);
+    if ((status = kind->learner->learn(t->name, &rows, t->target, setting, seed, &learned, &judged,
+                                       room->left_out, err)))
         return status;
-    other  = take_device(l, width, which, true, room);
+    other = take_device(l, width, which, true, room);
+    for (size_t i = 0; i < other * width; i++)
+        room->x[i] = told[i % width] ? room->x[i] : 0;
     status = kind->learner->predict(learned, room->x, other, room->left_out, err);
     for (size_t i = 0; i < other && !status; i++)
         out[(*n)++] =
@@ -410,6 +468,7 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
         to->of_phase[f] = interval_unknown;
     strcpy(to->name, l->task);
     choose_features(l, of, to, at);
+    choose_words(l, of, to, at);
     status = to->n_features
                  ? lesson_new(l->n, to->n_features, &rows, err)
                  : lm_error_set(err, LM_E_ARG,
@@ -479,7 +538,7 @@ lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64
                           bool (*wanted)(const void *context, size_t from), const void *context,
                           layerwise_model **out, lm_error *err)
 {
-    const choice     of     = { wanted, context, d->kind, d->features };
+    const choice     of     = { wanted, context, d->kind, d->features, setting };
     layerwise_model *m      = calloc(1, sizeof *m);
     lm_status        status = LM_OK;
 

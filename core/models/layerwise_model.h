@@ -23,7 +23,7 @@ typedef struct layerwise_lot {
     uint64_t        *group;
     phase           *when;
     size_t          *from; /**< `from`: whatever the caller said of the row */
-    const char     **on;   /**< names of datasheets, which must outlive it; NULL: unknown */
+    const device   **on;   /**< datasheets, which must outlive it; NULL: unknown */
     size_t           n, room;
 } layerwise_lot;
 
@@ -98,6 +98,9 @@ void      layerwise_free(layerwise_model *m);
 #define LAYERWISE_TASK_TEXT (LAYERWISE_NAME + 56)
 const char *layerwise_task_text(const layerwise_kind *kind, const layerwise_task *t,
                                 char text[LAYERWISE_TASK_TEXT]);
+
+/** A feature in use: its place among a row's, or what the device is called; NAN: not known. */
+double layerwise_value(const layerwise_range *f, const double *row, size_t at, const device *on);
 
 /** What is said of a case. */
 typedef struct layerwise_answer {

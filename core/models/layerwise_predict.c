@@ -1,5 +1,6 @@
 /* Learned models of single layers: predictions. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,10 @@ static lm_status map_features(const layerwise_task *t, const layerwise_range *al
                               size_t at[LAYERWISE_FEATURES], lm_error *err)
 {
     for (size_t k = 0, next = 0; k < t->n_features; k++) {
+        if (t->feature[k].sort == LAYERWISE_WORD) {
+            at[k] = n;
+            continue;
+        }
         for (at[k] = next; at[k] < n && strcmp(all[at[k]].name, t->feature[k].name) != 0;)
             at[k]++;
         if (at[k] == n)
@@ -35,6 +40,8 @@ static lm_status map_features(const layerwise_task *t, const layerwise_range *al
 /* By how much a value leaves what was learned from; NAN: nothing can be said there. */
 static double leaves(const layerwise_range *f, double x)
 {
+    if (f->sort == LAYERWISE_WORD) /* one that no device had so far says nothing */
+        return 1;
     if (f->sort == LAYERWISE_FLAG)
         return x >= f->low && x <= f->high ? 1 : NAN;
     if (x > f->high)
@@ -42,27 +49,40 @@ static double leaves(const layerwise_range *f, double x)
     return x < f->low ? (x > 0 ? f->low / x : HUGE_VAL) : 1;
 }
 
-/* The features in use; *beyond NAN: the model says nothing of it. */
-static lm_status lacks(const layerwise_range *f, const char *on, lm_error *err)
+static lm_status lacks(const layerwise_range *f, const device *on, lm_error *err)
 {
-    return on ? lm_error_set(err, LM_E_NOTFOUND,
-                             "it was learned of several devices, by their %s, which the datasheet "
-                             "of %s does not have: add it to a file of datasheets (--devices)",
-                             f->name, on)
+    return on ? lm_error_set(
+                    err, LM_E_NOTFOUND,
+                    "it was learned of several devices, by their %s, which the datasheet "
+                    "of %s (%s:%d) does not have: add it to a file of datasheets (--devices)",
+                    f->name, on->name, on->path, on->line)
               : lm_error_set(err, LM_E_NOTFOUND,
                              "it was learned of several devices and needs %s of this one: name "
                              "it by its datasheet (--device)",
                              f->name);
 }
 
+double layerwise_value(const layerwise_range *f, const double *row, size_t at, const device *on)
+{
+    char word[LAYERWISE_NAME], name[LAYERWISE_NAME];
+
+    if (f->sort != LAYERWISE_WORD)
+        return row[at];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(f->name, "."), f->name);
+    if (!on)
+        return NAN;
+    return layerwise_device_word(word, on, name) && !strcmp(name, f->name);
+}
+
+/* The features in use; *beyond NAN: the model says nothing of it. */
 static lm_status take_features(const layerwise_task *t, const double *all, const size_t *at,
-                               const char *on, double *x, double *beyond, lm_error *err)
+                               const device *on, double *x, double *beyond, lm_error *err)
 {
     *beyond = 1;
     for (size_t k = 0; k < t->n_features; k++) {
         const layerwise_range *f = &t->feature[k];
 
-        x[k] = all[at[k]];
+        x[k] = layerwise_value(f, all, at[k], on);
         if (isnan(x[k]))
             return lacks(f, on, err);
         if (!isnan(*beyond)) {
@@ -74,16 +94,16 @@ static lm_status take_features(const layerwise_task *t, const double *all, const
     return LM_OK;
 }
 
-static bool knows(const layerwise_task *t, const char *on)
+static bool knows(const layerwise_task *t, const device *on)
 {
     bool found = !t->n_devices || !on;
 
     for (size_t i = 0; i < t->n_devices && !found; i++)
-        found = !strncmp(t->device[i], on, LAYERWISE_NAME - 1);
+        found = !strncmp(t->device[i], on->name, LAYERWISE_NAME - 1);
     return found;
 }
 
-static layerwise_answer answer_of(const layerwise_task *t, phase f, const char *on, double value,
+static layerwise_answer answer_of(const layerwise_task *t, phase f, const device *on, double value,
                                   double beyond)
 {
     const bool      seen  = knows(t, on);
@@ -119,7 +139,7 @@ static lm_status look(const layerwise_model *m, const layerwise_case *c, layerwi
         value[k] = f.of[k].value;
     }
     if ((status = map_features(*t, all, f.n, at, err)) ||
-        (status = take_features(*t, value, at, c->on ? c->on->name : NULL, x, beyond, err)))
+        (status = take_features(*t, value, at, c->on, x, beyond, err)))
         return status;
     if (isnan(*beyond))
         *t = NULL;
@@ -136,7 +156,7 @@ lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
     *out = (layerwise_answer){ NAN, NAN, NAN, 1, false };
     if (status || !t || (status = m->kind->learner->predict(t->learned, x, 1, &y, err)))
         return status;
-    *out = answer_of(t, c->phase, c->on ? c->on->name : NULL, y, by);
+    *out = answer_of(t, c->phase, c->on, y, by);
     return LM_OK;
 }
 

@@ -135,6 +135,7 @@ const layerwise_kind layerwise_nicolai = {
     .clocks   = true,
     .task     = task,
     .features = features,
+    .word     = { "gpu" },
     .setting  = LAYERWISE_BEST_SETTINGS(2, 0),
     .learner  = &layerwise_best,
 };

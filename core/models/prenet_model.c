@@ -8,8 +8,9 @@
  * whole step by an optimizer are one task, told apart by the flags of optimizers; backward passes
  * and updates by themselves, which it has not, are tasks of their own. Features of devices, in use
  * where several are learned from: clock, memory, bandwidth, cores, peak in 32 bits, and CT, the
- * operations over that peak. Its code has the base clock, the memory's type, clock and bus, and
- * cores of other kinds besides, which are in no datasheet here. Learners: layerwise_best.h. It
+ * operations over that peak; by the setting gpu=1 a flag for each GPU, too. Its code has the base
+ * clock, the memory's type, clock and bus, and cores of other kinds besides, which not all datasheets
+ * here have. The share of dropout is a feature where rows differ in it. Learners: layerwise_best.h. It
  * chooses by the root mean square of milliseconds on rows at random; here it is the mean relative
  * error on shapes that were left out, and logarithms may be learned.
  */
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "layers/schema.h"
 #include "models/layerwise_learners.h"
 #include "models/prenet.h"
 
@@ -128,6 +130,23 @@ static void add_device(const keys *k, const device *on, layerwise_features *to)
         layerwise_add(to, "flops/speed", LAYERWISE_OVER, prenet_time(&k->features, peak / 1e9));
 }
 
+/* The largest share of elements that a layer of the case drops: of a layer of its own, or by its key.
+ * In evaluation mode nothing is dropped. */
+static double dropout_of(const layerwise_case *c)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < c->n_layers && c->phase != PHASE_INFERENCE; i++) {
+        const bound_layer *l   = c->layer[i];
+        const bool         own = !strcmp(l->decl->type, "dropout");
+        const uint32_t     at  = schema_find(&l->entry->type, own ? "p" : "dropout");
+
+        if (at < l->entry->type.n_params)
+            most = fmax(most, l->param[at].u.f[0]);
+    }
+    return most;
+}
+
 static void features(const layerwise_case *c, layerwise_features *out)
 {
     keys k;
@@ -140,6 +159,7 @@ static void features(const layerwise_case *c, layerwise_features *out)
             add_feature(out, f, k.features.value[f]);
     layerwise_add_words(out, "activation", layerwise_activations, k.activation);
     layerwise_add_words(out, "optimizer", layerwise_optimizers, c->optimizer);
+    layerwise_add(out, "dropout", LAYERWISE_SOME, dropout_of(c));
     add_device(&k, c->on, out);
 }
 
@@ -162,6 +182,7 @@ const layerwise_kind layerwise_prenet = {
     .task      = task,
     .features  = features,
     .group     = group,
+    .word      = { "gpu" },
     .setting   = LAYERWISE_BEST_SETTINGS(0, 1),
     .published = "learner=0,logs=0", /* seconds */
     .learner   = &layerwise_best,
