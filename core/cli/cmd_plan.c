@@ -16,6 +16,7 @@ typedef struct plan_options {
     power_choice  power;
     training      training;
     double        deadline;             /* s; NAN: not given */
+    double        rate, within;         /* samples/s, s; NAN: not given */
     money         budget, energy_price; /* of a kWh; amounts of 0: not given */
     int64_t       global_batch;         /* 0: not given */
     option_counts memory, overhead;     /* bytes, for all machines or for each */
@@ -49,6 +50,13 @@ static const option_row option_rows[] = {
       .outside = "no run takes no time: give one above 0" },
     { "budget", AT(budget), &type_budget, "MONEY", NULL, HELP_WHAT,
       "500USD: the fastest run that costs no more" },
+    { "rate", AT(rate), &type_real, "N", NULL, HELP_WHAT,
+      "inference: samples that come in a second: the fewest nodes that keep up",
+      .excludes = "deadline", .refusal = "says when the last sample comes: give one of the two",
+      .least = OPTION_ABOVE_0, .outside = "expected a number of samples above 0" },
+    { "within", AT(within), &type_seconds, "TIME", NULL, HELP_WHAT,
+      "inference: 50ms: no batch takes longer (its p95 where the machine file tells it)",
+      .least = OPTION_ABOVE_0, .outside = "no batch takes no time: give one above 0" },
     { "largest-batch", AT(largest), &type_flag, NULL, NULL, HELP_WHAT,
       "the largest batch that fits the device's memory" },
     { "epochs", AT(training.epochs) },
@@ -73,6 +81,7 @@ static const option_row option_rows[] = {
       "of electricity, 0.30EUR/kWh: adds what it costs" },
     { "accumulate", .excludes = "global-batch",
       .refusal = "micro-steps follow from --global-batch: give one of the two" },
+    OPTION_GROUP(plan_options, how, phase_option_rows),
     OPTION_GROUP(plan_options, how, setup_option_rows),
     { "all", AT(all), &type_flag, NULL, NULL, HELP_OUTPUT, "list dominated plans, too" },
     { "format", AT(format) },
@@ -94,7 +103,9 @@ static const char details[] =
     "plans to which no other is both as fast and as cheap (Pareto; without prices by device-hours,\n"
     "machine by machine).\n"
     "\n"
-    "Plans are of training runs: predict, scale and energy answer for inference (--phase).\n"
+    "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (devices x batch))\n"
+    "forward passes. With --rate samples come one by one: a plan has to keep up, the run ends when the\n"
+    "last one has come, and 'an hour' is what nodes cost meanwhile. Power is that of full load.\n"
     "\n"
     "If a machine's power is known (see predict), each plan has the energy of all devices over the run.\n"
     "Its cost stands beside the nodes' price, not in it.\n"
@@ -108,7 +119,29 @@ static const char examples[] =
     "  layermeter plan resnet50 --machine a100.ini --deadline 24h --price 2.50USD/h\n"
     "  layermeter plan resnet50 --machine a.ini --machine b.ini --budget 500USD --plot plan.svg\n"
     "  layermeter plan vgg16 --machine a.ini --global-batch 1024 --batch auto --memory 24GB\n"
-    "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n";
+    "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n"
+    "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n";
+
+/* Options of one of the two programs. */
+static lm_status check_program(const options *o, plan_options *a, lm_error *err)
+{
+    const void *const of_training[]  = { &a->training.epochs, &a->training.evaluate,
+                                         &a->global_batch };
+    const void *const of_inference[] = { &a->rate, &a->within };
+
+    if (a->how.program == PROGRAM_TRAINING) {
+        for (size_t i = 0; i < sizeof of_inference / sizeof of_inference[0]; i++)
+            if (option_given(o, of_inference[i]))
+                return misused(o, of_inference[i], err, "goes with --phase inference");
+        return LM_OK;
+    }
+    for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
+        if (option_given(o, of_training[i]))
+            return misused(o, of_training[i], err,
+                           "is of training: a run of --phase inference is one pass over --dataset");
+    a->training.epochs = 1;
+    return LM_OK;
+}
 
 static lm_status check(options *o, lm_error *err)
 {
@@ -116,7 +149,8 @@ static lm_status check(options *o, lm_error *err)
     lm_status     status;
 
     power_choice_begin(o, &a->power, false);
-    if ((status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
+    if ((status = check_program(o, a, err)) ||
+        (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
         (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))
         return status;
@@ -142,6 +176,8 @@ static void ask(plan_command *c, const options *o)
 
     job->question    = (plan_question){ .training     = a->training,
                                         .global_batch = a->global_batch,
+                                        .rate         = isnan(a->rate) ? 0 : a->rate,
+                                        .within       = isnan(a->within) ? 0 : a->within,
                                         .nodes        = a->nodes.at,
                                         .n_nodes      = a->nodes.n,
                                         .batch        = a->batch.at,
@@ -157,6 +193,8 @@ static void ask(plan_command *c, const options *o)
     }
     job->limits = (plan_limits){ isnan(a->deadline) ? INFINITY : a->deadline,
                                  a->budget.amount > 0 ? a->budget.amount : INFINITY, ANY_MACHINE };
+    if (a->rate > 0)
+        job->limits.seconds = plan_paced_seconds(&job->question);
     job->view.tier = fleet_tier(&a->fleet);
     strcpy(job->currency, a->budget.currency);
     job->kwh = a->energy_price;
@@ -222,9 +260,13 @@ static lm_status draw(const plan_command *c, lm_error *err)
         return LM_OK;
     for (size_t i = 0; i < job->n; i++)
         names[i] = job->side[i].name;
-    snprintf(title, sizeof title, "%.60s: %lld epochs of %lld samples, by number of nodes",
-             job->network, (long long)job->question.training.epochs,
-             (long long)job->question.training.dataset);
+    if (job->question.setup.program == PROGRAM_INFERENCE)
+        snprintf(title, sizeof title, "%.60s: inference of %lld samples, by number of nodes",
+                 job->network, (long long)job->question.training.dataset);
+    else
+        snprintf(title, sizeof title, "%.60s: %lld epochs of %lld samples, by number of nodes",
+                 job->network, (long long)job->question.training.epochs,
+                 (long long)job->question.training.dataset);
     return plot_plans(path, &p, c->a->keep_script, err);
 }
 

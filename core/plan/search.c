@@ -81,14 +81,29 @@ static bool possible(const plan_machine *m, const plan_question *q, const step_s
     return false;
 }
 
-static cases run_of(const training *t, const plan *p, const cases *evaluation)
+double plan_paced_seconds(const plan_question *q)
 {
-    cases run;
+    return q->rate > 0 ? q->training.startup + (double)q->training.dataset / q->rate : 0;
+}
 
-    for (int i = 0; i < N_TIME_CASES; i++)
-        run.seconds[i] = training_seconds(t, p->steps, p->step.seconds[i], p->evaluations,
-                                          evaluation->seconds[i]);
+static cases run_of(const plan_question *q, const plan *p, const cases *evaluation)
+{
+    const double paced = plan_paced_seconds(q);
+    cases        run;
+
+    for (int i = 0; i < N_TIME_CASES; i++) {
+        run.seconds[i] = training_seconds(&q->training, p->steps, p->step.seconds[i],
+                                          p->evaluations, evaluation->seconds[i]);
+        if (run.seconds[i] < paced) /* not where it is unknown */
+            run.seconds[i] = paced;
+    }
     return run;
+}
+
+/* By its 95th percentile, where that is known. */
+static bool too_slow(const plan_question *q, const prediction *step)
+{
+    return q->within > 0 && !((isnan(step->p95) ? step->step : step->p95) <= q->within);
 }
 
 /* The evaluation of the last batch that was asked about. */
@@ -113,6 +128,10 @@ static lm_status add(const plan_machine *m, size_t machine, const plan_question 
         set->no_time++;
         return LM_OK;
     }
+    if (!status && too_slow(q, &step)) {
+        set->too_slow++;
+        return LM_OK;
+    }
     if (!status)
         status = cases_of_step(m->who, s, &step, &p.step, err);
     if (!status && m->half_link && ranks > 1 &&
@@ -125,7 +144,7 @@ static lm_status add(const plan_machine *m, size_t machine, const plan_question 
     if (status)
         return status;
     p.steps = training_steps(&q->training, p.global_batch);
-    p.run   = run_of(&q->training, &p, &e->pass);
+    p.run   = run_of(q, &p, &e->pass);
     return push(set, &p, err);
 }
 

@@ -23,6 +23,8 @@ typedef struct plan_machine {
 typedef struct plan_question {
     training       training;
     int64_t        global_batch; /**< samples of a step on all devices; 0: batch times devices */
+    double         rate;         /**< inference: samples that come in a second; 0: all are there */
+    double         within;       /**< inference: longest latency of a batch, s; 0: any */
     const int64_t *nodes;
     size_t         n_nodes;
     const int64_t *batch; /**< per device and micro-step; with a global batch at most that */
@@ -32,7 +34,13 @@ typedef struct plan_question {
     size_t             n_policies;
 } plan_question;
 
-/** One way to train. */
+/**
+ * Seconds in which the last sample has come, start-up before the first: no run is shorter, and one
+ * that keeps up is no longer. 0: all are there. A run of inference is an epoch of passes.
+ */
+double plan_paced_seconds(const plan_question *q);
+
+/** One way to train, or to run. */
 typedef struct plan {
     size_t     machine;
     step_setup setup;
@@ -52,6 +60,7 @@ typedef struct plan_set {
     size_t too_large;      /**< do not fit the memory */
     size_t beyond_dataset; /**< a step needs more than the data set */
     size_t idle;           /**< more devices than samples of a global batch */
+    size_t too_slow;       /**< a batch takes longer than plan_question.within */
     size_t no_time;        /**< the prediction is 0 or less: far from the fitted range */
 } plan_set;
 

@@ -39,7 +39,9 @@ static lm_status open_room(plan_job *job, size_t i, const device_list *devices, 
     const device     *d    = NULL;
     const step_setup *s    = &job->question.setup;
     plan_machine     *m    = &job->machine[i];
-    bind_options      b    = { .dtype = side->who->dtype, .input = side->who->input };
+    bind_options      b    = { .dtype      = side->who->dtype,
+                               .input      = side->who->input,
+                               .evaluation = s->program == PROGRAM_INFERENCE };
     device_room       less;
     lm_status         status;
 

@@ -29,8 +29,17 @@ enum plan_facts {
     PLAN_PRICED      = 1 << 3, /**< all machines have a price */
     PLAN_POWER       = 1 << 4, /**< some power is known */
     PLAN_CO2         = 1 << 5, /**< and the CO2 of electricity */
-    PLAN_ELECTRICITY = 1 << 6  /**< and its price */
+    PLAN_ELECTRICITY = 1 << 6, /**< and its price */
+    PLAN_TRAINING    = 1 << 7, /**< one of the two: plans train ... */
+    PLAN_INFERENCE   = 1 << 8, /**< ... or infer */
+    PLAN_SPREAD      = 1 << 9  /**< repetitions of inference are known to spread */
 };
+
+/** Which of the two a program is. */
+static inline unsigned plan_program_fact(program_kind p)
+{
+    return p == PROGRAM_INFERENCE ? PLAN_INFERENCE : PLAN_TRAINING;
+}
 
 /** In whose money heads are. */
 typedef struct plan_money {

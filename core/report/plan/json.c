@@ -43,10 +43,12 @@ static void put_machine(const plan_job *job, size_t i, json *j)
 static void put_plan(const plan_job *job, const char *key, const plan *p, json *j)
 {
     const plan_money heads = { job->currency, job->kwh.currency };
-    const field_view v     = {
-            .fields = plan_answer_fields, .from = plan_fields, .in = IN_JSON, .whole = &heads
-    };
-    plan_row r;
+    const field_view v     = { .fields = plan_answer_fields,
+                               .from   = plan_fields,
+                               .in     = IN_JSON,
+                               .facts  = plan_facts_of(job),
+                               .whole  = &heads };
+    plan_row         r;
 
     if (!p) {
         json_text(j, key, NULL);
@@ -98,18 +100,29 @@ void plan_json_answer(const plan_job *job, const plan_answer *a, json *j)
 
 void plan_json_question(const plan_job *job, json *j)
 {
-    const training *t = &job->question.training;
+    const plan_question *q      = &job->question;
+    const training      *t      = &q->training;
+    const bool           infers = q->setup.program == PROGRAM_INFERENCE;
 
     json_text(j, "network", job->network);
     json_text(j, "set", job->net->set);
     json_text(j, "input", job->side[0].who->input);
     json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].who->dtype));
-    json_text(j, "optimizer", optimizer_name(job->question.setup.optimizer));
+    if (infers)
+        json_text(j, "phase", program_kind_name(job->question.setup.program));
+    else
+        json_text(j, "optimizer", optimizer_name(job->question.setup.optimizer));
     json_text(j, "note", job->net->note);
     json_text(j, "model", job->side[0].who->model);
-    json_count(j, "epochs", (uint64_t)t->epochs);
+    if (!infers)
+        json_count(j, "epochs", (uint64_t)t->epochs);
     json_count(j, "dataset", (uint64_t)t->dataset);
-    json_count(j, "evaluate", (uint64_t)t->evaluate);
+    if (!infers)
+        json_count(j, "evaluate", (uint64_t)t->evaluate);
+    if (infers) {
+        json_known(j, "rate_per_s", q->rate > 0 ? q->rate : NAN);
+        json_known(j, "within_s", q->within > 0 ? q->within : NAN);
+    }
     json_real(j, "startup_s", t->startup);
     json_known(j, "deadline_s", job->limits.seconds);
     json_known(j, "budget", job->limits.cost);
@@ -120,6 +133,8 @@ void plan_json_question(const plan_job *job, json *j)
     json_count(j, "dataset", job->set.beyond_dataset);
     json_count(j, "idle_devices", job->set.idle);
     json_count(j, "no_time", job->set.no_time);
+    if (infers)
+        json_count(j, "too_slow", job->set.too_slow);
     json_close(j, '}');
     json_open(j, "machines", '[');
     for (size_t i = 0; i < job->n; i++)

@@ -21,7 +21,10 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
     const step_setup    *s    = &job->question.setup;
     const memory_options with =
         room_options(&s->sync, s->optimizer, side->room.overhead, many, s->sync.accumulation > 1);
-    const bind_options b = { .batch = batch, .dtype = side->who->dtype, .input = side->who->input };
+    const bind_options b = { .batch      = batch,
+                             .dtype      = side->who->dtype,
+                             .input      = side->who->input,
+                             .evaluation = s->program == PROGRAM_INFERENCE };
 
     return memory_of_step(job->net, job->reg, &b, &with, out, NULL, err);
 }
@@ -110,7 +113,9 @@ lm_status plan_print_largest(const plan_job *job, format f, lm_error *err)
     const plan_question *q      = &job->question;
     FILE                *words  = f == FORMAT_TABLE ? stdout : stderr;
     large               *all    = calloc(job->n * q->n_nodes, sizeof *all);
-    const field_view     v      = { .fields = largest_fields, .in = field_place_of(f) };
+    const field_view     v      = { .fields = largest_fields,
+                                    .in     = field_place_of(f),
+                                    .facts  = plan_program_fact(q->setup.program) };
     field_rows           rows   = field_rows_of(&v);
     lm_status            status = all ? LM_OK : no_memory(err);
 
@@ -131,7 +136,10 @@ lm_status plan_print_largest(const plan_job *job, format f, lm_error *err)
 
         json_open(&j, NULL, '{');
         json_text(&j, "network", job->network);
-        json_text(&j, "optimizer", optimizer_name(q->setup.optimizer));
+        if (q->setup.program == PROGRAM_INFERENCE)
+            json_text(&j, "phase", program_kind_name(q->setup.program));
+        else
+            json_text(&j, "optimizer", optimizer_name(q->setup.optimizer));
         table_json(rows.t, &j, "points");
         json_close(&j, '}');
     } else if (!status) {

@@ -5,6 +5,9 @@
 #include "report/plan/fields.h"
 #include "report/plan/view.h"
 
+/** Facts that decide on columns. */
+unsigned plan_facts_of(const plan_job *job);
+
 /** All of a row but its power and the questions that it answers. What predict_step() returns. */
 lm_status plan_row_of(const plan_job *job, const plan *p, plan_row *out, lm_error *err);
 

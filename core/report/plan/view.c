@@ -130,9 +130,15 @@ static bool shown(const plan_answers *answers, const plan *p, bool all)
     return false;
 }
 
-static unsigned facts_of(const plan_job *job)
+unsigned plan_facts_of(const plan_job *job)
 {
-    return (job->n > 1 ? PLAN_SIDES : 0) | (job->question.n_policies > 1 ? PLAN_SYNC : 0) |
+    const program_kind program = job->question.setup.program;
+    bool               spread  = false;
+
+    for (size_t i = 0; i < job->n; i++)
+        spread |= job->side[i].who->cal && job->side[i].who->cal->latency.rows;
+    return plan_program_fact(program) | (spread ? PLAN_SPREAD : 0) | (job->n > 1 ? PLAN_SIDES : 0) |
+           (job->question.n_policies > 1 ? PLAN_SYNC : 0) |
            (job->question.global_batch || job->question.setup.sync.accumulation > 1 ? PLAN_MICRO
                                                                                     : 0) |
            (priced(job) ? PLAN_PRICED : 0) | power_facts(job);
@@ -163,7 +169,7 @@ static lm_status plans_table(const plan_job *job, const plan_answers *answers, f
 {
     const plan_money heads = { job->currency, job->kwh.currency };
     const field_view v     = {
-            .fields = plan_fields, .in = field_place_of(f), .facts = facts_of(job), .whole = &heads
+            .fields = plan_fields, .in = field_place_of(f), .facts = plan_facts_of(job), .whole = &heads
     };
     field_rows       rows     = field_rows_of(&v);
     const plan     **row      = calloc(job->set.n + 1, sizeof *row);
@@ -234,6 +240,7 @@ static void print_left_out(const plan_job *job, FILE *out)
     } left[] = {
         { job->set.too_large, "the batch does not fit the memory" },
         { job->set.beyond_dataset, "a step would take more than the data set" },
+        { job->set.too_slow, "a batch takes longer than --within" },
         { job->set.idle, "more devices than samples of a step" },
         { job->set.no_time, "the formulas say that a step takes no time" },
     };
@@ -242,6 +249,22 @@ static void print_left_out(const plan_job *job, FILE *out)
         if (left[i].n)
             fprintf(out, "note: %zu plan%s left out: %s\n", left[i].n, left[i].n == 1 ? "" : "s",
                     left[i].why);
+}
+
+/* Of machines of which nothing was measured in evaluation mode. */
+static void print_stands_in(const plan_job *job, FILE *out)
+{
+    for (size_t m = 0; m < job->n; m++)
+        for (size_t i = 0; i < job->set.n; i++) {
+            const plan *p = &job->set.plan[i];
+            prediction  step;
+
+            if (p->machine != m)
+                continue;
+            if (!predict_step(job->side[m].who, &p->setup, &step, NULL))
+                step_stands_in_explain(&step, job->side[m].name, out);
+            break;
+        }
 }
 
 /* The basis of the answers. */
@@ -273,6 +296,7 @@ static void print_grounds(const plan_job *job, FILE *out)
                 hours_print(job->question.training.startup, text));
     else
         fputs("start-up: none counted (--startup)\n", out);
+    print_stands_in(job, out);
     if (job->net->note)
         fprintf(out, "note: %s\n", job->net->note);
 }

@@ -78,6 +78,32 @@ static void say_cost(const plan_job *job, const plan *p, const plan_view *v, boo
         say(out, " (%s to %s)", money_print(&least, text[1]), money_print(&most, text[2]));
 }
 
+static bool infers(const plan_job *job)
+{
+    return job->question.setup.program == PROGRAM_INFERENCE;
+}
+
+/* " finish 90 epochs in ", " infer 50,000 samples, up to 1,240 a second, in " */
+static void say_run(const plan_job *job, const plan *p, char *out)
+{
+    const training *t    = &job->question.training;
+    const bool      one  = p->setup.nodes == 1;
+    const double    rate = fmin((double)p->global_batch / p->step.seconds[TIME_EXPECTED], 1e15);
+    char            all[32], second[32];
+
+    if (!infers(job)) {
+        say(out, " finish%s %lld epoch%s in ", one ? "es" : "", (long long)t->epochs,
+            t->epochs == 1 ? "" : "s");
+        return;
+    }
+    if (rate < 1000)
+        snprintf(second, sizeof second, "%.3g", rate);
+    else
+        text_grouped((uint64_t)rate, second, sizeof second);
+    say(out, " infer%s %s samples, up to %s a second, in ", one ? "s" : "",
+        text_grouped((uint64_t)t->dataset, all, sizeof all), second);
+}
+
 /* "23.1 h (20.4 h to 25.9 h)" */
 static void say_time(const plan *p, const plan_view *v, bool bounds, char *out)
 {
@@ -120,9 +146,8 @@ static void say_nodes(const plan_job *job, const plan_answer *a, char *out)
 
 const char *plan_answer_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE])
 {
-    const plan     *p      = a->asked.answer;
-    const long long epochs = job->question.training.epochs;
-    char            text[HOURS_TEXT];
+    const plan *p = a->asked.answer;
+    char        text[HOURS_TEXT];
 
     *out = '\0';
     if (job->n > 1)
@@ -131,8 +156,7 @@ const char *plan_answer_print(const plan_job *job, const plan_answer *a, char ou
         say(out, "%s: ", plan_goal_name(a->asked.goal));
     say_nodes(job, a, out);
     say_batch(job, p, out);
-    say(out, " finish%s %lld epoch%s in ", p->setup.nodes == 1 ? "es" : "", epochs,
-        epochs == 1 ? "" : "s");
+    say_run(job, p, out);
     say_time(p, &a->asked.view, true, out);
     say_cost(job, p, &a->asked.view, true, out);
     if (a->fewer)
@@ -173,7 +197,8 @@ const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char 
 
     *out = '\0';
     if (!a->n_hangs_on)
-        return strcpy(out, "what it hangs on is not known: there are no intervals");
+        return strcpy(out, a->bounded ? "no assumption alone changes it"
+                                      : "what it hangs on is not known: there are no intervals");
     if (s->moved > 0) {
         say(out, "hangs most on %s: if %s, ", s->of.name, s->of.what);
         say_outcome(job, a, s, out);
@@ -245,7 +270,8 @@ static void say_help(const plan_job *job, const plan *fastest, char *out)
     else if (*job->side[fastest->machine].one_node)
         say(out, "; of several nodes nothing is known, %s", job->side[fastest->machine].one_node);
     else
-        say(out, ", and more nodes do not help: take fewer epochs, another --batch or machine");
+        say(out, ", and more nodes do not help: take %sanother --batch or machine",
+            infers(job) ? "" : "fewer epochs, ");
 }
 
 static void say_cheaper(const plan_job *job, const plan *cheapest, char *out)
@@ -260,7 +286,7 @@ static void say_cheaper(const plan_job *job, const plan *cheapest, char *out)
 
         say(out, "; at spot prices %s (--spot)", money_print(&m, text));
     } else {
-        say(out, "; take fewer epochs or a cheaper machine");
+        say(out, "; take fewer %s or a cheaper machine", infers(job) ? "samples" : "epochs");
     }
 }
 
@@ -297,8 +323,11 @@ lm_status plan_unmet(const plan_job *job, lm_error *err)
 
     strcpy(budget.currency, job->currency);
     if (!in_time) {
-        say(out, "no plan finishes within %s: the fastest is ",
-            hours_print(job->limits.seconds, text));
+        if (job->question.rate > 0)
+            say(out, "no plan infers %.6g samples a second", job->question.rate);
+        else
+            say(out, "no plan finishes within %s", hours_print(job->limits.seconds, text));
+        say(out, ": the fastest is ");
         say_plan(job, fastest, out);
         say_help(job, fastest, out);
     } else if (!in_cost) {
