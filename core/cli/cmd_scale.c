@@ -38,7 +38,10 @@ static const option_row option_rows[] = {
     OPTION_GROUP(scale_options, how, setup_option_rows),
     { "format", AT(format),
       .help = "form of what is printed; only csv and json have every column" },
-    { "plot", AT(plot), .help = "draw the curves: FILE.svg, .png or .pdf (needs gnuplot)" },
+    { "plot", AT(plot),
+      .help =
+          "draw the curves over nodes, of one number of nodes over batches: FILE.svg, .png or .pdf "
+          "(needs gnuplot)" },
     { "keep-script", AT(keep_script) },
     { .name = NULL },
 };
@@ -86,6 +89,7 @@ static lm_status check(options *o, lm_error *err)
     lm_status      status = setup_check(o, &q->how, &q->session, false, err);
     const double   curves = (double)q->devices.n * (double)q->batch.n * (double)policies(q);
     const double   points = curves * (double)q->nodes.n;
+    const double   drawn  = q->nodes.n == 1 ? curves / (double)q->batch.n : curves;
 
     power_choice_begin(o, &q->power, false);
     if (status || (status = scaling_check(o, &q->scaling, &q->batch, &q->how, err)))
@@ -94,11 +98,11 @@ static lm_status check(options *o, lm_error *err)
         return misused(o, &q->nodes, err,
                        "%.0f points, nodes x devices x batches x buckets: give fewer, at most %d",
                        points, POINTS_MAX);
-    if (q->plot && curves > PLOT_CURVES_MAX)
+    if (q->plot && drawn > PLOT_CURVES_MAX)
         return misused(
             o, &q->plot, err,
             "%.0f curves, devices x batches x buckets: give fewer, at most %d can be told apart",
-            curves, PLOT_CURVES_MAX);
+            drawn, PLOT_CURVES_MAX);
     if (q->scaling.kind == SCALING_STRONG && q->scaling.whole)
         q->batch = (option_counts){ .at = &q->scaling.whole, .n = 1 };
     return session_check(o, &q->session, power_asks_device(o, &q->power), err);

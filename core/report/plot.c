@@ -15,7 +15,7 @@ _Static_assert(sizeof colours / sizeof colours[0] == PLOT_CURVES_MAX, "a colour 
 
 /* The data of a picture. */
 typedef struct picture {
-    const char       *title;
+    plot_heads        heads;
     const plot_curve *curve;
     size_t            n;
 } picture;
@@ -45,6 +45,11 @@ static const field curve_fields[] = {
     { .key = "efficiency_low" },
     { .key = "efficiency_high" },
     { "beyond", .count = beyond },
+    { .key = "batch" },
+    { .key = "step_ms" },
+    { .key = "step_low_ms" },
+    { .key = "step_high_ms" },
+    { .key = "latency_p95_ms" },
     { 0 },
 };
 
@@ -68,15 +73,23 @@ static void put_data(FILE *out, const plot_curve *c, size_t at)
     fputs("EOD\n", out);
 }
 
-static bool knows_bounds(const plot_curve *c, bool of_efficiency)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        const scale_bounds *b = of_efficiency ? &c->point[i].efficiencies : &c->point[i].samples;
+/* Throughput, efficiency, time of a step: their columns. */
+static const char *const rates[] = { "samples_per_s", "samples_low_per_s", "samples_high_per_s" };
+static const char *const efficiencies[] = { "efficiency", "efficiency_low", "efficiency_high" };
+static const char *const times[]        = { "step_ms", "step_low_ms", "step_high_ms" };
 
-        /* an efficiency on one node is 1 by definition */
-        if (!isnan(b->low) && (!of_efficiency || c->point[i].step.nodes > 1))
+static double low_of(const scale_point *x, const char *const of[3])
+{
+    if (of == efficiencies) /* on one node it is 1 by definition */
+        return x->step.nodes > 1 ? x->efficiencies.low : NAN;
+    return of == times ? x->step.low[PHASE_STEP] : x->samples.low;
+}
+
+static bool knows_bounds(const plot_curve *c, const char *const of[3])
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!isnan(low_of(&c->point[i], of)))
             return true;
-    }
     return false;
 }
 
@@ -109,11 +122,17 @@ static int64_t common_measured(const picture *p)
     return p->curve[0].measured;
 }
 
+static int64_t place_of(const picture *p, const scale_point *x)
+{
+    return p->heads.by_batch ? x->step.batch : x->step.nodes;
+}
+
 static void put_marks(FILE *out, const picture *p)
 {
     const plot_curve *c     = &p->curve[0];
-    const int64_t     first = c->point[0].step.nodes, last = c->point[c->n - 1].step.nodes;
-    const int64_t     measured = common_measured(p), turning = c->turning.nodes;
+    const int64_t     first = place_of(p, &c->point[0]), last = place_of(p, &c->point[c->n - 1]);
+    const int64_t     measured = p->heads.by_batch ? 0 : common_measured(p);
+    const int64_t     turning  = p->heads.by_batch ? -1 : c->turning.nodes;
 
     fprintf(out, "set xrange [%lld:%lld]\n", (long long)first,
             (long long)(last > first ? last : last + 1));
@@ -144,21 +163,23 @@ static void put_comma(FILE *out, bool *first)
     *first = false;
 }
 
-/* Throughput or efficiency: their columns. */
-static const char *const rates[] = { "samples_per_s", "samples_low_per_s", "samples_high_per_s" };
-static const char *const efficiencies[] = { "efficiency", "efficiency_low", "efficiency_high" };
+/* Column of what curves are over. */
+static int across(const picture *p)
+{
+    return column(p->heads.by_batch ? "batch" : "nodes");
+}
 
 /* Bands, below all lines. */
 static void put_bands(FILE *out, const picture *p, const char *const of[3], bool *first)
 {
     for (size_t k = 0; k < p->n; k++) {
-        if (!knows_bounds(&p->curve[k], of == efficiencies))
+        if (!knows_bounds(&p->curve[k], of))
             continue;
         put_comma(out, first);
         fprintf(out,
-                "$curve%zu using 1:%d:%d with filledcurves fillcolor rgb '%s' fillstyle "
+                "$curve%zu using %d:%d:%d with filledcurves fillcolor rgb '%s' fillstyle "
                 "transparent solid %s noborder %s",
-                k, column(of[1]), column(of[2]), colours[k], p->n < 3 ? "0.25" : "0.15",
+                k, across(p), column(of[1]), column(of[2]), colours[k], p->n < 3 ? "0.25" : "0.15",
                 p->n == 1 ? "title 'low to high'" : "notitle");
     }
 }
@@ -166,17 +187,18 @@ static void put_bands(FILE *out, const picture *p, const char *const of[3], bool
 /* Lines with points. Points beyond the range are hollow. */
 static void put_lines(FILE *out, const picture *p, const char *const of[3], bool *first)
 {
-    const int at = column(of[0]);
+    const int at = column(of[0]), x = across(p);
 
     for (size_t k = 0; k < p->n; k++) {
         put_comma(out, first);
-        fprintf(out, "$curve%zu using 1:%d with lines lw 3 lc rgb '%s' title ", k, at, colours[k]);
+        fprintf(out, "$curve%zu using %d:%d with lines lw 3 lc rgb '%s' title ", k, x, at,
+                colours[k]);
         gnuplot_put_quoted(out, p->n == 1 ? "predicted" : p->curve[k].label);
         fprintf(out,
-                ", \\\n  $curve%zu using 1:%d with points pt 7 ps 0.9 lc rgb '%s' notitle, \\\n  "
-                "$curve%zu using 1:($%d > 0 ? $%d : NaN) with points pt 7 ps 0.5 lc rgb 'white' "
+                ", \\\n  $curve%zu using %d:%d with points pt 7 ps 0.9 lc rgb '%s' notitle, \\\n  "
+                "$curve%zu using %d:($%d > 0 ? $%d : NaN) with points pt 7 ps 0.5 lc rgb 'white' "
                 "notitle",
-                k, at, colours[k], k, column("beyond"), at);
+                k, x, at, colours[k], k, x, column("beyond"), at);
     }
 }
 
@@ -185,7 +207,7 @@ static void put_throughput(FILE *out, const picture *p)
     bool first = true;
 
     fputs("set logscale y\nset format y '%.0s%c'\nset ylabel 'samples per second'\n", out);
-    if (p->n == 1) {
+    if (p->n == 1 && !p->heads.by_batch) {
         put_comma(out, &first);
         fprintf(out, "$curve0 using 1:%d with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal'",
                 column("ideal"));
@@ -229,38 +251,65 @@ static void put_efficiencies(FILE *out, const picture *p)
     putc('\n', out);
 }
 
+/* Over batches, and of inference. */
+static void put_times(FILE *out, const picture *p)
+{
+    bool first = true;
+
+    fprintf(out, "set logscale y\nset ylabel '%s [ms]'\n",
+            p->heads.infers ? "latency" : "time of a step");
+    put_bands(out, p, times, &first);
+    put_lines(out, p, times, &first);
+    for (size_t k = 0; k < p->n; k++)
+        if (!isnan(p->curve[k].point[0].step.p95))
+            fprintf(out, ", \\\n  $curve%zu using %d:%d with lines dashtype 2 lw 2 lc rgb '%s' %s",
+                    k, across(p), column("latency_p95_ms"), colours[k],
+                    k ? "notitle" : "title '95th percentile'");
+    putc('\n', out);
+}
+
+static void put_axis(FILE *out, const picture *p)
+{
+    const int64_t devices = common_devices(p);
+
+    if (p->heads.by_batch)
+        fputs("set xlabel 'batch: samples of each device'\n", out);
+    else if (!devices)
+        fputs("set xlabel 'nodes'\n", out);
+    else
+        fprintf(out, "set xlabel 'nodes (%lld device%s each)'\n", (long long)devices,
+                devices == 1 ? "" : "s");
+}
+
 static void put_script(FILE *out, const void *what)
 {
-    const picture *p       = what;
-    const int64_t  devices = common_devices(p);
+    const picture *p = what;
 
     for (size_t k = 0; k < p->n; k++)
         put_data(out, &p->curve[k], k);
     fputs("set multiplot layout 2,1 title ", out);
-    gnuplot_put_quoted(out, p->title);
+    gnuplot_put_quoted(out, p->heads.title);
     fputs(
         " offset 0,0.4\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
         "set lmargin 12\nset rmargin 4\nset key outside top center horizontal Left reverse "
         "samplen 2\nset logscale x 2\n",
         out);
-    if (!devices)
-        fputs("set xlabel 'nodes'\n", out);
-    else
-        fprintf(out, "set xlabel 'nodes (%lld device%s each)'\n", (long long)devices,
-                devices == 1 ? "" : "s");
+    put_axis(out, p);
     put_marks(out, p);
     put_throughput(out, p);
-    if (p->n == 1)
+    if (p->heads.by_batch || p->heads.infers)
+        put_times(out, p);
+    else if (p->n == 1)
         put_parts(out);
     else
         put_efficiencies(out, p);
     fputs("unset multiplot\n", out);
 }
 
-lm_status plot_scaling(const char *path, const char *title, const plot_curve *curve, size_t n,
+lm_status plot_scaling(const char *path, const plot_heads *heads, const plot_curve *curve, size_t n,
                        bool keep_script, lm_error *err)
 {
-    const picture p = { title, curve, n };
+    const picture p = { *heads, curve, n };
 
     if (!n || !curve[0].n)
         return lm_error_set(err, LM_E_ARG, "%s: there is nothing to draw", path);

@@ -299,7 +299,8 @@ bool scale_lacks_power(const scale_grid *g)
 
 /* "DEVICES a node, batch N, ddp:25MiB": the settings of a curve that differ; "" for a single one. */
 #define LABEL 96
-static const char *label_of(const scale_grid *g, const scale_line *l, char buffer[LABEL])
+static const char *label_of(const scale_grid *g, const scale_line *l, bool by_batch,
+                            char buffer[LABEL])
 {
     const shows           s = look(g);
     const scale_question *q = &l->curve.q;
@@ -309,7 +310,7 @@ static const char *label_of(const scale_grid *g, const scale_line *l, char buffe
     *buffer = '\0';
     if (s.devices)
         n += (size_t)snprintf(buffer, LABEL, "%lld a node", (long long)q->setup.devices);
-    if (s.batches)
+    if (s.batches && !by_batch)
         n += (size_t)snprintf(buffer + n, LABEL - n, "%sbatch %lld", n ? ", " : "",
                               (long long)q->setup.batch);
     if (s.syncs)
@@ -318,30 +319,88 @@ static const char *label_of(const scale_grid *g, const scale_line *l, char buffe
     return buffer;
 }
 
+static int by_batch(const void *a, const void *b)
+{
+    const int64_t x = ((const scale_point *)a)->step.batch,
+                  y = ((const scale_point *)b)->step.batch;
+
+    return (x > y) - (x < y);
+}
+
+typedef struct drawing {
+    plot_curve *curve;
+    size_t      n;
+    char (*label)[LABEL]; /* of each line */
+    scale_point *room;    /* over batches: a point of each line */
+} drawing;
+
+/* A curve of each line over nodes. */
+static void draw_nodes(const scale_grid *g, drawing *d)
+{
+    for (size_t i = 0; i < g->n_lines; i++) {
+        const scale_line *l = &g->line[i];
+
+        d->curve[d->n++] =
+            (plot_curve){ .label   = label_of(g, l, false, d->label[i]),
+                          .point   = l->point,
+                          .n       = g->n_nodes,
+                          .turning = l->turns ? l->turning : (turning_point){ 0, -1, -1 },
+                          .measured =
+                              !trains(g) ? 0 : measured_nodes(g->who, l->curve.q.setup.devices) };
+    }
+}
+
+/* A curve of all lines that differ by nothing but the batch. */
+static void draw_batches(const scale_grid *g, drawing *d)
+{
+    scale_point *to = d->room;
+
+    for (size_t i = 0; i < g->n_lines; i++)
+        label_of(g, &g->line[i], true, d->label[i]);
+    for (size_t i = 0; i < g->n_lines; i++) {
+        plot_curve c    = { .label = d->label[i], .point = to };
+        bool       seen = false;
+
+        for (size_t k = 0; k < i; k++)
+            seen |= !strcmp(d->label[k], d->label[i]);
+        for (size_t k = i; k < g->n_lines && !seen; k++)
+            if (!strcmp(d->label[k], d->label[i]))
+                to[c.n++] = g->line[k].point[0];
+        if (seen)
+            continue;
+        qsort(to, c.n, sizeof *to, by_batch);
+        to += c.n;
+        d->curve[d->n++] = c;
+    }
+}
+
 lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, bool keep_script,
                      lm_error *err)
 {
-    const scaling_kind kind  = g->line[0].curve.q.kind;
-    plot_curve        *curve = calloc(g->n_lines, sizeof *curve);
-    char(*label)[LABEL]      = calloc(g->n_lines, sizeof *label);
-    char      title[200];
-    lm_status status = curve && label ? LM_OK : no_memory(err);
+    const shows        s      = look(g);
+    const scaling_kind kind   = g->line[0].curve.q.kind;
+    drawing            d      = { .curve = calloc(g->n_lines, sizeof *d.curve),
+                                  .label = calloc(g->n_lines, sizeof *d.label),
+                                  .room  = calloc(g->n_lines, sizeof *d.room) };
+    lm_status          status = d.curve && d.label && d.room ? LM_OK : no_memory(err);
+    char               title[200], nodes[48] = "";
+    const plot_heads   heads = { title, g->n_nodes == 1 && s.batches, !trains(g) };
 
-    for (size_t i = 0; i < g->n_lines && !status; i++) {
-        const scale_line *l = &g->line[i];
-
-        curve[i] = (plot_curve){ .label    = label_of(g, l, label[i]),
-                                 .point    = l->point,
-                                 .n        = g->n_nodes,
-                                 .turning  = l->turns ? l->turning : (turning_point){ 0, -1, -1 },
-                                 .measured = measured_nodes(g->who, l->curve.q.setup.devices) };
+    if (heads.by_batch)
+        snprintf(nodes, sizeof nodes, " on %lld node%s", (long long)g->line[0].point[0].step.nodes,
+                 g->line[0].point[0].step.nodes == 1 ? "" : "s");
+    snprintf(title, sizeof title, "%.60s: %s%s scaling, batch %.40s%s%s, %s", g->who->network,
+             trains(g) ? "" : "inference, ", scaling_kind_name(kind), batch,
+             kind == SCALING_WEAK ? " per device" : " in all", nodes, g->who->model);
+    if (!status) {
+        if (heads.by_batch)
+            draw_batches(g, &d);
+        else
+            draw_nodes(g, &d);
+        status = plot_scaling(path, &heads, d.curve, d.n, keep_script, err);
     }
-    snprintf(title, sizeof title, "%.60s: %s scaling, batch %.40s%s, %s", g->who->network,
-             scaling_kind_name(kind), batch, kind == SCALING_WEAK ? " per device" : " in all",
-             g->who->model);
-    if (!status)
-        status = plot_scaling(path, title, curve, g->n_lines, keep_script, err);
-    free(curve);
-    free(label);
+    free(d.curve);
+    free(d.label);
+    free(d.room);
     return status;
 }
