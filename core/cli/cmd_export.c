@@ -10,6 +10,7 @@
 #include "cli/session.h"
 #include "import/extrap.h"
 #include "import/extrap_rows.h"
+#include "report/step_fields.h"
 
 typedef struct export_options {
     const char   *output;
@@ -41,6 +42,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(export_options, predicted.session, session_option_rows),
     { "nodes", AT(predicted.nodes), .fallback = "1", .help = "predictions: numbers of nodes" },
     { "devices-per-node", AT(predicted.how.setup.devices) },
+    OPTION_GROUP(export_options, predicted.how, phase_option_rows),
     OPTION_GROUP(export_options, predicted.how, setup_option_rows),
     { "output", AT(output) },
     { "format", AT(format), &type_extrap, "FORMAT", "extra-p",
@@ -145,13 +147,14 @@ static lm_status predict_rows(const session *s, const export_options *a, extrap_
         setup.sync  = how->policy[i % how->n];
         status      = predict_step(s->who, &setup, &p, err);
         if (!status)
-            extrap_rows_step(c, s->who, &setup.sync, &p);
+            extrap_rows_step(c, s->who, &setup, &p);
     }
     return status;
 }
 
-/* Reports what a learned model does not know of the network: these formats have no place for it. */
-static lm_status print_learned(const session *s, const export_options *a, lm_error *err)
+/* Reports what these formats have no place for: what a learned model does not know of the network,
+ * and training in place of inference. */
+static lm_status print_grounds(const session *s, const export_options *a, lm_error *err)
 {
     step_setup setup = a->predicted.how.setup;
     prediction p;
@@ -162,6 +165,9 @@ static lm_status print_learned(const session *s, const export_options *a, lm_err
     setup.nodes = 1;
     if ((status = predict_step(s->who, &setup, &p, err)))
         return status;
+    step_stands_in_explain(&p, s->who->machine, stderr);
+    if (!s->who->by->from_layers)
+        return LM_OK;
     fprintf(stderr, "layermeter: %s: %s: %s%s\n", s->who->machine, s->who->model,
             grounds_beyond(&p.grounds, beyond, sizeof beyond),
             isnan(p.forward + p.backward)
@@ -190,8 +196,7 @@ static lm_status export_predictions(const options *o, lm_error *err)
     }
     if (!status) {
         print_note(s.net, stderr);
-        if (s.who->by->from_layers)
-            status = print_learned(&s, a, err);
+        status = print_grounds(&s, a, err);
     }
     session_close(&s);
     extrap_rows_free(&c);

@@ -97,7 +97,29 @@ lm_status extrap_rows_new(size_t n_steps, extrap_rows *out, lm_error *err)
     return out->row ? LM_OK : no_memory(err);
 }
 
-void extrap_rows_step(extrap_rows *rows, const predictor *who, const sync_policy *sync,
+static void add_part(extrap_rows *rows, const predictor *who, const step_setup *s,
+                     const prediction *p, phase f, double seconds)
+{
+    observation *row = &rows->row[rows->n];
+
+    if (isnan(seconds))
+        return;
+    *row         = observation_blank;
+    row->kind    = OBS_NETWORK;
+    row->phase   = f;
+    row->name    = who->network;
+    row->input   = who->input ? who->input : "";
+    row->dtype   = who->dtype;
+    row->batch   = p->batch;
+    row->hosts   = p->nodes;
+    row->ranks   = p->nodes * p->devices;
+    row->seconds = seconds;
+    if (s->program == PROGRAM_TRAINING && s->sync.rule == SYNC_DDP)
+        row->bucket_bytes = (int64_t)s->sync.limit_bytes;
+    rows->n++;
+}
+
+void extrap_rows_step(extrap_rows *rows, const predictor *who, const step_setup *s,
                       const prediction *p)
 {
     const struct {
@@ -109,25 +131,12 @@ void extrap_rows_step(extrap_rows *rows, const predictor *who, const sync_policy
                   { PHASE_UPDATE, p->grad - p->exposed },
                   { PHASE_STEP, p->step } };
 
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        observation *row = &rows->row[rows->n];
-
-        if (isnan(parts[i].seconds))
-            continue;
-        *row         = observation_blank;
-        row->kind    = OBS_NETWORK;
-        row->phase   = parts[i].phase;
-        row->name    = who->network;
-        row->input   = who->input ? who->input : "";
-        row->dtype   = who->dtype;
-        row->batch   = p->batch;
-        row->hosts   = p->nodes;
-        row->ranks   = p->nodes * p->devices;
-        row->seconds = parts[i].seconds;
-        if (sync->rule == SYNC_DDP)
-            row->bucket_bytes = (int64_t)sync->limit_bytes;
-        rows->n++;
+    if (s->program == PROGRAM_INFERENCE) {
+        add_part(rows, who, s, p, PHASE_INFERENCE, p->step);
+        return;
     }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        add_part(rows, who, s, p, parts[i].phase, parts[i].seconds);
 }
 
 void extrap_rows_free(extrap_rows *rows)

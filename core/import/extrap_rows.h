@@ -25,9 +25,9 @@ lm_status extrap_rows_measured(const observations *obs, const word_list *name, c
 
 /** Room for the rows of n steps. LM_E_NOMEM; extrap_rows_free() in either case. */
 lm_status extrap_rows_new(size_t n_steps, extrap_rows *out, lm_error *err);
-/** A row for each known part of a step. The sync of several ranks is what the backward pass does
- * not hide. */
-void extrap_rows_step(extrap_rows *rows, const predictor *who, const sync_policy *sync,
+/** A row for each known part of a step, or one of inference. The sync of several ranks is what the
+ * backward pass does not hide. */
+void extrap_rows_step(extrap_rows *rows, const predictor *who, const step_setup *s,
                       const prediction *p);
 void extrap_rows_free(extrap_rows *rows);
 
