@@ -11,11 +11,12 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "crossgpu/digest.h"
+#include "device/device.h"
 
 #define METRICS_MAX 64
 
 typedef struct digest_options {
-    const char    *device, *workload, *group, *append;
+    const char    *device, *devices, *workload, *group, *append;
     double         seconds;
     option_texts   metrics;
     trace_question trace;
@@ -27,6 +28,7 @@ static const option_row option_rows[] = {
     { "device", AT(device),
       .needed = "--device is needed: what the GPU is, as 'layermeter devices' names it (needed)",
       .help   = "what the GPU is, as 'layermeter devices' names it (needed)" },
+    { "devices", AT(devices) },
     { "workload", AT(workload), &type_text, "TEXT", "", HELP_WHAT,
       "what ran: the same text where the same ran" },
     { "group", AT(group), &type_text, "TEXT", "", HELP_WHAT,
@@ -127,11 +129,26 @@ static lm_status append(const char *path, const row *r, lm_error *err)
     return status;
 }
 
+/* 'learn' goes by the datasheet. */
+static lm_status check_device(const digest_options *a, lm_error *err)
+{
+    device_list  *list = NULL;
+    const device *on;
+    lm_status     status = devices_open(a->devices, &list, err);
+
+    if (!status && (status = devices_find(list, a->device, &on, err)))
+        lm_error_prefix(err, "--device");
+    devices_free(list);
+    return status;
+}
+
 static lm_status run(const options *o, lm_error *err)
 {
-    row       r = { .a = o->filled };
-    lm_status status;
+    row       r      = { .a = o->filled };
+    lm_status status = check_device(r.a, err);
 
+    if (status)
+        return status;
     r.seconds = r.a->seconds;
     status    = digest_job(o->argument[0], &r.a->trace, r.a->metrics.at, r.a->metrics.n, say_line,
                            &r.seconds, &r.d, err);

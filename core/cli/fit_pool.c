@@ -64,6 +64,38 @@ static void print_tasks(const char *path, const layerwise_model *m)
     }
 }
 
+/* Counts that no row varies: those that a type of layer does not have are 0. */
+static bool is_constant(const layerwise_range *f)
+{
+    return f->sort == LAYERWISE_COUNT && !(f->low < f->high) && f->low != 0;
+}
+
+/* One line, by task; watts are of the same rows. */
+static void print_constant(const char *path, const layerwise_model *m)
+{
+    size_t tasks = 0;
+
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        const layerwise_task *t = &m->task[i];
+        size_t                n = 0;
+
+        for (size_t k = 0; k < t->n_features && t->target == LAYERWISE_SECONDS; k++) {
+            if (!is_constant(&t->feature[k]))
+                continue;
+            if (!tasks)
+                fprintf(stderr,
+                        "layermeter: %s: %s: the same in all rows, which tells nothing of them:",
+                        path, m->kind->name);
+            tasks += !n;
+            fprintf(stderr, "%s %s", n++ ? "," : tasks > 1 ? ";" : "", t->feature[k].name);
+        }
+        if (n)
+            fprintf(stderr, " of '%s'", t->name);
+    }
+    if (tasks)
+        fputc('\n', stderr);
+}
+
 static void print_left_out(const char *path, const layerwise_data *d)
 {
     for (size_t i = 0; i < d->n_lots; i++)
@@ -87,6 +119,7 @@ static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *fr
     if (l->model[i]) {
         print_left_out(path, &d);
         print_tasks(path, l->model[i]);
+        print_constant(path, l->model[i]);
         if (!status && l->worth)
             status = layerwise_importance(l->model[i], &d, 1, fit_table_add_worth, l->worth, err);
     } else {

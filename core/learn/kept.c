@@ -124,6 +124,18 @@ lm_status kept_save(const kept_kind *k, const char *name, const void *what, cons
     return status;
 }
 
+/* What does not read as it was written is damaged, or another version wrote it. */
+static lm_status add_remedy(const kept_kind *k, lm_status status, lm_error *err)
+{
+    const lm_error was = err ? *err : (lm_error){ .code = status };
+
+    return status != LM_E_SYNTAX && status != LM_E_ARG
+               ? status
+               : lm_error_set(err, status,
+                              "%s: damaged, another file, or of another version? run '%s' again",
+                              was.text, k->again ? k->again : AGAIN);
+}
+
 /* `hash` NULL: of any. */
 static lm_status load(const kept_kind *k, const char *name, const char *path, const uint64_t *hash,
                       void **out, lm_error *err)
@@ -140,7 +152,7 @@ static lm_status load(const kept_kind *k, const char *name, const char *path, co
                               "edited, or of another fit? fit the observations again",
                               path, k->what);
     else
-        status = kept_read(k, name, path, text, out, err);
+        status = add_remedy(k, kept_read(k, name, path, text, out, err), err);
     free(text);
     return status;
 }
