@@ -5,63 +5,7 @@
 need_fake
 cd "$work" || exit 1
 
-cat >net.ini <<'END'
-[network]
-name = net
-
-[image]
-type  = input
-shape = 8x8x8
-
-[conv]
-type    = conv2d
-filters = 16
-kernel  = 3
-padding = 1
-
-[batch]
-type = batch_norm
-
-[relu]
-type = relu
-
-[max]
-type   = max_pool2d
-kernel = 2
-stride = 2
-
-[depthwise]
-type    = conv2d
-filters = 16
-kernel  = 3
-padding = 1
-groups  = 16
-
-[transposed]
-type    = conv_transpose2d
-filters = 8
-kernel  = 2
-stride  = 2
-
-[mean]
-type   = avg_pool2d
-kernel = 2
-stride = 2
-
-[flat]
-type = flatten
-
-[linear]
-type     = linear
-features = 10
-
-[softmax]
-type = softmax
-axis = 1
-
-[layer]
-type = layer_norm
-END
+cp "$here/../gpu/smoke_net.ini" net.ini
 
 cat >classes.ini <<'END'
 [sweep]

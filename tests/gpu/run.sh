@@ -2,19 +2,26 @@
 # What only a real GPU can show. Stages, which go on with what the one before left in WORK (default: build-gpu in
 # the source folder):
 #   build    the program and its tests with CUDA; fails where CUDA, cuDNN 9 or a compiler is missing
+#   smoke    every class of kernel, element type, layout and launch runs (smoke.ini); a row that is skipped fails it
+#   sanity   large products and a copy beside the datasheet in configs/devices.ini: between half of its bf16 peak and
+#            bandwidth and all of it; f32 as IEEE has it at most its f32 peak, tf32 above that
 #   kernels  every kernel's result beside a CPU's, counted by class: the tests gpu_*
-#   sweep    SWEEP (default standard-gpu) within BUDGET (default: what is left of the call), gone on with where it was
-#            cut short: machine file and report
+#   sanitizer  the same under compute-sanitizer, where it is
+#   sweep    SWEEP (default standard-gpu, or a file) within BUDGET (default: what is left of the call), gone on with where
+#            it was cut short: machine file and report
 #   torch    PyTorch with torchvision, where it is, on the same device: our times beside its times, and how far the
 #            machine file's predictions are from networks that the sweep has not measured
+#   machine  the sweep's machine file, named after its device, as it can be kept in configs/machines/
 #   all      one after the other
-# A stage that fails does not keep the others from running, unless it is the first.
+# A stage that fails does not keep the others from running, unless it is one of the first three. One that has been
+# done by this very program is passed over.
 # usage: [WORK=FOLDER] [SWEEP=NAME] [BUDGET=TIME] [MINUTES=N] [LAYERMETER_CARRY=FOLDER] tests/gpu/run.sh [-o FOLDER] STAGE...
 #   -o FOLDER   what came of it so far, in five files at most: results.tar.gz (all of it), the machine file,
 #               observations and report of the sweep, and what is printed
 #   MINUTES     the whole call ends within (default 9)
-# Where commands have ten minutes: 'build kernels', then 'build sweep', then 'build torch', each with a folder of its
-# own (-o): if the machine stays the same, a second 'build' takes seconds; if not, all is in the folders.
+#   FAKE=BUILD  on the device that is not there, by the programs of that build folder: no GPU is needed, nothing is
+#               built. DEVICES=FILE are datasheets of its own (layermeter devices), SIDE=N those products' (default 8192)
+# Where commands have ten minutes: tests/gpu/day.sh.
 #
 # Needed: a C compiler, CMake, make or ninja, a CUDA toolkit (or pip's nvidia-* packages) with cuDNN 9, and inih,
 # LAPACKE and cmocka: installed, or carried (tests/gpu/carry.sh). Without a GPU: 77, and a word.
@@ -36,20 +43,24 @@ if [ $# -eq 0 ]; then
     sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"
     exit 2
 fi
-[ "$1" != all ] || set -- build kernels sweep torch
+[ "$1" != all ] || set -- build smoke sanity kernels sanitizer sweep torch machine
 for stage; do
     case $stage in
-    build | kernels | sweep | torch) ;;
+    build | smoke | sanity | kernels | sanitizer | sweep | torch | machine) ;;
     *) echo "run.sh: no stage '$stage'" >&2; exit 2 ;;
     esac
 done
-if ! { [ -e /dev/nvidiactl ] || nvidia-smi >/dev/null 2>&1; }; then
+if [ -z "${FAKE:-}" ] && ! { [ -e /dev/nvidiactl ] || nvidia-smi >/dev/null 2>&1; }; then
     echo "skipped: no NVIDIA GPU: neither /dev/nvidiactl nor nvidia-smi"
     exit 77
 fi
-build=$work/build
+mkdir -p "$work"
+work=$(cd "$work" && pwd) # for those who go elsewhere
+build=${FAKE:-$work/build}
 out=$work/results
-mkdir -p "$build" "$out"
+calibrate=$build/bin/layermeter-calibrate${FAKE:+-fake}
+found=$(basename "$sweep" .ini)
+mkdir -p "$build" "$out" "$work/done"
 if [ -n "${LAYERMETER_CARRY:-}" ]; then
     carry=$(cd "$LAYERMETER_CARRY" && pwd)
     own_libraries=${LD_LIBRARY_PATH:-}
@@ -77,7 +88,29 @@ within() {
     fi
 }
 
+# by this very program
+mark() {
+    cksum <"$calibrate" 2>/dev/null || echo none
+}
+
+# measure SWEEP NAME: all of it into NAME.csv, gone on with where this program was cut short
+measure() {
+    resume=--resume
+    if [ ! -e "$out/$2.csv" ] || [ "$(cat "$work/done/$2.began" 2>/dev/null)" != "$(mark)" ]; then
+        resume=
+        rm -f "$out/$2.csv"
+        mark >"$work/done/$2.began"
+    fi
+    # paths of networks are those of this folder
+    # shellcheck disable=SC2086
+    (cd "$source/tests/gpu" && within "$(left)" "$calibrate" "$1" -o "$out/$2.csv" --quiet $resume)
+}
+
 stage_build() {
+    if [ -n "${FAKE:-}" ]; then
+        [ -x "$calibrate" ] || { echo "build: no $calibrate"; return 1; }
+        return 0
+    fi
     # another compiler than those it is developed with may warn of more
     set -- -DCMAKE_BUILD_TYPE=Release -DLAYERMETER_WERROR=OFF -DLAYERMETER_WITH_CUDA=ON -DLAYERMETER_WITH_ONNX=OFF
     if [ ! -e "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then
@@ -90,19 +123,106 @@ stage_build() {
     echo "build: done; $(grep -c 'warning:' "$out/build.log" || true) warnings in $out/build.log"
 }
 
+stage_smoke() {
+    measure "$source/tests/gpu/smoke.ini" smoke || return $?
+    skipped=$(grep -v '^#' "$out/smoke.csv" | grep -v ',status$' | grep -cv ',ok$' || true)
+    echo "smoke: $(grep -c ',ok$' "$out/smoke.csv" || true) rows, $skipped skipped"
+    [ "$skipped" -eq 0 ] || { grep ',skipped-[a-z]*$' "$out/smoke.csv" | head -n 20; return 1; }
+}
+
+# Peaks are of the sheet's clock, so that none is passed; half is what no well-made product or copy falls short of.
+stage_sanity() {
+    sed "s/8192/${SIDE:-8192}/g" "$source/tests/gpu/sanity.ini" >"$out/sanity.ini"
+    measure "$out/sanity.ini" sanity || return $?
+    gpu=$(sed -n 's/^# gpu: //p' "$out/sanity.csv" | head -n 1)
+    : >"$out/sheet.csv"
+    # shellcheck disable=SC2086
+    "$build/bin/layermeter" devices ${DEVICES:+--devices "$DEVICES"} --format csv "$gpu" >"$out/sheet.csv" 2>"$out/sanity.log" ||
+        echo "sanity: not judged: $(cat "$out/sanity.log")"
+    grep -v '^#' "$out/sanity.csv" | awk -F, '
+        function judge(what, rate, low, high, sheet) {
+            if (rate == "") { print "sanity: " what ": not measured"; bad = 1; return }
+            verdict = sheet == "" ? "no datasheet" : rate >= low && rate <= high ? "as the datasheet has it" : "NOT as the datasheet has it"
+            bad = bad || verdict ~ /NOT/
+            printf "sanity: %s: %.4g T/s%s, %s\n", what, rate / 1e12, sheet == "" ? "" : sprintf(", %.1f %% of %.4g T/s", 100 * rate / sheet, sheet / 1e12), verdict
+        }
+        FILENAME != "-" { # a datasheet: its columns, then its values
+            for (i = 1; i <= NF; i++) if (FNR == 1) name[i] = $i; else if (name[i] ~ /_per_s$/) peak[name[i]] = $i + 0 ? $i + 0 : ""
+            next
+        }
+        FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $(at["status"]) != "ok" || $(at["phase"]) != "forward" { next }
+        {
+            split($(at["geometry"]), word, " ")
+            for (i in word) { split(word[i], pair, "="); of[pair[1]] = pair[2] }
+            s = $(at["seconds"])
+        }
+        $(at["name"]) == "gemm" {
+            rate[$(at["dtype"]) ($(at["settings"]) ~ /math=tf32/ ? " tf32" : "")] = 2 * of["batch"] * of["m"] * of["n"] * of["k"] / s
+        }
+        $(at["name"]) == "copy" { rate["copy"] = 2 * of["bytes"] / s } # read and written
+        END {
+            f32 = peak["f32_flop_per_s"]; tf32 = peak["tf32_flop_per_s"]; bf16 = peak["bf16_flop_per_s"]
+            bandwidth = peak["bandwidth_bytes_per_s"]
+            judge("product in f32 (IEEE), FLOP", rate["f32"], 0, f32, f32)
+            judge("product in tf32, FLOP", rate["f32 tf32"], f32, tf32, tf32)
+            judge("product in bf16, FLOP", rate["bf16"], bf16 / 2, bf16, bf16)
+            judge("copy, bytes", rate["copy"], bandwidth / 2, bandwidth, bandwidth)
+            exit bad
+        }' "$out/sheet.csv" -
+}
+
+# On the device that is not there two are enough: ctest has all of them.
+on_gpu="test_cuda_attention_gpu test_cuda_convs_gpu test_cuda_loops_gpu test_cuda_ops_gpu test_cuda_step_gpu"
+on_host="test_cuda_source test_cuda_plans test_ports"
+if [ -n "${FAKE:-}" ]; then
+    on_gpu="test_cuda_ops test_cuda_step"
+    on_host=
+fi
+
+# run_tests LOG PROGRAM... -- COMMAND...: each by that command, if any; those that failed into `wrong`
+run_tests() {
+    log=$1
+    programs=
+    shift
+    while [ "$1" != -- ]; do
+        programs="$programs $1"
+        shift
+    done
+    shift
+    for program in $programs; do
+        status=0
+        within "$(left)" env LAYERMETER_PLUGIN_PATH="$build/lib/layermeter/plugins" LAYERMETER_MODEL_PATH="$source/models" \
+            LAYERMETER_SOURCE="$source" LAYERMETER_BUILD="$build" "$@" "$build/bin/$program" >>"$log" 2>&1 || status=$?
+        case "$status $on_host" in
+        "0 "* | "77 "*$program*) ;;
+        "77 "*) wrong="$wrong $program (skipped, although there is a GPU)" ;;
+        *) wrong="$wrong $program ($status)" ;;
+        esac
+    done
+}
+
 stage_kernels() {
-    status=0
-    within "$(left)" ctest --test-dir "$build" -R '^(gpu_|unit_cuda_source|unit_cuda_plans|unit_ports)' -V --timeout 400 \
-        >"$out/kernels.log" 2>&1 || status=$?
-    sed -n 's/^[0-9]*: \(class \)/\1/p' "$out/kernels.log"
-    sed -n 's/^[0-9]*: \(differs: \|\[  FAILED  \]\|\[   LINE   \]\)/\1/p' "$out/kernels.log" | head -n 40
-    grep -E '^ *[0-9]+/[0-9]+ Test|tests passed' "$out/kernels.log" || tail -n 20 "$out/kernels.log"
-    if grep -qE 'gpu_[a-z_]+ .*Skipped' "$out/kernels.log"; then
-        echo "kernels: some were skipped, although there is a GPU:"
-        grep -E '^[0-9]+: skipped' "$out/kernels.log" | sort -u
-        return 1
+    wrong=
+    : >"$out/kernels.log"
+    # shellcheck disable=SC2086
+    run_tests "$out/kernels.log" $on_gpu $on_host --
+    sed -n '/^class /p' "$out/kernels.log"
+    grep -E '^(differs: |\[  FAILED  \]|\[   LINE   \])' "$out/kernels.log" | head -n 40 || true
+    [ -z "$wrong" ] || { tail -n 20 "$out/kernels.log"; echo "kernels: wrong:$wrong"; return 1; }
+}
+
+stage_sanitizer() {
+    if ! command -v compute-sanitizer >/dev/null; then
+        echo "sanitizer: skipped: no compute-sanitizer"
+        return 0
     fi
-    return $status
+    wrong=
+    : >"$out/sanitizer.log"
+    # shellcheck disable=SC2086
+    run_tests "$out/sanitizer.log" $on_gpu -- compute-sanitizer --tool memcheck --error-exitcode 9
+    [ -z "$wrong" ] || { grep '^=========' "$out/sanitizer.log" | head -n 20; echo "sanitizer: wrong:$wrong"; return 1; }
+    echo "sanitizer: no error"
 }
 
 stage_sweep() {
@@ -110,12 +230,14 @@ stage_sweep() {
     resume=
     seconds_left=$(($(left) - 30))
     [ $seconds_left -ge 60 ] || { echo "sweep: $seconds_left s are left of this call: too few"; return 1; }
-    [ ! -e "$out/$sweep/observations.csv" ] || resume=--resume
+    file=$source/configs/sweeps/$sweep.ini
+    [ ! -e "$sweep" ] || file=$sweep
+    [ ! -e "$out/$found/observations.csv" ] || resume=--resume
     # shellcheck disable=SC2086
-    within "$(left)" "$build/bin/layermeter-calibrate" "$source/configs/sweeps/$sweep.ini" -o "$out/$sweep/" \
+    within "$(left)" "$calibrate" "$file" -o "$out/$found/" \
         --budget "${BUDGET:-${seconds_left}s}" $resume 2>"$out/sweep.log" || status=$?
     tail -n 3 "$out/sweep.log"
-    [ ! -e "$out/$sweep/report.txt" ] || cat "$out/$sweep/report.txt"
+    [ ! -e "$out/$found/report.txt" ] || cat "$out/$found/report.txt"
     if [ $status -eq 124 ]; then
         echo "sweep: not at its end when this call's $minutes minutes were: call this stage again"
     fi
@@ -138,7 +260,7 @@ collect() {
 }
 
 stage_torch() {
-    machine=$out/$sweep/machine.ini
+    machine=$out/$found/machine.ini
     python=$(for p in ${PYTHON:-} python3 /usr/bin/python3; do
                  "$p" -c 'import torch, torchvision; assert torch.cuda.is_available()' 2>/dev/null && { echo "$p"; break; }
              done || true)
@@ -149,8 +271,8 @@ stage_torch() {
     : >"$out/torch.log"
     collect "$out/torch-same.csv" resnet18 resnet50 mobilenet_v2 vgg16 densenet121 || return 1
     collect "$out/torch-unseen.csv" resnet34 resnet101 efficientnet_b0 vgg13 densenet169 || return 1
-    if [ -e "$out/$sweep/observations.csv" ]; then
-        "$python" "$source/tests/gpu/compare.py" "$out/$sweep/observations.csv" "$out/torch-same.csv" >"$out/torch-measured.txt" ||
+    if [ -e "$out/$found/observations.csv" ]; then
+        "$python" "$source/tests/gpu/compare.py" "$out/$found/observations.csv" "$out/torch-same.csv" >"$out/torch-measured.txt" ||
             return 1
         echo "torch: our times over PyTorch's of the same points:"
         grep 'median ratio' "$out/torch-measured.txt"
@@ -164,27 +286,48 @@ stage_torch() {
     "$build/bin/layermeter" validate "$out/torch-unseen.csv" --machine "$machine"
 }
 
+# Names of devices have blanks.
+stage_machine() {
+    from=$out/$found/machine.ini
+    [ -e "$from" ] || { echo "machine: no machine file: stage sweep first"; return 1; }
+    name=$(sed -n '/^\[provenance\]/,/^\[measured/s/^gpu = //p' "$from" | head -n 1 | tr 'A-Z ' 'a-z_')
+    [ -n "$name" ] || { echo "machine: $from does not say of which GPU it is"; return 1; }
+    "$build/bin/layermeter" predict resnet18 --batch 16 --machine "$from" >"$out/predicted.txt" || return 1
+    cp "$from" "$out/$name.ini"
+    echo "machine: $name.ini, for configs/machines/:"
+    sed -n '/^\[provenance\]/,/^$/{/^\(date\|program\|gpu[a-z_]*\|cuda[a-z_]*\|cudnn\|cublaslt\|nvrtc\|nccl\|settings\) = /p;}' "$from"
+}
+
 # Few files, whatever there is by now.
 hand_over() {
     mkdir -p "$folder"
     tar -czf "$folder/results.tar.gz" -C "$work" results
     for file in machine.ini observations.csv report.txt; do
-        [ ! -e "$out/$sweep/$file" ] || cp "$out/$sweep/$file" "$folder/$sweep-$file"
+        [ ! -e "$out/$found/$file" ] || cp "$out/$found/$file" "$folder/$found-$file"
     done
     cp "$out/said.txt" "$folder/said.txt"
 }
 
 failed=0
 for stage; do
+    if [ "$stage" != build ] && [ "$(cat "$work/done/$stage" 2>/dev/null)" = "$(mark)" ]; then
+        echo "$stage: done before"
+        continue
+    fi
     status=0
     "stage_$stage" >"$out/$stage.txt" 2>&1 || status=$?
     cat "$out/$stage.txt"
     cat "$out/$stage.txt" >>"$out/said.txt"
-    if [ $status -ne 0 ]; then
-        failed=1
-        echo "FAILED: $stage" | tee -a "$out/said.txt"
-        [ "$stage" != build ] || break
+    if [ $status -eq 0 ]; then
+        mark >"$work/done/$stage"
+        continue
     fi
+    failed=1
+    echo "FAILED: $stage" | tee -a "$out/said.txt"
+    [ $status -eq 124 ] || rm -f "$work/done/$stage.began" # measured anew
+    case $stage in
+    build | smoke | sanity) break ;;
+    esac
 done
 [ -z "$folder" ] || hand_over
 exit $failed

@@ -16,7 +16,8 @@
  *   LAYERMETER_FAKE_CUDNN=N          the version of cuDNN (default 91900)
  *   LAYERMETER_FAKE_NO_TENSOR=1      cuBLASLt's products run without tensor cores
  *   LAYERMETER_FAKE_LATENCY=N        events tell a clock of its own: whatever the host enqueues takes
- *                                    it N ns, and runs 2000 ns, a delay as long as it says
+ *                                    it N ns, and runs 2000 ns, products on tensor cores 500,
+ *                                    a delay as long as it says
  */
 #ifndef PORTS_FAKE_H
 #define PORTS_FAKE_H

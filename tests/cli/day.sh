@@ -1,0 +1,94 @@
+#!/bin/sh
+# The first day on a GPU (tests/gpu/day.sh), whole, on the device that is not there: its three calls, what stops it,
+# and that it goes on where it was.
+. "$(dirname -- "$0")/common.sh"
+need_fake
+[ -x "$LAYERMETER_BIN/test_cuda_ops" ] || skip "this build has no test_cuda_ops"
+mkdir "$work/tools" && cat >"$work/tools/compute-sanitizer" <<'END_TOOL'
+#!/bin/sh
+[ "$1 $2 $3 $4" = '--tool memcheck --error-exitcode 9' ] || exit 3
+shift 4
+echo "${1##*/}" >>"$SANITIZED" || exit 9
+exec "$@"
+END_TOOL
+chmod +x "$work/tools/compute-sanitizer"
+cat >"$work/sheet.ini" <<'END'
+[Fake device]
+f32       = 0.3 TFLOP/s
+tf32      = 1.2 TFLOP/s
+bf16      = 1.2 TFLOP/s
+bandwidth = 80 GB/s
+END
+cat >"$work/little.ini" <<END
+[sweep]
+backend     = cudnn
+warmup      = 0
+min_repeats = 2
+max_repeats = 2
+
+[networks]
+networks = $here/../gpu/smoke_net.ini
+batch    = 1, 2, 4, 8
+END
+SANITIZED=$work/sanitized
+PATH=$work/tools:$PATH
+FAKE=$LAYERMETER_BUILD WORK=$work/day SWEEP=$work/little.ini DEVICES=$work/sheet.ini SIDE=64
+LAYERMETER_FAKE_LATENCY=1000
+export PATH SANITIZED FAKE WORK SWEEP DEVICES SIDE LAYERMETER_FAKE_LATENCY
+day() { "$here/../gpu/day.sh" "$@" >"$work/said" 2>&1; }
+said() { grep -qx -e "$1" "$work/said" || fail "no '$1': $(cat "$work/said")"; }
+
+# ---- a row that is skipped stops it ------------------------------------------------------------------------------
+LAYERMETER_FAKE_MEMORY=100000 day 1 && fail "rows were skipped, and the day went on: $(cat "$work/said")"
+said 'FAILED: smoke'
+grep -q '^sanity' "$work/said" && fail "it went on: $(cat "$work/said")"
+rm -rf "$WORK"
+
+# ---- the first call ----------------------------------------------------------------------------------------------
+day -o "$work/first" 1 || fail "the first call: $(cat "$work/said")"
+said 'smoke: [0-9]* rows, 0 skipped'
+# 2 x 64^3 FLOP in 2 us and, on tensor cores, 0.5 us; 64 KiB, read and written, in 2 us
+said 'sanity: product in f32 (IEEE), FLOP: 0.2621 T/s, 87.4 % of 0.3 T/s, as the datasheet has it'
+said 'sanity: product in tf32, FLOP: 1.049 T/s, 87.4 % of 1.2 T/s, as the datasheet has it'
+said 'sanity: product in bf16, FLOP: 1.049 T/s, 87.4 % of 1.2 T/s, as the datasheet has it'
+said 'sanity: copy, bytes: 0.06554 T/s, 81.9 % of 0.08 T/s, as the datasheet has it'
+said 'class gemm: [0-9]* agree, 0 differ, .*'
+for class in conv norm map pool gemm softmax gather copy reduce attention; do
+    grep -q "^kernel,$class,.*,ok\$" "$WORK/results/smoke.csv" || fail "no $class in smoke.ini"
+done
+for each in ,f32, ,bf16, ,f16, layout=nhwc launch=graph cache=cold math=tf32 algorithms=autotuned ,inference,; do
+    grep -q -e "$each.*,ok\$" "$WORK/results/smoke.csv" || fail "no $each in smoke.ini"
+done
+[ "$(ls "$work/first" | tr '\n' ' ')" = 'results.tar.gz said.txt ' ] || fail "files: $(ls "$work/first")"
+
+# ---- the second goes on, the third leaves the machine file -------------------------------------------------------
+SANITIZED=/dev/full day 2 && fail "an error under compute-sanitizer: $(cat "$work/said")"
+said 'FAILED: sanitizer'
+day 2 || fail "the second call: $(cat "$work/said")"
+said 'smoke: done before'
+said 'sanity: done before'
+said 'sweep: done before'
+said 'sanitizer: no error'
+[ "$(tr '\n' ' ' <"$SANITIZED")" = 'test_cuda_ops test_cuda_step ' ] || fail "under compute-sanitizer: $(cat "$SANITIZED")"
+day -o "$work/third" 3 || fail "the third call: $(cat "$work/said")"
+said 'sweep: done before'
+said 'gpu = Fake device'
+grep -q '^cudnn = 9' "$WORK/results/fake_device.ini" || fail "provenance: $(cat "$WORK/results/fake_device.ini")"
+cmp "$WORK/results/fake_device.ini" "$work/third/little-machine.ini" || fail "another machine file"
+
+# ---- what is not as the datasheet has it -------------------------------------------------------------------------
+again() { rm -f "$WORK/done/sanity" "$WORK/done/sanity.began"; }
+again
+LAYERMETER_FAKE_NO_TENSOR=1 day 1 && fail "without tensor cores: $(cat "$work/said")"
+said 'sanity: product in tf32, FLOP: 0.2621 T/s, 21.8 % of 1.2 T/s, NOT as the datasheet has it'
+said 'FAILED: sanity'
+for each in 's/^f32 .*/f32 = 0.2 TFLOP\/s/' 's/^bf16 .*/bf16 = 2.2 TFLOP\/s/' 's/^bandwidth .*/bandwidth = 40 GB\/s/' \
+    's/^bandwidth .*/bandwidth = 140 GB\/s/'; do
+    sed "$each" "$work/sheet.ini" >"$work/other.ini"
+    again
+    DEVICES=$work/other.ini day 1 && fail "$each: $(cat "$work/said")"
+    [ "$(grep -c ', NOT as' "$work/said")" -eq 1 ] || fail "$each: $(cat "$work/said")"
+done
+again
+DEVICES= day 1 || fail "a device without a datasheet: $(cat "$work/said")"
+[ "$(grep -c ', no datasheet$' "$work/said")" -eq 4 ] || fail "a device without a datasheet: $(cat "$work/said")"
