@@ -2,7 +2,7 @@
 # How far decoding and prompts of language models are off on this machine's CPU: decode.ini is measured and fitted, then GPT-2 and TinyLlama,
 # which are not in it, at four contexts and four lengths each. No test: it measures times, and prints figures of this machine.
 #
-#   tests/bench/decode.sh                  some five minutes on two idle cores, 7 GB of memory
+#   tests/bench/decode.sh                  some six minutes on two idle cores, 7 GB of memory
 #   tests/bench/decode.sh FITTED ASKED     observations that were measured before: what is fitted, what is asked
 #
 # LAYERMETER_BIN  folder of the program; default: build/bin
@@ -22,10 +22,10 @@ asked_sweep() {
     for network in ${NETWORKS:-gpt2 tinyllama_1_1b}; do
         printf '[networks.%s]\nphases = inference\nnetworks = ' "$network"
         for context in 64 192 448 960; do
-            printf '%s:sequence=1:context=%s:attention=plain, \\\n' "$network" "$context"
+            printf '%s:attention=plain:sequence=1:context=%s, \\\n' "$network" "$context"
         done
-        printf '%s:sequence=%s:attention=plain, \\\n' "$network" 32 "$network" 64 "$network" 128
-        printf '%s:sequence=256:attention=plain\n' "$network"
+        printf '%s:attention=plain:sequence=%s, \\\n' "$network" 32 "$network" 64 "$network" 128
+        printf '%s:attention=plain:sequence=256\n' "$network"
     done
 }
 
