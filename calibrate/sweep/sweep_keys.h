@@ -23,7 +23,7 @@ typedef struct sweep_values {
     const char *backend, *collective, *machine, *model, *kinds, *algorithms, *networks, *blocks,
         *chain, *dtype;
     const char *optimizers, *buckets, *progress, *phases;
-    const char *type, *input, *layer_batch, *setting[N_SETTINGS];
+    const char *type, *input, *layer_batch, *activation, *setting[N_SETTINGS];
     int64_t     threads, warmup, min_repeats, max_repeats, retries, seed, limit, count, clock;
     double      max_seconds, precision, noise, flops_per_second, bytes_per_second, launch_seconds;
     double      min_flops, max_flops, once_seconds, retry_share, anchor_share;

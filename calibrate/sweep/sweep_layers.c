@@ -13,6 +13,7 @@ static const sweep_key keys[] = {
     { "input", KEY_WORD, SWEEP_AT(input), 0, 0 },
     { "batch", KEY_WORD, SWEEP_AT(layer_batch), 0, 0 },
     { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
+    { "activation", KEY_WORD, SWEEP_AT(activation), 0, 0 },
     { "count", KEY_NUMBER, SWEEP_AT(count), 1, 1e5 },
     { "seed", KEY_NUMBER, SWEEP_AT(seed), 0, 9e18 },
     SWEEP_VARIANT_KEYS,
@@ -70,7 +71,23 @@ static lm_status read_keys(sweep_loading *l, const ini_section *s, sweep_values 
 /* The keys of the section that are drawn. */
 static bool is_drawn(const char *key)
 {
-    return !strcmp(key, "input") || !strcmp(key, "batch") || !strcmp(key, "optimizer");
+    return !strcmp(key, "input") || !strcmp(key, "batch") || !strcmp(key, "optimizer") ||
+           !strcmp(key, "activation");
+}
+
+/* The drawn activation, chained behind the layer; NULL: none. */
+static const char *activation(const drawing *w)
+{
+    const char *word = draw_get(&w->d, "activation");
+
+    return word && strcmp(word, "none") != 0 ? word : NULL;
+}
+
+static lm_status check_activation(const drawing *w)
+{
+    const registry_entry *type;
+
+    return activation(w) ? registry_need(w->l->reg, activation(w), &type, w->l->err) : LM_OK;
 }
 
 /* Draws every value, in the order of the file. */
@@ -91,6 +108,8 @@ static lm_status draw_all(drawing *w)
                             w->l->err);
         if (!status && !strcmp(p->key, "optimizer"))
             status = sweep_check_optimizer(draw_get(&w->d, p->key), w->l->err);
+        if (!status && !strcmp(p->key, "activation"))
+            status = check_activation(w);
         if (status)
             return sweep_fail_at(w->l, p->line, status, p->key);
     }
@@ -122,7 +141,7 @@ static lm_status print_geometry(const drawing *w, char *buffer, size_t size, lm_
 /* Counts the drawn layer; LM_E_SHAPE and LM_E_ARG: there is no such layer. */
 static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_error *err)
 {
-    char           geometry[400];
+    char           geometry[400], type[2 * DRAW_TEXT];
     const char    *input = draw_get(&w->d, "input"), *o = draw_get(&w->d, "optimizer");
     network       *net    = NULL;
     bound_network *bound  = NULL;
@@ -130,20 +149,24 @@ static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_erro
 
     if (!status)
         status = print_geometry(w, geometry, sizeof geometry, err);
+    snprintf(type, sizeof type, "%s%s%s", w->v->type, activation(w) ? "; " : "",
+             activation(w) ? activation(w) : "");
     if (!status)
-        status = single_bind(w->v->type, geometry, input, p->row.batch, dtype, w->l->reg, &net,
-                             &bound, err);
+        status =
+            single_bind(type, geometry, input, p->row.batch, dtype, w->l->reg, &net, &bound, err);
     if (!status)
         status = metrics_of_network(bound, NULL, &p->counts, err);
     bound_network_free(bound);
     network_free(net);
     if (status)
         return status;
-    p->row.name      = w->v->type;
+    p->row.name      = arena_text(w->l->s->arena, type, strlen(type));
     p->row.input     = arena_text(w->l->s->arena, input, strlen(input));
     p->row.geometry  = arena_text(w->l->s->arena, geometry, strlen(geometry));
     p->row.optimizer = o ? arena_text(w->l->s->arena, o, strlen(o)) : "";
-    return p->row.input && p->row.geometry && p->row.optimizer ? LM_OK : sweep_no_memory(w->l);
+    return p->row.name && p->row.input && p->row.geometry && p->row.optimizer
+               ? LM_OK
+               : sweep_no_memory(w->l);
 }
 
 /* Adds a layer in all variants, if the first variant passes and is new. */
