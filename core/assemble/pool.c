@@ -58,6 +58,8 @@ lm_status pool_read(pool *p, const word_list *path, const word_list *on, const c
                                   "%s: several files share what single layers teach, and there "
                                   "are too few of them here",
                                   m->path);
+        else if (on->n && !calibration_measured_on(m->cal, m->on->name))
+            status = no_memory(err);
         else
             m->cal->layers->device = figures_of(m->on);
     }

@@ -196,6 +196,8 @@ static lm_status learn(fitting *w, lm_error *err)
     if (!status && w->learned.n)
         status = learned_device(w->device, observations_provenance(w->obs, "device"), w->a->devices,
                                 &list, &from.on, err);
+    if (!status && w->device && from.on && !calibration_measured_on(w->cal, from.on->name))
+        status = no_memory(err);
     if (!status)
         status = learned_models_fit(&w->learned, &from, 1, &w->cal, err);
     devices_free(list);

@@ -112,6 +112,21 @@ bool calibration_note(calibration *cal, const char *key, const char *value)
     return new.key &&new.value;
 }
 
+bool calibration_measured_on(calibration *cal, const char *device)
+{
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        if (!strcmp(cal->provenance[i].key, "device")) {
+            char *name = plain(device, false);
+
+            if (!name)
+                return false;
+            free(cal->provenance[i].value);
+            cal->provenance[i].value = name;
+            return true;
+        }
+    return calibration_note(cal, "device", device);
+}
+
 static size_t term_contributions(const form *f, const fitted *found, const workload *load,
                                  contribution *out)
 {

@@ -109,6 +109,8 @@ lm_status calibration_read_residuals(const calibration *cal, lm_error *err);
 const char *calibration_told(const calibration *cal, const char *key);
 /** The device that was measured, else the CPU, as the provenance has it; NULL: it does not say. */
 const char *calibration_device(const calibration *cal);
+/** Says which device was measured, whatever the provenance says; false: out of memory. */
+bool calibration_measured_on(calibration *cal, const char *device);
 
 /** What one regressor adds to the seconds of a part. */
 typedef struct contribution {
