@@ -13,16 +13,17 @@ typedef struct report_options {
     setup_choice    how;
     scaling_options scaling;
     option_counts   nodes;
-    int64_t         batch, dataset, epochs, memory; /* memory 0: not given */
+    option_counts   batch;                   /* several of inference */
+    int64_t         dataset, epochs, memory; /* memory 0: not given */
     const char     *output, *title, *plot;
 } report_options;
 
 #define AT(member) OPTION_AT(report_options, member)
 
 static const option_row option_rows[] = {
-    { "batch", AT(batch), &type_count, "N", "32",
+    { "batch", AT(batch), &type_ascending, "LIST", "32",
       .help = "samples of each device; strong: of all together; global: of a device at once, at "
-              "most" },
+              "most; of inference several, 1..64*2 by default" },
     OPTION_GROUP(report_options, scaling, scaling_option_rows),
     { "dataset", AT(dataset) },
     { "epochs", AT(epochs), .help = "passes over the data set, of the run that is paid for" },
@@ -31,6 +32,7 @@ static const option_row option_rows[] = {
     { "memory", AT(memory), .outside = "must be above 0", .least = 1,
       .help = "memory of a device, 24GB, 80GiB, drawn beside what is needed" },
     OPTION_GROUP(report_options, fleet, fleet_option_rows),
+    OPTION_GROUP(report_options, how, phase_option_rows),
     OPTION_GROUP(report_options, how, setup_option_rows),
     { "output", AT(output), .fallback = "report.html", .help = "the page (also -o)" },
     { "title", AT(title), &type_text, "TEXT", NULL, HELP_OUTPUT,
@@ -54,6 +56,8 @@ static const char details[] =
     "--instance and --device stand once for all machines or once for each. For a model that was learned\n"
     "from single layers the page has types of layers instead of classes of kernels.\n"
     "\n"
+    "With --phase inference the page is on latency and throughput of a device over batches.\n"
+    "\n"
     "--plot writes the same pictures as FOLDER/NAME.svg; FILE.svg becomes FILE-NAME.svg; FILE.pdf has a\n"
     "page each.\n";
 
@@ -61,6 +65,7 @@ static const char examples[] =
     "  layermeter report resnet50 --machine a100.ini --machine h100.ini -o resnet50.html\n"
     "  layermeter report vgg16 --machine cluster/machine.ini --memory 24GB --plot vgg16.pdf\n"
     "  layermeter report vgg16 --machine cluster/machine.ini --model prenet --sync ddp -o vgg16.html\n"
+    "  layermeter report resnet50 --machine a.ini --phase inference --batch 1..256*2 -o latency.html\n"
     "  layermeter report bert_base --machine a.ini --scaling strong --batch 256 --title 'BERT on A'\n";
 
 /* The sessions of all machines and their page. */
@@ -183,6 +188,35 @@ static lm_status make_page(const options *o, work *w, lm_error *err)
     return status;
 }
 
+/* Batches of a page on inference, unless they are given. */
+static const int64_t usual_batches[] = { 1, 2, 4, 8, 16, 32, 64 };
+
+#define N_USUAL (sizeof usual_batches / sizeof usual_batches[0])
+
+static lm_status check_program(const options *o, report_options *a, lm_error *err)
+{
+    const void *const of_training[] = { &a->epochs, &a->nodes, &a->how.setup.devices,
+                                        &a->scaling.kind, &a->scaling.whole };
+    int64_t          *one;
+
+    if (a->how.program == PROGRAM_TRAINING)
+        return a->batch.n > 1
+                   ? misused(o, &a->batch, err, "several go with --phase inference: give one")
+                   : LM_OK;
+    for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
+        if (option_given(o, of_training[i]))
+            return misused(o, of_training[i], err,
+                           "is of training: a page of --phase inference is on one device");
+    if (!option_given(o, &a->batch))
+        a->batch = (option_counts){ .at = usual_batches, .n = N_USUAL };
+    if (!(one = arena_array(o->room, a->batch.n, sizeof *one)))
+        return no_memory(err);
+    for (size_t i = 0; i < a->batch.n; i++)
+        one[i] = 1;
+    a->nodes = (option_counts){ .at = one, .n = a->batch.n };
+    return LM_OK;
+}
+
 static lm_status check(options *o, lm_error *err)
 {
     report_options   *a  = o->filled;
@@ -196,7 +230,8 @@ static lm_status check(options *o, lm_error *err)
     if (n > PAGE_MACHINES)
         return misused(o, &a->fleet.machines, err,
                        "%zu machines: curves of more than %d are not told apart", n, PAGE_MACHINES);
-    if ((status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
+    if ((status = check_program(o, a, err)) ||
+        (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = scaling_check(o, &a->scaling, &a->batch, &a->how, err)))
         return status;
     return fleet_check(o, &a->fleet, err);
@@ -211,8 +246,8 @@ static scale_question question_of(const report_options *a)
                          .setup        = a->how.setup };
 
     if (q.kind == SCALING_STRONG && !q.global_batch)
-        q.global_batch = a->batch;
-    q.setup.batch = a->batch;
+        q.global_batch = a->batch.at[0];
+    q.setup.batch = a->batch.at[a->batch.n - 1];
     return q;
 }
 
@@ -229,6 +264,7 @@ static lm_status run(const options *o, lm_error *err)
     w->page    = (page){ .question = question_of(a),
                          .nodes    = a->nodes.at,
                          .n_nodes  = a->nodes.n,
+                         .batch    = a->how.program == PROGRAM_INFERENCE ? a->batch.at : NULL,
                          .epochs   = a->epochs,
                          .tier     = fleet_tier(&a->fleet),
                          .memory   = (uint64_t)a->memory };

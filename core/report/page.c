@@ -95,7 +95,14 @@ static void page_asked(const page *p, char *buffer, size_t size)
 {
     const scale_question *q = &p->question;
     char                  sync[SYNC_POLICY_TEXT];
-    size_t n = (size_t)snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));
+    size_t                n;
+
+    if (p->batch) {
+        snprintf(buffer, size, "batches of %lld to %lld on one device", (long long)p->batch[0],
+                 (long long)p->batch[p->n_nodes - 1]);
+        return;
+    }
+    n = (size_t)snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));
 
     if (q->kind == SCALING_WEAK)
         n += (size_t)snprintf(buffer + n, size - n, "batch %lld of each device",
@@ -127,13 +134,22 @@ page_row page_row_of(const page *p, const page_machine *m, const scale_point *x)
     return r;
 }
 
+static unsigned spread_of_page(const page *p)
+{
+    unsigned facts = 0;
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        facts |= step_spread_fact(&p->machine[k].point[0].step);
+    return facts;
+}
+
 table *page_points(const page *p, const field *fields)
 {
     const field_view v    = { .fields = fields,
                               .from   = step_fields,
                               .in     = IN_PAGE,
                               .facts  = STEP_WHOLE | step_program_fact(p->question.setup.program) |
-                                       (p->tokens ? STEP_TOKENS : 0),
+                                       spread_of_page(p) | (p->tokens ? STEP_TOKENS : 0),
                               .ms = page_decimals(p) };
     field_rows       rows = field_rows_of(&v);
 
@@ -291,19 +307,27 @@ lm_status page_plot(const page *p, const char *path, lm_error *err)
 static const struct {
     const char *id, *title;
     void (*write)(const page *p, FILE *out);
+    bool trains, infers; /* pages that have it */
 } sections[] = {
-    { "summary", "In short", page_summary_write },
-    { "scaling", "More nodes", page_scaling_write },
-    { "step", "What a step is made of", page_step_write },
-    { "overlap", "One step in time", page_overlap_write },
-    { "memory", "Memory of a device", page_memory_write },
-    { "cost", "Time and cost of a run", page_cost_write },
-    { "calibration", "How good the calibration is", page_calibration_write },
-    { "assumptions", "What is assumed", page_assumptions_write },
-    { "provenance", "Where the figures come from", page_provenance_write },
+    { "summary", "In short", page_summary_write, true, true },
+    { "scaling", "More nodes", page_scaling_write, true, false },
+    { "batches", "Latency and throughput", page_batches_write, false, true },
+    { "step", "What a step is made of", page_step_write, true, false },
+    { "pass", "What a pass is made of", page_pass_write, false, true },
+    { "overlap", "One step in time", page_overlap_write, true, false },
+    { "memory", "Memory of a device", page_memory_write, true, true },
+    { "cost", "Time and cost of a run", page_cost_write, true, false },
+    { "calibration", "How good the calibration is", page_calibration_write, true, true },
+    { "assumptions", "What is assumed", page_assumptions_write, true, true },
+    { "provenance", "Where the figures come from", page_provenance_write, true, true },
 };
 
 #define N_SECTIONS (sizeof sections / sizeof sections[0])
+
+static bool has_section(const page *p, size_t i)
+{
+    return p->batch ? sections[i].infers : sections[i].trains;
+}
 
 static void put_head(const page *p, const char *title, FILE *out)
 {
@@ -319,12 +343,13 @@ static void put_head(const page *p, const char *title, FILE *out)
     fputs("</head>\n<body>\n<header>\n<h1>", out);
     html_text(out, title);
     fputs("</h1>\n<p class=\"asked\">", out);
-    html_textf(out, "Predicted training time of %s%s%s: %s.", p->network,
-               p->net->set ? " with " : "", p->net->set ? p->net->set : "", asked);
+    html_textf(out, "Predicted %s of %s%s%s: %s.", p->batch ? "inference" : "training time",
+               p->network, p->net->set ? " with " : "", p->net->set ? p->net->set : "", asked);
     fputs("</p>\n<nav aria-label=\"sections\">", out);
     for (size_t i = 0; i < N_SECTIONS; i++)
-        fprintf(out, "<a href=\"#%s\">%s</a>%s", sections[i].id, sections[i].title,
-                i + 1 < N_SECTIONS ? " " : "");
+        if (has_section(p, i))
+            fprintf(out, "<a href=\"#%s\">%s</a>%s", sections[i].id, sections[i].title,
+                    i + 1 < N_SECTIONS ? " " : "");
     fputs("</nav>\n</header>\n<main>\n", out);
 }
 
@@ -332,6 +357,8 @@ void page_write(const page *p, FILE *out)
 {
     put_head(p, p->title ? p->title : p->net->name, out);
     for (size_t i = 0; i < N_SECTIONS; i++) {
+        if (!has_section(p, i))
+            continue;
         fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", sections[i].id, sections[i].title);
         sections[i].write(p, out);
         fputs("</section>\n", out);

@@ -59,11 +59,12 @@ typedef struct page {
     const registry *registry;
     bind_options    bind; /**< batch is not read */
     scale_question  question;
-    const int64_t  *nodes; /**< ascending */
-    size_t          n_nodes;
-    uint64_t        memory; /**< of a device, bytes; 0: not known */
-    int64_t         epochs; /**< of a run, which is paid for */
-    price_tier      tier;   /**< the price it is paid by */
+    const int64_t  *nodes; /**< ascending; of inference all 1 */
+    const int64_t  *batch; /**< inference: of each point, ascending; NULL: points are over nodes */
+    size_t          n_nodes; /**< points of a machine */
+    uint64_t        memory;  /**< of a device, bytes; 0: not known */
+    int64_t         epochs;  /**< of a run, which is paid for */
+    price_tier      tier;    /**< the price it is paid by */
     page_machine    machine[PAGE_MACHINES];
     size_t          n_machines;
 

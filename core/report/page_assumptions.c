@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "predict/predict.h"
 #include "report/page_parts.h"
 
 static void put_step(const page *p, FILE *out)
@@ -41,11 +42,25 @@ static void put_step(const page *p, FILE *out)
         "All nodes are alike, and linked as those that were measured, or as --bandwidth tells.");
 }
 
+static void put_pass(const page *p, FILE *out)
+{
+    html_item(out, "Inference is a forward pass in evaluation mode, nothing else: reading and "
+                   "preparing data, and queues of requests, are not counted.");
+    html_item(out, "Element type %s.", text_dtype_name(p->machine[0].who->dtype));
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (p->machine[k].point[0].step.stands_in)
+            html_item(out,
+                      "%s: nothing was measured in evaluation mode: the forward pass of training "
+                      "stands in, and the low end is x %.2g, the high end x %.3g for it.",
+                      p->machine[k].label, EVALUATION_LEAST, EVALUATION_MOST);
+}
+
 static void put_definitions(const page *p, FILE *out)
 {
-    html_item(out, "Doubling stops paying where it gains less than %s.",
-              p->question.kind == SCALING_WEAK ? "10 % of throughput"
-                                               : "5 % of the time of an epoch");
+    if (!p->batch)
+        html_item(out, "Doubling stops paying where it gains less than %s.",
+                  p->question.kind == SCALING_WEAK ? "10 % of throughput"
+                                                   : "5 % of the time of an epoch");
     if (page_learned(p))
         html_item(
             out,
@@ -126,7 +141,8 @@ REAL_OF(founded, step_row, ledger_share(&r->point.step.grounds.ledger, (certaint
 
 static const field ledger_fields[] = {
     { "machine", .page = "machine" },
-    { "nodes", .page = "nodes" },
+    { "nodes", .page = "nodes", .when = STEP_TRAINING },
+    { "batch", .page = "batch", .when = STEP_INFERENCE },
     { "%s", .page = "%s [%]", .each = certainty_each, .real = founded, .unit = "%", .times = 100 },
     { 0 },
 };
@@ -134,14 +150,17 @@ static const field ledger_fields[] = {
 void page_assumptions_write(const page *p, FILE *out)
 {
     fputs("<ul>\n", out);
-    put_step(p, out);
+    if (p->batch)
+        put_pass(p, out);
+    else
+        put_step(p, out);
     put_definitions(p, out);
     if (p->net->note)
         html_item(out, "%s: %s.", p->network, p->net->note);
     fputs("</ul>\n<h3>Beyond the calibration</h3>\n<ul>\n", out);
     for (size_t k = 0; k < p->n_machines; k++)
         put_machine(p, &p->machine[k], out);
-    for (size_t k = 0; k < p->n_machines; k++)
+    for (size_t k = 0; k < p->n_machines && !p->batch; k++)
         put_travel(p, &p->machine[k], out);
     fputs("</ul>\n<h3>What the seconds stand on</h3>\n", out);
     html_paragraph(

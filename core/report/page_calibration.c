@@ -8,10 +8,10 @@ static const struct {
     size_t      slot;
     const char *name;
 } shown[] = {
-    { PHASE_FORWARD, "forward" },         { PHASE_BACKWARD, "backward" },
-    { PHASE_UPDATE, "update" },           { PHASE_SYNC, "all-reduce" },
-    { PHASE_GRAD, "sync and update" },    { PHASE_STEP, "step, 1 node" },
-    { PHASE_STEP_MANY, "step, several" },
+    { PHASE_INFERENCE, "inference" }, { PHASE_FORWARD, "forward" },
+    { PHASE_BACKWARD, "backward" },   { PHASE_UPDATE, "update" },
+    { PHASE_SYNC, "all-reduce" },     { PHASE_GRAD, "sync and update" },
+    { PHASE_STEP, "step, 1 node" },   { PHASE_STEP_MANY, "step, several" },
 };
 
 #define N_SHOWN (sizeof shown / sizeof shown[0])

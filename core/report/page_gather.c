@@ -93,6 +93,24 @@ static lm_status check_above_0(const page_machine *m, const scale_point *x, lm_e
         m->who->model, 1e3 * x->step.step, (long long)x->step.nodes, x->step.nodes == 1 ? "" : "s");
 }
 
+/* Of inference: nobody is waited for, so one device tells of all. */
+static lm_status gather_batches(const page *p, page_machine *m, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < p->n_nodes && !status; i++) {
+        scale_question q = p->question;
+
+        q.setup.batch = p->batch[i];
+        status        = scale_fits_dataset(&q, 1, err);
+        if (!status)
+            status = scale_at(m->who, &q, 1, &m->point[i], err);
+        if (!status)
+            status = check_above_0(m, &m->point[i], err);
+    }
+    return status;
+}
+
 static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
 {
     scale_curve curve;
@@ -101,6 +119,9 @@ static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
     m->point = calloc(p->n_nodes + 1, sizeof *m->point);
     if (!m->point)
         return no_memory(err);
+    m->turning.nodes = -1;
+    if (p->batch)
+        return gather_batches(p, m, err);
     if ((status = scale_curve_begin(m->who, &p->question, &curve, err)))
         return status;
     for (size_t i = 0; i < p->n_nodes; i++) {
@@ -116,8 +137,7 @@ static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
         m->refused            = *err;
         m->point[i].step.step = NAN;
     }
-    m->turning.nodes = -1;
-    status           = scale_curve_turning(&curve, &m->turning, err);
+    status = scale_curve_turning(&curve, &m->turning, err);
     return status == LM_E_NOTFOUND ? LM_OK : status;
 }
 
@@ -212,7 +232,7 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
         status = gather_work(m, EXPLAIN_BLOCK, &m->blocks, &m->n_blocks, err);
     for (size_t i = 0; i < m->n_kernels; i++)
         m->work += m->kernels[i].seconds;
-    return status ? status : gather_buckets(m, &s, err);
+    return status || p->batch ? status : gather_buckets(m, &s, err);
 }
 
 /* Waiting of gradients for the all-reduce under `policy`. */
@@ -237,6 +257,7 @@ static lm_status gather_memory(page *p, lm_error *err)
     if (status)
         return status;
     b.batch          = s.batch;
+    b.evaluation     = p->batch != NULL;
     o.optimizer      = s.optimizer;
     o.keep_gradients = s.sync.accumulation > 1;
     set_buckets(&s, &o);
@@ -262,6 +283,10 @@ lm_status page_gather(page *p, lm_error *err)
         status = scale_tokens(p->machine[0].who, &p->tokens, err);
     if (status)
         return status;
+    if (p->batch) {
+        page_batches_charts(p);
+        return LM_OK;
+    }
     page_scaling_charts(p);
     page_step_charts(p);
     page_overlap_charts(p);

@@ -1,4 +1,4 @@
-/* Throughput and efficiency over nodes. */
+/* Throughput and efficiency over nodes; throughput and latency over batches. */
 #include <math.h>
 
 #include "base/text.h"
@@ -231,4 +231,145 @@ void page_scaling_write(const page *p, FILE *out)
     page_figure(p, "efficiency", out);
     fputs("</div>\n", out);
     page_numbers(page_points(p, step_fields), "The numbers", out);
+}
+
+/* ---- inference: over batches ---- */
+
+REAL_OF(latency_within, step_row, is_beyond(r) ? NAN : r->point.step.step)
+REAL_OF(latency_beyond, step_row, is_beyond(r) ? r->point.step.step : NAN)
+
+static const field batch_fields[] = {
+    { .key = "batch" },
+    { .key = "samples_per_s" },
+    { "rate_within", .real = rate_within },
+    { "rate_beyond", .real = rate_beyond },
+    { .key = "samples_low_per_s" },
+    { .key = "samples_high_per_s" },
+    { .key = "latency_ms" },
+    { "latency_within", .real = latency_within, IN_MS },
+    { "latency_beyond", .real = latency_beyond, IN_MS },
+    { .key = "latency_low_ms" },
+    { .key = "latency_high_ms" },
+    { 0 },
+};
+
+static const curve_columns latencies = { "latency_ms", "latency_within", "latency_beyond",
+                                         "latency_low_ms", "latency_high_ms" };
+
+static int batch_column(const char *key)
+{
+    return fields_column(batch_fields, key);
+}
+
+/* Of a point, as drawn: its value, or an end of its interval. */
+static bounded drawn_of(const scale_point *x, const curve_columns *c)
+{
+    const prediction *s = &x->step;
+
+    if (c == &rates)
+        return (bounded){ x->samples_per_second, x->samples.low, x->samples.high };
+    return (bounded){ 1e3 * s->step, 1e3 * s->low[PHASE_STEP], 1e3 * s->high[PHASE_STEP] };
+}
+
+static void put_over_batches(FILE *out, const page_chart *chart, const curve_columns *c,
+                             const char *label)
+{
+    const page      *p   = chart->page;
+    double           low = INFINITY, high = 0;
+    const field_view v = { .fields = batch_fields, .from = step_fields, .in = IN_DATA };
+
+    page_begin_chart(chart, 0, out);
+    for (size_t k = 0; k < p->n_machines; k++) {
+        fprintf(out, "$m%zu << EOD\n", k);
+        for (size_t i = 0; i < p->n_nodes; i++) {
+            const page_row r = page_row_of(p, &p->machine[k], &p->machine[k].point[i]);
+            const bounded  y = drawn_of(&p->machine[k].point[i], c);
+
+            fields_data(&v, &r, out);
+            low  = fmin(low, fmin(y.value, y.low)); /* NAN does not count */
+            high = fmax(high, fmax(y.value, y.high));
+        }
+        fputs("EOD\n", out);
+    }
+    chart_log_axis(out, 'x', (double)p->batch[0], (double)p->batch[p->n_nodes - 1]);
+    chart_log_axis(out, 'y', low, high);
+    fprintf(out, "set xlabel 'batch'\nset ylabel '%s'\nplot \\\n", label);
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (!isnan(drawn_of(&p->machine[k].point[0], c).low))
+            page_band(out, p, k, batch_column(c->all), batch_column(c->low), batch_column(c->high));
+    for (size_t k = 0; k < p->n_machines; k++)
+        chart_curve(out, k, p->machine[k].label, batch_column(c->all), batch_column(c->within),
+                    batch_column(c->beyond));
+    fputs("  NaN notitle\n", out);
+}
+
+static void put_batch_rates(FILE *out, const void *what)
+{
+    put_over_batches(out, what, &rates, "samples per second");
+}
+
+static void put_latencies(FILE *out, const void *what)
+{
+    put_over_batches(out, what, &latencies, "latency [ms]");
+}
+
+void page_batches_charts(page *p)
+{
+    const gnuplot_size size   = { 440, 340 };
+    const char *const  hollow = any_beyond(p) ? " Hollow marks lie beyond the calibration." : "";
+    page_chart        *c      = page_add_chart(p, "latency", NULL, size, put_latencies);
+
+    snprintf(c->title, sizeof c->title, "Latency");
+    snprintf(
+        c->text, sizeof c->text,
+        "Milliseconds of a forward pass in evaluation mode over its batch, both on logarithmic "
+        "axes. Bands hold 9 cases of 10.%s",
+        hollow);
+    c = page_add_chart(p, "throughput", NULL, size, put_batch_rates);
+    snprintf(c->title, sizeof c->title, "Samples per second");
+    snprintf(c->text, sizeof c->text,
+             "Samples per second of a device, one batch after the other.%s", hollow);
+}
+
+static double million_of(const page_row *r)
+{
+    return 1e6 / r->step.point.samples_per_second;
+}
+
+static const char *million_text(const page_row *r, char *room)
+{
+    const money cost = money_of_run(&r->m->paid.hour[r->p->tier], 1, million_of(r));
+
+    if (*r->m->paid.unpaid || isnan(cost.amount))
+        return "-";
+    return money_print(&cost, room);
+}
+
+TEXT_OF(million_time, page_row, page_time(million_of(r), room, FIELD_TEXT_MAX))
+TEXT_OF(million_cost, page_row, million_text(r, room))
+
+static const field batches_told[] = {
+    { "machine", .page = "machine" },
+    { "batch", .page = "batch" },
+    { "latency_ms", .page = "latency [ms]" },
+    { "latency_low_ms", .page = "low" },
+    { "latency_high_ms", .page = "high" },
+    { "latency_p95_ms", .page = "p95 [ms]", .when = STEP_SPREAD },
+    { "samples_per_s", .page = "samples/s" },
+    { "million", .page = "10^6 samples", .text = million_time },
+    { "million_cost", .page = "and their cost", .text = million_cost },
+    { "ledger_percent", .page = LEDGER_TITLE },
+    { "beyond", .page = "beyond" },
+    { 0 },
+};
+
+void page_batches_write(const page *p, FILE *out)
+{
+    html_paragraph(out, "Replicas exchange nothing: n of them infer n times as many samples a "
+                        "second, and each batch takes as long as on one.");
+    fputs("<div class=\"charts\">\n", out);
+    page_figure(p, "latency", out);
+    page_figure(p, "throughput", out);
+    fputs("</div>\n", out);
+    page_numbers(page_points(p, batches_told), "The numbers", out);
 }

@@ -355,3 +355,56 @@ void page_step_write(const page *p, FILE *out)
         page_numbers(work_table(p, m, "block", m->blocks, m->n_blocks), text, out);
     }
 }
+
+/* A forward pass in evaluation mode: its parts in one column. */
+static void put_pass_parts(const page *p, const page_machine *m, const char *summary,
+                           const char *what, const explained *row, size_t n, FILE *out)
+{
+    table *t    = table_new();
+    double rest = 0;
+
+    table_column(t, what, what, 0);
+    table_column(t, "all_ms", "time [ms]", page_decimals(p));
+    table_column(t, "percent", "%", 1);
+    for (size_t i = 0; i < n; i++) {
+        if (i >= ROWS_LISTED) {
+            rest += row[i].seconds;
+            continue;
+        }
+        table_text(t, row[i].name);
+        table_real(t, 1e3 * row[i].seconds);
+        table_real(t, 100 * row[i].seconds / m->work);
+    }
+    if (n > ROWS_LISTED) {
+        char text[40];
+
+        snprintf(text, sizeof text, "(%zu more)", n - ROWS_LISTED);
+        table_text(t, text);
+        table_real(t, 1e3 * rest);
+        table_real(t, 100 * rest / m->work);
+    }
+    page_numbers(t, summary, out);
+}
+
+void page_pass_write(const page *p, FILE *out)
+{
+    const bool learned = page_learned(p);
+    char       text[2 * PAGE_NAME];
+
+    for (size_t k = 0; k < p->n_machines; k++) {
+        const page_machine *m = &p->machine[k];
+        const scale_point  *x = &m->point[p->n_nodes - 1];
+
+        if (!isnan(x->bottleneck.share))
+            html_paragraph(out, "%s at batch %lld: the largest share of a pass, %.0f %%, is %s.",
+                           m->label, (long long)x->step.batch, 100 * x->bottleneck.share,
+                           bottleneck_words(x->bottleneck.most));
+        snprintf(text, sizeof text, "%s on %s, batch %lld",
+                 learned ? "Types of layers" : "Classes of kernels", m->label,
+                 (long long)x->step.batch);
+        put_pass_parts(p, m, text, learned ? "type" : "class", m->kernels, m->n_kernels, out);
+        snprintf(text, sizeof text, "Blocks of the network on %s, batch %lld", m->label,
+                 (long long)x->step.batch);
+        put_pass_parts(p, m, text, "block", m->blocks, m->n_blocks, out);
+    }
+}

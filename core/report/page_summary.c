@@ -68,6 +68,34 @@ static void put_cost(const page *p, const page_machine *m, const scale_point *x,
     row(out, name, money_print(&cost, text));
 }
 
+/* The lowest latency, and the highest throughput. */
+static void put_inference(const page *p, const page_machine *m, FILE *out)
+{
+    const scale_point *quick = &m->point[0], *best = quick;
+    char               name[60], text[80], rate[32], range[80];
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (m->point[i].samples_per_second > best->samples_per_second)
+            best = &m->point[i];
+    fputs("<p class=\"big\">", out);
+    html_textf(out, "%s samples/s", rate_text(best->samples_per_second, rate, sizeof rate));
+    fputs("</p>\n<p class=\"sub\">", out);
+    if (rate_range(best, range, sizeof range))
+        html_textf(out, "at batch %lld; %s in 9 cases of 10", (long long)best->step.batch, range);
+    else
+        html_textf(out, "at batch %lld; how sure is not known", (long long)best->step.batch);
+    fputs("</p>\n<dl>\n", out);
+    for (size_t i = 0; i < (best == quick ? 1 : 2); i++) {
+        const prediction *s = i ? &best->step : &quick->step;
+
+        snprintf(name, sizeof name, "latency of batch %lld", (long long)s->batch);
+        row(out, name, page_time(s->step, text, sizeof text));
+        if (!isnan(s->p95))
+            row(out, "of 95 in 100 of them", page_time(s->p95, text, sizeof text));
+    }
+    fputs("</dl>\n", out);
+}
+
 static void put_card(const page *p, const page_machine *m, FILE *out)
 {
     const scale_point *here = page_point(p, m, m->at), *last = NULL;
@@ -80,6 +108,11 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
             chart_colour((size_t)(m - p->machine)));
     html_text(out, m->label);
     fputs("</h3>\n", out);
+    if (p->batch) {
+        put_inference(p, m, out);
+        fputs("</div>\n", out);
+        return;
+    }
     if (here) {
         put_answer(p, m, here, out);
         fputs("<dl>\n", out);
@@ -154,14 +187,15 @@ void page_summary_write(const page *p, FILE *out)
     for (size_t k = 0; k < p->n_machines; k++)
         put_card(p, &p->machine[k], out);
     fputs("</div>\n", out);
-    compare(p, p->at, out);
-    if (p->nodes[p->n_nodes - 1] != p->at)
+    if (!p->batch)
+        compare(p, p->at, out);
+    if (!p->batch && p->nodes[p->n_nodes - 1] != p->at)
         compare(p, p->nodes[p->n_nodes - 1], out);
     if (page_learned(p))
         html_paragraph(out,
                        "The figures are predictions: what %s learned of single layers on each "
-                       "machine, added up, and the machine's all-reduces.",
-                       p->machine[0].who->model);
+                       "machine, added up%s.",
+                       p->machine[0].who->model, p->batch ? "" : ", and the machine's all-reduces");
     else
         html_paragraph(out,
                        "The figures are predictions: counts of the network times coefficients that "
