@@ -169,8 +169,6 @@ static lm_status check_choice(const choice *of, const layerwise_data *d, lm_erro
     for (size_t i = 0; i < d->n_lots; i++)
         for (size_t k = 0; k < d->lot[i].n_features; k++)
             note_name(d->lot[i].feature[k].name, known, &n);
-    for (size_t k = 0; of->kind->word[k]; k++)
-        note_name(of->kind->word[k], known, &n);
     if ((status = feature_set_check(of->features, known, n, of->kind->name, err)))
         return status;
     for (size_t i = 0; i < d->n_lots; i++)
