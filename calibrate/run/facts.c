@@ -11,6 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "measure/machine_state.h"
+
 /* ---- what the system says ---- */
 
 static FILE *open_system(const char *variable, const char *fallback, const char *name)
@@ -297,4 +299,35 @@ void facts_find(const bench *b, rank_facts *out)
     out->program = hash_file("/proc/self/exe");
     out->plugins = hash_plugins(b->reg);
     out->sweep   = hash_sweep(b->plan);
+}
+
+/* ---- the highest clock ---- */
+
+/* What a backend says of its GPU ("1980 MHz"), or the system of the CPU ("800 to 3600 MHz"). */
+static void find_top(void *context, const char *key, const char *value)
+{
+    double     *top   = context;
+    const char *range = strstr(value, " to ");
+
+    if (!strcmp(key, "gpu_clock_max") || !strcmp(key, "cpu_clock_range"))
+        *top = strtod(range ? range + 4 : value, NULL);
+}
+
+lm_status facts_check_clock(const bench *b, lm_error *err)
+{
+    const double wanted = (double)b->plan->clock_mhz;
+    double       top    = 0;
+
+    if (!b->plan->clock_mhz || b->compute->type->virtual)
+        return LM_OK;
+    if (b->compute->type->state)
+        b->compute->type->describe(b->compute, find_top, &top);
+    else
+        machine_describe_cpu(find_top, &top);
+    if (top > 0 && wanted > top)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: clock: no clock of %.6g MHz: the highest of this device is %.6g "
+                            "MHz",
+                            b->plan->path, wanted, top);
+    return LM_OK;
 }

@@ -33,6 +33,10 @@ typedef struct rank_facts {
 /** Of this rank. $LAYERMETER_PROC and $LAYERMETER_SYS stand in for /proc and /sys. */
 void facts_find(const bench *b, rank_facts *out);
 
+/** LM_E_ARG for a sweep's `clock` above the highest that the device that computes has, as far as it
+ * says; a virtual one has any. */
+lm_status facts_check_clock(const bench *b, lm_error *err);
+
 /** "0-3,8": cores as the system writes them; "" for none. */
 void facts_print_cores(const uint64_t *allowed, char *buffer, size_t size);
 /** Do they share a core? */

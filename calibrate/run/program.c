@@ -238,6 +238,8 @@ static lm_status compare_ranks(job *j)
 
     if (!status)
         status = agreement_check(&j->ranks, j->a->allow_mixed, &j->err);
+    if (!status)
+        status = facts_check_clock(&j->c.b, &j->err);
     if (status)
         return status;
     j->c.b.ranks = &j->ranks;

@@ -125,6 +125,9 @@ flags() { # the column's values, each once
 }
 [ "$(flags told.csv clock_mhz)" = '1200 ' ] || fail "the clock of each point: $(flags told.csv clock_mhz)"
 flags told.csv flags | grep -q throttled || fail "a clock held down is not told: $(flags told.csv flags)"
+sed 's/^\[sweep\]/&\nclock = 1981/' gpu.ini >clock.ini
+if LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml "$fake" clock.ini -o clock.csv --quiet 2>err; then fail "a clock above the highest is measured"; fi
+grep -q 'no clock of 1981 MHz: the highest of this device is 1980 MHz$' err || fail "$(cat err)"
 LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml "$fake" gpu.ini -o free.csv --quiet || fail "NVML"
 [ "$(flags free.csv clock_mhz)" = '1980 ' ] || fail "the clock of each point: $(flags free.csv clock_mhz)"
 flags free.csv flags | grep -q throttled && fail "a free clock: $(flags free.csv flags)"

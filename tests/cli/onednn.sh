@@ -170,6 +170,18 @@ awk -F, '
         exit bad
     }' o.csv || fail "$(cat out)"
 
+# ---- a clock that the device does not have -----------------------------------------------------
+mkdir -p root/sys/devices/system/cpu/cpu0/cpufreq
+echo 800000 >root/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_min_freq
+echo 3600000 >root/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq
+sed -e '/^\[kernels/,$d' -e 's/^networks.*/networks = net.ini/' -e 's/^max_repeats.*/&\nclock = 3601/' sweep.ini >clock.ini
+if LAYERMETER_SYSTEM_ROOT=$work/root layermeter-calibrate clock.ini -o clock.csv --quiet >out 2>&1; then fail "a clock above the highest is measured"; fi
+grep -qx 'layermeter-calibrate: clock.ini: clock: no clock of 3601 MHz: the highest of this device is 3600 MHz' out || fail "$(cat out)"
+[ ! -e clock.csv ] || fail "a file of a clock that is not there"
+sed -i 's/3601/3600/' clock.ini
+LAYERMETER_SYSTEM_ROOT=$work/root layermeter-calibrate clock.ini -o clock.csv --quiet >out 2>&1 || fail "$(cat out)"
+rm -r root clock.csv
+
 # ---- power -------------------------------------------------------------------------------------
 # A sensor that tells 15 W whenever it is asked: the whole point's mean, and what is drawn at rest.
 mkdir -p root/sys/class/hwmon/hwmon0
