@@ -76,8 +76,68 @@ for what, r in rows.items():
 END
 }
 
-# page NETWORK MACHINE: a page of HTML on what the machine file says of a network.
+# pooled FILE GROUP MODEL: rows, mean error [%] and RMSE [ms], of evaluation and of steps together, of a CSV that 'validate' printed.
+pooled() {
+    awk -F, -v group="$2" -v model="$3" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $1 == group && $3 == model && ($2 == "inference" || $2 == "step") {
+            n += $4; mape += $4 * $at["mape_percent"]; square += $4 * $at["rmse_ms"] ^ 2 }
+        END { if (n) printf "%d %.1f %.3f\n", n, mape / n, sqrt(square / n); else print "0 - -" }' "$1"
+}
+
+# observed FILE.csv.gz ROWS: layers of Justus et al.'s data as observations, so many drawn at random. A row with an optimizer is a whole
+# step of a loss, whose inputs are variables, too.
+observed() {
+    gzip -dc "$1" | awk -F, -v rows="$2" -v seed=1 '
+        function ceil(x) { return x == int(x) ? x : int(x) + 1 }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print "kind,name,geometry,phase,input,batch,settings,optimizer,seconds"; srand(seed); next }
+        {
+            if (at["kernel"]) {
+                m = $at["matrix_size"]; k = $at["kernel"]; s = $at["stride"]
+                pad = $at["padding"] == "same" ? (ceil(m / s) - 1) * s + k - m : 0; pad = pad > 0 ? pad : 0
+                before = int(pad / 2); after = pad - before; odd = before != after
+                name = (odd ? "pad; " : "") "conv2d"; input = $at["channels_in"] "x" m "x" m
+                keys = (odd ? "before=" before "," before " after=" after "," after "; " : "") "filters=" $at["channels_out"] " kernel=" k \
+                    " stride=" s " padding=" (odd ? 0 : before) " bias=" ($at["use_bias"] ? "yes" : "no")
+            } else { name = "linear"; keys = "features=" $at["dim_out"]; input = $at["dim_in"] }
+            f = $at["activation"]; o = $at["optimizer"]
+            if (f != "none") { name = name "; " f; keys = keys "; " }
+            if (o != "none") { name = name "; mse_loss"; keys = keys "; " }
+            line[++n] = "layer," name ",\"" keys "\"," (o == "none" ? "inference" : "step") "," input "," $at["batch"] ",trains=inputs," \
+                (o == "none" ? "" : o) "," $at["time_median_ms"] * 1e-3
+        }
+        END { for (i = n; i > 1; i--) { j = 1 + int(rand() * i); t = line[i]; line[i] = line[j]; line[j] = t } for (i = 1; i <= n && i <= rows; i++) print line[i] }'
+}
+
+# unseen TYPE ROWS BASELINE [OPTION...]: conv or dense of each of Justus et al.'s GPUs by the others' rows, where there are two or more:
+# a row for each. Limits of power, which the data lack, are those of the boards' datasheets, half of them for M60 and K80, two devices each.
+unseen() {
+    kind=$1 rows=$2 baseline=$3 files='' names=''
+    shift 3
+    [ -r "$data/justus2018/gpus.csv" ] || { echo "  public data: no $data/justus2018 (LAYERMETER_DATA)"; return 0; }
+    awk -F, 'BEGIN { split("v100 250 p100 250 m60 150 k80 150 k40 235", w, " "); for (i = 1; i < 10; i += 2) power[w[i]] = w[i + 1] }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { printf "[%s]\ncapability = %s\nf32 = %g TFLOP/s\nbandwidth = %s GB/s\nmultiprocessors = %s\ncores = %s\nclock = %s MHz\nmemory = %s GB\npower = %s W\n\n",
+            $1, $at["compute_capability"], $at["fp32_peak_gflops"] / 1e3, $at["memory_bandwidth_gb_s"], $at["sm_count"], $at["fp32_cores"],
+            $at["clock_boost_mhz"], $at["memory_gb"], power[$1] }' "$data/justus2018/gpus.csv" >"$results/devices.ini"
+    for gpu in v100 p100 m60 k80 k40; do
+        [ -r "$data/justus2018/${kind}_$gpu.csv.gz" ] || continue
+        observed "$data/justus2018/${kind}_$gpu.csv.gz" "$rows" >"$results/$gpu.csv"
+        files="$files $gpu.csv" names="$names${names:+,}$gpu"
+    done
+    # shellcheck disable=SC2086 # words
+    (cd "$results" && layermeter validate $files --leave-out device --device "$names" --devices devices.ini --model "layermeter,$baseline" \
+        "$@" --format csv >unseen.csv 2>unseen.txt) || { tail -n 3 "$results/unseen.txt" >&2; return 1; }
+    for gpu in $(echo "$names" | tr , ' '); do
+        [ "$kind$gpu" = convv100 ] && [ "$baseline" = justus ] && published=39.6 || published=-
+        row "$gpu" $published "$(pooled "$results/unseen.csv" "$gpu" "$baseline" | cut -d' ' -f2)" \
+            "$(pooled "$results/unseen.csv" "$gpu" layermeter | cut -d' ' -f2)"
+    done
+}
+
+# page NETWORK MACHINE [OPTION...]: a page of HTML on what the machine file says of a network.
 page() {
-    layermeter report "$1" --machine "$2" -o "$results/$paper.html" >/dev/null
+    network=$1 machine=$2
+    shift 2
+    layermeter report "$network" --machine "$machine" "$@" -o "$results/$paper.html" >/dev/null
     printf '\npage          %s\nobservations  %s\n' "$results/$paper.html" "$results"
 }

@@ -46,7 +46,7 @@ for phase in forward backward step; do
     row "$phase" - "$(mape "$results/blocks.csv" '(all)' $phase convmeter)" "$(mape "$results/blocks.csv" '(all)' $phase layermeter)"
 done
 
-if exam torch_cpu timm scaling; then
+if exam torch_cpu timm; then
     heading "Public data (the paper: inference on GPUs 17 %, on CPUs 25 %, training 15-18 %)" convmeter
     examined convmeter layermeter
 fi

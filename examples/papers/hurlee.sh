@@ -1,6 +1,7 @@
 #!/bin/sh
 # The tables of Hur & Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud GPUs": the
-# published figure, the method as published, and ours, on public data and on made traces. Minutes on a CPU.
+# published figure, the method as published, and ours, on public data and on made traces. 50 traces and the public
+# runs take ten to twenty minutes on a busy CPU.
 #
 # usage: examples/papers/hurlee.sh [--traces N] [RESULTS]     (default: 50 traces, papers-results/hurlee)
 #
