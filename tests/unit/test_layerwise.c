@@ -375,6 +375,73 @@ static void several_devices_need_their_figures(void **state)
     layerwise_data_free(&d);
 }
 
+/* A learner that says 1 s, and 1 s more for each flag of a device in a row: the last three features. */
+static lm_status learn_nothing(const char *task, const learner_rows *rows, layerwise_target target,
+                               const double *setting, uint64_t seed, void **out,
+                               layerwise_judgement *judged, double *left_out, lm_error *err)
+{
+    size_t *width = malloc(sizeof *width);
+
+    (void)task;
+    (void)target;
+    (void)setting;
+    (void)seed;
+    (void)err;
+    assert_non_null(width);
+    *width  = rows->n_features;
+    *out    = width;
+    *judged = (layerwise_judgement){ rows->n, 0, NAN };
+    for (size_t i = 0; i < rows->n; i++)
+        left_out[i] = NAN;
+    return LM_OK;
+}
+
+static lm_status count_flags(const void *learned, const double *x, size_t n, double *y,
+                             lm_error *err)
+{
+    const size_t width = *(const size_t *)learned;
+
+    (void)err;
+    for (size_t i = 0; i < n; i++, x += width)
+        y[i] = 1 + x[width - 3] + x[width - 2] + x[width - 1];
+    return LM_OK;
+}
+
+/* Who is left out has a name that the others do not: as of any device that nobody learned from, all
+ * flags are 0. */
+static void a_device_that_is_left_out_has_no_name(void **state)
+{
+    static const char *const       names[]  = { "gpu.a_1", "gpu.b", "gpu.c" };
+    static const layerwise_learner counting = { .learn   = learn_nothing,
+                                                .predict = count_flags,
+                                                .free    = free };
+    device              one = { .name = "a 1" }, two = { .name = "b" }, three = { .name = "c" };
+    const device *const on[] = { &one, &two, &three };
+    layerwise_kind      kind;
+    layerwise_data      d;
+    layerwise_model    *m;
+    layerwise_task     *t;
+
+    (void)state;
+    for (device_figure k = 0; k < N_DEVICE_FIGURES; k++)
+        one.figure[k] = two.figure[k] = three.figure[k] = 5;
+    d            = layers_of(ROWS, on, 3);
+    kind         = *d.kind;
+    kind.learner = &counting;
+    kind.word[0] = "gpu";
+    kind.word[1] = NULL;
+    d.kind       = &kind;
+    for (size_t i = 0; i < d.lot->n; i++)
+        d.lot->y[i] = 1;
+    m = learn(&d, "gpu=1");
+    t = &m->task[0];
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(t->feature[t->n_features - 3 + i].name, names[i]);
+    assert_true(t->unseen.low == 1 && t->unseen.high == 1);
+    layerwise_free(m);
+    layerwise_data_free(&d);
+}
+
 static void too_little_teaches_nothing(void **state)
 {
     double           setting[LAYERWISE_SETTINGS];
@@ -405,6 +472,7 @@ int main(void)
         cmocka_unit_test(what_was_learned_is_told_and_kept),
         cmocka_unit_test(lots_are_told_as_single_cases_are),
         cmocka_unit_test(several_devices_need_their_figures),
+        cmocka_unit_test(a_device_that_is_left_out_has_no_name),
         cmocka_unit_test(too_little_teaches_nothing),
     };
 
