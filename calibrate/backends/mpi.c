@@ -62,8 +62,8 @@ static int chunk_length(const mpi_work *w, int c)
     return (int)(chunk_begin(w, c + 1) - chunk_begin(w, c));
 }
 
-/* Reduce-scatter, then all-gather, each in size - 1 steps to the right-hand neighbour (Patarasuk &
- * Yuan 2009): every rank sends 2 (size - 1) / size of the message. */
+/* Ring all-reduce: reduce-scatter, then all-gather, each in size - 1 steps to the right-hand neighbour (Patarasuk & Yuan 2009). Every rank
+ * sends 2 (size - 1) / size of the message. */
 static void ring_allreduce(const mpi_work *w)
 {
     const int right = (w->rank + 1) % w->size, left = (w->rank + w->size - 1) % w->size;
@@ -158,9 +158,8 @@ static int64_t neighbours(const world *group)
     return n;
 }
 
-/* Gradients come from memory, not from a cache that the last repetition warmed: messages
- * in turn from pools that no cache holds. The ranks of a machine share its largest caches,
- * of which it may have two. */
+/* In training gradients come from memory, not from a cache. So messages are taken in turn from pools larger than any cache. The ranks of a
+ * machine share its largest caches; a machine may have two. */
 static int64_t pool_slots(int64_t bytes, const world *group)
 {
     const long    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -284,9 +283,8 @@ static lm_status mpi_run(backend *self, void *work, phase part, backend_time *ou
     return LM_OK;
 }
 
-/* Libraries take room for what they receive anew for each message. Above some size, which depends
- * on what was freed before, the allocator would have its pages from the system and give them back,
- * each time: twice the time of a message, and no property of the network. */
+/* MPI libraries allocate a receive buffer for each message. Above some size the allocator would take its pages from the system and return
+ * them each time. That doubles the time of a message and is no property of the network, so the allocator keeps its pages. */
 #define KEPT (512 << 20)
 
 static void keep_heap(void)

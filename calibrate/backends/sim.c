@@ -1,5 +1,5 @@
-/* Simulated hardware: the times that known coefficients give, with seeded noise. What goes in must
- * come out of a fit, so this backend makes the whole chain testable. */
+/* Simulated hardware: times from known coefficients, with seeded noise. A fit must find these coefficients again, so this backend tests
+ * the whole chain. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
