@@ -1,0 +1,60 @@
+/** A step while it is answered: what predict.c finds and composes, and what bounds.c states of it. */
+#ifndef PREDICT_ANSWERING_H
+#define PREDICT_ANSWERING_H
+
+#include "predict/predict.h"
+
+/* What a price of a device by itself depends on. */
+typedef struct price_key {
+    int64_t      batch;   /* 0: of nothing */
+    int64_t      devices; /* of its node, all at work */
+    optimizer    optimizer;
+    program_kind program;
+    bool         together; /* this very step was measured on as many ranks */
+    bool many;  /* of several ranks that exchange gradients: models may update by another formula */
+    bool micro; /* of several micro-steps: models may refuse them */
+} price_key;
+
+/* What a device takes by itself. */
+typedef struct priced {
+    price_key      key;
+    bool           many;
+    interval_reach reach; /* of the batch, where its intervals are known */
+    step_price     price;
+} priced;
+
+/* What depends on nodes and devices, and on no batch. */
+typedef struct exchanged {
+    int64_t          nodes, devices; /* nodes 0: of nothing */
+    measured_batches measured;       /* batches that were measured on as many ranks */
+    interval_reach   reach;          /* of the ranks, where its intervals are known */
+    const intervals *reach_of;
+    double           bytes; /* of `price`; NAN: of nothing yet */
+    program_at_once  once;  /* of `price`, behind the last pass */
+    exchange_price   price;
+} exchanged;
+
+/* What a step is composed from. */
+typedef struct answering {
+    const predictor  *who;
+    const step_setup *asked;
+    double            micro;
+    bool              in_turn; /* step_setup_in_turn() */
+    priced           *own;
+    exchanged        *ranks;
+    priced_program   *program; /* NULL: nothing is hidden, and nobody wants buckets */
+    bool              brief;   /* of the bounds those of the all-reduces, slow and fast suffice */
+    lm_error         *err;
+} answering;
+
+/** What the segments of the step take by themselves: passes, update, all-reduces, seconds. */
+step_work answering_work(const answering *a);
+
+/** The step with its passes and messages so many times as long. `brief`: without buckets one by one. */
+step_times answering_times(answering *a, const step_work *w, double pass, double longer,
+                           bool brief);
+
+/** Fills low, high, slow, fast, p95 and the intervals behind them; NAN where nobody knows. */
+void answering_put_bounds(answering *a, prediction *out);
+
+#endif

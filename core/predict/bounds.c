@@ -1,0 +1,187 @@
+/* Bounds of a predicted step or forward pass. */
+#include "predict/answering.h"
+
+#include <math.h>
+
+/* What was measured of other links says nothing of one that was told. */
+static const phase of_link[] = { PHASE_SYNC, PHASE_GRAD, PHASE_BACKWARD_GRAD, PHASE_STEP };
+
+/* By intervals: of all composed times that have one, else added up. */
+static void bound_by_intervals(const answering *a, prediction *out)
+{
+    const step_price    *p     = &a->own->price;
+    exchanged           *r     = a->ranks;
+    const interval_place place = { out->batch, out->nodes * out->devices, &a->own->reach,
+                                   &r->reach };
+    double               s[N_TIMES];
+
+    if (r->reach_of != p->known) {
+        intervals_reach(p->known, SCOPE_NODES, place.ranks, &r->reach);
+        r->reach_of = p->known;
+    }
+    for (phase q = 0; q < N_TIMES; q++)
+        s[q] = NAN;
+    s[PHASE_FORWARD]  = out->forward;
+    s[PHASE_BACKWARD] = out->alone.value;
+    if (p->tells_update)
+        s[PHASE_UPDATE] = out->update;
+    s[PHASE_SYNC]          = out->sync;
+    s[PHASE_GRAD]          = out->grad;
+    s[PHASE_BACKWARD_GRAD] = out->alone.value + out->grad;
+    s[PHASE_STEP]          = out->step;
+    intervals_of_step(p->known, s, &place, out->low, out->high);
+    for (size_t i = 0; a->own->many && r->price.told_link && i < sizeof of_link / sizeof of_link[0];
+         i++)
+        out->low[of_link[i]] = out->high[of_link[i]] = NAN;
+}
+
+/* As the model states those of its parts; composed times add up. */
+static void bound_as_stated(const answering *a, prediction *out)
+{
+    const step_price *p   = &a->own->price;
+    double           *low = out->low, *high = out->high;
+
+    for (phase q = 0; q < N_TIMES; q++)
+        low[q] = high[q] = NAN;
+    if (a->own->many && a->ranks->price.known && !a->ranks->price.told_link) {
+        const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
+        double               s[N_TIMES];
+
+        for (phase q = 0; q < N_TIMES; q++)
+            s[q] = NAN;
+        s[PHASE_SYNC] = out->sync;
+        intervals_at(a->ranks->price.known, PHASE_SYNC, s, &place, &low[PHASE_SYNC],
+                     &high[PHASE_SYNC]);
+    }
+    for (int i = 0; i < 2; i++) {
+        double *const to   = i ? high : low;
+        const double  sync = a->own->many ? to[PHASE_SYNC] : 0;
+
+        to[PHASE_STEP] = a->micro * (i ? p->step.high : p->step.low) + sync;
+        if (isnan(out->forward + out->backward))
+            continue;
+        to[PHASE_FORWARD]       = a->micro * (i ? p->forward.high : p->forward.low);
+        to[PHASE_BACKWARD]      = a->micro * (i ? p->backward.high : p->backward.low);
+        to[PHASE_UPDATE]        = i ? p->update.high : p->update.low;
+        to[PHASE_GRAD]          = to[PHASE_UPDATE] + sync;
+        to[PHASE_BACKWARD_GRAD] = to[PHASE_BACKWARD] + to[PHASE_GRAD];
+        to[PHASE_STEP]          = to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
+    }
+}
+
+/* Steps in buckets as they were measured know more of such a step than its parts do. */
+static void bound_as_measured(const answering *a, prediction *out)
+{
+    const intervals     *known = a->own->price.known;
+    const interval_place place = { out->batch, out->nodes * out->devices, &a->own->reach,
+                                   &a->ranks->reach };
+    double               s[N_TIMES];
+
+    if (!known || a->asked->sync.rule != SYNC_DDP || !interval_known(&known->of[PHASE_OVERLAPPED]))
+        return;
+    for (phase q = 0; q < N_TIMES; q++)
+        s[q] = NAN;
+    s[PHASE_OVERLAPPED] = out->step;
+    intervals_at(known, PHASE_OVERLAPPED, s, &place, &out->low[PHASE_STEP], &out->high[PHASE_STEP]);
+}
+
+/*
+ * Of a step whose all-reduces are hidden, by the bounds of its parts: the schedule with all at
+ * their lows, and at their highs, as what is left grows with either. The exposed part is longest
+ * with the pass at its low and the all-reduces at their high.
+ */
+static void bound_hidden(answering *a, prediction *out)
+{
+    const double own   = out->copy + out->straggler;
+    const double alone = out->alone.value;
+    double      *low = out->low, *high = out->high;
+    step_work    w       = answering_work(a);
+    const double pass[2] = { low[PHASE_BACKWARD] / alone, high[PHASE_BACKWARD] / alone };
+    const double sync[2] = { low[PHASE_SYNC] / out->sync, high[PHASE_SYNC] / out->sync };
+
+    out->alone.low  = low[PHASE_BACKWARD];
+    out->alone.high = high[PHASE_BACKWARD];
+    low[PHASE_GRAD] = low[PHASE_BACKWARD_GRAD] = low[PHASE_STEP] = NAN;
+    high[PHASE_GRAD] = high[PHASE_BACKWARD_GRAD] = high[PHASE_STEP] = NAN;
+    if (isnan(sync[0])) /* nobody knows */
+        return;
+    out->fast = answering_times(a, &w, 1, sync[0], true).step;
+    out->slow = answering_times(a, &w, 1, sync[1], true).step;
+    if (isnan(pass[0]) || a->brief)
+        return;
+    for (int i = 0; i < 2; i++) {
+        double *const to = i ? high : low;
+        step_times    t;
+
+        w.forward = to[PHASE_FORWARD];
+        w.update  = to[PHASE_UPDATE];
+        t         = answering_times(a, &w, pass[i], sync[i], true);
+
+        to[PHASE_BACKWARD] = t.backward;
+        to[PHASE_GRAD] = answering_times(a, &w, pass[!i], sync[i], true).exposed + own + w.update;
+        to[PHASE_BACKWARD_GRAD] = t.backward + t.grad;
+        to[PHASE_STEP]          = t.step;
+    }
+    bound_as_measured(a, out);
+}
+
+/* A forward pass alone. Where that of training stands in, so does its interval, and is wider. */
+static void bound_inference(const answering *a, prediction *out)
+{
+    const step_price    *p     = &a->own->price;
+    const phase          by    = p->stands_in ? PHASE_FORWARD : PHASE_INFERENCE;
+    const interval_place place = { .batch = out->batch, .ranks = 1, .of_batch = &a->own->reach };
+    static const phase   not_done[] = { PHASE_BACKWARD, PHASE_SYNC, PHASE_UPDATE, PHASE_GRAD,
+                                        PHASE_BACKWARD_GRAD };
+    double               s[N_TIMES];
+
+    for (phase q = 0; q < N_TIMES; q++)
+        s[q] = out->low[q] = out->high[q] = NAN;
+    for (size_t i = 0; i < sizeof not_done / sizeof not_done[0]; i++)
+        out->low[not_done[i]] = out->high[not_done[i]] = 0;
+    s[by]      = out->step;
+    out->alone = (bounded){ 0, 0, 0 };
+    if (p->known)
+        intervals_at(p->known, by, s, &place, &out->low[PHASE_STEP], &out->high[PHASE_STEP]);
+    else
+        out->low[PHASE_STEP] = p->forward.low, out->high[PHASE_STEP] = p->forward.high;
+    if (p->stands_in) {
+        out->low[PHASE_STEP] *= EVALUATION_LEAST;
+        out->high[PHASE_STEP] *= EVALUATION_MOST;
+    }
+    out->low[PHASE_FORWARD]  = out->low[PHASE_STEP];
+    out->high[PHASE_FORWARD] = out->high[PHASE_STEP];
+    if (a->who->cal)
+        out->p95 = spread_p95(&a->who->cal->latency, out->step);
+    out->slow = out->fast = out->step; /* nothing is exchanged */
+}
+
+void answering_put_bounds(answering *a, prediction *out)
+{
+    out->known     = a->own->price.known;
+    out->stands_in = a->own->price.stands_in;
+    out->p95       = NAN;
+    if (a->asked->program == PROGRAM_INFERENCE) {
+        bound_inference(a, out);
+        return;
+    }
+    if (out->known)
+        bound_by_intervals(a, out);
+    else
+        bound_as_stated(a, out);
+    out->slow = out->fast = NAN;
+    if (a->own->price.unbounded)
+        return;
+    if (!a->in_turn) {
+        bound_hidden(a, out);
+        return;
+    }
+    out->alone.low  = out->low[PHASE_BACKWARD];
+    out->alone.high = out->high[PHASE_BACKWARD];
+    if (!a->own->many) {
+        out->slow = out->fast = out->step;
+    } else {
+        out->slow = out->step - out->sync + out->high[PHASE_SYNC];
+        out->fast = out->step - out->sync + out->low[PHASE_SYNC];
+    }
+}
