@@ -52,7 +52,7 @@ static bool on_line(const walk *w, size_t left, size_t middle, size_t right)
 static lm_status add_between(walk *w, size_t left, size_t right, int halved)
 {
     const int64_t a = w->step[left].context, b = w->step[right].context;
-    size_t        middle;
+    size_t        middle = 0;
     lm_status     status;
 
     if (b - a <= 1) {
