@@ -1,5 +1,6 @@
 #!/bin/sh
 # Another way to build must work as well: build.sh clang | minimal
+export CMAKE_GENERATOR=Ninja # there may be no make
 set -eu
 
 work=$(mktemp -d)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # An installed tree works from wherever it is moved to, with nothing of the build: programs find plugins,
 # networks and sweeps from their own place. Other programs find the library by pkg-config and by CMake.
+export CMAKE_GENERATOR=Ninja # there may be no make
 set -eu
 
 work=$(mktemp -d)

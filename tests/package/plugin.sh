@@ -3,6 +3,7 @@
 # here, what it says will be printed must be printed, and the files it builds up are those beside it.
 #
 #   plugin.sh [--regenerate]   writes what was printed into the guide instead
+export CMAKE_GENERATOR=Ninja # there may be no make
 set -eu
 
 guide=$LAYERMETER_SOURCE/examples/plugin
