@@ -78,6 +78,14 @@ size_t term_slot(size_t term)
     return term / LM_N_PASSES;
 }
 
+bool term_of_update(size_t term)
+{
+    const size_t slot = term_slot(term);
+
+    return slot == SLOT_UPDATE_BYTES || slot == SLOT_UPDATE_LARGE_BYTES ||
+           slot == SLOT_UPDATE_LAUNCHES;
+}
+
 term_family term_family_of(size_t term)
 {
     return slots[term / LM_N_PASSES].family;

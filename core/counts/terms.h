@@ -88,6 +88,8 @@ size_t term_parse(const char *name);
 const char *term_unit(size_t term);
 size_t      term_slot(size_t term);
 lm_pass     term_pass(size_t term);
+/** Is it of the optimizer's kernels? */
+bool        term_of_update(size_t term);
 term_family term_family_of(size_t term);
 term_bound  term_family_bound(term_family f);
 /** "arithmetic", "traffic" or "launch". */

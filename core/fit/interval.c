@@ -258,6 +258,22 @@ static inline bool bound_own(const intervals *all, phase slot, double seconds,
     return true;
 }
 
+/* A part of a step on several ranks, where only whole steps of one were measured: by their interval.
+ * As bound_own(). */
+static bool bound_as_whole(const intervals *all, phase p, const double seconds[N_TIMES],
+                           const interval_place *place, double *low, double *high)
+{
+    const interval *whole = &all->of[PHASE_STEP];
+    const double    own = seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD] + seconds[PHASE_UPDATE];
+    const interval_place alone = { .batch = place->batch, .ranks = 1, .of_batch = place->of_batch };
+
+    if (place->ranks < 2 || (p != PHASE_FORWARD && p != PHASE_BACKWARD && p != PHASE_UPDATE) ||
+        interval_known(&all->of[PHASE_FORWARD]) || !interval_known(whole))
+        return false;
+    interval_widened(whole, seconds[p], factor_at(whole, PHASE_STEP, own, &alone), low, high);
+    return true;
+}
+
 /* Of a time that is a sum of others. */
 static double sum_of(const double from[N_TIMES], bool many, phase p)
 {
@@ -284,7 +300,8 @@ void intervals_of_step(const intervals *all, const double seconds[N_TIMES],
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         const phase p = order[i];
 
-        if (!bound_own(all, interval_phase(p, many), seconds[p], place, &low[p], &high[p])) {
+        if (!bound_own(all, interval_phase(p, many), seconds[p], place, &low[p], &high[p]) &&
+            !bound_as_whole(all, p, seconds, place, &low[p], &high[p])) {
             low[p]  = sum_of(low, many, p);
             high[p] = sum_of(high, many, p);
         }

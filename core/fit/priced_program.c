@@ -39,12 +39,14 @@ static void divide(const calibration *cal, size_t form_at, const workload *load,
 
     for (size_t k = 0; k < n; k++) {
         whole += found[k].seconds;
-        if (terms && term_pass(found[k].regressor) != LM_FORWARD)
+        if (terms && term_of_update(found[k].regressor))
+            out->update += found[k].seconds;
+        else if (terms && term_pass(found[k].regressor) != LM_FORWARD)
             out->backward += found[k].seconds;
     }
     if (!terms)
         out->backward = BACKWARD_SHARE * whole;
-    out->forward = whole - out->backward;
+    out->forward = whole - out->backward - out->update;
 }
 
 step_passes step_passes_of(const calibration *cal, const char *model, const workload *load)

@@ -65,6 +65,12 @@ static bool fitted_of(const predictor *who, phase which, size_t *at)
     return *at < n_forms && who->cal->fitted[*at].present;
 }
 
+/* Do the terms of a step tell its passes and its update? */
+static bool divisible(const predictor *who, size_t form_at)
+{
+    return !forms[form_at].n_features && form_find(who->model, PHASE_SYNC) < n_forms;
+}
+
 size_t linear_parts(const predictor *who, program_kind program, bool many, phase out[4])
 {
     const bool tells = form_find(who->model, PHASE_UPDATE) < n_forms;
@@ -77,8 +83,11 @@ size_t linear_parts(const predictor *who, program_kind program, bool many, phase
         out[n++] = stands_in ? PHASE_FORWARD : PHASE_INFERENCE;
         return n;
     }
-    if (!many && !fitted_of(who, PHASE_FORWARD, &at) && fitted_of(who, PHASE_STEP, &at)) {
+    if (!fitted_of(who, PHASE_FORWARD, &at) && fitted_of(who, PHASE_STEP, &at) &&
+        (!many || divisible(who, at))) {
         out[n++] = PHASE_STEP; /* nothing but whole steps was measured */
+        if (many)
+            out[n++] = PHASE_SYNC;
         return n;
     }
     out[n++] = PHASE_FORWARD;
@@ -211,6 +220,23 @@ static lm_status price_inference(const predictor *who, const step_setup *s, step
     return status;
 }
 
+/* Several ranks hide and exchange what whole steps of one device do not tell apart: by their terms,
+ * whose coefficients are those of their families. That is assumed. */
+static void divide_step(const predictor *who, const workload *load, step_price *out)
+{
+    const step_passes p     = step_passes_of(who->cal, who->model, load);
+    const double      whole = p.forward + p.backward + p.update, longer = out->step.value / whole;
+
+    out->forward.value  = longer * p.forward;
+    out->backward.value = longer * p.backward;
+    out->update.value   = longer * p.update;
+    out->step           = unknown;
+    out->passes.ledger  = (ledger){ .seconds = { 0 } };
+    ledger_add(&out->passes.ledger, CERTAINTY_ASSUMED, longer * (p.forward + p.backward));
+    ledger_add(&out->rest.ledger, CERTAINTY_ASSUMED, longer * p.update);
+    grounds_note(&out->passes, "parts of whole steps", 0);
+}
+
 static lm_status linear_price(const predictor *who, const step_setup *s, step_price *out,
                               lm_error *err)
 {
@@ -253,6 +279,8 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
         if (!(status = ask(who, f, &counted.load, measured, &to->value, g, err)))
             linear_share_host(who, s, f, measured, &to->value, g);
     }
+    if (!status && many && part[0] == PHASE_STEP)
+        divide_step(who, &counted.load, out);
     return status ? status : linear_trains(who, &out->counts, err);
 }
 

@@ -15,7 +15,8 @@ extern const step_model layers_model;
 bool layers_model_applies(const calibration *cal, const char *name);
 
 /** The times whose formulas add up to a program, on one rank or on several, into `out`; how many.
- * Of inference it is PHASE_FORWARD where nothing was measured in evaluation mode. */
+ * Of inference it is PHASE_FORWARD where nothing was measured in evaluation mode; of networks of
+ * which only whole steps were measured PHASE_STEP, on several ranks with PHASE_SYNC. */
 size_t linear_parts(const predictor *who, program_kind program, bool many, phase out[4]);
 
 /** Of a time without a formula: LM_E_NOTFOUND, with what to measure. */
