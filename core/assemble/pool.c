@@ -85,7 +85,9 @@ void pool_sources(const pool *p, layerwise_source from[VALIDATE_DEVICES],
                   calibration *cal[VALIDATE_DEVICES])
 {
     for (size_t i = 0; i < p->n; i++) {
-        from[i] = (layerwise_source){ p->machine[i].obs, &p->machine[i].p, p->machine[i].on, NULL };
+        from[i] = (layerwise_source){ .obs = p->machine[i].obs,
+                                      .p   = &p->machine[i].p,
+                                      .on  = p->machine[i].on };
         cal[i]  = p->machine[i].cal;
     }
 }

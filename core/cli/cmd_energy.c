@@ -52,7 +52,8 @@ static const char details[] =
     "--idle-power: the datasheet's limit while the device computes or moves bytes, idle power while it\n"
     "waits. A model that was learned from single layers (fit --model) tells the step, nicolai its power,\n"
     "too; the default model's prices in the machine file say which part of the time follows the clock.\n"
-    "Taught at several clocks (fit --where clock=900 --model nicolai), nicolai is asked at each of them.\n";
+    "Taught at several clocks (fit --where clock=900 --model nicolai), nicolai is asked at each of them;\n"
+    "its answer at the nearest one is carried over to a clock beyond, as other models' steps are.\n";
 
 static const char examples[] =
     "  layermeter energy resnet50 --machine machine.ini --batch 64\n"
@@ -182,16 +183,14 @@ static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_e
         who->machine, who->model, DEFAULT_MODEL);
 }
 
-/* Equal steps between the clocks that the model learned from. */
-static lm_status choose_taught(const clock_range *range, const option_counts *clocks, answers *a,
-                               lm_error *err)
+/* Equal steps between the clocks that the model learned from; of one alone, the usual steps. */
+static lm_status choose_taught(const power_model *m, const clock_range *range,
+                               const option_counts *clocks, answers *a, lm_error *err)
 {
-    power_model  m      = power_unknown;
-    const double least  = range->low > 0 ? range->low : range->high / CLOCKS_USUAL;
-    lm_status    status = choose_clocks(&m, clocks, a, err);
+    lm_status status = choose_clocks(m, clocks, a, err);
 
-    for (size_t i = 0; i < a->n && !clocks->n && !status; i++)
-        a->mhz[i] = least + (range->high - least) * (double)i / (double)(a->n - 1);
+    for (size_t i = 0; i < a->n && !clocks->n && range->low < range->high && !status; i++)
+        a->mhz[i] = range->low + (range->high - range->low) * (double)i / (double)(a->n - 1);
     return status;
 }
 
@@ -210,6 +209,27 @@ static lm_status ask_at(const predictor *who, const scale_question *q, int64_t n
         return status;
     *out = (power_state){ mhz, step_power_of(m, &p.bottleneck, &p.step).watts.value,
                           p.step.step / usual->step.step };
+    return LM_OK;
+}
+
+/* What is known at the nearest clock that the model learned, carried over to one beyond. */
+static lm_status ask_beyond(const session *s, const energy_options *e, const scale_question *q,
+                            const clock_range *range, const scale_point *usual, double mhz,
+                            power_state *out, lm_error *err)
+{
+    const power_choice *c    = &e->power;
+    const power_load    load = step_load(&usual->bottleneck);
+    const double        near = mhz < range->low ? range->low : range->high;
+    power_state         asked;
+    lm_status           status;
+
+    if ((status = predictor_check_highest(s->who, mhz, err)) ||
+        (status = check_bounds(s->who, &usual->bottleneck, err)) ||
+        (status = check_known(c, s->who->machine, err)) ||
+        (status = ask_at(s->who, q, e->nodes, near, &c->model, &asked, usual, err)))
+        return status;
+    *out = power_carried(&c->model, &load, asked.watts, near, mhz);
+    out->stretch *= asked.stretch;
     return LM_OK;
 }
 
@@ -235,9 +255,17 @@ static lm_status ask_clocks(const session *s, const energy_options *e, const sca
                             "%s: %s learned no power of these layers: measure some (column "
                             "power_w), then fit again",
                             s->who->machine, s->who->model);
-    status = choose_taught(range, &e->clocks, a, err);
+    if (range->low < range->high || e->clocks.n)
+        status = LM_OK;
+    else if ((status = check_known(c, s->who->machine, err))) {
+        fprintf(stderr, "layermeter: %s\n", err->text);
+        return LM_OK;
+    }
+    status = choose_taught(&c->model, range, &e->clocks, a, err);
     for (size_t i = 0; i < a->n && !status; i++)
-        status = ask_at(s->who, q, e->nodes, a->mhz[i], &c->model, &a->at[i], &a->point, err);
+        status = a->mhz[i] < range->low || a->mhz[i] > range->high
+                     ? ask_beyond(s, e, q, range, &a->point, a->mhz[i], &a->at[i], err)
+                     : ask_at(s->who, q, e->nodes, a->mhz[i], &c->model, &a->at[i], &a->point, err);
     return status;
 }
 

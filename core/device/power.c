@@ -168,10 +168,11 @@ power_state power_usual(const power_model *m, const power_load *load)
     return s;
 }
 
-power_model power_as_measured(const power_model *m, const power_load *load, double watts)
+/* The model with all dynamic power scaled: it says `told` where `watts` were drawn. */
+static power_model scaled(const power_model *m, double watts, double told)
 {
     power_model out   = *m;
-    double      scale = (watts - m->idle_w) / (power_draw(m, load, NAN) - m->idle_w);
+    double      scale = (watts - m->idle_w) / (told - m->idle_w);
 
     if (watts >= POWER_AT_CAP * m->cap_w)
         scale = fmax(scale, 1);
@@ -179,6 +180,11 @@ power_model power_as_measured(const power_model *m, const power_load *load, doub
         out.bound_w[k] = m->idle_w + scale * (m->bound_w[k] - m->idle_w);
     out.memory_w = scale * m->memory_w;
     return out;
+}
+
+power_model power_as_measured(const power_model *m, const power_load *load, double watts)
+{
+    return scaled(m, watts, power_draw(m, load, NAN));
 }
 
 power_state power_held(const power_model *m, const power_load *load, double mhz, double cap_w)
@@ -193,4 +199,22 @@ power_state power_held(const power_model *m, const power_load *load, double mhz,
         return (power_state){ .mhz = NAN, .watts = NAN, .stretch = NAN };
     highest = isnan(mhz) ? m->top_mhz : mhz;
     return state_at(m, load, usual.mhz, clock_under(m, load, usual.mhz, highest, limit));
+}
+
+power_state power_carried(const power_model *m, const power_load *load, double watts,
+                          double from_mhz, double to_mhz)
+{
+    const bool  drawn = isfinite(watts);
+    power_model own   = *m;
+    power_state from, to;
+
+    if (drawn)
+        own = isnan(from_mhz) ? power_as_measured(m, load, watts)
+                              : scaled(m, watts, power_held(m, load, from_mhz, NAN).watts);
+    from = power_held(&own, load, from_mhz, NAN);
+    to   = power_held(&own, load, to_mhz, NAN);
+    to.stretch /= from.stretch;
+    if (!drawn)
+        to.watts = NAN;
+    return to;
 }

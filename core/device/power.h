@@ -98,6 +98,14 @@ power_model power_as_measured(const power_model *m, const power_load *load, doub
  * Watts and stretch are NAN if the model knows no clocks and the state is not the usual one. */
 power_state power_held(const power_model *m, const power_load *load, double mhz, double cap_w);
 
+/**
+ * The state at `to_mhz` of a load that draws `watts` at `from_mhz` (NAN: as the device runs), its
+ * `stretch` over the time there; the load is that of power_usual(). `watts` NAN: only the stretch is
+ * told. All NAN if the model knows no clocks.
+ */
+power_state power_carried(const power_model *m, const power_load *load, double watts,
+                          double from_mhz, double to_mhz);
+
 /** Goal of a choice of clock: least time, least energy, or least energy times time (Horowitz,
  * Indermaur & Gonzalez 1994). */
 typedef enum best_for { BEST_TIME, BEST_ENERGY, BEST_EDP, N_BEST_FOR } best_for;

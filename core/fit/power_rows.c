@@ -64,9 +64,8 @@ static bool by_prices(const points *p, const calibration *cal, const point *pt, 
            !singles_load(cal->layers, pt->shape, &run, out, seconds, NULL) && *seconds > 0;
 }
 
-/* Seconds as predicted; NAN: there are no prices. */
-static double load_of(const points *p, const calibration *cal, const point *pt, phase f,
-                      power_load *out)
+double power_point_load(const points *p, const calibration *cal, const point *pt, phase f,
+                        power_load *out)
 {
     double sum[N_TERM_BOUNDS] = { 0 }, all = 0;
 
@@ -103,7 +102,7 @@ lm_status power_rows_from(const points *p, const calibration *cal, double usual_
             if (isnan(pt->seconds[f]) || !(pt->watts[f] > 0))
                 continue;
             *row      = (power_row){ .watts = pt->watts[f], .mhz = pt->mhz[f], .group = pt->group };
-            r.at[r.n] = (power_place){ i, f, load_of(p, cal, pt, f, &row->load) };
+            r.at[r.n] = (power_place){ i, f, power_point_load(p, cal, pt, f, &row->load) };
             if (isnan(r.at[r.n].seconds)) {
                 r.unused++;
                 continue;

@@ -23,6 +23,11 @@ typedef struct power_rows {
     bool   no_rest;  /**< what was told as drawn at rest is more than half of them, and left out */
 } power_rows;
 
+/** What a time of a point goes to, by coefficients or prices; returns it as predicted, s. NAN: there
+ * are no prices. */
+double power_point_load(const points *p, const calibration *cal, const point *pt, phase f,
+                        power_load *out);
+
 /**
  * Powers of points, a row a phase: shares of its time by the coefficients of the default model, or
  * of single layers by their prices; of rows at another clock than `usual_mhz` (NAN: not known), at

@@ -128,7 +128,9 @@ lm_status devices_leave_out_learned(const devices_left_out *d, const layerwise_k
     layerwise_source from[VALIDATE_DEVICES];
 
     for (size_t i = 0; i < d->n; i++)
-        from[i] = (layerwise_source){ d->machine[i].obs, &d->machine[i].p, d->machine[i].on, NULL };
+        from[i] = (layerwise_source){ .obs = d->machine[i].obs,
+                                      .p   = &d->machine[i].p,
+                                      .on  = d->machine[i].on };
     return compare_layerwise_devices(kind, setting, from, d->n, &d->all, &d->by, out, err);
 }
 

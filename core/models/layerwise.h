@@ -48,7 +48,8 @@ typedef enum layerwise_sort {
                        */
     LAYERWISE_OVER,   /**< a count over a figure of a datasheet: in use where these are */
     LAYERWISE_SOME,   /**< a count that is in use only where it differs between rows */
-    LAYERWISE_WORD    /**< 1 of devices of which a word is true, else 0: of the setting "gpu" */
+    LAYERWISE_WORD,   /**< 1 of devices of which a word is true, else 0: of the setting "gpu" */
+    LAYERWISE_MHZ     /**< a clock; 0: none is held. Nothing is told outside of those learned */
 } layerwise_sort;
 
 /** Features of a case, in an order that is the same of all cases of a task. */

@@ -9,8 +9,10 @@
 
 static void feature_text(lines *l, layerwise_range *f)
 {
-    static const char *const sorts[] = { "count", "flag", "device", "over", "some", "word" };
-    const size_t             sort    = lines_which(l, sorts, LAYERWISE_WORD + 1, f->sort);
+    static const char *const sorts[] = {
+        "count", "flag", "device", "over", "some", "word", "clock"
+    };
+    const size_t sort = lines_which(l, sorts, LAYERWISE_MHZ + 1, f->sort);
 
     LINE(l, sorts[sort], ITEM_WORD(f->name), ITEM_ANY(&f->low), ITEM_ANY(&f->high));
     lines_check(l, f->low <= f->high, "a range from %g to %g", f->low, f->high);

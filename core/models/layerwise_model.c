@@ -320,8 +320,10 @@ static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, l
                                       "%s is not known of one of the devices: name each by its "
                                       "datasheet ('layermeter devices'), or learn of one device",
                                       f->name);
-        f->low                              = fmin(f->low, x);
-        f->high                             = fmax(f->high, x);
+        if (f->sort != LAYERWISE_MHZ || x > 0) {
+            f->low  = fmin(f->low, x);
+            f->high = fmax(f->high, x);
+        }
         out->x[out->n * to->n_features + k] = x;
     }
     out->y[out->n]       = l->y[row];
@@ -452,6 +454,14 @@ static lm_status leave_devices(const layerwise_kind *kind, const lesson *l, cons
     return status;
 }
 
+/* No row was held at a clock. */
+static void settle_clock(layerwise_task *to)
+{
+    for (size_t k = 0; k < to->n_features; k++)
+        if (to->feature[k].sort == LAYERWISE_MHZ && to->feature[k].low > to->feature[k].high)
+            to->feature[k].low = to->feature[k].high = 0;
+}
+
 static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, const choice *of,
                            const double *setting, uint64_t seed, layerwise_task *to, lm_error *err)
 {
@@ -476,6 +486,7 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
     for (size_t i = 0; i < l->n && !status; i++)
         if (chosen(of, l, i))
             status = add_row(l, i, at, to, &rows, err);
+    settle_clock(to);
     if (!status) {
         const learner_rows given = { rows.x, rows.y, rows.group, rows.n, to->n_features };
 

@@ -102,6 +102,16 @@ const char *layerwise_task_text(const layerwise_kind *kind, const layerwise_task
 /** A feature in use: its place among a row's, or what the device is called; NAN: not known. */
 double layerwise_value(const layerwise_range *f, const double *row, size_t at, const device *on);
 
+/** Clocks at which rows of every task were held, MHz; zeros: there are none. */
+typedef struct layerwise_clocks {
+    double low, high;
+} layerwise_clocks;
+
+layerwise_clocks layerwise_clocks_of(const layerwise_model *m);
+
+/** The clock nearest to `mhz` (NAN: not held) that it can be asked at; NAN: as the device runs. */
+double layerwise_clock_near(const layerwise_model *m, double mhz);
+
 /** What is said of a case. */
 typedef struct layerwise_answer {
     double value; /**< seconds or watts; NAN: no such task was learned, or it says nothing of such a

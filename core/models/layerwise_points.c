@@ -7,7 +7,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "fit/singles.h"
+#include "fit/power_rows.h"
 #include "models/layerwise_network.h"
 #include "network/single.h"
 
@@ -38,8 +38,16 @@ static const observation *row_at(const observations *obs, int line)
     return NULL;
 }
 
+/* The clock that a row is asked at. */
+static double clock_of(const observation *row, const layerwise_model *taught)
+{
+    const double mhz = observation_held_mhz(row);
+
+    return taught ? layerwise_clock_near(taught, mhz) : mhz;
+}
+
 /* A bound layer row in a phase. */
-static layerwise_case case_of(const observation *row, phase f, const device *on,
+static layerwise_case case_of(const observation *row, phase f, const layerwise_source *s,
                               const bound_layer *const *layer, size_t n)
 {
     const layerwise_case c = { .layer     = layer,
@@ -47,8 +55,8 @@ static layerwise_case case_of(const observation *row, phase f, const device *on,
                                .batch     = row->batch,
                                .dtype     = row->dtype,
                                .settings  = row->settings,
-                               .on        = on,
-                               .clock_mhz = observation_held_mhz(row) };
+                               .on        = s->on,
+                               .clock_mhz = clock_of(row, s->taught) };
 
     return layerwise_in(&c, f, optimizer_of(row));
 }
@@ -69,7 +77,7 @@ static lm_status add_phases(layerwise_data *d, const layerwise_source *s, const 
 
     for (phase f = 0; f < N_PHASES && !status; f++) {
         const observation   *row = row_at(s->obs, pt->line[f]);
-        const layerwise_case c   = case_of(pt->row, f, s->on, layer, n);
+        const layerwise_case c   = case_of(pt->row, f, s, layer, n);
 
         if (isnan(pt->seconds[f]))
             continue;
@@ -232,8 +240,7 @@ static lm_status predict_mode(const layerwise_model *m, const layerwise_source *
 {
     const observation    *row = from->p->point[i].row;
     const workload_name   of  = row_workload(row, evaluation);
-    const layerwise_setup s   = { optimizer_of(row), row->settings, from->on,
-                                  observation_held_mhz(row), cal };
+    const layerwise_setup s = { optimizer_of(row), row->settings, from->on, clock_of(row, m), cal };
     bound_network        *bound;
     layerwise_sum         sum;
     lm_status             status = workloads_bind_at(from->p->loads, &of, row->batch, &bound, err);
@@ -267,20 +274,105 @@ static lm_status predict_network(const layerwise_model *m, const layerwise_sourc
     return status;
 }
 
+/* To the clock of a row from the one that was asked; NAN where nothing tells of other clocks. */
+static bool carry_point(const points *p, const calibration *cal, size_t i, double asked,
+                        comparison *out)
+{
+    const point *pt   = &p->point[i];
+    bool         told = true;
+
+    for (phase f = 0; f < N_PHASES; f++) {
+        const double seconds = out->predicted[f];
+        power_load   load;
+        power_state  s = { NAN, NAN, NAN };
+
+        if (isnan(seconds))
+            continue;
+        if (cal && cal->power && !isnan(power_point_load(p, cal, pt, f, &load)))
+            s = power_carried(cal->power, &load, out->watts[f], asked,
+                              observation_held_mhz(pt->row));
+        set_phase(out, f, s.stretch * seconds, s.stretch * out->low[f], s.stretch * out->high[f]);
+        out->watts[f] = s.watts;
+        told &= !isnan(s.stretch);
+    }
+    return told;
+}
+
+/* Is it the lowest or the highest clock of all rows? */
+static bool outermost(const points *p, double mhz)
+{
+    bool below = false, above = false;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        below |= observation_held_mhz(p->point[i].row) < mhz;
+        above |= observation_held_mhz(p->point[i].row) > mhz;
+    }
+    return below != above;
+}
+
+/* Was something measured of it, and nothing told? */
+static bool is_untold(const comparison *c)
+{
+    bool measured = false, told = false;
+
+    for (phase f = 0; f < N_PHASES; f++) {
+        measured |= !isnan(c->measured[f]);
+        told |= !isnan(c->predicted[f]);
+    }
+    return measured && !told;
+}
+
+void layerwise_say_clocks(const layerwise_kind *kind, const points *p, const comparison *at,
+                          lm_error *untold)
+{
+    for (size_t i = 0; i < p->n_points && kind->clocks && !untold->code; i++) {
+        const double mhz = observation_held_mhz(p->point[i].row);
+
+        if (is_untold(&at[i]) && outermost(p, mhz))
+            lm_error_set(
+                untold, LM_E_NOTFOUND,
+                "%s says nothing of %.6g MHz by rows of other clocks, as none is beyond: a "
+                "machine file whose power model knows clocks carries them over (--machine)",
+                kind->name, mhz);
+    }
+}
+
+static void carry(const layerwise_model *m, const points *p, const calibration *cal,
+                  comparison *out, lm_error *untold)
+{
+    for (size_t i = 0; i < p->n_points; i++) {
+        const double held  = observation_held_mhz(p->point[i].row),
+                     asked = clock_of(p->point[i].row, m);
+
+        if (isnan(held) || !(isnan(asked) || asked < held || asked > held) ||
+            carry_point(p, cal, i, asked, &out[i]) || !untold || untold->code)
+            continue;
+        lm_error_set(
+            untold, LM_E_NOTFOUND,
+            "%s learned nothing at %.6g MHz, and the machine file does not say what another "
+            "clock makes of time and power: fit with --idle-power and --voltage-knee",
+            m->kind->name, held);
+    }
+}
+
 lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,
                                const calibration *cal, comparison *out, lm_error *untold,
                                lm_error *err)
 {
-    layerwise_data d;
-    lm_status      status = layerwise_gather(m->kind, from, 1, &d, err);
+    layerwise_source near = *from;
+    layerwise_data   d;
+    lm_status        status;
 
-    if (status)
+    near.taught = m;
+    if ((status = layerwise_gather(m->kind, &near, 1, &d, err)))
         return status;
     blank(from->p, out);
     status = predict_lots(m, &d, &all_bounded, out, err);
     for (size_t i = 0; i < from->p->n_points && !status; i++)
         if (from->p->point[i].row->kind == OBS_NETWORK)
             status = predict_network(m, from, cal, i, &out[i], untold, err);
+    if (m->kind->clocks)
+        carry(m, from->p, cal, out, untold);
     add_sums(from->p, out);
     layerwise_data_free(&d);
     return status;

@@ -12,6 +12,8 @@ typedef struct layerwise_source {
     const points       *p;
     const device       *on;     /**< by its datasheet; NULL: unknown */
     const points       *clocks; /**< at every clock, of what knows clocks; NULL: `p` has them */
+    /** A row at a clock that this was not taught is asked at the nearest one; NULL: it is not. */
+    const layerwise_model *taught;
 } layerwise_source;
 
 /**
@@ -29,6 +31,10 @@ lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
                             const layerwise_source *from, const split *by, comparison *out,
                             lm_error *err);
 
+/** Says why rows of the lowest and the highest clock are not told, where these were left out. */
+void layerwise_say_clocks(const layerwise_kind *kind, const points *p, const comparison *at,
+                          lm_error *untold);
+
 /**
  * The same of several devices, each of which is a fold: single layers of each by a fit to the
  * layers of all others and what the datasheets say.
@@ -42,9 +48,10 @@ lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *se
                                     const split *by, comparison *out, lm_error *err);
 
 /**
- * The same by a model made elsewhere, which tells whole networks, too, as sums of their layers.
+ * The same by a model made elsewhere, which tells whole networks, too, as sums of their layers. Rows
+ * at a clock that it was not taught are told at the nearest one, and carried over by the power model.
  *
- * @param cal    prices of layers that the model does not know
+ * @param cal    prices of layers that the model does not know, and the power model
  * @param untold why a network is not told, the first of these: LM_OK: each is; NULL: not asked
  */
 lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,

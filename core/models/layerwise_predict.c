@@ -42,7 +42,9 @@ static double leaves(const layerwise_range *f, double x)
 {
     if (f->sort == LAYERWISE_WORD) /* one that no device had so far says nothing */
         return 1;
-    if (f->sort == LAYERWISE_FLAG)
+    if (f->sort == LAYERWISE_MHZ && !(x > 0)) /* a flag tells whether it is held */
+        return 1;
+    if (f->sort == LAYERWISE_FLAG || f->sort == LAYERWISE_MHZ)
         return x >= f->low && x <= f->high ? 1 : NAN;
     if (x > f->high)
         return f->high > 0 ? x / f->high : HUGE_VAL;
@@ -92,6 +94,31 @@ static lm_status take_features(const layerwise_task *t, const double *all, const
         }
     }
     return LM_OK;
+}
+
+layerwise_clocks layerwise_clocks_of(const layerwise_model *m)
+{
+    layerwise_clocks found = { 0, HUGE_VAL };
+
+    for (size_t t = 0; t < m->n_tasks; t++)
+        for (size_t k = 0; k < m->task[t].n_features; k++) {
+            const layerwise_range *f = &m->task[t].feature[k];
+
+            if (f->sort != LAYERWISE_MHZ || !(f->high > 0))
+                continue;
+            found.low  = fmax(found.low, f->low);
+            found.high = fmin(found.high, f->high);
+        }
+    return found.low > 0 && found.low <= found.high ? found : (layerwise_clocks){ 0, 0 };
+}
+
+double layerwise_clock_near(const layerwise_model *m, double mhz)
+{
+    const layerwise_clocks taught = layerwise_clocks_of(m);
+
+    if (!m->kind->clocks || isnan(mhz))
+        return mhz;
+    return taught.high > 0 ? fmin(fmax(mhz, taught.low), taught.high) : (double)NAN;
 }
 
 static bool knows(const layerwise_task *t, const device *on)

@@ -96,24 +96,30 @@ const device *learned_device_of(const predictor *who)
     return ((const state *)who->state)->on;
 }
 
-/* Which clocks all tasks were taught. Held at some always, it is asked at that of the machine file's
- * times, else at the highest. */
+static bool always_held(const layerwise_model *m)
+{
+    bool held = m->kind->clocks;
+
+    for (size_t t = 0; t < m->n_tasks; t++)
+        for (size_t k = 0; k < m->task[t].n_features; k++)
+            held &=
+                strcmp(m->task[t].feature[k].name, LAYERWISE_HELD) || m->task[t].feature[k].low > 0;
+    return held;
+}
+
+/* Asked at no clock, it tells steps at that of the machine file's times, else as the device runs; if
+ * that was not learned, at the highest clock. */
 static clock_range clocks_of(const layerwise_model *m, const calibration *cal)
 {
-    const char *settings = cal ? calibration_told(cal, "settings") : NULL;
-    clock_range r        = { 0, 0, 0 };
-    observation row      = observation_blank;
+    const char            *settings = cal ? calibration_told(cal, "settings") : NULL;
+    const layerwise_clocks taught   = layerwise_clocks_of(m);
+    clock_range            r        = { taught.low, taught.high, 0 };
+    observation            row      = observation_blank;
 
-    for (size_t t = 0; t < m->n_tasks && m->kind->clocks; t++)
-        for (size_t k = 0; k < m->task[t].n_features; k++)
-            if (!strcmp(m->task[t].feature[k].name, LAYERWISE_CLOCK)) {
-                r.low  = t ? fmin(r.low, m->task[t].feature[k].low) : m->task[t].feature[k].low;
-                r.high = fmax(r.high, m->task[t].feature[k].high);
-            }
     row.settings = settings ? settings : "";
     if (isfinite(observation_held_mhz(&row)))
-        r.usual = observation_held_mhz(&row);
-    else if (r.low > 0)
+        r.usual = layerwise_clock_near(m, observation_held_mhz(&row));
+    else if (always_held(m))
         r.usual = r.high;
     return r;
 }
@@ -477,6 +483,8 @@ static lm_status learned_compare(const char *model, const compared *with, compar
             status = compare_by_layerwise(m, &from, with->cal, out, with->untold, err);
     } else if (!status && !(status = layerwise_settings(kind, with->learn, setting, err))) {
         status = compare_layerwise(kind, setting, &from, with->by, out, err);
+        if (!status && with->untold)
+            layerwise_say_clocks(kind, with->p, out, with->untold);
     }
     layerwise_free(m);
     devices_free(list);

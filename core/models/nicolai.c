@@ -122,7 +122,7 @@ static void features(const layerwise_case *c, layerwise_features *out)
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
         add_attribute(l, attributes[i], out);
     layerwise_add(out, "bias", LAYERWISE_COUNT, (double)l->n_weights);
-    layerwise_add(out, LAYERWISE_CLOCK, LAYERWISE_COUNT, held ? c->clock_mhz : 0);
+    layerwise_add(out, LAYERWISE_CLOCK, LAYERWISE_MHZ, held ? c->clock_mhz : 0);
     layerwise_add(out, LAYERWISE_HELD, LAYERWISE_FLAG, held);
 }
 

@@ -174,10 +174,20 @@ bool predictor_tells_clocks(const predictor *who, clock_range *out)
     return who->by->clocks && who->by->clocks(who, out);
 }
 
+lm_status predictor_check_highest(const predictor *who, double mhz, lm_error *err)
+{
+    power_model told   = power_unknown;
+    lm_status   status = who->cal ? power_told(who->cal, NULL, &told, err) : LM_OK;
+
+    if (!status && mhz > told.top_mhz)
+        status = lm_error_set(err, LM_E_ARG, "no clock of %.6g MHz: the highest of %s is %.6g MHz",
+                              mhz, calibration_device(who->cal), told.top_mhz);
+    return status;
+}
+
 lm_status predictor_check_clock(const predictor *who, double mhz, lm_error *err)
 {
     clock_range range;
-    power_model told = power_unknown;
     lm_status   status;
 
     if (!predictor_tells_clocks(who, &range))
@@ -185,10 +195,12 @@ lm_status predictor_check_clock(const predictor *who, double mhz, lm_error *err)
                             "--clock: %s tells steps at the clock that they were measured at: what "
                             "another makes of them says 'layermeter energy --clocks'",
                             who->model);
-    status = who->cal ? power_told(who->cal, NULL, &told, err) : LM_OK;
-    if (!status && mhz > told.top_mhz)
-        status = lm_error_set(err, LM_E_ARG, "no clock of %.6g MHz: the highest of %s is %.6g MHz",
-                              mhz, calibration_device(who->cal), told.top_mhz);
+    if (!(status = predictor_check_highest(who, mhz, err)) && (mhz < range.low || mhz > range.high))
+        status =
+            lm_error_set(err, LM_E_ARG,
+                         "--clock: %s learned nothing at %.6g MHz, but at %.6g to %.6g MHz: "
+                         "what a clock beyond makes of steps says 'layermeter energy --clocks'",
+                         who->model, mhz, range.low, range.high);
     return status;
 }
 

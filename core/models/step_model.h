@@ -79,7 +79,7 @@ typedef struct exchange_price {
 
 /** Clocks that a model was taught, MHz. */
 typedef struct clock_range {
-    double low, high; /**< of those that devices were held at; low 0: some were held at none */
+    double low, high; /**< of those that devices were held at */
     double usual;     /**< at which a step is told where none is asked for; 0: held at none */
 } clock_range;
 
@@ -175,7 +175,10 @@ const char *predictor_sync_model(const predictor *who);
 bool predictor_tells_gradients(const predictor *who);
 /** Can it be asked at several clocks? */
 bool predictor_tells_clocks(const predictor *who, clock_range *out);
-/** LM_E_UNSUPPORTED where it was taught no clocks, LM_E_ARG for one above the device's highest. */
+/** LM_E_ARG for a clock above the device's highest, where that is known. */
+lm_status predictor_check_highest(const predictor *who, double mhz, lm_error *err);
+/** LM_E_UNSUPPORTED where it was taught no clocks, LM_E_ARG for one above the device's highest,
+ * or outside of those that it was taught. */
 lm_status predictor_check_clock(const predictor *who, double mhz, lm_error *err);
 /** Does it tell power beside time? */
 bool predictor_tells_power(const predictor *who);

@@ -66,7 +66,7 @@ if exam nicolai2025; then
 fi
 if [ -d "$data/nicolai2025" ] &&
     LAYERMETER_DATA=$data "$source/tests/accuracy/run.sh" --every --csv "$results/exam.csv" energy >"$results/clocks.txt" 2>&1; then
-    heading "Public data, 900 MHz: one forest, this clock left out; published: the author's forest" nicolai
+    heading "Public data, 900 MHz, where no model learned; published: the author's forest, which learned other operations there" nicolai
     examined nicolai layermeter
 fi
 page resnet18 "$results/networks/machine.ini"

@@ -185,6 +185,32 @@ static void what_was_measured_is_carried_to_other_clocks(void **state)
     assert_close(power_draw(&own, &mixed, NAN), 99.5, 1e-12);
 }
 
+/* Held at 500 MHz the model says 14 1/6 W beyond rest and 1.5 times as long, at 250 MHz 2.5 times;
+ * half of these watts were measured, so half are drawn at 250, too. */
+static void what_was_measured_at_a_held_clock_is_carried_to_another(void **state)
+{
+    power_model  m    = board();
+    const double then = 4 + 0.125 * (100 * 2. / 3 + (80 - 20) * 0.2 + 20 * 2. / 15);
+    const double now  = 20 * 0.12 + 0.0625 * (100 * 0.8 + (80 - 20) * 0.12 + 20 * 0.08);
+    power_state  s    = power_carried(&m, &mixed, 30 + then / 2, 500, 250);
+
+    (void)state;
+    assert_close(s.mhz, 250, 0);
+    assert_close(s.watts, 30 + now / 2, 1e-12);
+    assert_close(s.stretch, 2.5 / 1.5, 1e-12);
+    /* from the usual clock it is power_as_measured() */
+    s = power_carried(&m, &mixed, 90, NAN, 250);
+    assert_close(s.watts, 30 + now * 60 / 78, 1e-12);
+    assert_close(s.stretch, 2.5, 1e-12);
+    /* time alone */
+    s = power_carried(&m, &mixed, NAN, 500, 250);
+    assert_true(isnan(s.watts));
+    assert_close(s.stretch, 2.5 / 1.5, 1e-12);
+    m.knee_mhz = NAN;
+    s          = power_carried(&m, &mixed, 90, 500, 250);
+    assert_true(isnan(s.watts) && isnan(s.stretch));
+}
+
 static power_load random_load(uint64_t *state)
 {
     power_load l   = { .join = random_below(state, 2) ? 4 : 1 };
@@ -356,6 +382,7 @@ int main(void)
         cmocka_unit_test(the_clock_falls_until_the_limit_holds),
         cmocka_unit_test(what_is_not_known_is_not_answered),
         cmocka_unit_test(what_was_measured_is_carried_to_other_clocks),
+        cmocka_unit_test(what_was_measured_at_a_held_clock_is_carried_to_another),
         cmocka_unit_test(limits_hold_whatever_runs),
         cmocka_unit_test(best_clocks_are_found),
         cmocka_unit_test(a_made_board_is_found_again_from_several_clocks),
