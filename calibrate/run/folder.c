@@ -5,9 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 static bool is_folder(const char *path)
 {
@@ -112,8 +115,20 @@ static lm_status clear_one(const char *path, lm_error *err)
                : LM_OK;
 }
 
-/* Those of run_folder_machine(). */
-static lm_status clear_machines(const run_folder *f, lm_error *err)
+/* Does the report name this file, as a word of its own? */
+static bool is_named(const char *report, const char *file)
+{
+    const size_t n = strlen(file);
+
+    for (const char *at = strstr(report, file); at; at = strstr(at + n, file))
+        if ((at == report || isspace((unsigned char)at[-1])) &&
+            (!at[n] || isspace((unsigned char)at[n]) || at[n] == ':'))
+            return true;
+    return false;
+}
+
+/* Those of run_folder_machine() that the last run's report names. Others are somebody's own. */
+static lm_status clear_machines(const run_folder *f, const char *report, lm_error *err)
 {
     const int      n = (int)(strlen(f->machine) - strlen("machine.ini"));
     char           path[PATH_MAX];
@@ -127,7 +142,7 @@ static lm_status clear_machines(const run_folder *f, lm_error *err)
         const size_t length = strlen(entry->d_name);
 
         if (strncmp(entry->d_name, "machine-", 8) != 0 || length < 4 ||
-            strcmp(entry->d_name + length - 4, ".ini") != 0)
+            strcmp(entry->d_name + length - 4, ".ini") != 0 || !is_named(report, entry->d_name))
             continue;
         if (snprintf(path, sizeof path, "%.*s%s", n, f->machine, entry->d_name) < PATH_MAX)
             status = clear_one(path, err);
@@ -141,8 +156,16 @@ lm_status run_folder_clear(const run_folder *f, lm_error *err)
 {
     const char *const path[] = { f->machine, f->report, f->report_json };
     lm_status         status = LM_OK;
+    char             *report = NULL;
+    size_t            size;
+    lm_error          unread;
 
-    for (size_t i = 0; f->whole && i < sizeof path / sizeof path[0] && !status; i++)
+    if (!f->whole)
+        return LM_OK;
+    if (!file_read_text(f->report, &report, &size, &unread))
+        status = clear_machines(f, report, err);
+    for (size_t i = 0; i < sizeof path / sizeof path[0] && !status; i++)
         status = clear_one(path[i], err);
-    return status || !f->whole ? status : clear_machines(f, err);
+    free(report);
+    return status;
 }

@@ -27,6 +27,7 @@ typedef struct reader {
     bool          joined; /* that line continues the value before it */
     bool          continues; /* and is itself continued: it ends in a backslash */
     names         by_name;   /* sections */
+    names         keys;      /* of the open section */
     size_t        section_room;
     size_t        pair_room;  /* of the open section */
     size_t        value_room; /* of the value that is continued */
@@ -66,6 +67,7 @@ static bool open_section(reader *r, const char *name, size_t n)
     doc->section                    = more;
     doc->section[doc->n_sections++] = (ini_section){ .name = kept, .line = r->line };
     r->pair_room                    = 0;
+    names_free(&r->keys);
     return names_add(&r->by_name, kept, doc->n_sections - 1) ||
            fail(r, LM_E_NOMEM, "out of memory");
 }
@@ -175,6 +177,7 @@ static int take_pair(void *context, const char *section, const char *key, const 
     reader      *r = context;
     ini_section *s;
     ini_pair    *more;
+    size_t       twin;
 
     (void)section;
     if (r->status)
@@ -186,12 +189,12 @@ static int take_pair(void *context, const char *section, const char *key, const 
     s = &r->doc->section[r->doc->n_sections - 1];
     if (!*key)
         return fail(r, LM_E_SYNTAX, "expected 'key = value'");
-    for (size_t i = 0; i < s->n_pairs; i++)
-        if (!strcmp(s->pair[i].key, key)) {
-            r->status = lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%s' stands at line %d already",
-                                     r->doc->path, r->line, key, s->pair[i].line);
-            return 0;
-        }
+    twin = names_find(&r->keys, key);
+    if (twin != NAMES_NONE) {
+        r->status = lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%s' stands at line %d already",
+                                 r->doc->path, r->line, key, s->pair[twin].line);
+        return 0;
+    }
     more = arena_grow(r->doc->arena, s->pair, s->n_pairs, &r->pair_room, sizeof *more);
     if (!more)
         return fail(r, LM_E_NOMEM, "out of memory");
@@ -199,7 +202,8 @@ static int take_pair(void *context, const char *section, const char *key, const 
     r->value_room      = 0;
     more[s->n_pairs++] = (ini_pair){ arena_text(r->doc->arena, key, strlen(key)),
                                      arena_text(r->doc->arena, value, strlen(value)), r->line };
-    if (!more[s->n_pairs - 1].key || !more[s->n_pairs - 1].value)
+    if (!more[s->n_pairs - 1].key || !more[s->n_pairs - 1].value ||
+        !names_add(&r->keys, more[s->n_pairs - 1].key, s->n_pairs - 1))
         fail(r, LM_E_NOMEM, "out of memory");
     return r->status == LM_OK;
 }
@@ -218,6 +222,7 @@ lm_status ini_load_text(const char *path, const char *text, ini_document **out, 
     doc->arena = a;
     bad        = ini_parse_stream(read_line, &r, take_pair, &r);
     names_free(&r.by_name);
+    names_free(&r.keys);
     if (bad > 0 && bad < r.line)
         r.status = LM_OK; /* inih continues after a line that it cannot parse: the first such
                              line is reported */

@@ -43,12 +43,14 @@ static void unknown_command(const char *name)
 {
     const char *near     = NULL;
     size_t      distance = TEXT_NEAR;
+    lm_error    err;
 
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (text_nearer(name, commands[i]->name, &distance))
             near = commands[i]->name;
-    fprintf(stderr, "layermeter: unknown command '%s'%s%s%s (see 'layermeter --help')\n", name,
-            near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    lm_error_set(&err, LM_E_ARG, "unknown command '%.200s'%s%s%s (see 'layermeter --help')", name,
+                 near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    report_misuse(&err);
 }
 
 static int execute(const command *c, int argc, char **argv)

@@ -63,6 +63,9 @@ static char *plain(const char *text, bool key)
             *p = ',';
         else if (key && (*p == '=' || *p == ':' || *p == ' ' || *p == '[' || *p == '#'))
             *p = '_';
+    /* at the end of a line a backslash continues it */
+    if (copy && *copy && copy[strlen(copy) - 1] == '\\')
+        copy[strlen(copy) - 1] = '/';
     return copy;
 }
 

@@ -65,54 +65,6 @@ void *section_room(record *r, void *there, size_t size)
     return there;
 }
 
-/* ---- writing ---- */
-
-static void write_section(record *r, const section *s, calibration *cal)
-{
-    r->name = s->name;
-    r->doc  = s->doc;
-    s->both(r, cal, "");
-}
-
-/* How many sections there are stands in front of them, so that a file that ends early is seen. */
-static lm_status draft_all(const calibration *cal, const char *path, file_drafts *to, lm_error *err)
-{
-    char        *rest = NULL, *text = NULL;
-    size_t       size;
-    calibration *mine  = (calibration *)(uintptr_t)cal; /* it is not changed */
-    record       r     = { .out = open_memstream(&rest, &size) };
-    bool         whole = r.out != NULL;
-    lm_status    status;
-
-    for (size_t k = 1; k < N_SECTIONS && whole; k++)
-        write_section(&r, &sections[k], mine);
-    whole = whole && !fclose(r.out);
-    if (whole && (whole = (r.out = open_memstream(&text, &size)) != NULL)) {
-        fputs(head, r.out);
-        write_section(&r, &sections[0], mine);
-        fputs(rest, r.out);
-        whole = !fclose(r.out);
-    }
-    status = whole ? file_drafts_add(to, path, text, err) : no_memory(err);
-    free(rest);
-    free(text);
-    return status;
-}
-
-/* The machine file last: it names the others with their hashes. */
-lm_status machine_save(const calibration *cal, const char *path, lm_error *err)
-{
-    file_drafts drafts = { 0 };
-    lm_status   status = formulas_check(cal, path, err);
-
-    if (!status && !(status = learned_files_save(cal, path, &drafts, err)))
-        status = draft_all(cal, path, &drafts, err);
-    if (!status)
-        return file_drafts_commit(&drafts, err);
-    file_drafts_drop(&drafts);
-    return status;
-}
-
 /* ---- reading ---- */
 
 /* "allreduce.": a kind of collective stands in front. */
@@ -208,20 +160,100 @@ static lm_status read_all(const ini_document *doc, calibration *cal, lm_error *e
     return status ? status : check_end(doc, err);
 }
 
-lm_status machine_load(const char *path, calibration **out, lm_error *err)
+static lm_status load_document(const ini_document *doc, calibration **out, lm_error *err)
 {
-    ini_document *doc = NULL;
-    calibration  *cal;
-    lm_status     status = ini_load(path, &doc, err);
+    calibration *cal    = calloc(1, sizeof *cal);
+    lm_status    status = cal ? read_all(doc, cal, err) : no_memory(err);
 
-    if (status)
-        return status;
-    cal    = calloc(1, sizeof *cal);
-    status = cal ? read_all(doc, cal, err) : no_memory(err);
-    ini_free(doc);
     if (status)
         calibration_free(cal);
     else
         *out = cal;
+    return status;
+}
+
+static lm_status load_text(const char *path, const char *text, calibration **out, lm_error *err)
+{
+    ini_document *doc    = NULL;
+    lm_status     status = ini_load_text(path, text, &doc, err);
+
+    if (status)
+        return status;
+    status = load_document(doc, out, err);
+    ini_free(doc);
+    return status;
+}
+
+lm_status machine_load(const char *path, calibration **out, lm_error *err)
+{
+    ini_document *doc    = NULL;
+    lm_status     status = ini_load(path, &doc, err);
+
+    if (status)
+        return status;
+    status = load_document(doc, out, err);
+    ini_free(doc);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static void write_section(record *r, const section *s, calibration *cal)
+{
+    r->name = s->name;
+    r->doc  = s->doc;
+    s->both(r, cal, "");
+}
+
+/* A file that nobody could read again must not take the place of a good one. */
+static lm_status check_text(const char *path, const char *text, lm_error *err)
+{
+    calibration *cal    = NULL;
+    lm_status    status = load_text(path, text, &cal, err);
+
+    if (status && status != LM_E_NOMEM)
+        lm_error_prefix(err, "not written, since nobody could read it again");
+    calibration_free(cal);
+    return status;
+}
+
+/* How many sections there are stands in front of them, so that a file that ends early is seen. */
+static lm_status draft_all(const calibration *cal, const char *path, file_drafts *to, lm_error *err)
+{
+    char        *rest = NULL, *text = NULL;
+    size_t       size;
+    calibration *mine  = (calibration *)(uintptr_t)cal; /* it is not changed */
+    record       r     = { .out = open_memstream(&rest, &size) };
+    bool         whole = r.out != NULL;
+    lm_status    status;
+
+    for (size_t k = 1; k < N_SECTIONS && whole; k++)
+        write_section(&r, &sections[k], mine);
+    whole = whole && !fclose(r.out);
+    if (whole && (whole = (r.out = open_memstream(&text, &size)) != NULL)) {
+        fputs(head, r.out);
+        write_section(&r, &sections[0], mine);
+        fputs(rest, r.out);
+        whole = !fclose(r.out);
+    }
+    status = whole ? check_text(path, text, err) : no_memory(err);
+    if (!status)
+        status = file_drafts_add(to, path, text, err);
+    free(rest);
+    free(text);
+    return status;
+}
+
+/* The machine file last: it names the others with their hashes. */
+lm_status machine_save(const calibration *cal, const char *path, lm_error *err)
+{
+    file_drafts drafts = { 0 };
+    lm_status   status = formulas_check(cal, path, err);
+
+    if (!status && !(status = learned_files_save(cal, path, &drafts, err)))
+        status = draft_all(cal, path, &drafts, err);
+    if (!status)
+        return file_drafts_commit(&drafts, err);
+    file_drafts_drop(&drafts);
     return status;
 }

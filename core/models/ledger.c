@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const names[N_CERTAINTIES] = {
     [CERTAINTY_MEASURED]     = "measured",
@@ -70,6 +71,11 @@ void ledger_percents(const ledger *l, int out[N_CERTAINTIES])
     double rest[N_CERTAINTIES];
     int    missing = 100;
 
+    if (!isfinite(ledger_seconds(l))) { /* sums beyond a double: nothing measured tells them */
+        memset(out, 0, N_CERTAINTIES * sizeof *out);
+        out[CERTAINTY_ASSUMED] = 100;
+        return;
+    }
     for (certainty k = 0; k < N_CERTAINTIES; k++) {
         const double percent = 100 * ledger_share(l, k);
 

@@ -1,6 +1,7 @@
 /* Observations: measured times as a CSV file. */
 #include "observe/observation.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -130,6 +131,26 @@ static lm_status read_comments(loading *l)
     return LM_OK;
 }
 
+/* A column of another program's is none of ours, but one that is nearly ours is a slip. */
+static lm_status check_unknown(const loading *l, const char *name)
+{
+    const char *near     = NULL;
+    size_t      distance = strlen(name) > 4 ? 2 : 1;
+
+    for (size_t c = 0; c < N_COLUMNS; c++) {
+        const size_t d = text_distance(name, columns[c].name, distance);
+
+        if (d <= distance) {
+            near     = columns[c].name;
+            distance = d;
+        }
+    }
+    return near ? lm_error_set(l->err, LM_E_NOTFOUND,
+                               "%s:%d: no column is called '%.40s': did you mean '%s'? Rename it",
+                               l->csv.path, l->csv.line, name, near)
+                : LM_OK;
+}
+
 static lm_status read_head(loading *l)
 {
     char     *field[CSV_MAX_COLUMNS];
@@ -148,6 +169,8 @@ static lm_status read_head(loading *l)
             l->csv.line, strchr(field[0], ';') ? "semicolons" : "tabs");
     for (size_t i = 0; i < l->n_fields; i++) {
         l->place[i] = column_find(text_trim(field[i]));
+        if (l->place[i] == N_COLUMNS && (status = check_unknown(l, text_trim(field[i]))))
+            return status;
         for (size_t k = 0; k < i; k++)
             if (l->place[i] < N_COLUMNS && l->place[k] == l->place[i])
                 return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: column '%s' stands there twice",
@@ -177,6 +200,10 @@ static lm_status read_field(loading *l, observation *row, const column *c, char 
     if (!*text)
         return LM_OK;
     if (c->kind == TEXT) {
+        for (const char *byte = text; *byte; byte++)
+            if ((unsigned char)*byte < ' ' || *byte == 127)
+                return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: %s: a control character",
+                                    l->csv.path, l->csv.line, c->name);
         memcpy(to, &text, sizeof text);
         return LM_OK;
     }
@@ -262,6 +289,12 @@ lm_status observation_check(const observation *row, lm_error *err)
     if ((observation_of_network(row) || row->kind == OBS_LAYER) && row->batch < 1)
         return lm_error_set(err, LM_E_ARG, "batch: a %s needs 1 or more",
                             obs_kind_names[row->kind]);
+    if (row->ranks > OBSERVATION_MOST_RANKS)
+        return lm_error_set(err, LM_E_ARG, "ranks: %" PRId64 " are more than %" PRId64, row->ranks,
+                            OBSERVATION_MOST_RANKS);
+    if (row->hosts > row->ranks && row->hosts > 1)
+        return lm_error_set(err, LM_E_ARG, "hosts: %" PRId64 " of %" PRId64 " ranks: each has one",
+                            row->hosts, row->ranks);
     if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
         return lm_error_set(err, LM_E_ARG, "a collective needs bytes and ranks");
     if (row->kind == OBS_COLLECTIVE && (status = collective_kind_parse(row->name, &kind, err)))

@@ -29,6 +29,9 @@ typedef enum {
     OBS_N_KINDS
 } obs_kind;
 
+/** No machine has more ranks; sums of more would leave their types. */
+#define OBSERVATION_MOST_RANKS ((int64_t)1 << 24)
+
 /** One row. Text points into the file's own storage. */
 typedef struct observation {
     obs_kind    kind;

@@ -14,16 +14,20 @@
 extern char **environ;
 
 /* A picture of w by h units: 1 pixel of an SVG, 1.5 pixels of a PNG, a hundredth of an inch of a
- * PDF. */
+ * PDF. A picture that is whole ends in `last`, within `tail` bytes. */
 static const struct {
     const char *ending, *terminal;
     double      scale;
     int         font;
+    const char *last;
+    size_t      tail;
 } terminals[] = {
-    { ".svg", "svg", 1, 13 },
-    { ".png", "pngcairo", 1.5, 19 },
-    { ".pdf", "pdfcairo", 0.01, 13 },
+    { ".svg", "svg", 1, 13, "</svg>", 16 },
+    { ".png", "pngcairo", 1.5, 19, "IEND", 8 }, /* behind it a checksum of 4 bytes */
+    { ".pdf", "pdfcairo", 0.01, 13, "%%EOF", 16 },
 };
+
+#define TAIL_MAX 16
 
 #define N_TERMINALS (sizeof terminals / sizeof terminals[0])
 
@@ -55,6 +59,19 @@ void gnuplot_put_quoted(FILE *out, const char *text)
         putc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, out);
     }
     putc('\'', out);
+}
+
+/* A line break within the script's quotes would begin a command. */
+static lm_status check_name(const char *path, lm_error *err)
+{
+    for (const char *p = path; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127)
+            return lm_error_set(err, LM_E_ARG, "%s: a control character in the name of a picture",
+                                path);
+    if (terminal_for(path) == N_TERMINALS)
+        return lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg, .png or .pdf",
+                            path);
+    return LM_OK;
 }
 
 /* The head of a script: the terminal and its size. */
@@ -105,7 +122,8 @@ static char **environment(void)
  * stdout. */
 static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *err)
 {
-    char *const argv[] = { "gnuplot", script ? (char *)(uintptr_t)script : "-", NULL };
+    /* -d: without the user's ~/.gnuplot, whose commands are not this program's */
+    char *const argv[] = { "gnuplot", "-d", script ? (char *)(uintptr_t)script : "-", NULL };
     pid_t       child;
     int         code;
     posix_spawn_file_actions_t files;
@@ -137,6 +155,28 @@ static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *
     return LM_OK;
 }
 
+/* gnuplot ends with status 0 on a full disk: does the picture end as one of its kind does? */
+static lm_status check_whole(const char *path, const char *temporary, lm_error *err)
+{
+    const size_t terminal       = terminal_for(path);
+    const size_t n              = strlen(terminals[terminal].last);
+    char         tail[TAIL_MAX] = "";
+    FILE        *file           = fopen(temporary, "rb");
+    size_t       got            = 0;
+
+    if (file && !fseek(file, -(long)terminals[terminal].tail, SEEK_END))
+        got = fread(tail, 1, terminals[terminal].tail, file);
+    if (file)
+        fclose(file);
+    for (size_t i = 0; i + n <= got; i++)
+        if (!memcmp(tail + i, terminals[terminal].last, n))
+            return LM_OK;
+    return lm_error_set(err, LM_E_IO,
+                        "%s: gnuplot wrote no whole picture: is the disk full? The old picture, if "
+                        "any, stays",
+                        path);
+}
+
 lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writer,
                        const void *what, bool keep_script, lm_error *err)
 {
@@ -149,12 +189,7 @@ lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writ
     if (!script)
         return no_memory(err);
     snprintf(script, room, "%s.gp", path);
-    if (terminal == N_TERMINALS) {
-        status =
-            lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg, .png or .pdf", path);
-        goto out;
-    }
-    if ((status = file_draft_open(&picture, path, err)) ||
+    if ((status = check_name(path, err)) || (status = file_draft_open(&picture, path, err)) ||
         (status = file_draft_open(&text, script, err)))
         goto out;
     put_script(text.stream, terminal, size, picture.temporary, writer, what);
@@ -163,6 +198,7 @@ lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writ
         goto out;
     }
     if ((status = run_gnuplot(text.temporary, NULL, NULL, err)) ||
+        (status = check_whole(path, picture.temporary, err)) ||
         (status = file_draft_commit(&picture, err)))
         goto out;
     if (keep_script) { /* the same script, with the final name of the picture */
@@ -204,9 +240,8 @@ static lm_status begin_all(const char *const path[], const gnuplot_picture *pict
         const size_t terminal = terminal_for(path[i]);
         lm_status    status;
 
-        if (terminal == N_TERMINALS)
-            return lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg, .png or .pdf",
-                                path[i]);
+        if ((status = check_name(path[i], err)))
+            return status;
         if (!same_file(path, i)) {
             if ((status = file_draft_open(&draft[i], path[i], err)))
                 return status;
@@ -233,7 +268,7 @@ lm_status gnuplot_draw_all(const char *const path[], const gnuplot_picture *pict
     if (!status)
         status = run_stream(script, NULL, err);
     for (size_t i = 0; i < n && !status; i++)
-        if (draft[i].stream)
+        if (draft[i].stream && !(status = check_whole(path[i], draft[i].temporary, err)))
             status = file_draft_commit(&draft[i], err);
     for (size_t i = 0; draft && i < n; i++)
         file_draft_drop(&draft[i]);
@@ -258,8 +293,14 @@ static lm_status take_documents(const char *all, size_t n, char *svg[], lm_error
             return no_memory(err);
         at = next;
     }
+    for (size_t k = 0; k < i && !at; k++)
+        if (!strstr(svg[k], terminals[0].last))
+            at = svg[k];
     return i == n && !at ? LM_OK
-                         : lm_error_set(err, LM_E_IO, "gnuplot did not draw %zu pictures", n);
+                         : lm_error_set(err, LM_E_IO,
+                                        "gnuplot did not draw %zu whole pictures: is the disk of "
+                                        "temporary files full?",
+                                        n);
 }
 
 static lm_status read_stream(FILE *in, char **out, lm_error *err)

@@ -69,8 +69,11 @@ static lm_status list_ranks(suggest_job *q, lm_error *err)
     q->ranks = malloc(65 * sizeof *q->ranks);
     if (!q->ranks)
         return no_memory(err);
-    for (int64_t r = 1; r < q->max_nodes; r *= 2)
+    for (int64_t r = 1; r < q->max_nodes; r *= 2) {
         q->ranks[q->n_ranks++] = r;
+        if (r > q->max_nodes / 2)
+            break; /* the next power of two is larger, or none of this type */
+    }
     q->ranks[q->n_ranks++] = q->max_nodes;
     return LM_OK;
 }

@@ -52,8 +52,10 @@ layermeter validate cluster/observations.csv --machine cluster/machine.ini --poo
 
 # ---- what another sweep left goes ------------------------------------------------------------------
 sed '/^.networks.other/,/^layout/d' sweep.ini >plain.ini
+echo mine >cluster/machine-mine.ini # of nobody's sweep
 layermeter calibrate plain.ini -o cluster/ --force --quiet || fail "again"
-[ "$(ls cluster | tr '\n' ' ')" = "machine.ini observations.csv report.json report.txt " ] || fail "$(ls cluster)"
+[ "$(ls cluster | tr '\n' ' ')" = "machine-mine.ini machine.ini observations.csv report.json report.txt " ] || fail "$(ls cluster)"
+[ "$(cat cluster/machine-mine.ini)" = mine ] || fail "a file of somebody's own was replaced"
 
 # ---- a budget aims at the first -------------------------------------------------------------------
 layermeter calibrate sweep.ini -o short/ --budget 3s --quiet 2>err || fail "$(cat err)"

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/file.h"
+#include "observe/observation.h"
 
 /* The object that is read, and its first fault. */
 typedef struct reading {
@@ -40,22 +41,33 @@ static void get_text(reading *r, const json_t *object, const char *key, char *ou
 {
     const json_t *value = get(r, object, key);
     const char   *text  = json_string_value(value);
+    bool          plain = true;
 
     *out = '\0';
+    for (const char *c = text; c && *c; c++)
+        plain &= (unsigned char)*c >= ' ' && *c != 127;
     if (value && !text && !json_is_null(value))
         wrong(r, key, "no text");
+    else if (!plain)
+        wrong(r, key, "a text with control characters");
     else if (text && strlen(text) >= size)
         wrong(r, key, "too long");
     else if (text)
         strcpy(out, text);
 }
 
-static int64_t get_count(reading *r, const json_t *object, const char *key, int64_t least)
+/* Products of two of them are counts, too. */
+#define MOST_COUNT ((int64_t)1 << 30)
+
+static int64_t get_count(reading *r, const json_t *object, const char *key, int64_t least,
+                         int64_t most)
 {
     const json_t *value = get(r, object, key);
 
     if (value && (!json_is_integer(value) || json_integer_value(value) < least))
         wrong(r, key, least ? "no count above 0" : "no count");
+    else if (value && json_integer_value(value) > most)
+        wrong(r, key, "too large");
     return json_integer_value(value);
 }
 
@@ -102,16 +114,18 @@ static void get_plan(reading *r, const json_t *root, const json_t *plan, watch_p
     get_text(r, plan, "grad_dtype", grad_dtype, sizeof grad_dtype);
     set[0]            = json_is_null(get(r, root, "set")) ? '\0' : '1';
     out->plain        = !set[0] && !*grad_dtype;
-    out->nodes        = get_count(r, plan, "nodes", 1);
-    out->devices      = get_count(r, plan, "devices", 1);
-    out->batch        = get_count(r, plan, "batch", 1);
-    out->micro_steps  = get_count(r, plan, "micro_steps", 0);
-    out->bucket_bytes = get_count(r, plan, "bucket_bytes", 0);
-    out->steps        = get_count(r, plan, "steps_per_epoch", 1);
-    out->evaluations  = get_count(r, plan, "evaluations_per_epoch", 0);
+    out->nodes        = get_count(r, plan, "nodes", 1, MOST_COUNT);
+    out->devices      = get_count(r, plan, "devices", 1, MOST_COUNT);
+    out->batch        = get_count(r, plan, "batch", 1, MOST_COUNT);
+    out->micro_steps  = get_count(r, plan, "micro_steps", 0, MOST_COUNT);
+    out->bucket_bytes = get_count(r, plan, "bucket_bytes", 0, INT64_MAX);
+    out->steps        = get_count(r, plan, "steps_per_epoch", 1, MOST_COUNT);
+    out->evaluations  = get_count(r, plan, "evaluations_per_epoch", 0, MOST_COUNT);
     out->step         = get_time(r, plan, "step");
     out->epoch        = get_time(r, plan, "epoch");
     out->exposed      = get_seconds(r, plan, "exposed_s");
+    if (!r->status && out->nodes > OBSERVATION_MOST_RANKS / out->devices)
+        wrong(r, "nodes", "too many of so many devices");
 }
 
 /* The wanted answer. Its plan is null if no plan meets the limits. */
@@ -148,7 +162,7 @@ lm_status watch_plan_load(const char *path, const char *question, watch_plan *ou
 
     if (file_read_text(path, &text, &size, err))
         return err ? err->code : LM_E_IO;
-    root = json_loadb(text, size, 0, &why);
+    root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     free(text);
     if (!root)
         return lm_error_set(err, LM_E_SYNTAX, "%s:%d: no JSON: %s", path, why.line, why.text);
