@@ -173,13 +173,31 @@ static void what_is_no_machine_file_is_refused_by_line(void **state)
 
 static void a_machine_file_appears_whole_or_not_at_all(void **state)
 {
-    calibration *cal = calloc(1, sizeof *cal);
+    calibration *cal = calloc(1, sizeof *cal), *back = NULL;
     lm_error     err;
 
     (void)state;
+    cal->max_ranks = cal->max_hosts = 1;
+    cal->settings                   = term_settings_default;
+    cal->fitted[0]                  = (fitted){ .present = true, .rows = 3, .rank = 1 };
+    assert_true(calibration_note(cal, "folder", "C:\\data\\"));
     assert_int_equal(machine_save(cal, "gone/m.ini", &err), LM_E_IO);
     assert_error(err, LM_E_IO, "gone/m.ini: No such file or directory");
     assert_int_not_equal(access("gone/m.ini", F_OK), 0);
+    assert_int_equal(machine_save(cal, "m.ini", &err), LM_OK);
+
+    /* what nobody could read again does not take the place of a good file */
+    cal->max_hosts = 2;
+    assert_int_equal(machine_save(cal, "m.ini", &err), LM_E_ARG);
+    assert_error(
+        err, LM_E_ARG, "%s",
+        "not written, since nobody could read it again: m.ini:10: max_hosts: 2 hosts for 1 "
+        "ranks (max_ranks)");
+    machine_load("m.ini", &back, &err);
+    assert_int_equal(back->max_hosts, 1);
+    /* nor does a backslash at the end of a line take the next one into it */
+    assert_string_equal(calibration_told(back, "folder"), "C:\\data/");
+    calibration_free(back);
     calibration_free(cal);
 }
 
