@@ -66,7 +66,7 @@ static lm_status collective_part(const sim_backend *b, const bench_case *what, c
 {
     const observation    *row   = what->point;
     const int64_t         hosts = row->hosts > 0 ? row->hosts : 1;
-    const collective_call asked = { what->collective, load->bytes, hosts, row->ranks / hosts };
+    const collective_call asked = { what->collective, load->bytes, hosts, row->ranks / hosts, 1 };
     collective_answer     found;
     lm_status             status;
 

@@ -107,7 +107,7 @@ static void add_row(table *t, const collective_call *a, const collective_answer 
     table_real(t, 1e3 * low);
     table_real(t, 1e3 * high);
     table_real(t, gb);
-    table_real(t, gb * collective_types[a->kind].passes * (n - 1) / n);
+    table_real(t, gb * collective_volume(a->kind, n));
     table_text(t, beyond);
 }
 
@@ -139,7 +139,7 @@ static lm_status fill(const calibration *cal, const allreduce_options *q, table 
         for (size_t n = 0; n < q->nodes.n; n++)
             for (size_t b = 0; b < q->bytes.n && !status; b++) {
                 const collective_call a = { kind, (double)q->bytes.at[b], q->nodes.at[n],
-                                            q->devices.at[d] };
+                                            q->devices.at[d], 1 };
                 collective_answer     found;
                 double                low, high;
 

@@ -93,48 +93,107 @@ typedef struct route {
     const interconnect *link;
 } route;
 
-static void add_part(route *r, const fabric_model *by, const collective_call *of, int64_t nodes,
-                     int64_t devices)
+static void add_part(route *r, const fabric_model *by, collective_call of)
 {
     r->part[r->n].by   = by;
-    r->part[r->n++].of = (collective_call){ of->kind, of->bytes, nodes, devices };
+    r->part[r->n++].of = of;
+}
+
+/* A kind, its like, all-reduces: the first that was measured answers. */
+typedef struct stand_ins {
+    collective_kind kind[3];
+} stand_ins;
+
+static stand_ins stand_ins_of(collective_kind kind)
+{
+    return (stand_ins){ { kind, collective_types[kind].like, COLLECTIVE_ALLREDUCE } };
+}
+
+/* Its first algorithm. */
+static const algorithm_model *first_of(const collective_model *m, collective_kind kind)
+{
+    const stand_ins        s  = stand_ins_of(kind);
+    const algorithm_model *by = NULL;
+
+    for (size_t k = 0; k < sizeof s.kind / sizeof s.kind[0] && !by; k++)
+        by = collective_algorithm(m, s.kind[k], NULL);
+    return by;
+}
+
+static const fabric_model *measured_on(const collective_model *m, const char *algorithm,
+                                       collective_kind kind, fabric f)
+{
+    const stand_ins s    = stand_ins_of(kind);
+    const bool      only = algorithm && collective_algorithm(m, kind, NULL);
+
+    for (size_t k = 0; k < (only ? 1 : sizeof s.kind / sizeof s.kind[0]); k++) {
+        const algorithm_model *by = collective_algorithm(m, s.kind[k], algorithm);
+
+        if (by && by->of[f].rows)
+            return &by->of[f];
+    }
+    return NULL;
+}
+
+/* The part of a call that each node has between others, as one device, ... */
+static collective_call between(const collective_call *a)
+{
+    collective_call of = *a;
+
+    if (collective_types[a->kind].pieces)
+        of.groups = a->devices * (a->groups > 1 ? a->groups : 1);
+    of.devices = 1;
+    return of;
+}
+
+/* ... and within: of pieces those of the node alone. */
+static collective_call within(const collective_call *a)
+{
+    collective_call of = *a;
+
+    if (collective_types[a->kind].pieces)
+        of.bytes = a->bytes / (double)a->nodes;
+    of.nodes  = 1;
+    of.groups = 0;
+    return of;
 }
 
 static refusal find_route(const collective_model *m, const char *algorithm,
                           const interconnect *link, const collective_call *a, route *r)
 {
-    const algorithm_model *by    = collective_algorithm(m, a->kind, algorithm);
-    const fabric_model    *one   = by && by->of[FABRIC_ONE].rows ? &by->of[FABRIC_ONE] : NULL;
-    const fabric_model    *multi = by && by->of[FABRIC_MULTI].rows ? &by->of[FABRIC_MULTI] : NULL;
-    const bool             told  = link && link->bytes_per_second > 0;
+    const fabric_model *one   = measured_on(m, algorithm, a->kind, FABRIC_ONE);
+    const fabric_model *multi = measured_on(m, algorithm, a->kind, FABRIC_MULTI);
+    const bool          told  = link && link->bytes_per_second > 0;
+    const bool          both  = a->devices > 1 && !collective_types[a->kind].hop;
+    const bool          wide  = multi && multi->devices.high > 1;
 
     *r = (route){ .n = 0 };
     if (a->nodes == 1 && a->devices == 1)
         return NO_REFUSAL;
-    if (!by && collective_algorithm(m, a->kind, NULL))
+    if (!one && !multi && first_of(m, a->kind))
         return NO_ALGORITHM;
-    if (!by && !(told && a->devices == 1))
+    if (!one && !multi && !(told && a->nodes > 1 && !both))
         return NOT_FITTED;
     if (a->nodes == 1) {
         if (!one)
             return NOT_WITHIN;
-        add_part(r, one, a, 1, a->devices);
+        add_part(r, one, *a);
         return NO_REFUSAL;
     }
-    if (multi && (a->devices == 1 || multi->devices.high > 1 || !one)) {
-        add_part(r, multi, a, a->nodes, a->devices);
+    if (multi && (!both || wide || !one)) {
+        add_part(r, multi, *a);
         return NO_REFUSAL;
     }
     if (!multi && !told)
         return NOT_BETWEEN;
-    if (!multi && a->devices > 1 && !one)
+    if (both && !one)
         return NOT_WITHIN;
     if (multi)
-        add_part(r, multi, a, a->nodes, 1);
+        add_part(r, multi, between(a));
     else
         r->link = link;
-    if (a->devices > 1)
-        add_part(r, one, a, 1, a->devices);
+    if (both)
+        add_part(r, one, within(a));
     return NO_REFUSAL;
 }
 
@@ -147,7 +206,7 @@ static lm_status refuse(refusal why, const collective_model *m, const char *algo
     case NO_ALGORITHM:
         return lm_error_set(err, LM_E_NOTFOUND,
                             "no %s by the algorithm '%.40s' was measured; '%.40s' was", title,
-                            algorithm, collective_algorithm(m, a->kind, NULL)->name);
+                            algorithm, first_of(m, a->kind)->name);
     case NOT_WITHIN:
         return lm_error_set(err, LM_E_NOTFOUND,
                             "%ss within a node were not measured: measure them on one node "
@@ -168,25 +227,35 @@ static lm_status refuse(refusal why, const collective_model *m, const char *algo
                         title);
 }
 
-/* The link's rate and latency, of one message to each of log2 N partners, and back in a second
- * pass. */
+/* The link's rate and latency: of one message to each of log2 N partners, and back in a second
+ * pass; of pieces one to each other node; of a hop one. */
 static double link_bytes(const interconnect *link, const collective_call *a, double *price)
 {
+    const collective_call of = between(a);
+
     *price = 1 / (LINK_EFFICIENCY * link->bytes_per_second);
-    return collective_types[a->kind].passes * (double)(a->nodes - 1) / (double)a->nodes * a->bytes;
+    return collective_sent(&of);
 }
 
 static double link_steps(const interconnect *link, const collective_call *a, double *price)
 {
+    const collective_type *t     = &collective_types[a->kind];
+    const double           nodes = (double)a->nodes;
+
     *price = link->latency;
-    return collective_types[a->kind].passes * log2((double)a->nodes);
+    return t->passes * (t->hop ? 1 : t->pieces ? nodes - 1 : log2(nodes));
+}
+
+static bool is_valid(const collective_call *a)
+{
+    return a->bytes >= 0 && isfinite(a->bytes) && a->nodes >= 1 && a->devices >= 1 &&
+           a->groups >= 0;
 }
 
 static bool find_seconds_route(const collective_model *m, const char *algorithm,
                                const interconnect *link, const collective_call *a, route *r)
 {
-    return a->bytes >= 0 && a->nodes >= 1 && a->devices >= 1 &&
-           find_route(m, algorithm, link, a, r) == NO_REFUSAL;
+    return is_valid(a) && find_route(m, algorithm, link, a, r) == NO_REFUSAL;
 }
 
 double collective_seconds(const collective_model *m, const char *algorithm,
@@ -265,16 +334,18 @@ static double leaves(const sync_range *r, double value)
 static bool add_notes(collective_answer *out, const fabric_model *by, const collective_call *a)
 {
     const bool   multi   = a->nodes > 1;
+    const double groups  = multi && a->groups > 1 ? (double)a->groups : 1;
     const double bytes   = a->bytes > 0 ? leaves(&by->bytes, a->bytes) : 1;
     const double nodes   = multi ? leaves(&by->nodes, (double)a->nodes) : 1;
-    const double devices = leaves(&by->devices, (double)a->devices);
+    const double devices = leaves(&by->devices, groups * (double)a->devices);
 
     if (bytes != 1)
         add_note(out, multi ? "bytes between nodes" : "bytes within a node", bytes);
     if (nodes != 1)
         add_note(out, "nodes", nodes);
     if (devices != 1)
-        add_note(out, "devices of a node", devices);
+        add_note(out, groups > 1 ? "devices of a node that send at once" : "devices of a node",
+                 devices);
     if (by->one_count && (multi ? nodes : devices) != 1)
         add_note(out,
                  multi ? "measured on one number of nodes: how latency grows is assumed"
@@ -296,16 +367,23 @@ static void answer_part(const fabric_model *by, const collective_call *a, collec
 {
     const sync_plane *p      = fabric_plane(by, a);
     const bool        beyond = add_notes(out, by, a);
+    const bool        other  = by->kind != a->kind;
     double            x[N_SYNC_COLUMNS];
 
-    sync_columns(a, by->ring, by->cache, x);
+    if (other && out->stand_in != &collective_types[by->kind]) {
+        out->stand_in = &collective_types[by->kind];
+        add_note(out, out->stand_in->stands_in, 0);
+    }
+    out->assumed |= other;
+    fabric_columns(by, a, x);
     for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
-        add_share(out, (collective_share){ .name   = sync_column_name(c),
-                                           .unit   = sync_column_unit(c, a->kind),
-                                           .bound  = sync_column_bound(c),
-                                           .count  = x[c],
-                                           .price  = p->price[c],
-                                           .beyond = beyond });
+        add_share(out, (collective_share){ .name    = sync_column_name(c),
+                                           .unit    = sync_column_unit(c, a->kind),
+                                           .bound   = sync_column_bound(c),
+                                           .count   = x[c],
+                                           .price   = p->price[c],
+                                           .assumed = other,
+                                           .beyond  = beyond });
 }
 
 static void answer_link(const interconnect *link, const collective_call *a, collective_answer *out)
@@ -332,12 +410,12 @@ lm_status collective_ask(const collective_model *m, const char *algorithm, const
     route             r;
     refusal           why;
 
-    if (a->nodes < 1 || a->devices < 1 || !(a->bytes >= 0) || !isfinite(a->bytes))
+    if (!is_valid(a))
         return lm_error_set(err, LM_E_ARG,
-                            "%s of %g bytes on %lld nodes of %lld devices: expected "
-                            "bytes from 0 up, and one node and device or more",
+                            "%s of %g bytes on %lld nodes of %lld devices, %lld groups at once: "
+                            "expected bytes from 0 up, and one node and device or more",
                             collective_types[a->kind].one, a->bytes, (long long)a->nodes,
-                            (long long)a->devices);
+                            (long long)a->devices, (long long)(a->groups ? a->groups : 1));
     if (a->nodes > INT64_MAX / a->devices)
         return lm_error_set(err, LM_E_OVERFLOW, "%lld nodes of %lld devices do not fit 64 bits",
                             (long long)a->nodes, (long long)a->devices);

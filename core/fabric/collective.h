@@ -95,7 +95,8 @@ typedef struct collective_answer {
     double           seconds;
     collective_share share[COLLECTIVE_SHARES]; /**< add up to `seconds` */
     size_t           n;
-    bool             assumed; /**< by a given link, not by a measurement */
+    bool             assumed; /**< by a given link, or by another kind that was measured */
+    const struct collective_type *stand_in; /**< that kind; NULL: none */
     struct {
         const char *what;
         double      factor;     /**< over the end of the range; 0: `what` says it all */
@@ -107,10 +108,13 @@ typedef struct collective_answer {
 #define COLLECTIVE_TOLERANCE 1.05
 
 /**
- * Predicts one collective. If nodes were measured with one device each and are asked for with several,
+ * Predicts one collective of any kind for a group of ranks, by its own fit where it was measured.
+ * Else the kind that it is like stands in, or all-reduces, through volume and steps
+ * (fabric_columns()), for each fabric by itself. Several groups share what connects nodes, not what
+ * connects devices within a node. If nodes were measured with one device each and are asked for with several,
  * the time within a node is added. If nothing was measured between nodes, `link` (NULL: none) stands
- * in: p S (N - 1) / N / (LINK_EFFICIENCY rate) + p log2 N latency, for a kind of p passes. One rank
- * takes no time.
+ * in: V / (LINK_EFFICIENCY rate) + p log2 N latency, with V of N ranks for a kind of p passes
+ * (pieces: N - 1 latencies; a hop: one). One rank takes no time.
  *
  * @param m         NULL: nothing was fitted
  * @param algorithm NULL: the first

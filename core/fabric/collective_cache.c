@@ -73,11 +73,12 @@ typedef struct leaving {
 /* Mean errors on one size, by the others. */
 static lm_status leave_size(void *context, const fold_turn *t, lm_error *err)
 {
-    leaving     *l    = context;
-    const size_t n    = t->by->rows;
-    const size_t kept = folds_copy(t, true, l->row, sizeof *l->row, l->rest);
-    fabric_model bent = { .ring = l->ring, .n_planes = 1 }, straight = bent;
-    lm_status    status = planes_fit_one(l->rest, kept, l->columns, &straight.plane[0], err);
+    leaving     *l        = context;
+    const size_t n        = t->by->rows;
+    const size_t kept     = folds_copy(t, true, l->row, sizeof *l->row, l->rest);
+    fabric_model bent     = { .kind = l->row[0].of.kind, .ring = l->ring, .n_planes = 1 },
+                 straight = bent;
+    lm_status status      = planes_fit_one(l->rest, kept, l->columns, &straight.plane[0], err);
 
     if (!status)
         status = fit_border(l->rest, kept, l->s, l->columns, &bent, err);

@@ -105,7 +105,7 @@ static lm_status error_without(void *context, const fold_turn *t, lm_error *err)
     lm_status    status = LM_OK;
 
     for (size_t k = 0; k < 2 && !status; k++) {
-        fabric_model found = { .ring = l->ring };
+        fabric_model found = { .kind = l->row[0].of.kind, .ring = l->ring };
         double       sum   = 0;
         size_t       left  = 0;
 
@@ -233,7 +233,7 @@ static lm_status judge(const fit_row *row, size_t n, fabric_model *out, lm_error
 static lm_status fit_fabric(fit_row *row, size_t n, const collective_algorithm_type *known,
                             bool only, fabric_model *out, lm_error *err)
 {
-    fabric_model m      = { .rows = n, .ring = known->ring };
+    fabric_model m      = { .kind = row[0].of.kind, .rows = n, .ring = known->ring };
     spread       s      = { .sizes = 0 };
     candidate    c      = { 0 };
     lm_status    status = spread_of(row, n, &s, err);

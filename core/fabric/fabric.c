@@ -52,30 +52,54 @@ static double ranks_of(const collective_call *a)
     return (double)a->nodes * (double)a->devices;
 }
 
-/* V, of n ranks. */
-static double ring_bytes(const collective_call *a, double n, double bytes)
+static double at_once(const collective_call *a)
 {
-    return collective_types[a->kind].passes * (n - 1) / n * bytes;
+    return a->groups > 1 && a->nodes > 1 ? (double)a->groups : 1;
+}
+
+/* V of so many bytes. */
+static double sent_of(const collective_call *a, double bytes)
+{
+    const bool   pieces = collective_types[a->kind].pieces && a->nodes > 1;
+    const double nodes = (double)a->nodes, devices = (double)a->devices;
+
+    return at_once(a) *
+           (pieces ? devices * collective_volume(a->kind, nodes)
+                   : collective_volume(a->kind, ranks_of(a))) *
+           bytes;
+}
+
+double collective_sent(const collective_call *a)
+{
+    return sent_of(a, a->bytes);
+}
+
+/* What each device has to send over a link of its own. */
+static double rail_bytes(const collective_call *a)
+{
+    const double all = collective_volume(a->kind, (double)a->nodes) * a->bytes;
+
+    return collective_types[a->kind].pieces ? all : all / (double)a->devices;
 }
 
 void sync_columns(const collective_call *a, bool ring, double cache, double out[N_SYNC_COLUMNS])
 {
-    const bool   multi = a->nodes > 1;
-    const double nodes = (double)a->nodes, devices = (double)a->devices, n = nodes * devices;
-    const double places = multi ? nodes : devices;
-    const double lam    = ring ? places - 1 : log2(places);
+    const bool   multi  = a->nodes > 1;
+    const double places = multi ? (double)a->nodes : (double)a->devices;
+    const double lam    = collective_types[a->kind].hop ? 1 : ring ? places - 1 : log2(places);
+    const double bytes  = at_once(a) * a->bytes;
     const bool   two    = a->nodes == 2;
 
     out[SYNC_START]         = 1;
     out[SYNC_STEPS]         = lam;
-    out[SYNC_BYTES]         = two ? 0 : ring_bytes(a, n, a->bytes);
-    out[SYNC_BYTES_TWO]     = two ? ring_bytes(a, n, a->bytes) : 0;
-    out[SYNC_PIPELINE]      = sqrt(a->bytes * lam);
-    out[SYNC_CHUNKS]        = sqrt(a->bytes) * lam;
-    out[SYNC_TREE_BYTES]    = a->bytes * lam;
-    out[SYNC_DEVICES]       = multi ? devices - 1 : 0;
-    out[SYNC_RAIL_BYTES]    = multi ? ring_bytes(a, nodes, a->bytes) / devices : 0;
-    out[SYNC_SPILLED_BYTES] = cache > 0 ? ring_bytes(a, n, fmax(0, a->bytes - cache)) : 0;
+    out[SYNC_BYTES]         = two ? 0 : collective_sent(a);
+    out[SYNC_BYTES_TWO]     = two ? collective_sent(a) : 0;
+    out[SYNC_PIPELINE]      = sqrt(bytes * lam);
+    out[SYNC_CHUNKS]        = sqrt(bytes) * lam;
+    out[SYNC_TREE_BYTES]    = bytes * lam;
+    out[SYNC_DEVICES]       = multi ? (double)a->devices - 1 : 0;
+    out[SYNC_RAIL_BYTES]    = multi ? rail_bytes(a) : 0;
+    out[SYNC_SPILLED_BYTES] = cache > 0 ? sent_of(a, fmax(0, a->bytes - cache)) : 0;
 }
 
 /* ---- baselines ---- */
@@ -139,7 +163,7 @@ size_t sync_baseline_columns(sync_baseline b, const collective_call *a,
         return 3;
     case BASELINE_HOCKNEY:
         out[0] = 2 * (n - 1);
-        out[1] = ring_bytes(a, n, a->bytes);
+        out[1] = collective_volume(a->kind, n) * a->bytes;
         return 2;
     case BASELINE_LOG2:
         out[0] = 1;
@@ -156,6 +180,22 @@ size_t sync_baseline_columns(sync_baseline b, const collective_call *a,
 
 /* ---- seconds ---- */
 
+void fabric_columns(const fabric_model *m, const collective_call *a, double out[N_SYNC_COLUMNS])
+{
+    static const sync_column stepped[] = { SYNC_STEPS, SYNC_PIPELINE, SYNC_CHUNKS, SYNC_TREE_BYTES,
+                                           SYNC_DEVICES };
+    const collective_type   *own       = &collective_types[a->kind];
+    const double             share     = own->passes / collective_types[m->kind].passes;
+
+    sync_columns(a, m->ring, m->cache, out);
+    if (a->kind == m->kind)
+        return;
+    if (own->pieces)
+        out[SYNC_STEPS] = (double)(a->nodes > 1 ? a->nodes : a->devices) - 1;
+    for (size_t k = 0; k < sizeof stepped / sizeof stepped[0]; k++)
+        out[stepped[k]] *= share;
+}
+
 static double plane_seconds(const sync_plane *p, const double x[N_SYNC_COLUMNS])
 {
     double seconds = 0;
@@ -171,7 +211,7 @@ const sync_plane *fabric_plane(const fabric_model *m, const collective_call *a)
 
     if (m->n_planes < 2)
         return &m->plane[0];
-    sync_columns(a, m->ring, m->cache, x);
+    fabric_columns(m, a, x);
     return plane_seconds(&m->plane[1], x) < plane_seconds(&m->plane[0], x) ? &m->plane[1]
                                                                            : &m->plane[0];
 }
@@ -180,7 +220,7 @@ double fabric_seconds(const fabric_model *m, const collective_call *a)
 {
     double x[N_SYNC_COLUMNS], seconds;
 
-    sync_columns(a, m->ring, m->cache, x);
+    fabric_columns(m, a, x);
     seconds = plane_seconds(&m->plane[0], x);
     return m->n_planes > 1 ? fmin(seconds, plane_seconds(&m->plane[1], x)) : seconds;
 }
@@ -189,7 +229,7 @@ double fabric_cold_seconds(const fabric_model *m, const collective_call *a)
 {
     const double within = m->cache > 0 ? fmin(a->bytes, m->cache) : 0;
 
-    return fabric_plane(m, a)->price[SYNC_SPILLED_BYTES] * ring_bytes(a, ranks_of(a), within);
+    return fabric_plane(m, a)->price[SYNC_SPILLED_BYTES] * sent_of(a, within);
 }
 
 double fabric_baseline(const fabric_model *m, sync_baseline b, const collective_call *a)

@@ -16,6 +16,8 @@ typedef struct collective_call {
     double          bytes;   /**< S, as its kind counts them */
     int64_t         nodes;   /**< N, what a network connects */
     int64_t         devices; /**< g of each node; n = N g ranks */
+    int64_t groups; /**< groups like this one on the same nodes, each of other devices, whose
+                                messages travel at once; 0, 1: this one alone */
 } collective_call;
 
 /** Where messages travel. Each is fitted by itself. */
@@ -33,7 +35,8 @@ const char *fabric_name(fabric f);
  * Regressors. lam is the number of successive steps between nodes (within one node: between its
  * devices): N - 1 in a ring, log2 N in a tree. A library's own choice counts as a tree, since
  * libraries take trees as N grows. V = p (n - 1) / n S is what each rank of a ring sends in p
- * passes (kind.h; Patarasuk & Yuan 2009). Sources: Hockney 1994 for a latency and a bandwidth; Thakur,
+ * passes (kind.h; Patarasuk & Yuan 2009), and what a node sends, as rings cross its border once.
+ * All-to-alls send g (N - 1) / N S of it, groups of one node as many times what one does. Sources: Hockney 1994 for a latency and a bandwidth; Thakur,
  * Rabenseifner & Gropp 2005 for recursive doubling, whose bytes go log2 n times; Sanders, Speck &
  * Traeff 2009 for pipelined trees: the best cut of a message into chunks leaves d a + S b + 2
  * sqrt(d a S b).
@@ -62,6 +65,8 @@ const char *sync_column_name(sync_column c);
 const char *sync_column_unit(sync_column c, collective_kind kind);
 term_bound  sync_column_bound(sync_column c);
 
+/** V, of all groups. */
+double collective_sent(const collective_call *a);
 /** Values of all columns. `ring`: lam is N - 1. `cache`: bytes; 0: nothing is spilled. */
 void sync_columns(const collective_call *a, bool ring, double cache, double out[N_SYNC_COLUMNS]);
 
@@ -99,12 +104,13 @@ typedef struct sync_range {
 
 /** The fitted prices of one algorithm on one fabric. */
 typedef struct fabric_model {
-    size_t     rows;     /**< 0: nothing was measured */
-    bool       ring;     /**< of lam */
-    size_t     n_planes; /**< 1, or 2 of which the cheaper is taken: another protocol */
-    sync_plane plane[2];
-    double     cache; /**< bytes of a message beyond which it spills; 0: no such border */
-    sync_range bytes, nodes, devices;
+    collective_kind kind;     /**< that was measured */
+    size_t          rows;     /**< 0: nothing was measured */
+    bool            ring;     /**< of lam */
+    size_t          n_planes; /**< 1, or 2 of which the cheaper is taken: another protocol */
+    sync_plane      plane[2];
+    double          cache; /**< bytes of a message beyond which it spills; 0: no such border */
+    sync_range      bytes, nodes, devices;
     /** Only one node count (device count, within a node) was measured. How the latency grows with
      * it is assumed. */
     bool         one_count;
@@ -112,6 +118,12 @@ typedef struct fabric_model {
     double       baseline[N_SYNC_BASELINES][BASELINE_COLUMNS];
 } fabric_model;
 
+/**
+ * Values of all columns of a call. Where its kind is another than the one that was measured, steps
+ * and chunks count by its passes over those of that kind, bytes are its own, and a start is a start.
+ * A hop takes one step. Pieces take N - 1: pairwise exchange, Thakur, Rabenseifner & Gropp 2005.
+ */
+void fabric_columns(const fabric_model *m, const collective_call *a, double out[N_SYNC_COLUMNS]);
 /** Seconds of a collective on this fabric. */
 double fabric_seconds(const fabric_model *m, const collective_call *a);
 /** The plane that gives these seconds. */

@@ -169,7 +169,7 @@ double calibration_collective(const calibration *cal, const char *model, const i
 
     if (a->nodes == 1 && a->devices == 1)
         return 0;
-    if (calibration_asks(cal, model))
+    if (a->kind != COLLECTIVE_ALLREDUCE || calibration_asks(cal, model))
         return collective_seconds(cal->collectives, NULL, link, a);
     if (b < N_SYNC_BASELINES)
         return collective_baseline(cal->collectives, NULL, b, a);
@@ -229,7 +229,7 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
     if (cal->fitted[form_at].by_allreduces) {
         const double          hosts = fmax(1, load->hosts);
         const collective_call a     = { COLLECTIVE_ALLREDUCE, load->bytes, (int64_t)hosts,
-                                        (int64_t)(load->nodes / hosts) };
+                                        (int64_t)(load->nodes / hosts), 1 };
 
         return collective_seconds(cal->collectives, NULL, NULL, &a);
     }

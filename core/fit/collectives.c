@@ -24,10 +24,10 @@ static bool has_collective(const point *pt, const points *of, collective_time *o
     if (pt->collective == N_COLLECTIVE_KINDS || row->ranks < 2 || !(pt->load.bytes > 0) ||
         (of->algorithm && pt->other_algorithm) || !even(row))
         return false;
-    *out =
-        (collective_time){ { pt->collective, pt->load.bytes, row->hosts, row->ranks / row->hosts },
-                           algorithm_of(row),
-                           pt->seconds[PHASE_SYNC] };
+    *out = (collective_time){ { pt->collective, pt->load.bytes, row->hosts, row->ranks / row->hosts,
+                                1 },
+                              algorithm_of(row),
+                              pt->seconds[PHASE_SYNC] };
     return true;
 }
 

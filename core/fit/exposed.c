@@ -42,7 +42,7 @@ collective_call exposed_where(const observation *row)
 {
     const int64_t hosts = row->hosts > 1 ? row->hosts : 1;
 
-    return (collective_call){ COLLECTIVE_ALLREDUCE, 0, hosts, shared_devices(row) };
+    return (collective_call){ COLLECTIVE_ALLREDUCE, 0, hosts, shared_devices(row), 1 };
 }
 
 step_passes exposed_passes(const calibration *cal, const char *model, const point *pt)

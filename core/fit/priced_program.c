@@ -193,7 +193,9 @@ typedef struct pricing {
 static double price(void *context, const message *e, double bytes)
 {
     const pricing        *m = context;
-    const collective_call a = { e->kind, bytes, m->ranks.nodes, m->ranks.devices };
+    const collective_call a = {
+        .kind = e->kind, .bytes = bytes, .nodes = m->ranks.nodes, .devices = m->ranks.devices
+    };
 
     return (e->rule == MESSAGE_BESIDE ? calibration_bucket : calibration_collective)(
         m->by->cal, m->by->model, &m->by->link, &a);

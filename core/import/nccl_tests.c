@@ -1,4 +1,4 @@
-/* Output of all_reduce_perf of nccl-tests and rccl-tests. Its table has two header lines,
+/* Output of all_reduce_perf and its kin of nccl-tests and rccl-tests. Its table has two header lines,
  *
  *   #       size         count      type   redop    root     time   algbw   busbw #wrong     time
  * ... #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
@@ -125,14 +125,29 @@ static lm_status take_environment(reader *r, const char *line)
 static bool find_kind(const char *test, collective_kind *out)
 {
     for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++) {
-        const char *own = collective_types[k].nccl_test;
+        const char  *own = collective_types[k].nccl_test;
+        const size_t n   = own ? strlen(own) - strlen("_perf") : 0;
 
-        if (own && !strncmp(test, own, strlen(own) - strlen("_perf"))) {
+        /* "all_reduce", "all_reduce_perf_mpi"; "alltoallv_perf" is no all-to-all */
+        if (own && !strncmp(test, own, n) && (!test[n] || !strncmp(test + n, "_perf", 5))) {
             *out = k;
             return true;
         }
     }
     return false;
+}
+
+static lm_status unknown_test(const reader *r, const char *test)
+{
+    char   known[200] = "";
+    size_t n          = 0;
+
+    for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++)
+        if (collective_types[k].nccl_test && n < sizeof known)
+            n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "",
+                                  collective_types[k].nccl_test);
+    return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.40s' is none of %s", r->log.path,
+                        r->log.line, test, known);
 }
 
 static lm_status take_note(reader *r, const char *line)
@@ -144,8 +159,7 @@ static lm_status take_note(reader *r, const char *line)
     if (library)
         log_note(r->out, &r->out->library, library);
     if (test && !find_kind(test, &r->kind))
-        return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.40s' is no all-reduce", r->log.path,
-                            r->log.line, test);
+        return unknown_test(r, test);
     if (strstr(line, "nThread "))
         take_parameters(r, line);
     else if (strstr(line, " Rank "))
@@ -208,8 +222,8 @@ static bool number(const char *text, double *out)
     return !text_real(text, out, &ignored);
 }
 
-/* Bus bandwidth is `passes` (n - 1) / n of the other bandwidth. This tells an all-reduce from
- * collectives of one pass, which old logs do not name. Two decimals must suffice. */
+/* Bus bandwidth is the other bandwidth times what each rank sends of a byte. This tells an all-reduce
+ * from collectives of one pass, which old logs do not name. Two decimals must suffice. */
 static void compare_bandwidths(reader *r, char *word[], size_t half)
 {
     const layout *c = &r->columns;
@@ -218,24 +232,31 @@ static void compare_bandwidths(reader *r, char *word[], size_t half)
     if (c->algbw[half] == ABSENT || c->busbw[half] == ABSENT || !r->ranks ||
         !number(word[c->algbw[half]], &algbw) || !number(word[c->busbw[half]], &busbw) || algbw < 1)
         return;
-    expected = collective_types[r->kind].passes * (double)(r->ranks - 1) / (double)r->ranks;
+    expected = collective_volume(r->kind, (double)r->ranks);
     r->n_ratios++;
     r->n_foreign += fabs(busbw / algbw - expected) > 0.02 * expected;
 }
 
+/* The tool's all-to-alls and send-recvs in place give wrong results, which it does not count. */
+static bool in_place(collective_kind kind)
+{
+    return !collective_types[kind].pieces && !collective_types[kind].hop;
+}
+
 static lm_status take_row(reader *r, char *word[], size_t n)
 {
-    const layout *c   = &r->columns;
-    observation   row = log_blank_row(r->kind);
-    size_t        half;
-    double        microseconds, wrong;
-    lm_error      ignored;
+    const layout          *c   = &r->columns;
+    const collective_type *t   = &collective_types[r->kind];
+    observation            row = log_blank_row(r->kind);
+    size_t                 half;
+    double                 microseconds, wrong;
+    lm_error               ignored;
 
     if (n != c->n || text_int(word[c->size], &row.bytes, &ignored)) {
         r->out->n_broken++;
         return LM_OK;
     }
-    half = c->time[1] != ABSENT && number(word[c->time[1]], &microseconds);
+    half = in_place(r->kind) && c->time[1] != ABSENT && number(word[c->time[1]], &microseconds);
     if (!half && !number(word[c->time[0]], &microseconds)) {
         r->out->n_broken++;
         return LM_OK;
@@ -245,7 +266,7 @@ static lm_status take_row(reader *r, char *word[], size_t n)
         return LM_OK;
     }
     if (row.bytes < 1 || !log_dtype(word[c->type], strlen(word[c->type]), &row.dtype) ||
-        (collective_types[r->kind].sums && c->redop != ABSENT && strcmp(word[c->redop], "sum") &&
+        (t->reduces && c->redop != ABSENT && strcmp(word[c->redop], "sum") &&
          strcmp(word[c->redop], "avg"))) {
         r->out->n_other++;
         return LM_OK;
@@ -305,20 +326,30 @@ static lm_status take_line(void *context, char *line)
     return take_row(r, word, n);
 }
 
+static const char *tool_of(collective_kind kind, char buffer[60])
+{
+    snprintf(buffer, 60, "nccl-tests, %.40s", collective_types[kind].nccl_test);
+    return buffer;
+}
+
 lm_status log_read_nccl_tests(const char *path, const log_options *given, log_rows *out,
                               lm_error *err)
 {
     reader    r      = { .given = given, .out = out, .err = err, .host = " " };
     lm_status status = log_each(&r.log, path, "nccl-tests", out, take_line, &r, err);
+    char      tool[60];
 
     if (!status && 2 * r.n_foreign > r.n_ratios)
-        status =
-            lm_error_set(err, LM_E_SYNTAX,
-                         "%s: busbw / algbw is not that of an all-reduce on %lld ranks: another "
-                         "collective, or other ranks",
-                         path, (long long)r.ranks);
-    out->tool = "nccl-tests, all_reduce_perf";
-    out->statistics =
-        "seconds: mean over the iterations and the ranks, in place, as the tool prints it";
+        status = lm_error_set(err, LM_E_SYNTAX,
+                              "%s: busbw / algbw is not that of %s on %lld ranks: another "
+                              "collective, or other ranks",
+                              path, collective_types[r.kind].one, (long long)r.ranks);
+    log_note(out, &out->tool, tool_of(r.kind, tool));
+    log_note(
+        out, &out->statistics,
+        in_place(r.kind)
+            ? "seconds: mean over the iterations and the ranks, in place, as the tool prints it"
+            : "seconds: mean over the iterations and the ranks, out of place, as the tool "
+              "prints it");
     return status;
 }

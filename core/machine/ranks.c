@@ -175,7 +175,8 @@ void collectives_both(record *r, calibration *cal, const char *star)
     record_failed(r, NULL, r->status ? LM_OK : collective_kind_parse(kind_name, &kind, r->err));
     if (r->status || !(a = algorithm_of(r, cal, kind, name)))
         return;
-    a->of[f] = fabric_unknown();
+    a->of[f]      = fabric_unknown();
+    a->of[f].kind = kind;
     fabric_both(r, kind, f, &a->of[f]);
 }
 

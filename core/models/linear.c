@@ -298,7 +298,7 @@ static lm_status fabric_exchange(const predictor *who, const step_setup *s,
                                  const net_metrics *counts, exchange_price *out, lm_error *err)
 {
     const collective_call a = { COLLECTIVE_ALLREDUCE, step_setup_bytes(s, counts), s->nodes,
-                                s->devices };
+                                s->devices, 1 };
     collective_answer     answer;
     const lm_status       status = calibration_ask(who->cal, &who->link, &a, &answer, err);
 

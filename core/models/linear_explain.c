@@ -97,7 +97,7 @@ static lm_status share_feature(work *w, phase which, const contribution *whole)
 static lm_status share_sync(work *w)
 {
     const collective_call a = { COLLECTIVE_ALLREDUCE, w->load.load.bytes, w->asked->nodes,
-                                w->asked->devices };
+                                w->asked->devices, 1 };
     collective_answer     answer;
     lm_status             status = calibration_ask(w->who->cal, &w->who->link, &a, &answer, w->err);
 

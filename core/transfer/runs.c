@@ -86,7 +86,7 @@ static lm_status exposed_of(const calibration *cal, const points *p, const point
     if (!point_in_buckets(pt)) {
         *out = calibration_collective(cal, DEFAULT_MODEL, NULL,
                                       &(collective_call){ COLLECTIVE_ALLREDUCE, pt->load.bytes,
-                                                          row->hosts, row->ranks / row->hosts });
+                                                          row->hosts, row->ranks / row->hosts, 1 });
         return LM_OK;
     }
     if ((status = exposed_predict(p, cal, DEFAULT_MODEL, pt, NAN, &s, err)))

@@ -49,7 +49,7 @@ static void check_allreduces(const calibration *cal)
 {
     for (int64_t nodes = 1; nodes <= 4096; nodes *= 8)
         for (int64_t devices = 1; devices <= 8; devices *= 2) {
-            const collective_call a   = { COLLECTIVE_ALLREDUCE, 3e6, nodes, devices };
+            const collective_call a   = { COLLECTIVE_ALLREDUCE, 3e6, nodes, devices, 1 };
             const double          t   = calibration_collective(cal, "counts", NULL, &a);
             double                sum = 0;
             collective_answer     found;

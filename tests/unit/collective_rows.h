@@ -32,7 +32,7 @@ static inline void make(made *m, const char *algorithm, const sync_plane *p, int
                         int64_t devices)
 {
     for (double bytes = 1024; bytes <= 1 << 30; bytes *= 4) {
-        const collective_call a = { COLLECTIVE_ALLREDUCE, bytes, nodes, devices };
+        const collective_call a = { COLLECTIVE_ALLREDUCE, bytes, nodes, devices, 1 };
 
         m->row[m->n++] =
             (collective_time){ a, algorithm, priced(p, &a, !strcmp(algorithm, "ring")) };

@@ -11,10 +11,17 @@
 /* A rank of n sends (n - 1) / n of its message in each pass: Patarasuk & Yuan 2009. */
 static void every_kind_has_its_row(void **state)
 {
-    lm_error        err;
-    collective_kind kind;
+    /* 100 bytes on 4 devices of a node, a rank's bytes: nccl-tests, doc/PERFORMANCE.md; ... */
+    static const double by_hand[] = { 150, 75, 75, 75, 100, 100 };
+    /* ... on 4 nodes of 2 devices, a node's: 7/8 of it, of all-to-alls 2 x 3/4 ... */
+    static const double between[] = { 175, 87.5, 87.5, 150, 100, 100 };
+    /* ... and what a device sends to others, 3/4 (of all, in two passes, of all-reduces) / 2. */
+    static const double of_a_device[] = { 75, 37.5, 37.5, 75, 50, 50 };
+    lm_error            err;
+    collective_kind     kind;
 
     (void)state;
+    assert_int_equal(sizeof by_hand / sizeof by_hand[0], N_COLLECTIVE_KINDS);
     for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++) {
         const collective_type *t = &collective_types[k];
         double                 x[N_SYNC_COLUMNS];
@@ -25,8 +32,14 @@ static void every_kind_has_its_row(void **state)
         assert_true(t->passes > 0);
         assert_true(collective_algorithm_known(k, ALGORITHM_DEFAULT)->measured);
         assert_null(collective_algorithm_known(k, "no such")->name);
-        sync_columns(&(collective_call){ k, 100, 1, 4 }, false, 0, x);
-        assert_close(x[SYNC_BYTES], t->passes * 0.75 * 100, 1e-12);
+        sync_columns(&(collective_call){ k, 100, 1, 4, 1 }, false, 0, x);
+        assert_close(x[SYNC_BYTES], by_hand[k], 1e-12);
+        sync_columns(&(collective_call){ k, 100, 4, 2, 1 }, false, 0, x);
+        assert_close(x[SYNC_BYTES], between[k], 1e-12);
+        assert_close(x[SYNC_RAIL_BYTES], of_a_device[k], 1e-12);
+        sync_columns(&(collective_call){ k, 100, 4, 2, 3 }, false, 0, x);
+        assert_close(x[SYNC_BYTES], 3 * between[k], 1e-12);
+        assert_close(x[SYNC_RAIL_BYTES], of_a_device[k], 1e-12);
     }
     assert_int_equal(collective_kind_parse("all-reduce", &kind, &err), LM_E_NOTFOUND);
     assert_int_equal(collective_kind_spelled("alltohell"), N_COLLECTIVE_KINDS);
@@ -34,7 +47,7 @@ static void every_kind_has_its_row(void **state)
 
 static void columns_are_those_by_hand(void **state)
 {
-    const collective_call a = { COLLECTIVE_ALLREDUCE, 1024, 4, 2 };
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 1024, 4, 2, 1 };
     double                x[N_SYNC_COLUMNS];
 
     (void)state;
@@ -59,13 +72,14 @@ static void within_a_node_devices_take_the_place_of_nodes(void **state)
     double x[N_SYNC_COLUMNS];
 
     (void)state;
-    sync_columns(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 1, 4 }, false, 0, x);
+    sync_columns(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 1, 4, 1 }, false, 0, x);
     assert_close(x[SYNC_STEPS], 2, 0);
     assert_close(x[SYNC_BYTES], 150, 0);
     assert_close(x[SYNC_DEVICES], 0, 0);
     assert_close(x[SYNC_RAIL_BYTES], 0, 0);
-    assert_int_equal(fabric_of(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 1, 4 }), FABRIC_ONE);
-    assert_int_equal(fabric_of(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 2, 1 }),
+    assert_int_equal(fabric_of(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 1, 4, 1 }),
+                     FABRIC_ONE);
+    assert_int_equal(fabric_of(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 2, 1, 1 }),
                      FABRIC_MULTI);
 }
 
@@ -74,7 +88,7 @@ static void two_nodes_have_bytes_of_their_own(void **state)
     double x[N_SYNC_COLUMNS];
 
     (void)state;
-    sync_columns(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 2, 1 }, false, 0, x);
+    sync_columns(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 2, 1, 1 }, false, 0, x);
     assert_close(x[SYNC_BYTES], 0, 0);
     assert_close(x[SYNC_BYTES_TWO], 100, 0);
 }
@@ -82,7 +96,7 @@ static void two_nodes_have_bytes_of_their_own(void **state)
 /* n = 8: Hockney 14 messages and 1.75 S; log2 3; PALEO 14, 6, 3, 1 times S. */
 static void baselines_are_those_published(void **state)
 {
-    const collective_call a = { COLLECTIVE_ALLREDUCE, 1000, 4, 2 };
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 1000, 4, 2, 1 };
     double                x[BASELINE_COLUMNS];
 
     (void)state;
@@ -120,10 +134,11 @@ static void prices_are_found_again(void **state)
     p = &found->algorithm[0].of[FABRIC_MULTI].plane[0];
     for (sync_column c = 0; c < SYNC_CHUNKS; c++)
         assert_close(p->price[c] / usual.price[c], 1, 1e-3);
-    assert_close(collective_seconds(found, NULL, NULL,
-                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 5e6, 64, 4 }) /
-                     priced(&usual, &(collective_call){ COLLECTIVE_ALLREDUCE, 5e6, 64, 4 }, false),
-                 1, 1e-3);
+    assert_close(
+        collective_seconds(found, NULL, NULL,
+                           &(collective_call){ COLLECTIVE_ALLREDUCE, 5e6, 64, 4, 1 }) /
+            priced(&usual, &(collective_call){ COLLECTIVE_ALLREDUCE, 5e6, 64, 4, 1 }, false),
+        1, 1e-3);
     collective_free(found);
 }
 
@@ -138,7 +153,7 @@ static void messages_leave_caches_within_a_node(void **state)
         const fabric_model *one;
 
         for (double bytes = 65536; bytes <= 1 << 28; bytes *= 4)
-            m.row[m.n++] = (collective_time){ { COLLECTIVE_ALLREDUCE, bytes, 1, 2 },
+            m.row[m.n++] = (collective_time){ { COLLECTIVE_ALLREDUCE, bytes, 1, 2, 1 },
                                               "default",
                                               1e-6 + 2e-10 * bytes +
                                                   spills * 3e-10 * fmax(0, bytes - (1 << 22)) };
@@ -147,7 +162,7 @@ static void messages_leave_caches_within_a_node(void **state)
         assert_close(one->cache, spills ? 1 << 22 : 0, 0);
         assert_close(one->plane[0].price[SYNC_SPILLED_BYTES], spills * 3e-10, 1e-14);
         assert_close(collective_seconds(found, NULL, NULL,
-                                        &(collective_call){ COLLECTIVE_ALLREDUCE, 3e7, 1, 2 }),
+                                        &(collective_call){ COLLECTIVE_ALLREDUCE, 3e7, 1, 2, 1 }),
                      1e-6 + 6e-3 + spills * 3e-10 * (3e7 - (1 << 22)), 1e-6);
         collective_free(found);
     }
@@ -159,7 +174,7 @@ static void a_ring_is_found_by_hockney_and_by_us(void **state)
 {
     made                  m = { .n = 0 };
     collective_model     *found;
-    const collective_call asked = { COLLECTIVE_ALLREDUCE, 3e6, 32, 1 };
+    const collective_call asked = { COLLECTIVE_ALLREDUCE, 3e6, 32, 1, 1 };
     double                truth;
 
     (void)state;
@@ -183,7 +198,7 @@ static void bytes_of_every_step_come_in_where_they_help(void **state)
 {
     const sync_plane      doubling = { { [SYNC_STEPS] = 1e-5, [SYNC_TREE_BYTES] = 1e-10 } };
     made                  m        = { .n = 0 };
-    const collective_call asked    = { COLLECTIVE_ALLREDUCE, 1e8, 128, 1 };
+    const collective_call asked    = { COLLECTIVE_ALLREDUCE, 1e8, 128, 1, 1 };
     collective_model     *found;
 
     (void)state;
@@ -201,7 +216,7 @@ static void bytes_of_every_step_come_in_where_they_help(void **state)
 static void forced_algorithms_send_what_their_names_say(void **state)
 {
     const sync_plane      doubling = { { [SYNC_STEPS] = 1e-5, [SYNC_TREE_BYTES] = 1e-10 } };
-    const collective_call asked    = { COLLECTIVE_ALLREDUCE, 1e8, 128, 1 };
+    const collective_call asked    = { COLLECTIVE_ALLREDUCE, 1e8, 128, 1, 1 };
     collective_model     *found;
 
     (void)state;
@@ -243,7 +258,7 @@ static void a_second_plane_comes_in_where_it_helps(void **state)
     (void)state;
     for (int64_t nodes = 2; nodes <= 32; nodes *= 2)
         for (double bytes = 1024; bytes <= 1 << 30; bytes *= 2) {
-            const collective_call a = { COLLECTIVE_ALLREDUCE, bytes, nodes, 1 };
+            const collective_call a = { COLLECTIVE_ALLREDUCE, bytes, nodes, 1, 1 };
 
             m.row[m.n++] =
                 (collective_time){ a, "default",
@@ -261,7 +276,7 @@ static void a_second_plane_comes_in_where_it_helps(void **state)
 static void outliers_weigh_little(void **state)
 {
     made                  m     = { .n = 0 };
-    const collective_call asked = { COLLECTIVE_ALLREDUCE, 1e7, 32, 1 };
+    const collective_call asked = { COLLECTIVE_ALLREDUCE, 1e7, 32, 1, 1 };
     collective_model     *found;
 
     (void)state;
@@ -291,8 +306,8 @@ static void bytes_between_two_nodes_stand_in_for_more(void **state)
     /* all of the latency is taken to grow with the nodes, and that is said */
     assert_true(p->price[SYNC_START] == 0);
     assert_int_equal(collective_ask(found, NULL, NULL,
-                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 8, 1 }, &answer,
-                                    &err),
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 8, 1, 1 },
+                                    &answer, &err),
                      LM_OK);
     assert_int_equal(answer.n_beyond, 2);
     assert_string_equal(answer.beyond[0].what, "nodes");
@@ -304,9 +319,9 @@ static void bytes_between_two_nodes_stand_in_for_more(void **state)
 
 static void small_and_odd_sets_are_fitted(void **state)
 {
-    const collective_time row[] = { { { COLLECTIVE_ALLREDUCE, 1000, 2, 1 }, "default", 1e-3 },
-                                    { { COLLECTIVE_ALLREDUCE, 1e6, 2, 1 }, "default", 2e-3 },
-                                    { { COLLECTIVE_ALLREDUCE, 1000, 3, 1 }, "alone", 1e-3 } };
+    const collective_time row[] = { { { COLLECTIVE_ALLREDUCE, 1000, 2, 1, 1 }, "default", 1e-3 },
+                                    { { COLLECTIVE_ALLREDUCE, 1e6, 2, 1, 1 }, "default", 2e-3 },
+                                    { { COLLECTIVE_ALLREDUCE, 1000, 3, 1, 1 }, "alone", 1e-3 } };
     collective_model     *found;
     lm_error              err;
 
@@ -319,11 +334,11 @@ static void small_and_odd_sets_are_fitted(void **state)
     assert_int_equal(found->n, 0);
     collective_free(found);
     assert_int_equal(
-        collective_fit(&(collective_time){ { COLLECTIVE_ALLREDUCE, 0, 2, 1 }, "default", 1 }, 1,
+        collective_fit(&(collective_time){ { COLLECTIVE_ALLREDUCE, 0, 2, 1, 1 }, "default", 1 }, 1,
                        &found, &err),
         LM_E_ARG);
     assert_int_equal(
-        collective_fit(&(collective_time){ { COLLECTIVE_ALLREDUCE, 1, 1, 1 }, "default", 1 }, 1,
+        collective_fit(&(collective_time){ { COLLECTIVE_ALLREDUCE, 1, 1, 1, 1 }, "default", 1 }, 1,
                        &found, &err),
         LM_E_ARG);
 }

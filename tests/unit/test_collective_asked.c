@@ -42,16 +42,16 @@ static void what_was_not_measured_is_refused(void **state)
     collective_model *one = model_of(true, false), *multi = model_of(false, true);
 
     (void)state;
-    assert_refused(one, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1 },
+    assert_refused(one, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1, 1 },
                    "ask for one node (--devices-per-node 2)");
-    assert_refused(one, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1 },
+    assert_refused(one, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1, 1 },
                    "--bandwidth 10Gbit/s");
-    assert_refused(multi, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 1, 2 },
+    assert_refused(multi, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 1, 2, 1 },
                    "within a node were not measured");
-    assert_refused(NULL, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1 },
+    assert_refused(NULL, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1, 1 },
                    "calibrate on 2 ranks or more");
     assert_refused(NULL, &(interconnect){ 1e9, 0 },
-                   (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 2 }, "calibrate on");
+                   (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 2, 1 }, "calibrate on");
     collective_free(one);
     collective_free(multi);
 }
@@ -59,11 +59,11 @@ static void what_was_not_measured_is_refused(void **state)
 static void no_bytes_or_nodes_are_an_error(void **state)
 {
     collective_model     *m     = model_of(true, true);
-    const collective_call bad[] = { { COLLECTIVE_ALLREDUCE, NAN, 2, 1 },
-                                    { COLLECTIVE_ALLREDUCE, 1, 0, 1 },
-                                    { COLLECTIVE_ALLREDUCE, 1, 2, 0 },
-                                    { COLLECTIVE_ALLREDUCE, -1, 2, 1 },
-                                    { COLLECTIVE_ALLREDUCE, 1, -2, 1 } };
+    const collective_call bad[] = { { COLLECTIVE_ALLREDUCE, NAN, 2, 1, 1 },
+                                    { COLLECTIVE_ALLREDUCE, 1, 0, 1, 1 },
+                                    { COLLECTIVE_ALLREDUCE, 1, 2, 0, 1 },
+                                    { COLLECTIVE_ALLREDUCE, -1, 2, 1, 1 },
+                                    { COLLECTIVE_ALLREDUCE, 1, -2, 1, 1 } };
     collective_answer     answer;
     lm_error              err;
 
@@ -73,7 +73,7 @@ static void no_bytes_or_nodes_are_an_error(void **state)
         assert_true(isnan(collective_seconds(m, NULL, NULL, &bad[i])));
     }
     assert_int_equal(collective_ask(m, "ring", NULL,
-                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1, 2, 1 }, &answer,
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1, 2, 1, 1 }, &answer,
                                     &err),
                      LM_E_NOTFOUND);
     assert_string_equal(err.text,
@@ -89,16 +89,16 @@ static void one_rank_takes_no_time(void **state)
 
     (void)state;
     assert_true(collective_seconds(m, NULL, NULL,
-                                   &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1 }) == 0);
+                                   &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1, 1 }) == 0);
     assert_true(collective_seconds(NULL, NULL, NULL,
-                                   &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1 }) == 0);
+                                   &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1, 1 }) == 0);
     assert_int_equal(collective_ask(m, NULL, NULL,
-                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1 }, &answer,
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1, 1 }, &answer,
                                     &err),
                      LM_OK);
     assert_true(answer.seconds == 0 && !answer.n && !answer.n_beyond);
     assert_true(collective_baseline(m, NULL, BASELINE_PALEO + PALEO_BUTTERFLY_MIXING,
-                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1 }) == 0);
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1, 1 }) == 0);
     collective_free(m);
 }
 
@@ -108,8 +108,8 @@ static void a_link_that_is_told_is_assumed(void **state)
 {
     const interconnect    link = { 1.25e9, 2e-5 };
     collective_model     *one  = model_of(true, false);
-    const collective_call flat = { COLLECTIVE_ALLREDUCE, 1e6, 4, 1 },
-                          both = { COLLECTIVE_ALLREDUCE, 1e6, 4, 8 };
+    const collective_call flat = { COLLECTIVE_ALLREDUCE, 1e6, 4, 1, 1 },
+                          both = { COLLECTIVE_ALLREDUCE, 1e6, 4, 8, 1 };
     collective_answer answer;
     lm_error          err;
 
@@ -128,14 +128,14 @@ static void a_link_that_is_told_is_assumed(void **state)
 static void devices_add_what_they_take_within_a_node(void **state)
 {
     collective_model     *m = model_of(true, true);
-    const collective_call a = { COLLECTIVE_ALLREDUCE, 1e7, 4, 8 };
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 1e7, 4, 8, 1 };
 
     (void)state;
     assert_close(
         collective_seconds(m, NULL, NULL, &a),
-        collective_seconds(m, NULL, NULL, &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 4, 1 }) +
+        collective_seconds(m, NULL, NULL, &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 4, 1, 1 }) +
             collective_seconds(m, NULL, NULL,
-                               &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 1, 8 }),
+                               &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 1, 8, 1 }),
         1e-12);
     collective_free(m);
 }
@@ -143,7 +143,7 @@ static void devices_add_what_they_take_within_a_node(void **state)
 static void a_link_does_not_replace_what_was_measured(void **state)
 {
     collective_model     *m = model_of(false, true);
-    const collective_call a = { COLLECTIVE_ALLREDUCE, 1e7, 4, 1 };
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 1e7, 4, 1, 1 };
 
     (void)state;
     assert_true(collective_seconds(m, NULL, &(interconnect){ 1, 1 }, &a) ==
@@ -154,7 +154,7 @@ static void a_link_does_not_replace_what_was_measured(void **state)
 static void shares_add_up_and_ranges_are_told(void **state)
 {
     collective_model     *m = model_of(true, true);
-    const collective_call a = { COLLECTIVE_ALLREDUCE, 4.0 * (1 << 30), 64, 8 };
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 4.0 * (1 << 30), 64, 8, 1 };
     collective_answer     answer;
     lm_error              err;
     double                sum = 0;
@@ -186,14 +186,14 @@ static void times_grow_with_bytes_and_nodes(void **state)
             for (double bytes = 1; bytes < 1e12 && nodes * devices > 1; bytes *= 3) {
                 const double t = collective_seconds(
                     m, NULL, NULL,
-                    &(collective_call){ COLLECTIVE_ALLREDUCE, bytes, nodes, devices });
+                    &(collective_call){ COLLECTIVE_ALLREDUCE, bytes, nodes, devices, 1 });
 
                 assert_true(t > last);
                 last = t;
                 if (nodes > 2)
                     assert_true(collective_seconds(m, NULL, NULL,
                                                    &(collective_call){ COLLECTIVE_ALLREDUCE, bytes,
-                                                                       2 * nodes, devices }) >= t);
+                                                                       2 * nodes, devices, 1 }) >= t);
             }
         }
     collective_free(m);
@@ -221,7 +221,7 @@ static void files_hold_all_of_a_model(void **state)
     assert_int_equal(back->n, m->n);
     for (int64_t nodes = 1; nodes <= 8; nodes *= 2)
         for (int64_t devices = 1; devices <= 8; devices *= 2) {
-            const collective_call a = { COLLECTIVE_ALLREDUCE, 12345678, nodes, devices };
+            const collective_call a = { COLLECTIVE_ALLREDUCE, 12345678, nodes, devices, 1 };
 
             assert_true(collective_seconds(back, NULL, NULL, &a) ==
                         collective_seconds(m, NULL, NULL, &a));
@@ -278,7 +278,7 @@ static void broken_files_are_refused(void **state)
 static void baselines_that_are_not_in_a_file_answer_nothing(void **state)
 {
     collective_model     *m = taken(machine_text_of("[allreduce.default.one]\n" HEAD PLANE));
-    const collective_call a = { COLLECTIVE_ALLREDUCE, 8, 1, 2 };
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 8, 1, 2, 1 };
 
     (void)state;
     assert_close(collective_seconds(m, NULL, NULL, &a), 1 + 1 + 8, 1e-15);

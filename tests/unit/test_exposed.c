@@ -123,7 +123,7 @@ static void all_reduces_from_steps(bool told)
     assert_close(cal->overlapping.slowdown, 0, 0.01);
     assert_close(
         calibration_collective(cal, "layermeter", NULL,
-                               &(collective_call){ COLLECTIVE_ALLREDUCE, BYTES / MESSAGES, 8, 1 }),
+                               &(collective_call){ COLLECTIVE_ALLREDUCE, BYTES / MESSAGES, 8, 1, 1 }),
         BYTES / MESSAGES * PER_BYTE * 1.75, 0.02 * 0.14);
 
     assert_int_equal(split_new(&ask, &(split_rule){ .kind = SPLIT_NONE }, &by, &err), LM_OK);
@@ -224,7 +224,7 @@ static void short_passes_are_followed_sooner(void **state)
  * ones do. */
 static void buckets_are_priced_by_nonblocking_ones(void **state)
 {
-    const collective_call bucket = { COLLECTIVE_ALLREDUCE, BYTES / MESSAGES, 3, 1 };
+    const collective_call bucket = { COLLECTIVE_ALLREDUCE, BYTES / MESSAGES, 3, 1, 1 };
     const double          price  = BYTES / MESSAGES * PER_BYTE * 4 / 3;
     observations         *obs;
     points                p;
@@ -252,8 +252,8 @@ static void buckets_are_priced_by_nonblocking_ones(void **state)
  * it takes 1 + 0.5 * 1.5 of what messages of its size do by themselves. */
 static void passes_drive_messages_out_of_caches(void **state)
 {
-    const collective_call small = { COLLECTIVE_ALLREDUCE, 1e6, 1, 2 },
-                          large = { COLLECTIVE_ALLREDUCE, 2 * CACHE, 1, 2 };
+    const collective_call small = { COLLECTIVE_ALLREDUCE, 1e6, 1, 2, 1 },
+                          large = { COLLECTIVE_ALLREDUCE, 2 * CACHE, 1, 2, 1 };
     char   text[20000];
     size_t n =
         (size_t)snprintf(text, sizeof text,

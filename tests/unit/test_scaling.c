@@ -123,7 +123,7 @@ static void a_tree_is_the_shortest_at_work_times_ln_2_over_latency(void **state)
 
     (void)state;
     for (size_t i = 0; i < 10; i++)
-        rows[i] = (collective_time){ { COLLECTIVE_ALLREDUCE, i % 2 ? 64 : 1e4, nodes[i / 2], 1 },
+        rows[i] = (collective_time){ { COLLECTIVE_ALLREDUCE, i % 2 ? 64 : 1e4, nodes[i / 2], 1, 1 },
                                      "default",
                                      c1 * log2((double)nodes[i / 2]) };
     assert_int_equal(collective_fit(rows, 10, &cal->collectives, NULL), LM_OK);
@@ -414,12 +414,12 @@ static void a_batch_over_the_data_set_says_what_would_fit(void **state)
 static void measured_nodes_are_those_of_the_all_reduce(void **state)
 {
     static const collective_time rows[] = {
-        { { COLLECTIVE_ALLREDUCE, 1e3, 1, 2 }, "default", 1e-4 },
-        { { COLLECTIVE_ALLREDUCE, 1e6, 1, 2 }, "default", 1e-3 },
-        { { COLLECTIVE_ALLREDUCE, 1e3, 6, 1 }, "default", 2e-4 },
-        { { COLLECTIVE_ALLREDUCE, 1e6, 6, 1 }, "default", 3e-3 },
-        { { COLLECTIVE_ALLREDUCE, 1e3, 3, 1 }, "default", 2e-4 },
-        { { COLLECTIVE_ALLREDUCE, 1e6, 3, 1 }, "default", 3e-3 },
+        { { COLLECTIVE_ALLREDUCE, 1e3, 1, 2, 1 }, "default", 1e-4 },
+        { { COLLECTIVE_ALLREDUCE, 1e6, 1, 2, 1 }, "default", 1e-3 },
+        { { COLLECTIVE_ALLREDUCE, 1e3, 6, 1, 1 }, "default", 2e-4 },
+        { { COLLECTIVE_ALLREDUCE, 1e6, 6, 1, 1 }, "default", 3e-3 },
+        { { COLLECTIVE_ALLREDUCE, 1e3, 3, 1, 1 }, "default", 2e-4 },
+        { { COLLECTIVE_ALLREDUCE, 1e6, 3, 1, 1 }, "default", 3e-3 },
     };
     calibration *cal = machine(&(rates){ .message = 1e-3 });
 
