@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "cli/decoding.h"
 #include "cli/power_options.h"
-#include "cli/session.h"
 #include "device/power.h"
 #include "fit/forms.h"
 #include "predict/scaling.h"
@@ -213,7 +213,7 @@ static lm_status ask_at(const predictor *who, const scale_question *q, int64_t n
 }
 
 /* What is known at the nearest clock that the model learned, carried over to one beyond. */
-static lm_status ask_beyond(const session *s, const energy_options *e, const scale_question *q,
+static lm_status ask_beyond(const predictor *who, const energy_options *e, const scale_question *q,
                             const clock_range *range, const scale_point *usual, double mhz,
                             power_state *out, lm_error *err)
 {
@@ -223,10 +223,10 @@ static lm_status ask_beyond(const session *s, const energy_options *e, const sca
     power_state         asked;
     lm_status           status;
 
-    if ((status = predictor_check_highest(s->who, mhz, err)) ||
-        (status = check_bounds(s->who, &usual->bottleneck, err)) ||
-        (status = check_known(c, s->who->machine, err)) ||
-        (status = ask_at(s->who, q, e->nodes, near, &c->model, &asked, usual, err)))
+    if ((status = predictor_check_highest(who, mhz, err)) ||
+        (status = check_bounds(who, &usual->bottleneck, err)) ||
+        (status = check_known(c, who->machine, err)) ||
+        (status = ask_at(who, q, e->nodes, near, &c->model, &asked, usual, err)))
         return status;
     *out = power_carried(&c->model, &load, asked.watts, near, mhz);
     out->stretch *= asked.stretch;
@@ -234,7 +234,7 @@ static lm_status ask_beyond(const session *s, const energy_options *e, const sca
 }
 
 /* Asks a model that learned clocks at each of them. */
-static lm_status ask_clocks(const session *s, const energy_options *e, const scale_question *q,
+static lm_status ask_clocks(const predictor *who, const energy_options *e, const scale_question *q,
                             const clock_range *range, answers *a, lm_error *err)
 {
     const power_choice *c = &e->power;
@@ -244,7 +244,7 @@ static lm_status ask_clocks(const session *s, const energy_options *e, const sca
         return lm_error_set(err, LM_E_ARG,
                             "--power-cap: %s tells powers as they were measured, and not what "
                             "another limit makes of them",
-                            s->who->model);
+                            who->model);
     a->learned = true;
     a->usual =
         (power_state){ range->usual > 0 ? range->usual : (double)NAN,
@@ -254,18 +254,18 @@ static lm_status ask_clocks(const session *s, const energy_options *e, const sca
         return lm_error_set(err, LM_E_NOTFOUND,
                             "%s: %s learned no power of these layers: measure some (column "
                             "power_w), then fit again",
-                            s->who->machine, s->who->model);
+                            who->machine, who->model);
     if (range->low < range->high || e->clocks.n)
         status = LM_OK;
-    else if ((status = check_known(c, s->who->machine, err))) {
+    else if ((status = check_known(c, who->machine, err))) {
         fprintf(stderr, "layermeter: %s\n", err->text);
         return LM_OK;
     }
     status = choose_taught(&c->model, range, &e->clocks, a, err);
     for (size_t i = 0; i < a->n && !status; i++)
         status = a->mhz[i] < range->low || a->mhz[i] > range->high
-                     ? ask_beyond(s, e, q, range, &a->point, a->mhz[i], &a->at[i], err)
-                     : ask_at(s->who, q, e->nodes, a->mhz[i], &c->model, &a->at[i], &a->point, err);
+                     ? ask_beyond(who, e, q, range, &a->point, a->mhz[i], &a->at[i], err)
+                     : ask_at(who, q, e->nodes, a->mhz[i], &c->model, &a->at[i], &a->point, err);
     return status;
 }
 
@@ -294,13 +294,14 @@ static bool as_it_runs(const power_choice *c, answers *a)
 }
 
 /* A step at another clock, by its time and power at one clock. */
-static lm_status hold_clocks(const session *s, const energy_options *e, answers *a, lm_error *err)
+static lm_status hold_clocks(const predictor *who, const energy_options *e, answers *a,
+                             lm_error *err)
 {
     const power_choice *c      = &e->power;
-    lm_status           status = check_bounds(s->who, &a->point.bottleneck, err);
+    lm_status           status = check_bounds(who, &a->point.bottleneck, err);
 
     if (!status)
-        status = check_known(c, s->who->machine, err);
+        status = check_known(c, who->machine, err);
     if (status && !e->clocks.n && isnan(c->cap_w) && as_it_runs(c, a)) {
         fprintf(stderr, "layermeter: %s\n", err->text);
         return LM_OK;
@@ -312,7 +313,7 @@ static lm_status hold_clocks(const session *s, const energy_options *e, answers 
     return status;
 }
 
-static lm_status answer(const session *s, energy_options *e, lm_error *err)
+static lm_status answer(const session *s, const predictor *who, energy_options *e, lm_error *err)
 {
     answers             a = { .n = 0 };
     clock_range         range;
@@ -323,16 +324,16 @@ static lm_status answer(const session *s, energy_options *e, lm_error *err)
     setup_settle(&e->how, predict_in_buckets(s->who));
     q.setup          = e->how.setup;
     q.setup.batch    = e->batch;
-    e->power.learned = predictor_tells_power(s->who);
+    e->power.learned = predictor_tells_power(who);
     status           = power_choice_complete(&e->power, s->cal, e->session.source.device,
                                              e->session.source.devices, err);
     if (!status)
-        status = scale_at(s->who, &q, e->nodes, &a.point, err);
+        status = scale_at(who, &q, e->nodes, &a.point, err);
     if (!status)
-        status = predictor_tells_clocks(s->who, &range) ? ask_clocks(s, e, &q, &range, &a, err)
-                                                        : hold_clocks(s, e, &a, err);
+        status = predictor_tells_clocks(who, &range) ? ask_clocks(who, e, &q, &range, &a, err)
+                                                     : hold_clocks(who, e, &a, err);
     if (!status)
-        status = print_answers(&a, c, e->how.program, e->format, err);
+        status = print_answers(&a, c, e->how.setup.program, e->format, err);
     answers_free(&a);
     return status;
 }
@@ -352,12 +353,18 @@ static lm_status run(const options *o, lm_error *err)
 {
     energy_options *a = o->filled;
     session         s;
+    decoding       *d      = NULL;
     lm_status       status = session_open(o, &a->session, &s, err);
 
     if (!status)
-        status = answer(&s, a, err);
+        status = decoding_open(&s, &a->session, &a->how, &d, err);
     if (!status)
+        status = answer(&s, decoding_who(d, &s), a, err);
+    if (!status) {
+        decoding_explain(d, a->format == FORMAT_TABLE ? stdout : stderr);
         print_note(s.net, a->format == FORMAT_TABLE ? stdout : stderr);
+    }
+    decoding_close(d);
     session_close(&s);
     return status;
 }

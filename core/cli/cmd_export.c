@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/no_memory.h"
-#include "cli/session.h"
+#include "cli/decoding.h"
 #include "import/extrap.h"
 #include "import/extrap_rows.h"
 #include "report/step_fields.h"
@@ -129,13 +129,16 @@ static lm_status export_measurements(const options *o, lm_error *err)
 
 /* ---- predictions ---- */
 
-static lm_status predict_rows(const session *s, const export_options *a, extrap_rows *c,
-                              lm_error *err)
+static lm_status predict_rows(const predictor *who, const char *name, const export_options *a,
+                              extrap_rows *c, lm_error *err)
 {
     const setup_choice  *how   = &a->predicted.how;
     const option_counts *batch = &a->predicted.batch, *nodes = &a->predicted.nodes;
     const size_t         n      = batch->n * nodes->n * how->n;
+    predictor            region = *who;
     lm_status            status = extrap_rows_new(n, c, err);
+
+    region.network = name;
 
     for (size_t i = 0; i < n && !status; i++) {
         const size_t at    = i / how->n;
@@ -145,16 +148,16 @@ static lm_status predict_rows(const session *s, const export_options *a, extrap_
         setup.batch = batch->at[at % batch->n];
         setup.nodes = nodes->at[at / batch->n];
         setup.sync  = how->policy[i % how->n];
-        status      = predict_step(s->who, &setup, &p, err);
+        status      = predict_step(who, &setup, &p, err);
         if (!status)
-            extrap_rows_step(c, s->who, &setup, &p);
+            extrap_rows_step(c, &region, &setup, &p);
     }
     return status;
 }
 
 /* Reports what these formats have no place for: what a learned model does not know of the network,
  * and training in place of inference. */
-static lm_status print_grounds(const session *s, const export_options *a, lm_error *err)
+static lm_status print_grounds(const predictor *who, const export_options *a, lm_error *err)
 {
     step_setup setup = a->predicted.how.setup;
     prediction p;
@@ -163,12 +166,12 @@ static lm_status print_grounds(const session *s, const export_options *a, lm_err
 
     setup.batch = a->predicted.batch.at[0];
     setup.nodes = 1;
-    if ((status = predict_step(s->who, &setup, &p, err)))
+    if ((status = predict_step(who, &setup, &p, err)))
         return status;
-    step_stands_in_explain(&p, s->who->machine, stderr);
-    if (!s->who->by->from_layers)
+    step_stands_in_explain(&p, who->machine, stderr);
+    if (!who->by->from_layers)
         return LM_OK;
-    fprintf(stderr, "layermeter: %s: %s: %s%s\n", s->who->machine, s->who->model,
+    fprintf(stderr, "layermeter: %s: %s: %s%s\n", who->machine, who->model,
             grounds_beyond(&p.grounds, beyond, sizeof beyond),
             isnan(p.forward + p.backward)
                 ? ", parts of a step that are not here were not learned by themselves"
@@ -181,6 +184,7 @@ static lm_status export_predictions(const options *o, lm_error *err)
     export_options        *a = o->filled;
     const session_options *q = &a->predicted.session;
     session                s;
+    decoding              *d = NULL;
     extrap_rows            c = { 0 };
     char                   title[300];
     lm_status              status = session_open(o, q, &s, err);
@@ -191,13 +195,16 @@ static lm_status export_predictions(const options *o, lm_error *err)
                                 : "");
     if (!status) {
         setup_settle(&a->predicted.how, predict_in_buckets(s.who));
-        if (!(status = predict_rows(&s, a, &c, err)))
+        if (!(status = decoding_open(&s, q, &a->predicted.how, &d, err)) &&
+            !(status = predict_rows(decoding_who(d, &s), s.who->network, a, &c, err)))
             status = write_rows(&c, a->format, title, a->output, err);
     }
     if (!status) {
         print_note(s.net, stderr);
-        status = print_grounds(&s, a, err);
+        decoding_explain(d, stderr);
+        status = print_grounds(decoding_who(d, &s), a, err);
     }
+    decoding_close(d);
     session_close(&s);
     extrap_rows_free(&c);
     return status;

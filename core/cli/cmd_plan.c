@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "cli/decoding.h"
 #include "cli/power_options.h"
-#include "cli/session.h"
 #include "report/plan/view.h"
 #include "report/plot_plans.h"
 
@@ -106,6 +106,8 @@ static const char details[] =
     "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (devices x batch))\n"
     "forward passes. With --rate samples come one by one: a plan has to keep up, the run ends when the\n"
     "last one has come, and 'an hour' is what nodes cost meanwhile. Power is that of full load.\n"
+    "With --phase decode samples are new tokens: --rate and --dataset count them, --within is of one, and\n"
+    "the prompts' own passes are a plan of --phase inference.\n"
     "\n"
     "If a machine's power is known (see predict), each plan has the energy of all devices over the run.\n"
     "Its cost stands beside the nodes' price, not in it.\n"
@@ -120,7 +122,8 @@ static const char examples[] =
     "  layermeter plan resnet50 --machine a.ini --machine b.ini --budget 500USD --plot plan.svg\n"
     "  layermeter plan vgg16 --machine a.ini --global-batch 1024 --batch auto --memory 24GB\n"
     "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n"
-    "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n";
+    "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n"
+    "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900\n";
 
 /* Options of one of the two programs. */
 static lm_status check_program(const options *o, plan_options *a, lm_error *err)
@@ -138,7 +141,8 @@ static lm_status check_program(const options *o, plan_options *a, lm_error *err)
     for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
         if (option_given(o, of_training[i]))
             return misused(o, of_training[i], err,
-                           "is of training: a run of --phase inference is one pass over --dataset");
+                           "is of training: a run of --phase %s is one pass over --dataset",
+                           program_kind_name(a->how.program));
     a->training.epochs = 1;
     return LM_OK;
 }
@@ -164,6 +168,7 @@ typedef struct plan_command {
     device_list  *devices;
     price_list   *prices;
     session      *session; /* of each machine */
+    decoding    **decode;  /* the same; all NULL: not wanted */
     side_asked   *side;    /* told by the options, for each machine */
 } plan_command;
 
@@ -221,22 +226,24 @@ static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
 
     job->n     = fleet_size(f);
     c->session = calloc(job->n, sizeof *c->session);
+    c->decode  = calloc(job->n, sizeof(decoding *));
     c->side    = calloc(job->n, sizeof *c->side);
-    if (!c->session || !c->side)
+    if (!c->session || !c->decode || !c->side)
         return no_memory(err);
     if ((status = fleet_open(o, f, c->session, err)) ||
+        (status = fleet_decode(f, c->session, &a->how, c->decode, err)) ||
+        (status = decoding_network(c->decode[0], &c->session[0], &job->net, err)) ||
         (status = devices_open(all.device_file, &c->devices, err)) ||
         (status = prices_open(f->prices, &c->prices, err)))
         return status;
     /* buckets take memory, so they are settled before batches */
     setup_settle(&c->a->how, fleet_in_buckets(c->session, job->n));
     job->question.setup.sync = a->how.setup.sync;
-    job->net                 = c->session[0].net;
     job->reg                 = c->session[0].reg;
     all.devices              = c->devices;
     all.prices               = c->prices;
     for (size_t i = 0; i < job->n; i++)
-        c->side[i] = (side_asked){ c->session[i].who,
+        c->side[i] = (side_asked){ decoding_who(c->decode[i], &c->session[i]),
                                    fleet_paid(f, c->session, i),
                                    { bytes_at(&a->memory, i), bytes_at(&a->overhead, i) } };
     return plan_job_open(job, c->side, &all, err);
@@ -297,8 +304,13 @@ static lm_status run(const options *o, lm_error *err)
     ask(&c, o);
     if (!(status = open_machines(&c, o, err)))
         status = answer(&c, err);
-    fleet_close(c.session, c.job.n);
+    if (!status)
+        decoding_explain(c.decode[0], c.a->format == FORMAT_TABLE ? stdout : stderr);
     plan_job_free(&c.job);
+    if (c.decode)
+        fleet_decode_end(c.decode, c.job.n);
+    fleet_close(c.session, c.job.n);
+    free(c.decode);
     devices_free(c.devices);
     prices_free(c.prices);
     free(c.session);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "cli/decoding.h"
 #include "cli/power_options.h"
-#include "cli/session.h"
 #include "predict/generation.h"
 #include "report/explain_view.h"
 
@@ -14,7 +14,6 @@ typedef struct predict_options {
     setup_choice    how;
     power_choice    power;
     option_counts   batch, nodes;
-    decode_choice   decode;
     int64_t         dataset, top;
     bool            explain;
     explain_key     by;
@@ -34,10 +33,7 @@ static const option_row option_rows[] = {
     { "devices-per-node", AT(how.setup.devices) },
     OPTION_GROUP(predict_options, power, power_option_rows),
     OPTION_GROUP(predict_options, power, grid_option_rows),
-    { "phase", AT(how.program), .choices = PHASES_AND_DECODE,
-      .help =
-          "what is run: a step of training, a forward pass in evaluation mode, or one a token" },
-    OPTION_GROUP(predict_options, decode, decode_option_rows),
+    OPTION_GROUP(predict_options, how, phase_option_rows),
     OPTION_GROUP(predict_options, how, setup_option_rows),
     OPTION_GROUP(predict_options, how.setup.clock_mhz, clock_option_rows),
     { "explain", AT(explain), &type_flag, NULL, NULL, HELP_OUTPUT,
@@ -201,24 +197,7 @@ static lm_status explain_one(const predictor *who, const predict_options *a,
 
 /* ---- decoding ---- */
 
-/* A point of which steps of decoding are asked. */
-typedef struct decoding {
-    const predict_options *a;
-    decoder               *by;
-    size_t                 i;
-} decoding;
-
-static lm_status step_at(void *of, int64_t context, scale_point *out, lm_error *err)
-{
-    const decoding      *d = of;
-    const scale_question q = question_at(d->a, d->i);
-    const predictor     *who;
-    const lm_status      status = decoder_at(d->by, context, &who, err);
-
-    return status ? status : scale_at(who, &q, nodes_at(d->a, d->i), out, err);
-}
-
-static lm_status print_generations(const session *s, const predict_options *a, decoder *by,
+static lm_status print_generations(const session *s, const predict_options *a, const predictor *by,
                                    lm_error *err)
 {
     generation       g        = { .mean.step.p95 = NAN };
@@ -232,9 +211,9 @@ static lm_status print_generations(const session *s, const predict_options *a, d
     lm_status        status   = LM_OK;
 
     for (size_t i = 0; i < points_of(a) && !status; i++) {
-        decoding of = { a, by, i };
+        const scale_question q = question_at(a, i);
 
-        status = predict_generation(a->decode.context, a->decode.tokens, step_at, &of, &g, err);
+        status = generation_predict(by, &q, nodes_at(a, i), &g, err);
         if (!status) {
             step_row r = step_row_of(&g.mean, &w);
 
@@ -253,17 +232,17 @@ static lm_status print_generations(const session *s, const predict_options *a, d
     return status;
 }
 
-/* The step is the first one. */
+/* Explained is the first step. */
 static lm_status print_decoding(const session *s, const predict_options *a, const step_setup *setup,
                                 lm_error *err)
 {
-    decoder          by = { .s = s, .q = &a->session };
-    const predictor *who;
-    lm_status        status = decoder_at(&by, a->decode.context, &who, err);
+    decoding *d      = NULL;
+    lm_status status = decoding_open(s, &a->session, &a->how, &d, err);
 
     if (!status)
-        status = a->explain ? explain_one(who, a, setup, err) : print_generations(s, a, &by, err);
-    decoder_close(&by);
+        status = a->explain ? explain_one(decoding_first(d), a, setup, err)
+                            : print_generations(s, a, decoding_who(d, s), err);
+    decoding_close(d);
     return status;
 }
 
@@ -273,11 +252,9 @@ static lm_status check(options *o, lm_error *err)
     const step_model *by     = session_model(&a->session);
     lm_status         status = setup_check(o, &a->how, &a->session, false, err);
 
-    if (!status)
-        status = decode_check(o, &a->decode, a->how.program, &a->session.input, err);
     if (status)
         return status;
-    if (a->explain && a->decode.tokens > 1)
+    if (a->explain && a->how.decode.tokens > 1)
         return misused(o, &a->explain, err, "takes the step of one token: leave out --new-tokens");
     power_choice_begin(o, &a->power, false);
     /* one rank exchanges nothing: there is no best size */

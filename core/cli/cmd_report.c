@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/no_memory.h"
-#include "cli/session.h"
+#include "cli/decoding.h"
 #include "report/page.h"
 
 typedef struct report_options {
@@ -72,10 +72,12 @@ static const char examples[] =
 typedef struct work {
     report_options *a;
     session         session[PAGE_MACHINES];
+    decoding       *decode[PAGE_MACHINES]; /* NULL: not wanted */
     char           *command;
     price_list     *prices;
     device_list    *devices;
     page            page;
+    char            passes[DECODING_TEXT];
 } work;
 
 /* The command line, in one line. */
@@ -134,14 +136,16 @@ static lm_status open_machines(const options *o, work *w, lm_error *err)
     page                *p   = &w->page;
     const predictor     *who[PAGE_MACHINES];
     lm_error             untold; /* reported for each machine */
-    const lm_status      status = fleet_open(o, f, w->session, err);
+    lm_status            status = fleet_open(o, f, w->session, err);
 
-    if (status)
+    if (status || (status = fleet_decode(f, w->session, how, w->decode, err)) ||
+        (status = decoding_network(w->decode[0], &w->session[0], &p->held, err)))
         return status;
     p->n_machines = fleet_size(f);
     for (size_t i = 0; i < p->n_machines; i++)
         p->machine[i] =
-            (page_machine){ .file = f->machines.at[i], .who = who[i] = w->session[i].who };
+            (page_machine){ .file = f->machines.at[i],
+                            .who = who[i] = decoding_who(w->decode[i], &w->session[i]) };
     setup_settle(how, fleet_in_buckets(w->session, p->n_machines));
     p->question.setup.sync = how->policy[0];
     if (how->n > 1)
@@ -159,6 +163,7 @@ static lm_status fill_page(const options *o, work *w, lm_error *err)
     p->title      = w->a->title;
     p->network    = o->argument[0];
     p->net        = w->session[0].net;
+    p->passes     = decoding_text(w->decode[0], w->passes);
     p->registry   = w->session[0].reg;
     p->bind.dtype = w->session[0].who->dtype;
     p->bind.input = w->session[0].who->input;
@@ -206,7 +211,8 @@ static lm_status check_program(const options *o, report_options *a, lm_error *er
     for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
         if (option_given(o, of_training[i]))
             return misused(o, of_training[i], err,
-                           "is of training: a page of --phase inference is on one device");
+                           "is of training: a page of --phase %s is on one device",
+                           program_kind_name(a->how.program));
     if (!option_given(o, &a->batch))
         a->batch = (option_counts){ .at = usual_batches, .n = N_USUAL };
     if (!(one = arena_array(o->room, a->batch.n, sizeof *one)))
@@ -264,15 +270,18 @@ static lm_status run(const options *o, lm_error *err)
     w->page    = (page){ .question = question_of(a),
                          .nodes    = a->nodes.at,
                          .n_nodes  = a->nodes.n,
-                         .batch    = a->how.program == PROGRAM_INFERENCE ? a->batch.at : NULL,
+                         .batch    = a->how.program == PROGRAM_TRAINING ? NULL : a->batch.at,
                          .epochs   = a->epochs,
                          .tier     = fleet_tier(&a->fleet),
                          .memory   = (uint64_t)a->memory };
-    if (!(status = open_machines(o, w, err)) && !(status = make_page(o, w, err)))
+    if (!(status = open_machines(o, w, err)) && !(status = make_page(o, w, err))) {
+        decoding_explain(w->decode[0], stderr);
         print_note(w->session[0].net, stderr);
+    }
     page_free(&w->page);
     prices_free(w->prices);
     devices_free(w->devices);
+    fleet_decode_end(w->decode, PAGE_MACHINES);
     fleet_close(w->session, PAGE_MACHINES);
     free(w->command);
     free(w);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "cli/decoding.h"
 #include "cli/power_options.h"
-#include "cli/session.h"
 #include "report/plot.h"
 #include "report/scale_view.h"
 
@@ -152,18 +152,18 @@ static void grid_free(scale_grid *g)
     free(g->line);
 }
 
-static lm_status predict_grid(const session *s, const scale_options *q, scale_grid *g,
-                              lm_error *err)
+static lm_status predict_grid(const session *s, const predictor *who, const scale_options *q,
+                              scale_grid *g, lm_error *err)
 {
     lm_status status = LM_OK;
 
-    *g = (scale_grid){ .who     = s->who,
+    *g = (scale_grid){ .who     = who,
                        .net     = s->net,
                        .device  = q->session.source.device,
                        .n_lines = q->devices.n * q->batch.n * policies(q),
                        .n_nodes = q->nodes.n,
                        .power   = power_choice_watts(&q->power) };
-    if ((status = scale_tokens(s->who, &g->tokens, err)))
+    if ((status = scale_tokens(who, &g->tokens, err)))
         return status;
     g->line = calloc(g->n_lines, sizeof *g->line);
     if (!g->line)
@@ -171,7 +171,7 @@ static lm_status predict_grid(const session *s, const scale_options *q, scale_gr
     for (size_t i = 0; i < g->n_lines && !status; i++) {
         if (!(g->line[i].point = calloc(g->n_nodes, sizeof *g->line[i].point)))
             return no_memory(err);
-        status = predict_line(s->who, q, &g->line[i], i, err);
+        status = predict_line(who, q, &g->line[i], i, err);
     }
     return status;
 }
@@ -188,6 +188,7 @@ static lm_status run(const options *o, lm_error *err)
 {
     scale_options *q = o->filled;
     session        s;
+    decoding      *d      = NULL;
     scale_grid     g      = { .line = NULL };
     lm_status      status = session_open(o, &q->session, &s, err);
 
@@ -195,12 +196,17 @@ static lm_status run(const options *o, lm_error *err)
         setup_settle(&q->how, predict_in_buckets(s.who));
         if (!(status = power_choice_open(&q->power, s.who, &q->session.source, err)) &&
             !(status = predictor_handle_scan(s.by, err)) &&
-            !(status = predict_grid(&s, q, &g, err)) && !(status = draw(&g, o, err)))
+            !(status = decoding_open(&s, &q->session, &q->how, &d, err)) &&
+            !(status = predict_grid(&s, decoding_who(d, &s), q, &g, err)) &&
+            !(status = draw(&g, o, err)))
             status = scale_print(&g, q->format, err);
     }
+    if (!status)
+        decoding_explain(d, q->format == FORMAT_TABLE ? stdout : stderr);
     if (!status && scale_lacks_power(&g))
         step_watts_explain(&g.power, s.who->model, s.who->machine);
     grid_free(&g);
+    decoding_close(d);
     session_close(&s);
     return status;
 }

@@ -106,7 +106,7 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
     return datasheet ? check_datasheet(o, q, err) : check_machine(o, q, device_counts, err);
 }
 
-static predictor_asked asked_of(const session_options *q)
+predictor_asked session_asked(const session_options *q)
 {
     return (predictor_asked){ .model  = q->model,
                               .input  = q->input.input,
@@ -120,7 +120,7 @@ static predictor_asked asked_of(const session_options *q)
 static lm_status open_beside(const options *o, const session_options *q, const session *shared,
                              session *s, lm_error *err)
 {
-    const predictor_asked asked = asked_of(q);
+    const predictor_asked asked = session_asked(q);
     lm_status             status;
 
     *s = (session){ .shares = shared != NULL };
@@ -221,49 +221,13 @@ lm_status decode_check(const options *o, const decode_choice *d, program_kind pr
     return LM_OK;
 }
 
-struct decoded {
-    int64_t       context;
-    lm_network   *network;
-    lm_predictor *by;
+const option_row phase_option_rows[] = {
+    { "phase", AT(program), .choices = PHASES_AND_DECODE,
+      .help =
+          "what is run: a step of training, a forward pass in evaluation mode, or one a token" },
+    OPTION_GROUP(setup_choice, decode, decode_option_rows),
+    { .name = NULL },
 };
-
-lm_status decoder_at(decoder *d, int64_t context, const predictor **who, lm_error *err)
-{
-    const predictor_asked asked = asked_of(d->q);
-    decoded *new;
-    lm_status status;
-
-    for (size_t i = 0; i < d->n; i++)
-        if (d->at[i].context == context) {
-            *who = &d->at[i].by->who;
-            return LM_OK;
-        }
-    if (!array_grow(&d->at, d->n, &d->room, sizeof *d->at))
-        return no_memory(err);
-    new  = &d->at[d->n];
-    *new = (decoded){ .context = context };
-    if ((status = network_handle_decoding(d->s->network, context, &new->network, err)))
-        return status;
-    if ((status = predictor_handle_open(d->s->library, d->s->machine, new->network, &asked,
-                                        &new->by, err))) {
-        lm_network_close(new->network);
-        return status;
-    }
-    d->n++;
-    *who = &new->by->who;
-    return LM_OK;
-}
-
-void decoder_close(decoder *d)
-{
-    for (size_t i = 0; i < d->n; i++) {
-        lm_predictor_close(d->at[i].by);
-        lm_network_close(d->at[i].network);
-    }
-    free(d->at);
-}
-
-const option_row phase_option_rows[] = { { "phase", AT(program) }, { .name = NULL } };
 
 const option_row setup_option_rows[] = {
     { "sync", AT(sync), &type_sync, "RULE", "auto", HELP_HOW,
@@ -355,7 +319,8 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
     sync_policy      base = c->sync.policy;
     lm_status        status;
 
-    if (c->program != PROGRAM_TRAINING && (status = check_inference(o, c, q, err)))
+    if ((c->program != PROGRAM_TRAINING && (status = check_inference(o, c, q, err))) ||
+        (status = decode_check(o, &c->decode, c->program, &q->input, err)))
         return status;
     c->setup           = step_setup_of(1, 1);
     c->setup.program   = c->program == PROGRAM_TRAINING ? PROGRAM_TRAINING : PROGRAM_INFERENCE;
@@ -390,9 +355,10 @@ const option_row scaling_option_rows[] = {
 lm_status scaling_check(const options *o, const scaling_options *s, const void *batch,
                         const setup_choice *how, lm_error *err)
 {
-    if (s->kind == SCALING_GLOBAL && how->program == PROGRAM_INFERENCE)
+    if (s->kind == SCALING_GLOBAL && how->program != PROGRAM_TRAINING)
         return misused(o, &s->kind, err,
-                       "global is of training: give weak or strong with --phase inference");
+                       "global is of training: give weak or strong with --phase %s",
+                       program_kind_name(how->program));
     if (s->kind == SCALING_WEAK && s->whole)
         return misused(o, &s->whole, err, "goes with --scaling strong or global");
     if (s->kind == SCALING_GLOBAL && !s->whole)
@@ -468,8 +434,7 @@ lm_status fleet_check(const options *o, fleet_options *f, lm_error *err)
     return status;
 }
 
-/* The question to the i-th machine. */
-static session_options session_of(const fleet_options *f, size_t i)
+session_options fleet_session(const fleet_options *f, size_t i)
 {
     session_options one = f->session;
 
@@ -483,7 +448,7 @@ lm_status fleet_open(const options *o, const fleet_options *f, session *s, lm_er
     lm_status status = LM_OK;
 
     for (size_t i = 0; i < fleet_size(f) && !status; i++) {
-        const session_options q = session_of(f, i);
+        const session_options q = fleet_session(f, i);
 
         status = open_beside(o, &q, i ? &s[0] : NULL, &s[i], err);
     }

@@ -42,47 +42,12 @@ typedef struct session {
     const predictor   *who;
 } session;
 
+/** What is said of its predictor. */
+predictor_asked session_asked(const session_options *q);
+
 /** The network is argument 0. session_close() in either case. */
 lm_status session_open(const options *o, const session_options *q, session *out, lm_error *err);
 void      session_close(session *s);
-
-/* ---- how gradients travel, and what the update is ---- */
-
-/** --sync: `auto`, or a policy. */
-typedef struct sync_choice {
-    bool        automatic;
-    sync_policy policy;
-} sync_choice;
-
-/** What was asked. */
-typedef struct setup_choice {
-    /* As the options say it. */
-    program_kind  program;
-    sync_choice   sync;
-    option_counts buckets; /**< bytes; automatic: the best of them is wanted */
-    lm_dtype      dtype;
-    int64_t       accumulate;
-    const char   *optimizer;
-    /* What follows from them: setup_check(). */
-    step_setup   setup;  /**< without batch and nodes, which are 1; of the first policy. The
-                            devices of a node are an option of the command */
-    sync_policy *policy; /**< the rule of --sync, or one for each --bucket; of the options' room */
-    size_t       n;
-    bool         given; /**< any of --sync and --bucket, but `auto` */
-} setup_choice;
-
-/** Fill a setup_choice: --phase, of commands that know inference, and the rest. */
-extern const option_row phase_option_rows[], setup_option_rows[];
-
-/**
- * Policies and optimizer. Options of training are refused in inference. A model that was learned of
- * single layers knows any optimizer that was measured, by its word, and in the setup stands the
- * usual one.
- *
- * @param known_only refuses optimizers that the program does not know by themselves
- */
-lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
-                      lm_error *err);
 
 /* ---- decoding ---- */
 
@@ -99,18 +64,44 @@ extern const option_row decode_option_rows[];
 lm_status decode_check(const options *o, const decode_choice *d, program_kind program,
                        const bind_options *input, lm_error *err);
 
-/** Predictors of steps of decoding, beside a session of the network. */
-typedef struct decoded decoded;
-typedef struct decoder {
-    const session         *s;
-    const session_options *q;
-    decoded               *at; /**< what was asked for: n of them */
-    size_t                 n, room;
-} decoder;
+/* ---- how gradients travel, and what the update is ---- */
 
-/** With so many tokens in the cache. *who lives until decoder_close(). */
-lm_status decoder_at(decoder *d, int64_t context, const predictor **who, lm_error *err);
-void      decoder_close(decoder *d);
+/** --sync: `auto`, or a policy. */
+typedef struct sync_choice {
+    bool        automatic;
+    sync_policy policy;
+} sync_choice;
+
+/** What was asked. */
+typedef struct setup_choice {
+    /* As the options say it. */
+    program_kind  program;
+    decode_choice decode;
+    sync_choice   sync;
+    option_counts buckets; /**< bytes; automatic: the best of them is wanted */
+    lm_dtype      dtype;
+    int64_t       accumulate;
+    const char   *optimizer;
+    /* What follows from them: setup_check(). */
+    step_setup   setup;  /**< without batch and nodes, which are 1; of the first policy. The
+                            devices of a node are an option of the command */
+    sync_policy *policy; /**< the rule of --sync, or one for each --bucket; of the options' room */
+    size_t       n;
+    bool         given; /**< any of --sync and --bucket, but `auto` */
+} setup_choice;
+
+/** Fill a setup_choice: --phase with what decoding takes, and the rest. */
+extern const option_row phase_option_rows[], setup_option_rows[];
+
+/**
+ * Policies and optimizer. Options of training are refused in inference. A model that was learned of
+ * single layers knows any optimizer that was measured, by its word, and in the setup stands the
+ * usual one.
+ *
+ * @param known_only refuses optimizers that the program does not know by themselves
+ */
+lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
+                      lm_error *err);
 
 /** What stays the same on more devices. */
 typedef struct scaling_options {
@@ -151,6 +142,9 @@ size_t fleet_size(const fleet_options *f);
 
 /** Misuse of these options. */
 lm_status fleet_check(const options *o, fleet_options *f, lm_error *err);
+
+/** The question to the i-th machine. */
+session_options fleet_session(const fleet_options *f, size_t i);
 
 /** Opens all machines beside one library and one network. fleet_close() in either case.
  *

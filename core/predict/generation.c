@@ -6,84 +6,259 @@
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "models/explanation.h"
+#include "predict/predict.h"
 #include "program/generation.h"
 
-typedef struct asking {
+/* A step that was priced. */
+typedef struct priced_step {
+    const predictor *who;
+    step_price       price;
+} priced_step;
+
+/* The steps of a setup, each with its share of the mean. */
+typedef struct steps {
+    step_setup       setup; /* batch 0: none yet */
+    priced_step     *step;  /* in the order in which they were asked for */
+    generation_step *share;
+    size_t           n, room;
+} steps;
+
+typedef struct state {
+    int64_t       context, tokens;
     generation_at at;
     void         *of;
-    scale_point  *point; /* in the order in which they were asked for */
-    size_t        n, room;
+    predictor     first; /* of the first step, as it was opened */
+    step_model    by;    /* its model, but for what is a mean */
+} state;
+
+/* ---- prices ---- */
+
+typedef struct asking {
+    const state *s;
+    steps       *to;
 } asking;
 
 static lm_status ask(void *by, int64_t context, double *seconds, lm_error *err)
 {
-    asking   *a = by;
-    lm_status status;
+    const asking *a = by;
+    steps        *t = a->to;
+    priced_step  *p;
+    lm_status     status;
 
-    if (!array_grow(&a->point, a->n, &a->room, sizeof *a->point))
+    if (!array_grow(&t->step, t->n, &t->room, sizeof *t->step))
         return no_memory(err);
-    if ((status = a->at(a->of, context, &a->point[a->n], err)))
+    p = &t->step[t->n];
+    if ((status = a->s->at(a->s->of, context, &p->who, err)) ||
+        (status = p->who->by->price(p->who, &t->setup, &p->price, err)))
         return status;
-    *seconds = a->point[a->n++].step.step;
+    *seconds = p->price.forward.value;
+    t->n++;
     return LM_OK;
 }
 
-/* Adds a share of a step to the mean. */
-static void add(scale_point *to, const scale_point *p, double share)
+static void forget(steps *t)
 {
-    prediction *step = &to->step;
-
-    step->step += share * p->step.step;
-    step->low[PHASE_STEP] += share * p->step.low[PHASE_STEP];
-    step->high[PHASE_STEP] += share * p->step.high[PHASE_STEP];
-    step->own_seconds += share * p->step.own_seconds;
-    step->own_joules.value += share * p->step.own_joules.value;
-    step->own_joules.low += share * p->step.own_joules.low;
-    step->own_joules.high += share * p->step.own_joules.high;
-    step->stands_in |= p->step.stands_in;
-    ledger_add_all(&step->grounds.ledger, &p->step.grounds.ledger, share);
-    grounds_join(&step->grounds, &p->step.grounds);
-    for (bottleneck k = 0; k < N_BOTTLENECKS; k++)
-        to->bottleneck.seconds[k] += share * p->bottleneck.seconds[k];
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
-        to->bottleneck.compute[k] += share * p->bottleneck.compute[k];
+    free(t->step);
+    free(t->share);
+    *t = (steps){ .n = 0 };
 }
 
-static void sum_up(const asking *a, const generation_step *s, generation *out)
+/* Replicas price alike. */
+static bool same(const step_setup *a, const step_setup *b)
 {
-    const double tokens = (double)out->tokens;
-    prediction  *step   = &out->mean.step;
-
-    out->mean             = a->point[0];
-    out->first            = a->point[0].step.step;
-    out->last             = a->point[out->tokens > 1].step.step; /* it is asked for as the second */
-    step->step            = 0;
-    step->low[PHASE_STEP] = 0;
-    step->high[PHASE_STEP] = 0;
-    step->own_seconds      = 0;
-    step->own_joules       = (bounded){ 0, 0, 0 };
-    step->grounds          = (grounds){ .n_beyond = 0 };
-    out->mean.bottleneck   = (bottleneck_of){ .most = a->point[0].bottleneck.most };
-    for (size_t i = 0; i < a->n; i++)
-        add(&out->mean, &a->point[i], s[i].weight / tokens);
-    out->seconds    = (bounded){ tokens * step->step, tokens * step->low[PHASE_STEP],
-                                 tokens * step->high[PHASE_STEP] };
-    out->per_second = (double)out->mean.global_batch / step->step;
+    return a->batch == b->batch && a->devices == b->devices &&
+           !(a->clock_mhz < b->clock_mhz || a->clock_mhz > b->clock_mhz);
 }
 
-lm_status predict_generation(int64_t context, int64_t tokens, generation_at at, void *of,
+/* What was asked last is kept. */
+static lm_status steps_of(const predictor *who, const step_setup *s, const steps **out,
+                          lm_error *err)
+{
+    const state *own = who->state;
+    steps       *t   = who->memo;
+    asking       a   = { own, t };
+    size_t       n;
+    lm_status    status;
+
+    *out = t;
+    if (t->setup.batch && same(&t->setup, s))
+        return LM_OK;
+    forget(t);
+    t->setup = *s;
+    if ((status = generation_steps(own->context, own->tokens, ask, &a, &t->share, &n, err)))
+        forget(t);
+    return status;
+}
+
+static void add_bounded(bounded *to, const bounded *x, double times)
+{
+    to->value += times * x->value;
+    to->low += times * x->low;
+    to->high += times * x->high;
+}
+
+/* Shares of steps, all of which are forward passes: all else of a price is nothing, or not known. */
+static void add(step_price *to, const step_price *p, double times)
+{
+    add_bounded(&to->forward, &p->forward, times);
+    add_bounded(&to->joules_step, &p->joules_step, times);
+    to->stands_in |= p->stands_in;
+    to->unbounded |= p->unbounded;
+    grounds_join(&to->passes, &p->passes);
+    ledger_add_all(&to->passes.ledger, &p->passes.ledger, times);
+    grounds_join(&to->rest, &p->rest);
+    ledger_add_all(&to->rest.ledger, &p->rest.ledger, times);
+}
+
+static lm_status mean_price(const predictor *who, const step_setup *s, step_price *out,
+                            lm_error *err)
+{
+    const state *own = who->state;
+    const steps *t;
+    step_price   mean;
+    lm_status    status = steps_of(who, s, &t, err);
+
+    if (status)
+        return status;
+    mean         = t->step[0].price;
+    mean.forward = mean.joules_step = (bounded){ 0, 0, 0 };
+    mean.passes = mean.rest = (grounds){ .n_beyond = 0 };
+    for (size_t i = 0; i < t->n; i++)
+        add(&mean, &t->step[i].price, t->share[i].weight / (double)own->tokens);
+    mean.step          = mean.forward;
+    mean.joules_passes = mean.joules_step;
+    *out               = mean;
+    return LM_OK;
+}
+
+static lm_status mean_bounds(const predictor *who, const step_setup *s, bound_price *out,
+                             lm_error *err)
+{
+    const state *own  = who->state;
+    bound_price  mean = { .passes = { 0 } }, one;
+    const steps *t;
+    lm_status    status = steps_of(who, s, &t, err);
+
+    for (size_t i = 0; !status && i < t->n; i++) {
+        const predictor *step  = t->step[i].who;
+        const double     times = t->share[i].weight / (double)own->tokens;
+
+        if (!(status = step->by->bounds(step, s, &one, err)))
+            for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+                mean.passes[k] += times * one.passes[k];
+    }
+    if (!status)
+        *out = mean;
+    return status;
+}
+
+/* By the step in the middle, whose counts are the mean ones. */
+static lm_status mean_explain(const predictor *who, const step_setup *s, explanation *e,
+                              lm_error *err)
+{
+    const state     *own  = who->state;
+    const double     mean = e->step.step;
+    const predictor *middle;
+    lm_status        status = own->at(own->of, own->context + (own->tokens - 1) / 2, &middle, err);
+
+    if (!status && !(status = predict_step(middle, s, &e->step, err)))
+        status = middle->by->explain(middle, s, e, err);
+    for (size_t i = 0; i < e->n_shares && !status; i++)
+        e->share[i].seconds *= mean / e->step.step;
+    return status ? status : predict_step(who, s, &e->step, err);
+}
+
+/* ---- what the first step says of all ---- */
+
+static bool first_clocks(const predictor *who, clock_range *out)
+{
+    return predictor_tells_clocks(&((const state *)who->state)->first, out);
+}
+
+static bool first_tells_power(const predictor *who)
+{
+    return predictor_tells_power(&((const state *)who->state)->first);
+}
+
+/* ---- opening ---- */
+
+lm_status generation_open(int64_t context, int64_t tokens, generation_at at, void *of,
+                          predictor *out, lm_error *err)
+{
+    const predictor *first;
+    state           *s = NULL;
+    steps           *t = NULL;
+    lm_status        status;
+
+    if ((status = at(of, context, &first, err)))
+        return status;
+    s = malloc(sizeof *s);
+    t = calloc(1, sizeof *t);
+    if (!s || !t) {
+        free(s);
+        free(t);
+        return no_memory(err);
+    }
+    *s                 = (state){ context, tokens, at, of, *first, *first->by };
+    s->by.grows_evenly = false; /* which steps stand for all follows from the seconds */
+    s->by.price        = mean_price;
+    s->by.bounds       = first->by->bounds ? mean_bounds : NULL;
+    s->by.clocks       = first_clocks;
+    s->by.tells_power  = first_tells_power;
+    s->by.explain      = mean_explain;
+    s->by.decide       = NULL;
+    *out               = *first;
+    out->by            = &s->by;
+    out->state         = s;
+    out->memo          = t;
+    out->scan          = NULL;
+    return LM_OK;
+}
+
+void generation_close(predictor *who)
+{
+    if (!who->state)
+        return;
+    forget(who->memo);
+    free(who->memo);
+    free((state *)who->state);
+    who->state = who->memo = NULL;
+}
+
+/* ---- all steps ---- */
+
+static lm_status seconds_at(const state *s, const scale_question *q, int64_t nodes, int64_t context,
+                            double *out, lm_error *err)
+{
+    const predictor *who;
+    prediction       p;
+    step_setup       setup;
+    lm_status        status;
+
+    if ((status = s->at(s->of, context, &who, err)) ||
+        (status = scale_setup(q, nodes, &setup, err)) ||
+        (status = predict_seconds(who, &setup, &p, err)))
+        return status;
+    *out = p.step;
+    return LM_OK;
+}
+
+lm_status generation_predict(const predictor *who, const scale_question *q, int64_t nodes,
                              generation *out, lm_error *err)
 {
-    asking           a = { .at = at, .of = of };
-    generation_step *step;
-    size_t           n;
-    const lm_status  status = generation_steps(context, tokens, ask, &a, &step, &n, err);
+    const state *s      = who->state;
+    generation   g      = { .context = s->context, .tokens = s->tokens };
+    const double tokens = (double)s->tokens;
+    lm_status    status;
 
-    if (!status) {
-        *out = (generation){ .context = context, .tokens = tokens };
-        sum_up(&a, step, out);
-        free(step);
-    }
-    free(a.point);
-    return status;
+    if ((status = scale_at(who, q, nodes, &g.mean, err)) ||
+        (status = seconds_at(s, q, nodes, s->context, &g.first, err)) ||
+        (status = seconds_at(s, q, nodes, s->context + s->tokens - 1, &g.last, err)))
+        return status;
+    g.seconds    = (bounded){ tokens * g.mean.step.step, tokens * g.mean.step.low[PHASE_STEP],
+                              tokens * g.mean.step.high[PHASE_STEP] };
+    g.per_second = (double)g.mean.global_batch / g.mean.step.step;
+    *out         = g;
+    return LM_OK;
 }

@@ -56,6 +56,8 @@ typedef struct page {
     const char     *network; /**< as it was asked for */
     const char     *command; /**< that made the page, for its foot; NULL: not known */
     const network  *net;
+    const network  *held;   /**< whose memory is told; NULL: that of `net` */
+    const char     *passes; /**< what a pass is, where it is no ordinary one; NULL */
     const registry *registry;
     bind_options    bind; /**< batch is not read */
     scale_question  question;

@@ -46,6 +46,8 @@ static void put_pass(const page *p, FILE *out)
 {
     html_item(out, "Inference is a forward pass in evaluation mode, nothing else: reading and "
                    "preparing data, and queues of requests, are not counted.");
+    if (p->passes)
+        html_item(out, "Tokens are generated: %s.", p->passes);
     html_item(out, "Element type %s.", text_dtype_name(p->machine[0].who->dtype));
     for (size_t k = 0; k < p->n_machines; k++)
         if (p->machine[k].point[0].step.stands_in)

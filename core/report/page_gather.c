@@ -261,7 +261,8 @@ static lm_status gather_memory(page *p, lm_error *err)
     o.optimizer      = s.optimizer;
     o.keep_gradients = s.sync.accumulation > 1;
     set_buckets(&s, &o);
-    return memory_over_step(p->net, p->registry, &b, &o, &p->use, &p->moment, &p->n_moments, err);
+    return memory_over_step(p->held ? p->held : p->net, p->registry, &b, &o, &p->use, &p->moment,
+                            &p->n_moments, err);
 }
 
 lm_status page_gather(page *p, lm_error *err)

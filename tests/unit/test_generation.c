@@ -110,36 +110,69 @@ static void what_cannot_be_priced_is_refused(void **state)
     assert_null(step);
 }
 
-/* Steps of c seconds with bounds c / 2 and 2 c, on 3 devices of batch 4; an interpolated half. */
-static lm_status step_at(void *of, int64_t context, scale_point *out, lm_error *err)
+/* A model whose steps take as many seconds as there are tokens in the cache, within a half and twice
+ * that; an interpolated half. All of it is traffic. */
+static lm_status price_step(const predictor *who, const step_setup *setup, step_price *out,
+                            lm_error *err)
 {
-    const double s = (double)context;
+    const double s = (double)*(const int64_t *)who->state;
 
-    (void)of;
+    (void)setup;
     (void)err;
-    *out                       = (scale_point){ .global_batch = 12 };
-    out->step.step             = s;
-    out->step.low[PHASE_STEP]  = s / 2;
-    out->step.high[PHASE_STEP] = 2 * s;
-    out->step.own_seconds      = s;
-    out->step.own_joules       = (bounded){ 10 * s, 9 * s, 11 * s };
-    ledger_add(&out->step.grounds.ledger, CERTAINTY_INTERPOLATED, s / 2);
-    ledger_add(&out->step.grounds.ledger, CERTAINTY_ASSUMED, s / 2);
-    out->bottleneck.seconds[BOTTLENECK_TRAFFIC] = s;
-    if (context == 110)
-        grounds_note(&out->step.grounds, "attention.bytes", 3);
+    *out             = inference_price();
+    out->forward     = (bounded){ s, s / 2, 2 * s };
+    out->step        = out->forward;
+    out->joules_step = (bounded){ 10 * s, 9 * s, 11 * s };
+    ledger_add(&out->passes.ledger, CERTAINTY_INTERPOLATED, s / 2);
+    ledger_add(&out->passes.ledger, CERTAINTY_ASSUMED, s / 2);
+    if (s >= 110)
+        grounds_note(&out->passes, "attention.bytes", 3);
     return LM_OK;
 }
 
-/* 11 steps of 100 to 110 s. */
+static lm_status bound_step(const predictor *who, const step_setup *setup, bound_price *out,
+                            lm_error *err)
+{
+    (void)setup;
+    (void)err;
+    *out = (bound_price){ .passes = { [BOUND_TRAFFIC] = (double)*(const int64_t *)who->state } };
+    return LM_OK;
+}
+
+static const step_model made = { .price = price_step, .bounds = bound_step };
+
+typedef struct made_steps {
+    int64_t   context[20];
+    predictor who[20];
+    size_t    n;
+} made_steps;
+
+static lm_status made_at(void *of, int64_t context, const predictor **who, lm_error *err)
+{
+    made_steps *m = of;
+
+    (void)err;
+    assert_true(m->n < 20);
+    m->context[m->n] = context;
+    m->who[m->n]     = (predictor){ .by = &made, .state = &m->context[m->n], .model = "made" };
+    *who             = &m->who[m->n++];
+    return LM_OK;
+}
+
+/* 11 steps of 100 to 110 s, on 3 devices of batch 4. */
 static void a_generation_is_the_sum_of_its_steps(void **state)
 {
-    generation g;
-    char       beyond[80];
-    lm_error   err = { LM_OK, "" };
+    made_steps     m = { .n = 0 };
+    scale_question q = scale_weak(4, 1000);
+    predictor      who;
+    generation     g;
+    char           beyond[80];
+    lm_error       err = { LM_OK, "" };
 
     (void)state;
-    assert_int_equal(predict_generation(100, 11, step_at, NULL, &g, &err), LM_OK);
+    q.setup.program = PROGRAM_INFERENCE;
+    assert_int_equal(generation_open(100, 11, made_at, &m, &who, &err), LM_OK);
+    assert_int_equal(generation_predict(&who, &q, 3, &g, &err), LM_OK);
     assert_close(g.seconds.value, 1155, 1e-9);
     assert_close(g.seconds.low, 577.5, 1e-9);
     assert_close(g.seconds.high, 2310, 1e-9);
@@ -149,9 +182,11 @@ static void a_generation_is_the_sum_of_its_steps(void **state)
     assert_close(g.mean.step.own_joules.value, 1050, 1e-9);
     assert_close(g.mean.bottleneck.seconds[BOTTLENECK_TRAFFIC], 105, 1e-9);
     assert_close(g.per_second, 12. / 105, 1e-12);
+    assert_close(g.mean.efficiency, 1, 1e-12);
     assert_close(ledger_share(&g.mean.step.grounds.ledger, CERTAINTY_ASSUMED), 0.5, 1e-12);
     assert_string_equal(grounds_beyond(&g.mean.step.grounds, beyond, sizeof beyond),
                         "attention.bytes x3");
+    generation_close(&who);
 }
 
 int main(void)
