@@ -7,8 +7,6 @@
 #ifndef API_HANDLES_H
 #define API_HANDLES_H
 
-#include <pthread.h>
-
 #include <layermeter/layermeter.h>
 
 #include "predict/predict.h"
@@ -30,10 +28,8 @@ lm_status network_handle_decoding(const lm_network *from, int64_t context, lm_ne
                                   lm_error *err);
 
 struct lm_machine {
-    calibration    *cal;
-    char           *path;
-    pthread_mutex_t opening; /**< held while a predictor opens: it may read files of what was
-                                  learned into `cal` */
+    calibration *cal; /**< not written once it is open: threads share it */
+    char        *path;
 };
 
 struct lm_predictor {

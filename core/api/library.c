@@ -369,8 +369,6 @@ lm_status lm_machine_open(const char *path, lm_machine **out, lm_error *err)
     lm_machine *m      = calloc(1, sizeof *m);
     lm_status   status = m && (m->path = strdup(path)) ? LM_OK : no_memory(err);
 
-    if (m)
-        pthread_mutex_init(&m->opening, NULL);
     if (!status)
         status = machine_load(path, &m->cal, err);
     if (status)
@@ -384,7 +382,6 @@ void lm_machine_close(lm_machine *machine)
 {
     if (!machine)
         return;
-    pthread_mutex_destroy(&machine->opening);
     calibration_free(machine->cal);
     free(machine->path);
     free(machine);

@@ -33,8 +33,7 @@ static lm_status settle_input(lm_predictor *p, const predictor_asked *asked, lm_
 static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                                 const predictor_asked *asked, lm_error *err)
 {
-    pthread_mutex_t *opening;
-    lm_status        status;
+    lm_status status;
 
     if ((status = workloads_new(p->network->library->reg, &p->loads, err)) ||
         (status = workloads_lend(p->loads, p->network->name, p->network->net, err)) ||
@@ -49,13 +48,7 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                           .input   = *p->input ? p->input : NULL,
                           .dtype   = asked->dtype,
                           .link    = asked->link };
-    if (!machine)
-        return predictor_open(&p->who, &asked->source, err);
-    opening = (pthread_mutex_t *)&machine->opening;
-    pthread_mutex_lock(opening);
-    status = predictor_open(&p->who, &asked->source, err);
-    pthread_mutex_unlock(opening);
-    return status;
+    return predictor_open(&p->who, &asked->source, err);
 }
 
 lm_status predictor_handle_open(const lm_library *library, const lm_machine *machine,

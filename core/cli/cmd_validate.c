@@ -224,7 +224,7 @@ static lm_status open_files(validation *v, lm_error *err)
         status = machine_load(a->machine, &v->cal, err);
     for (size_t m = 0; m < a->models.n && v->cal && !status; m++)
         if (formula_model_of(a->models.at[m])->residual)
-            status = calibration_read_residuals(v->cal, err);
+            status = calibration_check_residuals(v->cal, err);
     if (!status && a->layers)
         status = fit_layers_load(a->layers, v->obs, &v->p, &v->layers, err);
     return status;

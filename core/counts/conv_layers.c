@@ -391,7 +391,7 @@ static void add_depthwise_gradients(rows *r, const layer_run *run, const layer_s
     rows_item(r, WD_FLOPS, 2 * p.y * p.window);
 }
 
-static void add_call(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+static void add_call(const columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     (void)c;
     rows_item(r, CALL, 1);
@@ -402,7 +402,7 @@ static void add_call(columns *c, rows *r, const layer_run *run, const layer_shap
     rows_item(r, LOSS, s->loss ? s->outputs : 0);
 }
 
-static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+static void add_layer(const columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     layer_update_item(c, r, run, s);
     if (run->backward)

@@ -32,15 +32,15 @@ void launch_put(launch_row *l, const char *name, const char *member, const char 
                 double value)
 {
     char   own[80];
-    size_t family = l->make ? columns_need(l->c, name, unit, r) : columns_find(l->c, name);
+    size_t family = l->make ? columns_need(l->make, name, unit, r) : columns_find(l->c, name);
     size_t at     = family;
 
     if (*member && family != COLUMN_NONE) {
         snprintf(own, sizeof own, "%s.%.40s", name, member);
-        at = l->make ? columns_need(l->c, own, unit, r) : columns_find(l->c, own);
+        at = l->make ? columns_need(l->make, own, unit, r) : columns_find(l->c, own);
         if (l->make && at != COLUMN_NONE) {
-            l->c->column[at].parent = family;
-            l->c->column[at].floor  = l->c->column[family].floor;
+            l->make->column[at].parent = family;
+            l->make->column[at].floor  = l->make->column[family].floor;
         }
         if (!l->make && at == COLUMN_NONE)
             at = family;
@@ -64,10 +64,10 @@ void launch_add(launch_row *l, const lm_kernel *k)
     const char *member        = class->tagged ? l->tag : "";
 
     if (l->make) {
-        const size_t at = columns_need(l->c, "floor", "launch", RESOURCE_HOST);
+        const size_t at = columns_need(l->make, "floor", "launch", RESOURCE_HOST);
 
         if (at != COLUMN_NONE)
-            l->c->column[at].floor = true;
+            l->make->column[at].floor = true;
     }
     launch_put(l, "floor", member, "launch", RESOURCE_HOST, 1);
     class->launch_counts(l, k);

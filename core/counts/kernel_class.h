@@ -36,11 +36,11 @@ size_t loop_terms(const term_sum *t);
 
 /** A row of one launch. */
 typedef struct launch_row {
-    columns      *c;
-    rows         *r;
-    const tiling *how;
-    bool          make; /**< missing columns are made; else their family's stand for them */
-    const char   *tag;  /**< what its library calls the operator; "": not known */
+    const columns *c;
+    columns       *make; /**< where missing columns are made; NULL: their family's stand for them */
+    rows          *r;
+    const tiling  *how;
+    const char    *tag; /**< what its library calls the operator; "": not known */
 } launch_row;
 
 /** Adds a count to the column `name.member`, or to its family `name` where `member` is "". */

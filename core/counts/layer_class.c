@@ -138,23 +138,34 @@ bool optimizer_priced(const columns *c, const char *of, bool call)
             columns_find(c, update_name(of, CALL, name)) != COLUMN_NONE);
 }
 
-static void optimizer_item(columns *c, rows *r, const char *of, double elements, bool call)
+static bool updates(const layer_run *run, const layer_shape *s)
+{
+    return run->update && (s->weights > 0 || run->trains_inputs);
+}
+
+void layer_update_need(columns *c, const layer_run *run, const layer_shape *s)
 {
     char name[UPDATE_NAME];
 
-    rows_item(r, columns_need_update(c, update_name(of, "", name)), elements);
-    if (!launches_more(of, call))
+    if (!updates(run, s))
         return;
-    rows_item(r, columns_need_update(c, update_name(of, CALL, name)), 1);
+    (void)columns_need_update(c, update_name(run->optimizer, "", name));
+    if (launches_more(run->optimizer, run->alone))
+        (void)columns_need_update(c, update_name(run->optimizer, CALL, name));
 }
 
-void layer_update_item(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+void layer_update_item(const columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
+    char name[UPDATE_NAME];
+
     rows_part(r);
     rows_alternative(r);
-    if (run->update && (s->weights > 0 || run->trains_inputs))
-        optimizer_item(c, r, run->optimizer,
-                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
+    if (!updates(run, s))
+        return;
+    rows_item(r, columns_find(c, update_name(run->optimizer, "", name)),
+              s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0));
+    if (launches_more(run->optimizer, run->alone))
+        rows_item(r, columns_find(c, update_name(run->optimizer, CALL, name)), 1);
 }
 
 bool optimizer_column(const char *name)

@@ -44,9 +44,9 @@ typedef struct layer_class {
     /** Prices to begin with; NULL: none are needed, as no part has alternatives. */
     void (*begin)(columns *c, const layer_rates *rates);
     /** Adds the counts of a call, once a row. */
-    void (*add_call)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
+    void (*add_call)(const columns *c, rows *r, const layer_run *run, const layer_shape *s);
     /** Adds the counts of the layer. */
-    void (*add_layer)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
+    void (*add_layer)(const columns *c, rows *r, const layer_run *run, const layer_shape *s);
 } layer_class;
 
 extern const layer_class layer_class_conv, layer_class_dense, layer_class_product,
@@ -86,8 +86,10 @@ double shape_flops(const layer_shape *s);
 double shape_bytes(const layer_shape *s);
 
 /* For the classes: begins the first part of a row, with the update of the run in columns of its
- * optimizer. */
-void layer_update_item(columns *c, rows *r, const layer_run *run, const layer_shape *s);
+ * optimizer, which are there: layer_update_need(). */
+void layer_update_item(const columns *c, rows *r, const layer_run *run, const layer_shape *s);
+/** Makes the columns of a run's optimizer, where they are missing. */
+void layer_update_need(columns *c, const layer_run *run, const layer_shape *s);
 /** Is it the name of an optimizer's column? */
 bool optimizer_column(const char *name);
 /** The optimizer's column of that name, made if missing. COLUMN_NONE: out of memory. */

@@ -108,7 +108,7 @@ static bool has(const layer_shape *s)
     return s->kind == SHAPE_WORK;
 }
 
-static void add_call(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+static void add_call(const columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     (void)c;
     rows_item(r, CALL, 1);
@@ -161,7 +161,7 @@ static void add_pass(rows *r, const layer_shape *s, lm_pass p, const layer_run *
                     run->multiprocessors);
 }
 
-static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+static void add_layer(const columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     layer_update_item(c, r, run, s);
     if (run->forward)

@@ -89,7 +89,7 @@ static void add_product(rows *r, size_t at, double m, double n, double k, double
     rows_item(r, at + P_WEIGHTS, weights);
 }
 
-static void add_call(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+static void add_call(const columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     (void)c;
     rows_item(r, CALL, 1);
@@ -100,7 +100,7 @@ static void add_call(columns *c, rows *r, const layer_run *run, const layer_shap
     rows_item(r, LOSS, s->loss ? s->outputs : 0);
 }
 
-static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+static void add_layer(const columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     const double n = (double)s->n, a = (double)s->c_in, b = (double)s->c_out;
 

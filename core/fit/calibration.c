@@ -311,9 +311,9 @@ lm_status calibration_learned_open(const calibration *cal, const char *name, con
                        : kept_file_load(&found->file, kind, name, out, err);
 }
 
-lm_status calibration_read_residuals(const calibration *cal, lm_error *err)
+lm_status calibration_check_residuals(const calibration *cal, lm_error *err)
 {
-    const lm_status status = cal->layers ? learned_load(cal->layers, err) : LM_OK;
+    const lm_status status = cal->layers ? learned_check(cal->layers, err) : LM_OK;
 
-    return status || !cal->operators ? status : learned_load(cal->operators, err);
+    return status || !cal->operators ? status : learned_check(cal->operators, err);
 }

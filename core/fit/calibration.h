@@ -101,9 +101,9 @@ lm_status calibration_learned_open(const calibration *cal, const char *name, con
 /** Path of its file; its name, where it is in none yet or nothing of that name was learned. */
 const char *calibration_learned_path(const calibration *cal, const char *name);
 
-/** Reads what was learned on top of prices of layers and launches, where it has not been read:
- * nothing is read while these are asked. What learned_load() returns. */
-lm_status calibration_read_residuals(const calibration *cal, lm_error *err);
+/** Could what was learned on top of prices of layers and kernels be read? What learned_check()
+ * returns. */
+lm_status calibration_check_residuals(const calibration *cal, lm_error *err);
 
 /** What the provenance says of a key; NULL: nothing. */
 const char *calibration_told(const calibration *cal, const char *key);

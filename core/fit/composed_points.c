@@ -30,7 +30,7 @@ static void composing_free(composing *c)
 }
 
 /* A network as layers make it, in training or in evaluation mode. */
-static lm_status add_mode(const points *p, size_t at, bool evaluation, layer_model *m,
+static lm_status add_mode(const points *p, size_t at, bool evaluation, layer_asker *by_layer,
                           composed_row *to, double by[N_RESOURCES], lm_error *err)
 {
     const observation  *row = p->point[at].row;
@@ -41,7 +41,7 @@ static lm_status add_mode(const points *p, size_t at, bool evaluation, layer_mod
 
     if (status)
         return status;
-    status = whole_predict(m, bound, *row->optimizer ? row->optimizer : "momentum",
+    status = whole_predict(by_layer, bound, *row->optimizer ? row->optimizer : "momentum",
                            WHOLE_LEARNED_STEPS, &found, err);
     bound_network_free(bound);
     if (status)
@@ -52,14 +52,14 @@ static lm_status add_mode(const points *p, size_t at, bool evaluation, layer_mod
     return LM_OK;
 }
 
-static lm_status add_network(const points *p, size_t at, layer_model *m, composing *to,
+static lm_status add_network(const points *p, size_t at, layer_asker *by, composing *to,
                              lm_error *err)
 {
     const size_t n      = to->n;
-    lm_status    status = add_mode(p, at, false, m, &to->step[n], to->by[n][0], err);
+    lm_status    status = add_mode(p, at, false, by, &to->step[n], to->by[n][0], err);
 
     if (!status)
-        status = add_mode(p, at, true, m, &to->inference[n], to->by[n][1], err);
+        status = add_mode(p, at, true, by, &to->inference[n], to->by[n][1], err);
     if (status == LM_E_NOTFOUND)
         return lm_error_set(err, LM_OK, "%s", "");
     if (!status)
@@ -67,10 +67,11 @@ static lm_status add_network(const points *p, size_t at, layer_model *m, composi
     return status;
 }
 
-static lm_status gather(const points *p, layer_model *m, composing *out, lm_error *err)
+static lm_status gather(const points *p, const layer_model *m, composing *out, lm_error *err)
 {
     const size_t n      = p->n_points + 1;
-    lm_status    status = learned_load(m, err);
+    layer_asker  by     = layer_asker_of(m);
+    lm_status    status = learned_check(m, err);
 
     *out = (composing){ malloc(n * sizeof *out->step),
                         malloc(n * sizeof *out->inference),
@@ -82,7 +83,8 @@ static lm_status gather(const points *p, layer_model *m, composing *out, lm_erro
         status = no_memory(err);
     for (size_t i = 0; i < p->n_points && !status; i++)
         if (p->point[i].row->kind == OBS_NETWORK && p->point[i].row->ranks < 2)
-            status = add_network(p, i, m, out, err);
+            status = add_network(p, i, &by, out, err);
+    layer_asker_free(&by);
     if (status)
         composing_free(out);
     return status;
@@ -116,7 +118,8 @@ static void predict(const composing *c, const composed_set *f, const fold_turn *
     }
 }
 
-lm_status composed_calibrate(const points *p, layer_model *m, composed_set *out, lm_error *err)
+lm_status composed_calibrate(const points *p, const layer_model *m, composed_set *out,
+                             lm_error *err)
 {
     composing c;
     lm_status status = gather(p, m, &c, err);
@@ -148,7 +151,7 @@ static lm_status seconds_of_fold(void *context, const fold_turn *t, lm_error *er
     return status;
 }
 
-lm_status composed_left_out(const points *p, layer_model *m, const split *by,
+lm_status composed_left_out(const points *p, const layer_model *m, const split *by,
                             const composed_set *given, double *seconds, lm_error *err)
 {
     const folds f      = split_folds(by, p);
@@ -230,8 +233,8 @@ static lm_status watts_of_fold(void *context, const fold_turn *t, lm_error *err)
     return LM_OK;
 }
 
-lm_status composed_watts_left_out(const points *p, layer_model *m, const split *by, double *watts,
-                                  lm_error *err)
+lm_status composed_watts_left_out(const points *p, const layer_model *m, const split *by,
+                                  double *watts, lm_error *err)
 {
     folds     f      = split_folds(by, p);
     leaving   l      = { .p = p, .told = watts };

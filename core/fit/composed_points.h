@@ -10,7 +10,7 @@ struct layer_model; /* single/model.h */
 
 /** Factors from all networks that were measured as a whole. LM_E_NOTFOUND for a layer without a
  * price, LM_E_NOMEM ... */
-lm_status composed_calibrate(const points *p, struct layer_model *m, composed_set *out,
+lm_status composed_calibrate(const points *p, const struct layer_model *m, composed_set *out,
                              lm_error *err);
 
 /**
@@ -20,7 +20,7 @@ lm_status composed_calibrate(const points *p, struct layer_model *m, composed_se
  * @param seconds n_points x N_PHASES; left as it is of what is no network, and of networks with a
  *                layer that has no price
  */
-lm_status composed_left_out(const points *p, struct layer_model *m, const split *by,
+lm_status composed_left_out(const points *p, const struct layer_model *m, const split *by,
                             const composed_set *given, double *seconds, lm_error *err);
 
 /**
@@ -29,7 +29,7 @@ lm_status composed_left_out(const points *p, struct layer_model *m, const split 
  *
  * @param watts n_points x N_PHASES; left as it is where too few powers were measured
  */
-lm_status composed_watts_left_out(const points *p, struct layer_model *m, const split *by,
+lm_status composed_watts_left_out(const points *p, const struct layer_model *m, const split *by,
                                   double *watts, lm_error *err);
 
 #endif

@@ -83,24 +83,26 @@ void launch_folds_free(launch_folds *f)
 
 /* Launches that are predicted. */
 typedef struct task {
-    const launches *l;
-    layer_model    *given; /* NULL: fits */
-    bool            learned;
-    bool           *in;   /* of each: is it fitted to? */
-    double         *room; /* of baselines */
-    double         *predicted;
+    const launches    *l;
+    const layer_model *given; /* NULL: fits */
+    bool               learned;
+    bool              *in;   /* of each: is it fitted to? */
+    double            *room; /* of baselines */
+    double            *predicted;
 } task;
 
-static lm_status price(const task *t, const fold_turn *f, layer_model *m, lm_error *err)
+static lm_status price(const task *t, const fold_turn *f, const layer_model *m, lm_error *err)
 {
-    lm_status status = LM_OK;
+    layer_asker by     = layer_asker_of(m);
+    lm_status   status = LM_OK;
 
     for (size_t i = 0; i < t->l->n && !status; i++) {
         const timed_kernel *k = &t->l->launch[i];
 
         if (fold_out(f, i))
-            status = launch_seconds(m, &k->kernel, k->tag, t->learned, &t->predicted[i], err);
+            status = launch_seconds(&by, &k->kernel, k->tag, t->learned, &t->predicted[i], err);
     }
+    layer_asker_free(&by);
     return status;
 }
 
@@ -193,7 +195,7 @@ static lm_status by_relative_ones(void *context, const fold_turn *f, lm_error *e
 }
 
 lm_status launches_predict(const launches *l, const formula_model *model, const launch_folds *by,
-                           layer_model *given, double *predicted, lm_error *err)
+                           const layer_model *given, double *predicted, lm_error *err)
 {
     static const fold_fit ways[N_LAUNCH_WAYS] = {
         [LAUNCHES_BY_PRICES]          = by_prices,

@@ -32,6 +32,6 @@ void      launch_folds_free(launch_folds *f);
  * @param given prices made elsewhere, which predict all launches; NULL: none
  */
 lm_status launches_predict(const launches *l, const formula_model *model, const launch_folds *by,
-                           struct layer_model *given, double *predicted, lm_error *err);
+                           const struct layer_model *given, double *predicted, lm_error *err);
 
 #endif

@@ -179,10 +179,10 @@ static void features(const watt_row *r, double modelled, double *x)
 
 /* What a price of bytes tells beyond what memory takes for them counts as waiting: prices of small
  * kernels are by how long hosts take for them, during which a device draws little. */
-static lm_status load_of(layer_model *m, watt_row *r, lm_error *err)
+static lm_status load_of(layer_asker *by, watt_row *r, lm_error *err)
 {
     power_load     *load   = &r->load;
-    const lm_status status = singles_load(m, r->time.shape, &r->time.run, load, &r->seconds, err);
+    const lm_status status = singles_load(by, r->time.shape, &r->time.run, load, &r->seconds, err);
 
     if (!status && load->more > 0) {
         load->share[BOUND_TRAFFIC] -= load->more;
@@ -193,10 +193,11 @@ static lm_status load_of(layer_model *m, watt_row *r, lm_error *err)
 }
 
 /* Prices of the rows that are in, or those given; loads of all, and the power model of these. */
-static lm_status model(watt_rows *w, layer_model *given, power_model *out, lm_error *err)
+static lm_status model(watt_rows *w, const layer_model *given, power_model *out, lm_error *err)
 {
     power_model told = power_unknown;
-    layer_model own = { 0 }, *m = given ? given : &own;
+    layer_model own  = { 0 };
+    layer_asker by   = layer_asker_of(given ? given : &own);
     size_t      n = 0, powers = 0;
     lm_status   status;
 
@@ -211,10 +212,11 @@ static lm_status model(watt_rows *w, layer_model *given, power_model *out, lm_er
     if (status)
         return status;
     for (size_t i = 0; i < w->n && !status; i++) {
-        status = load_of(m, &w->row[i], err);
+        status = load_of(&by, &w->row[i], err);
         if (w->in[i] && w->row[i].seconds > 0)
             w->power[powers++] = (power_row){ w->row[i].load, w->row[i].watts, NAN, 0 };
     }
+    layer_asker_free(&by);
     if (!given)
         layer_model_free(&own);
     return status ? status : power_fit(w->power, powers, &told, out, err);
@@ -264,17 +266,17 @@ static double told_of(const layer_watts *w, const watt_row *r)
 }
 
 /* Watts of a layer; NAN where it has no price. */
-static lm_status layer_watts_of(const layer_watts *w, layer_model *m, const layer_shape *s,
+static lm_status layer_watts_of(const layer_watts *w, layer_asker *by, const layer_shape *s,
                                 const layer_run *run, double *watts, lm_error *err)
 {
     watt_row        r      = { .time = { s, *run, NAN } };
-    const lm_status status = load_of(m, &r, err);
+    const lm_status status = load_of(by, &r, err);
 
     *watts = !status && r.seconds > 0 ? told_of(w, &r) : (double)NAN;
     return status;
 }
 
-lm_status layer_watts_fit(const points *p, layer_model *m, layer_watts **out, lm_error *err)
+lm_status layer_watts_fit(const points *p, const layer_model *m, layer_watts **out, lm_error *err)
 {
     watt_rows    w;
     layer_watts *found  = calloc(1, sizeof *found);
@@ -373,8 +375,9 @@ const kept_kind layer_watts_kept = { "learned model", text, release, NULL };
 lm_status layer_watts_by_machine(const points *p, const calibration *cal, double *watts,
                                  lm_error *err)
 {
-    void     *w      = NULL;
-    lm_status status = LM_OK;
+    void       *w      = NULL;
+    layer_asker by     = layer_asker_of(cal->layers);
+    lm_status   status = LM_OK;
 
     if (cal->layers && calibration_learned_has(cal, LAYER_WATTS_NAME))
         status = calibration_learned_open(cal, LAYER_WATTS_NAME, &layer_watts_kept, &w, err);
@@ -383,9 +386,10 @@ lm_status layer_watts_by_machine(const points *p, const calibration *cal, double
             const layer_run run = singles_run(&p->point[i], f, p->multiprocessors);
 
             if (!isnan(p->point[i].seconds[f]))
-                status = layer_watts_of(w, cal->layers, p->point[i].shape, &run,
-                                        &watts[i * N_PHASES + f], err);
+                status =
+                    layer_watts_of(w, &by, p->point[i].shape, &run, &watts[i * N_PHASES + f], err);
         }
+    layer_asker_free(&by);
     layer_watts_free(w);
     return status;
 }

@@ -39,7 +39,8 @@ typedef struct layer_watts {
 #define LAYER_WATTS_NAME "power"
 
 /** Learns from all layers with a power, at the prices of `m`. *out NULL: there are too few. */
-lm_status layer_watts_fit(const points *p, struct layer_model *m, layer_watts **out, lm_error *err);
+lm_status layer_watts_fit(const points *p, const struct layer_model *m, layer_watts **out,
+                          lm_error *err);
 void      layer_watts_free(layer_watts *w);
 
 extern const kept_kind layer_watts_kept;

@@ -55,24 +55,25 @@ static bool by_terms(const calibration *cal, const point *pt, phase f, double su
     return n > 0;
 }
 
-static bool by_prices(const points *p, const calibration *cal, const point *pt, phase f,
-                      power_load *out, double *seconds)
+static bool by_prices(const points *p, layer_asker *by, const point *pt, phase f, power_load *out,
+                      double *seconds)
 {
     const layer_run run = singles_run(pt, f, p->multiprocessors);
 
-    return pt->shape && cal->layers &&
-           !singles_load(cal->layers, pt->shape, &run, out, seconds, NULL) && *seconds > 0;
+    return pt->shape && by->m && !singles_load(by, pt->shape, &run, out, seconds, NULL) &&
+           *seconds > 0;
 }
 
-double power_point_load(const points *p, const calibration *cal, const point *pt, phase f,
-                        power_load *out)
+/* Seconds as predicted; NAN: there are no prices. `by`: of single layers. */
+static double load_of(const points *p, const calibration *cal, layer_asker *by, const point *pt,
+                      phase f, power_load *out)
 {
     double sum[N_TERM_BOUNDS] = { 0 }, all = 0;
 
     *out = (power_load){ .join = 1 };
     if (pt->row->ranks > 1)
         return NAN;
-    if (by_prices(p, cal, pt, f, out, &all))
+    if (by_prices(p, by, pt, f, out, &all))
         return all;
     if (!by_terms(cal, pt, f, sum))
         return NAN;
@@ -84,11 +85,22 @@ double power_point_load(const points *p, const calibration *cal, const point *pt
     return all > 0 ? all : (double)NAN;
 }
 
+double power_point_load(const points *p, const calibration *cal, const point *pt, phase f,
+                        power_load *out)
+{
+    layer_asker  by      = layer_asker_of(cal->layers);
+    const double seconds = load_of(p, cal, &by, pt, f, out);
+
+    layer_asker_free(&by);
+    return seconds;
+}
+
 lm_status power_rows_from(const points *p, const calibration *cal, double usual_mhz,
                           power_rows *out, lm_error *err)
 {
-    power_rows r = { .row = malloc((p->n_points * N_PHASES + 1) * sizeof *r.row),
-                     .at  = malloc((p->n_points * N_PHASES + 1) * sizeof *r.at) };
+    power_rows  r  = { .row = malloc((p->n_points * N_PHASES + 1) * sizeof *r.row),
+                       .at  = malloc((p->n_points * N_PHASES + 1) * sizeof *r.at) };
+    layer_asker by = layer_asker_of(cal->layers);
 
     if (!r.row || !r.at) {
         power_rows_free(&r);
@@ -102,7 +114,7 @@ lm_status power_rows_from(const points *p, const calibration *cal, double usual_
             if (isnan(pt->seconds[f]) || !(pt->watts[f] > 0))
                 continue;
             *row      = (power_row){ .watts = pt->watts[f], .mhz = pt->mhz[f], .group = pt->group };
-            r.at[r.n] = (power_place){ i, f, power_point_load(p, cal, pt, f, &row->load) };
+            r.at[r.n] = (power_place){ i, f, load_of(p, cal, &by, pt, f, &row->load) };
             if (isnan(r.at[r.n].seconds)) {
                 r.unused++;
                 continue;
@@ -114,6 +126,7 @@ lm_status power_rows_from(const points *p, const calibration *cal, double usual_
             }
             r.n++;
         }
+    layer_asker_free(&by);
     *out = r;
     return LM_OK;
 }

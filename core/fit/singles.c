@@ -36,11 +36,11 @@ layer_run singles_run(const point *pt, phase f, double multiprocessors)
                         .multiprocessors = multiprocessors };
 }
 
-lm_status singles_load(layer_model *m, const layer_shape *s, const layer_run *run, power_load *out,
+lm_status singles_load(layer_asker *by, const layer_shape *s, const layer_run *run, power_load *out,
                        double *seconds, lm_error *err)
 {
     layer_busy      busy;
-    const lm_status status = layer_busy_of(m, s, run, &busy, err);
+    const lm_status status = layer_busy_of(by, s, run, &busy, err);
     double          waits, all;
 
     *out     = (power_load){ .join = busy.join };
@@ -230,7 +230,7 @@ lm_status singles_left_out(const points *p, const split *by, bool learned, doubl
 }
 
 /* A forward pass in evaluation mode. */
-static lm_status whole_evaluated(const points *p, size_t at, layer_model *m, bool learned,
+static lm_status whole_evaluated(const points *p, size_t at, layer_asker *by, bool learned,
                                  double *seconds, lm_error *err)
 {
     const observation  *row = p->point[at].row;
@@ -241,14 +241,14 @@ static lm_status whole_evaluated(const points *p, size_t at, layer_model *m, boo
 
     if (status)
         return status;
-    if (!(status = whole_predict(m, bound, "", learned, &found, err)))
+    if (!(status = whole_predict(by, bound, "", learned, &found, err)))
         *seconds = found.forward;
     bound_network_free(bound);
     return status;
 }
 
 /* A network by its layers; what has no price is not predicted. */
-static lm_status whole_network(const points *p, size_t at, layer_model *m, bool learned,
+static lm_status whole_network(const points *p, size_t at, layer_asker *by, bool learned,
                                double *seconds, lm_error *err)
 {
     const observation  *row = p->point[at].row;
@@ -259,8 +259,8 @@ static lm_status whole_network(const points *p, size_t at, layer_model *m, bool 
 
     if (status)
         return status;
-    status = whole_predict(m, bound, *row->optimizer ? row->optimizer : "momentum", learned, &found,
-                           err);
+    status = whole_predict(by, bound, *row->optimizer ? row->optimizer : "momentum", learned,
+                           &found, err);
     if (!status) {
         seconds[PHASE_FORWARD]  = found.forward;
         seconds[PHASE_BACKWARD] = found.backward;
@@ -269,38 +269,40 @@ static lm_status whole_network(const points *p, size_t at, layer_model *m, bool 
     }
     bound_network_free(bound);
     if (!status)
-        status = whole_evaluated(p, at, m, learned, &seconds[PHASE_INFERENCE], err);
+        status = whole_evaluated(p, at, by, learned, &seconds[PHASE_INFERENCE], err);
     return status == LM_E_NOTFOUND ? lm_error_set(err, LM_OK, "%s", "") : status;
 }
 
-static lm_status single_layer(const point *pt, layer_model *m, bool learned, double *seconds,
+static lm_status single_layer(const point *pt, layer_asker *by, bool learned, double *seconds,
                               lm_error *err)
 {
     lm_status status = LM_OK;
 
     for (phase f = 0; f < N_PHASES && !status; f++) {
-        const layer_run run = singles_run(pt, f, m->multiprocessors);
+        const layer_run run = singles_run(pt, f, by->m->multiprocessors);
         double          t   = NAN;
 
         if (learned)
-            status = learned_seconds(m, pt->shape, &run, &t, err);
+            status = learned_seconds(by, pt->shape, &run, &t, err);
         else
-            t = layer_model_seconds(m, pt->shape, &run);
+            t = layer_model_seconds(by, pt->shape, &run);
         if (!isnan(t))
             seconds[f] = t;
     }
     return status;
 }
 
-lm_status singles_by_model(const points *p, layer_model *m, bool learned, double *seconds,
+lm_status singles_by_model(const points *p, const layer_model *m, bool learned, double *seconds,
                            lm_error *err)
 {
-    lm_status status = LM_OK;
+    layer_asker by     = layer_asker_of(m);
+    lm_status   status = LM_OK;
 
     for (size_t i = 0; i < p->n_points && !status; i++)
         if (p->point[i].shape)
-            status = single_layer(&p->point[i], m, learned, seconds + i * N_PHASES, err);
+            status = single_layer(&p->point[i], &by, learned, seconds + i * N_PHASES, err);
         else if (p->point[i].row->kind == OBS_NETWORK && layer_model_any(m))
-            status = whole_network(p, i, m, learned, seconds + i * N_PHASES, err);
+            status = whole_network(p, i, &by, learned, seconds + i * N_PHASES, err);
+    layer_asker_free(&by);
     return status;
 }

@@ -16,11 +16,12 @@ struct layer_run; /* counts/layer_class.h */
 /** What was run of a single layer in a phase of its point. */
 struct layer_run singles_run(const point *pt, phase f, double multiprocessors);
 
-struct layer_model;
+struct layer_model; /* single/model.h */
+struct layer_asker;
 
 /** What the time of a layer goes to (single/busy.h), and its seconds; these are NAN, and the load
  * is none, where it has no price. LM_E_NOMEM */
-lm_status singles_load(struct layer_model *m, const layer_shape *s, const struct layer_run *run,
+lm_status singles_load(struct layer_asker *by, const layer_shape *s, const struct layer_run *run,
                        power_load *out, double *seconds, lm_error *err);
 
 /** Fits all classes of layers that have enough times. */
@@ -45,7 +46,7 @@ lm_status singles_left_out(const points *p, const split *by, bool learned, doubl
                            lm_error *err);
 
 /** The same of a model made elsewhere, of all phases; and of networks by their layers. */
-lm_status singles_by_model(const points *p, struct layer_model *m, bool learned, double *seconds,
-                           lm_error *err);
+lm_status singles_by_model(const points *p, const struct layer_model *m, bool learned,
+                           double *seconds, lm_error *err);
 
 #endif

@@ -82,11 +82,12 @@ static lm_status add_launches(launch_judging *j, const launches *l, const launch
 }
 
 /* Rows of one file stand together, as a rule. */
-static lm_status add_streams(launch_judging *j, size_t at, layer_model *m, lm_error *err)
+static lm_status add_streams(launch_judging *j, size_t at, const layer_model *m, lm_error *err)
 {
     const observations *obs    = j->q->obs;
     const char         *path   = "";
     kernel_stream       s      = { 0 };
+    layer_asker         by     = layer_asker_of(m);
     lm_status           status = LM_OK;
 
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
@@ -109,10 +110,11 @@ static lm_status add_streams(launch_judging *j, size_t at, layer_model *m, lm_er
 
             *to = NAN;
             if (m && model->launches == LAUNCHES_BY_PRICES)
-                status = kernel_stream_seconds(&s, m, model->residual, row->phase, to, err);
+                status = kernel_stream_seconds(&s, &by, model->residual, row->phase, to, err);
         }
         at++;
     }
+    layer_asker_free(&by);
     kernel_stream_free(&s);
     return status;
 }
@@ -186,13 +188,13 @@ static lm_status learn_own(const launch_question *q, const launches *l, layer_mo
 
 lm_status launch_errors_of(const launch_question *q, launch_errors *out, lm_error *err)
 {
-    launch_judging j       = { .q = q, .arena = arena_new() };
-    launches       l       = { 0 };
-    launch_folds   by      = { 0 };
-    layer_model    own     = { .learned = NULL };
-    layer_model   *m       = q->given ? q->given->operators : NULL;
-    const size_t   streams = count_streams(q->obs);
-    lm_status      status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
+    launch_judging     j       = { .q = q, .arena = arena_new() };
+    launches           l       = { 0 };
+    launch_folds       by      = { 0 };
+    layer_model        own     = { .learned = NULL };
+    const layer_model *m       = q->given ? q->given->operators : NULL;
+    const size_t       streams = count_streams(q->obs);
+    lm_status          status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
 
     if (!status && q->given && !m)
         status = lm_error_set(err, LM_E_NOTFOUND,
@@ -208,8 +210,10 @@ lm_status launch_errors_of(const launch_question *q, launch_errors *out, lm_erro
     if (!status)
         status = add_launches(&j, &l, &by, err);
     if (!status && streams && !m && l.n &&
-        !(status = launch_fit(l.launch, NULL, l.n, l.multiprocessors, &own, err)))
-        status = learn_own(q, &l, m = &own, err);
+        !(status = launch_fit(l.launch, NULL, l.n, l.multiprocessors, &own, err))) {
+        status = learn_own(q, &l, &own, err);
+        m      = &own;
+    }
     if (!status && streams)
         status = add_streams(&j, l.n, m, err);
     if (!status)

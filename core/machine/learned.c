@@ -89,6 +89,14 @@ static lm_status save(kept_file *f, const kept_kind *k, const char *name, const 
                    : LM_OK;
 }
 
+void residuals_load(calibration *cal)
+{
+    if (cal->layers)
+        learned_load(cal->layers);
+    if (cal->operators)
+        learned_load(cal->operators);
+}
+
 lm_status learned_files_save(const calibration *cal, const char *path, file_drafts *to,
                              lm_error *err)
 {

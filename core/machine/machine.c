@@ -157,7 +157,11 @@ static lm_status read_all(const ini_document *doc, calibration *cal, lm_error *e
                               "%s: holds no coefficients: is this a machine file?", doc->path);
     if (!status)
         status = formulas_join(cal, doc->path, err);
-    return status ? status : check_end(doc, err);
+    if (!status)
+        status = check_end(doc, err);
+    if (!status)
+        residuals_load(cal);
+    return status;
 }
 
 static lm_status load_document(const ini_document *doc, calibration **out, lm_error *err)

@@ -50,6 +50,8 @@ void *section_room(record *r, void *there, size_t size);
 lm_status formulas_check(const calibration *cal, const char *path, lm_error *err);
 /** What formulas and collectives must hold together, once all is read. */
 lm_status formulas_join(calibration *cal, const char *path, lm_error *err);
+/** Reads what prices of layers and kernels leave over, from beside a machine file. */
+void residuals_load(calibration *cal);
 /** Drafts what was learned beside a machine file. */
 lm_status learned_files_save(const calibration *cal, const char *path, file_drafts *to,
                              lm_error *err);

@@ -49,16 +49,16 @@ static void compose(const composed_factors *f, whole_seconds *s)
     s->backward = fmax(0, composed_seconds(f, s->part) - s->forward - s->update);
 }
 
-/* Prices of layers, else of kernels; what they write when they are asked is the predictor's own. */
+/* Prices of layers, else of kernels, which the predictor's own asker asks. */
 static lm_status layers_open(predictor *who, const model_source *from, lm_error *err)
 {
     const calibration *cal = who->cal;
-    layer_model       *own = malloc(sizeof *own);
+    layer_asker       *own = malloc(sizeof *own);
 
     (void)from;
     if (!own)
         return no_memory(err);
-    *own      = layer_model_share(any(cal->layers) ? cal->layers : cal->operators);
+    *own      = layer_asker_of(any(cal->layers) ? cal->layers : cal->operators);
     who->memo = own;
     return LM_OK;
 }
@@ -66,7 +66,7 @@ static lm_status layers_open(predictor *who, const model_source *from, lm_error 
 static void layers_close(predictor *who)
 {
     if (who->memo)
-        layer_model_free(who->memo);
+        layer_asker_free(who->memo);
     free(who->memo);
     who->memo = NULL;
 }

@@ -35,6 +35,7 @@ typedef struct adding {
     lm_error              *err;
     double                 others[N_PHASES]; /* s, by prices */
     double                 low, high;        /* the widest interval of what the model tells */
+    stand_ins             *by;               /* of layers that it does not know */
 } adding;
 
 /* Does the phase do anything there? */
@@ -214,7 +215,7 @@ static lm_status add_other(adding *a, const bound_layer *l, const layerwise_case
     double            seconds[N_PHASES];
     taken             found[N_PHASES];
     lm_error          why    = { LM_OK, "" };
-    const lm_status   status = stand_in_price(a->s->cal, a->net, l, a->s->optimizer, seconds, &why);
+    const lm_status   status = stand_in_price(a->by, a->net, l, a->s->optimizer, seconds, &why);
 
     if (status == LM_E_NOMEM)
         return no_memory(a->err);
@@ -345,12 +346,15 @@ lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
                              const layerwise_setup *s, layerwise_see *see, void *context,
                              layerwise_sum *out, lm_error *err)
 {
-    const adding fresh  = { m, net, s, NULL, out, see, context, err, { 0 }, 1, 1 };
+    stand_ins    by     = stand_ins_of(s->cal);
+    const adding fresh  = { m, net, s, NULL, out, see, context, err, { 0 }, 1, 1, &by };
     adding       a      = fresh;
     lm_status    status = add_all(&a, &questions[net->options.evaluation], err);
 
-    if (status || net->options.evaluation || out->told[PHASE_STEP] || see)
-        return status;
-    a = fresh;
-    return add_all(&a, &questions[2], err);
+    if (!status && !net->options.evaluation && !out->told[PHASE_STEP] && !see) {
+        a      = fresh;
+        status = add_all(&a, &questions[2], err);
+    }
+    stand_ins_free(&by);
+    return status;
 }

@@ -4,8 +4,19 @@
 #include <math.h>
 
 #include "models/step_model.h"
-#include "single/model.h"
 #include "single/whole.h"
+
+stand_ins stand_ins_of(const calibration *cal)
+{
+    return (stand_ins){ cal, layer_asker_of(cal ? cal->layers : NULL),
+                        layer_asker_of(cal ? cal->operators : NULL) };
+}
+
+void stand_ins_free(stand_ins *s)
+{
+    layer_asker_free(&s->layers);
+    layer_asker_free(&s->kernels);
+}
 
 /* A layer as a network of its own: inputs are outside. */
 static bound_network alone(const bound_network *net, const bound_layer *l)
@@ -18,7 +29,7 @@ static bound_network alone(const bound_network *net, const bound_layer *l)
 }
 
 /* Without the call of a pass, which a network of no layers has as well. */
-static lm_status by_layers(const calibration *cal, const bound_network *one, const char *updated,
+static lm_status by_layers(layer_asker *by, const bound_network *one, const char *updated,
                            double out[N_PHASES], lm_error *err)
 {
     bound_network none = *one;
@@ -26,8 +37,8 @@ static lm_status by_layers(const calibration *cal, const bound_network *one, con
     lm_status     status;
 
     none.n_layers = 0;
-    if ((status = whole_predict(cal->layers, &none, updated, WHOLE_PRICES, &calls, err)) ||
-        (status = whole_predict(cal->layers, one, updated, WHOLE_LEARNED, &s, err)))
+    if ((status = whole_predict(by, &none, updated, WHOLE_PRICES, &calls, err)) ||
+        (status = whole_predict(by, one, updated, WHOLE_LEARNED, &s, err)))
         return status;
     out[PHASE_FORWARD]  = s.forward - calls.forward;
     out[PHASE_BACKWARD] = s.backward - calls.backward;
@@ -35,11 +46,11 @@ static lm_status by_layers(const calibration *cal, const bound_network *one, con
     return LM_OK;
 }
 
-static lm_status by_kernels(const calibration *cal, const bound_network *one, optimizer o,
+static lm_status by_kernels(layer_asker *by, const bound_network *one, optimizer o,
                             double out[N_PHASES], lm_error *err)
 {
     whole_seconds   s;
-    const lm_status status = whole_by_launches(cal->operators, one, o, true, &s, err);
+    const lm_status status = whole_by_launches(by, one, o, true, &s, err);
 
     if (status)
         return status;
@@ -94,7 +105,7 @@ static void complete(const bound_layer *l, double out[N_PHASES])
     out[PHASE_STEP] = out[PHASE_FORWARD] + out[PHASE_BACKWARD] + out[PHASE_UPDATE];
 }
 
-lm_status stand_in_price(const calibration *cal, const bound_network *net, const bound_layer *l,
+lm_status stand_in_price(stand_ins *by, const bound_network *net, const bound_layer *l,
                          const char *updated, double out[N_PHASES], lm_error *err)
 {
     const bound_network one = alone(net, l);
@@ -106,12 +117,12 @@ lm_status stand_in_price(const calibration *cal, const bound_network *net, const
 
     for (phase f = 0; f < N_PHASES; f++)
         out[f] = NAN;
-    if (cal && cal->layers && layer_model_any(cal->layers))
-        status = by_layers(cal, &one, updated, out, &ignored);
-    if (status == LM_E_NOTFOUND && known && cal && cal->operators &&
-        layer_model_any(cal->operators))
-        status = by_kernels(cal, &one, o, out, &ignored);
-    if (status == LM_E_NOTFOUND && known && cal && !by_formulas(cal, &one, o, out, &ignored))
+    if (by->layers.m && layer_model_any(by->layers.m))
+        status = by_layers(&by->layers, &one, updated, out, &ignored);
+    if (status == LM_E_NOTFOUND && known && by->kernels.m && layer_model_any(by->kernels.m))
+        status = by_kernels(&by->kernels, &one, o, out, &ignored);
+    if (status == LM_E_NOTFOUND && known && by->cal &&
+        !by_formulas(by->cal, &one, o, out, &ignored))
         status = LM_OK;
     if (!status)
         complete(l, out);

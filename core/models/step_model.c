@@ -134,7 +134,7 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
                             step_model_names(", ", all, sizeof all), who->model);
     }
     if ((who->by == &layers_model || who->by->from_layers) &&
-        (status = calibration_read_residuals(who->cal, err))) {
+        (status = calibration_check_residuals(who->cal, err))) {
         lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
         return status;
     }

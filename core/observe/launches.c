@@ -203,7 +203,7 @@ void kernel_stream_free(kernel_stream *s)
     *s = (kernel_stream){ 0 };
 }
 
-static lm_status pass_seconds(const kernel_stream *s, layer_model *m, bool learned, bool forward,
+static lm_status pass_seconds(const kernel_stream *s, layer_asker *by, bool learned, bool forward,
                               double *out, lm_error *err)
 {
     stream_cost sum    = { 0 };
@@ -215,7 +215,7 @@ static lm_status pass_seconds(const kernel_stream *s, layer_model *m, bool learn
 
         if ((k->pass == LM_FORWARD) != forward)
             continue;
-        status = launch_cost_of(m, k, s->tag[i], learned, &cost, err);
+        status = launch_cost_of(by, k, s->tag[i], learned, &cost, err);
         if (!status)
             stream_add(&sum, k->repeat, &cost);
     }
@@ -223,14 +223,14 @@ static lm_status pass_seconds(const kernel_stream *s, layer_model *m, bool learn
     return status;
 }
 
-lm_status kernel_stream_seconds(const kernel_stream *s, layer_model *m, bool learned, phase p,
+lm_status kernel_stream_seconds(const kernel_stream *s, layer_asker *by, bool learned, phase p,
                                 double *out, lm_error *err)
 {
     double    behind = 0;
-    lm_status status = pass_seconds(s, m, learned, p != PHASE_BACKWARD, out, err);
+    lm_status status = pass_seconds(s, by, learned, p != PHASE_BACKWARD, out, err);
 
     if (!status && p == PHASE_STEP)
-        status = pass_seconds(s, m, learned, false, &behind, err);
+        status = pass_seconds(s, by, learned, false, &behind, err);
     *out += behind;
     return status;
 }

@@ -51,7 +51,7 @@ void      kernel_stream_free(kernel_stream *s);
  * @param out     NAN if a kernel has no price
  * @return what launch_cost_of() does
  */
-lm_status kernel_stream_seconds(const kernel_stream *s, layer_model *m, bool learned, phase p,
+lm_status kernel_stream_seconds(const kernel_stream *s, layer_asker *by, bool learned, phase p,
                                 double *out, lm_error *err);
 
 #endif

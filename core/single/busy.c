@@ -68,19 +68,19 @@ static double update_bytes(const layer_shape *s, const layer_run *run)
     return run->update ? 3 * ELEMENT * moved : 0;
 }
 
-lm_status layer_busy_of(layer_model *m, const layer_shape *s, const layer_run *run, layer_busy *out,
+lm_status layer_busy_of(layer_asker *a, const layer_shape *s, const layer_run *run, layer_busy *out,
                         lm_error *err)
 {
-    const double stream          = stream_price(m);
+    const double stream          = stream_price(a->m);
     double       by[N_RESOURCES] = { 0 }, bytes;
     lm_status    status;
 
-    *out = (layer_busy){ .seconds = layer_model_seconds(m, s, run) };
+    *out = (layer_busy){ .seconds = layer_model_seconds(a, s, run) };
     if (!(out->seconds > 0))
         return LM_OK;
-    if ((status = layer_model_busy(m, s, run, by_resource, by, err)))
+    if ((status = layer_model_busy(a, s, run, by_resource, by, err)))
         return status;
-    out->join       = columns_join(&m->of[layer_model_class(m, s)].columns);
+    out->join       = columns_join(&a->m->of[layer_model_class(a->m, s)].columns);
     out->arithmetic = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
     out->traffic = out->memory = by[RESOURCE_BANDWIDTH];
     if (!(stream > 0))

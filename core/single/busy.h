@@ -21,7 +21,7 @@ typedef struct layer_busy {
 } layer_busy;
 
 /** By the model's prices. LM_E_NOMEM */
-lm_status layer_busy_of(layer_model *m, const layer_shape *s, const layer_run *run, layer_busy *out,
+lm_status layer_busy_of(layer_asker *a, const layer_shape *s, const layer_run *run, layer_busy *out,
                         lm_error *err);
 
 #endif

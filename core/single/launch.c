@@ -100,17 +100,17 @@ layer_run launch_run(const layer_model *m, const layer_shape *s)
                             class < N_LAYER_CLASSES ? m->of[class].how.multiprocessors : 0 };
 }
 
-lm_status launch_cost_of(layer_model *m, const lm_kernel *k, const char *tag, bool learned,
+lm_status launch_cost_of(layer_asker *a, const lm_kernel *k, const char *tag, bool learned,
                          launch_cost *out, lm_error *err)
 {
     const layer_shape s             = launch_shape_of(k, tag);
-    const layer_run   run           = launch_run(m, &s);
+    const layer_run   run           = launch_run(a->m, &s);
     double            part[N_PARTS] = { 0 }, power, alone, factor = 1;
-    lm_status         status = learned ? learned_ratio(m, &s, &run, &factor, err) : LM_OK;
+    lm_status         status = learned ? learned_ratio(a, &s, &run, &factor, err) : LM_OK;
 
     if (status)
         return status;
-    if (layer_model_busy(m, &s, &run, part_of, part, NULL)) {
+    if (layer_model_busy(a, &s, &run, part_of, part, NULL)) {
         *out = (launch_cost){ 0, 0, NAN };
         return LM_OK;
     }
@@ -118,22 +118,22 @@ lm_status launch_cost_of(layer_model *m, const lm_kernel *k, const char *tag, bo
     /* of a launch that its floor hides nothing is known of its work */
     if (factor == 1 || out->start + out->work <= out->floor)
         return LM_OK;
-    power = columns_join(&m->of[layer_class_of(&s)].columns);
+    power = columns_join(&a->m->of[layer_class_of(&s)].columns);
     alone = factor * rows_seconds((row_cost){ out->floor, out->start + out->work }, power);
     out->work =
         fmax(0, pow(fmax(0, pow(alone, power) - pow(out->floor, power)), 1 / power) - out->start);
     return LM_OK;
 }
 
-lm_status launch_seconds(layer_model *m, const lm_kernel *k, const char *tag, bool learned,
+lm_status launch_seconds(layer_asker *a, const lm_kernel *k, const char *tag, bool learned,
                          double *out, lm_error *err)
 {
     const layer_shape s   = launch_shape_of(k, tag);
-    const layer_run   run = launch_run(m, &s);
+    const layer_run   run = launch_run(a->m, &s);
 
     if (learned)
-        return learned_seconds(m, &s, &run, out, err);
-    *out = layer_model_seconds(m, &s, &run);
+        return learned_seconds(a, &s, &run, out, err);
+    *out = layer_model_seconds(a, &s, &run);
     return LM_OK;
 }
 

@@ -45,11 +45,11 @@ typedef struct launch_cost {
  * @param learned with the residual
  * @return what learned_seconds() does
  */
-lm_status launch_cost_of(layer_model *m, const lm_kernel *k, const char *tag, bool learned,
+lm_status launch_cost_of(layer_asker *a, const lm_kernel *k, const char *tag, bool learned,
                          launch_cost *out, lm_error *err);
 
 /** Seconds of one launch by itself; NAN for a class without prices. */
-lm_status launch_seconds(layer_model *m, const lm_kernel *k, const char *tag, bool learned,
+lm_status launch_seconds(layer_asker *a, const lm_kernel *k, const char *tag, bool learned,
                          double *out, lm_error *err);
 
 /**

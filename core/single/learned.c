@@ -128,60 +128,69 @@ lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, residual
 
 /* ---- asking ---- */
 
-lm_status learned_load(layer_model *m, lm_error *err)
+void learned_load(layer_model *m)
 {
-    void     *read     = NULL;
-    bool      launches = false;
-    lm_status status   = LM_OK;
+    void *read     = NULL;
+    bool  launches = false;
 
+    m->unread.code = LM_OK;
     if (m->learned || !m->learned_file.path)
-        return LM_OK;
+        return;
     for (size_t c = FIRST_LAUNCH; c < N_LAYER_CLASSES; c++)
         launches |= m->of[c].present;
-    status     = kept_file_load(&m->learned_file, launches ? &kernels_kept : &residual_kept,
-                            launches ? KERNELS_FILE : RESIDUAL_FILE, &read, err);
+    if (kept_file_load(&m->learned_file, launches ? &kernels_kept : &residual_kept,
+                       launches ? KERNELS_FILE : RESIDUAL_FILE, &read, &m->unread))
+        return;
     m->learned = read;
-    return status ? status : settle(m, err);
+    if (settle(m, &m->unread)) {
+        residual_set_free(read);
+        m->learned = NULL;
+    }
+}
+
+lm_status learned_check(const layer_model *m, lm_error *err)
+{
+    return m->unread.code ? lm_error_set(err, m->unread.code, "%s", m->unread.text) : LM_OK;
 }
 
 /* r of a layer that was priced: without having been asked before. */
-static lm_status ask(layer_model *m, size_t class, const layer_shape *s, const layer_run *run,
+static lm_status ask(layer_asker *a, size_t class, const layer_shape *s, const layer_run *run,
                      double seconds, double *out, lm_error *err)
 {
     const priced_row row = { .shape   = s,
                              .run     = run,
-                             .rows    = &m->spare,
-                             .columns = &m->of[class].columns,
+                             .rows    = &a->spare,
+                             .columns = &a->m->of[class].columns,
                              .seconds = seconds,
-                             .device  = &m->device };
+                             .device  = &a->m->device };
 
-    rows_clear(&m->spare);
-    if (!layer_model_row(m, s, run, &m->spare) || rows_check(&m->spare, err))
+    rows_clear(&a->spare);
+    if (!layer_model_row(a->m, s, run, &a->spare) || rows_check(&a->spare, err))
         return no_memory(err);
-    return residual_of(m->learned->of[class], &row, out, err);
+    return residual_of(a->m->learned->of[class], &row, out, err);
 }
 
 /* exp(r) of a layer with a price. */
-static lm_status ratio(layer_model *m, const layer_shape *s, const layer_run *run, double seconds,
+static lm_status ratio(layer_asker *a, const layer_shape *s, const layer_run *run, double seconds,
                        double *out, lm_error *err)
 {
-    const size_t class      = layer_model_class(m, s);
+    const size_t class      = layer_model_class(a->m, s);
     residual_answer  *known = NULL;
     residual_question q;
     double            r      = 0;
     lm_status         status = LM_OK;
 
     *out = 1;
-    if (isnan(seconds) || !m->learned || !m->learned->of[class])
+    if (isnan(seconds) || !a->m->learned || !a->m->learned->of[class])
         return LM_OK;
-    if (!m->memo)
-        m->memo = calloc(1, sizeof *m->memo);
-    if (m->memo && residual_question_of(s, run, seconds, &q))
-        known = residual_memo_find(m->memo, &q);
+    if (!a->memo)
+        a->memo = calloc(1, sizeof *a->memo);
+    if (a->memo && residual_question_of(s, run, seconds, &q))
+        known = residual_memo_find(a->memo, &q);
     if (known && known->known)
         r = known->r;
     else
-        status = ask(m, class, s, run, seconds, &r, err);
+        status = ask(a, class, s, run, seconds, &r, err);
     if (known && !status) {
         known->known = true;
         known->r     = r;
@@ -190,18 +199,18 @@ static lm_status ratio(layer_model *m, const layer_shape *s, const layer_run *ru
     return status;
 }
 
-lm_status learned_ratio(layer_model *m, const layer_shape *s, const layer_run *run, double *out,
+lm_status learned_ratio(layer_asker *a, const layer_shape *s, const layer_run *run, double *out,
                         lm_error *err)
 {
-    return ratio(m, s, run, layer_model_seconds(m, s, run), out, err);
+    return ratio(a, s, run, layer_model_seconds(a, s, run), out, err);
 }
 
-lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run *run,
+lm_status learned_seconds(layer_asker *a, const layer_shape *s, const layer_run *run,
                           double *seconds, lm_error *err)
 {
-    const double priced = layer_model_seconds(m, s, run);
+    const double priced = layer_model_seconds(a, s, run);
     double       factor;
-    lm_status    status = ratio(m, s, run, priced, &factor, err);
+    lm_status    status = ratio(a, s, run, priced, &factor, err);
 
     if (!status)
         *seconds = priced * factor;

@@ -35,12 +35,11 @@ typedef struct learned_source {
 lm_status learned_fit_pool(const learned_source *from, size_t n, residual_trees *judged,
                            lm_error *err);
 
-/**
- * Reads the residual from its file, if that was not done: before anything is asked.
- *
- * @return LM_E_IO, LM_E_SYNTAX ... of the file, LM_E_ARG if its hash is another; LM_E_NOMEM
- */
-lm_status learned_load(layer_model *m, lm_error *err);
+/** Reads the residual from its file, when the machine file is read. Prices need none: only who asks
+ * for the residual is told of a failure, by learned_check(). */
+void learned_load(layer_model *m);
+/** LM_E_IO, LM_E_SYNTAX ... of the residual's file, LM_E_ARG if its hash is another; LM_E_NOMEM. */
+lm_status learned_check(const layer_model *m, lm_error *err);
 
 /**
  * Seconds of a layer with its residual; layer_model_seconds() without one.
@@ -48,12 +47,12 @@ lm_status learned_load(layer_model *m, lm_error *err);
  * @param seconds NAN: no price
  * @return LM_E_NOTFOUND for a figure of the device that is not known; LM_E_NOMEM
  */
-lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run *run,
+lm_status learned_seconds(layer_asker *a, const layer_shape *s, const layer_run *run,
                           double *seconds, lm_error *err);
 
 /** Factor of the residual on the layer's price; 1 without a price, or outside of what was
  * learned. */
-lm_status learned_ratio(layer_model *m, const layer_shape *s, const layer_run *run, double *out,
+lm_status learned_ratio(layer_asker *a, const layer_shape *s, const layer_run *run, double *out,
                         lm_error *err);
 
 #endif

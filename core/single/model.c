@@ -41,15 +41,18 @@ static lm_status reached(const layer_time *time, size_t n, layer_rates *out, lm_
     return flops && bytes ? LM_OK : no_memory(err);
 }
 
-/* Appends a row. Columns of launches that are not there are made, or left to their families. */
-static void add(columns *c, rows *r, const layer_class *class, const layer_time *t,
-                const tiling *how, bool make)
+/* Appends a row. Columns that are not there are made in `make`; where that is NULL, those of
+ * launches are left to their families. */
+static void add(const columns *c, columns *make, rows *r, const layer_class *class,
+                const layer_time *t, const tiling *how)
 {
     rows_begin(r, t->seconds, 1, !forward_only(&t->run));
     if (class->launch) {
-        launch_add(&(launch_row){ c, r, how, make, t->shape->tag }, t->shape->kernel);
+        launch_add(&(launch_row){ c, make, r, how, t->shape->tag }, t->shape->kernel);
         return;
     }
+    if (make)
+        layer_update_need(make, &t->run, t->shape);
     if (t->run.alone)
         class->add_call(c, r, &t->run, t->shape);
     class->add_layer(c, r, &t->run, t->shape);
@@ -70,7 +73,7 @@ lm_status layer_rows_new(const layer_class *class, const layer_time *time, size_
     else if (class->begin)
         status = reached(time, n, &out->rates, err);
     for (size_t i = 0; i < n && !status; i++)
-        add(&out->columns, &out->rows, class, &time[i], NULL, true);
+        add(&out->columns, &out->columns, &out->rows, class, &time[i], NULL);
     if (!status)
         status = rows_check(&out->rows, err);
     if (status)
@@ -95,7 +98,7 @@ static lm_status fill(const layer_rows *r, const size_t *at, size_t n, const til
                       columns *c, rows *out, lm_error *err)
 {
     for (size_t i = 0; i < n; i++)
-        add(c, out, r->class, &r->time[at[i]], how, true);
+        add(c, c, out, r->class, &r->time[at[i]], how);
     return rows_check(out, err);
 }
 
@@ -201,7 +204,7 @@ static lm_status fit_launches(layer_rows *r, const bool *in, lm_error *err)
     if (!status)
         status = solve_prices(&some, NULL, &r->class->options, &r->columns, err);
     for (size_t i = 0; i < r->n && !status; i++)
-        add(&r->columns, &r->rows, r->class, &r->time[i], &r->how, false);
+        add(&r->columns, NULL, &r->rows, r->class, &r->time[i], &r->how);
     rows_free(&some);
     free(at);
     return status ? status : rows_check(&r->rows, err);
@@ -334,25 +337,23 @@ lm_status layer_model_fit(const layer_time *time, size_t n, layer_model *out, lm
 
 void layer_model_free(layer_model *m)
 {
-    for (size_t c = 0; c < N_LAYER_CLASSES && !m->shared; c++)
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         columns_free(&m->of[c].columns);
-    if (!m->shared) {
-        residual_set_free(m->learned);
-        kept_file_clear(&m->learned_file);
-    }
-    rows_free(&m->spare);
-    free(m->memo);
+    residual_set_free(m->learned);
+    kept_file_clear(&m->learned_file);
     *m = (layer_model){ .multiprocessors = 0 };
 }
 
-layer_model layer_model_share(const layer_model *m)
+layer_asker layer_asker_of(const layer_model *m)
 {
-    layer_model out = *m;
+    return (layer_asker){ .m = m };
+}
 
-    out.spare  = (rows){ 0 };
-    out.memo   = NULL;
-    out.shared = true;
-    return out;
+void layer_asker_free(layer_asker *a)
+{
+    rows_free(&a->spare);
+    free(a->memo);
+    *a = (layer_asker){ .m = NULL };
 }
 
 bool layer_model_any(const layer_model *m)
@@ -381,7 +382,7 @@ size_t layer_model_class(const layer_model *m, const layer_shape *s)
                : class;
 }
 
-bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run, rows *out)
+bool layer_model_row(const layer_model *m, const layer_shape *s, const layer_run *run, rows *out)
 {
     const size_t class    = layer_model_class(m, s);
     const layer_time time = { s, *run, NAN };
@@ -390,41 +391,41 @@ bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run,
         (run->backward && !layer_prices_train(&m->of[class])) ||
         (run->update && !optimizer_priced(&m->of[class].columns, run->optimizer, run->alone)))
         return false;
-    add(&m->of[class].columns, out, layer_classes[class], &time, &m->of[class].how, false);
+    add(&m->of[class].columns, NULL, out, layer_classes[class], &time, &m->of[class].how);
     return true;
 }
 
-double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run)
+double layer_model_seconds(layer_asker *a, const layer_shape *s, const layer_run *run)
 {
-    const size_t class = layer_model_class(m, s);
+    const size_t class = layer_model_class(a->m, s);
     double seconds     = NAN;
 
-    rows_clear(&m->spare);
-    if (layer_model_row(m, s, run, &m->spare) && !rows_check(&m->spare, NULL))
-        seconds = rows_priced(&m->spare, 0, &m->of[class].columns);
+    rows_clear(&a->spare);
+    if (layer_model_row(a->m, s, run, &a->spare) && !rows_check(&a->spare, NULL))
+        seconds = rows_priced(&a->spare, 0, &a->m->of[class].columns);
     return seconds;
 }
 
 #define FEW_ITEMS 64 /* that need no allocation */
 
 /* With what hides behind other work, as if nothing did, or as it adds up to the layer's seconds. */
-static lm_status split_by(layer_model *m, const layer_shape *s, const layer_run *run,
+static lm_status split_by(layer_asker *a, const layer_shape *s, const layer_run *run,
                           size_t (*group)(const column *), bool hidden, double *seconds,
                           lm_error *err)
 {
     row_item       items[FEW_ITEMS], *item = items;
-    rows          *r = &m->spare;
+    rows          *r = &a->spare;
     const columns *c;
     lm_status      status;
 
     rows_clear(r);
-    if (!layer_model_row(m, s, run, r))
+    if (!layer_model_row(a->m, s, run, r))
         return lm_error_set(err, LM_E_NOTFOUND, "a single layer has no price");
     if ((status = rows_check(r, err)))
         return status;
     if (rows_longest(r) > FEW_ITEMS && !(item = malloc(rows_longest(r) * sizeof *item)))
         return no_memory(err);
-    c = &m->of[layer_model_class(m, s)].columns;
+    c = &a->m->of[layer_model_class(a->m, s)].columns;
 
     size_t         n;
     const row_cost cost  = rows_cost(r, 0, c, NULL, item, &n);
@@ -442,14 +443,14 @@ static lm_status split_by(layer_model *m, const layer_shape *s, const layer_run 
     return LM_OK;
 }
 
-lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
+lm_status layer_model_split(layer_asker *a, const layer_shape *s, const layer_run *run,
                             size_t (*group)(const column *), double *seconds, lm_error *err)
 {
-    return split_by(m, s, run, group, false, seconds, err);
+    return split_by(a, s, run, group, false, seconds, err);
 }
 
-lm_status layer_model_busy(layer_model *m, const layer_shape *s, const layer_run *run,
+lm_status layer_model_busy(layer_asker *a, const layer_shape *s, const layer_run *run,
                            size_t (*group)(const column *), double *seconds, lm_error *err)
 {
-    return split_by(m, s, run, group, true, seconds, err);
+    return split_by(a, s, run, group, true, seconds, err);
 }

@@ -24,13 +24,17 @@ typedef struct layer_model {
     double       multiprocessors; /**< of the device; 0: not known when it was fitted */
     layer_device device;          /**< what its residual knows of that; or nothing */
     /* What prices leave over, see learned.h. */
-    struct residual_set *learned;      /**< NULL: none, or not read yet */
+    struct residual_set *learned;      /**< NULL: none, or it could not be read */
     kept_file            learned_file; /**< where it is */
-    /* What is written while the model is asked: of one thread, see layer_model_share(). */
-    rows                  spare;  /**< room for the row that is asked for */
-    struct residual_memo *memo;   /**< of `learned`; NULL: nothing was asked yet */
-    bool                  shared; /**< all but these two is another model's */
+    lm_error             unread;       /**< why it could not be read */
 } layer_model;
+
+/** One thread's questions to a model, which stays as it is: layer_asker_of(). */
+typedef struct layer_asker {
+    const layer_model    *m;
+    rows                  spare; /**< room for the row that is asked for */
+    struct residual_memo *memo;  /**< of m->learned; NULL: nothing was asked yet */
+} layer_asker;
 
 /** One time: a layer, its part, and the seconds. */
 typedef struct layer_time {
@@ -75,9 +79,9 @@ lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error 
 lm_status layer_model_fit(const layer_time *time, size_t n, layer_model *out, lm_error *err);
 void      layer_model_free(layer_model *m);
 
-/** The same prices and residuals for one more thread. `m` stays open and unchanged as long as the
- * share; layer_model_free() frees what is the share's own. */
-layer_model layer_model_share(const layer_model *m);
+/** `m` stays open and unchanged as long as the asker. */
+layer_asker layer_asker_of(const layer_model *m);
+void        layer_asker_free(layer_asker *a);
 /** Is any class there? */
 bool layer_model_any(const layer_model *m);
 /** Number of times of all classes, also of those with too few for a fit. */
@@ -87,10 +91,10 @@ size_t layer_model_rows(const layer_model *m);
 bool layer_prices_train(const layer_prices *p);
 
 /** Appends a row of one layer; false where layer_model_seconds() is NAN. */
-bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run, rows *out);
+bool layer_model_row(const layer_model *m, const layer_shape *s, const layer_run *run, rows *out);
 
 /** Seconds of a layer; NAN: no price of its class, its backward pass or its optimizer. */
-double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run);
+double layer_model_seconds(layer_asker *a, const layer_shape *s, const layer_run *run);
 
 /**
  * Splits these seconds: prices times counts, of each part's cheapest alternative, are added to
@@ -98,11 +102,11 @@ double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run
  *
  * @return LM_E_NOTFOUND where layer_model_seconds() is NAN, LM_E_NOMEM
  */
-lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
+lm_status layer_model_split(layer_asker *a, const layer_shape *s, const layer_run *run,
                             size_t (*group)(const column *), double *seconds, lm_error *err);
 
 /** The same without hiding: busy seconds, which may add up to more than the layer takes. */
-lm_status layer_model_busy(layer_model *m, const layer_shape *s, const layer_run *run,
+lm_status layer_model_busy(layer_asker *a, const layer_shape *s, const layer_run *run,
                            size_t (*group)(const column *), double *seconds, lm_error *err);
 
 #endif

@@ -14,7 +14,8 @@
 #define ACTIVATION_GRAD "backward.activation"
 
 typedef struct walk {
-    layer_model         *m;
+    const layer_model   *m;
+    layer_asker         *by; /* of `m` */
     const bound_network *net;
     const layer_prices
                  *usual; /**< class of what is no product: convolutions where they are known */
@@ -58,7 +59,7 @@ static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run, 
 {
     double by[N_RESOURCES] = { 0 }, sum = 0;
 
-    if (layer_model_split(w->m, s, run, by_resource, by, NULL))
+    if (layer_model_split(w->by, s, run, by_resource, by, NULL))
         return NAN;
     for (int r = 0; r < N_RESOURCES; r++) {
         to[r] += factor * by[r];
@@ -85,7 +86,7 @@ static lm_status learned_factor(walk *w, const layer_shape *s, const layer_run *
                                 .trains_inputs   = trains,
                                 .multiprocessors = w->m->multiprocessors };
 
-        status = learned_ratio(w->m, s, &run, out, w->err);
+        status = learned_ratio(w->by, s, &run, out, w->err);
     }
     return status;
 }
@@ -102,7 +103,7 @@ static lm_status unlike(const walk *w, const bound_layer *l)
 static double host_seconds(walk *w, const layer_shape *s, layer_run run)
 {
     const columns *c     = &w->m->of[layer_model_class(w->m, s)].columns;
-    rows          *r     = &w->m->spare;
+    rows          *r     = &w->by->spare;
     double         floor = 0;
 
     run.alone  = true;
@@ -163,7 +164,7 @@ static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
     run.forward = run.backward = false;
     run.update                 = l->trained && l->n_weights;
     if (run.update) {
-        seconds = layer_model_seconds(w->m, s, &run);
+        seconds = layer_model_seconds(w->by, s, &run);
         w->sum.update += seconds;
         w->sum.part[WHOLE_UPDATE] += seconds;
     }
@@ -325,10 +326,11 @@ static lm_status add_layer(walk *w, const bound_layer *l)
     return LM_OK;
 }
 
-lm_status whole_predict(layer_model *m, const bound_network *net, const char *updated_by,
+lm_status whole_predict(layer_asker *by, const bound_network *net, const char *updated_by,
                         whole_learned learned, whole_seconds *out, lm_error *err)
 {
-    walk w = { .m = m, .net = net, .optimizer = updated_by, .learned = learned, .err = err };
+    const layer_model  *m = by->m;
+    walk                w = { m, by, net, .optimizer = updated_by, .learned = learned, .err = err };
     const layer_prices *calls  = NULL;
     lm_status           status = LM_OK;
 

@@ -34,7 +34,7 @@ typedef struct whole_seconds {
  *                trained inputs as well
  * @return LM_E_NOTFOUND for a layer or an optimizer without a price; what learned_seconds() returns
  */
-lm_status whole_predict(layer_model *m, const bound_network *net, const char *updated_by,
+lm_status whole_predict(layer_asker *by, const bound_network *net, const char *updated_by,
                         whole_learned learned, whole_seconds *out, lm_error *err);
 
 /**
@@ -43,7 +43,7 @@ lm_status whole_predict(layer_model *m, const bound_network *net, const char *up
  *
  * @return LM_E_NOTFOUND for a kernel without a price; LM_E_UNSUPPORTED: see optimizer_update()
  */
-lm_status whole_by_launches(layer_model *m, const bound_network *net, optimizer o, bool learned,
+lm_status whole_by_launches(layer_asker *by, const bound_network *net, optimizer o, bool learned,
                             whole_seconds *out, lm_error *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* Launches of one phase, and seconds of their work by resource; starts stand behind the last. */
 typedef struct walk {
-    layer_model         *m;
+    layer_asker         *asker;
     const bound_network *net;
     bool                 learned;
     stream_cost          sum[N_TERM_PHASES];
@@ -27,16 +27,16 @@ static void add_kernel(void *context, size_t layer, term_phase phase, const lm_k
 {
     walk             *w                   = context;
     const layer_shape s                   = launch_shape_of(k, "");
-    const layer_run   run                 = launch_run(w->m, &s);
+    const layer_run   run                 = launch_run(w->asker->m, &s);
     double            by[N_RESOURCES + 1] = { 0 };
     launch_cost       cost;
 
     (void)chain;
     if (!w->status)
-        w->status = launch_cost_of(w->m, k, "", w->learned, &cost, w->err);
+        w->status = launch_cost_of(w->asker, k, "", w->learned, &cost, w->err);
     if (w->status)
         return;
-    if (isnan(cost.work) || layer_model_busy(w->m, &s, &run, by_resource, by, NULL)) {
+    if (isnan(cost.work) || layer_model_busy(w->asker, &s, &run, by_resource, by, NULL)) {
         w->status = lm_error_set(w->err, LM_E_NOTFOUND,
                                  "layer '%s': kernels of its kind (%s %s) have no prices among "
                                  "those of single kernels: measure some, then fit again",
@@ -60,10 +60,10 @@ static void share_out(const walk *w, term_phase p, double to[N_RESOURCES])
         to[r] += stream_seconds(&w->sum[p]) * w->by[p][r] / sum;
 }
 
-lm_status whole_by_launches(layer_model *m, const bound_network *net, optimizer o, bool learned,
+lm_status whole_by_launches(layer_asker *by, const bound_network *net, optimizer o, bool learned,
                             whole_seconds *out, lm_error *err)
 {
-    walk      w      = { .m = m, .net = net, .learned = learned, .err = err };
+    walk      w      = { .asker = by, .net = net, .learned = learned, .err = err };
     lm_status status = terms_visit(net, o, add_kernel, &w, err);
 
     if (status || w.status)

@@ -109,8 +109,8 @@ static void add_network(const calibration *cal, const point *pt, correct_row *ro
 }
 
 /* Times of a single layer; each is a group unless its row says which. */
-static lm_status add_layer(const calibration *cal, const points *p, size_t at, correct_row *row,
-                           size_t *n, lm_error *err)
+static lm_status add_layer(layer_asker *by, const points *p, size_t at, correct_row *row, size_t *n,
+                           lm_error *err)
 {
     const point *pt = &p->point[at];
 
@@ -124,9 +124,8 @@ static lm_status add_layer(const calibration *cal, const points *p, size_t at, c
 
         if (!(r.seconds > 0))
             continue;
-        run = singles_run(pt, singles_phases[i], cal->layers->multiprocessors);
-        status =
-            layer_model_split(cal->layers, pt->shape, &run, transfer_layers_factor, r.part, err);
+        run    = singles_run(pt, singles_phases[i], by->m->multiprocessors);
+        status = layer_model_split(by, pt->shape, &run, transfer_layers_factor, r.part, err);
         if (status == LM_OK)
             row[(*n)++] = r;
         else if (status != LM_E_NOTFOUND)
@@ -140,13 +139,15 @@ lm_status correct_rows(const calibration *cal, const points *p, correct_row **ou
 {
     correct_row *row    = malloc((p->n_points * (n_forms + N_SINGLES_PHASES) + 1) * sizeof *row);
     size_t       used   = 0;
+    layer_asker  by     = layer_asker_of(cal->layers);
     lm_status    status = row ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < p->n_points && !status; i++)
         if (p->point[i].shape && cal->layers)
-            status = add_layer(cal, p, i, row, &used, err);
+            status = add_layer(&by, p, i, row, &used, err);
         else
             add_network(cal, &p->point[i], row, &used);
+    layer_asker_free(&by);
     if (!status && !used)
         status = lm_error_set(err, LM_E_ARG,
                               "no time in it is one that these machines have coefficients for");

@@ -176,29 +176,32 @@ static layer_shape typical_product(size_t at)
 }
 
 /* Multiprocessors are each model's own. */
-static double seconds_of(layer_model *m, const layer_shape *s, bool training)
+static double seconds_of(layer_asker *by, const layer_shape *s, bool training)
 {
     const layer_run run = { .forward         = true,
                             .backward        = training,
                             .alone           = true,
                             .input_gradient  = true,
-                            .multiprocessors = m->multiprocessors };
+                            .multiprocessors = by->m->multiprocessors };
 
-    return layer_model_seconds(m, s, &run);
+    return layer_model_seconds(by, s, &run);
 }
 
-double transfer_layers_deviation(layer_model *own, layer_model *other)
+double transfer_layers_deviation(const layer_model *own, const layer_model *other)
 {
-    double apart[N_SPREAD];
-    size_t used = 0;
+    layer_asker by[2] = { layer_asker_of(own), layer_asker_of(other) };
+    double      apart[N_SPREAD];
+    size_t      used = 0;
 
     for (size_t i = 0; i < N_SPREAD; i++) {
         const layer_shape s =
             i / 2 < N_CONVS ? typical_conv(i / 2) : typical_product(i / 2 - N_CONVS);
-        const double a = seconds_of(own, &s, i % 2), b = seconds_of(other, &s, i % 2);
+        const double a = seconds_of(&by[0], &s, i % 2), b = seconds_of(&by[1], &s, i % 2);
 
         if (a > 0 && b > 0)
             apart[used++] = fabs(log(a / b));
     }
+    layer_asker_free(&by[0]);
+    layer_asker_free(&by[1]);
     return used ? stats_quantile(apart, used, QUANTILE) : 0;
 }

@@ -30,6 +30,6 @@ size_t transfer_layers_factor(const column *c);
  * forward and in training, the 90 % quantile of |log| of one's seconds over the other's. 0: there
  * are none that both price.
  */
-double transfer_layers_deviation(layer_model *own, layer_model *other);
+double transfer_layers_deviation(const layer_model *own, const layer_model *other);
 
 #endif

@@ -32,7 +32,7 @@ static double least(double a, double b)
     return a > 0 && a < b ? a : b; /* 0: nothing yet */
 }
 
-static lm_status predict_all(const bench *b, layer_model *m, whole_learned how, double *sum,
+static lm_status predict_all(const bench *b, layer_asker *by, whole_learned how, double *sum,
                              lm_error *err)
 {
     lm_status status = LM_OK;
@@ -40,36 +40,37 @@ static lm_status predict_all(const bench *b, layer_model *m, whole_learned how, 
     for (size_t i = 0; i < b->n && !status; i++) {
         whole_seconds s;
 
-        status = whole_predict(m, b->net[i], "sgd", how, &s, err);
+        status = whole_predict(by, b->net[i], "sgd", how, &s, err);
         *sum += status ? 0 : s.forward + s.backward;
     }
     return status;
 }
 
-/* The file, and (by a first prediction) what lies beside it; then all networks again, and by prices
- * alone. */
+/* The file and what lies beside it; all networks, then all again, and by prices alone. */
 static lm_status round_of(bench *b, const char *machine, lm_error *err)
 {
     calibration *cal    = NULL;
+    layer_asker  by     = { .m = NULL };
     double       begin  = now(), loaded, asked;
     lm_status    status = machine_load(machine, &cal, err);
 
-    if (!status)
-        status = learned_load(cal->layers, err);
     loaded = now();
     if (!status)
-        status = predict_all(b, cal->layers, WHOLE_LEARNED, &b->sum, err);
+        by = layer_asker_of(cal->layers);
+    if (!status)
+        status = predict_all(b, &by, WHOLE_LEARNED, &b->sum, err);
     asked    = now();
     b->load  = least(b->load, loaded - begin);
     b->first = least(b->first, asked - loaded);
     begin    = asked;
     if (!status)
-        status = predict_all(b, cal->layers, WHOLE_LEARNED, &b->sum, err);
+        status = predict_all(b, &by, WHOLE_LEARNED, &b->sum, err);
     b->predict = least(b->predict, now() - begin);
     begin      = now();
     if (!status)
-        status = predict_all(b, cal->layers, WHOLE_PRICES, &b->sum, err);
+        status = predict_all(b, &by, WHOLE_PRICES, &b->sum, err);
     b->prices = least(b->prices, now() - begin);
+    layer_asker_free(&by);
     calibration_free(cal);
     return status;
 }

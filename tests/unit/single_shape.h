@@ -47,6 +47,7 @@ static inline counted count(const layer_class *class, const layer_shape *s, cons
 
     assert_true(layer_class_make(class, &k.c));
     rows_begin(&k.r, NAN, 1, 0);
+    layer_update_need(&k.c, run, s);
     class->add_call(&k.c, &k.r, run, s);
     class->add_layer(&k.c, &k.r, run, s);
     assert_int_equal(rows_check(&k.r, NULL), LM_OK);

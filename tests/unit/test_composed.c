@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "asking.h"
 #include "base/random.h"
 #include "nets.h"
 #include "single/whole.h"
@@ -103,7 +104,7 @@ static void gradients_of_what_several_read_are_added_up(void **state)
     set(&m, LAYER_OTHER, "forward.map.bytes", 1, 9);
     set(&m, LAYER_OTHER, "backward.call", 1, 9);
     assert_true(columns_need_update(&m.of[LAYER_PRODUCT].columns, "update.sgd") != COLUMN_NONE);
-    assert_int_equal(whole_predict(&m, n.bound, "sgd", WHOLE_PRICES, &s, NULL), LM_OK);
+    assert_int_equal(whole_by(&m, n.bound, "sgd", WHOLE_PRICES, &s, NULL), LM_OK);
     assert_close(s.part[WHOLE_OTHERS_BACK], 3 * 24, 1e-12);
     assert_close(s.part[WHOLE_PRODUCTS], 6, 1e-12);
     assert_close(s.part[WHOLE_HOST_BACK], 3, 1e-12); /* relu, tanh and the sum */
@@ -124,7 +125,7 @@ static void products_within_layers_are_products(void **state)
     assert_true(n.bound != NULL);
     set(&m, LAYER_PRODUCT, "forward.result", 1, 9);
     set(&m, LAYER_OTHER, "forward.product.flops", 1e6, 0);
-    assert_int_equal(whole_predict(&m, n.bound, "sgd", WHOLE_PRICES, &s, NULL), LM_OK);
+    assert_int_equal(whole_by(&m, n.bound, "sgd", WHOLE_PRICES, &s, NULL), LM_OK);
     assert_close(s.part[WHOLE_PRODUCTS], 40, 1e-12);
     assert_close(s.part[WHOLE_OTHERS], 0, 1e-12);
     layer_model_free(&m);

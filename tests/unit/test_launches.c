@@ -1,4 +1,5 @@
 /* Single kernels in observations, streams of them, and their prices in machine files. */
+#include "asking.h"
 #include "check.h"
 #include "folder.h"
 
@@ -42,7 +43,7 @@ static double seconds_of(layer_model *m, const lm_kernel *k, const char *tag)
 {
     double seconds = -1;
 
-    assert_int_equal(launch_seconds(m, k, tag, false, &seconds, NULL), LM_OK);
+    assert_int_equal(launch_by(m, k, tag, false, &seconds, NULL), LM_OK);
     return seconds;
 }
 
@@ -249,7 +250,7 @@ static void all_kinds_pass_through_a_machine_file(void **state)
         p->present = true;
         p->how     = *tilings_of(layer_classes[launch_class_of(&k)]->tilings, &n);
         rows_begin(&r, 1, 1, 0);
-        launch_add(&(launch_row){ &p->columns, &r, &p->how, true, "gelu" }, &k);
+        launch_add(&(launch_row){ &p->columns, &p->columns, &r, &p->how, "gelu" }, &k);
         rows_free(&r);
         p->columns.join = layer_classes[launch_class_of(&k)]->options.p;
         for (size_t j = 0; j < p->columns.n; j++)
@@ -275,9 +276,11 @@ static void all_kinds_pass_through_a_machine_file(void **state)
 
 static double stream_of(const kernel_stream *s, layer_model *m, phase p)
 {
-    double seconds = -1;
+    layer_asker by      = layer_asker_of(m);
+    double      seconds = -1;
 
-    assert_int_equal(kernel_stream_seconds(s, m, false, p, &seconds, NULL), LM_OK);
+    assert_int_equal(kernel_stream_seconds(s, &by, false, p, &seconds, NULL), LM_OK);
+    layer_asker_free(&by);
     return seconds;
 }
 

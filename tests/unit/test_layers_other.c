@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "asking.h"
 #include "base/random.h"
 #include "machine_text.h"
 #include "single/busy.h"
@@ -76,7 +77,7 @@ static void prices_that_made_the_times_come_back(void **state)
     assert_int_equal(layer_model_fit(time, ROWS, &m, NULL), LM_OK);
     assert_true(m.of[LAYER_OTHER].present);
     for (size_t i = 0; i < ROWS; i++)
-        assert_close(layer_model_seconds(&m, &s[i], &forward) / time[i].seconds, 1, 0.02);
+        assert_close(seconds_by(&m, &s[i], &forward) / time[i].seconds, 1, 0.02);
     layer_model_free(&m);
 }
 
@@ -100,9 +101,9 @@ static void a_kind_that_was_not_measured_is_not_free(void **state)
     }
     assert_int_equal(layer_model_fit(time, ROWS, &m, NULL), LM_OK);
     s[0]    = shape("max_pool2d", "kernel=2", "64x64x64", 4, &pool);
-    seconds = layer_model_seconds(&m, &s[0], &forward);
+    seconds = seconds_by(&m, &s[0], &forward);
     assert_true(seconds > 0.5e-10 * pool.of[WORK_POOL][LM_FORWARD].bytes);
-    assert_true(isnan(layer_model_seconds(&m, &s[0], &training)));
+    assert_true(isnan(seconds_by(&m, &s[0], &training)));
     layer_model_free(&m);
 }
 
@@ -128,7 +129,7 @@ static void a_kind_that_no_file_names_costs_what_its_family_does(void **state)
 
     (void)state;
     by_prices("all.bytes = 2e-12 s/byte, rows 20\n", &m);
-    assert_close(layer_model_seconds(&m, &s, &forward) / (2e-12 * 2 * 4000 * 4), 1, 1e-12);
+    assert_close(seconds_by(&m, &s, &forward) / (2e-12 * 2 * 4000 * 4), 1, 1e-12);
     layer_model_free(&m);
 }
 
@@ -178,8 +179,8 @@ static void what_a_call_costs_adds_or_hides(void **state)
         assert_int_equal(layer_model_fit(time, ROWS, &m, NULL), LM_OK);
         assert_close(columns_join(&m.of[LAYER_OTHER].columns), hides ? 4 : 1, 0);
         for (size_t i = 0; i < ROWS; i++)
-            assert_close(layer_model_seconds(&m, &s[i], &forward) / time[i].seconds, 1, 0.01);
-        assert_true(layer_model_seconds(&m, &s[0], &evaluation) > 19e-6);
+            assert_close(seconds_by(&m, &s[i], &forward) / time[i].seconds, 1, 0.01);
+        assert_true(seconds_by(&m, &s[0], &evaluation) > 19e-6);
         layer_model_free(&m);
     }
 }
@@ -199,6 +200,7 @@ static void splits_add_up(void **state)
     layer_model m;
     char        input[40];
     double      sum = 0;
+    layer_asker by;
 
     (void)state;
     for (size_t i = 0; i < ROWS; i++) {
@@ -208,8 +210,10 @@ static void splits_add_up(void **state)
                                 fmax(20e-6, 1e-11 * work[i].of[WORK_MAP][LM_FORWARD].bytes) };
     }
     assert_int_equal(layer_model_fit(time, ROWS, &m, NULL), LM_OK);
-    assert_int_equal(layer_model_split(&m, &s[25], &forward, one, &sum, NULL), LM_OK);
-    assert_close(sum / layer_model_seconds(&m, &s[25], &forward), 1, 1e-9);
+    by = layer_asker_of(&m);
+    assert_int_equal(layer_model_split(&by, &s[25], &forward, one, &sum, NULL), LM_OK);
+    assert_close(sum / seconds_by(&m, &s[25], &forward), 1, 1e-9);
+    layer_asker_free(&by);
     layer_model_free(&m);
 }
 
@@ -247,9 +251,12 @@ static void memory_takes_what_its_bytes_do(void **state)
         const layer_shape s = shape(cases[i].type, cases[i].geometry, "16x8x8", 2, &work);
         layer_model       m;
         layer_busy        busy;
+        layer_asker       by;
 
         by_prices(cases[i].prices, &m);
-        assert_int_equal(layer_busy_of(&m, &s, &run, &busy, NULL), LM_OK);
+        by = layer_asker_of(&m);
+        assert_int_equal(layer_busy_of(&by, &s, &run, &busy, NULL), LM_OK);
+        layer_asker_free(&by);
         assert_close(busy.arithmetic, cases[i].arithmetic, 1e-9);
         assert_close(busy.traffic, cases[i].traffic, 1e-9);
         assert_close(busy.memory, cases[i].memory, 1e-9);
@@ -276,7 +283,7 @@ static void steps_count_up_to_the_rows_that_are_kept_at_once(void **state)
         snprintf(input, sizeof input, "%dx8x8", channels);
         s = shape("batch_norm", "", input, 2, &work);
         by_prices(prices, &m);
-        assert_close(layer_model_seconds(&m, &s, &run),
+        assert_close(seconds_by(&m, &s, &run),
                      1e-15 * channels * 128 * 8 + (channels > 128 ? 0 : 4096e-9), 1e-15);
         layer_model_free(&m);
     }
@@ -316,7 +323,7 @@ static void norms_of_more_rows_are_told_by_those_of_fewer(void **state)
             (layer_time){ &s[ROWS + i], forward, 20e-6 + 2e-12 * w->bytes + 3e-9 * w->rows };
     }
     assert_int_equal(layer_model_fit(time, ROWS + 3, &m, NULL), LM_OK);
-    assert_close(layer_model_seconds(&m, &s[ROWS + 3], &forward) / time[ROWS + 3].seconds, 1, 0.15);
+    assert_close(seconds_by(&m, &s[ROWS + 3], &forward) / time[ROWS + 3].seconds, 1, 0.15);
     layer_model_free(&m);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "asking.h"
 #include "base/random.h"
 #include "machine_text.h"
 #include "single/model.h"
@@ -55,7 +56,7 @@ static void assert_predicts(layer_model *m, const layer_time *time, size_t n, do
     double sum = 0;
 
     for (size_t i = 0; i < n; i++)
-        sum += fabs(layer_model_seconds(m, time[i].shape, &time[i].run) / time[i].seconds - 1);
+        sum += fabs(seconds_by(m, time[i].shape, &time[i].run) / time[i].seconds - 1);
     if (!(sum / (double)n < tolerance))
         fail_msg("mean error %g", sum / (double)n);
 }
@@ -80,13 +81,12 @@ static void invented_times_are_predicted_and_kept_in_a_file(void **state)
     /* an optimizer nobody measured */
     other           = step;
     other.optimizer = "rmsprop";
-    assert_true(isnan(layer_model_seconds(&m, &s[0], &other)));
+    assert_true(isnan(seconds_by(&m, &s[0], &other)));
 
     again = machine_text_again(&cal);
     back  = again->layers;
     for (size_t i = 0; i < N; i++)
-        assert_true(layer_model_seconds(back, &s[i], &time[i].run) ==
-                    layer_model_seconds(&m, &s[i], &time[i].run));
+        assert_true(seconds_by(back, &s[i], &time[i].run) == seconds_by(&m, &s[i], &time[i].run));
     assert_int_equal(back->of[0].rows, N);
     calibration_free(again);
     layer_model_free(&m);
@@ -111,7 +111,7 @@ static void networks_are_sums_of_their_layers(void **state)
 
     (void)state;
     assert_true(n.bound != NULL);
-    assert_int_equal(whole_predict(&m, n.bound, "sgd", false, &s, &err), LM_E_NOTFOUND);
+    assert_int_equal(whole_by(&m, n.bound, "sgd", false, &s, &err), LM_E_NOTFOUND);
     assert_true(layer_class_make(&layer_class_conv, c));
     m.of[0].present                                               = true;
     c->column[columns_find(c, "call")].price                      = 1000;
@@ -123,12 +123,12 @@ static void networks_are_sums_of_their_layers(void **state)
     c->column[columns_find(c, "backward.weights")].price          = 5;
     c->column[columns_find(c, "grad_input.direct.scatter")].price =
         1e9; /* the first layer has none */
-    assert_int_equal(whole_predict(&m, n.bound, "sgd", false, &s, &err), LM_E_NOTFOUND);
+    assert_int_equal(whole_by(&m, n.bound, "sgd", false, &s, &err), LM_E_NOTFOUND);
     assert_string_equal(err.text,
                         "updates by 'sgd' have no price: measure steps of single layers with "
                         "it, then fit again");
     c->column[columns_need_update(c, "update.sgd")].price = 11;
-    assert_int_equal(whole_predict(&m, n.bound, "sgd", false, &s, &err), LM_OK);
+    assert_int_equal(whole_by(&m, n.bound, "sgd", false, &s, &err), LM_OK);
     /* relu: 2 an element; the pool reads y and writes y / 4, each at half of that */
     assert_close(s.forward, 1000 + w + 2 * y + (y + y / 4) + 7 * wl, 1e-12);
     /* relu: 3 an element; the pool's gradient reads y / 4 and writes y; l has no column here */

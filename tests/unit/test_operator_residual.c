@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "asking.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "folder.h"
@@ -145,7 +146,7 @@ static double priced(layer_model *m, const lm_kernel *k, const char *tag)
 {
     double seconds = -1;
 
-    assert_int_equal(launch_seconds(m, k, tag, false, &seconds, NULL), LM_OK);
+    assert_int_equal(launch_by(m, k, tag, false, &seconds, NULL), LM_OK);
     return seconds;
 }
 
@@ -153,7 +154,7 @@ static launch_cost cost_of(layer_model *m, const lm_kernel *k)
 {
     launch_cost cost;
 
-    assert_int_equal(launch_cost_of(m, k, "", false, &cost, NULL), LM_OK);
+    assert_int_equal(launch_cost_by(m, k, "", false, &cost, NULL), LM_OK);
     return cost;
 }
 
@@ -167,7 +168,7 @@ static double learned(world *w, const lm_kernel *k, const char *tag)
 {
     double seconds = -1;
 
-    if (launch_seconds(&w->m, k, tag, true, &seconds, &w->err))
+    if (launch_by(&w->m, k, tag, true, &seconds, &w->err))
         fail_msg("%s", w->err.text);
     return seconds;
 }
@@ -319,17 +320,17 @@ static void a_residual_changes_work_not_floors(void **state)
     price_by_hand(&m);
     m.learned = by_hand(&m);
     assert_close(cost_of(&m, &odd).work, work, 1e-12);
-    assert_int_equal(launch_seconds(&m, &odd, "", true, &seconds, NULL), LM_OK);
+    assert_int_equal(launch_by(&m, &odd, "", true, &seconds, NULL), LM_OK);
     assert_close(seconds, exp(0.5) * priced(&m, &odd, ""), 1e-6);
-    assert_int_equal(launch_cost_of(&m, &odd, "", true, &cost, NULL), LM_OK);
+    assert_int_equal(launch_cost_by(&m, &odd, "", true, &cost, NULL), LM_OK);
     assert_close(cost.floor, 20e-6, 0);
     assert_close(cost.start, 2e-6, 0);
     /* (floor^4 + (start + work)^4)^(1/4) is what the launch takes by itself */
     assert_close(rows_seconds((row_cost){ cost.floor, cost.start + cost.work }, 4), seconds, 1e-9);
-    assert_int_equal(launch_cost_of(&m, &even, "", true, &cost, NULL), LM_OK);
+    assert_int_equal(launch_cost_by(&m, &even, "", true, &cost, NULL), LM_OK);
     assert_close(cost.work, work, 1e-12);
     /* 32 x 32 x 8 x 2 / 0.72 FLOP: the floor is all that is seen */
-    assert_int_equal(launch_cost_of(&m, &small, "", true, &cost, NULL), LM_OK);
+    assert_int_equal(launch_cost_by(&m, &small, "", true, &cost, NULL), LM_OK);
     assert_close(cost.work, cost_of(&m, &small).work, 0);
     layer_model_free(&m);
 }
@@ -346,7 +347,7 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     price_by_hand(&m);
     price_by_hand(&back);
     m.learned = by_hand(&m);
-    assert_int_equal(launch_seconds(&m, &odd, "", true, &seconds, &err), LM_OK);
+    assert_int_equal(launch_by(&m, &odd, "", true, &seconds, &err), LM_OK);
     assert_int_equal(kept_file_save(&m.learned_file, &kernels_kept, KERNELS_FILE, m.learned,
                                     "m.ini", &drafts, &err),
                      LM_OK);
@@ -354,8 +355,8 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     assert_string_equal(m.learned_file.path, "m.kernels");
     assert_int_equal(kept_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
     back.learned_file.hash = m.learned_file.hash;
-    assert_int_equal(learned_load(&back, &err), LM_OK);
-    assert_int_equal(launch_seconds(&back, &odd, "", true, &again, &err), LM_OK);
+    assert_int_equal(load_learned(&back, &err), LM_OK);
+    assert_int_equal(launch_by(&back, &odd, "", true, &again, &err), LM_OK);
     assert_true(again == seconds);
     layer_model_free(&back);
 
@@ -364,7 +365,7 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     price_by_hand(&back);
     assert_int_equal(kept_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
     back.learned_file.hash = m.learned_file.hash + 1;
-    assert_int_equal(learned_load(&back, &err), LM_E_ARG);
+    assert_int_equal(load_learned(&back, &err), LM_E_ARG);
     assert_non_null(
         strstr(err.text, "m.kernels: not the residual of kernels that its machine file"));
     layer_model_free(&back);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "asking.h"
 #include "counts/kernel_class.h"
 #include "layers/kernel_text.h"
 #include "single/launch.h"
@@ -68,7 +69,7 @@ static double count(const lm_kernel *k, const char *tag, const tiling *how, cons
     double  value = -1;
 
     rows_begin(&r, NAN, 1, 0);
-    launch_add(&(launch_row){ &c, &r, how, true, tag }, k);
+    launch_add(&(launch_row){ &c, &c, &r, how, tag }, k);
     assert_int_equal(rows_check(&r, NULL), LM_OK);
     assert_in_range(r.n_items, 3, 10);
     assert_true(c.column[r.item[0].column].floor);
@@ -228,7 +229,7 @@ static double seconds_of(layer_model *m, const lm_kernel *k, const char *tag)
 {
     double seconds = -1;
 
-    assert_int_equal(launch_seconds(m, k, tag, false, &seconds, NULL), LM_OK);
+    assert_int_equal(launch_by(m, k, tag, false, &seconds, NULL), LM_OK);
     return seconds;
 }
 
@@ -236,7 +237,7 @@ static launch_cost cost_of(layer_model *m, const lm_kernel *k)
 {
     launch_cost cost;
 
-    assert_int_equal(launch_cost_of(m, k, "", false, &cost, NULL), LM_OK);
+    assert_int_equal(launch_cost_by(m, k, "", false, &cost, NULL), LM_OK);
     return cost;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "asking.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "folder.h"
@@ -78,7 +79,7 @@ static double learned(world *w, const layer_shape *s, const layer_run *run)
 {
     double seconds = -1;
 
-    if (learned_load(&w->m, &w->err) || learned_seconds(&w->m, s, run, &seconds, &w->err))
+    if (load_learned(&w->m, &w->err) || learned_by(&w->m, s, run, &seconds, &w->err))
         fail_msg("%s", w->err.text);
     return seconds;
 }
@@ -94,7 +95,7 @@ static void errors_of_new(world *w, double out[2])
             product(1 + (int64_t)random_below(&seed, 8), 200 + (int64_t)random_below(&seed, 1800),
                     200 + (int64_t)random_below(&seed, 1800));
 
-        out[0] += fabs(layer_model_seconds(&w->m, &s, &forward) / seconds_of(&s) - 1) / 200;
+        out[0] += fabs(seconds_by(&w->m, &s, &forward) / seconds_of(&s) - 1) / 200;
         out[1] += fabs(learned(w, &s, &forward) / seconds_of(&s) - 1) / 200;
     }
 }
@@ -123,11 +124,11 @@ static void what_prices_leave_over_is_learned(void **state)
     assert_true(error[1] < 1.5 * judged[1].mape && error[1] > 0.5 * judged[1].mape);
 
     /* prices alone beyond what was learned from: far away, within a network */
-    assert_true(learned(w, &far, &forward) == layer_model_seconds(&w->m, &far, &forward));
-    assert_true(learned(w, &odd, &forward) != layer_model_seconds(&w->m, &odd, &forward));
-    assert_true(learned(w, &odd, &within) == layer_model_seconds(&w->m, &odd, &within));
+    assert_true(learned(w, &far, &forward) == seconds_by(&w->m, &far, &forward));
+    assert_true(learned(w, &odd, &forward) != seconds_by(&w->m, &odd, &forward));
+    assert_true(learned(w, &odd, &within) == seconds_by(&w->m, &odd, &within));
     odd.bias = true;
-    assert_true(learned(w, &odd, &forward) == layer_model_seconds(&w->m, &odd, &forward));
+    assert_true(learned(w, &odd, &forward) == seconds_by(&w->m, &odd, &forward));
     world_free(w);
 }
 
@@ -291,7 +292,7 @@ static void machines_share_a_residual(void **state)
         /* it asks for what is known of the device */
         w[0]->m.device = (layer_device){ { 0 } };
         odd            = product(4, 500, 503); /* not asked before */
-        assert_int_equal(learned_seconds(&w[0]->m, &odd, &forward, &more[0], &err), LM_E_NOTFOUND);
+        assert_int_equal(learned_by(&w[0]->m, &odd, &forward, &more[0], &err), LM_E_NOTFOUND);
         assert_non_null(strstr(err.text, "asks for the device's flops, which is not known"));
     }
     world_free(w[0]);
@@ -359,7 +360,7 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     const char       *path = "m.ini", *name = "m.residual";
     char             *text, *again;
     const layer_shape odd = product(4, 500, 501), even = product(4, 500, 500);
-    const double      priced = layer_model_seconds(&w->m, &odd, &forward);
+    const double      priced = seconds_by(&w->m, &odd, &forward);
     residual_set     *read   = NULL;
     size_t            size;
     file_drafts       drafts = { 0 };
@@ -367,9 +368,7 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     (void)state;
     w->m.learned = by_hand(&w->m.of[1].columns);
     assert_close(learned(w, &odd, &forward), priced * exp(0.5), 1e-7);
-    assert_true(learned(w, &even, &forward) == layer_model_seconds(&w->m, &even, &forward));
-    free(w->m.memo); /* what was asked before, by other trees */
-    w->m.memo                 = NULL;
+    assert_true(learned(w, &even, &forward) == seconds_by(&w->m, &even, &forward));
     w->m.learned->of[1]->high = 0.25; /* held */
     assert_close(learned(w, &odd, &forward), priced * exp(0.25), 1e-12);
 
@@ -402,13 +401,46 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     back = world_new(true, 5);
     assert_int_equal(kept_file_name(&back->m.learned_file, path, "m.residual", &w->err), LM_OK);
     back->m.learned_file.hash = w->m.learned_file.hash + 1;
-    assert_int_equal(learned_load(&back->m, &w->err), LM_E_ARG);
+    assert_int_equal(load_learned(&back->m, &w->err), LM_E_ARG);
     assert_non_null(strstr(w->err.text, "m.residual: not the residual that its machine file"));
     unlink(name);
-    assert_int_equal(learned_load(&back->m, &w->err), LM_E_IO);
+    assert_int_equal(load_learned(&back->m, &w->err), LM_E_IO);
     assert_int_equal(kept_file_name(&back->m.learned_file, path, "../m.residual", &w->err),
                      LM_E_ARG);
     world_free(back);
+    world_free(w);
+}
+
+/* Two who ask in turn, of prices, of a residual and of an update that has no price: they agree with
+ * one who asks alone, and not a byte of the model is another. */
+static void asking_leaves_the_model_as_it_is(void **state)
+{
+    world            *w      = world_new(true, 6);
+    const layer_shape s[]    = { product(4, 500, 501), product(4, 500, 500), product(5, 700, 33) };
+    const layer_run   update = { .update = true, .optimizer = "adagrad", .alone = true };
+    layer_asker       by[2]  = { layer_asker_of(&w->m), layer_asker_of(&w->m) };
+    const columns    *c      = &w->m.of[1].columns;
+    layer_model       before;
+    column           *prices = malloc(c->n * sizeof *prices);
+
+    (void)state;
+    w->m.learned = by_hand(c);
+    before       = w->m;
+    memcpy(prices, c->column, c->n * sizeof *prices);
+    for (size_t i = 0; i < 12; i++) {
+        const layer_shape *asked = &s[i / 2 % 3];
+        double             found = NAN, alone = NAN;
+
+        assert_int_equal(learned_seconds(&by[i % 2], asked, &forward, &found, &w->err), LM_OK);
+        assert_int_equal(learned_by(&w->m, asked, &forward, &alone, &w->err), LM_OK);
+        assert_true(found > 0 && found == alone);
+        assert_true(isnan(layer_model_seconds(&by[i % 2], asked, &update)));
+    }
+    assert_memory_equal(&before, &w->m, sizeof before);
+    assert_memory_equal(prices, c->column, c->n * sizeof *prices);
+    free(prices);
+    layer_asker_free(&by[0]);
+    layer_asker_free(&by[1]);
     world_free(w);
 }
 
@@ -493,6 +525,7 @@ int main(void)
         cmocka_unit_test(questions_are_told_apart),
         cmocka_unit_test(machines_share_a_residual),
         cmocka_unit_test(a_residual_is_kept_beside_its_machine_file),
+        cmocka_unit_test(asking_leaves_the_model_as_it_is),
         cmocka_unit_test(what_is_no_residual_is_refused),
     };
 
