@@ -59,6 +59,19 @@ static bool only_allreduces(const points *p)
     return true;
 }
 
+/* Was there no network as a whole, but layers by themselves? */
+static bool only_layers(const points *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        if (p->point[i].row->kind == OBS_NETWORK)
+            return false;
+        n += p->point[i].row->kind == OBS_LAYER;
+    }
+    return n > 0;
+}
+
 /* Too few networks for any interval. */
 static void print_unknown_intervals(const observations *obs, const points *p,
                                     const calibration *cal)
@@ -67,7 +80,13 @@ static void print_unknown_intervals(const observations *obs, const points *p,
         for (size_t s = 0; s < N_TIMES; s++)
             if (interval_known(&cal->intervals[m].of[s]))
                 return;
-    if (count_networks(p) == 1)
+    if (only_layers(p))
+        fprintf(
+            stderr,
+            "layermeter: %s: no network was measured: they are told as sums of layers, without an "
+            "interval: measure %d networks or more\n",
+            obs->path, INTERVAL_GROUPS);
+    else if (count_networks(p) == 1)
         fprintf(
             stderr,
             "layermeter: %s: one network only: of others nothing is known but what similar kernels "

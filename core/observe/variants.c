@@ -156,10 +156,10 @@ lm_status points_where(points *p, const char *where, lm_error *err)
     if (!n_networks) {
         const lm_status status = list(p, text, sizeof text, &n, err);
 
-        return status ? status
-                      : lm_error_set(err, LM_E_ARG,
-                                     "no network was measured with '%.80s'; there is: %s", where,
-                                     *text ? text : "nothing");
+        return status
+                   ? status
+                   : lm_error_set(err, LM_E_ARG, "nothing was measured with '%.80s'; there is: %s",
+                                  where, *text ? text : "nothing");
     }
     for (size_t i = 0; i < p->n_points; i++) {
         const observation *r = p->point[i].row;

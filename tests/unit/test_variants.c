@@ -91,7 +91,7 @@ static void words_that_no_network_has_are_told_with_those_there_are(void **state
     (void)state;
     assert_int_equal(points_where(&p, "dtype=bf", &err), LM_E_ARG);
     assert_error(err, LM_E_ARG,
-                 "no network was measured with 'dtype=bf'; there is: dtype=bf16 layout=nhwc "
+                 "nothing was measured with 'dtype=bf'; there is: dtype=bf16 layout=nhwc "
                  "math=tf32; dtype=f32 layout=nchw math=tf32; dtype=f32 layout=nhwc math=tf32");
     assert_int_equal(p.n_points, 6);
     leave_points(&p);
