@@ -66,15 +66,18 @@ typedef struct answers {
     scale_point  point;
     power_state  usual;
     bool         learned; /* the power of it, by the model that tells the step */
-    double      *mhz;     /* wanted clocks, and the state at each */
+    double      *mhz;     /* wanted clocks, the state at each, and what it stands on */
     power_state *at;
+    grounds     *on;
     size_t       n;
+    char from[2][40]; /* "carried from 600 MHz", the lowest clock that was learned; the highest */
 } answers;
 
 static void answers_free(answers *a)
 {
     free(a->mhz);
     free(a->at);
+    free(a->on);
 }
 
 /* Those of --clocks, else the usual ones. */
@@ -84,8 +87,11 @@ static lm_status choose_clocks(const power_model *m, const option_counts *clocks
     a->n   = clocks->n ? clocks->n : CLOCKS_USUAL;
     a->mhz = malloc((a->n + CLOCKS_USUAL) * sizeof *a->mhz);
     a->at  = malloc(a->n * sizeof *a->at);
-    if (!a->mhz || !a->at)
+    a->on  = malloc(a->n * sizeof *a->on);
+    if (!a->mhz || !a->at || !a->on)
         return no_memory(err);
+    for (size_t i = 0; i < a->n; i++)
+        a->on[i] = a->point.step.grounds;
     clocks_usual(m, a->mhz);
     for (size_t i = 0; i < clocks->n; i++)
         a->mhz[i] = (double)clocks->at[i];
@@ -160,6 +166,8 @@ static lm_status print_answers(const answers *a, const power_choice *c, program_
     field_row(&rows, &r);
     for (size_t i = 0; i < a->n; i++) {
         r = row_of(a, c, a->mhz[i], &a->at[i]);
+
+        r.step.point.step.grounds = a->on[i];
         best_of(a, i, r.best, sizeof r.best);
         field_row(&rows, &r);
     }
@@ -194,78 +202,88 @@ static lm_status choose_taught(const power_model *m, const clock_range *range,
     return status;
 }
 
-/* A step at a clock, and one without. */
-static lm_status ask_at(const predictor *who, const scale_question *q, int64_t nodes, double mhz,
-                        const power_model *m, power_state *out, const scale_point *usual,
-                        lm_error *err)
+/* What is asked of a model that learned clocks. */
+typedef struct asking {
+    const predictor      *who;
+    const energy_options *e;
+    const scale_question *q;
+    clock_range           range;
+    answers              *a;
+} asking;
+
+/* A step at a clock that was learned. */
+static lm_status ask_at(const asking *k, double mhz, power_state *out, grounds *on, lm_error *err)
 {
-    scale_question at = *q;
+    scale_question at = *k->q;
     scale_point    p;
     lm_status      status;
 
     at.setup.clock_mhz = mhz;
-    if ((status = predictor_check_clock(who, mhz, err)) ||
-        (status = scale_at(who, &at, nodes, &p, err)))
+    if ((status = predictor_check_clock(k->who, mhz, err)) ||
+        (status = scale_at(k->who, &at, k->e->nodes, &p, err)))
         return status;
-    *out = (power_state){ mhz, step_power_of(m, &p.bottleneck, &p.step).watts.value,
-                          p.step.step / usual->step.step };
+    *on = p.step.grounds;
+    *out =
+        (power_state){ mhz, step_power_of(&k->e->power.model, &p.bottleneck, &p.step).watts.value,
+                       p.step.step / k->a->point.step.step };
     return LM_OK;
 }
 
-/* What is known at the nearest clock that the model learned, carried over to one beyond. */
-static lm_status ask_beyond(const predictor *who, const energy_options *e, const scale_question *q,
-                            const clock_range *range, const scale_point *usual, double mhz,
-                            power_state *out, lm_error *err)
+/* What is known at the nearest clock that was learned, carried over to one beyond. */
+static lm_status ask_beyond(const asking *k, double mhz, power_state *out, grounds *on,
+                            lm_error *err)
 {
-    const power_choice *c    = &e->power;
-    const power_load    load = step_load(&usual->bottleneck);
-    const double        near = mhz < range->low ? range->low : range->high;
+    const power_choice *c    = &k->e->power;
+    const bool          high = mhz > k->range.high;
+    const double        near = high ? k->range.high : k->range.low;
+    const power_load    load = step_load(&k->a->point.bottleneck);
     power_state         asked;
     lm_status           status;
 
-    if ((status = predictor_check_highest(who, mhz, err)) ||
-        (status = check_bounds(who, &usual->bottleneck, err)) ||
-        (status = check_known(c, who->machine, err)) ||
-        (status = ask_at(who, q, e->nodes, near, &c->model, &asked, usual, err)))
+    if ((status = predictor_check_highest(k->who, mhz, err)) ||
+        (status = check_bounds(k->who, &k->a->point.bottleneck, err)) ||
+        (status = check_known(c, k->who->machine, err)) ||
+        (status = ask_at(k, near, &asked, on, err)))
         return status;
+    snprintf(k->a->from[high], sizeof k->a->from[high], "carried from %.6g MHz", near);
+    grounds_note(on, k->a->from[high], 0);
     *out = power_carried(&c->model, &load, asked.watts, near, mhz);
     out->stretch *= asked.stretch;
     return LM_OK;
 }
 
 /* Asks a model that learned clocks at each of them. */
-static lm_status ask_clocks(const predictor *who, const energy_options *e, const scale_question *q,
-                            const clock_range *range, answers *a, lm_error *err)
+static lm_status ask_clocks(const asking *k, lm_error *err)
 {
-    const power_choice *c = &e->power;
+    const power_choice *c = &k->e->power;
+    const clock_range  *r = &k->range;
+    answers            *a = k->a;
     lm_status           status;
 
     if (isfinite(c->cap_w))
         return lm_error_set(err, LM_E_ARG,
                             "--power-cap: %s tells powers as they were measured, and not what "
                             "another limit makes of them",
-                            who->model);
+                            k->who->model);
     a->learned = true;
     a->usual =
-        (power_state){ range->usual > 0 ? range->usual : (double)NAN,
+        (power_state){ r->usual > 0 ? r->usual : (double)NAN,
                        step_power_of(&c->model, &a->point.bottleneck, &a->point.step).watts.value,
                        1 };
     if (!(a->usual.watts > 0))
         return lm_error_set(err, LM_E_NOTFOUND,
                             "%s: %s learned no power of these layers: measure some (column "
                             "power_w), then fit again",
-                            who->machine, who->model);
-    if (range->low < range->high || e->clocks.n)
-        status = LM_OK;
-    else if ((status = check_known(c, who->machine, err))) {
+                            k->who->machine, k->who->model);
+    if (r->low >= r->high && !k->e->clocks.n && check_known(c, k->who->machine, err)) {
         fprintf(stderr, "layermeter: %s\n", err->text);
         return LM_OK;
     }
-    status = choose_taught(&c->model, range, &e->clocks, a, err);
+    status = choose_taught(&c->model, r, &k->e->clocks, a, err);
     for (size_t i = 0; i < a->n && !status; i++)
-        status = a->mhz[i] < range->low || a->mhz[i] > range->high
-                     ? ask_beyond(who, e, q, range, &a->point, a->mhz[i], &a->at[i], err)
-                     : ask_at(who, q, e->nodes, a->mhz[i], &c->model, &a->at[i], &a->point, err);
+        status = a->mhz[i] < r->low || a->mhz[i] > r->high
+                     ? ask_beyond(k, a->mhz[i], &a->at[i], &a->on[i], err)
+                     : ask_at(k, a->mhz[i], &a->at[i], &a->on[i], err);
     return status;
 }
 
@@ -283,14 +301,14 @@ static void hold(const power_choice *c, answers *a)
     clocks_try(&m, &load, c->cap_w, a->mhz, a->n, a->at);
 }
 
-/* A step whose power the model tells itself, where nothing tells of other clocks; false: it does not. */
+/* A step as the device runs, where nothing tells of other clocks; false: its power is not known. */
 static bool as_it_runs(const power_choice *c, answers *a)
 {
     const step_power told = step_power_of(&c->model, &a->point.bottleneck, &a->point.step);
 
     a->learned = told.learned && isfinite(told.watts.value);
     a->usual   = (power_state){ NAN, told.watts.value, 1 };
-    return a->learned;
+    return isfinite(told.watts.value);
 }
 
 /* A step at another clock, by its time and power at one clock. */
@@ -316,7 +334,7 @@ static lm_status hold_clocks(const predictor *who, const energy_options *e, answ
 static lm_status answer(const session *s, const predictor *who, energy_options *e, lm_error *err)
 {
     answers             a = { .n = 0 };
-    clock_range         range;
+    asking              k = { .who = who, .e = e, .a = &a };
     const power_choice *c = &e->power;
     scale_question      q = scale_weak(1, e->dataset);
     lm_status           status;
@@ -324,14 +342,15 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
     setup_settle(&e->how, predict_in_buckets(s->who));
     q.setup          = e->how.setup;
     q.setup.batch    = e->batch;
+    k.q              = &q;
     e->power.learned = predictor_tells_power(who);
     status           = power_choice_complete(&e->power, s->cal, e->session.source.device,
                                              e->session.source.devices, err);
     if (!status)
         status = scale_at(who, &q, e->nodes, &a.point, err);
     if (!status)
-        status = predictor_tells_clocks(who, &range) ? ask_clocks(who, e, &q, &range, &a, err)
-                                                     : hold_clocks(who, e, &a, err);
+        status = predictor_tells_clocks(who, &k.range) ? ask_clocks(&k, err)
+                                                       : hold_clocks(who, e, &a, err);
     if (!status)
         status = print_answers(&a, c, e->how.setup.program, e->format, err);
     answers_free(&a);

@@ -374,6 +374,7 @@ const field energy_fields[] = {
     { "dataset_kwh", .title = "data set [kWh]", INFERENCE },
     { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_CO2 | STEP_INFERENCE },
     { "power_by", .title = "power by" },
+    { "beyond", .title = "beyond" },
     { "best", .title = "best", FIELD_AT(energy_row, best), .help = "what the clock is best for" },
     { 0 },
 };

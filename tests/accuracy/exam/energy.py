@@ -13,6 +13,7 @@ import math
 import statistics
 import zlib
 
+import nicolai2025
 from nicolai2025 import LAYERS, operation
 
 NAME = "nicolai_clock"
@@ -21,6 +22,7 @@ IDLE = "30W"
 CLOCKS = (210, 300, 600, 900, 1200, 1440)  # of the thesis's grid
 KNEES = range(900, 1441, 60)
 TARGET = 15.0
+ALL = "A30 TF32"
 RUN = "94f8ef7"  # the second pass of February 2025
 # what the other device draws at rest, and its knee, matter to its times by its limit alone
 OTHER, OTHER_IDLE, OTHER_KNEE, OTHER_CLOCKS, PARTS = "RTX 2080 Ti", "20W", "1000MHz", range(900, 1546, 15), 10
@@ -228,6 +230,24 @@ def best_clocks(exam, machine, group):
                          abs(min(total, key=total.get) - measured), 0.0)
 
 
+def never_measured(exam, knee):
+    """Energy of networks of which nothing was measured but such operations, by the command a user has."""
+    rows = nicolai2025.operations(exam, exam.data, ALL)
+    machine = exam.path("clock-operations.ini")
+    exam.program.fit(exam.write("clock-operations.csv", rows, [("device", "A30")]), machine,
+                     ["--idle-power", IDLE, "--voltage-knee", f"{knee}MHz"])
+    errors = collections.defaultdict(list)
+    for r in nicolai2025.networks(exam, exam.heldout or exam.data, ALL):
+        step = r["phase"] == "step"
+        how = ("--optimizer", "sgd") if step else ("--phase", "inference")
+        row = exam.program.table("energy", r["name"], "--machine", machine, "--input", r["input"], "--batch", r["batch"], *how,
+                                 "--clocks", str(CLOCKS[-1]))[0]
+        errors[r["phase"]].append(float(row["energy_j"]) / (float(r["seconds"]) * float(r["power_w"])) - 1)
+    for phase in errors:
+        exam.results.add(NAME, f"networks never measured, {phase} energy", ALL, len(errors[phase]), "layermeter", "MAPE %",
+                         100 * statistics.mean(map(abs, errors[phase])), None, nicolai2025.THESIS_WHOLE.get(f"{phase} energy"))
+
+
 def run(exam):
     scored = exam.heldout if exam.read(exam.heldout, SOURCE, "clock900_figure.csv") else exam.data
     exam.attempt(f"{NAME}: a lower clock", lower_clock, exam, scored)
@@ -239,6 +259,7 @@ def run(exam):
     found = exam.attempt(f"{NAME}: 900 MHz", points_at_900, exam, operations, scored)
     if found:
         knee, chosen = found
+        exam.attempt(f"{NAME}: networks never measured", never_measured, exam, knee)
         exam.attempt(f"{NAME}: forests", forests, exam, operations, scored, chosen)
         exam.attempt(f"{NAME}: the best clocks", lambda: best_clocks(exam, fit(exam, operations, knee), "all"))
     return None
