@@ -30,6 +30,19 @@ static lm_status settle_input(lm_predictor *p, const predictor_asked *asked, lm_
     return status;
 }
 
+/* Where none is asked for the machine's own; that of its products is what its rows call by the type
+ * of their weights. */
+static lm_dtype settle_dtype(const lm_machine *machine, lm_dtype asked)
+{
+    const calibration *cal = machine ? machine->cal : NULL;
+
+    if (!cal)
+        return asked ? asked : LM_F32;
+    if (!asked || asked == calibration_product_dtype(cal))
+        return cal->dtype ? cal->dtype : asked ? asked : LM_F32;
+    return asked;
+}
+
 static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                                 const predictor_asked *asked, lm_error *err)
 {
@@ -46,7 +59,7 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                           .model   = p->model,
                           .network = p->network->name,
                           .input   = *p->input ? p->input : NULL,
-                          .dtype   = asked->dtype,
+                          .dtype   = settle_dtype(machine, asked->dtype),
                           .link    = asked->link };
     return predictor_open(&p->who, &asked->source, err);
 }
@@ -118,7 +131,7 @@ static lm_status read_options(const lm_predictor_options *o, predictor_asked *ou
 
     out->input           = o->shape;
     out->image           = o->image;
-    out->dtype           = o->dtype ? o->dtype : LM_F32;
+    out->dtype           = o->dtype;
     out->source          = (model_source){ .device = o->device, .optimizer = o->optimizer };
     out->source.platform = (paleo_platform){ .ppp_comp = o->ppp_comp > 0 ? o->ppp_comp : 1,
                                              .ppp_comm = o->ppp_comm > 0 ? o->ppp_comm : 1,

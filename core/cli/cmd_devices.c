@@ -1,8 +1,10 @@
 /* layermeter devices: lists devices and figures of their public datasheets. */
 #include <math.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "device/device.h"
+#include "machine/shipped.h"
 #include "report/table.h"
 
 typedef struct devices_options {
@@ -53,6 +55,7 @@ static void add_columns(table *t, format how)
             table_column(t, k->column, title, f <= DEVICE_F8 ? 1 : 0);
         }
     table_column(t, "class", "class", 0);
+    table_column(t, "machine_files", "machine files", 0);
     if (how == FORMAT_TABLE)
         return;
     table_column(t, "also", "also", 0);
@@ -61,8 +64,28 @@ static void add_columns(table *t, format how)
     table_column(t, "file", "file", 0);
 }
 
-static void add_row(table *t, format how, const device *d)
+/* The element types of products for which a machine file ships, and its file where that is asked. */
+static const char *shipped_words(const shipped_list *shipped, const device *d, char *text,
+                                 size_t size)
 {
+    size_t n = 0;
+
+    *text = '\0';
+    for (size_t i = 0; i < shipped->n && n < size; i++) {
+        const shipped_machine *m = &shipped->machine[i];
+
+        if (device_same_name(m->device, d->name))
+            n += (size_t)snprintf(text + n, size - n, "%s%s%s", n ? ", " : "",
+                                  text_dtype_name(m->product),
+                                  m->transferred ? " (transferred)" : "");
+    }
+    return text;
+}
+
+static void add_row(table *t, format how, const shipped_list *shipped, const device *d)
+{
+    char words[200];
+
     table_text(t, d->name);
     table_text(t, d->architecture ? d->architecture : "");
     table_text(t, d->capability ? d->capability : "");
@@ -71,6 +94,7 @@ static void add_row(table *t, format how, const device *d)
             table_real(t,
                        how == FORMAT_TABLE ? d->figure[f] / device_keys[f].factor : d->figure[f]);
     table_text(t, device_class_names[d->power_class]);
+    table_text(t, shipped_words(shipped, d, words, sizeof words));
     if (how == FORMAT_TABLE)
         return;
     table_text(t, d->also ? d->also : "");
@@ -86,7 +110,7 @@ static void print_line(const char *key, const char *text)
 }
 
 /* One device for people: all its figures. */
-static void print_device(const device *d)
+static void print_device(const shipped_list *shipped, const device *d)
 {
     printf("%s\n", d->name);
     print_line("architecture", d->architecture);
@@ -99,6 +123,9 @@ static void print_device(const device *d)
                    k->shown);
     }
     print_line("class", device_class_names[d->power_class]);
+    for (size_t i = 0; i < shipped->n; i++)
+        if (device_same_name(shipped->machine[i].device, d->name))
+            print_line("machine file", shipped->machine[i].path);
     print_line("also", d->also);
     print_line("note", d->note);
     print_line("source", d->source);
@@ -107,23 +134,26 @@ static void print_device(const device *d)
 
 static lm_status run(const options *o, lm_error *err)
 {
-    const devices_options *a    = o->filled;
-    device_list           *list = NULL;
-    const device          *one  = NULL;
-    table                 *t    = table_new();
+    const devices_options *a       = o->filled;
+    device_list           *list    = NULL;
+    shipped_list          *shipped = NULL;
+    const device          *one     = NULL;
+    table                 *t       = table_new();
     lm_status              status;
 
-    if (!(status = devices_open(a->devices, &list, err)) && o->n_arguments)
+    if (!(status = devices_open(a->devices, &list, err)) &&
+        !(status = shipped_open(&shipped, err)) && o->n_arguments)
         status = devices_find(list, o->argument[0], &one, err);
     if (!status && one && a->format == FORMAT_TABLE) {
-        print_device(one);
+        print_device(shipped, one);
     } else if (!status) {
         add_columns(t, a->format);
         for (size_t i = 0; i < (one ? 1 : list->n); i++)
-            add_row(t, a->format, one ? one : &list->device[i]);
+            add_row(t, a->format, shipped, one ? one : &list->device[i]);
         status = table_print(t, a->format, stdout, err);
     }
     table_free(t);
+    shipped_free(shipped);
     devices_free(list);
     return status;
 }

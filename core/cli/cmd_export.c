@@ -168,7 +168,7 @@ static lm_status print_grounds(const predictor *who, const export_options *a, lm
     setup.nodes = 1;
     if ((status = predict_step(who, &setup, &p, err)))
         return status;
-    step_stands_in_explain(&p, who->machine, stderr);
+    step_basis_explain(who, &p, stderr);
     if (!who->by->from_layers)
         return LM_OK;
     fprintf(stderr, "layermeter: %s: %s: %s%s\n", who->machine, who->model,

@@ -180,8 +180,7 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
     }
     status = field_rows_print(&rows, a->format, stdout, status, err);
     if (!status)
-        step_stands_in_explain(&x[0].step, s->who->machine,
-                               a->format == FORMAT_TABLE ? stdout : stderr);
+        step_basis_explain(s->who, &x[0].step, a->format == FORMAT_TABLE ? stdout : stderr);
     if (!status && no_power)
         step_watts_explain(&w, s->who->model, s->who->machine);
     free(x);
@@ -225,8 +224,7 @@ static lm_status print_generations(const session *s, const predict_options *a, c
     }
     status = field_rows_print(&rows, a->format, stdout, status, err);
     if (!status)
-        step_stands_in_explain(&g.mean.step, s->who->machine,
-                               a->format == FORMAT_TABLE ? stdout : stderr);
+        step_basis_explain(s->who, &g.mean.step, a->format == FORMAT_TABLE ? stdout : stderr);
     if (!status && no_power)
         step_watts_explain(&w, s->who->model, s->who->machine);
     return status;

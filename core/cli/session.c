@@ -8,6 +8,10 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "machine/shipped.h"
+
+/* The element type where none is given. */
+#define OF_MACHINE "file"
 
 static const char *model_words(char *buffer, size_t size)
 {
@@ -16,6 +20,15 @@ static const char *model_words(char *buffer, size_t size)
 
 OPTION_TYPE(type_scheme, paleo_scheme, paleo_scheme_parse);
 
+/* 0: the machine file's. */
+static lm_status read_dtype(const char *text, lm_dtype *out, lm_error *err)
+{
+    *out = 0;
+    return strcmp(text, OF_MACHINE) ? text_dtype(text, out, err) : LM_OK;
+}
+
+OPTION_TYPE(type_machine_dtype, lm_dtype, read_dtype);
+
 #define AT(member) OPTION_AT(session_options, member)
 
 const option_row session_machine_option_rows[] = {
@@ -23,13 +36,16 @@ const option_row session_machine_option_rows[] = {
     { "input", AT(input.input) },
     OPTION_GROUP(session_options, network, network_option_rows),
     { "machine", AT(machine),
-      .help = "machine file of 'layermeter fit' or 'layermeter calibrate' (needed but for paleo)" },
+      .help = "machine file of 'layermeter fit' or 'layermeter calibrate' (default: the one that "
+              "ships for --device)" },
     { "device", AT(source.device),
-      .help = "device, by its datasheet: for paleo, learned models and --idle-power" },
+      .help = "device, by any of its names: the machine file that ships for it, or its datasheet, "
+              "for paleo, learned models and --idle-power" },
     OPTION_GROUP(session_options, link, link_option_rows),
     { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
       "model that predicts the step", .words = model_words },
-    { "dtype", AT(input.dtype) },
+    { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
+      "element type: f32, f16, bf16, f64; file: of the machine file" },
     { .name = NULL },
 };
 
@@ -65,6 +81,39 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
     return LM_OK;
 }
 
+lm_status session_shipped(const options *o, const session_options *q, const char **name,
+                          const char **path, lm_error *err)
+{
+    const shipped_machine *m;
+    const struct device   *named;
+    device_list           *devices = NULL;
+    shipped_list          *shipped = NULL;
+    lm_status              status;
+
+    if ((status = devices_open(q->source.devices, &devices, err)) ||
+        (status = devices_find(devices, *name, &named, err)) ||
+        (status = shipped_open(&shipped, err)))
+        goto out;
+    m = shipped_find(shipped, named->name, q->input.dtype);
+    if (!m) {
+        status = lm_error_set(
+            err, LM_E_NOTFOUND,
+            "--device: no machine file ships for '%s' ('layermeter devices' says which have one): "
+            "carry one over ('layermeter transfer'), or take its datasheet's peaks as a lower "
+            "bound (--model paleo)",
+            named->name);
+        goto out;
+    }
+    *name = arena_text(o->room, named->name, strlen(named->name));
+    *path = arena_text(o->room, m->path, strlen(m->path));
+    if (!*name || !*path)
+        status = no_memory(err);
+out:
+    shipped_free(shipped);
+    devices_free(devices);
+    return status;
+}
+
 /* Options beside other models: those of a datasheet would have no effect. */
 static lm_status check_machine(const options *o, const session_options *q, bool device_counts,
                                lm_error *err)
@@ -75,13 +124,13 @@ static lm_status check_machine(const options *o, const session_options *q, bool 
     const step_model   *by    = session_model(q);
     char                all[200];
 
-    if (!q->machine)
-        return lm_error_set(
-            err, LM_E_ARG,
-            "--machine FILE is needed: the coefficients that 'layermeter fit' wrote");
     if (!by)
         return misused(o, &q->model, err, "expected one of %s; found '%.40s'",
                        model_words(all, sizeof all), q->model);
+    if (!q->machine)
+        return lm_error_set(err, LM_E_ARG,
+                            "--machine FILE is needed, the coefficients that 'layermeter fit' "
+                            "wrote; or --device NAME, of a device for which one ships");
     for (size_t i = 0; i < (by->from_layers || device_counts ? 3 : 5); i++)
         if (option_given(o, own[i]))
             return misused(o, own[i], err, "is for --model paleo");
@@ -98,7 +147,13 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
 {
     const step_model *by        = session_model(q);
     const bool        datasheet = by && by->from_datasheet;
+    lm_status         status;
 
+    if (!datasheet && !q->machine && q->source.device) {
+        if ((status = session_shipped(o, q, &q->source.device, &q->machine, err)))
+            return status;
+        device_counts = true;
+    }
     if (!(q->link.bytes_per_second > 0))
         q->link = (interconnect){ 0 };
     else if (datasheet)
@@ -419,11 +474,35 @@ static const char *text_at(const option_texts *list, size_t i)
     return list->n ? list->at[list->n > 1 ? i : 0] : NULL;
 }
 
+/* Devices alone stand for the machine files that ship for them. */
+static lm_status fleet_ship(const options *o, fleet_options *f, lm_error *err)
+{
+    const step_model *by     = session_model(&f->session);
+    const size_t      n      = f->devices.n;
+    const char      **paths  = arena_array(o->room, n, sizeof *paths);
+    const char      **names  = arena_array(o->room, n, sizeof *names);
+    lm_status         status = LM_OK;
+
+    if (!n || f->machines.n || (by && by->from_datasheet))
+        return LM_OK;
+    if (!paths || !names)
+        return no_memory(err);
+    for (size_t i = 0; i < n && !status; i++) {
+        names[i] = f->devices.at[i];
+        status   = session_shipped(o, &f->session, &names[i], &paths[i], err);
+    }
+    f->devices  = (option_texts){ names, n };
+    f->machines = (option_texts){ paths, n };
+    return status;
+}
+
 lm_status fleet_check(const options *o, fleet_options *f, lm_error *err)
 {
     const void *const lists[] = { &f->devices, &f->hour, &f->instances };
     lm_status         status;
 
+    if ((status = fleet_ship(o, f, err)))
+        return status;
     f->session.machine       = text_at(&f->machines, 0);
     f->session.source.device = text_at(&f->devices, 0);
     status                   = session_check(o, &f->session, true, err);

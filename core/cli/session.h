@@ -9,12 +9,22 @@
 
 /** Which step, by which model, on which machine. */
 typedef struct session_options {
-    const char     *machine, *model; /**< machine NULL: not given */
-    bind_options    input;           /**< without a batch */
+    const char     *machine, *model; /**< machine NULL: not given; after session_check() it may be
+                                        the shipped one of source.device */
+    bind_options    input;           /**< without a batch; dtype 0: the machine file's */
     network_options network;
     interconnect    link;   /**< after session_check(): zeros: not given */
     model_source    source; /**< its optimizer: setup_check() */
 } session_options;
+
+/**
+ * The machine file that ships for a device, by any of its names.
+ *
+ * @param name  of the device; its datasheet's afterwards, of the options' room as *path
+ * @return LM_E_NOTFOUND for an unknown device, and for one without a file
+ */
+lm_status session_shipped(const options *o, const session_options *q, const char **name,
+                          const char **path, lm_error *err);
 
 /** All of them, and those of commands that take machine files alone. */
 extern const option_row session_option_rows[], session_machine_option_rows[];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "single/learned.h"
 #include "single/model.h"
 
@@ -77,6 +78,26 @@ const char *calibration_told(const calibration *cal, const char *key)
     return NULL;
 }
 
+lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype)
+{
+    const char *amp = strstr(settings, "amp=");
+    lm_dtype    product;
+    lm_error    never;
+    char        word[16];
+
+    if (!amp)
+        return dtype;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(amp + 4, " ,"), amp + 4);
+    return text_dtype(word, &product, &never) ? dtype : product;
+}
+
+lm_dtype calibration_product_dtype(const calibration *cal)
+{
+    const char *settings = calibration_told(cal, "settings");
+
+    return settings_product_dtype(settings ? settings : "", cal->dtype ? cal->dtype : LM_F32);
+}
+
 const char *calibration_device(const calibration *cal)
 {
     const char *device = calibration_told(cal, "device");
@@ -113,6 +134,34 @@ bool calibration_note(calibration *cal, const char *key, const char *value)
     new.value                 = plain(value, false);
     more[cal->n_provenance++] = new;
     return new.key &&new.value;
+}
+
+/* "source_2", too: what was joined says things twice. */
+static bool of_origin(const char *key)
+{
+    static const char *const keys[] = { "source", "measured", "licence", "framework", "flaws" };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const size_t n = strlen(keys[i]);
+
+        if (!strncmp(key, keys[i], n) && (!key[n] || key[n] == '_'))
+            return true;
+    }
+    return false;
+}
+
+bool calibration_note_origin(calibration *cal, const provenance_entry *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char base[24];
+
+        if (!of_origin(from[i].key))
+            continue;
+        snprintf(base, sizeof base, "%.*s", (int)strcspn(from[i].key, "_"), from[i].key);
+        if (!calibration_note(cal, base, from[i].value))
+            return false;
+    }
+    return true;
 }
 
 bool calibration_measured_on(calibration *cal, const char *device)

@@ -83,6 +83,9 @@ void calibration_free(calibration *cal);
 /** Adds an entry, its key numbered if it is there already; false when memory runs out. */
 bool calibration_note(calibration *cal, const char *key, const char *value);
 
+/** Adds those entries that say where measurements are from: source, licence, framework ... */
+bool calibration_note_origin(calibration *cal, const provenance_entry *from, size_t n);
+
 /** Adds what was learned, which is the calibration's from now on. LM_E_NOMEM. */
 lm_status calibration_learned_add(calibration *cal, const char *name, const kept_kind *kind,
                                   void *what, lm_error *err);
@@ -107,7 +110,13 @@ lm_status calibration_check_residuals(const calibration *cal, lm_error *err);
 
 /** What the provenance says of a key; NULL: nothing. */
 const char *calibration_told(const calibration *cal, const char *key);
-/** The device that was measured, else the CPU, as the provenance has it; NULL: it does not say. */
+/** Element type of products: that of autocast where settings ("amp=f16 layout=nhwc") say so, else
+ * `dtype`. */
+lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype);
+/** The same of a machine; LM_F32 where it does not say. */
+lm_dtype calibration_product_dtype(const calibration *cal);
+/** The device that was measured, else the one it was carried over to, else the CPU, as the
+ * provenance has it; NULL: it does not say. */
 const char *calibration_device(const calibration *cal);
 /** Says which device was measured, whatever the provenance says; false: out of memory. */
 bool calibration_measured_on(calibration *cal, const char *device);

@@ -1,5 +1,6 @@
 /* What a machine file says of itself, of where it is from, and of what was measured whole. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,20 @@ void head_both(record *r, calibration *cal, const char *star)
         read_head(r, cal);
 }
 
+/* A machine that was carried over is of the device that it was carried to: files of earlier versions
+ * do not say that apart. */
+static void name_device(record *r, calibration *cal)
+{
+    const char *to = calibration_told(cal, "transferred_to");
+    char        name[80];
+
+    if (!to || calibration_told(cal, "device"))
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(to, ","), to);
+    if (!calibration_note(cal, "device", name))
+        r->status = no_memory(r->err);
+}
+
 void provenance_both(record *r, calibration *cal, const char *star)
 {
     const ini_pair *p;
@@ -99,6 +114,8 @@ void provenance_both(record *r, calibration *cal, const char *star)
     while (!r->out && (p = record_next(r)))
         if (!calibration_note(cal, p->key, p->value))
             r->status = no_memory(r->err);
+    if (!r->out)
+        name_device(r, cal);
 }
 
 /* ---- what was measured whole ---- */

@@ -71,6 +71,11 @@ static paleo_platform platform_of(const predictor *who)
     return p;
 }
 
+double paleo_share(const predictor *who)
+{
+    return ((const paleo_platform *)who->state)->ppp_comp;
+}
+
 /* ---- a step ---- */
 
 static lm_status count(const predictor *who, const step_setup *setup, const paleo_counts **out,

@@ -8,5 +8,7 @@ extern const step_model paleo_model;
 
 /** A predictor by a platform whose peaks are known. LM_E_NOMEM. */
 lm_status paleo_open_with(predictor *who, const paleo_platform *platform, lm_error *err);
+/** Fraction of the datasheet's peaks at which an open predictor computes. */
+double paleo_share(const predictor *who);
 
 #endif

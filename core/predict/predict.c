@@ -274,6 +274,12 @@ static void put_power(const answering *a, prediction *out)
 /* ---- what it stands on ------------------------------------------------------------------------
  */
 
+/* Does the machine file say nothing of the element type that is asked for? */
+static bool of_other_dtype(const predictor *who)
+{
+    return who->cal && who->cal->dtype && who->dtype != who->cal->dtype;
+}
+
 static void put_grounds(const answering *a, prediction *out)
 {
     const predictor  *who     = a->who;
@@ -294,7 +300,7 @@ static void put_grounds(const answering *a, prediction *out)
         grounds_note(g, "layers without kernels are not in it", 0);
     if (who->cal && who->cal->transferred)
         grounds_note(g, "transferred", 0);
-    if (who->cal && who->cal->dtype && who->dtype != who->cal->dtype)
+    if (of_other_dtype(who))
         grounds_note(g, "dtype", 0);
     if (p->stands_in) {
         grounds_note(g, "training's forward pass", 0);
@@ -356,6 +362,19 @@ static lm_status find_prices(answering *a, answer_room *room, bool buckets)
     return find_exchange(a);
 }
 
+/* Bounds of another element type than was measured: all is assumed. */
+static void doubt_dtype(prediction *out)
+{
+    for (phase q = 0; q < N_TIMES; q++) {
+        out->low[q] /= DTYPE_DOUBT;
+        out->high[q] *= DTYPE_DOUBT;
+    }
+    out->fast /= DTYPE_DOUBT;
+    out->slow *= DTYPE_DOUBT;
+    out->grounds.ledger = (ledger){ .seconds = { 0 } };
+    ledger_add(&out->grounds.ledger, CERTAINTY_ASSUMED, out->step);
+}
+
 /* The messages of a step one by one; in one message, too, they are told as buckets. */
 static lm_status copy_messages(answering *a, step_times *out)
 {
@@ -389,6 +408,8 @@ static lm_status predict(const predictor *who, const step_setup *s, bool brief, 
         put_power(&a, out);
         put_grounds(&a, out);
         answering_put_bounds(&a, out);
+        if (of_other_dtype(who))
+            doubt_dtype(out);
         status = messages ? copy_messages(&a, messages) : LM_OK;
     }
     release(&a);
@@ -431,7 +452,8 @@ lm_status predict_case(const predictor *who, const step_setup *s, const predicti
     if (isnan(parts->forward + parts->backward + parts->update + parts->messages))
         return LM_OK;
     if (!(status = find_prices(&a, &room, false)))
-        *out = answering_times(&a, &w, parts->backward / p->alone.value, parts->messages, true).step;
+        *out =
+            answering_times(&a, &w, parts->backward / p->alone.value, parts->messages, true).step;
     release(&a);
     return status;
 }

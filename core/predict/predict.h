@@ -20,6 +20,13 @@ bool predict_in_buckets(const predictor *who);
 #define EVALUATION_MOST  1.13
 
 /**
+ * By how much a step of another element type than the machine file's may be off, up and down: the
+ * largest of 63 published ratios of f32 or TF32 to autocast in f16, of training on V100 and A100 (1.3
+ * to 4.5, NVIDIA/DeepLearningExamples and Oneflow-Inc/DLPerf).
+ */
+#define DTYPE_DOUBT 4.5
+
+/**
  * Predicts a step.
  *
  * @return LM_E_ARG and LM_E_OVERFLOW for a setup that cannot be; LM_E_NOTFOUND if the machine file

@@ -2,7 +2,10 @@
 #include "report/step_fields.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/text.h"
+#include "models/paleo_step.h"
 #include "predict/predict.h"
 #include "report/page_parts.h"
 
@@ -45,13 +48,104 @@ void step_watts_explain(const step_watts *w, const char *model, const char *mach
                 model);
 }
 
-void step_stands_in_explain(const prediction *p, const char *machine, FILE *out)
+/* Entries of one key and its numbered ones, "A; B". */
+static void print_told(const calibration *cal, const char *label, const char *key, FILE *out)
+{
+    const size_t n    = strlen(key);
+    const char  *with = label;
+
+    for (size_t i = 0; i < cal->n_provenance; i++) {
+        const provenance_entry *e = &cal->provenance[i];
+
+        if (strncmp(e->key, key, n) != 0 || (e->key[n] && e->key[n] != '_'))
+            continue;
+        fprintf(out, "%s%s", with, e->value);
+        with = "; ";
+    }
+}
+
+/* "1 of GeForce RTX 3090: f16 71 -> ..." as the device alone. */
+static void print_sources(const calibration *cal, FILE *out)
+{
+    const char *between = ", carried over by datasheets from ";
+
+    for (size_t i = 0; i < cal->n_provenance; i++) {
+        const provenance_entry *e = &cal->provenance[i];
+        const char *of = strncmp(e->key, "transferred_from", 16) ? NULL : strstr(e->value, " of ");
+
+        if (!of)
+            continue;
+        fprintf(out, "%s%.*s", between, (int)strcspn(of + 4, ":"), of + 4);
+        between = ", ";
+    }
+    if (calibration_told(cal, "corrected_by"))
+        fprintf(out, " and corrected by runs of its own");
+}
+
+/* Without its folder. */
+static const char *file_of(const predictor *who)
+{
+    const char *slash = who->machine ? strrchr(who->machine, '/') : NULL;
+
+    return slash ? slash + 1 : who->machine ? who->machine : "the machine file";
+}
+
+/* A machine file that names its source: whose measurements these are. */
+static void print_origin(const predictor *who, FILE *out)
+{
+    const calibration *cal      = who->cal;
+    const char        *settings = calibration_told(cal, "settings");
+    const char        *name     = calibration_device(cal);
+
+    if (!calibration_told(cal, "source") || !name)
+        return;
+    fprintf(out, "note: %s by %s: %s%s%s", name, file_of(who),
+            text_dtype_name(cal->dtype ? cal->dtype : LM_F32), settings ? " " : "",
+            settings ? settings : "");
+    print_sources(cal, out);
+    print_told(cal, "; measured by others: ", "source", out);
+    fprintf(out, "; a calibration of your own (--machine) says more\n");
+}
+
+static void print_dtype(const predictor *who, FILE *out)
+{
+    const lm_dtype has = who->cal->dtype;
+
+    if (has && who->dtype != has)
+        fprintf(out,
+                "note: nothing of %s is %s: the times are assumed by those in %s, and the bounds "
+                "wider by x %.2g\n",
+                file_of(who), text_dtype_name(who->dtype), text_dtype_name(has), DTYPE_DOUBT);
+}
+
+/* A datasheet's peaks are no answer. */
+static void print_bound(const predictor *who, FILE *out)
+{
+    const double reached = paleo_share(who);
+
+    if (reached < 1)
+        fprintf(out, "note: at %.3g %% of the datasheet's peaks, as told (--ppp-comp)\n",
+                100 * reached);
+    else
+        fprintf(out,
+                "note: at 100 %% of the datasheet's peaks: a lower bound, which no device reaches; "
+                "'layermeter devices' says for which measurements ship\n");
+}
+
+void step_basis_explain(const predictor *who, const prediction *p, FILE *out)
 {
     if (p->stands_in)
         fprintf(out,
                 "note: %s: nothing was measured in evaluation mode: the forward pass of training "
                 "stands in, and the low end is x %.2g, the high end x %.3g for it\n",
-                machine ? machine : "the machine file", EVALUATION_LEAST, EVALUATION_MOST);
+                who->machine ? who->machine : "the machine file", EVALUATION_LEAST,
+                EVALUATION_MOST);
+    if (!who->cal) {
+        print_bound(who, out);
+        return;
+    }
+    print_origin(who, out);
+    print_dtype(who, out);
 }
 
 /* ---- functions for values that are no members ---- */

@@ -75,8 +75,12 @@ static inline unsigned step_spread_fact(const prediction *p)
     return isnan(p->p95) ? 0 : STEP_SPREAD;
 }
 
-/** Says on stderr or stdout that the forward pass of training stands in for inference, if it does. */
-void step_stands_in_explain(const prediction *p, const char *machine, FILE *out);
+/**
+ * Says what a prediction stands on, where that is not told by a calibration of one's own: the device
+ * and the source of a machine file that says its source, an element type that it does not know, a
+ * forward pass of training that stands in for inference, a datasheet's peaks.
+ */
+void step_basis_explain(const predictor *who, const prediction *p, FILE *out);
 
 /** Columns that power adds; 0: no power is known. */
 unsigned step_watts_facts(const step_watts *w);

@@ -88,7 +88,10 @@ static lm_status note_correction(const char *with, carried *w, lm_error *err)
                               r == CORRECT_BACKWARD ? ", backward" : "",
                               resource_name((resource)(r % N_RESOURCES)), w->factors.of[r]);
     snprintf(text + n, sizeof text - n, ", of %.60s", with);
-    return calibration_note(w->cal, "corrected_by", text) ? LM_OK : no_memory(err);
+    return calibration_note(w->cal, "corrected_by", text) &&
+                   calibration_note_origin(w->cal, w->obs->provenance, w->obs->n_provenance)
+               ? LM_OK
+               : no_memory(err);
 }
 
 static lm_status correct(const carry_question *q, const registry *reg, carried *w, lm_error *err)

@@ -43,25 +43,12 @@ static double term_scale(const transfer_scale *s, size_t term)
 
 /* ---- scales ---- */
 
-static const char *provenance_of(const calibration *cal, const char *key)
+/* A setting that is not told is none. */
+static const char *settings_of(const calibration *cal)
 {
-    for (size_t i = 0; i < cal->n_provenance; i++)
-        if (!strcmp(cal->provenance[i].key, key))
-            return cal->provenance[i].value;
-    return "";
-}
+    const char *told = calibration_told(cal, "settings");
 
-/* Element type of products: that of autocast where the settings say so. */
-static lm_dtype product_dtype(const calibration *cal)
-{
-    const char *amp   = strstr(provenance_of(cal, "settings"), "amp=");
-    lm_dtype    dtype = cal->dtype ? cal->dtype : LM_F32;
-    char        word[16];
-
-    if (!amp)
-        return dtype;
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(amp + 4, " ,"), amp + 4);
-    return text_dtype(word, &dtype, NULL) ? cal->dtype : dtype;
+    return told ? told : "";
 }
 
 static lm_status need(const device *d, double value, const char *key, const char *what,
@@ -116,7 +103,7 @@ static lm_status scale_arithmetic(const device *from, const device *to, lm_dtype
 static lm_status scale_source(transfer_source *s, const device *to, const bool wanted[N_RESOURCES],
                               bool scalar, double power, lm_error *err)
 {
-    const lm_dtype dtype  = product_dtype(s->cal);
+    const lm_dtype dtype  = calibration_product_dtype(s->cal);
     const double  *from   = s->device->figure;
     lm_status      status = LM_OK;
 
@@ -208,7 +195,7 @@ static void weigh(transfer_source *from, size_t n, const device *to, double near
     double least = HUGE_VAL, sum = 0;
 
     for (size_t i = 0; i < n; i++) {
-        from[i].weight = distance(from[i].device, to, product_dtype(from[i].cal));
+        from[i].weight = distance(from[i].device, to, calibration_product_dtype(from[i].cal));
         least          = fmin(least, from[i].weight);
     }
     for (size_t i = 0; i < n; i++) {
@@ -230,12 +217,12 @@ static lm_status check_alike(const transfer_source *from, size_t n, lm_error *er
                                 "is of %s, '%s' of %s",
                                 from[0].device->name, text_dtype_name(a->dtype),
                                 from[i].device->name, text_dtype_name(b->dtype));
-        if (strcmp(provenance_of(a, "settings"), provenance_of(b, "settings")) != 0)
+        if (strcmp(settings_of(a), settings_of(b)) != 0)
             return lm_error_set(err, LM_E_ARG,
                                 "machines of different settings do not belong together: '%s' has "
                                 "'%.60s', '%s' '%.60s'",
-                                from[0].device->name, provenance_of(a, "settings"),
-                                from[i].device->name, provenance_of(b, "settings"));
+                                from[0].device->name, settings_of(a), from[i].device->name,
+                                settings_of(b));
         if (a->settings.tile != b->settings.tile ||
             a->settings.group_tile != b->settings.group_tile)
             return lm_error_set(err, LM_E_ARG,
@@ -494,7 +481,7 @@ static double reach(const transfer_source *from, size_t n, const device *to)
     double least = HUGE_VAL;
 
     for (size_t i = 0; i < n; i++)
-        least = fmin(least, distance(from[i].device, to, product_dtype(from[i].cal)));
+        least = fmin(least, distance(from[i].device, to, calibration_product_dtype(from[i].cal)));
     return sqrt(least);
 }
 
@@ -538,7 +525,7 @@ lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to
 static lm_status note_source(const transfer_source *s, const device *to, calibration *cal,
                              lm_error *err)
 {
-    const lm_dtype      dtype = product_dtype(s->cal);
+    const lm_dtype      dtype = calibration_product_dtype(s->cal);
     const device_figure of[]  = { DEVICE_BANDWIDTH, DEVICE_MULTIPROCESSORS, DEVICE_POWER };
     char                text[300];
     int n = snprintf(text, sizeof text, "%.2g of %.60s: %s %.4g -> %.4g TFLOP/s", s->weight,
@@ -554,7 +541,10 @@ static lm_status note_source(const transfer_source *s, const device *to, calibra
                       s->device->figure[of[i]] / k->factor, to->figure[of[i]] / k->factor,
                       *k->shown ? " " : "", k->shown);
     }
-    return calibration_note(cal, "transferred_from", text) ? LM_OK : no_memory(err);
+    return calibration_note(cal, "transferred_from", text) &&
+                   calibration_note_origin(cal, s->cal->provenance, s->cal->n_provenance)
+               ? LM_OK
+               : no_memory(err);
 }
 
 lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
@@ -562,13 +552,14 @@ lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
 {
     calibration *cal = NULL;
     char         text[120];
-    const char  *settings = provenance_of(from[0].cal, "settings");
+    const char  *settings = settings_of(from[0].cal);
     lm_status    status   = pool(from, n, to, &cal, err);
 
     if (status)
         return status;
     snprintf(text, sizeof text, "%.60s, power %.3g, near %.3g", to->name, o->power, o->near);
-    if (!calibration_note(cal, "transferred_to", text) ||
+    if (!calibration_note(cal, "device", to->name) ||
+        !calibration_note(cal, "transferred_to", text) ||
         (*settings && !calibration_note(cal, "settings", settings)))
         status = no_memory(err);
     for (size_t i = 0; i < n && !status; i++)

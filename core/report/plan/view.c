@@ -251,8 +251,8 @@ static void print_left_out(const plan_job *job, FILE *out)
                     left[i].why);
 }
 
-/* Of machines of which nothing was measured in evaluation mode. */
-static void print_stands_in(const plan_job *job, FILE *out)
+/* What the machines are known by. */
+static void print_basis(const plan_job *job, FILE *out)
 {
     for (size_t m = 0; m < job->n; m++)
         for (size_t i = 0; i < job->set.n; i++) {
@@ -262,7 +262,7 @@ static void print_stands_in(const plan_job *job, FILE *out)
             if (p->machine != m)
                 continue;
             if (!predict_step(job->side[m].who, &p->setup, &step, NULL))
-                step_stands_in_explain(&step, job->side[m].name, out);
+                step_basis_explain(job->side[m].who, &step, out);
             break;
         }
 }
@@ -296,7 +296,7 @@ static void print_grounds(const plan_job *job, FILE *out)
                 hours_print(job->question.training.startup, text));
     else
         fputs("start-up: none counted (--startup)\n", out);
-    print_stands_in(job, out);
+    print_basis(job, out);
     if (job->net->note)
         fprintf(out, "note: %s\n", job->net->note);
 }

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Makes the shipped machine files from published measurements: ours are the program's own 'fit' and 'transfer', nothing by hand.
+
+  configs/machines/build/build.py [--check] [--data FOLDER] [--program FILE] [-o FOLDER] [NAME...]
+
+--check makes them elsewhere and compares.
+
+FOLDER of --data (default $LAYERMETER_DATA) has the data sets, which are not part of this repository. Exit status 0: all were made;
+1: some could not be; 77: the data are not there."""
+import argparse
+import csv
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from recipes import RECIPES, Carried
+from sources import Data, Missing
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Failed(Exception):
+    pass
+
+
+def write(path, rows, told):
+    """Observations with what they say of themselves."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with open(path, "w", newline="") as out:
+        out.writelines(f"# {key}: {value}\n" for key, value in told)
+        writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+class Builder:
+    def __init__(self, program, data, out, without=lambda rows, name: rows):
+        """`without` may leave rows out: an exam does."""
+        self.program, self.out, self.without = os.path.abspath(program), os.path.abspath(out), without
+        self.data = Data(os.path.abspath(data), self.program)
+        self.environ = dict(os.environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+
+    def run(self, work, *arguments):
+        """In the folder of the observations, whose paths the files do not keep."""
+        done = subprocess.run([self.program, *arguments], cwd=work, env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False)
+        if done.returncode:
+            raise Failed(f"layermeter {' '.join(arguments)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def path(self, name):
+        return os.path.join(self.out, name + ".ini")
+
+    def rows(self, name):
+        """All rows behind a file, before any are left out."""
+        return [row for source in RECIPES[name].sources for row in source.rows(self.data)]
+
+    def observed(self, name, work):
+        """The file's observations; None: nothing of the device is used."""
+        recipe = RECIPES[name]
+        told = [("device", recipe.device)] if not isinstance(recipe, Carried) else []
+        for source in recipe.sources:
+            told += [("source", source.TEXT["source"]), ("licence", source.TEXT["licence"]), ("flaws", source.TEXT["flaws"]),
+                     ("framework", source.framework())]
+        rows = self.without(self.rows(name), name)
+        if not rows:
+            return None
+        write(os.path.join(work, name + ".csv"), rows, told)
+        return name + ".csv"
+
+    def make(self, name):
+        recipe = RECIPES[name]
+        with tempfile.TemporaryDirectory() as work:
+            measured = self.observed(name, work)
+            if isinstance(recipe, Carried):
+                of = [n for n in recipe.of if os.path.exists(self.path(n)) or self.make(n)]
+                self.run(work, "transfer", *map(self.path, of), "--from", ",".join(RECIPES[n].device for n in of), "--to", recipe.device,
+                         *(("--with", measured) if measured else ()), "-o", self.path(name))
+            else:
+                self.run(work, "fit", measured, "-o", self.path(name))
+        return self.path(name)
+
+
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+TOLERANCE, NOTHING = 1e-4, 1e-25  # of other libraries of linear algebra and other compilers
+
+
+def differs(old, new):
+    """The first line of two machine files that is not the same, but for the last digits of numbers; None: there is none."""
+    old, new = ([line for line in open(path)] for path in (old, new))
+    for at, (a, b) in enumerate(zip(old, new), 1):
+        x, y = NUMBER.findall(a), NUMBER.findall(b)
+        if NUMBER.sub("", a) != NUMBER.sub("", b) or len(x) != len(y) or any(
+                abs(float(p) - float(q)) > TOLERANCE * max(abs(float(p)), abs(float(q))) + NOTHING for p, q in zip(x, y)):
+            return f"line {at}: {a.strip()} | {b.strip()}"
+    return None if len(old) == len(new) else "length"
+
+
+def check(builder, names, folder):
+    """Are the files of a folder what the data make of them?"""
+    fine = True
+    for name in names:
+        made, there = builder.make(name), os.path.join(folder, name + ".ini")
+        why = differs(there, made) if os.path.exists(there) else "is not there"
+        print(f"{name}: {why or 'the same'}")
+        fine = fine and not why
+    return fine
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default=os.environ.get("LAYERMETER_DATA"))
+    parser.add_argument("--program", default=os.environ.get("LAYERMETER_PROGRAM", "layermeter"))
+    parser.add_argument("-o", "--output", default=os.path.dirname(HERE))
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    a = parser.parse_args()
+    if not a.data or not os.path.isdir(a.data):
+        print("build.py: no data: set LAYERMETER_DATA to their folder", file=sys.stderr)
+        return 77
+    names = a.names or list(RECIPES)
+    if a.check:
+        with tempfile.TemporaryDirectory() as elsewhere:
+            return 0 if check(Builder(a.program, a.data, elsewhere), names, a.output) else 1
+    os.makedirs(a.output, exist_ok=True)
+    builder, failed = Builder(a.program, a.data, a.output), False
+    for name in names:
+        try:
+            print(builder.make(name))
+        except (Failed, Missing, KeyError) as e:
+            print(f"build.py: {name}: {e}", file=sys.stderr)
+            failed = True
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""Published measurements as observations, by source. Each source has its text for the file: where it is from, its licence, its
+flaws. Rows are dicts by the columns of core/observe/OBSERVATIONS.md."""
+import csv
+import gzip
+import json
+import os
+import subprocess
+
+AMP = "amp=f16 "
+# timm's own names of networks that are shipped under torchvision's name. The number of parameters decides whether they are the same.
+TIMM_NAMES = {
+    "vit_base_patch16_224": "vit_b_16", "vit_base_patch32_224": "vit_b_32", "vit_large_patch16_224": "vit_l_16",
+    "deit_small_patch16_224": "deit_small", "deit_tiny_patch16_224": "deit_tiny", "swin_tiny_patch4_window7_224": "swin_t",
+    "swin_small_patch4_window7_224": "swin_s", "swin_base_patch4_window7_224": "swin_b", "swinv2_tiny_window8_256": "swin_v2_t",
+    "swinv2_small_window8_256": "swin_v2_s", "swinv2_base_window8_256": "swin_v2_b", "convnext_large": "convnext_large",
+    "efficientnetv2_s": "efficientnet_v2_s", "efficientnetv2_m": "efficientnet_v2_m", "efficientnetv2_l": "efficientnet_v2_l",
+    **{f"efficientnet_b{i}": f"efficientnet_b{i}" for i in range(8)}}
+
+
+class Missing(Exception):
+    """A data set, or the part of it that is asked for, is not there."""
+
+
+class Data:
+    """Data sets below one folder, and the program that knows the networks."""
+
+    def __init__(self, folder, program):
+        self.folder, self.program, self.known = folder, program, {}
+
+    def rows(self, *path):
+        path = os.path.join(self.folder, *path)
+        if not os.path.exists(path):
+            raise Missing(f"no {path}")
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def params(self, network):
+        """Millions of parameters of a shipped network; None: there is none of that name."""
+        if network not in self.known:
+            shown = subprocess.run([self.program, "show", network, "--format", "json"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True, check=False)
+            self.known[network] = json.loads(shown.stdout)["total"]["params"] * 1e-6 if shown.returncode == 0 else None
+        return self.known[network]
+
+
+def observation(network, phase, shape, batch, seconds, settings, dtype="f32"):
+    return {"kind": "network", "name": network, "phase": phase, "input": shape, "batch": int(float(batch)), "dtype": dtype,
+            "settings": settings, "seconds": f"{seconds:.9g}"}
+
+
+# ---- timm ------------------------------------------------------------------------------------------------------------------
+
+class Timm:
+    """Whole networks, one batch each, the largest that fits."""
+    TEXT = {"source": "huggingface/pytorch-image-models results, commit aa4b5850", "licence": "Apache-2.0",
+            "flaws": "one batch a network, the largest that fits; the mean of one run"}
+
+    def __init__(self, device, layout, inference, train=None):
+        self.device, self.layout, self.versions = device, layout, {"inference": inference, "train_step": train}
+        self.settings = f"{AMP}layout={layout}"
+
+    def framework(self):
+        return ", ".join(f"PyTorch {version} ({phase.replace('_', ' ')})" for phase, version in self.versions.items() if version)
+
+    def rows(self, data):
+        names = {r["model"]: r["torchvision_network"] for r in data.rows("timm", "torchvision_names.csv")}
+        out = []
+        for r in data.rows("timm", "networks.csv.gz"):
+            network = names.get(r["model"], TIMM_NAMES.get(r["model"]))
+            if (r["device"], r["dtype"], r["layout"], r["compiled"]) != (self.device, "amp", self.layout, "0") or not network or \
+                    self.versions[r["phase"]] != r["torch"]:
+                continue
+            params = data.params(network)
+            if params is None or abs(params - float(r["params_millions"])) > 0.011:
+                continue
+            phase = "inference" if r["phase"] == "inference" else "step"
+            out.append(observation(network, phase, f"3x{r['image_px']}x{r['image_px']}", r["batch"], float(r["step_time_ms"]) * 1e-3,
+                                   self.settings))
+        return out
+
+
+# ---- training on one GPU of published campaigns ----------------------------------------------------------------------------
+
+class Campaigns:
+    """Training steps on one GPU of allreduce_public/scaling.csv: NVIDIA's examples, and one benchmark of DDP."""
+    TEXT = {"source": "NVIDIA/DeepLearningExamples READMEs; willgpaik/pytorch-ddp-scaling-benchmark; Oneflow-Inc/DLPerf",
+            "licence": "facts (allreduce_public has the commits)",
+            "flaws": "throughputs of whole jobs, input pipeline included; rounded"}
+    NETWORKS = {"resnet50": "3x224x224", "resnet152": "3x224x224", "vit_b_16": "3x224x224", "bert_large": None, "bert_base": None,
+                "efficientnet_b0": "3x224x224", "efficientnet_b4": "3x380x380"}
+
+    def __init__(self, clusters, layout, precisions=("amp", "fp16"), amp=True):
+        self.clusters, self.precisions = clusters, precisions
+        self.settings = (AMP if amp else "") + f"layout={layout}"
+
+    def framework(self):
+        return "PyTorch, TensorFlow, MXNet of the campaigns"
+
+    def rows(self, data):
+        out = []
+        for r in data.rows("allreduce_public", "scaling.csv"):
+            if not r["cluster_id"].startswith(self.clusters) or r["gpus"] != "1" or r["precision"] not in self.precisions or \
+                    r["model"] not in self.NETWORKS or not r["batch_per_gpu"] or not float(r["step_time_s"] or 0) > 0 or \
+                    "Fine" in r["note"]:
+                continue
+            shape = self.NETWORKS[r["model"]] or self.sequence(r)
+            micro = float(r["grad_accum_steps"] or 1)
+            if shape:
+                out.append(observation(r["model"], "step", shape, r["batch_per_gpu"], float(r["step_time_s"]) / micro, self.settings))
+        if not out:
+            raise Missing(f"no steps of {', '.join(self.clusters)} in scaling.csv")
+        return out
+
+    @staticmethod
+    def sequence(r):
+        """Tokens of a sample, which the notes of the campaigns say."""
+        words = r["note"].split()
+        return words[words.index("seq") + 1] if "seq" in words[:-1] else "128" if r["cluster_id"].startswith("dlperf") else None
