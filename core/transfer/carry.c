@@ -31,10 +31,10 @@ static lm_status open_sources(const carry_question *q, carried *w, lm_error *err
             return status;
         w->n           = i + 1;
         w->from[i].cal = w->machine[i];
-        if (w->machine[i]->transferred)
+        if (w->machine[i]->transferred && !calibration_told(w->machine[i], "corrected_by"))
             return lm_error_set(err, LM_E_ARG,
-                                "%s was itself carried over from another device: name the machine "
-                                "that was measured",
+                                "%s was itself carried over from another device, without any "
+                                "measurements of its own: name the machine that was measured",
                                 q->machine.at[i]);
     }
     return devices_find(w->devices, q->to, &w->to, err);

@@ -40,7 +40,7 @@ typedef struct carried {
  * Carries coefficients over by datasheets, widens their intervals by what leaving each machine out
  * shows, and corrects them by times of the new device. carried_free() in either case.
  *
- * @return LM_E_ARG for a file that was itself carried over, for times of another variant; LM_E_NOTFOUND
+ * @return LM_E_ARG for a file that was itself carried over and not corrected, for times of another variant; LM_E_NOTFOUND
  *         for an unknown device
  */
 lm_status carry_over(const carry_question *q, const registry *reg, carried *out, lm_error *err);

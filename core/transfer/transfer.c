@@ -493,7 +493,7 @@ lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to
     lm_status    status  = LM_OK;
 
     if (n < 2) {
-        *out = fmin(TRANSFER_DOUBT, o->doubt_most);
+        *out = fmin(fmax(pow(TRANSFER_DOUBT, fmin(near, 1)), TRANSFER_DOUBT_LEAST), o->doubt_most);
         return LM_OK;
     }
     for (size_t left = 0; left < n && !status; left++) {

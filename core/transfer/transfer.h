@@ -70,8 +70,8 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
 lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
                         const transfer_options *o, calibration **out, lm_error *err);
 
-/** The factor by which a datasheet alone may be off, up and down, where nothing shows it: published
- * leave-one-device-out errors are 14 to 43 % in the mean. */
+/** The factor by which a datasheet alone may be off, up and down, where nothing shows it, of a device
+ * that is not near: published leave-one-device-out errors are 14 to 43 % in the mean. */
 #define TRANSFER_DOUBT 2.0
 /** And at least, whatever is shown. */
 #define TRANSFER_DOUBT_LEAST 1.15
@@ -84,7 +84,7 @@ lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
  * it has measured; of single layers those of a spread of sizes. The logarithm of a ratio grows with
  * the distance to the nearest of the others: where the new device has a nearer one, it is so much
  * less. Of K machines the largest of these ratios to the power (K + 1) / K, as of a new one; of a
- * single machine TRANSFER_DOUBT. Never more than the options say.
+ * single machine TRANSFER_DOUBT to the power of the distance, 1 at most. Never more than the options say.
  */
 lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to,
                          const transfer_options *o, double *out, lm_error *err);

@@ -220,7 +220,8 @@ static void the_ledger_says_what_a_step_stands_on(void **state)
     p.dtype = LM_F64;
     assert_int_equal(step_at(&p, 1, 1, &step, NULL), LM_OK);
     assert_true(step.grounds.ledger.seconds[CERTAINTY_INTERPOLATED] == 0);
-    assert_true(step.grounds.ledger.seconds[CERTAINTY_EXTRAPOLATED] > 0);
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_EXTRAPOLATED] == 0);
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_ASSUMED] == step.step);
     /* coefficients may be below 0, and the data unable to tell them: 3.625 - 1 + 2 * .5, of which
      * the last has no range */
     p = who("convmeter");

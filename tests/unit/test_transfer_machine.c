@@ -240,6 +240,8 @@ static void machines_must_belong_together(void **state)
 static void doubt_is_what_leaving_machines_out_shows(void **state)
 {
     const device           a    = board("a", 10, NAN, 500, 50, NAN);
+    const device           near = board("near", 10 * exp(1), NAN, 500, 50, NAN);
+    const device           far  = board("far", 10 * exp(4), NAN, 500, 50, NAN);
     const transfer_options most = { .near = 0.5, .doubt_most = 1.1 };
     calibration           *c0 = machine(LM_F32), *c1 = machine(LM_F32);
     transfer_source        s[2] = { { .cal = c0, .device = &a }, { .cal = c1, .device = &a } };
@@ -250,7 +252,12 @@ static void doubt_is_what_leaving_machines_out_shows(void **state)
     set(c1, "conv1x1.flops.forward", 1.2e-12);
     assert_int_equal(transfer_doubt(s, 2, &a, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, pow(1.2, 1.5), 1e-12);
+    /* a peak e times as high is half a distance of 1 away */
     assert_int_equal(transfer_doubt(s, 1, &a, &by_peaks, &doubt, NULL), LM_OK);
+    assert_close(doubt, TRANSFER_DOUBT_LEAST, 0);
+    assert_int_equal(transfer_doubt(s, 1, &near, &by_peaks, &doubt, NULL), LM_OK);
+    assert_close(doubt, sqrt(TRANSFER_DOUBT), 1e-12);
+    assert_int_equal(transfer_doubt(s, 1, &far, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, TRANSFER_DOUBT, 0);
     assert_int_equal(transfer_doubt(s, 2, &a, &most, &doubt, NULL), LM_OK);
     assert_close(doubt, 1.1, 0);

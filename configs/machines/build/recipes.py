@@ -1,5 +1,5 @@
 """Which machine file is made of what. A file's name is the device and the kind of arithmetic."""
-from sources import Campaigns, Timm
+from sources import Campaigns, Profet, Timm
 
 LAYOUT = "nhwc"  # as 16-bit training of image networks runs fastest, and as the campaigns ran it
 
@@ -19,8 +19,27 @@ class Carried:
 
 
 A100 = Campaigns(("dle_dgx_a100", "paik_a100"), LAYOUT)
+V100 = Campaigns(("dle_dgx_1", "dle_dgx_2", "paik_v100", "dlperf"), LAYOUT)
+AMP_3090, AMP_4090, AMP_A100, AMP_V100, AMP_H100 = "rtx-3090-amp", "rtx-4090-amp", "a100-sxm4-80gb-amp", "v100-sxm2-16gb-amp", "h100-sxm-amp"
 
 RECIPES = {
-    "rtx-3090-amp": Measured("GeForce RTX 3090", Timm("rtx3090", LAYOUT, "2.4.0", "1.12")),
-    "a100-sxm4-80gb-amp": Carried("A100-SXM4-80GB", ("rtx-3090-amp",), A100),
+    AMP_3090: Measured("GeForce RTX 3090", Timm("rtx3090", LAYOUT, "2.4.0", "1.12")),
+    AMP_4090: Carried("GeForce RTX 4090", (AMP_3090,), Timm("rtx4090", LAYOUT, "2.4.0")),
+    AMP_A100: Carried("A100-SXM4-80GB", (AMP_3090,), A100),
+    "a100-sxm4-40gb-amp": Carried("A100-SXM4-40GB", (AMP_A100,)),
+    "a100-pcie-40gb-amp": Carried("A100-PCIE-40GB", (AMP_A100,)),
+    "a100-pcie-80gb-amp": Carried("A100 80GB PCIe", (AMP_A100,)),
+    AMP_V100: Carried("Tesla V100-SXM2-16GB", (AMP_3090,), V100),
+    "v100-sxm2-32gb-amp": Carried("Tesla V100-SXM2-32GB", (AMP_V100,)),
+    "t4-amp": Carried("Tesla T4", (AMP_V100,)),
+    "a10g-amp": Carried("A10G", (AMP_3090,)),
+    "a10-amp": Carried("A10", (AMP_3090,)),
+    "l4-amp": Carried("L4", (AMP_4090,)),
+    "l40s-amp": Carried("L40S", (AMP_4090,)),
+    AMP_H100: Carried("H100 80GB HBM3", (AMP_A100,)),
+    "h100-pcie-amp": Carried("H100 PCIe", (AMP_A100,)),
+    "h200-amp": Carried("H200", (AMP_A100,)),
+    "b200-amp": Carried("B200", (AMP_A100,)),
+    "v100-sxm2-16gb-f32": Measured("Tesla V100-SXM2-16GB", Profet("v100")),
+    "t4-f32": Measured("Tesla T4", Profet("t4")),
 }

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import os
+import statistics
 import subprocess
 
 AMP = "amp=f16 "
@@ -77,6 +78,31 @@ class Timm:
             out.append(observation(network, phase, f"3x{r['image_px']}x{r['image_px']}", r["batch"], float(r["step_time_ms"]) * 1e-3,
                                    self.settings))
         return out
+
+
+# ---- PROFET ----------------------------------------------------------------------------------------------------------------
+
+class Profet:
+    """Training steps of Keras' networks by batch and image: those that are networks of ours."""
+    TEXT = {"source": "ddps-lab/profet, commit e69477f (Lee et al., PROFET, IEEE Big Data 2022)", "licence": "MIT",
+            "flaws": "seven networks; random images in memory; medians of the second epoch's batches"}
+    NETWORKS = {"ResNet18": "resnet18", "ResNet34": "resnet34", "ResNet50": "resnet50", "VGG11": "vgg11", "VGG16": "vgg16",
+                "InceptionV3": "inception_v3", "MobileNetV2": "mobilenet_v2"}
+    SMALLEST = 64  # pixels: with less, networks for 224 pixels are left with layers of one
+
+    def __init__(self, gpu):
+        self.gpu = gpu
+
+    def framework(self):
+        return "TensorFlow 2.5"
+
+    def rows(self, data):
+        found = {}
+        for r in data.rows("profet2022", "latency.csv.gz"):
+            if r["gpu"] == self.gpu and r["model"] in self.NETWORKS and int(r["image"]) >= self.SMALLEST:
+                found.setdefault((self.NETWORKS[r["model"]], int(r["image"]), r["batch"]), []).append(float(r["batch_time_s"]))
+        return [{**observation(network, "step", f"3x{px}x{px}", batch, statistics.median(times), "layout=nhwc"), "optimizer": "sgd"}
+                for (network, px, batch), times in found.items()]
 
 
 # ---- training on one GPU of published campaigns ----------------------------------------------------------------------------
