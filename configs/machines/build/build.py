@@ -36,8 +36,9 @@ def write(path, rows, told):
 
 
 class Builder:
-    def __init__(self, program, data, out, without=lambda rows, name: rows):
-        """`without` may leave rows out: an exam does."""
+    def __init__(self, program, data, out, without=lambda rows, name: rows, corrected=True):
+        """An exam leaves rows out, or all that would correct what is carried over."""
+        self.corrected = corrected
         self.program, self.out, self.without = os.path.abspath(program), os.path.abspath(out), without
         self.data = Data(os.path.abspath(data), self.program)
         self.environ = dict(os.environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
@@ -73,7 +74,7 @@ class Builder:
     def make(self, name):
         recipe = RECIPES[name]
         with tempfile.TemporaryDirectory() as work:
-            measured = self.observed(name, work)
+            measured = self.observed(name, work) if self.corrected or not isinstance(recipe, Carried) else None
             if isinstance(recipe, Carried):
                 of = [n for n in recipe.of if os.path.exists(self.path(n)) or self.make(n)]
                 self.run(work, "transfer", *map(self.path, of), "--from", ",".join(RECIPES[n].device for n in of), "--to", recipe.device,
