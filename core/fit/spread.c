@@ -3,9 +3,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/no_memory.h"
 #include "base/stats.h"
+#include "fit/interval.h"
 #include "observe/flags.h"
 
 /* The normal distribution's quantile p in [0.5, 1), by Newton's method on libm's erfc(). */
@@ -49,29 +51,102 @@ double spread_of(const observation *row)
     return fmax(0, row->p95_seconds / row->seconds - 1) / sigmas(row->repeats);
 }
 
+/* Repetitions of a row. */
+typedef struct repeated {
+    const char *name; /* its network */
+    double      spread;
+    double      over;   /* measured 95th percentile over the median */
+    double      sigmas; /* by how many sigma it should lie above */
+} repeated;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const repeated *)a)->name, ((const repeated *)b)->name);
+}
+
+static bool says(const observation *row)
+{
+    uint32_t flags = 0;
+
+    flags_parse(row->flags, &flags); /* was checked when the row was read */
+    return row->phase == PHASE_INFERENCE && !row->skipped && !(flags & FLAGS_DOUBTFUL) &&
+           !isnan(spread_of(row));
+}
+
+/* The median of all but the rows from `left` up to `right`. */
+static double median_but(const repeated *x, size_t n, size_t left, size_t right, double *room)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (i < left || i >= right)
+            room[k++] = x[i].spread;
+    return stats_quantile(room, k, 0.5);
+}
+
+/* By what the other networks say of each. */
+static lm_status bound(const repeated *x, size_t n, double *room, residual *r, repeat_spread *out,
+                       lm_error *err)
+{
+    interval  found;
+    size_t    groups = 0;
+    lm_status status;
+
+    for (size_t i = 0, k; i < n; i = k, groups++) {
+        for (k = i; k < n && !strcmp(x[k].name, x[i].name);)
+            k++;
+        if (k - i == n) /* one network alone */
+            return LM_OK;
+        const double sigma = median_but(x, n, i, k, room);
+
+        for (size_t j = i; j < k; j++)
+            r[j] = (residual){ x[j].over / (1 + x[j].sigmas * sigma), groups, 0 };
+    }
+    if (!(status = interval_bounds(r, n, &found, err)) && groups >= INTERVAL_GROUPS) {
+        out->low  = found.low;
+        out->high = found.high;
+    }
+    return status;
+}
+
 lm_status spread_of_inference(const observations *obs, repeat_spread *out, lm_error *err)
 {
-    double *spread = malloc((obs->n_rows + 1) * sizeof *spread);
-    size_t  n      = 0;
+    repeated *x      = malloc((obs->n_rows + 1) * sizeof *x);
+    double   *room   = malloc((obs->n_rows + 1) * sizeof *room);
+    residual *r      = malloc((obs->n_rows + 1) * sizeof *r);
+    size_t    n      = 0;
+    lm_status status = x && room && r ? LM_OK : no_memory(err);
 
-    if (!spread)
-        return no_memory(err);
-    for (size_t i = 0; i < obs->n_rows; i++) {
-        const observation *row   = &obs->row[i];
-        uint32_t           flags = 0;
+    for (size_t i = 0; i < obs->n_rows && !status; i++) {
+        const observation *row = &obs->row[i];
 
-        flags_parse(row->flags, &flags); /* was checked when the row was read */
-        if (row->phase == PHASE_INFERENCE && !row->skipped && !(flags & FLAGS_DOUBTFUL) &&
-            !isnan(spread_of(row)))
-            spread[n++] = spread_of(row);
+        if (says(row))
+            x[n++] = (repeated){ row->name, spread_of(row), row->p95_seconds / row->seconds,
+                                 sigmas(row->repeats) };
     }
-    *out = n < SPREAD_LEAST ? (repeat_spread){ 0 }
-                            : (repeat_spread){ stats_quantile(spread, n, 0.5), n };
-    free(spread);
-    return LM_OK;
+    *out = (repeat_spread){ .rows = 0 };
+    if (!status && n >= SPREAD_LEAST) {
+        qsort(x, n, sizeof *x, by_name);
+        out->sigma = median_but(x, n, n, n, room);
+        out->rows  = n;
+        status     = bound(x, n, room, r, out, err);
+    }
+    free(x);
+    free(room);
+    free(r);
+    return status;
 }
 
 double spread_p95(const repeat_spread *s, double median)
 {
     return s->rows ? median * (1 + SIGMAS_P95 * s->sigma) : NAN;
+}
+
+void spread_p95_bounds(const repeat_spread *s, double median_low, double median_high, double *low,
+                       double *high)
+{
+    const bool known = s->low > 0 && s->high > 0;
+
+    *low  = known ? spread_p95(s, median_low) * s->low : (double)NAN;
+    *high = known ? spread_p95(s, median_high) * s->high : (double)NAN;
 }

@@ -8,6 +8,9 @@
 typedef struct repeat_spread {
     double sigma;
     size_t rows; /**< that tell it; 0: unknown */
+    double low,
+        high; /**< bounds of measured / predicted percentiles over their medians, on networks
+                         that were left out (interval.h); 0: too few of them */
 } repeat_spread;
 
 /** Rows that a spread takes: fewer say nothing. */
@@ -22,5 +25,10 @@ lm_status spread_of_inference(const observations *obs, repeat_spread *out, lm_er
 
 /** 95th percentile of a time of that median; NAN: unknown. */
 double spread_p95(const repeat_spread *s, double median);
+
+/** Its bounds by those of the median: each end is that of both, so that more than INTERVAL_COVERAGE
+ * lie between. NAN: unknown. */
+void spread_p95_bounds(const repeat_spread *s, double median_low, double median_high, double *low,
+                       double *high);
 
 #endif

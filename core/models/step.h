@@ -80,6 +80,7 @@ typedef struct prediction {
     double  step;      /**< forward, backward and grad */
     double  p95;       /**< inference: 95th percentile of repetitions, `step` being their median;
                           NAN: unknown */
+    double  p95_low, p95_high; /**< its bounds; NAN: unknown */
     /** Bounds by time, from ratios measured / predicted on what was left out of the fit
      * (interval.h); of a step without an interval of its own, those of its parts added up. NAN:
      * unknown. */

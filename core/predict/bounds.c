@@ -151,8 +151,11 @@ static void bound_inference(const answering *a, prediction *out)
     }
     out->low[PHASE_FORWARD]  = out->low[PHASE_STEP];
     out->high[PHASE_FORWARD] = out->high[PHASE_STEP];
-    if (a->who->cal)
+    if (a->who->cal) {
         out->p95 = spread_p95(&a->who->cal->latency, out->step);
+        spread_p95_bounds(&a->who->cal->latency, out->low[PHASE_STEP], out->high[PHASE_STEP],
+                          &out->p95_low, &out->p95_high);
+    }
     out->slow = out->fast = out->step; /* nothing is exchanged */
 }
 
@@ -160,7 +163,7 @@ void answering_put_bounds(answering *a, prediction *out)
 {
     out->known     = a->own->price.known;
     out->stands_in = a->own->price.stands_in;
-    out->p95       = NAN;
+    out->p95 = out->p95_low = out->p95_high = NAN;
     if (a->asked->program == PROGRAM_INFERENCE) {
         bound_inference(a, out);
         return;

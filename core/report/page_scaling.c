@@ -355,6 +355,8 @@ static const field batches_told[] = {
     { "latency_low_ms", .page = "low" },
     { "latency_high_ms", .page = "high" },
     { "latency_p95_ms", .page = "p95 [ms]", .when = STEP_SPREAD },
+    { "latency_p95_low_ms", .page = "low", .when = STEP_SPREAD },
+    { "latency_p95_high_ms", .page = "high", .when = STEP_SPREAD },
     { "samples_per_s", .page = "samples/s" },
     { "million", .page = "10^6 samples", .text = million_time },
     { "million_cost", .page = "and their cost", .text = million_cost },
