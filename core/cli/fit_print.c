@@ -76,6 +76,8 @@ static bool only_layers(const points *p)
 static void print_unknown_intervals(const observations *obs, const points *p,
                                     const calibration *cal)
 {
+    if (cal->curves.n)
+        return;
     for (size_t m = 0; model_at(m); m++)
         for (size_t s = 0; s < N_TIMES; s++)
             if (interval_known(&cal->intervals[m].of[s]))
@@ -178,7 +180,7 @@ static void print_left_out(const points *p, const calibration *cal)
 
         if (!f->present) {
             /* few files have it, so it is not missing */
-            if (!f->rows && !part_calibrated(forms[i].part))
+            if ((!f->rows && !part_calibrated(forms[i].part)) || cal->curves.n)
                 continue;
             if (!form_left(p, &forms[i])) {
                 fprintf(stderr, "layermeter: %s.%s is left out: --features leaves it none\n",

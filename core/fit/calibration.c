@@ -35,6 +35,7 @@ void calibration_free(calibration *cal)
     free(cal->power);
     free(cal->composed);
     measured_free(&cal->measured);
+    job_curves_free(&cal->curves);
     for (size_t f = 0; f < MAX_FORMS; f++)
         free(cal->fitted[f].term);
     if (cal->operators)

@@ -5,6 +5,7 @@
 #include "base/stats.h"
 #include "device/power.h"
 #include "fabric/collective.h"
+#include "fabric/job_curve.h"
 #include "fabric/overlap_constants.h"
 #include "fabric/sharing.h"
 #include "fit/forms.h"
@@ -68,6 +69,7 @@ typedef struct calibration {
     collective_model    *collectives; /**< NULL: none was fitted */
     provenance_entry    *provenance;  /**< of the observations, and "fitted from" */
     size_t               n_provenance;
+    job_curves           curves;   /**< of networks known by steps on several numbers of ranks */
     measured_set         measured;             /**< whole steps; of a transferred machine none */
     int64_t              max_ranks, max_hosts; /**< most that were measured together; >= 1 */
     lm_dtype             dtype;                /**< of all observations; 0: not known */

@@ -53,6 +53,10 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
 lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal,
                                 lm_error *err);
 
+/** Curves of networks of which steps on several numbers of ranks were measured, and nothing else.
+ * Their configurations count as measured. LM_E_NOMEM. */
+lm_status job_curves_fit(const points *p, calibration *cal, lm_error *err);
+
 /**
  * All-reduces where none was measured by itself, from what was left of them behind backward passes
  * (where that was not measured either, by what steps took beyond those of one device):

@@ -517,6 +517,8 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
         status = fit_forms(obs, p, &by, cal, left_out, &any, err);
     if (!status && !(status = fit_exposed(p, DEFAULT_MODEL, cal, err)))
         any |= cal->collectives != NULL;
+    if (!status && !(status = job_curves_fit(p, cal, err)))
+        any |= cal->curves.n > 0;
     if (!status && !(status = fit_operators(obs, cal, err)))
         any |= cal->operators != NULL;
     if (!status)

@@ -36,6 +36,10 @@ static const section sections[] = {
     { "composed.*", "factors on what single layers take, in a network", composed_both, false },
     { "learned.*", "of single layers, learned", learned_both, true },
     { SECTION_KIND "*", OWN, collectives_both, true },
+    { "curve.*",
+      "steps of one network on few devices: a device by itself, all-reduces within a host and "
+      "between hosts",
+      curves_both, true },
     { "overlap",
       "what a backward pass and messages beside it do to each other: from steps in buckets, "
       "non-negative\n; least squares; stragglers from the spread of steps",

@@ -204,6 +204,58 @@ void overlap_both(record *r, calibration *cal, const char *star)
     RECORD_KEYS(r, overlap_keys, &cal->overlapping);
 }
 
+/* ---- [curve.N] ---- */
+
+static const key curve_keys[] = {
+    { KEY("rows", KEY_COUNT, job_curve, rows), .least = JOB_CURVE_LEAST, .needed = true },
+    { KEY("mape_percent", KEY_REAL, job_curve, mape), .scale = 100, .needed = true },
+    { KEY("step", KEY_REAL, job_curve, step), .unit = "s", .needed = true },
+    { KEY("sample", KEY_REAL, job_curve, sample), .unit = "s/sample", .needed = true },
+    { KEY("within", KEY_REAL, job_curve, within), .unit = "s", .needed = true },
+    { KEY("between", KEY_REAL, job_curve, between), .unit = "s", .needed = true },
+    { KEY("least_batch", KEY_REAL, job_curve, least_batch), .least = 1, .needed = true },
+    { KEY("most_batch", KEY_REAL, job_curve, most_batch), .least = 1, .needed = true },
+    { KEY("hosts", KEY_REAL, job_curve, hosts), .least = 1, .needed = true },
+    { KEY("devices", KEY_REAL, job_curve, devices), .least = 1, .needed = true },
+    { KEY("ranks", KEY_REAL, job_curve, ranks), .least = 2, .needed = true },
+};
+
+static void write_curves(record *r, job_curves *all)
+{
+    char number[SECTION_STAR];
+
+    for (size_t i = 0; i < all->n; i++) {
+        snprintf(number, sizeof number, "%zu", i + 1);
+        record_begin(r, number);
+        record_put(r, "network", "%s", all->of[i].network);
+        record_put(r, "input", "%s", all->of[i].input);
+        RECORD_KEYS(r, curve_keys, &all->of[i]);
+    }
+}
+
+void curves_both(record *r, calibration *cal, const char *star)
+{
+    const ini_pair *name, *input;
+    job_curve       c = { .step = 0 };
+
+    (void)star;
+    if (r->out) {
+        write_curves(r, &cal->curves);
+        return;
+    }
+    name  = record_take(r, "network");
+    input = record_take(r, "input");
+    RECORD_KEYS(r, curve_keys, &c);
+    if (!name || !input)
+        record_fail(r, NULL, LM_E_NOTFOUND, "[%s]: network or input is missing", r->section->name);
+    else if (!(c.step + c.sample > 0))
+        record_fail(r, NULL, LM_E_ARG, "[%s]: a device takes no time", r->section->name);
+    else if (job_curves_find(&cal->curves, name->value, input->value))
+        record_fail(r, NULL, LM_E_ARG, "[%s]: %s has two curves", r->section->name, name->value);
+    else if (!r->status)
+        r->status = job_curves_add(&cal->curves, name->value, input->value, &c, r->err);
+}
+
 /* ---- [sharing.DEVICES] ---- */
 
 static const key sharing_keys[] = {

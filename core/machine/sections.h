@@ -37,6 +37,7 @@ void layers_learned_both(record *r, calibration *cal, const char *star);
 void learned_both(record *r, calibration *cal, const char *star);
 /* ranks.c */
 void collectives_both(record *r, calibration *cal, const char *star);
+void curves_both(record *r, calibration *cal, const char *star);
 void overlap_both(record *r, calibration *cal, const char *star);
 void sharing_both(record *r, calibration *cal, const char *star);
 void latency_both(record *r, calibration *cal, const char *star);

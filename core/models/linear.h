@@ -11,6 +11,13 @@ extern const step_model linear_model;
  * (single/composed.h). */
 extern const step_model layers_model;
 
+/** Steps of a network that was measured on several numbers of ranks, and by nothing else
+ * (fabric/job_curve.h). */
+extern const step_model job_curve_model;
+
+/** Is that all the machine file knows of the predictor's network? */
+bool job_curve_applies(const predictor *who);
+
 /** Does the machine file know its networks only by single layers or kernels? */
 bool layers_model_applies(const calibration *cal, const char *name);
 

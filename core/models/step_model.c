@@ -124,7 +124,7 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
 {
     lm_status status;
 
-    who->by    = step_model_of(who->cal, who->model);
+    who->by    = job_curve_applies(who) ? &job_curve_model : step_model_of(who->cal, who->model);
     who->state = who->memo = NULL;
     find_family(&who->model);
     if (!who->by) {
@@ -151,12 +151,21 @@ const char *predictor_sync_model(const predictor *who)
     return who->by->from_layers ? step_model_name(0) : who->model;
 }
 
+int64_t predictor_nodes(const predictor *who, int64_t devices)
+{
+    if (who->by == &job_curve_model)
+        return (int64_t)((const job_curve *)who->state)->hosts;
+    return calibration_nodes(who->cal, predictor_sync_model(who), devices);
+}
+
 bool predictor_tells_gradients(const predictor *who)
 {
     const step_setup s       = step_setup_of(1, 1);
     lm_error         ignored = { 0 };
     step_price       p;
 
+    if (who->by == &job_curve_model)
+        return false;
     if (!who->by->from_layers)
         return who->cal && form_find(who->model, PHASE_SYNC) < n_forms;
     return !who->by->price(who, &s, &p, &ignored) && !isnan(p.forward.value + p.backward.value);

@@ -74,7 +74,9 @@ typedef struct exchange_price {
     double  beyond;    /**< ranks over the most that were measured; 0: not beyond */
     bool    told_link; /**< over a link that was told: what was measured of others bounds nothing */
     grounds grounds;   /**< its ledger: as if nothing of this very step had been measured */
-    const intervals *known; /**< has the interval of PHASE_SYNC; NULL: nobody knows it */
+    const intervals *known;         /**< has the interval of PHASE_SYNC; NULL: nobody knows it */
+    bool             bounds_stated; /**< low and high are the model's own; else by `known` */
+    double           low, high;
 } exchange_price;
 
 /** Clocks that a model was taught, MHz. */
@@ -170,6 +172,9 @@ workload_name predictor_workload(const predictor *who, program_kind program);
 
 /** The model whose all-reduces the predictor's are: its own, of learned layers the default one. */
 const char *predictor_sync_model(const predictor *who);
+/** Most nodes, each of so many devices, whose all-reduces were measured, 1 at least. Of a predictor
+ * with a machine file. */
+int64_t predictor_nodes(const predictor *who, int64_t devices);
 /** Does it say when gradients are ready, so that all-reduces may hide behind the pass? False, too,
  * where it says nothing of the network's steps. */
 bool predictor_tells_gradients(const predictor *who);

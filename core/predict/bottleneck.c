@@ -48,6 +48,9 @@ lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottl
     lm_error            why    = { 0 };
     lm_status           status = LM_OK;
 
+    *out = (bottleneck_profile){ .batch = 0 };
+    if (!who->by->bounds)
+        return LM_OK;
     if (who->by->grows_evenly)
         status = workloads_even(who->loads, &of, &even, err);
     if (status)
@@ -64,7 +67,6 @@ lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottl
         *err = why;
         return status;
     }
-    *out = (bottleneck_profile){ .batch = 0 };
     if (status) /* of no batch anything is told */
         return LM_OK;
     out->passes = grow(one.passes, two.passes);
@@ -136,7 +138,7 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
         seconds[between] = isnan(step->exposed) ? step->grad - update : step->exposed;
         out.sync         = sync_bound_of(who, s, step);
     }
-    if (who->by->from_layers)
+    if (who->by->from_layers || !who->by->bounds)
         only_compute(&out, step);
     for (bottleneck b = 0; b < N_BOTTLENECKS; b++)
         if (fabs(seconds[b]) > fabs(seconds[out.most]))

@@ -43,7 +43,10 @@ static void bound_as_stated(const answering *a, prediction *out)
 
     for (phase q = 0; q < N_TIMES; q++)
         low[q] = high[q] = NAN;
-    if (a->own->many && a->ranks->price.known && !a->ranks->price.told_link) {
+    if (a->own->many && a->ranks->price.bounds_stated) {
+        low[PHASE_SYNC]  = a->ranks->price.low;
+        high[PHASE_SYNC] = a->ranks->price.high;
+    } else if (a->own->many && a->ranks->price.known && !a->ranks->price.told_link) {
         const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
         double               s[N_TIMES];
 

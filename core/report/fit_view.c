@@ -164,6 +164,17 @@ void fit_table_learned(field_rows *t, const layerwise_model *m)
     }
 }
 
+/* Steps of one network, continued to more devices. */
+static void add_curve(field_rows *t, const job_curve *c)
+{
+    fit_row r = row_of(DEFAULT_MODEL, c->network, c->rows);
+
+    r.coefficients =
+        (uint64_t)((c->step > 0) + (c->sample > 0) + (c->within > 0) + (c->between > 0));
+    r.errors.mape = c->mape;
+    field_row(t, &r);
+}
+
 /* A kind of collective by an algorithm, within a node and between nodes. */
 static void add_collective(field_rows *t, const algorithm_model *a)
 {
@@ -191,6 +202,8 @@ void fit_table_others(field_rows *t, const calibration *cal)
 
     for (size_t i = 0; cal->collectives && i < cal->collectives->n; i++)
         add_collective(t, &cal->collectives->algorithm[i]);
+    for (size_t i = 0; i < cal->curves.n; i++)
+        add_curve(t, &cal->curves.of[i]);
     if (!m)
         return;
     r.coefficients =

@@ -179,7 +179,7 @@ static void print_idle(const scale_grid *g, FILE *out)
 /* Measured nodes of so many devices; 0: a model with a datasheet. */
 static int64_t measured_nodes(const predictor *who, int64_t devices)
 {
-    return who->cal ? calibration_nodes(who->cal, predictor_sync_model(who), devices) : 0;
+    return who->cal ? predictor_nodes(who, devices) : 0;
 }
 
 /* How far the curves go beyond the measured ranks. */

@@ -1,0 +1,193 @@
+/* Steps of one job on few devices, continued to more. */
+#include "fabric/job_curve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/no_memory.h"
+#include "base/stats.h"
+#include "solve/robust.h"
+
+/* What a step is made of, in the order of the unknowns. */
+enum { WITHIN, BETWEEN, SAMPLE, STEP, N_PARTS };
+
+#define RIDGE  0.01 /* of WITHIN and BETWEEN, in medians of the steps */
+#define FREE   1e-9 /* the others', which keeps equations regular */
+#define HUBER  0.1
+#define ROUNDS 4
+
+/* Bounds, as logarithms: of what a device does, and what each octave of batches beyond the measured
+ * adds; of what all-reduces leave, for each octave of ranks or hosts, one at least. */
+#define SPREAD_OWN     0.08
+#define SPREAD_BATCH   0.2
+#define SPREAD_EXPOSED 0.13
+
+/* ---- fit ---- */
+
+/* Share of a ring's bytes that leaves each of n. */
+static double ring(double n)
+{
+    return (n - 1) / n;
+}
+
+/* What was measured: most of each. */
+static void take_ranges(const job_row *row, size_t n, job_curve *out)
+{
+    *out = (job_curve){ .least_batch = HUGE_VAL, .rows = n };
+    for (size_t i = 0; i < n; i++) {
+        const double batch = (double)row[i].batch, hosts = (double)row[i].hosts;
+        const double devices = (double)row[i].devices;
+
+        out->least_batch = fmin(out->least_batch, batch);
+        out->most_batch  = fmax(out->most_batch, batch);
+        out->hosts       = fmax(out->hosts, hosts);
+        out->devices     = fmax(out->devices, devices);
+        out->ranks       = fmax(out->ranks, hosts * devices);
+    }
+}
+
+static bool several_ranks(const job_row *row, size_t n, double most)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((double)row[i].hosts * (double)row[i].devices < most)
+            return true;
+    return false;
+}
+
+static double median(const job_row *row, size_t n, double *room)
+{
+    for (size_t i = 0; i < n; i++)
+        room[i] = row[i].seconds;
+    return stats_quantile(room, n, 0.5);
+}
+
+lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *err)
+{
+    static const double mu[N_PARTS] = { RIDGE, RIDGE, FREE, FREE };
+    double              x[N_PARTS]  = { 0 };
+    double             *a           = malloc((n * N_PARTS + 1) * sizeof *a);
+    double             *share       = malloc((n + 1) * sizeof *share);
+    robust_work         work        = { 0 };
+    robust_problem      problem;
+    double              middle;
+    lm_status           status = LM_OK;
+
+    if (!a || !share) {
+        status = no_memory(err);
+        goto out;
+    }
+    take_ranges(row, n, out);
+    if (!several_ranks(row, n, out->ranks)) {
+        status = lm_error_set(err, LM_E_ARG, "a curve needs steps on %d numbers of ranks",
+                              JOB_CURVE_LEAST);
+        goto out;
+    }
+    middle = median(row, n, share);
+    for (size_t i = 0; i < n; i++) {
+        double *of = a + i * N_PARTS, unit = middle / row[i].seconds;
+
+        of[WITHIN]  = unit * ring((double)row[i].devices);
+        of[BETWEEN] = unit * ring((double)row[i].hosts);
+        of[SAMPLE]  = unit * (double)row[i].batch / out->most_batch;
+        of[STEP]    = out->most_batch > out->least_batch ? unit : 0; /* else nothing tells it */
+        share[i]    = (double)row[i].hosts * (double)row[i].devices / out->ranks;
+    }
+    problem = (robust_problem){ .a      = a,
+                                .rows   = n,
+                                .places = N_PARTS,
+                                .n      = N_PARTS,
+                                .share  = share,
+                                .mu     = mu,
+                                .huber  = HUBER,
+                                .rounds = ROUNDS };
+    if ((status = robust_solve(&problem, x, &work, err)))
+        goto out;
+    out->within  = middle * x[WITHIN];
+    out->between = middle * x[BETWEEN];
+    out->sample  = middle * x[SAMPLE] / out->most_batch;
+    out->step    = middle * x[STEP];
+    for (size_t i = 0; i < n; i++)
+        out->mape += fabs(work.fit[i] - 1) / (double)n;
+out:
+    robust_work_free(&work);
+    free(share);
+    free(a);
+    return status;
+}
+
+/* ---- answers ---- */
+
+double job_curve_own(const job_curve *c, double batch)
+{
+    return c->step + c->sample * batch;
+}
+
+double job_curve_exposed(const job_curve *c, double hosts, double devices)
+{
+    return c->within * ring(devices) + c->between * ring(hosts);
+}
+
+bool job_curve_knows(const job_curve *c, bool hosts, bool devices)
+{
+    return (!hosts || c->hosts > 1) && (!devices || c->devices > 1);
+}
+
+/* Beyond a range, upwards; 0: within. */
+static double octaves(double value, double most)
+{
+    return fmax(0, log2(value / most));
+}
+
+double job_curve_own_spread(const job_curve *c, double batch)
+{
+    const double beyond = octaves(batch, c->most_batch) + octaves(c->least_batch, batch);
+
+    return exp(SPREAD_OWN + SPREAD_BATCH * beyond);
+}
+
+double job_curve_exposed_spread(const job_curve *c, double hosts, double devices)
+{
+    const double ranks = octaves(hosts * devices, c->ranks), apart = octaves(hosts, c->hosts);
+
+    return exp(SPREAD_EXPOSED * fmax(1, fmax(ranks, apart)));
+}
+
+/* ---- curves of a machine ---- */
+
+lm_status job_curves_add(job_curves *all, const char *network, const char *input,
+                         const job_curve *c, lm_error *err)
+{
+    job_curve copy = *c;
+
+    if (!array_grow(&all->of, all->n, &all->room, sizeof *all->of))
+        return no_memory(err);
+    copy.network = strdup(network);
+    copy.input   = strdup(input);
+    if (!copy.network || !copy.input) {
+        free(copy.network);
+        free(copy.input);
+        return no_memory(err);
+    }
+    all->of[all->n++] = copy;
+    return LM_OK;
+}
+
+const job_curve *job_curves_find(const job_curves *all, const char *network, const char *input)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (!strcmp(all->of[i].network, network) && !strcmp(all->of[i].input, input))
+            return &all->of[i];
+    return NULL;
+}
+
+void job_curves_free(job_curves *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        free(all->of[i].network);
+        free(all->of[i].input);
+    }
+    free(all->of);
+    *all = (job_curves){ .n = 0 };
+}

@@ -1,0 +1,90 @@
+/* Curves of jobs, from steps of which nothing else is known. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "fit/exposed.h"
+#include "fit/shared.h"
+
+/* Whatever was measured beside the step: its parts tell more. */
+static bool is_whole(const point *pt)
+{
+    return pt->row->kind == OBS_NETWORK && isnan(pt->seconds[PHASE_FORWARD]) &&
+           isnan(pt->beside[PHASE_BACKWARD]) && isnan(pt->together[PHASE_BACKWARD]);
+}
+
+static double step_of(const point *pt)
+{
+    return point_in_buckets(pt) ? pt->beside[PHASE_STEP] : pt->seconds[PHASE_STEP];
+}
+
+static bool same_job(const point *a, const point *b)
+{
+    return a->row->kind == b->row->kind && !strcmp(a->row->name, b->row->name) &&
+           !strcmp(a->input, b->input);
+}
+
+/* Steps of the job of a point; 0: some step was taken apart, or a point before it is of the job. */
+static size_t rows_of(const points *p, size_t first, job_row *row)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const point  *pt      = &p->point[i];
+        const int64_t devices = shared_devices(pt->row);
+
+        if (!same_job(pt, &p->point[first]))
+            continue;
+        if (i < first || !is_whole(pt))
+            return 0;
+        if (pt->row->batch > 0 && pt->row->ranks % devices == 0 && step_of(pt) > 0)
+            row[n++] = (job_row){ pt->row->batch, pt->row->ranks / devices, devices, step_of(pt) };
+    }
+    return n;
+}
+
+static bool several_ranks(const job_row *row, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (row[i].hosts * row[i].devices != row[0].hosts * row[0].devices)
+            return true;
+    return false;
+}
+
+/* Its steps on several ranks were measured, too. */
+static lm_status note_measured(const points *p, size_t first, const char *name, calibration *cal,
+                               lm_error *err)
+{
+    for (size_t i = first; i < p->n_points; i++) {
+        const point      *pt = &p->point[i];
+        const measured_at at = { name, pt->input, pt->row->batch, pt->row->ranks };
+
+        if (same_job(pt, &p->point[first]) && at.batch > 0 && step_of(pt) > 0 &&
+            !measured_add(&cal->measured, &at))
+            return no_memory(err);
+    }
+    return LM_OK;
+}
+
+lm_status job_curves_fit(const points *p, calibration *cal, lm_error *err)
+{
+    job_row  *row    = malloc((p->n_points + 1) * sizeof *row);
+    lm_status status = row ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        const point *pt = &p->point[i];
+        const size_t n  = pt->row->kind == OBS_NETWORK ? rows_of(p, i, row) : 0;
+        char         name[PATH_MAX];
+        job_curve    found;
+
+        if (!several_ranks(row, n) || !network_name_key(pt->row->name, name, sizeof name))
+            continue;
+        if (!(status = job_curve_fit(row, n, &found, err)) &&
+            !(status = job_curves_add(&cal->curves, name, pt->input, &found, err)))
+            status = note_measured(p, i, name, cal, err);
+    }
+    free(row);
+    return status;
+}

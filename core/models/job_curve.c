@@ -1,0 +1,176 @@
+/* A job's own curve as a model: steps of one network, continued to more devices. */
+#include "fabric/job_curve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "models/explanation.h"
+#include "models/linear.h"
+
+static const job_curve *curve_of(const predictor *who)
+{
+    const char *input = NULL;
+
+    return step_measurable(who, &input) ? job_curves_find(&who->cal->curves, who->network, input)
+                                        : NULL;
+}
+
+/* Passes that were measured by themselves know more, and so do steps that told of overlap. */
+bool job_curve_applies(const predictor *who)
+{
+    const size_t forward = form_find(step_model_name(0), PHASE_FORWARD);
+
+    return who->cal && who->cal->curves.n && !strcmp(who->model, step_model_name(0)) &&
+           !who->cal->fitted[forward].present && !who->cal->overlapping.rows && curve_of(who);
+}
+
+static lm_status curve_open(predictor *who, const model_source *from, lm_error *err)
+{
+    (void)from;
+    (void)err;
+    who->state = curve_of(who);
+    return LM_OK;
+}
+
+static const char *machine_of(const predictor *who)
+{
+    return who->machine ? who->machine : "the machine file";
+}
+
+/* What a device's own time stands on: of one batch nothing tells another's. */
+static certainty certainty_at(const predictor *who, const step_setup *s)
+{
+    const job_curve *c      = who->state;
+    const double     batch  = (double)s->batch;
+    const bool       inside = batch >= c->least_batch && batch <= c->most_batch;
+
+    if (step_measured(who, s) & 1u << PHASE_FORWARD)
+        return CERTAINTY_MEASURED;
+    return inside        ? CERTAINTY_INTERPOLATED
+           : c->step > 0 ? CERTAINTY_EXTRAPOLATED
+                         : CERTAINTY_ASSUMED;
+}
+
+static void note_batch(const job_curve *c, double batch, grounds *g)
+{
+    if (batch > c->most_batch)
+        grounds_note(g, "batch", batch / c->most_batch);
+    else if (batch < c->least_batch)
+        grounds_note(g, "batch", batch / c->least_batch);
+}
+
+static lm_status curve_price(const predictor *who, const step_setup *s, step_price *out,
+                             lm_error *err)
+{
+    const job_curve    *c       = who->state;
+    const workload_name of      = predictor_workload(who, s->program);
+    const bounded       unknown = { NAN, NAN, NAN };
+    const double        own     = job_curve_own(c, (double)s->batch);
+    const double        spread  = job_curve_own_spread(c, (double)s->batch);
+    net_metrics         counts;
+    lm_status           status;
+
+    if (s->program == PROGRAM_INFERENCE)
+        return linear_missing(who, PHASE_INFERENCE, err);
+    if (s->sync.accumulation > 1)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%s knows %s by whole steps, which hold one update each: several "
+                            "micro-steps need forward, backward and update by themselves",
+                            machine_of(who), who->network);
+    if ((status = workloads_counts(who->loads, &of, s->batch, &counts, err)))
+        return status;
+    *out = (step_price){ .forward       = unknown,
+                         .backward      = unknown,
+                         .update        = unknown,
+                         .step          = { own, own / spread, own * spread },
+                         .joules_passes = unknown,
+                         .joules_step   = unknown,
+                         .counts        = counts };
+    ledger_add(&out->passes.ledger, certainty_at(who, s), own);
+    note_batch(c, (double)s->batch, &out->passes);
+    return linear_trains(who, &counts, err);
+}
+
+/* Between hosts nothing was measured: by the link that was told. */
+static lm_status told_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
+                               exchange_price *out, lm_error *err)
+{
+    const job_curve      *c = who->state;
+    const collective_call a = { COLLECTIVE_ALLREDUCE, step_setup_bytes(s, counts), s->nodes, 1, 1 };
+    collective_answer     answer;
+    lm_status             status;
+
+    if (!(who->link.bytes_per_second > 0))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: the steps of %s are of one host (column 'hosts' of their rows): "
+                            "measure it on two, or say what connects them (--bandwidth); within "
+                            "one, ask --devices-per-node",
+                            machine_of(who), who->network);
+    if ((status = calibration_ask(who->cal, &who->link, &a, &answer, err)))
+        return status;
+    *out         = (exchange_price){ .told_link = true };
+    out->seconds = answer.seconds + job_curve_exposed(c, 1, (double)s->devices);
+    for (size_t i = 0; i < answer.n_beyond; i++)
+        grounds_note(&out->grounds, answer.beyond[i].what, answer.beyond[i].factor);
+    ledger_add(&out->grounds.ledger, CERTAINTY_ASSUMED, out->seconds);
+    return LM_OK;
+}
+
+/* What was left of the all-reduces behind the backward pass, however they were sent. */
+static lm_status curve_exchange(const predictor *who, const step_setup *s,
+                                const net_metrics *counts, exchange_price *out, lm_error *err)
+{
+    const job_curve *c     = who->state;
+    const double     hosts = (double)s->nodes, devices = (double)s->devices;
+    const double     exposed = job_curve_exposed(c, hosts, devices);
+    const double     spread  = job_curve_exposed_spread(c, hosts, devices);
+    const bool       beyond  = hosts > c->hosts || devices > c->devices;
+
+    if (!job_curve_knows(c, false, devices > 1))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: the steps of %s are of one device of each host: measure it on "
+                            "several devices of a host, or ask --devices-per-node 1",
+                            machine_of(who), who->network);
+    if (!job_curve_knows(c, hosts > 1, false))
+        return told_exchange(who, s, counts, out, err);
+    *out = (exchange_price){ .seconds = exposed,
+                             .beyond  = hosts * devices > c->ranks ? hosts * devices / c->ranks : 0,
+                             .bounds_stated = true,
+                             .low           = exposed / spread,
+                             .high          = exposed * spread };
+    ledger_add(&out->grounds.ledger, beyond ? CERTAINTY_EXTRAPOLATED : CERTAINTY_INTERPOLATED,
+               exposed);
+    return LM_OK;
+}
+
+static lm_status curve_buckets(const predictor *who, const step_setup *s,
+                               const gradient_schedule *gradients, priced_program **out,
+                               lm_error *err)
+{
+    (void)s;
+    (void)gradients;
+    (void)out;
+    return lm_error_set(err, LM_E_UNSUPPORTED,
+                        "%s knows %s by whole steps, all-reduces sent as they were: take --sync "
+                        "once, which keeps that",
+                        machine_of(who), who->network);
+}
+
+static lm_status curve_explain(const predictor *who, const step_setup *s, explanation *e,
+                               lm_error *err)
+{
+    (void)s;
+    (void)e;
+    return lm_error_set(err, LM_E_UNSUPPORTED,
+                        "%s knows %s by whole steps on several numbers of devices, which are not "
+                        "taken apart: calibrate whole networks",
+                        machine_of(who), who->network);
+}
+
+const step_model job_curve_model = {
+    .open     = curve_open,
+    .price    = curve_price,
+    .exchange = curve_exchange,
+    .buckets  = curve_buckets,
+    .explain  = curve_explain,
+};

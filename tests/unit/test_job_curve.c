@@ -1,0 +1,120 @@
+/* A job's own curve: steps on few devices, continued to more. */
+#include "check.h"
+
+#include <math.h>
+
+#include "fabric/job_curve.h"
+
+/* 20 ms + 5 ms a sample, 8 ms of many devices of a host, 40 ms of many hosts. */
+static double truth(double batch, double hosts, double devices)
+{
+    return 0.020 + 0.005 * batch + 0.008 * (devices - 1) / devices + 0.040 * (hosts - 1) / hosts;
+}
+
+static job_row row_of(int64_t batch, int64_t hosts, int64_t devices)
+{
+    return (job_row){ batch, hosts, devices, truth((double)batch, (double)hosts, (double)devices) };
+}
+
+/* The ridge holds what all-reduces leave a little below what was measured. */
+static void curve_continues_what_made_it(void **state)
+{
+    const job_row row[] = { row_of(8, 1, 1),  row_of(32, 1, 1), row_of(8, 1, 8),
+                            row_of(32, 1, 8), row_of(8, 2, 8),  row_of(32, 2, 8) };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 6, &c, &err), LM_OK);
+    assert_close((job_curve_own(&c, 16)) / (truth(16, 1, 1)), 1, 0.01);
+    assert_close((job_curve_own(&c, 16) + job_curve_exposed(&c, 16, 8)) / (truth(16, 16, 8)), 1,
+                 0.05);
+    assert_true(c.hosts == 2 && c.devices == 8 && c.ranks == 16 && c.rows == 6);
+    assert_true(c.least_batch == 8 && c.most_batch == 32);
+    assert_true(c.mape < 0.01);
+}
+
+/* Of one batch a step of another goes by its samples: nothing tells the rest. */
+static void one_batch_goes_by_samples(void **state)
+{
+    const job_row row[] = { row_of(16, 1, 1), row_of(16, 1, 4), row_of(16, 4, 4) };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 3, &c, &err), LM_OK);
+    assert_true(c.step == 0);
+    assert_close((job_curve_own(&c, 32)) / (2 * job_curve_own(&c, 16)), 1, 1e-12);
+}
+
+/* A step that does not grow costs nothing between hosts: no extrapolation makes it. */
+static void flat_steps_stay(void **state)
+{
+    const job_row row[] = { { 16, 1, 8, 0.1 }, { 16, 2, 8, 0.1 } };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 2, &c, &err), LM_OK);
+    assert_close((job_curve_own(&c, 16) + job_curve_exposed(&c, 64, 8)) / (0.1), 1, 1e-6);
+}
+
+static void one_number_of_ranks_is_no_curve(void **state)
+{
+    const job_row row[] = { row_of(16, 2, 4), row_of(32, 2, 4), row_of(16, 1, 8) };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 3, &c, &err), LM_E_ARG);
+    assert_string_equal(err.text, "a curve needs steps on 2 numbers of ranks");
+}
+
+/* exp(0.08) within; exp(0.08 + 2 octaves of 0.2) at a quarter of the smallest batch. Of all-reduces
+ * exp(0.13) up to an octave beyond, squared at two. */
+static void bounds_widen_beyond(void **state)
+{
+    const job_row row[] = { row_of(8, 1, 1), row_of(32, 1, 8), row_of(32, 2, 8) };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 3, &c, &err), LM_OK);
+    assert_close((job_curve_own_spread(&c, 16)) / (exp(0.08)), 1, 1e-12);
+    assert_close((job_curve_own_spread(&c, 2)) / (exp(0.48)), 1, 1e-12);
+    assert_close((job_curve_exposed_spread(&c, 4, 8)) / (exp(0.13)), 1, 1e-12);
+    assert_close((job_curve_exposed_spread(&c, 8, 8)) / (exp(0.26)), 1, 1e-12);
+    assert_close((job_curve_exposed_spread(&c, 1, 64)) / (exp(0.26)), 1, 1e-12);
+    assert_true(job_curve_knows(&c, true, true));
+}
+
+static void curves_are_found_by_network_and_input(void **state)
+{
+    const job_row row[] = { row_of(16, 1, 1), row_of(16, 1, 4) };
+    job_curves    all   = { 0 };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 2, &c, &err), LM_OK);
+    assert_int_equal(job_curves_add(&all, "a", "3x8x8", &c, &err), LM_OK);
+    assert_int_equal(job_curves_add(&all, "b", "3x8x8", &c, &err), LM_OK);
+    assert_ptr_equal(job_curves_find(&all, "b", "3x8x8"), &all.of[1]);
+    assert_null(job_curves_find(&all, "b", "3x16x16"));
+    assert_false(job_curve_knows(&c, true, false));
+    job_curves_free(&all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(curve_continues_what_made_it),
+        cmocka_unit_test(one_batch_goes_by_samples),
+        cmocka_unit_test(flat_steps_stay),
+        cmocka_unit_test(one_number_of_ranks_is_no_curve),
+        cmocka_unit_test(bounds_widen_beyond),
+        cmocka_unit_test(curves_are_found_by_network_and_input),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
