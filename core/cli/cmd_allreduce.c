@@ -1,11 +1,10 @@
 /* layermeter allreduce: times of collectives by a machine file. */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/commands.h"
 #include "machine/machine.h"
-#include "report/table.h"
+#include "predict/asked_collective.h"
+#include "report/fields.h"
 
 typedef struct allreduce_options {
     option_counts bytes, nodes, devices;
@@ -47,106 +46,57 @@ static const char examples[] =
     "  layermeter allreduce machine.ini --bytes 25MiB --nodes 8 --algorithm ring --format csv\n"
     "  layermeter allreduce machine.ini --bytes 100MB --nodes 1 --devices-per-node 2,4,8 --model hockney\n";
 
-static void add_columns(table *t)
+/* "bytes x4, nodes" */
+static const char *beyond_of(const void *record, size_t i, char *room)
 {
-    table_column(t, "bytes", "bytes", 0);
-    table_column(t, "nodes", "nodes", 0);
-    table_column(t, "devices_per_node", "x devices", 0);
-    table_column(t, "ms", "time [ms]", TABLE_MS(3));
-    table_column(t, "low_ms", "low", TABLE_MS(3));
-    table_column(t, "high_ms", "high", TABLE_MS(3));
-    table_column(t, "algorithm_gb_per_s", "algorithm [GB/s]", TABLE_POSITIVE(2));
-    table_column(t, "bus_gb_per_s", "bus [GB/s]", TABLE_POSITIVE(2));
-    table_column(t, "beyond", "beyond", 0);
-}
+    const asked_collective *r = record;
+    size_t                  n = 0;
 
-static void print_beyond(const collective_answer *a, char *out, size_t size)
-{
-    size_t n = 0;
-
-    *out = '\0';
-    for (size_t i = 0; i < a->n_beyond && n < size; i++) {
-        n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", a->beyond[i].what);
-        if (a->beyond[i].factor > 0 && n < size)
-            n += (size_t)snprintf(out + n, size - n, " x%.3g", a->beyond[i].factor);
+    (void)i;
+    *room = '\0';
+    for (size_t k = 0; k < r->of.n_beyond && n < FIELD_TEXT_MAX; k++) {
+        n += (size_t)snprintf(room + n, FIELD_TEXT_MAX - n, "%s%s", k ? ", " : "",
+                              r->of.beyond[k].what);
+        if (r->of.beyond[k].factor > 0 && n < FIELD_TEXT_MAX)
+            n += (size_t)snprintf(room + n, FIELD_TEXT_MAX - n, " x%.3g", r->of.beyond[k].factor);
     }
+    return room;
 }
 
-/* Bounds are known only for the model's own answers by the first algorithm. */
-static void bounds(const calibration *cal, const allreduce_options *q, const collective_call *a,
-                   const collective_answer *found, double *low, double *high)
+COUNT_OF(bytes_of, asked_collective, r->call.bytes)
+
+#define IN_GB_S .unit = "GB/s", .per = 1e9, .digits = TABLE_POSITIVE(2)
+
+static const field fields[] = {
+    { "bytes", "bytes", .count = bytes_of },
+    { "nodes", "nodes", FIELD_AT(asked_collective, call.nodes) },
+    { "devices_per_node", "x devices", FIELD_AT(asked_collective, call.devices) },
+    { "ms", "time [ms]", FIELD_AT(asked_collective, of.seconds), .times = 1e3,
+      .digits = TABLE_MS(3) },
+    { "low_ms", "low", FIELD_AT(asked_collective, low), .times = 1e3, .digits = TABLE_MS(3) },
+    { "high_ms", "high", FIELD_AT(asked_collective, high), .times = 1e3, .digits = TABLE_MS(3) },
+    { "algorithm_gb_per_s", "algorithm [GB/s]", FIELD_AT(asked_collective, rate), IN_GB_S },
+    { "bus_gb_per_s", "bus [GB/s]", FIELD_AT(asked_collective, bus_rate), IN_GB_S },
+    { "beyond", "beyond", .text = beyond_of },
+    { 0 },
+};
+
+static lm_status fill(const calibration *cal, const allreduce_options *q, field_rows *rows,
+                      lm_error *err)
 {
-    const bool own = sync_baseline_parse(q->model) == N_SYNC_BASELINES && !found->assumed;
-    const bool first =
-        a->kind == COLLECTIVE_ALLREDUCE &&
-        (!q->algorithm || collective_algorithm(cal->collectives, a->kind, q->algorithm) ==
-                              collective_algorithm(cal->collectives, a->kind, NULL));
-    double seconds[N_TIMES];
-
-    *low = *high = NAN;
-    for (phase t = 0; t < N_TIMES; t++)
-        seconds[t] = NAN;
-    seconds[PHASE_SYNC] = found->seconds;
-    if (own && first)
-        intervals_at(calibration_intervals(cal, DEFAULT_MODEL), PHASE_SYNC, seconds,
-                     &(interval_place){ .ranks = a->nodes * a->devices }, low, high);
-}
-
-static void add_row(table *t, const collective_call *a, const collective_answer *found, double low,
-                    double high)
-{
-    const double n  = (double)a->nodes * (double)a->devices;
-    const double gb = found->seconds > 0 ? a->bytes / found->seconds / 1e9 : NAN;
-    char         beyond[240];
-
-    print_beyond(found, beyond, sizeof beyond);
-    table_count(t, (uint64_t)a->bytes);
-    table_count(t, (uint64_t)a->nodes);
-    table_count(t, (uint64_t)a->devices);
-    table_real(t, 1e3 * found->seconds);
-    table_real(t, 1e3 * low);
-    table_real(t, 1e3 * high);
-    table_real(t, gb);
-    table_real(t, gb * collective_volume(a->kind, n));
-    table_text(t, beyond);
-}
-
-/* One all-reduce by the model or by a baseline's formula; both have the same ranges. */
-static lm_status ask(const calibration *cal, const allreduce_options *q, const collective_call *a,
-                     collective_answer *out, lm_error *err)
-{
-    const sync_baseline b = sync_baseline_parse(q->model);
-    lm_status status      = collective_ask(cal->collectives, q->algorithm, &q->link, a, out, err);
-
-    if (status || b == N_SYNC_BASELINES)
-        return status;
-    out->seconds = collective_baseline(cal->collectives, q->algorithm, b, a);
-    if (isnan(out->seconds))
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "no coefficients of '%s' for %lld nodes of %lld devices: fit the "
-                            "observations again",
-                            sync_baseline_name(b), (long long)a->nodes, (long long)a->devices);
-    return LM_OK;
-}
-
-static lm_status fill(const calibration *cal, const allreduce_options *q, table *t, lm_error *err)
-{
+    const asked_by  by = { q->model, q->algorithm, q->link };
     collective_kind kind;
     lm_status       status = collective_kind_parse(q->collective, &kind, err);
 
-    add_columns(t);
     for (size_t d = 0; d < q->devices.n; d++)
         for (size_t n = 0; n < q->nodes.n; n++)
             for (size_t b = 0; b < q->bytes.n && !status; b++) {
                 const collective_call a = { kind, (double)q->bytes.at[b], q->nodes.at[n],
                                             q->devices.at[d], 1 };
-                collective_answer     found;
-                double                low, high;
+                asked_collective      found;
 
-                if ((status = ask(cal, q, &a, &found, err)))
-                    continue;
-                bounds(cal, q, &a, &found, &low, &high);
-                add_row(t, &a, &found, low, high);
+                if (!(status = asked_collective_of(cal, &by, &a, &found, err)))
+                    field_row(rows, &found);
             }
     return status;
 }
@@ -158,7 +108,7 @@ static lm_status check(options *o, lm_error *err)
 
     if (collective_kind_parse(q->collective, &kind, err))
         return misused(o, &q->collective, err, "%s", err->text);
-    if (formula_model_of(q->model)->prices || sync_baseline_parse(q->model) < N_SYNC_BASELINES)
+    if (asked_model_known(q->model))
         return LM_OK;
     return misused(o, &q->model, err,
                    "expected layermeter, convmeter, hockney, log2, paleo_one_to_all, paleo_tree, "
@@ -169,17 +119,14 @@ static lm_status check(options *o, lm_error *err)
 static lm_status run(const options *o, lm_error *err)
 {
     const allreduce_options *q      = o->filled;
+    const field_view         v      = { .fields = fields, .in = field_place_of(q->format) };
+    field_rows               rows   = field_rows_of(&v);
     calibration             *cal    = NULL;
-    table                   *t      = table_new();
     lm_status                status = machine_load(o->argument[0], &cal, err);
 
-    if (!status) {
-        if ((status = fill(cal, q, t, err)))
-            lm_error_prefix(err, "%s", o->argument[0]);
-        else
-            status = table_print(t, q->format, stdout, err);
-    }
-    table_free(t);
+    if (!status && (status = fill(cal, q, &rows, err)))
+        lm_error_prefix(err, "%s", o->argument[0]);
+    status = field_rows_print(&rows, q->format, stdout, status, err);
     calibration_free(cal);
     return status;
 }

@@ -1,0 +1,60 @@
+/* Collectives by themselves. */
+#include "predict/asked_collective.h"
+
+#include <math.h>
+
+bool asked_model_known(const char *name)
+{
+    return formula_model_of(name)->prices || sync_baseline_parse(name) < N_SYNC_BASELINES;
+}
+
+/* By the model or by a baseline's formula; both have the same ranges. */
+static lm_status ask(const calibration *cal, const asked_by *by, const collective_call *a,
+                     collective_answer *out, lm_error *err)
+{
+    const sync_baseline b = sync_baseline_parse(by->model);
+    lm_status status      = collective_ask(cal->collectives, by->algorithm, &by->link, a, out, err);
+
+    if (status || b == N_SYNC_BASELINES)
+        return status;
+    out->seconds = collective_baseline(cal->collectives, by->algorithm, b, a);
+    if (isnan(out->seconds))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "no coefficients of '%s' for %lld nodes of %lld devices: fit the "
+                            "observations again",
+                            sync_baseline_name(b), (long long)a->nodes, (long long)a->devices);
+    return LM_OK;
+}
+
+static bool has_bounds(const calibration *cal, const asked_by *by, const asked_collective *found)
+{
+    const collective_kind kind = found->call.kind;
+
+    return sync_baseline_parse(by->model) == N_SYNC_BASELINES && !found->of.assumed &&
+           kind == COLLECTIVE_ALLREDUCE &&
+           (!by->algorithm || collective_algorithm(cal->collectives, kind, by->algorithm) ==
+                                  collective_algorithm(cal->collectives, kind, NULL));
+}
+
+lm_status asked_collective_of(const calibration *cal, const asked_by *by, const collective_call *a,
+                              asked_collective *out, lm_error *err)
+{
+    asked_collective found  = { .call = *a, .low = NAN, .high = NAN, .rate = NAN };
+    const double     ranks  = (double)a->nodes * (double)a->devices;
+    const lm_status  status = ask(cal, by, a, &found.of, err);
+    double           seconds[N_TIMES];
+
+    if (status)
+        return status;
+    for (phase t = 0; t < N_TIMES; t++)
+        seconds[t] = NAN;
+    seconds[PHASE_SYNC] = found.of.seconds;
+    if (has_bounds(cal, by, &found))
+        intervals_at(calibration_intervals(cal, DEFAULT_MODEL), PHASE_SYNC, seconds,
+                     &(interval_place){ .ranks = a->nodes * a->devices }, &found.low, &found.high);
+    if (found.of.seconds > 0)
+        found.rate = a->bytes / found.of.seconds;
+    found.bus_rate = found.rate * collective_volume(a->kind, ranks);
+    *out           = found;
+    return LM_OK;
+}

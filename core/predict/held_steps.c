@@ -1,0 +1,228 @@
+/* A step at several clocks. */
+#include "predict/held_steps.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/no_memory.h"
+#include "fit/forms.h"
+#include "predict/step_power.h"
+
+/* The asked clocks, else the usual ones. */
+static lm_status choose_clocks(const held_question *q, held_steps *h, lm_error *err)
+{
+    h->n   = q->n ? q->n : CLOCKS_USUAL;
+    h->mhz = malloc((h->n + CLOCKS_USUAL) * sizeof *h->mhz);
+    h->at  = malloc(h->n * sizeof *h->at);
+    h->on  = malloc(h->n * sizeof *h->on);
+    if (!h->mhz || !h->at || !h->on)
+        return no_memory(err);
+    for (size_t i = 0; i < h->n; i++)
+        h->on[i] = h->point.step.grounds;
+    clocks_usual(&q->power.model, h->mhz);
+    for (size_t i = 0; i < q->n; i++)
+        h->mhz[i] = (double)q->mhz[i];
+    return LM_OK;
+}
+
+/* Equal steps between the clocks that the model learned from; of one alone, the usual steps. */
+static lm_status choose_taught(const held_question *q, const clock_range *range, held_steps *h,
+                               lm_error *err)
+{
+    const lm_status status = choose_clocks(q, h, err);
+
+    for (size_t i = 0; i < h->n && !q->n && range->low < range->high && !status; i++)
+        h->mhz[i] = range->low + (range->high - range->low) * (double)i / (double)(h->n - 1);
+    return status;
+}
+
+/* Does the power model tell of several clocks? */
+static lm_status check_known(const power_choice *c, const char *machine, lm_error *err)
+{
+    const power_model *m   = &c->model;
+    const char        *who = machine ? machine : "--model paleo";
+
+    if (!power_known(m) && c->learned)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: powers were learned of layers, and what another clock makes of them is "
+            "not known: tell --idle-power",
+            who);
+    if (!power_known(m))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: no power was measured: measure some (column power_w), or tell "
+                            "--idle-power",
+                            who);
+    if (power_clocks_known(m))
+        return LM_OK;
+    return lm_error_set(err, LM_E_NOTFOUND, "%s: of other clocks nothing is known: %s", who,
+                        isnan(m->idle_w)     ? "tell --idle-power"
+                        : isnan(m->knee_mhz) ? "tell --voltage-knee, such as 900MHz"
+                                             : "no datasheet tells the device's highest clock");
+}
+
+/* The shares of a learned model's step come from the default model. Without them all of the step
+ * would follow the clock. */
+static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_error *err)
+{
+    double all = 0;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += b->compute[k];
+    if (!who->by->from_layers || all > 0)
+        return LM_OK;
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s: what of the time follows the clock %s does not say, and no formula of %s "
+        "is there for: calibrate whole networks, too",
+        who->machine, who->model, DEFAULT_MODEL);
+}
+
+static step_power told_power(const held_question *q, const held_steps *h)
+{
+    return step_power_of(&q->power.model, &h->point.bottleneck, &h->point.step);
+}
+
+/* ---- models that learned clocks ---- */
+
+typedef struct asking {
+    const predictor     *who;
+    const held_question *q;
+    clock_range          range;
+    held_steps          *h;
+} asking;
+
+/* A step at a clock that was learned. */
+static lm_status ask_at(const asking *k, double mhz, power_state *out, grounds *on, lm_error *err)
+{
+    scale_question at = k->q->step;
+    scale_point    p;
+    lm_status      status;
+
+    at.setup.clock_mhz = mhz;
+    if ((status = predictor_check_clock(k->who, mhz, err)) ||
+        (status = scale_at(k->who, &at, k->q->nodes, &p, err)))
+        return status;
+    *on = p.step.grounds;
+    *out =
+        (power_state){ mhz, step_power_of(&k->q->power.model, &p.bottleneck, &p.step).watts.value,
+                       p.step.step / k->h->point.step.step };
+    return LM_OK;
+}
+
+/* The answer at the nearest clock that the model learned, carried over to a clock beyond. */
+static lm_status ask_beyond(const asking *k, double mhz, power_state *out, grounds *on,
+                            lm_error *err)
+{
+    const bool       high = mhz > k->range.high;
+    const double     near = high ? k->range.high : k->range.low;
+    const power_load load = step_load(&k->h->point.bottleneck);
+    power_state      asked;
+    lm_status        status;
+
+    if ((status = predictor_check_highest(k->who, mhz, err)) ||
+        (status = check_bounds(k->who, &k->h->point.bottleneck, err)) ||
+        (status = check_known(&k->q->power, k->who->machine, err)) ||
+        (status = ask_at(k, near, &asked, on, err)))
+        return status;
+    snprintf(k->h->from[high], sizeof k->h->from[high], "carried from %.6g MHz", near);
+    grounds_note(on, k->h->from[high], 0);
+    *out = power_carried(&k->q->power.model, &load, asked.watts, near, mhz);
+    out->stretch *= asked.stretch;
+    return LM_OK;
+}
+
+static lm_status ask_clocks(const asking *k, lm_error *err)
+{
+    const held_question *q = k->q;
+    const clock_range   *r = &k->range;
+    held_steps          *h = k->h;
+    lm_status            status;
+
+    if (isfinite(q->power.cap_w))
+        return lm_error_set(err, LM_E_ARG,
+                            "--power-cap: %s tells powers as they were measured, and not what "
+                            "another limit makes of them",
+                            k->who->model);
+    h->learned = true;
+    h->usual =
+        (power_state){ r->usual > 0 ? r->usual : (double)NAN, told_power(q, h).watts.value, 1 };
+    if (!(h->usual.watts > 0))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: %s learned no power of these layers: measure some (column "
+                            "power_w), then fit again",
+                            k->who->machine, k->who->model);
+    if (r->low >= r->high && !q->n && check_known(&q->power, k->who->machine, &h->alone))
+        return LM_OK;
+    status = choose_taught(q, r, h, err);
+    for (size_t i = 0; i < h->n && !status; i++)
+        status = h->mhz[i] < r->low || h->mhz[i] > r->high
+                     ? ask_beyond(k, h->mhz[i], &h->at[i], &h->on[i], err)
+                     : ask_at(k, h->mhz[i], &h->at[i], &h->on[i], err);
+    return status;
+}
+
+/* ---- models of one clock ---- */
+
+/* Tries the clocks on the step. Its power is the learned model's, if that tells it. */
+static void hold(const held_question *q, held_steps *h)
+{
+    const power_load load = step_load(&h->point.bottleneck);
+    const step_power told = told_power(q, h);
+    power_model      m    = q->power.model;
+
+    h->learned = told.learned && isfinite(told.watts.value);
+    if (h->learned)
+        m = power_as_measured(&m, &load, told.watts.value);
+    h->usual = power_held(&m, &load, NAN, q->power.cap_w);
+    clocks_try(&m, &load, q->power.cap_w, h->mhz, h->n, h->at);
+}
+
+/* A step as the device runs, where nothing tells of other clocks; false: its power is not known. */
+static bool as_it_runs(const held_question *q, held_steps *h)
+{
+    const step_power told = told_power(q, h);
+
+    h->learned = told.learned && isfinite(told.watts.value);
+    h->usual   = (power_state){ NAN, told.watts.value, 1 };
+    return isfinite(told.watts.value);
+}
+
+static lm_status hold_clocks(const predictor *who, const held_question *q, held_steps *h,
+                             lm_error *err)
+{
+    lm_status status = check_bounds(who, &h->point.bottleneck, err);
+
+    if (!status)
+        status = check_known(&q->power, who->machine, err);
+    if (status && !q->n && isnan(q->power.cap_w) && as_it_runs(q, h)) {
+        h->alone = *err;
+        return LM_OK;
+    }
+    if (!status)
+        status = choose_clocks(q, h, err);
+    if (!status)
+        hold(q, h);
+    return status;
+}
+
+lm_status held_steps_of(const predictor *who, const held_question *q, held_steps *out,
+                        lm_error *err)
+{
+    asking    k = { .who = who, .q = q, .h = out };
+    lm_status status;
+
+    *out = (held_steps){ .n = 0 };
+    if ((status = scale_at(who, &q->step, q->nodes, &out->point, err)))
+        return status;
+    return predictor_tells_clocks(who, &k.range) ? ask_clocks(&k, err)
+                                                 : hold_clocks(who, q, out, err);
+}
+
+void held_steps_free(held_steps *h)
+{
+    free(h->mhz);
+    free(h->at);
+    free(h->on);
+}
