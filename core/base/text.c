@@ -431,6 +431,26 @@ const char *text_grouped(uint64_t value, char *buffer, size_t size)
     return buffer;
 }
 
+const char *text_duration(double seconds, char *buffer, size_t size)
+{
+    char whole[32];
+
+    if (!(seconds >= 0) || isinf(seconds))
+        snprintf(buffer, size, "%g s", seconds);
+    else if (seconds < 120)
+        snprintf(buffer, size, "%.3g s", seconds);
+    else if (seconds < 7200)
+        snprintf(buffer, size, "%.1f min", seconds / 60);
+    else if (seconds < 3.6e6)
+        snprintf(buffer, size, "%.1f h", seconds / 3600);
+    else if (seconds < 1e18)
+        snprintf(buffer, size, "%s h",
+                 text_grouped((uint64_t)llround(seconds / 3600), whole, sizeof whole));
+    else
+        snprintf(buffer, size, "%.3g h", seconds / 3600);
+    return buffer;
+}
+
 const char *text_exact(double value, char *buffer, size_t size)
 {
     /* 15 digits always survive, 17 always suffice. strfromd() takes half the time of printf()

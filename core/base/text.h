@@ -56,6 +56,8 @@ char *text_trim(char *text);
 const char *text_si(double value, char *buffer, size_t size);
 /** Whole numbers with thin groups for people: 25,557,032. */
 const char *text_grouped(uint64_t value, char *buffer, size_t size);
+/** Seconds for people: "45 s", "12.5 min", "23.1 h", "1,200 h". A `buffer` of 40 is enough. */
+const char *text_duration(double seconds, char *buffer, size_t size);
 /** Shortest decimal that reads back as the same double. A `buffer` of 26 is enough. */
 const char *text_exact(double value, char *buffer, size_t size);
 

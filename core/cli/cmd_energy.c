@@ -13,7 +13,7 @@ typedef struct energy_options {
     power_choice    power;
     int64_t         batch, nodes, dataset;
     option_counts   clocks; /* MHz */
-    format          format;
+    table_look      look;
 } energy_options;
 
 #define AT(member) OPTION_AT(energy_options, member)
@@ -32,7 +32,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(energy_options, power, knee_option_rows),
     OPTION_GROUP(energy_options, how, phase_option_rows),
     OPTION_GROUP(energy_options, how, setup_option_rows),
-    { "format", AT(format) },
+    OPTION_GROUP(energy_options, look, look_option_rows),
     { .name = NULL },
 };
 
@@ -88,13 +88,14 @@ static energy_row row_of(const held_steps *h, const power_choice *c, double held
 }
 
 static lm_status print_answers(const held_steps *h, const power_choice *c, program_kind program,
-                               format f, lm_error *err)
+                               const table_look *look, lm_error *err)
 {
     const step_watts w    = power_choice_watts(c);
     const field_view v    = { .fields = energy_fields,
                               .from   = step_fields,
-                              .in     = field_place_of(f),
-                              .facts  = step_watts_facts(&w) | step_program_fact(program) };
+                              .in     = field_place_of(look->format),
+                              .facts  = step_watts_facts(&w) | step_program_fact(program),
+                              .look   = look };
     field_rows       rows = field_rows_of(&v);
     energy_row       r    = row_of(h, c, NAN, &h->usual);
 
@@ -106,7 +107,7 @@ static lm_status print_answers(const held_steps *h, const power_choice *c, progr
         best_of(h, i, r.best, sizeof r.best);
         field_row(&rows, &r);
     }
-    return field_rows_print(&rows, f, stdout, LM_OK, err);
+    return field_rows_print(&rows, look->format, stdout, LM_OK, err);
 }
 
 static lm_status answer(const session *s, const predictor *who, energy_options *e, lm_error *err)
@@ -129,7 +130,7 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
     if (!status && h.alone.code)
         fprintf(stderr, "layermeter: %s\n", h.alone.text);
     if (!status)
-        status = print_answers(&h, &e->power, e->how.setup.program, e->format, err);
+        status = print_answers(&h, &e->power, e->how.setup.program, &e->look, err);
     held_steps_free(&h);
     return status;
 }
@@ -142,6 +143,8 @@ static lm_status check(options *o, lm_error *err)
     power_choice_begin(o, &a->power, true);
     if (!status && a->how.n > 1)
         status = misused(o, &a->how.buckets, err, "takes one size");
+    if (!status)
+        status = look_check(o, &a->look, energy_fields, step_fields, err);
     return status ? status : session_check(o, &a->session, power_asks_device(o, &a->power), err);
 }
 
@@ -157,8 +160,8 @@ static lm_status run(const options *o, lm_error *err)
     if (!status)
         status = answer(&s, decoding_who(d, &s), a, err);
     if (!status) {
-        decoding_explain(d, a->format == FORMAT_TABLE ? stdout : stderr);
-        print_note(s.net, a->format == FORMAT_TABLE ? stdout : stderr);
+        decoding_explain(d, a->look.format == FORMAT_TABLE ? stdout : stderr);
+        print_note(s.net, a->look.format == FORMAT_TABLE ? stdout : stderr);
     }
     decoding_close(d);
     session_close(&s);

@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "cli/decoding.h"
 #include "cli/power_options.h"
+#include "report/plan/fields.h"
 #include "report/plan/view.h"
 #include "report/plot_plans.h"
 
@@ -22,7 +23,7 @@ typedef struct plan_options {
     option_counts memory, overhead;     /* bytes, for all machines or for each */
     option_counts nodes, batch;         /* batch automatic: powers of two that fit */
     bool          largest, all, keep_script;
-    format        format;
+    table_look    look;
     const char   *plot;
 } plan_options;
 
@@ -83,8 +84,9 @@ static const option_row option_rows[] = {
       .refusal = "micro-steps follow from --global-batch: give one of the two" },
     OPTION_GROUP(plan_options, how, phase_option_rows),
     OPTION_GROUP(plan_options, how, setup_option_rows),
-    { "all", AT(all), &type_flag, NULL, NULL, HELP_OUTPUT, "list dominated plans, too" },
-    { "format", AT(format) },
+    { "all", AT(all), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "list all plans: dominated ones, too, and those that differ by less than their intervals" },
+    OPTION_GROUP(plan_options, look, look_option_rows),
     { "plot", AT(plot), .help = "draw time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
     { "keep-script", AT(keep_script) },
     { .name = NULL },
@@ -101,7 +103,8 @@ static const char details[] =
     "and the fastest. In brackets stand the answers at the lower and the upper bound of all steps. Then\n"
     "each assumption is changed alone: the one that moves the answer most is named. The list has the\n"
     "plans to which no other is both as fast and as cheap (Pareto; without prices by device-hours,\n"
-    "machine by machine).\n"
+    "machine by machine). A table has at most 12 of these, and none whose time and cost lie within the\n"
+    "intervals of another one.\n"
     "\n"
     "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (devices x batch))\n"
     "forward passes. With --rate samples come one by one: a plan has to keep up, the run ends when the\n"
@@ -157,6 +160,8 @@ static lm_status check(options *o, lm_error *err)
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
         (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))
+        return status;
+    if ((status = look_check(o, &a->look, a->largest ? largest_fields : plan_fields, NULL, err)))
         return status;
     return once_or_each(o, &a->overhead, fleet_size(&a->fleet), err);
 }
@@ -279,18 +284,18 @@ static lm_status draw(const plan_command *c, lm_error *err)
 
 static lm_status answer(plan_command *c, lm_error *err)
 {
-    plan_job     *job     = &c->job;
-    const format  f       = c->a->format;
-    plan_answers *answers = calloc(1, sizeof *answers);
-    lm_status     status  = answers ? LM_OK : no_memory(err);
+    plan_job         *job     = &c->job;
+    const table_look *look    = &c->a->look;
+    plan_answers     *answers = calloc(1, sizeof *answers);
+    lm_status         status  = answers ? LM_OK : no_memory(err);
 
     if (!status && c->a->largest) {
-        status = plan_print_largest(job, f, err);
+        status = plan_print_largest(job, look, err);
     } else if (!status && !(status = plan_job_search(job, err))) {
         plan_job_ask(job, answers);
         status = answers->n ? draw(c, err) : plan_unmet(job, err);
         if (!status)
-            status = plan_print(job, answers, f, c->a->all, err);
+            status = plan_print(job, answers, look, c->a->all, err);
     }
     free(answers);
     return status;
@@ -305,7 +310,7 @@ static lm_status run(const options *o, lm_error *err)
     if (!(status = open_machines(&c, o, err)))
         status = answer(&c, err);
     if (!status)
-        decoding_explain(c.decode[0], c.a->format == FORMAT_TABLE ? stdout : stderr);
+        decoding_explain(c.decode[0], c.a->look.format == FORMAT_TABLE ? stdout : stderr);
     plan_job_free(&c.job);
     if (c.decode)
         fleet_decode_end(c.decode, c.job.n);

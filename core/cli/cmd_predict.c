@@ -18,7 +18,7 @@ typedef struct predict_options {
     bool            explain;
     explain_key     by;
     const char     *path;
-    format          format;
+    table_look      look;
 } predict_options;
 
 #define AT(member) OPTION_AT(predict_options, member)
@@ -47,7 +47,7 @@ static const option_row option_rows[] = {
     { "path", AT(path), &type_text, "LAYER", NULL, HELP_OUTPUT,
       "--explain: instead, what a tree of a learned model asks about this layer, and its answer",
       .needs = "explain", .refusal = "is for --explain" },
-    { "format", AT(format) },
+    OPTION_GROUP(predict_options, look, look_option_rows),
     { .name = NULL },
 };
 
@@ -61,10 +61,11 @@ static const char details[] =
     "low and high are the central 90 % of measured / predicted on networks left out of the fit, wider for\n"
     "each octave beyond what was measured; CSV and JSON have them for each part. An epoch takes\n"
     "ceil(dataset / (batch x micro-steps x devices)) steps. 'beyond' names what leaves the calibrated\n"
-    "range. me/in/ex/as are shares of the step: measured (this network, input and batch were; the time is\n"
-    "still the formula's), interpolated (within the measured range, by a coefficient that the data\n"
-    "determine), extrapolated (the same, outside), assumed (by a coefficient of similar kernels, or of\n"
-    "unknown range).\n"
+    "range. 'basis' is the least certain part of a step, 'partly' if it is less than half: measured (this\n"
+    "network, input and batch were; the time is still the formula's), interpolated (within the measured\n"
+    "range, by a coefficient that the data determine), extrapolated (the same, outside), assumed (by a\n"
+    "coefficient of similar kernels, or of unknown range). --explain has the shares of each part, as\n"
+    "me/in/ex/as. What holds of all rows stands once below a table, and what did not fit its width.\n"
     "\n"
     "--explain splits one step. A block is a layer's name up to its first number that is not the end,\n"
     "else up to the last dot. A term is a count of one class of kernels (arithmetic, traffic, launches)\n"
@@ -160,7 +161,8 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
     const step_watts w = power_choice_watts(&a->power);
     field_view       v = { .fields = step_predicted,
                            .from   = step_fields,
-                           .in     = field_place_of(a->format) };
+                           .in     = field_place_of(a->look.format),
+                           .look   = &a->look };
     field_rows       rows;
     bool             no_power = false;
     scale_point     *x        = calloc(n + 1, sizeof *x);
@@ -178,9 +180,9 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
         no_power |= !step_power_told(&w, &x[i]);
         field_row(&rows, &r);
     }
-    status = field_rows_print(&rows, a->format, stdout, status, err);
+    status = field_rows_print(&rows, a->look.format, stdout, status, err);
     if (!status)
-        step_basis_explain(s->who, &x[0].step, a->format == FORMAT_TABLE ? stdout : stderr);
+        step_basis_explain(s->who, &x[0].step, a->look.format == FORMAT_TABLE ? stdout : stderr);
     if (!status && no_power)
         step_watts_explain(&w, s->who->model, s->who->machine);
     free(x);
@@ -190,8 +192,8 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
 static lm_status explain_one(const predictor *who, const predict_options *a,
                              const step_setup *setup, lm_error *err)
 {
-    return a->path ? explain_path_print(who, setup, a->path, a->format, err)
-                   : explain_print(who, setup, a->by, (size_t)a->top, a->format, err);
+    return a->path ? explain_path_print(who, setup, a->path, a->look.format, err)
+                   : explain_print(who, setup, a->by, (size_t)a->top, a->look.format, err);
 }
 
 /* ---- decoding ---- */
@@ -203,8 +205,9 @@ static lm_status print_generations(const session *s, const predict_options *a, c
     const step_watts w        = power_choice_watts(&a->power);
     const field_view v        = { .fields = step_generated,
                                   .from   = step_fields,
-                                  .in     = field_place_of(a->format),
-                                  .facts  = facts_of(s, a, &w, &g.mean.step) };
+                                  .in     = field_place_of(a->look.format),
+                                  .facts  = facts_of(s, a, &w, &g.mean.step),
+                                  .look   = &a->look };
     field_rows       rows     = field_rows_of(&v);
     bool             no_power = false;
     lm_status        status   = LM_OK;
@@ -222,9 +225,9 @@ static lm_status print_generations(const session *s, const predict_options *a, c
             field_row(&rows, &r);
         }
     }
-    status = field_rows_print(&rows, a->format, stdout, status, err);
+    status = field_rows_print(&rows, a->look.format, stdout, status, err);
     if (!status)
-        step_basis_explain(s->who, &g.mean.step, a->format == FORMAT_TABLE ? stdout : stderr);
+        step_basis_explain(s->who, &g.mean.step, a->look.format == FORMAT_TABLE ? stdout : stderr);
     if (!status && no_power)
         step_watts_explain(&w, s->who->model, s->who->machine);
     return status;
@@ -268,6 +271,13 @@ static lm_status check(options *o, lm_error *err)
     if (a->explain && by && by->from_layers && a->by == EXPLAIN_TERM)
         return misused(o, &a->by, err, "%s tells seconds of layers, not what they are made of",
                        a->session.model);
+    if (a->explain && (a->look.columns.n || a->look.wide))
+        return misused(o, a->look.wide ? (void *)&a->look.wide : &a->look.columns, err,
+                       "is of predictions: --explain shows all there is");
+    if ((status = look_check(o, &a->look,
+                             a->how.program == PROGRAM_DECODE ? step_generated : step_predicted,
+                             step_fields, err)))
+        return status;
     return session_check(o, &a->session, power_asks_device(o, &a->power), err);
 }
 
@@ -293,7 +303,7 @@ static lm_status run(const options *o, lm_error *err)
                                                        : print_points(&s, a, err);
     }
     if (!status)
-        print_note(s.net, a->format == FORMAT_TABLE ? stdout : stderr);
+        print_note(s.net, a->look.format == FORMAT_TABLE ? stdout : stderr);
     session_close(&s);
     return status;
 }

@@ -16,7 +16,7 @@ typedef struct scale_options {
     scaling_options scaling;
     option_counts   nodes, devices, batch;
     int64_t         dataset;
-    format          format;
+    table_look      look;
     const char     *plot; /* picture; NULL: none */
     bool            keep_script;
 } scale_options;
@@ -36,8 +36,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(scale_options, power, grid_option_rows),
     OPTION_GROUP(scale_options, how, phase_option_rows),
     OPTION_GROUP(scale_options, how, setup_option_rows),
-    { "format", AT(format),
-      .help = "form of what is printed; only csv and json have every column" },
+    OPTION_GROUP(scale_options, look, look_option_rows),
     { "plot", AT(plot),
       .help =
           "draw the curves over nodes, of one number of nodes over batches: FILE.svg, .png or .pdf "
@@ -65,7 +64,7 @@ static const char details[] =
     "The turning point is the smallest number of nodes whose doubling gains less than 10 % of throughput\n"
     "(weak) or shortens the epoch by less than 5 % (strong, global), up to 65536. In brackets stand the\n"
     "turning points at both ends of the interval of all-reduces: '22 nodes (16 to 31)'. For 'beyond',\n"
-    "me/in/ex/as and power see 'layermeter predict --help'.\n";
+    "'basis' and power see 'layermeter predict --help'.\n";
 
 static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --batch 32 --plot resnet50.svg\n"
@@ -105,6 +104,8 @@ static lm_status check(options *o, lm_error *err)
             drawn, PLOT_CURVES_MAX);
     if (q->scaling.kind == SCALING_STRONG && q->scaling.whole)
         q->batch = (option_counts){ .at = &q->scaling.whole, .n = 1 };
+    if ((status = look_check(o, &q->look, step_fields, NULL, err)))
+        return status;
     return session_check(o, &q->session, power_asks_device(o, &q->power), err);
 }
 
@@ -199,10 +200,10 @@ static lm_status run(const options *o, lm_error *err)
             !(status = decoding_open(&s, &q->session, &q->how, &d, err)) &&
             !(status = predict_grid(&s, decoding_who(d, &s), q, &g, err)) &&
             !(status = draw(&g, o, err)))
-            status = scale_print(&g, q->format, err);
+            status = scale_print(&g, &q->look, err);
     }
     if (!status)
-        decoding_explain(d, q->format == FORMAT_TABLE ? stdout : stderr);
+        decoding_explain(d, q->look.format == FORMAT_TABLE ? stdout : stderr);
     if (!status && scale_lacks_power(&g))
         step_watts_explain(&g.power, s.who->model, s.who->machine);
     grid_free(&g);

@@ -75,6 +75,28 @@ const option_row link_option_rows[] = {
     { .name = NULL },
 };
 
+const option_row look_option_rows[] = {
+    { "format", OPTION_AT(table_look, format) },
+    { "columns", OPTION_AT(table_look, columns), &type_names, "NAMES", NULL, HELP_OUTPUT,
+      "of a table or csv: only these, in this order; 'layermeter help COMMAND columns' has all" },
+    { "wide", OPTION_AT(table_look, wide), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "of a table: every column, not only those that fit the terminal" },
+    { .name = NULL },
+};
+
+lm_status look_check(const options *o, const table_look *look, const field *fields,
+                     const field *from, lm_error *err)
+{
+    lm_error why;
+
+    if (look->columns.n && look->format == FORMAT_JSON)
+        return misused(o, &look->columns, err, "json has every column: leave it out");
+    if (fields_check(fields, from, &look->columns, &why))
+        return misused(o, &look->columns, err, "%s ('layermeter help %s columns' has all)",
+                       why.text, o->command->name);
+    return LM_OK;
+}
+
 void say_line(const char *text)
 {
     fprintf(stderr, "layermeter: %s\n", text);

@@ -10,7 +10,7 @@
 #include "network/bind.h"
 #include "options/options.h"
 #include "predict/explain.h"
-#include "report/table.h"
+#include "report/fields.h"
 
 extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale,
     cmd_import, cmd_models, cmd_memory, cmd_check, cmd_calibrate, cmd_suggest, cmd_devices,
@@ -33,6 +33,12 @@ lm_status open_network(const options *o, const network_options *how, const lm_li
                        lm_network **out, lm_error *err);
 /** "note: ..." if there is something to know about its counts. */
 void print_note(const network *net, FILE *out);
+
+/** Fill a table_look: --format, --columns and --wide. */
+extern const option_row look_option_rows[];
+/** Misuse of them, where these are the columns. */
+lm_status look_check(const options *o, const table_look *look, const field *fields,
+                     const field *from, lm_error *err);
 
 /** Fill an interconnect: --bandwidth (NAN: not given) and --latency. */
 extern const option_row link_option_rows[];

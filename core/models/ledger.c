@@ -107,3 +107,19 @@ const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT])
         n += (size_t)snprintf(buffer + n, LEDGER_TEXT - n, "%s%d", k ? "/" : "", percent[k]);
     return buffer;
 }
+
+const char *ledger_word(const ledger *l, char buffer[LEDGER_TEXT])
+{
+    int       percent[N_CERTAINTIES];
+    certainty least = N_CERTAINTIES - 1;
+
+    snprintf(buffer, LEDGER_TEXT, "-");
+    if (isnan(ledger_share(l, 0)))
+        return buffer;
+    ledger_percents(l, percent);
+    while (!percent[least]) /* they add up to 100 */
+        least--;
+    snprintf(buffer, LEDGER_TEXT, "%s%s", percent[least] < 50 ? "partly " : "",
+             certainty_name(least));
+    return buffer;
+}

@@ -50,5 +50,8 @@ void ledger_percents(const ledger *l, int out[N_CERTAINTIES]);
 #define LEDGER_TEXT  32
 #define LEDGER_TITLE "me/in/ex/as [%]" /**< what a column of it is called */
 const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT]);
+/** In a word: the least certain part that is 1 % or more, "assumed", or "partly assumed" where it is
+ * less than half; "-" where nothing is in it. */
+const char *ledger_word(const ledger *l, char buffer[LEDGER_TEXT]);
 
 #endif

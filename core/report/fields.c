@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
+
 field_place field_place_of(format f)
 {
     return (field_place)(1 << f);
@@ -86,8 +88,11 @@ static bool for_people(const field_view *v)
     return v->in == IN_TABLE || v->in == IN_PAGE;
 }
 
-static bool shown(const field *f, const field_view *v)
+/* `chosen`: by its key, so that it is worth showing. */
+static bool shown(const field *f, const field_view *v, bool chosen)
 {
+    if (chosen)
+        return !(f->when & ~v->facts) && !(f->not_in & v->in);
     if (f->when & ~v->facts || f->not_in & v->in || (for_people(v) && f->worth & ~v->facts))
         return false;
     return v->in == IN_TABLE ? f->title != NULL : v->in == IN_PAGE ? f->page != NULL : true;
@@ -116,7 +121,8 @@ typedef struct walk {
     const field_view *v;
     const field      *f, *d;
     size_t            i;
-    const char       *name; /* stands for %s; NULL: no name */
+    const char       *name;   /* stands for %s; NULL: no name */
+    bool              chosen; /* columns that nobody would show unasked, too */
 } walk;
 
 static walk walk_of(const field_view *v)
@@ -130,7 +136,7 @@ static bool next(walk *w)
     if (w->d && w->d->each && (w->name = w->d->each(w->v->whole, ++w->i)))
         return true;
     for (w->f += w->d != NULL; w->f->key; w->f++) {
-        if (!shown(w->f, w->v))
+        if (!shown(w->f, w->v, w->chosen))
             continue;
         w->d    = described(w->f, w->v->from);
         w->i    = 0;
@@ -164,22 +170,51 @@ field_rows field_rows_of(const field_view *v)
     return field_rows_in(table_new(), v);
 }
 
+static void add_column(field_rows *rows, const walk *w, const char *key)
+{
+    const bool  page   = w->v->in == IN_PAGE;
+    const bool  ms     = page && w->d->unit && !strcmp(w->d->unit, "ms");
+    const char *head   = page ? w->f->page : w->v->in == IN_TABLE ? w->f->title : w->f->key;
+    const int   yields = w->f->yields ? w->f->yields : w->d->yields;
+    char        room[FIELD_TEXT_MAX];
+
+    assert(rows->n < FIELD_COLUMNS_MAX);
+    rows->column[rows->n].of  = w->d;
+    rows->column[rows->n++].i = w->i;
+    table_column(rows->t, key, head ? named(head, w->name, room) : key,
+                 ms ? w->v->ms : w->d->digits);
+    if (!w->chosen)
+        table_column_look(rows->t, yields, w->f->once ? w->f->once : w->d->once);
+}
+
+/* The columns of this key; NULL: all that are shown. False: there are none. */
+static bool add_columns(field_rows *rows, const field_view *v, const char *only)
+{
+    const size_t before = rows->n;
+    walk         w      = walk_of(v);
+    char         room[FIELD_TEXT_MAX];
+
+    for (w.chosen = only != NULL; next(&w);) {
+        const char *key = named(w.f->key, w.name, room);
+
+        if (!only || !strcmp(key, only))
+            add_column(rows, &w, key);
+    }
+    return rows->n > before;
+}
+
 field_rows field_rows_in(table *t, const field_view *v)
 {
-    field_rows rows = { .t = t, .for_people = for_people(v) };
-    char       key[FIELD_TEXT_MAX], head[FIELD_TEXT_MAX];
+    field_rows   rows = { .t = t, .for_people = for_people(v) };
+    const size_t n    = v->look ? v->look->columns.n : 0;
 
-    for (walk w = walk_of(v); next(&w);) {
-        const bool  page   = v->in == IN_PAGE;
-        const bool  ms     = page && w.d->unit && !strcmp(w.d->unit, "ms");
-        const char *column = page ? w.f->page : v->in == IN_TABLE ? w.f->title : w.f->key;
-
-        assert(rows.n < FIELD_COLUMNS_MAX);
-        rows.column[rows.n].of  = w.d;
-        rows.column[rows.n++].i = w.i;
-        table_column(rows.t, named(w.f->key, w.name, key), named(column, w.name, head),
-                     ms ? v->ms : w.d->digits);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!add_columns(&rows, v, v->look->columns.at[i]))
+            table_lacks(t, v->look->columns.at[i]);
+    if (!n)
+        (void)add_columns(&rows, v, NULL);
+    if (v->look && v->look->wide)
+        table_widen(t);
     return rows;
 }
 
@@ -282,14 +317,46 @@ static const field field_fields[] = {
     { 0 },
 };
 
+/* All columns that text or files can have. */
+static walk all_columns(const field_view *v)
+{
+    walk w = walk_of(v);
+
+    w.chosen = true;
+    return w;
+}
+
+lm_status fields_check(const field *fields, const field *from, const word_list *keys, lm_error *err)
+{
+    const field_view v = { .fields = fields, .from = from, .in = IN_TABLE, .facts = ~0u };
+    char             room[FIELD_TEXT_MAX];
+
+    for (size_t i = 0; i < keys->n; i++) {
+        const char *near     = NULL;
+        size_t      distance = TEXT_NEAR;
+        bool        found    = false;
+
+        for (walk w = all_columns(&v); !found && next(&w);) {
+            found = !strcmp(named(w.f->key, w.name, room), keys->at[i]);
+            if (w.f->key == named(w.f->key, w.name, room) &&
+                text_nearer(keys->at[i], w.f->key, &distance))
+                near = w.f->key;
+        }
+        if (!found)
+            return lm_error_set(err, LM_E_NOTFOUND, "no column '%.40s'%s%s%s", keys->at[i],
+                                near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    return LM_OK;
+}
+
 lm_status fields_help(const field *fields, const field *from, FILE *out, lm_error *err)
 {
-    const field_view of   = { .fields = fields, .from = from, .in = IN_CSV, .facts = ~0u };
+    const field_view of   = { .fields = fields, .from = from, .in = IN_TABLE, .facts = ~0u };
     const field_view v    = { .fields = field_fields, .in = IN_TABLE };
     field_rows       rows = field_rows_of(&v);
     char             room[FIELD_TEXT_MAX];
 
-    for (walk w = walk_of(&of); next(&w);) {
+    for (walk w = all_columns(&of); next(&w);) {
         field shown_as = *w.d;
 
         shown_as.key = named(w.f->key, w.name, room);

@@ -59,7 +59,13 @@ typedef struct field {
     unsigned when;   /**< facts that must hold wherever it is shown */
     unsigned worth;  /**< facts that must hold, too, where people read it: in tables, on pages */
     unsigned not_in; /**< places that leave it out */
-    /** A column for each name, until NULL; the name takes the place of %s in key and heads. */
+
+    /* In printed tables, as table_column_look() takes them. */
+    int         yields;
+    const char *once;
+
+    /** A column for each name, until NULL; the name takes the place of %s in key and heads.
+     * `whole` NULL: of all that there may be. */
     const char *(*each)(const void *whole, size_t i);
     const char *help; /**< a sentence */
 } field;
@@ -116,6 +122,8 @@ typedef struct field_view {
     unsigned     facts; /**< that hold: bits to which the table gives a meaning */
     const void  *whole; /**< what `each` looks at */
     int          ms;    /**< digits of milliseconds on a page */
+
+    const table_look *look; /**< of tables and CSV; NULL: nothing is asked for */
 } field_view;
 
 /** Rows and columns of a view. */
@@ -149,6 +157,10 @@ void fields_data(const field_view *v, const void *record, FILE *out);
 int fields_column(const field *fields, const char *key);
 /** The keys of that line, behind a #. */
 void fields_data_head(const field_view *v, FILE *out);
+
+/** Are these the keys of columns? LM_E_NOTFOUND: the text names one that is none. */
+lm_status fields_check(const field *fields, const field *from, const word_list *keys,
+                       lm_error *err);
 
 /** A line on each column: its key, its unit and what it means. `from` as of a view. */
 lm_status fields_help(const field *fields, const field *from, FILE *out, lm_error *err);

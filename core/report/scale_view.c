@@ -15,7 +15,7 @@ typedef struct shows {
                                                    exists */
 } shows;
 
-static shows look(const scale_grid *g)
+static shows looked(const scale_grid *g)
 {
     const step_setup *first = &g->line[0].curve.q.setup;
     shows             s     = { .tokens = g->tokens > 0 };
@@ -61,12 +61,13 @@ static unsigned facts_of(const scale_grid *g, const shows *s)
 }
 
 /* A row for each point. */
-static table *points_table(const scale_grid *g, format f)
+static table *points_table(const scale_grid *g, const table_look *look)
 {
-    const shows      s    = look(g);
+    const shows      s    = looked(g);
     const field_view v    = { .fields = step_fields,
-                              .in     = field_place_of(f),
-                              .facts  = facts_of(g, &s) };
+                              .in     = field_place_of(look->format),
+                              .facts  = facts_of(g, &s),
+                              .look   = look };
     field_rows       rows = field_rows_of(&v);
 
     for (size_t i = 0; i < g->n_lines; i++)
@@ -101,7 +102,7 @@ static const field turn_fields[] = {
 
 static unsigned turn_facts(const scale_grid *g)
 {
-    const shows        s    = look(g);
+    const shows        s    = looked(g);
     const scaling_kind kind = g->line[0].curve.q.kind;
     const bool         size = s.batches || !s.syncs;
 
@@ -267,10 +268,11 @@ static lm_status print_turns(const scale_grid *g, lm_error *err)
     return field_rows_print(&turns, FORMAT_TABLE, stdout, LM_OK, err);
 }
 
-lm_status scale_print(const scale_grid *g, format f, lm_error *err)
+lm_status scale_print(const scale_grid *g, const table_look *look, lm_error *err)
 {
-    table    *t      = points_table(g, f);
-    lm_status status = LM_OK;
+    const format f      = look->format;
+    table       *t      = points_table(g, look);
+    lm_status    status = LM_OK;
 
     if (f == FORMAT_JSON)
         print_json(g, t);
@@ -278,8 +280,6 @@ lm_status scale_print(const scale_grid *g, format f, lm_error *err)
         status = table_print(t, f, stdout, err);
     if (!status && f == FORMAT_TABLE && g->n_lines > 1 && trains(g))
         status = print_turns(g, err);
-    if (!status && f == FORMAT_TABLE && g->net->set)
-        printf("set: %s\n", g->net->set);
     if (!status && f != FORMAT_JSON)
         print_words(g, f == FORMAT_TABLE ? stdout : stderr);
     table_free(t);
@@ -302,7 +302,7 @@ bool scale_lacks_power(const scale_grid *g)
 static const char *label_of(const scale_grid *g, const scale_line *l, bool by_batch,
                             char buffer[LABEL])
 {
-    const shows           s = look(g);
+    const shows           s = looked(g);
     const scale_question *q = &l->curve.q;
     size_t                n = 0;
     char                  policy[SYNC_POLICY_TEXT];
@@ -377,7 +377,7 @@ static void draw_batches(const scale_grid *g, drawing *d)
 lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, bool keep_script,
                      lm_error *err)
 {
-    const shows        s      = look(g);
+    const shows        s      = looked(g);
     const scaling_kind kind   = g->line[0].curve.q.kind;
     drawing            d      = { .curve = calloc(g->n_lines, sizeof *d.curve),
                                   .label = calloc(g->n_lines, sizeof *d.label),

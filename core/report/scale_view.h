@@ -25,7 +25,7 @@ typedef struct scale_grid {
 } scale_grid;
 
 /** Data to stdout; words beside them to stdout for tables, to stderr for files. */
-lm_status scale_print(const scale_grid *g, format f, lm_error *err);
+lm_status scale_print(const scale_grid *g, const table_look *look, lm_error *err);
 
 /** Has any point no power, though there are columns for it? */
 bool scale_lacks_power(const scale_grid *g);

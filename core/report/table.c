@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/csv.h"
 #include "base/no_memory.h"
@@ -23,17 +25,19 @@ typedef struct cell {
 } cell;
 
 typedef struct column {
-    char  *key, *title;
-    int    decimals;
-    double said; /* the last real and its digits: values often repeat */
-    char   digits[26];
+    char       *key, *title;
+    const char *once;
+    int         decimals, yields;
+    double      said; /* the last real and its digits: values often repeat */
+    char        digits[26];
 } column;
 
 struct table {
     column *column;
     cell   *cell;
     size_t  n_columns, n_cells, column_room, cell_room;
-    bool    failed; /* memory ran out */
+    bool    wide, failed; /* failed: memory ran out */
+    char    lacks[64];    /* a column that was asked for; "": none */
 };
 
 table *table_new(void)
@@ -75,6 +79,26 @@ void table_column(table *t, const char *key, const char *title, int decimals)
         (column){ .key = strdup(key), .title = title ? strdup(title) : NULL, .decimals = decimals };
     t->failed = !t->column[t->n_columns].key || (title && !t->column[t->n_columns].title);
     t->n_columns++;
+}
+
+void table_column_look(table *t, int yields, const char *once)
+{
+    if (!t || t->failed)
+        return;
+    t->column[t->n_columns - 1].yields = yields;
+    t->column[t->n_columns - 1].once   = once;
+}
+
+void table_widen(table *t)
+{
+    if (t)
+        t->wide = true;
+}
+
+void table_lacks(table *t, const char *key)
+{
+    if (t)
+        snprintf(t->lacks, sizeof t->lacks, "%s", key);
 }
 
 static void add(table *t, cell c)
@@ -148,6 +172,8 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
     }
     if (isnan(c->u.real))
         return "-";
+    if (decimals == TABLE_DURATION)
+        return text_duration(c->u.real, buffer, size);
     if (decimals >= 0) {
         snprintf(buffer, size, "%.*f", decimals, c->u.real);
         /* a rounded 0 has no sign: the last digits of a sum depend on the processor */
@@ -185,55 +211,166 @@ static void pad(FILE *out, int n)
         putc(' ', out);
 }
 
-static void print_aligned(const table *t, FILE *out)
+/* ---- text ---- */
+
+/* Which columns are printed, and how wide. */
+typedef struct layout {
+    int  *width;
+    bool *shown, *once;
+} layout;
+
+static const char *text_at(const table *t, size_t i, char *buffer, size_t size)
 {
-    const size_t n     = t->n_columns;
-    size_t       shown = 0;
-    int         *width = calloc(n ? n : 1, sizeof *width);
-    char         buffer[64];
-
-    while (shown < n && t->column[shown].title)
-        shown++;
-    for (size_t j = 0; width && j < shown; j++)
-        width[j] = width_of(t->column[j].title);
-    for (size_t i = 0; width && i < t->n_cells; i++) {
-        if (i % n >= shown)
-            continue;
-        const int w =
-            width_of(print_cell(&t->cell[i], t->column[i % n].decimals, buffer, sizeof buffer));
-
-        if (w > width[i % n])
-            width[i % n] = w;
-    }
-    for (size_t j = 0; width && j < shown; j++) {
-        /* text to the left, numbers to the right */
-        const bool left = j < t->n_cells && t->cell[j].kind == CELL_TEXT;
-        const int  gap  = width[j] - width_of(t->column[j].title);
-
-        pad(out, left ? 0 : gap);
-        fputs(t->column[j].title, out);
-        if (j + 1 < shown)
-            pad(out, (left ? gap : 0) + 2);
-    }
-    putc('\n', out);
-    for (size_t i = 0; width && i < t->n_cells; i++) {
-        const size_t j    = i % n;
-        const cell  *c    = &t->cell[i];
-        const char  *text = print_cell(c, t->column[j].decimals, buffer, sizeof buffer);
-        const bool   left = c->kind == CELL_TEXT;
-        const int    gap  = width[j] - width_of(text);
-
-        if (j >= shown)
-            continue;
-        pad(out, left ? 0 : gap);
-        fputs(text, out);
-        if (j + 1 < shown)
-            pad(out, (left ? gap : 0) + 2);
-        else
-            putc('\n', out);
-    }
-    free(width);
+    return print_cell(&t->cell[i], t->column[i % t->n_columns].decimals, buffer, size);
 }
+
+/* Do all rows have the same in this column? */
+static bool agree(const table *t, size_t j)
+{
+    char first[64], other[64];
+
+    if (j >= t->n_cells)
+        return false;
+    for (size_t i = j + t->n_columns; i < t->n_cells; i += t->n_columns)
+        if (strcmp(text_at(t, j, first, sizeof first), text_at(t, i, other, sizeof other)) != 0)
+            return false;
+    return true;
+}
+
+/* The columns that always stand in the table, and the width of all. */
+static void measure(const table *t, layout *l)
+{
+    char buffer[64];
+
+    for (size_t j = 0; j < t->n_columns && t->column[j].title; j++) {
+        l->once[j]  = t->column[j].once && agree(t, j);
+        l->width[j] = width_of(t->column[j].title);
+        l->shown[j] = !l->once[j] && (t->wide || !t->column[j].yields);
+    }
+    for (size_t i = 0; i < t->n_cells; i++) {
+        const size_t j = i % t->n_columns;
+        const int    w = t->column[j].title ? width_of(text_at(t, i, buffer, sizeof buffer)) : 0;
+
+        if (w > l->width[j])
+            l->width[j] = w;
+    }
+}
+
+/* Is it left out for want of width? */
+static bool left_out(const table *t, const layout *l, size_t j)
+{
+    return t->column[j].title && !l->shown[j] && !l->once[j];
+}
+
+/* Adds columns, of the lowest number first, as long as they fit. */
+static void fill(const table *t, layout *l, int room)
+{
+    int least = 0;
+
+    for (size_t j = 0; j < t->n_columns; j++)
+        room -= l->shown[j] ? l->width[j] + 2 : 0;
+    for (;;) {
+        int next = 0, needs = 0;
+
+        for (size_t j = 0; j < t->n_columns; j++)
+            if (left_out(t, l, j) && t->column[j].yields > least &&
+                (!next || t->column[j].yields < next))
+                next = t->column[j].yields;
+        if (!next)
+            return;
+        for (size_t j = 0; j < t->n_columns; j++)
+            needs += left_out(t, l, j) && t->column[j].yields == next ? l->width[j] + 2 : 0;
+        for (size_t j = 0; j < t->n_columns && needs <= room + 2; j++)
+            l->shown[j] |= left_out(t, l, j) && t->column[j].yields == next;
+        room -= needs <= room + 2 ? needs : 0;
+        least = next;
+    }
+}
+
+/* One cell or head; the last of a row ends the line. */
+static void print_padded(const char *text, bool left, int width, bool last, FILE *out)
+{
+    const int gap = width - width_of(text);
+
+    pad(out, left ? 0 : gap);
+    fputs(text, out);
+    if (last)
+        putc('\n', out);
+    else
+        pad(out, (left ? gap : 0) + 2);
+}
+
+static void print_rows(const table *t, const layout *l, FILE *out)
+{
+    size_t last = 0;
+    char   buffer[64];
+
+    for (size_t j = 0; j < t->n_columns; j++)
+        last = l->shown[j] ? j : last;
+    for (size_t j = 0; j < t->n_columns; j++) /* text to the left, numbers to the right */
+        if (l->shown[j])
+            print_padded(t->column[j].title, j < t->n_cells && t->cell[j].kind == CELL_TEXT,
+                         l->width[j], j == last, out);
+    for (size_t i = 0; i < t->n_cells; i++) {
+        const size_t j = i % t->n_columns;
+
+        if (l->shown[j])
+            print_padded(text_at(t, i, buffer, sizeof buffer), t->cell[i].kind == CELL_TEXT,
+                         l->width[j], j == last, out);
+    }
+}
+
+/* What holds of all rows, and what is left out. */
+static void print_below(const table *t, const layout *l, FILE *out)
+{
+    const char *between = "left out: ";
+    char        buffer[64];
+
+    for (size_t j = 0; j < t->n_columns; j++) {
+        const char *text = l->once[j] ? text_at(t, j, buffer, sizeof buffer) : "";
+
+        if (*text && strcmp(text, "-") != 0)
+            fprintf(out, "%s: %s\n", t->column[j].once, text);
+    }
+    for (size_t j = 0; j < t->n_columns; j++)
+        if (left_out(t, l, j)) {
+            fprintf(out, "%s%s", between, t->column[j].key);
+            between = ", ";
+        }
+    if (*between == ',')
+        fputs(" (--wide)\n", out);
+}
+
+/* Of the terminal that `out` writes to. */
+static int terminal_width(FILE *out)
+{
+    struct winsize size;
+
+    if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
+        return size.ws_col;
+    return TABLE_WIDTH;
+}
+
+static lm_status print_aligned(const table *t, FILE *out, lm_error *err)
+{
+    const size_t n     = t->n_columns + 1;
+    layout       l     = { calloc(n, sizeof *l.width), calloc(n, sizeof *l.shown),
+                           calloc(n, sizeof *l.once) };
+    const bool   found = l.width && l.shown && l.once;
+
+    if (found) {
+        measure(t, &l);
+        fill(t, &l, terminal_width(out));
+        print_rows(t, &l, out);
+        print_below(t, &l, out);
+    }
+    free(l.width);
+    free(l.shown);
+    free(l.once);
+    return found ? LM_OK : no_memory(err);
+}
+
+/* ---- CSV, JSON, HTML ---- */
 
 /* All digits; `none` if it is not finite. */
 static const char *exact(column *c, double value, const char *none)
@@ -329,6 +466,8 @@ lm_status table_print(const table *t, format f, FILE *out, lm_error *err)
 {
     if (!t || t->failed)
         return no_memory(err);
+    if (*t->lacks)
+        return lm_error_set(err, LM_E_NOTFOUND, "--columns: nothing tells '%s' here", t->lacks);
     if (f == FORMAT_CSV) {
         print_csv(t, out);
     } else if (f == FORMAT_JSON) {
@@ -338,7 +477,7 @@ lm_status table_print(const table *t, format f, FILE *out, lm_error *err)
         table_json(t, &j, "rows");
         json_close(&j, '}');
     } else {
-        print_aligned(t, out);
+        return print_aligned(t, out, err);
     }
     return LM_OK;
 }

@@ -24,7 +24,7 @@ static const char *const gears[] = { "first", "second" };
 
 static const char *gear(const void *whole, size_t i)
 {
-    return i < *(const size_t *)whole ? gears[i] : NULL;
+    return i < (whole ? *(const size_t *)whole : 2) ? gears[i] : NULL;
 }
 
 REAL_OF(speed, car, r->metres / r->seconds)
@@ -177,12 +177,113 @@ static void a_row_without_a_value_takes_it_from_its_namesake(void **state)
                                      { "half", .title = "half", .count = axles },
                                      { 0 } };
     static const size_t two      = 2;
-    field_view          v        = { picked, fields, IN_TABLE, 0, &two, 0 };
+    field_view          v        = { picked, fields, IN_TABLE, 0, &two, 0, NULL };
 
     (void)state;
     check_written(v, both, 1,
                   "  round  first  second   half\n"
                   "1600.00   2000    4000  2,000\n");
+}
+
+/* ---- tables for a terminal: no test has one, so that they are 100 wide ---- */
+
+/* 100 characters hold the name and both of these, or the name, the first and a time. */
+#define FORTY "a234567890123456789012345678901234567890"
+#define FIFTY "b2345678901234567890123456789012345678901234567890"
+
+static const field wide_fields[] = {
+    { "name", "name", NULL, FIELD_AT(car, name) },
+    { "a", FORTY, NULL, FIELD_AT(car, wheels), .yields = 1 },
+    { "low", FIFTY, NULL, FIELD_AT(car, wheels), .yields = 2 },
+    { "high", "high", NULL, FIELD_AT(car, wheels), .yields = 2 },
+    { "run_s", "run", NULL, FIELD_AT(car, metres), IN_UNIT("s", TABLE_DURATION), .yields = 3 },
+    { "maker", "maker", NULL, FIELD_AT(car, maker), .once = "made by" },
+    { 0 },
+};
+
+static const car twin = { 1.6, 7200, NAN, 4, 5, "VW", "twin", true };
+
+static void columns_yield_to_the_width_by_their_numbers_and_groups(void **state)
+{
+    static const car *const one[] = { &beetle };
+
+    (void)state;
+    /* low fits, high does not: neither is there, and the run, which fits, is */
+    check_written((field_view){ .fields = wide_fields, .in = IN_TABLE }, one, 1,
+                  "name    " FORTY "       run\n"
+                  "beetle                                     4,000  33.3 min\n"
+                  "made by: VW\n"
+                  "left out: low, high (--wide)\n");
+}
+
+static void a_wide_table_has_every_column(void **state)
+{
+    static const car *const one[] = { &beetle };
+    const table_look        look  = { .wide = true };
+
+    (void)state;
+    check_written((field_view){ .fields = wide_fields, .in = IN_TABLE, .look = &look }, one, 1,
+                  "name    " FORTY "  " FIFTY "   high       run\n"
+                  "beetle                                     4,000"
+                  "                                               4,000  4,000  33.3 min\n"
+                  "made by: VW\n");
+}
+
+static void a_column_stands_where_its_rows_differ(void **state)
+{
+    static const field few[] = {
+        { "name", "name", NULL, FIELD_AT(car, name) },
+        { "run_s", "run", NULL, FIELD_AT(car, metres), .digits = TABLE_DURATION },
+        { "maker", "maker", NULL, FIELD_AT(car, maker), .once = "made by" },
+        { 0 }
+    };
+    static const car *const alike[] = { &beetle, &twin };
+
+    (void)state;
+    check_written((field_view){ .fields = few, .in = IN_TABLE }, alike, 2,
+                  "name         run\n"
+                  "beetle  33.3 min\n"
+                  "twin       2.0 h\n"
+                  "made by: VW\n");
+    check_written((field_view){ .fields = few, .in = IN_TABLE }, both, 2,
+                  "name         run  maker\n"
+                  "beetle  33.3 min  VW\n"
+                  "ghost        0 s      -\n");
+}
+
+static void chosen_columns_stand_in_their_order_shown_or_not(void **state)
+{
+    static const char *const names[] = { "maker", "wheels", "first_m" };
+    const table_look         look    = { .columns = { names, 3 } };
+    field_view               v       = view_of(IN_TABLE, 0);
+
+    (void)state;
+    v.look = &look;
+    check_written(v, both, 1,
+                  "maker  wheels  first [m]\n"
+                  "VW      4,000       2000\n");
+    v.in = IN_CSV;
+    check_written(v, both, 1, "maker,wheels,first_m\nVW,4000,2000\n");
+}
+
+static void a_chosen_column_that_tells_nothing_is_refused(void **state)
+{
+    static const char *const names[] = { "power_w", "pover_w" };
+    const table_look         look    = { .columns = { names, 1 } };
+    const word_list          second  = { names + 1, 1 };
+    field_view               v       = view_of(IN_TABLE, 0);
+    field_rows               rows;
+    lm_error                 err;
+
+    (void)state;
+    v.look = &look;
+    rows   = field_rows_of(&v);
+    assert_int_equal(table_print(rows.t, FORMAT_TABLE, stdout, &err), LM_E_NOTFOUND);
+    assert_string_equal(err.text, "--columns: nothing tells 'power_w' here");
+    table_free(rows.t);
+    assert_int_equal(fields_check(fields, NULL, &look.columns, &err), LM_OK);
+    assert_int_equal(fields_check(fields, NULL, &second, &err), LM_E_NOTFOUND);
+    assert_string_equal(err.text, "no column 'pover_w', did you mean 'power_w'?");
 }
 
 static void data_of_a_picture_is_numbers_alone(void **state)
@@ -277,6 +378,11 @@ int main(void)
         cmocka_unit_test(what_is_unknown_is_never_zero),
         cmocka_unit_test(one_record_becomes_keys_of_an_object),
         cmocka_unit_test(a_row_without_a_value_takes_it_from_its_namesake),
+        cmocka_unit_test(columns_yield_to_the_width_by_their_numbers_and_groups),
+        cmocka_unit_test(a_wide_table_has_every_column),
+        cmocka_unit_test(a_column_stands_where_its_rows_differ),
+        cmocka_unit_test(chosen_columns_stand_in_their_order_shown_or_not),
+        cmocka_unit_test(a_chosen_column_that_tells_nothing_is_refused),
         cmocka_unit_test(data_of_a_picture_is_numbers_alone),
         cmocka_unit_test(each_key_of_scale_in_csv_is_one_in_json),
         cmocka_unit_test(each_column_has_one_key_and_help),

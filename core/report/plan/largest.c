@@ -108,14 +108,16 @@ static void large_sentence(const plan_job *job, size_t i, const large *l, FILE *
                 (long long)l->batch, 1e-9 * (double)side->room.bytes);
 }
 
-lm_status plan_print_largest(const plan_job *job, format f, lm_error *err)
+lm_status plan_print_largest(const plan_job *job, const table_look *look, lm_error *err)
 {
+    const format         f      = look->format;
     const plan_question *q      = &job->question;
     FILE                *words  = f == FORMAT_TABLE ? stdout : stderr;
     large               *all    = calloc(job->n * q->n_nodes, sizeof *all);
     const field_view     v      = { .fields = largest_fields,
                                     .in     = field_place_of(f),
-                                    .facts  = plan_program_fact(q->setup.program) };
+                                    .facts  = plan_program_fact(q->setup.program),
+                                    .look   = look };
     field_rows           rows   = field_rows_of(&v);
     lm_status            status = all ? LM_OK : no_memory(err);
 

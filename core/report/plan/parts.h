@@ -18,9 +18,7 @@ void plan_json_answer(const plan_job *job, const plan_answer *a, json *j);
 
 #define PLAN_SENTENCE 600
 
-/** "45 s", "12.5 min", "23.1 h", "1,200 h". */
-#define HOURS_TEXT 40
-const char *hours_print(double seconds, char buffer[HOURS_TEXT]);
+#define HOURS_TEXT 40 /**< a text_duration() */
 /** One line: the plan, its time and cost with bounds, and what fewer nodes would take. */
 const char *plan_answer_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE]);
 /** One line: which assumption moves the answer most, and where to. */

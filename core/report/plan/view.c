@@ -119,17 +119,6 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y); /* in the order of the search */
 }
 
-/* Is a dominated plan shown? */
-static bool shown(const plan_answers *answers, const plan *p, bool all)
-{
-    if (!p->dominated || all)
-        return true;
-    for (size_t i = 0; i < answers->n; i++)
-        if (answers->answer[i].asked.answer == p)
-            return true;
-    return false;
-}
-
 unsigned plan_facts_of(const plan_job *job)
 {
     const program_kind program = job->question.setup.program;
@@ -163,14 +152,79 @@ static lm_status add_row(const plan_job *job, const plan_answers *answers, const
     return LM_OK;
 }
 
-/* The shown plans, the shortest first. */
-static lm_status plans_table(const plan_job *job, const plan_answers *answers, format f, bool all,
-                             table **out, lm_error *err)
+/* ---- the plans that are worth a row ---- */
+
+/* So many rows are read. */
+#define PLANS_SHOWN 12
+
+static bool answers_one(const plan_answers *answers, const plan *p)
 {
-    const plan_money heads = { job->currency, job->kwh.currency };
-    const field_view v     = {
-            .fields = plan_fields, .in = field_place_of(f), .facts = plan_facts_of(job), .whole = &heads
-    };
+    for (size_t i = 0; i < answers->n; i++)
+        if (answers->answer[i].asked.answer == p)
+            return true;
+    return false;
+}
+
+/* Do time and cost of a plan lie within the intervals of another? Without intervals they do not. */
+static bool within(const plan_job *job, const plan *p, const plan *of)
+{
+    const double seconds = p->run.seconds[TIME_EXPECTED], cost = cost_at(job, p, TIME_EXPECTED);
+    const bool   in_time =
+        seconds >= of->run.seconds[TIME_LOW] && seconds <= of->run.seconds[TIME_HIGH];
+
+    if (isnan(cost) || isnan(cost_at(job, of, TIME_EXPECTED)))
+        return in_time;
+    return in_time && cost >= cost_at(job, of, TIME_LOW) && cost <= cost_at(job, of, TIME_HIGH);
+}
+
+/* Keeps the answers, and of the rest what differs from every kept plan by more than its interval;
+ * of too many those at equal distances in the list. Returns their number. */
+static size_t thin(const plan_job *job, const plan_answers *answers, const plan **row, size_t n)
+{
+    size_t kept = 0, must = 0, spare, passed = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool same = false;
+
+        for (size_t k = 0; k < n && !same; k++) /* rows before i are those that are kept */
+            same = (k < kept || (k > i && answers_one(answers, row[k]))) &&
+                   within(job, row[i], row[k]);
+        if (answers_one(answers, row[i]) || !same)
+            row[kept++] = row[i];
+    }
+    if (kept <= PLANS_SHOWN)
+        return kept;
+    for (size_t i = 0; i < kept; i++)
+        must += answers_one(answers, row[i]);
+    spare = must < PLANS_SHOWN ? PLANS_SHOWN - must : 0;
+    n     = kept;
+    kept  = 0;
+    for (size_t i = 0; i < n; i++) {
+        const bool   answer = answers_one(answers, row[i]);
+        const size_t before = answer ? 0 : passed++ * spare / (n - must);
+
+        if (answer || passed * spare / (n - must) > before)
+            row[kept++] = row[i];
+    }
+    return kept;
+}
+
+/* A table and how many of the plans are in it. */
+typedef struct listed {
+    table *t;
+    size_t n, of;
+} listed;
+
+/* The shown plans, the shortest first. */
+static lm_status plans_table(const plan_job *job, const plan_answers *answers,
+                             const table_look *look, bool all, listed *out, lm_error *err)
+{
+    const plan_money heads    = { job->currency, job->kwh.currency };
+    const field_view v        = { .fields = plan_fields,
+                                  .in     = field_place_of(look->format),
+                                  .facts  = plan_facts_of(job),
+                                  .whole  = &heads,
+                                  .look   = look };
     field_rows       rows     = field_rows_of(&v);
     const plan     **row      = calloc(job->set.n + 1, sizeof *row);
     const plan_side *no_power = NULL;
@@ -178,10 +232,14 @@ static lm_status plans_table(const plan_job *job, const plan_answers *answers, f
     lm_status        status   = row ? LM_OK : no_memory(err);
 
     for (size_t i = 0; row && i < job->set.n; i++)
-        if (shown(answers, &job->set.plan[i], all))
+        if (!job->set.plan[i].dominated || all || answers_one(answers, &job->set.plan[i]))
             row[n++] = &job->set.plan[i];
     if (row)
         qsort(row, n, sizeof *row, by_time);
+    *out = (listed){ .t = rows.t, .of = n };
+    if (row && look->format == FORMAT_TABLE && !all)
+        n = thin(job, answers, row, n);
+    out->n = n;
     for (size_t i = 0; i < n && !status; i++)
         status = add_row(job, answers, row[i], &rows, &no_power, err);
     if (no_power) {
@@ -190,7 +248,6 @@ static lm_status plans_table(const plan_job *job, const plan_answers *answers, f
         step_watts_explain(&w, no_power->who->model, no_power->name);
     }
     free(row);
-    *out = rows.t;
     return status;
 }
 
@@ -293,7 +350,7 @@ static void print_grounds(const plan_job *job, FILE *out)
     print_left_out(job, out);
     if (job->question.training.startup > 0)
         fprintf(out, "start-up: %s of each run are in times and costs\n",
-                hours_print(job->question.training.startup, text));
+                text_duration(job->question.training.startup, text, sizeof text));
     else
         fputs("start-up: none counted (--startup)\n", out);
     print_basis(job, out);
@@ -310,29 +367,38 @@ static bool answered(const plan_answers *answers, size_t machine)
     return false;
 }
 
+/* Of each answer a line, of the first of each machine what it hangs on. */
 static void print_answers(const plan_job *job, const plan_answers *answers, FILE *out)
 {
     char text[PLAN_SENTENCE];
 
     for (size_t i = 0; i < answers->n; i++) {
-        const plan_answer *a = &answers->answer[i];
+        const plan_answer *a     = &answers->answer[i];
+        const bool         first = a->asked.limits.machine != ANY_MACHINE || !i;
 
+        if (!first && job->n == 1 && a->asked.answer == answers->answer[0].asked.answer) {
+            fprintf(out, "%s: the same\n", plan_goal_name(a->asked.goal));
+            continue;
+        }
         fprintf(out, "%s\n", plan_answer_print(job, a, text));
-        fprintf(out, "  %s\n", plan_hangs_on_print(job, a, text));
-        if (!a->bounded)
-            fputs("  how sure is not known: such steps have no interval\n", out);
+        if (first)
+            fprintf(out, "  %s%s\n", plan_hangs_on_print(job, a, text),
+                    a->bounded || !a->n_hangs_on
+                        ? ""
+                        : "; how sure is not known: such steps have no interval");
     }
     for (size_t m = 0; m < job->n; m++)
         if (!answered(answers, m))
             fprintf(out, "%s\n", plan_unmet_print(job, m, text));
 }
 
-lm_status plan_print(const plan_job *job, const plan_answers *answers, format f, bool all,
-                     lm_error *err)
+lm_status plan_print(const plan_job *job, const plan_answers *answers, const table_look *look,
+                     bool all, lm_error *err)
 {
-    FILE     *words  = f == FORMAT_TABLE ? stdout : stderr;
-    table    *t      = NULL;
-    lm_status status = plans_table(job, answers, f, all, &t, err);
+    const format f      = look->format;
+    FILE        *words  = f == FORMAT_TABLE ? stdout : stderr;
+    listed       plans  = { .t = NULL };
+    lm_status    status = plans_table(job, answers, look, all, &plans, err);
 
     if (!status && f == FORMAT_JSON) {
         json j = { .out = stdout };
@@ -343,18 +409,23 @@ lm_status plan_print(const plan_job *job, const plan_answers *answers, format f,
         for (size_t i = 0; i < answers->n; i++)
             plan_json_answer(job, &answers->answer[i], &j);
         json_close(&j, ']');
-        table_json(t, &j, "plans");
+        table_json(plans.t, &j, "plans");
         json_close(&j, '}');
     } else if (!status) {
         print_answers(job, answers, words);
         if (f == FORMAT_TABLE)
             putchar('\n');
-        status = table_print(t, f, stdout, err);
+        status = table_print(plans.t, f, stdout, err);
+        if (!status && plans.n < plans.of)
+            printf(
+                "%zu of %zu plans: the others differ from these by less than their intervals, or "
+                "lie between them (--all)\n",
+                plans.n, plans.of);
         if (!status && f == FORMAT_TABLE)
             putchar('\n');
         if (!status)
             print_grounds(job, words);
     }
-    table_free(t);
+    table_free(plans.t);
     return status;
 }

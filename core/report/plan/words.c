@@ -22,26 +22,6 @@ static void say(char *out, const char *fmt, ...)
     va_end(args);
 }
 
-const char *hours_print(double seconds, char buffer[HOURS_TEXT])
-{
-    char whole[32];
-
-    if (!(seconds >= 0) || isinf(seconds))
-        snprintf(buffer, HOURS_TEXT, "%g s", seconds);
-    else if (seconds < 120)
-        snprintf(buffer, HOURS_TEXT, "%.3g s", seconds);
-    else if (seconds < 7200)
-        snprintf(buffer, HOURS_TEXT, "%.1f min", seconds / 60);
-    else if (seconds < 3.6e6)
-        snprintf(buffer, HOURS_TEXT, "%.1f h", seconds / 3600);
-    else if (seconds < 1e18)
-        snprintf(buffer, HOURS_TEXT, "%s h",
-                 text_grouped((uint64_t)llround(seconds / 3600), whole, sizeof whole));
-    else
-        snprintf(buffer, HOURS_TEXT, "%.3g h", seconds / 3600);
-    return buffer;
-}
-
 static const char *nodes_word(int64_t n)
 {
     return n == 1 ? "node" : "nodes";
@@ -110,9 +90,10 @@ static void say_time(const plan *p, const plan_view *v, bool bounds, char *out)
     const double low = p->run.seconds[TIME_LOW], high = p->run.seconds[TIME_HIGH];
     char         text[3][HOURS_TEXT];
 
-    say(out, "%s", hours_print(plan_seconds(p, v), text[0]));
+    say(out, "%s", text_duration(plan_seconds(p, v), text[0], sizeof text[0]));
     if (bounds && !isnan(low) && !isnan(high))
-        say(out, " (%s to %s)", hours_print(low, text[1]), hours_print(high, text[2]));
+        say(out, " (%s to %s)", text_duration(low, text[1], sizeof text[1]),
+            text_duration(high, text[2], sizeof text[2]));
 }
 
 /* " with batch 64", if there is a choice */
@@ -161,7 +142,7 @@ const char *plan_answer_print(const plan_job *job, const plan_answer *a, char ou
     say_cost(job, p, &a->asked.view, true, out);
     if (a->fewer)
         say(out, "; %lld would take %s", (long long)a->fewer->setup.nodes,
-            hours_print(plan_seconds(a->fewer, &a->asked.view), text));
+            text_duration(plan_seconds(a->fewer, &a->asked.view), text, sizeof text));
     return out;
 }
 
@@ -177,7 +158,7 @@ static void say_outcome(const plan_job *job, const plan_answer *a, const sensiti
         v.tier = s->of.view.tier;
     if (!s->answer) {
         say(out, "no plan keeps to the limits (%lld %s: %s", (long long)p->setup.nodes,
-            nodes_word(p->setup.nodes), hours_print(s->seconds, text));
+            nodes_word(p->setup.nodes), text_duration(s->seconds, text, sizeof text));
         say_cost(job, p, &v, false, out);
         say(out, ")");
         return;
@@ -185,8 +166,8 @@ static void say_outcome(const plan_job *job, const plan_answer *a, const sensiti
     if (a->asked.goal == GOAL_NODES)
         say(out, "%lld %s", (long long)p->setup.nodes, nodes_word(p->setup.nodes));
     else
-        say(out, "%s on %lld %s", hours_print(s->seconds, text), (long long)p->setup.nodes,
-            nodes_word(p->setup.nodes));
+        say(out, "%s on %lld %s", text_duration(s->seconds, text, sizeof text),
+            (long long)p->setup.nodes, nodes_word(p->setup.nodes));
     say_cost(job, p, &v, false, out);
 }
 
@@ -207,7 +188,7 @@ const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char 
 
         v.time = s->of.view.time;
         say(out, "no assumption alone changes it; most time hangs on %s: if %s, %s", s->of.name,
-            s->of.what, hours_print(plan_seconds(a->asked.answer, &v), text));
+            s->of.what, text_duration(plan_seconds(a->asked.answer, &v), text, sizeof text));
     } else {
         say(out, "no assumption alone changes it");
     }
@@ -257,7 +238,7 @@ static void say_help(const plan_job *job, const plan *fastest, char *out)
     char          text[HOURS_TEXT];
 
     if (!(left > 0)) {
-        say(out, "; start-up alone takes %s", hours_print(startup, text));
+        say(out, "; start-up alone takes %s", text_duration(startup, text, sizeof text));
         return;
     }
     if (times < 100)
@@ -326,7 +307,8 @@ lm_status plan_unmet(const plan_job *job, lm_error *err)
         if (job->question.rate > 0)
             say(out, "no plan infers %.6g samples a second", job->question.rate);
         else
-            say(out, "no plan finishes within %s", hours_print(job->limits.seconds, text));
+            say(out, "no plan finishes within %s",
+                text_duration(job->limits.seconds, text, sizeof text));
         say(out, ": the fastest is ");
         say_plan(job, fastest, out);
         say_help(job, fastest, out);
