@@ -20,7 +20,7 @@
 #include "observe/observation.h"
 #include "ranks/world.h"
 
-/** What is to be measured: a network, a layer, a kernel (one phase, one kernel) or a collective. */
+/** A case to measure: a network, a layer, a kernel (one phase, one kernel) or a collective. */
 typedef struct bench_case {
     const observation     *point;   /**< kind, name, batch, ranks, bytes, algorithm, dtype */
     const world           *group;   /**< the ranks that take part, this one among them */
@@ -38,7 +38,7 @@ typedef struct bench_case {
                         norms over the batch go by running statistics */
 } bench_case;
 
-/** What simulated hardware is like: [sim] of a sweep file. */
+/** Properties of simulated hardware: [sim] of a sweep file. */
 typedef struct sim_config {
     const char *machine; /**< machine file with the true coefficients */
     const char *model;   /**< which model of that file */

@@ -8,7 +8,7 @@
 #include "measure/machine_state.h"
 #include "measure/run_queue.h"
 
-/** What conditions_close() finds. */
+/** Findings of conditions_close(). */
 typedef struct condition_report {
     /**
      * Median over the repetitions of wall time / (wall time less the wait for a core), of the

@@ -37,7 +37,7 @@ static bool evaluates(const observation *row)
     return (row->kind == OBS_NETWORK || row->kind == OBS_LAYER) && row->phase == PHASE_INFERENCE;
 }
 
-/* Of a network, or of a layer by itself. */
+/* Kernels of a network, or of a layer by itself. */
 static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
 {
     const bind_options options = { .batch      = p->row.batch,
@@ -124,7 +124,7 @@ static bool counted(const observation *row)
     return row->kind == OBS_NETWORK || row->kind == OBS_LAYER;
 }
 
-/* What is to be run, and by whom. */
+/* The case to run, and its backends. */
 static lm_status list_work(const bench *b, const world *group, const sweep_point *point, setup *s,
                            bool *compute, bool *collective, lm_error *err)
 {

@@ -1,4 +1,4 @@
-/* Where every buffer of a case lies: launches, and one block of memory for them all. */
+/* Places of all buffers of a case: launches, and one block of memory for them all. */
 #include "measure/plan.h"
 
 #include <stdlib.h>

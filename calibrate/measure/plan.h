@@ -1,4 +1,4 @@
-/** Where every buffer of a case lies: launches, and one block of memory for them all. */
+/** Places of all buffers of a case: launches, and one block of memory for them all. */
 #ifndef CALIBRATE_PLAN_H
 #define CALIBRATE_PLAN_H
 
@@ -21,7 +21,7 @@ typedef struct fill {
     double    scale; /**< FILL_NORMAL: standard deviation; FILL_INDEX: 0 .. scale - 1 */
 } fill;
 
-/** What a buffer is to its kernel: decides where it lies. */
+/** Role of a buffer in its kernel: it decides the buffer's place. */
 typedef enum {
     ROLE_IN,        /**< what the kernel before produced */
     ROLE_IN_OTHER,  /**< another operand: an earlier product */
@@ -47,7 +47,7 @@ typedef struct slot {
 
 enum { MAX_SLOTS = 10 };
 
-/** What a kernel is run for: backends have other forms of some. */
+/** Purpose of a kernel's run: backends have other forms of some. */
 typedef enum kernel_use { USE_TRAINING, USE_UPDATE, USE_EVALUATION } kernel_use;
 
 /** A kernel with the buffers it needs; a backend's own kernels begin with one. */
@@ -102,16 +102,16 @@ typedef struct step_plan {
 /** Same work on the same shapes; `repeat` is left out. */
 bool kernels_equal(const lm_kernel *a, const lm_kernel *b);
 
-/** What the kernels of a phase are for. */
+/** Purpose of the kernels of a phase. */
 kernel_use plan_use(const step_plan *p, phase of);
 
 /** Gives every slot its region. LM_E_NOMEM. */
 lm_status plan_make(step_plan *p, lm_error *err);
 
-/** Of all spaces together; saturates. */
+/** Bytes of all spaces together; saturates. */
 uint64_t plan_bytes(const step_plan *p);
 
-/** Where a space begins in the block; SPACE_SCRATCH at a multiple of 256. */
+/** Start of a space in the block; SPACE_SCRATCH at a multiple of 256. */
 uint64_t plan_space_offset(const step_plan *p, plan_space space);
 
 /** Sets `at` of all launches: the block, of plan_bytes(), begins at `memory` (aligned to 64). */

@@ -1,4 +1,4 @@
-/* What a rank's device draws while a point's repetitions run. */
+/* Power of a rank's device while a point's repetitions run. */
 #include "measure/power_meter.h"
 
 #include <math.h>

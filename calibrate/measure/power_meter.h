@@ -1,5 +1,5 @@
-/** What a rank's device draws while a point's repetitions run: by the device's own counter or
- * sensor, looked at between two repetitions, so that nothing runs beside them. */
+/** Power of a rank's device while a point's repetitions run. The device's own counter or sensor is
+ * read between two repetitions, so that nothing runs beside them. */
 #ifndef CALIBRATE_POWER_METER_H
 #define CALIBRATE_POWER_METER_H
 

@@ -1,4 +1,4 @@
-/* What the slowest rank took. */
+/* Times of the slowest rank. */
 #include "measure/slowest.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/** What the ranks of a group took, as that of one: the slowest. */
+/** Times of a group of ranks as those of one rank: the slowest. */
 #ifndef CALIBRATE_SLOWEST_H
 #define CALIBRATE_SLOWEST_H
 

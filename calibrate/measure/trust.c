@@ -9,7 +9,7 @@
 #include "base/stats.h"
 #include "measure/harness.h"
 
-/* What is known of a point of the sweep. */
+/* State of a point of the sweep. */
 typedef struct history {
     int64_t tries;   /* measured so often, earlier runs included */
     double  cost;    /* timed seconds of the last try; 0: not in this run */
@@ -168,7 +168,7 @@ void trust_note(trust *t, size_t at, const sweep_point *p, const point_result *r
         h->once = r->spent / (double)r->repeats;
 }
 
-/* What the closing repetition may take of the time of the whole run. */
+/* Share of the run's time that the closing repetition may take. */
 #define CLOSING_SHARE 0.1
 
 /* How far a time is from that of a good anchor, as a factor's logarithm. */
@@ -252,7 +252,7 @@ static void name_slow(const double *ratio, char (*host)[WORLD_HOST], size_t n, t
     }
 }
 
-/* Of all points that could be compared; 0: too few. */
+/* Ratio of all points that could be compared; 0: too few. */
 static double own_ratio(const trust *t, double *scratch)
 {
     if (t->n_ratios < RATIOS_LEAST)

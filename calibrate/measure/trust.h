@@ -47,8 +47,8 @@ void trust_judge(trust *t, const world *group, const condition_report *mine, poi
  * it the anchor? */
 void trust_recall(trust *t, size_t point, int64_t tries, bool is_anchor);
 
-/** What was measured. `again`: not for the first time in this run, by
- * trust_anchor_due() or trust_retry(). */
+/** A measured point. `again`: not for the first time in this run, by trust_anchor_due() or
+ * trust_retry(). */
 void trust_note(trust *t, size_t point, const sweep_point *p, const point_result *r);
 
 /**

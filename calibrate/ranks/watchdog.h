@@ -12,7 +12,7 @@
 
 #include "ranks/world.h"
 
-/** What is measured now, for its line and its patience. */
+/** The current measurement: its line for messages, and its patience. */
 typedef struct watchdog_point {
     size_t      number, total;    /**< "point 17 of 120" */
     double      exchange_seconds; /**< what an all-reduce may take the slowest network */

@@ -1,4 +1,4 @@
-/* What rank 0 and the others do alike. */
+/* Parts of the watchdog that rank 0 and the other ranks share. */
 #define _GNU_SOURCE /* POLLRDHUP */
 #include "ranks/watchdog_thread.h"
 

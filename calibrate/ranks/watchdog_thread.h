@@ -70,7 +70,7 @@ void watch_lead(watchdog *d, struct pollfd *p);
 void watch_follow(watchdog *d, struct pollfd *p);
 
 enum { WATCH_STOP = 0, WATCH_FAILED = 255 }; /**< orders; other bytes are signals */
-/** What the thread was told; -1: nothing. */
+/** Message to the thread; -1: none. */
 int watch_order(const watchdog *d);
 /** Sleeps until there is an order, a connection closes or the time is over. */
 void watch_wait(const watchdog *d, struct pollfd *p, int64_t until);

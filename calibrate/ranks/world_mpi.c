@@ -116,7 +116,7 @@ const char *world_library(const world *w)
     return w->library;
 }
 
-/* What a rank does in MPI is to wait for others. */
+/* A rank in MPI mostly waits for others. */
 static pulse_activity wait_begins(void)
 {
     return pulse_enter(PULSE_WAIT);

@@ -252,7 +252,7 @@ void agreement_close(agreement *a)
     a->rank = NULL;
 }
 
-/* What every rank must have in common with rank 0. */
+/* Facts that every rank must share with rank 0. */
 static lm_status check_run(const rank_facts *first, const rank_facts *other, int r, lm_error *err)
 {
     char who[200];

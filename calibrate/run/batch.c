@@ -74,7 +74,7 @@ static lm_status write_script(const options *o, const sweep *plan, const slurm_j
     return status;
 }
 
-/* What a dry run tells; within a budget all of it is taken. */
+/* Length of a dry run; a budget is taken as a whole. */
 static lm_status expect_seconds(campaign *c, double budget, double *out, lm_error *err)
 {
     const chooser_aim aim    = { .own_only = true, .virtual = campaign_virtual(c) };

@@ -13,7 +13,7 @@ typedef struct calibrate_options {
     const char  *machine;
     format       format;
     bool         quiet, allow_mixed;
-    /** What a batch script decides by itself: its run has other words for these, or none. */
+    /** Words that a batch script decides by itself: its run has other words for these, or none. */
     struct {
         const char *slurm; /**< a file, or - */
         slurm_job   job;   /**< NAN and 0: not given */

@@ -75,7 +75,7 @@ static lm_status check_ranks(const sweep *plan, lm_error *err)
              : LM_OK;
 }
 
-/* What the sweep's compute backend can do: only that says whether ranks are real. */
+/* Abilities of the sweep's compute backend: only the backend knows whether ranks are real. */
 static lm_status ask_backend(void *context, const char *compute, sweep_limits *out, lm_error *err)
 {
     const campaign     *c    = context;
@@ -210,8 +210,8 @@ static lm_status measure(campaign *c, sweep_point *p, point_result *out, lm_erro
     return status;
 }
 
-/* What the watchdog is told. No network of today is slower than 1 MB/s, and between GPUs than 100
- * MB/s. */
+/* Limits for the watchdog. No network of today is slower than 1 MB/s, and no link between GPUs
+ * slower than 100 MB/s. */
 static void announce(const campaign *c, const sweep_point *p)
 {
     char           text[160];
@@ -327,7 +327,7 @@ static double campaign_left(const campaign *c)
 
 /* ---- again ---- */
 
-/* What rank 0 decides; the same on all ranks. */
+/* Decisions of rank 0; the same on all ranks. */
 typedef struct decision {
     int64_t at;      /* -1: nothing more */
     double  seconds; /* left for it; 0: no limit */
@@ -349,7 +349,7 @@ static lm_status take_within(campaign *c, const decision *what, point_result *r,
     return status;
 }
 
-/* What rank 0 chose, on all ranks: `at`, or TRUST_NONE. */
+/* Choice of rank 0, on all ranks: `at`, or TRUST_NONE. */
 static decision choice(const campaign *c, size_t at)
 {
     decision mine = { -1, 0 };

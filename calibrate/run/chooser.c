@@ -96,7 +96,7 @@ static uint32_t parts_of(const chooser *c, const observation *row)
     return parts;
 }
 
-/* What it runs, of which the design has formulas. */
+/* Work of a point for which the design has formulas. */
 static uint32_t runs_of(const observation *row)
 {
     const uint32_t sync = row->ranks > 1 ? 1u << PHASE_SYNC : 0;
@@ -319,7 +319,7 @@ static bool is_better(const lesson *then, const lesson *now)
     return !(now->flags & FLAGS_DOUBTFUL) || sum_of(&now->times) < sum_of(&then->times);
 }
 
-/* at: CHOOSER_NONE for what is not in the plan. */
+/* at: CHOOSER_NONE for a point outside the plan. */
 static lm_status remember(chooser *c, size_t at, const lesson *l, lm_error *err)
 {
     const size_t before = at == CHOOSER_NONE ? CHOOSER_NONE : c->learned_at[at];
@@ -376,7 +376,7 @@ static lesson lesson_of(const chooser *c, const point *p)
     return l;
 }
 
-/* What the file held of it may be measured again. */
+/* Points that the file holds may be measured again. */
 static size_t find_in_plan(const names *by_key, const observation *row)
 {
     char   key[KEY_BYTES];
@@ -516,7 +516,7 @@ double chooser_width(const chooser *c)
     return design_width(c->d);
 }
 
-/* What tells nothing fills the time that is left, as in chooser_next(). */
+/* Points that tell nothing fill the remaining time, as in chooser_next(). */
 static lm_status fill(const chooser *c, double seconds, size_t *order, size_t *n, lm_error *err)
 {
     bool *gone = malloc(c->plan->n_points + 1);

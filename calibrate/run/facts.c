@@ -1,4 +1,4 @@
-/* What a rank runs on, and what it runs. */
+/* Hardware and software of a rank. */
 #define _GNU_SOURCE /* sched_getaffinity() */
 #include "run/facts.h"
 
@@ -185,7 +185,7 @@ static uint64_t hash(uint64_t seed, const void *bytes, size_t n)
 
 static const uint64_t empty = UINT64_C(14695981039346656037);
 
-/* What names one device among equals, or tells of the moment, is no difference. */
+/* Names of equal devices, and facts of the moment, are no difference. */
 static bool distinguishes(const char *key)
 {
     static const char *const momentary[] = { "gpu_clock", "gpu_memory_clock", "gpu_temperature",
@@ -303,7 +303,7 @@ void facts_find(const bench *b, rank_facts *out)
 
 /* ---- the highest clock ---- */
 
-/* What a backend says of its GPU ("1980 MHz"), or the system of the CPU ("800 to 3600 MHz"). */
+/* Clock of the GPU by its backend ("1980 MHz"), or of the CPU by the system ("800 to 3600 MHz"). */
 static void find_top(void *context, const char *key, const char *value)
 {
     double     *top   = context;

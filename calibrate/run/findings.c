@@ -1,4 +1,4 @@
-/* What a run's observations say. */
+/* Findings of a run's observations. */
 #include "run/findings.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a run measures and on what. */
+/* Settings and machine of a run. */
 #include "run/fingerprint.h"
 
 #include <inttypes.h>
@@ -142,7 +142,7 @@ static bool has_buckets(const sweep *plan)
     return false;
 }
 
-/* What the collective says it measures, for backend_type.describe(). */
+/* The collective's own description of its measurements, for backend_type.describe(). */
 static void hear_collective(void *context, const char *key, const char *value)
 {
     if (!strcmp(key, "collective"))

@@ -1,4 +1,5 @@
-/** What a run measures and on what, in one line each: a file is only gone on with by its like. */
+/** Settings and machine of a run, in one line each. A file is continued only by a run with the same
+ * lines. */
 #ifndef CALIBRATE_FINGERPRINT_H
 #define CALIBRATE_FINGERPRINT_H
 

@@ -1,4 +1,4 @@
-/* Where a run's files go. */
+/* Files of a run. */
 #include "run/folder.h"
 
 #include <ctype.h>

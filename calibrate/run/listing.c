@@ -1,4 +1,4 @@
-/* What a sweep would measure. */
+/* Points that a sweep would measure. */
 #include "run/listing.h"
 
 #include <stdlib.h>

@@ -127,7 +127,7 @@ static const command self =
     COMMAND("", "SWEEP", "Measure this machine or cluster, fit, and write its machine file",
             calibrate_options, 1, 1, check, NULL);
 
-/* What stays the same through a run. */
+/* State of a run. */
 typedef struct job {
     campaign                 c;
     const options           *o;
@@ -339,7 +339,7 @@ static void say_found(const job *j, const findings *found, const machines *wrote
         fprintf(stderr, "report in %s\n", j->folder.report);
 }
 
-/* What the design expects of as much time again, and of three times as much. */
+/* The design's expectation for as much time again, and for three times as much. */
 static lm_status look_ahead(job *j, report_effort *e)
 {
     const chooser *pick   = j->c.pick;
@@ -439,7 +439,7 @@ static int run(options *o, world *everyone, int64_t began, const char *command_l
     return status ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* What needs no other ranks: help, a batch script, words that nobody knows. False: go on. */
+/* Words that need no other ranks: help, a batch script, unknown words. False: go on. */
 static bool done_alone(options *o, const char *name, int argc, char **argv, int *code)
 {
     const calibrate_options *a;

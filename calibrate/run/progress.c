@@ -1,4 +1,4 @@
-/* What a run says of itself while it measures. */
+/* Progress messages of a run. */
 #include "run/progress.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Where and how something was measured. */
+/* Provenance of measurements. */
 #include "run/provenance.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a calibration found. Its tables are made once, and printed as text and as JSON. */
+/* Findings of a calibration. Its tables are made once, and printed as text and as JSON. */
 #include "run/report.h"
 
 #include <math.h>
@@ -346,7 +346,7 @@ static lm_status write_text(const char *path, const findings *f, const report_ef
     return status;
 }
 
-/* What trust_print() says in words. */
+/* The findings of trust_print() in words. */
 static void put_trust(json *j, const trust_summary *s)
 {
     json_open(j, "trust", '{');

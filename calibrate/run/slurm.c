@@ -32,7 +32,7 @@ void slurm_defaults(const sweep *plan, double expected, slurm_job *job)
         job->seconds = 600 + 2 * expected;
 }
 
-/* As one word of a shell. */
+/* Writes a text as one word of a shell. */
 static void put_word(FILE *out, const char *word)
 {
     if (*word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

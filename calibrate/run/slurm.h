@@ -6,7 +6,7 @@
 
 #include "sweep/sweep.h"
 
-/** What the script asks Slurm for; 0, or NAN: see slurm_defaults(). */
+/** Resources that the script asks Slurm for; 0, or NAN: see slurm_defaults(). */
 typedef struct slurm_job {
     int64_t nodes, tasks_per_node, gpus_per_node;
     double  seconds; /**< time limit */

@@ -21,7 +21,7 @@ bool counted_only(const workload *load)
     return load->samples > 0 && !(load->unknown & needed);
 }
 
-/* What grows without bound towards 0 is held at 1. */
+/* Counts that grow without bound towards 0 are held at 1. */
 static double macs_of(const workload *load)
 {
     return fmax(1, (double)load->counts.flops_forward / 2 / load->samples);

@@ -42,9 +42,9 @@ bool feature_of_nodes(feature f);
 bool feature_of_layers(feature f);
 /** May it be chosen by name? A constant and what nodes tell are in every formula. */
 bool feature_chosen(feature f);
-/** Those that may be, by name; how many. */
+/** Names of the features to choose from; returns their number. */
 size_t feature_choices(const char *name[N_FEATURES]);
-/** What bounds the work that it is proportional to. */
+/** Bound of the work that the feature is proportional to. */
 term_bound feature_bound(feature f);
 /** Its unit, FLOP or element ...: coefficients are in seconds per unit. */
 const char *feature_unit(feature f);

@@ -89,7 +89,7 @@ typedef struct kernel_class {
     void (*launch_counts)(launch_row *l, const lm_kernel *k);
     /** Features beside those that all kernels have. */
     void (*features)(feature_list *l, const lm_kernel *k, double multiprocessors);
-    /** What it multiplies, of a convolution its implicit product; NULL: nothing. */
+    /** The kernel's product; of a convolution the implicit product; NULL: none. */
     launch_product (*multiplies)(const lm_kernel *k);
     /** A number for its shape, whatever the batch, begun with `h`; NULL: by the bytes it reads. */
     uint64_t (*shape)(const lm_kernel *k, uint64_t h);

@@ -73,7 +73,7 @@ bool layer_class_make(const layer_class *class, columns *c);
 /** Is it a column of this class? Of names in files. */
 bool layer_class_knows(const layer_class *class, const char *name);
 
-/** What tables call it, "single.conv" or "kernels gemm", in `out`; returns that. */
+/** Name in tables, "single.conv" or "kernels gemm", written to `out`; returns `out`. */
 const char *layer_class_part(size_t class, char out[40]);
 
 /** N_LAYER_CLASSES: of none. */

@@ -1,5 +1,5 @@
-/* What moves data, more or less: functions of elements, copies, gathers, reductions, and whatever
- * nobody knows. */
+/* Kernels that mostly move data: functions of elements, copies, gathers, reductions, and all
+ * unknown kernels. */
 #include "counts/kernel_class.h"
 #include "counts/layer_class.h"
 
@@ -25,7 +25,7 @@ static double copy_elements(const lm_kernel *k)
     return (double)k->u.copy.bytes / (double)lm_dtype_bytes(k->dtype);
 }
 
-/* What a host does to launch `add` or `gelu` takes longer than the kernel. */
+/* The host takes longer to launch `add` or `gelu` than the kernel takes. */
 static void launch_counts(launch_row *l, const lm_kernel *k)
 {
     launch_put(l, "bytes", l->tag, "byte", RESOURCE_BANDWIDTH, launch_traffic(k));

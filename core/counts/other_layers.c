@@ -26,7 +26,7 @@ enum {
     KERNELS     = TRAIN_CALLS + N_WORK_KINDS
 };
 
-/* Of a kernel, in the order of their families. */
+/* Counts of a kernel, in the order of their families. */
 enum { LAUNCHES, BYTES, ROWS, STEPS, FLOPS, N_COUNTS };
 
 /* Norms and known scales take as many FLOPs for each byte whatever their size: one price is for

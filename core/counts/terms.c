@@ -173,7 +173,7 @@ void terms_add_counts(const term_counts *c, double *sum)
     sum[SLOT_COUNTED_STEPS * LM_N_PASSES + LM_FORWARD] += c->steps;
 }
 
-/* Who is told of the kernels. */
+/* The visitor of kernels. */
 typedef struct audience {
     terms_visitor *visit;
     void          *context;
@@ -227,7 +227,7 @@ lm_status terms_visit(const bound_network *net, optimizer o, terms_visitor *visi
     return status;
 }
 
-/* Where terms_of_network() adds. */
+/* Sums of terms_of_network(). */
 typedef struct total {
     const term_settings *settings;
     double              *sum[N_TERM_PHASES];

@@ -1,4 +1,4 @@
-/* What any layer makes a device do, by kind of kernel. */
+/* Work of any layer, by kind of kernel. */
 #include "counts/work.h"
 
 #include "counts/kernel_class.h"

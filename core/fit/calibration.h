@@ -47,8 +47,8 @@ typedef struct fitted {
 /** Coefficients of a fitted formula; of terms those that some row has. */
 size_t fitted_coefficients(const form *f, const fitted *of);
 
-/** What was learned of single layers, a file beside the machine file: a model
- * (models/layerwise.h), or their powers (layer_watts.h). */
+/** Something learned of single layers, in a file beside the machine file: a model
+ * (models/layerwise.h), or powers (layer_watts.h). */
 typedef struct learned_part {
     char            *name; /**< "justus" */
     const kept_kind *kind; /**< of `what` */
@@ -70,7 +70,7 @@ typedef struct calibration {
     provenance_entry    *provenance;  /**< of the observations, and "fitted from" */
     size_t               n_provenance;
     job_curves           curves;   /**< of networks known by steps on several numbers of ranks */
-    measured_set         measured;             /**< whole steps; of a transferred machine none */
+    measured_set         measured; /**< whole steps; of a transferred machine none */
     int64_t              max_ranks, max_hosts; /**< most that were measured together; >= 1 */
     lm_dtype             dtype;                /**< of all observations; 0: not known */
     term_settings        settings;             /**< what terms were counted with */
@@ -110,7 +110,7 @@ const char *calibration_learned_path(const calibration *cal, const char *name);
  * returns. */
 lm_status calibration_check_residuals(const calibration *cal, lm_error *err);
 
-/** What the provenance says of a key; NULL: nothing. */
+/** Value of a key of the provenance; NULL: there is none. */
 const char *calibration_told(const calibration *cal, const char *key);
 /** Element type of products: that of autocast where settings ("amp=f16 layout=nhwc") say so, else
  * `dtype`. */
@@ -123,7 +123,7 @@ const char *calibration_device(const calibration *cal);
 /** Says which device was measured, whatever the provenance says; false: out of memory. */
 bool calibration_measured_on(calibration *cal, const char *device);
 
-/** What one regressor adds to the seconds of a part. */
+/** Contribution of one regressor to the seconds of a part. */
 typedef struct contribution {
     uint32_t           regressor; /**< a term, or of a form in features a feature */
     const coefficient *c;

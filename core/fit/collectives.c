@@ -51,7 +51,7 @@ size_t collectives_uneven(const points *p)
     return n;
 }
 
-/* Those of a turn; NULL: all. */
+/* Rows of a turn; NULL: all rows. */
 static lm_status fit_rows(const points *p, const fold_turn *t, bool baselines,
                           collective_model **out, lm_error *err)
 {
@@ -91,7 +91,7 @@ static double seconds_of(const collective_model *m, const interconnect *link, sy
                                 : collective_seconds(m, name, link, &a->of);
 }
 
-/* What is told by those of other folds. */
+/* Predictions by rows of other folds. */
 typedef struct leaving {
     const points *p;
     sync_baseline b;

@@ -55,7 +55,7 @@ static lm_status predict_sync(const points *p, sync_baseline b, const split *by,
     return status;
 }
 
-/* What is compared. */
+/* The comparison. */
 typedef struct comparing {
     const points        *p;
     const char          *model;
@@ -292,7 +292,7 @@ static bool hides(const comparing *c, const calibration *cal, const point *pt)
            !isnan(step_passes_of(cal, c->model, &pt->load).backward);
 }
 
-/* Of all points, or (a turn) of those that are left out. */
+/* All points, or in a turn those that are left out. */
 static lm_status predict_buckets(const comparing *c, const calibration *cal, const fold_turn *t,
                                  lm_error *err)
 {

@@ -1,4 +1,4 @@
-/* Intervals, from what was left out of fits. */
+/* Intervals, from points that were left out of fits. */
 #include "fit/comparison.h"
 
 #include <math.h>
@@ -104,7 +104,7 @@ static ranges *ranges_without(const points *p, const split *by, const comparison
             range_join(&before, &out[f].of[s]);
             range_join(&of[f].of[s], &before);
         }
-        out[n - 1].of[s] = behind; /* what is of no fold is never left out */
+        out[n - 1].of[s] = behind; /* a point without a fold is never left out */
     }
     free(of);
     return out;

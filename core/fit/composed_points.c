@@ -90,7 +90,7 @@ static lm_status gather(const points *p, const layer_model *m, composing *out, l
     return status;
 }
 
-/* Of the networks of a turn; NULL: of all. */
+/* Fits to the networks of a turn; NULL: to all networks. */
 static lm_status fit_one(composing *c, const composed_row *row, const fold_turn *t,
                          composed_factors *out, lm_error *err)
 {
@@ -131,7 +131,7 @@ lm_status composed_calibrate(const points *p, const layer_model *m, composed_set
     return status;
 }
 
-/* What is told, by networks of other folds. */
+/* Predictions by networks of other folds. */
 typedef struct leaving {
     const points *p;
     composing     c;
@@ -191,7 +191,7 @@ static power_load load_of(const double by[N_RESOURCES], const composed_factors *
     return out;
 }
 
-/* Of one network in one phase: its load and its watts. */
+/* Load and watts of one network in one phase. */
 static power_row power_of(const points *p, const composing *c, const composed_set *f, size_t i,
                           int k)
 {

@@ -1,4 +1,4 @@
-/* What steps tell whose gradients went in buckets. */
+/* Steps whose gradients went in buckets: all-reduces and overlap. */
 #include "fit/exposed_parts.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/** What steps tell whose gradients went in buckets: all-reduces, and what overlap costs. */
+/** Steps whose gradients went in buckets tell of all-reduces and of the cost of overlap. */
 #ifndef FIT_EXPOSED_H
 #define FIT_EXPOSED_H
 

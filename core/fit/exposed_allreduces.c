@@ -1,4 +1,4 @@
-/* All-reduces from what was left of them behind backward passes. */
+/* All-reduces from their exposed parts behind backward passes. */
 #include "fit/exposed_parts.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static void add_first(estimating *e, const point *pt, double exposed, double bac
         add(e->bound, &e->n_bound, pt, pt->load.bytes, exposed * messages, messages);
 }
 
-/* What was exposed and what the prices hide. */
+/* Measured exposed seconds, and seconds that the prices hide. */
 static void add_step(estimating *e, const point *pt, double exposed, const exposed_step *s)
 {
     const step_times *t        = &s->times;
@@ -109,7 +109,7 @@ static double total(const collective_time *row, size_t n)
     return sum;
 }
 
-/* What the pass grows by beside messages of these prices. */
+/* Growth of the backward pass beside messages of these prices. */
 static lm_status slow_down(estimating *e, lm_error *err)
 {
     exposed_sums s;

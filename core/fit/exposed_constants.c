@@ -1,4 +1,4 @@
-/* What messages and the backward pass cost each other, and how far ranks are apart. */
+/* Cost of messages to the backward pass and of the pass to messages, and the spread of ranks. */
 #include "fit/exposed_parts.h"
 
 #include <math.h>
@@ -263,7 +263,7 @@ static int by_late(const void *a, const void *b)
 /* Rounds of weights by a latency; they stay as they are sooner, or alternate. */
 #define LATENCY_ROUNDS 20
 
-/* What a trial has in the sum of deviations by factors for each second of latency. */
+/* Weight of a trial in the sum of deviations by factors, for each second of latency. */
 static double pull(const trial *t, double latency)
 {
     return 1 / fmax(t->exposed - t->late + latency, EXPOSED_TICK);
@@ -394,7 +394,7 @@ static double best_latency(const trials *t, size_t n, double lag, double *out)
     return least;
 }
 
-/* What the latency is of the pass at most, if that leaves EXPOSED_GAIN of the deviations. */
+/* The latency is at most a share of the pass; it is kept if it leaves EXPOSED_GAIN of the deviations. */
 static void fit_lag(trials *t, calibration *cal)
 {
     overlap_constants *c = &cal->overlapping, best = *c;

@@ -5,7 +5,7 @@
 #include "fit/exposed.h"
 #include "program/buckets.h"
 
-/** What is asked of the recurrence at a point. */
+/** Question to the recurrence at a point. */
 typedef struct exposed_question {
     step_passes              passes;
     sync_policy              policy;

@@ -46,7 +46,7 @@ static void judge_held_out(const points *p, const split *networks, const compari
     out->held_out_mape   = groups > 1 ? sum / (double)n : NAN;
 }
 
-/* What all-reduces are said to take where their network is left out, which models share. */
+/* Predicted all-reduces of networks that were left out; all models share these. */
 static lm_status leave_sync_out(const points *p, const split *networks, double **left_out,
                                 lm_error *err)
 {
@@ -66,7 +66,7 @@ static lm_status leave_sync_out(const points *p, const split *networks, double *
     return status;
 }
 
-/* What each model says of networks that it did not see. */
+/* Predictions of each model for networks that it did not see. */
 static lm_status judge_models(const points *p, const split *networks, double **left_out,
                               calibration *cal, lm_error *err)
 {
@@ -169,7 +169,7 @@ static lm_status take_form(const form_data *d, const form_solution *found, fitte
     return LM_OK;
 }
 
-/* Of all points, what a form says of each whose fold it did not see. */
+/* Predictions of a form for all points, each by a fit without the point's fold. */
 static lm_status leave_out(const form_data *d, double **out, lm_error *err)
 {
     const size_t n       = d->points->n_points;
@@ -284,7 +284,7 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
     return LM_OK;
 }
 
-/* What the networks were run with: the same for all of them. */
+/* Settings of the networks: the same for all of them. */
 static lm_status note_variant(const points *p, calibration *cal, lm_error *err)
 {
     variants    all;
@@ -407,7 +407,7 @@ static lm_status fit_operators(const observations *obs, calibration *cal, lm_err
     return status;
 }
 
-/* Single layers, of which there are none beside whole networks. */
+/* Fits single layers. A file has either single layers or whole networks. */
 static lm_status fit_singles(const points *p, calibration *cal, lm_error *err)
 {
     layer_model found;
@@ -465,7 +465,7 @@ static lm_status fit_forms(const observations *obs, const points *p, const split
     return status;
 }
 
-/* Where nothing could be fitted. */
+/* Reason why nothing could be fitted. */
 static const char *what_lacks(const points *p)
 {
     size_t hidden = 0;

@@ -41,7 +41,7 @@ static lm_status factor_rows(const points *p, const form_data *d, size_t place, 
     return status;
 }
 
-/* Of the form's part at a row. */
+/* Value of the form's part at a row. */
 static const workload *form_load(const form_data *d, size_t row)
 {
     return point_load(&d->points->point[d->point[row]], forms[d->form].part);
@@ -223,7 +223,7 @@ static void merge_terms(const shrink_fit *from, bool of_counts, shrink_fit *to)
     to->weighted_rss += from->weighted_rss;
 }
 
-/* What is known of kernels and what is known of counts are two fits that share no coefficient. */
+/* Rows with kernels and rows with counts alone are two fits that share no coefficient. */
 static lm_status fit_terms(const form_data *d, size_t without, form_solution *out, lm_error *err)
 {
     shrink_rows counted = { .n = 0 };

@@ -274,7 +274,7 @@ static bool bound_as_whole(const intervals *all, phase p, const double seconds[N
     return true;
 }
 
-/* Of a time that is a sum of others. */
+/* Interval of a time that is a sum of others. */
 static double sum_of(const double from[N_TIMES], bool many, phase p)
 {
     if (p == PHASE_GRAD && many)

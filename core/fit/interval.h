@@ -13,7 +13,7 @@
 
 struct lines; /* learn/lines.h */
 
-/** Central share of new points that an interval is to hold. */
+/** Central share of new points that an interval should hold. */
 #define INTERVAL_COVERAGE 0.90
 /** Fewer groups say nothing of the next one. */
 #define INTERVAL_GROUPS 3
@@ -21,7 +21,7 @@ struct lines; /* learn/lines.h */
  * That errors did not grow up to there says little of what comes behind. */
 #define INTERVAL_PER_OCTAVE 1.10
 
-/** Where a prediction lies, and what was measured: by what extrapolation is told. */
+/** Place of a prediction, and the measured ranges: the input of extrapolation. */
 typedef enum scope {
     SCOPE_SECONDS, /**< the time itself */
     SCOPE_BATCH,
@@ -41,7 +41,8 @@ typedef struct interval {
 /** One point that was left out. */
 typedef struct residual {
     double ratio;  /**< measured / predicted, > 0; HUGE_VAL for a prediction that is not above 0 */
-    size_t group;  /**< what was left out together: ratios of a group are not independent */
+    size_t group;  /**< number of the group that was left out together: its ratios are not
+                        independent */
     double beyond; /**< octaves beyond what its fit saw; 0: none */
 } residual;
 
@@ -66,7 +67,8 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
  */
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);
 
-/** By what ratio a value lies outside the range of a scope; 1: it does not, or does not matter. */
+/** Ratio by which a value lies outside the range of a scope; 1: inside, or the scope does not
+ * matter. */
 static inline double interval_ratio(const interval *i, scope s, double value)
 {
     /* comparisons with NAN are false */
@@ -81,10 +83,10 @@ static inline double interval_octaves(const interval *i, scope s, double value)
     return log2(interval_ratio(i, s, value));
 }
 
-/** Of a place, the largest of all scopes. */
+/** The largest ratio of a place over all scopes. */
 double interval_beyond(const interval *i, const double at[N_SCOPES]);
 
-/** By what ratio something lies outside, and what low is divided and high multiplied by for it. */
+/** Ratio by which a place lies outside, and the factor that divides low and multiplies high. */
 typedef struct widening {
     double ratio, factor;
 } widening;
@@ -139,7 +141,7 @@ typedef struct interval_reach {
 /** Of SCOPE_BATCH or SCOPE_NODES. */
 void intervals_reach(const intervals *all, scope s, int64_t value, interval_reach *out);
 
-/** Where a prediction lies. A reach may be NULL: nobody has asked. */
+/** Reach of a prediction. It may be NULL: not asked for. */
 typedef struct interval_place {
     int64_t               batch, ranks; /**< batch 0: of none */
     const interval_reach *of_batch, *of_ranks;

@@ -119,7 +119,7 @@ static lm_status gather(const points *p, watt_rows *out, lm_error *err)
     return LM_OK;
 }
 
-/* Logarithms; 0 of what is not there. */
+/* Logarithm; 0 for a count that is absent. */
 static double size_of(double x)
 {
     return x > 1 ? log(x) : 0;
@@ -253,7 +253,7 @@ void layer_watts_free(layer_watts *w)
     free(w);
 }
 
-/* Of a row whose load is known. */
+/* Watts of a row whose load is known. */
 static double told_of(const layer_watts *w, const watt_row *r)
 {
     double told = power_usual(&w->base, &r->load).watts, x[LAYER_WATTS_FEATURES];

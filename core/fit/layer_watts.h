@@ -26,7 +26,7 @@ lm_status layer_watts_left_out(const points *p, const split *by, bool learned, d
 struct layer_model; /* single/model.h */
 struct layer_run;   /* counts/layer_class.h */
 
-/** What was learned of all layers of a device. */
+/** A model of powers, learned of all layers of a device. */
 typedef struct layer_watts {
     power_model base;      /**< its powers and the limit */
     double      low, high; /**< what the logarithm of the trees is held between */
@@ -35,7 +35,7 @@ typedef struct layer_watts {
 
 #define LAYER_WATTS_FEATURES (30 + N_WORK_KINDS)
 
-/** What `validate` and machine files call it: "machine.power", section [learned.power]. */
+/** Name in `validate` ("machine.power") and in machine files (section [learned.power]). */
 #define LAYER_WATTS_NAME "power"
 
 /** Learns from all layers with a power, at the prices of `m`. *out NULL: there are too few. */

@@ -21,7 +21,7 @@ static int compare(const measured_at *a, const measured_at *b)
     return order;
 }
 
-/* Where it is, or belongs. */
+/* Place of a step, or the place where it belongs. */
 static size_t place(const measured_set *set, const measured_at *at)
 {
     size_t low = 0, high = set->n;

@@ -23,7 +23,7 @@ typedef struct power_rows {
     bool   no_rest;  /**< what was told as drawn at rest is more than half of them, and left out */
 } power_rows;
 
-/** What a time of a point goes to, by coefficients or prices; returns it as predicted, s. NAN: there
+/** Predicted seconds of a point's time, and what they go to, by coefficients or prices. NAN: there
  * are no prices. */
 double power_point_load(const points *p, const calibration *cal, const point *pt, phase f,
                         power_load *out);

@@ -7,7 +7,7 @@
 #include "fit/calibration.h"
 #include "program/schedule.h"
 
-/** What a step computes on one device, in seconds of one micro-step. */
+/** Seconds of one micro-step's computing on one device. */
 typedef struct step_passes {
     double forward, backward, update;
     bool   told_apart; /**< false: only whole steps were fitted; see below */
@@ -51,7 +51,7 @@ void      priced_program_free(priced_program *p);
 bool priced_program_holds(const priced_program *p, const gradient_schedule *gradients,
                           int64_t batch, const sync_policy *policy);
 
-/** What a step is asked with. */
+/** Inputs of a question about a step. */
 typedef struct program_case {
     step_work work;
     int64_t   batch;

@@ -1,4 +1,4 @@
-/* What ranks of one host take from each other, as measured steps tell. */
+/* Slowdown of ranks that share a host, from measured steps. */
 #include "fit/shared.h"
 
 #include <math.h>

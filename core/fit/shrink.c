@@ -138,7 +138,7 @@ static void scale_families(solving *s)
         s->scale[t] = largest[s->family[t]] > 0 ? 1 / largest[s->family[t]] : 0;
 }
 
-/* What a family costs as long as only others are known. NAN: these are not known either. */
+/* Price of a family while only others are known. NAN: these are not known either. */
 static double family_guess(const double *family, const bool *known, term_family f)
 {
     for (int hops = 0; hops < N_TERM_FAMILIES && !known[f]; hops++) {

@@ -257,7 +257,7 @@ lm_status term_rank(const shrink_rows *r, size_t *out, lm_error *err)
             break;
         used[pivot] = true;
         row         = &of[pivot * n];
-        for (size_t i = 0; i < n; i++) /* what is left of the others without it */
+        for (size_t i = 0; i < n; i++) /* the others' sum without it */
             for (size_t k = 0; k < n && !used[i]; k++)
                 if (!used[k])
                     of[i * n + k] -= row[i] * row[k] / row[pivot];

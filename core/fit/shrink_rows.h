@@ -17,7 +17,7 @@ typedef struct shrink_row {
     size_t      group; /**< rows of one group, a network's, are alike: each counts less */
 } shrink_row;
 
-/** Of a fold's rows, or of those that take part in a fit. */
+/** Sums over a fold's rows, or over the rows that take part in a fit. */
 typedef struct shrink_sums {
     size_t  n;
     double  largest[N_TERM_FAMILIES]; /**< of a family's terms in a row */
@@ -47,7 +47,7 @@ lm_status shrink_rows_new(const shrink_row *row, size_t n, double alike, shrink_
                           lm_error *err);
 void      shrink_rows_free(shrink_rows *r);
 
-/** What each row counts beside others of its group; 0: it is of the fold that is left out. */
+/** Weight of each row beside others of its group; 0: the row is of the fold that is left out. */
 lm_status shrink_rows_share(const shrink_rows *r, size_t without, double *share, lm_error *err);
 
 /** Over all folds but one; `share` as above. To be freed. */

@@ -13,14 +13,14 @@ extern const phase singles_phases[N_SINGLES_PHASES];
 
 struct layer_run; /* counts/layer_class.h */
 
-/** What was run of a single layer in a phase of its point. */
+/** Passes that a single layer ran in a phase of its point. */
 struct layer_run singles_run(const point *pt, phase f, double multiprocessors);
 
 struct layer_model; /* single/model.h */
 struct layer_asker;
 
-/** What the time of a layer goes to (single/busy.h), and its seconds; these are NAN, and the load
- * is none, where it has no price. LM_E_NOMEM */
+/** Seconds of a layer and what they go to (single/busy.h). Seconds are NAN, and the load is none,
+ * if the layer has no price. LM_E_NOMEM */
 lm_status singles_load(struct layer_asker *by, const layer_shape *s, const struct layer_run *run,
                        power_load *out, double *seconds, lm_error *err);
 

@@ -106,7 +106,7 @@ const char *split_rule_print(const split_rule *rule, char *buffer, size_t size)
 
 /* ---- folds ---- */
 
-/* What a point's fold depends on: points of equal values are left out together. */
+/* Value that decides a point's fold: points of equal values are left out together. */
 typedef struct keyed {
     uint64_t value;
     size_t   at;

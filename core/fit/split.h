@@ -68,7 +68,8 @@ void      split_free(split *s);
 /** Its folds of points, to be left out in turn. */
 folds split_folds(const split *s, const points *p);
 
-/** The points that are fitted to in a turn; the others' room too is to be freed with rest->point. */
+/** Points that a fit uses in a turn. The room of the other points is freed with rest->point, too.
+ */
 lm_status points_staying(const points *p, const fold_turn *t, points *rest, lm_error *err);
 
 #endif

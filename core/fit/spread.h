@@ -16,8 +16,8 @@ typedef struct repeat_spread {
 /** Rows that a spread takes: fewer say nothing. */
 #define SPREAD_LEAST 3
 
-/** Of a row of a network on one rank, by its 95th percentile; NAN: it does not tell, or was repeated
- * less than three times. */
+/** Sigma of a row of a network on one rank, by its 95th percentile; NAN: unknown, or fewer than
+ * three repetitions. */
 double spread_of(const observation *row);
 
 /** The median of a file's rows of inference without flags. LM_E_NOMEM */

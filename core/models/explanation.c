@@ -1,4 +1,4 @@
-/* What a predicted step is made of. */
+/* Parts of a predicted step. */
 #include "models/explanation.h"
 
 #include <stdlib.h>

@@ -33,7 +33,8 @@ typedef enum layer_kind { KIND_NONE, KIND_CONV, KIND_DENSE, KIND_POOL, KIND_RNN 
 
 static const char *const kind_names[] = { "none", "conv", "dense", "pool", "rnn" };
 
-/* What a case is: a layer of these types, of products with padding before and a function behind. */
+/* A case is a layer of these types, or a product with padding before it and a function behind it.
+ */
 typedef struct keys {
     layer_kind         kind;
     layer_shape        shape;      /* of products */
@@ -124,7 +125,7 @@ static bool task(const layerwise_case *c, char *name)
     return true;
 }
 
-/* Of a square the side. */
+/* Side of a square. */
 static double side(const int64_t x[3])
 {
     return sqrt((double)x[0] * (double)x[1] * (double)x[2]);
@@ -153,7 +154,7 @@ static void add_dense(const layer_shape *s, layerwise_features *out)
     layerwise_add(out, "dim_output", LAYERWISE_COUNT, (double)s->c_out);
 }
 
-/* Of a key that has a number for each axis, or one for all: the side of its square. */
+/* A key has a number for each axis, or one for all axes: the side of the square. */
 static double axes_of(const bound_layer *l, const char *name, double none)
 {
     const uint32_t i      = schema_find(&l->entry->type, name);

@@ -138,7 +138,7 @@ static lm_status price_inference(const predictor *who, const step_setup *s, step
     return LM_OK;
 }
 
-/* What layers take in a network is assumed to be what they take alone. */
+/* A layer is assumed to take as long in a network as alone. */
 static lm_status layers_price(const predictor *who, const step_setup *s, step_price *out,
                               lm_error *err)
 {

@@ -21,14 +21,14 @@
 #define LAYERWISE_NAME     48 /**< of tasks and features, with its end */
 #define LAYERWISE_SETTINGS 16 /**< of a kind, at most */
 
-/** What is told of a layer. */
+/** Quantities that a model tells of a layer. */
 typedef enum layerwise_target {
     LAYERWISE_SECONDS,
     LAYERWISE_WATTS, /**< mean over its repetitions */
     N_LAYERWISE_TARGETS
 } layerwise_target;
 
-/** What is asked about: layers in a row, each the only reader of the one before it, in a phase. */
+/** A question: layers in a row, each the only reader of the one before it, in a phase. */
 typedef struct layerwise_case {
     const bound_layer *const *layer; /**< no inputs among them */
     size_t                    n_layers;
@@ -85,7 +85,7 @@ bool layerwise_device_word(const char *word, const device *on, char name[LAYERWI
 extern const char *const layerwise_activations[], *const layerwise_optimizers[];
 /** Is it the product of queries, keys and values? */
 bool layerwise_is_attention(const bound_layer *l);
-/** What a chained function is told by: "chained.relu". */
+/** Feature of a chained function: "chained.relu". */
 #define LAYERWISE_CHAINED "chained"
 /** One input that one kernel maps, without weights? */
 bool layerwise_is_function(const bound_layer *l);
@@ -126,8 +126,7 @@ typedef struct layerwise_learner {
     /** Its text, both ways; returns how many features a row has. */
     size_t (*text)(lines *l, void **learned);
     void (*free)(void *learned);
-    /** What it is, in a word or two, where learn() has a choice; NULL: it has none. `text` of 40.
-     */
+    /** Name of the learner that learn() chose; NULL: there is no choice. `text` of 40. */
     const char *(*name)(const void *learned, char *text, size_t size);
     /** learner_decide() of a row of features; NULL: it has no trees. */
     lm_status (*decide)(const void *learned, const double *x, learner_way *out, lm_error *err);
@@ -138,8 +137,8 @@ typedef struct layerwise_kind {
     const char *doc;  /**< one line */
     bool        target[N_LAYERWISE_TARGETS];
     size_t      fewest; /**< rows of a task, below which nothing is learned */
-    /** Do padding in front of a convolution, and an activation behind it or a product, belong to it
-     * in networks, too? Else each layer is a case by itself there. */
+    /** In networks, does a convolution include the padding in front of it, and a convolution or a
+     * product the activation behind it? Otherwise each layer is a case by itself. */
     bool chains;
     /** Are rows of a layer with the function behind it known by features `chained.FUNCTION`, and
      * joined in networks where such were learned? */

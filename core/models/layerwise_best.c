@@ -27,7 +27,8 @@ static mlp_options perceptron(const double *setting, size_t rows, uint64_t seed)
                           .seed        = seed };
 }
 
-/* Those that the settings leave and this build can train; at least one, or the first is refused. */
+/* Learners that the settings allow and this build can train; if there are none, the first one is
+ * refused. */
 static size_t candidates_of(const double *setting, size_t rows, uint64_t seed,
                             learner_options out[2 * N_LEARNERS])
 {
@@ -87,7 +88,7 @@ static lm_status choose(const learner_rows *rows, const learner_options *candida
     return status;
 }
 
-/* Where a choice was made of some rows, how far the one that learns all of them is off: by one that
+/* If the choice was made on some of the rows, the error of the final learner is judged by one that
  * learned all but a part of the groups. */
 #define KEPT_PARTS 10
 

@@ -75,7 +75,7 @@ static bool is_dense(const bound_layer *l)
     return s.kind == SHAPE_DENSE;
 }
 
-/* What lies between a product and attention: cuts, turns, adds positions. */
+/* Layers between a product and attention: cuts, transpositions, added positions. */
 static bool lies_between(const bound_layer *l)
 {
     return l->n_inputs > 0 && !l->n_weights && !layerwise_is_attention(l) && !is_product(l);

@@ -38,7 +38,7 @@ static void phases_text(lines *l, layerwise_task *t)
     }
 }
 
-/* Of what was learned of devices by name. */
+/* Names of devices that a model knows by name. */
 static void devices_text(lines *l, layerwise_task *t)
 {
     static const char *const first[] = { "features", "devices" };

@@ -1,4 +1,4 @@
-/* What each feature of a learned model is worth. */
+/* Importance of the features of a learned model. */
 #include "models/layerwise_importance.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/** What each feature of a learned model is worth: permutation importance. */
+/** Importance of the features of a learned model, by permutation. */
 #ifndef MODELS_LAYERWISE_IMPORTANCE_H
 #define MODELS_LAYERWISE_IMPORTANCE_H
 

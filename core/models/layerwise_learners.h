@@ -1,13 +1,13 @@
-/** What learned models of single layers learn with: a perceptron for each task, of log(1 +
- * milliseconds) or log(1 + watts), or for each task the best of several learners (learn/learner.h),
- * on groups that it did not see. */
+/** Learners of the models of single layers. A model has a perceptron for each task, of log(1 +
+ * milliseconds) or log(1 + watts), or the best of several learners (learn/learner.h). The best is
+ * found on groups that the learner did not see. */
 #ifndef MODELS_LAYERWISE_LEARNERS_H
 #define MODELS_LAYERWISE_LEARNERS_H
 
 #include "learn/mlp.h"
 #include "models/layerwise.h"
 
-/** Of all kinds: layerwise_kind.word. */
+/** layerwise_kind.word of all kinds. */
 #define LAYERWISE_GPU_SETTING "gpu", 0, 0, 1, "1: what devices are called is a feature, too"
 
 /** Hidden layers have 32, 64 and then 128 units. A tenth of the rows, drawn at random by whole

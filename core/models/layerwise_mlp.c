@@ -149,7 +149,7 @@ static lm_status deal(const learner_rows *rows, double unit, uint64_t seed, deal
     return LM_OK;
 }
 
-/* What is said of those that are held, and how far that is off. */
+/* Predictions of the rows that are held out, and their error. */
 static lm_status judge(const mlp *m, const dealt *d, double unit, layerwise_judgement *judged,
                        double *left_out, lm_error *err)
 {

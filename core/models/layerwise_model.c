@@ -271,7 +271,7 @@ static void choose_words(const layerwise_lot *l, const choice *of, layerwise_tas
     }
 }
 
-/* What a learner is given, and the room for it. */
+/* Input of a learner, and room for it. */
 typedef struct lesson {
     double   *x, *y;
     uint64_t *group;
@@ -333,7 +333,7 @@ static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, l
     return LM_OK;
 }
 
-/* What was left out, of one phase or (N_PHASES) of all. */
+/* Rows that were left out, of one phase or (N_PHASES) of all phases. */
 static size_t left_out_of(const lesson *l, phase f, residual *out)
 {
     size_t n = 0;
@@ -345,7 +345,7 @@ static size_t left_out_of(const lesson *l, phase f, residual *out)
     return n;
 }
 
-/* The intervals of what was left out. */
+/* Intervals by the rows that were left out. */
 static lm_status bound(const lesson *l, layerwise_task *to, lm_error *err)
 {
     residual    *r      = malloc((l->n + 1) * sizeof *r);
@@ -389,7 +389,7 @@ static void note_told(const layerwise_task *t, const lesson *l, bool told[LAYERW
     }
 }
 
-/* What is said of a device by what was learned of all others: measured over that. */
+/* Measured over predicted, for each device by what was learned of all others. */
 static lm_status leave_device(const layerwise_kind *kind, const layerwise_task *t, const lesson *l,
                               size_t which, const double *setting, uint64_t seed, lesson *room,
                               residual *out, size_t *n, lm_error *err)

@@ -47,17 +47,17 @@ void      layerwise_data_free(layerwise_data *d);
 
 #define LAYERWISE_DEVICES 32 /**< that a task remembers */
 
-/** What was learned of a task. */
+/** A learned task. */
 typedef struct layerwise_task {
     char                name[LAYERWISE_NAME];
     layerwise_target    target;
     layerwise_judgement judged;
     interval            interval; /**< on groups that were left out; without ranges */
-    /** Of the rows of one phase, where the task has several and enough groups of it were left out;
-     * else unknown. */
+    /** Of the rows of one phase. Unknown unless the task has several phases and enough groups of
+     * this one were left out. */
     interval of_phase[N_PHASES];
-    /** Of what the task says of each device that it learned from, learned without it: of three or
-     * more; else unknown. */
+    /** Of predictions for each device by a task that was learned without it. Unknown below three
+     * devices. */
     interval        unseen;
     char            device[LAYERWISE_DEVICES][LAYERWISE_NAME]; /**< by their datasheets */
     size_t          n_devices;                                 /**< 0: of one device */
@@ -112,7 +112,7 @@ layerwise_clocks layerwise_clocks_of(const layerwise_model *m);
 /** The clock nearest to `mhz` (NAN: not held) that it can be asked at; NAN: as the device runs. */
 double layerwise_clock_near(const layerwise_model *m, double mhz);
 
-/** What is said of a case. */
+/** Answer to a case. */
 typedef struct layerwise_answer {
     double value; /**< seconds or watts; NAN: no such task was learned, or it says nothing of such a
                      case */

@@ -17,7 +17,7 @@ layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *update
     return out;
 }
 
-/* What is told together: a step with its parts, or one pass. */
+/* Phases that are asked together: a step with its parts, or one pass. */
 typedef struct question {
     phase  asked[4];
     size_t n;
@@ -57,7 +57,7 @@ static lm_status ask(adding *a, const layerwise_case *c, phase f, layerwise_answ
     return layerwise_predict(a->m, &in, LAYERWISE_SECONDS, out, a->err);
 }
 
-/* What a case takes in a phase: seconds, and joules by the bounds of its power alone. */
+/* Cost of a case in a phase: seconds, and joules within the bounds of its power alone. */
 typedef struct taken {
     layerwise_answer seconds, joules; /* NAN: not told */
 } taken;
@@ -170,7 +170,7 @@ static lm_status ask_all(adding *a, const layerwise_case *c, const question *q,
     return status;
 }
 
-/* Of a case that the model tells. */
+/* Adds a case that the model knows. */
 static lm_status add_told(adding *a, const layerwise_case *c, const question *q,
                           const taken found[N_PHASES])
 {
@@ -206,7 +206,7 @@ static void note_other(layerwise_others *to, const char *type, double seconds)
     to->of[i].seconds += seconds;
 }
 
-/* Of a layer that it does not: by prices, whose interval comes last. */
+/* Adds a layer that the model does not know, by prices. Its interval comes last. */
 static lm_status add_other(adding *a, const bound_layer *l, const layerwise_case *from,
                            const question *q)
 {

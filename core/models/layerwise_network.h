@@ -5,7 +5,7 @@
 #include "fit/calibration.h"
 #include "models/layerwise_model.h"
 
-/** What is the same of all layers. */
+/** Facts that all layers share. */
 typedef struct layerwise_setup {
     const char   *optimizer; /**< of the update: any word */
     const char   *settings;
@@ -66,7 +66,7 @@ typedef struct layerwise_others {
 /** Says of which layer neither the model nor a price tells anything: LM_E_NOTFOUND. */
 lm_status layerwise_refuse(const layerwise_others *o, const char *model, lm_error *err);
 
-/** What is said of a network in each phase. */
+/** Answer for a network in each phase. */
 typedef struct layerwise_sum {
     double seconds[N_PHASES]; /**< NAN: of no layer it is said by the model, or of one by nobody */
     /** Of the seconds, by the intervals of all layers as if all were off alike; those that prices

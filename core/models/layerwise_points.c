@@ -61,7 +61,7 @@ static layerwise_case case_of(const observation *row, phase f, const layerwise_s
     return layerwise_in(&c, f, optimizer_of(row));
 }
 
-/* What belongs together: the group that the file states, else all batches of a shape. */
+/* Rows of a group: those of the group that the file states, else all batches of a shape. */
 static uint64_t group_of(const observation *row)
 {
     if (*row->group)
@@ -163,7 +163,7 @@ static void set_phase(comparison *to, phase f, double seconds, double low, doubl
     to->high[q]      = high;
 }
 
-/* What is the sum of others, on one rank: of seconds, and of bounds. */
+/* Sums on one rank: of seconds, and of bounds. */
 static void add_sum(double to[N_TIMES], bool whole)
 {
     to[PHASE_GRAD]          = to[PHASE_UPDATE];

@@ -1,4 +1,4 @@
-/** Learned models of single layers on observations: fits, what is left out of them, networks. */
+/** Learned models of single layers on observations: fits, left-out rows, networks. */
 #ifndef MODELS_LAYERWISE_POINTS_H
 #define MODELS_LAYERWISE_POINTS_H
 
@@ -11,7 +11,8 @@ typedef struct layerwise_source {
     const observations *obs; /**< whose `p` is */
     const points       *p;
     const device       *on;     /**< by its datasheet; NULL: unknown */
-    const points       *clocks; /**< at every clock, of what knows clocks; NULL: `p` has them */
+    const points       *clocks; /**< rows at every clock, for models that know clocks; NULL: `p`
+                                     has them */
     /** A row at a clock that this was not taught is asked at the nearest one; NULL: it is not. */
     const layerwise_model *taught;
 } layerwise_source;

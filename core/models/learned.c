@@ -10,7 +10,7 @@
 #include "models/layerwise_points.h"
 #include "models/linear.h"
 
-/* What was asked of it, and what it said. */
+/* A question to the model, and its answer. */
 typedef struct asked {
     int64_t       batch; /* 0: nothing was asked yet */
     optimizer     optimizer;
@@ -309,7 +309,7 @@ static bounded rest_of(bounded a, bounded b)
     return (bounded){ a.value - b.value, a.low - b.low, a.high - b.high };
 }
 
-/* That layers take in a network what they take by themselves is assumed. */
+/* Layers are assumed to take as long in a network as by themselves. */
 static void stand(const layerwise_sum *found, const char *held, step_price *p)
 {
     grounds *g = &p->passes;

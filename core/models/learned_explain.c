@@ -1,4 +1,4 @@
-/* What a step by learned models of single layers is made of, and how trees decide. */
+/* Parts of a step by learned models of single layers, and the decisions of trees. */
 #include <math.h>
 #include <string.h>
 

@@ -172,7 +172,7 @@ static lm_status ask(const predictor *who, phase which, const workload *load, un
     return LM_OK;
 }
 
-/* What a device does by itself takes longer where others of its host do the same. */
+/* A device's own work takes longer while others of its host work, too. */
 void linear_share_host(const predictor *who, const step_setup *s, phase which, unsigned measured,
                        double *seconds, grounds *g)
 {
@@ -220,8 +220,8 @@ static lm_status price_inference(const predictor *who, const step_setup *s, step
     return status;
 }
 
-/* Several ranks hide and exchange what whole steps of one device do not tell apart: by their terms,
- * whose coefficients are those of their families. That is assumed. */
+/* Several ranks hide and exchange what whole steps of one device do not tell apart. These steps are
+ * divided by their terms, whose coefficients are those of their families: an assumption. */
 static void divide_step(const predictor *who, const workload *load, step_price *out)
 {
     const step_passes p     = step_passes_of(who->cal, who->model, load);

@@ -26,10 +26,10 @@ bool layers_model_applies(const calibration *cal, const char *name);
  * which only whole steps were measured PHASE_STEP, on several ranks with PHASE_SYNC. */
 size_t linear_parts(const predictor *who, program_kind program, bool many, phase out[4]);
 
-/** Of a time without a formula: LM_E_NOTFOUND, with what to measure. */
+/** Error for a time without a formula: LM_E_NOTFOUND, with what to measure. */
 lm_status linear_missing(const predictor *who, phase which, lm_error *err);
 
-/** What a share of it stands on, unless this very step was measured. */
+/** Certainty of a share, unless this very step was measured. */
 certainty fabric_certainty(const predictor *who, const collective_share *s);
 
 /** LM_E_UNSUPPORTED for a network without parameters. */
@@ -40,7 +40,7 @@ lm_status linear_exchange(const predictor *who, const step_setup *s, const net_m
                           exchange_price *out, lm_error *err);
 lm_status linear_buckets(const predictor *who, const step_setup *s,
                          const gradient_schedule *gradients, priced_program **out, lm_error *err);
-/** What a contribution to a time stands on, step_measured() looked at, too. */
+/** Certainty of a contribution to a time, including step_measured(). */
 certainty linear_certainty(const predictor *who, unsigned measured, phase which,
                            const contribution *c);
 lm_status linear_explain(const predictor *who, const step_setup *s, explanation *e, lm_error *err);

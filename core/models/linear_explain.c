@@ -1,4 +1,4 @@
-/* What a step of a linear model is made of: features of layers, terms of their kernels. */
+/* Parts of a step of a linear model: features of layers, terms of their kernels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static double times_of(const work *w, phase part)
                : 1;
 }
 
-/* Of one micro-step. */
+/* Adds a share that is of one micro-step. */
 static lm_status add_share(work *w, const share *s)
 {
     share all = *s;
@@ -268,14 +268,14 @@ static lm_status count_cells(work *w, cells *c)
     return !status && c->failed ? no_memory(w->err) : status;
 }
 
-/* What a step takes as a whole, if anything. */
+/* Seconds that only the step as a whole has, if any. */
 static lm_status share_of_step(work *w, phase which, const char *name, double seconds)
 {
     return explanation_add_whole(w->e, which, name, times_of(w, which) * seconds, BOUND_TRAFFIC,
                                  CERTAINTY_INTERPOLATED, w->err);
 }
 
-/* What a part takes longer beside other ranks of its host. */
+/* Slowdown of a part beside other ranks of its host. */
 static lm_status share_host(work *w, phase which, const contribution *c, size_t n)
 {
     double seconds = 0;
@@ -320,7 +320,7 @@ static lm_status share_forms(work *w)
     return status;
 }
 
-/* Of all-reduces that the backward pass hides only what is exposed is the step's; messages slow it
+/* Only the exposed part of hidden all-reduces belongs to the step. Messages slow the backward pass
  * down, and gradients are copied. */
 static lm_status share_overlap(work *w)
 {

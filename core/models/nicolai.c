@@ -35,7 +35,7 @@ static const char *const operations[] = { "conv2d",
                                           "stochastic_depth",
                                           NULL };
 
-/* That stand behind another in a chain. */
+/* Layers that stand behind another in a chain. */
 static const char *const functions[] = {
     "relu", "silu", "sigmoid", "gelu", "stochastic_depth", NULL
 };

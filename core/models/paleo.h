@@ -46,7 +46,7 @@ typedef struct paleo_counts {
     size_t     unknown; /**< layers with kernels that PALEO counts as nothing */
 } paleo_counts;
 
-/** Of one layer of a bound network. Pure. */
+/** Counts of one layer of a bound network. Pure. */
 paleo_counts paleo_of_layer(const bound_network *net, size_t layer);
 /** Sum over all layers. Pure. */
 paleo_counts paleo_of_network(const bound_network *net);

@@ -124,7 +124,8 @@ static lm_status times_of(counted *c, const point *pt, const device *of, paleo_s
     return status;
 }
 
-/* What of a measured time grows with which percent; false: it was not measured, or tells none. */
+/* The part of a measured time that scales with each percent of peak; false: it was not measured, or
+ * has no such part. */
 static bool tells(const point *pt, const paleo_times *t, phase f, paleo_point *out)
 {
     const bool parts = !isnan(pt->seconds[PHASE_FORWARD]);

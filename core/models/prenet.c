@@ -145,7 +145,7 @@ static bool conv_features(const bound_layer *l, const bound_layer *pad, bool tra
     return true;
 }
 
-/* What differs from layer to layer is in its kernel, not in a layer in front of it. */
+/* Layers of a kind differ in their kernel, not in the layer in front of it. */
 static bool plain_conv_features(const bound_layer *l, bool training, double *v)
 {
     return conv_features(l, NULL, training, v);
@@ -209,7 +209,7 @@ static bool lstm_features(const bound_layer *l, bool training, double *v)
     return recurrent_features(l, training, 4, v);
 }
 
-/* What is asked of attention: samples, queries and keys of each, width of what comes in, heads. */
+/* Sizes of attention: samples, queries and keys of each, width of the input, heads. */
 typedef struct attention_sizes {
     double batch, queries, keys, width, heads;
 } attention_sizes;
@@ -298,7 +298,7 @@ static prenet_features unknown_features(void)
     return f;
 }
 
-/* Of all kinds alike. */
+/* Features that all kinds share. */
 static prenet_features complete(const bound_layer *l, prenet_kind kind, prenet_features f)
 {
     f.kind                    = kind;

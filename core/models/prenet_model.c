@@ -24,7 +24,7 @@
 #include "models/layerwise_learners.h"
 #include "models/prenet.h"
 
-/* What a case is: one layer that has features, with padding before and a function behind it. */
+/* A case is one layer that has features, with padding before it and a function behind it. */
 typedef struct keys {
     prenet_features features;
     const char     *activation; /* layer type; "": none */

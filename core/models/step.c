@@ -1,4 +1,4 @@
-/* A training step: what is asked about it, and what is predicted. */
+/* A training step: question and prediction. */
 #include "models/step.h"
 
 #include <stdio.h>

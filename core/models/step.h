@@ -1,4 +1,4 @@
-/** A training step, or a forward pass of inference: what is asked, and what is predicted. */
+/** A training step, or a forward pass of inference: question and prediction. */
 #ifndef MODELS_STEP_H
 #define MODELS_STEP_H
 
@@ -37,7 +37,7 @@ double step_setup_bytes(const step_setup *s, const net_metrics *counts);
 
 #define GROUNDS_NOTES 12
 
-/** What a predicted time stands on. */
+/** Evidence behind a predicted time. */
 typedef struct grounds {
     ledger ledger; /**< all 0: no seconds */
     struct {
@@ -93,7 +93,8 @@ typedef struct prediction {
     bool    stands_in;      /**< inference: no pass in evaluation mode was measured, so this is the
                           forward pass of training */
     grounds grounds;
-    /** Of a device's own work, by a model that tells power beside time. joules 0: it tells none. */
+    /** Energy of a device's own work, by a model that tells power beside time. joules 0: the model
+     * tells none. */
     double  own_seconds;
     bounded own_joules; /**< with the bounds of the power */
 } prediction;

@@ -22,7 +22,7 @@ struct device;     /* device/device.h */
 struct points;     /* observe/points.h */
 struct split;      /* fit/split.h */
 
-/** Who predicts what, on which machine: predictor_open(). */
+/** A model, a machine and a network, ready to predict: predictor_open(). */
 typedef struct predictor {
     const struct step_model *by;
     const void              *state; /**< of `by`: made when it is opened, then never written */
@@ -39,7 +39,7 @@ typedef struct predictor {
     struct step_scan        *scan;    /**< what steps share (step_scan_new()); NULL: nothing */
 } predictor;
 
-/** What some models take beside a machine file; zeros: not given. */
+/** Inputs of some models beside a machine file; zeros: not given. */
 typedef struct model_source {
     const char    *device;    /**< by name, of a datasheet */
     const char    *devices;   /**< file of datasheets, looked at before the shipped ones */
@@ -67,7 +67,7 @@ typedef struct step_price {
 /** A price of inference: all unknown but what inference does not do, which takes 0 s. */
 step_price inference_price(void);
 
-/** What the all-reduces of a step take in one message behind the backward pass. */
+/** Time of the all-reduces of a step in one message behind the backward pass. */
 typedef struct exchange_price {
     double  seconds;
     bool    joint;     /**< with the update: nobody tells one from the other */
@@ -113,10 +113,11 @@ typedef struct step_model {
     /** Sets who->state and who->memo. NULL: there are none. */
     lm_status (*open)(predictor *who, const model_source *from, lm_error *err);
     void (*close)(predictor *who);
-    /** Of the program in `s`. LM_E_NOTFOUND if the machine file lacks what this needs, and what
-     * binding returns. */
+    /** Prices the program in `s`. LM_E_NOTFOUND if the machine file lacks what this needs; errors
+     * of binding the network. */
     lm_status (*price)(const predictor *who, const step_setup *s, step_price *out, lm_error *err);
-    /** Of several ranks. LM_E_NOTFOUND for what was neither measured nor told. */
+    /** Prices the exchange of several ranks. LM_E_NOTFOUND for what was neither measured nor told.
+     */
     lm_status (*exchange)(const predictor *who, const step_setup *s, const net_metrics *counts,
                           exchange_price *out, lm_error *err);
     /** Buckets of a policy, and when they are ready. LM_E_UNSUPPORTED where the model does not know
@@ -136,7 +137,7 @@ typedef struct step_model {
     lm_status (*decide)(const predictor *who, const step_setup *s, const char *layer,
                         void (*take)(void *context, const struct decision *d), void *context,
                         lm_error *err);
-    /** What it says of points whose fold its fit did not see, or by a machine file; with bounds. */
+    /** Predictions, with bounds, of points whose fold the fit did not see, or by a machine file. */
     lm_status (*compare)(const char *model, const compared *with, struct comparison *out,
                          lm_error *err);
 } step_model;
@@ -156,7 +157,7 @@ const step_model *step_model_comparing(const char *name);
 bool step_model_carried(const char *name);
 /** Does it learn rows of all clocks together? */
 bool step_model_knows_clocks(const char *name);
-/** What a name stands for on a machine: the default model has two forms, by what was measured. */
+/** The model behind a name on a machine. The default model has two forms, by what was measured. */
 const step_model *step_model_of(const calibration *cal, const char *name);
 
 /**

@@ -4,7 +4,7 @@
 
 #include "predict/predict.h"
 
-/* What a price of a device by itself depends on. */
+/* Inputs of the price of a device's own work. */
 typedef struct price_key {
     int64_t      batch;   /* 0: of nothing */
     int64_t      devices; /* of its node, all at work */
@@ -15,7 +15,7 @@ typedef struct price_key {
     bool micro; /* of several micro-steps: models may refuse them */
 } price_key;
 
-/* What a device takes by itself. */
+/* Price of a device's own work, at a batch. */
 typedef struct priced {
     price_key      key;
     bool           many;
@@ -23,7 +23,7 @@ typedef struct priced {
     step_price     price;
 } priced;
 
-/* What depends on nodes and devices, and on no batch. */
+/* Prices that depend on nodes and devices, not on the batch. */
 typedef struct exchanged {
     int64_t          nodes, devices; /* nodes 0: of nothing */
     measured_batches measured;       /* batches that were measured on as many ranks */
@@ -34,7 +34,7 @@ typedef struct exchanged {
     exchange_price   price;
 } exchanged;
 
-/* What a step is composed from. */
+/* Parts that a step is composed from. */
 typedef struct answering {
     const predictor  *who;
     const step_setup *asked;
@@ -47,7 +47,7 @@ typedef struct answering {
     lm_error         *err;
 } answering;
 
-/** What the segments of the step take by themselves: passes, update, all-reduces, seconds. */
+/** Seconds of the step's segments by themselves: passes, update, all-reduces. */
 step_work answering_work(const answering *a);
 
 /** The step with its passes and messages so many times as long. `brief`: without buckets one by one. */

@@ -1,4 +1,4 @@
-/* What most of a step's time goes to. */
+/* The largest share of a step's time. */
 #include "predict/bottleneck.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/** What most of a step's time goes to: for scans, as cheap as the step itself. */
+/** The largest share of a step's time: for scans, as cheap as the step itself. */
 #ifndef PREDICT_BOTTLENECK_H
 #define PREDICT_BOTTLENECK_H
 
@@ -17,7 +17,7 @@ typedef enum bottleneck {
 /** "arithmetic", "traffic", "launch", "intra-node", "inter-node", "compute". */
 const char *bottleneck_name(bottleneck b);
 
-/** What an all-reduce waits for. */
+/** Bound of an all-reduce. */
 typedef enum sync_bound {
     SYNC_BOUND_UNKNOWN, /**< there is none, or the model does not tell */
     SYNC_BOUND_LATENCY, /**< as many messages of a single byte would take more than half as long */
@@ -32,12 +32,12 @@ typedef struct bound_seconds {
     double first[N_TERM_BOUNDS], more[N_TERM_BOUNDS]; /**< of one sample, of each more */
 } bound_seconds;
 
-/** What a device does by itself. */
+/** Profile of a device's own work. */
 typedef struct bottleneck_profile {
     bound_seconds passes;    /**< forward and backward of a micro-step */
     bound_seconds update[2]; /**< on one rank, on several: a model that does not tell the update
                                 from the all-reduce has two */
-    int64_t batch; /**< the only one it is of; 0: of all, as the counts grow by equal steps */
+    int64_t       batch; /**< the only one it is of; 0: of all, as the counts grow by equal steps */
 } bottleneck_profile;
 
 /** Of a learned model of layers, which does not say what bounds them, it is the default model's, or

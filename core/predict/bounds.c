@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* What was measured of other links says nothing of one that was told. */
+/* Measurements of other links say nothing of a link that was told. */
 static const phase of_link[] = { PHASE_SYNC, PHASE_GRAD, PHASE_BACKWARD_GRAD, PHASE_STEP };
 
 /* By intervals: of all composed times that have one, else added up. */

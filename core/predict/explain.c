@@ -1,4 +1,4 @@
-/* What a predicted step is made of. */
+/* Parts of a predicted step. */
 #include "predict/explain.h"
 
 #include <stdlib.h>

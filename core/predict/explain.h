@@ -1,4 +1,4 @@
-/** What a predicted step is made of: seconds by layer, block, class of kernels or regressor. */
+/** Parts of a predicted step: seconds by layer, block, class of kernels or regressor. */
 #ifndef PREDICT_EXPLAIN_H
 #define PREDICT_EXPLAIN_H
 
@@ -46,7 +46,7 @@ lm_status explain_by(explanation *e, explain_key key, explained **out, size_t *n
 
 /** Adds row `b` to `a`: the rest, the total. */
 void explained_add(explained *a, const explained *b);
-/** What most of its seconds are bound by. */
+/** Bound of most of its seconds. */
 term_bound explained_bound(const explained *x);
 
 #endif

@@ -44,7 +44,7 @@ void explain_block(const char *layer, char *out, size_t size)
     snprintf(out, size, "%.*s", end ? (int)(end - layer) : (int)strlen(layer), layer);
 }
 
-/* What a share is put together under. */
+/* Key under which shares are added up. */
 static void key_of(const explanation *e, const share *s, explain_key key, char *out, size_t size)
 {
     const char *layer = s->layer == NO_LAYER ? "(step)" : e->layer[s->layer].name;

@@ -1,4 +1,4 @@
-/* What the generation of tokens takes: a mean of its steps. */
+/* Time of generating tokens: a mean of its steps. */
 #include "predict/generation.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static bool same(const step_setup *a, const step_setup *b)
            !(a->clock_mhz < b->clock_mhz || a->clock_mhz > b->clock_mhz);
 }
 
-/* What was asked last is kept. */
+/* The last answer is kept. */
 static lm_status steps_of(const predictor *who, const step_setup *s, const steps **out,
                           lm_error *err)
 {

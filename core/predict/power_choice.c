@@ -1,4 +1,4 @@
-/* What a device draws, by what is told and known. */
+/* Power of a device, by options and machine file. */
 #include "predict/power_choice.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "device/device.h"
 #include "fit/power_rows.h"
 
-/* What the datasheet of the device says; `bandwidth` in bytes/s. */
+/* Figures of the device's datasheet; `bandwidth` in bytes/s. */
 static lm_status datasheet(const char *name, const char *own, power_model *m, double *bandwidth,
                            lm_error *err)
 {
@@ -28,7 +28,7 @@ static lm_status datasheet(const char *name, const char *own, power_model *m, do
     return LM_OK;
 }
 
-/* By what is told: at its limit while it works, at rest while it waits. */
+/* Power by options: its limit while it works, idle power while it waits. */
 static void assume(power_model *m, double bandwidth)
 {
     m->bound_w[BOUND_ARITHMETIC] = m->bound_w[BOUND_TRAFFIC] = m->cap_w;
@@ -63,7 +63,7 @@ static lm_status check_cap(const power_choice *c, lm_error *err)
                         c->model.idle_w);
 }
 
-/* What a fit was not told of the device's limit and highest clock. */
+/* Adds the device's limit and highest clock if the fit did not know them. */
 static lm_status know_limits(const char *name, const char *own, power_model *m, lm_error *err)
 {
     power_model sheet = power_unknown;

@@ -6,7 +6,7 @@
 #include "device/power.h"
 #include "models/step_model.h"
 
-/** What was asked, and what is known. */
+/** Options of power, and the power model. */
 typedef struct power_choice {
     bool
         held; /**< `cap_w` is what the device is to keep to from now on, not what it was measured at

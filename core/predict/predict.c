@@ -169,7 +169,7 @@ step_work answering_work(const answering *a)
                         .micro    = a->micro };
 }
 
-/* Of the one message behind the last pass. */
+/* The one message behind the last pass. */
 static double price_at_once(void *context, const message *e, double bytes)
 {
     const answering *a = context;

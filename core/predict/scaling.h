@@ -20,7 +20,7 @@ lm_status   scaling_kind_parse(const char *text, scaling_kind *out, lm_error *er
 #define TURNING_GAIN_STRONG 0.05 /* of the epoch time */
 #define TURNING_LIMIT       65536
 
-/** What grows with the number of nodes, and what stays. */
+/** Quantities that grow with the number of nodes, and those that stay. */
 typedef struct scale_question {
     scaling_kind kind;
     int64_t      global_batch; /**< samples of a step on all devices: not weak */
@@ -77,7 +77,7 @@ typedef struct scale_curve {
     bottleneck_profile bounds;
 } scale_curve;
 
-/** Predicts one node. What predict_step() returns. */
+/** Predicts one node. Errors as predict_step(). */
 lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale_curve *out,
                             lm_error *err);
 lm_status scale_curve_at(scale_curve *c, int64_t nodes, scale_point *out, lm_error *err);
@@ -97,11 +97,11 @@ lm_status scale_best_policy(const predictor *const *who, size_t n_who, const sca
                             int64_t nodes, const sync_policy *policy, size_t n, sync_policy *out,
                             lm_error *err);
 
-/** Where a curve stops paying: smallest number of nodes whose doubling gains less than
+/** The turning point of a curve: the smallest number of nodes whose doubling gains less than
  * TURNING_GAIN_*; 0: none up to TURNING_LIMIT. */
 typedef struct turning_point {
     int64_t nodes;
-    /** Those of the curves by prediction.slow and fast; -1: unknown. */
+    /** Turning points of the curves by prediction.slow and fast; -1: unknown. */
     int64_t low, high;
 } turning_point;
 

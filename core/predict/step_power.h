@@ -25,7 +25,7 @@ typedef struct step_power {
  */
 step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step);
 
-/** Where a power comes from: "learned", "fitted" or "assumed"; "": it is unknown. */
+/** Source of a power: "learned", "fitted" or "assumed"; "": it is unknown. */
 const char *step_power_by(const power_model *m, const step_power *p);
 
 #define JOULES_PER_KWH 3.6e6

@@ -1,4 +1,4 @@
-/* Where a curve stops paying. */
+/* The turning point of a curve. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ static double seconds_on(search *f, int64_t nodes, int64_t batch, int64_t micro)
     return step_at(f, nodes, f->curve->q.setup.devices, batch, micro)->seconds[f->which];
 }
 
-/* Of a device that is alone. */
+/* A device that is alone. */
 static double passes_of(search *f, int64_t batch, int64_t micro)
 {
     return step_at(f, 1, 1, batch, micro)->passes;

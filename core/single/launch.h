@@ -31,7 +31,7 @@ layer_run   launch_run(const layer_model *m, const layer_shape *s);
 /** Is it the column of what any launch costs the device? */
 bool launch_starts(const column *c);
 
-/** What one launch costs. */
+/** Cost of one launch. */
 typedef struct launch_cost {
     double floor; /**< host, seconds */
     double start; /**< device, of any launch */

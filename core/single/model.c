@@ -21,7 +21,7 @@ static bool forward_only(const layer_run *run)
     return run->forward && !run->backward && !run->update;
 }
 
-/* What the device reaches, by forward passes where there are any. */
+/* Rates that the device reaches, by forward passes if there are any. */
 static lm_status reached(const layer_time *time, size_t n, layer_rates *out, lm_error *err)
 {
     double *flops = malloc((n + 1) * sizeof *flops), *bytes = malloc((n + 1) * sizeof *bytes);

@@ -23,7 +23,7 @@ typedef struct layer_model {
     layer_prices of[N_LAYER_CLASSES];
     double       multiprocessors; /**< of the device; 0: not known when it was fitted */
     layer_device device;          /**< what its residual knows of that; or nothing */
-    /* What prices leave over, see learned.h. */
+    /* The residual of these prices: learned.h. */
     struct residual_set *learned;      /**< NULL: none, or it could not be read */
     kept_file            learned_file; /**< where it is */
     lm_error             unread;       /**< why it could not be read */

@@ -1,4 +1,4 @@
-/* What prices of single layers leave over, learned. */
+/* Learned residuals of the prices of single layers. */
 #include "single/residual.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What residuals are learned from. */
+/* Features of residuals. */
 #include "single/residual_features.h"
 
 #include <assert.h>
@@ -51,7 +51,7 @@ static const char *word_of(const char *of, const char **prefix)
     return NULL;
 }
 
-/* What all devices have, where there are several. */
+/* Figures that all devices have, if there are several devices. */
 static lm_status add_figures(const residual_source *from, size_t n, residual_space *out,
                              lm_error *err)
 {
@@ -94,7 +94,7 @@ lm_status residual_features_new(size_t class, const residual_source *from, size_
 
 /* ---- values ---- */
 
-/* What counts tell of a shape; what does not apply is 1. */
+/* Counts of a shape; a count that does not apply is 1. */
 typedef struct sizes {
     double batch, in, out, groups, image, height, pixels, window, stride, dilation, sum, inputs,
         outputs, weights, flops, bytes;

@@ -1,4 +1,4 @@
-/** What residuals are learned from: features of a layer or launch, a run and its price. */
+/** Features of residuals: of a layer or launch, a run and its price. */
 #ifndef SINGLE_RESIDUAL_FEATURES_H
 #define SINGLE_RESIDUAL_FEATURES_H
 

@@ -1,4 +1,4 @@
-/* What residuals of single layers were asked before. */
+/* Remembered answers of residuals. */
 #include "single/residual_memo.h"
 
 #include <string.h>

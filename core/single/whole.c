@@ -33,7 +33,7 @@ static double price(const layer_prices *p, const char *name)
     return at == COLUMN_NONE ? NAN : p->columns.column[at].price;
 }
 
-/* What the layer reads, if that is another's output put in a row: the image it was. */
+/* The image in front of the layer, if its input is a flattened image. */
 static const lm_tensor *image_behind(const walk *w, const bound_layer *l)
 {
     const bound_layer *before;
@@ -52,8 +52,8 @@ static size_t by_resource(const column *c)
     return (size_t)c->resource;
 }
 
-/* Of a pass, `factor` times what it is priced at, into `to` by resource; NAN where it has no price.
- */
+/* Adds `factor` times the price of a pass to `to`, by resource; returns its seconds, NAN without a
+ * price. */
 static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run, double factor,
                            double *to)
 {
@@ -68,8 +68,8 @@ static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run, 
     return sum;
 }
 
-/* What a layer's pass by itself takes with its residual, over what it takes by its price; run with
- * inputs that are trained, or without: as layers were when it was learned. */
+/* Factor of the residual on the price of a layer's pass by itself. The run trains its inputs, or
+ * does not: as the layers did when the residual was learned. */
 static lm_status learned_factor(walk *w, const layer_shape *s, const layer_run *pass, double *out)
 {
     lm_status status = LM_OK;
@@ -99,7 +99,7 @@ static lm_status unlike(const walk *w, const bound_layer *l)
                         l->decl->name);
 }
 
-/* What the host does for a layer by itself. */
+/* Seconds of the host for a layer by itself. */
 static double host_seconds(walk *w, const layer_shape *s, layer_run run)
 {
     const columns *c     = &w->m->of[layer_model_class(w->m, s)].columns;
@@ -131,7 +131,7 @@ static lm_status backward_factor(walk *w, const layer_shape *s, double *out)
                : learned_factor(w, s, &step, out);
 }
 
-/* Of a class that has prices. */
+/* Adds the passes of a layer whose class has prices. */
 static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
 {
     const bool product   = s->kind != SHAPE_WORK;
@@ -254,8 +254,8 @@ static void add_inner_products(walk *w, const bound_layer *l, layer_work *work)
     work->inference[WORK_PRODUCT] = (kernel_work){ 0 };
 }
 
-/* What several layers read has its gradients added up: two are read and one is written, for each
- * but the first of its readers. */
+/* If several layers read a tensor, its gradients are added up: two are read and one is written, for
+ * each reader but the first. */
 static lm_status add_sums(walk *w)
 {
     const bound_network *net    = w->net;

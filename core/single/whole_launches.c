@@ -49,7 +49,7 @@ static void add_kernel(void *context, size_t layer, term_phase phase, const lm_k
         w->by[phase][r] += k->repeat * by[r];
 }
 
-/* What bounds a stream: the share of the host, and of the device by what its work goes to. */
+/* Bounds of a stream: the share of the host, and the device's share by resource. */
 static void share_out(const walk *w, term_phase p, double to[N_RESOURCES])
 {
     double sum = 0;

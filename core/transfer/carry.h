@@ -7,7 +7,7 @@
 #include "transfer/correct.h"
 #include "transfer/transfer.h"
 
-/** What is asked. */
+/** The question. */
 typedef struct carry_question {
     word_list   machine, from; /**< files, and the device of each */
     const char *to;            /**< device */
@@ -16,7 +16,7 @@ typedef struct carry_question {
     transfer_options how;      /**< without doubt_most */
 } carry_question;
 
-/** What comes of it. Zeroed to begin with. */
+/** The result. Zero-initialise. */
 typedef struct carried {
     device_list    *devices;
     calibration    *machine[TRANSFER_SOURCES];

@@ -22,7 +22,8 @@ void transfer_layers_want(const layer_model *m, bool wanted[N_RESOURCES]);
 lm_status transfer_layers_pool(const transfer_source *from, size_t n, const device *to,
                                bool launches, layer_model **out, lm_error *err);
 
-/** What one factor corrects: a resource of forward passes, or of all that training does behind. */
+/** Index of the factor that corrects a column: a resource of forward passes, or of all other work
+ * of training. */
 size_t transfer_layers_factor(const column *c);
 
 /**

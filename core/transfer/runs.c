@@ -57,8 +57,7 @@ static bool has_parts(const calibration *cal)
     return true;
 }
 
-/* What the passes of a step are made of, beside the other ranks of the host; NAN among it: not all
- * of it is known. */
+/* Parts of a step's passes beside the other ranks of the host; NAN among them: some are unknown. */
 static void split_step(const calibration *cal, const point *pt, double seconds[N_CORRECT])
 {
     for (size_t i = 0; i < N_OF_STEP; i++) {
@@ -72,7 +71,7 @@ static void split_step(const calibration *cal, const point *pt, double seconds[N
     }
 }
 
-/* What a step waits for beside its passes; NAN: not known. */
+/* Seconds that a step waits beside its passes; NAN: unknown. */
 static lm_status exposed_of(const calibration *cal, const points *p, const point *pt,
                             const double passes[N_CORRECT], double *out, lm_error *err)
 {
@@ -282,7 +281,7 @@ static lm_status state_intervals(const run_rows *r, const double *seconds, const
     return status;
 }
 
-/* What is left out together. */
+/* Groups of runs that are left out together. */
 static void choose_groups(const run_rows *r, correct_row *row, run_correction *out)
 {
     out->by_network    = r->networks > 1;

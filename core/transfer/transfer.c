@@ -126,7 +126,7 @@ static lm_status scale_source(transfer_source *s, const device *to, const bool w
     return status;
 }
 
-/* What all machines together need of datasheets. */
+/* Figures of datasheets that the machines need. */
 static void want(const transfer_source *from, size_t n, bool launches, bool wanted[N_RESOURCES],
                  bool *scalar)
 {
@@ -172,7 +172,7 @@ static double generations(const device *a, const device *b)
     return x - y;
 }
 
-/* Squared, in logs. What a datasheet lacks tells nothing apart. */
+/* Squared, in logarithms. A figure that a datasheet lacks does not count. */
 static double distance(const device *a, const device *b, lm_dtype dtype)
 {
     const double ratio[] = {
@@ -274,7 +274,7 @@ static void mean_add(mean *m, double weight, double scale, const coefficient *c)
         return;
     m->sum += weight * scale * c->value;
     m->weight += weight;
-    m->low  = fmin(m->low, c->low); /* passes over what is not known */
+    m->low  = fmin(m->low, c->low); /* passes over unknown figures */
     m->high = fmax(m->high, c->high);
 }
 
@@ -308,7 +308,7 @@ static bool has_allreduces(const calibration *cal)
     return collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL) != NULL;
 }
 
-/* What connects devices is as it was: collectives of the nearest machine that has all-reduces. */
+/* Links between devices stay: the collectives of the nearest machine that has all-reduces. */
 static lm_status pool_collectives(const transfer_source *from, size_t n, calibration *out,
                                   lm_error *err)
 {
@@ -398,7 +398,7 @@ static void join_intervals(const transfer_source *from, size_t n, calibration *o
     }
 }
 
-/* In logarithms. What reaches down to 0 has no middle. */
+/* In logarithms. A range that reaches down to 0 has no middle. */
 static void widen_about_middle(interval *i, double doubt)
 {
     const double mid = sqrt(i->low * i->high), half = hypot(log(i->high / i->low) / 2, log(doubt));

@@ -34,7 +34,7 @@ typedef struct transfer_options {
  * much doubt as there is. */
 extern const transfer_options transfer_default;
 
-/** What coefficients are multiplied by. */
+/** Factors on coefficients. */
 typedef struct transfer_scale {
     double of[N_RESOURCES]; /**< RESOURCE_FLOPS: of the element type's own units */
     double scalar; /**< of arithmetic that is no convolution or product: by the peak of f32, which
