@@ -185,8 +185,27 @@ void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices)
 
 void chart_bar(FILE *out, size_t k, int at, int low, int high)
 {
-    fprintf(out, "  $m%zu using 1:%d:%d:%d with yerrorbars ps 0 lw 1.5 lc rgb '%s' notitle, \\\n",
-            k, at, low, high, chart_colour(k));
+    fprintf(
+        out,
+        "  $m%zu using ($%d == $%d ? $1 : NaN):%d:%d:%d with yerrorbars ps 0 lw 1.5 lc rgb '%s' "
+        "notitle, \\\n",
+        k, low, low, at, low, high, chart_colour(k));
+}
+
+void chart_hints_begin(FILE *out)
+{
+    fputs("$hint << EOD\n", out);
+}
+
+void chart_hints_end(FILE *out)
+{
+    fputs("EOD\n", out);
+}
+
+void chart_hints(FILE *out)
+{
+    fputs("  $hint using 1:2:3 with labels hypertext point pt 5 ps 3 lc rgb '#ffffff' notitle\n",
+          out);
 }
 
 void chart_band(FILE *out, size_t k, int low, int high)

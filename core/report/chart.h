@@ -60,6 +60,12 @@ void chart_band(FILE *out, size_t k, int low, int high);
 void chart_bar(FILE *out, size_t k, int at, int low, int high);
 void chart_curve(FILE *out, size_t k, const char *label, int all, int within, int beyond);
 
+/** Hints of a picture: rows of $hint, "x y hint" (html_hint()), are shown where the pointer rests.
+ * In front of the data, behind them, and at the end of the plot command, whose last line has a comma. */
+void chart_hints_begin(FILE *out);
+void chart_hints_end(FILE *out);
+void chart_hints(FILE *out);
+
 /** Axis of nodes, powers of two marked, from the first to the last. */
 void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices);
 

@@ -93,12 +93,72 @@ void html_item(FILE *out, const char *format, ...)
 /* The texts before names that a picture defines or uses. */
 static const char *const before_name[] = { " id='", " id=\"", "href='#", "href=\"#", "url(#" };
 
+/* A script's string and an attribute of a script in a picture would take some characters for their
+ * end, or as markup: these are written as hexadecimal numbers behind a tilde. */
+#define HINT_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,:()+-/%"
+
+void html_hint(FILE *script, const char *format, ...)
+{
+    char    text[1000];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    putc('"', script);
+    for (const char *s = text; *s; s++)
+        fprintf(script, strchr(HINT_PLAIN, *s) ? "%c" : "~%02x", (unsigned char)*s);
+    putc('"', script);
+}
+
+/* What gnuplot writes around the text of such a label, and what it calls curves. */
+#define HINT_OPEN  "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'"
+#define HINT_CLOSE "')\" onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title>"
+#define MADE_UP    "<title>"
+
+/* Writes a label as a mark that nobody sees; what follows it, or NULL: there is none. */
+static const char *put_hint(FILE *out, const char *svg)
+{
+    const size_t open = strlen(HINT_OPEN);
+    const char  *ends = strncmp(svg, HINT_OPEN, open) ? NULL : strstr(svg, HINT_CLOSE);
+    char         text[1000];
+    size_t       n = 0;
+
+    if (!ends)
+        return NULL;
+    for (const char *s = svg + open; s < ends && n + 1 < sizeof text; s++) {
+        unsigned code = (unsigned char)*s;
+
+        if (*s == '~' && sscanf(s + 1, "%2x", &code) == 1)
+            s += 2;
+        text[n++] = (char)code;
+    }
+    text[n] = '\0';
+    fputs("<g class=\"hint\" opacity=\"0\"><title>", out);
+    html_text(out, text);
+    fputs("</title>", out);
+    return ends + strlen(HINT_CLOSE);
+}
+
+/* Behind a title of gnuplot's own; NULL: there is none. */
+static const char *skip_title(const char *svg)
+{
+    const char *ends = strncmp(svg, MADE_UP, strlen(MADE_UP)) ? NULL : strstr(svg, "</title>");
+
+    return ends ? ends + strlen("</title>") : NULL;
+}
+
 /* Copies a picture; each name gets a prefix that is unique within the page. */
 static void put_renamed(FILE *out, const char *svg, const char *name)
 {
     while (*svg) {
-        size_t k = 0, n;
+        const char *behind = put_hint(out, svg);
+        size_t      k      = 0, n;
 
+        if (behind || (behind = skip_title(svg))) {
+            svg = behind;
+            continue;
+        }
         while (k < sizeof before_name / sizeof before_name[0] &&
                strncmp(svg, before_name[k], strlen(before_name[k])) != 0)
             k++;

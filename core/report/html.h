@@ -22,6 +22,10 @@ void html_paragraph(FILE *out, const char *format, ...) HTML_PRINTF;
 /** An item of a list. */
 void html_item(FILE *out, const char *format, ...) HTML_PRINTF;
 
+/** What printf makes of it, as the text of a gnuplot label with `hypertext`: html_svg() shows it
+ * where the pointer rests on the label. Cut after 1000 bytes. */
+void html_hint(FILE *script, const char *format, ...) HTML_PRINTF;
+
 /**
  * A picture of gnuplot within a page: its own names get `name` before them, as those of a page must
  * be unique; it scales with the page, and says what it shows to who cannot see it.

@@ -194,16 +194,57 @@ void page_begin_chart(const page_chart *c, size_t more, FILE *out)
     chart_begin_wide(out, c->title, c->size, c->page->n_machines + more, longest);
 }
 
-void page_band(FILE *out, const page *p, size_t k, int at, int low, int high)
+void page_band(FILE *out, size_t k, size_t known, int at, int low, int high)
 {
-    size_t known = 0;
-
-    for (size_t i = 0; i < p->n_nodes; i++)
-        known += page_known(&p->machine[k].point[i]);
     if (known > 1)
         chart_band(out, k, low, high);
-    else
+    else if (known)
         chart_bar(out, k, at, low, high);
+}
+
+const char *page_band_words(const size_t *known, size_t n, const char *say, char *buffer,
+                            size_t size)
+{
+    size_t most = 0;
+
+    for (size_t k = 0; k < n; k++)
+        most = known[k] > most ? known[k] : most;
+    snprintf(buffer, size, " %s%s", most > 1 ? "Bands" : "Bars", say);
+    return most ? buffer : "";
+}
+
+void page_point_hints(FILE *out, const page *p, page_teller *tell)
+{
+    char text[200];
+
+    if (!p->hints)
+        return;
+    chart_hints_begin(out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++) {
+            const page_machine *m = &p->machine[k];
+            const page_row      r = page_row_of(p, m, &m->point[i]);
+            double              y;
+
+            if (!page_known(&m->point[i]))
+                continue;
+            tell(&r, &y, text, sizeof text);
+            if (isnan(y))
+                continue;
+            fprintf(out, "%lld %.9g ", (long long)(p->batch ? p->batch[i] : p->nodes[i]), y);
+            html_hint(out, "%s, %s %lld: %s", m->label, p->batch ? "batch" : "nodes",
+                      (long long)(p->batch ? p->batch[i] : p->nodes[i]), text);
+            putc('\n', out);
+        }
+    chart_hints_end(out);
+}
+
+void page_end_plot(FILE *out, const page *p)
+{
+    if (p->hints)
+        chart_hints(out);
+    else
+        fputs("  NaN notitle\n", out);
 }
 
 void page_figure(const page *p, const char *name, FILE *out)
@@ -245,7 +286,9 @@ lm_status page_draw(page *p, lm_error *err)
 
     for (size_t i = 0; i < p->n_charts; i++)
         picture_of(&p->chart[i], &picture[i]);
-    status = gnuplot_svg(picture, p->n_charts, svg, err);
+    p->hints = true;
+    status   = gnuplot_svg(picture, p->n_charts, svg, err);
+    p->hints = false;
     for (size_t i = 0; i < p->n_charts && !status; i++)
         p->chart[i].svg = svg[i];
     return status;

@@ -77,6 +77,7 @@ typedef struct page {
     size_t         n_moments;
     page_chart     chart[PAGE_CHARTS];
     size_t         n_charts;
+    bool           hints; /**< pictures are drawn for the page, where hints can be shown */
 } page;
 
 /**

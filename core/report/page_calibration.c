@@ -69,6 +69,31 @@ static const char *ratio_tics(double far)
     return "0.001, 0.01, 0.1, 1, 10, 100, 1000";
 }
 
+/* The height of a machine's bar in a row. */
+static double height(const page *p, size_t row, size_t machine)
+{
+    return (double)row - 0.3 + 0.6 * ((double)machine + 0.5) / (double)p->n_machines;
+}
+
+static void put_hints(FILE *out, const page *p, const size_t *row, size_t n)
+{
+    if (!p->hints)
+        return;
+    chart_hints_begin(out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < n; i++) {
+            const interval *x = interval_of(&p->machine[k], row[i]);
+
+            if (!interval_known(x))
+                continue;
+            fprintf(out, "%.6g %.6g ", sqrt(x->low * x->high), height(p, i, k));
+            html_hint(out, "%s, %s: %.3g to %.3g", p->machine[k].label, shown[row[i]].name, x->low,
+                      x->high);
+            putc('\n', out);
+        }
+    chart_hints_end(out);
+}
+
 static void put_intervals(FILE *out, const void *what)
 {
     const page_chart *c = what;
@@ -83,13 +108,14 @@ static void put_intervals(FILE *out, const void *what)
         fprintf(out, "$m%zu << EOD\n", k);
         for (size_t i = 0; i < n; i++) {
             const interval *x = interval_of(&p->machine[k], row[i]);
-            const double    y = (double)i - 0.3 + 0.6 * ((double)k + 0.5) / (double)p->n_machines;
+            const double    y = height(p, i, k);
 
             if (interval_known(x))
                 fprintf(out, "%.6g %.6g %.6g %.6g\n", sqrt(x->low * x->high), y, x->low, x->high);
         }
         fputs("NaN NaN NaN NaN\nEOD\n", out);
     }
+    put_hints(out, p, row, n);
     fputs("set ytics scale 0 (", out);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s'%s' %zu", i ? ", " : "", shown[row[i]].name, i);
@@ -105,8 +131,9 @@ static void put_intervals(FILE *out, const void *what)
                 "$m%zu using 1:2:3:4 with xerrorbars lw 3 dt %d pt %d ps 0.6 lc rgb '%s' title ", k,
                 chart_dash(k), chart_marker(k, false), chart_colour(k));
         gnuplot_put_quoted(out, p->machine[k].label);
-        fputs(k + 1 < p->n_machines ? ", \\\n  " : "\n", out);
+        fputs(", \\\n  ", out);
     }
+    page_end_plot(out, p);
 }
 
 void page_calibration_charts(page *p)
@@ -263,6 +290,11 @@ void page_calibration_write(const page *p, FILE *out)
 
         for (size_t i = 0; i < N_SHOWN; i++)
             known += interval_known(interval_of(&p->machine[k], i));
+        if (p->machine[k].who->cal->transferred)
+            html_paragraph(out,
+                           "%s was not measured: rows and errors are those of the machines it is "
+                           "carried over from, and its intervals are wider by what devices differ.",
+                           p->machine[k].label);
         if (!known && !page_learned(p))
             html_paragraph(
                 out,

@@ -66,12 +66,24 @@ static void put_points(FILE *out, const page *p, size_t k)
     fputs("EOD\n", out);
 }
 
-static bool has_band(const page_machine *m, size_t n)
+static size_t intervals_of(const page *p, const page_machine *m)
 {
-    for (size_t i = 0; i < n; i++)
-        if (page_known(&m->point[i]) && !isnan(m->point[i].step.low[PHASE_STEP]))
-            return true;
-    return false;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_nodes && is_paid(p, m); i++)
+        n += page_known(&m->point[i]) && m->point[i].step.low[PHASE_STEP] > 0;
+    return n;
+}
+
+static void tell_cost(const page_row *r, double *y, char *text, size_t size)
+{
+    const scale_point *x    = &r->step.point;
+    const money        cost = page_run_cost(r->p, r->m, x, x->step.step);
+    char               words[MONEY_TEXT], hours[32];
+
+    *y = is_paid(r->p, r->m) ? cost.amount : NAN;
+    snprintf(text, size, "%s, %s", isnan(*y) ? "" : money_print(&cost, words),
+             page_time(page_run_seconds(r->p, x, x->step.step), hours, sizeof hours));
 }
 
 static void put_cost(FILE *out, const void *what)
@@ -82,38 +94,54 @@ static void put_cost(FILE *out, const void *what)
     page_begin_chart(c, 0, out);
     for (size_t k = 0; k < p->n_machines; k++)
         put_points(out, p, k);
+    page_point_hints(out, p, tell_cost);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     chart_linear_axis(out, 'y', 1.05 * dearest(p));
     fprintf(out, "set ylabel 'cost of the run [%s]'\nplot \\\n",
             c->machine->paid.hour[c->page->tier].currency);
     for (size_t k = 0; k < p->n_machines; k++)
-        if (is_paid(p, &p->machine[k]) && has_band(&p->machine[k], p->n_nodes))
-            page_band(out, p, k, 4, 5, 6);
+        page_band(out, k, intervals_of(p, &p->machine[k]), 4, 5, 6);
     for (size_t k = 0; k < p->n_machines; k++)
         if (is_paid(p, &p->machine[k]))
             chart_curve(out, k, p->machine[k].label, 4, 2, 3);
-    fputs("  NaN notitle\n", out);
+    page_end_plot(out, p);
+}
+
+static bool any_beyond(const page *p)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++)
+            if (is_paid(p, &p->machine[k]) && page_known(&p->machine[k].point[i]) &&
+                p->machine[k].point[i].step.grounds.n_beyond)
+                return true;
+    return false;
 }
 
 void page_cost_charts(page *p)
 {
     const page_machine *first = NULL;
     page_chart         *c;
+    size_t              known[PAGE_MACHINES];
+    char                band[100];
 
     for (size_t k = p->n_machines; k-- > 0;)
         if (is_paid(p, &p->machine[k]))
             first = &p->machine[k];
     if (!first)
         return;
+    for (size_t k = 0; k < p->n_machines; k++)
+        known[k] = intervals_of(p, &p->machine[k]);
     c = page_add_chart(p, "cost", first, (gnuplot_size){ 440, 340 }, put_cost);
     snprintf(c->title, sizeof c->title, "Cost of %lld epoch%s", (long long)p->epochs,
              p->epochs == 1 ? "" : "s");
     snprintf(
         c->text, sizeof c->text,
         "What a run of %lld epochs costs in %s over nodes, all of which are paid for from its start to "
-        "its end. Bands: steps at the ends of their interval. Hollow marks lie beyond the "
-        "calibration.",
-        (long long)p->epochs, first->paid.hour[p->tier].currency);
+        "its end.%s%s",
+        (long long)p->epochs, first->paid.hour[p->tier].currency,
+        page_band_words(known, p->n_machines, ": steps at the ends of their interval.", band,
+                        sizeof band),
+        any_beyond(p) ? " Hollow marks lie beyond the calibration." : "");
 }
 
 /* ---- words ---- */

@@ -13,6 +13,8 @@
 
 /* Longer names do not fit under a picture. */
 #define LABEL_MAX 28
+/* Behind the label of a machine that nobody measured. */
+#define TRANSFERRED " (transferred)"
 
 /* The name of a path before its last `less` names, without `ending`. */
 static void name_of(const char *path, int less, const char *ending, char *out, size_t size)
@@ -62,6 +64,9 @@ void page_label(page *p)
         if (!*m->label)
             name_of(m->file, 0, ".ini", m->label, PAGE_NAME);
     }
+    for (size_t i = 0; i < p->n_machines; i++)
+        if (p->machine[i].who && p->machine[i].who->cal && p->machine[i].who->cal->transferred)
+            strcat(p->machine[i].label, TRANSFERRED); /* LABEL_MAX leaves room for it */
     for (size_t i = 0; i < p->n_machines; i++)
         again[i] = label_taken(p, i);
     for (size_t i = 0; i < p->n_machines; i++) { /* if all else fails: their numbers differ */

@@ -4,23 +4,28 @@
 
 #include "report/page_parts.h"
 
-/* Groups of parts, in the order of stacking. */
+/* Groups of parts, in the order of stacking. Gradients have the colour of those that travel; no other
+ * group has that of a part of a step. */
 static const struct {
     const char *name, *brief, *colour;
     unsigned    parts; /* of memory_part, a bit each */
 } groups[] = {
-    { "weights", "weights", "#0072B2",
+    { "weights", "weights", "#555555",
       1u << MEMORY_WEIGHTS | 1u << MEMORY_FROZEN | 1u << MEMORY_COPIES },
-    { "optimizer", "optimizer", "#56B4E9", 1u << MEMORY_OPTIMIZER },
-    { "gradients and buckets", "gradients", "#D55E00",
-      1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
-    { "activations and inputs", "activations", "#F0E442",
+    { "optimizer", "optimizer", "#aaaaaa", 1u << MEMORY_OPTIMIZER },
+    { "gradients and buckets", "gradients", NULL, 1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
+    { "activations and inputs", "activations", "#009E73",
       1u << MEMORY_CACHE | 1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },
-    { "gradients of activations", "their gradients", "#009E73", 1u << MEMORY_BACKWARD },
-    { "workspace", "workspace", "#CC79A7", 1u << MEMORY_WORKSPACE | 1u << MEMORY_OVERHEAD },
+    { "gradients of activations", "their gradients", "#88CCAA", 1u << MEMORY_BACKWARD },
+    { "workspace", "workspace", "#882255", 1u << MEMORY_WORKSPACE | 1u << MEMORY_OVERHEAD },
 };
 
 #define N_GROUPS (sizeof groups / sizeof groups[0])
+
+static const char *group_colour(size_t group)
+{
+    return groups[group].colour ? groups[group].colour : chart_part_colour(CHART_SYNC);
+}
 
 static double group_bytes(const uint64_t bytes[MEMORY_N_PARTS], size_t group)
 {
@@ -117,6 +122,36 @@ static bool limit_drawn(const page *p)
     return p->memory && p->memory < 2 * p->use.peak;
 }
 
+/* Hints are this far apart, in columns. */
+#define HINT_STRETCH 6
+
+static void put_hints(FILE *out, const page *p, double unit, const char *name)
+{
+    const size_t stretch = stretch_of(p);
+    const size_t apart   = p->n_moments / stretch > 40 ? HINT_STRETCH * stretch : stretch;
+
+    if (!p->hints)
+        return;
+    chart_hints_begin(out);
+    for (size_t i = 0; i < p->n_moments; i += apart) {
+        const memory_moment *m     = fullest(p, i);
+        double               below = 0;
+
+        for (size_t g = 0; g < N_GROUPS; g++) {
+            const double bytes = group_bytes(m->part, g);
+
+            if (bytes > 0) {
+                fprintf(out, "%zu %.6g ", i, (below + bytes / 2) / unit);
+                html_hint(out, "%s in the %s pass: %.3g of %.3g %s", groups[g].name,
+                          timeline_pass_name(m->pass), bytes / unit, live(m) / unit, name);
+                putc('\n', out);
+            }
+            below += bytes;
+        }
+    }
+    chart_hints_end(out);
+}
+
 static void put_memory(FILE *out, const void *what)
 {
     const page_chart *c    = what;
@@ -128,6 +163,7 @@ static void put_memory(FILE *out, const void *what)
 
     chart_begin(out, c->title, c->size, limit_drawn(p) ? 7 : 6, 2);
     put_data(out, p, unit);
+    put_hints(out, p, unit, name);
     fprintf(out,
             "set xrange [0:%g]\nset xtics ('forward' 0, 'backward' %zu, 'update' %g)\n"
             "set xtics scale 0.6\nset xlabel 'layers in the order they run'\n"
@@ -144,11 +180,12 @@ static void put_memory(FILE *out, const void *what)
             fprintf(
                 out,
                 "$live using 1:%zu with filledcurves y=0 fc rgb '%s' fs solid title '%s', \\\n  ",
-                g + 2, groups[g].colour, groups[g].brief);
+                g + 2, group_colour(g), groups[g].brief);
     if (limit_drawn(p))
         fprintf(out, "%.6g with lines dt 2 lw 2 lc rgb '#000000' title 'the device has', \\\n  ",
                 (double)p->memory / unit);
-    fputs("$live using 1:7 with lines lw 1 lc rgb '#1b1b1b' notitle\n", out);
+    fputs("$live using 1:7 with lines lw 1 lc rgb '#1b1b1b' notitle, \\\n", out);
+    page_end_plot(out, p);
 }
 
 /* The place of the peak, in words. */

@@ -46,6 +46,40 @@ static void put_boxes(FILE *out, const page_machine *m)
     fputs("EOD\n", out);
 }
 
+static void put_hint(FILE *out, double begin, double end, double lane, const char *what)
+{
+    if (!(end > begin))
+        return;
+    fprintf(out, "%.9g %.2f ", 500 * (begin + end), lane);
+    html_hint(out, "%s: %.4g ms, from %.4g to %.4g ms", what, 1e3 * (end - begin), 1e3 * begin,
+              1e3 * end);
+    putc('\n', out);
+}
+
+static void put_hints(FILE *out, const page *p, const page_machine *m)
+{
+    const prediction *s      = &m->apart->step;
+    const double      begin  = before(m);
+    const double      passed = begin + m->buckets.last;
+    char              name[80];
+
+    if (!p->hints)
+        return;
+    chart_hints_begin(out);
+    put_hint(out, 0, begin, 0, "forward");
+    put_hint(out, begin, passed, 0, "backward");
+    put_hint(out, passed, passed + s->exposed, 0, "waiting for gradients");
+    put_hint(out, passed + s->exposed, s->step - update_of(s), 0, "copies, waits");
+    put_hint(out, s->step - update_of(s), s->step, 0, "update");
+    for (size_t i = 0; i < m->buckets.n; i++) {
+        const overlap_bucket *b = &m->buckets.bucket[i];
+
+        snprintf(name, sizeof name, "gradients, message %zu of %zu", i + 1, m->buckets.n);
+        put_hint(out, begin + b->start, begin + b->end, 1, name);
+    }
+    chart_hints_end(out);
+}
+
 /* The time for which the device waits for gradients, as an arrow. */
 static void put_exposed(FILE *out, const page_machine *m)
 {
@@ -82,6 +116,7 @@ static void put_timeline(FILE *out, const void *what)
 
     chart_begin(out, c->title, c->size, 6, 2);
     put_boxes(out, m);
+    put_hints(out, c->page, m);
     put_exposed(out, m);
     fputs("set ytics scale 0 ('device' 0, 'network' 1)\nset yrange [-1.1:1.65]\nunset grid\n"
           "set grid x lc rgb '#dddddd' lt 1\n"
@@ -94,7 +129,9 @@ static void put_timeline(FILE *out, const void *what)
             fprintf(out,
                     "%s using 1:2:3:4:5:6 with boxxyerror lw 0.5 fc rgb '%s' title '%s', \\\n  ",
                     series[i].data, chart_part_colour(series[i].as), series[i].name);
-    fputs("$ready using 1:2 with points pt 11 ps 0.6 lc rgb '#1b1b1b' title 'bucket ready'\n", out);
+    fputs("$ready using 1:2 with points pt 11 ps 0.6 lc rgb '#1b1b1b' title 'bucket ready', \\\n",
+          out);
+    page_end_plot(out, c->page);
 }
 
 void page_overlap_charts(page *p)

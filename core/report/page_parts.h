@@ -14,8 +14,13 @@ const char *page_chart_name(const page *p, const char *kind, const page_machine 
                             size_t size);
 /** What a picture of several machines begins with, whose legend has so many `more` entries. */
 void page_begin_chart(const page_chart *c, size_t more, FILE *out);
-/** The interval of a machine's curve, whose columns are given: a band, or of one point a bar. */
-void page_band(FILE *out, const page *p, size_t k, int at, int low, int high);
+/** The intervals of a machine's curve, of which so many are known, by columns of its data: a band, of
+ * one a bar, of none nothing. */
+void page_band(FILE *out, size_t k, size_t known, int at, int low, int high);
+/** " Bands hold 9 cases of 10." of n curves with so many known intervals each, what they do being
+ * `say`; "" where none is drawn. */
+const char *page_band_words(const size_t *known, size_t n, const char *say, char *buffer,
+                            size_t size);
 /** The picture of that name as a figure with what can be seen below it; nothing if there is none.
  */
 void page_figure(const page *p, const char *name, FILE *out);
@@ -29,6 +34,12 @@ typedef struct page_row {
     const page_machine *m;
 } page_row;
 page_row page_row_of(const page *p, const page_machine *m, const scale_point *x);
+/** The hints of a machine's known points over nodes (of inference over batches): at `y`, told by
+ * `tell`. Nothing where no hints are wanted. */
+typedef void page_teller(const page_row *r, double *y, char *text, size_t size);
+void         page_point_hints(FILE *out, const page *p, page_teller *tell);
+/** The end of a plot command: hints, if they are wanted. */
+void page_end_plot(FILE *out, const page *p);
 /** These fields of all known points. What has no value there stands in step_fields. */
 table *page_points(const page *p, const field *fields);
 

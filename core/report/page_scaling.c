@@ -40,6 +40,9 @@ static int column(const char *key)
     return fields_column(curve_fields, key);
 }
 
+/* What bands do. */
+#define HOLD " hold 9 cases of 10."
+
 /* Columns of samples a second, or of percent of linear scaling. */
 typedef struct curve_columns {
     const char *all, *within, *beyond, *low, *high;
@@ -49,6 +52,18 @@ static const curve_columns rates    = { "samples_per_s", "rate_within", "rate_be
                                         "samples_low_per_s", "samples_high_per_s" };
 static const curve_columns percents = { "efficiency_percent", "percent_within", "percent_beyond",
                                         "percent_low", "percent_high" };
+
+/* Of a point, as drawn: its value, or an end of its interval. */
+static bounded drawn_of(const scale_point *x, const curve_columns *c)
+{
+    const prediction *s = &x->step;
+
+    if (c == &rates)
+        return (bounded){ x->samples_per_second, x->samples.low, x->samples.high };
+    if (c == &percents)
+        return (bounded){ x->efficiency, x->efficiencies.low, x->efficiencies.high };
+    return (bounded){ 1e3 * s->step, 1e3 * s->low[PHASE_STEP], 1e3 * s->high[PHASE_STEP] };
+}
 
 static void put_data(FILE *out, const page *p)
 {
@@ -83,24 +98,36 @@ static bool any_beyond(const page *p)
     return false;
 }
 
-/* Is any band known? Gnuplot warns of an empty one. */
-static bool has_band(const page *p, size_t k, const curve_columns *c)
+/* Known intervals of a curve that can be seen: efficiency on one node has none. */
+static size_t intervals_of(const page *p, size_t k, const curve_columns *c)
 {
+    size_t n = 0;
+
     for (size_t i = 0; i < p->n_nodes; i++) {
         const scale_point *x = &p->machine[k].point[i];
 
-        if (page_known(x) && !isnan(c == &rates ? x->samples.low : x->efficiencies.low))
-            return true;
+        if (page_known(x) && drawn_of(x, c).high > drawn_of(x, c).low)
+            n++;
     }
-    return false;
+    return n;
+}
+
+/* "Bands hold 9 cases of 10.", where there are any. */
+static const char *band_words(const page *p, const curve_columns *c, const char *say, char *buffer,
+                              size_t size)
+{
+    size_t known[PAGE_MACHINES];
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        known[k] = intervals_of(p, k, c);
+    return page_band_words(known, p->n_machines, say, buffer, size);
 }
 
 /* Bands of all machines come first: no curve may hide under one. */
 static void plot_curves(FILE *out, const page *p, const curve_columns *c)
 {
     for (size_t k = 0; k < p->n_machines; k++)
-        if (has_band(p, k, c))
-            page_band(out, p, k, column(c->all), column(c->low), column(c->high));
+        page_band(out, k, intervals_of(p, k, c), column(c->all), column(c->low), column(c->high));
     for (size_t k = 0; k < p->n_machines; k++)
         if (drawn(p, k))
             chart_curve(out, k, p->machine[k].label, column(c->all), column(c->within),
@@ -125,6 +152,40 @@ static double extreme(const page *p, bool most)
     return found;
 }
 
+/* "1,234 samples/s (1,100 to 1,300)" */
+static void tell_rate(const page_row *r, double *y, char *text, size_t size)
+{
+    const scale_point *x = &r->step.point;
+    char               rate[32], low[32], high[32];
+
+    *y = x->samples_per_second;
+    text_grouped((uint64_t)(*y + 0.5), rate, sizeof rate);
+    if (isnan(x->samples.low))
+        snprintf(text, size, "%s samples/s", rate);
+    else
+        snprintf(text, size, "%s samples/s (%s to %s)", rate,
+                 text_grouped((uint64_t)(x->samples.low + 0.5), low, sizeof low),
+                 text_grouped((uint64_t)(x->samples.high + 0.5), high, sizeof high));
+}
+
+static void tell_efficiency(const page_row *r, double *y, char *text, size_t size)
+{
+    *y = 100 * r->step.point.efficiency;
+    snprintf(text, size, "%.1f %% of linear scaling", *y);
+}
+
+static void tell_latency(const page_row *r, double *y, char *text, size_t size)
+{
+    const prediction *s = &r->step.point.step;
+
+    *y = 1e3 * s->step;
+    if (isnan(s->low[PHASE_STEP]))
+        snprintf(text, size, "%.4g ms", *y);
+    else
+        snprintf(text, size, "%.4g ms (%.4g to %.4g)", *y, 1e3 * s->low[PHASE_STEP],
+                 1e3 * s->high[PHASE_STEP]);
+}
+
 static void put_throughput(FILE *out, const void *what)
 {
     const page_chart *c     = what;
@@ -133,6 +194,7 @@ static void put_throughput(FILE *out, const void *what)
 
     page_begin_chart(c, 1, out);
     put_data(out, p);
+    page_point_hints(out, p, tell_rate);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     chart_log_axis(out, 'y', extreme(p, false), extreme(p, true));
     fputs("set ylabel 'samples per second'\nplot \\\n", out);
@@ -144,7 +206,7 @@ static void put_throughput(FILE *out, const void *what)
                 column("linear"), first ? "title 'linear'" : "notitle");
         first = false;
     }
-    fputs("  NaN notitle\n", out);
+    page_end_plot(out, p);
 }
 
 static void put_efficiency(FILE *out, const void *what)
@@ -154,10 +216,11 @@ static void put_efficiency(FILE *out, const void *what)
 
     page_begin_chart(c, 0, out);
     put_data(out, p);
+    page_point_hints(out, p, tell_efficiency);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     fputs("set yrange [0:*<130]\nset ylabel 'percent of linear scaling'\nplot \\\n", out);
     plot_curves(out, p, &percents);
-    fputs("  NaN notitle\n", out);
+    page_end_plot(out, p);
 }
 
 void page_scaling_charts(page *p)
@@ -165,17 +228,19 @@ void page_scaling_charts(page *p)
     const gnuplot_size size   = { 440, 340 };
     const char *const  hollow = any_beyond(p) ? " Hollow marks lie beyond the calibration." : "";
     page_chart        *c      = page_add_chart(p, "throughput", NULL, size, put_throughput);
+    char               band[100];
 
     snprintf(c->title, sizeof c->title, "Samples per second");
     snprintf(c->text, sizeof c->text,
-             "Samples per second over nodes, both on logarithmic axes. Bands hold 9 cases of 10; "
-             "the dotted line is linear scaling.%s",
-             hollow);
+             "Samples per second over nodes, both on logarithmic axes.%s The dotted line is linear "
+             "scaling.%s",
+             band_words(p, &rates, HOLD, band, sizeof band), hollow);
     c = page_add_chart(p, "efficiency", NULL, size, put_efficiency);
     snprintf(c->title, sizeof c->title, "Efficiency");
     snprintf(c->text, sizeof c->text,
-             "Speed-up against one node, as percent of the number of nodes. Bands: all-reduces as "
-             "long as the ends of their interval.%s",
+             "Speed-up against one node, as percent of the number of nodes.%s%s",
+             band_words(p, &percents, ": all-reduces as long as the ends of their interval.", band,
+                        sizeof band),
              hollow);
 }
 
@@ -261,16 +326,6 @@ static int batch_column(const char *key)
     return fields_column(batch_fields, key);
 }
 
-/* Of a point, as drawn: its value, or an end of its interval. */
-static bounded drawn_of(const scale_point *x, const curve_columns *c)
-{
-    const prediction *s = &x->step;
-
-    if (c == &rates)
-        return (bounded){ x->samples_per_second, x->samples.low, x->samples.high };
-    return (bounded){ 1e3 * s->step, 1e3 * s->low[PHASE_STEP], 1e3 * s->high[PHASE_STEP] };
-}
-
 static void put_over_batches(FILE *out, const page_chart *chart, const curve_columns *c,
                              const char *label)
 {
@@ -291,16 +346,17 @@ static void put_over_batches(FILE *out, const page_chart *chart, const curve_col
         }
         fputs("EOD\n", out);
     }
+    page_point_hints(out, p, c == &rates ? tell_rate : tell_latency);
     chart_log_axis(out, 'x', (double)p->batch[0], (double)p->batch[p->n_nodes - 1]);
     chart_log_axis(out, 'y', low, high);
     fprintf(out, "set xlabel 'batch'\nset ylabel '%s'\nplot \\\n", label);
     for (size_t k = 0; k < p->n_machines; k++)
-        if (!isnan(drawn_of(&p->machine[k].point[0], c).low))
-            page_band(out, p, k, batch_column(c->all), batch_column(c->low), batch_column(c->high));
+        page_band(out, k, intervals_of(p, k, c), batch_column(c->all), batch_column(c->low),
+                  batch_column(c->high));
     for (size_t k = 0; k < p->n_machines; k++)
         chart_curve(out, k, p->machine[k].label, batch_column(c->all), batch_column(c->within),
                     batch_column(c->beyond));
-    fputs("  NaN notitle\n", out);
+    page_end_plot(out, p);
 }
 
 static void put_batch_rates(FILE *out, const void *what)
@@ -318,13 +374,14 @@ void page_batches_charts(page *p)
     const gnuplot_size size   = { 440, 340 };
     const char *const  hollow = any_beyond(p) ? " Hollow marks lie beyond the calibration." : "";
     page_chart        *c      = page_add_chart(p, "latency", NULL, size, put_latencies);
+    char               band[100];
 
     snprintf(c->title, sizeof c->title, "Latency");
     snprintf(
         c->text, sizeof c->text,
         "Milliseconds of a forward pass in evaluation mode over its batch, both on logarithmic "
-        "axes. Bands hold 9 cases of 10.%s",
-        hollow);
+        "axes.%s%s",
+        band_words(p, &latencies, HOLD, band, sizeof band), hollow);
     c = page_add_chart(p, "throughput", NULL, size, put_batch_rates);
     snprintf(c->title, sizeof c->title, "Samples per second");
     snprintf(c->text, sizeof c->text,

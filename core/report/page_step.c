@@ -118,6 +118,37 @@ static bars_seen look_at(const page *p, const page_machine *m)
     return seen;
 }
 
+/* Each part at its middle, in the room of its bar. */
+static void put_bar_hints(FILE *out, const page *p, const page_machine *m, double top)
+{
+    size_t at = 0;
+
+    if (!p->hints)
+        return;
+    chart_hints_begin(out);
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        double seconds[N_CHART_PARTS], below = 0;
+
+        if (!page_known(&m->point[i]))
+            continue;
+        parts_of(&m->point[i].step, seconds);
+        for (chart_part k = 0; k < N_CHART_PARTS; k++) {
+            const double middle = below + seconds[k] / 2;
+
+            below += seconds[k];
+            if (!(seconds[k] > 0) || middle > top)
+                continue;
+            fprintf(out, "%zu %.9g ", at, 1e3 * middle);
+            html_hint(out, "%s on %lld node%s: %.4g ms of %.4g ms", chart_part_name(k),
+                      (long long)m->point[i].step.nodes, m->point[i].step.nodes == 1 ? "" : "s",
+                      1e3 * seconds[k], 1e3 * m->point[i].step.step);
+            putc('\n', out);
+        }
+        at++;
+    }
+    chart_hints_end(out);
+}
+
 static void put_bars(FILE *out, const void *what)
 {
     const page_chart   *c    = what;
@@ -132,7 +163,9 @@ static void put_bars(FILE *out, const void *what)
     for (size_t i = 0; i < c->page->n_nodes; i++)
         if (page_known(&m->point[i]))
             put_row(out, &m->point[i].step, i % (c->page->n_nodes / BARS_NAMED + 1) == 0, top);
-    fputs("EOD\nset style data histograms\nset style histogram rowstacked\nset boxwidth 0.8\n"
+    fputs("EOD\n", out);
+    put_bar_hints(out, c->page, m, top);
+    fputs("set style data histograms\nset style histogram rowstacked\nset boxwidth 0.8\n"
           "set style fill solid border rgb '#ffffff'\nset xlabel 'nodes'\n"
           "unset grid\nset grid y lc rgb '#dddddd' lt 1\n",
           out);
@@ -147,10 +180,9 @@ static void put_bars(FILE *out, const void *what)
         fprintf(
             out,
             "$bars using 0:%d:(0):($%d-$%d) with vectors heads size graph 0.012,90 lw 1.5 lc rgb "
-            "'#000000' title 'interval'\n",
+            "'#000000' title 'interval', \\\n",
             N_CHART_PARTS + 2, N_CHART_PARTS + 3, N_CHART_PARTS + 2);
-    else
-        fputs("NaN notitle\n", out);
+    page_end_plot(out, c->page);
 }
 
 /* ---- classes of kernels ---- */
@@ -184,6 +216,23 @@ static double longest(const page *p)
     return most;
 }
 
+static void put_class_hints(FILE *out, const page *p, size_t rows, double wide)
+{
+    if (!p->hints)
+        return;
+    chart_hints_begin(out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < rows; i++) {
+            const double ms = class_ms(&p->machine[k], p->machine[0].kernels[i].name);
+
+            fprintf(out, "%.9g %.9g ", ms / 2, (double)i - 0.4 + wide * ((double)k + 0.5));
+            html_hint(out, "%s, %s: %.4g ms", p->machine[k].label, p->machine[0].kernels[i].name,
+                      ms);
+            putc('\n', out);
+        }
+    chart_hints_end(out);
+}
+
 static void put_classes(FILE *out, const void *what)
 {
     const page_chart *c    = what;
@@ -199,6 +248,7 @@ static void put_classes(FILE *out, const void *what)
                     (double)i - 0.4 + wide * ((double)k + 0.5));
         fputs("EOD\n", out);
     }
+    put_class_hints(out, p, rows, wide);
     fputs("set ytics scale 0 (", out);
     for (size_t i = 0; i < rows; i++) {
         fputs(i ? ", " : "", out);
@@ -215,8 +265,9 @@ static void put_classes(FILE *out, const void *what)
         fprintf(out, "$m%zu using (0):2:(0):1:($2-%g):($2+%g) with boxxyerror lc rgb '%s' title ",
                 k, wide / 2, wide / 2, chart_colour(k));
         gnuplot_put_quoted(out, p->machine[k].label);
-        fputs(k + 1 < p->n_machines ? ", \\\n  " : "\n", out);
+        fputs(", \\\n  ", out);
     }
+    page_end_plot(out, p);
 }
 
 void page_step_charts(page *p)

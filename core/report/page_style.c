@@ -3,10 +3,11 @@
 
 /* Fonts are the device's own: a page loads nothing. */
 static const char style[] =
-    ":root{--ink:#1b1b1b;--soft:#555;--line:#d9d9d9;--tint:#f4f7fa}\n"
+    ":root{color-scheme:light;--paper:#fff;--ink:#1b1b1b;--soft:#555;--line:#d9d9d9;--tint:#f4f7fa;"
+    "--link:#005a96}\n"
     "*{box-sizing:border-box}\n"
     "html{-webkit-text-size-adjust:100%}\n"
-    "body{margin:0 auto;padding:1.2rem 1rem 3rem;max-width:72rem;background:#fff;color:var(--ink);"
+    "body{margin:0 auto;padding:1.2rem 1rem 3rem;max-width:72rem;background:var(--paper);color:var(--ink);"
     "font:1rem/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,sans-serif;"
     "overflow-wrap:break-word}\n"
     "h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}\n"
@@ -16,7 +17,7 @@ static const char style[] =
     ".asked,figcaption,.note,footer{color:var(--soft)}\n"
     "figcaption,.note,footer,nav{font-size:.9rem}\n"
     "nav{display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:.6rem 0}\n"
-    "a{color:#005a96}\n"
+    "a{color:var(--link)}\n"
     "ul{padding-left:1.2rem;max-width:46rem}\n"
     "li{margin:.25rem 0}\n"
     ".cards{display:grid;gap:.8rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr));"
@@ -28,24 +29,52 @@ static const char style[] =
     ".card .sub{color:var(--soft);font-size:.9rem;margin:0 0 .5rem}\n"
     ".card dl{display:grid;grid-template-columns:auto 1fr;gap:.15rem .8rem;margin:0;font-size:.95rem}\n"
     ".card dt{color:var(--soft)}\n"
-    ".card dd{margin:0;text-align:right;font-variant-numeric:tabular-nums}\n"
+    ".card dd{margin:0;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
     ".charts{display:grid;gap:1.2rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}\n"
     "figure{margin:.6rem 0;max-width:36rem}\n"
     "figure svg{display:block;width:100%;height:auto}\n"
     "svg text,svg tspan{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,"
     "sans-serif}\n"
     "figcaption{margin-top:.2rem}\n"
+    ".hint{cursor:help}\n"
+    /* one picture alone in a row has its words beside it */
+    "@media (min-width:58rem){.charts>figure:last-child:nth-child(odd){grid-column:1/-1;max-width:none;"
+    "display:grid;grid-template-columns:1fr 1fr;gap:1.2rem;align-items:center}}\n"
     "details{margin:.6rem 0}\n"
-    "summary{cursor:pointer;color:#005a96}\n"
+    "summary{cursor:pointer;color:var(--link)}\n"
     ".scroll{overflow-x:auto;max-width:100%}\n"
     "table{border-collapse:collapse;font-size:.88rem;margin:.5rem 0;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.28rem .7rem .28rem 0;border-bottom:1px solid var(--line);text-align:left;"
     "vertical-align:top;font-weight:400}\n"
     "thead th{border-bottom:2px solid var(--soft);color:var(--soft);white-space:nowrap}\n"
     ".n{text-align:right;white-space:nowrap}\n"
-    "code{font-size:.9em}\n"
-    "@media (max-width:36rem){body{padding:1rem .8rem 2rem}h1{font-size:1.4rem}"
-    ".card .big{font-size:1.4rem}}\n"
+    "code{font-size:.9em}\n";
+
+/* A phone, the dark, and paper. */
+static const char media[] =
+    "@media screen and (max-width:36rem){body{padding:1rem .8rem 2rem}h1{font-size:1.4rem}"
+    ".card .big{font-size:1.4rem}"
+    /* a row of many columns is a list, each value behind the name of its column */
+    "nav{display:grid;grid-template-columns:1fr 1fr}"
+    ".wide thead{display:none}.wide,.wide tbody,.wide tr,.wide th{display:block}"
+    ".wide tr{border:1px solid var(--line);border-radius:.3rem;padding:.4rem .7rem;margin:.5rem 0}"
+    ".wide th{border:0;padding:0;font-weight:600;text-align:left}"
+    ".wide td{display:flex;justify-content:space-between;gap:1rem;border:0;padding:.1rem 0;"
+    "text-align:right;white-space:normal}"
+    ".wide td::before{content:attr(data-of);color:var(--soft);text-align:left}.wide td:empty{display:none}}\n"
+    /* gnuplot's black, greys and white follow the page; colours of parts and machines stay */
+    "@media screen and (prefers-color-scheme:dark){:root{color-scheme:dark;--paper:#14171a;--ink:#e8e8e8;"
+    "--soft:#aeb4ba;--line:#3a4047;--tint:#1d2227;--link:#6db8f0}"
+    "figure svg rect[fill='#ffffff']{fill:var(--paper)}"
+    "figure svg [fill='black']{fill:var(--ink)}figure svg [fill='rgb(85,85,85)']{fill:var(--soft)}"
+    "figure svg [color='black'],figure svg [color='rgb( 27,  27,  27)'],"
+    "figure svg [color='rgb(  0,   0,   0)']{color:var(--ink)}"
+    "figure svg [stroke='black'],figure svg [stroke='rgb( 27,  27,  27)'],"
+    "figure svg [stroke='rgb(  0,   0,   0)']{stroke:var(--ink)}"
+    "figure svg [stroke='rgb( 85,  85,  85)']{stroke:var(--soft)}"
+    "figure svg [stroke='rgb(221, 221, 221)']{stroke:var(--line)}"
+    "figure svg [stroke='rgb(255, 255, 255)']{stroke:var(--paper)}"
+    ".card[style*='#000000']{border-left-color:var(--ink)!important}}\n"
     "@media print{@page{margin:12mm}body{padding:0;max-width:none;font-size:10pt}nav{display:none}"
     "h2{break-after:avoid;margin-top:1.2rem}figcaption{font-size:8.5pt}.card dl{font-size:9pt}figure,.card,tr{break-inside:avoid}"
     ".charts{display:block;orphans:1;widows:1}.charts figure{display:inline-block;width:49%;vertical-align:top;"
@@ -60,5 +89,5 @@ static const char style[] =
 
 void page_style(FILE *out)
 {
-    fprintf(out, "<style>\n%s</style>\n", style);
+    fprintf(out, "<style>\n%s%s</style>\n", style, media);
 }

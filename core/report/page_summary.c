@@ -1,5 +1,6 @@
 /* Summary of a page: each machine's answer, and the leading machine. */
 #include <math.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "report/page_parts.h"
@@ -181,6 +182,44 @@ static void compare(const page *p, int64_t nodes, FILE *out)
                        text, first->label, lead, second->label);
 }
 
+/* Of "1 of V100: f32 15.7 -> 19.5 TFLOP/s": the device's name. */
+static void put_source(const char *note, FILE *out)
+{
+    const char *name = strstr(note, " of ");
+
+    name = name ? name + 4 : note;
+    html_textf(out, "%.*s", (int)strcspn(name, ":"), name);
+}
+
+/* "A was not measured: its coefficients are carried over from B and C to D by datasheets." */
+static void put_transferred(const page_machine *m, FILE *out)
+{
+    const calibration *cal   = m->who->cal;
+    const char        *to    = calibration_told(cal, "transferred_to");
+    size_t             names = 0;
+
+    if (!cal->transferred)
+        return;
+    fputs("<p>", out);
+    html_textf(out, "%s was not measured: its coefficients are carried over", m->label);
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        if (!strncmp(cal->provenance[i].key, "transferred_from", 16)) {
+            fputs(names++ ? " and " : " from ", out);
+            put_source(cal->provenance[i].value, out);
+        }
+    if (to)
+        html_textf(out, " to %.*s", (int)strcspn(to, ","), to);
+    fputs(" by datasheets.</p>\n", out);
+}
+
+static bool all_transferred(const page *p)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (!p->machine[k].who->cal->transferred)
+            return false;
+    return true;
+}
+
 void page_summary_write(const page *p, FILE *out)
 {
     fputs("<div class=\"cards\">\n", out);
@@ -198,6 +237,8 @@ void page_summary_write(const page *p, FILE *out)
                        p->machine[0].who->model, p->batch ? "" : ", and the machine's all-reduces");
     else
         html_paragraph(out,
-                       "The figures are predictions: counts of the network times coefficients that "
-                       "were measured on each machine.");
+                       "The figures are predictions: counts of the network times coefficients%s.",
+                       all_transferred(p) ? "" : " that were measured on each machine");
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_transferred(&p->machine[k], out);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/chart.h"
 #include "report/gnuplot.h"
 #include "report/step_fields.h"
 
@@ -225,19 +226,21 @@ static void put_throughput(FILE *out, const picture *p)
 static void put_parts(FILE *out)
 {
     static const struct {
-        const char *key, *colour, *title;
-    } parts[] = { { "forward_ms", "#009E73", "forward" },
-                  { "backward_ms", "#E69F00", "backward" },
-                  { "update_ms", "#CC79A7", "update" },
-                  { "exposed_ms", "#D55E00", "exposed sync" } };
+        const char *key;
+        chart_part  part;
+    } parts[] = { { "forward_ms", CHART_FORWARD },
+                  { "backward_ms", CHART_BACKWARD },
+                  { "update_ms", CHART_UPDATE },
+                  { "exposed_ms", CHART_SYNC } };
 
     fputs("set ylabel 'time of a step [ms]'\nset yrange [0:*]\nplot ", out);
     for (size_t k = sizeof parts / sizeof parts[0]; k-- > 0;) {
         fputs("$curve0 using 1:(", out);
         for (size_t i = 0; i <= k; i++)
             fprintf(out, "%s$%d", i ? "+" : "", column(parts[i].key));
-        fprintf(out, ") with filledcurves y=0 fillcolor rgb '%s' title '%s'%s", parts[k].colour,
-                parts[k].title, k ? ", \\\n  " : "\n");
+        fprintf(out, ") with filledcurves y=0 fillcolor rgb '%s' title '%s'%s",
+                chart_part_colour(parts[k].part), chart_part_name(parts[k].part),
+                k ? ", \\\n  " : "\n");
     }
 }
 

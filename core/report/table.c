@@ -431,10 +431,19 @@ static void html_cell(const table *t, size_t i, FILE *out)
     char         buffer[64];
 
     fputs(j ? "" : "<tr>", out);
-    fprintf(out, j ? "<td%s>" : "<th scope=\"row\"%s>", kind);
+    fprintf(out, j ? "<td%s" : "<th scope=\"row\"%s", kind);
+    if (j && t->column[j].title) {
+        fputs(" data-of=\"", out);
+        html_text(out, t->column[j].title);
+        fputs("\"", out);
+    }
+    putc('>', out);
     html_text(out, print_cell(&t->cell[i], t->column[j].decimals, buffer, sizeof buffer));
     fputs(j ? "</td>" : "</th>", out);
 }
+
+/* Tables of more columns are lists on narrow screens. */
+#define HTML_NARROW 3
 
 void table_html(const table *t, FILE *out)
 {
@@ -442,9 +451,10 @@ void table_html(const table *t, FILE *out)
 
     while (t && shown < t->n_columns && t->column[shown].title)
         shown++;
-    fputs(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\"><table>\n<thead><tr>",
-        out);
+    fprintf(out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\"><table%s>\n"
+            "<thead><tr>",
+            shown > HTML_NARROW ? " class=\"wide\"" : "");
     for (size_t j = 0; j < shown; j++) {
         const bool left = j < t->n_cells && t->cell[j].kind == CELL_TEXT;
 

@@ -48,12 +48,26 @@ function look(name, width) {
         if (r.width < 250 || r.height < 60) say(name, 'a picture of ' + r.width + 'x' + r.height);
         if (!s.querySelector(':scope > title').textContent || !s.querySelector(':scope > desc').textContent)
             say(name, 'a picture without words');
+        if (!s.querySelector('.hint > title')) say(name, 'a picture without hints');
+        for (const t of s.querySelectorAll('.hint > title'))
+            if (!/[0-9]/.test(t.textContent)) say(name, 'a hint without a value: ' + t.textContent);
+        if (s.querySelectorAll('title').length !== s.querySelectorAll('.hint > title').length + 1)
+            say(name, 'a title that is no hint');
         for (const t of s.querySelectorAll('text')) {
             const b = t.getBoundingClientRect();
             if (b.right > r.right + 1 || b.left < r.left - 1 || b.bottom > r.bottom + 1 || b.top < r.top - 1)
                 say(name, 'text of a picture cut off: ' + t.textContent);
             if (b.height < 8.5) say(name, 'text of ' + b.height + ' px: ' + t.textContent);
         }
+    }
+    for (const f of d.querySelectorAll('.charts')) {
+        const last = f.querySelector(':scope > figure:last-child:nth-child(odd)');
+        if (last && width > 1000 && last.getBoundingClientRect().width < 0.9 * f.getBoundingClientRect().width)
+            say(name, 'an empty half beside ' + last.textContent.trim().slice(0, 40));
+    }
+    for (const r of d.querySelectorAll('table.wide tbody tr')) {
+        const list = w.getComputedStyle(r).display === 'block';
+        if (list !== width < 570) say(name, 'a row of ' + r.cells.length + (list ? ' is a list' : ' is no list'));
     }
     say(name, d.querySelectorAll('figure svg').length + ' pictures, ' + d.querySelectorAll('table').length + ' tables');
 }
@@ -83,6 +97,22 @@ paint() {
     [ "$(head -c 4 "$1.png" | tail -c 3)" = PNG ] || fail "$1: no picture"
     [ "$(wc -c <"$1.png")" -gt 30000 ] || fail "$1: the page is blank"
 }
+
+# the page and its pictures follow the dark, without a script
+layermeter report tiny.ini --machine machine.ini --nodes 1,2 --batch 8 --dataset 1000 -o page.html >out 2>err || fail "dark: $(cat err)"
+cat >dark.html <<'END'
+<!DOCTYPE html><html><body><iframe id="f" src="page.html" style="width:800px;height:800px"></iframe><pre id="said"></pre>
+<script>onload = () => {
+    const w = document.getElementById('f').contentWindow, d = w.document, of = (e, k) => w.getComputedStyle(e)[k];
+    document.getElementById('said').textContent = [of(d.body, 'backgroundColor'), of(d.querySelector('figure svg rect'), 'fill'),
+        of(d.querySelector('figure svg text'), 'fill')].join(' / ') + '\n';
+};</script></body></html>
+END
+for scheme in 1:'rgb(255, 255, 255) / rgb(255, 255, 255) / rgb(85, 85, 85)' 0:'rgb(20, 23, 26) / rgb(20, 23, 26) / rgb(174, 180, 186)'; do
+    browse --blink-settings=preferredColorScheme="${scheme%%:*}" --allow-file-access-from-files --virtual-time-budget=5000 \
+        --dump-dom "file://$work/dark.html" || fail "dark: $(tail -n 3 err)"
+    grep -q -F "${scheme#*:}" out || fail "dark: scheme ${scheme%%:*}: $(sed -n '/id="said"/,$p' out)"
+done
 
 look "two machines" tiny.ini --machine machine.ini --machine fast.ini --nodes 1,2,4,8 --batch 8 --dataset 1000 \
     --sync ddp:1KiB --price 2.50USD/h

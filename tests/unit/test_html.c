@@ -87,6 +87,37 @@ static void a_picture_stands_within_a_page(void **state)
         "id='c1-a'/><p fill='url(#c1-x)'/></g></svg>");
 }
 
+/* A hint passes a script's string and gnuplot's attribute as plain characters, whatever is in it; gnuplot's
+ * own titles, which a pointer would show, are gone. */
+static void hints_are_shown_and_made_up_titles_are_not(void **state)
+{
+    FILE *out = begin();
+    char  svg[600], *hint;
+
+    (void)state;
+    html_hint(out, "it's <b> \"%s\" \xC3\xBC ~ %d %%", "a&b", 7);
+    fclose(out);
+    assert_string_equal(written, "\"it~27s ~3cb~3e ~22a~26b~22 ~c3~bc ~7e 7 %\"");
+    hint                   = written;
+    hint[strlen(hint) - 1] = '\0';
+    snprintf(svg, sizeof svg,
+             "<svg viewBox=\"0 0 4 3\">\n<title>Gnuplot</title>\n<desc>x</desc>\n"
+             "<g id=\"p\" ><title>$m0 using 1:2</title><g "
+             "onmousemove=\"gnuplot_svg.showHypertext(evt,'%s')\" "
+             "onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title><use/></g></g></svg>",
+             hint + 1);
+    free(written);
+    out = begin();
+    html_svg(out, svg, "c", "t", "d");
+    fclose(out);
+    assert_non_null(strstr(written,
+                           "\n<g id=\"c-p\" ><g class=\"hint\" opacity=\"0\"><title>it&#39;s "
+                           "&lt;b&gt; &quot;a&amp;b&quot; \xC3\xBC ~ 7 %</title><use/></g></g>"));
+    assert_null(strstr(written, "gnuplot"));
+    assert_null(strstr(written, "$m0"));
+    free(written);
+}
+
 static void what_is_no_picture_is_left_out(void **state)
 {
     FILE *out = begin();
@@ -105,6 +136,7 @@ int main(void)
         cmocka_unit_test(what_is_no_text_is_replaced),
         cmocka_unit_test(what_printf_makes_is_escaped_too),
         cmocka_unit_test(a_picture_stands_within_a_page),
+        cmocka_unit_test(hints_are_shown_and_made_up_titles_are_not),
         cmocka_unit_test(what_is_no_picture_is_left_out),
     };
 

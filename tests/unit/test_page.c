@@ -51,6 +51,32 @@ static void long_names_are_cut(void **state)
                  (const char *[]){ "012345678901234567890123456…" }, 1);
 }
 
+static void machines_that_nobody_measured_are_called_so(void **state)
+{
+    calibration measured = { .max_ranks = 1 }, carried = { .max_ranks = 1, .transferred = true };
+    const predictor by[] = { { .cal = &measured }, { .cal = &carried } };
+    page            p    = { .n_machines = 2,
+                             .machine    = { { .file = "v100.ini", .who = &by[0] },
+                                             { .file = "a100.ini", .who = &by[1] } } };
+
+    (void)state;
+    page_label(&p);
+    assert_string_equal(p.machine[0].label, "v100");
+    assert_string_equal(p.machine[1].label, "a100 (transferred)");
+}
+
+/* One known interval is a bar, and none is nothing to speak of. */
+static void captions_speak_of_what_is_drawn(void **state)
+{
+    const size_t many[] = { 0, 2 }, one[] = { 1, 0 }, none[] = { 0, 0 };
+    char         text[60];
+
+    (void)state;
+    assert_string_equal(page_band_words(many, 2, " hold.", text, sizeof text), " Bands hold.");
+    assert_string_equal(page_band_words(one, 2, " hold.", text, sizeof text), " Bars hold.");
+    assert_string_equal(page_band_words(none, 2, " hold.", text, sizeof text), "");
+}
+
 static void times_are_said_in_units_that_fit(void **state)
 {
     static const struct {
@@ -92,6 +118,8 @@ int main(void)
         cmocka_unit_test(machines_are_named_by_their_files),
         cmocka_unit_test(names_that_are_equal_are_numbered),
         cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(machines_that_nobody_measured_are_called_so),
+        cmocka_unit_test(captions_speak_of_what_is_drawn),
         cmocka_unit_test(times_are_said_in_units_that_fit),
         cmocka_unit_test(turning_points_are_said_with_their_interval),
     };
