@@ -154,6 +154,9 @@ typedef struct layerwise_kind {
     /** Words of devices that the setting "gpu" makes features of, where rows are of several; up to NULL. */
     const char *word[4];
     const char *published; /**< settings of the published model; NULL: the usual ones */
+    /** Is a feature of the published encoding, or of the usual one? The setting "encoding" says which
+     * is in use. NULL: there is no other encoding. */
+    bool (*encoded)(const char *feature, bool published);
     const layerwise_learner *learner;
 } layerwise_kind;
 

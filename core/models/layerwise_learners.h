@@ -45,20 +45,19 @@ extern const layerwise_learner layerwise_mlp;
 extern const layerwise_learner layerwise_best;
 
 /** Settings of kinds that learn with it, all of them and in this order, with the learner and logs
- * that are usual. */
-#define LAYERWISE_BEST_SETTINGS(usual_learner, usual_logs)                                                     \
-    {                                                                                                          \
-        {                                                                                                      \
-            "learner", usual_learner, 0, 6,                                                                    \
-            "0 the best; 1 least squares, 2 forest, 3 boosted trees, 4 XGBoost's, 5 perceptron, 6 extra trees" \
-        },                                                                                                     \
-            { "logs", usual_logs, 0, 2,                                                                        \
-              "0 learn what is measured, 1 its logarithm, 2 which is better" },                                \
-            { "parts", 5, 2, 1000, "of groups, each left out in turn to choose the learner" },                 \
-            { "drawn", 6000, 100, 1e9, "rows, of which that choice is made" },                                 \
-            { "passes", 300000, 1, 1e12,                                                                       \
-              "rows that perceptrons see in all, of each at least 20" },                                       \
-            { LAYERWISE_GPU_SETTING },                                                                         \
+ * that are usual; between braces. */
+#define LAYERWISE_BEST_SETTINGS(usual_learner, usual_logs)                                                 \
+    {                                                                                                      \
+        "learner", usual_learner, 0, 6,                                                                    \
+        "0 the best; 1 least squares, 2 forest, 3 boosted trees, 4 XGBoost's, 5 perceptron, 6 extra trees" \
+    },                                                                                                     \
+        { "logs", usual_logs, 0, 2,                                                                        \
+          "0 learn what is measured, 1 its logarithm, 2 which is better" },                                \
+        { "parts", 5, 2, 1000, "of groups, each left out in turn to choose the learner" },                 \
+        { "drawn", 6000, 100, 1e9, "rows, of which that choice is made" },                                 \
+        { "passes", 300000, 1, 1e12, "rows that perceptrons see in all, of each at least 20" },            \
+    {                                                                                                      \
+        LAYERWISE_GPU_SETTING                                                                              \
     }
 
 #endif

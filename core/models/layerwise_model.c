@@ -129,6 +129,9 @@ static bool is_in(const choice *of, const char *name)
     char   word[LAYERWISE_NAME];
     size_t n = strcspn(name, ".");
 
+    if (of->kind->encoded &&
+        !of->kind->encoded(name, layerwise_setting_of(of->kind, of->setting, "encoding") > 0))
+        return false;
     snprintf(word, sizeof word, "%.*s", (int)n, name);
     return feature_set_has(of->features, name) || feature_set_has(of->features, word) ||
            feature_set_has(of->features, group_of(of->kind, name));

@@ -183,7 +183,7 @@ const layerwise_kind layerwise_prenet = {
     .features  = features,
     .group     = group,
     .word      = { "gpu" },
-    .setting   = LAYERWISE_BEST_SETTINGS(0, 1),
+    .setting   = { LAYERWISE_BEST_SETTINGS(0, 1) },
     .published = "learner=0,logs=0", /* seconds */
     .learner   = &layerwise_best,
 };

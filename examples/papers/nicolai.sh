@@ -42,10 +42,10 @@ echo "Nicolai: operations of networks, each distinct one measured once"
 layermeter show resnet18 --unique --batch 2 --image 64 | sed -n 1,8p
 measure operations "$results/operations.ini"
 measure networks "$results/networks.ini"
-layermeter fit "$results/operations/observations.csv" -o "$results/operations.fit.ini" --model nicolai >"$results/fit.txt" 2>&1 ||
+layermeter fit "$results/operations/observations.csv" -o "$results/operations.fit.ini" --model nicolai --learn published >"$results/fit.txt" 2>&1 ||
     { tail -n 3 "$results/fit.txt" >&2; exit 1; }
-layermeter validate "$results/operations/observations.csv" --leave-out kfold=5 --model layermeter,nicolai --pooled --format csv \
-    >"$results/operations.csv" 2>"$results/operations.txt"
+layermeter validate "$results/operations/observations.csv" --leave-out kfold=5 --model layermeter,nicolai --learn published --pooled \
+    --format csv >"$results/operations.csv" 2>"$results/operations.txt"
 layermeter validate "$results/networks/observations.csv" --machine "$results/operations.fit.ini" --model layermeter,nicolai --pooled \
     --format csv >"$results/networks.csv" 2>"$results/networks.txt"
 

@@ -84,11 +84,47 @@ static void a_function_is_chained_behind_an_operation(void **state)
     nets_free(&n);
 }
 
+/* The module Conv2d(3, 4, (3, 1), stride=(2, 2)) with a bias, on an input of 2 x 3 x 8 x 8. */
+static void the_published_encoding_has_attributes_and_flags(void **state)
+{
+    bound_text           n        = nets_bind(text, 2);
+    const bound_layer   *layer[1] = { nets_layer(&n, "c") }, *relu[1] = { nets_layer(&n, "r") };
+    const layerwise_case c = { .layer = layer, .n_layers = 1, .phase = PHASE_STEP, .batch = 2 };
+    const layerwise_case r = { .layer = relu, .n_layers = 1, .phase = PHASE_STEP, .batch = 2 };
+    layerwise_features   f = { .n = 0 };
+
+    (void)state;
+    layerwise_nicolai.features(&c, &f);
+    assert_close(value(&f, "module.bias"), 1, 0);
+    assert_close(value(&f, "module.in_channels"), 3, 0);
+    assert_close(value(&f, "module.out_channels"), 4, 0);
+    assert_close(value(&f, "module.kernel_size_0"), 3, 0);
+    assert_close(value(&f, "module.kernel_size_1"), 1, 0);
+    assert_close(value(&f, "module.stride_1"), 2, 0);
+    assert_close(value(&f, "module.padding_0"), 0, 0);
+    assert_close(value(&f, "module.padding_0_applicable"), 1, 0);
+    assert_close(value(&f, "module.out_features_applicable"), 0, 0);
+    assert_close(value(&f, "module.input_size_0"), 2, 0);
+    assert_close(value(&f, "module.input_size_3"), 8, 0);
+    f.n = 0;
+    layerwise_nicolai.features(&r, &f);
+    assert_close(value(&f, "module.kernel_size_0_applicable"), 0, 0);
+    assert_close(value(&f, "module.bias_applicable"), 0, 0);
+    assert_close(value(&f, "module.input_size_1"), 4, 0);
+    assert_true(layerwise_nicolai.encoded("operation.relu", true));
+    assert_true(layerwise_nicolai.encoded("clock_mhz", false));
+    assert_true(layerwise_nicolai.encoded("module.p", true));
+    assert_false(layerwise_nicolai.encoded("module.p", false));
+    assert_false(layerwise_nicolai.encoded("output_elements", true));
+    nets_free(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attributes_and_sizes_are_features),
         cmocka_unit_test(a_function_is_chained_behind_an_operation),
+        cmocka_unit_test(the_published_encoding_has_attributes_and_flags),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

@@ -179,8 +179,9 @@ def forests(exam, rows, folder, chosen):
     usual = [dict(held(o, CLOCKS[-1]), group="usual") for o in rows]
     those = [dict(held(o, 900), group=str(i)) for i, (_, o) in enumerate(asked)]
     path = exam.write("clock-forest.csv", those)
-    by_knee = {knee: by_group(exam.program.table("validate", path, "--machine", fit(exam, rows, knee, "--model", "nicolai"), "--model",
-                                                 "nicolai", "--power")) for knee in set(chosen)}
+    learn = ("--model", "nicolai", *nicolai2025.FORESTS)
+    by_knee = {knee: by_group(exam.program.table("validate", path, "--machine", fit(exam, rows, knee, *learn), "--model", "nicolai",
+                                                 "--power")) for knee in set(chosen)}
     place = {(p["op"], p["in_shape"]): i for i, p in enumerate(points)}
     best = {}
     for i, (point, _) in enumerate(asked):
@@ -191,7 +192,7 @@ def forests(exam, rows, folder, chosen):
     say_forest(exam, points, [by_knee[chosen[place[key]]][str(i)] for key, i in best.items()])
     both = usual + [dict(those[i], group="900") for i in best.values()]
     found = by_group(exam.program.table("validate", exam.write("clock-both.csv", both), "--leave-out", "kfold=10", "--seed",
-                                        str(1 + exam.seed), "--model", "nicolai", "--power"))
+                                        str(1 + exam.seed), "--power", *learn))
     exam.results.add(NAME, "operations at both clocks, random rows: time", "900 MHz", len(best), "nicolai", "MAPE %", found["900"]["time"])
     for what in "time", "power", "energy":
         exam.results.add(NAME, f"operations at both clocks, random rows: {what}", "all", len(both), "nicolai", "MAPE %",
