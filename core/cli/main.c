@@ -1,5 +1,7 @@
 /* The program: a table of commands. */
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -37,6 +39,15 @@ static void keep_heap(void)
     mallopt(M_TOP_PAD, 1 << 20);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
 #endif
+}
+
+/* What the whole process does otherwise than a program by default. */
+static void prepare_process(void)
+{
+    keep_heap();
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond `ulimit -f` is an error, and no death */
+    /* fits take one thread of OpenBLAS; little memory for more of them hangs its start */
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
 }
 
 static void unknown_command(const char *name)
@@ -106,7 +117,7 @@ int main(int argc, char **argv)
     const char *name = argc < 2 ? "" : help ? argv[2] : argv[1];
     int         code;
 
-    keep_heap();
+    prepare_process();
     if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h")) {
         print_overview(stdout);
         return finish_output(EXIT_DONE);

@@ -2,6 +2,7 @@
 #include "report/gnuplot.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,25 @@ static char **environment(void)
     return out;
 }
 
+/* Waits for the child as system() does: Ctrl-C ends the child, and we put away what it left. */
+static int wait_for(pid_t child, int *code)
+{
+    const struct sigaction ignore = { .sa_handler = SIG_IGN };
+    struct sigaction       interrupt, quit;
+    pid_t                  ended;
+    int                    why;
+
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGQUIT, &ignore, &quit);
+    do
+        ended = waitpid(child, code, 0);
+    while (ended < 0 && errno == EINTR);
+    why = errno;
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    return ended < 0 ? why : 0;
+}
+
 /* Runs gnuplot on the script `name`; NULL: on the text of `in`. Its output goes to `out`; NULL:
  * stdout. */
 static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *err)
@@ -144,9 +164,10 @@ static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *
         return lm_error_set(err, LM_E_NOTFOUND,
                             "gnuplot cannot be started (%s): install it (Debian: gnuplot-nox)",
                             strerror(failed));
-    while (waitpid(child, &code, 0) < 0)
-        if (errno != EINTR)
-            return lm_error_set(err, LM_E_IO, "gnuplot: %s", strerror(errno));
+    if ((failed = wait_for(child, &code)))
+        return lm_error_set(err, LM_E_IO, "gnuplot: %s", strerror(failed));
+    if (WIFSIGNALED(code))
+        return lm_error_set(err, LM_E_IO, "gnuplot was ended by signal %d", WTERMSIG(code));
     if (!WIFEXITED(code) || WEXITSTATUS(code) == 127)
         return lm_error_set(err, LM_E_NOTFOUND,
                             "gnuplot cannot be run: install it (Debian: gnuplot-nox)");

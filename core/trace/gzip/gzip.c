@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,11 +13,16 @@
 #include "base/no_memory.h"
 
 #define PACKED 65536
+/* Metrics in text pack to a twentieth. What grows more than this, beyond so many bytes, is made to fill
+ * a memory or a disk. */
+#define GROWS_MOST 250
+#define GROWS_FREE ((uint64_t)64 << 20)
 
 struct gzip_stream {
     const char *path;
     int         fd;
     bool        ended;
+    uint64_t    taken, given; /* bytes, packed and not */
     z_stream    z;
     char       *packed; /* PACKED bytes, or those that were begun with */
 };
@@ -38,6 +44,7 @@ lm_status gzip_open(const char *path, int fd, const char *begun, size_t n, gzip_
     g->packed     = packed;
     g->z.next_in  = (Bytef *)packed;
     g->z.avail_in = (uInt)n;
+    g->taken      = n;
     *out          = g;
     return LM_OK;
 }
@@ -54,6 +61,7 @@ static lm_status refill(gzip_stream *g, lm_error *err)
     g->ended      = got == 0;
     g->z.next_in  = (Bytef *)g->packed;
     g->z.avail_in = (uInt)got;
+    g->taken += (uint64_t)got;
     return LM_OK;
 }
 
@@ -78,6 +86,12 @@ lm_status gzip_read(gzip_stream *g, char *to, size_t room, ssize_t *got, lm_erro
                                 g->z.msg ? g->z.msg : "unknown");
     }
     *got = (ssize_t)(room - g->z.avail_out);
+    g->given += (uint64_t)*got;
+    if (g->given > GROWS_FREE && g->given / GROWS_MOST > g->taken)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%s: grows to more than %d times its size: unpack it by gunzip, and "
+                            "look at what it is",
+                            g->path, GROWS_MOST);
     return LM_OK;
 }
 
