@@ -141,3 +141,17 @@ page() {
     layermeter report "$network" --machine "$machine" "$@" -o "$results/$paper.html" >/dev/null
     printf '\npage          %s\nobservations  %s\n' "$results/$paper.html" "$results"
 }
+
+# told TITLE TABLES [PICTURE.svg]: a page of HTML of tables that are text, and of a picture if it is there. It loads nothing.
+told() {
+    {
+        printf '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
+        printf '<title>%s</title>\n<style>body{font:16px/1.5 sans-serif;max-width:70em;margin:1em auto;padding:0 1em}' "$1"
+        printf 'pre{overflow-x:auto}svg{max-width:100%%;height:auto}</style></head>\n<body><h1>%s</h1>\n' "$1"
+        [ ! -s "${3:-}" ] || sed '/<?xml/d; /<!DOCTYPE/d; /^ "http:.*dtd">/d' "$3"
+        printf '<pre>\n'
+        sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g' "$2"
+        printf '</pre>\n</body></html>\n'
+    } >"$results/$paper.html"
+    printf '\npage          %s\n' "$results/$paper.html"
+}

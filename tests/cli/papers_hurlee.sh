@@ -12,6 +12,7 @@ for method in hurlee hurlee-code jenks ruptures layermeter; do
 done
 awk '$1 == "layermeter" && $3 < 1 { found = 1 } END { exit !found }' "$work/out" || fail "layermeter is off on plain traces"
 grep -q '^Tables 2 to 5 are left out' "$work/out" || fail "does not say what is left out"
+grep -q '^hurlee-code  *[0-9.-]' "$work/results/hurlee.html" && grep -q '</html>' "$work/results/hurlee.html" || fail "no page of the tables"
 
 # Jobs of a law: a share of the seconds goes by the peak, the rest by the bandwidth, and is metered.
 mkdir -p "$work/data/hurlee2024"
