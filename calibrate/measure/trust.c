@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "base/stats.h"
 #include "measure/harness.h"
 
 /* State of a point of the sweep. */

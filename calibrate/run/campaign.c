@@ -13,7 +13,6 @@
 #include "measure/power_meter.h"
 #include "ranks/pulse.h"
 #include "ranks/watchdog.h"
-#include "run/findings.h"
 
 bool campaign_root(const campaign *c)
 {

@@ -9,7 +9,6 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "fabric/collective.h"
 #include "observe/flags.h"
 #include "observe/variants.h"
 #include "run/cost.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "network/kernels.h"
 #include "run/progress.h"
 
 static const char *const kinds[OBS_N_KINDS] = {

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "measure/settings.h"
-#include "network/kernels.h"
 #include "observe/flags.h"
 
 /* "1 rank", "4 ranks", "4 ranks on 2 hosts" */

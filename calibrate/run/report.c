@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/names.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "observe/doubts.h"

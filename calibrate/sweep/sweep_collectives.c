@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "fabric/collective.h"
 #include "sweep/sweep_spread.h"
 
 static const sweep_key keys[] = {

@@ -9,7 +9,6 @@
 #include "base/no_memory.h"
 #include "fit/singles.h"
 #include "machine/machine.h"
-#include "single/residual.h"
 
 /* ---- learned models ---- */
 

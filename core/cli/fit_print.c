@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "fit/collectives.h"
 #include "fit/fit.h"
 #include "single/model.h"

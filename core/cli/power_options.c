@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "fit/forms.h"
-#include "fit/power_rows.h"
 
 /* Reads a quantity above 0 in `unit`. */
 static lm_status read_quantity(const char *text, const char *unit, double *out, lm_error *err)

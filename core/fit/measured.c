@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/no_memory.h"
-#include "base/text.h"
 
 /* Batches follow each other, so that those of a network share a line. */
 static int compare(const measured_at *a, const measured_at *b)

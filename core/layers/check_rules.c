@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "layers/host.h"
 #include "layers/kernel_text.h"
-#include "layers/schema.h"
 
 const char *check_step_name(check_step step)
 {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/blas.h"
 #include "base/no_memory.h"
 #include "base/random.h"
 #include "learn/mlp_net.h"

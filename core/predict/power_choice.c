@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "device/device.h"
-#include "fit/power_rows.h"
 
 /* Figures of the device's datasheet; `bandwidth` in bytes/s. */
 static lm_status datasheet(const char *name, const char *own, power_model *m, double *bandwidth,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "network/kernels.h"
 #include "onednn_ops.h"
 
 dnnl_data_type_t kernel_data_type(lm_dtype dtype)

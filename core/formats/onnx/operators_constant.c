@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "formats/onnx/fold.h"
 #include "formats/onnx/operators.h"
 
 /* Identity of a weight. Exporters store equal weights once and copy them by this operator. They

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "formats/onnx/fold.h"
 #include "formats/onnx/operators.h"
 
 #define FAR_PAD 1000000000 /* elements that are added on one side */

@@ -1,5 +1,4 @@
 /* Operators that change the shape of a tensor. */
-#include "formats/onnx/fold.h"
 #include "formats/onnx/operators.h"
 
 lm_status convert_reshape(importer *im, conversion *c)
