@@ -38,34 +38,36 @@ lm_status compare_networks(const points *p, const char *model, const split *by_n
                            const double *const *left_out, comparison *out, lm_error *err);
 
 /**
- * Intervals of a model, as they are written into the machine file: from points that were left out
- * network by network, all-reduces where there are no three networks by number of nodes; from 100
- * single layers or more, unless they have three groups, left out a tenth at a time. How they widen
- * beyond what was measured is seen where the upper octave of batches, or of nodes, is left out.
+ * Intervals of a model, as they are written into the machine file.
+ *
+ * They come from points that were left out network by network. All-reduces of fewer than three
+ * networks are left out by number of nodes. 100 single layers or more, without three groups, are
+ * left out a tenth at a time. The upper octave of batches, or of nodes, left out as a whole, tells
+ * how intervals widen beyond the measured range.
  *
  * @param by_network      split of the points by network
- * @param network_left_out what compare_points() or compare_networks() says of it; written over by
- *                         what else is left out, as a second one of many points is large
+ * @param network_left_out predictions of compare_points() or compare_networks(). It is overwritten
+ *                         by the other predictions, as a second one of many points is large
  */
 lm_status compare_intervals(const points *p, const char *model, const split *by_network,
                             comparison *network_left_out, intervals *out, lm_error *err);
 
 /**
- * Bounds for points that were left out, by what is known without them.
+ * Bounds for points that were left out, by the other points.
  *
- * Where networks, or parts drawn at random, were left out: from the ratios of all other folds, as
+ * For networks, or parts drawn at random, they come from the ratios of all other folds, as
  * compare_points() found them (in the spirit of CV+; Barber, Candes, Ramdas, Tibshirani 2021,
- * "Predictive inference with the jackknife+"). Where node counts, batches, images or a range were:
- * compare_intervals() of the rest, as a fit to it would state them. Without folds: unknown.
+ * "Predictive inference with the jackknife+"). For node counts, batches, images or a range they are
+ * compare_intervals() of the rest, as a fit to the rest would state them. Without folds: unknown.
  */
 lm_status compare_left_out(const points *p, const char *model, const split *by, comparison *c,
                            lm_error *err);
 
-/** Are the points single layers, and do they belong to no group? Then the next one is one more of
- * them, not another type. */
+/** Are the points single layers without a group? Then the next one is one more of them, not another
+ * type. */
 void compare_of_layers(const points *p, bool *layers, bool *alike);
 
-/** Bounds of what is predicted of point i, by known intervals. */
+/** Bounds of the prediction of point i, by known intervals. */
 void compare_state_bounds(const points *p, const intervals *known, size_t i, comparison *c);
 
 typedef struct judgement {

@@ -16,37 +16,43 @@ typedef struct exposed_step {
 /**
  * Predicts a point_in_buckets() by DistributedDataParallel's rule.
  *
- * @param alone backward pass, s, as it was measured beside no message; NAN: as it is predicted
+ * @param alone measured backward pass beside no message, s; NAN: as predicted
  */
 lm_status exposed_predict(const points *p, const calibration *cal, const char *model,
                           const point *pt, double alone, exposed_step *out, lm_error *err);
 
 /**
- * `straggler`: sigma of a rank's time, per second of it, as 95th percentiles tell it of networks on
- * one rank, where nobody waits for anybody; their median. The slowest of n ranks takes about sigma
- * sqrt(2 ln n) longer (the mean of the largest of n normal values, Cramer 1946, section 28.6).
- * Below EXPOSED_LEAST of them 0, not known.
+ * `straggler`: sigma of a rank's time, per second of it. It is the median over networks on one
+ * rank, where nobody waits for anybody, by their 95th percentiles. The slowest of n ranks takes
+ * about sigma sqrt(2 ln n) longer (the mean of the largest of n normal values, Cramer 1946, section
+ * 28.6). Below EXPOSED_LEAST networks it is 0, unknown.
  */
 lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_error *err);
 
-/** Steps in buckets that constants need: fewer say nothing. */
+/** Number of steps in buckets that the constants need: fewer say nothing. */
 #define EXPOSED_LEAST 6
 
 /**
- * What messages and the backward pass cost each other, and copies, by least squares of relative
- * errors of what the step took beyond its passes beside no message (as these were measured with the
- * same ranks, else on one, else as they are predicted) and of what was exposed. Of two families the
- * better: messages slow the pass down and go on as if they were alone, or both share a core that
- * does less of the one the more it does of the other (stretch = 1 / slowdown), if that leaves
- * EXPOSED_GAIN of the squares or less. Then each of these with messages that take so much more than
- * by themselves, if that leaves EXPOSED_GAIN_MORE. With each goes the latency of least sum of
- * |log(predicted / measured)| of what was exposed, which the steps tell whose all-reduces are
- * hidden; in the end a lag, if that leaves EXPOSED_GAIN of the sum or less. Where messages leave
- * caches beyond a border, all of these go with a share of the bytes within it that are out of them,
- * that of the least sum. Below EXPOSED_LEAST steps nothing is changed.
+ * Fits the cost of messages to the backward pass, of the pass to messages, and of copies.
  *
- * Where a rank's measured pass is shorter than the slowest one's, it waits in its all-reduce: that
- * is exposed too, where each rank measured by itself (observation.h, `waits`).
+ * The fit is by least squares of relative errors of two quantities: the step's time beyond its
+ * passes beside no message, and its exposed part. Passes beside no message are those measured with
+ * the same ranks, else on one rank, else as predicted.
+ *
+ * Two families compete. In the first, messages slow the pass down and go on as if they were alone.
+ * In the second, both share a core that does less of the one the more it does of the other (stretch
+ * = 1 / slowdown). The second is taken if it leaves EXPOSED_GAIN of the squares or less. Each
+ * family is then tried with messages that take so many times longer than by themselves, if that
+ * leaves EXPOSED_GAIN_MORE.
+ *
+ * Each candidate has the latency of least sum of |log(predicted / measured)| of exposed parts;
+ * steps that hide their all-reduces decide it. At the end a lag is added, if that leaves
+ * EXPOSED_GAIN of the sum or less. If messages leave caches beyond a border, each candidate also
+ * has the share of the bytes within the border that are out of caches, by the least sum. Below
+ * EXPOSED_LEAST steps nothing is changed.
+ *
+ * A rank whose measured pass is shorter than the slowest one's waits in its all-reduce. That counts
+ * as exposed, too, if each rank measured by itself (observation.h, `waits`).
  */
 #define EXPOSED_GAIN      0.9
 #define EXPOSED_GAIN_MORE 0.7
@@ -58,16 +64,19 @@ lm_status exposed_fit_constants(const points *p, const char *model, calibration 
 lm_status job_curves_fit(const points *p, calibration *cal, lm_error *err);
 
 /**
- * All-reduces where none was measured by itself, from what was left of them behind backward passes
- * (where that was not measured either, by what steps took beyond those of one device):
- * what the recurrence hides by the prices found last is added to what was exposed, and the prices
- * are fitted to that, until they stay. The pass's slowdown is fitted with them where that leaves
- * EXPOSED_GAIN of the squares or less on the largest of three numbers of hosts, left out. Each
- * branch of max() is linear in them, so no price is fitted through it. Steps whose messages had all
- * the time they needed say no more than an upper bound, and count only where a fabric has no
- * others.
+ * Fits all-reduces to steps in buckets, if no all-reduce was measured by itself.
  *
- * @param cal gets `allreduces`, NULL where nothing tells, and the slowdown
+ * The measured quantity is the exposed part behind the backward pass; if that is missing, the
+ * step's time beyond that of one device. The part that the recurrence hides by the last prices is
+ * added to it, the prices are fitted to the sum, and so on until they stay. The pass's slowdown is
+ * fitted with them if that leaves EXPOSED_GAIN of the squares or less on the largest of three
+ * numbers of hosts, left out.
+ *
+ * Each branch of max() is linear in the prices, so no price is fitted through it. Steps whose
+ * messages had all the time they needed are an upper bound only. They count if a fabric has no
+ * other steps.
+ *
+ * @param cal gets `allreduces`, NULL if nothing tells them, and the slowdown
  */
 lm_status exposed_fit_allreduces(const points *p, const char *model, calibration *cal,
                                  lm_error *err);

@@ -17,8 +17,8 @@ struct lines; /* learn/lines.h */
 #define INTERVAL_COVERAGE 0.90
 /** Fewer groups say nothing of the next one. */
 #define INTERVAL_GROUPS 3
-/** What an interval widens by at least for each octave beyond what was measured, up and down: 10 %.
- * That errors did not grow up to there says little of what comes behind. */
+/** Least factor by which an interval widens for each octave beyond the measured range, up and down:
+ * 10 %. Errors that did not grow within the range say little of what comes behind it. */
 #define INTERVAL_PER_OCTAVE 1.10
 
 /** Place of a prediction, and the measured ranges: the input of extrapolation. */
@@ -47,23 +47,27 @@ typedef struct residual {
 } residual;
 
 /**
- * Bounds that hold the central INTERVAL_COVERAGE of ratios of a new group: quantiles of the mean of
- * the groups' own distributions, so that each group weighs the same (CDF pooling: Dunn, Wasserman,
- * Ramdas 2022, "Distribution-free prediction sets for two-layer hierarchical models"), the share
- * raised (1 + 1 / n) times (conformal prediction, Vovk et al. 2005). n is how many independent
- * ratios these are worth: the number of groups where all of a group deviate alike, that of ratios
- * where groups do not differ (components of variance of their logarithms). Always around 1. Sets
- * low, high and groups; NAN below INTERVAL_GROUPS groups. Sorts `r`.
+ * Bounds that hold the central INTERVAL_COVERAGE of the ratios of a new group.
+ *
+ * They are quantiles of the mean of the groups' own distributions, so that each group weighs the
+ * same (CDF pooling: Dunn, Wasserman, Ramdas 2022, "Distribution-free prediction sets for two-layer
+ * hierarchical models"). The share is raised (1 + 1 / n) times (conformal prediction, Vovk et al.
+ * 2005). n is the number of independent ratios: that of groups if a group's ratios deviate alike,
+ * that of ratios if groups do not differ (components of variance of their logarithms). The bounds
+ * always enclose 1.
+ *
+ * Sets low, high and groups; NAN below INTERVAL_GROUPS groups. Sorts `r`.
  */
 lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
 
 /**
- * How bounds have to widen beyond the range: the smallest factor per octave with which they hold
- * the central INTERVAL_COVERAGE of residuals that lie beyond, each group weighing the same (the
- * score is a residual's distance to the interval by octaves beyond, those of less than one counting
- * as one, as in Romano, Patterson, Candes 2019, "Conformalized quantile regression").
- * INTERVAL_PER_OCTAVE at least, and below INTERVAL_GROUPS groups beyond. Reads low and high, sets
- * per_octave. Sorts `r`.
+ * Growth of bounds beyond the range: the smallest factor per octave with which they hold the
+ * central INTERVAL_COVERAGE of the residuals that lie beyond, each group weighing the same. The
+ * score of a residual is its distance to the interval over its octaves beyond, at least one
+ * (Romano, Patterson, Candes 2019, "Conformalized quantile regression").
+ *
+ * The result is INTERVAL_PER_OCTAVE at least, and also below INTERVAL_GROUPS groups beyond. Reads
+ * low and high, sets per_octave. Sorts `r`.
  */
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);
 
@@ -96,7 +100,7 @@ static inline widening interval_widening(const interval *i, double ratio)
     return (widening){ ratio, ratio > 1 ? pow(i->per_octave, log2(ratio)) : 1 };
 }
 
-/** Bounds of seconds. NAN: unknown. Of a time below 0 low is still the smaller one. */
+/** Bounds of seconds. NAN: unknown. low is the smaller one also for a time below 0. */
 static inline void interval_widened(const interval *i, double seconds, double factor, double *low,
                                     double *high)
 {
@@ -110,7 +114,7 @@ static inline void interval_widened(const interval *i, double seconds, double fa
 void interval_at(const interval *i, double seconds, const double at[N_SCOPES], double *low,
                  double *high);
 
-/** An interval of which nothing is known. */
+/** An unknown interval. */
 extern const interval interval_unknown;
 
 /** Do its bounds say anything? */
@@ -120,8 +124,8 @@ static inline bool interval_known(const interval *i)
            isfinite(i->per_octave);
 }
 
-/** A line of a learned model, both ways: low, high, groups and growth; nothing where it is unknown.
- * Ranges are left out. */
+/** Reads or writes a line of a learned model: low, high, groups and growth; nothing if the interval
+ * is unknown. Ranges are left out. */
 void interval_line(struct lines *l, const char *word, interval *i);
 
 typedef struct intervals {
@@ -131,14 +135,14 @@ typedef struct intervals {
 /** The interval of a time on one rank or on several: a step has two, as all-reduces differ more. */
 phase interval_phase(phase p, bool many);
 
-/** How far a batch, or a number of ranks, lies outside of what each interval was measured with:
- * what many points share. */
+/** Distances of a batch, or of a number of ranks, from the measured ranges of all intervals: many
+ * points share them. */
 typedef struct interval_reach {
     widening of[N_TIMES];
     unsigned known; /**< the intervals that are, 1 << phase each */
 } interval_reach;
 
-/** Of SCOPE_BATCH or SCOPE_NODES. */
+/** Reach of a value of SCOPE_BATCH or SCOPE_NODES. */
 void intervals_reach(const intervals *all, scope s, int64_t value, interval_reach *out);
 
 /** Reach of a prediction. It may be NULL: not asked for. */
@@ -148,8 +152,8 @@ typedef struct interval_place {
 } interval_place;
 
 /**
- * Bounds of a predicted time. Where its own interval is unknown, those of its parts added up: a
- * step of forward, backward, all-reduce and update.
+ * Bounds of a predicted time. If its own interval is unknown, those of its parts are added up: a
+ * step is forward, backward, all-reduce and update.
  *
  * @param seconds predicted, of each quantity there is at this point
  */

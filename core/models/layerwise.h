@@ -108,14 +108,13 @@ typedef struct layerwise_judgement {
 /** How a kind learns: what is learned is its own. */
 typedef struct layerwise_learner {
     /**
-     * Learns, and sets apart some of the rows to judge by, at random or by group.
+     * Learns, and sets some of the rows apart to judge by, at random or by group.
      *
      * @param rows    seconds or watts; rows of one network, or else of one shape, are a group
      * @param setting values in the order of the kind's settings
-     * @param seed    the same one gives the same again
-     * @param left_out of each row what was said of it without its group; NAN: it was never so
-     * judged
-     * @return LM_E_ARG for rows nothing can be learned of, LM_E_UNSUPPORTED where the build cannot,
+     * @param seed    an equal seed gives an equal model
+     * @param left_out prediction of each row without its group; NAN: there is none
+     * @return LM_E_ARG for rows nothing can be learned of, LM_E_UNSUPPORTED if the build cannot,
      *         LM_E_NOMEM
      */
     lm_status (*learn)(const char *task, const learner_rows *rows, layerwise_target target,
@@ -177,9 +176,9 @@ const char *layerwise_names(const char *between, char *text, size_t size);
 double layerwise_setting_of(const layerwise_kind *kind, const double *setting, const char *name);
 
 /**
- * Values of all settings of a kind: its usual ones, or as `text`, "layers=6,epochs=40", says, where
- * "published" stands for those of the published model, to be changed by what is behind it. What
- * others of `layerwise_kinds` know is passed over. LM_E_NOTFOUND, LM_E_ARG.
+ * Values of all settings of a kind: the usual ones, changed by `text`, "layers=6,epochs=40".
+ * "published" stands for the settings of the published model, which later words may change.
+ * Settings that only other `layerwise_kinds` know are passed over. LM_E_NOTFOUND, LM_E_ARG.
  */
 lm_status layerwise_settings(const layerwise_kind *kind, const char *text,
                              double out[LAYERWISE_SETTINGS], lm_error *err);

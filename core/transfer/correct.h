@@ -1,14 +1,14 @@
 /**
- * Correction of a model by a few measurements of a device: not coefficient by coefficient, which a
- * few cannot tell apart, but one factor for all that one resource bounds (solve/columns.h); of
- * single layers one for forward passes and one for what training does behind them, which other
- * kernels do.
+ * Correction of a model by a few measurements of a device. A few measurements cannot tell single
+ * coefficients apart, so there is one factor for each resource (solve/columns.h). Single layers
+ * have one for forward passes and one for the rest of training, whose kernels are others.
  *
  *   seconds = fixed + sum over factors of factor_r x seconds_r
  *
- * with seconds_r what the model says is spent on that. Relative, robust (Huber 0.3, five
- * rounds of reweighting), factors not negative and held near 1 by a ridge 0.1 (factor - 1)^2 beside
- * the sum of squared relative residuals: a resource that the measurements do not show keeps 1.
+ * seconds_r is the model's time that is bound by r. The fit is relative and robust (Huber 0.3, five
+ * rounds of reweighting). Factors are not negative. A ridge 0.1 (factor - 1)^2 beside the sum of
+ * squared relative residuals holds them near 1: a resource that the measurements do not show keeps
+ * 1.
  */
 #ifndef TRANSFER_CORRECT_H
 #define TRANSFER_CORRECT_H
@@ -47,8 +47,8 @@ double correct_seconds(const correct_row *row, const correct_factors *f);
 bool correct_split(const calibration *cal, size_t form_at, const point *pt,
                    double by_factor[N_CORRECT]);
 
-/** Every time at the points that the default model of `cal` can tell in terms, or by prices of
- * single layers. LM_E_ARG if it can tell none of them. *out is to be freed. */
+/** Takes every time at the points that the default model of `cal` can predict in terms, or by
+ * prices of single layers. LM_E_ARG if there is none. *out is to be freed. */
 lm_status correct_rows(const calibration *cal, const points *p, correct_row **out, size_t *n,
                        lm_error *err);
 
@@ -58,22 +58,22 @@ lm_status correct_left_out(const correct_row *row, size_t n, double *seconds, lm
 /** Multiplies coefficients of the default model, their standard errors and prices of layers. */
 void correct_apply(calibration *cal, const correct_factors *f);
 
-/** What leaving each group out in turn shows; NAN and 0 for fewer than two groups. */
+/** Errors with each group left out in turn; NAN and 0 for fewer than two groups. */
 typedef struct correct_errors {
     double mape, mape_before; /**< of left out rows; before any correction */
     size_t groups;
 } correct_errors;
 
-/** How many groups rows are of. */
+/** Number of groups among the rows. */
 size_t correct_groups(const correct_row *row, size_t n);
 
-/** Mean errors of what was said of the rows, and of what is said without factors. */
+/** Mean errors of these predictions, and of predictions without factors. */
 void correct_judge(const correct_row *row, size_t n, const double *seconds, correct_errors *e);
 
 /**
- * Corrects the default model. Where measurements of a quantity are of INTERVAL_GROUPS groups, its
- * interval becomes that of their ratios with each group left out of the correction, or `own` where
- * that is wider; others stay.
+ * Corrects the default model. If a quantity was measured in INTERVAL_GROUPS groups or more, its
+ * interval becomes that of their ratios with each group left out of the correction, or `own` if
+ * that is wider. Other intervals stay.
  *
  * @param own intervals of the machines that were measured
  */

@@ -1,21 +1,20 @@
 /**
- * Correction of a fit by runs: whole steps of networks, of which formulas of a step's parts take
- * none. What bounds a step is told apart as the fit prices it, and one factor for each resource
- * (correct.h) brings the sums to what was run.
+ * Correction of a fit by runs: whole steps of networks, without times of a step's parts. The fit
+ * tells the bounds of a step's time apart, and one factor for each resource (correct.h) brings the
+ * sums to the measured steps.
  *
- * A correction has to show that it helps: each network is left out of it in turn, or each
- * configuration where there is but one network. The error of what was left out must fall.
+ * A correction must show that it helps. Each network is left out of it in turn, or each
+ * configuration if there is only one network. The error on the left-out runs must fall.
  */
 #ifndef TRANSFER_RUNS_H
 #define TRANSFER_RUNS_H
 
 #include "transfer/correct.h"
 
-/** Runs of which all-reduces are a larger part than this say little of their device. */
+/** Runs with a larger share of all-reduces say little of their device. */
 #define RUNS_EXPOSED_MOST 0.2
 
-/** Configurations that were run, as rows of a correction: repeated runs are one row, of their mean.
- */
+/** Configurations that were run, as rows of a correction. Repeated runs are one row, their mean. */
 typedef struct run_rows {
     correct_row *row;
     size_t      *slot; /**< interval that each is about, see interval_phase() */
@@ -30,10 +29,11 @@ typedef struct run_rows {
 } run_rows;
 
 /**
- * Points with a whole step and no part of it. All-reduces that a step waits for stay as predicted.
+ * Takes points with a whole step and no part of it. All-reduces that a step waits for stay as
+ * predicted.
  *
- * @return LM_E_ARG where there is none, where none can be used, and for a fit without formulas of a
- *         step's parts, which takes runs itself; LM_E_NOMEM. *out is to be freed.
+ * @return LM_E_ARG if there are no such points, if none can be used, and for a fit without formulas
+ *         of a step's parts, which takes runs itself; LM_E_NOMEM. *out is to be freed.
  */
 lm_status run_rows_from(const calibration *cal, const points *p, run_rows *out, lm_error *err);
 void      run_rows_free(run_rows *r);
@@ -45,12 +45,12 @@ typedef struct run_correction {
 } run_correction;
 
 /**
- * Corrects the default model where that helps; else, and by a single configuration, of which
- * nothing can be left out, leaves it as it is.
+ * Corrects the default model if that helps. Otherwise the model stays, and also with a single
+ * configuration, of which nothing can be left out.
  *
- * Intervals hold what they held of the times before and after: they are divided by what the factors
- * may have changed. That of a step of which three networks or more were run stays what it was,
- * wider where these, left out, say so; of fewer it holds all of these.
+ * Intervals of times before and after hold the same measurements: they are divided by the changes
+ * that the factors may have made. With three networks or more the interval of their step stays,
+ * wider if the left-out networks say so. With fewer networks it holds all of their steps.
  */
 lm_status correct_by_runs(calibration *cal, const run_rows *r, run_correction *out, lm_error *err);
 

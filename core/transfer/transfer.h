@@ -1,12 +1,14 @@
 /**
  * Transfer: coefficients of calibrated machines, carried over to a device that nobody measured.
  *
- * A coefficient falls with what bounds it (solve/columns.h): arithmetic with the peak of its
- * element type, traffic with the bandwidth of the memory, steps of a multiprocessor with its share
- * of the peak; what the host does to launch kernels, and networks between nodes, are not the
- * device's. Of several machines the coefficients are averaged, near devices first: the mean of
- * coefficients predicts the mean of what each machine predicts, and stays right where the fit of
- * one has put into arithmetic what that of another has put into traffic.
+ * A coefficient scales inversely with the figure that bounds it (solve/columns.h). Arithmetic
+ * scales with the peak of its element type, traffic with the bandwidth of the memory, steps of a
+ * multiprocessor with its share of the peak. Launches by the host, and networks between nodes, do
+ * not belong to the device and stay.
+ *
+ * The coefficients of several machines are averaged, near devices first. The mean of coefficients
+ * predicts the mean of the machines' predictions. It stays right if one fit has put into arithmetic
+ * what another has put into traffic.
  */
 #ifndef TRANSFER_TRANSFER_H
 #define TRANSFER_TRANSFER_H
@@ -18,20 +20,20 @@
 #define TRANSFER_SOURCES 16
 
 typedef struct transfer_options {
-    /** Arithmetic scales by p'/p (q/q')^power, with p and p' the peaks of the new device and the
-     * measured one, q and q' these per watt of power limit: what asks more of a limit keeps a lower
-     * clock. 0: by peaks alone. */
+    /** Arithmetic scales by p'/p (q/q')^power. p and p' are the peaks of the new device and of the
+     * measured one, q and q' the same per watt of power limit: a higher demand on the limit means a
+     * lower clock. 0: by peaks alone. */
     double power;
-    /** Width of the Gaussian by which machines are averaged: of a distance whose square adds up
-     * those of half the logs of the datasheets' ratios, and of 1.5 for each compute capability
-     * between them. */
+    /** Width of the Gaussian that averages machines. The square of a distance is the sum of the
+     * squares of half the logarithms of the datasheets' ratios, and of 1.5 for each compute
+     * capability between the devices. */
     double near;
     double doubt_most; /**< see transfer_doubt() */
     bool   launches;   /**< prices of single launches alone; else all but these */
 } transfer_options;
 
-/** Power 0.5 (a clock under a limit falls about as the root of what the limit asks), near 0.5, as
- * much doubt as there is. */
+/** Power 0.5: a clock under a limit falls about as the root of the demand on the limit. near 0.5;
+ * no limit on the doubt. */
 extern const transfer_options transfer_default;
 
 /** Factors on coefficients. */
@@ -64,14 +66,14 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
 
 /**
  * The default model's coefficients on the new device, each marked as not measured there (known 0,
- * no standard error), and prices of single layers (layers.h). Intervals are such that they hold
- * what those of the machines hold: what another device adds is still to come, see transfer_doubt().
+ * no standard error), and prices of single layers (layers.h). Intervals are those of the machines;
+ * transfer_doubt() tells what another device adds.
  */
 lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
                         const transfer_options *o, calibration **out, lm_error *err);
 
-/** The factor by which a datasheet alone may be off, up and down, where nothing shows it, of a device
- * that is not near: published leave-one-device-out errors are 14 to 43 % in the mean. */
+/** Factor by which a transfer by datasheets alone may be off, up and down, for a device that is not
+ * near, if nothing shows it. Published leave-one-device-out errors are 14 to 43 % in the mean. */
 #define TRANSFER_DOUBT 2.0
 /** And at least, whatever is shown. */
 #define TRANSFER_DOUBT_LEAST 1.15
@@ -79,19 +81,22 @@ lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
 #define TRANSFER_DOUBT_CORRECTED 1.5
 
 /**
- * How far off this may be: each machine is left out and carried over to from the others, and a
- * formula's seconds compared with its own, at the middle of the range (in logs) of each term that
- * it has measured; of single layers those of a spread of sizes. The logarithm of a ratio grows with
- * the distance to the nearest of the others: where the new device has a nearer one, it is so much
- * less. Of K machines the largest of these ratios to the power (K + 1) / K, as of a new one; of a
- * single machine TRANSFER_DOUBT to the power of the distance, 1 at most. Never more than the options say.
+ * Factor by which this transfer may be off.
+ *
+ * Each machine is left out and predicted from the others. A formula's seconds are compared with the
+ * machine's own, at the middle of the range (in logarithms) of each term that it has measured;
+ * prices of single layers are compared on a spread of sizes. The logarithm of a ratio grows with
+ * the distance to the nearest of the others, so it shrinks if the new device has a nearer machine.
+ *
+ * Of K machines the result is the largest ratio to the power (K + 1) / K. Of a single machine it is
+ * TRANSFER_DOUBT to the power of the distance, 1 at most. It never exceeds the options' limit.
  */
 lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to,
                          const transfer_options *o, double *out, lm_error *err);
 
-/** Widens the default model's intervals by that, but that of the all-reduce, and notes it: how far
- * a device is off and how far its networks are have nothing to do with each other, so half
- * the widths in logarithms add up in squares. False: memory ran out. */
+/** Widens the default model's intervals by that factor, except that of the all-reduce, and notes
+ * it. Errors of devices and errors of networks are independent, so half the widths in logarithms
+ * add up in squares. False: memory ran out. */
 bool transfer_widen(calibration *cal, double doubt, const char *why);
 
 #endif
