@@ -5,6 +5,7 @@
 
 #include "base/no_memory.h"
 #include "cli/decoding.h"
+#include "cli/limit_options.h"
 #include "cli/power_options.h"
 #include "predict/generation.h"
 #include "report/explain_view.h"
@@ -13,6 +14,7 @@ typedef struct predict_options {
     session_options session;
     setup_choice    how;
     power_choice    power;
+    limit_choice    limit;
     option_counts   batch, nodes;
     int64_t         dataset, top;
     bool            explain;
@@ -35,6 +37,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(predict_options, power, grid_option_rows),
     OPTION_GROUP(predict_options, how, phase_option_rows),
     OPTION_GROUP(predict_options, how, setup_option_rows),
+    OPTION_GROUP(predict_options, limit, limit_option_rows),
     OPTION_GROUP(predict_options, how.setup.clock_mhz, clock_option_rows),
     { "explain", AT(explain), &type_flag, NULL, NULL, HELP_OUTPUT,
       "the parts of one step, and what bounds each" },
@@ -125,8 +128,8 @@ static scale_question question_at(const predict_options *a, size_t i)
     return q;
 }
 
-static lm_status predict_points(const session *s, const predict_options *a, scale_point *out,
-                                lm_error *err)
+static lm_status predict_points(const session *s, predict_options *a, scale_point *out,
+                                limit_notes *notes, lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -134,8 +137,10 @@ static lm_status predict_points(const session *s, const predict_options *a, scal
         const scale_question q = question_at(a, i);
 
         status = scale_at(s->who, &q, nodes_at(a, i), &out[i], err);
+        if (!status)
+            limits_meet(&a->limit.met, &out[i]);
     }
-    return status;
+    return status ? status : limit_judge(&a->limit, notes, err);
 }
 
 /* Is the step the shortest of its batch and number of nodes? */
@@ -155,18 +160,19 @@ static unsigned facts_of(const session *s, const predict_options *a, const step_
            (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0);
 }
 
-static lm_status print_points(const session *s, const predict_options *a, lm_error *err)
+static lm_status print_points(const session *s, predict_options *a, lm_error *err)
 {
-    const size_t     n = points_of(a);
-    const step_watts w = power_choice_watts(&a->power);
-    field_view       v = { .fields = step_predicted,
-                           .from   = step_fields,
-                           .in     = field_place_of(a->look.format),
-                           .look   = &a->look };
+    limit_notes      notes = { .memory = "" };
+    const size_t     n     = points_of(a);
+    const step_watts w     = power_choice_watts(&a->power);
+    field_view       v     = { .fields = step_predicted,
+                               .from   = step_fields,
+                               .in     = field_place_of(a->look.format),
+                               .look   = &a->look };
     field_rows       rows;
     bool             no_power = false;
     scale_point     *x        = calloc(n + 1, sizeof *x);
-    lm_status        status   = x ? predict_points(s, a, x, err) : no_memory(err);
+    lm_status        status   = x ? predict_points(s, a, x, &notes, err) : no_memory(err);
 
     if (x)
         v.facts = facts_of(s, a, &w, &x[0].step);
@@ -185,6 +191,8 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
         step_basis_explain(s->who, &x[0].step, a->look.format == FORMAT_TABLE ? stdout : stderr);
     if (!status && no_power)
         step_watts_explain(&w, s->who->model, s->who->machine);
+    if (!status)
+        limit_print(&notes, a->look.format == FORMAT_TABLE ? stdout : stderr);
     free(x);
     return status;
 }
@@ -263,6 +271,10 @@ static lm_status check(options *o, lm_error *err)
         if (a->nodes.at[i] * a->how.setup.devices == 1)
             return misused(o, &a->how.buckets, err,
                            "one device exchanges no gradients: give --nodes 2 or more");
+    if ((status = limit_check(o, &a->limit, a->how.program, err)))
+        return status;
+    if (a->explain && a->limit.recompute)
+        return misused(o, &a->limit.recompute, err, "is not taken apart: leave out --explain");
     if (a->explain && points_of(a) > 1)
         return misused(o, &a->explain, err, "takes one batch, one number of nodes and one rule");
     if (a->path && by && !by->decide)
@@ -292,6 +304,9 @@ static lm_status run(const options *o, lm_error *err)
         setup_settle(&a->how, predict_in_buckets(s.who));
         status = power_choice_open(&a->power, s.who, &a->session.source, err);
     }
+    if (!status)
+        status = limit_begin(&a->limit, &s, &a->session, &a->how.setup, a->batch.at[a->batch.n - 1],
+                             err);
     if (!status && a->how.setup.clock_mhz > 0)
         status = predictor_check_clock(s.who, a->how.setup.clock_mhz, err);
     if (!status) {

@@ -5,6 +5,7 @@
 
 #include "base/no_memory.h"
 #include "cli/decoding.h"
+#include "cli/limit_options.h"
 #include "cli/power_options.h"
 #include "report/plot.h"
 #include "report/scale_view.h"
@@ -13,6 +14,7 @@ typedef struct scale_options {
     session_options session;
     setup_choice    how;
     power_choice    power;
+    limit_choice    limit;
     scaling_options scaling;
     option_counts   nodes, devices, batch;
     int64_t         dataset;
@@ -36,6 +38,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(scale_options, power, grid_option_rows),
     OPTION_GROUP(scale_options, how, phase_option_rows),
     OPTION_GROUP(scale_options, how, setup_option_rows),
+    OPTION_GROUP(scale_options, limit, limit_option_rows),
     OPTION_GROUP(scale_options, look, look_option_rows),
     { "plot", AT(plot),
       .help =
@@ -91,6 +94,8 @@ static lm_status check(options *o, lm_error *err)
     const double   drawn  = q->nodes.n == 1 ? curves / (double)q->batch.n : curves;
 
     power_choice_begin(o, &q->power, false);
+    if (!status)
+        status = limit_check(o, &q->limit, q->how.program, err);
     if (status || (status = scaling_check(o, &q->scaling, &q->batch, &q->how, err)))
         return status;
     if (points > POINTS_MAX)
@@ -124,8 +129,8 @@ static scale_question question_at(const scale_options *q, size_t line)
     return one;
 }
 
-static lm_status predict_line(const predictor *who, const scale_options *q, scale_line *l,
-                              size_t at, lm_error *err)
+static lm_status predict_line(const predictor *who, scale_options *q, scale_line *l, size_t at,
+                              lm_error *err)
 {
     scale_question one    = question_at(q, at);
     lm_status      status = scale_fits_dataset(&one, q->nodes.at[q->nodes.n - 1], err);
@@ -136,7 +141,8 @@ static lm_status predict_line(const predictor *who, const scale_options *q, scal
     if (!status)
         status = scale_curve_begin(who, &one, &l->curve, err);
     for (size_t i = 0; i < q->nodes.n && !status; i++)
-        status = scale_curve_at(&l->curve, q->nodes.at[i], &l->point[i], err);
+        if (!(status = scale_curve_at(&l->curve, q->nodes.at[i], &l->point[i], err)))
+            limits_meet(&q->limit.met, &l->point[i]);
     if (status)
         return status;
     if (one.setup.program == PROGRAM_INFERENCE) /* replicas never stop to pay */
@@ -153,7 +159,7 @@ static void grid_free(scale_grid *g)
     free(g->line);
 }
 
-static lm_status predict_grid(const session *s, const predictor *who, const scale_options *q,
+static lm_status predict_grid(const session *s, const predictor *who, scale_options *q,
                               scale_grid *g, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -191,6 +197,7 @@ static lm_status run(const options *o, lm_error *err)
     session        s;
     decoding      *d      = NULL;
     scale_grid     g      = { .line = NULL };
+    limit_notes    notes  = { .memory = "" };
     lm_status      status = session_open(o, &q->session, &s, err);
 
     if (!status) {
@@ -198,12 +205,16 @@ static lm_status run(const options *o, lm_error *err)
         if (!(status = power_choice_open(&q->power, s.who, &q->session.source, err)) &&
             !(status = predictor_handle_scan(s.by, err)) &&
             !(status = decoding_open(&s, &q->session, &q->how, &d, err)) &&
+            !(status = limit_begin(&q->limit, &s, &q->session, &q->how.setup,
+                                   q->batch.at[q->batch.n - 1], err)) &&
             !(status = predict_grid(&s, decoding_who(d, &s), q, &g, err)) &&
-            !(status = draw(&g, o, err)))
+            !(status = limit_judge(&q->limit, &notes, err)) && !(status = draw(&g, o, err)))
             status = scale_print(&g, &q->look, err);
     }
     if (!status)
         decoding_explain(d, q->look.format == FORMAT_TABLE ? stdout : stderr);
+    if (!status)
+        limit_print(&notes, q->look.format == FORMAT_TABLE ? stdout : stderr);
     if (!status && scale_lacks_power(&g))
         step_watts_explain(&g.power, s.who->model, s.who->machine);
     grid_free(&g);

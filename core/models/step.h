@@ -15,6 +15,7 @@ typedef struct step_setup {
     sync_policy  sync;    /**< training; so is the optimizer */
     optimizer    optimizer;
     program_kind program;
+    double again;     /**< training: share of the forward pass that the backward pass runs again */
     double clock_mhz; /**< that devices are held at, of models that tell clocks; 0: as they run */
 } step_setup;
 

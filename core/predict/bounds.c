@@ -63,8 +63,9 @@ static void bound_as_stated(const answering *a, prediction *out)
         to[PHASE_STEP] = a->micro * (i ? p->step.high : p->step.low) + sync;
         if (isnan(out->forward + out->backward))
             continue;
-        to[PHASE_FORWARD]       = a->micro * (i ? p->forward.high : p->forward.low);
-        to[PHASE_BACKWARD]      = a->micro * (i ? p->backward.high : p->backward.low);
+        to[PHASE_FORWARD]  = a->micro * (i ? p->forward.high : p->forward.low);
+        to[PHASE_BACKWARD] = a->micro * (i ? p->backward.high : p->backward.low) +
+                             a->asked->again * to[PHASE_FORWARD];
         to[PHASE_UPDATE]        = i ? p->update.high : p->update.low;
         to[PHASE_GRAD]          = to[PHASE_UPDATE] + sync;
         to[PHASE_BACKWARD_GRAD] = to[PHASE_BACKWARD] + to[PHASE_GRAD];

@@ -160,12 +160,16 @@ static void release(answering *a)
 
 step_work answering_work(const answering *a)
 {
-    const step_price *p = &a->own->price;
+    const step_price *p       = &a->own->price;
+    const double      forward = a->micro * p->forward.value;
+    double            back    = a->micro * p->backward.value;
 
-    return (step_work){ .forward  = a->micro * p->forward.value,
-                        .backward = a->micro * p->backward.value,
+    if (a->asked->again > 0)
+        back += a->asked->again * forward;
+    return (step_work){ .forward  = forward,
+                        .backward = back,
                         .update   = p->update.value,
-                        .compute  = a->micro * p->forward.value + a->micro * p->backward.value,
+                        .compute  = forward + back,
                         .micro    = a->micro };
 }
 
@@ -309,6 +313,10 @@ static void put_grounds(const answering *a, prediction *out)
     }
     ledger_add_all(&g->ledger, &p->passes.ledger, a->micro);
     ledger_add_all(&g->ledger, &p->rest.ledger, 1);
+    if (a->asked->again > 0) { /* in a backward pass nobody measured it */
+        grounds_note(g, "recomputed layers", 0);
+        ledger_add(&g->ledger, CERTAINTY_ASSUMED, a->asked->again * a->micro * p->forward.value);
+    }
     if (!a->own->many)
         return;
     if (!a->in_turn) {

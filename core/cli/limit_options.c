@@ -1,0 +1,69 @@
+/* Options on what steps meet beside time. */
+#include "cli/limit_options.h"
+
+#include <stdio.h>
+
+#include "predict/recompute.h"
+
+#define AT(member) OPTION_AT(limit_choice, member)
+
+const option_row limit_option_rows[] = {
+    { "memory", AT(memory),
+      .help =
+          "memory of a device, 24GB: larger batches are refused (default: the datasheet's, by which "
+          "a note warns)" },
+    { "framework-overhead", AT(overhead) },
+    { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
+      "segments computed again in the backward pass: layer1.0,layer1.1 or blocks" },
+    { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
+      "samples of a step beyond which more gain little: a note says what that costs" },
+    { .name = NULL },
+};
+
+lm_status limit_check(const options *o, const limit_choice *c, program_kind program, lm_error *err)
+{
+    const void *const trained[] = { &c->recompute, &c->critical };
+
+    for (size_t i = 0; i < sizeof trained / sizeof trained[0]; i++)
+        if (program != PROGRAM_TRAINING && option_given(o, trained[i]))
+            return misused(o, trained[i], err, "is of training");
+    return LM_OK;
+}
+
+lm_status limit_begin(limit_choice *c, const session *s, const session_options *q,
+                      step_setup *setup, int64_t batch, lm_error *err)
+{
+    step_setup at = *setup;
+
+    c->met   = (limits){ .who       = s->who,
+                         .net       = s->net,
+                         .reg       = s->reg,
+                         .device    = q->source.device,
+                         .devices   = q->source.devices,
+                         .room      = { (uint64_t)c->memory, (uint64_t)c->overhead },
+                         .recompute = c->recompute,
+                         .critical  = c->critical,
+                         .setup     = setup };
+    at.batch = batch;
+    if (c->recompute) {
+        const lm_status status =
+            recompute_share(s->who, s->net, s->reg, &at, c->recompute, &setup->again, err);
+
+        if (status)
+            return status;
+    }
+    return limits_begin(&c->met, err);
+}
+
+lm_status limit_judge(const limit_choice *c, limit_notes *out, lm_error *err)
+{
+    return limits_check(&c->met, out->memory, out->batch, err);
+}
+
+void limit_print(const limit_notes *n, FILE *out)
+{
+    if (*n->memory)
+        fprintf(out, "note: %s\n", n->memory);
+    if (*n->batch)
+        fprintf(out, "note: %s\n", n->batch);
+}

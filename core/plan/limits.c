@@ -1,0 +1,151 @@
+/* What steps meet beside time: memory, and batches that are too large to help. */
+#include "plan/limits.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "device/device.h"
+
+lm_status limits_begin(limits *l, lm_error *err)
+{
+    device_list  *list = NULL;
+    const device *found;
+    lm_error      unknown = { 0 }; /* no datasheet, nothing to say */
+    lm_status     status;
+
+    l->told = l->room.bytes > 0;
+    if (!l->device && l->who->cal)
+        l->device = calibration_device(l->who->cal);
+    if (l->told || !l->device)
+        return LM_OK;
+    if ((status = devices_open(l->devices, &list, err)))
+        return status;
+    if (!devices_find(list, l->device, &found, &unknown) && !isnan(found->figure[DEVICE_MEMORY]))
+        l->room.bytes = (uint64_t)found->figure[DEVICE_MEMORY];
+    devices_free(list);
+    return LM_OK;
+}
+
+void limits_meet(limits *l, const scale_point *p)
+{
+    const bool many = p->step.nodes > 1 || p->step.devices > 1, keep = p->accumulation > 1;
+    int64_t   *most = &l->batch[many][keep];
+
+    *most     = p->step.batch > *most ? p->step.batch : *most;
+    l->global = p->global_batch > l->global ? p->global_batch : l->global;
+}
+
+/* "44.6 GB", "254 kB" */
+static const char *size_of(uint64_t bytes, char *buffer, size_t size)
+{
+    const double b = (double)bytes;
+
+    snprintf(buffer, size, "%.3g %s",
+             b / (b >= 1e9   ? 1e9
+                  : b >= 1e6 ? 1e6
+                             : 1e3),
+             b >= 1e9   ? "GB"
+             : b >= 1e6 ? "MB"
+                        : "kB");
+    return buffer;
+}
+
+/* The words for a batch that needs more than there is. */
+static lm_status too_large(const limits *l, const bind_options *b, const memory_options *with,
+                           uint64_t needed, char *text, lm_error *err)
+{
+    int64_t         largest;
+    char            fits[60], need[24], has[24];
+    const char     *of = l->told ? "--memory" : l->device;
+    const lm_status status =
+        memory_largest_batch(l->net, l->reg, b, with, l->room.bytes, &largest, err);
+
+    if (status)
+        return status;
+    if (largest)
+        snprintf(fits, sizeof fits, "the largest that fits is %lld", (long long)largest);
+    else
+        snprintf(fits, sizeof fits, "not even 1 fits");
+    snprintf(text, LIMITS_TEXT, "batch %lld needs %s, and %.80s has %s: %s", (long long)b->batch,
+             size_of(needed, need, sizeof need), of, size_of(l->room.bytes, has, sizeof has), fits);
+    return LM_OK;
+}
+
+/* What the machine file was measured with: f32 under autocast to 16 bit, or 0. */
+static lm_dtype mixed_of(const limits *l)
+{
+    const char *settings = l->who->cal ? calibration_told(l->who->cal, "settings") : NULL;
+    const char *amp      = settings ? strstr(settings, "amp=") : NULL;
+
+    if (!amp || l->who->dtype != LM_F32)
+        return 0;
+    return !strncmp(amp + 4, "bf16", 4) ? LM_BF16 : LM_F16;
+}
+
+static lm_status check_memory(const limits *l, char *text, lm_error *err)
+{
+    const program_kind program = l->setup->program;
+
+    for (int many = 0; many < 2; many++)
+        for (int keep = 0; keep < 2; keep++) {
+            memory_options with =
+                room_options(&l->setup->sync, l->setup->optimizer, l->room.overhead, many, keep);
+            bind_options b = { .batch      = l->batch[many][keep],
+                               .dtype      = l->who->dtype,
+                               .input      = l->who->input,
+                               .evaluation = program != PROGRAM_TRAINING };
+            memory_use   use;
+            lm_status    status;
+
+            if (!b.batch)
+                continue;
+            with.recompute = l->recompute;
+            with.mixed     = mixed_of(l);
+            status         = memory_of_step(l->net, l->reg, &b, &with, &use, NULL, err);
+            if (!status && use.peak > l->room.bytes)
+                status = too_large(l, &b, &with, use.peak, text, err);
+            if (status || *text)
+                return status;
+        }
+    return LM_OK;
+}
+
+static void check_batch(const limits *l, char *text)
+{
+    const double factor = l->critical ? 1 + (double)l->global / (double)l->critical : NAN;
+    char         samples[32], most[32];
+
+    text_grouped((uint64_t)l->global, samples, sizeof samples);
+    text_grouped((uint64_t)l->critical, most, sizeof most);
+    if (l->critical && l->global > l->critical)
+        snprintf(
+            text, LIMITS_TEXT,
+            "steps of %s samples, beyond the critical batch of %s: training takes about %.2g times "
+            "the fewest epochs (1 + batch / critical; McCandlish et al. 2018), which no time here "
+            "counts",
+            samples, most, factor);
+    else if (!l->critical && l->global > LIMITS_USUAL_BATCH)
+        snprintf(
+            text, LIMITS_TEXT,
+            "steps of %s samples: so large a batch may need more epochs, which no time here counts "
+            "(--critical-batch tells how many)",
+            samples);
+}
+
+lm_status limits_check(const limits *l, char memory[LIMITS_TEXT], char batch[LIMITS_TEXT],
+                       lm_error *err)
+{
+    const bool trains = l->setup->program == PROGRAM_TRAINING;
+    lm_status  status = LM_OK;
+
+    *memory = *batch = '\0';
+    if (l->room.bytes && l->setup->program != PROGRAM_DECODE)
+        status = check_memory(l, memory, err);
+    if (!status && *memory && l->told)
+        status = lm_error_set(err, LM_E_NOTFOUND, "%s", memory);
+    if (!status && trains)
+        check_batch(l, batch);
+    return status;
+}
