@@ -287,13 +287,20 @@ static void fill(const table *t, layout *l, int room)
     }
 }
 
+/* Names are parts of files: a control character would be a command to the terminal. */
+static void put_visible(const char *text, FILE *out)
+{
+    for (; *text; text++)
+        putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+}
+
 /* One cell or head; the last of a row ends the line. */
 static void print_padded(const char *text, bool left, int width, bool last, FILE *out)
 {
     const int gap = width - width_of(text);
 
     pad(out, left ? 0 : gap);
-    fputs(text, out);
+    put_visible(text, out);
     if (last)
         putc('\n', out);
     else
@@ -383,6 +390,23 @@ static const char *exact(column *c, double value, const char *none)
     return c->digits;
 }
 
+/* Spreadsheets take what begins with one of these for a formula: names do, numbers may. */
+static bool is_formula(const char *text)
+{
+    return *text && strchr("=+-@", *text) && text[1] && !strchr("0123456789. ", text[1]);
+}
+
+static void put_csv_text(const char *text, FILE *out)
+{
+    const size_t n      = strlen(text) + 2;
+    char        *quoted = is_formula(text) ? malloc(n) : NULL;
+
+    if (quoted)
+        snprintf(quoted, n, "'%s", text);
+    csv_put(out, quoted ? quoted : text);
+    free(quoted);
+}
+
 static void print_csv(const table *t, FILE *out)
 {
     for (size_t j = 0; j < t->n_columns; j++) {
@@ -393,7 +417,7 @@ static void print_csv(const table *t, FILE *out)
         const cell *c = &t->cell[i];
 
         if (c->kind == CELL_TEXT)
-            csv_put(out, c->u.text);
+            put_csv_text(c->u.text, out);
         else if (c->kind == CELL_COUNT)
             fprintf(out, "%" PRIu64, c->u.count);
         else
