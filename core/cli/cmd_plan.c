@@ -245,6 +245,7 @@ static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
     setup_settle(&c->a->how, fleet_in_buckets(c->session, job->n));
     job->question.setup.sync = a->how.setup.sync;
     job->reg                 = c->session[0].reg;
+    job->span                = decoding_span(c->decode[0]);
     all.devices              = c->devices;
     all.prices               = c->prices;
     for (size_t i = 0; i < job->n; i++)

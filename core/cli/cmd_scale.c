@@ -159,13 +159,16 @@ static void grid_free(scale_grid *g)
     free(g->line);
 }
 
-static lm_status predict_grid(const session *s, const predictor *who, scale_options *q,
-                              scale_grid *g, lm_error *err)
+static lm_status predict_grid(const session *s, const decoding *d, scale_options *q, scale_grid *g,
+                              lm_error *err)
 {
-    lm_status status = LM_OK;
+    const predictor *who    = decoding_who(d, s);
+    lm_status        status = LM_OK;
 
     *g = (scale_grid){ .who     = who,
+                       .network = s->who->network,
                        .net     = s->net,
+                       .span    = decoding_span(d),
                        .device  = q->session.source.device,
                        .n_lines = q->devices.n * q->batch.n * policies(q),
                        .n_nodes = q->nodes.n,
@@ -207,7 +210,7 @@ static lm_status run(const options *o, lm_error *err)
             !(status = decoding_open(&s, &q->session, &q->how, &d, err)) &&
             !(status = limit_begin(&q->limit, &s, &q->session, &q->how.setup,
                                    q->batch.at[q->batch.n - 1], err)) &&
-            !(status = predict_grid(&s, decoding_who(d, &s), q, &g, err)) &&
+            !(status = predict_grid(&s, d, q, &g, err)) &&
             !(status = limit_judge(&q->limit, &notes, err)) && !(status = draw(&g, o, err)))
             status = scale_print(&g, &q->look, err);
     }

@@ -110,6 +110,11 @@ lm_status decoding_network(decoding *d, const session *s, const network **out, l
     return status;
 }
 
+generation_span decoding_span(const decoding *d)
+{
+    return d ? (generation_span){ d->asked.context, d->asked.tokens } : (generation_span){ 0, 0 };
+}
+
 const char *decoding_text(const decoding *d, char text[DECODING_TEXT])
 {
     char mean[60] = "";
@@ -118,10 +123,11 @@ const char *decoding_text(const decoding *d, char text[DECODING_TEXT])
         return NULL;
     if (d->asked.tokens > 1)
         snprintf(mean, sizeof mean, "the mean of %lld, ", (long long)d->asked.tokens);
-    snprintf(text, DECODING_TEXT,
-             "a pass is the next token of each sequence, %sbehind %lld that are cached; a sample is "
-             "a token",
-             mean, (long long)d->asked.context);
+    snprintf(
+        text, DECODING_TEXT,
+        "a pass is the next token of each sequence, %sbehind %lld that are cached; a sample is "
+        "a token",
+        mean, (long long)d->asked.context);
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/session.h"
+#include "predict/generation.h"
 
 /** A session that generates tokens: predictors of its steps, and of their mean. */
 typedef struct decoding decoding;
@@ -21,6 +22,8 @@ const predictor *decoding_first(const decoding *d);
 /** The network whose memory counts: that of the last step; without decoding the session's own. */
 lm_status decoding_network(decoding *d, const session *s, const network **out, lm_error *err);
 
+/** What is generated; zeros without decoding. */
+generation_span decoding_span(const decoding *d);
 /** What a sample and a pass are; NULL without decoding. */
 #define DECODING_TEXT 160
 const char *decoding_text(const decoding *d, char text[DECODING_TEXT]);

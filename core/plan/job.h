@@ -5,6 +5,7 @@
 #include "plan/assumptions.h"
 #include "plan/paid.h"
 #include "plan/room.h"
+#include "predict/generation.h"
 #include "predict/power_choice.h"
 
 /** A machine of the job. */
@@ -33,6 +34,7 @@ typedef struct plan_job {
     money                 kwh;                     /**< price of a kWh; amount NAN: not given */
     double                grams_per_kwh;           /**< CO2 of electricity; NAN: not given */
     plan_question         question;
+    generation_span       span;        /**< of decoding: samples are tokens */
     bool                  nodes_given; /**< the user gave numbers of nodes */
     bool                  automatic;   /**< batches: powers of two that fit */
     int64_t              *own_batch;   /**< these batches; NULL: none */

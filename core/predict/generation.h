@@ -22,6 +22,11 @@ lm_status generation_open(int64_t context, int64_t tokens, generation_at at, voi
                           predictor *out, lm_error *err);
 void      generation_close(predictor *who);
 
+/** What is generated; zeros: nothing. */
+typedef struct generation_span {
+    int64_t context, tokens; /**< in the cache before the first step; of each sequence */
+} generation_span;
+
 typedef struct generation {
     int64_t     context, tokens; /**< in the cache before the first step; of each sequence */
     scale_point mean;            /**< of the steps: its throughput is that of tokens */

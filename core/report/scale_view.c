@@ -236,12 +236,12 @@ static void print_json(const scale_grid *g, const table *rows)
     json               j     = { .out = stdout };
 
     json_open(&j, NULL, '{');
-    json_text(&j, "network", who->network);
+    json_text(&j, "network", g->network);
     json_text(&j, "set", g->net->set);
     json_text(&j, "note", g->net->note);
     json_text(&j, "machine", who->machine);
     json_text(&j, "model", who->model);
-    json_text(&j, "phase", program_kind_name(g->line[0].curve.q.setup.program));
+    step_json_phase(&j, g->line[0].curve.q.setup.program, &g->span);
     json_text(&j, "scaling", scaling_kind_name(kind));
     json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
     if (who->cal) {
@@ -389,7 +389,7 @@ lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, b
     if (heads.by_batch)
         snprintf(nodes, sizeof nodes, " on %lld node%s", (long long)g->line[0].point[0].step.nodes,
                  g->line[0].point[0].step.nodes == 1 ? "" : "s");
-    snprintf(title, sizeof title, "%.60s: %s%s scaling, batch %.40s%s%s, %s", g->who->network,
+    snprintf(title, sizeof title, "%.60s: %s%s scaling, batch %.40s%s%s, %s", g->network,
              trains(g) ? "" : "inference, ", scaling_kind_name(kind), batch,
              kind == SCALING_WEAK ? " per device" : " in all", nodes, g->who->model);
     if (!status) {

@@ -15,7 +15,9 @@ typedef struct scale_line {
 /** Devices per node x batch x sync policy, each a curve over the same numbers of nodes. */
 typedef struct scale_grid {
     const predictor *who;
+    const char      *network; /**< as it was asked for */
     const network   *net;
+    generation_span  span;   /**< of decoding */
     const char      *device; /**< of a model that takes a datasheet */
     scale_line      *line;
     size_t           n_lines; /**< at least one */

@@ -148,6 +148,15 @@ void step_basis_explain(const predictor *who, const prediction *p, FILE *out)
     print_dtype(who, out);
 }
 
+void step_json_phase(json *j, program_kind program, const generation_span *span)
+{
+    json_text(j, "phase", program_kind_name(span->tokens ? PROGRAM_DECODE : program));
+    if (!span->tokens)
+        return;
+    json_count(j, "context", (uint64_t)span->context);
+    json_count(j, "new_tokens", (uint64_t)span->tokens);
+}
+
 /* ---- functions for values that are no members ---- */
 
 static double kwh(const step_row *r)

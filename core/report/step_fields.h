@@ -7,6 +7,7 @@
 #include "predict/generation.h"
 #include "predict/step_power.h"
 #include "report/fields.h"
+#include "report/json.h"
 
 /** What is known of a device's power. */
 typedef struct step_watts {
@@ -68,6 +69,9 @@ static inline unsigned step_program_fact(program_kind p)
 {
     return p == PROGRAM_INFERENCE ? STEP_INFERENCE : STEP_TRAINING;
 }
+
+/** "phase" of a question, of decoding with what is generated. */
+void step_json_phase(json *j, program_kind program, const generation_span *span);
 
 /** Does a prediction tell how far latencies are apart? */
 static inline unsigned step_spread_fact(const prediction *p)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "report/step_fields.h"
 
 static void json_known(json *j, const char *key, double value)
 {
@@ -109,7 +110,7 @@ void plan_json_question(const plan_job *job, json *j)
     json_text(j, "input", job->side[0].who->input);
     json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].who->dtype));
     if (infers)
-        json_text(j, "phase", program_kind_name(job->question.setup.program));
+        step_json_phase(j, job->question.setup.program, &job->span);
     else
         json_text(j, "optimizer", optimizer_name(job->question.setup.optimizer));
     json_text(j, "note", job->net->note);
