@@ -206,9 +206,10 @@ static lm_status explain_one(const predictor *who, const predict_options *a,
 
 /* ---- decoding ---- */
 
-static lm_status print_generations(const session *s, const predict_options *a, const predictor *by,
+static lm_status print_generations(const session *s, predict_options *a, const predictor *by,
                                    lm_error *err)
 {
+    limit_notes      notes    = { .memory = "" };
     generation       g        = { .mean.step.p95 = NAN };
     const step_watts w        = power_choice_watts(&a->power);
     const field_view v        = { .fields = step_generated,
@@ -227,27 +228,34 @@ static lm_status print_generations(const session *s, const predict_options *a, c
         if (!status) {
             step_row r = step_row_of(&g.mean, &w);
 
+            limits_meet(&a->limit.met, &g.mean);
             r.generation = &g;
             r.set        = s->net->set;
             no_power |= !step_power_told(&w, &g.mean);
             field_row(&rows, &r);
         }
     }
+    if (!status)
+        status = limit_judge(&a->limit, &notes, err);
     status = field_rows_print(&rows, a->look.format, stdout, status, err);
     if (!status)
         step_basis_explain(s->who, &g.mean.step, a->look.format == FORMAT_TABLE ? stdout : stderr);
     if (!status && no_power)
         step_watts_explain(&w, s->who->model, s->who->machine);
+    if (!status)
+        limit_print(&notes, a->look.format == FORMAT_TABLE ? stdout : stderr);
     return status;
 }
 
-/* Explained is the first step. */
-static lm_status print_decoding(const session *s, const predict_options *a, const step_setup *setup,
+/* Explained is the first step; memory is that of the last. */
+static lm_status print_decoding(const session *s, predict_options *a, const step_setup *setup,
                                 lm_error *err)
 {
     decoding *d      = NULL;
     lm_status status = decoding_open(s, &a->session, &a->how, &d, err);
 
+    if (!status)
+        status = decoding_network(d, s, &a->limit.met.net, err);
     if (!status)
         status = a->explain ? explain_one(decoding_first(d), a, setup, err)
                             : print_generations(s, a, decoding_who(d, s), err);

@@ -194,6 +194,18 @@ static lm_status draw(const scale_grid *g, const options *o, lm_error *err)
     return q->plot ? scale_draw(g, q->plot, option_text(o, batch), q->keep_script, err) : LM_OK;
 }
 
+/* Memory is that of the network and the predictor that steps are asked of. */
+static lm_status begin_limits(scale_options *q, const session *s, decoding *d, lm_error *err)
+{
+    session         asked  = *s;
+    const lm_status status = decoding_network(d, s, &asked.net, err);
+
+    asked.who = decoding_who(d, s);
+    return status ? status
+                  : limit_begin(&q->limit, &asked, &q->session, &q->how.setup,
+                                q->batch.at[q->batch.n - 1], err);
+}
+
 static lm_status run(const options *o, lm_error *err)
 {
     scale_options *q = o->filled;
@@ -208,8 +220,7 @@ static lm_status run(const options *o, lm_error *err)
         if (!(status = power_choice_open(&q->power, s.who, &q->session.source, err)) &&
             !(status = predictor_handle_scan(s.by, err)) &&
             !(status = decoding_open(&s, &q->session, &q->how, &d, err)) &&
-            !(status = limit_begin(&q->limit, &s, &q->session, &q->how.setup,
-                                   q->batch.at[q->batch.n - 1], err)) &&
+            !(status = begin_limits(q, &s, d, err)) &&
             !(status = predict_grid(&s, d, q, &g, err)) &&
             !(status = limit_judge(&q->limit, &notes, err)) && !(status = draw(&g, o, err)))
             status = scale_print(&g, &q->look, err);

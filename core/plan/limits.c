@@ -141,7 +141,7 @@ lm_status limits_check(const limits *l, char memory[LIMITS_TEXT], char batch[LIM
     lm_status  status = LM_OK;
 
     *memory = *batch = '\0';
-    if (l->room.bytes && l->setup->program != PROGRAM_DECODE)
+    if (l->room.bytes)
         status = check_memory(l, memory, err);
     if (!status && *memory && l->told)
         status = lm_error_set(err, LM_E_NOTFOUND, "%s", memory);
