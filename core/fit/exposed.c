@@ -54,6 +54,9 @@ step_passes exposed_passes(const calibration *cal, const char *model, const poin
         s.forward *= shared_times(cal, model, PHASE_FORWARD, devices);
         s.backward *= shared_times(cal, model, PHASE_BACKWARD, devices);
         s.update *= shared_times(cal, model, PHASE_UPDATE, devices);
+    } else { /* nothing tells the update apart */
+        s.forward += s.update;
+        s.update = 0;
     }
     return s;
 }

@@ -29,24 +29,58 @@ static size_t backward_form(const calibration *cal, const char *model)
     return own < n_forms && cal->fitted[own].present ? own : form_find(model, PHASE_STEP);
 }
 
+/* Bytes of weights that passes read and updates go over cost what the batch does not change: whole steps
+ * tell their sum, and nothing tells them apart. They have one price. */
+static bool is_of_weights(uint32_t term)
+{
+    return term_family_of(term) == FAMILY_WEIGHTS ||
+           (term_of_update(term) && term_family_of(term) == FAMILY_TRAFFIC);
+}
+
+/* The part of a step that a term is of. */
+static double *part_of(uint32_t term, step_passes *of)
+{
+    return term_of_update(term)            ? &of->update
+           : term_pass(term) == LM_FORWARD ? &of->forward
+                                           : &of->backward;
+}
+
+/* A whole step, divided by the passes of its terms. */
+static void divide_terms(const contribution *found, size_t n, step_passes *out)
+{
+    step_passes bytes = { .update = 0 };
+    double      tied  = 0, all;
+
+    for (size_t k = 0; k < n; k++)
+        if (is_of_weights(found[k].regressor)) {
+            *part_of(found[k].regressor, &bytes) += found[k].count;
+            tied += found[k].seconds;
+        } else {
+            *part_of(found[k].regressor, out) += found[k].seconds;
+        }
+    all = bytes.forward + bytes.backward + bytes.update;
+    if (!(all > 0))
+        return;
+    out->forward += tied * bytes.forward / all;
+    out->backward += tied * bytes.backward / all;
+    out->update += tied * bytes.update / all;
+}
+
 /* A whole step, divided by passes. */
 static void divide(const calibration *cal, size_t form_at, const workload *load, step_passes *out)
 {
-    const bool   terms = !forms[form_at].n_features && !counted_only(load);
     contribution found[MAX_CONTRIBUTIONS];
     const size_t n     = calibration_contributions(cal, form_at, load, found);
     double       whole = n ? 0 : NAN;
 
-    for (size_t k = 0; k < n; k++) {
-        whole += found[k].seconds;
-        if (terms && term_of_update(found[k].regressor))
-            out->update += found[k].seconds;
-        else if (terms && term_pass(found[k].regressor) != LM_FORWARD)
-            out->backward += found[k].seconds;
+    if (n && !forms[form_at].n_features && !counted_only(load)) {
+        divide_terms(found, n, out);
+        return;
     }
-    if (!terms)
-        out->backward = BACKWARD_SHARE * whole;
-    out->forward = whole - out->backward - out->update;
+    for (size_t k = 0; k < n; k++)
+        whole += found[k].seconds;
+    out->backward = BACKWARD_SHARE * whole;
+    out->forward  = whole - out->backward;
 }
 
 step_passes step_passes_of(const calibration *cal, const char *model, const workload *load)

@@ -19,7 +19,7 @@ typedef struct step_passes {
 
 /**
  * By a model's forms. Where it has only one of whole steps, that is divided: by which pass each
- * term is of, or whether it is of the update; of a network of which only counts are known by
+ * term is of, or whether it is of the update, bytes of weights having one price; of a network of which only counts are known by
  * BACKWARD_SHARE, the update being in it. NAN where the model has neither.
  */
 step_passes step_passes_of(const calibration *cal, const char *model, const workload *load);
