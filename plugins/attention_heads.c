@@ -2,6 +2,7 @@
  * torch.nn.MultiheadAttention and its relatives. */
 #include "attention.h"
 #include "dense.h"
+#include "splitting.h"
 
 enum { HEADS, KV_HEADS, HEAD_WIDTH, CAUSAL, MEMORY, BIAS, OUTPUT_BIAS, PACKED, ROTARY, DROPOUT };
 enum { YES, NO, AS_BIAS }; /* of OUTPUT_BIAS */
@@ -92,10 +93,10 @@ static lm_status check_heads(const lm_layer *layer, const heads *h)
     if (h->rotary && h->core.width % 2)
         return lm_fail(layer, LM_E_ARG, "pairs of elements are turned: a head of %lld has no pairs",
                        (long long)h->core.width);
-    if (lm_int(layer, PACKED) && (h->core.kv_heads != h->core.heads || h->q_width != width))
+    if (lm_int(layer, PACKED) && (h->core.kv_heads != h->core.heads || width % h->q_width))
         return lm_fail(layer, LM_E_ARG,
                        "packed weights have as many heads of keys as of queries, which together "
-                       "are as wide as the input: set packed = no");
+                       "are as wide as the input, or a whole part of it: set packed = no");
     return LM_OK;
 }
 
@@ -317,6 +318,24 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
+/* Some heads, with columns of the projections before them and rows of the one behind them. */
+static lm_status split(const lm_layer *layer, lm_split *s)
+{
+    heads     h;
+    lm_status status = heads_of(layer, &h);
+
+    if (status)
+        return status;
+    if (s->way != LM_HEADS)
+        return split_refused(layer);
+    s->sums                     = LM_SUMS_INPUT | LM_SUMS_OUTPUT;
+    s->param[HEAD_WIDTH].u.i[0] = h.core.width;
+    status                      = split_evenly(layer, s, HEADS, 0, "heads");
+    if (!status && lm_int(layer, KV_HEADS))
+        status = split_evenly(layer, s, KV_HEADS, 0, "heads of keys and values");
+    return status;
+}
+
 const lm_layer_type attention_multi_head = {
     .size = sizeof(lm_layer_type),
     .name = "multi_head_attention",
@@ -330,4 +349,5 @@ const lm_layer_type attention_multi_head = {
     .cost       = cost,
     .weights    = weights,
     .lower      = lower,
+    .split      = split,
 };

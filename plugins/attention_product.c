@@ -1,6 +1,7 @@
 /* scaled_dot_product_attention: of given queries, keys and values, as
  * torch.nn.functional.scaled_dot_product_attention. */
 #include "attention.h"
+#include "splitting.h"
 
 enum { HEADS, KV_HEADS, CAUSAL, MEMORY, DROPOUT, PAST };
 enum { Q, K, V };
@@ -174,6 +175,20 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
+/* Inputs of some heads alone; those of N,H,L,D tell it themselves. */
+static lm_status split(const lm_layer *layer, lm_split *s)
+{
+    lm_status status = LM_OK;
+
+    if (s->way != LM_HEADS)
+        return split_refused(layer);
+    if (lm_int(layer, HEADS))
+        status = split_evenly(layer, s, HEADS, 0, "heads");
+    if (!status && lm_int(layer, KV_HEADS))
+        status = split_evenly(layer, s, KV_HEADS, 0, "heads of keys and values");
+    return status;
+}
+
 const lm_layer_type attention_scaled_dot_product = {
     .size = sizeof(lm_layer_type),
     .name = "scaled_dot_product_attention",
@@ -186,4 +201,5 @@ const lm_layer_type attention_scaled_dot_product = {
     .infer      = infer,
     .cost       = cost,
     .lower      = lower,
+    .split      = split,
 };

@@ -2,6 +2,7 @@
  * torch.nn.EmbeddingBag with dense gradients. */
 #include <stdbool.h>
 
+#include "splitting.h"
 #include "tensors.h"
 
 enum { VOCABULARY, WIDTH, MODE }; /* MODE: of embedding_bag */
@@ -164,9 +165,22 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 1, \
     .max_inputs = 1, .n_outputs = 1, .cost = cost, .weights = weights
 
+/* A rank without a number's row yields zeros for it (Shoeybi et al. 2019, section 3). */
+static lm_status embedding_split(const lm_layer *layer, lm_split *s)
+{
+    if (s->way == LM_COLUMNS)
+        return split_evenly(layer, s, WIDTH, 0, "elements");
+    if (s->way != LM_VOCABULARY)
+        return split_refused(layer);
+    s->sums = LM_SUMS_OUTPUT;
+    split_about(s, VOCABULARY, 0);
+    return LM_OK;
+}
+
 static const lm_layer_type embedding = {
     TABLE("embedding", "rows of a learned table by their numbers"),
     LM_PARAMS(embedding_params),
+    .split = embedding_split,
     .infer = embedding_infer,
     .lower = embedding_lower,
 };

@@ -1,6 +1,7 @@
 /* linear, bilinear: fully connected layers on the last dimension, as in torch.nn. */
 #include "dense.h"
 #include "inputs.h"
+#include "splitting.h"
 #include "tensors.h"
 
 enum { FEATURES, BIAS };
@@ -84,6 +85,27 @@ static lm_status linear_weights(const lm_layer *layer, lm_sink *sink)
                               .dim   = { lm_int(layer, FEATURES), features_in(layer, 0) } });
     return LM_OK;
 }
+
+/* Megatron-LM's column and row parallel layers (Shoeybi et al. 2019, section 3). */
+static lm_status linear_split(const lm_layer *layer, lm_split *s)
+{
+    switch ((enum lm_ways)s->way) {
+    case LM_ROWS: s->sums = LM_SUMS_OUTPUT; return LM_OK;
+    case LM_COLUMNS:
+        s->sums = LM_SUMS_INPUT;
+        return split_evenly(layer, s, FEATURES, 0, "features");
+    case LM_VOCABULARY:
+        s->sums = LM_SUMS_INPUT;
+        split_about(s, FEATURES, 0);
+        return LM_OK;
+    case LM_WHOLE:
+    case LM_HEADS:
+    case LM_TOKENS: break;
+    }
+    return split_refused(layer);
+}
+
+#define bilinear_split NULL
 
 /* ---- bilinear: y_k = a^T W_k b + c_k --------------------------------------------------------- */
 
@@ -204,6 +226,7 @@ static lm_status bilinear_weights(const lm_layer *layer, lm_sink *sink)
         .cost       = ident##_cost,      \
         .weights    = ident##_weights,   \
         .lower      = ident##_lower,     \
+        .split      = ident##_split,     \
     }
 
 LINEAR(linear, 1, "product with a weight matrix along the last dimension");

@@ -1,6 +1,7 @@
 /* cross_entropy, nll_loss: scores of classes against class numbers or, cross_entropy alone, against
  * probabilities, as in torch.nn.functional. Classes are dimension 1. */
 #include "loss.h"
+#include "splitting.h"
 
 /* Decisions: one for each sample and, behind the classes, each pixel. */
 static lm_tensor decisions_of(const lm_layer *layer)
@@ -93,6 +94,19 @@ static lm_status cross_entropy_cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
+/* Of each decision, in single precision, the ranks have in common the greatest score, the sum of
+ * exponentials and the right class's score: Megatron-LM, tensor_parallel/cross_entropy.py. */
+static lm_status cross_entropy_split(const lm_layer *layer, lm_split *s)
+{
+    const lm_tensor decisions = decisions_of(layer);
+
+    if (s->way != LM_VOCABULARY || has_probabilities(layer))
+        return split_refused(layer);
+    s->exchanges       = 3;
+    s->exchanged_bytes = lm_mul(4, lm_elements(&decisions));
+    return LM_OK;
+}
+
 /* The gradient is a constant at the right classes, else 0: all of it is written. */
 static lm_status nll_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
@@ -115,6 +129,7 @@ const lm_layer_type loss_cross_entropy = {
     .infer = class_infer,
     .cost  = cross_entropy_cost,
     .lower = cross_entropy_lower,
+    .split = cross_entropy_split,
 };
 
 const lm_layer_type loss_nll = {

@@ -1,4 +1,5 @@
 /* parameter, constant: tensors that belong to the network instead of being computed by it. */
+#include "splitting.h"
 #include "tensors.h"
 
 enum { SHAPE, EXPAND, TRAINED }; /* of parameter */
@@ -58,6 +59,24 @@ static lm_status parameter_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
+/* The dimension behind the first one is that of tokens or heads; with the batch in front, behind it. */
+static lm_status split_shape(const lm_layer *layer, lm_split *s, uint32_t at)
+{
+    if ((s->way != LM_TOKENS && s->way != LM_HEADS) || at >= layer->param[SHAPE].count)
+        return split_refused(layer);
+    return split_evenly(layer, s, SHAPE, at, s->way == LM_TOKENS ? "tokens" : "heads");
+}
+
+static lm_status parameter_split(const lm_layer *layer, lm_split *s)
+{
+    return split_shape(layer, s, !lm_int(layer, EXPAND));
+}
+
+static lm_status constant_split(const lm_layer *layer, lm_split *s)
+{
+    return split_shape(layer, s, 1);
+}
+
 static lm_status constant_infer(const lm_layer *layer, lm_tensor *output)
 {
     output[0] = tensor_of(layer, tensor_dtype_of(layer, lm_int(layer, DTYPE)));
@@ -90,6 +109,7 @@ static const lm_layer_type parameter = {
     SOURCE("parameter", "a learned tensor of the network: a class token, an embedding of places"),
     LM_PARAMS(parameter_params),
     .infer   = parameter_infer,
+    .split   = parameter_split,
     .weights = weights,
     .lower   = parameter_lower,
 };
@@ -98,6 +118,7 @@ static const lm_layer_type constant = {
     SOURCE("constant", "a tensor that is always the same: a mask, a table of frequencies"),
     LM_PARAMS(constant_params),
     .infer = constant_infer,
+    .split = constant_split,
     .lower = lower_nothing,
 };
 

@@ -1,5 +1,6 @@
 /* flatten, reshape, squeeze, unsqueeze, identity: another shape of the same memory. */
 #include "shape.h"
+#include "splitting.h"
 
 enum { START, END }; /* of flatten */
 enum { SHAPE };      /* of reshape */
@@ -94,6 +95,18 @@ static lm_status reshape_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
+/* The last dimension is that of the classes. */
+static lm_status reshape_split(const lm_layer *layer, lm_split *s)
+{
+    const uint32_t last = layer->param[SHAPE].count - 1;
+
+    if (s->way != LM_VOCABULARY)
+        return split_refused(layer);
+    if (layer->param[SHAPE].u.i[last] > 0)
+        split_about(s, SHAPE, last);
+    return LM_OK;
+}
+
 static lm_status squeeze_infer(const lm_layer *layer, lm_tensor *output)
 {
     const lm_tensor *in     = &layer->input[0];
@@ -150,6 +163,7 @@ const lm_layer_type shape_reshape = {
     VIEW("reshape", "the same elements under another shape"),
     LM_PARAMS(reshape_params),
     .infer = reshape_infer,
+    .split = reshape_split,
 };
 const lm_layer_type shape_squeeze = {
     VIEW("squeeze", "leaves out dimensions of 1"),

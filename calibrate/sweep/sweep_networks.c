@@ -229,9 +229,10 @@ static lm_status add_network(sweep_loading *l, const sweep_values *v, const swee
 
     p.row.kind      = OBS_NETWORK;
     p.row.algorithm = "default";
-    status =
-        workloads_counts(l->loads, &(workload_name){ p.row.name, p.row.input, p.row.dtype, false },
-                         p.row.batch, &p.counts, l->err);
+    status          = workloads_counts(
+                 l->loads,
+                 &(workload_name){ .name = p.row.name, .input = p.row.input, .dtype = p.row.dtype },
+                 p.row.batch, &p.counts, l->err);
     work = sweep_work_of_counts(&p.counts);
     if (!status && takes_all(v) && has_alike(l, &p))
         return LM_OK;

@@ -6,15 +6,18 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "cli/layout_options.h"
 #include "cli/session.h"
 #include "network/memory.h"
 #include "network/metrics.h"
+#include "program/facts.h"
 #include "report/memory_fields.h"
 
 typedef struct memory_command {
     network_options network;
     bind_options    bind;
     memory_options  memory;
+    layout_choice   layout;
     program_kind    program;
     decode_choice   decode;
     option_counts   batch;
@@ -54,7 +57,10 @@ static const option_row option_rows[] = {
     { "inplace", AT(memory.inplace), &type_flag, NULL, NULL, HELP_HOW,
       "elementwise layers overwrite an input that no other layer reads" },
     { "recompute", AT(memory.recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
-      "segments computed again in the backward pass: layer1.0,layer1.1 or blocks" },
+      "segments computed again in the backward pass: layer1.0,layer1.1, blocks (full), or selective" },
+    { "masters", AT(memory.masters), &type_flag, NULL, NULL, HELP_HOW,
+      "weights of 16 bit have copies in f32, which the optimizer updates, with its states in f32" },
+    OPTION_GROUP(memory_command, layout, layout_option_rows),
     { "layers", AT(layers), &type_flag, NULL, NULL, HELP_OUTPUT, "list the layers, at one batch" },
     { "block", AT(block), .heading = HELP_OUTPUT, .needs = "layers",
       .refusal = "it is for the list of layers: give --layers too" },
@@ -333,6 +339,46 @@ static lm_status check_inference(const options *o, const memory_command *a, lm_e
     return LM_OK;
 }
 
+/* What a rank holds under a layout. Stages, shared sequences and experts are not told. */
+static lm_status check_layout(const options *o, memory_command *a, lm_error *err)
+{
+    layout        *l      = &a->layout.layout;
+    memory_shares *parts  = &a->memory.shares;
+    lm_status      status = layout_choice_check(o, &a->layout, err);
+    lm_error       why    = { LM_OK, "" };
+    int64_t        data;
+
+    if (status || !a->layout.given)
+        return status;
+    if (a->bind.evaluation && (l->dp > 1 || l->zero || l->fsdp))
+        return lm_error_set(err, LM_E_ARG, "inference shares layers alone: --tp and --sp");
+    if (option_given(o, &a->memory.nodes))
+        return misused(o, &a->memory.nodes, err, "goes without a layout, which has --dp");
+    l->micro_batch = 1; /* that of --batch */
+    if (layout_settle(l, NULL, 0, &why))
+        return lm_error_set(err, LM_E_ARG, "%s", why.text);
+    if (l->pp > 1 || l->cp > 1 || l->ep > 1)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%s %lld: the memory of such a rank is not told yet",
+                            l->pp > 1   ? "pp"
+                            : l->cp > 1 ? "cp"
+                                        : "ep",
+                            (long long)(l->pp > 1   ? l->pp
+                                        : l->cp > 1 ? l->cp
+                                                    : l->ep));
+    data = l->dp * l->cp;
+    if ((l->zero || l->fsdp) && data == 1)
+        return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
+                            l->fsdp ? "fsdp" : "zero");
+    a->bind.shard    = (net_shard){ .tp = l->tp, .sp = l->sp };
+    parts->states    = l->fsdp ? l->fsdp : l->zero > 0 ? data : 1;
+    parts->gradients = l->fsdp ? l->fsdp : l->zero > 1 ? data : 1;
+    parts->weights   = l->fsdp ? l->fsdp : l->zero > 2 ? data : 1;
+    if (!l->zero && !l->fsdp)
+        a->memory.nodes = data; /* gradients are copied to buckets */
+    return LM_OK;
+}
+
 static lm_status check(options *o, lm_error *err)
 {
     memory_command *a     = o->filled;
@@ -349,9 +395,31 @@ static lm_status check(options *o, lm_error *err)
                        text_dtype_name(mixed));
     if (mixed && a->bind.dtype != LM_F32)
         return misused(o, &a->memory.mixed, err, "the weights are f32 then: leave out --dtype");
+    if (a->memory.masters && lm_dtype_bytes(a->bind.dtype) != 2)
+        return misused(o, &a->memory.masters, err, "is of weights of 16 bit: give --dtype bf16");
+    if (check_layout(o, a, err))
+        return err->code;
     if (a->batch.n > 1 && a->layers)
         return misused(o, &a->layers, err, "layers are listed at one batch");
     return check_buckets(o, a, err);
+}
+
+/* Does the network divide? */
+static lm_status check_facts(const question *q, lm_error *err)
+{
+    bind_options   whole = q->a->bind;
+    layout         l     = q->a->layout.layout;
+    bound_network *bound = NULL;
+    layout_facts   facts;
+    lm_status      status;
+
+    whole.shard = (net_shard){ 0 };
+    whole.batch = 1;
+    if ((status = bind_network(q->net, q->reg, &whole, &bound, err)))
+        return status;
+    facts = layout_facts_of(bound);
+    bound_network_free(bound);
+    return layout_settle(&l, &facts, 0, err);
 }
 
 static lm_status run(const options *o, lm_error *err)
@@ -370,7 +438,9 @@ static lm_status run(const options *o, lm_error *err)
     if (!status) {
         q.reg = library->reg;
         q.net = step ? step->net : net->net;
-        if (!(status = find_answer(&q, &a, err)))
+        if (q.a->layout.given)
+            status = check_facts(&q, err);
+        if (!status && !(status = find_answer(&q, &a, err)))
             status = print_answer(&q, &a, err);
     }
     free(a.point);

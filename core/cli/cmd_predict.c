@@ -5,6 +5,7 @@
 
 #include "base/no_memory.h"
 #include "cli/decoding.h"
+#include "cli/layout_options.h"
 #include "cli/limit_options.h"
 #include "cli/power_options.h"
 #include "predict/generation.h"
@@ -15,6 +16,7 @@ typedef struct predict_options {
     setup_choice    how;
     power_choice    power;
     limit_choice    limit;
+    layout_choice   layout;
     option_counts   batch, nodes;
     int64_t         dataset, top;
     bool            explain;
@@ -38,6 +40,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(predict_options, how, phase_option_rows),
     OPTION_GROUP(predict_options, how, setup_option_rows),
     OPTION_GROUP(predict_options, limit, limit_option_rows),
+    OPTION_GROUP(predict_options, layout, layout_option_rows),
     OPTION_GROUP(predict_options, how.setup.clock_mhz, clock_option_rows),
     { "explain", AT(explain), &type_flag, NULL, NULL, HELP_OUTPUT,
       "the parts of one step, and what bounds each" },
@@ -269,6 +272,12 @@ static lm_status check(options *o, lm_error *err)
     const step_model *by     = session_model(&a->session);
     lm_status         status = setup_check(o, &a->how, &a->session, false, err);
 
+    if (!status)
+        status = layout_choice_check(o, &a->layout, err);
+    a->how.setup.layout   = a->layout.layout;
+    a->how.setup.laid_out = a->layout.given;
+    if (!status && a->layout.given && a->explain)
+        return misused(o, &a->explain, err, "explains one rank by itself: leave out the layout");
     if (status)
         return status;
     if (a->explain && a->how.decode.tokens > 1)

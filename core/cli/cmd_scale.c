@@ -5,6 +5,7 @@
 
 #include "base/no_memory.h"
 #include "cli/decoding.h"
+#include "cli/layout_options.h"
 #include "cli/limit_options.h"
 #include "cli/power_options.h"
 #include "report/plot.h"
@@ -15,6 +16,7 @@ typedef struct scale_options {
     setup_choice    how;
     power_choice    power;
     limit_choice    limit;
+    layout_choice   layout;
     scaling_options scaling;
     option_counts   nodes, devices, batch;
     int64_t         dataset;
@@ -39,6 +41,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(scale_options, how, phase_option_rows),
     OPTION_GROUP(scale_options, how, setup_option_rows),
     OPTION_GROUP(scale_options, limit, limit_option_rows),
+    OPTION_GROUP(scale_options, layout, layout_option_rows),
     OPTION_GROUP(scale_options, look, look_option_rows),
     { "plot", AT(plot),
       .help =
@@ -96,6 +99,10 @@ static lm_status check(options *o, lm_error *err)
     power_choice_begin(o, &q->power, false);
     if (!status)
         status = limit_check(o, &q->limit, q->how.program, err);
+    if (!status)
+        status = layout_choice_check(o, &q->layout, err);
+    q->how.setup.layout   = q->layout.layout;
+    q->how.setup.laid_out = q->layout.given;
     if (status || (status = scaling_check(o, &q->scaling, &q->batch, &q->how, err)))
         return status;
     if (points > POINTS_MAX)
@@ -145,7 +152,8 @@ static lm_status predict_line(const predictor *who, scale_options *q, scale_line
             limits_meet(&q->limit.met, &l->point[i]);
     if (status)
         return status;
-    if (one.setup.program == PROGRAM_INFERENCE) /* replicas never stop to pay */
+    if (one.setup.program == PROGRAM_INFERENCE /* replicas never stop to pay */ ||
+        one.setup.laid_out)
         return LM_OK;
     status   = scale_curve_turning(&l->curve, &l->turning, err);
     l->turns = !status;

@@ -199,6 +199,12 @@ lm_status priced_program_told(const calibration *cal, const char *model, const i
     return program_new(&of, &(gradient_times){ ready, ready }, policy, out, err);
 }
 
+lm_status priced_program_lay_out(priced_program *p, const layout *l, const bound_network *part,
+                                 lm_error *err)
+{
+    return rank_program_lay_out(p->program, l, part, err);
+}
+
 void priced_program_free(priced_program *p)
 {
     if (p)
@@ -220,19 +226,23 @@ bool priced_program_holds(const priced_program *p, const gradient_schedule *grad
 /* ---- seconds ---------------------------------------------------------------------------------- */
 
 typedef struct pricing {
-    const priced_program *by;
-    rank_span             ranks;
+    const priced_program    *by;
+    const schedule_question *q;
 } pricing;
 
 static double price(void *context, const message *e, double bytes)
 {
-    const pricing        *m = context;
-    const collective_call a = {
-        .kind = e->kind, .bytes = bytes, .nodes = m->ranks.nodes, .devices = m->ranks.devices
-    };
+    const pricing        *m      = context;
+    const rank_span      *span   = &m->q->group[e->group];
+    const collective_call a      = { .kind    = e->kind,
+                                     .bytes   = bytes,
+                                     .nodes   = span->nodes,
+                                     .devices = span->devices,
+                                     .groups  = span->beside };
+    const bool            bucket = e->rule == MESSAGE_BESIDE && e->kind == COLLECTIVE_ALLREDUCE;
 
-    return (e->rule == MESSAGE_BESIDE ? calibration_bucket : calibration_collective)(
-        m->by->cal, m->by->model, &m->by->link, &a);
+    return (bucket ? calibration_bucket : calibration_collective)(m->by->cal, m->by->model,
+                                                                  &m->by->link, &a);
 }
 
 /* Of how many ranks do the passes hold the slowest? */
@@ -248,7 +258,7 @@ void priced_program_run(priced_program *p, const program_case *c, step_times *ou
     const overlap_constants *o = &p->cal->overlapping;
     const double             shared =
         p->told ? 1 : shared_times(p->cal, p->model, PHASE_BACKWARD, c->ranks.devices);
-    const schedule_question q = {
+    schedule_question q = {
         .work    = c->work,
         .batch   = p->batch ? 1 : c->batch,
         .unit    = p->program->even ? c->work.backward / c->work.micro : shared,
@@ -265,7 +275,10 @@ void priced_program_run(priced_program *p, const program_case *c, step_times *ou
                      .straggler = o->straggler,
                      .slowest   = slowest_of(p, c->ranks.devices) },
     };
-    pricing m = { p, c->ranks };
+    pricing m = { p, &q };
+
+    if (c->group)
+        memcpy(q.group, c->group, sizeof q.group);
 
     if (p->cold != o->cold)
         p->program->n_paid = 0; /* they were other prices */

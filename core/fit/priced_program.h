@@ -45,6 +45,9 @@ lm_status priced_program_told(const calibration *cal, const char *model, const i
                               const gradient_schedule *gradients, int64_t batch,
                               const double *ready, const sync_policy *policy, priced_program **out,
                               lm_error *err);
+/** Makes it the program of a rank under a layout: rank_program_lay_out(). */
+lm_status priced_program_lay_out(priced_program *p, const layout *l, const bound_network *part,
+                                 lm_error *err);
 void      priced_program_free(priced_program *p);
 
 /** Is it of these gradients, batch and policy, but for accumulation? */
@@ -53,11 +56,12 @@ bool priced_program_holds(const priced_program *p, const gradient_schedule *grad
 
 /** Inputs of a question about a step. */
 typedef struct program_case {
-    step_work work;
-    int64_t   batch;
-    rank_span ranks;         /**< of GROUP_DATA */
-    double    pass, message; /**< factors on passes and messages: 1, or bounds' */
-    bool      brief;         /**< no buckets are wanted */
+    step_work        work;
+    int64_t          batch;
+    rank_span        ranks; /**< of GROUP_DATA */
+    const rank_span *group; /**< of all groups, GROUP_DATA among them; NULL: there is no other */
+    double           pass, message; /**< factors on passes and messages: 1, or bounds' */
+    bool             brief;         /**< no buckets are wanted */
 } program_case;
 
 /** Schedules a step by the constants that the calibration has. As schedule_step(). */

@@ -22,7 +22,7 @@ bool step_measured_as_sent(const step_setup *s)
 bool step_measurable(const predictor *who, const char **input)
 {
     const workload_name of = predictor_workload(who, PROGRAM_TRAINING);
-    return who->cal && !other_dtype(who) && who->cal->measured.n &&
+    return who->cal && shard_is_whole(&who->shard) && !other_dtype(who) && who->cal->measured.n &&
            !workloads_input(who->loads, &of, input, NULL);
 }
 

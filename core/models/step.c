@@ -18,6 +18,13 @@ int64_t step_setup_ranks(const step_setup *s)
     return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
 }
 
+int64_t step_setup_replicas(const step_setup *s)
+{
+    const int64_t ranks = step_setup_ranks(s), one = s->laid_out ? layout_replica(&s->layout) : 1;
+
+    return ranks < one ? 1 : ranks / one;
+}
+
 bool step_setup_exchanges(const step_setup *s)
 {
     return s->program == PROGRAM_TRAINING && step_setup_ranks(s) > 1;

@@ -16,6 +16,10 @@ typedef struct step_setup {
     optimizer    optimizer;
     program_kind program;
     double again;     /**< training: share of the forward pass that the backward pass runs again */
+    layout
+        layout; /**< how ranks share the work; in use where `laid_out`, else each has samples of its
+                      own. Its micro-batch and accumulation are those above */
+    bool   laid_out;
     double clock_mhz; /**< that devices are held at, of models that tell clocks; 0: as they run */
 } step_setup;
 
@@ -25,6 +29,9 @@ step_setup step_setup_of(int64_t batch, int64_t nodes);
 
 /** Devices of all nodes together; INT64_MAX where that is too many. */
 int64_t step_setup_ranks(const step_setup *s);
+
+/** Replicas of the network among them: ranks that have samples of their own. */
+int64_t step_setup_replicas(const step_setup *s);
 
 /** Do its ranks exchange anything? Several that train do. */
 bool step_setup_exchanges(const step_setup *s);

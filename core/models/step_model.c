@@ -143,7 +143,22 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
 
 workload_name predictor_workload(const predictor *who, program_kind program)
 {
-    return (workload_name){ who->network, who->input, who->dtype, program == PROGRAM_INFERENCE };
+    return (workload_name){ .name       = who->network,
+                            .input      = who->input,
+                            .dtype      = who->dtype,
+                            .evaluation = program == PROGRAM_INFERENCE,
+                            .shard      = who->shard };
+}
+
+predictor predictor_part(const predictor *who, const step_setup *s)
+{
+    predictor part = *who;
+
+    if (s->laid_out && s->layout.tp > 1) {
+        part.shard = (net_shard){ .tp = s->layout.tp, .sp = s->layout.sp };
+        part.scan  = NULL;
+    }
+    return part;
 }
 
 const char *predictor_sync_model(const predictor *who)

@@ -34,6 +34,7 @@ typedef struct predictor {
     const char              *network; /**< name or path */
     const char              *input;   /**< shape of one sample; NULL: the file's */
     lm_dtype                 dtype;
+    net_shard                shard;   /**< the part of the network that one rank has; zeros: all */
     const char              *machine; /**< file behind `cal`, for messages; may be NULL */
     interconnect             link;    /**< what connects nodes, as told; zeros: nothing is said */
     struct step_scan        *scan;    /**< what steps share (step_scan_new()); NULL: nothing */
@@ -170,6 +171,10 @@ void      predictor_close(predictor *who);
 
 /** The network of a predictor, as a program runs it. */
 workload_name predictor_workload(const predictor *who, program_kind program);
+
+/** A predictor of the part of the network that one rank has in this step. It owns nothing, and shares
+ * no prices with other steps if that is not all. */
+predictor predictor_part(const predictor *who, const step_setup *s);
 
 /** The model whose all-reduces the predictor's are: its own, of learned layers the default one. */
 const char *predictor_sync_model(const predictor *who);

@@ -16,6 +16,8 @@ typedef struct binding {
     const network  *net;
     const registry *reg;
     host_sink       sink;
+    sharding        sharding;
+    bool            shared; /* one rank's part is bound */
     lm_error       *err;
 } binding;
 
@@ -215,6 +217,8 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     h = layer_view(l->entry, l->decl->name, l->param, l->input, l->n_inputs, b->out->options.dtype,
                    b->err);
     h.layer.wants_gradient = l->wants_gradient;
+    if (b->shared && (status = sharding_enter(&b->sharding, l, &h)))
+        return status;
     if ((status = layer_infer(l->entry, &h, output)))
         return status;
     skip = b->out->options.evaluation && output->rank == 0; /* a loss: no sample's own */
@@ -228,7 +232,9 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     l->lowered |= skip;
     if (!skip && (status = type->cost(&h.layer, &l->cost)))
         return layer_explained(status, b->err);
-    return check_cost(b, l);
+    if ((status = check_cost(b, l)))
+        return status;
+    return b->shared && !skip ? sharding_leave(&b->sharding, l, output) : LM_OK;
 }
 
 /* ---- shared parameters ---- */
@@ -438,7 +444,7 @@ static lm_status read_keys(binding *b, const bound_layer *before, bound_layer *l
     lm_value *param;
     lm_status status;
 
-    if (before && !is_source(before)) {
+    if (before && !is_source(before) && !b->shared) {
         l->entry = before->entry;
         l->param = before->param;
         return LM_OK;
@@ -504,13 +510,18 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     b.out->options = *options;
     b.out->options.input_gradient |= net->part;
     b.out->n_layers = b.net->n_layers;
+    b.shared        = !shard_is_whole(&options->shard);
     b.sink          = host_sink_make(a, b.err);
+    if (b.shared)
+        status = sharding_begin(&b.sharding, b.out, b.err);
     for (size_t i = 0; i < b.net->n_layers && !status; i++)
         status = bind_declared(&b, &b.net->layer[i], &b.out->layer[i]);
     if (!status && !b.out->n_data)
         status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);
     if (!status)
         status = share_all(&b);
+    if (!status && b.shared)
+        status = sharding_finish(&b.sharding);
     if (!status && options->evaluation)
         status = settle_evaluation(&b);
 out:

@@ -10,6 +10,7 @@
 
 #include "layers/registry.h"
 #include "network/network.h"
+#include "network/shard.h"
 
 /** Options of a binding. */
 typedef struct bind_options {
@@ -19,8 +20,9 @@ typedef struct bind_options {
     int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
     /** In evaluation mode: the forward pass alone, without dropout, losses (scalars, and what only
      * they read of the data) and auxiliary classifiers (`aux = 0`). Norms by running statistics keep their kernels (counts/work.c). */
-    bool evaluation;
-    bool input_gradient; /**< data gets a gradient too, as if a trained layer came before it */
+    bool      evaluation;
+    net_shard shard;          /**< which part of it one rank has; zeros: all */
+    bool      input_gradient; /**< data gets a gradient too, as if a trained layer came before it */
     /** An earlier binding of the same network, registry and input, to reuse its layer types and
      * keys. It must outlive the result. NULL: none */
     const struct bound_network *like;
@@ -41,6 +43,7 @@ struct bound_layer {
     bool                  counted;   /**< frameworks count it as a layer */
     bool                  idle;      /**< does not run in evaluation: no kernels, no cost */
     bool                  passes;    /**< evaluation: its output is its input (LM_TRAINING_ONLY) */
+    lm_way                way;       /**< how ranks share it; LM_WHOLE of what none shares */
     lm_cost               cost;      /**< 0 for passes that do not happen */
     const lm_weight      *weights;   /**< its own, then those of `shares` */
     size_t                n_weights; /**< number of its own: each tensor belongs to one layer */
@@ -57,9 +60,10 @@ typedef struct bound_network {
     bound_layer   *layer;
     size_t         n_layers;
     bind_options   options;
-    size_t         n_data; /**< data inputs; options can replace the shape of a single one */
-    char input[64];        /**< shape of one sample in use, "3x224x224", or "128, 128" of several */
-    struct arena *arena;   /**< owns all of the above */
+    net_sharing    sharing; /**< of a rank's part, else zeros */
+    size_t         n_data;  /**< data inputs; options can replace the shape of a single one */
+    char input[64];      /**< shape of one sample in use, "3x224x224", or "128, 128" of several */
+    struct arena *arena; /**< owns all of the above */
 } bound_network;
 
 /**

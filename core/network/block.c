@@ -49,7 +49,7 @@ bool argument_is_name(const char *text)
 static bool is_reserved(const char *name)
 {
     static const char *const words[] = { "type",   "block",      "inputs", "when",
-                                         "shares", "functional", NULL };
+                                         "shares", "functional", "split",  NULL };
     size_t                   i       = 0;
 
     while (words[i] && strcmp(words[i], name))

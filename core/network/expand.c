@@ -106,6 +106,7 @@ static lm_status emit_layers(unfolding *u, const size_t *order)
             .block     = n->block,
             .used_line = n->used_line,
             .counted   = n->counted,
+            .way       = n->way,
         };
     }
     for (size_t o = 0; o < u->n_nodes; o++) {

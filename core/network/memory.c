@@ -24,6 +24,22 @@ static size_t weight_number(const walk *w, size_t l, size_t i)
     return w->first_weight[b->shares - w->full->layer] + owned;
 }
 
+/* One rank's part of so many bytes: the largest. */
+static uint64_t share_of(uint64_t bytes, int64_t ranks)
+{
+    return ranks > 1 ? bytes / (uint64_t)ranks + (bytes % (uint64_t)ranks != 0) : bytes;
+}
+
+/* What the optimizer updates, and its states are like. */
+static lm_tensor updated(const walk *w, const lm_tensor *weight)
+{
+    lm_tensor t = *weight;
+
+    if (w->o->masters && lm_dtype_bytes(t.dtype) < 4)
+        t.dtype = LM_F32;
+    return t;
+}
+
 /* Memory that lives for the whole step, once per tensor. */
 static void hold_own_weights(walk *w, size_t l)
 {
@@ -36,13 +52,123 @@ static void hold_own_weights(walk *w, size_t l)
         const uint64_t   bytes  = lm_bytes(&weight->tensor);
         const bool       frozen = weight->flags & LM_FROZEN;
 
+        const lm_tensor master = updated(w, &weight->tensor);
+
         w->layer[l].weights = lm_add(w->layer[l].weights, bytes);
-        hold(w, frozen ? MEMORY_FROZEN : MEMORY_WEIGHTS, 0, last_event(w), bytes);
+        hold(w, frozen ? MEMORY_FROZEN : MEMORY_WEIGHTS, 0, last_event(w),
+             share_of(bytes, o->shares.weights));
         if (train && !frozen)
             hold(w, MEMORY_OPTIMIZER, 0, last_event(w),
-                 optimizer_state_bytes(o->optimizer, &weight->tensor));
+                 share_of(optimizer_state_bytes(o->optimizer, &master), o->shares.states));
+        if (train && !frozen && master.dtype != weight->tensor.dtype)
+            hold(w, MEMORY_MASTERS, 0, last_event(w),
+                 share_of(lm_bytes(&master), o->shares.states));
         if (train && !frozen && o->nodes > 1 && o->buckets == BUCKETS_COPY)
             hold(w, MEMORY_BUCKETS, 0, last_event(w), bytes);
+    }
+}
+
+/* ---- blocks ---- */
+
+static bool same_block(const walk *w, size_t a, size_t b)
+{
+    const char *x = plain(w, a)->decl->block, *y = plain(w, b)->decl->block;
+
+    return x && y && !strcmp(x, y);
+}
+
+/* The layers of a block, which is not the root: first .. last. */
+static void block_around(const walk *w, size_t l, size_t *first, size_t *last)
+{
+    for (*first = l; *first > 0 && same_block(w, *first - 1, l);)
+        --*first;
+    for (*last = l; *last + 1 < w->n_layers && same_block(w, *last + 1, l);)
+        ++*last;
+}
+
+/* When the backward pass of a block begins, what it computes again included, and ends; of the root
+ * with the whole pass. NEVER: it has none. */
+static void backward_of(const walk *w, size_t first, size_t last, size_t *begin, size_t *end)
+{
+    *begin = *end = NEVER;
+    for (size_t l = first; l <= last; l++)
+        for (int again = 0; again < 2; again++) {
+            const size_t at = again ? w->t.again[l] : w->t.backward[l];
+
+            if (at == NEVER)
+                continue;
+            extend(end, at);
+            *begin = *begin == NEVER || at < *begin ? at : *begin;
+        }
+}
+
+/* Whole until its block's backward pass is done, then one rank's share. */
+static void hold_shared_gradient(walk *w, size_t l, bool resident, uint64_t bytes)
+{
+    const uint64_t mine  = share_of(bytes, w->o->shares.gradients);
+    size_t         first = 0, last = w->n_layers - 1, begin, end;
+
+    if (plain(w, l)->decl->block)
+        block_around(w, l, &first, &last);
+    backward_of(w, first, last, &begin, &end);
+    hold(w, MEMORY_GRADIENTS, w->t.backward[l], end, bytes);
+    if (resident)
+        hold(w, MEMORY_GRADIENTS, 0, w->t.update, mine);
+    else if (end < w->t.update)
+        hold(w, MEMORY_GRADIENTS, end + 1, w->t.update, mine);
+}
+
+static uint64_t weight_bytes(const walk *w, size_t first, size_t last, bool root)
+{
+    uint64_t bytes = 0;
+
+    for (size_t l = first; l <= last; l++)
+        for (size_t i = 0; i < plain(w, l)->n_weights; i++)
+            if (!root || !plain(w, l)->decl->block)
+                bytes = lm_add(bytes, lm_bytes(&plain(w, l)->weights[i].tensor));
+    return bytes;
+}
+
+/* When the block behind this one begins its backward pass: this one is gathered then. */
+static size_t begin_behind(const walk *w, size_t last, size_t begin)
+{
+    size_t next = last + 1, first, end, at;
+
+    while (next < w->n_layers && !plain(w, next)->decl->block)
+        next++;
+    if (next == w->n_layers)
+        return w->t.turn + 1 < begin ? w->t.turn + 1 : begin;
+    block_around(w, next, &first, &end);
+    backward_of(w, first, end, &at, &next);
+    return at != NEVER && at < begin ? at : begin;
+}
+
+/* Weights of blocks, whole while they run and while the block before them in this pass does; of the
+ * root all the step. */
+static void hold_gathered(walk *w)
+{
+    const uint64_t root   = weight_bytes(w, 0, w->n_layers - 1, true);
+    const int64_t  ranks  = w->o->shares.weights;
+    size_t         before = 0; /* event: the begin of the block before */
+
+    if (ranks <= 1)
+        return;
+    hold(w, MEMORY_GATHERED, 0, w->t.update - 1, root - share_of(root, ranks));
+    for (size_t l = 0, last; l < w->n_layers; l = last + 1) {
+        size_t   first, begin, end;
+        uint64_t bytes;
+
+        last = l;
+        if (!plain(w, l)->decl->block)
+            continue;
+        block_around(w, l, &first, &last);
+        bytes = weight_bytes(w, first, last, false);
+        hold(w, MEMORY_GATHERED, before, w->t.forward[last], bytes - share_of(bytes, ranks));
+        before = w->t.forward[first];
+        backward_of(w, first, last, &begin, &end);
+        if (begin != NEVER)
+            hold(w, MEMORY_GATHERED, begin_behind(w, last, begin), end,
+                 bytes - share_of(bytes, ranks));
     }
 }
 
@@ -62,6 +188,8 @@ static void hold_weight_gradients(walk *w, size_t l)
             continue;
         if (*begun)
             hold(w, MEMORY_GRADIENTS, event, event, bytes);
+        else if (w->o->shares.gradients > 1)
+            hold_shared_gradient(w, l, resident, bytes);
         else
             hold(w, MEMORY_GRADIENTS, resident ? 0 : event, w->t.update, bytes);
         *begun = true;
@@ -103,8 +231,24 @@ static void hold_weights(walk *w)
         if (w->weight[i].copied != NEVER)
             hold(w, MEMORY_COPIES, w->weight[i].copied, w->weight[i].copy_dies,
                  w->weight[i].copy_bytes);
+    if (!w->full->options.evaluation)
+        hold_gathered(w);
     if (w->o->nodes > 1 && w->o->buckets == BUCKETS_FIXED && !w->full->options.evaluation)
         hold(w, MEMORY_BUCKETS, 0, last_event(w), w->o->bucket_bytes);
+}
+
+/* What is kept for backward of the other micro-batches in flight. */
+static void hold_in_flight(walk *w)
+{
+    static const memory_part kept[] = { MEMORY_ACTIVATIONS, MEMORY_SAVED };
+
+    for (size_t k = 0; k < sizeof kept / sizeof *kept && w->o->shares.in_flight > 1; k++) {
+        uint64_t now = 0;
+
+        for (size_t e = 0; e <= w->t.turn; e++)
+            now += w->live[kept[k]][e];
+        hold(w, kept[k], 0, last_event(w), lm_mul(now, (uint64_t)w->o->shares.in_flight - 1));
+    }
 }
 
 /* ---- the peak ---- */
@@ -151,6 +295,7 @@ static lm_status take_step(walk *w, memory_use *out)
 
     if (status)
         return status;
+    hold_in_flight(w);
     hold_weights(w);
     hold(w, MEMORY_OVERHEAD, 0, last_event(w), w->o->overhead);
     if (w->ever == UINT64_MAX)

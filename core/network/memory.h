@@ -15,6 +15,8 @@ typedef enum memory_part {
     MEMORY_WEIGHTS,     /**< trained */
     MEMORY_FROZEN,      /**< weights without gradient: running statistics */
     MEMORY_COPIES,      /**< 16-bit copies of weights, in mixed precision */
+    MEMORY_MASTERS,     /**< single-precision copies of 16-bit weights, which are updated */
+    MEMORY_GATHERED,    /**< weights of other ranks, while a block runs */
     MEMORY_GRADIENTS,   /**< of the weights */
     MEMORY_BUCKETS,     /**< what gradients are copied to for the all-reduce */
     MEMORY_OPTIMIZER,   /**< its state */
@@ -35,11 +37,22 @@ typedef enum memory_buckets {
     BUCKETS_FIXED /**< one buffer of a given size (Horovod's fusion buffer) */
 } memory_buckets;
 
+/** Ranks that share what each would hold; 0 is 1. */
+typedef struct memory_shares {
+    int64_t states;    /**< of the optimizer, and masters */
+    int64_t gradients; /**< each is whole until its block's backward pass is done */
+    int64_t
+        weights; /**< gathered block by block, one block ahead; what lies in none, for the step */
+    int64_t in_flight; /**< micro-batches whose activations are kept at once, in pipelines */
+} memory_shares;
+
 /** Zeroed: plain SGD on one node. */
 typedef struct memory_options {
     optimizer      optimizer;
-    lm_dtype       mixed; /**< 0; or LM_F16, LM_BF16: autocast to it, bound as LM_F32 */
-    int64_t        nodes; /**< 0 is 1 */
+    memory_shares  shares;
+    bool           masters; /**< weights of 16 bit have copies in f32, and states of these */
+    lm_dtype       mixed;   /**< 0; or LM_F16, LM_BF16: autocast to it, bound as LM_F32 */
+    int64_t        nodes;   /**< 0 is 1 */
     memory_buckets buckets;
     uint64_t       bucket_bytes; /**< of BUCKETS_FIXED */
     bool

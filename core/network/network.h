@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <layermeter/error.h>
+#include <layermeter/plugin.h>
 
 #include "layers/registry.h"
 
@@ -37,6 +38,7 @@ struct net_layer {
     const char      *block;  /**< outermost use of a block it came from, by name; NULL: none */
     int used_line; /**< of the outermost `block =` it came from; 0: it stands there itself */
     net_counted counted;
+    lm_way      way; /**< `split =`: how ranks share it (shard.h) */
 };
 
 /** One entry of [arguments]. */

@@ -89,6 +89,22 @@ static lm_status segment_by_name(const bound_network *net, const char *list, are
     return LM_OK;
 }
 
+/* The cores of attention, each by itself: Korthikanti et al. 2022, section 5. */
+static lm_status segment_by_core(const bound_network *net, size_t *segment, lm_error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < net->n_layers; i++)
+        if (net->layer[i].decl->way == LM_HEADS && net->layer[i].n_inputs > 1 &&
+            !net->layer[i].n_weights)
+            segment[i] = n++;
+    return n ? LM_OK
+             : lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: recompute: the network has no attention that is a layer of its "
+                            "own (split = heads): name layers instead",
+                            net->net->path);
+}
+
 /* Drops segments without a backward pass. Segments are runs of equal numbers. */
 static void drop_idle_segments(const bound_network *net, size_t *segment)
 {
@@ -149,7 +165,9 @@ lm_status timeline_make(const bound_network *net, const char *recompute, arena *
             place[i][l] = TIMELINE_NEVER;
     }
     if (recompute && train) {
-        if (!strcmp(recompute, "blocks"))
+        if (!strcmp(recompute, "selective"))
+            status = segment_by_core(net, place[3], err);
+        else if (!strcmp(recompute, "blocks") || !strcmp(recompute, "full"))
             status = segment_by_block(net, place[3], err);
         else
             status = segment_by_name(net, recompute, a, place[3], err);

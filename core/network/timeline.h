@@ -44,7 +44,8 @@ typedef struct timeline {
  * Of a network bound for evaluation there is no backward pass and no update.
  *
  * @param recompute    NULL, or segments: "blocks" (each use of a block at the top of the network's
- *                     file), or layers by name with those under them, separated by commas
+ *                     file) or "full", "selective" (cores of attention), or layers by name with those under them, separated
+ *                    by commas
  * @param arena        owns what *out points to
  * @return LM_E_NOTFOUND for a name nobody has or "blocks" where there are none, LM_E_ARG for
  * segments that overlap or are interrupted

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "network/shard.h"
 
 #define DEPTH_MAX  32         /* blocks within blocks */
 #define NODES_MAX  200000     /* layers and block inputs */
@@ -91,6 +92,10 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
                 return ini_fail(u->doc, u->err, p->line, LM_E_ARG,
                                 "functional: expected yes or no, found '%s'", value);
             n->counted = functional ? NET_COUNTED_NO : NET_COUNTED_YES;
+        } else if (!strcmp(p->key, "split")) {
+            if (!shard_way_parse(value, &n->way))
+                return ini_fail(u->doc, u->err, p->line, LM_E_SYNTAX,
+                                "split: expected " SHARD_WAYS ", found '%s'", value);
         } else {
             pair[n->n_pairs].key = arena_text(u->net->arena, p->key, strlen(p->key));
             if (!pair[n->n_pairs].key)

@@ -25,6 +25,7 @@ typedef struct node {
     size_t             shares; /* node whose parameters these are; NONE: its own */
     int                line, used_line;
     net_counted        counted;
+    lm_way             way;
     bool               used;
 } node;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "network/shard.h"
 
 #define LINE_BYTES 100 /* a longer value goes on in the next line */
 
@@ -106,6 +107,8 @@ static bool write_layer(const network *net, size_t at, FILE *out)
         write_pair("shares", width, l->shares->name, out);
     if (l->counted)
         write_pair("functional", width, l->counted == NET_COUNTED_NO ? "yes" : "no", out);
+    if (l->way)
+        write_pair("split", width, shard_way_name(l->way), out);
     for (size_t i = 0; i < l->n_pairs; i++)
         write_pair(l->pair[i].key, width, l->pair[i].value, out);
     free(inputs.text);

@@ -31,7 +31,9 @@ static lm_status layer_counts(const observation *row, const registry *reg, layer
 
 workload_name row_workload(const observation *row, bool evaluation)
 {
-    return (workload_name){ row->name, row->input, row->dtype, evaluation };
+    return (workload_name){
+        .name = row->name, .input = row->input, .dtype = row->dtype, .evaluation = evaluation
+    };
 }
 
 const workload *point_load(const point *p, phase which)

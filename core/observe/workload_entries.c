@@ -73,6 +73,7 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
                                    .dtype      = e->of.dtype,
                                    .input      = *e->of.input ? e->of.input : NULL,
                                    .evaluation = e->of.evaluation,
+                                   .shard      = e->of.shard,
                                    .like       = like };
 
     return bind_network(e->from->net, w->reg, &options, out, err);
@@ -124,14 +125,15 @@ static const char *input_of(const workload_name *of)
 static bool same_name(const workload_name *a, const workload_name *b)
 {
     return a->dtype == b->dtype && a->evaluation == b->evaluation && !strcmp(a->name, b->name) &&
+           a->shard.tp == b->shard.tp && a->shard.sp == b->shard.sp &&
            !strcmp(input_of(a), input_of(b));
 }
 
 /* Key of an entry; false: too long. */
 static bool entry_key(const workload_name *of, char key[PATH_MAX])
 {
-    return snprintf(key, PATH_MAX, "%s %s %d %d", of->name, input_of(of), of->dtype,
-                    of->evaluation) < PATH_MAX;
+    return snprintf(key, PATH_MAX, "%s %s %d %d %lld %d", of->name, input_of(of), of->dtype,
+                    of->evaluation, (long long)of->shard.tp, of->shard.sp) < PATH_MAX;
 }
 
 /* An entry that cannot be found until it is kept; the caller sets `from`. */

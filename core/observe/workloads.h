@@ -27,6 +27,7 @@ typedef struct workload_name {
     const char *name, *input; /**< input "" or NULL: the file's */
     lm_dtype    dtype;
     bool        evaluation; /**< bound for inference, see bind_options */
+    net_shard   shard;      /**< the part of one rank; zeros: all */
 } workload_name;
 
 /**

@@ -37,9 +37,10 @@ static bound_seconds grow(const double *first, const double *second)
     return b;
 }
 
-lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottleneck_profile *out,
+lm_status bottleneck_profile_of(const predictor *by, const step_setup *s, bottleneck_profile *out,
                                 lm_error *err)
 {
+    const predictor     part = predictor_part(by, s), *who = &part;
     const workload_name of = predictor_workload(who, s->program);
     step_setup          at = *s;
     bound_price         one, two;

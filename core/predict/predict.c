@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "models/linear.h"
 #include "predict/answering.h"
+#include "predict/laid_out.h"
 
 /* ---- what steps share -------------------------------------------------------------------------
  */
@@ -185,7 +186,7 @@ static double price_at_once(void *context, const message *e, double bytes)
 
 step_times answering_times(answering *a, const step_work *w, double pass, double longer, bool brief)
 {
-    const rank_span ranks = { a->asked->nodes, a->asked->devices };
+    const rank_span ranks = { .nodes = a->asked->nodes, .devices = a->asked->devices };
     step_times      t;
 
     if (a->in_turn) {
@@ -410,8 +411,11 @@ static lm_status predict(const predictor *who, const step_setup *s, bool brief, 
                       .brief   = brief,
                       .err     = err };
     answer_room room;
-    lm_status   status = find_prices(&a, &room, messages != NULL);
+    lm_status   status;
 
+    if (s->laid_out)
+        return predict_laid_out(who, s, out, messages, err);
+    status = find_prices(&a, &room, messages != NULL);
     if (!status && !(status = put_seconds(&a, out))) {
         put_power(&a, out);
         put_grounds(&a, out);

@@ -51,7 +51,7 @@ lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, l
     int64_t    ranks;
 
     s.nodes = nodes;
-    ranks   = step_setup_ranks(&s);
+    ranks   = step_setup_replicas(&s);
     if (nodes < 1 || s.devices < 1)
         return lm_error_set(err, LM_E_ARG, "%lld nodes of %lld devices: must be 1 or more",
                             (long long)nodes, (long long)s.devices);
@@ -76,7 +76,7 @@ lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, l
 static double useful(const scale_question *q, const step_setup *s)
 {
     return q->kind == SCALING_WEAK
-               ? (double)s->batch * (double)s->sync.accumulation * (double)step_setup_ranks(s)
+               ? (double)s->batch * (double)s->sync.accumulation * (double)step_setup_replicas(s)
                : (double)q->global_batch;
 }
 
@@ -120,12 +120,13 @@ static lm_status point_at(const predictor *who, const scale_question *q, int64_t
                             "samples of a step do not fit 64 bits",
                             (long long)s.sync.accumulation, (long long)s.batch, (long long)nodes,
                             (long long)s.devices);
-    out->accumulation = s.sync.accumulation;
-    out->global_batch = q->kind == SCALING_WEAK
-                            ? s.batch * s.sync.accumulation * step_setup_ranks(&s)
-                            : q->global_batch;
-    out->idle =
-        out->global_batch < step_setup_ranks(&s) ? step_setup_ranks(&s) - out->global_batch : 0;
+    out->accumulation       = s.sync.accumulation;
+    out->global_batch       = q->kind == SCALING_WEAK
+                                  ? s.batch * s.sync.accumulation * step_setup_replicas(&s)
+                                  : q->global_batch;
+    out->idle               = out->global_batch < step_setup_replicas(&s)
+                                  ? step_setup_replicas(&s) - out->global_batch
+                                  : 0;
     out->samples_per_second = (double)out->global_batch / out->step.step;
     out->steps_per_epoch    = (uint64_t)parts_of(q->dataset, out->global_batch);
     out->epoch_seconds      = (double)out->steps_per_epoch * out->step.step;
@@ -153,12 +154,29 @@ static void compare(const scale_curve *c, scale_point *p)
     p->efficiencies = slow > fast ? (scale_bounds){ fast, slow } : (scale_bounds){ slow, fast };
 }
 
+/* One node, to compare with. Of a layout with as many replicas as it holds; unknown where it holds none,
+ * or they cannot share what they are to share. */
+static lm_status compared_with(const predictor *who, const scale_question *q, scale_point *out,
+                               lm_error *err)
+{
+    scale_question one = *q;
+    lm_error       why = { LM_OK, "" };
+    lm_status      status;
+
+    if (!q->setup.laid_out)
+        return point_at(who, q, 1, out, err);
+    one.setup.layout.dp = 0;
+    if ((status = point_at(who, &one, 1, out, &why)) && status != LM_E_ARG)
+        *err = why;
+    return status == LM_E_ARG ? LM_OK : status;
+}
+
 lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale_curve *out,
                             lm_error *err)
 {
-    scale_point one;
+    scale_point one = { .samples_per_second = NAN, .step = { .slow = NAN, .fast = NAN } };
     step_setup  s;
-    lm_status   status = point_at(who, q, 1, &one, err);
+    lm_status   status = compared_with(who, q, &one, err);
 
     if (!status)
         status = scale_setup(q, 1, &s, err);

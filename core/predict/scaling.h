@@ -48,7 +48,8 @@ typedef struct scale_point {
     int64_t      idle;         /**< devices that get no sample: fewer samples than devices */
     double       samples_per_second;
     scale_bounds samples;    /**< by those of the step */
-    double       speedup;    /**< samples per second against one node of as many devices */
+    double       speedup;    /**< samples per second against one node of as many devices; NAN: one
+                                holds no replica of the network */
     double       efficiency; /**< speedup / nodes */
     /** By prediction.slow and fast, on one node, too: what is wrong about a device's own work is
      * wrong there, too, and cancels. */

@@ -107,6 +107,10 @@ void rank_program_free(rank_program *p)
     if (!p)
         return;
     free(p->message);
+    free(p->gather);
+    free(p->stages.part);
+    free(p->stages.stage);
+    free(p->stages.rank);
     free(p->running);
     free(p->paid);
     free(p);

@@ -17,6 +17,9 @@
 #include "fabric/kind.h"
 #include "network/phase.h"
 #include "observe/gradients.h"
+#include "program/gather.h"
+#include "program/layout.h"
+#include "program/pipeline.h"
 #include "program/policy.h"
 #include "program/recurrence.h"
 
@@ -34,7 +37,11 @@ const char *program_kind_name(program_kind k);
 
 /** The ranks that join in a message. */
 typedef enum rank_group {
-    GROUP_DATA, /**< ranks that hold the same weights */
+    GROUP_DATA,    /**< ranks that hold the same weights */
+    GROUP_TENSOR,  /**< ranks that share layers */
+    GROUP_SHARD,   /**< ranks that share weights, and gather them */
+    GROUP_STAGES,  /**< neighbours in a pipeline: two ranks */
+    GROUP_REPLICA, /**< ranks with the same share of these */
     N_RANK_GROUPS
 } rank_group;
 
@@ -46,11 +53,6 @@ typedef enum message_rule {
     N_MESSAGE_RULES
 } message_rule;
 
-/** The nodes and devices of a group. */
-typedef struct rank_span {
-    int64_t nodes, devices; /**< devices: of each node */
-} rank_span;
-
 typedef struct message {
     collective_kind kind;
     double          bytes; /**< as its kind counts them, as they travel */
@@ -59,15 +61,41 @@ typedef struct message {
     message_rule    rule;
     double ready, more; /**< s into the pass with one sample until it is there, and for each sample
                            more; of a pass of one second where they are `even` */
+    double times;       /**< MESSAGE_WAITED: so many of them in a micro-step; 0 is 1 */
+    double behind;      /**< MESSAGE_WAITED: share of its pass that goes on meanwhile */
     size_t first_layer, last_layer; /**< that it is of, by the order of execution: first <= last */
 } message;
+
+/** A virtual stage of a pipeline, as shares of the whole network's passes and weights. */
+typedef struct stage_part {
+    double forward, input, weight; /**< input, weight: of the backward pass, by their gradients */
+    double weights;                /**< of their bytes */
+    double bytes;                  /**< that it hands to the next one */
+} stage_part;
+
+/** A pipeline. */
+typedef struct stage_list {
+    stage_part   *part; /**< ranks * chunks, by virtual stage; NULL: there is no pipeline */
+    int64_t       ranks, chunks;
+    pipeline_rule rule;
+    double        tied; /**< bytes of gradients that the first and the last rank add up */
+    /* Scratch of schedule_step(). */
+    pipeline_stage *stage; /* ranks * chunks */
+    pipeline_rank  *rank;  /* ranks */
+} stage_list;
 
 typedef struct rank_program {
     message    *message; /**< in the order in which they are issued */
     size_t      n;
     sync_policy policy;
+    bool        each; /**< gradients travel in each micro-step, not in the last one alone */
     bool        even; /**< `ready` are shares of the pass */
     bool        has[N_MESSAGE_RULES];
+    gather_block
+              *gather; /**< weights that are gathered block by block, the root first; NULL: all are
+                             there */
+    size_t     n_gather;
+    stage_list stages;
     /* Scratch of schedule_step(). */
     overlap_bucket *running; /* n */
     struct message_paid {
@@ -93,6 +121,21 @@ typedef struct gradient_times {
 lm_status rank_program_of_gradients(const gradient_schedule *gradients, const gradient_times *ready,
                                     const sync_policy *policy, rank_program **out, lm_error *err);
 void      rank_program_free(rank_program *p);
+
+/**
+ * Makes it the program of a layout: what ranks of tp exchange at their parts of layers, gradients and
+ * weights that ranks of dp share (ZeRO), or gather block by block (FSDP).
+ *
+ * ZeRO scatters gradients in place of adding them up everywhere, its second stage in each micro-step,
+ * and gathers the updated weights behind the update. Messages of shared tokens hide behind the
+ * gradients of the layers that they belong to (Korthikanti et al. 2022, section 4.2.2), whose share of
+ * the pass is that of their FLOPs.
+ *
+ * @param l    settled
+ * @param part the rank's part of the network, bound at the micro-batch
+ */
+lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
+                               lm_error *err);
 
 /** The program whose only message carries all gradients, after the last pass. */
 typedef struct program_at_once {

@@ -60,22 +60,34 @@ static double one_message(pricing *by, const message *e)
     return message_seconds(by, e->bytes);
 }
 
-/* Messages that kernels wait for make their pass longer. */
-static void add_waited(const schedule_question *q, pricing *by, step_times *out)
+/* Messages that kernels wait for make their pass longer, but for what goes on meanwhile. Returns the
+ * seconds of the last backward pass. */
+static double add_waited(const schedule_question *q, pricing *by, step_times *out)
 {
-    const rank_program *p = by->program;
+    const rank_program *p    = by->program;
+    double              last = 0;
 
-    for (size_t i = 0; i < p->n; i++)
-        if (p->message[i].rule == MESSAGE_WAITED && travels(q, &p->message[i])) {
-            const double seconds = q->work.micro * one_message(by, &p->message[i]);
+    for (size_t i = 0; i < p->n; i++) {
+        const message *m       = &p->message[i];
+        const bool     forward = m->pass == PHASE_FORWARD;
+        const double   pass    = (forward ? q->work.forward : q->work.backward) / q->work.micro;
+        double         seconds;
 
-            *(p->message[i].pass == PHASE_FORWARD ? &out->forward : &out->backward) += seconds;
-        }
+        if (m->rule != MESSAGE_WAITED || !travels(q, m))
+            continue;
+        seconds = (m->times > 0 ? m->times : 1) * one_message(by, m);
+        out->waited += q->work.micro * seconds;
+        seconds = m->behind > 0 ? fmax(0, seconds - m->behind * q->pass * pass) : seconds;
+        *(forward ? &out->forward : &out->backward) += q->work.micro * seconds;
+        last += forward ? 0 : seconds;
+    }
+    return last;
 }
 
-/* Buckets that are sent beside the last pass, of so many seconds; how many. */
-static size_t fill(rank_program *p, const schedule_question *q, double last, pricing *by,
-                   step_times *out)
+/* Buckets that are sent beside the last pass, of so many seconds; how many. What that pass waits for
+ * makes it `longer` times as long, evenly. */
+static size_t fill(rank_program *p, const schedule_question *q, double last, double longer,
+                   pricing *by, step_times *out)
 {
     const double more = p->even ? 0 : (double)(q->batch - 1);
     size_t       n    = 0;
@@ -94,17 +106,18 @@ static size_t fill(rank_program *p, const schedule_question *q, double last, pri
             (overlap_bucket){ .bytes       = e->bytes,
                               .first_layer = e->first_layer,
                               .last_layer  = e->last_layer,
-                              .ready       = q->pass * (ready < last ? ready : last) + out->copy };
+                              .ready =
+                                  longer * q->pass * (ready < last ? ready : last) + out->copy };
     }
     return n;
 }
 
 /* Messages that the last pass, of so many seconds alone, goes on beside. */
-static void run_beside(rank_program *p, const schedule_question *q, double last, pricing *by,
-                       step_times *out)
+static void run_beside(rank_program *p, const schedule_question *q, double last, double longer,
+                       pricing *by, step_times *out)
 {
-    const size_t  n     = fill(p, q, last, by, out);
-    overlap_rules rules = { .backward = q->pass * last + out->copy,
+    const size_t  n     = fill(p, q, last, longer, by, out);
+    overlap_rules rules = { .backward = longer * q->pass * last + out->copy,
                             .slowdown = q->rules.slowdown,
                             .stretch  = q->rules.stretch };
     overlap_times t;
@@ -126,8 +139,46 @@ static void run_beside(rank_program *p, const schedule_question *q, double last,
     out->beside  = t.beside;
     out->sync    = t.sync + late;
     out->exposed = t.exposed + late;
+    if (p->each) { /* the passes before it are the same */
+        out->sync *= q->work.micro;
+        out->exposed *= q->work.micro;
+        out->copy *= q->work.micro;
+    }
     out->backward += t.backward - out->copy - out->last;
     out->last = t.backward - out->copy;
+}
+
+/* Weights that are gathered block by block, in each micro-step. */
+static gather_price price_gather(void *context, double bytes)
+{
+    const pricing *by      = context;
+    const message  gather  = { .kind = COLLECTIVE_ALLGATHER, .bytes = bytes, .group = GROUP_SHARD };
+    const message  scatter = { .kind  = COLLECTIVE_REDUCESCATTER,
+                               .bytes = bytes,
+                               .group = GROUP_SHARD };
+    const rank_span *shard = &by->q->group[GROUP_SHARD];
+    const message    all   = { .kind  = COLLECTIVE_ALLREDUCE,
+                               .bytes = bytes / ((double)shard->nodes * (double)shard->devices),
+                               .group = GROUP_REPLICA };
+    gather_price     p     = { 0, 0 };
+
+    if (travels(by->q, &gather)) {
+        p.gather  = by->q->message * by->price(by->context, &gather, bytes);
+        p.scatter = by->q->message * by->price(by->context, &scatter, bytes);
+    }
+    if (travels(by->q, &all))
+        p.scatter += by->q->message * by->price(by->context, &all, all.bytes);
+    return p;
+}
+
+static void run_gathered(rank_program *p, const schedule_question *q, pricing *by, step_times *out)
+{
+    const double       micro   = q->work.micro;
+    const double       forward = out->forward / micro, backward = out->backward / micro;
+    const gather_times t = gather_run(p->gather, p->n_gather, forward, backward, price_gather, by);
+
+    out->sync += micro * t.messages;
+    out->exposed += micro * (t.forward - forward + (t.backward - backward));
 }
 
 /* Messages behind the last pass, of which all is exposed. */
@@ -153,13 +204,130 @@ static void add_behind(rank_program *p, const schedule_question *q, pricing *by,
     }
 }
 
-static void add_stragglers(const schedule_question *q, step_times *out)
+/* ---- pipelines ---- */
+
+/* What one rank has of the network: sums over its virtual stages. */
+static stage_part part_of_rank(const stage_list *s, int64_t rank)
+{
+    stage_part sum = { 0 };
+
+    for (int64_t v = rank; v < s->ranks * s->chunks; v += s->ranks) {
+        sum.forward += s->part[v].forward;
+        sum.input += s->part[v].input;
+        sum.weight += s->part[v].weight;
+        sum.weights += s->part[v].weights;
+    }
+    return sum;
+}
+
+static double sent(pricing *by, collective_kind kind, rank_group group, double bytes)
+{
+    const message m = { .kind = kind, .bytes = bytes, .group = group, .rule = MESSAGE_BEHIND };
+
+    return travels(by->q, &m) ? by->q->message * by->price(by->context, &m, bytes) : 0;
+}
+
+/* Messages of a rank behind its last backward pass, of so many seconds. Of those beside it, equal ones
+ * one after the other: the last one is sent behind the pass. */
+static double sent_by_rank(pricing *by, int64_t rank, double pass, double *all)
+{
+    const rank_program *p       = by->program;
+    const double        weights = part_of_rank(&p->stages, rank).weights;
+    double              bytes = 0, n = 0, behind = 0, beside, exposed = 0;
+    collective_kind     kind = COLLECTIVE_ALLREDUCE;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (p->message[i].rule == MESSAGE_BESIDE) {
+            bytes += p->message[i].bytes;
+            kind = p->message[i].kind;
+            n++;
+        } else if (p->message[i].rule == MESSAGE_BEHIND) {
+            behind +=
+                sent(by, p->message[i].kind, p->message[i].group, weights * p->message[i].bytes);
+        }
+    if (p->stages.tied > 0 && (rank == 0 || rank + 1 == p->stages.ranks))
+        behind += sent(by, COLLECTIVE_ALLREDUCE, GROUP_STAGES, p->stages.tied);
+    *all = behind;
+    if (n > 0) {
+        n      = fmax(1, round(n * weights));
+        beside = (1 + by->q->rules.surcharge) * n * sent(by, kind, GROUP_DATA, weights * bytes / n);
+        exposed = fmax(pass / n + beside - pass, beside / n);
+        *all += beside;
+    }
+    return exposed + behind;
+}
+
+/* False where a message has no price. */
+static bool run_pipeline(const rank_program *p, const schedule_question *q, pricing *by,
+                         const step_times *t)
+{
+    const stage_list *s       = &p->stages;
+    const double      forward = t->forward / q->work.micro, backward = t->backward / q->work.micro;
+    double            step;
+
+    for (int64_t v = 0; v < s->ranks * s->chunks; v++) {
+        const stage_part *a    = &s->part[v];
+        const double      send = sent(by, COLLECTIVE_SENDRECV, GROUP_STAGES, a->bytes);
+        const double      back =
+            v ? sent(by, COLLECTIVE_SENDRECV, GROUP_STAGES, s->part[v - 1].bytes) : 0;
+
+        s->stage[v] = (pipeline_stage){ .forward = a->forward * forward,
+                                        .input   = a->input * backward,
+                                        .weight  = a->weight * backward,
+                                        .send    = send,
+                                        .back    = back };
+    }
+    /* Megatron-LM waits for each message but those between chunks */
+    return !pipeline_run(&(pipeline_question){ .rule          = s->rule,
+                                               .ranks         = s->ranks,
+                                               .chunks        = s->chunks,
+                                               .micro_batches = (int64_t)q->work.micro,
+                                               .stage         = s->stage,
+                                               .exposed       = s->rule != PIPELINE_INTERLEAVED },
+                         &step, s->rank, NULL, NULL, NULL);
+}
+
+/* The rank that ends last. Returns its share of the network's passes, and of its weights. */
+static stage_part run_stages(rank_program *p, const schedule_question *q, pricing *by,
+                             step_times *out)
+{
+    const stage_list *s    = &p->stages;
+    const step_times  all  = *out;
+    double            last = -1;
+    stage_part        its  = { 0 };
+
+    out->forward = out->backward = NAN;
+    if (!run_pipeline(p, q, by, &all))
+        return its;
+    for (int64_t r = 0; r < s->ranks; r++) {
+        const stage_part mine = part_of_rank(s, r);
+        const double     back = (mine.input + mine.weight) * all.backward;
+        double           sync;
+        const double exposed = sent_by_rank(by, r, back / q->work.micro / (double)s->chunks, &sync);
+        const double end     = s->rank[r].end + exposed + mine.weights * q->work.update;
+
+        if (end <= last)
+            continue;
+        last          = isnan(end) ? INFINITY : end; /* a message without a price */
+        its           = mine;
+        out->forward  = mine.forward * all.forward;
+        out->backward = s->rank[r].end - out->forward;
+        out->bubble   = out->backward - back;
+        out->waited   = mine.forward * all.waited + s->rank[r].sent;
+        out->exposed  = exposed;
+        out->sync     = sync;
+    }
+    return its;
+}
+
+/* `compute`: of a rank. */
+static void add_stragglers(const schedule_question *q, double compute, step_times *out)
 {
     const double ranks = (double)q->group[GROUP_DATA].nodes * (double)q->group[GROUP_DATA].devices;
 
     if (!(q->rules.straggler > 0) || ranks <= 1)
         return;
-    out->wait      = q->rules.straggler * q->work.compute * sqrt(2 * log(ranks));
+    out->wait      = q->rules.straggler * compute * sqrt(2 * log(ranks));
     out->straggler = out->wait * (1 - sqrt(log(q->rules.slowest) / log(ranks)));
 }
 
@@ -168,22 +336,30 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
 {
     const step_work *w    = &q->work;
     const double     last = w->backward / w->micro;
+    stage_part       mine = { .forward = 1, .weights = 1 }; /* of the network */
     pricing          by   = { .program = p, .q = q, .price = price, .context = context };
 
     *out = (step_times){ .forward  = w->forward,
                          .backward = q->pass * w->backward,
                          .last     = q->pass * last };
     if (p) {
+        double waited = 0;
+
         keep_prices(p, q);
-        if (p->has[MESSAGE_BESIDE])
-            run_beside(p, q, last, &by, out);
-        if (p->has[MESSAGE_BEHIND])
-            add_behind(p, q, &by, out);
         if (p->has[MESSAGE_WAITED])
-            add_waited(q, &by, out);
+            waited = add_waited(q, &by, out);
+        out->last += waited;
+        if (p->stages.part)
+            mine = run_stages(p, q, &by, out);
+        if (p->has[MESSAGE_BESIDE] && !p->stages.part)
+            run_beside(p, q, last, waited > 0 ? 1 + waited / (q->pass * last) : 1, &by, out);
+        if (p->n_gather)
+            run_gathered(p, q, &by, out);
+        if (p->has[MESSAGE_BEHIND] && !p->stages.part)
+            add_behind(p, q, &by, out);
         out->bucket = q->brief ? NULL : p->running;
     }
-    add_stragglers(q, out);
-    out->grad = out->exposed + out->copy + out->straggler + w->update;
+    add_stragglers(q, mine.forward * w->compute, out);
+    out->grad = out->exposed + out->copy + out->straggler + mine.weights * w->update;
     out->step = out->forward + out->backward + out->grad;
 }

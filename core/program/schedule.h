@@ -42,11 +42,13 @@ typedef struct step_times {
     double forward, backward; /**< of all micro-steps, with what their kernels wait for; backward as
                                  it is beside messages */
     double last;              /**< the last backward pass, beside messages, without copies */
-    double sync;              /**< all messages that the update waits for, by themselves */
-    double exposed;           /**< what is left of them behind the backward pass */
-    double beside;            /**< of the pass's own, done beside messages */
-    double copy;              /**< of gradients into buckets, as the pass hands them over */
-    double wait; /**< that the slowest of the ranks takes longer than one: the others wait for it
+    double bubble;            /**< part of `backward`: that the slowest rank of a pipeline waits */
+    double waited;  /**< all messages that kernels wait for, by themselves: parts of passes */
+    double sync;    /**< all messages that the update waits for, by themselves */
+    double exposed; /**< what is left of them behind the backward pass */
+    double beside;  /**< of the pass's own, done beside messages */
+    double copy;    /**< of gradients into buckets, as the pass hands them over */
+    double wait;    /**< that the slowest of the ranks takes longer than one: the others wait for it
                          in their all-reduces */
     double straggler; /**< what of that the passes do not hold yet */
     double grad;      /**< exposed messages, copies, stragglers and update */

@@ -11,8 +11,8 @@ static const struct {
     unsigned    parts; /* of memory_part, a bit each */
 } groups[] = {
     { "weights", "weights", "#555555",
-      1u << MEMORY_WEIGHTS | 1u << MEMORY_FROZEN | 1u << MEMORY_COPIES },
-    { "optimizer", "optimizer", "#aaaaaa", 1u << MEMORY_OPTIMIZER },
+      1u << MEMORY_WEIGHTS | 1u << MEMORY_FROZEN | 1u << MEMORY_COPIES | 1u << MEMORY_GATHERED },
+    { "optimizer", "optimizer", "#aaaaaa", 1u << MEMORY_OPTIMIZER | 1u << MEMORY_MASTERS },
     { "gradients and buckets", "gradients", NULL, 1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
     { "activations and inputs", "activations", "#009E73",
       1u << MEMORY_CACHE | 1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },

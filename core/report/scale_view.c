@@ -142,7 +142,9 @@ static void print_turning(const scale_line *l, FILE *out)
 {
     const turning_point *t = &l->turning;
 
-    if (!l->turns)
+    if (l->curve.q.setup.laid_out)
+        fputs("turning point: not told of a layout\n", out);
+    else if (!l->turns)
         fputs("turning point: unknown, several nodes cannot be predicted by this machine file\n",
               out);
     else if (t->nodes)

@@ -53,7 +53,7 @@ lm_status targets_add_at(targets *t, workloads *loads, const char *name, lm_dtyp
     for (size_t b = 0; b < n_batch && !status; b++) {
         net_metrics counts;
 
-        if ((status = workloads_counts(loads, &(workload_name){ name, NULL, dtype, false },
+        if ((status = workloads_counts(loads, &(workload_name){ .name = name, .dtype = dtype },
                                        batch[b], &counts, err)))
             return b ? LM_OK : status;
         for (size_t k = 0; k < n_nodes && !status; k++)
@@ -84,8 +84,8 @@ lm_status targets_add_known(targets *t, workloads *loads, lm_dtype dtype, int64_
         net_metrics counts;
         lm_error    ignored;
 
-        if (workloads_counts(loads, &(workload_name){ all.name[i], NULL, dtype, false }, 1, &counts,
-                             &ignored) ||
+        if (workloads_counts(loads, &(workload_name){ .name = all.name[i], .dtype = dtype }, 1,
+                             &counts, &ignored) ||
             counts.params > CANDIDATES_MOST_PARAMS)
             continue;
         status = targets_add(t, loads, all.name[i], dtype, most, err);
@@ -223,9 +223,11 @@ static lm_status add_input(candidates *c, workloads *loads, candidate *one,
         lm_status   status;
 
         one->batch = r->batch[b];
-        status     = workloads_counts(
-                loads, &(workload_name){ one->name, one->image ? one->input : NULL, r->dtype, false },
-                one->batch, &counts, &ignored);
+        status     = workloads_counts(loads,
+                                      &(workload_name){ .name  = one->name,
+                                                        .input = one->image ? one->input : NULL,
+                                                        .dtype = r->dtype },
+                                      one->batch, &counts, &ignored);
         if (status == LM_E_NOMEM)
             return no_memory(err);
         if (status) {

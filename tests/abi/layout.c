@@ -104,7 +104,7 @@ AT(lm_sink, size, 0);
 AT(lm_sink, weight, 8);
 AT(lm_sink, kernel, 16);
 
-SIZE(lm_layer_type, 104);
+SIZE(lm_layer_type, 112);
 AT(lm_layer_type, size, 0);
 AT(lm_layer_type, name, 8);
 AT(lm_layer_type, doc, 16);
@@ -120,7 +120,18 @@ AT(lm_layer_type, cost, 72);
 AT(lm_layer_type, weights, 80);
 AT(lm_layer_type, lower, 88);
 AT(lm_layer_type, extension, 96);
-SIZE_LAST(lm_layer_type, extension);
+AT(lm_layer_type, split, 104);
+SIZE_LAST(lm_layer_type, split);
+
+SIZE(lm_split, 48);
+AT(lm_split, size, 0);
+AT(lm_split, param, 8);
+AT(lm_split, parts, 16);
+AT(lm_split, exchanged_bytes, 24);
+AT(lm_split, way, 32);
+AT(lm_split, sums, 36);
+AT(lm_split, exchanges, 40);
+SIZE_LAST(lm_split, reserved);
 
 SIZE(lm_plugin, 48);
 AT(lm_plugin, size, 0);
@@ -153,6 +164,9 @@ static_assert(LM_INT == 1 && LM_REAL == 2 && LM_BOOL == 3 && LM_ENUM == 4 && LM_
 static_assert(LM_KEEPS_INPUT == 1 && LM_KEEPS_OUTPUT == 2 && LM_FROZEN == 1 && LM_FUNCTIONAL == 1 &&
                   LM_SOURCE == 2 && LM_CONSTANT == 4 && LM_VIEW == 8 && LM_FIXED_PART == 16,
               "flags");
+static_assert(LM_WHOLE == 0 && LM_COLUMNS == 1 && LM_ROWS == 2 && LM_HEADS == 3 &&
+                  LM_VOCABULARY == 4 && LM_TOKENS == 5 && LM_SUMS_OUTPUT == 1 && LM_SUMS_INPUT == 2,
+              "ways to split");
 static_assert(LM_MAX_RANK == 8 && LM_ABI_MAJOR == 1, "limits");
 
 int main(void)

@@ -90,8 +90,9 @@ int main(int argc, char **argv)
         (status = workloads_new(reg, &loads, &err)))
         goto out;
     for (int i = 4; i < argc && !status; i++)
-        if (!(status = workloads_bind_at(loads, &(workload_name){ argv[i], NULL, LM_F32, false },
-                                         batch, &b.net[b.n], &err)))
+        if (!(status =
+                  workloads_bind_at(loads, &(workload_name){ .name = argv[i], .dtype = LM_F32 },
+                                    batch, &b.net[b.n], &err)))
             b.operations += b.net[b.n++]->n_layers;
     for (long k = 0; k < rounds && !status; k++)
         status = round_of(&b, argv[1], &err);

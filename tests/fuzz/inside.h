@@ -41,7 +41,7 @@ void check_saved(const calibration *cal);
 typedef bool fuzz_run(const uint8_t *data, size_t size);
 
 /* texts.c */
-fuzz_run fuzz_text, fuzz_geometry, fuzz_ini, fuzz_csv;
+fuzz_run fuzz_text, fuzz_geometry, fuzz_ini, fuzz_csv, fuzz_layout;
 /* options.c */
 fuzz_run fuzz_options;
 /* networks.c */

@@ -74,6 +74,7 @@ const fuzz_target fuzz_targets[] = {
     { "geometry", fuzz_geometry },
     { "ini", fuzz_ini },
     { "csv", fuzz_csv },
+    { "layout", fuzz_layout },
     { "network", fuzz_network },
     { "paleo", fuzz_paleo },
     { "onnx", fuzz_onnx },

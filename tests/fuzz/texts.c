@@ -10,6 +10,7 @@
 #include "base/ini.h"
 #include "base/text.h"
 #include "network/kernels.h"
+#include "program/layout.h"
 
 static bool fuzz_list(const char *text, text_int_parser parse)
 {
@@ -211,4 +212,41 @@ bool fuzz_csv(const uint8_t *data, size_t size)
         check_refusal(status, &err);
     free(text);
     return !status;
+}
+
+/* What is read is printed, and read again the same. What is settled has groups on some nodes. */
+bool fuzz_layout(const uint8_t *data, size_t size)
+{
+    const layout_facts facts = { .heads = 48, .kv_heads = 24, .blocks = 24, .tokens = 6144 };
+    layout             l = layout_plain(), again = l;
+    char              *text   = as_text(data, size), printed[LAYOUT_TEXT];
+    lm_error           err    = { 0 };
+    lm_status          status = layout_parse(text, &l, &err);
+    rank_span          span, replica;
+
+    free(text);
+    if (status) {
+        check_refusal(status, &err);
+        check(!memcmp(&l, &again, sizeof l));
+        return false;
+    }
+    layout_print(&l, printed);
+    if (strlen(printed) + 1 < sizeof printed) {
+        check(!layout_parse(printed, &again, &err));
+        check(!memcmp(&l, &again, sizeof l));
+    }
+    if ((status = layout_settle(&l, &facts, 48, &err))) {
+        check_refusal(status, &err);
+        return true;
+    }
+    check(l.dp * layout_replica(&l) == 48 &&
+          l.dp * l.micro_batch * l.accumulation == l.global_batch);
+    for (unsigned dims = 1; dims < 1u << N_LAYOUT_DIMS; dims++)
+        if ((status = layout_span(&l, dims, 8, &span, &err)))
+            check_refusal(status, &err);
+    if ((status = layout_shard_span(&l, 8, &span, &replica, &err)))
+        check_refusal(status, &err);
+    else
+        check(span.nodes * span.devices * replica.nodes * replica.devices == l.dp * l.cp);
+    return true;
 }

@@ -86,10 +86,11 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
         network           *net;
         bound_network     *bound;
 
-        assert_int_equal(workloads_counts(loads,
-                                          &(workload_name){ "n2.ini", "3x20x24", LM_F16, false },
-                                          batch, &counts, NULL),
-                         LM_OK);
+        assert_int_equal(
+            workloads_counts(
+                loads, &(workload_name){ .name = "n2.ini", .input = "3x20x24", .dtype = LM_F16 },
+                batch, &counts, NULL),
+            LM_OK);
         assert_int_equal(network_load("n2.ini", NULL, &net, NULL), LM_OK);
         assert_int_equal(bind_network(net, nets_registry, &options, &bound, NULL), LM_OK);
         assert_int_equal(metrics_of_network(bound, NULL, &bound_counts, NULL), LM_OK);
@@ -97,11 +98,11 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
         bound_network_free(bound);
         network_free(net);
     }
-    assert_int_equal(workloads_counts(loads, &(workload_name){ "n2.ini", NULL, LM_F32, false }, 0,
-                                      &counts, &err),
+    assert_int_equal(workloads_counts(loads, &(workload_name){ .name = "n2.ini", .dtype = LM_F32 },
+                                      0, &counts, &err),
                      LM_E_ARG);
     assert_error(err, LM_E_ARG, "batch 0: must be 1 or more");
-    assert_int_equal(workloads_counts(loads, &(workload_name){ "n2.ini", NULL, LM_F32, false },
+    assert_int_equal(workloads_counts(loads, &(workload_name){ .name = "n2.ini", .dtype = LM_F32 },
                                       INT64_MAX, &counts, &err),
                      LM_E_OVERFLOW);
     assert_error(err, LM_E_OVERFLOW,
@@ -113,15 +114,17 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
  * counted among them: the same as one by one, and who asks is told what is wrong. */
 static void what_is_counted_together_is_as_if_counted_alone(void **state)
 {
-    static const workload_name of[] = {
-        { "n1.ini", "", LM_F32, false },        { "n1.ini", "", LM_F32, false },
-        { "n1.ini", "3x20x24", LM_F32, false }, { "nowhere.ini", "", LM_F32, false },
-        { "n3.ini", "3", LM_F16, false },       { "n4.ini", "3x8x8", LM_F16, false },
-        { "n3.ini", "3x9x30", LM_F16, false },  { "n1.ini", "3x7x7", LM_F32, false }
-    };
-    static const size_t n     = sizeof of / sizeof of[0];
-    workloads          *alone = new_loads(), *together = new_loads();
-    full_workload       full[2] = { 0 };
+    static const workload_name of[]  = { { .name = "n1.ini", .dtype = LM_F32 },
+                                         { .name = "n1.ini", .dtype = LM_F32 },
+                                         { .name = "n1.ini", .input = "3x20x24", .dtype = LM_F32 },
+                                         { .name = "nowhere.ini", .dtype = LM_F32 },
+                                         { .name = "n3.ini", .input = "3", .dtype = LM_F16 },
+                                         { .name = "n4.ini", .input = "3x8x8", .dtype = LM_F16 },
+                                         { .name = "n3.ini", .input = "3x9x30", .dtype = LM_F16 },
+                                         { .name = "n1.ini", .input = "3x7x7", .dtype = LM_F32 } };
+    static const size_t        n     = sizeof of / sizeof of[0];
+    workloads                 *alone = new_loads(), *together = new_loads();
+    full_workload              full[2] = { 0 };
 
     (void)state;
     assert_int_equal(workloads_prepare(together, of, 2, NULL), LM_OK);

@@ -93,7 +93,8 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
 
                         snprintf(name, sizeof name, "n%d.ini", n);
                         assert_int_equal(
-                            workloads_counts(loads, &(workload_name){ name, "", LM_F32, false },
+                            workloads_counts(loads,
+                                             &(workload_name){ .name = name, .dtype = LM_F32 },
                                              batches[b], &load.counts, NULL),
                             LM_OK);
                         load.bytes = (double)load.counts.param_bytes;

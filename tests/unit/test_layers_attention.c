@@ -324,7 +324,7 @@ static const refusal_case refusals[] = {
       LM_E_SHAPE },
     { SELF("2x5x8", "heads = 2\nkv_heads = 1\n"),
       "n.ini:10: layer 'l': packed weights have as many heads of keys as of queries, which together "
-      "are as wide as the input: set packed = no",
+      "are as wide as the input, or a whole part of it: set packed = no",
       LM_E_ARG },
     { SELF("2x5x8", "heads = 8\nrotary = yes\n"),
       "n.ini:10: layer 'l': pairs of elements are turned: a head of 1 has no pairs", LM_E_ARG },

@@ -22,7 +22,7 @@ static schedule_question question(void)
         .work    = { .forward = 4, .backward = 8, .update = 1, .micro = 2, .compute = 12 },
         .batch   = 1,
         .unit    = 1,
-        .group   = { [GROUP_DATA] = { 2, 2 } },
+        .group   = { [GROUP_DATA] = { .nodes = 2, .devices = 2 } },
         .pass    = 1,
         .message = 1,
     };
@@ -88,6 +88,44 @@ static void kernels_wait_in_each_micro_step(void **state)
     assert_close(t.backward, 8 + 4, 0);
     assert_close(t.grad, 1, 0);
     assert_true(t.sync == 0 && t.exposed == 0); /* the update waits for none of them */
+}
+
+/* Three of 1 s in each of two backward passes of 4 s, of which a quarter goes on meanwhile: 2 s are
+ * left. Gradients that are ready halfway are so halfway through the longer pass. */
+static void a_share_of_the_pass_goes_on_meanwhile(void **state)
+{
+    const message of[] = {
+        { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD, .times = 3, .behind = 0.25 },
+        { .rule = MESSAGE_BESIDE, .pass = PHASE_BACKWARD, .ready = 2 }
+    };
+    const schedule_question q = question();
+    step_times              t;
+    made                    m;
+
+    (void)state;
+    make(&m, of, 2);
+    t = scheduled(&m, &q);
+    assert_close(t.waited, 6, 0);
+    assert_close(t.backward, 8 + 2 * 2, 1e-15);
+    assert_close(t.last, 4 + 2, 1e-15);
+    assert_close(t.bucket[0].start, 3, 1e-15);
+    assert_close(t.exposed, 0, 0);
+}
+
+/* In each of two micro-steps 0.5 s are exposed of a message that is ready at 3.5 s. */
+static void gradients_travel_in_each_micro_step(void **state)
+{
+    const message of[] = { { .rule = MESSAGE_BESIDE, .pass = PHASE_BACKWARD, .ready = 3.5 } };
+    const schedule_question q = question();
+    step_times              t;
+    made                    m;
+
+    (void)state;
+    make(&m, of, 1);
+    m.program.each = true;
+    t              = scheduled(&m, &q);
+    assert_close(t.sync, 2, 0);
+    assert_close(t.exposed, 2 * 0.5, 1e-15);
 }
 
 /* The last pass of 4 s goes on beside a message that is ready at 1 s, and one at 3.5 s: it ends at
@@ -168,11 +206,52 @@ static void one_rank_sends_nothing(void **state)
     made              m;
 
     (void)state;
-    q.group[GROUP_DATA] = (rank_span){ 1, 1 };
+    q.group[GROUP_DATA] = (rank_span){ .nodes = 1, .devices = 1 };
     make(&m, of, 3);
     t = scheduled(&m, &q);
     assert_close(t.step, 13, 0);
     assert_int_equal(t.n, 0);
+}
+
+/* Four equal stages and 8 micro-batches: 1F1B takes (8 + 4 - 1) (t_f + t_b) (Narayanan et al. 2021,
+ * section 2.2), interleaved chunks a bubble of a half; each rank updates a quarter. */
+static void stages_take_their_closed_forms(void **state)
+{
+    const stage_part quarter = {
+        .forward = 0.25, .input = 0.125, .weight = 0.125, .weights = 0.25
+    };
+    const stage_part eighth = {
+        .forward = 0.125, .input = 0.0625, .weight = 0.0625, .weights = 0.125
+    };
+    stage_part        part[8];
+    pipeline_stage    stage[8];
+    pipeline_rank     rank[4];
+    schedule_question q = question();
+    step_times        t;
+    made              m;
+
+    (void)state;
+    q.work =
+        (step_work){ .forward = 8 * 4, .backward = 8 * 8, .update = 1, .micro = 8, .compute = 96 };
+    q.group[GROUP_DATA] = (rank_span){ .nodes = 1, .devices = 1 };
+    for (int v = 0; v < 8; v++)
+        part[v] = quarter;
+    make(&m, &(message){ .rule = MESSAGE_BEHIND }, 1);
+    m.program.stages = (stage_list){
+        .part = part, .ranks = 4, .chunks = 1, .rule = PIPELINE_1F1B, .stage = stage, .rank = rank
+    };
+    t = scheduled(&m, &q);
+    assert_close(t.step, (8 + 4 - 1) * (1 + 2) + 0.25, 1e-12);
+    assert_close(t.bubble, 3 * (1 + 2), 1e-12);
+    for (int v = 0; v < 8; v++)
+        part[v] = eighth;
+    m.program.stages.chunks = 2;
+    m.program.stages.rule   = PIPELINE_INTERLEAVED;
+    t                       = scheduled(&m, &q);
+    assert_close(t.step, 8 * (1 + 2) + 3 * (1 + 2) / 2.0 + 0.25, 1e-12);
+    /* one message of 500 bytes of all gradients: each rank's quarter takes 0.5 + 0.125 s */
+    q.group[GROUP_DATA] = (rank_span){ .nodes = 2, .devices = 2 };
+    assert_close(scheduled(&m, &q).step, t.step + 0.625, 1e-12);
 }
 
 /* Prices are asked once for the same ranks, and anew for others. */
@@ -199,10 +278,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_messages_a_step_is_what_it_computes),
         cmocka_unit_test(kernels_wait_in_each_micro_step),
+        cmocka_unit_test(a_share_of_the_pass_goes_on_meanwhile),
+        cmocka_unit_test(gradients_travel_in_each_micro_step),
         cmocka_unit_test(the_last_pass_hides_messages),
         cmocka_unit_test(what_is_sent_behind_the_pass_is_exposed),
         cmocka_unit_test(ranks_wait_for_the_slowest),
         cmocka_unit_test(one_rank_sends_nothing),
+        cmocka_unit_test(stages_take_their_closed_forms),
         cmocka_unit_test(prices_are_kept_for_the_same_ranks),
     };
 

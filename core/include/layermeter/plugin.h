@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #define LM_ABI_MAJOR 1 /* in the exported symbol's name */
-#define LM_ABI_MINOR 1
+#define LM_ABI_MINOR 2
 #ifndef LM_ABI_TARGET /* define lower to promise that the plugin uses no later field */
 #define LM_ABI_TARGET LM_ABI_MINOR
 #endif
@@ -119,6 +119,35 @@ typedef struct lm_weight {
     uint32_t    reserved;
 } lm_weight;
 
+/** Since 1.2. How the ranks of a group share one layer. */
+typedef int32_t lm_way;
+enum lm_ways {
+    LM_WHOLE   = 0, /**< each rank has all of it */
+    LM_COLUMNS = 1, /**< each has some of the output's features, and all of the input */
+    LM_ROWS    = 2, /**< each has some of the input's features; outputs add up */
+    LM_HEADS   = 3, /**< each has some of the heads */
+    LM_VOCABULARY =
+        4,        /**< each has some rows of a table, or some classes; the last may have fewer */
+    LM_TOKENS = 5 /**< each has some of dimension 1 */
+};
+
+enum {
+    LM_SUMS_OUTPUT = 1u << 0, /**< each rank's output is a summand of the layer's */
+    LM_SUMS_INPUT  = 1u << 1  /**< so is its gradient of the inputs */
+};
+
+/** Since 1.2. One rank's part of a layer. Record; the host sets `parts`, `way` and `param`. */
+typedef struct lm_split {
+    size_t    size;
+    lm_value *param; /**< a copy of layer->param, which becomes that of the largest part */
+    int64_t   parts; /**< 2 or more */
+    uint64_t  exchanged_bytes; /**< of each all-reduce within the forward pass */
+    lm_way    way;
+    uint32_t  sums;      /**< LM_SUMS_OUTPUT, LM_SUMS_INPUT */
+    uint32_t  exchanges; /**< all-reduces within the forward pass */
+    uint32_t  reserved;
+} lm_split;
+
 /** Receives what a layer emits, in order, and copies it at once. The host handles failures. */
 struct lm_sink {
     size_t size;
@@ -171,6 +200,10 @@ struct lm_layer_type {
     lm_status (*lower)(const lm_layer *layer, lm_pass pass, lm_sink *sink);
     /** "name/revision" -> interface or NULL. May be NULL. */
     const void *(*extension)(const char *id);
+    /** Since 1.2. One rank's part of the layer, whose inputs are the rank's own. NULL, or
+     * LM_E_UNSUPPORTED: it does not split this way. LM_E_SHAPE where `parts` do not divide it, with
+     * both numbers. */
+    lm_status (*split)(const lm_layer *layer, lm_split *split);
 };
 
 /** The exported root. Record. */

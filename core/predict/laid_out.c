@@ -1,0 +1,343 @@
+/* A step under a layout: one rank's part, priced and scheduled with what ranks exchange. */
+#include "predict/laid_out.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "predict/answering.h"
+#include "program/facts.h"
+
+/* A step while it is answered. */
+typedef struct laid_step {
+    predictor         part;
+    const step_setup *asked;
+    layout            l;     /* settled */
+    bound_network    *bound; /* the part at the micro-batch */
+    step_price        price;
+    priced_program   *program;
+    rank_span         group[N_RANK_GROUPS];
+    double            micro, shares; /* ranks among which the update is divided */
+    lm_error         *err;
+} laid_step;
+
+/* ---- what can be told ---- */
+
+/* Dimensions that nothing prices are refused, never left out. */
+static lm_status check_told(const laid_step *s)
+{
+    const layout *l = &s->asked->layout;
+
+    if (s->part.by->from_layers || !s->part.cal)
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "a layout takes the default model and a machine file, not %s",
+                            s->part.model);
+    if (l->pp > 1 && (l->zero > 1 || l->fsdp))
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "pp %lld with %s: what a stage shares in each micro-batch is not "
+                            "predicted yet",
+                            (long long)l->pp,
+                            l->fsdp       ? "fsdp"
+                            : l->zero > 2 ? "zero 3"
+                                          : "zero 2");
+    if (l->cp > 1)
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "cp %lld: times of shared sequences are not predicted yet",
+                            (long long)l->cp);
+    if (l->ep > 1)
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "ep %lld: times of shared experts are not predicted yet",
+                            (long long)l->ep);
+    if (strcmp(l->recompute, "none") != 0)
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "recompute %s: with a layout its time is not predicted yet",
+                            l->recompute);
+    return LM_OK;
+}
+
+lm_status layout_of_step(const predictor *who, const step_setup *s, layout *out, lm_error *err)
+{
+    const workload_name of    = { .name       = who->network,
+                                  .input      = who->input,
+                                  .dtype      = who->dtype,
+                                  .evaluation = s->program != PROGRAM_TRAINING };
+    bound_network      *whole = NULL;
+    layout              l     = s->layout;
+    layout_facts        facts;
+    lm_status           status = workloads_bind_at(who->loads, &of, 1, &whole, err);
+
+    if (status)
+        return status;
+    facts          = layout_facts_of(whole);
+    l.micro_batch  = s->batch;
+    l.accumulation = s->sync.accumulation;
+    status         = layout_settle(&l, &facts, step_setup_ranks(s), err);
+    bound_network_free(whole);
+    if (!status)
+        *out = l;
+    return status;
+}
+
+static lm_status find_groups(laid_step *s)
+{
+    const int64_t  devices = s->asked->devices;
+    const unsigned data    = LAYOUT_BIT(LAYOUT_DP) | LAYOUT_BIT(LAYOUT_CP);
+    rank_span     *group   = s->group;
+    lm_status      status;
+
+    if ((status = layout_span(&s->l, data, devices, &group[GROUP_DATA], s->err)) ||
+        (status =
+             layout_span(&s->l, LAYOUT_BIT(LAYOUT_TP), devices, &group[GROUP_TENSOR], s->err)) ||
+        (status = layout_hop(&s->l, devices, &group[GROUP_STAGES], s->err)))
+        return status;
+    return layout_shard_span(&s->l, devices, &group[GROUP_SHARD], &group[GROUP_REPLICA], s->err);
+}
+
+/* ---- prices ---- */
+
+static lm_status find_program(laid_step *s)
+{
+    const workload_name      of       = predictor_workload(&s->part, s->asked->program);
+    const gradient_schedule *schedule = NULL;
+    lm_status                status   = workloads_gradients(s->part.loads, &of, s->asked->batch,
+                                                            &s->part.cal->settings, &schedule, s->err);
+
+    if (!status)
+        status = s->part.by->buckets(&s->part, s->asked, schedule, &s->program, s->err);
+    if (!status)
+        status = priced_program_lay_out(s->program, &s->l, s->bound, s->err);
+    return status;
+}
+
+static lm_status find_prices(laid_step *s)
+{
+    const workload_name of = predictor_workload(&s->part, s->asked->program);
+    lm_status           status;
+
+    if ((status = workloads_bind_at(s->part.loads, &of, s->asked->batch, &s->bound, s->err)) ||
+        (status = s->part.by->price(&s->part, s->asked, &s->price, s->err)))
+        return status;
+    if (isnan(s->price.forward.value + s->price.backward.value))
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "a layout takes forward and backward passes by themselves, and %s has "
+                            "only whole steps",
+                            s->part.machine ? s->part.machine : "the machine file");
+    if (isnan(s->price.update.value))
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "a layout takes updates by themselves, which model '%s' does not tell",
+                            s->part.model);
+    return find_program(s);
+}
+
+/* ---- seconds ---- */
+
+static step_times run(const laid_step *s, const step_work *w, double pass, double longer,
+                      bool brief)
+{
+    const program_case c = { .work    = *w,
+                             .batch   = s->asked->batch,
+                             .ranks   = s->group[GROUP_DATA],
+                             .group   = s->group,
+                             .pass    = pass,
+                             .message = longer,
+                             .brief   = brief };
+    step_times         t;
+
+    priced_program_run(s->program, &c, &t);
+    return t;
+}
+
+static step_work work_of(const laid_step *s)
+{
+    const double forward  = s->micro * s->price.forward.value;
+    const double backward = s->micro * s->price.backward.value;
+
+    return (step_work){ .forward  = forward,
+                        .backward = backward,
+                        .update   = s->price.update.value / s->shares,
+                        .compute  = forward + backward,
+                        .micro    = s->micro };
+}
+
+/* Why a message has no price: the first group whose all-reduces have none. */
+static lm_status unknown_message(const laid_step *s)
+{
+    for (int g = 0; g < N_RANK_GROUPS; g++) {
+        const collective_call a = { .kind    = COLLECTIVE_ALLREDUCE,
+                                    .bytes   = 1 << 20,
+                                    .nodes   = s->group[g].nodes,
+                                    .devices = s->group[g].devices,
+                                    .groups  = s->group[g].beside };
+        collective_answer     answer;
+        const lm_status status = calibration_ask(s->part.cal, &s->part.link, &a, &answer, s->err);
+
+        if (status) {
+            lm_error_prefix(s->err, "%s", s->part.machine ? s->part.machine : "the machine file");
+            return status;
+        }
+    }
+    return lm_error_set(s->err, LM_E_NOTFOUND,
+                        "what ranks exchange under this layout has no price");
+}
+
+static lm_status put_seconds(const laid_step *s, prediction *out, step_times *t)
+{
+    const step_work w = work_of(s);
+
+    *t = run(s, &w, 1, 1, true);
+    if (isnan(t->step))
+        return unknown_message(s);
+    *out = (prediction){ .batch     = s->asked->batch,
+                         .nodes     = s->asked->nodes,
+                         .devices   = s->asked->devices,
+                         .forward   = t->forward,
+                         .backward  = t->backward,
+                         .sync      = t->sync + t->waited,
+                         .exposed   = t->exposed,
+                         .messages  = (int64_t)t->n,
+                         .copy      = t->copy,
+                         .straggler = t->straggler,
+                         .update    = w.update,
+                         .grad      = t->grad,
+                         .step      = t->step,
+                         .alone     = { w.backward, NAN, NAN },
+                         .p95       = NAN };
+    return LM_OK;
+}
+
+/* ---- what it stands on, and its bounds ---- */
+
+static void put_grounds(const laid_step *s, prediction *out)
+{
+    const step_price *p = &s->price;
+    grounds          *g = &out->grounds;
+
+    g->n_beyond = 0;
+    grounds_join(g, &p->passes);
+    grounds_join(g, &p->rest);
+    if (p->counts.layers_not_lowered)
+        grounds_note(g, "layers without kernels are not in it", 0);
+    if (s->part.cal->transferred)
+        grounds_note(g, "transferred", 0);
+    if (s->part.cal->dtype && s->part.dtype != s->part.cal->dtype)
+        grounds_note(g, "dtype", 0);
+    grounds_note(g, "layout", 0); /* no step of one was measured */
+    ledger_add_all(&g->ledger, &p->passes.ledger, s->micro);
+    ledger_add_all(&g->ledger, &p->rest.ledger, 1 / s->shares);
+    ledger_add(&g->ledger, CERTAINTY_ASSUMED,
+               out->step - s->micro * (p->forward.value + p->backward.value) - out->update);
+}
+
+/* The schedule with all parts at the lows of their intervals, and at the highs. */
+static void put_bounds(const laid_step *s, const step_times *t, prediction *out)
+{
+    const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
+    const step_work      w     = work_of(s);
+    double               at[N_TIMES], low[N_TIMES], high[N_TIMES];
+
+    (void)t;
+    for (phase q = 0; q < N_TIMES; q++)
+        at[q] = low[q] = high[q] = out->low[q] = out->high[q] = NAN;
+    out->slow = out->fast = NAN;
+    out->known            = s->price.known;
+    if (!s->price.known || s->price.unbounded)
+        return;
+    at[PHASE_FORWARD]  = w.forward;
+    at[PHASE_BACKWARD] = w.backward;
+    at[PHASE_UPDATE]   = w.update;
+    at[PHASE_SYNC]     = out->sync;
+    for (phase q = PHASE_FORWARD; q <= PHASE_UPDATE; q++)
+        intervals_at(s->price.known, q, at, &place, &low[q], &high[q]);
+    if (!(out->sync > 0)) /* nothing is exchanged */
+        low[PHASE_SYNC] = high[PHASE_SYNC] = 0;
+    for (int i = 0; i < 2; i++) {
+        const double *from   = i ? high : low;
+        const double  longer = out->sync > 0 ? from[PHASE_SYNC] / out->sync : 1;
+        step_work     mine   = w;
+        step_times    all;
+
+        *(i ? &out->slow : &out->fast) = isnan(longer) ? NAN : run(s, &w, 1, longer, true).step;
+        mine.forward                   = from[PHASE_FORWARD];
+        mine.update                    = from[PHASE_UPDATE];
+        if (isnan(mine.forward + mine.update + from[PHASE_BACKWARD] + longer))
+            continue;
+        all = run(s, &mine, from[PHASE_BACKWARD] / w.backward, longer, true);
+
+        double *const to        = i ? out->high : out->low;
+        to[PHASE_FORWARD]       = all.forward;
+        to[PHASE_BACKWARD]      = all.backward;
+        to[PHASE_UPDATE]        = mine.update;
+        to[PHASE_SYNC]          = from[PHASE_SYNC];
+        to[PHASE_GRAD]          = all.grad;
+        to[PHASE_BACKWARD_GRAD] = all.backward + all.grad;
+        to[PHASE_STEP]          = all.step;
+    }
+    out->alone.low  = low[PHASE_BACKWARD];
+    out->alone.high = high[PHASE_BACKWARD];
+}
+
+/* ---- answers ---- */
+
+/* Replicas alone are what a step without a layout is. */
+static lm_status predict_replicas(const predictor *who, const step_setup *asked, prediction *out,
+                                  step_times *messages, lm_error *err)
+{
+    step_setup s = *asked;
+
+    s.laid_out = false;
+    return messages ? predict_timeline(who, &s, out, messages, err)
+                    : predict_step(who, &s, out, err);
+}
+
+static double shares_of(const layout *l)
+{
+    return l->fsdp ? (double)l->fsdp : l->zero ? (double)(l->dp * l->cp) : 1;
+}
+
+static lm_status copy_messages(const laid_step *s, step_times *out)
+{
+    const step_work w      = work_of(s);
+    step_times      t      = run(s, &w, 1, 1, false);
+    overlap_bucket *bucket = malloc((t.n + 1) * sizeof *bucket);
+
+    if (!bucket)
+        return no_memory(s->err);
+    if (t.n)
+        memcpy(bucket, t.bucket, t.n * sizeof *bucket);
+    *out        = t;
+    out->bucket = bucket;
+    return LM_OK;
+}
+
+lm_status predict_laid_out(const predictor *who, const step_setup *asked, prediction *out,
+                           step_times *messages, lm_error *err)
+{
+    laid_step  s = { .part  = predictor_part(who, asked),
+                     .asked = asked,
+                     .micro = (double)asked->sync.accumulation,
+                     .err   = err };
+    step_times t;
+    lm_status  status = check_told(&s);
+
+    if (!status && asked->program != PROGRAM_TRAINING)
+        status = lm_error_set(err, LM_E_UNSUPPORTED, "a layout is of training, not of %s",
+                              program_kind_name(asked->program));
+    if (!status)
+        status = layout_of_step(who, asked, &s.l, err);
+    if (!status && layout_is_plain(&s.l))
+        return predict_replicas(who, asked, out, messages, err);
+    if (!status && !(status = find_groups(&s))) {
+        s.shares = shares_of(&s.l);
+        status   = find_prices(&s);
+    }
+    if (!status && !(status = put_seconds(&s, out, &t))) {
+        put_grounds(&s, out);
+        put_bounds(&s, &t, out);
+        if (messages)
+            status = copy_messages(&s, messages);
+    }
+    priced_program_free(s.program);
+    bound_network_free(s.bound);
+    return status;
+}

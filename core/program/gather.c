@@ -1,0 +1,82 @@
+/* Two streams of a step whose weights are gathered block by block. */
+#include "program/gather.h"
+
+#include <math.h>
+
+/* The two streams, in seconds from the start of the pass. */
+typedef struct streams {
+    double compute, message; /* until when each is in use */
+    double messages;
+} streams;
+
+static double send(streams *s, double from, double seconds)
+{
+    s->message = fmax(s->message, from) + seconds;
+    s->messages += seconds;
+    return s->message;
+}
+
+/* Blocks are often alike: the last price holds for the next. */
+typedef struct priced {
+    gather_prices *price;
+    void          *context;
+    double         bytes;
+    gather_price   last;
+} priced;
+
+static const gather_price *price_of(priced *p, double bytes)
+{
+    if (!(p->bytes == bytes)) {
+        p->last  = p->price(p->context, bytes);
+        p->bytes = bytes;
+    }
+    return &p->last;
+}
+
+/* A block may be gathered when the one before it begins. */
+static void run_forward(const gather_block *block, size_t n, double forward, priced *p, streams *s)
+{
+    double begun = 0;
+
+    send(s, 0, price_of(p, block[0].bytes)->gather);
+    s->compute = s->message; /* what comes first is the root's */
+    for (size_t k = 1; k < n; k++) {
+        const double there = send(s, begun, price_of(p, block[k].bytes)->gather);
+
+        begun      = fmax(s->compute, there);
+        s->compute = begun + block[k].forward * forward;
+    }
+    s->compute += block[0].forward * forward;
+}
+
+static void run_backward(const gather_block *block, size_t n, double backward, priced *p,
+                         streams *s)
+{
+    double there = 0;
+
+    if (n > 1)
+        there = send(s, 0, price_of(p, block[n - 1].bytes)->gather);
+    s->compute = block[0].backward * backward;
+    for (size_t k = n; k-- > 1;) {
+        const double begun = fmax(s->compute, there);
+
+        if (k > 1)
+            there = send(s, begun, price_of(p, block[k - 1].bytes)->gather);
+        s->compute = begun + block[k].backward * backward;
+        send(s, s->compute, price_of(p, block[k].bytes)->scatter);
+    }
+    send(s, s->compute, price_of(p, block[0].bytes)->scatter);
+}
+
+gather_times gather_run(const gather_block *block, size_t n, double forward, double backward,
+                        gather_prices *price, void *context)
+{
+    priced  p    = { price, context, NAN, { NAN, NAN } };
+    streams fore = { 0 }, back = { 0 };
+
+    run_forward(block, n, forward, &p, &fore);
+    run_backward(block, n, backward, &p, &back);
+    return (gather_times){ .forward  = fore.compute,
+                           .backward = fmax(back.compute, back.message),
+                           .messages = fore.messages + back.messages };
+}

@@ -1,0 +1,279 @@
+/* Layouts: what must divide what, and where their groups lie. */
+#include "program/layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what is there ---- */
+
+layout layout_plain(void)
+{
+    return (layout){
+        .tp        = 1,
+        .pp        = 1,
+        .cp        = 1,
+        .vp        = 1,
+        .ep        = 1,
+        .recompute = "none",
+        .order     = { LAYOUT_TP, LAYOUT_CP, LAYOUT_EP, LAYOUT_DP, LAYOUT_PP },
+    };
+}
+
+bool layout_is_plain(const layout *l)
+{
+    return l->tp == 1 && l->pp == 1 && l->cp == 1 && l->ep == 1 && !l->zero && !l->fsdp &&
+           !strcmp(l->recompute, "none");
+}
+
+int64_t layout_replica(const layout *l)
+{
+    return l->tp * l->cp * l->pp;
+}
+
+int64_t layout_ranks(const layout *l, layout_dim d)
+{
+    switch (d) {
+    case LAYOUT_TP: return l->tp;
+    case LAYOUT_CP: return l->cp;
+    case LAYOUT_EP: return l->ep;
+    case LAYOUT_DP: return l->dp;
+    case LAYOUT_PP: return l->pp;
+    case N_LAYOUT_DIMS: break;
+    }
+    return 1;
+}
+
+/* ---- the check ---- */
+
+/* `whole` of something must be a multiple of the ranks that share it; 0 of them: nobody knows. */
+static lm_status divides(int64_t whole, const char *what, int64_t part, const char *of,
+                         lm_error *err)
+{
+    if (whole % part == 0)
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG, "%lld %s are no multiple of %s %lld", (long long)whole, what,
+                        of, (long long)part);
+}
+
+static lm_status settle_ranks(layout *l, int64_t world, lm_error *err)
+{
+    char      product[96];
+    lm_status status;
+
+    if (l->tp > LAYOUT_RANKS_MOST / l->cp || l->tp * l->cp > LAYOUT_RANKS_MOST / l->pp ||
+        layout_replica(l) > LAYOUT_RANKS_MOST / (l->dp ? l->dp : 1))
+        return lm_error_set(err, LM_E_ARG, "tp %lld x cp %lld x pp %lld are more than %lld ranks",
+                            (long long)l->tp, (long long)l->cp, (long long)l->pp,
+                            (long long)LAYOUT_RANKS_MOST);
+    if (!world)
+        world = layout_replica(l) * (l->dp ? l->dp : 1);
+    snprintf(product, sizeof product, "tp %lld x cp %lld x pp %lld =", (long long)l->tp,
+             (long long)l->cp, (long long)l->pp);
+    if ((status = divides(world, "devices", layout_replica(l), product, err)))
+        return status;
+    if (l->dp && l->dp * layout_replica(l) != world)
+        return lm_error_set(err, LM_E_ARG, "dp %lld x %s %lld ranks, but there are %lld devices",
+                            (long long)l->dp, product, (long long)(l->dp * layout_replica(l)),
+                            (long long)world);
+    l->dp = world / layout_replica(l);
+    return LM_OK;
+}
+
+static lm_status settle_shards(layout *l, lm_error *err)
+{
+    const int64_t data = l->dp * l->cp;
+
+    if (l->fsdp && l->zero)
+        return lm_error_set(err, LM_E_ARG, "fsdp and zero %lld: give one of them",
+                            (long long)l->zero);
+    if (l->fsdp == LAYOUT_ALL)
+        l->fsdp = data;
+    if (l->fsdp && data % l->fsdp)
+        return lm_error_set(err, LM_E_ARG, "dp %lld x cp %lld ranks are no multiple of fsdp %lld",
+                            (long long)l->dp, (long long)l->cp, (long long)l->fsdp);
+    if (data % l->ep)
+        return lm_error_set(err, LM_E_ARG, "dp %lld x cp %lld ranks are no multiple of ep %lld",
+                            (long long)l->dp, (long long)l->cp, (long long)l->ep);
+    if (l->sp && l->tp == 1)
+        return lm_error_set(err, LM_E_ARG, "sp shares tokens among ranks of tp, and tp is 1");
+    if (l->vp > 1 && l->pp == 1)
+        return lm_error_set(err, LM_E_ARG, "vp %lld: chunks are of stages, and pp is 1",
+                            (long long)l->vp);
+    if (l->vp > 1 && l->schedule != LAYOUT_INTERLEAVED)
+        return lm_error_set(err, LM_E_ARG, "vp %lld takes the schedule interleaved, not %s",
+                            (long long)l->vp, layout_schedule_name(l->schedule));
+    return LM_OK;
+}
+
+static lm_status settle_batch(layout *l, lm_error *err)
+{
+    const int64_t m = l->micro_batch, a = l->accumulation, d = l->dp;
+
+    if (l->global_batch && l->global_batch % d)
+        return lm_error_set(err, LM_E_ARG, "a global batch of %lld is no multiple of dp %lld",
+                            (long long)l->global_batch, (long long)d);
+    if (!m && !(l->global_batch && a))
+        return lm_error_set(err, LM_E_ARG, "no micro-batch is told, nor what it follows from");
+    if (!m) {
+        if (l->global_batch / d % a)
+            return lm_error_set(err, LM_E_ARG,
+                                "%lld samples of a rank are no multiple of %lld micro-batches",
+                                (long long)(l->global_batch / d), (long long)a);
+        l->micro_batch = l->global_batch / d / a;
+        return LM_OK;
+    }
+    if (l->global_batch) {
+        const int64_t own = l->global_batch / d;
+
+        if (own % m)
+            return lm_error_set(err, LM_E_ARG,
+                                "a global batch of %lld leaves a rank %lld samples, no multiple of "
+                                "micro-batch %lld",
+                                (long long)l->global_batch, (long long)own, (long long)m);
+        if (a && own / m != a)
+            return lm_error_set(err, LM_E_ARG,
+                                "a global batch of %lld makes %lld micro-batches a rank, not %lld",
+                                (long long)l->global_batch, (long long)(own / m), (long long)a);
+        l->accumulation = own / m;
+        return LM_OK;
+    }
+    l->accumulation = a ? a : 1;
+    if (m > INT64_MAX / l->accumulation || m * l->accumulation > INT64_MAX / d)
+        return lm_error_set(err, LM_E_ARG, "micro-batch %lld x dp %lld does not fit 64 bits",
+                            (long long)m, (long long)d);
+    l->global_batch = m * l->accumulation * d;
+    return LM_OK;
+}
+
+static lm_status check_facts(const layout *l, const layout_facts *f, lm_error *err)
+{
+    lm_status status;
+
+    if ((status = divides(f->heads, "heads", l->tp, "tp", err)) ||
+        (status = divides(f->kv_heads, "heads of keys and values", l->tp, "tp", err)) ||
+        (status = divides(f->experts, "experts", l->ep, "ep", err)) ||
+        (status = divides(f->tokens, "tokens", l->cp, "cp", err)) ||
+        (status = divides(f->tokens, "tokens", l->sp ? l->tp * l->cp : 1, "tp x cp", err)))
+        return status;
+    if (l->pp > 1 && !f->blocks)
+        return lm_error_set(err, LM_E_ARG, "pp %lld: the network has 0 blocks to cut between",
+                            (long long)l->pp);
+    if (f->blocks && l->pp > f->blocks / l->vp)
+        return lm_error_set(err, LM_E_ARG, "%lld layers are fewer than pp %lld x vp %lld",
+                            (long long)f->blocks, (long long)l->pp, (long long)l->vp);
+    if (f->blocks && f->blocks % (l->pp * l->vp))
+        return lm_error_set(err, LM_E_ARG, "%lld layers are no multiple of pp %lld x vp %lld",
+                            (long long)f->blocks, (long long)l->pp, (long long)l->vp);
+    if (l->ep > 1 && !f->experts)
+        return lm_error_set(err, LM_E_ARG, "ep %lld: the network has 0 experts", (long long)l->ep);
+    return LM_OK;
+}
+
+lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_error *err)
+{
+    layout    out = *l;
+    lm_status status;
+
+    if ((status = settle_ranks(&out, world, err)) || (status = settle_shards(&out, err)) ||
+        (status = settle_batch(&out, err)) || (facts && (status = check_facts(&out, facts, err))))
+        return status;
+    *l = out;
+    return LM_OK;
+}
+
+/* ---- the placement ---- */
+
+/* How far apart neighbours of a dimension are. Ranks of ep are those of cp and dp. */
+static int64_t stride_of(const layout *l, layout_dim d)
+{
+    int64_t stride = 1;
+
+    for (int i = 0; i < N_LAYOUT_DIMS; i++) {
+        const layout_dim at = l->order[i];
+
+        if (at == d || (d == LAYOUT_EP && (at == LAYOUT_CP || at == LAYOUT_DP)))
+            break;
+        if (at != LAYOUT_EP)
+            stride *= layout_ranks(l, at);
+    }
+    return stride;
+}
+
+/* How many of n ranks, so far apart, lie on one node; 0: not as many on each. */
+static int64_t ranks_on_node(int64_t n, int64_t stride, int64_t devices)
+{
+    const int64_t fit = stride < devices ? devices / stride : 1;
+
+    if (n == 1)
+        return 1;
+    if (stride < devices ? devices % stride : stride % devices)
+        return 0;
+    if (n <= fit)
+        return fit % n ? 0 : n;
+    return n % fit ? 0 : fit;
+}
+
+static rank_span span_of(int64_t ranks, int64_t on_node, int64_t devices)
+{
+    return (rank_span){ .nodes   = ranks / on_node,
+                        .devices = on_node,
+                        .beside  = devices > on_node ? devices / on_node : 1 };
+}
+
+lm_status layout_span(const layout *l, unsigned dims, int64_t devices, rank_span *out,
+                      lm_error *err)
+{
+    int64_t ranks = 1, on_node = 1;
+
+    for (int d = 0; d < N_LAYOUT_DIMS; d++) {
+        const int64_t n = layout_ranks(l, (layout_dim)d), stride = stride_of(l, (layout_dim)d);
+        int64_t       here;
+
+        if (!(dims & LAYOUT_BIT(d)))
+            continue;
+        if (!(here = ranks_on_node(n, stride, devices)))
+            return lm_error_set(err, LM_E_ARG,
+                                "%s %lld: its ranks are %lld apart and do not spread evenly over "
+                                "nodes of %lld devices",
+                                layout_dim_name((layout_dim)d), (long long)n, (long long)stride,
+                                (long long)devices);
+        ranks *= n;
+        on_node *= here;
+    }
+    *out = span_of(ranks, on_node, devices);
+    return LM_OK;
+}
+
+lm_status layout_hop(const layout *l, int64_t devices, rank_span *out, lm_error *err)
+{
+    rank_span       all;
+    const lm_status status = layout_span(l, LAYOUT_BIT(LAYOUT_PP), devices, &all, err);
+
+    if (status)
+        return status;
+    *out = all.nodes > 1
+               ? (rank_span){ .nodes = 2, .devices = 1, .beside = all.beside * all.devices }
+               : (rank_span){ .nodes = 1, .devices = l->pp > 1 ? 2 : 1, .beside = 1 };
+    return LM_OK;
+}
+
+lm_status layout_shard_span(const layout *l, int64_t devices, rank_span *shard, rank_span *replica,
+                            lm_error *err)
+{
+    const int64_t   n = l->dp * l->cp, own = l->fsdp ? l->fsdp : n;
+    rank_span       all;
+    int64_t         near;
+    const lm_status status =
+        layout_span(l, LAYOUT_BIT(LAYOUT_DP) | LAYOUT_BIT(LAYOUT_CP), devices, &all, err);
+
+    if (status)
+        return status;
+    near = own < all.devices ? own : all.devices;
+    if (own < all.devices ? all.devices % own : own % all.devices)
+        return lm_error_set(err, LM_E_ARG,
+                            "fsdp %lld: does not spread evenly over the %lld ranks of dp on a node",
+                            (long long)own, (long long)all.devices);
+    *shard   = span_of(own, near, devices);
+    *replica = span_of(n / own, all.devices / near, devices);
+    return LM_OK;
+}

@@ -1,0 +1,240 @@
+/* Layouts: words of options and texts. */
+#include "program/layout.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const char *const dim_names[N_LAYOUT_DIMS] = { "tp", "cp", "ep", "dp", "pp" };
+
+const char *layout_dim_name(layout_dim d)
+{
+    return dim_names[d];
+}
+
+static const char *const order_names[N_LAYOUT_SCHEDULES] = { "1f1b", "interleaved", "zb", "gpipe" };
+
+const char *layout_schedule_name(layout_schedule o)
+{
+    return order_names[o];
+}
+
+/* ---- numbers ---- */
+
+/* A property with a number: its option, and its word in a text. */
+typedef struct number_key {
+    const char *option, *word;
+    size_t      offset;
+    int64_t     least, most;
+} number_key;
+
+#define BATCH_MOST ((int64_t)1 << 40)
+
+#define KEY(option, word, member, least, most)                      \
+    {                                                               \
+        (option), (word), offsetof(layout, member), (least), (most) \
+    }
+
+static const number_key number_keys[] = {
+    KEY("tp", "tp", tp, 1, LAYOUT_RANKS_MOST),
+    KEY("cp", "cp", cp, 1, LAYOUT_RANKS_MOST),
+    KEY("ep", "ep", ep, 1, LAYOUT_RANKS_MOST),
+    KEY("dp", "dp", dp, 1, LAYOUT_RANKS_MOST),
+    KEY("pp", "pp", pp, 1, LAYOUT_RANKS_MOST),
+    KEY("vp", "vp", vp, 1, LAYOUT_RANKS_MOST),
+    KEY("zero", "zero", zero, 0, 3),
+    KEY("fsdp", "fsdp", fsdp, 1, LAYOUT_RANKS_MOST),
+    KEY("micro-batch", "mb", micro_batch, 1, BATCH_MOST),
+    KEY("global-batch", "gb", global_batch, 1, BATCH_MOST),
+    KEY("accumulation", "ga", accumulation, 1, BATCH_MOST),
+};
+
+#define N_NUMBER_KEYS (sizeof number_keys / sizeof *number_keys)
+
+static int64_t number_of(const layout *l, const number_key *k)
+{
+    return *(const int64_t *)(const void *)((const char *)l + k->offset);
+}
+
+static lm_status set_number(layout *l, const number_key *k, const char *value, lm_error *err)
+{
+    int64_t         n;
+    const lm_status status = text_int(value, &n, err);
+
+    if (status)
+        return status;
+    if (n < k->least || n > k->most)
+        return lm_error_set(err, LM_E_ARG, "%s %lld: must be %lld to %lld", k->option, (long long)n,
+                            (long long)k->least, (long long)k->most);
+    *(int64_t *)(void *)((char *)l + k->offset) = n;
+    return LM_OK;
+}
+
+/* ---- words ---- */
+
+static lm_status set_schedule(layout *l, const char *value, lm_error *err)
+{
+    const size_t at = text_place(value, order_names, N_LAYOUT_SCHEDULES);
+
+    if (at == N_LAYOUT_SCHEDULES)
+        return lm_error_set(err, LM_E_SYNTAX,
+                            "expected 1f1b, interleaved, zb or gpipe, found '%.40s'", value);
+    l->schedule = (layout_schedule)at;
+    return LM_OK;
+}
+
+static lm_status set_recompute(layout *l, const char *value, lm_error *err)
+{
+    if (!*value || strlen(value) >= LAYOUT_RECOMPUTE)
+        return lm_error_set(err, LM_E_SYNTAX,
+                            "expected none, selective, full or up to %d characters of layers by "
+                            "name, found '%.40s'",
+                            LAYOUT_RECOMPUTE - 1, value);
+    memset(l->recompute, 0, sizeof l->recompute);
+    memcpy(l->recompute, value, strlen(value));
+    return LM_OK;
+}
+
+/* All dimensions, nearest first, joined by dashes. */
+static lm_status set_order(layout *l, const char *value, lm_error *err)
+{
+    layout_dim  order[N_LAYOUT_DIMS];
+    unsigned    seen = 0;
+    const char *at   = value;
+
+    for (int i = 0; i < N_LAYOUT_DIMS; i++) {
+        char   word[3] = { at[0], at[0] ? at[1] : '\0', '\0' };
+        size_t d       = text_place(word, dim_names, N_LAYOUT_DIMS);
+
+        if (d == N_LAYOUT_DIMS || seen & LAYOUT_BIT(d) ||
+            at[2] != (i + 1 < N_LAYOUT_DIMS ? '-' : '\0'))
+            return lm_error_set(err, LM_E_SYNTAX,
+                                "expected tp, cp, ep, dp and pp in some order, as "
+                                "tp-cp-ep-dp-pp, found '%.40s'",
+                                value);
+        order[i] = (layout_dim)d;
+        seen |= LAYOUT_BIT(d);
+        at += 3;
+    }
+    memcpy(l->order, order, sizeof order);
+    return LM_OK;
+}
+
+lm_status layout_set(layout *l, const char *name, const char *value, lm_error *err)
+{
+    if (!strcmp(name, "sp"))
+        return text_bool(value, &l->sp, err);
+    if (!strcmp(name, "schedule"))
+        return set_schedule(l, value, err);
+    if (!strcmp(name, "recompute"))
+        return set_recompute(l, value, err);
+    if (!strcmp(name, "placement"))
+        return set_order(l, value, err);
+    if (!strcmp(name, "fsdp") && (!*value || !strcmp(value, "all"))) {
+        l->fsdp = LAYOUT_ALL;
+        return LM_OK;
+    }
+    for (size_t i = 0; i < N_NUMBER_KEYS; i++)
+        if (!strcmp(name, number_keys[i].option)) {
+            const lm_status status = set_number(l, &number_keys[i], value, err);
+
+            if (status)
+                lm_error_prefix(err, "%s", name);
+            return status;
+        }
+    return lm_error_set(err, LM_E_NOTFOUND, "a layout has no '%.40s'", name);
+}
+
+/* One word: letters with a number behind them, or a name. */
+static lm_status set_word(layout *l, const char *word, lm_error *err)
+{
+    const size_t letters = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+
+    if (!strcmp(word, "sp"))
+        return layout_set(l, "sp", "yes", err);
+    if (!strcmp(word, "fsdp"))
+        return layout_set(l, "fsdp", "", err);
+    if (!strncmp(word, "recompute=", 10))
+        return set_recompute(l, word + 10, err);
+    if (word[0] && word[1] && word[2] == '-')
+        return set_order(l, word, err);
+    for (size_t i = 0; i < N_NUMBER_KEYS; i++)
+        if (strlen(number_keys[i].word) == letters && word[letters] &&
+            !strncmp(word, number_keys[i].word, letters))
+            return set_number(l, &number_keys[i], word + letters, err);
+    if (text_place(word, order_names, N_LAYOUT_SCHEDULES) < N_LAYOUT_SCHEDULES)
+        return set_schedule(l, word, err);
+    return lm_error_set(err, LM_E_SYNTAX,
+                        "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found "
+                        "'%.40s'",
+                        word);
+}
+
+lm_status layout_parse(const char *text, layout *l, lm_error *err)
+{
+    layout    out    = *l;
+    lm_status status = LM_OK;
+
+    while (!status && *(text += strspn(text, " \t"))) {
+        const size_t n = strcspn(text, " \t");
+        char         word[LAYOUT_RECOMPUTE + 16];
+
+        if (n >= sizeof word)
+            return lm_error_set(err, LM_E_SYNTAX, "'%.40s...' is too long", text);
+        memcpy(word, text, n);
+        word[n] = '\0';
+        status  = set_word(&out, word, err);
+        text += n;
+    }
+    if (!status)
+        *l = out;
+    return status;
+}
+
+static void add_word(char buffer[LAYOUT_TEXT], const char *word, const char *value)
+{
+    const size_t used = strlen(buffer);
+
+    snprintf(buffer + used, LAYOUT_TEXT - used, "%s%s%s", used ? " " : "", word, value);
+}
+
+static void print_order(const layout *l, char buffer[LAYOUT_TEXT])
+{
+    char text[3 * N_LAYOUT_DIMS + 1] = "";
+
+    for (int i = 0; i < N_LAYOUT_DIMS; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? "-" : "",
+                 dim_names[l->order[i]]);
+    add_word(buffer, text, "");
+}
+
+const char *layout_print(const layout *l, char buffer[LAYOUT_TEXT])
+{
+    const layout plain = layout_plain();
+    char         number[24];
+
+    buffer[0] = '\0';
+    for (size_t i = 0; i < N_NUMBER_KEYS; i++) {
+        const int64_t n = number_of(l, &number_keys[i]);
+
+        if (n < 1 || n == number_of(&plain, &number_keys[i]))
+            continue;
+        snprintf(number, sizeof number, "%lld", (long long)n);
+        add_word(buffer, number_keys[i].word, number);
+    }
+    if (l->fsdp == LAYOUT_ALL)
+        add_word(buffer, "fsdp", "");
+    if (l->sp)
+        add_word(buffer, "sp", "");
+    if (l->schedule != plain.schedule)
+        add_word(buffer, order_names[l->schedule], "");
+    if (strcmp(l->recompute, plain.recompute) != 0)
+        add_word(buffer, "recompute=", l->recompute);
+    if (memcmp(l->order, plain.order, sizeof l->order) != 0)
+        print_order(l, buffer);
+    if (!*buffer)
+        strcpy(buffer, "tp1");
+    return buffer;
+}

@@ -1,0 +1,33 @@
+/** One rank's part of a layer, for the plugins. */
+#ifndef PLUGINS_SPLITTING_H
+#define PLUGINS_SPLITTING_H
+
+#include "lowering.h"
+
+/** Divides value `at` of an integer parameter, or of a shape, evenly among the ranks. */
+static inline lm_status split_evenly(const lm_layer *layer, lm_split *s, uint32_t param,
+                                     uint32_t at, const char *what)
+{
+    int64_t *n = &s->param[param].u.i[at];
+
+    if (*n % s->parts)
+        return lm_fail(layer, LM_E_SHAPE, "%lld %s are no multiple of tp %lld", (long long)*n, what,
+                       (long long)s->parts);
+    *n /= s->parts;
+    return LM_OK;
+}
+
+/** The largest of parts that are as even as they can be. */
+static inline void split_about(lm_split *s, uint32_t param, uint32_t at)
+{
+    int64_t *n = &s->param[param].u.i[at];
+
+    *n = *n / s->parts + (*n % s->parts != 0);
+}
+
+static inline lm_status split_refused(const lm_layer *layer)
+{
+    return lm_fail(layer, LM_E_UNSUPPORTED, "'%s' does not split this way", layer->type->name);
+}
+
+#endif
