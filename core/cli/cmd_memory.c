@@ -11,6 +11,7 @@
 #include "network/memory.h"
 #include "network/metrics.h"
 #include "program/facts.h"
+#include "program/rank_memory.h"
 #include "report/memory_fields.h"
 
 typedef struct memory_command {
@@ -115,6 +116,7 @@ typedef struct question {
     const memory_command *a;
     const network        *net;
     const registry       *reg;
+    const layout         *l;       /* settled, if one is given */
     int64_t               largest; /* the largest batch that fits, if no batch is given; else 0 */
 } question;
 
@@ -124,6 +126,7 @@ typedef struct answer {
     memory_of_layer *layer; /* of the only batch; NULL: not listed */
     int64_t          largest;
     memory_use       at_largest, beyond; /* one sample more */
+    int64_t          rank;               /* of a pipeline, whose memory it is */
 } answer;
 
 static int64_t batch_at(const question *q, size_t i)
@@ -220,7 +223,7 @@ static void print_json(const question *q, const answer *a, const table *points, 
     json_close(&j, '}');
 }
 
-static void print_caption(const question *q)
+static void print_caption(const question *q, const answer *a)
 {
     const memory_command *c     = q->a;
     const bool            mixed = c->memory.mixed != 0;
@@ -230,6 +233,9 @@ static void print_caption(const question *q)
         q->net->set ? " with " : "", q->net->set ? q->net->set : "", text_dtype_name(c->bind.dtype),
         mixed ? " with autocast to " : "", mixed ? text_dtype_name(c->memory.mixed) : "",
         c->bind.evaluation ? program_kind_name(c->program) : optimizer_name(c->memory.optimizer));
+    if (c->layout.given && q->l->pp > 1)
+        printf("rank %lld of %lld of the pipeline holds most\n", (long long)a->rank + 1,
+               (long long)q->l->pp);
 }
 
 static lm_status print_answer(const question *q, const answer *a, lm_error *err)
@@ -248,7 +254,7 @@ static lm_status print_answer(const question *q, const answer *a, lm_error *err)
     if (a->layer && q->a->format == FORMAT_TABLE)
         putchar('\n');
     if (!status && q->a->format == FORMAT_TABLE)
-        print_caption(q);
+        print_caption(q, a);
     if (!status && (!a->layer || q->a->format == FORMAT_TABLE))
         status = table_print(points, q->a->format, stdout, err);
     if (!status && q->a->room)
@@ -260,24 +266,38 @@ out:
     return status;
 }
 
+static rank_memory asked(const question *q, const bind_options *bind)
+{
+    return (rank_memory){ q->net, q->reg, bind, &q->a->memory, q->l };
+}
+
 static lm_status measure(const question *q, int64_t batch, memory_use *out, memory_of_layer *layer,
-                         lm_error *err)
+                         int64_t *rank, lm_error *err)
 {
     bind_options at = q->a->bind;
 
     at.batch = batch;
+    if (q->a->layout.given) {
+        const rank_memory m = asked(q, &at);
+
+        return rank_memory_of(&m, out, rank, layer, err);
+    }
     return memory_of_step(q->net, q->reg, &at, &q->a->memory, out, layer, err);
 }
 
 static lm_status find_largest(question *q, answer *a, lm_error *err)
 {
-    lm_status status = memory_largest_batch(q->net, q->reg, &q->a->bind, &q->a->memory,
-                                            (uint64_t)q->a->room, &a->largest, err);
+    const rank_memory m      = asked(q, &q->a->bind);
+    const uint64_t    room   = (uint64_t)q->a->room;
+    lm_status         status = q->a->layout.given
+                                   ? rank_memory_largest(&m, room, &a->largest, err)
+                                   : memory_largest_batch(q->net, q->reg, &q->a->bind, &q->a->memory, room,
+                                                          &a->largest, err);
 
     if (!status && a->largest)
-        status = measure(q, a->largest, &a->at_largest, NULL, err);
+        status = measure(q, a->largest, &a->at_largest, NULL, &a->rank, err);
     if (!status && a->largest < MEMORY_BATCH_MAX)
-        status = measure(q, a->largest + 1, &a->beyond, NULL, err);
+        status = measure(q, a->largest + 1, &a->beyond, NULL, &a->rank, err);
     if (!status && !option_given(q->o, &q->a->batch))
         q->largest = a->largest;
     return status;
@@ -307,7 +327,7 @@ static lm_status find_answer(question *q, answer *a, lm_error *err)
     if (!a->point || (!a->layer && q->a->layers))
         return no_memory(err);
     for (size_t i = 0; i < q->a->batch.n && !status; i++)
-        status = measure(q, batch_at(q, i), &a->point[i], a->layer, err);
+        status = measure(q, batch_at(q, i), &a->point[i], a->layer, &a->rank, err);
     return status;
 }
 
@@ -339,43 +359,17 @@ static lm_status check_inference(const options *o, const memory_command *a, lm_e
     return LM_OK;
 }
 
-/* What a rank holds under a layout. Stages, shared sequences and experts are not told. */
 static lm_status check_layout(const options *o, memory_command *a, lm_error *err)
 {
-    layout        *l      = &a->layout.layout;
-    memory_shares *parts  = &a->memory.shares;
-    lm_status      status = layout_choice_check(o, &a->layout, err);
-    lm_error       why    = { LM_OK, "" };
-    int64_t        data;
+    layout   *l      = &a->layout.layout;
+    lm_status status = layout_choice_check(o, &a->layout, err);
 
     if (status || !a->layout.given)
         return status;
-    if (a->bind.evaluation && (l->dp > 1 || l->zero || l->fsdp))
+    if (a->bind.evaluation && (l->dp > 1 || l->pp > 1 || l->zero || l->fsdp))
         return lm_error_set(err, LM_E_ARG, "inference shares layers alone: --tp and --sp");
     if (option_given(o, &a->memory.nodes))
         return misused(o, &a->memory.nodes, err, "goes without a layout, which has --dp");
-    l->micro_batch = 1; /* that of --batch */
-    if (layout_settle(l, NULL, 0, &why))
-        return lm_error_set(err, LM_E_ARG, "%s", why.text);
-    if (l->pp > 1 || l->cp > 1 || l->ep > 1)
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "%s %lld: the memory of such a rank is not told yet",
-                            l->pp > 1   ? "pp"
-                            : l->cp > 1 ? "cp"
-                                        : "ep",
-                            (long long)(l->pp > 1   ? l->pp
-                                        : l->cp > 1 ? l->cp
-                                                    : l->ep));
-    data = l->dp * l->cp;
-    if ((l->zero || l->fsdp) && data == 1)
-        return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
-                            l->fsdp ? "fsdp" : "zero");
-    a->bind.shard    = (net_shard){ .tp = l->tp, .sp = l->sp };
-    parts->states    = l->fsdp ? l->fsdp : l->zero > 0 ? data : 1;
-    parts->gradients = l->fsdp ? l->fsdp : l->zero > 1 ? data : 1;
-    parts->weights   = l->fsdp ? l->fsdp : l->zero > 2 ? data : 1;
-    if (!l->zero && !l->fsdp)
-        a->memory.nodes = data; /* gradients are copied to buckets */
     return LM_OK;
 }
 
@@ -404,27 +398,30 @@ static lm_status check(options *o, lm_error *err)
     return check_buckets(o, a, err);
 }
 
-/* Does the network divide? */
-static lm_status check_facts(const question *q, lm_error *err)
+/* Does the network divide? Micro-batches are those of --batch. */
+static lm_status settle(const question *q, layout *l, lm_error *err)
 {
+    const int64_t  micro = l->accumulation;
     bind_options   whole = q->a->bind;
-    layout         l     = q->a->layout.layout;
     bound_network *bound = NULL;
     layout_facts   facts;
     lm_status      status;
 
-    whole.shard = (net_shard){ 0 };
-    whole.batch = 1;
+    whole.batch = l->micro_batch = 1;
     if ((status = bind_network(q->net, q->reg, &whole, &bound, err)))
         return status;
     facts = layout_facts_of(bound);
     bound_network_free(bound);
-    return layout_settle(&l, &facts, 0, err);
+    if ((status = layout_settle(l, &facts, 0, err)))
+        return status;
+    l->accumulation = micro;
+    return rank_memory_check(l, err);
 }
 
 static lm_status run(const options *o, lm_error *err)
 {
     question    q       = { .o = o, .a = o->filled };
+    layout      l       = q.a->layout.layout;
     answer      a       = { 0 };
     lm_library *library = NULL;
     lm_network *net = NULL, *step = NULL; /* step: of decoding, of the last token */
@@ -438,8 +435,9 @@ static lm_status run(const options *o, lm_error *err)
     if (!status) {
         q.reg = library->reg;
         q.net = step ? step->net : net->net;
+        q.l   = &l;
         if (q.a->layout.given)
-            status = check_facts(&q, err);
+            status = settle(&q, &l, err);
         if (!status && !(status = find_answer(&q, &a, err)))
             status = print_answer(&q, &a, err);
     }

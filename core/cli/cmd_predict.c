@@ -273,7 +273,7 @@ static lm_status check(options *o, lm_error *err)
     lm_status         status = setup_check(o, &a->how, &a->session, false, err);
 
     if (!status)
-        status = layout_choice_check(o, &a->layout, err);
+        status = layout_choice_check_step(o, &a->layout, err);
     a->how.setup.layout   = a->layout.layout;
     a->how.setup.laid_out = a->layout.given;
     if (!status && a->layout.given && a->explain)

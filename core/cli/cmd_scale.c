@@ -100,7 +100,7 @@ static lm_status check(options *o, lm_error *err)
     if (!status)
         status = limit_check(o, &q->limit, q->how.program, err);
     if (!status)
-        status = layout_choice_check(o, &q->layout, err);
+        status = layout_choice_check_step(o, &q->layout, err);
     q->how.setup.layout   = q->layout.layout;
     q->how.setup.laid_out = q->layout.given;
     if (status || (status = scaling_check(o, &q->scaling, &q->batch, &q->how, err)))

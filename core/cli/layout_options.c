@@ -69,7 +69,16 @@ lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err)
     for (size_t i = 0; i < sizeof words / sizeof *words && !status; i++)
         status = set(o, c, words[i].name, words[i].value, err);
     c->layout.sp |= c->sp;
-    if (!status && (c->layout.micro_batch || c->layout.accumulation))
-        status = misused(o, &c->text, err, "mb and ga stand as --batch and --accumulate");
+    if (!status && c->layout.micro_batch)
+        status = misused(o, &c->text, err, "mb stands as --batch");
+    return status;
+}
+
+lm_status layout_choice_check_step(const options *o, layout_choice *c, lm_error *err)
+{
+    const lm_status status = layout_choice_check(o, c, err);
+
+    if (!status && c->layout.accumulation)
+        return misused(o, &c->text, err, "ga stands as --accumulate");
     return status;
 }

@@ -20,4 +20,7 @@ extern const option_row layout_option_rows[];
 /** Reads them. LM_E_ARG and LM_E_SYNTAX, which name the option. */
 lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err);
 
+/** The same of commands that have --accumulate. */
+lm_status layout_choice_check_step(const options *o, layout_choice *c, lm_error *err);
+
 #endif

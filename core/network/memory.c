@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "network/memory_walk.h"
+#include "network/stages.h"
 
 /* ---- weights ---- */
 
@@ -40,6 +41,17 @@ static lm_tensor updated(const walk *w, const lm_tensor *weight)
     return t;
 }
 
+/* Weights of a layer that this rank has: its own, and those of another stage that it takes, too. */
+static size_t weights_here(const walk *w, size_t l)
+{
+    const bound_layer *b = plain(w, l);
+
+    if (!is_mine(w, l))
+        return 0;
+    return b->n_weights +
+           (b->shares && !is_mine(w, (size_t)(b->shares - w->full->layer)) ? b->n_shared : 0);
+}
+
 /* Memory that lives for the whole step, once per tensor. */
 static void hold_own_weights(walk *w, size_t l)
 {
@@ -47,7 +59,7 @@ static void hold_own_weights(walk *w, size_t l)
     const bound_layer    *b     = plain(w, l);
     const bool            train = !w->full->options.evaluation;
 
-    for (size_t i = 0; i < b->n_weights; i++) {
+    for (size_t i = 0, n = weights_here(w, l); i < n; i++) {
         const lm_weight *weight = &b->weights[i];
         const uint64_t   bytes  = lm_bytes(&weight->tensor);
         const bool       frozen = weight->flags & LM_FROZEN;
@@ -180,7 +192,7 @@ static void hold_weight_gradients(walk *w, size_t l)
     const size_t       event = w->t.backward[l];
     const bound_layer *b     = plain(w, l);
 
-    for (size_t i = 0; i < b->n_weights + b->n_shared && event != NEVER; i++) {
+    for (size_t i = 0; i < b->n_weights + b->n_shared && event != NEVER && is_mine(w, l); i++) {
         const uint64_t bytes = lm_bytes(&b->weights[i].tensor);
         bool          *begun = &w->weight[weight_number(w, l, i)].has_gradient;
 
@@ -203,7 +215,7 @@ static void hold_copies(walk *w, size_t l)
     const size_t       again = w->t.again[l], backward = w->t.backward[l];
     const bound_layer *b = plain(w, l);
 
-    if (!w->half || b->idle || autocast_rule_of(b) != AUTOCAST_LOWER)
+    if (!w->half || b->idle || !is_mine(w, l) || autocast_rule_of(b) != AUTOCAST_LOWER)
         return;
     for (size_t i = 0; i < b->n_weights + b->n_shared; i++) {
         const uint64_t bytes = lm_bytes(&w->half->layer[l].weights[i].tensor);
@@ -241,13 +253,15 @@ static void hold_weights(walk *w)
 static void hold_in_flight(walk *w)
 {
     static const memory_part kept[] = { MEMORY_ACTIVATIONS, MEMORY_SAVED };
+    const uint64_t           chunks = w->o->stage.chunks > 1 ? (uint64_t)w->o->stage.chunks : 1;
+    const uint64_t flight = w->o->shares.in_flight > 0 ? (uint64_t)w->o->shares.in_flight : chunks;
 
-    for (size_t k = 0; k < sizeof kept / sizeof *kept && w->o->shares.in_flight > 1; k++) {
+    for (size_t k = 0; k < sizeof kept / sizeof *kept && flight > chunks; k++) {
         uint64_t now = 0;
 
         for (size_t e = 0; e <= w->t.turn; e++)
             now += w->live[kept[k]][e];
-        hold(w, kept[k], 0, last_event(w), lm_mul(now, (uint64_t)w->o->shares.in_flight - 1));
+        hold(w, kept[k], 0, last_event(w), lm_mul(now, flight - chunks) / chunks);
     }
 }
 
@@ -289,11 +303,21 @@ static void find_peak(walk *w, memory_use *out)
     }
 }
 
+static lm_status find_stages(walk *w)
+{
+    if (w->o->stage.ranks <= 1)
+        return LM_OK;
+    w->stage = arena_array(w->arena, w->n_layers + 1, sizeof *w->stage);
+    return w->stage
+               ? stages_of_layers(w->full, w->o->stage.ranks * w->o->stage.chunks, w->stage, w->err)
+               : no_memory(w->err);
+}
+
 static lm_status take_step(walk *w, memory_use *out)
 {
-    lm_status status = hold_tensors(w);
+    lm_status status = find_stages(w);
 
-    if (status)
+    if (status || (status = hold_tensors(w)))
         return status;
     hold_in_flight(w);
     hold_weights(w);
@@ -303,7 +327,7 @@ static lm_status take_step(walk *w, memory_use *out)
                             w->full->net->path);
     find_peak(w, out);
     for (size_t l = 0; l < w->n_layers; l++)
-        if (w->t.again[l] != NEVER)
+        if (w->t.again[l] != NEVER && is_mine(w, l))
             out->recompute_flops =
                 lm_add(out->recompute_flops, plain(w, l)->cost.pass[LM_FORWARD].flops);
     return LM_OK;

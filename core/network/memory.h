@@ -43,13 +43,21 @@ typedef struct memory_shares {
     int64_t gradients; /**< each is whole until its block's backward pass is done */
     int64_t
         weights; /**< gathered block by block, one block ahead; what lies in none, for the step */
-    int64_t in_flight; /**< micro-batches whose activations are kept at once, in pipelines */
+    int64_t
+        in_flight; /**< micro-batches, each in one chunk, whose activations are kept at once: 0 is one
+                          in each chunk */
 } memory_shares;
+
+/** The rank of a pipeline whose memory it is: every `ranks`-th of ranks * chunks stages (stages.h). */
+typedef struct memory_stage {
+    int64_t ranks, chunks, rank; /**< ranks 0: it has all layers */
+} memory_stage;
 
 /** Zeroed: plain SGD on one node. */
 typedef struct memory_options {
     optimizer      optimizer;
     memory_shares  shares;
+    memory_stage   stage;
     bool           masters; /**< weights of 16 bit have copies in f32, and states of these */
     lm_dtype       mixed;   /**< 0; or LM_F16, LM_BF16: autocast to it, bound as LM_F32 */
     int64_t        nodes;   /**< 0 is 1 */

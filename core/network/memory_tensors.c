@@ -87,6 +87,7 @@ static void lay_out(walk *w)
             storage *s = &w->store[w->base[input_tensor(w, l, i)]];
 
             s->last_reader = l;
+            s->here |= is_mine(w, l);
             s->kept |= keeps_input(w, l, i) && !casts_input(w, l, i);
         }
         for (uint32_t o = 0; o < b->n_outputs; o++) {
@@ -100,6 +101,7 @@ static void lay_out(walk *w)
                                        ? 0
                                        : lm_bytes(output_of(w, l, o)),
                     .resident    = is_source(w, l),
+                    .here        = is_mine(w, l) && !is_source(w, l),
                     .last_reader = l,
                 };
             w->store[w->base[id]].kept |= keeps_output(w, l);
@@ -153,6 +155,8 @@ static void live_for(walk *w, size_t l, size_t id, bool kept)
     const bool   inside = mine != NEVER && mine == w->t.segment[s->owner];
     size_t      *later  = inside ? &s->again_dies : &s->first_dies;
 
+    if (!is_mine(w, l))
+        return;
     extend(&s->first_dies, w->t.forward[l]);
     if (mine != NEVER)
         extend(later, w->t.again[l]);
@@ -174,7 +178,7 @@ static void hold_activations(walk *w)
     for (size_t id = 0; id < w->n_tensors; id++) {
         const storage *s = &w->store[id];
 
-        if (w->base[id] != id)
+        if (w->base[id] != id || (w->stage && !s->here))
             continue;
         if (s->resident) {
             hold(w, MEMORY_INPUTS, 0, last_event(w), s->bytes);
@@ -206,6 +210,8 @@ static void hold_saved(walk *w, size_t l)
 {
     const lm_cost *c = &working(w, l)->cost;
 
+    if (!is_mine(w, l))
+        return;
     if (w->full->options.evaluation)
         hold(w, MEMORY_CACHE, 0, last_event(w), c->cached_bytes);
     else
@@ -230,7 +236,9 @@ static void hold_saved(walk *w, size_t l)
 
 static size_t new_gradient(walk *w, size_t event, uint64_t bytes)
 {
-    w->gradient[w->n_gradients] = (gradient){ event, event, bytes, false };
+    const bool here = is_mine(w, w->t.event[event].layer);
+
+    w->gradient[w->n_gradients] = (gradient){ event, event, bytes, false, here };
     return w->n_gradients++;
 }
 
@@ -284,7 +292,7 @@ static void send_gradients(walk *w, size_t l)
             w->gradient[sent].shared |= n_receivers > 1;
         } else {
             sent = new_gradient(w, event, bytes);
-            if (casts_input(w, l, i)) /* first in the type the layer computes in */
+            if (casts_input(w, l, i) && is_mine(w, l)) /* first in the type the layer computes in */
                 hold(w, MEMORY_BACKWARD, event, event, lm_bytes(&working(w, l)->input[i]));
         }
         add_gradient(w, input_tensor(w, l, i), sent, event);
@@ -311,7 +319,9 @@ static void hold_gradients(walk *w)
         send_gradients(w, l);
     }
     for (size_t i = 0; i < w->n_gradients; i++)
-        hold(w, MEMORY_BACKWARD, w->gradient[i].born, w->gradient[i].dies, w->gradient[i].bytes);
+        if (w->gradient[i].here)
+            hold(w, MEMORY_BACKWARD, w->gradient[i].born, w->gradient[i].dies,
+                 w->gradient[i].bytes);
 }
 
 lm_status hold_tensors(walk *w)

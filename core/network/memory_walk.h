@@ -14,6 +14,7 @@ typedef struct storage {
     bool     resident;                      /* live for the whole step: data, constants, weights */
     size_t   last_reader;                   /* layer, by order of forward */
     bool     kept;                          /* by a layer other than the overwriting one */
+    bool     here;                          /* this rank makes or reads it */
     size_t   first_dies, again, again_dies; /* events; `again` NEVER: not computed twice */
 } storage;
 
@@ -22,6 +23,7 @@ typedef struct gradient {
     size_t   born, dies; /* events */
     uint64_t bytes;
     bool     shared;
+    bool     here; /* this rank makes it */
 } gradient;
 
 /* Uses of a weight tensor so far. */
@@ -38,6 +40,7 @@ typedef struct walk {
     arena                *arena;
     lm_error             *err;
     bool                 *is_half; /* by layer: its outputs are 16 bit */
+    int64_t              *stage;   /* by layer; NULL: there is no pipeline */
     bool                 *used;    /* by layer: another reads what it makes */
     size_t               *first;   /* by layer: the number of its first output among all tensors */
     size_t               *base;    /* by tensor: the tensor whose storage it has */
@@ -59,6 +62,12 @@ static inline void hold(walk *w, memory_part part, size_t born, size_t dies, uin
     w->ever = lm_add(w->ever, bytes);
     w->live[part][born] += bytes;
     w->live[part][dies + 1] -= bytes;
+}
+
+/* Does this rank have the layer? */
+static inline bool is_mine(const walk *w, size_t l)
+{
+    return !w->stage || w->stage[l] % w->o->stage.ranks == w->o->stage.rank;
 }
 
 static inline size_t last_event(const walk *w)

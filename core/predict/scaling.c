@@ -67,6 +67,10 @@ lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, l
                                   : 1;
         s.batch             = parts_of(mine, s.sync.accumulation);
     }
+    /* a layout's global batch says the micro-steps; whether it divides, its check says */
+    if (q->kind == SCALING_WEAK && s.laid_out && s.layout.global_batch && s.batch > 0 &&
+        s.sync.accumulation == 1 && s.layout.global_batch / ranks > s.batch)
+        s.sync.accumulation = s.layout.global_batch / ranks / s.batch;
     *out = s;
     return LM_OK;
 }

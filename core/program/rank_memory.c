@@ -1,0 +1,122 @@
+/* Memory of the fullest rank under a layout. */
+#include "program/rank_memory.h"
+
+#include "program/pipeline.h"
+
+lm_status rank_memory_check(const layout *l, lm_error *err)
+{
+    if (l->cp > 1 || l->ep > 1)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "%s %lld: the memory of such a rank is not told",
+                            l->cp > 1 ? "cp" : "ep", (long long)(l->cp > 1 ? l->cp : l->ep));
+    if ((l->zero || l->fsdp) && l->dp * l->cp == 1)
+        return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
+                            l->fsdp ? "fsdp" : "zero");
+    if (l->pp > 1 && (l->zero > 1 || l->fsdp))
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "pp %lld with %s: the memory of such a rank is not told",
+                            (long long)l->pp,
+                            l->fsdp       ? "fsdp"
+                            : l->zero > 2 ? "zero 3"
+                                          : "zero 2");
+    if (l->pp > 1 && l->schedule == LAYOUT_GPIPE && !l->accumulation)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "gpipe keeps all micro-batches: say how many, as --layout 'pp%lld gpipe "
+            "ga8'",
+            (long long)l->pp);
+    return LM_OK;
+}
+
+static memory_shares shares_of(const layout *l)
+{
+    const int64_t data = l->dp * l->cp;
+
+    return (memory_shares){ .states    = l->fsdp       ? l->fsdp
+                                         : l->zero > 0 ? data
+                                                       : 1,
+                            .gradients = l->fsdp       ? l->fsdp
+                                         : l->zero > 1 ? data
+                                                       : 1,
+                            .weights   = l->fsdp       ? l->fsdp
+                                         : l->zero > 2 ? data
+                                                       : 1 };
+}
+
+static int64_t in_flight(const layout *l, int64_t rank)
+{
+    static const pipeline_rule rules[N_LAYOUT_SCHEDULES] = {
+        [LAYOUT_1F1B]        = PIPELINE_1F1B,
+        [LAYOUT_INTERLEAVED] = PIPELINE_INTERLEAVED,
+        [LAYOUT_ZERO_BUBBLE] = PIPELINE_ZB_H1,
+        [LAYOUT_GPIPE]       = PIPELINE_GPIPE,
+    };
+    const pipeline_question q = { .rule          = rules[l->schedule],
+                                  .ranks         = l->pp,
+                                  .chunks        = l->vp,
+                                  .micro_batches = l->accumulation ? l->accumulation : 2 * l->pp };
+
+    return l->pp > 1 ? pipeline_in_flight(&q, rank) : 0;
+}
+
+/* What one rank is asked with. */
+typedef struct asked_rank {
+    bind_options   bind;
+    memory_options how;
+} asked_rank;
+
+static asked_rank rank_at(const rank_memory *m, int64_t rank)
+{
+    const layout *l = m->l;
+    asked_rank    a = { *m->bind, *m->how };
+
+    a.bind.shard           = (net_shard){ .tp = l->tp, .sp = l->sp };
+    a.how.shares           = shares_of(l);
+    a.how.shares.in_flight = in_flight(l, rank);
+    a.how.keep_gradients |= l->pp > 1 || l->accumulation > 1; /* they add up */
+    /* gradients that are scattered are copied to no buckets */
+    a.how.nodes = l->zero || l->fsdp ? 1 : l->dp * l->cp;
+    if (l->pp > 1)
+        a.how.stage = (memory_stage){ .ranks = l->pp, .chunks = l->vp, .rank = rank };
+    return a;
+}
+
+lm_status rank_memory_of(const rank_memory *m, memory_use *out, int64_t *rank,
+                         memory_of_layer *layer, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    *out = (memory_use){ .peak = 0 };
+    for (int64_t r = 0; r < m->l->pp && !status; r++) {
+        const asked_rank a = rank_at(m, r);
+        memory_use       use;
+
+        status = memory_of_step(m->net, m->reg, &a.bind, &a.how, &use, NULL, err);
+        if (!status && use.peak > out->peak) {
+            *out  = use;
+            *rank = r;
+        }
+    }
+    if (!status && layer) {
+        const asked_rank a = rank_at(m, *rank);
+
+        status = memory_of_step(m->net, m->reg, &a.bind, &a.how, out, layer, err);
+    }
+    return status;
+}
+
+lm_status rank_memory_largest(const rank_memory *m, uint64_t room, int64_t *batch, lm_error *err)
+{
+    lm_status status = LM_OK;
+    int64_t   least  = MEMORY_BATCH_MAX;
+
+    for (int64_t r = 0; r < m->l->pp && !status; r++) {
+        const asked_rank a = rank_at(m, r);
+        int64_t          fits;
+
+        status = memory_largest_batch(m->net, m->reg, &a.bind, &a.how, room, &fits, err);
+        least  = !status && fits < least ? fits : least;
+    }
+    if (!status)
+        *batch = least;
+    return status;
+}
