@@ -198,7 +198,7 @@ static lm_status put_seconds(const laid_step *s, prediction *out, step_times *t)
                          .messages  = (int64_t)t->n,
                          .copy      = t->copy,
                          .straggler = t->straggler,
-                         .update    = w.update,
+                         .update    = t->weights * w.update,
                          .grad      = t->grad,
                          .step      = t->step,
                          .alone     = { w.backward, NAN, NAN },
@@ -208,7 +208,7 @@ static lm_status put_seconds(const laid_step *s, prediction *out, step_times *t)
 
 /* ---- what it stands on, and its bounds ---- */
 
-static void put_grounds(const laid_step *s, prediction *out)
+static void put_grounds(const laid_step *s, const step_times *t, prediction *out)
 {
     const step_price *p = &s->price;
     grounds          *g = &out->grounds;
@@ -223,20 +223,18 @@ static void put_grounds(const laid_step *s, prediction *out)
     if (s->part.cal->dtype && s->part.dtype != s->part.cal->dtype)
         grounds_note(g, "dtype", 0);
     grounds_note(g, "layout", 0); /* no step of one was measured */
-    ledger_add_all(&g->ledger, &p->passes.ledger, s->micro);
-    ledger_add_all(&g->ledger, &p->rest.ledger, 1 / s->shares);
-    ledger_add(&g->ledger, CERTAINTY_ASSUMED,
-               out->step - s->micro * (p->forward.value + p->backward.value) - out->update);
+    ledger_add_all(&g->ledger, &p->passes.ledger, s->micro * t->passes);
+    ledger_add_all(&g->ledger, &p->rest.ledger, t->weights / s->shares);
+    ledger_add(&g->ledger, CERTAINTY_ASSUMED, fmax(0, out->step - ledger_seconds(&g->ledger)));
 }
 
 /* The schedule with all parts at the lows of their intervals, and at the highs. */
-static void put_bounds(const laid_step *s, const step_times *t, prediction *out)
+static void put_bounds(const laid_step *s, prediction *out)
 {
     const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
     const step_work      w     = work_of(s);
     double               at[N_TIMES], low[N_TIMES], high[N_TIMES];
 
-    (void)t;
     for (phase q = 0; q < N_TIMES; q++)
         at[q] = low[q] = high[q] = out->low[q] = out->high[q] = NAN;
     out->slow = out->fast = NAN;
@@ -245,7 +243,7 @@ static void put_bounds(const laid_step *s, const step_times *t, prediction *out)
         return;
     at[PHASE_FORWARD]  = w.forward;
     at[PHASE_BACKWARD] = w.backward;
-    at[PHASE_UPDATE]   = w.update;
+    at[PHASE_UPDATE]   = w.update; /* of all stages */
     at[PHASE_SYNC]     = out->sync;
     for (phase q = PHASE_FORWARD; q <= PHASE_UPDATE; q++)
         intervals_at(s->price.known, q, at, &place, &low[q], &high[q]);
@@ -267,7 +265,7 @@ static void put_bounds(const laid_step *s, const step_times *t, prediction *out)
         double *const to        = i ? out->high : out->low;
         to[PHASE_FORWARD]       = all.forward;
         to[PHASE_BACKWARD]      = all.backward;
-        to[PHASE_UPDATE]        = mine.update;
+        to[PHASE_UPDATE]        = all.weights * mine.update;
         to[PHASE_SYNC]          = from[PHASE_SYNC];
         to[PHASE_GRAD]          = all.grad;
         to[PHASE_BACKWARD_GRAD] = all.backward + all.grad;
@@ -332,8 +330,8 @@ lm_status predict_laid_out(const predictor *who, const step_setup *asked, predic
         status   = find_prices(&s);
     }
     if (!status && !(status = put_seconds(&s, out, &t))) {
-        put_grounds(&s, out);
-        put_bounds(&s, &t, out);
+        put_grounds(&s, &t, out);
+        put_bounds(&s, out);
         if (messages)
             status = copy_messages(&s, messages);
     }

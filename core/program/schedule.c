@@ -359,6 +359,8 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
             add_behind(p, q, &by, out);
         out->bucket = q->brief ? NULL : p->running;
     }
+    out->passes  = mine.forward;
+    out->weights = mine.weights;
     add_stragglers(q, mine.forward * w->compute, out);
     out->grad = out->exposed + out->copy + out->straggler + mine.weights * w->update;
     out->step = out->forward + out->backward + out->grad;

@@ -42,7 +42,8 @@ typedef struct step_times {
     double forward, backward; /**< of all micro-steps, with what their kernels wait for; backward as
                                  it is beside messages */
     double last;              /**< the last backward pass, beside messages, without copies */
-    double bubble;            /**< part of `backward`: that the slowest rank of a pipeline waits */
+    double passes, weights; /**< shares of the network that the slowest rank of a pipeline has; 1 */
+    double bubble;          /**< part of `backward`: that the slowest rank of a pipeline waits */
     double waited;  /**< all messages that kernels wait for, by themselves: parts of passes */
     double sync;    /**< all messages that the update waits for, by themselves */
     double exposed; /**< what is left of them behind the backward pass */
