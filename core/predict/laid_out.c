@@ -49,10 +49,6 @@ static lm_status check_told(const laid_step *s)
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
                             "ep %lld: times of shared experts are not predicted yet",
                             (long long)l->ep);
-    if (strcmp(l->recompute, "none") != 0)
-        return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "recompute %s: with a layout its time is not predicted yet",
-                            l->recompute);
     return LM_OK;
 }
 
@@ -150,14 +146,16 @@ static step_times run(const laid_step *s, const step_work *w, double pass, doubl
 
 static step_work work_of(const laid_step *s)
 {
+    const double again    = s->asked->again;
     const double forward  = s->micro * s->price.forward.value;
-    const double backward = s->micro * s->price.backward.value;
+    const double backward = s->micro * s->price.backward.value + again * forward;
 
     return (step_work){ .forward  = forward,
                         .backward = backward,
                         .update   = s->price.update.value / s->shares,
                         .compute  = forward + backward,
-                        .micro    = s->micro };
+                        .micro    = s->micro,
+                        .again    = again };
 }
 
 /* Why a message has no price: the first group whose all-reduces have none. */

@@ -80,6 +80,11 @@ static double add_waited(const schedule_question *q, pricing *by, step_times *ou
         seconds = m->behind > 0 ? fmax(0, seconds - m->behind * q->pass * pass) : seconds;
         *(forward ? &out->forward : &out->backward) += q->work.micro * seconds;
         last += forward ? 0 : seconds;
+        if (forward && q->work.again > 0) { /* of layers that run again */
+            out->waited += q->work.again * q->work.micro * seconds;
+            out->backward += q->work.again * q->work.micro * seconds;
+            last += q->work.again * seconds;
+        }
     }
     return last;
 }

@@ -8,7 +8,8 @@
 typedef struct step_work {
     double forward, backward; /**< of all micro-steps */
     double update;
-    double micro;   /**< micro-steps */
+    double micro; /**< micro-steps */
+    double again; /**< share of the forward pass that `backward` runs again: its messages follow */
     double compute; /**< of all passes: the base of the stragglers' wait */
 } step_work;
 
