@@ -246,6 +246,8 @@ void curves_both(record *r, calibration *cal, const char *star)
     name  = record_take(r, "network");
     input = record_take(r, "input");
     RECORD_KEYS(r, curve_keys, &c);
+    if (*r->missing) /* is said when the section ends */
+        return;
     if (!name || !input)
         record_fail(r, NULL, LM_E_NOTFOUND, "[%s]: network or input is missing", r->section->name);
     else if (!(c.step + c.sample > 0))

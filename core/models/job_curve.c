@@ -156,15 +156,36 @@ static lm_status curve_buckets(const predictor *who, const step_setup *s,
                         machine_of(who), who->network);
 }
 
+/* What a device does, and what all-reduces leave: no layer has a share of its own. */
 static lm_status curve_explain(const predictor *who, const step_setup *s, explanation *e,
                                lm_error *err)
 {
-    (void)s;
-    (void)e;
-    return lm_error_set(err, LM_E_UNSUPPORTED,
-                        "%s knows %s by whole steps on several numbers of devices, which are not "
-                        "taken apart: calibrate whole networks",
-                        machine_of(who), who->network);
+    const job_curve    *c        = who->state;
+    const workload_name of       = predictor_workload(who, s->program);
+    const double        within   = job_curve_exposed(c, 1, (double)s->devices);
+    const certainty     standing = certainty_at(who, s);
+    const ledger       *all      = &e->step.grounds.ledger;
+    const certainty     rest     = ledger_share(all, CERTAINTY_ASSUMED) > 0 ? CERTAINTY_ASSUMED
+                                   : ledger_share(all, CERTAINTY_EXTRAPOLATED) > 0 ? CERTAINTY_EXTRAPOLATED
+                                                                                   : standing;
+    bound_network      *bound;
+    lm_status           status = workloads_bind_at(who->loads, &of, s->batch, &bound, err);
+
+    if (status)
+        return status;
+    e->part[0] = PHASE_STEP;
+    e->part[1] = PHASE_SYNC;
+    e->n_parts = step_setup_exchanges(s) ? 2 : 1;
+    if (!(status = explanation_name_layers(e, bound, err)) &&
+        !(status = explanation_add_whole(e, PHASE_STEP, "a device by itself",
+                                         job_curve_own(c, (double)s->batch), N_TERM_BOUNDS,
+                                         standing, err)) &&
+        !(status = explanation_add_whole(e, PHASE_SYNC, "all-reduces within hosts", within,
+                                         N_TERM_BOUNDS, rest, err)))
+        status = explanation_add_whole(e, PHASE_SYNC, "all-reduces between hosts",
+                                       e->step.sync - within, N_TERM_BOUNDS, rest, err);
+    bound_network_free(bound);
+    return status;
 }
 
 const step_model job_curve_model = {

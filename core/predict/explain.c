@@ -18,7 +18,7 @@ lm_status explain_step(const predictor *who, const step_setup *s, explanation **
     }
     if (!(status = predict_step(who, s, &e->step, err)))
         status = who->by->explain(who, s, e, err);
-    e->bounded = !who->by->from_layers;
+    e->bounded = !who->by->from_layers && who->by->bounds;
     for (size_t i = 0; i < e->n_shares && e->step.stands_in; i++)
         e->share[i].standing = CERTAINTY_ASSUMED;
     if (status) {

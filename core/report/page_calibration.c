@@ -276,6 +276,30 @@ static table *collectives_table(const page *p)
     return NULL;
 }
 
+/* Steps of jobs that are continued, whose intervals are of other jobs. */
+static void put_curves(const page_machine *m, FILE *out)
+{
+    const job_curves *all = &m->who->cal->curves;
+
+    for (size_t i = 0; i < all->n; i++)
+        html_paragraph(
+            out,
+            "%s: %zu steps of %s on up to %.0f devices of %.0f host%s are continued to more; "
+            "the curve is %.2g %% off on them. Bounds are as wide as other jobs were off.",
+            m->label, all->of[i].rows, all->of[i].network, all->of[i].ranks, all->of[i].hosts,
+            all->of[i].hosts > 1 ? "s" : "", 100 * all->of[i].mape);
+}
+
+/* Has any machine a formula? */
+static bool has_formulas(const page *p)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t f = 0; f < n_forms; f++)
+            if (p->machine[k].who->cal->fitted[f].present)
+                return true;
+    return false;
+}
+
 void page_calibration_write(const page *p, FILE *out)
 {
     size_t row[N_SHOWN];
@@ -295,7 +319,8 @@ void page_calibration_write(const page *p, FILE *out)
                            "%s was not measured: rows and errors are those of the machines it is "
                            "carried over from, and its intervals are wider by what devices differ.",
                            p->machine[k].label);
-        if (!known && !page_learned(p))
+        put_curves(&p->machine[k], out);
+        if (!known && !page_learned(p) && !p->machine[k].who->cal->curves.n)
             html_paragraph(
                 out,
                 "%s: intervals are not known, they take three networks or more that are left out "
@@ -306,7 +331,7 @@ void page_calibration_write(const page *p, FILE *out)
 
     if (page_learned(p)) {
         page_learned_calibration(p, out);
-    } else {
+    } else if (has_formulas(p)) {
         fputs("<h3>Fits, part by part</h3>\n", out);
         html_paragraph(
             out,

@@ -135,6 +135,15 @@ look "each tensor" deep.ini --machine machine.ini --nodes 2..6 --batch 4 --datas
 look "another model" tiny.ini --machine machine.ini --model convmeter --nodes 1,2 --batch 8 --dataset 1000
 look "global" tiny.ini --machine machine.ini --nodes 1..16*2 --scaling global --global-batch 256 --batch 8 --dataset 1000
 
+cat >job.csv <<'END'
+kind,name,phase,batch,hosts,ranks,seconds
+network,tiny.ini,step,8,1,1,0.0213
+network,tiny.ini,step,8,1,8,0.0223
+network,tiny.ini,step,8,2,16,0.0235
+END
+layermeter fit job.csv -o job.ini >out 2>err || fail "job: $(cat err)"
+look "a job's own steps" tiny.ini --machine job.ini --nodes 1..8*2 --devices-per-node 8 --batch 8 --dataset 10000
+
 # names that look like markup, and long ones
 long="a-machine-of-a-name-that-is-longer-than-any-legend-can-hold-0123456789"
 cp machine.ini "$long.ini"

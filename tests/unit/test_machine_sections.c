@@ -11,6 +11,10 @@
 #define AGAIN ": cut short, or edited? fit the observations again"
 #define OTHER ": written by another version, or by hand? fit the observations again"
 
+#define CURVE(step)                                                                                \
+    "[curve.1]\nnetwork = n\ninput = 3\nrows = 2\nmape_percent = 1\nwithin = 0 s\nbetween = 0 s\n" \
+    "least_batch = 1\nmost_batch = 2\nhosts = 1\ndevices = 2\nranks = 2\n" step
+
 static void what_is_no_section_is_refused_by_line(void **state)
 {
     static const struct {
@@ -25,6 +29,14 @@ static void what_is_no_section_is_refused_by_line(void **state)
         { "[machine]\ndtype = f3\n",
           "m.ini:2: expected an element type (f32 f16 bf16 f64 i32 i8 f8 i64 u8), found 'f3'",
           LM_E_ARG },
+
+        { CURVE("step = 0 s\nsample = 0 s/sample\n"), "m.ini:1: [curve.1]: a device takes no time",
+          LM_E_ARG },
+        { CURVE(
+              "step = 1 s\nsample = 0 s/sample\n") "[curve.2]\nnetwork = n\ninput = 3\nrows = 2\n",
+          "m.ini:15: [curve.2]: 'mape_percent' is missing" AGAIN, LM_E_NOTFOUND },
+        { CURVE("step = 1 s\nsample = -1 s/sample\n"),
+          "m.ini:14: sample: expected 0 or more, found '-1 s/sample'", LM_E_ARG },
 
         { "[measured]\nat1 = n\n",
           "m.ini:2: at1: expected 'NETWORK, INPUT, ranks N, batch N N ...'", LM_E_SYNTAX },
@@ -227,6 +239,39 @@ static void what_was_measured_is_read_as_it_was(void **state)
     calibration_free(again);
 }
 
+static void curves_are_read_as_they_were(void **state)
+{
+    const job_curve  c   = { .step        = 0.01,
+                             .sample      = 0.005,
+                             .within      = 0.002,
+                             .between     = 0.03,
+                             .least_batch = 8,
+                             .most_batch  = 64,
+                             .hosts       = 2,
+                             .devices     = 4,
+                             .ranks       = 8,
+                             .rows        = 7,
+                             .mape        = 0.0125 };
+    calibration      cal = { .n_learned = 0 }, *again;
+    const job_curve *found;
+    lm_error         err;
+
+    (void)state;
+    assert_int_equal(job_curves_add(&cal.curves, "n", "3x8x8", &c, &err), LM_OK);
+    assert_int_equal(job_curves_add(&cal.curves, "m", "3x8x8", &c, &err), LM_OK);
+    again = machine_text_again(&cal);
+    found = job_curves_find(&again->curves, "m", "3x8x8");
+    assert_int_equal(again->curves.n, 2);
+    assert_non_null(found);
+    assert_true(found->step == c.step && found->sample == c.sample && found->within == c.within &&
+                found->between == c.between && found->least_batch == c.least_batch &&
+                found->most_batch == c.most_batch && found->hosts == c.hosts &&
+                found->devices == c.devices && found->ranks == c.ranks && found->rows == c.rows);
+    assert_close(found->mape, c.mape, 1e-12);
+    job_curves_free(&cal.curves);
+    calibration_free(again);
+}
+
 static void intervals_are_read_as_they_were(void **state)
 {
     calibration     cal  = { .n_learned = 0 }, *again;
@@ -286,6 +331,7 @@ int main(void)
         cmocka_unit_test(what_is_no_section_is_refused_by_line),
         cmocka_unit_test(powers_are_read_as_they_were),
         cmocka_unit_test(what_was_measured_is_read_as_it_was),
+        cmocka_unit_test(curves_are_read_as_they_were),
         cmocka_unit_test(intervals_are_read_as_they_were),
         cmocka_unit_test(keys_stand_in_any_order),
     };
