@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "device/device.h"
+#include "program/rank_memory.h"
 
 lm_status limits_begin(limits *l, lm_error *err)
 {
@@ -30,9 +31,12 @@ lm_status limits_begin(limits *l, lm_error *err)
 
 void limits_meet(limits *l, const scale_point *p)
 {
-    const bool many = p->step.nodes > 1 || p->step.devices > 1, keep = p->accumulation > 1;
-    int64_t   *most = &l->batch[many][keep];
+    const bool    many = p->step.nodes > 1 || p->step.devices > 1, keep = p->accumulation > 1;
+    const int64_t ranks = p->step.nodes * p->step.devices;
+    int64_t      *most  = &l->batch[many][keep];
 
+    l->ranks  = !l->ranks || ranks < l->ranks ? ranks : l->ranks;
+    l->micro  = p->accumulation > l->micro ? p->accumulation : l->micro;
     *most     = p->step.batch > *most ? p->step.batch : *most;
     l->global = p->global_batch > l->global ? p->global_batch : l->global;
 }
@@ -52,15 +56,47 @@ static const char *size_of(uint64_t bytes, char *buffer, size_t size)
     return buffer;
 }
 
-/* The words for a batch that needs more than there is. */
-static lm_status too_large(const limits *l, const bind_options *b, const memory_options *with,
-                           uint64_t needed, char *text, lm_error *err)
+/* A step's memory: of the fullest rank, where ranks share the network. */
+typedef struct asked_memory {
+    const limits  *l;
+    bind_options   bind;
+    memory_options with;
+    layout         layout; /* settled; in use where the setup has one */
+} asked_memory;
+
+static rank_memory ranks_of(const asked_memory *a)
 {
+    return (rank_memory){ a->l->net, a->l->reg, &a->bind, &a->with, &a->layout };
+}
+
+static lm_status use_of(const asked_memory *a, memory_use *out, lm_error *err)
+{
+    const rank_memory m = ranks_of(a);
+    int64_t           rank;
+
+    if (a->l->setup->laid_out)
+        return rank_memory_of(&m, out, &rank, NULL, err);
+    return memory_of_step(a->l->net, a->l->reg, &a->bind, &a->with, out, NULL, err);
+}
+
+static lm_status largest_of(const asked_memory *a, int64_t *out, lm_error *err)
+{
+    const rank_memory m = ranks_of(a);
+
+    if (a->l->setup->laid_out)
+        return rank_memory_largest(&m, a->l->room.bytes, out, err);
+    return memory_largest_batch(a->l->net, a->l->reg, &a->bind, &a->with, a->l->room.bytes, out,
+                                err);
+}
+
+/* The words for a batch that needs more than there is. */
+static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, lm_error *err)
+{
+    const limits   *l = a->l;
     int64_t         largest;
     char            fits[60], need[24], has[24];
-    const char     *of = l->told ? "--memory" : l->device;
-    const lm_status status =
-        memory_largest_batch(l->net, l->reg, b, with, l->room.bytes, &largest, err);
+    const char     *of     = l->told ? "--memory" : l->device;
+    const lm_status status = largest_of(a, &largest, err);
 
     if (status)
         return status;
@@ -68,8 +104,9 @@ static lm_status too_large(const limits *l, const bind_options *b, const memory_
         snprintf(fits, sizeof fits, "the largest that fits is %lld", (long long)largest);
     else
         snprintf(fits, sizeof fits, "not even 1 fits");
-    snprintf(text, LIMITS_TEXT, "batch %lld needs %s, and %.80s has %s: %s", (long long)b->batch,
-             size_of(needed, need, sizeof need), of, size_of(l->room.bytes, has, sizeof has), fits);
+    snprintf(text, LIMITS_TEXT, "batch %lld needs %s, and %.80s has %s: %s",
+             (long long)a->bind.batch, size_of(needed, need, sizeof need), of,
+             size_of(l->room.bytes, has, sizeof has), fits);
     return LM_OK;
 }
 
@@ -84,28 +121,45 @@ static lm_dtype mixed_of(const limits *l)
     return !strncmp(amp + 4, "bf16", 4) ? LM_BF16 : LM_F16;
 }
 
+/* Steps of layouts were predicted, so that these divide. What is not told of a rank's memory is not
+ * judged. */
+static lm_status settle(asked_memory *a, lm_error *err)
+{
+    lm_status status;
+
+    a->layout              = a->l->setup->layout;
+    a->layout.dp           = 0;
+    a->layout.micro_batch  = a->bind.batch;
+    a->layout.accumulation = a->l->micro;
+    a->layout.global_batch = 0;
+    status                 = layout_settle(&a->layout, NULL, a->l->ranks, err);
+    return status ? status : rank_memory_check(&a->layout, err);
+}
+
 static lm_status check_memory(const limits *l, char *text, lm_error *err)
 {
     const program_kind program = l->setup->program;
 
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
-            memory_options with =
-                room_options(&l->setup->sync, l->setup->optimizer, l->room.overhead, many, keep);
-            bind_options b = { .batch      = l->batch[many][keep],
-                               .dtype      = l->who->dtype,
-                               .input      = l->who->input,
-                               .evaluation = program != PROGRAM_TRAINING };
+            asked_memory a      = { .l    = l,
+                                    .bind = { .batch      = l->batch[many][keep],
+                                              .dtype      = l->who->dtype,
+                                              .input      = l->who->input,
+                                              .evaluation = program != PROGRAM_TRAINING },
+                                    .with = room_options(&l->setup->sync, l->setup->optimizer,
+                                                         l->room.overhead, many, keep) };
+            lm_error     untold = { LM_OK, "" };
             memory_use   use;
             lm_status    status;
 
-            if (!b.batch)
+            if (!a.bind.batch || (l->setup->laid_out && settle(&a, &untold)))
                 continue;
-            with.recompute = l->recompute;
-            with.mixed     = mixed_of(l);
-            status         = memory_of_step(l->net, l->reg, &b, &with, &use, NULL, err);
+            a.with.recompute = l->recompute;
+            a.with.mixed     = mixed_of(l);
+            status           = use_of(&a, &use, err);
             if (!status && use.peak > l->room.bytes)
-                status = too_large(l, &b, &with, use.peak, text, err);
+                status = too_large(&a, use.peak, text, err);
             if (status || *text)
                 return status;
         }

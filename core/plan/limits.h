@@ -21,9 +21,10 @@ typedef struct limits {
     int64_t           critical; /**< samples of a step beyond which more gain little; 0: not told */
     const step_setup *setup;    /**< policy, optimizer and program of the steps */
 
-    bool    told;        /**< the memory was told: what does not fit is refused */
-    int64_t batch[2][2]; /**< largest of a device so far, as batch_limits has them */
-    int64_t global;      /**< largest of all devices */
+    bool    told;         /**< the memory was told: what does not fit is refused */
+    int64_t batch[2][2];  /**< largest of a device so far, as batch_limits has them */
+    int64_t global;       /**< largest of all devices */
+    int64_t ranks, micro; /**< of layouts: fewest ranks, which share least; most micro-batches */
 } limits;
 
 /** Finds the device's memory. LM_E_IO and LM_E_SYNTAX for datasheets that cannot be read. */
