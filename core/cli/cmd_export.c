@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/no_memory.h"
 #include "cli/decoding.h"
+#include "cli/layout_options.h"
 #include "import/extrap.h"
 #include "import/extrap_rows.h"
 #include "report/step_fields.h"
@@ -22,6 +23,7 @@ typedef struct export_options {
     struct {
         session_options session;
         setup_choice    how;
+        layout_choice   layout;
         option_counts   batch, nodes;
     } predicted;
     obs_kind kind; /* of measured.kind, if that is given */
@@ -44,6 +46,7 @@ static const option_row option_rows[] = {
     { "devices-per-node", AT(predicted.how.setup.devices) },
     OPTION_GROUP(export_options, predicted.how, phase_option_rows),
     OPTION_GROUP(export_options, predicted.how, setup_option_rows),
+    OPTION_GROUP(export_options, predicted.layout, layout_option_rows),
     { "output", AT(output) },
     { "format", AT(format), &type_extrap, "FORMAT", "extra-p",
       .help = "extra-p (its text format) or extra-p-jsonl" },
@@ -165,7 +168,7 @@ static lm_status print_grounds(const predictor *who, const export_options *a, lm
     lm_status  status;
 
     setup.batch = a->predicted.batch.at[0];
-    setup.nodes = 1;
+    setup.nodes = setup.laid_out ? a->predicted.nodes.at[0] : 1;
     if ((status = predict_step(who, &setup, &p, err)))
         return status;
     step_basis_explain(who, &p, stderr);
@@ -233,8 +236,11 @@ static lm_status check(options *o, lm_error *err)
     if (predicts(a)) {
         if ((status = refused(o, &a->measured, sizeof a->measured,
                               "measurements, without --machine", err)) ||
-            (status = setup_check(o, &a->predicted.how, q, false, err)))
+            (status = setup_check(o, &a->predicted.how, q, false, err)) ||
+            (status = layout_choice_check_step(o, &a->predicted.layout, err)))
             return status;
+        a->predicted.how.setup.layout   = a->predicted.layout.layout;
+        a->predicted.how.setup.laid_out = a->predicted.layout.given;
         return session_check(o, q, false, err);
     }
     if ((status = refused(o, &a->predicted, sizeof a->predicted,
