@@ -160,7 +160,8 @@ static unsigned facts_of(const session *s, const predict_options *a, const step_
 {
     return step_spread_fact(first) | step_program_fact(a->how.program) | step_watts_facts(w) |
            (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) | (a->how.given ? STEP_SYNC : 0) |
-           (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0);
+           (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0) |
+           (a->layout.given ? STEP_LAYOUT : 0);
 }
 
 static lm_status print_points(const session *s, predict_options *a, lm_error *err)
@@ -183,9 +184,10 @@ static lm_status print_points(const session *s, predict_options *a, lm_error *er
     for (size_t i = 0; i < n && !status; i++) {
         step_row r = step_row_of(&x[i], &w);
 
-        r.sync = a->how.policy[i % a->how.n];
-        r.best = is_best(x, i, a->how.n);
-        r.set  = s->net->set;
+        r.sync   = a->how.policy[i % a->how.n];
+        r.best   = is_best(x, i, a->how.n);
+        r.set    = s->net->set;
+        r.layout = a->layout.given ? a->layout.words : NULL;
         no_power |= !step_power_told(&w, &x[i]);
         field_row(&rows, &r);
     }

@@ -178,6 +178,7 @@ static lm_status predict_grid(const session *s, const decoding *d, scale_options
                        .net     = s->net,
                        .span    = decoding_span(d),
                        .device  = q->session.source.device,
+                       .layout  = q->layout.given ? q->layout.words : NULL,
                        .n_lines = q->devices.n * q->batch.n * policies(q),
                        .n_nodes = q->nodes.n,
                        .power   = power_choice_watts(&q->power) };

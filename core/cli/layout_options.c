@@ -69,6 +69,7 @@ lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err)
     for (size_t i = 0; i < sizeof words / sizeof *words && !status; i++)
         status = set(o, c, words[i].name, words[i].value, err);
     c->layout.sp |= c->sp;
+    layout_print(&c->layout, c->words);
     if (!status && c->layout.micro_batch)
         status = misused(o, &c->text, err, "mb stands as --batch");
     return status;

@@ -10,8 +10,9 @@ typedef struct layout_choice {
     const char *text; /**< --layout */
     const char *tp, *cp, *ep, *dp, *pp, *vp, *zero, *fsdp, *schedule, *placement;
     bool        sp;
-    layout      layout; /**< layout_choice_check() */
-    bool        given;  /**< any of them */
+    layout      layout;             /**< layout_choice_check() */
+    bool        given;              /**< any of them */
+    char        words[LAYOUT_TEXT]; /**< of `layout` */
 } layout_choice;
 
 /** Fill a layout_choice. */

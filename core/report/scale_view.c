@@ -48,16 +48,17 @@ static step_row row_of(const scale_grid *g, const scale_line *l, const scale_poi
     r.tokens  = g->tokens;
     r.turning = l->turns ? l->turning : (turning_point){ 0, 0, 0 };
     r.set     = g->net->set;
+    r.layout  = g->layout;
     return r;
 }
 
 static unsigned facts_of(const scale_grid *g, const shows *s)
 {
     return step_program_fact(g->line[0].curve.q.setup.program) | step_watts_facts(&g->power) |
-           (g->net->set ? STEP_SET : 0) | (s->several ? STEP_SEVERAL : 0) |
-           (s->micro ? STEP_MICRO : 0) | (s->whole ? STEP_WHOLE : 0) |
-           step_spread_fact(&g->line[0].point[0].step) | (s->syncs || s->synced ? STEP_SYNC : 0) |
-           (s->tokens ? STEP_TOKENS : 0);
+           (g->net->set ? STEP_SET : 0) | (g->layout ? STEP_LAYOUT : 0) |
+           (s->several ? STEP_SEVERAL : 0) | (s->micro ? STEP_MICRO : 0) |
+           (s->whole ? STEP_WHOLE : 0) | step_spread_fact(&g->line[0].point[0].step) |
+           (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0);
 }
 
 /* A row for each point. */

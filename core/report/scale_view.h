@@ -18,6 +18,7 @@ typedef struct scale_grid {
     const char      *network; /**< as it was asked for */
     const network   *net;
     generation_span  span;   /**< of decoding */
+    const char      *layout; /**< words; NULL: ranks share the batch alone */
     const char      *device; /**< of a model that takes a datasheet */
     scale_line      *line;
     size_t           n_lines; /**< at least one */

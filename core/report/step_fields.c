@@ -209,6 +209,7 @@ TEXT_OF(basis, step_row, ledger_word(&r->point.step.grounds.ledger, room))
 TEXT_OF(beyond, step_row, grounds_beyond(&r->point.step.grounds, room, 200))
 TEXT_OF(best, step_row, r->best ? "*" : "")
 TEXT_OF(set, step_row, r->set ? r->set : "")
+TEXT_OF(layout_words, step_row, r->layout ? r->layout : "")
 
 /* ---- tables ---- */
 
@@ -353,6 +354,8 @@ const field step_fields[] = {
       .help = "the same at the high end of the all-reduces' interval" },
     { "turning_point_high", NULL, NULL, .real = turning_high, TRAINING, NOT_IN_CURVES,
       .help = "the same at the low end of the all-reduces' interval" },
+    { "layout", "layout", NULL, .text = layout_words, .when = STEP_LAYOUT, NOT_IN_CURVES,
+      .once = "layout", .help = "how ranks share the work" },
     { "set", "set", NULL, .text = set, .when = STEP_SET, NOT_IN_CURVES, .once = "set",
       .help = "arguments of the network" },
     { 0 },
@@ -401,6 +404,7 @@ const field step_predicted[] = {
     { .key = "ledger_percent" },
     { "beyond", .title = "beyond" },
     { "best", .title = "best", .text = best, .when = STEP_BEST, .help = "* at the shortest step" },
+    { "layout", .title = "layout", .when = STEP_LAYOUT },
     { "set", .title = "set", .when = STEP_SET },
     { .key = "%s" },
     { "edp_js", .when = STEP_POWER },

@@ -26,6 +26,7 @@ typedef struct step_row {
     double            grams_per_kwh; /**< CO2 of electricity; NAN: not told */
     turning_point     turning;       /**< of its curve; nodes below 1: none, or unknown */
     const char       *machine, *set; /**< of the network; NULL: nothing */
+    const char       *layout;        /**< words; NULL: none */
     bool              best;          /**< of the policies that were asked for */
     const generation *generation;    /**< whose mean step `point` is; NULL: of none */
 } step_row;
@@ -43,7 +44,8 @@ enum step_facts {
     STEP_BEST      = 1 << 8,  /**< the best policy is asked for */
     STEP_TRAINING  = 1 << 9,  /**< one of the two: rows are training steps ... */
     STEP_INFERENCE = 1 << 10, /**< ... or forward passes of inference */
-    STEP_SPREAD    = 1 << 11  /**< repetitions of inference are known to spread */
+    STEP_SPREAD    = 1 << 11, /**< repetitions of inference are known to spread */
+    STEP_LAYOUT    = 1 << 12  /**< ranks share more than the batch */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
