@@ -1,11 +1,14 @@
 /* One rank's part of a network: shapes, work, and what ranks exchange, by hand. */
 #include "nets.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "network/memory.h"
 #include "network/metrics.h"
 #include "network/network.h"
+#include "network/stages.h"
+#include "program/rank_memory.h"
 
 static bound_text open_with(const char *name, const bind_options *options)
 {
@@ -289,6 +292,68 @@ static void micro_batches_in_flight_keep_their_activations(void **state)
     assert_int_equal(three.peak, one.peak + 2 * one.kept);
 }
 
+static int64_t stage_named(const bound_text *t, const int64_t *stage, const char *name)
+{
+    return stage[nets_layer(t, name) - t->bound->layer];
+}
+
+/* Blocks in equal numbers, the table in front of the first and the scores behind the last; from stage
+ * to stage go b s h elements, of shared tokens a rank's. */
+static void stages_hand_on_one_tensor(void **state)
+{
+    for (int sp = 0; sp < 2; sp++) {
+        bound_text t     = part_of("gpt2:layers=4:sequence=64", 3, sp ? 4 : 1, sp);
+        int64_t   *stage = calloc(t.bound->n_layers, sizeof *stage);
+        lm_error   err   = { LM_OK, "" };
+
+        (void)state;
+        assert_int_equal(stages_of_layers(t.bound, 2, stage, &err), LM_OK);
+        assert_int_equal(stage_named(&t, stage, "transformer.wte"), 0);
+        assert_int_equal(stage_named(&t, stage, "transformer.h.1.add2"), 0);
+        assert_int_equal(stage_named(&t, stage, "transformer.h.2.ln_1"), 1);
+        assert_int_equal(stage_named(&t, stage, "loss"), 1);
+        assert_int_equal(stages_boundary(t.bound, stage, 0), 3 * 64 * 768 * 2 / (sp ? 4 : 1));
+        assert_int_equal(stages_boundary(t.bound, stage, 1), 0);
+        assert_int_equal(stages_of_layers(t.bound, 3, stage, &err), LM_E_ARG);
+        assert_error(err, LM_E_ARG, "4 layers are no multiple of 3 stages");
+        free(stage);
+        nets_free(&t);
+    }
+}
+
+/* The last of four ranks holds most, with the scores: a block, the last norm, and a table of its own. Of
+ * its micro-batches one is in flight, however many there are. */
+static void the_fullest_rank_is_found(void **state)
+{
+    const bind_options   b   = { .batch = 2, .dtype = LM_BF16 };
+    const memory_options o   = { .optimizer = OPTIMIZER_SGD };
+    layout               l   = layout_plain();
+    network             *net = NULL;
+    memory_use           use[3];
+    int64_t              rank = -1;
+    lm_error             err  = { LM_OK, "" };
+    rank_memory          m    = { .reg = nets_registry, .bind = &b, .how = &o, .l = &l };
+
+    (void)state;
+    assert_int_equal(network_open("gpt2:layers=4:sequence=512", nets_registry, NULL, &net, &err),
+                     LM_OK);
+    m.net         = net;
+    l.micro_batch = 2;
+    l.pp          = 4;
+    for (int64_t micro = 1; micro <= 4; micro *= 2) {
+        l.accumulation = 0;
+        assert_int_equal(layout_settle(&l, NULL, 4, &err), LM_OK);
+        l.accumulation = micro;
+        l.global_batch = 0;
+        assert_int_equal(rank_memory_of(&m, &use[micro / 2], &rank, NULL, &err), LM_OK);
+    }
+    assert_int_equal(rank, 3); /* the scores' 50257 numbers a token */
+    assert_int_equal(use[2].part[MEMORY_WEIGHTS],
+                     2 * (12 * 768 * 768 + 13 * 768 + 2 * 768 + 50257 * 768));
+    assert_int_equal(use[1].kept, use[0].kept); /* one at a time */
+    network_free(net);
+}
+
 static void evaluation_exchanges_forward_alone(void **state)
 {
     bound_text t = open_with(
@@ -374,6 +439,8 @@ int main(void)
         cmocka_unit_test(a_block_keeps_what_its_paper_says),
         cmocka_unit_test(ranks_share_what_zero_says),
         cmocka_unit_test(micro_batches_in_flight_keep_their_activations),
+        cmocka_unit_test(stages_hand_on_one_tensor),
+        cmocka_unit_test(the_fullest_rank_is_found),
         cmocka_unit_test(evaluation_exchanges_forward_alone),
         cmocka_unit_test(what_does_not_divide_is_refused),
         cmocka_unit_test(marks_are_checked),
