@@ -1,5 +1,5 @@
-/** `layermeter fit`: its options and its parts, each in a file fit_*.c. What a part finds is said on
- * stderr. */
+/** `layermeter fit`: its options and its parts, each in a file fit_*.c. Parts report their findings
+ * on stderr. */
 #ifndef CLI_CMD_FIT_H
 #define CLI_CMD_FIT_H
 
@@ -17,10 +17,10 @@
 typedef struct learned_models {
     const layerwise_kind *kind[LEARNED_MOST];
     double                setting[LEARNED_MOST][LAYERWISE_SETTINGS];
-    /** Of the first calibration that has it; NULL: not yet, or left out. */
+    /** The model in the first calibration that has it; NULL: not yet, or left out. */
     const layerwise_model *model[LEARNED_MOST];
     size_t                 n;
-    field_rows *worth; /**< what features are worth goes here; NULL: it is not asked */
+    field_rows            *worth; /**< what features are worth goes here; NULL: it is not asked */
 } learned_models;
 
 typedef struct fit_options {
@@ -44,7 +44,8 @@ void print_residuals(const char *path, const layer_model *m, const residual_tree
 lm_status fit_powers(const observations *obs, workloads *loads, const points *p, const char *where,
                      const char *name, const power_choice *told, calibration *cal, lm_error *err);
 
-/** How many runs were used, the errors before and after, the factors; and what was not used. */
+/** Prints the number of runs that were used, the errors before and after, the factors, and the
+ * unused runs. */
 void fit_runs_print(const fit_runs *f);
 
 /**
@@ -59,7 +60,7 @@ void fit_runs_print(const fit_runs *f);
 lm_status fit_pool(const options *o, const fit_options *a, learned_models *learned,
                    workloads *loads, field_rows *t, lm_error *err);
 
-/** What was not used, and what the data cannot say. `corrected`: whole steps were used to correct
+/** Prints unused rows, and what the data cannot tell. `corrected`: whole steps were used to correct
  * by. */
 void fit_print_warnings(const observations *obs, const points *p, const calibration *cal,
                         bool corrected);

@@ -110,7 +110,7 @@ static const char examples[] =
     "  layermeter memory llama2_7b --phase decode --context 2048 --new-tokens 256 --batch 8 --dtype f16\n"
     "  layermeter memory vgg16 --batch 8 --layers --format csv\n";
 
-/* What is asked. */
+/* The question. */
 typedef struct question {
     const options        *o;
     const memory_command *a;
@@ -120,7 +120,7 @@ typedef struct question {
     int64_t               largest; /* the largest batch that fits, if no batch is given; else 0 */
 } question;
 
-/* What is found. */
+/* The answer. */
 typedef struct answer {
     memory_use      *point; /* one for each batch */
     memory_of_layer *layer; /* of the only batch; NULL: not listed */

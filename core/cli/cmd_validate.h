@@ -18,7 +18,7 @@ typedef struct validate_options {
     errors_form  form;
 } validate_options;
 
-/** What `--phase` calls powers at each clock. */
+/** Word of `--phase` for powers at each clock. */
 #define PHASE_CLOCKS "clocks"
 
 /** Misuse of --leave-out device, before any file is read; and its answer. */

@@ -17,7 +17,7 @@ struct decoding {
     const session  *s;
     session_options q;
     decode_choice   asked;
-    decoded        *at; /* what was asked for: n of them */
+    decoded        *at; /* contexts that were asked for: n of them */
     size_t          n, room;
     predictor       mean;
 };

@@ -15,7 +15,8 @@ lm_status decoding_open(const session *s, const session_options *q, const setup_
                         decoding **out, lm_error *err);
 void      decoding_close(decoding *d);
 
-/** What answers for the session: the mean step's predictor; without decoding the session's own. */
+/** The predictor that answers for the session: of the mean step; without decoding the session's
+ * own. */
 const predictor *decoding_who(const decoding *d, const session *s);
 /** The predictor of the first step. */
 const predictor *decoding_first(const decoding *d);
@@ -24,7 +25,7 @@ lm_status decoding_network(decoding *d, const session *s, const network **out, l
 
 /** What is generated; zeros without decoding. */
 generation_span decoding_span(const decoding *d);
-/** What a sample and a pass are; NULL without decoding. */
+/** Explanation of a sample and a pass; NULL without decoding. */
 #define DECODING_TEXT 160
 const char *decoding_text(const decoding *d, char text[DECODING_TEXT]);
 /** Says so. */

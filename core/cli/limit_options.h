@@ -5,7 +5,7 @@
 #include "cli/session.h"
 #include "plan/limits.h"
 
-/** What was asked. */
+/** The options. */
 typedef struct limit_choice {
     int64_t     memory, overhead, critical; /**< 0: not given */
     const char *recompute;

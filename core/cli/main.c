@@ -41,7 +41,7 @@ static void keep_heap(void)
 #endif
 }
 
-/* What the whole process does otherwise than a program by default. */
+/* Settings of the whole process that differ from a program's defaults. */
 static void prepare_process(void)
 {
     keep_heap();

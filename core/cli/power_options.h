@@ -1,4 +1,4 @@
-/** What options tell of power (power_choice.h). */
+/** Options of power (power_choice.h). */
 #ifndef CLI_POWER_OPTIONS_H
 #define CLI_POWER_OPTIONS_H
 
@@ -18,7 +18,7 @@ void power_choice_begin(const options *o, power_choice *c, bool held);
 /** Is a device's datasheet asked for its limit? */
 bool power_asks_device(const options *o, const power_choice *c);
 
-/** What columns of it need. */
+/** Values that columns of power need. */
 step_watts power_choice_watts(const power_choice *c);
 
 #endif

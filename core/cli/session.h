@@ -1,5 +1,5 @@
-/** What commands that predict share: layer types, machine files, networks and models opened together;
- * how gradients travel; several machines on one command line. */
+/** Parts that commands of predictions share: layer types, machine files, networks and models opened
+ * together; the policy of gradients; several machines on one command line. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -29,7 +29,7 @@ lm_status session_shipped(const options *o, const session_options *q, const char
 /** All of them, and those of commands that take machine files alone. */
 extern const option_row session_option_rows[], session_machine_option_rows[];
 
-/** What `--model` names: NULL before session_check(), if there is no such model. */
+/** The model that `--model` names: NULL before session_check(), if there is no such model. */
 const step_model *session_model(const session_options *q);
 
 /**
@@ -45,14 +45,14 @@ typedef struct session {
     lm_machine   *machine; /**< NULL: of a model that takes a datasheet */
     lm_predictor *by;
     bool          shares; /**< library and network are those of a fleet's first session */
-    /* What is behind these. */
+    /* The same handles from inside. */
     const registry    *reg;
     const network     *net;
     const calibration *cal; /**< NULL: there is no machine */
     const predictor   *who;
 } session;
 
-/** What is said of its predictor. */
+/** Options of its predictor. */
 predictor_asked session_asked(const session_options *q);
 
 /** The network is argument 0. session_close() in either case. */
@@ -82,7 +82,7 @@ typedef struct sync_choice {
     sync_policy policy;
 } sync_choice;
 
-/** What was asked. */
+/** The options. */
 typedef struct setup_choice {
     /* As the options say it. */
     program_kind  program;
@@ -92,7 +92,7 @@ typedef struct setup_choice {
     lm_dtype      dtype;
     int64_t       accumulate;
     const char   *optimizer;
-    /* What follows from them: setup_check(). */
+    /* Settings that follow from the options: setup_check(). */
     step_setup   setup;  /**< without batch and nodes, which are 1; of the first policy. The
                             devices of a node are an option of the command */
     sync_policy *policy; /**< the rule of --sync, or one for each --bucket; of the options' room */
@@ -113,7 +113,7 @@ extern const option_row phase_option_rows[], setup_option_rows[];
 lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
                       lm_error *err);
 
-/** What stays the same on more devices. */
+/** Quantity that stays on more devices. */
 typedef struct scaling_options {
     scaling_kind kind;
     int64_t      whole; /**< --global-batch; 0: not given */
@@ -165,7 +165,7 @@ void      fleet_close(session *s, size_t n);
 /** Are the gradients of all machines sent in buckets by default? */
 bool fleet_in_buckets(const session *s, size_t n);
 
-/** What is told of the price of the i-th machine. */
+/** Options of the price of the i-th machine. */
 paid_asked fleet_paid(const fleet_options *f, const session *s, size_t i);
 /** Is any price told? */
 bool       fleet_priced(const fleet_options *f);

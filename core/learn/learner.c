@@ -276,7 +276,7 @@ lm_status learner_predict(const learner *l, const double *x, size_t n, double *y
     return status;
 }
 
-/* What a tree of a mean says by itself. */
+/* Prediction of one tree of a mean. */
 static double alone(const trees *t, const tree_way *w)
 {
     return t->base + (double)t->n_trees * w->value;

@@ -133,7 +133,7 @@ const float *mlp_forward(const mlp *m, mlp_room *r, size_t n)
     return r->out[m->n_layers + 1];
 }
 
-/* Of one layer, from the gradient by its outputs. */
+/* Gradients of one layer, from the gradient by its outputs. */
 static void layer_gradient(const mlp_layer *l, const float *in, const float *delta, size_t n,
                            float *gradient)
 {

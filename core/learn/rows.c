@@ -1,4 +1,4 @@
-/* What all learners learn from. */
+/* Rows that all learners learn from. */
 #include "learn/rows.h"
 
 #include <math.h>

@@ -161,7 +161,7 @@ void gradient_schedule_by_terms(const gradient_schedule *s, int64_t batch, const
     }
 }
 
-/* Of a layer, at a batch. */
+/* Gradients of a layer, at a batch. */
 static net_metrics layer_counts(const gradient_schedule *s, size_t layer, double more)
 {
     net_counts a = { s->first[layer] }, b;

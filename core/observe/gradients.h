@@ -41,13 +41,13 @@ typedef struct gradient_schedule {
     bool                even;           /**< made by gradient_schedule_even(), without layers */
 } gradient_schedule;
 
-/** Of a network bound at batches 1 and 2, or bound[1] = NULL, as by workloads_bind(). `out` is to
- * be freed. Errors as terms_visit() and metrics_of_layer(). */
+/** Gradients of a network bound at batches 1 and 2, or bound[1] = NULL, as by workloads_bind().
+ * `out` is to be freed. Errors as terms_visit() and metrics_of_layer(). */
 lm_status gradient_schedule_of(bound_network *const bound[2], const term_settings *s,
                                gradient_schedule **out, lm_error *err);
 void      gradient_schedule_free(gradient_schedule *s);
 
-/** Of a network with known bytes of gradients alone: equal pieces, ready at a constant rate.
+/** Gradients of a network with known bytes alone: equal pieces, ready at a constant rate.
  * LM_E_NOMEM. */
 lm_status gradient_schedule_even(uint64_t bytes, lm_dtype dtype, size_t pieces,
                                  gradient_schedule **out, lm_error *err);

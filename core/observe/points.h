@@ -54,9 +54,9 @@ typedef struct points {
     struct layer_model *layers;      /**< prices of single layers of the same device, which compose
                                      networks; NULL: none. Not owned */
     bool                wants_power; /**< are powers fitted, too? */
-    const char         *features; /**< that formulas and learned models take (feature_set.h); NULL: all */
-    const char         *algorithm;   /**< of points_choose_algorithm(); NULL: not chosen */
-    struct doubts      *doubts; /**< doubts about its times (doubts.h); some times were left out for
+    const char *features;  /**< that formulas and learned models take (feature_set.h); NULL: all */
+    const char *algorithm; /**< of points_choose_algorithm(); NULL: not chosen */
+    struct doubts *doubts; /**< doubts about its times (doubts.h); some times were left out for
                                 them */
 } points;
 
@@ -112,7 +112,7 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f);
  */
 lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *err);
 
-/** What a time is of: the step's workload, or that of a forward pass in evaluation mode. */
+/** Workload of a time: the step's, or that of a forward pass in evaluation mode. */
 const workload *point_load(const point *p, phase which);
 
 /** Measured seconds of a part at a point, from its phases. NAN if a phase is missing or the point

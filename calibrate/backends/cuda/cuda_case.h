@@ -57,8 +57,7 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
 /** NULL is fine. */
 void cuda_case_free(cuda_case *c);
 
-/** Of the FLOPs of products for which there are tensor cores, the share that runs on them; NAN:
- * there are none such. */
+/** Share of the FLOPs of products that runs on tensor cores; NAN: no product has such. */
 double cuda_case_on_tensor_cores(const cuda_case *c);
 
 /** Enqueues launches begin..end-1 of a phase, one by one or from a graph. */

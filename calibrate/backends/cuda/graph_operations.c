@@ -12,7 +12,7 @@ static void finish_operation(dnn_graph *g, cudnnBackendDescriptor_t op, const ch
         g->operation[g->n_operations++] = op;
 }
 
-/* What the three products of a convolution call the same things. */
+/* Names of the tensors in the three products of a convolution. */
 static const struct conv_names {
     cudnnBackendDescriptorType_t type;
     cudnnBackendAttributeName_t  conv, image, filter, result, alpha, beta;

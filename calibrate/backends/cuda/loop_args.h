@@ -1,5 +1,5 @@
-/** What our own kernels are given: one struct by value. Read by the compiler of the program and,
- * with loops.cu, by that of the device. */
+/** Arguments of our own kernels: one struct by value. Read by the compiler of the program and, with
+ * loops.cu, by that of the device. */
 #ifndef CALIBRATE_BACKENDS_CUDA_LOOP_ARGS_H
 #define CALIBRATE_BACKENDS_CUDA_LOOP_ARGS_H
 

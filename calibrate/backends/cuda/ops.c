@@ -1,4 +1,4 @@
-/* Who makes which kernels. */
+/* Table of the makers of kernels. */
 #include "ops.h"
 
 static ops_prepare *const family[] = {

@@ -291,7 +291,7 @@ static void draw_backward(attention *a)
     combine(a, CUDNN_POINTWISE_IDENTITY, dq32, NULL, dq);
 }
 
-/* What this version of the library does wrong or not at all; NULL: nothing. */
+/* Fault or gap of this version of the library; NULL: none. */
 static const char *lacks(const lm_kernel *k)
 {
     const size_t version  = cudnnGetVersion();

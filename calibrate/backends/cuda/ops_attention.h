@@ -6,7 +6,7 @@
 
 #define ATTENTION_DROPOUT 0.1 /**< of probabilities: as transformers are trained */
 
-/** Where tensors lie: slots, and bytes behind the begin of a slot that holds several. */
+/** Places of tensors: slots, and bytes behind the begin of a slot that holds several. */
 typedef struct attention_places {
     size_t v_offset, dk_offset, dv_offset;
     size_t q, kv, o, stats, d_o, dqkv, seed; /**< d_o, dqkv backward; seed with dropout */

@@ -64,7 +64,7 @@ static void multiply(running *r, size_t i, void *first, void *second, void *resu
         r->status = product->run(product, r->device, at, r->err);
 }
 
-/* What is between products, in rows of scores. */
+/* Work between products, in rows of scores. */
 static void rows(running *r, cuda_loop loop, loop_args args)
 {
     const lm_kernel *k = &r->k->base.kernel;

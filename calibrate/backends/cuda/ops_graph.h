@@ -21,11 +21,11 @@ size_t ops_slot(cuda_kernel *k, cuda_argument argument, slot_role role, const gr
 /** A graph on `device`; NULL: out of memory. */
 dnn_graph *ops_graph_new(const cuda_device *device);
 
-/** What frameworks let an implementation do: see ops_graph.c. */
+/** Freedom that frameworks give an implementation: see ops_graph.c. */
 graph_rules ops_rules(const cuda_device *device, const settings *how, lm_dtype dtype,
                       cudnnBackendHeurMode_t mode);
 
-/** What runs behind a graph, by a classic call. */
+/** Work behind a graph, by a classic call. */
 typedef struct ops_after {
     lm_status (*run)(const struct ops_after *self, const cuda_device *device, void *const *at,
                      lm_error *err);

@@ -42,7 +42,7 @@ static map_cost cost_of(const cuda_kernel *k)
     return flops <= 2 ? COST_LINEAR : flops <= swish ? COST_SWISH : COST_GELU;
 }
 
-/* Of one operand: a function. Of two: their sum forward, backward a function's gradient. */
+/* One operand: a function. Two: their sum forward, a function's gradient backward. */
 static cuda_loop map_loop(const cuda_kernel *k)
 {
     static const cuda_loop one[] = { LOOP_RELU, LOOP_SWISH, LOOP_GELU };

@@ -141,7 +141,7 @@ static void batch_slots(cuda_kernel *k, batch *b)
                        (fill){ .kind = FILL_NONE });
 }
 
-/* What the calls want beside their operands. */
+/* Inputs of the calls beside their operands. */
 static cudnnStatus_t batch_sizes(const cuda_device *device, lm_pass pass, batch *b)
 {
     const cudnnBatchNormOps_t ops   = CUDNN_BATCHNORM_OPS_BN;
@@ -225,7 +225,7 @@ static lm_status prepare_batch(const cuda_device *device, const settings *how, c
 
 /* ---- layer norm ------------------------------------------------------------------------------ */
 
-/* What both passes read: source (`role`), statistics and scale. */
+/* Inputs of both passes: source (`role`), statistics and scale. */
 static void draw_shared(dnn_graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
                         const graph_layout *all, const graph_layout *one_row, cudnnDataType_t type,
                         slot_role role)

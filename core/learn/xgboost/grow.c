@@ -15,7 +15,7 @@
 
 /* ---- loading ---- */
 
-/* What is called of it. */
+/* Functions of XGBoost that are called. */
 #define FUNCTIONS(DO)              \
     DO(XGBGetLastError)            \
     DO(XGDMatrixCreateFromMat)     \
