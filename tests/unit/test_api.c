@@ -411,26 +411,59 @@ static void threads_share_a_machine_of_kernel_prices(void **state)
                                  "bytes = 1e-7 s/byte, bandwidth\n"));
 }
 
-/* What prices leave over lies in a file, which the first predictor reads. */
-static void threads_share_a_machine_with_a_residual(void **state)
+/* A machine of products, whose residual lies in a file beside it. */
+static const char *machine_with_residual(void)
 {
     char   text[8192];
     FILE  *file = fopen(INPUTS "/dense.residual", "rb");
     size_t n;
 
-    (void)state;
     assert_non_null(file);
     n = fread(text, 1, sizeof text, file);
     fclose(file);
     folder_bytes("dense.residual", text, n);
-    threads_agree_on(folder_file(
+    return folder_file(
         "dense.ini", "[machine]\nmax_ranks = 1\nmax_hosts = 1\n[layermeter.single.dense]\n"
                      "rows = 900\nmape_percent = 25\ncall = 1e-4 s/call, rows 900\n"
                      "forward.macs = 1e-6 s/MAC, rows 900\nbackward.call = 1e-4 s/call, rows 900\n"
                      "grad_weight.macs = 1e-6 s/MAC, rows 900\n"
                      "update.momentum = 1e-9 s/element, rows 900\n"
                      "[layermeter.single.residual]\nfile = dense.residual\n"
-                     "hash = bf75573904c53873\n"));
+                     "hash = bf75573904c53873\n");
+}
+
+static void threads_share_a_machine_with_a_residual(void **state)
+{
+    (void)state;
+    threads_agree_on(machine_with_residual());
+}
+
+/* An open machine has read all its files: they may go. One whose residual is missing opens, and who
+ * asks for the residual is told why. */
+static void residuals_are_read_with_their_machine(void **state)
+{
+    const char   *path   = machine_with_residual();
+    lm_machine   *opened = NULL, *asked = NULL, *without = NULL;
+    lm_predictor *p      = NULL;
+    lm_error      err    = { LM_OK, "" };
+    asker         before = { .seconds = 0 }, behind = { .seconds = 0 };
+
+    (void)state;
+    assert_int_equal(lm_machine_open(path, &asked, NULL), LM_OK);
+    assert_int_equal(lm_machine_open(path, &opened, NULL), LM_OK);
+    before.of = asked;
+    behind.of = opened;
+    ask(&before);
+    assert_int_equal(unlink("dense.residual"), 0);
+    ask(&behind);
+    assert_true(before.seconds > 0 && before.seconds == behind.seconds);
+    assert_int_equal(lm_machine_open(path, &without, &err), LM_OK);
+    assert_int_equal(lm_predictor_open(library, without, network, "layermeter", NULL, &p, &err),
+                     LM_E_IO);
+    assert_non_null(strstr(err.text, "dense.residual: No such file"));
+    lm_machine_close(asked);
+    lm_machine_close(opened);
+    lm_machine_close(without);
 }
 
 static void nothing_is_closed_well(void **state)
@@ -470,6 +503,7 @@ int main(void)
         cmocka_unit_test(threads_with_their_own_handles_agree),
         cmocka_unit_test(threads_share_a_machine_of_kernel_prices),
         cmocka_unit_test(threads_share_a_machine_with_a_residual),
+        cmocka_unit_test(residuals_are_read_with_their_machine),
         cmocka_unit_test(nothing_is_closed_well),
         cmocka_unit_test(models_have_names),
     };
