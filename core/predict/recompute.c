@@ -1,9 +1,22 @@
 /* Forward passes run again in the backward pass. */
 #include "predict/recompute.h"
 
+#include <math.h>
+
 #include "base/no_memory.h"
 #include "network/timeline.h"
 #include "predict/explain.h"
+
+/* Is it of the forward pass? Of a whole step the terms tell. */
+static bool is_forward(const share *s)
+{
+    size_t term;
+
+    if (s->part != PHASE_STEP)
+        return s->part == PHASE_FORWARD;
+    term = term_parse(s->regressor);
+    return term < N_TERMS && !term_of_update(term) && term_pass(term) == LM_FORWARD;
+}
 
 static double share_of(const explanation *e, const timeline *t)
 {
@@ -12,13 +25,13 @@ static double share_of(const explanation *e, const timeline *t)
     for (size_t i = 0; i < e->n_shares; i++) {
         const share *s = &e->share[i];
 
-        if (s->part != PHASE_FORWARD)
+        if (!is_forward(s))
             continue;
         all += s->seconds;
         if (s->layer != NO_LAYER && t->again[s->layer] != TIMELINE_NEVER)
             again += s->seconds;
     }
-    return all > 0 ? again / all : 0;
+    return again / all;
 }
 
 lm_status recompute_share(const predictor *who, const network *net, const registry *reg,
@@ -37,13 +50,10 @@ lm_status recompute_share(const predictor *who, const network *net, const regist
         status = timeline_make(bound, segments, room, &t, err);
     if (!status)
         status = explain_step(who, &one, &e, err);
-    if (!status && e->part[0] != PHASE_FORWARD)
-        status =
-            lm_error_set(err, LM_E_UNSUPPORTED,
-                         "recompute: of whole steps nobody knows the forward pass, which would "
-                         "run again: measure it by itself");
-    if (!status)
-        *out = share_of(e, &t);
+    if (!status && isnan(*out = share_of(e, &t)))
+        status = lm_error_set(err, LM_E_UNSUPPORTED,
+                              "recompute: nothing tells the forward pass, which would run again: "
+                              "measure it by itself");
     explanation_free(e);
     bound_network_free(bound);
     arena_free(room);
