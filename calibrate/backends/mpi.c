@@ -10,6 +10,7 @@
 #include <malloc.h>
 #endif
 
+#include "backends/trial.h"
 #include "base/no_memory.h"
 #include "fabric/collective.h"
 #include "measure/backend.h"
@@ -29,11 +30,9 @@ typedef struct mpi_work mpi_work;
 
 /* What a kind of collective does, on the message at w->data. */
 typedef struct mpi_type {
-    void (*before)(mpi_work *w);        /* not timed: what a pass does before it; NULL: nothing */
-    void (*begin)(mpi_work *w);         /* not timed; NULL: nothing */
-    void (*run)(mpi_work *w);           /* timed */
-    void (*fill)(mpi_work *w);          /* values of a trial ... */
-    double (*wrong)(const mpi_work *w); /* ... of which so many are wrong behind it */
+    void (*before)(mpi_work *w); /* not timed: what a pass does before it; NULL: nothing */
+    void (*begin)(mpi_work *w);  /* not timed; NULL: nothing */
+    int (*run)(mpi_work *w);     /* timed: what MPI says */
 } mpi_type;
 
 struct mpi_work {
@@ -41,8 +40,10 @@ struct mpi_work {
     const world    *group;
     start_line      start;
     MPI_Comm        comm;
+    trial           of;
     int             rank, size;
-    int64_t         n;    /* floats */
+    int64_t         n;    /* floats of a message */
+    int64_t         room; /* floats of all messages that one exchange takes */
     float          *pool; /* the backend's: several messages, used in turn, see pool_slots() */
     int64_t         slots, next;
     float          *data;    /* the message in use */
@@ -62,41 +63,52 @@ static int chunk_length(const mpi_work *w, int c)
     return (int)(chunk_begin(w, c + 1) - chunk_begin(w, c));
 }
 
+static int right_of(const mpi_work *w)
+{
+    return (w->rank + 1) % w->size;
+}
+
+static int left_of(const mpi_work *w)
+{
+    return (w->rank + w->size - 1) % w->size;
+}
+
 /* Ring all-reduce: reduce-scatter, then all-gather, each in size - 1 steps to the right-hand neighbour (Patarasuk & Yuan 2009). Every rank
  * sends 2 (size - 1) / size of the message. */
-static void ring_allreduce(const mpi_work *w)
+static int ring_allreduce(const mpi_work *w)
 {
-    const int right = (w->rank + 1) % w->size, left = (w->rank + w->size - 1) % w->size;
+    const int right = right_of(w), left = left_of(w);
+    int       failed = MPI_SUCCESS;
 
-    for (int s = 0; s < w->size - 1; s++) {
+    for (int s = 0; s < w->size - 1 && failed == MPI_SUCCESS; s++) {
         const int out = (w->rank - s + w->size) % w->size;
         const int in  = (w->rank - s - 1 + w->size) % w->size;
         float    *to  = w->data + chunk_begin(w, in);
         const int n   = chunk_length(w, in);
 
-        MPI_Sendrecv(w->data + chunk_begin(w, out), chunk_length(w, out), MPI_FLOAT, right, 0,
-                     w->scratch, n, MPI_FLOAT, left, 0, w->comm, MPI_STATUS_IGNORE);
+        failed = MPI_Sendrecv(w->data + chunk_begin(w, out), chunk_length(w, out), MPI_FLOAT, right,
+                              0, w->scratch, n, MPI_FLOAT, left, 0, w->comm, MPI_STATUS_IGNORE);
         for (int i = 0; i < n; i++)
             to[i] += w->scratch[i];
     }
-    for (int s = 0; s < w->size - 1; s++) {
+    for (int s = 0; s < w->size - 1 && failed == MPI_SUCCESS; s++) {
         const int out = (w->rank + 1 - s + w->size) % w->size;
         const int in  = (w->rank - s + w->size) % w->size;
 
-        MPI_Sendrecv(w->data + chunk_begin(w, out), chunk_length(w, out), MPI_FLOAT, right, 0,
-                     w->data + chunk_begin(w, in), chunk_length(w, in), MPI_FLOAT, left, 0, w->comm,
-                     MPI_STATUS_IGNORE);
+        failed = MPI_Sendrecv(w->data + chunk_begin(w, out), chunk_length(w, out), MPI_FLOAT, right,
+                              0, w->data + chunk_begin(w, in), chunk_length(w, in), MPI_FLOAT, left,
+                              0, w->comm, MPI_STATUS_IGNORE);
     }
+    return failed;
 }
 
-static void allreduce_run(mpi_work *w)
+static int allreduce_run(mpi_work *w)
 {
     if (w->ring)
-        ring_allreduce(w);
-    else if (w->nonblocking)
-        MPI_Wait(&w->posted, MPI_STATUS_IGNORE);
-    else
-        MPI_Allreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm);
+        return ring_allreduce(w);
+    if (w->nonblocking)
+        return MPI_Wait(&w->posted, MPI_STATUS_IGNORE);
+    return MPI_Allreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm);
 }
 
 /* A bucket is posted, as mpi_buckets.h does it, within the backward pass, which takes so much
@@ -115,36 +127,75 @@ static void allreduce_before(mpi_work *w)
         w->data[i] /= (float)w->size;
 }
 
-/* Sums of small whole numbers are exact in floats. */
-static void allreduce_fill(mpi_work *w)
+/* The part of one rank. */
+static int part_of(const mpi_work *w)
 {
-    for (int64_t i = 0; i < w->n; i++)
-        w->data[i] = (float)(w->rank % 8 + 1) + (float)(i % 7);
+    return (int)(w->n / w->size);
 }
 
-static double allreduce_wrong(const mpi_work *w)
+static int allgather_run(mpi_work *w)
 {
-    float  expected = 0;
-    double wrong    = 0;
+    return MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, w->data, part_of(w), MPI_FLOAT,
+                         w->comm);
+}
 
-    for (int r = 0; r < w->size; r++)
-        expected += (float)(r % 8 + 1);
-    for (int64_t i = 0; i < w->n; i++)
-        wrong += w->data[i] != expected + (float)w->size * (float)(i % 7);
-    return wrong;
+static int reducescatter_run(mpi_work *w)
+{
+    return MPI_Reduce_scatter_block(MPI_IN_PLACE, w->data, part_of(w), MPI_FLOAT, MPI_SUM, w->comm);
+}
+
+static int alltoall_run(mpi_work *w)
+{
+    return MPI_Alltoall(w->data, part_of(w), MPI_FLOAT, w->data + w->n, part_of(w), MPI_FLOAT,
+                        w->comm);
+}
+
+static int sendrecv_run(mpi_work *w)
+{
+    return MPI_Sendrecv(w->data, (int)w->n, MPI_FLOAT, right_of(w), 0, w->data + w->n, (int)w->n,
+                        MPI_FLOAT, left_of(w), 0, w->comm, MPI_STATUS_IGNORE);
+}
+
+static int broadcast_run(mpi_work *w)
+{
+    return MPI_Bcast(w->data, (int)w->n, MPI_FLOAT, 0, w->comm);
 }
 
 static const mpi_type types[N_COLLECTIVE_KINDS] = {
-    [COLLECTIVE_ALLREDUCE] = { allreduce_before, allreduce_begin, allreduce_run, allreduce_fill,
-                               allreduce_wrong },
+    [COLLECTIVE_ALLREDUCE]     = { allreduce_before, allreduce_begin, allreduce_run },
+    [COLLECTIVE_ALLGATHER]     = { .run = allgather_run },
+    [COLLECTIVE_REDUCESCATTER] = { .run = reducescatter_run },
+    [COLLECTIVE_ALLTOALL]      = { .run = alltoall_run },
+    [COLLECTIVE_SENDRECV]      = { .run = sendrecv_run },
+    [COLLECTIVE_BROADCAST]     = { .run = broadcast_run },
 };
 
-static void exchange(mpi_work *w)
+/* ---- is it right? -------------------------------------------------------------------------------- */
+
+/* What a rank gets, behind what it gives where these are two messages. */
+static float *got(const mpi_work *w)
+{
+    return w->data + (trial_messages(w->of.kind) - 1) * w->n;
+}
+
+static lm_status expect(const mpi_work *w, int64_t i, double value, lm_error *err)
+{
+    const double is = (double)got(w)[i];
+
+    if (is == value)
+        return LM_OK;
+    return lm_error_set(err, LM_E_IO, "the %s gave %g instead of %g at element %lld of %lld",
+                        collective_types[w->of.kind].title, is, value, (long long)i,
+                        (long long)trial_n_got(&w->of));
+}
+
+static int exchange(mpi_work *w)
 {
     const pulse_activity before = pulse_enter(PULSE_EXCHANGE);
+    const int            said   = w->type->run(w);
 
-    w->type->run(w);
     pulse_enter(before);
+    return said;
 }
 
 /* Ranks of the group on this rank's machine. */
@@ -186,20 +237,40 @@ static bool grow_pool(mpi_backend *b, size_t bytes)
     return true;
 }
 
-/* Whatever is timed must also be right. */
-static lm_status verify(mpi_work *w, const char *title, lm_error *err)
+static lm_status failed_by_mpi(const mpi_work *w, lm_error *err)
 {
-    double wrong;
+    return lm_error_set(err, LM_E_IO, "%s failed", collective_types[w->of.kind].one);
+}
 
-    w->type->fill(w);
+/* Whatever is timed must also be right: every element once, ... */
+static lm_status verify(mpi_work *w, lm_error *err)
+{
+    lm_status status = LM_OK;
+    trial_at  at     = trial_seek(&w->of, 0);
+
+    memset(w->data, 0, (size_t)w->room * sizeof *w->data);
+    for (int64_t i = 0; i < w->n; i++, trial_next(&w->of, &at))
+        w->data[i] = (float)trial_gives(&w->of, &at);
     if (w->type->begin)
         w->type->begin(w);
-    exchange(w);
-    wrong = w->type->wrong(w);
-    memset(w->data, 0, (size_t)w->n * sizeof *w->data);
-    return wrong > 0 ? lm_error_set(err, LM_E_IO, "%s gave %.0f wrong elements of %lld", title,
-                                    wrong, (long long)w->n)
-                     : LM_OK;
+    if (exchange(w) != MPI_SUCCESS)
+        status = failed_by_mpi(w, err);
+    at = trial_seek_got(&w->of, 0);
+    for (int64_t i = 0; i < trial_n_got(&w->of) && !status; i++, trial_next(&w->of, &at))
+        status = expect(w, i, trial_gets(&w->of, &at), err);
+    memset(w->data, 0, (size_t)w->room * sizeof *w->data);
+    return status;
+}
+
+/* ... and the first, the middle and the last one of what was timed, which is zeros. */
+static lm_status verify_timed(const mpi_work *w, lm_error *err)
+{
+    const int64_t last   = trial_n_got(&w->of) - 1;
+    lm_status     status = expect(w, 0, 0, err);
+
+    if (!status)
+        status = expect(w, last / 2, 0, err);
+    return status ? status : expect(w, last, 0, err);
 }
 
 static void mpi_release(backend *self, void *work)
@@ -235,13 +306,15 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
         w->comm        = world_communicator(what->group);
         w->rank        = world_rank(what->group);
         w->size        = world_size(what->group);
-        w->n           = (bytes + 3) / 4;
+        w->n           = trial_elements(what->collective, w->size, (bytes + 3) / 4);
+        w->of          = (trial){ what->collective, w->rank, w->size, w->n };
+        w->room        = w->n * trial_messages(what->collective);
         w->ring        = !strcmp(what->point->algorithm, ALGORITHM_RING);
         w->nonblocking = !strcmp(what->point->algorithm, ALGORITHM_NONBLOCKING);
-        w->slots       = pool_slots(bytes, what->group);
+        w->slots       = pool_slots(4 * w->room, what->group);
         w->scratch     = malloc(((size_t)w->n / (size_t)w->size + 1) * sizeof *w->scratch);
     }
-    if (!w || !w->scratch || !grow_pool(b, (size_t)w->slots * (size_t)w->n * sizeof *w->pool))
+    if (!w || !w->scratch || !grow_pool(b, (size_t)w->slots * (size_t)w->room * sizeof *w->pool))
         failed = 1;
     else
         w->data = w->pool = b->pool;
@@ -251,7 +324,7 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
         return lm_error_set(err, LM_E_NOMEM, "no memory for %s of %lld bytes",
                             collective_types[what->collective].one, (long long)bytes);
     }
-    status = start_line_agree(w->group, verify(w, title, err), &w->start, err);
+    status = start_line_agree(w->group, verify(w, err), &w->start, err);
     if (status) {
         mpi_release(self, w);
         return status;
@@ -264,23 +337,23 @@ static lm_status mpi_run(backend *self, void *work, phase part, backend_time *ou
 {
     mpi_work *w = work;
     int64_t   wall, cpu;
+    int       said;
 
     (void)self;
     (void)part;
-    (void)err;
-    w->data = w->pool + w->next * w->n;
+    w->data = w->pool + w->next * w->room;
     w->next = (w->next + 1) % w->slots;
     if (w->type->before)
         w->type->before(w);
     start_line_wait(w->group, &w->start);
     if (w->type->begin)
         w->type->begin(w);
-    cpu  = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* as long as a small message */
-    wall = clock_nanoseconds(CLOCK_MONOTONIC);
-    exchange(w);
+    cpu       = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* as long as a small message */
+    wall      = clock_nanoseconds(CLOCK_MONOTONIC);
+    said      = exchange(w);
     out->wall = clock_seconds_since(CLOCK_MONOTONIC, wall);
     out->cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, cpu);
-    return LM_OK;
+    return said == MPI_SUCCESS ? verify_timed(w, err) : failed_by_mpi(w, err);
 }
 
 /* MPI libraries allocate a receive buffer for each message. Above some size the allocator would take its pages from the system and return
@@ -322,12 +395,13 @@ static void mpi_describe(const backend *self,
     put(context, "collective",
         "MPI_Allreduce in place on host memory, messages not in any cache, what was freed "
         "is kept; nonblocking: MPI_Wait behind MPI_Iallreduce of what was divided just before; "
-        "ring: sends and receives");
+        "ring: sends and receives; in place too: MPI_Allgather, MPI_Reduce_scatter_block, "
+        "MPI_Bcast; not so: MPI_Alltoall, MPI_Sendrecv to the next rank");
 }
 
 const backend_type backend_mpi = {
     .name            = "mpi",
-    .doc             = "all-reduce over MPI on host memory",
+    .doc             = "collectives over MPI on host memory",
     .open            = mpi_open,
     .close           = mpi_close,
     .describe        = mpi_describe,

@@ -93,7 +93,7 @@ lm_status sweep_take_collectives(sweep_loading *l, const ini_section *s, sweep_v
         return sweep_no_memory(l);
     n = text_split(copy, ',', name, N_COLLECTIVE_KINDS + 1);
     for (size_t k = 0; k < n && k <= N_COLLECTIVE_KINDS && !status; k++) {
-        if ((status = collective_kind_parse(name[k], &kind, l->err)))
+        if ((status = collective_kind_find(name[k], &kind, l->err)))
             return sweep_fail_at(l, ini_get(s, "kinds")->line, status, "kinds");
         status = add_kind(l, s, v, kind);
     }

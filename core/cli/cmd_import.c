@@ -40,6 +40,8 @@ static const option_row option_rows[] = {
       .least = 1, .most = 1e6, .outside = "must be 1 to 1000000" },
     { "algorithm", AT(log.algorithm), &type_text, "NAME", NULL, HELP_WHAT,
       "logs: default (the library's choice) or ring" },
+    { "kind", AT(log.kind), &type_text, "NAME", NULL, HELP_WHAT,
+      "nccl-tests: kind of collective, where the log does not name it (default: all-reduce)" },
     { "parameter", AT(extrap.parameters), &type_pair, "NAME=MEANING", NULL, HELP_WHAT,
       "extra-p: meaning of a parameter, p=ranks", .repeats = true },
     { "region", AT(extrap.regions), &type_pair, "NAME=NETWORK", NULL, HELP_WHAT,
@@ -62,9 +64,12 @@ static const char details[] =
     "one to read, change and keep it. An operator without a layer type is an error; --treat and --ignore\n"
     "stand in the new file as a note that every result repeats.\n"
     "\n"
-    "After the word nccl-tests or osu: logs of all_reduce_perf (NVIDIA's or AMD's) or osu_allreduce, as\n"
-    "observations to fit. Rows with a wrong result are left out, and counted. Times are means, as the\n"
-    "tools print them; those of nccl-tests are in place. OSU's logs need --ranks and --hosts.\n"
+    "After the word nccl-tests or osu: logs of benchmarks of collectives, as observations to fit. Of\n"
+    "nccl-tests (NVIDIA's or AMD's) all_reduce_perf, all_gather_perf, reduce_scatter_perf, alltoall_perf,\n"
+    "sendrecv_perf and broadcast_perf; of OSU's osu_allreduce, osu_allgather, osu_reduce_scatter,\n"
+    "osu_alltoall, osu_bcast, osu_latency and osu_bw (as the algorithm 'window'). Rows with a wrong\n"
+    "result are left out, and counted. Times are means, as the tools print them; those of nccl-tests are\n"
+    "in place, but for alltoall and sendrecv. OSU's logs need --ranks and --hosts.\n"
     "\n"
     "After the word extra-p: files in Extra-P's text format, as observations. Parameters are nodes,\n"
     "devices (of each node), ranks (of all), batch (of a device), bytes, bucket_bytes, threads. Regions\n"
@@ -131,13 +136,18 @@ static lm_status import_network(const options *o, lm_error *err)
 
 static lm_status import_logs_check(options *o, lm_error *err)
 {
-    const import_options *a   = o->filled;
-    const log_options    *log = &a->log;
+    import_options *a   = o->filled;
+    log_options    *log = &a->log;
+    collective_kind kind;
 
     if (log->ranks && log->hosts > log->ranks)
         return misused(o, &log->hosts, err, "more hosts than ranks");
     if (log->algorithm && strcmp(log->algorithm, "default") && strcmp(log->algorithm, "ring"))
         return misused(o, &log->algorithm, err, "'%.40s' is none of default, ring", log->algorithm);
+    if (log->kind && collective_kind_find(log->kind, &kind, err))
+        return misused(o, &log->kind, err, "%s", err->text);
+    if (log->kind)
+        log->kind = collective_types[kind].name;
     return LM_OK;
 }
 

@@ -14,7 +14,7 @@
 
 extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale,
     cmd_import, cmd_models, cmd_memory, cmd_check, cmd_calibrate, cmd_suggest, cmd_devices,
-    cmd_transfer, cmd_learn, cmd_digest, cmd_export, cmd_plan, cmd_report, cmd_allreduce,
+    cmd_transfer, cmd_learn, cmd_digest, cmd_export, cmd_plan, cmd_report, cmd_collectives,
     cmd_epochs, cmd_watch, cmd_energy;
 
 /** All layer types, from --plugin and the usual places. */

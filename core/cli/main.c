@@ -9,13 +9,14 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "report/collectives/view.h"
 #include "report/memory_fields.h"
 #include "report/plan/fields.h"
 
 static const command *const commands[] = {
-    &cmd_show,   &cmd_memory,    &cmd_predict, &cmd_scale,    &cmd_plan,      &cmd_energy,
-    &cmd_report, &cmd_calibrate, &cmd_fit,     &cmd_validate, &cmd_suggest,   &cmd_transfer,
-    &cmd_learn,  &cmd_digest,    &cmd_import,  &cmd_export,   &cmd_allreduce, &cmd_epochs,
+    &cmd_show,   &cmd_memory,    &cmd_predict, &cmd_scale,    &cmd_plan,        &cmd_energy,
+    &cmd_report, &cmd_calibrate, &cmd_fit,     &cmd_validate, &cmd_suggest,     &cmd_transfer,
+    &cmd_learn,  &cmd_digest,    &cmd_import,  &cmd_export,   &cmd_collectives, &cmd_epochs,
     &cmd_watch,  &cmd_models,    &cmd_layers,  &cmd_devices,  &cmd_check,
 };
 
@@ -27,8 +28,8 @@ static void print_overview(FILE *out)
           "Usage: layermeter <command> [options] <files>\n\nCommands:\n",
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->doc);
-    fputs("  version   Print the version\n\n'layermeter <command> --help' explains one.\n", out);
+        fprintf(out, "  %-13s%s\n", commands[i]->name, commands[i]->doc);
+    fputs("  version      Print the version\n\n'layermeter <command> --help' explains one.\n", out);
 }
 
 /* Networks are built and dropped in turn: the heap is kept between them. */
@@ -94,6 +95,7 @@ static const struct {
     { "plan", plan_fields, NULL },
     { "energy", energy_fields, step_fields },
     { "memory", memory_fields, NULL },
+    { "collectives", collective_fields, NULL },
 };
 
 /* False: the command has no explained columns. */
@@ -129,7 +131,8 @@ int main(int argc, char **argv)
     if (help && argc > 3 && !strcmp(argv[3], "columns") && explain_columns(name, &code))
         return code;
     for (size_t i = 0; i < N_COMMANDS; i++)
-        if (!strcmp(commands[i]->name, name)) {
+        if (!strcmp(commands[i]->name, name) ||
+            (commands[i]->also && !strcmp(commands[i]->also, name))) {
             char *help_of[] = { argv[0], "--help", NULL };
 
             return help ? execute(commands[i], 2, help_of)

@@ -330,8 +330,23 @@ static double leaves(const sync_range *r, double value)
     return 1;
 }
 
-/* What leaves the range of a fabric; does anything? */
-static bool add_notes(collective_answer *out, const fabric_model *by, const collective_call *a)
+/* Bounds of a part, which add up: as if all parts were early, or late, at once. */
+static void add_bounds(collective_answer *out, const fabric_model *by, double seconds, double ratio)
+{
+    const double octaves = fabs(log2(ratio));
+    const double factor  = octaves > 0 ? pow(by->bounds.per_octave, octaves) : 1;
+
+    out->low += by->bounds.groups ? seconds * by->bounds.low / factor : (double)NAN;
+    out->high += by->bounds.groups ? seconds * by->bounds.high * factor : (double)NAN;
+}
+
+static double farther(double a, double b)
+{
+    return fabs(log2(a)) > fabs(log2(b)) ? a : b;
+}
+
+/* What leaves the range of a fabric, by which factor; 1: nothing does. */
+static double add_notes(collective_answer *out, const fabric_model *by, const collective_call *a)
 {
     const bool   multi   = a->nodes > 1;
     const double groups  = multi && a->groups > 1 ? (double)a->groups : 1;
@@ -351,7 +366,7 @@ static bool add_notes(collective_answer *out, const fabric_model *by, const coll
                  multi ? "measured on one number of nodes: how latency grows is assumed"
                        : "measured on one number of devices: how latency grows is assumed",
                  0);
-    return bytes != 1 || nodes != 1 || devices != 1;
+    return farther(bytes, farther(nodes, devices));
 }
 
 static void add_share(collective_answer *out, collective_share s)
@@ -363,10 +378,36 @@ static void add_share(collective_answer *out, collective_share s)
     }
 }
 
+/* The part of an answer that BASELINE_LOG2 has. */
+static void answer_log2(const fabric_model *by, const collective_call *a, bool beyond,
+                        collective_answer *out)
+{
+    static const char *const name[BASELINE_COLUMNS] = { "log2 start", "log2 doublings",
+                                                        "log2 bytes" };
+    double                   x[BASELINE_COLUMNS];
+
+    fabric_log2_columns(by, a, x);
+    for (size_t k = 0; k < BASELINE_COLUMNS; k++) {
+        const char *unit = collective_types[a->kind].title;
+
+        if (k)
+            sync_baseline_column(BASELINE_LOG2, k, &unit);
+        add_share(out, (collective_share){ .name  = name[k],
+                                           .unit  = unit,
+                                           .bound = k < 2 ? BOUND_LAUNCH : BOUND_TRAFFIC,
+                                           .count = x[k],
+                                           .price = by->log2_share * by->baseline[BASELINE_LOG2][k],
+                                           .assumed = by->kind != a->kind,
+                                           .beyond  = beyond });
+    }
+}
+
 static void answer_part(const fabric_model *by, const collective_call *a, collective_answer *out)
 {
     const sync_plane *p      = fabric_plane(by, a);
-    const bool        beyond = add_notes(out, by, a);
+    const double      ratio  = add_notes(out, by, a);
+    const bool        beyond = ratio != 1;
+    const double      before = out->seconds;
     const bool        other  = by->kind != a->kind;
     double            x[N_SYNC_COLUMNS];
 
@@ -381,9 +422,12 @@ static void answer_part(const fabric_model *by, const collective_call *a, collec
                                            .unit    = sync_column_unit(c, a->kind),
                                            .bound   = sync_column_bound(c),
                                            .count   = x[c],
-                                           .price   = p->price[c],
+                                           .price   = (1 - by->log2_share) * p->price[c],
                                            .assumed = other,
                                            .beyond  = beyond });
+    if (by->log2_share > 0)
+        answer_log2(by, a, beyond, out);
+    add_bounds(out, by, out->seconds - before, ratio);
 }
 
 static void answer_link(const interconnect *link, const collective_call *a, collective_answer *out)
@@ -425,6 +469,8 @@ lm_status collective_ask(const collective_model *m, const char *algorithm, const
         answer_part(r.part[i].by, &r.part[i].of, &found);
     if (r.link)
         answer_link(r.link, a, &found);
+    if (found.assumed)
+        found.low = found.high = NAN;
     *out = found;
     return LM_OK;
 }

@@ -61,11 +61,19 @@ typedef struct collective_model {
  * over algorithms and protocols, tuning.cc). If there are no rows of two nodes, their bytes take the
  * price of more nodes, and the other way round.
  *
+ * Between nodes half of an answer is BASELINE_LOG2's, from two node counts and four sizes on. It is
+ * not if planes alone do better on node counts left out, of three node counts by a fifth. Two
+ * formulas that err independently err less together (Bates & Granger 1969, "The combination of
+ * forecasts").
+ *
  * @return LM_E_NOMEM; LM_E_ARG for times or sizes that are not above 0. A model without algorithms
  *         is no error
  */
 lm_status collective_fit(const collective_time *row, size_t n, collective_model **out,
                          lm_error *err);
+/** The same by planes alone: of times that were not measured by themselves. */
+lm_status collective_fit_planes(const collective_time *row, size_t n, collective_model **out,
+                                lm_error *err);
 /** Fits only the baselines' formulas: only collective_baseline() may be asked. */
 lm_status collective_fit_baselines(const collective_time *row, size_t n, collective_model **out,
                                    lm_error *err);
@@ -88,11 +96,12 @@ typedef struct collective_share {
     bool        beyond;  /**< the fabric was measured at other sizes or counts */
 } collective_share;
 
-#define COLLECTIVE_SHARES (2 * N_SYNC_COLUMNS + 2)
+#define COLLECTIVE_SHARES (2 * (N_SYNC_COLUMNS + BASELINE_COLUMNS) + 2)
 #define COLLECTIVE_NOTES  6
 
 typedef struct collective_answer {
     double           seconds;
+    double           low, high;                /**< by the fits' bounds; NAN: unknown */
     collective_share share[COLLECTIVE_SHARES]; /**< add up to `seconds` */
     size_t           n;
     bool             assumed; /**< by a given link, or by another kind that was measured */

@@ -12,11 +12,22 @@
 #define GAIN        0.9 /* two planes have to leave this much of one's error, or less */
 #define PIPE_SIZES  4   /* sizes that tell the pipeline's term from latency and bytes */
 #define MANY_PLACES 3   /* numbers of nodes that tell how bytes grow with them */
+#define LOG2_SHARE  0.5 /* of BASELINE_LOG2 in an answer between nodes ... */
+#define LOG2_SIZES  4   /* ... of so many sizes ... */
+#define LOG2_PLACES 2   /* ... from so many numbers of nodes on ... */
+#define LOG2_KEEPS \
+    0.97              /* ... unless planes alone have less than this much of the error left out; */
+#define LOG2_THIN 0.8 /* the same of MANY_PLACES numbers of nodes, of which two are left out */
+
+/* What is fitted: answers, those of planes alone, or formulas of others. */
+typedef enum fit_what { FIT_ANSWERS, FIT_PLANES, FIT_BASELINES } fit_what;
 
 /* What a formula is made of. */
 typedef struct candidate {
     unsigned columns;
+    unsigned growing; /* those of them that fewer than MANY_PLACES numbers of nodes do without */
     size_t   planes;
+    double   log2_share;
 } candidate;
 
 /* ---- which formula ---- */
@@ -63,13 +74,14 @@ static unsigned usual_columns(const fit_row *row, const spread *s,
                               const collective_algorithm_type *known)
 {
     const bool multi   = row[0].of.nodes > 1;
+    const bool hop     = collective_types[row[0].of.kind].hop; /* a step is the start */
     unsigned   columns = COLUMN(SYNC_STEPS);
 
     if (known->all_bytes)
         columns |= COLUMN(SYNC_TREE_BYTES);
     if (!known->all_bytes || s->places > 1)
         columns |= COLUMN(SYNC_BYTES) | (multi ? COLUMN(SYNC_BYTES_TWO) : 0);
-    if (s->places > 1 && s->sizes > 1)
+    if (s->places > 1 && s->sizes > 1 && !hop)
         columns |= COLUMN(SYNC_START);
     if (s->sizes >= PIPE_SIZES)
         columns |= COLUMN(SYNC_PIPELINE);
@@ -78,14 +90,59 @@ static unsigned usual_columns(const fit_row *row, const spread *s,
     return columns;
 }
 
+static lm_status fit_baseline(const fit_row *row, size_t n, sync_baseline b,
+                              double price[BASELINE_COLUMNS], lm_error *err)
+{
+    double   *x       = malloc((n * BASELINE_COLUMNS + 1) * sizeof *x);
+    double   *seconds = malloc((n + 1) * sizeof *seconds);
+    size_t    columns = 0;
+    lm_status status  = x && seconds ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n && !status; i++) {
+        double value[BASELINE_COLUMNS];
+
+        columns = sync_baseline_columns(b, &row[i].of, value);
+        memcpy(x + i * columns, value, columns * sizeof *x);
+        seconds[i] = row[i].seconds;
+    }
+    if (!status)
+        status = planes_solve(x, seconds, n, columns, price, err);
+    free(x);
+    free(seconds);
+    return status;
+}
+
+/* Are there fewer than MANY_PLACES numbers of nodes? */
+static bool few_places(const fit_row *row, size_t n)
+{
+    double seen[MANY_PLACES];
+    size_t found = 0;
+
+    for (size_t i = 0; i < n && found < MANY_PLACES; i++) {
+        size_t k = 0;
+
+        while (k < found && seen[k] != place_of(&row[i].of))
+            k++;
+        if (k == found)
+            seen[found++] = place_of(&row[i].of);
+    }
+    return found < MANY_PLACES;
+}
+
 static lm_status fit_candidate(fit_row *row, size_t n, const candidate *c, fabric_model *out,
                                lm_error *err)
 {
-    lm_status status;
+    const unsigned columns = few_places(row, n) ? c->columns & ~c->growing : c->columns;
+    lm_status      status;
 
     out->n_planes = 1;
-    status        = planes_fit_one(row, n, c->columns, &out->plane[0], err);
-    return !status && c->planes > 1 ? planes_fit_two(row, n, c->columns, out, err) : status;
+    status        = planes_fit_one(row, n, columns, &out->plane[0], err);
+    if (!status && c->planes > 1)
+        status = planes_fit_two(row, n, columns, out, err);
+    if (!status && c->log2_share > 0)
+        status = fit_baseline(row, n, BASELINE_LOG2, out->baseline[BASELINE_LOG2], err);
+    out->log2_share = c->log2_share;
+    return status;
 }
 
 /* Numbers of nodes that are left out, and two formulas beside each other. */
@@ -153,52 +210,77 @@ static unsigned growing_columns(const spread *s, const collective_algorithm_type
     return known->ring_bytes ? columns : columns | COLUMN(SYNC_TREE_BYTES);
 }
 
-static lm_status choose(const fit_row *row, size_t n, const spread *s,
-                        const collective_algorithm_type *known, candidate *out, lm_error *err)
+/* Does the second leave `share` of the first one's error on node counts left out, or less? */
+static lm_status leaves(const fit_row *row, size_t n, const spread *s, bool ring,
+                        const candidate *first, const candidate *second, double share, bool *out,
+                        lm_error *err)
 {
-    const unsigned  usual = usual_columns(row, s, known);
-    const candidate one   = { s->places < MANY_PLACES ? usual : usual | growing_columns(s, known),
-                            1 },
-                    two = { one.columns, 2 };
-    leaving   l         = { .of = { &one, &two }, .ring = known->ring };
-    lm_status status;
+    leaving         l      = { .of = { first, second }, .ring = ring };
+    const lm_status status = held_out_errors(row, n, s, &l, err);
 
-    *out = one;
-    if (s->places < MANY_PLACES)
-        return LM_OK;
-    status = held_out_errors(row, n, s, &l, err);
-    if (!status && l.error[1] < GAIN * l.error[0])
-        *out = two;
+    *out = !status && l.error[1] < share * l.error[0];
     return status;
+}
+
+/* Half of it is BASELINE_LOG2's, unless node counts left out say otherwise. Where none can be left
+ * out, planes are alone of algorithms that are known by name to send as little as a ring in log2 N
+ * steps. */
+static lm_status choose_share(const fit_row *row, size_t n, const spread *s,
+                              const collective_algorithm_type *known, candidate *c, lm_error *err)
+{
+    candidate shared = *c;
+    bool      alone  = known->ring_bytes && !known->ring;
+    lm_status status = LM_OK;
+
+    if (row[0].of.nodes < 2 || s->places < LOG2_PLACES || s->sizes < LOG2_SIZES ||
+        collective_types[row[0].of.kind].hop)
+        return LM_OK;
+    shared.log2_share = LOG2_SHARE;
+    if (s->places >= MANY_PLACES)
+        status = leaves(row, n, s, known->ring, &shared, c, s->places > MANY_PLACES ? 1 : LOG2_THIN,
+                        &alone, err);
+    if (!status && !alone)
+        *c = shared;
+    return status;
+}
+
+static lm_status choose(const fit_row *row, size_t n, const spread *s,
+                        const collective_algorithm_type *known, fit_what what, candidate *out,
+                        lm_error *err)
+{
+    const unsigned usual   = usual_columns(row, s, known);
+    const bool     many    = s->places >= MANY_PLACES;
+    const unsigned growing = many ? growing_columns(s, known) & ~usual : 0;
+    candidate      two;
+    bool           better = false;
+    lm_status      status = LM_OK;
+
+    *out       = (candidate){ .columns = usual | growing, .planes = 1 };
+    two        = *out;
+    two.planes = 2;
+    if (many)
+        status = leaves(row, n, s, known->ring, out, &two, GAIN, &better, err);
+    if (!status && better)
+        *out = two;
+    out->growing = growing;
+    return status || what == FIT_PLANES ? status : choose_share(row, n, s, known, out, err);
 }
 
 /* ---- a fabric ---- */
 
+/* Formulas of others know sums alone; BASELINE_LOG2 has a part in our own answers. */
 static lm_status fit_baselines(const fit_row *row, size_t n, fabric_model *out, lm_error *err)
 {
-    double   *x       = malloc((n * BASELINE_COLUMNS + 1) * sizeof *x);
-    double   *seconds = malloc((n + 1) * sizeof *seconds);
-    lm_status status  = x && seconds ? LM_OK : no_memory(err);
+    lm_status status = LM_OK;
 
     for (sync_baseline b = 0; b < N_SYNC_BASELINES && !status; b++) {
-        size_t columns = 0;
+        const bool known = collective_types[row[0].of.kind].sums || b == BASELINE_LOG2;
 
-        if (!collective_types[row[0].of.kind].sums) {
-            for (size_t k = 0; k < BASELINE_COLUMNS; k++)
-                out->baseline[b][k] = NAN;
-            continue;
-        }
-        for (size_t i = 0; i < n; i++) {
-            double value[BASELINE_COLUMNS];
-
-            columns = sync_baseline_columns(b, &row[i].of, value);
-            memcpy(x + i * columns, value, columns * sizeof *x);
-            seconds[i] = row[i].seconds;
-        }
-        status = planes_solve(x, seconds, n, columns, out->baseline[b], err);
+        for (size_t k = 0; k < BASELINE_COLUMNS && !known; k++)
+            out->baseline[b][k] = NAN;
+        if (known)
+            status = fit_baseline(row, n, b, out->baseline[b], err);
     }
-    free(x);
-    free(seconds);
     return status;
 }
 
@@ -229,9 +311,8 @@ static lm_status judge(const fit_row *row, size_t n, fabric_model *out, lm_error
     return predicted && measured ? LM_OK : no_memory(err);
 }
 
-/* `only`: baselines alone. */
 static lm_status fit_fabric(fit_row *row, size_t n, const collective_algorithm_type *known,
-                            bool only, fabric_model *out, lm_error *err)
+                            fit_what what, fabric_model *out, lm_error *err)
 {
     fabric_model m      = { .kind = row[0].of.kind, .rows = n, .ring = known->ring };
     spread       s      = { .sizes = 0 };
@@ -240,11 +321,11 @@ static lm_status fit_fabric(fit_row *row, size_t n, const collective_algorithm_t
 
     if (status)
         return status;
-    if (!only)
-        status = choose(row, n, &s, known, &c, err);
-    if (!status && !only)
+    if (what != FIT_BASELINES)
+        status = choose(row, n, &s, known, what, &c, err);
+    if (!status && what != FIT_BASELINES)
         status = fit_candidate(row, n, &c, &m, err);
-    if (!status && !only && row[0].of.nodes < 2 && m.n_planes < 2)
+    if (!status && what != FIT_BASELINES && row[0].of.nodes < 2 && m.n_planes < 2)
         status = planes_fit_cache(row, n, c.columns, &m, err);
     if (!status)
         status = fit_baselines(row, n, &m, err);
@@ -259,7 +340,7 @@ static lm_status fit_fabric(fit_row *row, size_t n, const collective_algorithm_t
 
 /* ---- all ---- */
 
-static lm_status fit_algorithm(const collective_time *row, size_t n, bool only,
+static lm_status fit_algorithm(const collective_time *row, size_t n, fit_what what,
                                algorithm_model *out, lm_error *err)
 {
     const collective_algorithm_type *known  = collective_algorithm_known(out->kind, out->name);
@@ -279,7 +360,7 @@ static lm_status fit_algorithm(const collective_time *row, size_t n, bool only,
             sync_columns(&row[i].of, known->ring, 0, rows[kept++].x);
         }
         if (kept >= LEAST_ROWS)
-            status = fit_fabric(rows, kept, known, only, &out->of[f], err);
+            status = fit_fabric(rows, kept, known, what, &out->of[f], err);
     }
     free(rows);
     return status;
@@ -328,8 +409,8 @@ static void drop_empty(collective_model *m)
     m->n = kept;
 }
 
-static lm_status fit_all(const collective_time *row, size_t n, bool only, collective_model **out,
-                         lm_error *err)
+static lm_status fit_all(const collective_time *row, size_t n, fit_what what,
+                         collective_model **out, lm_error *err)
 {
     collective_model *m      = calloc(1, sizeof *m);
     lm_status         status = m ? LM_OK : no_memory(err);
@@ -339,7 +420,7 @@ static lm_status fit_all(const collective_time *row, size_t n, bool only, collec
     if (!status && !name_algorithms(row, n, m))
         status = no_memory(err);
     for (size_t k = 0; !status && k < m->n; k++)
-        status = fit_algorithm(row, n, only, &m->algorithm[k], err);
+        status = fit_algorithm(row, n, what, &m->algorithm[k], err);
     if (status) {
         collective_free(m);
         return status;
@@ -352,11 +433,17 @@ static lm_status fit_all(const collective_time *row, size_t n, bool only, collec
 lm_status collective_fit(const collective_time *row, size_t n, collective_model **out,
                          lm_error *err)
 {
-    return fit_all(row, n, false, out, err);
+    return fit_all(row, n, FIT_ANSWERS, out, err);
+}
+
+lm_status collective_fit_planes(const collective_time *row, size_t n, collective_model **out,
+                                lm_error *err)
+{
+    return fit_all(row, n, FIT_PLANES, out, err);
 }
 
 lm_status collective_fit_baselines(const collective_time *row, size_t n, collective_model **out,
                                    lm_error *err)
 {
-    return fit_all(row, n, true, out, err);
+    return fit_all(row, n, FIT_BASELINES, out, err);
 }

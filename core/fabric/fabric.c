@@ -196,6 +196,36 @@ void fabric_columns(const fabric_model *m, const collective_call *a, double out[
         out[stepped[k]] *= share;
 }
 
+void fabric_log2_columns(const fabric_model *m, const collective_call *a,
+                         double out[BASELINE_COLUMNS])
+{
+    const collective_type *own = &collective_types[a->kind];
+    collective_call        of = *a, byte = *a;
+
+    if (own->hop) { /* two ranks */
+        of.nodes   = 2;
+        of.devices = 1;
+    }
+    sync_baseline_columns(BASELINE_LOG2, &of, out);
+    out[2] *= at_once(a);
+    if (a->kind == m->kind)
+        return;
+    of.kind  = m->kind;
+    of.bytes = byte.bytes = 1;
+    out[1] *= own->passes / collective_types[m->kind].passes;
+    out[2] *= collective_sent(&byte) / collective_sent(&of);
+}
+
+static double log2_seconds(const fabric_model *m, const collective_call *a)
+{
+    double x[BASELINE_COLUMNS], seconds = 0;
+
+    fabric_log2_columns(m, a, x);
+    for (size_t k = 0; k < BASELINE_COLUMNS; k++)
+        seconds += m->baseline[BASELINE_LOG2][k] * x[k];
+    return seconds;
+}
+
 static double plane_seconds(const sync_plane *p, const double x[N_SYNC_COLUMNS])
 {
     double seconds = 0;
@@ -222,14 +252,17 @@ double fabric_seconds(const fabric_model *m, const collective_call *a)
 
     fabric_columns(m, a, x);
     seconds = plane_seconds(&m->plane[0], x);
-    return m->n_planes > 1 ? fmin(seconds, plane_seconds(&m->plane[1], x)) : seconds;
+    if (m->n_planes > 1)
+        seconds = fmin(seconds, plane_seconds(&m->plane[1], x));
+    return m->log2_share > 0 ? (1 - m->log2_share) * seconds + m->log2_share * log2_seconds(m, a)
+                             : seconds;
 }
 
 double fabric_cold_seconds(const fabric_model *m, const collective_call *a)
 {
     const double within = m->cache > 0 ? fmin(a->bytes, m->cache) : 0;
 
-    return fabric_plane(m, a)->price[SYNC_SPILLED_BYTES] * sent_of(a, within);
+    return (1 - m->log2_share) * fabric_plane(m, a)->price[SYNC_SPILLED_BYTES] * sent_of(a, within);
 }
 
 double fabric_baseline(const fabric_model *m, sync_baseline b, const collective_call *a)

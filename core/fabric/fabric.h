@@ -102,6 +102,14 @@ typedef struct sync_range {
     double low, high;
 } sync_range;
 
+/** Measured / predicted on node counts or sizes left out: the central 90 %. */
+typedef struct fabric_bounds {
+    size_t groups; /**< behind them; 0: unknown */
+    double low, high;
+    double per_octave; /**< low is divided and high multiplied by it for each octave that a question
+                          lies beyond what was measured */
+} fabric_bounds;
+
 /** The fitted prices of one algorithm on one fabric. */
 typedef struct fabric_model {
     collective_kind kind;     /**< that was measured */
@@ -110,12 +118,15 @@ typedef struct fabric_model {
     size_t          n_planes; /**< 1, or 2 of which the cheaper is taken: another protocol */
     sync_plane      plane[2];
     double          cache; /**< bytes of a message beyond which it spills; 0: no such border */
-    sync_range      bytes, nodes, devices;
+    double     log2_share; /**< of BASELINE_LOG2 in an answer, the planes having the rest: between
+                                    nodes, unless node counts left out say that planes alone do better */
+    sync_range bytes, nodes, devices;
     /** Only one node count (device count, within a node) was measured. How the latency grows with
      * it is assumed. */
-    bool         one_count;
-    stats_errors errors; /**< on the rows it was fitted to */
-    double       baseline[N_SYNC_BASELINES][BASELINE_COLUMNS];
+    bool          one_count;
+    fabric_bounds bounds;
+    stats_errors  errors; /**< on the rows it was fitted to */
+    double        baseline[N_SYNC_BASELINES][BASELINE_COLUMNS];
 } fabric_model;
 
 /**
@@ -124,6 +135,9 @@ typedef struct fabric_model {
  * A hop takes one step. Pieces take N - 1: pairwise exchange, Thakur, Rabenseifner & Gropp 2005.
  */
 void fabric_columns(const fabric_model *m, const collective_call *a, double out[N_SYNC_COLUMNS]);
+/** The same of BASELINE_LOG2, whose bytes go by V of that kind. */
+void fabric_log2_columns(const fabric_model *m, const collective_call *a,
+                         double out[BASELINE_COLUMNS]);
 /** Seconds of a collective on this fabric. */
 double fabric_seconds(const fabric_model *m, const collective_call *a);
 /** The plane that gives these seconds. */

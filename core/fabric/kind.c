@@ -53,7 +53,6 @@ const collective_type collective_types[N_COLLECTIVE_KINDS] = {
                                    .one       = "an all-reduce",
                                    .spelled   = { "all-reduce", "all_reduce", "MPI_Allreduce",
                                                   "ncclAllReduce" },
-                                   .osu_title = "Allreduce Latency Test",
                                    .nccl_test = "all_reduce_perf",
                                    .passes    = 2,
                                    .reduces   = true,
@@ -136,6 +135,16 @@ lm_status collective_kind_parse(const char *name, collective_kind *out, lm_error
     }
     return lm_error_set(err, LM_E_NOTFOUND, "'%.40s' is no collective that is known: %s", name,
                         known);
+}
+
+lm_status collective_kind_find(const char *word, collective_kind *out, lm_error *err)
+{
+    const collective_kind found = collective_kind_spelled(word);
+
+    if (found == N_COLLECTIVE_KINDS)
+        return collective_kind_parse(word, out, err);
+    *out = found;
+    return LM_OK;
 }
 
 collective_kind collective_kind_spelled(const char *word)

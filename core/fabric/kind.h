@@ -46,7 +46,6 @@ typedef struct collective_type {
     const char     *title; /**< in messages: "all-reduce" */
     const char     *one;   /**< the same with its article */
     const char     *spelled[COLLECTIVE_SPELLINGS]; /**< by other programs; NULL behind the last */
-    const char     *osu_title;                     /**< of OSU's table; NULL: none is read */
     const char     *nccl_test; /**< of NVIDIA's and AMD's programs; NULL: none is read */
     double          passes;    /**< how often the message leaves each rank of a ring: */
     bool            whole;     /**< all of it, S; else S (n - 1) / n */
@@ -65,6 +64,8 @@ extern const collective_type collective_types[N_COLLECTIVE_KINDS];
 
 /** Of its name alone. LM_E_NOTFOUND, naming all there are. */
 lm_status collective_kind_parse(const char *name, collective_kind *out, lm_error *err);
+/** The same of any spelling, as options take them: "all-gather". */
+lm_status collective_kind_find(const char *word, collective_kind *out, lm_error *err);
 /** Of its name or another spelling; N_COLLECTIVE_KINDS: none. */
 collective_kind collective_kind_spelled(const char *word);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "fit/collective_bounds.h"
 
 static bool even(const observation *row)
 {
@@ -51,7 +52,7 @@ size_t collectives_uneven(const points *p)
     return n;
 }
 
-/* Rows of a turn; NULL: all rows. */
+/* Rows of a turn; NULL: all rows, and bounds from them. */
 static lm_status fit_rows(const points *p, const fold_turn *t, bool baselines,
                           collective_model **out, lm_error *err)
 {
@@ -66,6 +67,8 @@ static lm_status fit_rows(const points *p, const fold_turn *t, bool baselines,
             n += collectives_at(&p->point[i], p, &row[n]);
     status =
         baselines ? collective_fit_baselines(row, n, out, err) : collective_fit(row, n, out, err);
+    if (!status && !t && (status = collective_bounds(row, n, *out, err)))
+        collective_free(*out);
     free(row);
     return status;
 }

@@ -165,7 +165,7 @@ static lm_status price_again(estimating *e, best_round *best, double *before, bo
     take_bounds(e);
     now    = total(e->row, e->n);
     *stays = e->n < 2 || fabs(now - *before) <= EXPOSED_STAYS * now;
-    if (*stays || (status = collective_fit(e->row, e->n, &found, err)))
+    if (*stays || (status = collective_fit_planes(e->row, e->n, &found, err)))
         return status;
     *before = now;
     *stays  = !found->n;

@@ -11,6 +11,7 @@
 typedef struct log_options {
     int64_t     ranks, hosts; /**< override what the log says */
     const char *algorithm;    /**< default | ring */
+    const char *kind;         /**< of collectives, where the log does not name it; by its name */
 } log_options;
 
 /** Rows of one or several logs, and numbers of skipped rows. Zero-initialise. */

@@ -152,14 +152,20 @@ static lm_status unknown_test(const reader *r, const char *test)
 
 static lm_status take_note(reader *r, const char *line)
 {
-    const char *library = strstr(line, "nccl-library") ? word_behind(r, line, "nccl-library=")
-                                                       : word_behind(r, line, "NCCL version ");
-    const char *test    = word_behind(r, line, "Collective test starting:");
+    const char     *library = strstr(line, "nccl-library") ? word_behind(r, line, "nccl-library=")
+                                                           : word_behind(r, line, "NCCL version ");
+    const char     *test    = word_behind(r, line, "Collective test starting:");
+    collective_kind named;
 
     if (library)
         log_note(r->out, &r->out->library, library);
-    if (test && !find_kind(test, &r->kind))
+    if (test && !find_kind(test, &named))
         return unknown_test(r, test);
+    if (test && r->given->kind && named != r->kind)
+        return lm_error_set(r->err, LM_E_ARG, "%s:%d: '%.40s' is no %s, as --kind says",
+                            r->log.path, r->log.line, test, collective_types[r->kind].title);
+    if (test)
+        r->kind = named;
     if (strstr(line, "nThread "))
         take_parameters(r, line);
     else if (strstr(line, " Rank "))
@@ -243,6 +249,20 @@ static bool in_place(collective_kind kind)
     return !collective_types[kind].pieces && !collective_types[kind].hop;
 }
 
+static void note_row(reader *r)
+{
+    char tool[60];
+
+    snprintf(tool, sizeof tool, "nccl-tests, %.40s", collective_types[r->kind].nccl_test);
+    log_note(r->out, &r->out->tool, tool);
+    log_note(
+        r->out, &r->out->statistics,
+        in_place(r->kind)
+            ? "seconds: mean over the iterations and the ranks, in place, as the tool prints it"
+            : "seconds: mean over the iterations and the ranks, out of place, as the tool "
+              "prints it");
+}
+
 static lm_status take_row(reader *r, char *word[], size_t n)
 {
     const layout          *c   = &r->columns;
@@ -285,6 +305,7 @@ static lm_status take_row(reader *r, char *word[], size_t n)
                             "%s:%d: no lines of ranks above this table: give --ranks and --hosts",
                             r->log.path, r->log.line);
     compare_bandwidths(r, word, half);
+    note_row(r);
     row.ranks     = r->ranks;
     row.hosts     = r->hosts;
     row.repeats   = r->repeats;
@@ -326,30 +347,18 @@ static lm_status take_line(void *context, char *line)
     return take_row(r, word, n);
 }
 
-static const char *tool_of(collective_kind kind, char buffer[60])
-{
-    snprintf(buffer, 60, "nccl-tests, %.40s", collective_types[kind].nccl_test);
-    return buffer;
-}
-
 lm_status log_read_nccl_tests(const char *path, const log_options *given, log_rows *out,
                               lm_error *err)
 {
     reader    r      = { .given = given, .out = out, .err = err, .host = " " };
-    lm_status status = log_each(&r.log, path, "nccl-tests", out, take_line, &r, err);
-    char      tool[60];
+    lm_status status = given->kind ? collective_kind_parse(given->kind, &r.kind, err) : LM_OK;
 
+    if (!status)
+        status = log_each(&r.log, path, "nccl-tests", out, take_line, &r, err);
     if (!status && 2 * r.n_foreign > r.n_ratios)
         status = lm_error_set(err, LM_E_SYNTAX,
                               "%s: busbw / algbw is not that of %s on %lld ranks: another "
-                              "collective, or other ranks",
+                              "collective (--kind), or other ranks",
                               path, collective_types[r.kind].one, (long long)r.ranks);
-    log_note(out, &out->tool, tool_of(r.kind, tool));
-    log_note(
-        out, &out->statistics,
-        in_place(r.kind)
-            ? "seconds: mean over the iterations and the ranks, in place, as the tool prints it"
-            : "seconds: mean over the iterations and the ranks, out of place, as the tool "
-              "prints it");
     return status;
 }

@@ -1,17 +1,42 @@
-/* Output of OSU's osu_allreduce:
+/* Output of OSU's osu_allreduce and its kin:
  *
  *   # OSU MPI Allreduce Latency Test v7.3
  *   # Datatype: MPI_CHAR.
  *   # Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
  *
  * the last three with -f only. Names of columns hold single blanks and stand two or more apart. */
+/* A size is what MPI's call is given as its count: of all-gathers and all-to-alls the part of one
+ * rank. osu_latency prints half of what there and back takes, osu_bw the bytes a second (1 MB is
+ * 10^6) of a window of messages in flight. */
 #include <math.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "import/logs.h"
 
-typedef enum { NONE, SIZE, AVERAGE, LEAST, ITERATIONS, VALIDATION } column;
+typedef enum { NONE, SIZE, AVERAGE, LEAST, ITERATIONS, VALIDATION, BANDWIDTH } column;
+
+typedef struct osu_test {
+    const char     *name, *title;
+    collective_kind kind;
+    bool            each; /* sizes are those of one rank's part */
+    const char     *algorithm;
+} osu_test;
+
+static const osu_test tests[] = {
+    { "osu_allreduce", "Allreduce Latency Test", COLLECTIVE_ALLREDUCE, false, ALGORITHM_DEFAULT },
+    { "osu_allgather", "Allgather Latency Test", COLLECTIVE_ALLGATHER, true, ALGORITHM_DEFAULT },
+    { "osu_reduce_scatter", "Reduce_scatter Latency Test", COLLECTIVE_REDUCESCATTER, false,
+      ALGORITHM_DEFAULT },
+    { "osu_reduce_scatter_block", "Reduce_scatter_block Latency Test", COLLECTIVE_REDUCESCATTER,
+      false, ALGORITHM_DEFAULT },
+    { "osu_alltoall", "All-to-All Personalized Exchange Latency Test", COLLECTIVE_ALLTOALL, true,
+      ALGORITHM_DEFAULT },
+    { "osu_bcast", "Broadcast Latency Test", COLLECTIVE_BROADCAST, false, ALGORITHM_DEFAULT },
+    { "osu_latency", "Latency Test", COLLECTIVE_SENDRECV, false, ALGORITHM_DEFAULT },
+    { "osu_bw", "Bandwidth Test", COLLECTIVE_SENDRECV, false, ALGORITHM_WINDOW },
+    { NULL, NULL, N_COLLECTIVE_KINDS, false, NULL },
+};
 
 typedef struct reader {
     log_file           log;
@@ -19,7 +44,7 @@ typedef struct reader {
     log_rows          *out;
     lm_error          *err;
     lm_dtype           dtype; /* 0: a type that has no name here */
-    collective_kind    kind;  /* N_COLLECTIVE_KINDS: no table yet */
+    const osu_test    *test;  /* NULL: no table yet */
     column             columns[LOG_WORDS];
     size_t             n_columns;
 } reader;
@@ -31,6 +56,8 @@ static column column_of(const char *name)
     if (!strcmp(name, "Avg Latency(us)") || !strcmp(name, "Avg Lat(us)") ||
         !strcmp(name, "Latency (us)") || !strcmp(name, "Latency(us)"))
         return AVERAGE;
+    if (!strcmp(name, "Bandwidth (MB/s)") || !strcmp(name, "Bandwidth(MB/s)"))
+        return BANDWIDTH;
     if (!strcmp(name, "Min Latency(us)") || !strcmp(name, "Min Lat(us)"))
         return LEAST;
     if (!strcmp(name, "Iterations"))
@@ -56,33 +83,50 @@ static void take_header(reader *r, char *line)
     }
 }
 
-static const char *titled(const char *title, collective_kind kind)
+/* "OSU MPI Allreduce Latency Test v7.3", "OSU MPI-CUDA Latency Test": behind the second word stands
+ * the test's title, and a version or nothing. NULL: none of those. */
+static const osu_test *titled(const char *title)
 {
-    const char *own = collective_types[kind].osu_title;
+    const char *own = title + strlen("OSU ");
 
-    return own ? strstr(title, own) : NULL;
+    own += strcspn(own, " ");
+    own += strspn(own, " ");
+    for (const osu_test *t = tests; t->name; t++) {
+        const size_t n = strlen(t->title);
+
+        if (!strncmp(own, t->title, n) && (!own[n] || !strncmp(own + n, " v", 2)))
+            return t;
+    }
+    return NULL;
+}
+
+static lm_status unknown_test(const reader *r, const char *title)
+{
+    char   known[200] = "";
+    size_t n          = 0;
+
+    for (const osu_test *t = tests; t->name && n < sizeof known; t++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", t->name);
+    return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.60s' is none of %s", r->log.path,
+                        r->log.line, title, known);
 }
 
 static lm_status take_title(reader *r, const char *title)
 {
-    const char *test = NULL, *version;
+    const char *version = strrchr(title, ' ');
+    char        text[80];
 
-    for (r->kind = 0; r->kind < N_COLLECTIVE_KINDS; r->kind++)
-        if ((test = titled(title, r->kind)))
-            break;
-    if (!test || strstr(title, "Non-blocking") || strstr(title, "Nonblocking"))
-        return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.60s' is no Allreduce Latency Test",
-                            r->log.path, r->log.line, title);
+    if (!(r->test = titled(title)))
+        return unknown_test(r, title);
+    if (r->test->kind == COLLECTIVE_SENDRECV && r->given->ranks != 2)
+        return lm_error_set(r->err, LM_E_ARG, "%s:%d: %s runs on 2 ranks, not on %lld: --ranks 2",
+                            r->log.path, r->log.line, r->test->name, (long long)r->given->ranks);
     r->dtype     = LM_F32; /* of versions that do not name it */
     r->n_columns = 0;
-    version      = strrchr(test, ' ');
-    if (version && version[1] == 'v') {
-        char text[80];
-
-        snprintf(text, sizeof text, "OSU micro-benchmarks %.40s, osu_%s", version + 1,
-                 collective_types[r->kind].name);
-        log_note(r->out, &r->out->tool, text);
-    }
+    snprintf(text, sizeof text, "OSU micro-benchmarks%s%.40s, %s",
+             version && version[1] == 'v' ? " " : "",
+             version && version[1] == 'v' ? version + 1 : "", r->test->name);
+    log_note(r->out, &r->out->tool, text);
     return LM_OK;
 }
 
@@ -111,9 +155,15 @@ static bool take_value(observation *row, column what, const char *text, bool *fa
     case VALIDATION: *failed |= strncmp(text, "Pass", 4) != 0; return true;
     case AVERAGE:
     case LEAST:
+    case BANDWIDTH:
         if (text_real(text, &value, &ignored) || !(value >= 1e-3 && value <= 1e12))
             return false;
-        *(what == AVERAGE ? &row->seconds : &row->min_seconds) = value / 1e6;
+        if (what == BANDWIDTH && row->bytes < 1) /* sizes stand first */
+            return false;
+        if (what == BANDWIDTH)
+            row->seconds = (double)row->bytes / (1e6 * value);
+        else
+            *(what == AVERAGE ? &row->seconds : &row->min_seconds) = value / 1e6;
         return true;
     case NONE: break;
     }
@@ -124,7 +174,7 @@ static lm_status take_row(reader *r, char *line)
 {
     char       *word[LOG_WORDS];
     const char  first  = line[strspn(line, " \t")];
-    observation row    = log_blank_row(r->kind);
+    observation row    = log_blank_row(r->test->kind);
     bool        failed = false, whole;
     size_t      n;
 
@@ -142,11 +192,15 @@ static lm_status take_row(reader *r, char *line)
         *(failed ? &r->out->n_wrong : &r->out->n_other) += 1;
         return LM_OK;
     }
-    row.ranks = r->given->ranks;
-    row.hosts = r->given->hosts;
-    row.dtype = r->dtype;
-    if (r->given->algorithm)
-        row.algorithm = r->given->algorithm;
+    row.ranks     = r->given->ranks;
+    row.hosts     = r->given->hosts;
+    row.dtype     = r->dtype;
+    row.algorithm = r->given->algorithm ? r->given->algorithm : r->test->algorithm;
+    if (r->test->each && row.bytes > INT64_MAX / row.ranks) {
+        r->out->n_broken++;
+        return LM_OK;
+    }
+    row.bytes *= r->test->each ? row.ranks : 1;
     return log_add(r->out, &row, r->err);
 }
 
@@ -156,12 +210,12 @@ static lm_status take_line(void *context, char *line)
 
     if (line[strspn(line, " \t")] == '#')
         return take_comment(r, line);
-    return r->kind < N_COLLECTIVE_KINDS ? take_row(r, line) : LM_OK;
+    return r->test ? take_row(r, line) : LM_OK;
 }
 
 lm_status log_read_osu(const char *path, const log_options *given, log_rows *out, lm_error *err)
 {
-    reader    r = { .given = given, .out = out, .err = err, .kind = N_COLLECTIVE_KINDS };
+    reader    r = { .given = given, .out = out, .err = err };
     lm_status status;
 
     if (!given->ranks || !given->hosts)
@@ -170,9 +224,7 @@ lm_status log_read_osu(const char *path, const log_options *given, log_rows *out
             "%s: OSU's logs do not say how many ranks took part, on how many hosts: "
             "give --ranks and --hosts",
             path);
-    status = log_each(&r.log, path, "osu_allreduce", out, take_line, &r, err);
-    if (!out->tool)
-        out->tool = "OSU micro-benchmarks, osu_allreduce";
+    status = log_each(&r.log, path, "OSU's benchmarks", out, take_line, &r, err);
     out->statistics =
         "seconds: mean over the iterations and the ranks; min_seconds: of the fastest rank";
     return status;

@@ -22,6 +22,11 @@ static const key fabric_keys[] = {
     { KEY("one_count", KEY_FLAG, fabric_model, one_count) },
     { KEY("cache", KEY_REAL, fabric_model, cache), .least = DBL_TRUE_MIN, .above = true,
       .range = "a number above 0" },
+    { KEY("interval", KEY_RANGE, fabric_model, bounds.low), .above = true },
+    { KEY("interval_groups", KEY_COUNT, fabric_model, bounds.groups), .above = true },
+    { KEY("interval_per_octave", KEY_REAL, fabric_model, bounds.per_octave), .digits = 4,
+      .least = 1, .above = true },
+    { KEY("log2_share", KEY_REAL, fabric_model, log2_share), .most = 1, .above = true },
 };
 
 /* Some are of all-reduces between nodes only, one of those within. */
@@ -93,7 +98,8 @@ static void fabric_both(record *r, collective_kind kind, fabric f, fabric_model 
 
         snprintf(prefix, sizeof prefix, "%s.", sync_baseline_name(b));
         for (size_t k = 0; (name = sync_baseline_column(b, k, &unit)); k++)
-            price_both(r, prefix, name, unit, false, &m->baseline[b][k]);
+            price_both(r, prefix, name, unit, m->log2_share > 0 && b == BASELINE_LOG2,
+                       &m->baseline[b][k]);
     }
 }
 

@@ -140,6 +140,7 @@ typedef struct options {
 /** A command of the program. */
 struct command {
     const char       *name;
+    const char       *also;      /**< another name of it; NULL: none */
     const char       *arguments; /**< as printed: "MODEL" */
     const char       *doc;       /**< one line */
     const char       *details;   /**< paragraphs below the options; may be NULL */

@@ -26,14 +26,32 @@ static lm_status ask(const calibration *cal, const asked_by *by, const collectiv
     return LM_OK;
 }
 
-static bool has_bounds(const calibration *cal, const asked_by *by, const asked_collective *found)
+/* The bounds of all-reduces in steps, which networks left out told; NAN: unknown. */
+static void step_bounds(const calibration *cal, const asked_by *by, asked_collective *found)
 {
-    const collective_kind kind = found->call.kind;
+    const collective_call *a = &found->call;
+    double                 seconds[N_TIMES];
 
-    return sync_baseline_parse(by->model) == N_SYNC_BASELINES && !found->of.assumed &&
-           kind == COLLECTIVE_ALLREDUCE &&
-           (!by->algorithm || collective_algorithm(cal->collectives, kind, by->algorithm) ==
-                                  collective_algorithm(cal->collectives, kind, NULL));
+    if (a->kind != COLLECTIVE_ALLREDUCE ||
+        (by->algorithm && collective_algorithm(cal->collectives, a->kind, by->algorithm) !=
+                              collective_algorithm(cal->collectives, a->kind, NULL)))
+        return;
+    for (phase t = 0; t < N_TIMES; t++)
+        seconds[t] = NAN;
+    seconds[PHASE_SYNC] = found->of.seconds;
+    intervals_at(calibration_intervals(cal, DEFAULT_MODEL), PHASE_SYNC, seconds,
+                 &(interval_place){ .ranks = a->nodes * a->devices }, &found->low, &found->high);
+}
+
+static void find_bounds(const calibration *cal, const asked_by *by, asked_collective *found)
+{
+    if (sync_baseline_parse(by->model) != N_SYNC_BASELINES || found->of.assumed)
+        return;
+    step_bounds(cal, by, found);
+    if (isnan(found->low)) {
+        found->low  = found->of.low;
+        found->high = found->of.high;
+    }
 }
 
 lm_status asked_collective_of(const calibration *cal, const asked_by *by, const collective_call *a,
@@ -42,16 +60,10 @@ lm_status asked_collective_of(const calibration *cal, const asked_by *by, const 
     asked_collective found  = { .call = *a, .low = NAN, .high = NAN, .rate = NAN };
     const double     ranks  = (double)a->nodes * (double)a->devices;
     const lm_status  status = ask(cal, by, a, &found.of, err);
-    double           seconds[N_TIMES];
 
     if (status)
         return status;
-    for (phase t = 0; t < N_TIMES; t++)
-        seconds[t] = NAN;
-    seconds[PHASE_SYNC] = found.of.seconds;
-    if (has_bounds(cal, by, &found))
-        intervals_at(calibration_intervals(cal, DEFAULT_MODEL), PHASE_SYNC, seconds,
-                     &(interval_place){ .ranks = a->nodes * a->devices }, &found.low, &found.high);
+    find_bounds(cal, by, &found);
     if (found.of.seconds > 0)
         found.rate = a->bytes / found.of.seconds;
     found.bus_rate = found.rate * collective_volume(a->kind, ranks);

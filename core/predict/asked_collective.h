@@ -13,8 +13,8 @@ typedef struct asked_by {
 typedef struct asked_collective {
     collective_call   call;
     collective_answer of;
-    double            low, high; /**< s; NAN: unknown. Only of the model's own prices of all-reduces
-                                    by the first algorithm */
+    double            low, high; /**< s; NAN: unknown. Of the model's own prices: of all-reduces by
+                                    the first algorithm those of steps, else the fit's own */
     double rate, bus_rate; /**< bytes/s: of the vector, of a rank's link in a ring; NAN: unknown */
 } asked_collective;
 

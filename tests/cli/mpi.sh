@@ -146,3 +146,26 @@ if [ -z "$(find "$LAYERMETER_BIN" -name layermeter-calibrate -exec grep -l __asa
         fail "a rank without memory: $(cat out)"
     grep -q 'skipped-memory' big.csv || fail "no point was skipped: $(cat big.csv)"
 fi
+
+# Every kind of collective, its results verified; a fit of them answers for each by itself.
+cat >kinds.ini <<'END'
+[sweep]
+backend     = onednn
+collective  = mpi
+warmup      = 1
+min_repeats = 2
+max_repeats = 2
+retries      = 0
+anchor_share = 0
+
+[collectives]
+kinds = all-reduce, all-gather, reduce-scatter, all-to-all, send-recv, broadcast
+bytes = 1KiB, 64KiB
+ranks = 2
+END
+mpirun $many -np 2 layermeter-calibrate kinds.ini -o kinds.csv --quiet >out 2>&1 || fail "kinds: $(cat out)"
+layermeter fit kinds.csv -o kinds-machine.ini >out 2>&1 || fail "$(cat out)"
+for kind in allreduce allgather reducescatter alltoall sendrecv broadcast; do
+    [ "$(grep -c "^collective,$kind,.*,ok$" kinds.csv)" -eq 2 ] || fail "$kind: $(grep -v '^#' kinds.csv)"
+    grep -q "^.$kind.default.one.$" kinds-machine.ini || fail "$kind: $(cat kinds-machine.ini)"
+done

@@ -42,6 +42,30 @@ grep -q '^# nccl: 2\.' o.csv || fail "no version: $(grep '^#' o.csv)"
 [ "$(sort made | tr '\n' ',')" = "0 of 2: ,0 of 2: Ring,0 of 3: ,0 of 3: Ring,1 of 2: ,1 of 2: Ring,1 of 3: ,1 of 3: Ring,2 of 3: ,2 of 3: Ring," ] ||
     fail "communicators: $(sort made)"
 
+# every kind, its results verified: one that is wrong ends the run, as does a library that takes the largest addend for the sum
+cat >kinds.ini <<'END'
+[sweep]
+backend     = cudnn
+collective  = nccl
+warmup      = 1
+min_repeats = 2
+max_repeats = 2
+
+[collectives]
+kinds      = allreduce, allgather, reducescatter, alltoall, sendrecv, broadcast
+bytes      = 6, 64KiB
+ranks      = 2, 3
+END
+run 3 kinds.ini -o kinds.csv || fail "kinds: $(cat err)"
+for kind in allreduce allgather reducescatter alltoall sendrecv broadcast; do
+    [ "$(grep -c "^collective,$kind,.*,ok$" kinds.csv)" -eq 4 ] || fail "$kind: $(grep -v '^#' kinds.csv)"
+    sed "s/^kinds .*/kinds = $kind/" kinds.ini >kind.ini
+    LAYERMETER_FAKE_NCCL_WRONG=1 run 2 kind.ini -o "wrong-$kind.csv" && fail "a wrong $kind is no failure"
+    errors | grep -q ' gave 1000 instead of ' || fail "a wrong $kind: $(cat err)"
+done
+LAYERMETER_FAKE_NCCL_LARGEST=1 run 2 sweep.ini -o largest.csv && fail "the largest addend is no failure"
+errors | grep -q 'the all-reduce gave .* instead of' || fail "the largest addend: $(cat err)"
+
 # what the user has set is the library's choice, and written down
 NCCL_ALGO=Tree LAYERMETER_FAKE_NCCL_LOG=$work/tree run 2 sweep.ini -o tree.csv || fail "NCCL_ALGO: $(cat err)"
 [ "$(sort tree | tr '\n' ',')" = "0 of 2: Ring,0 of 2: Tree,1 of 2: Ring,1 of 2: Tree," ] || fail "NCCL_ALGO: $(sort tree)"

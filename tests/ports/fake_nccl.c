@@ -1,18 +1,25 @@
-/* NCCL between devices that are not there (fake.h): ranks of one host meet in shared memory. An
- * all-reduce runs when its turn in the stream has come. Only f32, f64, and 16 bit types as far as
- * the program's known values go; ranks that do not come are waited for, as by NCCL.
+/* NCCL between devices that are not there (fake.h): ranks of one host meet in shared memory. A
+ * collective runs when its turn in the stream has come. Only f32, f64, and 16 bit types as far as
+ * the program's known values go; ranks that do not come are waited for, as by NCCL. Sends and
+ * receives need a group, in which all ranks of the communicator take part. As by NCCL (argcheck.cc,
+ * group.cc) ncclInvalidArgument is said of no communicator, memory that is no device's, a type or a
+ * reduction without a name, and ranks outside the communicator; ncclInvalidUsage of the end of no
+ * group, and of a message to itself that is not received, or the other way round.
  *
- *   LAYERMETER_FAKE_NCCL_WRONG=N   the N-th all-reduce of rank 1 has a wrong element
- *   LAYERMETER_FAKE_NCCL_LOST=N    before the N-th all-reduce of rank 1 the network is lost: it
+ *   LAYERMETER_FAKE_NCCL_WRONG=N   the N-th collective of rank 1 has a wrong element
+ *   LAYERMETER_FAKE_NCCL_LARGEST=1 sums are the largest of what is added up
+ *   LAYERMETER_FAKE_NCCL_LOST=N    before the N-th collective of rank 1 the network is lost: it
  *                                  never ends
  *   LAYERMETER_FAKE_NCCL_LOG=FILE  a line for each communicator: "rank of ranks: NCCL_ALGO"
  *   LAYERMETER_FAKE_NCCL_ROOM=N    rank 1 has device memory for N communicators at a time; for one
  *                                  more NCCL says "unhandled cuda error", as it does */
 #include <fcntl.h>
+#include <math.h>
 #include <nccl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,24 +34,35 @@
 
 typedef struct meeting {
     atomic_int opened, arrived, turn, lost;
+    size_t     sent[RANKS]; /* elements of the message that is under way */
     double     value[RANKS][PIECE];
 } meeting;
 
 struct ncclComm {
     meeting     *where;
     int          rank, ranks;
-    long long    n_reduced;
+    long long    n_run;
     ncclResult_t error;
 };
 
-typedef struct reduction {
+/* A message from one rank to another. */
+typedef struct parcel {
+    void          *at; /* NULL: none */
+    size_t         count;
+    ncclDataType_t type;
+} parcel;
+
+typedef struct collective {
+    void (*run)(const struct collective *c);
     ncclComm_t     comm;
     const void    *send;
     void          *receive;
-    size_t         count;
+    size_t         count; /* elements: of a part where there are parts */
     ncclDataType_t type;
     ncclRedOp_t    op;
-} reduction;
+    int            root;
+    parcel         to[RANKS], from[RANKS]; /* of a group */
+} collective;
 
 /* All ranks of a communicator; or the network is lost, which one of them knows sooner or later. */
 static void meet(struct ncclComm *c)
@@ -112,32 +130,144 @@ static void put(void *at, size_t i, ncclDataType_t type, double value)
     }
 }
 
-/* ---- all-reduce ------------------------------------------------------------------------------ */
+static const char *last_error = "";
+
+/* ---- collectives ----------------------------------------------------------------------------- */
+
+/* The elements that all ranks wrote down, added up. */
+static double added(const collective *r, size_t i)
+{
+    const struct ncclComm *c       = r->comm;
+    const bool             largest = fake_number("LAYERMETER_FAKE_NCCL_LARGEST", 0) > 0;
+    double                 sum     = 0;
+
+    for (int k = 0; k < c->ranks; k++)
+        sum = !largest ? sum + c->where->value[k][i] : fmax(sum, c->where->value[k][i]);
+    return r->op == ncclAvg ? sum / c->ranks : sum;
+}
+
+/* Writes down n elements from `at` on; then all have. */
+static void show(const collective *r, const void *send, size_t at, size_t n)
+{
+    struct ncclComm *c = r->comm;
+
+    for (size_t i = 0; i < n; i++)
+        c->where->value[c->rank][i] = get(send, at + i, r->type);
+    meet(c);
+}
+
+static size_t piece(size_t count, size_t at)
+{
+    return count - at < PIECE ? count - at : PIECE;
+}
+
+static void allreduce(const collective *r)
+{
+    for (size_t at = 0; at < r->count; at += PIECE) {
+        const size_t n = piece(r->count, at);
+
+        show(r, r->send, at, n);
+        for (size_t i = 0; i < n; i++)
+            put(r->receive, at + i, r->type, added(r, i));
+        meet(r->comm);
+    }
+}
+
+static void reduce_scatter(const collective *r)
+{
+    const size_t all = r->count * (size_t)r->comm->ranks, begin = r->count * (size_t)r->comm->rank;
+
+    for (size_t at = 0; at < all; at += PIECE) {
+        const size_t n = piece(all, at);
+
+        show(r, r->send, at, n);
+        for (size_t i = 0; i < n; i++)
+            if (at + i >= begin && at + i < begin + r->count)
+                put(r->receive, at + i - begin, r->type, added(r, i));
+        meet(r->comm);
+    }
+}
+
+static void all_gather(const collective *r)
+{
+    for (size_t at = 0; at < r->count; at += PIECE) {
+        const size_t n = piece(r->count, at);
+
+        show(r, r->send, at, n);
+        for (int k = 0; k < r->comm->ranks; k++)
+            for (size_t i = 0; i < n; i++)
+                put(r->receive, (size_t)k * r->count + at + i, r->type,
+                    r->comm->where->value[k][i]);
+        meet(r->comm);
+    }
+}
+
+static void broadcast(const collective *r)
+{
+    for (size_t at = 0; at < r->count; at += PIECE) {
+        const size_t n = piece(r->count, at);
+
+        show(r, r->send, at, r->comm->rank == r->root ? n : 0);
+        for (size_t i = 0; i < n; i++)
+            put(r->receive, at + i, r->type, r->comm->where->value[r->root][i]);
+        meet(r->comm);
+    }
+}
+
+/* To the rank that is `ahead`, from the one as far behind. What nobody receives, or sends, is waited
+ * for by NCCL; here it is an error. */
+static void pass_on(const collective *r, int ahead)
+{
+    struct ncclComm *c    = r->comm;
+    const int        left = (c->rank + c->ranks - ahead) % c->ranks;
+    const parcel    *to = &r->to[(c->rank + ahead) % c->ranks], *from = &r->from[left];
+    size_t           most = 0;
+
+    c->where->sent[c->rank] = to->at ? to->count : 0;
+    meet(c);
+    for (int k = 0; k < c->ranks; k++)
+        most = c->where->sent[k] > most ? c->where->sent[k] : most;
+    if (c->where->sent[left] != (from->at ? from->count : 0))
+        c->error = ncclInternalError;
+    for (size_t at = 0; at < most; at += PIECE) {
+        for (size_t i = 0; to->at && at < to->count && i < piece(to->count, at); i++)
+            c->where->value[c->rank][i] = get(to->at, at + i, to->type);
+        meet(c);
+        for (size_t i = 0; from->at && at < from->count && i < piece(from->count, at); i++)
+            put(from->at, at + i, from->type, c->where->value[left][i]);
+        meet(c);
+    }
+    meet(c);
+}
+
+static void exchange(const collective *r)
+{
+    for (int ahead = 0; ahead < r->comm->ranks; ahead++)
+        pass_on(r, ahead);
+}
+
+/* Where the N-th result of rank 1 is spoilt. */
+static void spoil(const collective *r)
+{
+    const parcel *last = NULL;
+
+    for (int k = 0; k < r->comm->ranks && r->run == exchange; k++)
+        if (r->from[k].at)
+            last = &r->from[k];
+    if (last)
+        put(last->at, last->count / 2, last->type, 1000);
+    else if (r->receive)
+        put(r->receive, r->count / 2, r->type, 1000);
+}
 
 static void run(void *context)
 {
-    const reduction *r   = context;
-    struct ncclComm *c   = r->comm;
-    const bool       odd = c->rank == 1;
+    const collective *r = context;
 
-    c->n_reduced++;
-    for (size_t at = 0; at < r->count; at += PIECE) {
-        const size_t n = r->count - at < PIECE ? r->count - at : PIECE;
-
-        for (size_t i = 0; i < n; i++)
-            c->where->value[c->rank][i] = get(r->send, at + i, r->type);
-        meet(c);
-        for (size_t i = 0; i < n; i++) {
-            double sum = 0;
-
-            for (int k = 0; k < c->ranks; k++)
-                sum += c->where->value[k][i];
-            put(r->receive, at + i, r->type, r->op == ncclAvg ? sum / c->ranks : sum);
-        }
-        meet(c);
-    }
-    if (odd && c->n_reduced == fake_number("LAYERMETER_FAKE_NCCL_WRONG", 0))
-        put(r->receive, r->count / 2, r->type, 1000);
+    r->comm->n_run++;
+    r->run(r);
+    if (r->comm->rank == 1 && r->comm->n_run == fake_number("LAYERMETER_FAKE_NCCL_WRONG", 0))
+        spoil(r);
 }
 
 static size_t width(ncclDataType_t type)
@@ -145,24 +275,129 @@ static size_t width(ncclDataType_t type)
     return type == ncclFloat64 ? 8 : type == ncclFloat32 ? 4 : 2;
 }
 
-ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
-                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
+static bool known(ncclDataType_t type, ncclRedOp_t op)
 {
-    const reduction r = { comm, send, receive, count, type, op };
+    return type >= ncclFloat16 && type <= ncclBfloat16 && (op == ncclSum || op == ncclAvg);
+}
 
-    if (!fake_is_device_memory(send, count * width(type)) ||
-        !fake_is_device_memory(receive, count * width(type)))
+static bool is_rank(const struct ncclComm *c, int rank)
+{
+    return rank >= 0 && rank < c->ranks;
+}
+
+/* `given`, `got`: elements of the two messages. */
+static ncclResult_t start(const collective *r, size_t given, size_t got, cudaStream_t stream)
+{
+    struct ncclComm *c = r->comm;
+
+    if (!c || !known(r->type, r->op) ||
+        (given && !fake_is_device_memory(r->send, given * width(r->type))) ||
+        (got && !fake_is_device_memory(r->receive, got * width(r->type))) || !is_rank(c, r->root))
         return ncclInvalidArgument;
-    if (comm->rank == 1 && comm->n_reduced + 1 == fake_number("LAYERMETER_FAKE_NCCL_LOST", 0)) {
-        atomic_store(&comm->where->lost, 1);
+    if (c->rank == 1 && c->n_run + 1 == fake_number("LAYERMETER_FAKE_NCCL_LOST", 0)) {
+        atomic_store(&c->where->lost, 1);
         return ncclRemoteError;
     }
-    return fake_enqueue(stream, run, &r, sizeof r) == cudaSuccess ? ncclSuccess
+    return fake_enqueue(stream, run, r, sizeof *r) == cudaSuccess ? ncclSuccess
                                                                   : ncclUnhandledCudaError;
 }
 
-static int         live;
-static const char *last_error = "";
+ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
+{
+    return start(&(collective){ allreduce, comm, send, receive, count, type, op, .root = 0 }, count,
+                 count, stream);
+}
+
+ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t receive_count,
+                               ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+                               cudaStream_t stream)
+{
+    return start(
+        &(collective){ reduce_scatter, comm, send, receive, receive_count, type, op, .root = 0 },
+        comm ? receive_count * (size_t)comm->ranks : 0, receive_count, stream);
+}
+
+ncclResult_t ncclAllGather(const void *send, void *receive, size_t send_count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream)
+{
+    return start(
+        &(collective){ all_gather, comm, send, receive, send_count, type, ncclSum, .root = 0 },
+        send_count, comm ? send_count * (size_t)comm->ranks : 0, stream);
+}
+
+ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream)
+{
+    return start(
+        &(collective){ broadcast, comm, send, receive, count, type, ncclSum, .root = root },
+        comm && comm->rank == root ? count : 0, count, stream);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static struct {
+    int          depth;
+    collective   of;
+    cudaStream_t stream;
+    ncclResult_t failed;
+} group;
+
+static ncclResult_t join(parcel *list, const parcel *one, int peer, ncclComm_t comm,
+                         cudaStream_t stream)
+{
+    if (!comm || !is_rank(comm, peer) || !known(one->type, ncclSum) ||
+        !fake_is_device_memory(one->at, one->count * width(one->type)))
+        group.failed = ncclInvalidArgument;
+    else if (!group.depth || list[peer].at) /* ours knows no more */
+        group.failed = ncclInvalidUsage;
+    else
+        list[peer] = *one;
+    group.of.comm = comm;
+    group.stream  = stream;
+    return group.failed;
+}
+
+ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream)
+{
+    const parcel one = { (void *)(uintptr_t)send, count, type };
+
+    return join(group.of.to, &one, peer, comm, stream);
+}
+
+ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream)
+{
+    const parcel one = { receive, count, type };
+
+    return join(group.of.from, &one, peer, comm, stream);
+}
+
+ncclResult_t ncclGroupStart(void)
+{
+    if (!group.depth++)
+        group.of = (collective){ .run = exchange, .type = ncclFloat32 };
+    group.failed = ncclSuccess;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+    const struct ncclComm *c = group.of.comm;
+
+    if (!group.depth)
+        return ncclInvalidUsage;
+    if (--group.depth || group.failed != ncclSuccess || !c)
+        return group.failed;
+    if (!group.of.to[c->rank].at != !group.of.from[c->rank].at) {
+        last_error = "Trying to send to self without a matching recv";
+        return ncclInvalidUsage;
+    }
+    return start(&group.of, 0, 0, group.stream);
+}
+
+static int live;
 
 /* ---- communicators --------------------------------------------------------------------------- */
 

@@ -1,10 +1,11 @@
-/* All-reduce of gradients over NCCL, on device memory, one process a GPU: the library's choice of
- * algorithm, or its ring. */
+/* Collectives over NCCL, on device memory, one process a GPU: the library's choice of algorithm, or
+ * its ring. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/trial.h"
 #include "base/no_memory.h"
 #include "fabric/collective.h"
 #include "measure/backend.h"
@@ -35,23 +36,21 @@ typedef struct nccl_backend {
 
 typedef struct nccl_work nccl_work;
 
-/* What a kind of collective does. */
-typedef struct nccl_type_of {
-    ncclResult_t (*run)(const nccl_work *w, void *data, cudaStream_t stream);
-    lm_status (*fill)(const nccl_work *w, void *data, lm_dtype dtype, lm_error *err);
-    lm_status (*check)(const nccl_work *w, const void *data, lm_dtype dtype, lm_error *err);
-} nccl_type_of;
+/* What a kind of collective does with the messages at `data`. */
+typedef ncclResult_t nccl_exchange(const nccl_work *w, char *data, cudaStream_t stream);
 
 struct nccl_work {
-    const nccl_type_of *as;
-    const char         *title;
-    const world        *group;
-    start_line          start;
-    ncclComm_t          comm;
-    ncclDataType_t      type;
-    int64_t             n; /* elements */
-    size_t              bytes;
-    int64_t             slots, next; /* messages of the pool, used in turn */
+    nccl_exchange *run;
+    trial          of;
+    const char    *title;
+    const world   *group;
+    start_line     start;
+    ncclComm_t     comm;
+    ncclDataType_t type;
+    int64_t        n;           /* elements */
+    size_t         bytes;       /* of a message */
+    size_t         room;        /* of all messages that one exchange takes */
+    int64_t        slots, next; /* of the pool, used in turn */
 };
 
 /* ---- open, close ----------------------------------------------------------------------------- */
@@ -156,34 +155,94 @@ static void nccl_describe(const backend *self,
     put_environment(put, context);
     put(context, "collective",
         "ncclAllReduce in place on device memory, messages not in the L2 cache, between CUDA events; "
-        "ring: NCCL_ALGO=Ring");
+        "ring: NCCL_ALGO=Ring; in place too: ncclAllGather, ncclReduceScatter, ncclBroadcast; "
+        "not so: ncclSend and ncclRecv of one group, as all-to-all and to the next rank");
 }
 
 /* ---- one message ----------------------------------------------------------------------------- */
 
-static ncclResult_t allreduce_run(const nccl_work *w, void *data, cudaStream_t stream)
+static ncclResult_t allreduce_run(const nccl_work *w, char *data, cudaStream_t stream)
 {
     return ncclAllReduce(data, data, (size_t)w->n, w->type, ncclSum, w->comm, stream);
 }
 
-static lm_status allreduce_fill(const nccl_work *w, void *data, lm_dtype dtype, lm_error *err)
+/* Elements of one rank's part, and where they begin. */
+static size_t part_of(const nccl_work *w)
 {
-    return nccl_fill(data, w->n, dtype, world_rank(w->group), world_size(w->group), 1, err);
+    return (size_t)(w->n / w->of.size);
 }
 
-static lm_status allreduce_check(const nccl_work *w, const void *data, lm_dtype dtype,
-                                 lm_error *err)
+static char *part_at(const nccl_work *w, char *data, int rank)
 {
-    return nccl_check(data, w->n, dtype, 0, err);
+    return data + (size_t)rank * (w->bytes / (size_t)w->of.size);
 }
 
-static const nccl_type_of types[N_COLLECTIVE_KINDS] = {
-    [COLLECTIVE_ALLREDUCE] = { allreduce_run, allreduce_fill, allreduce_check },
+static ncclResult_t allgather_run(const nccl_work *w, char *data, cudaStream_t stream)
+{
+    return ncclAllGather(part_at(w, data, w->of.rank), data, part_of(w), w->type, w->comm, stream);
+}
+
+static ncclResult_t reducescatter_run(const nccl_work *w, char *data, cudaStream_t stream)
+{
+    return ncclReduceScatter(data, part_at(w, data, w->of.rank), part_of(w), w->type, ncclSum,
+                             w->comm, stream);
+}
+
+/* Sends and receives of one group, as the library's guide and frameworks make an all-to-all. */
+static ncclResult_t alltoall_run(const nccl_work *w, char *data, cudaStream_t stream)
+{
+    ncclResult_t status = ncclGroupStart(), ended;
+
+    if (status != ncclSuccess)
+        return status;
+    for (int r = 0; r < w->of.size && status == ncclSuccess; r++) {
+        status = ncclSend(part_at(w, data, r), part_of(w), w->type, r, w->comm, stream);
+        if (status == ncclSuccess)
+            status =
+                ncclRecv(part_at(w, data + w->bytes, r), part_of(w), w->type, r, w->comm, stream);
+    }
+    ended = ncclGroupEnd();
+    return status == ncclSuccess ? ended : status;
+}
+
+static ncclResult_t sendrecv_run(const nccl_work *w, char *data, cudaStream_t stream)
+{
+    const int    size = w->of.size, next = (w->of.rank + 1) % size;
+    const int    last   = (w->of.rank + size - 1) % size;
+    ncclResult_t status = ncclGroupStart(), ended;
+
+    if (status != ncclSuccess)
+        return status;
+    status = ncclSend(data, (size_t)w->n, w->type, next, w->comm, stream);
+    if (status == ncclSuccess)
+        status = ncclRecv(data + w->bytes, (size_t)w->n, w->type, last, w->comm, stream);
+    ended = ncclGroupEnd();
+    return status == ncclSuccess ? ended : status;
+}
+
+static ncclResult_t broadcast_run(const nccl_work *w, char *data, cudaStream_t stream)
+{
+    return ncclBroadcast(data, data, (size_t)w->n, w->type, 0, w->comm, stream);
+}
+
+static nccl_exchange *const types[N_COLLECTIVE_KINDS] = {
+    [COLLECTIVE_ALLREDUCE] = allreduce_run,         [COLLECTIVE_ALLGATHER] = allgather_run,
+    [COLLECTIVE_REDUCESCATTER] = reducescatter_run, [COLLECTIVE_ALLTOALL] = alltoall_run,
+    [COLLECTIVE_SENDRECV] = sendrecv_run,           [COLLECTIVE_BROADCAST] = broadcast_run,
 };
 
-static lm_status exchange(const nccl_backend *b, const nccl_work *w, void *data, lm_error *err)
+/* Where a rank gets: reduce-scatters in place its part, all-to-alls and send-recvs behind what it
+ * gives. */
+static const char *got(const nccl_work *w, char *data)
 {
-    const ncclResult_t status = w->as->run(w, data, b->stream);
+    if (w->of.kind == COLLECTIVE_REDUCESCATTER)
+        return part_at(w, data, w->of.rank);
+    return data + w->room - w->bytes;
+}
+
+static lm_status exchange(const nccl_backend *b, const nccl_work *w, char *data, lm_error *err)
+{
+    const ncclResult_t status = w->run(w, data, b->stream);
 
     return status == ncclSuccess ? LM_OK : nccl_failed(err, w->comm, w->title, status);
 }
@@ -224,7 +283,7 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
     lm_status status = cuda == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "messages", cuda), one;
 
     if (!status)
-        status = w->as->fill(w, b->pool, dtype, err);
+        status = nccl_fill(b->pool, &w->of, dtype, 1, err);
     /* the others count on this rank, whatever befell it */
     one    = exchange(b, w, b->pool, status ? NULL : err);
     status = world_agree(w->group, status ? status : one, err);
@@ -239,8 +298,8 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
         status = nccl_wait(w->comm, b->end, err);
     pulse_enter(before);
     if (!status)
-        status = w->as->check(w, b->pool, dtype, err);
-    if (!status && ((cuda = cudaMemsetAsync(b->pool, 0, w->bytes, b->stream)) != cudaSuccess ||
+        status = nccl_check(got(w, b->pool), &w->of, dtype, 0, err);
+    if (!status && ((cuda = cudaMemsetAsync(b->pool, 0, w->room, b->stream)) != cudaSuccess ||
                     (cuda = cudaStreamSynchronize(b->stream)) != cudaSuccess))
         status = nccl_cuda_failed(err, "messages", cuda);
     return status;
@@ -284,15 +343,18 @@ static lm_status set_up(nccl_backend *b, const bench_case *what, nccl_work *w, l
 
     if (bytes < 1 || !nccl_type(what->point->dtype, &w->type))
         return lm_error_set(err, LM_E_UNSUPPORTED, "NCCL sums no such message");
-    w->as    = &types[what->collective];
+    w->run   = types[what->collective];
     w->title = collective_types[what->collective].title;
     w->group = what->group;
-    w->n     = (bytes + (int64_t)width - 1) / (int64_t)width;
+    w->n     = trial_elements(what->collective, world_size(what->group),
+                              (bytes + (int64_t)width - 1) / (int64_t)width);
+    w->of    = (trial){ what->collective, world_rank(what->group), world_size(what->group), w->n };
     w->bytes = (size_t)w->n * width;
-    w->slots = w->bytes >= least ? 1 : (int64_t)((least + w->bytes - 1) / w->bytes);
+    w->room  = w->bytes * (size_t)trial_messages(what->collective);
+    w->slots = w->room >= least ? 1 : (int64_t)((least + w->room - 1) / w->room);
     status   = grow(b, &b->flush, &b->flush_bytes, 2 * least, "what empties the cache", err);
     if (!status)
-        status = grow(b, &b->pool, &b->pool_bytes, (size_t)w->slots * w->bytes, "messages", err);
+        status = grow(b, &b->pool, &b->pool_bytes, (size_t)w->slots * w->room, "messages", err);
     return status;
 }
 
@@ -315,7 +377,7 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
 
     if (!w)
         status = no_memory(err);
-    else if (!types[what->collective].run)
+    else if (!types[what->collective])
         status = lm_error_set(err, LM_E_UNSUPPORTED, "%s: NCCL measures none here",
                               collective_types[what->collective].title);
     else if (!strcmp(what->point->algorithm, ALGORITHM_NONBLOCKING))
@@ -356,7 +418,7 @@ static lm_status nccl_run(backend *self, void *work, phase part, backend_time *o
 {
     nccl_backend  *b    = (nccl_backend *)self;
     nccl_work     *w    = work;
-    char          *data = (char *)b->pool + (size_t)w->next * w->bytes;
+    char          *data = (char *)b->pool + (size_t)w->next * w->room;
     float          milliseconds;
     pulse_activity before;
     cudaError_t    cuda;
@@ -404,7 +466,7 @@ static lm_status nccl_prepare_buckets(backend *self, const bench_case *what,
 
 const backend_type backend_nccl = {
     .name            = "nccl",
-    .doc             = "all-reduce over NCCL on GPUs, one process each",
+    .doc             = "collectives over NCCL on GPUs, one process each",
     .open            = nccl_open,
     .close           = nccl_close,
     .describe        = nccl_describe,

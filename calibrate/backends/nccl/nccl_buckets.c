@@ -94,18 +94,22 @@ static lm_status set_up(nccl_buckets *b, lm_error *err)
     return LM_OK;
 }
 
+static trial trial_of(const nccl_buckets *b, const gradient_bucket *g)
+{
+    return (trial){ COLLECTIVE_ALLREDUCE, world_rank(b->group), world_size(b->group), elements(g) };
+}
+
 /* Every rank brings the same calls, whatever it finds. */
 static lm_status verify(nccl_buckets *b, lm_error *err)
 {
-    const int      size   = world_size(b->group);
     lm_status      status = LM_OK, one;
     pulse_activity before;
 
     for (size_t i = 0; i < b->n; i++) {
         const gradient_bucket *g = &b->bucket[i];
+        const trial            t = trial_of(b, g);
 
-        one    = nccl_fill(g->data, elements(g), g->dtype, world_rank(b->group), size, size,
-                        status ? NULL : err);
+        one    = nccl_fill(g->data, &t, g->dtype, t.size, status ? NULL : err);
         status = status ? status : one;
     }
     for (size_t i = 0; i < b->n; i++) {
@@ -121,9 +125,11 @@ static lm_status verify(nccl_buckets *b, lm_error *err)
     status = status ? status : one;
     pulse_enter(before);
     /* a mean is divided before it is summed: in 16 bit with a last place to spare */
-    for (size_t i = 0; i < b->n && !status; i++)
-        status =
-            nccl_check(b->bucket[i].data, elements(&b->bucket[i]), b->bucket[i].dtype, 0.02, err);
+    for (size_t i = 0; i < b->n && !status; i++) {
+        const trial t = trial_of(b, &b->bucket[i]);
+
+        status = nccl_check(b->bucket[i].data, &t, b->bucket[i].dtype, 0.02, err);
+    }
     return status;
 }
 

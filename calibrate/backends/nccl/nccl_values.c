@@ -75,20 +75,20 @@ static double get(const void *at, int64_t i, lm_dtype dtype)
     return (double)single;
 }
 
-lm_status nccl_fill(void *memory, int64_t n, lm_dtype dtype, int rank, int size, int scale,
-                    lm_error *err)
+lm_status nccl_fill(void *memory, const trial *t, lm_dtype dtype, int scale, lm_error *err)
 {
     const size_t width  = lm_dtype_bytes(dtype);
     void        *host   = malloc(PIECE * width);
     cudaError_t  status = cudaSuccess;
+    trial_at     i      = trial_seek(t, 0);
 
     if (!host)
         return no_memory(err);
-    for (int64_t at = 0; at < n && status == cudaSuccess; at += PIECE) {
-        const int64_t part = n - at < PIECE ? n - at : PIECE;
+    for (int64_t at = 0; at < t->n && status == cudaSuccess; at += PIECE) {
+        const int64_t part = t->n - at < PIECE ? t->n - at : PIECE;
 
-        for (int64_t k = 0; k < part; k++)
-            put(host, k, dtype, (at + k) % size == rank ? scale * (double)(1 + (at + k) % 3) : 0);
+        for (int64_t k = 0; k < part; k++, trial_next(t, &i))
+            put(host, k, dtype, scale * trial_gives(t, &i));
         status = cudaMemcpy((char *)memory + (size_t)at * width, host, (size_t)part * width,
                             cudaMemcpyHostToDevice);
     }
@@ -100,11 +100,14 @@ lm_status nccl_fill(void *memory, int64_t n, lm_dtype dtype, int rank, int size,
     return status == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "message", status);
 }
 
-lm_status nccl_check(const void *memory, int64_t n, lm_dtype dtype, double tolerance, lm_error *err)
+lm_status nccl_check(const void *memory, const trial *t, lm_dtype dtype, double tolerance,
+                     lm_error *err)
 {
-    const size_t width = lm_dtype_bytes(dtype);
-    void        *host  = malloc(PIECE * width);
-    lm_status    found = LM_OK;
+    const size_t  width = lm_dtype_bytes(dtype);
+    const int64_t n     = trial_n_got(t);
+    void         *host  = malloc(PIECE * width);
+    trial_at      i     = trial_seek_got(t, 0);
+    lm_status     found = LM_OK;
 
     if (!host)
         return no_memory(err);
@@ -115,13 +118,14 @@ lm_status nccl_check(const void *memory, int64_t n, lm_dtype dtype, double toler
 
         if (status != cudaSuccess)
             found = nccl_cuda_failed(err, "message", status);
-        for (int64_t k = 0; k < part && !found; k++) {
-            const double right = (double)(1 + (at + k) % 3), value = get(host, k, dtype);
+        for (int64_t k = 0; k < part && !found; k++, trial_next(t, &i)) {
+            const double right = trial_gets(t, &i), value = get(host, k, dtype);
 
             if (!(fabs(value - right) <= tolerance * right))
                 found = lm_error_set(err, LM_E_IO,
-                                     "the all-reduce gave %g instead of %g at element %lld of %lld",
-                                     value, right, (long long)(at + k), (long long)n);
+                                     "the %s gave %g instead of %g at element %lld of %lld",
+                                     collective_types[t->kind].title, value, right,
+                                     (long long)(at + k), (long long)n);
         }
     }
     free(host);

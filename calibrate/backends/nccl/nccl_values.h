@@ -11,17 +11,16 @@
 #include <layermeter/error.h>
 #include <layermeter/types.h>
 
+#include "backends/trial.h"
+
 /** NCCL's name of an element type; false: it has none. */
 bool nccl_type(lm_dtype dtype, ncclDataType_t *out);
 
-/**
- * Fills n elements so that each has one rank that brings something to its sum, in turns, and every
- * type holds it exactly: rank `i % size` brings `scale * (1 + i % 3)`, the others 0.
- */
-lm_status nccl_fill(void *memory, int64_t n, lm_dtype dtype, int rank, int size, int scale,
-                    lm_error *err);
-/** Are all 1 + i % 3, but for `tolerance` of it? LM_E_IO if not, with the first that is wrong. */
-lm_status nccl_check(const void *memory, int64_t n, lm_dtype dtype, double tolerance,
+/** Writes what a rank gives, n elements, times `scale` (small), behind each other. */
+lm_status nccl_fill(void *memory, const trial *t, lm_dtype dtype, int scale, lm_error *err);
+/** Is it what the rank gets, but for `tolerance` of it? LM_E_IO if not, with the first that is
+ * wrong. */
+lm_status nccl_check(const void *memory, const trial *t, lm_dtype dtype, double tolerance,
                      lm_error *err);
 
 #endif

@@ -1,0 +1,155 @@
+/* layermeter collectives: times of collectives by a machine file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "cli/commands.h"
+#include "machine/machine.h"
+#include "report/collectives/view.h"
+
+typedef struct collectives_options {
+    option_counts bytes, nodes, devices;
+    const char   *kind, *algorithm, *model, *plot;
+    int64_t       groups;
+    bool          keep_script;
+    interconnect  link;
+    format        format;
+} collectives_options;
+
+#define AT(member) OPTION_AT(collectives_options, member)
+
+static const option_row option_rows[] = {
+    { "bytes", AT(bytes), &type_sizes, "LIST", "64KiB..1GiB*4", HELP_WHAT,
+      "S, of the vector that each rank has or gets, the larger one" },
+    { "nodes", AT(nodes), .fallback = "2..64*2" },
+    { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
+    { "kind", AT(kind), &type_text, "NAME", "all-reduce", HELP_WHAT,
+      "all-reduce, all-gather, reduce-scatter, all-to-all, send-recv or broadcast" },
+    { "groups", AT(groups), &type_whole, "N", "1", HELP_WHAT,
+      "groups of other devices of the same nodes, whose messages travel at once", .least = 1,
+      .most = 1e6, .outside = "must be 1 to 1000000" },
+    { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_HOW,
+      "algorithm that was forced, such as ring (default: the library's own choice)" },
+    { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
+      "or a published formula: convmeter, hockney, log2, paleo_one_to_all, paleo_tree, "
+      "paleo_butterfly, paleo_butterfly_mixing" },
+    OPTION_GROUP(collectives_options, link, link_option_rows),
+    { "plot", AT(plot), .argument = "FILE", .heading = HELP_OUTPUT,
+      .help = "draw times over bytes, .svg, .png or .pdf (needs gnuplot)" },
+    { "keep-script", AT(keep_script) },
+    { "format", AT(format) },
+    { .name = NULL },
+};
+
+static const char details[] =
+    "A machine file holds prices of collectives, within a node and between nodes, of each measured kind\n"
+    "and algorithm: by layermeter-calibrate, or imported from nccl-tests or OSU's benchmarks ('layermeter\n"
+    "import'). S is the size that nccl-tests prints: of an all-gather what a rank gets, of a reduce-scatter\n"
+    "and an all-to-all what it has. Algorithm bandwidth is S over time; bus bandwidth is that times what a\n"
+    "rank of a ring sends of a byte, 2 (n - 1) / n in an all-reduce, (n - 1) / n in an all-gather, a\n"
+    "reduce-scatter and an all-to-all, 1 in the others.\n"
+    "\n"
+    "low and high are the central 90 % of measured / predicted on networks, or numbers of nodes, left out.\n"
+    "'beyond' names what leaves the measured range, and by what factor. A kind that was not measured is\n"
+    "priced by all-reduces, through its volume and steps, and says so; other things that were not measured\n"
+    "are refused. --bandwidth tells what connects nodes, and is then assumed. 'layermeter allreduce' is the\n"
+    "same command.\n";
+
+static const char examples[] =
+    "  layermeter collectives machine.ini --bytes 64KiB..1GiB*4 --nodes 2..64*2 --devices-per-node 4\n"
+    "  layermeter collectives machine.ini --kind all-gather --bytes 64KiB..1GiB*4 --plot gathers.svg\n"
+    "  layermeter collectives machine.ini --bytes 25MiB --nodes 8 --algorithm ring --format csv\n"
+    "  layermeter collectives machine.ini --bytes 100MB --nodes 1 --devices-per-node 2,4,8 --model hockney\n";
+
+/* All answers, those of as many nodes and devices behind each other. */
+static lm_status fill(const calibration *cal, const collectives_options *q, asked_collective *row,
+                      lm_error *err)
+{
+    const asked_by  by = { q->model, q->algorithm, q->link };
+    collective_kind kind;
+    lm_status       status = collective_kind_find(q->kind, &kind, err);
+
+    for (size_t d = 0; d < q->devices.n; d++)
+        for (size_t n = 0; n < q->nodes.n; n++)
+            for (size_t b = 0; b < q->bytes.n && !status; b++) {
+                const collective_call a = { kind, (double)q->bytes.at[b], q->nodes.at[n],
+                                            q->devices.at[d], q->groups };
+
+                status = asked_collective_of(cal, &by, &a, row++, err);
+            }
+    return status;
+}
+
+static lm_status check(options *o, lm_error *err)
+{
+    const collectives_options *q = o->filled;
+    collective_kind            kind;
+
+    if (collective_kind_find(q->kind, &kind, err))
+        return misused(o, &q->kind, err, "%s", err->text);
+    if (asked_model_known(q->model))
+        return LM_OK;
+    return misused(o, &q->model, err,
+                   "expected layermeter, convmeter, hockney, log2, paleo_one_to_all, paleo_tree, "
+                   "paleo_butterfly or paleo_butterfly_mixing; found '%.40s'",
+                   q->model);
+}
+
+static lm_status print(const collectives_options *q, const asked_collective *row, size_t n,
+                       lm_error *err)
+{
+    const field_view v    = { .fields = collective_fields,
+                              .in     = field_place_of(q->format),
+                              .facts  = q->groups > 1 ? COLLECTIVE_GROUPS : 0 };
+    field_rows       rows = field_rows_of(&v);
+
+    for (size_t i = 0; i < n; i++)
+        field_row(&rows, &row[i]);
+    return field_rows_print(&rows, q->format, stdout, LM_OK, err);
+}
+
+static lm_status draw(const collectives_options *q, const char *machine,
+                      const asked_collective *row, size_t n, lm_error *err)
+{
+    const char *slash = strrchr(machine, '/');
+    char        title[200];
+
+    snprintf(title, sizeof title, "%ss of %.120s", collective_types[row->call.kind].title,
+             slash ? slash + 1 : machine);
+    return plot_collectives(q->plot, title, row, n, q->keep_script, err);
+}
+
+static lm_status run(const options *o, lm_error *err)
+{
+    const collectives_options *q   = o->filled;
+    const size_t               n   = q->devices.n * q->nodes.n * q->bytes.n;
+    calibration               *cal = NULL;
+    asked_collective          *row = calloc(n, sizeof *row);
+    lm_status status               = row ? machine_load(o->argument[0], &cal, err) : no_memory(err);
+
+    if (!status && (status = fill(cal, q, row, err)))
+        lm_error_prefix(err, "%s", o->argument[0]);
+    if (!status && q->plot)
+        status = draw(q, o->argument[0], row, n, err);
+    if (!status)
+        status = print(q, row, n, err);
+    free(row);
+    calibration_free(cal);
+    return status;
+}
+
+const command cmd_collectives = {
+    .name          = "collectives",
+    .also          = "allreduce",
+    .arguments     = "MACHINE.ini",
+    .doc           = "Predict all-reduces and other collectives by a machine file",
+    .details       = details,
+    .examples      = examples,
+    .rows          = option_rows,
+    .size          = sizeof(collectives_options),
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .check         = check,
+    .run           = run,
+};
