@@ -23,12 +23,12 @@ int chart_marker(size_t i, bool hollow);
 /** Parts of a step, as they are coloured everywhere: light and dark in turn, so that they differ
  * in grey, too. */
 typedef enum chart_part {
+    CHART_WHOLE, /**< passes and update of a step of which no parts are known */
     CHART_FORWARD,
     CHART_BACKWARD,
     CHART_SYNC,
     CHART_UPDATE,
     CHART_OTHER, /**< copies into buckets and out of them, waiting for the slowest rank */
-    CHART_WHOLE, /**< a step of which no parts are known */
     N_CHART_PARTS
 } chart_part;
 

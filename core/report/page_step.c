@@ -10,8 +10,9 @@ static bool parts_of(const prediction *s, double seconds[N_CHART_PARTS])
 {
     memset(seconds, 0, N_CHART_PARTS * sizeof *seconds);
     if (isnan(s->forward) || isnan(s->backward)) {
-        seconds[CHART_WHOLE] = s->step;
-        return false;
+        seconds[CHART_SYNC]  = isnan(s->exposed) ? 0 : s->exposed;
+        seconds[CHART_WHOLE] = s->step - seconds[CHART_SYNC];
+        return !isnan(s->exposed);
     }
     seconds[CHART_FORWARD]  = s->forward;
     seconds[CHART_BACKWARD] = s->backward;
