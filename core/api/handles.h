@@ -32,6 +32,10 @@ struct lm_machine {
     char        *path;
 };
 
+/** A machine that is not a file as it stands: owns `cal`, also where it fails. `path` is what
+ * messages call it. LM_E_NOMEM. */
+lm_status machine_handle_of(calibration *cal, const char *path, lm_machine **out, lm_error *err);
+
 struct lm_predictor {
     predictor         who;
     workloads        *loads;

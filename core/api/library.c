@@ -364,18 +364,26 @@ lm_status lm_largest_batch(const lm_network *n, const lm_input *input,
 
 /* ---- machines ---- */
 
+lm_status machine_handle_of(calibration *cal, const char *path, lm_machine **out, lm_error *err)
+{
+    lm_machine *m = calloc(1, sizeof *m);
+
+    if (!m || !(m->path = strdup(path))) {
+        free(m);
+        calibration_free(cal);
+        return no_memory(err);
+    }
+    m->cal = cal;
+    *out   = m;
+    return LM_OK;
+}
+
 lm_status lm_machine_open(const char *path, lm_machine **out, lm_error *err)
 {
-    lm_machine *m      = calloc(1, sizeof *m);
-    lm_status   status = m && (m->path = strdup(path)) ? LM_OK : no_memory(err);
+    calibration    *cal    = NULL;
+    const lm_status status = machine_load(path, &cal, err);
 
-    if (!status)
-        status = machine_load(path, &m->cal, err);
-    if (status)
-        lm_machine_close(m);
-    else
-        *out = m;
-    return status;
+    return status ? status : machine_handle_of(cal, path, out, err);
 }
 
 void lm_machine_close(lm_machine *machine)

@@ -38,7 +38,7 @@ static lm_dtype settle_dtype(const lm_machine *machine, lm_dtype asked)
 
     if (!cal)
         return asked ? asked : LM_F32;
-    if (!asked || asked == calibration_product_dtype(cal))
+    if (!asked || dtype_of_rate(asked, calibration_product_dtype(cal)))
         return cal->dtype ? cal->dtype : asked ? asked : LM_F32;
     return asked;
 }
@@ -141,7 +141,8 @@ static lm_status read_options(const lm_predictor_options *o, predictor_asked *ou
     if (o->bandwidth < 0 || o->latency < 0 || (o->latency > 0 && !(o->bandwidth > 0)))
         return lm_error_set(err, LM_E_ARG, "a link has a bandwidth above 0, and a latency");
     if (o->bandwidth > 0) {
-        out->link = (interconnect){ o->bandwidth, sheet ? 0 : o->latency };
+        out->link =
+            (interconnect){ .bytes_per_second = o->bandwidth, .latency = sheet ? 0 : o->latency };
         if (!sheet && !(o->latency > 0) && text_seconds(LINK_LATENCY, &out->link.latency, err))
             return err->code;
     }

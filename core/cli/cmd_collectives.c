@@ -5,6 +5,7 @@
 
 #include "base/no_memory.h"
 #include "cli/commands.h"
+#include "machine/interconnect.h"
 #include "machine/machine.h"
 #include "report/collectives/view.h"
 
@@ -122,18 +123,19 @@ static lm_status draw(const collectives_options *q, const char *machine,
 
 static lm_status run(const options *o, lm_error *err)
 {
-    const collectives_options *q   = o->filled;
-    const size_t               n   = q->devices.n * q->nodes.n * q->bytes.n;
-    calibration               *cal = NULL;
-    asked_collective          *row = calloc(n, sizeof *row);
-    lm_status status               = row ? machine_load(o->argument[0], &cal, err) : no_memory(err);
+    collectives_options q      = *(const collectives_options *)o->filled;
+    const size_t        n      = q.devices.n * q.nodes.n * q.bytes.n;
+    calibration        *cal    = NULL;
+    asked_collective   *row    = calloc(n, sizeof *row);
+    lm_status           status = row ? machine_load(o->argument[0], &cal, err) : no_memory(err);
 
-    if (!status && (status = fill(cal, q, row, err)))
+    if (!status && !(status = interconnect_settle(cal, &q.link, err)) &&
+        (status = fill(cal, &q, row, err)))
         lm_error_prefix(err, "%s", o->argument[0]);
-    if (!status && q->plot)
-        status = draw(q, o->argument[0], row, n, err);
+    if (!status && q.plot)
+        status = draw(&q, o->argument[0], row, n, err);
     if (!status)
-        status = print(q, row, n, err);
+        status = print(&q, row, n, err);
     free(row);
     calibration_free(cal);
     return status;

@@ -28,7 +28,7 @@ static const char details[] =
     "  f32       = 15.7 TFLOP/s\n"
     "  bandwidth = 900 GB/s\n"
     "Also: f64 tf32 f16 bf16 f8 memory l2 multiprocessors cores tensor_cores bus l1 shared threads clock\n"
-    "power class also architecture capability source note. What is not given is unknown.\n";
+    "power class also architecture capability link source note. What is not given is unknown.\n";
 
 static const char examples[] = "  layermeter devices\n"
                                "  layermeter devices 'Tesla T4'\n"
@@ -58,6 +58,7 @@ static void add_columns(table *t, format how)
     table_column(t, "machine_files", "machine files", 0);
     if (how == FORMAT_TABLE)
         return;
+    table_column(t, "link", "link", 0);
     table_column(t, "also", "also", 0);
     table_column(t, "note", "note", 0);
     table_column(t, "source", "source", 0);
@@ -97,6 +98,7 @@ static void add_row(table *t, format how, const shipped_list *shipped, const dev
     table_text(t, shipped_words(shipped, d, words, sizeof words));
     if (how == FORMAT_TABLE)
         return;
+    table_text(t, d->link ? d->link : "");
     table_text(t, d->also ? d->also : "");
     table_text(t, d->note ? d->note : "");
     table_text(t, d->source ? d->source : "");
@@ -123,6 +125,7 @@ static void print_device(const shipped_list *shipped, const device *d)
                    k->shown);
     }
     print_line("class", device_class_names[d->power_class]);
+    print_line("link", d->link);
     for (size_t i = 0; i < shipped->n; i++)
         if (device_same_name(shipped->machine[i].device, d->name))
             print_line("machine file", shipped->machine[i].path);

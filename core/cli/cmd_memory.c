@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/layout_options.h"
 #include "cli/session.h"
+#include "device/device.h"
 #include "network/memory.h"
 #include "network/metrics.h"
 #include "program/facts.h"
@@ -23,6 +24,7 @@ typedef struct memory_command {
     decode_choice   decode;
     option_counts   batch;
     int64_t         room; /* of the device; 0: not given */
+    const char     *device, *devices;
     int64_t         overhead;
     const char     *buckets, *block;
     bool            layers;
@@ -44,6 +46,9 @@ static const option_row option_rows[] = {
     { "input", AT(bind.input) },
     { "nodes", AT(memory.nodes), &type_count, "N", "1", .help = "nodes of one device each" },
     { "memory", AT(room), .help = "memory of the device, 24GB, 80GiB: find the largest batch" },
+    { "device", AT(device), .help = "the device whose memory it is, by its datasheet",
+      .excludes = "memory", .refusal = "says how much memory: give it or --memory" },
+    { "devices", AT(devices) },
     { "framework-overhead", AT(overhead) },
     { "dtype", AT(bind.dtype), .help = "element type of all tensors: f32, f16, bf16, f64" },
     { "mixed", AT(memory.mixed), &type_dtype, "TYPE", NULL, HELP_HOW,
@@ -418,6 +423,28 @@ static lm_status settle(const question *q, layout *l, lm_error *err)
     return rank_memory_check(l, err);
 }
 
+/* The memory of --device. */
+static lm_status find_room(memory_command *a, lm_error *err)
+{
+    device_list  *list = NULL;
+    const device *d    = NULL;
+    lm_status     status;
+
+    if (!a->device)
+        return LM_OK;
+    if (!(status = devices_open(a->devices, &list, err)) &&
+        !(status = devices_find(list, a->device, &d, err))) {
+        if (d->figure[DEVICE_MEMORY] > 0)
+            a->room = (int64_t)d->figure[DEVICE_MEMORY];
+        else
+            status =
+                lm_error_set(err, LM_E_NOTFOUND, "%s:%d: '%.60s' has no 'memory': give --memory",
+                             d->path, d->line, d->name);
+    }
+    devices_free(list);
+    return status;
+}
+
 static lm_status run(const options *o, lm_error *err)
 {
     question    q       = { .o = o, .a = o->filled };
@@ -427,7 +454,7 @@ static lm_status run(const options *o, lm_error *err)
     lm_network *net = NULL, *step = NULL; /* step: of decoding, of the last token */
     lm_status   status;
 
-    if (!(status = open_library(o, &library, err)))
+    if (!(status = find_room(o->filled, err)) && !(status = open_library(o, &library, err)))
         status = open_network(o, &q.a->network, library, &net, err);
     if (!status && q.a->program == PROGRAM_DECODE)
         status =

@@ -72,6 +72,10 @@ const option_row link_option_rows[] = {
     { "latency", OPTION_AT(interconnect, latency), &type_latency, "TIME", LINK_LATENCY, HELP_WHERE,
       "of a message between nodes, with --bandwidth", .needs = "bandwidth",
       .refusal = "goes with --bandwidth" },
+    { "interconnect", OPTION_AT(interconnect, name), &type_text, "NAME", NULL, HELP_WHERE,
+      "of published all-reduces: nvlink4+ib400, pcie4+25gbe, nvlink3+slingshot11 (default: "
+      "within a node that of the device)",
+      .excludes = "bandwidth", .refusal = "says what is between nodes: give it or --bandwidth" },
     { .name = NULL },
 };
 

@@ -40,7 +40,7 @@ extern const option_row look_option_rows[];
 lm_status look_check(const options *o, const table_look *look, const field *fields,
                      const field *from, lm_error *err);
 
-/** Fill an interconnect: --bandwidth (NAN: not given) and --latency. */
+/** Fill an interconnect: --bandwidth (NAN: not given), --latency and --interconnect. */
 extern const option_row link_option_rows[];
 
 /** "layermeter: ..." on stderr. */

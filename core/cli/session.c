@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "machine/shipped.h"
+#include "machine/interconnect.h"
 
 /* The element type where none is given. */
 #define OF_MACHINE "file"
@@ -71,6 +71,8 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
 {
     if (option_given(o, &q->link.latency))
         return misused(o, &q->link.latency, err, "PALEO's model knows no latency");
+    if (q->link.name)
+        return misused(o, &q->link.name, err, "PALEO's model takes a rate: give --bandwidth");
     if (q->machine)
         return lm_error_set(err, LM_E_ARG,
                             "--machine: --model paleo takes a device (--device), no machine file");
@@ -81,37 +83,18 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
     return LM_OK;
 }
 
-lm_status session_shipped(const options *o, const session_options *q, const char **name,
-                          const char **path, lm_error *err)
+lm_status session_shipped(const options *o, const session_options *q, const char *name,
+                          const device_machine **out, lm_error *err)
 {
-    const shipped_machine *m;
-    const struct device   *named;
-    device_list           *devices = NULL;
-    shipped_list          *shipped = NULL;
-    lm_status              status;
+    device_machine found;
+    lm_status status = device_machine_find(name, q->source.devices, q->input.dtype, &found, err);
 
-    if ((status = devices_open(q->source.devices, &devices, err)) ||
-        (status = devices_find(devices, *name, &named, err)) ||
-        (status = shipped_open(&shipped, err)))
-        goto out;
-    m = shipped_find(shipped, named->name, q->input.dtype);
-    if (!m) {
-        status = lm_error_set(
-            err, LM_E_NOTFOUND,
-            "--device: no machine file ships for '%s' ('layermeter devices' says which have one): "
-            "carry one over ('layermeter transfer'), or take its datasheet's peaks as a lower "
-            "bound (--model paleo)",
-            named->name);
-        goto out;
+    if (status) {
+        lm_error_prefix(err, "--device");
+        return status;
     }
-    *name = arena_text(o->room, named->name, strlen(named->name));
-    *path = arena_text(o->room, m->path, strlen(m->path));
-    if (!*name || !*path)
-        status = no_memory(err);
-out:
-    shipped_free(shipped);
-    devices_free(devices);
-    return status;
+    *out = arena_copy(o->room, &found, 1, sizeof found);
+    return *out ? LM_OK : no_memory(err);
 }
 
 /* Options beside other models: those of a datasheet would have no effect. */
@@ -134,9 +117,10 @@ static lm_status check_machine(const options *o, const session_options *q, bool 
     for (size_t i = 0; i < (by->from_layers || device_counts ? 3 : 5); i++)
         if (option_given(o, own[i]))
             return misused(o, own[i], err, "is for --model paleo");
-    if (q->link.bytes_per_second > 0 && !by->from_layers &&
+    if ((q->link.bytes_per_second > 0 || q->link.name) && !by->from_layers &&
         form_find(q->model, PHASE_SYNC) == n_forms)
-        return misused(o, &q->link.bytes_per_second, err,
+        return misused(o, q->link.name ? (const void *)&q->link.name : &q->link.bytes_per_second,
+                       err,
                        "the model '%s' adds numbers of nodes to bytes and knows no link: take "
                        "--model %s",
                        q->model, DEFAULT_MODEL);
@@ -150,12 +134,13 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
     lm_status         status;
 
     if (!datasheet && !q->machine && q->source.device) {
-        if ((status = session_shipped(o, q, &q->source.device, &q->machine, err)))
+        if ((status = session_shipped(o, q, q->source.device, &q->shipped, err)))
             return status;
-        device_counts = true;
+        q->machine = q->source.device = q->shipped->device;
+        device_counts                 = true;
     }
     if (!(q->link.bytes_per_second > 0))
-        q->link = (interconnect){ 0 };
+        q->link = (interconnect){ .name = q->link.name };
     else if (datasheet)
         q->link.latency = 0;
     return datasheet ? check_datasheet(o, q, err) : check_machine(o, q, device_counts, err);
@@ -171,12 +156,60 @@ predictor_asked session_asked(const session_options *q)
                               .source = q->source };
 }
 
+static bool within_node(const calibration *cal)
+{
+    const algorithm_model *a = collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL);
+
+    return a && a->of[FABRIC_ONE].rows;
+}
+
+/* What connects devices of a node, and nodes where the machine is no file of one's own, by the
+ * datasheet: where nothing else says it. */
+static lm_status lay_device_link(const session_options *q, session *s, interconnect *link,
+                                 lm_error *err)
+{
+    calibration       *cal  = s->machine->cal;
+    const char        *name = q->source.device ? q->source.device : calibration_device(cal);
+    device_list       *list = NULL;
+    const device      *d    = NULL;
+    named_interconnect named;
+    lm_status          status;
+
+    if (!name || within_node(cal) || (cal->collectives && !q->link.name) ||
+        !calibration_asks(cal, DEFAULT_MODEL)) /* a formula of one's own answers */
+        return LM_OK;
+    if (!(status = devices_open(q->source.devices, &list, err)) &&
+        !devices_find(list, name, &d, NULL) && d->link &&
+        !(status = interconnect_find(d->link, &named, err)) &&
+        !(status = interconnect_lay(cal, &named, err)) && q->shipped && !q->link.name &&
+        !(link->bytes_per_second > 0)) {
+        *link         = named.told;
+        link->assumed = true;
+        snprintf(s->link, sizeof s->link, "%s", d->link);
+        link->name = s->link;
+    }
+    devices_free(list);
+    return status;
+}
+
+static lm_status open_machine(const session_options *q, lm_machine **out, lm_error *err)
+{
+    calibration *cal = NULL;
+    lm_status    status;
+
+    if (!q->shipped)
+        return lm_machine_open(q->machine, out, err);
+    if ((status = device_machine_load(q->shipped, q->source.devices, &cal, err)))
+        return status;
+    return machine_handle_of(cal, q->machine, out, err);
+}
+
 /* `shared` NULL: with a library and a network of its own. */
 static lm_status open_beside(const options *o, const session_options *q, const session *shared,
                              session *s, lm_error *err)
 {
-    const predictor_asked asked = session_asked(q);
-    lm_status             status;
+    predictor_asked asked = session_asked(q);
+    lm_status       status;
 
     *s = (session){ .shares = shared != NULL };
     if (shared) {
@@ -185,7 +218,9 @@ static lm_status open_beside(const options *o, const session_options *q, const s
     } else if ((status = open_library(o, &s->library, err))) {
         return status;
     }
-    if ((q->machine && (status = lm_machine_open(q->machine, &s->machine, err))) ||
+    if ((q->machine && ((status = open_machine(q, &s->machine, err)) ||
+                        (status = interconnect_settle(s->machine->cal, &asked.link, err)) ||
+                        (status = lay_device_link(q, s, &asked.link, err)))) ||
         (!shared && (status = open_network(o, &q->network, s->library, &s->network, err))) ||
         (status = predictor_handle_open(s->library, s->machine, s->network, &asked, &s->by, err)))
         return status;
@@ -479,20 +514,18 @@ static lm_status fleet_ship(const options *o, fleet_options *f, lm_error *err)
 {
     const step_model *by     = session_model(&f->session);
     const size_t      n      = f->devices.n;
-    const char      **paths  = arena_array(o->room, n, sizeof *paths);
     const char      **names  = arena_array(o->room, n, sizeof *names);
     lm_status         status = LM_OK;
 
     if (!n || f->machines.n || (by && by->from_datasheet))
         return LM_OK;
-    if (!paths || !names)
+    f->shipped = arena_array(o->room, n, sizeof *f->shipped);
+    if (!names || !f->shipped)
         return no_memory(err);
-    for (size_t i = 0; i < n && !status; i++) {
-        names[i] = f->devices.at[i];
-        status   = session_shipped(o, &f->session, &names[i], &paths[i], err);
-    }
-    f->devices  = (option_texts){ names, n };
-    f->machines = (option_texts){ paths, n };
+    for (size_t i = 0; i < n && !status; i++)
+        if (!(status = session_shipped(o, &f->session, f->devices.at[i], &f->shipped[i], err)))
+            names[i] = f->shipped[i]->device;
+    f->devices = f->machines = (option_texts){ names, n };
     return status;
 }
 
@@ -518,6 +551,7 @@ session_options fleet_session(const fleet_options *f, size_t i)
     session_options one = f->session;
 
     one.machine       = text_at(&f->machines, i);
+    one.shipped       = f->shipped ? f->shipped[i] : NULL;
     one.source.device = text_at(&f->devices, i);
     return one;
 }

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "plan/job.h"
 #include "predict/scaling.h"
+#include "transfer/of_device.h"
 
 /** Which step, by which model, on which machine. */
 typedef struct session_options {
@@ -13,18 +14,15 @@ typedef struct session_options {
                                         the shipped one of source.device */
     bind_options    input;           /**< without a batch; dtype 0: the machine file's */
     network_options network;
-    interconnect    link;   /**< after session_check(): zeros: not given */
-    model_source    source; /**< its optimizer: setup_check() */
+    const device_machine
+                *shipped; /**< of the device that `machine` names then; NULL: it is a file */
+    interconnect link;    /**< after session_check(): zeros: not given */
+    model_source source;  /**< its optimizer: setup_check() */
 } session_options;
 
-/**
- * The machine file that ships for a device, by any of its names.
- *
- * @param name  of the device; its datasheet's afterwards, of the options' room as *path
- * @return LM_E_NOTFOUND for an unknown device, and for one without a file
- */
-lm_status session_shipped(const options *o, const session_options *q, const char **name,
-                          const char **path, lm_error *err);
+/** The machine of a device, by any of its names: device_machine_find(). *out is of the options' room. */
+lm_status session_shipped(const options *o, const session_options *q, const char *name,
+                          const device_machine **out, lm_error *err);
 
 /** All of them, and those of commands that take machine files alone. */
 extern const option_row session_option_rows[], session_machine_option_rows[];
@@ -44,7 +42,8 @@ typedef struct session {
     lm_network   *network;
     lm_machine   *machine; /**< NULL: of a model that takes a datasheet */
     lm_predictor *by;
-    bool          shares; /**< library and network are those of a fleet's first session */
+    bool          shares;   /**< library and network are those of a fleet's first session */
+    char          link[40]; /**< name of an interconnect that is assumed */
     /* The same handles from inside. */
     const registry    *reg;
     const network     *net;
@@ -135,8 +134,9 @@ void setup_settle(setup_choice *c, bool in_buckets);
 #define FLEET_MAX PLAN_SIDES_MAX
 
 typedef struct fleet_options {
-    session_options session; /**< what all machines share */
-    option_texts    machines, devices, instances;
+    session_options        session; /**< what all machines share */
+    option_texts           machines, devices, instances;
+    const device_machine **shipped; /**< of each machine; NULL: files were given */
     struct {
         const money *at;
         size_t       n;

@@ -230,6 +230,7 @@ static lm_status read_pair(const reading *r, const ini_pair *pair, device *d)
         { "also", &d->also },
         { "architecture", &d->architecture },
         { "capability", &d->capability },
+        { "link", &d->link },
         { "source", &d->source },
         { "note", &d->note },
     };
@@ -246,7 +247,7 @@ static lm_status read_pair(const reading *r, const ini_pair *pair, device *d)
         r->doc, r->err, pair->line, LM_E_NOTFOUND,
         "unknown key '%.40s' of a device; known are f64 f32 tf32 f16 bf16 f8 bandwidth "
         "memory l2 multiprocessors cores tensor_cores bus l1 shared threads clock power "
-        "class also architecture capability source note",
+        "class also architecture capability link source note",
         pair->key);
 }
 

@@ -46,6 +46,7 @@ typedef struct device {
     const char  *also;                     /**< other names, "A, B"; NULL: none */
     const char  *architecture;             /**< this and the next three: NULL if unknown */
     const char  *capability;               /**< compute capability, "7.0" */
+    const char  *link;                     /**< between devices of a node, "nvlink4" */
     const char  *source, *note;            /**< source of the figures; remarks */
     const char  *path;                     /**< of its file */
     int          line;                     /**< of its section */
@@ -76,7 +77,7 @@ extern const char *const device_class_names[N_DEVICE_CLASSES];
  * first is found.
  *
  * A section is a device. Its keys are those of device_keys and also, architecture, capability,
- * class, source, note; absent values are unknown.
+ * class, link, source, note; absent values are unknown.
  *
  * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for an unknown key, LM_E_ARG for a value; the text
  * begins with file:line

@@ -18,13 +18,36 @@ const char *algorithm_name(const char *text, char buffer[ALGORITHM_NAME]);
 /** The network between nodes as the user describes it, for machines that were not measured between
  * nodes. */
 typedef struct interconnect {
-    double bytes_per_second; /**< of each node, one way; 0: not given */
-    double latency;          /**< s, of a message from node to node */
+    double      bytes_per_second; /**< of each node, one way; 0: not given */
+    double      latency;          /**< s, of a message from node to node */
+    double      low, high;        /**< of true / told times; 0: LINK_LEAST and LINK_MOST */
+    const char *name;             /**< asked for in place of a rate, "nvlink4+ib400"; NULL: none */
+    bool        assumed;          /**< nobody said it: it is that of a usual node of the device */
 } interconnect;
 
 /** The share of a given link rate that messages are assumed to reach. Headers, protocols and steps
  * that do not overlap take the rest. */
 #define LINK_EFFICIENCY 0.8
+
+/**
+ * By what factor all-reduces took longer than a link's nominal rate says, at LINK_EFFICIENCY and
+ * LINK_MESSAGE: the median and the central 90 % of 329 published times of 1 MiB to 1 GiB, on
+ * LINK_CLUSTERS clusters of which each weighs the same (InfiniBand FDR to EFA at 3.2 Tbit/s; the
+ * sources: configs/interconnects).
+ */
+#define LINK_LEAST    1.0
+#define LINK_SLOWER   1.82
+#define LINK_MOST     4.46
+#define LINK_CLUSTERS 11
+#define LINK_MESSAGE  20e-6 /**< s, of a message from node to node */
+
+/** An end of the bounds of a told link's times, over what is told. */
+static inline double link_end(const interconnect *l, bool high)
+{
+    const double told = high ? l->high : l->low;
+
+    return told > 0 ? told : high ? LINK_MOST : LINK_LEAST;
+}
 
 /** A measured collective. */
 typedef struct collective_time {

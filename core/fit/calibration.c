@@ -99,6 +99,13 @@ lm_dtype calibration_product_dtype(const calibration *cal)
     return settings_product_dtype(settings ? settings : "", cal->dtype ? cal->dtype : LM_F32);
 }
 
+bool dtype_of_rate(lm_dtype a, lm_dtype b)
+{
+    const bool halves = (a == LM_F16 || a == LM_BF16) && (b == LM_F16 || b == LM_BF16);
+
+    return a == b || halves;
+}
+
 const char *calibration_device(const calibration *cal)
 {
     const char *device = calibration_told(cal, "device");

@@ -117,6 +117,8 @@ const char *calibration_told(const calibration *cal, const char *key);
 lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype);
 /** The same of a machine; LM_F32 where it does not say. */
 lm_dtype calibration_product_dtype(const calibration *cal);
+/** Are products of two types equally fast, where a device has both? f16 and bf16 are. */
+bool dtype_of_rate(lm_dtype a, lm_dtype b);
 /** The device that was measured, else the one it was carried over to, else the CPU, as the
  * provenance has it; NULL: it does not say. */
 const char *calibration_device(const calibration *cal);

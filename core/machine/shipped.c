@@ -41,6 +41,7 @@ static lm_status read_heads(shipped_list *list, shipped_machine *m, const ini_do
                         "a shipped machine file says its 'device'");
     m->dtype       = LM_F32;
     m->transferred = value_of(head, "transferred") != NULL;
+    m->measured    = !m->transferred || value_of(from, "corrected_by") != NULL;
     m->device      = copy(list->arena, named);
     m->path        = copy(list->arena, doc->path);
     m->settings    = copy(list->arena, value_of(from, "settings"));
@@ -137,7 +138,7 @@ const shipped_machine *shipped_find(const shipped_list *list, const char *name, 
 
         if (!device_same_name(m->device, name))
             continue;
-        if (dtype && m->product == dtype)
+        if (dtype && dtype_of_rate(m->product, dtype))
             return m;
         if (!usual || (lm_dtype_bytes(m->product) < lm_dtype_bytes(usual->product)))
             usual = m;

@@ -13,6 +13,7 @@ typedef struct shipped_machine {
     lm_dtype    dtype;       /**< of weights */
     lm_dtype    product;     /**< of products: calibration_product_dtype() */
     bool        transferred; /**< nothing but a few runs was measured on the device */
+    bool        measured;    /**< something was: it may be carried over */
 } shipped_machine;
 
 typedef struct shipped_list {

@@ -288,7 +288,8 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
 
 certainty fabric_certainty(const predictor *who, const collective_share *s)
 {
-    if (s->assumed || who->cal->transferred)
+    /* of another cluster: all-reduces that ship are noted so */
+    if (s->assumed || who->cal->transferred || calibration_told(who->cal, "interconnect"))
         return CERTAINTY_ASSUMED;
     return s->beyond ? CERTAINTY_EXTRAPOLATED : CERTAINTY_INTERPOLATED;
 }

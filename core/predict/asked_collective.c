@@ -45,8 +45,15 @@ static void step_bounds(const calibration *cal, const asked_by *by, asked_collec
 
 static void find_bounds(const calibration *cal, const asked_by *by, asked_collective *found)
 {
-    if (sync_baseline_parse(by->model) != N_SYNC_BASELINES || found->of.assumed)
+    if (sync_baseline_parse(by->model) != N_SYNC_BASELINES)
         return;
+    if (found->of.assumed && found->call.kind != COLLECTIVE_ALLREDUCE)
+        return;
+    if (found->of.assumed) {
+        found->low  = link_end(&by->link, false) * found->of.seconds;
+        found->high = link_end(&by->link, true) * found->of.seconds;
+        return;
+    }
     step_bounds(cal, by, found);
     if (isnan(found->low)) {
         found->low  = found->of.low;

@@ -3,8 +3,20 @@
 
 #include <math.h>
 
-/* Measurements of other links say nothing of a link that was told. */
-static const phase of_link[] = { PHASE_SYNC, PHASE_GRAD, PHASE_BACKWARD_GRAD, PHASE_STEP };
+/* What was measured of other links says nothing of one that was told: its all-reduces are as far off
+ * as published ones are, and what they are a part of adds up. */
+static void bound_told(const answering *a, prediction *out)
+{
+    for (int i = 0; i < 2; i++) {
+        double *const to     = i ? out->high : out->low;
+        const double  update = isnan(to[PHASE_UPDATE]) ? out->update : to[PHASE_UPDATE];
+
+        to[PHASE_SYNC]          = link_end(&a->who->link, i) * out->sync;
+        to[PHASE_GRAD]          = to[PHASE_SYNC] + update;
+        to[PHASE_BACKWARD_GRAD] = to[PHASE_BACKWARD] + to[PHASE_GRAD];
+        to[PHASE_STEP]          = to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
+    }
+}
 
 /* By intervals: of all composed times that have one, else added up. */
 static void bound_by_intervals(const answering *a, prediction *out)
@@ -30,9 +42,8 @@ static void bound_by_intervals(const answering *a, prediction *out)
     s[PHASE_BACKWARD_GRAD] = out->alone.value + out->grad;
     s[PHASE_STEP]          = out->step;
     intervals_of_step(p->known, s, &place, out->low, out->high);
-    for (size_t i = 0; a->own->many && r->price.told_link && i < sizeof of_link / sizeof of_link[0];
-         i++)
-        out->low[of_link[i]] = out->high[of_link[i]] = NAN;
+    if (a->own->many && r->price.told_link)
+        bound_told(a, out);
 }
 
 /* As the model states those of its parts; composed times add up. */
@@ -46,7 +57,10 @@ static void bound_as_stated(const answering *a, prediction *out)
     if (a->own->many && a->ranks->price.bounds_stated) {
         low[PHASE_SYNC]  = a->ranks->price.low;
         high[PHASE_SYNC] = a->ranks->price.high;
-    } else if (a->own->many && a->ranks->price.known && !a->ranks->price.told_link) {
+    } else if (a->own->many && a->ranks->price.told_link) {
+        low[PHASE_SYNC]  = out->sync * link_end(&a->who->link, false);
+        high[PHASE_SYNC] = out->sync * link_end(&a->who->link, true);
+    } else if (a->own->many && a->ranks->price.known) {
         const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
         double               s[N_TIMES];
 

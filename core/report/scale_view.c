@@ -221,7 +221,7 @@ static bool trains(const scale_grid *g)
 
 static void print_words(const scale_grid *g, FILE *out)
 {
-    step_basis_explain(g->who, &g->line[0].point[0].step, out);
+    step_basis_explain(g->who, &g->line[0].point[g->n_nodes - 1].step, out);
     if (g->n_lines == 1 && trains(g))
         print_turning(&g->line[0], out);
     print_idle(g, out);

@@ -8,6 +8,7 @@
 #include "models/paleo_step.h"
 #include "predict/predict.h"
 #include "report/page_parts.h"
+#include "transfer/of_device.h"
 
 unsigned step_watts_facts(const step_watts *w)
 {
@@ -96,10 +97,11 @@ static void print_origin(const predictor *who, FILE *out)
     const calibration *cal      = who->cal;
     const char        *settings = calibration_told(cal, "settings");
     const char        *name     = calibration_device(cal);
+    const char        *file     = calibration_told(cal, SHIPPED_AS);
 
     if (!calibration_told(cal, "source") || !name)
         return;
-    fprintf(out, "note: %s by %s: %s%s%s", name, file_of(who),
+    fprintf(out, "note: %s by %s: %s%s%s", name, file ? file : file_of(who),
             text_dtype_name(cal->dtype ? cal->dtype : LM_F32), settings ? " " : "",
             settings ? settings : "");
     print_sources(cal, out);
@@ -132,6 +134,28 @@ static void print_bound(const predictor *who, FILE *out)
                 "'layermeter devices' says for which measurements ship\n");
 }
 
+/* All-reduces that others measured, or a rate that was told. */
+static void print_links(const predictor *who, const prediction *p, FILE *out)
+{
+    const bool told = p->nodes > 1 && who->link.bytes_per_second > 0;
+
+    if (p->nodes * p->devices > 1)
+        print_told(who->cal, "note: all-reduces by published ones: ", "interconnect", out);
+    if (p->nodes * p->devices > 1 && calibration_told(who->cal, "interconnect"))
+        fputc('\n', out);
+    if (told && who->link.assumed)
+        fprintf(out,
+                "note: nothing says what connects nodes (--interconnect): %s is assumed, as of a "
+                "usual node\n",
+                who->link.name);
+    if (told && !isnan(p->low[PHASE_SYNC]))
+        fprintf(
+            out,
+            "note: between nodes by a told rate: the bounds of all-reduces are x %.2g to x %.2g, "
+            "as %d published clusters are off their rates\n",
+            link_end(&who->link, false), link_end(&who->link, true), LINK_CLUSTERS);
+}
+
 void step_basis_explain(const predictor *who, const prediction *p, FILE *out)
 {
     if (p->stands_in)
@@ -145,6 +169,7 @@ void step_basis_explain(const predictor *who, const prediction *p, FILE *out)
         return;
     }
     print_origin(who, out);
+    print_links(who, p, out);
     print_dtype(who, out);
 }
 

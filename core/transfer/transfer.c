@@ -475,6 +475,11 @@ static double deviation(const fitted *own, const fitted *other)
     return a > 0 && b > 0 ? fabs(log(a / b)) : 0;
 }
 
+double transfer_distance(const device *a, const device *b, lm_dtype dtype)
+{
+    return sqrt(distance(a, b, dtype));
+}
+
 /* Distance of the nearest. */
 static double reach(const transfer_source *from, size_t n, const device *to)
 {

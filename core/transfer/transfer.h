@@ -51,6 +51,9 @@ typedef struct transfer_source {
     double             weight; /**< of all sources: 1 */
 } transfer_source;
 
+/** How far apart two devices are, as machines are averaged by: the root of `near`'s squares. */
+double transfer_distance(const device *a, const device *b, lm_dtype dtype);
+
 /** Which resource bounds a term. */
 resource transfer_resource(size_t term);
 

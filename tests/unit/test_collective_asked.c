@@ -50,7 +50,7 @@ static void what_was_not_measured_is_refused(void **state)
                    "within a node were not measured");
     assert_refused(NULL, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1, 1 },
                    "calibrate on 2 ranks or more");
-    assert_refused(NULL, &(interconnect){ 1e9, 0 },
+    assert_refused(NULL, &(interconnect){ .bytes_per_second = 1e9 },
                    (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 2, 1 }, "calibrate on");
     collective_free(one);
     collective_free(multi);
@@ -93,8 +93,8 @@ static void one_rank_takes_no_time(void **state)
     assert_true(collective_seconds(NULL, NULL, NULL,
                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1, 1 }) == 0);
     assert_int_equal(collective_ask(m, NULL, NULL,
-                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1, 1 }, &answer,
-                                    &err),
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1, 1 },
+                                    &answer, &err),
                      LM_OK);
     assert_true(answer.seconds == 0 && !answer.n && !answer.n_beyond);
     assert_true(collective_baseline(m, NULL, BASELINE_PALEO + PALEO_BUTTERFLY_MIXING,
@@ -106,7 +106,7 @@ static void one_rank_takes_no_time(void **state)
  */
 static void a_link_that_is_told_is_assumed(void **state)
 {
-    const interconnect    link = { 1.25e9, 2e-5 };
+    const interconnect    link = { .bytes_per_second = 1.25e9, .latency = 2e-5 };
     collective_model     *one  = model_of(true, false);
     const collective_call flat = { COLLECTIVE_ALLREDUCE, 1e6, 4, 1, 1 },
                           both = { COLLECTIVE_ALLREDUCE, 1e6, 4, 8, 1 };
@@ -131,12 +131,12 @@ static void devices_add_what_they_take_within_a_node(void **state)
     const collective_call a = { COLLECTIVE_ALLREDUCE, 1e7, 4, 8, 1 };
 
     (void)state;
-    assert_close(
-        collective_seconds(m, NULL, NULL, &a),
-        collective_seconds(m, NULL, NULL, &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 4, 1, 1 }) +
-            collective_seconds(m, NULL, NULL,
-                               &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 1, 8, 1 }),
-        1e-12);
+    assert_close(collective_seconds(m, NULL, NULL, &a),
+                 collective_seconds(m, NULL, NULL,
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 4, 1, 1 }) +
+                     collective_seconds(m, NULL, NULL,
+                                        &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 1, 8, 1 }),
+                 1e-12);
     collective_free(m);
 }
 
@@ -146,8 +146,8 @@ static void a_link_does_not_replace_what_was_measured(void **state)
     const collective_call a = { COLLECTIVE_ALLREDUCE, 1e7, 4, 1, 1 };
 
     (void)state;
-    assert_true(collective_seconds(m, NULL, &(interconnect){ 1, 1 }, &a) ==
-                collective_seconds(m, NULL, NULL, &a));
+    assert_true(collective_seconds(m, NULL, &(interconnect){ .bytes_per_second = 1, .latency = 1 },
+                                   &a) == collective_seconds(m, NULL, NULL, &a));
     collective_free(m);
 }
 
@@ -193,7 +193,8 @@ static void times_grow_with_bytes_and_nodes(void **state)
                 if (nodes > 2)
                     assert_true(collective_seconds(m, NULL, NULL,
                                                    &(collective_call){ COLLECTIVE_ALLREDUCE, bytes,
-                                                                       2 * nodes, devices, 1 }) >= t);
+                                                                       2 * nodes, devices, 1 }) >=
+                                t);
             }
         }
     collective_free(m);

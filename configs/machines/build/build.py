@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the shipped machine files from published measurements: ours are the program's own 'fit' and 'transfer', nothing by hand.
+"""Makes the shipped machine files and interconnects from published measurements: ours are the program's own 'fit' and 'transfer', nothing by hand.
 
   configs/machines/build/build.py [--check] [--data FOLDER] [--program FILE] [-o FOLDER] [NAME...]
 
@@ -15,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-from recipes import RECIPES, Carried
+from recipes import INTERCONNECTS, RECIPES, Carried, Linked
 from sources import Data, Missing
 
+ALL = {**RECIPES, **INTERCONNECTS}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -40,6 +41,8 @@ class Builder:
         """An exam leaves rows out, or all that would correct what is carried over."""
         self.corrected = corrected
         self.program, self.out, self.without = os.path.abspath(program), os.path.abspath(out), without
+        for folder in "machines", "interconnects":
+            os.makedirs(os.path.join(self.out, folder), exist_ok=True)
         self.data = Data(os.path.abspath(data), self.program)
         self.environ = dict(os.environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
@@ -52,16 +55,17 @@ class Builder:
         return done.stdout
 
     def path(self, name):
-        return os.path.join(self.out, name + ".ini")
+        folder = "machines" if name in RECIPES else "interconnects"
+        return os.path.join(self.out, folder, name + ".ini")
 
     def rows(self, name):
         """All rows behind a file, before any are left out."""
-        return [row for source in RECIPES[name].sources for row in source.rows(self.data)]
+        return [row for source in ALL[name].sources for row in source.rows(self.data)]
 
     def observed(self, name, work):
         """The file's observations; None: nothing of the device is used."""
-        recipe = RECIPES[name]
-        told = [("device", recipe.device)] if not isinstance(recipe, Carried) else []
+        recipe = ALL[name]
+        told = [] if isinstance(recipe, (Carried, Linked)) else [("device", recipe.device)]
         for source in recipe.sources:
             told += [("source", source.TEXT["source"]), ("licence", source.TEXT["licence"]), ("flaws", source.TEXT["flaws"]),
                      ("framework", source.framework())]
@@ -72,7 +76,7 @@ class Builder:
         return name + ".csv"
 
     def make(self, name):
-        recipe = RECIPES[name]
+        recipe = ALL[name]
         with tempfile.TemporaryDirectory() as work:
             measured = self.observed(name, work) if self.corrected or not isinstance(recipe, Carried) else None
             if isinstance(recipe, Carried):
@@ -103,7 +107,8 @@ def check(builder, names, folder):
     """Are the files of a folder what the data make of them?"""
     fine = True
     for name in names:
-        made, there = builder.make(name), os.path.join(folder, name + ".ini")
+        made = builder.make(name)
+        there = os.path.join(folder, os.path.relpath(made, builder.out))
         why = differs(there, made) if os.path.exists(there) else "is not there"
         print(f"{name}: {why or 'the same'}")
         fine = fine and not why
@@ -114,18 +119,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=os.environ.get("LAYERMETER_DATA"))
     parser.add_argument("--program", default=os.environ.get("LAYERMETER_PROGRAM", "layermeter"))
-    parser.add_argument("-o", "--output", default=os.path.dirname(HERE))
+    parser.add_argument("-o", "--output", default=os.path.dirname(os.path.dirname(HERE)))
     parser.add_argument("--check", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     a = parser.parse_args()
     if not a.data or not os.path.isdir(a.data):
         print("build.py: no data: set LAYERMETER_DATA to their folder", file=sys.stderr)
         return 77
-    names = a.names or list(RECIPES)
+    names = a.names or list(ALL)
     if a.check:
         with tempfile.TemporaryDirectory() as elsewhere:
             return 0 if check(Builder(a.program, a.data, elsewhere), names, a.output) else 1
-    os.makedirs(a.output, exist_ok=True)
     builder, failed = Builder(a.program, a.data, a.output), False
     for name in names:
         try:

@@ -1,5 +1,5 @@
 """Which machine file is made of what. A file's name is the device and the kind of arithmetic."""
-from sources import Campaigns, Profet, Timm
+from sources import Campaigns, DeepBench, OneNode, Profet, Reduced, Timm
 
 LAYOUT = "nhwc"  # as 16-bit training of image networks runs fastest, and as the campaigns ran it
 
@@ -7,15 +7,15 @@ LAYOUT = "nhwc"  # as 16-bit training of image networks runs fastest, and as the
 class Measured:
     """Fitted to measurements of the device."""
 
-    def __init__(self, device, *sources, internal=False):
-        self.device, self.sources, self.internal = device, sources, internal
+    def __init__(self, device, *sources):
+        self.device, self.sources = device, sources
 
 
 class Carried:
     """Carried over from other files by datasheets; corrected by measurements of the device where there are some."""
 
     def __init__(self, device, of, *sources):
-        self.device, self.of, self.sources, self.internal = device, of, sources, False
+        self.device, self.of, self.sources = device, of, sources
 
 
 A100 = Campaigns(("dle_dgx_a100", "paik_a100"), LAYOUT)
@@ -42,4 +42,25 @@ RECIPES = {
     "b200-amp": Carried("B200", (AMP_A100,)),
     "v100-sxm2-16gb-f32": Measured("Tesla V100-SXM2-16GB", Profet("v100")),
     "t4-f32": Measured("Tesla T4", Profet("t4")),
+}
+
+
+class Linked:
+    """All-reduces by what carries them, within a node or between nodes."""
+
+    def __init__(self, *sources):
+        self.sources = sources
+
+
+INTERCONNECTS = {
+    "nvlink2": Linked(OneNode("V100")),
+    "nvlink3": Linked(OneNode("A100"), Reduced(1, "stas00_a100_node")),
+    "nvlink4": Linked(Reduced(1, "alps_gh200", "xxrjun_cluster01", "stas00_h200_node")),
+    "nvlink5": Linked(Reduced(1, "stas00_b200_efa")),
+    "pcie3": Linked(DeepBench(1)),
+    "pcie4": Linked(Reduced(1, "simula_a100_pcie")),
+    "ibfdr": Linked(DeepBench(2)),
+    "ib-h100": Linked(Reduced(2, "xxrjun_cluster01")),
+    "efa3200": Linked(Reduced(2, "aws_p5_h100", "stas00_b200_efa")),
+    "slingshot11": Linked(Reduced(2, "alps_gh200", "perlmutter_a100")),
 }

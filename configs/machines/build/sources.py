@@ -143,3 +143,71 @@ class Campaigns:
         """Tokens of a sample, which the notes of the campaigns say."""
         words = r["note"].split()
         return words[words.index("seq") + 1] if "seq" in words[:-1] else "128" if r["cluster_id"].startswith("dlperf") else None
+
+
+# ---- all-reduces -----------------------------------------------------------------------------------------------------------
+
+SMALL, LARGE = 64 << 10, 1 << 30  # bytes of gradients
+
+
+def all_reduce(size, seconds, ranks, hosts):
+    return {"kind": "collective", "name": "allreduce", "phase": "sync", "bytes": size, "ranks": ranks, "hosts": hosts,
+            "algorithm": "default", "seconds": f"{float(seconds):.9g}"}
+
+
+class Reduced:
+    """All-reduces of some clusters of allreduce_public, of one host or of several."""
+    FLAWS = "of several clusters and libraries together, whose settings differ"
+
+    def __init__(self, hosts, *clusters):
+        self.several, self.clusters = hosts > 1, clusters
+        self.TEXT = {"source": "; ".join(self.SOURCES[c] for c in clusters), "licence": "facts", "flaws": self.FLAWS}
+
+    SOURCES = {"alps_gh200": "boeschf/nccl-benchmark-on-alps-2025", "xxrjun_cluster01": "xxrjun/nccl-tests-cluster",
+               "stas00_a100_node": "stas00/ml-engineering", "stas00_h200_node": "stas00/ml-engineering (H200)",
+               "stas00_b200_efa": "stas00/ml-engineering (B200)", "aws_p5_h100": "KeitaW/p5-nccl-test-2024-07-19",
+               "perlmutter_a100": "sparticlesteve/podman-nccl-testing", "simula_a100_pcie": "thomaslie210/NCCL_Test_Results"}
+
+    def framework(self):
+        return "NCCL, of each cluster's release"
+
+    def rows(self, data):
+        return [all_reduce(size, float(r["time_us"]) * 1e-6, ranks, hosts)
+                for r in data.rows("allreduce_public", "allreduce.csv") if r["cluster_id"] in self.clusters and r["nodes"]
+                # a library as it comes
+                and (r["cluster_id"] != "alps_gh200" or "default-env" in r["config"]) and not float(r["n_wrong"] or 0) > 0
+                for ranks, hosts, size in [(int(float(r["ranks"])), int(float(r["nodes"])), int(r["message_bytes"]))]
+                if ranks > 1 and (hosts > 1) == self.several and SMALL <= size <= LARGE]
+
+
+class OneNode:
+    """All-reduces on 2 to 8 GPUs of a node, as vTrain publishes them."""
+    TEXT = {"source": "VIA-Research/vTrain, commit f8dda84 (MICRO 2024)", "licence": "MIT", "flaws": "no GPU memory size, no link stated"}
+    SIZES = frozenset(n << 20 for n in (1, 2, 4, 8, 16, 25, 32, 64, 128, 256, 512, 1024))
+
+    def __init__(self, gpu):
+        self.gpu = gpu
+
+    def framework(self):
+        return "NCCL, in PyTorch"
+
+    def rows(self, data):
+        return [all_reduce(r["bytes"], r["time_s"], r["gpus"], 1) for r in data.rows("vtrain2024", "allreduce.csv.gz")
+                if r["gpu_source"] == self.gpu and int(r["bytes"]) in self.SIZES]
+
+
+class DeepBench:
+    """All-reduces over PCIe 3, and InfiniBand FDR between nodes."""
+    TEXT = {"source": "baidu-research/DeepBench, commit da81ba7", "licence": "Apache-2.0", "flaws": "the best of several algorithms"}
+    SYSTEMS = ("gtx1080ti", "m40", "p100", "titanx_maxwell")
+
+    def __init__(self, hosts):
+        self.several = hosts > 1
+
+    def framework(self):
+        return "NCCL 2.0, MPI"
+
+    def rows(self, data):
+        return [all_reduce(r["message_bytes"], float(r["time_ms"]) * 1e-3, r["n_ranks"], r["n_nodes"])
+                for r in data.rows("deepbench", "all_reduce.csv") if r["odd_count_in_benchmark"] == "0" and r["system"] in self.SYSTEMS
+                and (int(r["n_nodes"]) > 1) == self.several]

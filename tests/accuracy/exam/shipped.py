@@ -1,7 +1,10 @@
 """Machine files as they ship, made of half of the networks behind each and asked about the other half; and devices that are carried
 over by datasheets alone, asked about all that was measured on them."""
 import os
+import statistics
 import sys
+
+from results import COVERAGE
 
 NAME = "shipped"
 TARGETS = {"inference": 12.0, "step": 15.0}
@@ -26,6 +29,54 @@ def say(exam, question, found, targets):
         by = {name: e for name, e in found.items() if any(k[1] == phase for k in e)}
         if by:
             exam.over_settings(NAME, f"{what}, {question}", by, phase, targets[phase], targets[phase])
+
+
+# ---- interconnects by name ----------------------------------------------------------------------------------------------------
+
+# clusters whose rate between nodes is stated. The constants of nominal rates (core/fabric/collective.h) are of these clusters together.
+RATES = {"aws_p5_h100": "nvlink4+8xib400", "stas00_b200_efa": "nvlink5+8xib400", "gcp_a3mega_h100": "nvlink4+8xib200",
+         "alps_gh200": "nvlink4+4xib200", "perlmutter_a100": "nvlink3+4xib200", "aws_p4d_issue527": "nvlink3+efa400",
+         "aws_p3dn_issue235": "nvlink2+efa100", "deepbench_m40": "pcie3+ib56", "deepbench_titanx_maxwell": "pcie3+ib56"}
+MEDIAN = 35.0
+LEAST = 1 << 20  # bytes: buckets of gradients
+
+
+def measured(exam, cluster):
+    """Times of a library as it comes, between nodes, by size, nodes and devices of a node."""
+    out = {}
+    for r in exam.read(exam.heldout or exam.data, "allreduce_public", "allreduce.csv") or []:
+        if r["cluster_id"] != cluster or not r["nodes"] or float(r["n_wrong"] or 0) > 0 or not LEAST <= int(r["message_bytes"]) <= 1 << 30 or \
+                int(float(r["nodes"])) < 2 or (cluster == "alps_gh200" and "default-env" not in r["config"]):
+            continue
+        out.setdefault((int(r["message_bytes"]), int(float(r["nodes"])), int(float(r["ranks_per_node"]))), []).append(
+            float(r["time_us"]) * 1e-3)
+    return {key: statistics.median(times) for key, times in out.items()}
+
+
+def by_rate(exam, machine, cluster):
+    """Errors in percent on a cluster of which its nominal rate is told, and how many are inside the bounds."""
+    times, errors, inside = measured(exam, cluster), [], []
+    for nodes, devices in sorted({key[1:] for key in times}):
+        sizes = sorted(size for size, n, g in times if (n, g) == (nodes, devices))
+        for r in exam.program.table("allreduce", machine, "--interconnect", RATES[cluster], "--nodes", str(nodes), "--devices-per-node",
+                                    str(devices), "--bytes", ",".join(map(str, sizes))):
+            true = times[int(r["bytes"]), nodes, devices]
+            errors.append(100 * abs(float(r["ms"]) - true) / true)
+            inside.append(float(r["low_ms"]) <= true <= float(r["high_ms"]))
+    return errors, inside
+
+
+def interconnects(exam, machine):
+    found = exam.each(NAME, lambda c: by_rate(exam, machine, c), [c for c in RATES if measured(exam, c)])
+    question = "all-reduces between nodes by a nominal rate"
+    for cluster, (errors, _) in found.items():
+        exam.results.add(NAME, question, cluster, len(errors), "layermeter", "median %", statistics.median(errors))
+    if found:
+        n = sum(len(e) for e, _ in found.values())
+        exam.results.add(NAME, f"{question}: median over {len(found)} clusters", "all", n, "layermeter", "median %",
+                         statistics.median(statistics.median(e) for e, _ in found.values()), MEDIAN)
+        exam.results.add(NAME, f"{question}: {len(found)} clusters, each with the same weight", "all", n, "layermeter", COVERAGE,
+                         abs(100 * statistics.mean(statistics.mean(i) for _, i in found.values()) - 90), 5.0)
 
 
 def run(exam):
@@ -71,4 +122,5 @@ def run(exam):
 
     carried = [n for n in names if isinstance(RECIPES[n], Carried)]
     say(exam, "device by datasheets alone", {n: e for n in carried if (e := exam.attempt(f"{NAME}: {n}", unseen, n))}, UNSEEN)
+    interconnects(exam, alone.path("rtx-3090-amp"))
     return None

@@ -1,0 +1,256 @@
+/* Interconnects by name: files of all-reduces that ship, and nominal rates. */
+#include "machine/interconnect.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/no_memory.h"
+#include "base/place.h"
+#include "base/text.h"
+#include "machine/machine.h"
+
+#define FOLDER LAYERMETER_CONFIG_DIR "/interconnects"
+#define PARTS  2
+
+/* ---- nominal rates ---- */
+
+/* What stands before or behind Gbit/s. */
+static const struct {
+    const char *before, *behind;
+} nominal[] = { { "", "gbe" }, { "ib", "" }, { "efa", "" }, { "roce", "" } };
+
+/* Gbit/s of "8xib400" in all; 0: it is no such name. */
+static double nominal_rate(const char *name)
+{
+    char  *end;
+    double links = strtod(name, &end), rate;
+
+    if (end == name || *end != 'x')
+        links = 1;
+    else
+        name = end + 1;
+    for (size_t i = 0; i < sizeof nominal / sizeof nominal[0]; i++) {
+        const size_t n = strlen(nominal[i].before);
+
+        if (strncmp(name, nominal[i].before, n) != 0 || !isdigit((unsigned char)name[n]))
+            continue;
+        rate = strtod(name + n, &end);
+        if (rate > 0 && links > 0 && !strcmp(end, nominal[i].behind))
+            return links * rate;
+    }
+    return 0;
+}
+
+/* ---- files ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* "efa3200, ib-fdr, nvlink2 ..." of the files there are. */
+static const char *names_of(const char *folder, char *text, size_t size)
+{
+    char   name[64][40];
+    size_t n = 0, used = 0;
+    DIR   *dir = opendir(folder);
+
+    for (struct dirent *e; dir && n < 64 && (e = readdir(dir));) {
+        const size_t length = strlen(e->d_name);
+
+        if (*e->d_name != '.' && length > 4 && !strcmp(e->d_name + length - 4, ".ini"))
+            snprintf(name[n++], sizeof name[0], "%.*s", (int)(length - 4), e->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    qsort(name, n, sizeof name[0], by_text);
+    *text = '\0';
+    for (size_t i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name[i]);
+    return text;
+}
+
+static lm_status nobody_knows(const char *part, const char *folder, lm_error *err)
+{
+    char all[300];
+
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "no interconnect '%.40s': there are %s, and nominal rates such as 25gbe, "
+                        "ib400, efa100, 8xib400",
+                        part, names_of(folder, all, sizeof all));
+}
+
+/* A preset is of one fabric, which its sections say. */
+static lm_status fabric_in(const calibration *cal, const char *path, fabric *out, lm_error *err)
+{
+    const algorithm_model *a = collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL);
+
+    for (fabric f = 0; a && f < N_FABRICS; f++)
+        if (a->of[f].rows) {
+            *out = f;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_ARG, "%s: no all-reduces: an interconnect's file has some", path);
+}
+
+static lm_status twice(const char *name, lm_error *err)
+{
+    return lm_error_set(err, LM_E_ARG,
+                        "'%.60s': two parts of one kind: give one within a node and one between "
+                        "nodes, such as nvlink4+ib400",
+                        name);
+}
+
+static lm_status find_part(const char *name, const char *part, const char *folder,
+                           named_interconnect *out, lm_error *err)
+{
+    const double rate = nominal_rate(part);
+    char         path[PATH_MAX];
+    calibration *cal = NULL;
+    fabric       f = FABRIC_ONE;
+    lm_status    status;
+
+    if (snprintf(path, sizeof path, "%s/%s.ini", folder, part) < (int)sizeof path &&
+        !strchr(part, '/') && !access(path, R_OK)) {
+        if (!(status = machine_load(path, &cal, err)) &&
+            !(status = fabric_in(cal, path, &f, err))) {
+            if (*out->path[f] || (f == FABRIC_MULTI && out->told.bytes_per_second > 0))
+                status = twice(name, err);
+            else
+                strcpy(out->path[f], path);
+        }
+        calibration_free(cal);
+        return status;
+    }
+    if (!(rate > 0))
+        return nobody_knows(part, folder, err);
+    if (*out->path[FABRIC_MULTI] || out->told.bytes_per_second > 0)
+        return twice(name, err);
+    out->told = (interconnect){ .bytes_per_second = rate * 1e9 / 8 / LINK_SLOWER,
+                                .latency          = LINK_MESSAGE,
+                                .low              = LINK_LEAST / LINK_SLOWER,
+                                .high             = LINK_MOST / LINK_SLOWER };
+    return LM_OK;
+}
+
+lm_status interconnect_find(const char *name, named_interconnect *out, lm_error *err)
+{
+    char      folder[PATH_MAX], text[80], *part[PARTS + 1];
+    lm_status status = place_installed(FOLDER, folder, sizeof folder, err);
+    size_t    n;
+
+    *out = (named_interconnect){ .told = { 0 } };
+    snprintf(text, sizeof text, "%s", name);
+    for (char *c = text; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    n = text_split(text, '+', part, PARTS + 1);
+    if (!status && (n > PARTS || strlen(name) >= sizeof text))
+        status = twice(name, err);
+    for (size_t i = 0; i < n && !status; i++)
+        status = find_part(name, part[i], folder, out, err);
+    return status;
+}
+
+/* ---- laying ---- */
+
+/* The machine's all-reduces by themselves, with the two fabrics that a machine may have. */
+static lm_status room_of(calibration *cal, algorithm_model **out, lm_error *err)
+{
+    collective_model *m = cal->collectives;
+
+    for (size_t i = 0; m && i < m->n; i++)
+        if (m->algorithm[i].kind == COLLECTIVE_ALLREDUCE &&
+            !strcmp(m->algorithm[i].name, ALGORITHM_DEFAULT)) {
+            *out = &m->algorithm[i];
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_NOTFOUND, "the machine file forces an algorithm of all-reduces");
+}
+
+static void lay_interval(calibration *cal, const calibration *from)
+{
+    interval       *to  = &cal->intervals[0].of[PHASE_SYNC];
+    const interval *has = &from->intervals[0].of[PHASE_SYNC];
+
+    if (!interval_known(has)) /* a cluster by itself tells nothing of the next one */
+        *to = (interval){ .groups     = LINK_CLUSTERS,
+                          .low        = LINK_LEAST / LINK_SLOWER,
+                          .high       = LINK_MOST / LINK_SLOWER,
+                          .per_octave = INTERVAL_PER_OCTAVE,
+                          .range      = { { NAN, NAN }, { NAN, NAN }, { NAN, NAN } } };
+    else if (!interval_known(to))
+        *to = *has;
+    else {
+        to->low  = fmin(to->low, has->low);
+        to->high = fmax(to->high, has->high);
+    }
+}
+
+static lm_status lay_fabric(calibration *cal, const char *path, fabric f, lm_error *err)
+{
+    calibration           *from = NULL;
+    const algorithm_model *has;
+    algorithm_model       *to = NULL;
+    char                   text[200];
+    lm_status              status = machine_load(path, &from, err);
+
+    if (status)
+        return status;
+    has = collective_algorithm(from->collectives, COLLECTIVE_ALLREDUCE, NULL);
+    snprintf(text, sizeof text, "%s: %.150s", strrchr(path, '/') + 1,
+             calibration_told(from, "source") ? calibration_told(from, "source") : "");
+    if (!cal->collectives && !(cal->collectives = collective_copy(from->collectives)))
+        status = no_memory(err);
+    if (!status && !(status = room_of(cal, &to, err))) {
+        to->of[f] = has->of[f];
+        lay_interval(cal, from);
+        cal->max_ranks = cal->max_ranks > from->max_ranks ? cal->max_ranks : from->max_ranks;
+        cal->max_hosts = cal->max_hosts > from->max_hosts ? cal->max_hosts : from->max_hosts;
+        if (!calibration_note(cal, "interconnect", text))
+            status = no_memory(err);
+    }
+    calibration_free(from);
+    return status;
+}
+
+lm_status interconnect_lay(calibration *cal, const named_interconnect *of, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (fabric f = 0; f < N_FABRICS && !status; f++)
+        if (*of->path[f])
+            status = lay_fabric(cal, of->path[f], f, err);
+    return status;
+}
+
+/* What was measured of another interconnect answers no more. */
+static void forget(calibration *cal)
+{
+    collective_free(cal->collectives);
+    cal->collectives                 = NULL;
+    cal->overlapping                 = (overlap_constants){ 0 };
+    cal->intervals[0].of[PHASE_SYNC] = interval_unknown;
+}
+
+lm_status interconnect_settle(calibration *cal, interconnect *link, lm_error *err)
+{
+    named_interconnect named;
+    lm_status          status;
+
+    if (!link->name)
+        return LM_OK;
+    forget(cal);
+    if ((status = interconnect_find(link->name, &named, err)) ||
+        (status = interconnect_lay(cal, &named, err))) {
+        lm_error_prefix(err, "--interconnect");
+        return status;
+    }
+    named.told.name = link->name;
+    *link           = named.told;
+    return LM_OK;
+}
