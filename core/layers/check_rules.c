@@ -435,6 +435,59 @@ static bool sound_view(const check_answer *a, check_report *report)
     return true;
 }
 
+/* Is the parameter of a part one of a layer: of the same kind and number, no number greater? */
+static bool sound_part(const asking *a, lm_way way, check_report *report)
+{
+    for (uint32_t i = 0; i < a->entry->type.n_params; i++) {
+        const lm_value *before = &a->param_before[i], *after = &a->param[i];
+
+        if (after->kind != before->kind || after->count != before->count)
+            return check_violated(report, "split(%d): changes the kind of parameter %u", (int)way,
+                                  i);
+    }
+    return true;
+}
+
+/* One of two parts of a legal use, in each way: the type refuses it and says why, or infer() takes its
+ * parameters or says why not. */
+static bool sound_split(const registry_entry *entry, const check_case *c, check_report *report)
+{
+    static const check_manner plain = { 0, false, NULL };
+
+    for (lm_way way = LM_COLUMNS; way <= LM_TOKENS; way++) {
+        asking    a = { .entry = entry, .c = c, .report = report };
+        lm_value  part[CASE_PARAMS + 1];
+        lm_split  s                   = { .size = sizeof s, .param = part, .parts = 2, .way = way };
+        lm_tensor output[LM_MAX_RANK] = { { 0 } };
+        lm_status status;
+
+        prepare(&a, &plain);
+        memcpy(part, a.param, sizeof part);
+        snprintf(report->step, sizeof report->step, "split");
+        status = entry->type.split(&a.h.layer, &s);
+        end(&a);
+        if (memcmp(a.param, a.param_before, sizeof a.param))
+            return check_violated(report, "split(%d): writes to the layer's own parameters",
+                                  (int)way);
+        if (status > 0 || (status && !a.err.text[0]))
+            return check_violated(report,
+                                  "split(%d): refuses (status %d) without saying why: lm_fail()",
+                                  (int)way, (int)status);
+        if (status)
+            continue;
+        memcpy(a.param, part, sizeof part);
+        if (!sound_part(&a, way, report))
+            return false;
+        begin(&a, STEP_INFER);
+        status = entry->type.infer(&a.h.layer, output);
+        end(&a);
+        if (status > 0 || (status && !a.err.text[0]))
+            return check_violated(report, "infer of a part, split(%d): refuses without saying why",
+                                  (int)way);
+    }
+    return true;
+}
+
 bool check_sound(const registry_entry *entry, const check_case *c, const check_answer *a,
                  check_report *report)
 {
@@ -447,6 +500,8 @@ bool check_sound(const registry_entry *entry, const check_case *c, const check_a
         return false;
     if (!has_trained(a) && (!no_work(a->cost.pass[LM_GRAD_WEIGHT]) || a->n_kernels[LM_GRAD_WEIGHT]))
         return check_violated(report, "work in the grad_weight pass, but no weight is trained");
+    if (type->split && !sound_split(entry, c, report))
+        return false;
     for (lm_pass p = 0; p < LM_N_PASSES && type->lower && small; p++)
         if (!sound_kernels(a, p, report))
             return false;

@@ -166,6 +166,43 @@ static void a_sound_type_is_exercised_as_often_as_asked(void **state)
     assert_int_equal(report.scaled, 50);
 }
 
+/* Parts of layers, by types that split against the rules. */
+static lm_status says_nothing(const lm_layer *layer, lm_split *s)
+{
+    (void)layer;
+    (void)s;
+    return LM_E_SHAPE;
+}
+
+static lm_status changes_a_kind(const lm_layer *layer, lm_split *s)
+{
+    (void)layer;
+    s->param[0].kind = LM_TEXT;
+    return LM_OK;
+}
+
+static void splits_are_held_to_the_contract(void **state)
+{
+    static const struct {
+        lm_status (*split)(const lm_layer *layer, lm_split *s);
+        const char *violation;
+    } lies[] = {
+        { says_nothing, "split(1): refuses (status -2) without saying why: lm_fail()" },
+        { changes_a_kind, "split(1): changes the kind of parameter 0" },
+    };
+
+    const check_options options = { .seed = 1, .cases = 5 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        registry_entry liar = *entry_of("linear");
+
+        liar.type.split = lies[i].split;
+        check_type(&liar, &options, &report);
+        assert_string_equal(report.violation, lies[i].violation);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_use_is_printed_as_a_model_file),
         cmocka_unit_test(what_is_printed_binds_to_the_same_shapes),
         cmocka_unit_test(a_sound_type_is_exercised_as_often_as_asked),
+        cmocka_unit_test(splits_are_held_to_the_contract),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);
