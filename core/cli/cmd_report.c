@@ -109,8 +109,8 @@ static char *command_line(const options *o)
 static lm_status open_prices(const fleet_options *f, work *w, lm_error *err)
 {
     page *p = &w->page;
-    /* with a learned model --device is first of all a datasheet */
-    const bool told   = f->devices.n && !p->machine[0].who->by->from_layers;
+    /* with a learned model, and alone, --device is first of all a datasheet */
+    const bool told   = f->devices.n && !f->shipped && !p->machine[0].who->by->from_layers;
     paid_rule  r      = { .used   = p->question.setup.devices,
                           .tier   = p->tier,
                           .wanted = fleet_priced(f) || told,
