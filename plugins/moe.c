@@ -1,6 +1,7 @@
 /* moe: a mixture of experts in place of a transformer's two or three linear layers. */
 #include "dense.h"
 #include "inputs.h"
+#include "splitting.h"
 #include "tensors.h"
 
 enum {
@@ -447,6 +448,20 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
+/* Each rank has some elements of every expert, as Megatron-LM's column and row parallel layers do; all
+ * have the router. */
+static lm_status split(const lm_layer *layer, lm_split *s)
+{
+    const lm_status status = s->way == LM_COLUMNS
+                                 ? split_evenly(layer, s, HIDDEN, 0, "elements of an expert")
+                                 : split_refused(layer);
+
+    if (status || (lm_int(layer, SHARED) && split_evenly(layer, s, SHARED, 0, "shared elements")))
+        return status ? status : LM_E_SHAPE;
+    s->sums = LM_SUMS_INPUT | LM_SUMS_OUTPUT;
+    return LM_OK;
+}
+
 static const lm_layer_type moe_type = {
     .size = sizeof(lm_layer_type),
     .name = "moe",
@@ -460,6 +475,7 @@ static const lm_layer_type moe_type = {
     .cost       = cost,
     .weights    = weights,
     .lower      = lower,
+    .split      = split,
 };
 
 static const lm_layer_type *const types[] = { &moe_type };

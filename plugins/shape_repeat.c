@@ -1,5 +1,6 @@
 /* expand, tile: a tensor several times; backward adds the repetitions up. */
 #include "shape.h"
+#include "splitting.h"
 
 enum { SHAPE };   /* of expand */
 enum { REPEATS }; /* of tile */
@@ -54,6 +55,22 @@ static lm_status expand_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink
     return LM_OK;
 }
 
+/* What all heads share becomes a copy for each of the rank's own: dimensions that are given are
+ * heads. */
+static lm_status expand_split(const lm_layer *layer, lm_split *s)
+{
+    const lm_value *list   = &layer->param[SHAPE];
+    lm_status       status = LM_OK;
+
+    if (s->way != LM_HEADS)
+        return split_refused(layer);
+    for (uint32_t d = 0; d < list->count && !status; d++)
+        if (list->u.i[d] > 0)
+            status = split_evenly(layer, s, SHAPE, d, "heads");
+    s->sums = LM_SUMS_INPUT;
+    return status;
+}
+
 static lm_status tile_infer(const lm_layer *layer, lm_tensor *output)
 {
     const lm_value  *list = &layer->param[REPEATS];
@@ -94,6 +111,7 @@ const lm_layer_type shape_expand = {
     .flags = LM_FUNCTIONAL | LM_VIEW,
     .infer = expand_infer,
     .lower = expand_lower,
+    .split = expand_split,
 };
 const lm_layer_type shape_tile = {
     SHAPE_TYPE("tile", "its input several times, side by side"),

@@ -7,7 +7,9 @@
 #include "base/no_memory.h"
 #include "cli/decoding.h"
 #include "cli/power_options.h"
+#include "report/pipeline_view.h"
 #include "report/plan/fields.h"
+#include "report/plan/layouts.h"
 #include "report/plan/view.h"
 #include "report/plot_plans.h"
 
@@ -22,9 +24,10 @@ typedef struct plan_options {
     int64_t       global_batch;         /* 0: not given */
     option_counts memory, overhead;     /* bytes, for all machines or for each */
     option_counts nodes, batch;         /* batch automatic: powers of two that fit */
+    int64_t       layouts;              /* 0: none are searched */
     bool          largest, all, keep_script;
     table_look    look;
-    const char   *plot;
+    const char   *plot, *timeline;
 } plan_options;
 
 static lm_status read_budget(const char *text, money *out, lm_error *err)
@@ -60,6 +63,10 @@ static const option_row option_rows[] = {
       .least = OPTION_ABOVE_0, .outside = "no batch takes no time: give one above 0" },
     { "largest-batch", AT(largest), &type_flag, NULL, NULL, HELP_WHAT,
       "the largest batch that fits the device's memory" },
+    { "layouts", AT(layouts), &type_count, "N", NULL, HELP_WHAT,
+      "the N best ways in which all devices share the network (tp, pp, dp, ZeRO ...) and --global-batch; "
+      "micro-batches are of --batch at most",
+      .excludes = "largest-batch", .refusal = "looks for another answer: give one of the two" },
     { "epochs", AT(training.epochs) },
     { "dataset", AT(training.dataset) },
     { "evaluate", AT(training.evaluate), &type_whole, "SAMPLES", "0", HELP_WHAT,
@@ -89,6 +96,8 @@ static const option_row option_rows[] = {
     OPTION_GROUP(plan_options, look, look_option_rows),
     { "plot", AT(plot), .help = "draw time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
     { "keep-script", AT(keep_script) },
+    { "timeline", AT(timeline), &type_text, "FILE", NULL, HELP_OUTPUT,
+      "with --layouts: the best one's stages over time, FILE.svg, or FILE.json for Perfetto" },
     { .name = NULL },
 };
 
@@ -105,6 +114,14 @@ static const char details[] =
     "plans to which no other is both as fast and as cheap (Pareto; without prices by device-hours,\n"
     "machine by machine). A table has at most 12 of these, and none whose time and cost lie within the\n"
     "intervals of another one.\n"
+    "\n"
+    "--layouts searches how all devices share the network: tp up to a node's devices (with and without\n"
+    "sp), pp (1f1b, interleaved, zb), dp with ZeRO 1 or, without pp, 3, with or without recomputation. It\n"
+    "keeps the fastest of each tp and pp that fits the memory, weights of 16 bit with masters in f32. Layers\n"
+    "are priced as with predict --layout; blocks share a pass by their FLOPs. Sends of 1f1b and zb are waited\n"
+    "for. Buckets of a block each hide behind the last backward pass. A tie may be as fast as the first where\n"
+    "passes and messages lie elsewhere in their intervals. Context and expert parallelism are not searched.\n"
+    "--timeline draws messages of gradients and weights, and the update, at the end.\n"
     "\n"
     "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (devices x batch))\n"
     "forward passes. With --rate samples come one by one: a plan has to keep up, the run ends when the\n"
@@ -125,6 +142,7 @@ static const char examples[] =
     "  layermeter plan resnet50 --machine a.ini --machine b.ini --budget 500USD --plot plan.svg\n"
     "  layermeter plan vgg16 --machine a.ini --global-batch 1024 --batch auto --memory 24GB\n"
     "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n"
+    "  layermeter plan llama3_8b --machine a.ini --layouts 5 --global-batch 512 --nodes 4 --devices-per-node 8\n"
     "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n"
     "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900\n";
 
@@ -150,18 +168,38 @@ static lm_status check_program(const options *o, plan_options *a, lm_error *err)
     return LM_OK;
 }
 
+static const field *columns_of(const plan_options *a)
+{
+    return a->layouts ? layout_fields : a->largest ? largest_fields : plan_fields;
+}
+
+/* What goes with --layouts. */
+static lm_status check_layouts(const options *o, const plan_options *a, lm_error *err)
+{
+    if (!a->layouts)
+        return a->timeline ? misused(o, &a->timeline, err, "goes with --layouts") : LM_OK;
+    if (a->how.program != PROGRAM_TRAINING)
+        return misused(o, &a->layouts, err, "is of training");
+    if (!a->global_batch)
+        return misused(o, &a->layouts, err,
+                       "takes --global-batch: the samples of a step that layouts share");
+    return a->timeline && pipeline_draw_check(a->timeline, err)
+               ? misused(o, &a->timeline, err, "expected a name ending in .svg or .json")
+               : LM_OK;
+}
+
 static lm_status check(options *o, lm_error *err)
 {
     plan_options *a = o->filled;
     lm_status     status;
 
     power_choice_begin(o, &a->power, false);
-    if ((status = check_program(o, a, err)) ||
+    if ((status = check_program(o, a, err)) || (status = check_layouts(o, a, err)) ||
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
         (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))
         return status;
-    if ((status = look_check(o, &a->look, a->largest ? largest_fields : plan_fields, NULL, err)))
+    if ((status = look_check(o, &a->look, columns_of(a), NULL, err)))
         return status;
     return once_or_each(o, &a->overhead, fleet_size(&a->fleet), err);
 }
@@ -283,6 +321,22 @@ static lm_status draw(const plan_command *c, lm_error *err)
     return plot_plans(path, &p, c->a->keep_script, err);
 }
 
+#define MICRO_BATCH_MOST 64 /* with --batch auto */
+
+static lm_status answer_layouts(const plan_command *c, lm_error *err)
+{
+    const option_counts *batch = &c->a->batch;
+    const int64_t        most  = batch->automatic ? MICRO_BATCH_MOST : batch->at[batch->n - 1];
+
+    layout_plans plans;
+    lm_status    status = layout_plans_find(&c->job, (size_t)c->a->layouts, most, &plans, err);
+
+    if (!status)
+        status = plan_print_layouts(&c->job, &plans, &c->a->look, c->a->timeline, err);
+    layout_plans_free(&plans);
+    return status;
+}
+
 static lm_status answer(plan_command *c, lm_error *err)
 {
     plan_job         *job     = &c->job;
@@ -290,7 +344,9 @@ static lm_status answer(plan_command *c, lm_error *err)
     plan_answers     *answers = calloc(1, sizeof *answers);
     lm_status         status  = answers ? LM_OK : no_memory(err);
 
-    if (!status && c->a->largest) {
+    if (!status && c->a->layouts) {
+        status = answer_layouts(c, err);
+    } else if (!status && c->a->largest) {
         status = plan_print_largest(job, look, err);
     } else if (!status && !(status = plan_job_search(job, err))) {
         plan_job_ask(job, answers);

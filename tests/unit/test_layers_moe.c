@@ -136,6 +136,38 @@ static void a_token_uses_the_published_part_of_a_network(void **state)
     assert_int_equal(used("deepseek_v3:sequence=1"), 37552282624);
 }
 
+/* A rank of four has a quarter of each expert, and the whole router. */
+static void ranks_of_tp_share_every_expert(void **state)
+{
+    const bind_options with = { .batch = 1, .dtype = LM_F32, .shard = { .tp = 4 } };
+    network           *net  = NULL;
+    bound_network     *b    = NULL;
+    lm_error           err  = { LM_OK, "" };
+    char               text[600];
+    bool               seen = false;
+
+    (void)state;
+    network_open("deepseek_v2:sequence=16:layers=2", nets_registry, NULL, &net, &err);
+    assert_string_equal(err.text, "");
+    bind_network(net, nets_registry, &with, &b, &err);
+    assert_string_equal(err.text, "");
+    for (size_t i = 0; i < b->n_layers; i++)
+        if (!strcmp(b->layer[i].entry->type.name, "moe")) {
+            assert_string_equal(layers_weights(&b->layer[i], text, sizeof text),
+                                "gate=160x5120 gate_proj=160x384x5120 up_proj=160x384x5120 "
+                                "down_proj=160x5120x384 shared_gate_proj=768x5120 "
+                                "shared_up_proj=768x5120 shared_down_proj=5120x768");
+            seen = true;
+        }
+    assert_true(seen);
+    bound_network_free(b);
+    /* 1536 elements of an expert, 3072 shared: three ranks take both, seven none */
+    bind_network(net, nets_registry,
+                 &(bind_options){ .batch = 1, .dtype = LM_F32, .shard = { .tp = 7 } }, &b, &err);
+    assert_non_null(strstr(err.text, "no multiple of tp 7"));
+    network_free(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +175,7 @@ int main(void)
         cmocka_unit_test(a_grouped_product_is_one_launch_of_equal_rows_and_one_of_a_row_less),
         cmocka_unit_test(experts_without_rows_run_nothing),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(ranks_of_tp_share_every_expert),
         cmocka_unit_test(a_token_uses_the_published_part_of_a_network),
     };
 

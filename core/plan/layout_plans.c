@@ -1,0 +1,157 @@
+/* The best layouts of machines and nodes, as plans of a run. */
+#include "plan/layout_plans.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/no_memory.h"
+#include "plan/layout_tables.h"
+
+static layout_question question_of(const plan_job *job, size_t machine, int64_t nodes, size_t best,
+                                   int64_t most)
+{
+    const device_room *room    = &job->side[machine].room;
+    const int64_t      devices = job->question.setup.devices;
+
+    return (layout_question){ .ranks            = nodes * devices,
+                              .devices          = devices,
+                              .global_batch     = job->question.global_batch,
+                              .most_micro_batch = most,
+                              .room             = room->bytes ? (double)room->bytes : INFINITY,
+                              .overhead         = (double)room->overhead,
+                              .best             = best };
+}
+
+static void put_run(const plan_job *job, layout_plan *p)
+{
+    const training *t    = &job->question.training;
+    const money    *hour = &job->machine[p->machine].hour[job->view.tier];
+
+    p->run =
+        training_seconds(t, training_steps(t, job->question.global_batch), p->found.step, 0, 0);
+    p->cost = money_of_run(hour, p->nodes, p->run).amount;
+}
+
+static bool keeps_to(const plan_limits *l, const layout_plan *p)
+{
+    return p->run <= l->seconds && (isinf(l->cost) || p->cost <= l->cost);
+}
+
+static void take(const plan_job *job, const layout_plan *like, const layout_search *s,
+                 layout_plans *out)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        layout_plan *p = &out->plan[out->n];
+
+        *p       = *like;
+        p->place = i;
+        p->found = s->found[i];
+        p->tie   = i > 0 && layouts_tie(&s->found[0], &s->found[i]);
+        put_run(job, p);
+        if (keeps_to(&job->limits, p)) {
+            out->n++;
+            continue;
+        }
+        out->fastest = out->missed && out->fastest < p->run ? out->fastest : p->run;
+        out->missed++;
+    }
+}
+
+static lm_status nothing(const plan_job *job, const layout_tables *t, const layout_plan *at,
+                         const layout_search *s, lm_error *err)
+{
+    const plan_side *side = &job->side[at->machine];
+
+    if (s->no_time) {
+        const lm_status status = layout_tables_unknown(t, at->nodes, err);
+
+        lm_error_prefix(err, "%s", side->name);
+        return status;
+    }
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s: none of %zu layouts on %lld nodes fits %.6g GB of memory: the smallest "
+        "takes %.6g GB",
+        side->name, s->looked_at, (long long)at->nodes, 1e-9 * (double)side->room.bytes,
+        1e-9 * s->least_bytes);
+}
+
+/* One number of nodes on a machine. */
+static lm_status find_on(const plan_job *job, layout_tables *t, const layout_plan *at, size_t best,
+                         int64_t most, layout_plans *out, lm_error *err)
+{
+    const layout_prices prices = layout_tables_prices(t);
+    layout_question     q      = question_of(job, at->machine, at->nodes, best, most);
+    layout_search       s;
+    lm_status           status;
+
+    layout_tables_ask(t, q.ranks, &q);
+    out->tokens = q.facts.tokens;
+    if ((status = layouts_find(&q, &prices, &s, err)))
+        return status;
+    out->counts[out->n_counts++] =
+        (layout_counts){ at->machine, at->nodes, s.looked_at, s.too_large, s.no_time };
+    if (s.n)
+        take(job, at, &s, out);
+    else
+        status = nothing(job, t, at, &s, err);
+    layouts_free(&s);
+    return status;
+}
+
+static lm_status unmet(const layout_plans *p, lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "none of the best %zu layouts keeps to the deadline or budget: the fastest "
+                        "takes %.3g h; take other --nodes, or give more",
+                        p->missed, p->fastest / 3600);
+}
+
+lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro_batch,
+                            layout_plans *out, lm_error *err)
+{
+    const plan_question *q      = &job->question;
+    const size_t         places = job->n * q->n_nodes;
+    lm_status            status = LM_OK;
+
+    *out        = (layout_plans){ .plan = calloc(places * best, sizeof *out->plan) };
+    out->counts = calloc(places, sizeof *out->counts);
+    if (!out->plan || !out->counts)
+        return no_memory(err);
+    for (size_t i = 0; i < job->n && !status; i++) {
+        const plan_side *side = &job->side[i];
+        layout_tables   *t    = NULL;
+
+        status = layout_tables_new(side->who, job->net, job->reg, &q->setup, &t, err);
+        for (size_t k = 0; k < q->n_nodes && !status; k++)
+            status = find_on(job, t, &(layout_plan){ .machine = i, .nodes = q->nodes[k] }, best,
+                             most_micro_batch, out, err);
+        layout_tables_free(t);
+    }
+    return !status && !out->n ? unmet(out, err) : status;
+}
+
+void layout_plans_free(layout_plans *p)
+{
+    free(p->plan);
+    free(p->counts);
+    *p = (layout_plans){ .plan = NULL };
+}
+
+lm_status layout_plan_tasks(const plan_job *job, const layout_plan *p, pipeline_take take_one,
+                            void *by, lm_error *err)
+{
+    layout_question q      = question_of(job, p->machine, p->nodes, 1, p->found.layout.micro_batch);
+    layout_tables  *t      = NULL;
+    lm_status       status = layout_tables_new(job->side[p->machine].who, job->net, job->reg,
+                                               &job->question.setup, &t, err);
+
+    if (!status) {
+        const layout_prices prices = layout_tables_prices(t);
+
+        layout_tables_ask(t, q.ranks, &q);
+        status = layouts_tasks(&q, &prices, &p->found.layout, take_one, by, err);
+    }
+    layout_tables_free(t);
+    return status;
+}

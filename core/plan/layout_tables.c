@@ -1,0 +1,385 @@
+/* Layers, messages and memory of layouts, by a predictor. */
+#include "plan/layout_tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "network/memory.h"
+#include "program/facts.h"
+#include "program/program.h"
+
+/* A part of the network at a micro-batch. */
+typedef struct kept_parts {
+    layout_parts       parts;
+    struct kept_parts *next;
+    layer_cost         before[]; /* blocks + 1 */
+} kept_parts;
+
+struct layout_tables {
+    const predictor *who;
+    const network   *net;
+    const registry  *reg;
+    step_setup       setup;
+    layout_facts     facts;
+    bool             splits;
+    double           states; /* bytes, for each byte of weights */
+    const intervals *known;  /* of the machine; NULL: none */
+    kept_parts      *made;
+};
+
+/* ---- a part while it is made ---- */
+
+typedef struct making {
+    layout_tables   *t;
+    step_setup       setup;
+    predictor        part;
+    step_price       price;
+    bound_network   *bound;
+    memory_of_layer *memory;
+    memory_use       use;
+    double           flops[LM_N_PASSES]; /* of all layers */
+    double           sent[2];            /* bytes of messages, forward and backward */
+    double           waited[2];          /* s of these */
+    lm_error        *err;
+} making;
+
+static double flops_of(const bound_layer *l, lm_pass pass)
+{
+    return (double)l->cost.pass[pass].flops;
+}
+
+/* Weights of 16 bit are updated in 32, as all published runs of large networks have it. */
+static memory_options memory_like(const layout_tables *t)
+{
+    return (memory_options){ .optimizer = t->setup.optimizer,
+                             .masters   = lm_dtype_bytes(t->who->dtype) == 2 };
+}
+
+static lm_status find_memory(making *m)
+{
+    const layout_tables *t = m->t;
+    const bind_options   b = { .batch = m->setup.batch,
+                               .dtype = t->who->dtype,
+                               .input = t->who->input,
+                               .shard = m->part.shard };
+    const memory_options o = memory_like(t);
+
+    m->memory = calloc(m->bound->n_layers + 1, sizeof *m->memory);
+    if (!m->memory)
+        return no_memory(m->err);
+    return memory_of_step(t->net, t->reg, &b, &o, &m->use, m->memory, m->err);
+}
+
+static lm_status find_price(making *m)
+{
+    const workload_name of = predictor_workload(&m->part, PROGRAM_TRAINING);
+    lm_status           status;
+
+    if ((status = workloads_bind_at(m->part.loads, &of, m->setup.batch, &m->bound, m->err)) ||
+        (status = m->part.by->price(&m->part, &m->setup, &m->price, m->err)))
+        return status;
+    if (isnan(m->price.forward.value + m->price.backward.value + m->price.update.value))
+        return lm_error_set(
+            m->err, LM_E_UNSUPPORTED,
+            "layouts take forward and backward passes and updates by themselves, and "
+            "%s has only whole steps",
+            m->part.machine ? m->part.machine : "the machine file");
+    for (size_t i = 0; i < m->bound->n_layers; i++)
+        for (lm_pass p = 0; p < LM_N_PASSES; p++)
+            m->flops[p] += flops_of(&m->bound->layer[i], p);
+    return LM_OK;
+}
+
+static double message_seconds(void *by, collective_kind kind, double bytes, const rank_span *group)
+{
+    const layout_tables  *t = by;
+    const collective_call a = { .kind    = kind,
+                                .bytes   = bytes,
+                                .nodes   = group->nodes,
+                                .devices = group->devices,
+                                .groups  = group->beside };
+
+    return group->nodes == 1 && group->devices == 1
+               ? 0
+               : calibration_collective(t->who->cal, predictor_sync_model(t->who), &t->who->link,
+                                        &a);
+}
+
+/* What passes wait for, as schedule_step() has it: less what goes on meanwhile. */
+static lm_status find_waits(making *m)
+{
+    const layout   *l      = &m->setup.layout;
+    const double    pass[] = { m->price.forward.value, m->price.backward.value };
+    rank_program   *p      = calloc(1, sizeof *p);
+    const rank_span group  = { .nodes = 1, .devices = l->tp, .beside = 1 };
+    lm_status       status = p ? rank_program_lay_out(p, l, m->bound, m->err) : no_memory(m->err);
+
+    for (size_t i = 0; i < (p ? p->n : 0) && !status; i++) {
+        const message_rule rule = p->message[i].rule;
+        const int          back = p->message[i].pass != PHASE_FORWARD;
+        const double       seconds =
+            message_seconds(m->t, p->message[i].kind, p->message[i].bytes, &group) *
+            (p->message[i].times > 0 ? p->message[i].times : 1);
+
+        if (rule == MESSAGE_WAITED)
+            m->waited[back] += fmax(0, seconds - p->message[i].behind * pass[back]);
+        else /* once a step */
+            m->price.update.value += seconds;
+        if (isnan(seconds))
+            m->waited[back] = NAN; /* fmax() passes over it */
+    }
+    rank_program_free(p);
+    for (size_t i = 0; i < m->bound->sharing.n; i++)
+        m->sent[m->bound->sharing.message[i].backward] +=
+            (double)m->bound->sharing.message[i].bytes * m->bound->sharing.message[i].count;
+    return status;
+}
+
+/* A layer's share of the passes, by its FLOPs. */
+static void put_layer(const making *m, size_t i, layer_cost *to)
+{
+    const bound_layer *l    = &m->bound->layer[i];
+    const double       back = m->flops[LM_GRAD_INPUT] + m->flops[LM_GRAD_WEIGHT];
+
+    if (m->flops[LM_FORWARD] > 0)
+        to->forward += m->price.forward.value * flops_of(l, LM_FORWARD) / m->flops[LM_FORWARD];
+    if (back > 0) {
+        to->input += m->price.backward.value * flops_of(l, LM_GRAD_INPUT) / back;
+        to->weight += m->price.backward.value * flops_of(l, LM_GRAD_WEIGHT) / back;
+    }
+    to->weights += (double)m->memory[i].weights;
+    to->kept += (double)m->memory[i].kept + (double)m->memory[i].saved;
+}
+
+/* What layer i waits for, by the bytes of its messages. */
+static void put_waits(const making *m, size_t *next, size_t i, layer_cost *to)
+{
+    const net_sharing *s = &m->bound->sharing;
+
+    for (; *next < s->n && s->message[*next].layer == i; ++*next) {
+        const int    back  = s->message[*next].backward;
+        const double bytes = (double)s->message[*next].bytes * s->message[*next].count;
+
+        to->waited[back] += m->sent[back] > 0 ? m->waited[back] * bytes / m->sent[back] : 0;
+    }
+}
+
+static void add_cost(layer_cost *to, const layer_cost *a)
+{
+    to->forward += a->forward;
+    to->input += a->input;
+    to->weight += a->weight;
+    to->waited[0] += a->waited[0];
+    to->waited[1] += a->waited[1];
+    to->weights += a->weights;
+    to->kept += a->kept;
+}
+
+/* Blocks in the order of execution; what lies between two of them belongs to the one before. */
+static void fill(const making *m, kept_parts *out)
+{
+    const char *before = NULL;
+    size_t      n = 0, next = 0;
+    int64_t     last = -1;
+
+    for (size_t i = 0; i < m->bound->n_layers; i++)
+        if (m->bound->layer[i].decl->block)
+            last = (int64_t)i;
+    for (size_t i = 0; i < m->bound->n_layers; i++) {
+        const char *block = m->bound->layer[i].decl->block;
+        layer_cost *to;
+
+        n += block && (!before || strcmp(block, before) != 0);
+        before = block ? block : before;
+        to     = !n ? &out->parts.first : (int64_t)i > last ? &out->parts.last : &out->before[n];
+        put_layer(m, i, to);
+        put_waits(m, &next, i, to);
+        if (block && n == 1)
+            out->parts.boundary = (double)lm_bytes(&m->bound->layer[i].output[0]);
+    }
+    for (size_t i = 1; i <= n; i++)
+        add_cost(&out->before[i], &out->before[i - 1]);
+    out->parts.before = out->before;
+}
+
+static double ratio(const making *m, const double at[N_TIMES], double *high)
+{
+    const interval_place place = { .batch = m->setup.batch, .ranks = 1 };
+    const double         sum   = at[PHASE_FORWARD] + at[PHASE_BACKWARD];
+    double               low[2], top[2];
+
+    *high = NAN;
+    if (!m->price.known || m->price.unbounded)
+        return NAN;
+    intervals_at(m->price.known, PHASE_FORWARD, at, &place, &low[0], &top[0]);
+    intervals_at(m->price.known, PHASE_BACKWARD, at, &place, &low[1], &top[1]);
+    *high = (top[0] + top[1]) / sum;
+    return (low[0] + low[1]) / sum;
+}
+
+static void put_bounds(const making *m, layout_parts *out)
+{
+    double at[N_TIMES];
+
+    for (phase q = 0; q < N_TIMES; q++)
+        at[q] = NAN;
+    at[PHASE_FORWARD]  = m->price.forward.value;
+    at[PHASE_BACKWARD] = m->price.backward.value;
+    out->low           = ratio(m, at, &out->high);
+}
+
+/* Beside weights, states and what is kept: the most that a pass holds. */
+static double transient_of(const making *m)
+{
+    const memory_part still[] = { MEMORY_WEIGHTS, MEMORY_FROZEN,    MEMORY_COPIES, MEMORY_GRADIENTS,
+                                  MEMORY_BUCKETS, MEMORY_OPTIMIZER, MEMORY_MASTERS };
+    double            held    = (double)m->use.kept;
+
+    for (size_t i = 0; i < sizeof still / sizeof still[0]; i++)
+        held += (double)m->use.part[still[i]];
+    return fmax(0, (double)m->use.peak - held);
+}
+
+static lm_status keep(making *m, const layout_parts **out)
+{
+    kept_parts *k = calloc(1, sizeof *k + ((size_t)m->t->facts.blocks + 1) * sizeof *k->before);
+
+    if (!k)
+        return no_memory(m->err);
+    fill(m, k);
+    k->parts.transient = transient_of(m);
+    k->parts.update    = m->price.update.value;
+    put_bounds(m, &k->parts);
+    k->next    = m->t->made;
+    m->t->made = k;
+    *out       = &k->parts;
+    return LM_OK;
+}
+
+static lm_status parts(void *by, int64_t tp, bool sp, int64_t micro_batch, const layout_parts **out,
+                       lm_error *err)
+{
+    layout_tables *t = by;
+    making         m = { .t = t, .setup = t->setup, .err = err };
+    lm_status      status;
+
+    m.setup.batch             = micro_batch;
+    m.setup.nodes             = 1;
+    m.setup.sync.accumulation = 1;
+    m.setup.laid_out          = true;
+    m.setup.layout            = layout_plain();
+    m.setup.layout.tp         = tp;
+    m.setup.layout.sp         = sp;
+    m.setup.layout.dp         = 1;
+    m.part                    = predictor_part(t->who, &m.setup);
+    status                    = find_price(&m);
+    if (!status)
+        status = find_memory(&m);
+    if (!status)
+        status = find_waits(&m);
+    if (!status)
+        status = keep(&m, out);
+    bound_network_free(m.bound);
+    free(m.memory);
+    return status;
+}
+
+/* ---- the network and the machine ---- */
+
+static lm_status find_facts(layout_tables *t, lm_error *err)
+{
+    const workload_name  of = predictor_workload(t->who, PROGRAM_TRAINING);
+    const bind_options   b  = { .batch = 1, .dtype = t->who->dtype, .input = t->who->input };
+    const memory_options o  = memory_like(t);
+    bound_network       *whole;
+    memory_use           use;
+    lm_status            status = workloads_bind_at(t->who->loads, &of, 1, &whole, err);
+
+    if (status)
+        return status;
+    t->facts = layout_facts_of(whole);
+    for (size_t i = 0; i < whole->n_layers; i++)
+        t->splits |= whole->layer[i].decl->way != LM_WHOLE;
+    bound_network_free(whole);
+    if ((status = memory_of_step(t->net, t->reg, &b, &o, &use, NULL, err)))
+        return status;
+    if (use.part[MEMORY_WEIGHTS])
+        t->states = (double)(use.part[MEMORY_OPTIMIZER] + use.part[MEMORY_COPIES] +
+                             use.part[MEMORY_MASTERS]) /
+                    (double)use.part[MEMORY_WEIGHTS];
+    return LM_OK;
+}
+
+lm_status layout_tables_new(const predictor *who, const network *net, const registry *reg,
+                            const step_setup *setup, layout_tables **out, lm_error *err)
+{
+    layout_tables *t;
+    lm_status      status;
+
+    if (who->by->from_layers || !who->cal)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "layouts take the default model and a machine file, not %s",
+                            who->model);
+    if (!(t = calloc(1, sizeof *t)))
+        return no_memory(err);
+    *t     = (layout_tables){ .who = who, .net = net, .reg = reg, .setup = *setup };
+    status = find_facts(t, err);
+    if (status)
+        layout_tables_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+void layout_tables_free(layout_tables *t)
+{
+    if (!t)
+        return;
+    while (t->made) {
+        kept_parts *next = t->made->next;
+
+        free(t->made);
+        t->made = next;
+    }
+    free(t);
+}
+
+layout_prices layout_tables_prices(layout_tables *t)
+{
+    return (layout_prices){ .by = t, .parts = parts, .message = message_seconds };
+}
+
+void layout_tables_ask(const layout_tables *t, int64_t ranks, layout_question *q)
+{
+    const interval_place place = { .batch = 1, .ranks = ranks };
+    const intervals     *known = calibration_intervals(t->who->cal, predictor_sync_model(t->who));
+    double               at[N_TIMES];
+
+    q->facts     = t->facts;
+    q->splits    = t->splits;
+    q->gradients = 1;
+    q->states    = t->states;
+    q->low = q->high = NAN;
+    for (phase p = 0; p < N_TIMES; p++)
+        at[p] = NAN;
+    at[PHASE_SYNC] = 1;
+    if (known)
+        intervals_at(known, PHASE_SYNC, at, &place, &q->low, &q->high);
+}
+
+lm_status layout_tables_unknown(const layout_tables *t, int64_t nodes, lm_error *err)
+{
+    const collective_call a = { .kind    = COLLECTIVE_ALLREDUCE,
+                                .bytes   = 1 << 20,
+                                .nodes   = nodes,
+                                .devices = t->setup.devices,
+                                .groups  = 1 };
+    collective_answer     answer;
+    const lm_status       status = calibration_ask(t->who->cal, &t->who->link, &a, &answer, err);
+
+    if (status)
+        return status;
+    return lm_error_set(err, LM_E_NOTFOUND, "what ranks exchange has no price in any layout");
+}

@@ -1,0 +1,234 @@
+/* Timelines of pipelines: SVG by hand, and Trace Event Format. */
+#include "report/pipeline_view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/no_memory.h"
+#include "report/chart.h"
+#include "report/html.h"
+#include "report/json.h"
+
+lm_status pipeline_tasks_take(void *by, const pipeline_task *t, lm_error *err)
+{
+    pipeline_tasks *all = by;
+
+    if (!array_grow(&all->task, all->n, &all->room, sizeof *all->task))
+        return no_memory(err);
+    all->task[all->n++] = *t;
+    return LM_OK;
+}
+
+/* ---- the picture ---- */
+
+enum { LEFT = 76, TOP = 44, WIDTH = 1100, ROW = 26, BAR = 20, BELOW = 66, NUMBER = 12 /* px */ };
+
+/* Forward and backward passes as in other pictures; gradients of weights by themselves a third. */
+static const char *colour_of(pipeline_pass pass)
+{
+    if (pass == PIPELINE_WEIGHT)
+        return "#009E73";
+    return chart_part_colour(pass == PIPELINE_FORWARD ? CHART_FORWARD : CHART_BACKWARD);
+}
+
+static double x_of(const pipeline_picture *p, double seconds)
+{
+    return LEFT + WIDTH * seconds / p->step;
+}
+
+/* Later chunks are paler. */
+static void put_bar(FILE *out, const pipeline_picture *p, const pipeline_task *t)
+{
+    const double  x = x_of(p, t->start), width = x_of(p, t->end) - x;
+    const int64_t y = TOP + t->rank * ROW;
+
+    fprintf(out,
+            "<rect x=\"%.2f\" y=\"%lld\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
+            "fill-opacity=\"%.2f\"><title>%s of micro-batch %lld",
+            x, (long long)y, fmax(width - 0.4, 0.2), BAR, colour_of(t->pass),
+            1 / (1 + 0.5 * (double)t->chunk), pipeline_pass_name(t->pass),
+            (long long)t->micro_batch);
+    if (t->chunk)
+        fprintf(out, ", chunk %lld", (long long)t->chunk);
+    fprintf(out, ": %.6g to %.6g s</title></rect>\n", t->start, t->end);
+    if (width >= NUMBER)
+        fprintf(out, "<text x=\"%.2f\" y=\"%lld\" class=\"n\">%lld</text>\n", x + width / 2,
+                (long long)(y + BAR - 6), (long long)t->micro_batch);
+}
+
+static void put_axis(FILE *out, const pipeline_picture *p)
+{
+    const double y    = (double)(TOP + p->ranks * ROW);
+    const double size = pow(10, floor(log10(p->step / 4)));
+    const double tick = size * (p->step / size > 20 ? 5 : p->step / size > 8 ? 2 : 1);
+
+    fprintf(out, "<path d=\"M%d %.0fH%d\" stroke=\"#444\"/>\n", LEFT, y, LEFT + WIDTH);
+    for (int i = 0; i * tick <= p->step * (1 + 1e-9); i++)
+        fprintf(out,
+                "<path d=\"M%.2f %.0fv5\" stroke=\"#444\"/><text x=\"%.2f\" y=\"%.0f\" "
+                "class=\"a\">%g</text>\n",
+                x_of(p, i * tick), y, x_of(p, i * tick), y + 18, i * tick);
+    fprintf(out, "<text x=\"%d\" y=\"%.0f\" class=\"a\">time [s]</text>\n", LEFT + WIDTH / 2,
+            y + 36);
+}
+
+static void put_legend(FILE *out, const pipeline_picture *p)
+{
+    const double y                      = (double)(TOP + p->ranks * ROW + 46);
+    bool         has[N_PIPELINE_PASSES] = { false };
+    int          x                      = LEFT;
+
+    for (size_t i = 0; i < p->n; i++)
+        has[p->task[i].pass] = true;
+    for (int s = 0; s < N_PIPELINE_PASSES; s++)
+        if (has[s]) {
+            fprintf(
+                out,
+                "<rect x=\"%d\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" "
+                "y=\"%.0f\" class=\"l\">%s</text>\n",
+                x, y, colour_of((pipeline_pass)s), x + 17, y + 11,
+                pipeline_pass_name((pipeline_pass)s));
+            x += 100;
+        }
+    if (p->behind > 0)
+        fprintf(out,
+                "<rect x=\"%d\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" "
+                "y=\"%.0f\" class=\"l\">messages of gradients, update</text>\n",
+                x, y, chart_part_colour(CHART_SYNC), x + 17, y + 11);
+}
+
+static lm_status put_svg(void *context, FILE *out, lm_error *err)
+{
+    const pipeline_picture *p      = context;
+    const long long         height = TOP + p->ranks * ROW + BELOW, width = LEFT + WIDTH + 30;
+
+    (void)err;
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %lld\" width=\"%lld\" "
+            "height=\"%lld\" font-family=\"sans-serif\" font-size=\"12\">\n"
+            "<style>.n{fill:#fff;font-size:9px;text-anchor:middle}.a{text-anchor:middle}"
+            ".r{text-anchor:end}</style>\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+            "<text x=\"%d\" y=\"24\" font-size=\"15\">",
+            width, height, width, height, LEFT);
+    html_text(out, p->title);
+    fputs("</text>\n", out);
+    for (int64_t r = 0; r < p->ranks; r++)
+        fprintf(out, "<text x=\"%d\" y=\"%lld\" class=\"r\">stage %lld</text>\n", LEFT - 8,
+                (long long)(TOP + r * ROW + BAR - 5), (long long)r);
+    if (p->behind > 0)
+        fprintf(out,
+                "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%lld\" fill=\"%s\" "
+                "fill-opacity=\"0.5\"/>\n",
+                x_of(p, p->step - p->behind), TOP, WIDTH * p->behind / p->step,
+                (long long)(p->ranks * ROW - ROW + BAR), chart_part_colour(CHART_SYNC));
+    for (size_t i = 0; i < p->n; i++)
+        put_bar(out, p, &p->task[i]);
+    put_axis(out, p);
+    put_legend(out, p);
+    fputs("</svg>\n", out);
+    return LM_OK;
+}
+
+/* ---- the trace ---- */
+
+static void put_name(json *j, const char *event, uint64_t rank, const char *name)
+{
+    json_open(j, NULL, '{');
+    json_text(j, "name", event);
+    json_text(j, "ph", "M");
+    json_count(j, "pid", 0);
+    json_count(j, "tid", rank);
+    json_open(j, "args", '{');
+    json_text(j, "name", name);
+    json_close(j, '}');
+    json_close(j, '}');
+}
+
+/* The event stays open for its "args". */
+static void open_event(json *j, const char *name, const char *category, uint64_t rank, double start,
+                       double end)
+{
+    json_open(j, NULL, '{');
+    json_text(j, "name", name);
+    json_text(j, "cat", category);
+    json_text(j, "ph", "X");
+    json_count(j, "pid", 0);
+    json_count(j, "tid", rank);
+    json_real(j, "ts", 1e6 * start);
+    json_real(j, "dur", 1e6 * (end - start));
+}
+
+static void put_event(json *j, const pipeline_task *t)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s %lld", pipeline_pass_name(t->pass), (long long)t->micro_batch);
+    open_event(j, name, pipeline_pass_name(t->pass), (uint64_t)t->rank, t->start, t->end);
+    json_open(j, "args", '{');
+    json_count(j, "micro_batch", (uint64_t)t->micro_batch);
+    json_count(j, "chunk", (uint64_t)t->chunk);
+    json_close(j, '}');
+    json_close(j, '}');
+}
+
+static lm_status put_trace(void *context, FILE *out, lm_error *err)
+{
+    const pipeline_picture *p = context;
+    json                    j = { .out = out, .one_line = true };
+
+    (void)err;
+    json_open(&j, NULL, '{');
+    json_text(&j, "displayTimeUnit", "ms");
+    json_open(&j, "traceEvents", '[');
+    put_name(&j, "process_name", 0, p->title);
+    for (int64_t r = 0; r < p->ranks; r++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "stage %lld", (long long)r);
+        put_name(&j, "thread_name", (uint64_t)r, name);
+    }
+    for (size_t i = 0; i < p->n; i++)
+        put_event(&j, &p->task[i]);
+    for (int64_t r = 0; r < p->ranks && p->behind > 0; r++) {
+        open_event(&j, "messages of gradients, update", "data", (uint64_t)r, p->step - p->behind,
+                   p->step);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    return LM_OK;
+}
+
+/* ---- the file ---- */
+
+static bool ends_in(const char *path, const char *suffix)
+{
+    const size_t n = strlen(path), s = strlen(suffix);
+
+    return n > s && !strcmp(path + n - s, suffix);
+}
+
+lm_status pipeline_draw_check(const char *path, lm_error *err)
+{
+    return ends_in(path, ".svg") || ends_in(path, ".json")
+               ? LM_OK
+               : lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg or .json", path);
+}
+
+lm_status pipeline_draw(const char *path, const pipeline_picture *p, lm_error *err)
+{
+    pipeline_picture copy   = *p;
+    const lm_status  status = pipeline_draw_check(path, err);
+
+    if (status)
+        return status;
+    if (ends_in(path, ".json"))
+        return file_put(path, put_trace, &copy, err);
+    if (p->n > PIPELINE_BARS_MAX)
+        return lm_error_set(err, LM_E_ARG, "%s: a picture of %zu bars; at most %d: name a .json",
+                            path, p->n, PIPELINE_BARS_MAX);
+    return file_put(path, put_svg, &copy, err);
+}

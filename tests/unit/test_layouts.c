@@ -1,0 +1,400 @@
+/* Layouts: seconds and bytes by hand, and a search that finds what trying all of them finds. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/layouts.h"
+
+#define BLOCKS 8
+#define KNOWN  64
+
+/* Made-up layers: seconds and bytes for each sample, divided among ranks of tp. */
+typedef struct world {
+    layer_cost   block, first, last; /* one sample, one rank */
+    double       latency, rate[2];   /* s, bytes/s of messages within and between nodes */
+    double       tensor; /* s that a block's passes wait for in each sample, if tp > 1 */
+    size_t       n;
+    layout_parts parts[KNOWN];
+    layer_cost   before[KNOWN][BLOCKS + 1];
+} world;
+
+static layer_cost divided(const layer_cost *a, double times, double tp, double waited)
+{
+    return (layer_cost){ .forward = a->forward * times / tp,
+                         .input   = a->input * times / tp,
+                         .weight  = a->weight * times / tp,
+                         .waited  = { waited, waited },
+                         .weights = a->weights / tp,
+                         .kept    = a->kept * times / tp };
+}
+
+static lm_status parts(void *by, int64_t tp, bool sp, int64_t micro_batch, const layout_parts **out,
+                       lm_error *err)
+{
+    world       *w     = by;
+    layer_cost  *sum   = w->before[w->n];
+    const double times = (double)micro_batch, n = (double)tp;
+    layer_cost   one = divided(&w->block, times, n, tp > 1 ? w->tensor * times : 0);
+
+    (void)err;
+    assert_true(w->n < KNOWN);
+    one.kept *= tp > 1 && !sp ? 2 : 1;
+    for (int i = 0; i < BLOCKS; i++)
+        sum[i + 1] =
+            (layer_cost){ sum[i].forward + one.forward,
+                          sum[i].input + one.input,
+                          sum[i].weight + one.weight,
+                          { sum[i].waited[0] + one.waited[0], sum[i].waited[1] + one.waited[1] },
+                          sum[i].weights + one.weights,
+                          sum[i].kept + one.kept };
+    w->parts[w->n] = (layout_parts){ .before    = sum,
+                                     .first     = divided(&w->first, times, n, 0),
+                                     .last      = divided(&w->last, times, n, 0),
+                                     .boundary  = 10 * times / (sp ? n : 1),
+                                     .transient = 5 * times,
+                                     .update    = 0.5 / n,
+                                     .low       = 0.9,
+                                     .high      = 1.1 };
+    *out           = &w->parts[w->n++];
+    return LM_OK;
+}
+
+static double message(void *by, collective_kind kind, double bytes, const rank_span *group)
+{
+    const world *w = by;
+    const double n = (double)(group->nodes * group->devices);
+
+    return w->latency +
+           (kind == COLLECTIVE_ALLREDUCE ? 2 : 1) * (n - 1) / n * bytes / w->rate[group->nodes > 1];
+}
+
+static world plain(void)
+{
+    return (world){ .block = { .forward = 1, .input = 1, .weight = 1, .weights = 100, .kept = 40 },
+                    .first = { .forward = 0.5, .weight = 0.5, .weights = 200, .kept = 10 },
+                    .last  = { .forward = 1, .input = 1, .weight = 1, .weights = 200, .kept = 30 },
+                    .rate  = { 1000, 100 },
+                    .latency = 0 };
+}
+
+static layout_question question(int64_t ranks, int64_t devices, int64_t global_batch)
+{
+    return (layout_question){ .ranks            = ranks,
+                              .devices          = devices,
+                              .global_batch     = global_batch,
+                              .facts            = { .heads = 8, .kv_heads = 4, .blocks = BLOCKS },
+                              .most_micro_batch = 8,
+                              .splits           = true,
+                              .room             = INFINITY,
+                              .gradients        = 1,
+                              .states           = 3,
+                              .low              = 0.8,
+                              .high             = 1.2,
+                              .best             = 5 };
+}
+
+static layout_found price(world *w, const layout_question *q, const char *words)
+{
+    const layout_prices prices = { w, parts, message };
+    layout              l      = layout_plain();
+    layout_found        f      = { .step = NAN };
+    lm_error            err    = { LM_OK, "" };
+
+    l.global_batch = q->global_batch;
+    layout_parse(words, &l, &err);
+    assert_string_equal(err.text, "");
+    layout_settle(&l, &q->facts, q->ranks, &err);
+    assert_string_equal(err.text, "");
+    layouts_price(q, &prices, &l, &f, &err);
+    assert_string_equal(err.text, "");
+    return f;
+}
+
+/* 8 blocks of 3 s, 1 s in front, 3 s behind: 28 s a sample; 1200 bytes of weights. */
+static void seconds_of_data_parallel_steps_are_those_by_hand(void **state)
+{
+    world           w = plain();
+    layout_question q = question(4, 4, 16);
+    layout_found    f = price(&w, &q, "dp4 mb2");
+
+    (void)state;
+    /* two micro-batches of 56 s. 2 x 3/4 x 1200 / 1000 = 1.8 s of all-reduces in 8 buckets, which the last
+     * backward pass of 2 x (8 x 2 + 0.5 + 2) = 37 s hides but for the last. */
+    assert_close(f.share[SHARE_COMPUTE], 112, 1e-12);
+    assert_close(f.share[SHARE_DATA], 1.8 / 8, 1e-12);
+    assert_close(f.share[SHARE_UPDATE], 0.5, 1e-12);
+    assert_close(f.step, 112 + 0.225 + 0.5, 1e-12);
+    assert_close(f.low, 112.5 * 0.9 + 0.225 * 0.8, 1e-12);
+    assert_close(f.high, 112.5 * 1.1 + 0.225 * 1.2, 1e-12);
+    /* weights, gradients, states: 5 x 1200; kept 2 x (8 x 40 + 10 + 30), and 10 of the pass */
+    assert_close(f.bytes, 6000 + 720 + 10, 1e-12);
+    /* ZeRO-1: a quarter of states and update; scattered half as long, weights gathered behind it */
+    f = price(&w, &q, "dp4 mb2 zero1");
+    assert_close(f.step, 112 + 0.9 / 8 + 0.9 + 0.125, 1e-12);
+    assert_close(f.bytes, 1200 * (2 + 0.75) + 720 + 10, 1e-12);
+    /* what is recomputed takes the forward pass again, 2 x 2 x 9.5 s, and keeps 8 boundaries of 20 bytes, a
+     * block's 80, and what lies around the blocks */
+    f = price(&w, &q, "dp4 mb2 recompute=full");
+    assert_close(f.share[SHARE_COMPUTE], 112 + 38, 1e-12);
+    assert_close(f.bytes, 6000 + 8 * 20 + 80 + 2 * 40 + 10, 1e-12);
+}
+
+/* Messages slower than the pass that hides them: the first bucket leaves after an eighth of it. */
+static void messages_that_take_longer_than_a_pass_stay_exposed(void **state)
+{
+    world           w = plain();
+    layout_question q = question(4, 1, 4);
+    layout_found    f;
+
+    (void)state;
+    w.rate[1] = 10; /* 2 x 3/4 x 1200 / 10 = 180 s, behind a pass of 18.5 s */
+    f         = price(&w, &q, "dp4 mb1");
+    assert_close(f.share[SHARE_DATA], 18.5 / 8 + 180 - 18.5, 1e-12);
+}
+
+/* Two ranks share each layer: half of everything, and 0.25 s a block and pass to wait for. */
+static void tensor_parallel_steps_wait_for_their_messages(void **state)
+{
+    world           w = plain();
+    layout_question q = question(2, 2, 4);
+    layout_found    f;
+
+    (void)state;
+    w.tensor = 0.25;
+    f        = price(&w, &q, "tp2 dp1 mb1");
+    assert_close(f.share[SHARE_COMPUTE], 4 * 14, 1e-12);
+    assert_close(f.share[SHARE_TENSOR], 4 * 8 * 0.5, 1e-12);
+    assert_close(f.step, 56 + 16 + 0.25, 1e-12);
+    /* kept twice what is divided, unless ranks share tokens */
+    assert_close(f.bytes, 5 * 600 + 8 * 40 + 20 + 5, 1e-12);
+    f = price(&w, &q, "tp2 sp dp1 mb1");
+    assert_close(f.bytes, 5 * 600 + 8 * 20 + 20 + 5, 1e-12);
+}
+
+/* Stages of four blocks: 12 s and 1 or 3 s more. */
+static void stages_hold_their_blocks_and_what_is_in_flight(void **state)
+{
+    world           w = plain();
+    layout_question q = question(2, 2, 4);
+    layout_found    f;
+
+    (void)state;
+    w.rate[0] = INFINITY;
+    w.first = w.last = (layer_cost){ 0 };
+    /* (m + p - 1) (f + b) = 5 x 12; each rank has half of the update */
+    f = price(&w, &q, "pp2 mb1");
+    assert_close(f.step, 60 + 0.25, 1e-12);
+    assert_close(f.share[SHARE_PIPELINE], 12, 1e-12);
+    /* the first holds two micro-batches: 5 x 400 + 2 x 4 x 40, two boundaries, 5 of the pass */
+    assert_close(f.bytes, 2000 + 320 + 20 + 5, 1e-12);
+    f = price(&w, &q, "pp2 vp2 interleaved mb1"); /* half the bubble */
+    assert_close(f.step, 54 + 0.25, 1e-12);
+    f = price(&w, &q, "pp2 zb mb1"); /* (p - 1) (f + b - 2 w) = 12 - 2 x 4 */
+    assert_close(f.step, 48 + 4 + 0.25, 1e-12);
+}
+
+static void a_step_is_as_long_as_its_slowest_stage(void **state)
+{
+    world           w = plain();
+    layout_question q = question(2, 2, 8);
+    layout_found    f;
+
+    (void)state;
+    w.rate[0] = INFINITY;
+    /* the last stage has 12 + 3 s: it waits for the first forward pass of 4.5 s */
+    f = price(&w, &q, "pp2 mb1");
+    assert_true(f.step >= 4.5 + 8 * 15);
+    assert_close(f.share[SHARE_COMPUTE] + f.share[SHARE_PIPELINE] + f.share[SHARE_UPDATE], f.step,
+                 1e-12);
+}
+
+/* ---- the search ---- */
+
+typedef struct tried {
+    layout_found best;
+    size_t       n, fit;
+} tried;
+
+static void try_layout(world *w, const layout_question *q, const layout *l, tried *t)
+{
+    const layout_prices prices = { w, parts, message };
+    layout_found        f;
+    lm_error            err = { LM_OK, "" };
+
+    w->n = 0;
+    memset(w->before, 0, sizeof w->before);
+    layouts_price(q, &prices, l, &f, &err);
+    assert_string_equal(err.text, "");
+    t->n++;
+    if (f.bytes > q->room)
+        return;
+    t->fit++;
+    if (t->fit == 1 || f.step < t->best.step)
+        t->best = f;
+}
+
+/* All that the search may look at, by loops of its own. */
+static tried try_all(world *w, const layout_question *q)
+{
+    static const layout_schedule order[] = { LAYOUT_1F1B, LAYOUT_ZERO_BUBBLE, LAYOUT_INTERLEAVED };
+    tried                        t       = { .n = 0 };
+
+    for (int64_t tp = 1; tp <= 4; tp *= 2)
+        for (int64_t pp = 1; pp <= 8; pp *= 2)
+            for (int64_t m = 1; m <= 8; m *= 2)
+                for (int i = 0; i < 2 * 3 * 2 * 3 * 4; i++) {
+                    static const int64_t zero[] = { 0, 1, 3 };
+                    layout               l      = layout_plain();
+
+                    l.tp       = tp;
+                    l.pp       = pp;
+                    l.sp       = i % 2;
+                    l.schedule = order[i / 2 % 3];
+                    strcpy(l.recompute, i / 6 % 2 ? "full" : "none");
+                    l.zero        = zero[i / 12 % 3];
+                    l.vp          = l.schedule == LAYOUT_INTERLEAVED ? 2 << (i / 36) : 1;
+                    l.micro_batch = m;
+                    if (q->ranks % (tp * pp) || tp > q->devices)
+                        continue;
+                    l.dp           = q->ranks / tp / pp;
+                    l.global_batch = q->global_batch;
+                    l.accumulation = q->global_batch / l.dp / m;
+                    if ((l.sp && tp == 1) || (l.zero && l.dp == 1) || (l.zero == 3 && pp > 1) ||
+                        (pp == 1 && l.schedule != LAYOUT_1F1B) || l.vp * pp > BLOCKS ||
+                        (l.vp == 1 && i / 36) || !l.accumulation ||
+                        (l.vp > 1 && l.accumulation % pp))
+                        continue;
+                    try_layout(w, q, &l, &t);
+                }
+    return t;
+}
+
+static void the_search_finds_what_trying_all_of_them_finds(void **state)
+{
+    static const double rooms[] = { INFINITY, 4000, 1500, 900, 1200 };
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++) {
+        world               w = plain(), again = plain();
+        layout_question     q      = question(i % 2 ? 16 : 8, i % 4 < 2 ? 4 : 8, 32);
+        const layout_prices prices = { &w, parts, message };
+        layout_search       s;
+        lm_error            err = { LM_OK, "" };
+        tried               t;
+
+        w.tensor  = 0.02 * (double)(i % 5);
+        w.latency = 0.01 * (double)(i % 3);
+        w.rate[1] = i % 3 ? 20 : 300;
+        q.room    = rooms[i % 5];
+        memcpy(&again, &w, sizeof w);
+        t = try_all(&again, &q);
+        assert_int_equal(layouts_find(&q, &prices, &s, &err), LM_OK);
+        assert_int_equal(s.looked_at, t.n);
+        assert_int_equal(s.looked_at - s.too_large, t.fit);
+        if (t.fit) {
+            char a[LAYOUT_TEXT], b[LAYOUT_TEXT];
+
+            assert_close(s.found[0].step, t.best.step, 1e-12);
+            assert_string_equal(layout_print(&s.found[0].layout, a),
+                                layout_print(&t.best.layout, b));
+        } else {
+            assert_int_equal(s.n, 0);
+            assert_true(s.least_bytes > q.room);
+        }
+        for (size_t k = 1; k < s.n; k++) {
+            assert_true(s.found[k].step >= s.found[k - 1].step);
+            assert_true(s.found[k].layout.tp != s.found[0].layout.tp ||
+                        s.found[k].layout.pp != s.found[0].layout.pp);
+        }
+        layouts_free(&s);
+    }
+}
+
+static void unknown_messages_leave_a_layout_without_a_price(void **state)
+{
+    world               w      = plain();
+    layout_question     q      = question(8, 4, 32);
+    const layout_prices prices = { &w, parts, message };
+    layout_search       s;
+    lm_error            err = { LM_OK, "" };
+
+    (void)state;
+    w.rate[1] = NAN;
+    assert_int_equal(layouts_find(&q, &prices, &s, &err), LM_OK);
+    assert_true(s.no_time > 0);
+    for (size_t i = 0; i < s.n; i++)
+        assert_true(s.found[i].step > 0);
+    layouts_free(&s);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    world               w      = plain();
+    layout_question     q      = question(3, 1, 4);
+    const layout_prices prices = { &w, parts, message };
+    layout              l      = layout_plain();
+    layout_found        f;
+    layout_search       s;
+    lm_error            err = { LM_OK, "" };
+
+    (void)state;
+    assert_int_equal(layouts_find(&q, &prices, &s, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "a global batch of 4 does not divide among 3 ranks in any layout");
+    q.best = 0;
+    assert_int_equal(layouts_find(&q, &prices, &s, &err), LM_E_ARG);
+    l.cp = 2;
+    assert_int_equal(layouts_price(&q, &prices, &l, &f, &err), LM_E_UNSUPPORTED);
+    assert_error(err, LM_E_UNSUPPORTED, "layouts with cp 2 and ep 1 are not searched");
+}
+
+static void sentences_say_what_limits_and_why_another_is_worse(void **state)
+{
+    const layout_found a = { .step    = 100,
+                             .low     = 90,
+                             .high    = 110,
+                             .pass    = { 0.9, 1.1 },
+                             .message = { 0.5, 2 },
+                             .share   = { [SHARE_COMPUTE]  = 70,
+                                          [SHARE_TENSOR]   = 20,
+                                          [SHARE_PIPELINE] = 5,
+                                          [SHARE_DATA]     = 4,
+                                          [SHARE_UPDATE]   = 1 } };
+    layout_found       b = a, c = a;
+    char               text[LAYOUT_SENTENCE];
+
+    (void)state;
+    b.step                  = 105;
+    b.share[SHARE_TENSOR]   = 14;
+    b.share[SHARE_PIPELINE] = 16;
+    assert_string_equal(layouts_limit(&a, text), "compute takes 70 %, tensor messages 20 %");
+    assert_string_equal(layouts_worse(&a, &b, text), "5.0 % slower: pipeline bubble +11.0 %");
+    /* of own seconds 76 and 87, of messages 24 and 18: equal where messages take 11 / 6 times as long as
+     * what ranks do, 1.65 times where that takes 0.9 */
+    assert_true(layouts_tie(&a, &b));
+    c            = a;
+    c.message[1] = 1.6;
+    assert_false(layouts_tie(&c, &b));
+    /* all is slower alike */
+    c.step                 = 101;
+    c.share[SHARE_COMPUTE] = 71;
+    assert_false(layouts_tie(&a, &c));
+    assert_close(layouts_at(&a, 2, 3), 2 * 76 + 3 * 24, 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seconds_of_data_parallel_steps_are_those_by_hand),
+        cmocka_unit_test(messages_that_take_longer_than_a_pass_stay_exposed),
+        cmocka_unit_test(tensor_parallel_steps_wait_for_their_messages),
+        cmocka_unit_test(stages_hold_their_blocks_and_what_is_in_flight),
+        cmocka_unit_test(a_step_is_as_long_as_its_slowest_stage),
+        cmocka_unit_test(the_search_finds_what_trying_all_of_them_finds),
+        cmocka_unit_test(unknown_messages_leave_a_layout_without_a_price),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(sentences_say_what_limits_and_why_another_is_worse),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

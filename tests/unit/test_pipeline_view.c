@@ -1,0 +1,113 @@
+/* Timelines: a picture and a trace of the tasks that a pipeline hands over. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "folder.h"
+#include "report/pipeline_view.h"
+
+static pipeline_tasks tasks_of_two_stages(void)
+{
+    const pipeline_stage    stage[] = { { .forward = 1, .input = 1, .weight = 1 },
+                                        { .forward = 1, .input = 1, .weight = 1 } };
+    const pipeline_question q       = {
+              .rule = PIPELINE_ZB_H1, .ranks = 2, .chunks = 1, .micro_batches = 2, .stage = stage
+    };
+    pipeline_tasks tasks = { .task = NULL };
+    double         step;
+    lm_error       err = { LM_OK, "" };
+
+    assert_int_equal(pipeline_run(&q, &step, NULL, pipeline_tasks_take, &tasks, &err), LM_OK);
+    assert_int_equal(tasks.n, 12);
+    assert_close(step, 7, 1e-12); /* 2 x 3 + 1 */
+    return tasks;
+}
+
+static char *drawn(const char *path, const pipeline_picture *p)
+{
+    char    *text = NULL;
+    size_t   n;
+    lm_error err = { LM_OK, "" };
+
+    pipeline_draw(path, p, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(file_read_text(path, &text, &n, &err), LM_OK);
+    return text;
+}
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, what)); text += strlen(what))
+        n++;
+    return n;
+}
+
+static void a_picture_has_a_bar_for_each_task(void **state)
+{
+    pipeline_tasks         tasks = tasks_of_two_stages();
+    const pipeline_picture p     = {
+            .title = "a < b", .ranks = 2, .task = tasks.task, .n = tasks.n, .behind = 1, .step = 8
+    };
+    char *svg;
+
+    (void)state;
+    svg = drawn("t.svg", &p);
+    assert_non_null(strstr(svg, "a &lt; b"));
+    assert_int_equal(count(svg, "<title>forward of micro-batch"), 4);
+    assert_int_equal(count(svg, "<title>backward of micro-batch"), 4);
+    assert_int_equal(count(svg, "<title>weight of micro-batch"), 4);
+    /* the second stage's first pass, 1 s in: 1100 px are 8 s, and a row has 26 */
+    assert_non_null(strstr(svg, "<rect x=\"213.50\" y=\"70\" width=\"137.10\""));
+    assert_non_null(strstr(svg, "forward of micro-batch 0: 1 to 2 s"));
+    assert_non_null(strstr(svg, "messages of gradients, update"));
+    free(svg);
+    free(tasks.task);
+}
+
+/* Trace Event Format: complete events, microseconds, a thread for each stage. */
+static void a_trace_has_an_event_for_each_task(void **state)
+{
+    pipeline_tasks         tasks = tasks_of_two_stages();
+    const pipeline_picture p     = {
+            .title = "t", .ranks = 2, .task = tasks.task, .n = tasks.n, .behind = 0, .step = 7
+    };
+    char *text;
+
+    (void)state;
+    text = drawn("t.json", &p);
+    assert_int_equal(count(text, "\"ph\": \"X\""), 12);
+    assert_int_equal(count(text, "\"thread_name\""), 2);
+    assert_non_null(
+        strstr(text, "{\"name\": \"forward 0\", \"cat\": \"forward\", \"ph\": \"X\", \"pid\": 0, "
+                     "\"tid\": 1, \"ts\": 1000000, \"dur\": 1000000, "
+                     "\"args\": {\"micro_batch\": 0, \"chunk\": 0}}"));
+    free(text);
+    free(tasks.task);
+}
+
+static void other_files_and_too_many_bars_are_refused(void **state)
+{
+    const pipeline_picture p = { .title = "t", .ranks = 1, .n = PIPELINE_BARS_MAX + 1, .step = 1 };
+    lm_error               err;
+
+    (void)state;
+    assert_int_equal(pipeline_draw("t.png", &p, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "t.png: expected a name ending in .svg or .json");
+    assert_int_equal(pipeline_draw("t.svg", &p, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "t.svg: a picture of 20001 bars; at most 20000: name a .json");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_picture_has_a_bar_for_each_task),
+        cmocka_unit_test(a_trace_has_an_event_for_each_task),
+        cmocka_unit_test(other_files_and_too_many_bars_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
+}
