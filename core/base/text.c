@@ -1,5 +1,4 @@
-/* Text to numbers and back. */
-#define __STDC_WANT_IEC_60559_BFP_EXT__ /* strfromd(), of C23 */
+/* Text to numbers. */
 #include "base/text.h"
 #include "base/arena.h"
 
@@ -10,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/no_memory.h"
 
@@ -150,7 +150,7 @@ static lm_status read_quantity(const char *text, const unit *units, double *out)
         return LM_OK;
     }
     for (const unit *u = units; u->name; u++)
-        if (strlen(u->name) == n && !strncmp(u->name, end, n)) {
+        if (strlen(u->name) == n && !strncasecmp(u->name, end, n)) {
             *out = value * u->factor;
             return LM_OK;
         }
@@ -160,8 +160,10 @@ static lm_status read_quantity(const char *text, const unit *units, double *out)
 lm_status text_bytes(const char *text, int64_t *out, lm_error *err)
 {
     static const unit units[] = {
-        { "B", 1 },    { "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 }, { "kB", 1e3 },
-        { "KB", 1e3 }, { "MB", 1e6 },   { "GB", 1e9 },      { NULL, 0 },
+        { "B", 1 },        { "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 },
+        { "TiB", 0x1p40 }, { "kB", 1e3 },   { "MB", 1e6 },      { "GB", 1e9 },
+        { "TB", 1e12 },    { "k", 1e3 },    { "M", 1e6 },       { "G", 1e9 },
+        { "T", 1e12 },     { NULL, 0 },
     };
     double value;
 
@@ -174,8 +176,8 @@ lm_status text_bytes(const char *text, int64_t *out, lm_error *err)
 lm_status text_seconds(const char *text, double *out, lm_error *err)
 {
     static const unit units[] = {
-        { "s", 1 },    { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 },
-        { "min", 60 }, { "h", 3600 },  { "d", 86400 }, { NULL, 0 },
+        { "s", 1 },    { "ms", 1e-3 }, { "us", 1e-6 },  { "ns", 1e-9 }, { "min", 60 },
+        { "h", 3600 }, { "d", 86400 }, { "w", 604800 }, { NULL, 0 },
     };
     double value;
 
@@ -185,23 +187,46 @@ lm_status text_seconds(const char *text, double *out, lm_error *err)
     return LM_OK;
 }
 
+lm_status text_amount(const char *text, int64_t *out, lm_error *err)
+{
+    static const unit units[] = {
+        { "", 1 },    { "k", 1e3 },  { "M", 1e6 }, { "B", 1e9 },
+        { "G", 1e9 }, { "T", 1e12 }, { NULL, 0 },
+    };
+    double value;
+
+    if (read_quantity(text, units, &value) || !(value >= 1 && value <= 9e18) ||
+        value != floor(value))
+        return expected(err, "a number from 1 up such as 500M, 300B or 15T", text);
+    *out = (int64_t)value;
+    return LM_OK;
+}
+
+/* What an SI prefix stands for; 0: it is none. */
+static double prefix_of(char letter)
+{
+    static const char   letters[] = "kMGTP";
+    static const double factor[]  = { 1e3, 1e6, 1e9, 1e12, 1e15 };
+    const char         *at        = letter ? strchr(letters, letter) : NULL;
+
+    return at ? factor[at - letters] : 0;
+}
+
 /* NAN for any other text. */
 static double quantity(const char *text, const char *of)
 {
-    static const char   prefixes[] = "kMGTP";
-    static const double factor[]   = { 1e3, 1e6, 1e9, 1e12, 1e15 };
-    const size_t        n          = strlen(of);
-    double              value;
-    const char         *end = read_real(skip_blanks(text), &value), *prefix;
+    const size_t n = strlen(of);
+    double       value, prefix;
+    const char  *end = read_real(skip_blanks(text), &value);
 
     if (!end)
         return NAN;
     end    = skip_blanks(end);
-    prefix = *end && strncmp(end, of, n) != 0 ? strchr(prefixes, *end) : NULL;
-    end += prefix != NULL;
+    prefix = strncmp(end, of, n) != 0 ? prefix_of(*end) : 0;
+    end += prefix > 0;
     if (strncmp(end, of, n) != 0 || *skip_blanks(end + n))
         return NAN;
-    return prefix ? value * factor[prefix - prefixes] : value;
+    return prefix > 0 ? value * prefix : value;
 }
 
 lm_status text_quantity(const char *text, const char *of, double *out, lm_error *err)
@@ -215,14 +240,40 @@ lm_status text_quantity(const char *text, const char *of, double *out, lm_error 
     return LM_OK;
 }
 
+/* Bytes per second of a unit, with its n characters; 0: it is none. Networks are sold by bits: a
+ * prefix alone is of those, and so is all but a capital B. */
+static double rate_unit(const char *name, size_t n)
+{
+    static const char *const bits[] = { "", "bit/s", "b/s", "bps" };
+
+    if (n == 3 && (!strncmp(name, "B/s", n) || !strncmp(name, "Bps", n)))
+        return 1;
+    for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++)
+        if (strlen(bits[i]) == n && !strncasecmp(name, bits[i], n))
+            return 1. / 8;
+    return 0;
+}
+
 lm_status text_rate(const char *text, double *out, lm_error *err)
 {
-    const double bytes = quantity(text, "B/s"), bits = quantity(text, "bit/s");
-    const double value = isfinite(bytes) ? bytes : bits / 8;
+    double      value, prefix = 0, bytes = 0;
+    const char *end = read_real(skip_blanks(text), &value);
 
-    if (!isfinite(value))
+    if (end) {
+        const char *last = end + strlen(end);
+
+        end = skip_blanks(end);
+        while (last > end && isspace((unsigned char)last[-1]))
+            last--;
+        prefix = tolower((unsigned char)*end) == 'k'
+                     ? 1e3
+                     : prefix_of((char)toupper((unsigned char)*end));
+        end += prefix > 0;
+        bytes = end < last || prefix > 0 ? rate_unit(end, (size_t)(last - end)) : 0;
+    }
+    if (!(bytes > 0))
         return expected(err, "a rate such as 10Gbit/s or 1.25 GB/s", text);
-    *out = value;
+    *out = (prefix > 0 ? value * prefix : value) * bytes;
     return LM_OK;
 }
 
@@ -266,11 +317,27 @@ static const struct {
 
 lm_status text_dtype(const char *text, int32_t *out, lm_error *err)
 {
+    static const struct {
+        const char *said, *name;
+    } also[] = { { "fp32", "f32" },    { "float32", "f32" }, { "fp16", "f16" },
+                 { "float16", "f16" }, { "half", "f16" },    { "bfloat16", "bf16" },
+                 { "fp64", "f64" },    { "float64", "f64" }, { "fp8", "f8" } };
+
+    for (size_t i = 0; i < sizeof also / sizeof also[0]; i++)
+        text = strcmp(text, also[i].said) ? text : also[i].name;
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
         if (!strcmp(text, dtypes[i].name)) {
             *out = dtypes[i].dtype;
             return LM_OK;
         }
+    if (!strcmp(text, "tf32"))
+        return lm_error_set(err, LM_E_ARG,
+                            "tf32 is how f32 is multiplied: give f32, and a machine file that was "
+                            "measured with math=tf32");
+    if (!strcmp(text, "amp"))
+        return lm_error_set(err, LM_E_ARG,
+                            "amp is f32 beside f16 or bf16: give the one that layers compute in, "
+                            "bf16 (of memory: --mixed bf16)");
     return expected(err, "an element type (f32 f16 bf16 f64 i32 i8 f8 i64 u8)", text);
 }
 
@@ -400,125 +467,4 @@ size_t text_split(char *text, char separator, char **part, size_t max)
         text = end + 1;
     }
     return n;
-}
-
-const char *text_si(double value, char *buffer, size_t size)
-{
-    static const char *const prefix[] = { "", "k", "M", "G", "T", "P", "E" };
-    size_t                   i        = 0;
-
-    while (fabs(value) >= 999.5 && i + 1 < sizeof prefix / sizeof prefix[0]) {
-        value /= 1000;
-        i++;
-    }
-    snprintf(buffer, size, i || value != floor(value) ? "%.3g%s%s" : "%.4g%s%s", value,
-             i ? " " : "", prefix[i]);
-    return buffer;
-}
-
-const char *text_grouped(uint64_t value, char *buffer, size_t size)
-{
-    char   digits[24];
-    int    n = snprintf(digits, sizeof digits, "%" PRIu64, value);
-    size_t o = 0;
-
-    for (int i = 0; i < n && o + 2 < size; i++) {
-        if (i && (n - i) % 3 == 0)
-            buffer[o++] = ',';
-        buffer[o++] = digits[i];
-    }
-    buffer[o] = '\0';
-    return buffer;
-}
-
-const char *text_duration(double seconds, char *buffer, size_t size)
-{
-    char whole[32];
-
-    if (!(seconds >= 0) || isinf(seconds))
-        snprintf(buffer, size, "%g s", seconds);
-    else if (seconds < 120)
-        snprintf(buffer, size, "%.3g s", seconds);
-    else if (seconds < 7200)
-        snprintf(buffer, size, "%.1f min", seconds / 60);
-    else if (seconds < 3.6e6)
-        snprintf(buffer, size, "%.1f h", seconds / 3600);
-    else if (seconds < 1e18)
-        snprintf(buffer, size, "%s h",
-                 text_grouped((uint64_t)llround(seconds / 3600), whole, sizeof whole));
-    else
-        snprintf(buffer, size, "%.3g h", seconds / 3600);
-    return buffer;
-}
-
-const char *text_exact(double value, char *buffer, size_t size)
-{
-    /* 15 digits always survive, 17 always suffice. strfromd() takes half the time of printf()
-     * where a library adds formats to printf(), as libquadmath does. */
-    static const char *const format[] = { "%.15g", "%.16g", "%.17g" };
-
-    for (int i = 0; i < 3; i++) {
-        strfromd(buffer, size, format[i], value);
-        if (i < 2 && strtod(buffer, NULL) == value)
-            break;
-    }
-    return buffer;
-}
-
-uint64_t text_hash(const char *text)
-{
-    uint64_t h = 14695981039346656037u;
-
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 1099511628211u;
-    return h;
-}
-
-size_t text_distance(const char *a, const char *b, size_t limit)
-{
-    const size_t n = strlen(a), m = strlen(b);
-    size_t       row[64];
-
-    if (n > 63 || m > 63 || (n > m ? n - m : m - n) > limit)
-        return limit + 1;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            const size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            const size_t gap    = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-
-            diagonal = row[j];
-            row[j]   = change < gap ? change : gap;
-        }
-    }
-    return row[m] > limit ? limit + 1 : row[m];
-}
-
-static void lower(const char *text, char *out, size_t size)
-{
-    size_t i = 0;
-
-    for (; text[i] && i + 1 < size; i++)
-        out[i] = (char)tolower((unsigned char)text[i]);
-    out[i] = '\0';
-}
-
-bool text_nearer(const char *word, const char *known, size_t *distance)
-{
-    char   a[65], b[65]; /* longer words are never near */
-    size_t d;
-
-    lower(word, a, sizeof a);
-    lower(known, b, sizeof b);
-    d = text_distance(a, b, TEXT_NEAR - 1);
-    if (d > 1 && strlen(a) > 2 && !strncmp(a, b, strlen(a)))
-        d = 1;
-    if (d >= *distance || 2 * d > strlen(a)) /* half as many differences make another word */
-        return false;
-    *distance = d;
-    return true;
 }

@@ -17,18 +17,20 @@ lm_status text_uint(const char *text, uint64_t *out, lm_error *err);
 lm_status text_real(const char *text, double *out, lm_error *err);
 /** yes|no, true|false, on|off, 1|0 */
 lm_status text_bool(const char *text, bool *out, lm_error *err);
-/** Bytes: 4096, 64KiB, 25 MiB, 1GB (1e9), 1B. */
+/** Bytes: 4096, 64KiB, 25 MiB, 1GB (1e9), 80gb, 80G, 1B. */
 lm_status text_bytes(const char *text, int64_t *out, lm_error *err);
-/** Seconds: 5min, 200ms, 1.5 s, 2h, 7d, 50us; a bare number is seconds. */
+/** Seconds: 5min, 200ms, 1.5 s, 2h, 7d, 1w, 50us; a bare number is seconds. */
 lm_status text_seconds(const char *text, double *out, lm_error *err);
 /** A number of `unit` with or without an SI prefix (k M G T P): "15.7 TFLOP/s" of "FLOP/s"
  * is 1.57e13. The unit must be there. */
 lm_status text_quantity(const char *text, const char *unit, double *out, lm_error *err);
-/** Bytes per second: 10Gbit/s, 1.25 GB/s, either with an SI prefix. */
+/** Whole numbers from 1 up, with k, M, B or G (1e9), T: 300B, 15T. */
+lm_status text_amount(const char *text, int64_t *out, lm_error *err);
+/** Bytes per second: 10Gbit/s, 100Gbps, 100G (bits), 1.25 GB/s, with an SI prefix or without. */
 lm_status text_rate(const char *text, double *out, lm_error *err);
 /** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x. */
 lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err);
-/** Element type by name: f32 f16 bf16 f64 i32 i8 f8 i64 u8. */
+/** Element type by name: f32 f16 bf16 f64 i32 i8 f8 i64 u8; also as frameworks say it: fp16, half. */
 lm_status   text_dtype(const char *text, int32_t *out, lm_error *err);
 const char *text_dtype_name(int32_t dtype);
 

@@ -49,7 +49,7 @@ OPTION_TYPE(type_kwh, money, money_parse_per_kwh);
 #define AT(member) OPTION_AT(plan_options, member)
 
 static const option_row option_rows[] = {
-    { "deadline", AT(deadline), &type_seconds, "TIME", NULL, HELP_WHAT,
+    { "deadline", AT(deadline), &type_time, "TIME", NULL, HELP_WHAT,
       "24h, 7d: the fewest nodes that finish in time", .least = OPTION_ABOVE_0,
       .outside = "no run takes no time: give one above 0" },
     { "budget", AT(budget), &type_budget, "MONEY", NULL, HELP_WHAT,
@@ -58,7 +58,7 @@ static const option_row option_rows[] = {
       "inference: samples that come in a second: the fewest nodes that keep up",
       .excludes = "deadline", .refusal = "says when the last sample comes: give one of the two",
       .least = OPTION_ABOVE_0, .outside = "expected a number of samples above 0" },
-    { "within", AT(within), &type_seconds, "TIME", NULL, HELP_WHAT,
+    { "within", AT(within), &type_time, "TIME", NULL, HELP_WHAT,
       "inference: 50ms: no batch takes longer (its p95 where the machine file tells it)",
       .least = OPTION_ABOVE_0, .outside = "no batch takes no time: give one above 0" },
     { "largest-batch", AT(largest), &type_flag, NULL, NULL, HELP_WHAT,
@@ -71,7 +71,7 @@ static const option_row option_rows[] = {
     { "dataset", AT(training.dataset) },
     { "evaluate", AT(training.evaluate), &type_whole, "SAMPLES", "0", HELP_WHAT,
       "samples of an evaluation after each epoch" },
-    { "startup", AT(training.startup), &type_seconds, "TIME", "0", HELP_WHAT,
+    { "startup", AT(training.startup), &type_time, "TIME", "0", HELP_WHAT,
       "time before the first step, once: 5min" },
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
       .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory)" },

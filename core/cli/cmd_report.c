@@ -105,7 +105,7 @@ static char *command_line(const options *o)
 }
 
 /* Prices of the page's machines, in the currency of the first one. A machine without a price has
- * the reason in `unpaid`; it is an error if a price was asked for. */
+ * the reason in `unpaid`; it is an error if a price was asked for, and none has one. */
 static lm_status open_prices(const fleet_options *f, work *w, lm_error *err)
 {
     page *p = &w->page;
@@ -115,6 +115,7 @@ static lm_status open_prices(const fleet_options *f, work *w, lm_error *err)
                           .tier   = p->tier,
                           .wanted = fleet_priced(f) || told,
                           .so     = "" };
+    bool       none   = true;
     lm_status  status = prices_open(f->prices, &w->prices, err);
 
     if (status || (status = devices_open(NULL, &w->devices, err)))
@@ -125,7 +126,10 @@ static lm_status open_prices(const fleet_options *f, work *w, lm_error *err)
         const paid_asked asked = fleet_paid(f, w->session, i);
 
         status = paid_find(&r, &asked, &p->machine[i].paid, err);
+        none &= *p->machine[i].paid.unpaid != '\0';
     }
+    if (!status && r.wanted && none)
+        status = lm_error_set(err, LM_E_NOTFOUND, "%s", p->machine[0].paid.unpaid);
     return status;
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "observe/doubts.h"
 #include "observe/points.h"
@@ -31,20 +33,36 @@ const option_row network_option_rows[] = {
       .help = "of an import: operator whose output is its first input" },
     { "set", AT(set), &type_pair, "NAME=VALUE", .heading = HELP_WHAT, .repeats = true,
       .help = "one of the network's [arguments]" },
+    { "sequence", AT(sequence), &type_count, "TOKENS", NULL, HELP_WHAT,
+      "length of a sample of tokens: the network's argument 'sequence'" },
     { .name = NULL },
 };
 
 lm_status open_network(const options *o, const network_options *how, const lm_library *library,
                        lm_network **out, lm_error *err)
 {
-    const lm_network_options choices = { .size     = sizeof choices,
-                                         .treat    = how->treat.at,
-                                         .n_treat  = how->treat.n,
-                                         .ignore   = how->ignore.at,
-                                         .n_ignore = how->ignore.n,
-                                         .set      = how->set.at,
-                                         .n_set    = how->set.n };
+    lm_network_options choices = { .size     = sizeof choices,
+                                   .treat    = how->treat.at,
+                                   .n_treat  = how->treat.n,
+                                   .ignore   = how->ignore.at,
+                                   .n_ignore = how->ignore.n,
+                                   .set      = how->set.at,
+                                   .n_set    = how->set.n };
+    const char       **set;
+    char              *one;
 
+    if (how->sequence) { /* --sequence N is --set sequence=N */
+        set = arena_array(o->room, how->set.n + 1, sizeof *set);
+        one = arena_array(o->room, 40, 1);
+        if (!set || !one)
+            return no_memory(err);
+        for (size_t i = 0; i < how->set.n; i++)
+            set[i] = how->set.at[i];
+        snprintf(one, 40, "sequence=%lld", (long long)how->sequence);
+        set[how->set.n] = one;
+        choices.set     = set;
+        choices.n_set   = how->set.n + 1;
+    }
     return lm_network_open(library, o->argument[0], &choices, out, err);
 }
 
@@ -54,22 +72,9 @@ void print_note(const network *net, FILE *out)
         fprintf(out, "note: %s\n", net->note);
 }
 
-/* A bare number would mean seconds, which is never meant here. */
-static lm_status read_latency(const char *text, double *out, lm_error *err)
-{
-    const lm_status status = text_seconds(text, out, err);
-
-    if (status || !(*out > 0) || strpbrk(text, "sminhd"))
-        return status;
-    return lm_error_set(err, LM_E_ARG, "expected a time with its unit, such as 5us, found '%.40s'",
-                        text);
-}
-
-OPTION_TYPE(type_latency, double, read_latency);
-
 const option_row link_option_rows[] = {
     { "bandwidth", OPTION_AT(interconnect, bytes_per_second) },
-    { "latency", OPTION_AT(interconnect, latency), &type_latency, "TIME", LINK_LATENCY, HELP_WHERE,
+    { "latency", OPTION_AT(interconnect, latency), &type_time, "TIME", LINK_LATENCY, HELP_WHERE,
       "of a message between nodes, with --bandwidth", .needs = "bandwidth",
       .refusal = "goes with --bandwidth" },
     { "interconnect", OPTION_AT(interconnect, name), &type_text, "NAME", NULL, HELP_WHERE,

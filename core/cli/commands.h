@@ -23,6 +23,7 @@ lm_status open_registry(const options *o, registry **out, lm_error *err);
 /** How a network's file is read. */
 typedef struct network_options {
     option_texts treat, ignore, set;
+    int64_t      sequence; /**< 0: not given */
 } network_options;
 extern const option_row network_option_rows[];
 

@@ -13,14 +13,16 @@
 
 /* ---- prices ---------------------------------------------------------------------------------- */
 
-/* In the currency of the first price; amount NAN for no price or several. */
+/* In the currency of the first price; amount NAN for no price. */
 static void find_price(elsewhere *w, gpu_target *t, price_tier tier)
 {
     const price *p;
+    size_t       among;
     money        hour;
 
     t->hour.amount = NAN;
-    if (prices_of_device(w->prices, w->devices, t->to.name, &p, NULL) ||
+    if (prices_of_device(w->prices, w->devices, &(price_asked){ t->to.name, tier, 1 }, &p, &among,
+                         NULL) ||
         price_of_node(p, tier, 1, &hour, NULL))
         return;
     if (!*w->currency)

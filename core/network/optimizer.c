@@ -17,6 +17,10 @@ static const char *const optimizer_names[] = {
 
 lm_status optimizer_parse(const char *name, optimizer *out, lm_error *err)
 {
+    /* AdamW (Loshchilov & Hutter 2019) decays the weights apart from the gradients: Adam's states and
+     * traffic */
+    if (!strcmp(name, "adamw"))
+        name = "adam";
     for (size_t i = 0; i < N_OPTIMIZERS; i++)
         if (!strcmp(name, optimizer_names[i])) {
             *out = (optimizer)i;

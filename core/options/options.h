@@ -50,8 +50,11 @@ extern const option_type type_seed;     /**< uint64_t */
 extern const option_type type_real;     /**< double within the row's bounds; NAN: not given */
 extern const option_type type_fraction; /**< double, above 0 and at most 1 */
 extern const option_type type_seconds;  /**< double, s, within the row's bounds; NAN: not given */
+extern const option_type type_time;     /**< the same, with a unit */
+extern const option_type type_amount;   /**< int64_t: 300B, 15T */
 extern const option_type type_rate;     /**< double, bytes/s, above 0; NAN: not given */
 extern const option_type type_bytes;    /**< int64_t within the row's bounds */
+extern const option_type type_size;     /**< the same, with a unit */
 extern const option_type type_dtype;    /**< lm_dtype */
 extern const option_type type_counts;   /**< option_counts, of 1,2,4 or 1..64*2 */
 extern const option_type type_sizes;    /**< option_counts in bytes, of 1MiB,2MiB or 1MiB..1GiB*4 */

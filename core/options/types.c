@@ -77,6 +77,29 @@ static lm_status within(const option_row *row, const char *text, double value, l
     return lm_error_set(err, LM_E_ARG, "%s", said);
 }
 
+/* Numbers that nobody means without a unit; 0 needs none. */
+
+static lm_status time_of(const char *text, double *out, lm_error *err)
+{
+    const lm_status status = text_seconds(text, out, err);
+
+    if (status || !(*out > 0) || text_real(text, &(double){ 0 }, NULL))
+        return status;
+    return lm_error_set(err, LM_E_ARG,
+                        "expected a time with its unit, such as 5us, 5min or 7d, found '%.40s'",
+                        text);
+}
+
+static lm_status size_of(const char *text, int64_t *out, lm_error *err)
+{
+    const lm_status status = text_bytes(text, out, err);
+
+    if (status || *out == 0 || text_real(text, &(double){ 0 }, NULL))
+        return status;
+    return lm_error_set(
+        err, LM_E_ARG, "expected a size with its unit, such as %.20sGB, found '%.40s'", text, text);
+}
+
 /* Defines a type of numbers within bounds, by a parser of text.h. */
 #define NUMBER(name, T, parse, not_given)                                 \
     static lm_status read_##name(READER)                                  \
@@ -96,6 +119,9 @@ NUMBER(bytes, int64_t, text_bytes, NULL);
 NUMBER(seed, uint64_t, text_uint, NULL);
 NUMBER(real, double, text_real, &unknown);
 NUMBER(seconds, double, text_seconds, &unknown);
+NUMBER(amount, int64_t, text_amount, NULL);
+NUMBER(time, double, time_of, &unknown);
+NUMBER(size, int64_t, size_of, NULL);
 
 static lm_status read_count(READER)
 {
@@ -251,10 +277,10 @@ const option_row options_shared[] = {
       .help = "datasheets of your own, read before the shipped ones" },
     { "bandwidth", .type = &type_rate, .argument = "RATE", .heading = HELP_WHERE,
       .help = "of the network between nodes, 10Gbit/s, where none was measured" },
-    { "memory", .type = &type_bytes, .argument = "SIZE", .heading = HELP_WHERE, .least = 1,
+    { "memory", .type = &type_size, .argument = "SIZE", .heading = HELP_WHERE, .least = 1,
       .outside = "a device without memory runs nothing: give its size",
       .help    = "memory of the device: 24GB, 80GiB" },
-    { "framework-overhead", .type = &type_bytes, .argument = "BYTES", .fallback = "0",
+    { "framework-overhead", .type = &type_size, .argument = "BYTES", .fallback = "0",
       .heading = HELP_WHERE,
       .help    = "memory beside the step's: the device's context, the allocator, libraries" },
     { "prices", .type = &type_text, .argument = "FILE", .heading = HELP_WHERE,

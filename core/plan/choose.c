@@ -73,14 +73,19 @@ static bool keeps_to(const plan *p, const plan_machine *machines, const plan_lim
 const plan *plan_choose(const plan_set *set, const plan_machine *machines, plan_goal goal,
                         const plan_limits *limits, const plan_view *v)
 {
-    const plan *best  = NULL;
-    keys        least = { { 0 } };
+    const plan *best   = NULL;
+    keys        least  = { { 0 } };
+    bool        priced = false;
+
+    for (size_t i = 0; i < set->n && goal == GOAL_COST; i++)
+        priced |= !isnan(plan_cost(&set->plan[i], machines, v));
 
     for (size_t i = 0; i < set->n; i++) {
         const plan *p = &set->plan[i];
         const keys  k = keys_of(p, machines, goal, v);
 
-        if (!keeps_to(p, machines, limits, v) || (best && !before(&k, &least)))
+        if ((priced && isnan(plan_cost(p, machines, v))) || !keeps_to(p, machines, limits, v) ||
+            (best && !before(&k, &least)))
             continue;
         best  = p;
         least = k;
@@ -108,21 +113,19 @@ static int by_group_and_time(const void *a, const void *b)
     return (x->of > y->of) - (x->of < y->of);
 }
 
-lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, size_t n_machines,
-                              const plan_view *v, lm_error *err)
+lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, const plan_view *v,
+                              lm_error *err)
 {
-    mark *all    = calloc(set->n + 1, sizeof *all);
-    bool  priced = true;
+    mark *all = calloc(set->n + 1, sizeof *all);
 
     if (!all)
         return no_memory(err);
-    for (size_t m = 0; m < n_machines; m++)
-        priced = priced && !isnan(machines[m].hour[v->tier].amount);
     for (size_t i = 0; i < set->n; i++) {
-        plan *p = &set->plan[i];
+        plan      *p      = &set->plan[i];
+        const bool priced = !isnan(machines[p->machine].hour[v->tier].amount);
 
         all[i] = (mark){ .of      = p,
-                         .group   = priced ? 0 : p->machine,
+                         .group   = priced ? 0 : p->machine + 1,
                          .seconds = plan_seconds(p, v),
                          .paid    = priced ? plan_cost(p, machines, v) : plan_device_hours(p, v) };
     }

@@ -43,10 +43,10 @@ const plan *plan_choose(const plan_set *set, const plan_machine *machines, plan_
 
 /**
  * Marks dominated plans (Pareto): another plan is no slower and no dearer, and better in one of the
- * two. The first of equal plans stays. If a machine has no price, device-hours replace cost, and
- * plans compete within their own machine only.
+ * two. The first of equal plans stays. Device-hours replace the cost of a machine without a
+ * price, whose plans compete among themselves only.
  */
-lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, size_t n_machines,
-                              const plan_view *v, lm_error *err);
+lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, const plan_view *v,
+                              lm_error *err);
 
 #endif

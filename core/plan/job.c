@@ -12,12 +12,11 @@
 bool plan_job_priced(const plan_job *job, const char **why)
 {
     for (size_t i = 0; i < job->n; i++)
-        if (*job->side[i].no_price) {
-            if (why)
-                *why = job->side[i].no_price;
-            return false;
-        }
-    return true;
+        if (!*job->side[i].no_price)
+            return true;
+    if (why)
+        *why = job->side[0].no_price;
+    return false;
 }
 
 const char *plan_price_name(const plan_job *job)
@@ -134,7 +133,7 @@ lm_status plan_job_search(plan_job *job, lm_error *err)
     if (!status && !job->set.n)
         status = nothing_left(job, err);
     if (!status)
-        status = plan_mark_dominated(&job->set, job->machine, job->n, &job->view, err);
+        status = plan_mark_dominated(&job->set, job->machine, &job->view, err);
     return status;
 }
 
@@ -160,8 +159,8 @@ void plan_job_ask(const plan_job *job, plan_answers *out)
 {
     const plan_goal first = first_goal(job);
 
-    for (size_t i = 0; i < job->n; i++)
-        ask(job, first, i, out);
+    for (size_t i = 0; i < job->n; i++) /* of what has no price nothing is the cheapest */
+        ask(job, first == GOAL_COST && *job->side[i].no_price ? GOAL_TIME : first, i, out);
     if (!out->n)
         return;
     if (first == GOAL_NODES && plan_job_priced(job, NULL))

@@ -15,6 +15,7 @@ typedef struct plan_side {
     const predictor *who;
     device_room      room;
     const price     *price;         /**< section of its price; NULL: given by the user, or none */
+    size_t           among;         /**< of so many prices it is the cheapest */
     char             no_price[508]; /**< reason for a missing price; "": it has one */
     power_model      power;         /**< of a device, if known */
     bool             learned;       /**< the step model also predicts power */
@@ -55,7 +56,7 @@ typedef struct sides_asked {
     const char        *device_file; /**< read before the shipped datasheets; NULL: none */
     const device_list *devices;     /**< of these files */
     const price_list  *prices;
-    bool               wants_price; /**< a missing price is an error */
+    bool               wants_price; /**< it is an error if no machine has a price */
     power_choice       power;
 } sides_asked;
 
@@ -71,7 +72,8 @@ lm_status plan_job_open(plan_job *job, const side_asked *side, const sides_asked
                         lm_error *err);
 void      plan_job_free(plan_job *job);
 
-/** Do all machines have a price? If not, *why is the first reason; `why` may be NULL. */
+/** Has any machine a price? What costs of others are is unknown, and they answer no question of cost.
+ * If none has, *why is the first reason; `why` may be NULL. */
 bool plan_job_priced(const plan_job *job, const char **why);
 /** Source of the prices: "list", "spot", or "given" by the user; NULL: no prices. */
 const char *plan_price_name(const plan_job *job);

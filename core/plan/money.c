@@ -50,6 +50,32 @@ static bool split(const char *text, double *amount, char *rest, size_t size)
     return *rest && !text_real(number, amount, NULL);
 }
 
+/* "$500" and "500$" as "500USD"; other texts as they are. */
+static const char *spelled(const char *text, char *room, size_t size)
+{
+    static const struct {
+        const char *sign, *code;
+    } signs[] = { { "$", "USD" }, { "\xe2\x82\xac", "EUR" }, { "\xc2\xa3", "GBP" } }; /* UTF-8 */
+
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+        const char  *at = strstr(text, signs[i].sign);
+        const size_t n  = strlen(signs[i].sign);
+        const char  *slash;
+        int          before;
+
+        if (!at)
+            continue;
+        slash  = strchr(text, '/');
+        before = slash ? (int)(slash - text) : (int)strlen(text);
+        if (slash && at > slash)
+            return text;
+        snprintf(room, size, "%.*s%.*s%s%s", (int)(at - text), text,
+                 before - (int)(at - text + (int)n), at + n, signs[i].code, slash ? slash : "");
+        return room;
+    }
+    return text;
+}
+
 /* An amount in a known currency. */
 static lm_status amount_of(double amount, const char *currency, money *out, lm_error *err)
 {
@@ -64,10 +90,10 @@ static lm_status amount_of(double amount, const char *currency, money *out, lm_e
 
 lm_status money_parse(const char *text, money *out, lm_error *err)
 {
-    char   currency[16];
+    char   currency[16], room[80];
     double amount;
 
-    if (!split(text, &amount, currency, sizeof currency) || amount < 0)
+    if (!split(spelled(text, room, sizeof room), &amount, currency, sizeof currency) || amount < 0)
         return lm_error_set(err, LM_E_ARG,
                             "expected an amount of money such as 500USD, found '%.40s'", text);
     return amount_of(amount, currency, out, err);
@@ -77,11 +103,11 @@ lm_status money_parse(const char *text, money *out, lm_error *err)
 static lm_status parse_per(const char *text, const char *per, const char *such, money *out,
                            lm_error *err)
 {
-    char   currency[16], *slash;
+    char   currency[16], room[80], *slash;
     double amount;
 
-    if (!split(text, &amount, currency, sizeof currency) || !(slash = strchr(currency, '/')) ||
-        strcmp(slash, per) != 0 || !(amount > 0))
+    if (!split(spelled(text, room, sizeof room), &amount, currency, sizeof currency) ||
+        !(slash = strchr(currency, '/')) || strcmp(slash, per) != 0 || !(amount > 0))
         return lm_error_set(err, LM_E_ARG, "expected a price above 0 such as %s, found '%.40s'",
                             such, text);
     *slash = '\0';

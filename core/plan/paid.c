@@ -5,17 +5,19 @@
 #include <string.h>
 
 /* The section of the price file: of its instance, else of its device, by name or machine file. */
-static lm_status find_section(const paid_rule *r, const paid_asked *a, const price **out,
+static lm_status find_section(const paid_rule *r, const paid_asked *a, paid_price *out,
                               lm_error *err)
 {
     const char *of = a->device;
 
+    out->among = 1;
     if (a->instance)
-        return prices_find(r->prices, a->instance, out, err);
+        return prices_find(r->prices, a->instance, &out->price, err);
     if (!of && a->cal) /* or what its backend ran on */
         of = calibration_device(a->cal);
     if (of)
-        return prices_of_device(r->prices, r->devices, of, out, err);
+        return prices_of_device(r->prices, r->devices, &(price_asked){ of, r->tier, r->used },
+                                &out->price, &out->among, err);
     return lm_error_set(
         err, LM_E_NOTFOUND,
         "%s does not say what device it is of%s: give --device, --instance or --price 2.50USD/h",
@@ -63,12 +65,12 @@ lm_status paid_find(paid_rule *r, const paid_asked *a, paid_price *out, lm_error
 
         hour.amount *= (double)r->used;
         status = in_one_currency(r, &hour, &out->hour[r->tier], &why);
-    } else if (!(status = find_section(r, a, &out->price, &why))) {
+    } else if (!(status = find_section(r, a, out, &why))) {
         status = take_tiers(r, out, &why);
     }
     if (!status)
         return LM_OK;
-    if (r->wanted)
+    if (r->wanted && (a->hour || a->instance))
         return lm_error_set(err, status, "%s", why.text);
     strcpy(out->unpaid, why.text);
     return LM_OK;

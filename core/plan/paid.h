@@ -20,7 +20,7 @@ typedef struct paid_rule {
     const device_list *devices;
     int64_t            used;   /**< devices of each node */
     price_tier         tier;   /**< that is asked for: the other one where it is there, too */
-    bool               wanted; /**< a missing price is a mistake */
+    bool               wanted; /**< one that is told of a machine alone and missing is a mistake */
     const char        *so;     /**< said where a device is not known: ", so ..." */
     char               currency[CURRENCY_TEXT]; /**< of all costs; "": becomes that of the first */
 } paid_rule;
@@ -29,10 +29,12 @@ typedef struct paid_rule {
 typedef struct paid_price {
     money        hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
     const price *price;               /**< section of the price file; NULL: as told, or none */
+    size_t       among;               /**< of so many it is the cheapest */
     char         unpaid[508];         /**< why there is no price; "": there is one */
 } paid_price;
 
-/** A missing price is no error unless it is wanted: LM_E_NOTFOUND, LM_E_ARG. */
+/** A missing price is no error unless the machine's own price or instance is told, and wanted:
+ * LM_E_NOTFOUND, LM_E_ARG. */
 lm_status paid_find(paid_rule *r, const paid_asked *a, paid_price *out, lm_error *err);
 
 #endif

@@ -58,35 +58,64 @@ static bool holds(const price *p, const device_list *devices, const char *wanted
            a == b;
 }
 
-lm_status prices_of_device(const price_list *list, const device_list *devices, const char *name,
-                           const price **out, lm_error *err)
+/* The cheapest that can be paid so far. */
+typedef struct cheapest {
+    const price *price; /* NULL: none yet */
+    money        hour;
+    size_t       n;   /* prices that hold the device */
+    lm_error     why; /* of the first that cannot be paid */
+} cheapest;
+
+static lm_status take(const price_list *list, const price *p, const price_asked *a, cheapest *best,
+                      lm_error *err)
 {
-    const size_t end[]      = { list->n_own, list->n };
-    char         offer[300] = "";
-    size_t       used = 0, found = 0, i = 0;
+    money     hour;
+    lm_error  why    = { LM_OK, "" };
+    lm_status status = price_of_node(p, a->tier, a->used, &hour, &why);
 
-    for (size_t file = 0; file < 2 && !found; file++)
-        for (; i < end[file]; i++) {
-            const price *p = &list->price[i];
-
-            if (!holds(p, devices, name))
-                continue;
-            if (used < sizeof offer)
-                used += (size_t)snprintf(offer + used, sizeof offer - used, "%s%.60s",
-                                         found ? ", " : "", p->name);
-            if (!found++)
-                *out = p;
+    best->n++;
+    if (status) {
+        if (!best->why.code)
+            best->why = why;
+        return LM_OK;
+    }
+    if (best->price) {
+        status = exchange_to(&list->rates, &hour, best->hour.currency, &hour, err);
+        if (status) {
+            lm_error_prefix(err, "%s:%d: '%.60s' beside '%.60s'", p->path, p->line, p->name,
+                            best->price->name);
+            return status;
         }
-    if (!found)
+    }
+    if (!best->price || hour.amount < best->hour.amount) {
+        best->price = p;
+        best->hour  = hour;
+    }
+    return LM_OK;
+}
+
+lm_status prices_of_device(const price_list *list, const device_list *devices, const price_asked *a,
+                           const price **out, size_t *among, lm_error *err)
+{
+    const size_t end[] = { list->n_own, list->n };
+    cheapest     best  = { .price = NULL };
+    size_t       i     = 0;
+    lm_status    status;
+
+    for (size_t file = 0; file < 2 && !best.n; file++)
+        for (; i < end[file]; i++)
+            if (holds(&list->price[i], devices, a->device) &&
+                (status = take(list, &list->price[i], a, &best, err)))
+                return status;
+    if (!best.n)
         return lm_error_set(
             err, LM_E_NOTFOUND,
             "%s has no price of '%.60s': write one there, or give --price 2.50USD/h", list->path,
-            name);
-    if (found > 1)
-        return lm_error_set(err, LM_E_ARG,
-                            "%s has several prices of '%.60s': choose by --instance; there are "
-                            "%.250s",
-                            list->path, name, offer);
+            a->device);
+    if (!best.price)
+        return lm_error_set(err, best.why.code, "%s", best.why.text);
+    *out   = best.price;
+    *among = best.n;
     return LM_OK;
 }
 

@@ -63,13 +63,24 @@ void      prices_free(price_list *list);
  * LM_E_NOTFOUND. */
 lm_status prices_find(const price_list *list, const char *name, const price **out, lm_error *err);
 
+/** What is paid for a device. */
+typedef struct price_asked {
+    const char *device;
+    price_tier  tier;
+    int64_t     used; /**< devices of a node */
+} price_asked;
+
 /**
  * The price of a device: a section that is named as the device or holds it, by any of the device's
- * names in `devices`. The user's own sections are looked at first. LM_E_NOTFOUND; LM_E_ARG where
- * several have it: the text names them.
+ * names in `devices`. Of several the one by which the used devices of a node are cheapest, in the
+ * order of the file where two are equal. The user's own sections are looked at first.
+ *
+ * @param among how many there are to choose from
+ * @return LM_E_NOTFOUND without one; what price_of_node() returns where none can be paid; what
+ *         exchange_to() returns where two cannot be compared
  */
-lm_status prices_of_device(const price_list *list, const device_list *devices, const char *device,
-                           const price **out, lm_error *err);
+lm_status prices_of_device(const price_list *list, const device_list *devices, const price_asked *a,
+                           const price **out, size_t *among, lm_error *err);
 
 /**
  * Hourly cost of a node with `devices` used devices. A price per node does not depend on the number

@@ -74,6 +74,7 @@ static lm_status open_price(plan_job *job, size_t i, const paid_asked *asked, pa
     if (found.price && !side->device) /* the instance tells */
         side->device = found.price->device;
     side->price = *found.unpaid ? NULL : found.price;
+    side->among = found.among;
     strcpy(side->no_price, found.unpaid);
     return LM_OK;
 }
@@ -81,18 +82,21 @@ static lm_status open_price(plan_job *job, size_t i, const paid_asked *asked, pa
 static lm_status open_prices(plan_job *job, const side_asked *side, const sides_asked *all,
                              lm_error *err)
 {
-    paid_rule r      = { .prices  = all->prices,
-                         .devices = all->devices,
-                         .used    = job->question.setup.devices,
-                         .tier    = job->view.tier,
-                         .wanted  = *job->currency || all->wants_price,
-                         .so      = ", so no price is known" };
-    lm_status status = LM_OK;
+    paid_rule   r = { .prices  = all->prices,
+                      .devices = all->devices,
+                      .used    = job->question.setup.devices,
+                      .tier    = job->view.tier,
+                      .wanted  = *job->currency || all->wants_price,
+                      .so      = ", so no price is known" };
+    const char *why;
+    lm_status   status = LM_OK;
 
     strcpy(r.currency, job->currency);
     for (size_t i = 0; i < job->n && !status; i++)
         status = open_price(job, i, &side[i].paid, &r, err);
     strcpy(job->currency, r.currency);
+    if (!status && r.wanted && !plan_job_priced(job, &why))
+        status = lm_error_set(err, LM_E_NOTFOUND, "%s", why);
     return status;
 }
 
@@ -137,8 +141,5 @@ lm_status plan_job_open(plan_job *job, const side_asked *side, const sides_asked
         status = open_room(job, i, all->devices, side[i].paid.device, err);
     if (status)
         return status;
-    if (!plan_job_priced(job, NULL)) /* costs of some say nothing beside those of others */
-        for (size_t i = 0; i < job->n; i++)
-            job->machine[i].hour[PRICE_LIST].amount = job->machine[i].hour[PRICE_SPOT].amount = NAN;
     return open_powers(job, all, err);
 }

@@ -12,7 +12,8 @@ static void amounts_have_a_number_and_a_currency(void **state)
         double      amount;
         const char *currency;
     } cases[] = {
-        { "500USD", 500, "USD" }, { "1.5e3 EUR", 1500, "EUR" }, { " 0.25 CHF ", 0.25, "CHF" },
+        { "500USD", 500, "USD" }, { "$500", 500, "USD" },       { "12.5 €", 12.5, "EUR" },
+        { "£3e2", 300, "GBP" },   { "1.5e3 EUR", 1500, "EUR" }, { " 0.25 CHF ", 0.25, "CHF" },
         { "5EUR", 5, "EUR" },     { "0JPY", 0, "JPY" },         { "2e-2GBP", 0.02, "GBP" },
     };
     static const struct {
@@ -41,6 +42,10 @@ static void amounts_have_a_number_and_a_currency(void **state)
     }
     assert_int_equal(money_parse_per_hour("2.50USD/h", &m, NULL), LM_OK);
     assert_close(m.amount, 2.5, 1e-15);
+    assert_int_equal(money_parse_per_hour("$2.50/h", &m, NULL), LM_OK);
+    assert_close(m.amount, 2.5, 1e-15);
+    assert_string_equal(m.currency, "USD");
+    assert_int_equal(money_parse_per_hour("2.50/h$", &m, &err), LM_E_ARG);
     assert_int_equal(money_parse_per_hour("2.50 USD", &m, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "expected a price above 0 such as 2.50 USD/h, found '2.50 USD'");
     assert_int_equal(money_parse_per_hour("0USD/h", &m, &err), LM_E_ARG);
@@ -145,6 +150,57 @@ static void a_node_costs_its_price_or_that_of_its_devices(void **state)
     prices_free(list);
 }
 
+static lm_status of_device(const price_list *list, const device_list *devices, const char *name,
+                           price_tier tier, int64_t used, const price **out, size_t *among,
+                           lm_error *err)
+{
+    return prices_of_device(list, devices, &(price_asked){ name, tier, used }, out, among, err);
+}
+
+/* Of a device, Z: half a node at 8 USD is dearer than one device at 3, four devices at 12 are not. */
+static void of_several_prices_the_cheapest_is_taken(void **state)
+{
+    static const struct {
+        price_tier  tier;
+        int64_t     used;
+        const char *name;
+    } cases[] = { { PRICE_LIST, 1, "single" },
+                  { PRICE_LIST, 4, "node" },
+                  { PRICE_SPOT, 1, "euro" },
+                  { PRICE_LIST, 9, "single" } };
+    lm_error     err;
+    device_list *devices = NULL;
+    price_list  *list    = load("[node]\ndevice = Z\nlist = 8 USD/h\nper = node\ndevices = 8\n"
+                                    "[single]\ndevice = Z\nlist = 3 USD/h\n"
+                                    "[euro]\ndevice = Z\nlist = 2.5 EUR/h\nspot = 1 EUR/h\ndevices = 2\n"
+                                    "[currency]\nEUR = 1.5 USD\n",
+                                &err);
+    const price *p       = NULL;
+    size_t       n       = 0;
+
+    (void)state;
+    assert_string_equal(err.text, "");
+    assert_int_equal(devices_load(folder_file("d.ini", "[Z]\n"), &devices, &err), LM_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(of_device(list, devices, "Z", cases[i].tier, cases[i].used, &p, &n, &err),
+                         LM_OK);
+        assert_string_equal(p->name, cases[i].name);
+        assert_int_equal(n, 3);
+    }
+    /* none has so many devices at spot prices: the first reason */
+    assert_int_equal(of_device(list, devices, "Z", PRICE_SPOT, 4, &p, &n, &err), LM_E_NOTFOUND);
+    assert_error(err, LM_E_NOTFOUND, "p.ini:1: 'node' has no spot price: write spot = 2.50 USD/h");
+    prices_free(list);
+
+    list = load("[a]\ndevice = Z\nlist = 3 USD/h\n[b]\ndevice = Z\nlist = 2 EUR/h\n", &err);
+    assert_int_equal(of_device(list, devices, "Z", PRICE_LIST, 1, &p, &n, &err), LM_E_NOTFOUND);
+    assert_error(err, LM_E_NOTFOUND,
+                 "p.ini:4: 'b' beside 'a': no rate leads from EUR to USD: write one into "
+                 "[currency], such as EUR = 1.5 USD");
+    prices_free(list);
+    devices_free(devices);
+}
+
 static void a_device_is_found_by_any_of_its_names(void **state)
 {
     lm_error     err;
@@ -153,20 +209,20 @@ static void a_device_is_found_by_any_of_its_names(void **state)
                                     "[a]\ndevice = Z\nlist = 3 USD/h\n[b]\ndevice = Z\nlist = 4 USD/h\n",
                                 &err);
     const price *p       = NULL;
+    size_t       n       = 0;
 
     (void)state;
     assert_string_equal(err.text, "");
     assert_int_equal(devices_load(folder_file("d.ini", "[Board X]\nalso = BX\n[Board Y]\n[Z]\n"),
                                   &devices, &err),
                      LM_OK);
-    assert_int_equal(prices_of_device(list, devices, "NVIDIA Board X", &p, &err), LM_OK);
+    assert_int_equal(of_device(list, devices, "NVIDIA Board X", PRICE_LIST, 1, &p, &n, &err),
+                     LM_OK);
     assert_string_equal(p->name, "rented");
-    assert_int_equal(prices_of_device(list, devices, "board-y", &p, &err), LM_OK);
+    assert_int_equal(of_device(list, devices, "board-y", PRICE_LIST, 1, &p, &n, &err), LM_OK);
     assert_string_equal(p->name, "Board Y");
-    assert_int_equal(prices_of_device(list, devices, "Z", &p, &err), LM_E_ARG);
-    assert_error(err, LM_E_ARG,
-                 "p.ini has several prices of 'Z': choose by --instance; there are a, b");
-    assert_int_equal(prices_of_device(list, devices, "Q", &p, &err), LM_E_NOTFOUND);
+    assert_int_equal(n, 1);
+    assert_int_equal(of_device(list, devices, "Q", PRICE_LIST, 1, &p, &n, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
                  "p.ini has no price of 'Q': write one there, or give --price 2.50USD/h");
     prices_free(list);
@@ -250,6 +306,7 @@ static void ones_own_prices_come_first(void **state)
     price_list  *list    = NULL;
     device_list *devices = NULL;
     const price *p       = NULL;
+    size_t       n       = 0;
     lm_error     err     = { LM_OK, "" };
 
     (void)state;
@@ -260,7 +317,9 @@ static void ones_own_prices_come_first(void **state)
     assert_int_equal(list->n_own, 1);
     assert_true(list->n > 1);
     assert_int_equal(list->rates.n, 1);
-    assert_int_equal(prices_of_device(list, devices, "NVIDIA H100 80GB HBM3", &p, &err), LM_OK);
+    assert_int_equal(of_device(list, devices, "NVIDIA H100 80GB HBM3", PRICE_LIST, 1, &p, &n, &err),
+                     LM_OK);
+    assert_int_equal(n, 1);
     assert_string_equal(p->name, "mine");
     assert_string_equal(p->path, "own.ini");
     prices_free(list);
@@ -274,6 +333,7 @@ int main(void)
         cmocka_unit_test(amounts_are_printed_as_people_write_them),
         cmocka_unit_test(rates_lead_from_any_currency_to_any_other),
         cmocka_unit_test(a_node_costs_its_price_or_that_of_its_devices),
+        cmocka_unit_test(of_several_prices_the_cheapest_is_taken),
         cmocka_unit_test(a_device_is_found_by_any_of_its_names),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(shipped_prices_name_their_source_and_date),

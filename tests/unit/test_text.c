@@ -14,8 +14,10 @@ static void sizes_take_binary_and_decimal_units(void **state)
         const char *text;
         int64_t     bytes;
     } cases[] = {
-        { "4096", 4096 },   { "64KiB", 65536 }, { "25 MiB", 26214400 }, { "1GB", 1000000000 },
-        { " 1 kB ", 1000 }, { "1.5KiB", 1536 }, { "2GiB", 2147483648 }, { "7B", 7 },
+        { "4096", 4096 },       { "64KiB", 65536 }, { "25 MiB", 26214400 },
+        { "1GB", 1000000000 },  { " 1 kB ", 1000 }, { "1.5KiB", 1536 },
+        { "2GiB", 2147483648 }, { "7B", 7 },        { "80gb", 80000000000 },
+        { "80G", 80000000000 }, { "64kib", 65536 }, { "2TB", 2000000000000 },
     };
     int64_t bytes;
 
@@ -28,7 +30,7 @@ static void sizes_take_binary_and_decimal_units(void **state)
 
 static void sizes_refuse_what_is_none(void **state)
 {
-    static const char *const bad[] = { "",     "KiB", "-1",   "1.5", "64kib",
+    static const char *const bad[] = { "",     "KiB", "-1",   "1.5", "64kbit",
                                        "1 QB", "nan", "0x10", "1e30" };
     int64_t                  bytes;
     lm_error                 err;
@@ -70,9 +72,11 @@ static void rates_are_bytes_or_bits_a_second(void **state)
         double      value;
     } cases[] = {
         { "10Gbit/s", 1.25e9 }, { "1.25 GB/s", 1.25e9 }, { "3.35TB/s", 3.35e12 },
-        { "8 bit/s", 1 },       { "1 B/s", 1 },
+        { "8 bit/s", 1 },       { "1 B/s", 1 },          { "10G", 1.25e9 },
+        { "100Gbps", 12.5e9 },  { "100gbit/s", 12.5e9 }, { "10 Gb/s ", 1.25e9 },
+        { "25GBps", 25e9 },     { "8kbps", 1e3 },        { "0.4T", 5e10 },
     };
-    static const char *const bad[] = { "", "10", "10G", "10Gb/s", "10 GiB/s", "10 Gbps" };
+    static const char *const bad[] = { "", "10", "G", "10GB", "10 GiB/s", "10 GbE" };
     double                   value;
     lm_error                 err;
 
@@ -83,7 +87,65 @@ static void rates_are_bytes_or_bits_a_second(void **state)
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(text_rate(bad[i], &value, &err), LM_E_ARG);
-    assert_string_equal(err.text, "expected a rate such as 10Gbit/s or 1.25 GB/s, found '10 Gbps'");
+    assert_string_equal(err.text, "expected a rate such as 10Gbit/s or 1.25 GB/s, found '10 GbE'");
+}
+
+static void amounts_are_counted_as_people_say_them(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t     value;
+    } cases[] = { { "15T", 15000000000000 }, { "300B", 300000000000 }, { "300b", 300000000000 },
+                  { "1.5k", 1500 },          { "2e9", 2000000000 },    { "7", 7 } };
+    static const char *const bad[] = { "", "0", "-1", "1.5", "3X", "T", "1e30", "1.0005k" };
+    int64_t                  value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(text_amount(cases[i].text, &value, NULL), LM_OK);
+        assert_int_equal(value, cases[i].value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(text_amount(bad[i], &value, NULL), LM_E_ARG);
+}
+
+static void element_types_have_the_names_of_frameworks(void **state)
+{
+    static const struct {
+        const char *text;
+        lm_dtype    type;
+    } cases[] = { { "fp16", LM_F16 },
+                  { "half", LM_F16 },
+                  { "fp32", LM_F32 },
+                  { "bfloat16", LM_BF16 },
+                  { "fp64", LM_F64 } };
+    int32_t  type;
+    lm_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(text_dtype(cases[i].text, &type, NULL), LM_OK);
+        assert_int_equal(type, cases[i].type);
+    }
+    assert_int_equal(text_dtype("tf32", &type, &err), LM_E_ARG);
+    assert_non_null(strstr(err.text, "math=tf32"));
+    assert_int_equal(text_dtype("amp", &type, &err), LM_E_ARG);
+    assert_non_null(strstr(err.text, "--mixed bf16"));
+}
+
+static void durations_grow_with_their_unit(void **state)
+{
+    static const struct {
+        double      seconds;
+        const char *text;
+    } cases[] = { { 0.00203, "0.00203 s" }, { 119.4, "119 s" }, { 120, "2.0 min" },
+                  { 7199, "120.0 min" },    { 7200, "2.0 h" },  { 3.6e6, "1,000 h" },
+                  { 1e18, "2.78e+14 h" },   { -1, "-1 s" } };
+    char text[40];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(text_duration(cases[i].seconds, text, sizeof text), cases[i].text);
 }
 
 static void assert_list(const char *text, const int64_t *expected, size_t n_expected)
@@ -243,6 +305,9 @@ int main(void)
         cmocka_unit_test(sizes_take_binary_and_decimal_units),
         cmocka_unit_test(sizes_refuse_what_is_none),
         cmocka_unit_test(quantities_need_their_unit_and_take_prefixes),
+        cmocka_unit_test(amounts_are_counted_as_people_say_them),
+        cmocka_unit_test(element_types_have_the_names_of_frameworks),
+        cmocka_unit_test(durations_grow_with_their_unit),
         cmocka_unit_test(rates_are_bytes_or_bits_a_second),
         cmocka_unit_test(lists_take_ranges_and_end_where_they_say),
         cmocka_unit_test(lists_refuse_what_would_never_end),

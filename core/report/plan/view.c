@@ -261,18 +261,25 @@ static void print_price(const plan_job *job, size_t i, FILE *out)
     char             text[MONEY_TEXT];
 
     strcpy(hour.currency, job->currency);
+    if (*side->no_price && priced(job)) {
+        fprintf(out, "note: no costs of %s: %s\n", side->name, side->no_price);
+        return;
+    }
     if (isnan(hour.amount))
         return;
     fprintf(out, "price: %s: %s per node-hour, ", side->name, money_print(&hour, text));
-    if (!p)
+    if (!p) {
         fprintf(out, "as given\n");
-    else
-        fprintf(out, "%s of '%s', %s:%d, %s%s, source: %s\n", price_tier_name(job->view.tier),
-                p->name, p->path, p->line, p->date ? p->date : "undated",
-                p->check == PRICE_CHECKED       ? ", checked"
-                : p->check == PRICE_NOT_CHECKED ? ", not checked"
-                                                : "",
-                p->source ? p->source : "not given");
+        return;
+    }
+    fprintf(out, "%s of '%s'", price_tier_name(job->view.tier), p->name);
+    if (side->among > 1)
+        fprintf(out, ", the cheapest of %zu", side->among);
+    fprintf(out, ", %s:%d, %s%s, source: %s\n", p->path, p->line, p->date ? p->date : "undated",
+            p->check == PRICE_CHECKED       ? ", checked"
+            : p->check == PRICE_NOT_CHECKED ? ", not checked"
+                                            : "",
+            p->source ? p->source : "not given");
 }
 
 /* Warns of paid devices that are idle. */
@@ -367,6 +374,18 @@ static bool answered(const plan_answers *answers, size_t machine)
     return false;
 }
 
+/* Has an answer before the i-th the same plan for the same goal? */
+static bool said_before(const plan_answers *answers, size_t i)
+{
+    const plan_asked *a = &answers->answer[i].asked;
+
+    while (i--)
+        if (answers->answer[i].asked.answer == a->answer &&
+            answers->answer[i].asked.goal == a->goal)
+            return true;
+    return false;
+}
+
 /* Of each answer a line, of the first of each machine what it hangs on. */
 static void print_answers(const plan_job *job, const plan_answers *answers, FILE *out)
 {
@@ -376,6 +395,8 @@ static void print_answers(const plan_job *job, const plan_answers *answers, FILE
         const plan_answer *a     = &answers->answer[i];
         const bool         first = a->asked.limits.machine != ANY_MACHINE || !i;
 
+        if (!first && said_before(answers, i))
+            continue;
         if (!first && job->n == 1 && a->asked.answer == answers->answer[0].asked.answer) {
             fprintf(out, "%s: the same\n", plan_goal_name(a->asked.goal));
             continue;
