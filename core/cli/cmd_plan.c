@@ -18,6 +18,7 @@ typedef struct plan_options {
     setup_choice  how;
     power_choice  power;
     training      training;
+    failure_model failures;
     double        deadline;             /* s; NAN: not given */
     double        rate, within;         /* samples/s, s; NAN: not given */
     money         budget, energy_price; /* of a kWh; amounts of 0: not given */
@@ -73,6 +74,16 @@ static const option_row option_rows[] = {
       "samples of an evaluation after each epoch" },
     { "startup", AT(training.startup), &type_time, "TIME", "0", HELP_WHAT,
       "time before the first step, once: 5min" },
+    { "mtbf", AT(failures.mtbf), &type_time, "TIME", NULL, HELP_WHAT,
+      "mean time between failures of one device, 50000h: adds what they cost",
+      .least = OPTION_ABOVE_0, .outside = "nothing runs on devices that always fail: give more" },
+    { "checkpoint", AT(failures.checkpoint), &type_time, "TIME", NULL, HELP_WHAT,
+      "time to write a checkpoint, 30s, while the run waits", .needs = "mtbf",
+      .refusal = "goes with --mtbf", .least = OPTION_ABOVE_0,
+      .outside = "no checkpoint takes no time: give one above 0" },
+    { "restart", AT(failures.restart), &type_time, "TIME", NULL, HELP_WHAT,
+      "time from a failure until the run goes on, 5min", .needs = "mtbf",
+      .refusal = "goes with --mtbf" },
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
       .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory)" },
     { "global-batch", AT(global_batch),
@@ -104,8 +115,10 @@ static const option_row option_rows[] = {
 static const char details[] =
     "A run takes startup + epochs x (ceil(dataset / B) steps + ceil(evaluate / (devices x batch)) forward\n"
     "passes), where B is the number of samples of a step on all devices. All nodes are paid for from\n"
-    "start to end. A larger B may need more epochs: --global-batch keeps B fixed. Storage, traffic,\n"
-    "failures and queues are not counted.\n"
+    "start to end. A larger B may need more epochs: --global-batch keeps B fixed. Storage, traffic\n"
+    "and queues are not counted, and failures only with --mtbf: devices fail independently, the run\n"
+    "writes checkpoints at the best interval (Young 1974, Daly 2006) and goes on from the last one.\n"
+    "Times and costs are then expected ones; goodput is the share of the time in which it gets on.\n"
     "\n"
     "Every listed number of nodes, batch and machine is tried. With --deadline the answer is the fewest\n"
     "nodes for each machine, and the cheapest plan; with --budget the fastest; with neither the cheapest\n"
@@ -150,7 +163,7 @@ static const char examples[] =
 static lm_status check_program(const options *o, plan_options *a, lm_error *err)
 {
     const void *const of_training[]  = { &a->training.epochs, &a->training.evaluate,
-                                         &a->global_batch };
+                                         &a->global_batch, &a->failures.mtbf };
     const void *const of_inference[] = { &a->rate, &a->within };
 
     if (a->how.program == PROGRAM_TRAINING) {
@@ -194,6 +207,9 @@ static lm_status check(options *o, lm_error *err)
     lm_status     status;
 
     power_choice_begin(o, &a->power, false);
+    if (a->failures.mtbf > 0 && (isnan(a->failures.checkpoint) || isnan(a->failures.restart)))
+        return misused(o, &a->failures.mtbf, err,
+                       "what a failure costs is not known: give --checkpoint and --restart, too");
     if ((status = check_program(o, a, err)) || (status = check_layouts(o, a, err)) ||
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
@@ -222,17 +238,19 @@ static void ask(plan_command *c, const options *o)
     const plan_options  *a   = c->a;
     plan_job            *job = &c->job;
 
-    job->question    = (plan_question){ .training     = a->training,
-                                        .global_batch = a->global_batch,
-                                        .rate         = isnan(a->rate) ? 0 : a->rate,
-                                        .within       = isnan(a->within) ? 0 : a->within,
-                                        .nodes        = a->nodes.at,
-                                        .n_nodes      = a->nodes.n,
-                                        .batch        = a->batch.at,
-                                        .n_batch      = a->batch.n,
-                                        .setup        = a->how.setup,
-                                        .policy       = a->how.policy,
-                                        .n_policies   = a->how.n };
+    job->question =
+        (plan_question){ .training     = a->training,
+                         .global_batch = a->global_batch,
+                         .rate         = isnan(a->rate) ? 0 : a->rate,
+                         .within       = isnan(a->within) ? 0 : a->within,
+                         .failures     = a->failures.mtbf > 0 ? a->failures : (failure_model){ 0 },
+                         .nodes        = a->nodes.at,
+                         .n_nodes      = a->nodes.n,
+                         .batch        = a->batch.at,
+                         .n_batch      = a->batch.n,
+                         .setup        = a->how.setup,
+                         .policy       = a->how.policy,
+                         .n_policies   = a->how.n };
     job->automatic   = a->batch.automatic;
     job->nodes_given = option_given(o, &a->nodes);
     if (a->largest && !job->nodes_given) { /* a row for each number of nodes: only one */

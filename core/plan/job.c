@@ -79,6 +79,7 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     job->set.beyond_dataset = before.beyond_dataset;
     job->set.idle           = before.idle;
     job->set.no_time        = before.no_time;
+    job->set.no_end         = before.no_end;
     job->set.too_slow       = before.too_slow;
     q.nodes                 = &one;
     q.n_nodes               = 1;
@@ -106,6 +107,12 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             "%s: the formulas of '%s' say that no step takes any time: they are far "
             "from what they were fitted to; take --model layermeter",
             side->name, side->who->model);
+    if (job->set.no_end)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: devices fail more often than a run gets on between checkpoints: give "
+            "a longer --mtbf, a shorter --checkpoint or --restart, or fewer --nodes",
+            side->name);
     if (job->set.too_slow)
         return lm_error_set(err, LM_E_NOTFOUND,
                             "%s: a batch of %lld takes longer than --within %g ms: take a smaller "

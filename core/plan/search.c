@@ -86,18 +86,27 @@ double plan_paced_seconds(const plan_question *q)
     return q->rate > 0 ? q->training.startup + (double)q->training.dataset / q->rate : 0;
 }
 
-static cases run_of(const plan_question *q, const plan *p, const cases *evaluation)
+/* What the whole run takes; its start-up is paid once, and each failure the restart. */
+static void add_run(const plan_question *q, const cases *evaluation, plan *p)
 {
-    const double paced = plan_paced_seconds(q);
-    cases        run;
+    const double  paced = plan_paced_seconds(q), startup = q->training.startup;
+    const int64_t ranks = step_setup_ranks(&p->setup);
 
     for (int i = 0; i < N_TIME_CASES; i++) {
-        run.seconds[i] = training_seconds(&q->training, p->steps, p->step.seconds[i],
-                                          p->evaluations, evaluation->seconds[i]);
-        if (run.seconds[i] < paced) /* not where it is unknown */
-            run.seconds[i] = paced;
+        const double       ideal = training_seconds(&q->training, p->steps, p->step.seconds[i],
+                                                    p->evaluations, evaluation->seconds[i]);
+        const failure_cost c     = failures_of_run(&q->failures, ranks, ideal - startup);
+
+        /* without failures not a digit changes */
+        p->run.seconds[i] = q->failures.mtbf > 0 ? startup + c.seconds : ideal;
+        if (p->run.seconds[i] < paced) /* not where it is unknown */
+            p->run.seconds[i] = paced;
+        if (i == TIME_EXPECTED) {
+            p->ideal      = ideal;
+            p->every      = c.every;
+            p->n_failures = c.failures;
+        }
     }
-    return run;
 }
 
 /* By its 95th percentile, where that is known. */
@@ -144,7 +153,11 @@ static lm_status add(const plan_machine *m, size_t machine, const plan_question 
     if (status)
         return status;
     p.steps = training_steps(&q->training, p.global_batch);
-    p.run   = run_of(q, &p, &e->pass);
+    add_run(q, &e->pass, &p);
+    if (isinf(p.run.seconds[TIME_EXPECTED])) {
+        set->no_end++;
+        return LM_OK;
+    }
     return push(set, &p, err);
 }
 

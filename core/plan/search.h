@@ -3,6 +3,7 @@
 #define PLAN_SEARCH_H
 
 #include "plan/cases.h"
+#include "plan/failures.h"
 #include "plan/prices.h"
 #include "plan/room.h"
 #include "plan/training.h"
@@ -25,6 +26,7 @@ typedef struct plan_question {
     int64_t        global_batch; /**< samples of a step on all devices; 0: batch times devices */
     double         rate;         /**< inference: samples that come in a second; 0: all are there */
     double         within;       /**< inference: longest latency of a batch, s; 0: any */
+    failure_model  failures;     /**< of training */
     const int64_t *nodes;
     size_t         n_nodes;
     const int64_t *batch; /**< per device and micro-step; with a global batch at most that */
@@ -48,7 +50,10 @@ typedef struct plan {
     uint64_t   steps;       /**< of an epoch */
     uint64_t   evaluations; /**< forward passes of the evaluation after each epoch */
     cases      step;        /**< one step */
-    cases      run;         /**< the whole run */
+    cases      run;         /**< the whole run, with its failures */
+    double     ideal;       /**< s, the same without failures */
+    double     every;       /**< s of work between checkpoints; of interest with failures alone */
+    double     n_failures;  /**< that are expected */
     bool       fits_less;   /**< it also fits with MEMORY_LESS less memory */
     bool       dominated;   /**< another plan is as fast and as cheap, see plan_mark_dominated() */
 } plan;
@@ -61,6 +66,7 @@ typedef struct plan_set {
     size_t beyond_dataset; /**< a step needs more than the data set */
     size_t idle;           /**< more devices than samples of a global batch */
     size_t too_slow;       /**< a batch takes longer than plan_question.within */
+    size_t no_end;         /**< failures come faster than the run gets on */
     size_t no_time;        /**< the prediction is 0 or less: far from the fitted range */
 } plan_set;
 

@@ -42,6 +42,7 @@ REAL_OF(epoch_high, plan_row, epoch_at(r, TIME_HIGH))
 COUNT_OF(bucket_bytes, plan_row,
          r->plan.setup.sync.rule == SYNC_DDP ? r->plan.setup.sync.limit_bytes : 0)
 
+REAL_OF(goodput, plan_row, r->plan.ideal / r->plan.run.seconds[TIME_EXPECTED])
 REAL_OF(samples_rate, plan_row, (double)r->plan.global_batch / r->plan.step.seconds[TIME_EXPECTED])
 REAL_OF(hourly, plan_row, r->cost[TIME_EXPECTED] * 3600 / r->plan.run.seconds[TIME_EXPECTED])
 REAL_OF(million, plan_row, r->cost[TIME_EXPECTED] * 1e6 / (double)r->of.dataset)
@@ -78,6 +79,13 @@ const field plan_fields[] = {
     { "hours", "time", NULL, RUN(TIME_EXPECTED), .help = "the whole run" },
     { "hours_low", "low", NULL, RUN(TIME_LOW), YIELDS(10), .help = "low end of its interval" },
     { "hours_high", "high", NULL, RUN(TIME_HIGH), YIELDS(10), .help = "high end of its interval" },
+    { "goodput", "goodput [%]", NULL, .real = goodput, .when = PLAN_FAILURES, IN_PERCENT,
+      YIELDS(25),
+      .help = "share of the run in which it gets on: neither checkpoints nor failures" },
+    { "checkpoint_every_s", "checkpoint every", NULL, PLAN(every), .when = PLAN_FAILURES,
+      IN_UNIT("s", TABLE_DURATION), YIELDS(27), .help = "work between two checkpoints" },
+    { "failures", "failures", NULL, PLAN(n_failures), .when = PLAN_FAILURES, .digits = 1,
+      YIELDS(65), .help = "of any device in the run, expected" },
     { "device_hours", "device-hours", NULL, ROW(device_hours), IN_UNIT("h", -1), YIELDS(70),
       .help = "of all devices" },
     { "cost", "cost [%s]", NULL, .each = currency, COST(TIME_EXPECTED), .help = "of the run" },
@@ -149,6 +157,9 @@ const field plan_answer_fields[] = {
     { .key = "hours" },
     { .key = "hours_low" },
     { .key = "hours_high" },
+    { .key = "goodput", .when = PLAN_FAILURES },
+    { .key = "checkpoint_every_s", .when = PLAN_FAILURES },
+    { .key = "failures", .when = PLAN_FAILURES },
     { .key = "cost" },
     { .key = "cost_low" },
     { .key = "cost_high" },

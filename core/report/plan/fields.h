@@ -23,16 +23,17 @@ typedef struct plan_row {
 
 /** Facts that decide on columns. */
 enum plan_facts {
-    PLAN_SIDES       = 1 << 0, /**< there are several machines */
-    PLAN_MICRO       = 1 << 1, /**< steps may have several micro-steps */
-    PLAN_SYNC        = 1 << 2, /**< several policies are asked for */
-    PLAN_PRICED      = 1 << 3, /**< all machines have a price */
-    PLAN_POWER       = 1 << 4, /**< some power is known */
-    PLAN_CO2         = 1 << 5, /**< and the CO2 of electricity */
-    PLAN_ELECTRICITY = 1 << 6, /**< and its price */
-    PLAN_TRAINING    = 1 << 7, /**< one of the two: plans train ... */
-    PLAN_INFERENCE   = 1 << 8, /**< ... or infer */
-    PLAN_SPREAD      = 1 << 9  /**< repetitions of inference are known to spread */
+    PLAN_SIDES       = 1 << 0,  /**< there are several machines */
+    PLAN_MICRO       = 1 << 1,  /**< steps may have several micro-steps */
+    PLAN_SYNC        = 1 << 2,  /**< several policies are asked for */
+    PLAN_PRICED      = 1 << 3,  /**< all machines have a price */
+    PLAN_POWER       = 1 << 4,  /**< some power is known */
+    PLAN_CO2         = 1 << 5,  /**< and the CO2 of electricity */
+    PLAN_ELECTRICITY = 1 << 6,  /**< and its price */
+    PLAN_TRAINING    = 1 << 7,  /**< one of the two: plans train ... */
+    PLAN_INFERENCE   = 1 << 8,  /**< ... or infer */
+    PLAN_FAILURES    = 1 << 10, /**< devices fail */
+    PLAN_SPREAD      = 1 << 9   /**< repetitions of inference are known to spread */
 };
 
 /** Which of the two a program is. */

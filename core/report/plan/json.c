@@ -125,6 +125,11 @@ void plan_json_question(const plan_job *job, json *j)
         json_known(j, "within_s", q->within > 0 ? q->within : NAN);
     }
     json_real(j, "startup_s", t->startup);
+    if (q->failures.mtbf > 0) {
+        json_real(j, "mtbf_s", q->failures.mtbf);
+        json_real(j, "checkpoint_s", q->failures.checkpoint);
+        json_real(j, "restart_s", q->failures.restart);
+    }
     json_known(j, "deadline_s", job->limits.seconds);
     json_known(j, "budget", job->limits.cost);
     json_text(j, "currency", *job->currency ? job->currency : NULL);

@@ -140,6 +140,10 @@ const char *plan_answer_print(const plan_job *job, const plan_answer *a, char ou
     say_run(job, p, out);
     say_time(p, &a->asked.view, true, out);
     say_cost(job, p, &a->asked.view, true, out);
+    if (job->question.failures.mtbf > 0)
+        say(out, ", goodput %.3g %% with a checkpoint every %s",
+            100 * p->ideal / p->run.seconds[TIME_EXPECTED],
+            text_duration(p->every, text, sizeof text));
     if (a->fewer)
         say(out, "; %lld would take %s", (long long)a->fewer->setup.nodes,
             text_duration(plan_seconds(a->fewer, &a->asked.view), text, sizeof text));
