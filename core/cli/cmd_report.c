@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/no_memory.h"
 #include "cli/decoding.h"
-#include "report/page.h"
+#include "pages/page.h"
 
 typedef struct report_options {
     fleet_options   fleet;

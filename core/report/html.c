@@ -1,9 +1,13 @@
 /* HTML: escaped text, and pictures within a page. */
 #include "report/html.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "base/text.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
@@ -216,4 +220,28 @@ void html_svg(FILE *out, const char *svg, const char *name, const char *title, c
     ends = skip_element(ends + 1, "<title>", "</title>");
     ends = skip_element(ends, "<desc>", "</desc>");
     put_renamed(out, ends, name);
+}
+
+const char *html_time(double seconds, char *buffer, size_t size)
+{
+    char whole[32];
+    static const struct {
+        double      least, unit;
+        const char *name;
+    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" },
+                  { 120, 60, "min" },        { 1, 1, "s" },
+                  { 1e-3, 1e-3, "ms" },      { 0, 1e-6, "µs" } };
+    size_t i  = 0;
+
+    while (i + 1 < sizeof units / sizeof units[0] && !(seconds >= units[i].least))
+        i++;
+    if (isnan(seconds))
+        snprintf(buffer, size, "–");
+    else if (seconds >= 1000 * units[i].unit) /* days can be many */
+        snprintf(buffer, size, "%s %s",
+                 text_grouped((uint64_t)fmin(9e15, seconds / units[i].unit), whole, sizeof whole),
+                 units[i].name);
+    else
+        snprintf(buffer, size, "%.3g %s", seconds / units[i].unit, units[i].name);
+    return buffer;
 }

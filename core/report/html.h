@@ -37,4 +37,7 @@ void html_hint(FILE *script, const char *format, ...) HTML_PRINTF;
  */
 void html_svg(FILE *out, const char *svg, const char *name, const char *title, const char *desc);
 
+/** "34.9 ms", "2.3 h": seconds as people say them. NAN: a dash. */
+const char *html_time(double seconds, char *buffer, size_t size);
+
 #endif

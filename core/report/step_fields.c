@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "models/paleo_step.h"
 #include "predict/predict.h"
-#include "report/page_parts.h"
+#include "report/html.h"
 #include "transfer/of_device.h"
 
 unsigned step_watts_facts(const step_watts *w)
@@ -244,7 +244,7 @@ const char *certainty_each(const void *whole, size_t i)
     return i < N_CERTAINTIES ? certainty_name((certainty)i) : NULL;
 }
 
-TEXT_OF(epoch_text, step_row, page_time(r->point.epoch_seconds, room, FIELD_TEXT_MAX))
+TEXT_OF(epoch_text, step_row, html_time(r->point.epoch_seconds, room, FIELD_TEXT_MAX))
 
 #define ROW(member)   FIELD_AT(step_row, member)
 #define POINT(member) FIELD_AT(step_row, point.member)

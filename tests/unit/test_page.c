@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 static void check_labels(const char *const file[], const char *const label[], size_t n)
 {
@@ -90,7 +90,7 @@ static void times_are_said_in_units_that_fit(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
-        assert_string_equal(page_time(said[i].seconds, text, sizeof text), said[i].text);
+        assert_string_equal(html_time(said[i].seconds, text, sizeof text), said[i].text);
 }
 
 static void turning_points_are_said_with_their_interval(void **state)

@@ -1,5 +1,5 @@
 /* The whole page: order of sections, pictures, and functions that sections share. */
-#include "report/page.h"
+#include "pages/page.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 /* ---- shared by sections ---- */
 
@@ -53,30 +53,6 @@ const char *page_turning(const turning_point *t, char *buffer, size_t size)
                  t->nodes == 1 ? "" : "s", grouped(t->low, low, sizeof low),
                  t->high > 0 ? " to " : " or more",
                  t->high > 0 ? grouped(t->high, high, sizeof high) : "");
-    return buffer;
-}
-
-const char *page_time(double seconds, char *buffer, size_t size)
-{
-    char whole[32];
-    static const struct {
-        double      least, unit;
-        const char *name;
-    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" },
-                  { 120, 60, "min" },        { 1, 1, "s" },
-                  { 1e-3, 1e-3, "ms" },      { 0, 1e-6, "µs" } };
-    size_t i  = 0;
-
-    while (i + 1 < sizeof units / sizeof units[0] && !(seconds >= units[i].least))
-        i++;
-    if (isnan(seconds))
-        snprintf(buffer, size, "–");
-    else if (seconds >= 1000 * units[i].unit) /* days can be many */
-        snprintf(buffer, size, "%s %s",
-                 grouped((int64_t)fmin(9e15, seconds / units[i].unit), whole, sizeof whole),
-                 units[i].name);
-    else
-        snprintf(buffer, size, "%.3g %s", seconds / units[i].unit, units[i].name);
     return buffer;
 }
 

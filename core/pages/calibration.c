@@ -1,7 +1,7 @@
 /* Quality of each machine's calibration. */
 #include <math.h>
 
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 /* Intervals of a step's parts, in their order. */
 static const struct {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 /* Groups of parts, in the order of stacking. Gradients have the colour of those that travel; no other
  * group has that of a part of a step. */

@@ -1,9 +1,9 @@
 /** Sections of a page, and what they share: private to its files. */
-#ifndef REPORT_PAGE_PARTS_H
-#define REPORT_PAGE_PARTS_H
+#ifndef PAGES_PAGE_PARTS_H
+#define PAGES_PAGE_PARTS_H
 
+#include "pages/page.h"
 #include "report/html.h"
-#include "report/page.h"
 #include "report/step_fields.h"
 
 /** Adds a picture; its `text` is for the caller to fill. */
@@ -58,8 +58,6 @@ const char *page_nodes(int64_t nodes, char *buffer, size_t size);
 const char *page_turning(const turning_point *t, char *buffer, size_t size);
 /** What it costs on a machine; amount NAN: not known. */
 money page_run_cost(const page *p, const page_machine *m, const scale_point *x, double step);
-/** "34.9 ms", "2.3 h": seconds as people say them. */
-const char *page_time(double seconds, char *buffer, size_t size);
 /** Decimals of milliseconds with which the shortest step has three digits. */
 int page_decimals(const page *p);
 

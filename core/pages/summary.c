@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 static void row(FILE *out, const char *term, const char *value)
 {
@@ -90,9 +90,9 @@ static void put_inference(const page *p, const page_machine *m, FILE *out)
         const prediction *s = i ? &best->step : &quick->step;
 
         snprintf(name, sizeof name, "latency of batch %lld", (long long)s->batch);
-        row(out, name, page_time(s->step, text, sizeof text));
+        row(out, name, html_time(s->step, text, sizeof text));
         if (!isnan(s->p95))
-            row(out, "of 95 in 100 of them", page_time(s->p95, text, sizeof text));
+            row(out, "of 95 in 100 of them", html_time(s->p95, text, sizeof text));
     }
     fputs("</dl>\n", out);
 }
@@ -122,8 +122,8 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
                      rate_text(here->samples_per_second * (double)p->tokens, rate, sizeof rate));
             row(out, "tokens a second", text);
         }
-        row(out, "a step takes", page_time(here->step.step, text, sizeof text));
-        row(out, "an epoch takes", page_time(here->epoch_seconds, text, sizeof text));
+        row(out, "a step takes", html_time(here->step.step, text, sizeof text));
+        row(out, "an epoch takes", html_time(here->epoch_seconds, text, sizeof text));
         snprintf(text, sizeof text, "%.0f %%", 100 * here->efficiency);
         row(out, "of linear scaling", text);
     } else {

@@ -1,8 +1,8 @@
 /* Time and cost of a run, over nodes. */
 #include <math.h>
 
+#include "pages/page_parts.h"
 #include "plan/training.h"
-#include "report/page_parts.h"
 
 /* Seconds of the run if its steps take `step`. */
 static double page_run_seconds(const page *p, const scale_point *x, double step)
@@ -83,7 +83,7 @@ static void tell_cost(const page_row *r, double *y, char *text, size_t size)
 
     *y = is_paid(r->p, r->m) ? cost.amount : NAN;
     snprintf(text, size, "%s, %s", isnan(*y) ? "" : money_print(&cost, words),
-             page_time(page_run_seconds(r->p, x, x->step.step), hours, sizeof hours));
+             html_time(page_run_seconds(r->p, x, x->step.step), hours, sizeof hours));
 }
 
 static void put_cost(FILE *out, const void *what)
@@ -205,14 +205,14 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
         cost_words(p, m, here, cost, sizeof cost);
         html_paragraph(out, "%s: %lld epochs on %s take %s and cost %s.", m->label,
                        (long long)p->epochs, page_nodes(m->at, nodes, sizeof nodes),
-                       page_time(page_run_seconds(p, here, here->step.step), hours, sizeof hours),
+                       html_time(page_run_seconds(p, here, here->step.step), hours, sizeof hours),
                        cost);
     }
     if (best && best != here) {
         cost_words(p, m, best, cost, sizeof cost);
         html_paragraph(out, "%s is cheapest on %s: %s in %s.", m->label,
                        page_nodes(best->step.nodes, nodes, sizeof nodes), cost,
-                       page_time(page_run_seconds(p, best, best->step.step), hours, sizeof hours));
+                       html_time(page_run_seconds(p, best, best->step.step), hours, sizeof hours));
     }
     if (m->paid.price)
         put_price(p, m, out);
@@ -231,7 +231,7 @@ static const char *run_cost(const page_row *r, char *room)
     return room;
 }
 
-TEXT_OF(run_text, page_row, page_time(run_seconds(r), room, FIELD_TEXT_MAX))
+TEXT_OF(run_text, page_row, html_time(run_seconds(r), room, FIELD_TEXT_MAX))
 REAL_OF(device_hours, page_row,
         run_seconds(r) / 3600 * (double)r->step.point.step.nodes *
             (double)r->step.point.step.devices)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "pages/page.h"
+#include "pages/page_parts.h"
 #include "predict/predict.h"
-#include "report/page.h"
-#include "report/page_parts.h"
 
 /* ---- labels ---- */
 

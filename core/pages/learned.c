@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "models/learned.h"
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 bool page_learned(const page *p)
 {

@@ -3,8 +3,8 @@
  * but itself. page_gather() asks the models, page_draw() gnuplot, page_write() writes; none of the
  * three computes what the other commands print by formulas of its own.
  */
-#ifndef REPORT_PAGE_H
-#define REPORT_PAGE_H
+#ifndef PAGES_PAGE_H
+#define PAGES_PAGE_H
 
 #include "network/memory.h"
 #include "plan/paid.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 /* ---- pictures ---- */
 
@@ -402,7 +402,7 @@ static const char *million_text(const page_row *r, char *room)
     return money_print(&cost, room);
 }
 
-TEXT_OF(million_time, page_row, page_time(million_of(r), room, FIELD_TEXT_MAX))
+TEXT_OF(million_time, page_row, html_time(million_of(r), room, FIELD_TEXT_MAX))
 TEXT_OF(million_cost, page_row, million_text(r, room))
 
 static const field batches_told[] = {

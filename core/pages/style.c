@@ -1,5 +1,5 @@
 /* Style of a page on a wide screen, on a phone, and in print. */
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 /* Fonts are the device's own: a page loads nothing. */
 static const char style[] =

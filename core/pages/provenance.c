@@ -1,6 +1,6 @@
 /* Sources of each machine's figures. */
 #include "base/text.h"
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 static void put_machine(const page_machine *m, FILE *out)
 {

@@ -1,7 +1,7 @@
 /* Timeline of one step: the device, and gradients that travel meanwhile. */
 #include <math.h>
 
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 /* Seconds from the start of the step to its last backward pass. */
 static double before(const page_machine *m)
@@ -95,7 +95,7 @@ static void put_exposed(FILE *out, const page_machine *m)
         "'#1b1b1b' front\n",
         passed, passed + 1e3 * s->exposed);
     fprintf(out, "set label 1 '%s exposed' at first %.9g,-0.72 %s font ',11' front\n",
-            page_time(s->exposed, text, sizeof text), passed + 500 * s->exposed,
+            html_time(s->exposed, text, sizeof text), passed + 500 * s->exposed,
             passed + 500 * s->exposed > 800 * s->step ? "right" : "center");
 }
 
@@ -153,9 +153,9 @@ void page_overlap_charts(page *p)
             "the network, each from when it starts to when it is there. Of %s of all-reduces %s "
             "remain behind the backward pass.",
             page_nodes(m->at, nodes, sizeof nodes), m->label,
-            page_time(m->apart->step.step, step, sizeof step),
-            page_time(m->buckets.sync, sync, sizeof sync),
-            page_time(m->buckets.exposed, exposed, sizeof exposed));
+            html_time(m->apart->step.step, step, sizeof step),
+            html_time(m->buckets.sync, sync, sizeof sync),
+            html_time(m->buckets.exposed, exposed, sizeof exposed));
     }
 }
 
@@ -207,16 +207,16 @@ static void put_words(const page *p, const page_machine *m, FILE *out)
             "%s on %s: the all-reduce takes %s, and nothing of it is hidden, as all gradients go "
             "at once when the backward pass has ended.",
             m->label, page_nodes(m->at, nodes, sizeof nodes),
-            page_time(m->buckets.sync, a, sizeof a));
+            html_time(m->buckets.sync, a, sizeof a));
     else
         html_paragraph(
             out,
             "%s on %s: all-reduces take %s, of which %.0f %% are hidden behind the backward pass and "
             "%s are exposed.",
             m->label, page_nodes(m->at, nodes, sizeof nodes),
-            page_time(m->buckets.sync, a, sizeof a),
+            html_time(m->buckets.sync, a, sizeof a),
             m->buckets.sync > 0 ? 100 * fmax(0, hidden) / m->buckets.sync : 0,
-            page_time(m->buckets.exposed, b, sizeof b));
+            html_time(m->buckets.exposed, b, sizeof b));
 }
 
 void page_overlap_write(const page *p, FILE *out)

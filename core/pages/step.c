@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/page_parts.h"
+#include "pages/page_parts.h"
 
 /* Seconds of a step by part of the picture. Parts that a model does not separate go to the wider
  * one. Returns true if exposed sync is separate from the update. */

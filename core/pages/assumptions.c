@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "pages/page_parts.h"
 #include "predict/predict.h"
-#include "report/page_parts.h"
 
 static void put_step(const page *p, FILE *out)
 {
@@ -127,7 +127,7 @@ static void put_travel(const page *p, const page_machine *m, FILE *out)
             "%s: where no all-reduce between nodes was measured, %sB/s between nodes and %s a message are "
             "assumed, as told.",
             m->label, text_si(m->who->link.bytes_per_second, rate, sizeof rate),
-            page_time(m->who->link.latency, latency, sizeof latency));
+            html_time(m->who->link.latency, latency, sizeof latency));
     if (r != SYNC_ONCE && m->buckets.n && !c->rows)
         html_item(
             out,
