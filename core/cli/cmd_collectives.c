@@ -44,24 +44,24 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "A machine file holds prices of collectives, within a node and between nodes, of each measured kind\n"
-    "and algorithm: by layermeter-calibrate, or imported from nccl-tests or OSU's benchmarks ('layermeter\n"
-    "import'). S is the size that nccl-tests prints: of an all-gather what a rank gets, of a reduce-scatter\n"
-    "and an all-to-all what it has. Algorithm bandwidth is S over time; bus bandwidth is that times what a\n"
-    "rank of a ring sends of a byte, 2 (n - 1) / n in an all-reduce, (n - 1) / n in an all-gather, a\n"
-    "reduce-scatter and an all-to-all, 1 in the others.\n"
+    "A machine file holds prices of collectives, within a node and between nodes, of each measured\n"
+    "kind and algorithm: by layermeter-calibrate, or imported from nccl-tests or OSU's benchmarks\n"
+    "('layermeter import'). S is the size that nccl-tests prints: of an all-gather what a rank gets,\n"
+    "of a reduce-scatter and an all-to-all what it has. Algorithm bandwidth is S over time; bus\n"
+    "bandwidth is that times what a rank of a ring sends of a byte, 2 (n - 1) / n in an all-reduce,\n"
+    "(n - 1) / n in an all-gather, a reduce-scatter and an all-to-all, 1 in the others.\n"
     "\n"
-    "low and high are the central 90 % of measured / predicted on networks, or numbers of nodes, left out.\n"
-    "'beyond' names what leaves the measured range, and by what factor. A kind that was not measured is\n"
-    "priced by all-reduces, through its volume and steps, and says so; other things that were not measured\n"
-    "are refused. --bandwidth tells what connects nodes, and is then assumed. 'layermeter allreduce' is the\n"
-    "same command.\n";
+    "low and high are the central 90 % of measured / predicted on networks, or numbers of nodes, left\n"
+    "out. 'beyond' names what leaves the measured range, and by what factor. A kind that was not\n"
+    "measured is priced by all-reduces, through its volume and steps, and says so; other things that\n"
+    "were not measured are refused. --bandwidth tells what connects nodes, and is then assumed.\n"
+    "'layermeter allreduce' is the same command.\n";
 
 static const char examples[] =
     "  layermeter collectives machine.ini --bytes 64KiB..1GiB*4 --nodes 2..64*2 --devices-per-node 4\n"
     "  layermeter collectives machine.ini --kind all-gather --bytes 64KiB..1GiB*4 --plot gathers.svg\n"
     "  layermeter collectives machine.ini --bytes 25MiB --nodes 8 --algorithm ring --format csv\n"
-    "  layermeter collectives machine.ini --bytes 100MB --nodes 1 --devices-per-node 2,4,8 --model hockney\n";
+    "  layermeter collectives machine.ini --bytes 100MB --nodes 2,4,8 --model hockney\n";
 
 /* All answers, those of as many nodes and devices behind each other. */
 static lm_status fill(const calibration *cal, const collectives_options *q, asked_collective *row,
