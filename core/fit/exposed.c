@@ -76,7 +76,7 @@ lm_status exposed_ask(const points *p, const calibration *cal, const char *model
                                         .micro    = 1,
                                         .compute  = q.passes.forward + alone },
                            .batch   = pt->row->batch,
-                           .ranks   = { at.nodes, at.devices },
+                           .ranks   = { at.nodes, at.devices, 1 },
                            .pass    = alone / q.passes.backward,
                            .message = 1 };
     *out = q;

@@ -179,7 +179,7 @@ static void a_program_outlives_its_schedule(void **state)
     const program_case four = {
         .work    = { .forward = 0.8, .backward = 1.6, .update = 0.4, .micro = 1, .compute = 2.4 },
         .batch   = 10,
-        .ranks   = { 4, 1 },
+        .ranks   = { 4, 1, 1 },
         .pass    = 1,
         .message = 1
     };

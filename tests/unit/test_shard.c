@@ -219,7 +219,7 @@ static memory_use memory_of(const char *name, const memory_options *o, int64_t t
 {
     const bind_options b   = { .batch = 2, .dtype = LM_BF16, .shard = { .tp = tp, .sp = sp } };
     network           *net = NULL;
-    memory_use         use;
+    memory_use         use = { 0 };
     lm_error           err = { LM_OK, "" };
 
     if (network_open(name, nets_registry, NULL, &net, &err) ||
