@@ -18,8 +18,8 @@ class Carried:
         self.device, self.of, self.sources = device, of, sources
 
 
-A100 = Campaigns(("dle_dgx_a100", "paik_a100"), LAYOUT)
-V100 = Campaigns(("dle_dgx_1", "dle_dgx_2", "paik_v100", "dlperf"), LAYOUT)
+A100 = Campaigns(("paik_a100",), LAYOUT)
+V100 = Campaigns(("paik_v100", "dlperf"), LAYOUT)
 AMP_3090, AMP_4090, AMP_A100, AMP_V100, AMP_H100 = "rtx-3090-amp", "rtx-4090-amp", "a100-sxm4-80gb-amp", "v100-sxm2-16gb-amp", "h100-sxm-amp"
 
 RECIPES = {

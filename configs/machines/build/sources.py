@@ -110,14 +110,15 @@ class Profet:
 class Campaigns:
     """Training steps on one GPU of allreduce_public/scaling.csv, those of PyTorch: other frameworks differ from it by up to a factor of
     three."""
-    TEXT = {"source": "NVIDIA/DeepLearningExamples READMEs; willgpaik/pytorch-ddp-scaling-benchmark; Oneflow-Inc/DLPerf",
-            "licence": "facts (allreduce_public has the commits)",
-            "flaws": "throughputs of whole jobs in PyTorch, input pipeline included; rounded"}
+    SOURCES = {"paik": "willgpaik/pytorch-ddp-scaling-benchmark", "dlperf": "Oneflow-Inc/DLPerf"}
     NETWORKS = {"resnet50": "3x224x224", "resnet152": "3x224x224", "vit_b_16": "3x224x224", "bert_large": None, "bert_base": None,
                 "efficientnet_b0": "3x224x224", "efficientnet_b4": "3x380x380"}
 
     def __init__(self, clusters, layout, precisions=("amp", "fp16"), amp=True):
         self.clusters, self.precisions = clusters, precisions
+        self.TEXT = {"source": "; ".join(self.SOURCES[c.split("_")[0]] for c in clusters),
+                     "licence": "facts (allreduce_public has the commits)",
+                     "flaws": "throughputs of whole jobs in PyTorch, input pipeline included; rounded"}
         self.settings = (AMP if amp else "") + f"layout={layout}"
 
     def framework(self):
