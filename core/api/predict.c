@@ -359,7 +359,7 @@ static lm_status question_of_record(const lm_predictor *p, const lm_scaling *que
     return step_of_record(p, q.step, &out->setup, err);
 }
 
-static lm_point point_of(const scale_point *p, bool epochs)
+static lm_point point_of(const scale_point *p)
 {
     return (
         lm_point){ .nodes              = p->step.nodes,
@@ -373,8 +373,8 @@ static lm_point point_of(const scale_point *p, bool epochs)
                    .samples_per_second = { p->samples_per_second, p->samples.low, p->samples.high },
                    .speedup            = p->speedup,
                    .efficiency       = { p->efficiency, p->efficiencies.low, p->efficiencies.high },
-                   .epoch_seconds    = epochs ? p->epoch_seconds : NAN,
-                   .steps_per_epoch  = epochs ? p->steps_per_epoch : 0,
+                   .epoch_seconds    = p->epoch_seconds,
+                   .steps_per_epoch  = p->steps_per_epoch,
                    .bottleneck       = bottleneck_name(p->bottleneck.most),
                    .bottleneck_share = p->bottleneck.share };
 }
@@ -396,10 +396,9 @@ lm_status lm_scale(lm_predictor *by, const lm_scaling *question, const int64_t *
         scale_point point;
         void       *theirs = (char *)out + i * stride;
 
-        if (q.dataset)
-            status = scale_fits_dataset(&q, nodes[i], err);
+        status = scale_fits_dataset(&q, nodes[i], err);
         if (!status && !(status = scale_curve_at(&curve, nodes[i], &point, err))) {
-            const lm_point mine = point_of(&point, q.dataset > 0);
+            const lm_point mine = point_of(&point);
 
             memcpy(theirs, &stride, sizeof stride);
             answer_give(theirs, &mine, sizeof mine);

@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "cli/decoding.h"
 #include "cli/power_options.h"
+#include "predict/dataset.h"
 #include "report/pipeline_view.h"
 #include "report/plan/fields.h"
 #include "report/plan/layouts.h"
@@ -18,6 +19,7 @@ typedef struct plan_options {
     setup_choice  how;
     power_choice  power;
     training      training;
+    int64_t       tokens; /* of the data set; 0: not given */
     failure_model failures;
     double        deadline;             /* s; NAN: not given */
     double        rate, within;         /* samples/s, s; NAN: not given */
@@ -70,6 +72,7 @@ static const option_row option_rows[] = {
       .excludes = "largest-batch", .refusal = "looks for another answer: give one of the two" },
     { "epochs", AT(training.epochs) },
     { "dataset", AT(training.dataset) },
+    { "tokens", AT(tokens) },
     { "evaluate", AT(training.evaluate), &type_whole, "SAMPLES", "0", HELP_WHAT,
       "samples of an evaluation after each epoch" },
     { "startup", AT(training.startup), &type_time, "TIME", "0", HELP_WHAT,
@@ -120,6 +123,9 @@ static const char details[] =
     "writes checkpoints at the best interval (Young 1974, Daly 2006) and goes on from the last one.\n"
     "Times and costs are then expected ones; goodput is the share of the time in which it gets on.\n"
     "\n"
+    "The data set of a language model is --tokens (or --dataset): ceil(tokens / length of a sample)\n"
+    "samples. A run of --tokens is one epoch, unless --epochs says otherwise.\n"
+    "\n"
     "Every listed number of nodes, batch and machine is tried. With --deadline the answer is the fewest\n"
     "nodes for each machine, and the cheapest plan; with --budget the fastest; with neither the cheapest\n"
     "and the fastest. In brackets stand the answers at the lower and the upper bound of all steps. Then\n"
@@ -156,9 +162,10 @@ static const char examples[] =
     "  layermeter plan resnet50 --machine a.ini --machine b.ini --budget 500USD --plot plan.svg\n"
     "  layermeter plan vgg16 --machine a.ini --global-batch 1024 --batch auto --memory 24GB\n"
     "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n"
-    "  layermeter plan llama3_8b --device H100 --layouts 5 --global-batch 512 --nodes 4\n"
+    "  layermeter plan llama3_8b --device H100 --layouts 5 --tokens 15T --global-batch 512 --nodes 4\n"
     "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n"
-    "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900\n";
+    "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900 \\\n"
+    "    --tokens 10M\n";
 
 /* Options of one of the two programs. */
 static lm_status check_program(const options *o, plan_options *a, lm_error *err)
@@ -260,8 +267,8 @@ static void ask(plan_command *c, const options *o)
     }
     job->limits = (plan_limits){ isnan(a->deadline) ? INFINITY : a->deadline,
                                  a->budget.amount > 0 ? a->budget.amount : INFINITY, ANY_MACHINE };
-    if (a->rate > 0)
-        job->limits.seconds = plan_paced_seconds(&job->question);
+    if (a->tokens && !option_given(o, &a->training.epochs))
+        job->question.training.epochs = 1;
     job->view.tier = fleet_tier(&a->fleet);
     strcpy(job->currency, a->budget.currency);
     job->kwh = a->energy_price;
@@ -274,6 +281,28 @@ static void ask(plan_command *c, const options *o)
 static uint64_t bytes_at(const option_counts *list, size_t i)
 {
     return list->n ? (uint64_t)list->at[list->n > 1 ? i : 0] : 0;
+}
+
+/* Samples of the data set, and what follows from them. */
+static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err)
+{
+    const plan_options *a      = c->a;
+    plan_question      *q      = &c->job.question;
+    const predictor    *who    = decoding_who(c->decode[0], &c->session[0]);
+    const dataset_told  told   = { a->training.dataset, option_given(o, &a->training.dataset),
+                                   a->tokens };
+    const lm_status     status = dataset_samples(who, &told, &q->training.dataset, err);
+
+    if (status)
+        return status;
+    if (!q->training.dataset && !a->largest)
+        return lm_error_set(err, LM_E_ARG,
+                            "a sample of '%.80s' is a row of tokens: give the run's tokens, "
+                            "--tokens 300B, or --dataset SAMPLES",
+                            c->job.network);
+    if (a->rate > 0)
+        c->job.limits.seconds = plan_paced_seconds(q);
+    return LM_OK;
 }
 
 static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
@@ -294,6 +323,7 @@ static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
         return no_memory(err);
     if ((status = fleet_open(o, f, c->session, err)) ||
         (status = fleet_decode(f, c->session, &a->how, c->decode, err)) ||
+        (status = settle_dataset(c, o, err)) ||
         (status = decoding_network(c->decode[0], &c->session[0], &job->net, err)) ||
         (status = devices_open(all.device_file, &c->devices, err)) ||
         (status = prices_open(f->prices, &c->prices, err)))

@@ -8,6 +8,7 @@
 #include "cli/layout_options.h"
 #include "cli/limit_options.h"
 #include "cli/power_options.h"
+#include "predict/dataset.h"
 #include "predict/generation.h"
 #include "report/explain_view.h"
 
@@ -18,7 +19,9 @@ typedef struct predict_options {
     limit_choice    limit;
     layout_choice   layout;
     option_counts   batch, nodes;
-    int64_t         dataset, top;
+    dataset_told    dataset;
+    int64_t         samples; /* of it; 0: not known */
+    int64_t         top;
     bool            explain;
     explain_key     by;
     const char     *path;
@@ -32,7 +35,8 @@ OPTION_TYPE(type_key, explain_key, explain_key_parse);
 static const option_row option_rows[] = {
     { "batch", AT(batch), .fallback = "32" },
     OPTION_GROUP(predict_options, session, session_option_rows),
-    { "dataset", AT(dataset) },
+    { "dataset", AT(dataset.samples) },
+    { "tokens", AT(dataset.tokens) },
     { "nodes", AT(nodes), .fallback = "1" },
     { "devices-per-node", AT(how.setup.devices) },
     OPTION_GROUP(predict_options, power, power_option_rows),
@@ -66,12 +70,15 @@ static const char details[] =
     "\n"
     "low and high are the central 90 % of measured / predicted on networks left out of the fit, wider for\n"
     "each octave beyond what was measured; CSV and JSON have them for each part. An epoch takes\n"
-    "ceil(dataset / (batch x micro-steps x devices)) steps. 'beyond' names what leaves the calibrated\n"
-    "range. 'basis' is the least certain part of a step, 'partly' if it is less than half: measured (this\n"
-    "network, input and batch were; the time is still the formula's), interpolated (within the measured\n"
-    "range, by a coefficient that the data determine), extrapolated (the same, outside), assumed (by a\n"
-    "coefficient of similar kernels, or of unknown range). --explain has the shares of each part, as\n"
-    "me/in/ex/as. What holds of all rows stands once below a table, and what did not fit its width.\n"
+    "ceil(dataset / (batch x micro-steps x devices)) steps. --tokens of a language model are\n"
+    "ceil(tokens / length of a sample) samples; without a data set nothing is said of its epochs.\n"
+    "\n"
+    "'beyond' names what leaves the calibrated range. 'basis' is the least certain part of a step,\n"
+    "'partly' if it is less than half: measured (this network, input and batch were; the time is still\n"
+    "the formula's), interpolated (within the measured range, by a coefficient that the data determine),\n"
+    "extrapolated (the same, outside), assumed (by a coefficient of similar kernels, or of unknown\n"
+    "range). --explain has the shares of each part, as me/in/ex/as. What holds of all rows stands once\n"
+    "below a table, and what did not fit its width.\n"
     "\n"
     "--explain splits one step. A block is a layer's name up to its first number that is not the end,\n"
     "else up to the last dot. A term is a count of one class of kernels (arithmetic, traffic, launches)\n"
@@ -123,7 +130,7 @@ static int64_t nodes_at(const predict_options *a, size_t i)
 
 static scale_question question_at(const predict_options *a, size_t i)
 {
-    scale_question q = scale_weak(1, a->dataset);
+    scale_question q = scale_weak(1, a->samples);
 
     q.setup       = a->how.setup;
     q.setup.batch = a->batch.at[i / a->how.n % a->batch.n];
@@ -161,7 +168,7 @@ static unsigned facts_of(const session *s, const predict_options *a, const step_
     return step_spread_fact(first) | step_program_fact(a->how.program) | step_watts_facts(w) |
            (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) | (a->how.given ? STEP_SYNC : 0) |
            (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0) |
-           (a->layout.given ? STEP_LAYOUT : 0);
+           (a->layout.given ? STEP_LAYOUT : 0) | (a->samples ? STEP_EPOCHS : 0);
 }
 
 static lm_status print_points(const session *s, predict_options *a, lm_error *err)
@@ -326,6 +333,9 @@ static lm_status run(const options *o, lm_error *err)
     if (!status)
         status = limit_begin(&a->limit, &s, &a->session, &a->how.setup, a->batch.at[a->batch.n - 1],
                              err);
+    a->dataset.given = option_given(o, &a->dataset.samples);
+    if (!status)
+        status = dataset_samples(s.who, &a->dataset, &a->samples, err);
     if (!status && a->how.setup.clock_mhz > 0)
         status = predictor_check_clock(s.who, a->how.setup.clock_mhz, err);
     if (!status) {

@@ -8,6 +8,7 @@
 #include "cli/layout_options.h"
 #include "cli/limit_options.h"
 #include "cli/power_options.h"
+#include "predict/dataset.h"
 #include "report/plot.h"
 #include "report/scale_view.h"
 
@@ -19,7 +20,8 @@ typedef struct scale_options {
     layout_choice   layout;
     scaling_options scaling;
     option_counts   nodes, devices, batch;
-    int64_t         dataset;
+    dataset_told    dataset;
+    int64_t         samples; /* of it; 0: not known */
     table_look      look;
     const char     *plot; /* picture; NULL: none */
     bool            keep_script;
@@ -33,7 +35,8 @@ static const option_row option_rows[] = {
               "most" },
     OPTION_GROUP(scale_options, scaling, scaling_option_rows),
     OPTION_GROUP(scale_options, session, session_option_rows),
-    { "dataset", AT(dataset) },
+    { "dataset", AT(dataset.samples) },
+    { "tokens", AT(dataset.tokens) },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2" },
     { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
     OPTION_GROUP(scale_options, power, power_option_rows),
@@ -65,7 +68,8 @@ static const char details[] =
     "inter-node if there are several nodes, else intra-node. 'sync_bound' is latency if as many messages\n"
     "of one byte would take more than half as long. Learned models say 'compute' for a device's own work.\n"
     "'tokens/s' counts the length of a sample that is a row of integers; of an encoder and a decoder, the\n"
-    "encoder's.\n"
+    "encoder's. An epoch of --tokens has ceil(tokens / that length) samples; without a data set nothing\n"
+    "is said of a language model's epochs.\n"
     "\n"
     "The turning point is the smallest number of nodes whose doubling gains less than 10 % of throughput\n"
     "(weak) or shortens the epoch by less than 5 % (strong, global), up to 65536. In brackets stand the\n"
@@ -127,7 +131,7 @@ static scale_question question_at(const scale_options *q, size_t line)
     scale_question one   = { .kind = q->scaling.kind,
                              .global_batch =
                                q->scaling.kind == SCALING_STRONG ? batch : q->scaling.whole,
-                             .dataset = q->dataset,
+                             .dataset = q->samples,
                              .setup   = q->how.setup };
 
     one.setup.batch   = batch;
@@ -182,7 +186,8 @@ static lm_status predict_grid(const session *s, const decoding *d, scale_options
                        .n_lines = q->devices.n * q->batch.n * policies(q),
                        .n_nodes = q->nodes.n,
                        .power   = power_choice_watts(&q->power) };
-    if ((status = scale_tokens(who, &g->tokens, err)))
+    if ((status = scale_tokens(who, &g->tokens, err)) ||
+        (status = dataset_samples(who, &q->dataset, &q->samples, err)))
         return status;
     g->line = calloc(g->n_lines, sizeof *g->line);
     if (!g->line)
@@ -225,6 +230,7 @@ static lm_status run(const options *o, lm_error *err)
     lm_status      status = session_open(o, &q->session, &s, err);
 
     if (!status) {
+        q->dataset.given = option_given(o, &q->dataset.samples);
         setup_settle(&q->how, predict_in_buckets(s.who));
         if (!(status = power_choice_open(&q->power, s.who, &q->session.source, err)) &&
             !(status = predictor_handle_scan(s.by, err)) &&

@@ -94,7 +94,7 @@ lm_status scale_fits_dataset(const scale_question *q, int64_t nodes, lm_error *e
         return status;
     samples = useful(q, &s);
     of_node = samples / (double)nodes;
-    if (samples <= (double)q->dataset)
+    if (!q->dataset || samples <= (double)q->dataset)
         return LM_OK;
     if (q->kind != SCALING_WEAK || of_node > (double)q->dataset)
         return lm_error_set(err, LM_E_ARG,
@@ -132,8 +132,12 @@ static lm_status point_at(const predictor *who, const scale_question *q, int64_t
                                   ? step_setup_replicas(&s) - out->global_batch
                                   : 0;
     out->samples_per_second = (double)out->global_batch / out->step.step;
-    out->steps_per_epoch    = (uint64_t)parts_of(q->dataset, out->global_batch);
-    out->epoch_seconds      = (double)out->steps_per_epoch * out->step.step;
+    out->steps_per_epoch    = 0;
+    out->epoch_seconds      = NAN;
+    if (q->dataset) {
+        out->steps_per_epoch = (uint64_t)parts_of(q->dataset, out->global_batch);
+        out->epoch_seconds   = (double)out->steps_per_epoch * out->step.step;
+    }
     return LM_OK;
 }
 

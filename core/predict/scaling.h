@@ -24,7 +24,7 @@ lm_status   scaling_kind_parse(const char *text, scaling_kind *out, lm_error *er
 typedef struct scale_question {
     scaling_kind kind;
     int64_t      global_batch; /**< samples of a step on all devices: not weak */
-    int64_t      dataset;      /**< samples of an epoch */
+    int64_t      dataset;      /**< samples of an epoch; 0: not known */
     /** `nodes` is not read. `batch`: of a device; strong: not read. `sync.accumulation`: weak only;
      * else it follows. */
     step_setup setup;
@@ -54,8 +54,8 @@ typedef struct scale_point {
     /** By prediction.slow and fast, on one node, too: what is wrong about a device's own work is
      * wrong there, too, and cancels. */
     scale_bounds  efficiencies;
-    uint64_t      steps_per_epoch; /**< ceil(D / global_batch) */
-    double        epoch_seconds;   /**< steps_per_epoch * T_step */
+    uint64_t      steps_per_epoch; /**< ceil(D / global_batch); 0: not known */
+    double        epoch_seconds;   /**< steps_per_epoch * T_step; NAN: not known */
     bottleneck_of bottleneck;
 } scale_point;
 

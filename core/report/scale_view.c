@@ -58,7 +58,8 @@ static unsigned facts_of(const scale_grid *g, const shows *s)
            (g->net->set ? STEP_SET : 0) | (g->layout ? STEP_LAYOUT : 0) |
            (s->several ? STEP_SEVERAL : 0) | (s->micro ? STEP_MICRO : 0) |
            (s->whole ? STEP_WHOLE : 0) | step_spread_fact(&g->line[0].point[0].step) |
-           (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0);
+           (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0) |
+           (g->line[0].curve.q.dataset ? STEP_EPOCHS : 0);
 }
 
 /* A row for each point. */
@@ -246,7 +247,10 @@ static void print_json(const scale_grid *g, const table *rows)
     json_text(&j, "model", who->model);
     step_json_phase(&j, g->line[0].curve.q.setup.program, &g->span);
     json_text(&j, "scaling", scaling_kind_name(kind));
-    json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
+    if (g->line[0].curve.q.dataset)
+        json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
+    else
+        json_text(&j, "dataset", NULL);
     if (who->cal) {
         json_count(&j, "calibrated_ranks", (uint64_t)who->cal->max_ranks);
         json_count(&j, "calibrated_hosts", (uint64_t)who->cal->max_hosts);

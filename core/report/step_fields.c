@@ -184,9 +184,14 @@ void step_json_phase(json *j, program_kind program, const generation_span *span)
 
 /* ---- functions for values that are no members ---- */
 
+static double steps_of_epoch(const step_row *r)
+{
+    return r->point.steps_per_epoch ? (double)r->point.steps_per_epoch : NAN;
+}
+
 static double kwh(const step_row *r)
 {
-    return r->power.joules.value * (double)r->point.steps_per_epoch / JOULES_PER_KWH;
+    return r->power.joules.value * steps_of_epoch(r) / JOULES_PER_KWH;
 }
 
 /* Of nodes; 0: there is none. */
@@ -217,6 +222,7 @@ COUNT_OF(devices, step_row, r->point.step.nodes * r->point.step.devices)
 REAL_OF(update, step_row, update_of(&r->point.step))
 REAL_OF(million, step_row, 1e6 / r->point.samples_per_second)
 REAL_OF(tokens_per_s, step_row, r->tokens ? r->point.samples_per_second *(double)r->tokens : NAN)
+REAL_OF(steps, step_row, steps_of_epoch(r))
 REAL_OF(epoch_kwh, step_row, kwh(r))
 REAL_OF(epoch_co2, step_row, kwh(r) * r->grams_per_kwh)
 REAL_OF(certainty_share, step_row, ledger_share(&r->point.step.grounds.ledger, (certainty)i))
@@ -255,6 +261,7 @@ TEXT_OF(epoch_text, step_row, html_time(r->point.epoch_seconds, room, FIELD_TEXT
 #define YIELDS(n)     .yields = n
 #define TRAINING      .when = STEP_TRAINING
 #define INFERENCE     .when = STEP_INFERENCE
+#define EPOCHS        .worth = STEP_EPOCHS
 #define ONLY_IN_PAGE  .not_in = IN_FILES | IN_TABLE
 #define ONLY_IN_TABLE .not_in = IN_FILES | IN_DATA | IN_PAGE
 
@@ -323,29 +330,29 @@ const field step_fields[] = {
     { "efficiency_high", NULL, NULL, POINT(efficiencies.high), WITH_DIGITS(3),
       .help = "efficiency at the low end of the all-reduces' interval" },
     { "epoch_s", "epoch", NULL, POINT(epoch_seconds), IN_UNIT("s", TABLE_DURATION), TRAINING,
-      YIELDS(20), .help = "an epoch" },
+      EPOCHS, YIELDS(20), .help = "an epoch" },
     { "dataset_s", "data set", NULL, POINT(epoch_seconds), IN_UNIT("s", TABLE_DURATION), INFERENCE,
-      YIELDS(20), .help = "all samples of the data set, batch after batch" },
+      EPOCHS, YIELDS(20), .help = "all samples of the data set, batch after batch" },
     { "million_s", "10^6 samples", "10^6 samples", .real = million, INFERENCE,
       IN_UNIT("s", TABLE_DURATION), YIELDS(70), .help = "10^6 samples at that throughput" },
     { "epoch", NULL, "an epoch takes", .text = epoch_text, ONLY_IN_PAGE, TRAINING,
       .help = "an epoch" },
-    { "steps_per_epoch", NULL, NULL, POINT(steps_per_epoch), TRAINING,
-      .help = "steps of an epoch" },
+    { "steps_per_epoch", NULL, NULL, .real = steps, TRAINING, .help = "steps of an epoch" },
     { "power_w", "power [W]", NULL, ROW(power.watts.value), POWER("W", 1), YIELDS(35),
       .help = "mean power of a device" },
     { "energy_j", "energy [J]", NULL, ROW(power.joules.value), POWER("J", -1), YIELDS(40),
       .help = "energy of all devices in a step, or in a pass of inference" },
     { "epoch_kwh", "epoch [kWh]", NULL, .real = epoch_kwh, IN_UNIT("kWh", -1),
-      .when = STEP_POWER | STEP_TRAINING, YIELDS(60), .help = "energy of all devices in an epoch" },
+      .when = STEP_POWER | STEP_TRAINING, EPOCHS, YIELDS(60),
+      .help = "energy of all devices in an epoch" },
     { "epoch_co2_g", "epoch [gCO2]", NULL, .real = epoch_co2, IN_UNIT("g", -1),
-      .when = STEP_POWER | STEP_CO2 | STEP_TRAINING, YIELDS(22),
+      .when = STEP_POWER | STEP_CO2 | STEP_TRAINING, EPOCHS, YIELDS(22),
       .help = "CO2 of that electricity" },
     { "dataset_kwh", "data set [kWh]", NULL, .real = epoch_kwh, IN_UNIT("kWh", -1),
-      .when = STEP_POWER | STEP_INFERENCE, YIELDS(60),
+      .when = STEP_POWER | STEP_INFERENCE, EPOCHS, YIELDS(60),
       .help = "energy of all devices for the data set" },
     { "dataset_co2_g", "data set [gCO2]", NULL, .real = epoch_co2, IN_UNIT("g", -1),
-      .when = STEP_POWER | STEP_CO2 | STEP_INFERENCE, YIELDS(22),
+      .when = STEP_POWER | STEP_CO2 | STEP_INFERENCE, EPOCHS, YIELDS(22),
       .help = "CO2 of that electricity" },
     { "power_by", "power by", NULL, ROW(power_by), .when = STEP_POWER, .once = "power by",
       YIELDS(75), .help = "where the power comes from: fitted, learned or assumed" },
@@ -415,15 +422,17 @@ const field step_predicted[] = {
     { .key = "latency_p95_low_ms", .when = STEP_INFERENCE | STEP_SPREAD },
     { .key = "latency_p95_high_ms", .when = STEP_INFERENCE | STEP_SPREAD },
     { "samples_per_s", .title = "samples/s" },
-    { "epoch_s", .title = "epoch", TRAINING },
-    { "dataset_s", .title = "data set", INFERENCE },
+    { "epoch_s", .title = "epoch", TRAINING, EPOCHS },
+    { "dataset_s", .title = "data set", INFERENCE, EPOCHS },
     { "million_s", .title = "10^6 samples", INFERENCE },
     { "power_w", .title = "power [W]", .when = STEP_POWER },
     { "energy_j", .title = "energy [J]", .when = STEP_POWER },
-    { "epoch_kwh", .title = "epoch [kWh]", .when = STEP_POWER | STEP_TRAINING },
-    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_POWER | STEP_CO2 | STEP_TRAINING },
-    { "dataset_kwh", .title = "data set [kWh]", .when = STEP_POWER | STEP_INFERENCE },
-    { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_POWER | STEP_CO2 | STEP_INFERENCE },
+    { "epoch_kwh", .title = "epoch [kWh]", .when = STEP_POWER | STEP_TRAINING, EPOCHS },
+    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_POWER | STEP_CO2 | STEP_TRAINING,
+      EPOCHS },
+    { "dataset_kwh", .title = "data set [kWh]", .when = STEP_POWER | STEP_INFERENCE, EPOCHS },
+    { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_POWER | STEP_CO2 | STEP_INFERENCE,
+      EPOCHS },
     { "power_by", .title = "power by", .when = STEP_POWER },
     { "basis", .title = "basis", ONLY_IN_TABLE },
     { .key = "ledger_percent" },

@@ -45,7 +45,8 @@ enum step_facts {
     STEP_TRAINING  = 1 << 9,  /**< one of the two: rows are training steps ... */
     STEP_INFERENCE = 1 << 10, /**< ... or forward passes of inference */
     STEP_SPREAD    = 1 << 11, /**< repetitions of inference are known to spread */
-    STEP_LAYOUT    = 1 << 12  /**< ranks share more than the batch */
+    STEP_LAYOUT    = 1 << 12, /**< ranks share more than the batch */
+    STEP_EPOCHS    = 1 << 13  /**< samples of an epoch are known */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */

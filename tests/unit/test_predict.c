@@ -252,6 +252,11 @@ static void weak_scaling_keeps_the_batch_of_each_device(void **state)
     assert_int_equal(out.steps_per_epoch, 1);
     assert_close(out.speedup, 1, 0);
     assert_close(out.efficiency, 1, 0);
+    /* 0: nobody knows the samples of an epoch */
+    assert_int_equal(curve_at(&p, SCALING_WEAK, 10, 4, 0, &out, NULL), LM_OK);
+    assert_close(out.samples_per_second, 40 / 4.932, 1e-14);
+    assert_int_equal(out.steps_per_epoch, 0);
+    assert_true(isnan(out.epoch_seconds));
     calibration_free(cal);
 }
 

@@ -29,11 +29,19 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
     return memory_of_step(job->net, job->reg, &b, &with, out, NULL, err);
 }
 
+/* No batch is larger than the data set, where that is known. */
+static int64_t most_of(const plan_job *job)
+{
+    const int64_t dataset = job->question.training.dataset;
+
+    return dataset ? dataset : INT64_MAX;
+}
+
 static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large *out, lm_error *err)
 {
     const plan_side *side = &job->side[i];
     step_setup       s    = job->question.setup;
-    const int64_t    most = job->question.training.dataset;
+    const int64_t    most = most_of(job);
     lm_status        status;
 
     s.nodes = nodes;
@@ -69,7 +77,7 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
 static int64_t in_less(const plan_job *job, size_t i, const large *l)
 {
     step_setup    s    = job->question.setup;
-    const int64_t most = job->question.training.dataset;
+    const int64_t most = most_of(job);
     int64_t       fits;
 
     s.nodes = l->step.nodes;
