@@ -21,6 +21,7 @@ typedef struct predict_options {
     option_counts   batch, nodes;
     dataset_told    dataset;
     int64_t         samples; /* of it; 0: not known */
+    int64_t         tokens;  /* of a sample; 0: it has none */
     int64_t         top;
     bool            explain;
     explain_key     by;
@@ -168,7 +169,8 @@ static unsigned facts_of(const session *s, const predict_options *a, const step_
     return step_spread_fact(first) | step_program_fact(a->how.program) | step_watts_facts(w) |
            (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) | (a->how.given ? STEP_SYNC : 0) |
            (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0) |
-           (a->layout.given ? STEP_LAYOUT : 0) | (a->samples ? STEP_EPOCHS : 0);
+           (a->layout.given ? STEP_LAYOUT : 0) | (a->samples ? STEP_EPOCHS : 0) |
+           (a->tokens ? STEP_TOKENS : 0);
 }
 
 static lm_status print_points(const session *s, predict_options *a, lm_error *err)
@@ -194,6 +196,7 @@ static lm_status print_points(const session *s, predict_options *a, lm_error *er
         r.sync   = a->how.policy[i % a->how.n];
         r.best   = is_best(x, i, a->how.n);
         r.set    = s->net->set;
+        r.tokens = a->tokens;
         r.layout = a->layout.given ? a->layout.words : NULL;
         no_power |= !step_power_told(&w, &x[i]);
         field_row(&rows, &r);
@@ -336,6 +339,8 @@ static lm_status run(const options *o, lm_error *err)
     a->dataset.given = option_given(o, &a->dataset.samples);
     if (!status)
         status = dataset_samples(s.who, &a->dataset, &a->samples, err);
+    if (!status)
+        status = scale_tokens(s.who, &a->tokens, err);
     if (!status && a->how.setup.clock_mhz > 0)
         status = predictor_check_clock(s.who, a->how.setup.clock_mhz, err);
     if (!status) {

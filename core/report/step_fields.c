@@ -422,6 +422,7 @@ const field step_predicted[] = {
     { .key = "latency_p95_low_ms", .when = STEP_INFERENCE | STEP_SPREAD },
     { .key = "latency_p95_high_ms", .when = STEP_INFERENCE | STEP_SPREAD },
     { "samples_per_s", .title = "samples/s" },
+    { "tokens_per_s", .title = "tokens/s", .worth = STEP_TOKENS },
     { "epoch_s", .title = "epoch", TRAINING, EPOCHS },
     { "dataset_s", .title = "data set", INFERENCE, EPOCHS },
     { "million_s", .title = "10^6 samples", INFERENCE },
