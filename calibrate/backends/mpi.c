@@ -113,7 +113,7 @@ static int allreduce_run(mpi_work *w)
 
 /* A bucket is posted, as mpi_buckets.h does it, within the backward pass, which takes so much
  * longer (libraries copy what they are given: a sixth of the whole); behind it is the rest. The
- * pass's share is what steps in buckets tell (fit/exposed.h). */
+ * pass's share is what steps in buckets tell (fit/exposed/exposed.h). */
 static void allreduce_begin(mpi_work *w)
 {
     if (w->nonblocking)

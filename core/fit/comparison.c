@@ -9,7 +9,7 @@
 #include "base/parallel.h"
 #include "fit/collectives.h"
 #include "fit/composed_points.h"
-#include "fit/exposed.h"
+#include "fit/exposed/exposed.h"
 #include "fit/fit.h"
 #include "fit/layer_watts.h"
 #include "fit/power_rows.h"

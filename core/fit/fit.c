@@ -11,7 +11,7 @@
 #include "base/parallel.h"
 #include "fit/collectives.h"
 #include "fit/comparison.h"
-#include "fit/exposed.h"
+#include "fit/exposed/exposed.h"
 #include "fit/power_rows.h"
 #include "fit/shared.h"
 #include "fit/singles.h"

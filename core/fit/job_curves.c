@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "fit/exposed.h"
+#include "fit/exposed/exposed.h"
 #include "fit/shared.h"
 
 /* Whatever was measured beside the step: its parts tell more. */

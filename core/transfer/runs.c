@@ -8,7 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "fit/exposed.h"
+#include "fit/exposed/exposed.h"
 #include "fit/shared.h"
 #include "observe/flags.h"
 #include "observe/variants.h"

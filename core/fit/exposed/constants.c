@@ -1,5 +1,5 @@
 /* Cost of messages to the backward pass and of the pass to messages, and the spread of ranks. */
-#include "fit/exposed_parts.h"
+#include "fit/exposed/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

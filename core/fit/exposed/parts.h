@@ -2,7 +2,7 @@
 #ifndef FIT_EXPOSED_PARTS_H
 #define FIT_EXPOSED_PARTS_H
 
-#include "fit/exposed.h"
+#include "fit/exposed/exposed.h"
 #include "program/buckets.h"
 
 /** Question to the recurrence at a point. */

@@ -1,5 +1,5 @@
 /* Steps whose gradients went in buckets: all-reduces and overlap. */
-#include "fit/exposed_parts.h"
+#include "fit/exposed/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

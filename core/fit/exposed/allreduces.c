@@ -1,5 +1,5 @@
 /* All-reduces from their exposed parts behind backward passes. */
-#include "fit/exposed_parts.h"
+#include "fit/exposed/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
