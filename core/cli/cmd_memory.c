@@ -371,6 +371,8 @@ static lm_status check_layout(const options *o, memory_command *a, lm_error *err
 
     if (status || !a->layout.given)
         return status;
+    if (!a->bind.evaluation && !a->memory.recompute && strcmp(l->recompute, "none") != 0)
+        a->memory.recompute = l->recompute;
     if (a->bind.evaluation && (l->dp > 1 || l->pp > 1 || l->zero || l->fsdp))
         return lm_error_set(err, LM_E_ARG, "inference shares layers alone: --tp and --sp");
     if (option_given(o, &a->memory.nodes))

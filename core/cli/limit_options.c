@@ -2,6 +2,7 @@
 #include "cli/limit_options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "predict/recompute.h"
 
@@ -35,6 +36,8 @@ lm_status limit_begin(limit_choice *c, const session *s, const session_options *
 {
     step_setup at = *setup;
 
+    if (!c->recompute && setup->laid_out && strcmp(setup->layout.recompute, "none") != 0)
+        c->recompute = setup->layout.recompute;
     c->met   = (limits){ .who       = s->who,
                          .net       = s->net,
                          .reg       = s->reg,

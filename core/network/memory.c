@@ -416,22 +416,16 @@ static size_t layer_named(const network *net, const char *name)
     return l;
 }
 
-static lm_status follow_step(const network *net, const registry *reg, const bind_options *b,
-                             const memory_options *o, memory_use *out, const wanted *also,
-                             lm_error *err)
+static lm_status follow_bound(const network *net, const bound_network *full,
+                              const bound_network *half, const memory_options *o, memory_use *out,
+                              const wanted *also, lm_error *err)
 {
-    bound_network *full = NULL, *half = NULL;
-    memory_use     use = { 0 };
-    walk           w   = { .o = o, .arena = arena_new(), .err = err };
-    lm_status      status;
+    memory_use use = { 0 };
+    walk       w   = { .o = o, .full = full, .half = half, .arena = arena_new(), .err = err };
+    lm_status  status;
 
-    status = w.arena ? bind_both(net, reg, b, o->mixed, &full, &half, err) : no_memory(err);
-    if (status)
-        goto out;
-    w.full     = full;
-    w.half     = half;
     w.n_layers = full->n_layers;
-    w.layer    = arena_array(w.arena, w.n_layers + 1, sizeof *w.layer);
+    w.layer    = w.arena ? arena_array(w.arena, w.n_layers + 1, sizeof *w.layer) : NULL;
     status     = w.layer ? timeline_make(full, o->recompute, w.arena, &w.t, err) : no_memory(err);
     if (!status)
         status = walk_open(&w);
@@ -454,9 +448,35 @@ static lm_status follow_step(const network *net, const registry *reg, const bind
     }
 out:
     free(w.moment);
+    arena_free(w.arena);
+    return status;
+}
+
+static lm_status follow_step(const network *net, const registry *reg, const bind_options *b,
+                             const memory_options *o, memory_use *out, const wanted *also,
+                             lm_error *err)
+{
+    bound_network *full = NULL, *half = NULL;
+    lm_status      status = bind_both(net, reg, b, o->mixed, &full, &half, err);
+
+    if (!status)
+        status = follow_bound(net, full, half, o, out, also, err);
     bound_network_free(full);
     bound_network_free(half);
-    arena_free(w.arena);
+    return status;
+}
+
+lm_status memory_of_stages(const network *net, const registry *reg, const bind_options *b,
+                           const memory_options *o, size_t n, memory_use *out, lm_error *err)
+{
+    const wanted   nothing = { .layer = NULL };
+    bound_network *full = NULL, *half = NULL;
+    lm_status      status = n ? bind_both(net, reg, b, o->mixed, &full, &half, err) : LM_OK;
+
+    for (size_t i = 0; i < n && !status; i++)
+        status = follow_bound(net, full, half, &o[i], &out[i], &nothing, err);
+    bound_network_free(full);
+    bound_network_free(half);
     return status;
 }
 

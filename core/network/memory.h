@@ -102,6 +102,10 @@ lm_status memory_of_step(const network *net, const registry *reg, const bind_opt
                          const memory_options *o, memory_use *out, memory_of_layer *layer,
                          lm_error *err);
 
+/** memory_of_step() with each of n options, which differ in `stage` and `shares` alone. */
+lm_status memory_of_stages(const network *net, const registry *reg, const bind_options *b,
+                           const memory_options *o, size_t n, memory_use *out, lm_error *err);
+
 /** Live memory at one event of a step. */
 typedef struct memory_moment {
     timeline_pass pass;

@@ -187,15 +187,13 @@ static bool is_shared(const sharding *s, const bound_layer *l, size_t i)
     for (size_t k = 0; k < i; k++)
         if (l->decl->input[k].layer == from.layer && l->decl->input[k].output == from.output)
             return true;
-    for (const bound_layer *other = l; other-- > s->out->layer;) {
-        if (scope_of(other->decl->name) != scope ||
-            strncmp(other->decl->name, l->decl->name, scope) != 0)
-            continue;
+    for (const bound_layer *other = l; other-- > s->out->layer;)
         for (size_t k = 0; k < other->decl->n_inputs; k++)
             if (other->decl->input[k].layer == from.layer &&
-                other->decl->input[k].output == from.output && other->way == l->way)
+                other->decl->input[k].output == from.output && other->way == l->way &&
+                scope_of(other->decl->name) == scope &&
+                !strncmp(other->decl->name, l->decl->name, scope))
                 return true;
-    }
     return false;
 }
 

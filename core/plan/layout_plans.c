@@ -2,10 +2,14 @@
 #include "plan/layout_plans.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "plan/layout_predict.h"
 #include "plan/layout_tables.h"
+
+#define RUNNERS_UP 4 /* so many times the layouts that are wanted are predicted */
 
 static layout_question question_of(const plan_job *job, size_t machine, int64_t nodes, size_t best,
                                    int64_t most)
@@ -57,11 +61,67 @@ static void take(const plan_job *job, const layout_plan *like, const layout_sear
     }
 }
 
+/* ---- as they are predicted ---- */
+
+/* Nobody predicts it: that is no error, but said. */
+static bool is_refusal(lm_status s)
+{
+    return s == LM_E_UNSUPPORTED || s == LM_E_NOTFOUND || s == LM_E_ARG;
+}
+
+/* In place of what the search's sums say. */
+static lm_status predict_one(const layout_asked *a, const layout_question *q, layout_found *f,
+                             lm_error *err)
+{
+    const double bytes  = f->bytes;
+    lm_status    status = layout_predict(a, &f->layout, f, err);
+
+    f->bytes = bytes;
+    if (status || isfinite(q->room)) /* those were asked for */
+        return status;
+    if (!(status = layout_memory(a, &f->layout, &f->bytes, err)))
+        f->bytes += q->overhead;
+    return status;
+}
+
+/* The best of those that the search found, the fastest first; equal ones in the search's order. */
+static lm_status predict_best(const layout_asked *a, const layout_question *q, size_t best,
+                              layout_search *s, layout_counts *counts, lm_error *err)
+{
+    const size_t found = s->n;
+
+    s->n = 0;
+    for (size_t i = 0; i < found; i++) {
+        layout_found    f      = s->found[i];
+        lm_error        why    = { LM_OK, "" };
+        const lm_status status = predict_one(a, q, &f, &why);
+        size_t          at;
+
+        if (status && !is_refusal(status)) {
+            *err = why;
+            return status;
+        }
+        if (status) {
+            if (!counts->refused++)
+                snprintf(counts->why, sizeof counts->why, "%s", why.text);
+            continue;
+        }
+        for (at = s->n++; at > 0 && s->found[at - 1].step > f.step; at--)
+            s->found[at] = s->found[at - 1];
+        s->found[at] = f;
+    }
+    s->n = s->n < best ? s->n : best;
+    return LM_OK;
+}
+
 static lm_status nothing(const plan_job *job, const layout_tables *t, const layout_plan *at,
-                         const layout_search *s, lm_error *err)
+                         const layout_search *s, const layout_counts *counts, lm_error *err)
 {
     const plan_side *side = &job->side[at->machine];
 
+    if (counts->refused)
+        return lm_error_set(err, LM_E_NOTFOUND, "%s: none of the best %zu layouts is predicted: %s",
+                            side->name, counts->refused, counts->why);
     if (s->no_time) {
         const lm_status status = layout_tables_unknown(t, at->nodes, err);
 
@@ -81,7 +141,10 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
                          int64_t most, layout_plans *out, lm_error *err)
 {
     const layout_prices prices = layout_tables_prices(t);
-    layout_question     q      = question_of(job, at->machine, at->nodes, best, most);
+    const layout_asked  a = { job->side[at->machine].who, job->net, job->reg, &job->question.setup,
+                              at->nodes };
+    layout_question     q = question_of(job, at->machine, at->nodes, RUNNERS_UP * best, most);
+    layout_counts      *counts = &out->counts[out->n_counts++];
     layout_search       s;
     lm_status           status;
 
@@ -89,12 +152,16 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
     out->tokens = q.facts.tokens;
     if ((status = layouts_find(&q, &prices, &s, err)))
         return status;
-    out->counts[out->n_counts++] =
-        (layout_counts){ at->machine, at->nodes, s.looked_at, s.too_large, s.no_time };
-    if (s.n)
+    *counts = (layout_counts){ .machine   = at->machine,
+                               .nodes     = at->nodes,
+                               .looked_at = s.looked_at,
+                               .too_large = s.too_large,
+                               .no_time   = s.no_time };
+    status  = predict_best(&a, &q, best, &s, counts, err);
+    if (!status && s.n)
         take(job, at, &s, out);
-    else
-        status = nothing(job, t, at, &s, err);
+    else if (!status)
+        status = nothing(job, t, at, &s, counts, err);
     layouts_free(&s);
     return status;
 }

@@ -20,6 +20,8 @@ typedef struct layout_counts {
     size_t  machine;
     int64_t nodes;
     size_t  looked_at, too_large, no_time;
+    size_t  refused;  /**< of the best, those that nobody predicts */
+    char    why[200]; /**< the first of these */
 } layout_counts;
 
 typedef struct layout_plans {
@@ -33,7 +35,8 @@ typedef struct layout_plans {
 } layout_plans;
 
 /**
- * The `best` layouts of each. job->question.global_batch is split among micro-batches of up to
+ * The `best` layouts of each, as they are predicted: several times as many are taken from the search,
+ * each of another tp and pp, which ranks them by sums. job->question.global_batch is split among micro-batches of up to
  * `most_micro_batch`. To be freed by layout_plans_free() in either case.
  *
  * @return LM_E_NOTFOUND where nothing fits, nothing has a price, or no plan keeps to the limits: with

@@ -348,6 +348,17 @@ typedef struct rank_step {
     double seconds, share[N_LAYOUT_SHARES];
 } rank_step;
 
+/* Gradients of weights that the first and the last stage both have, exposed. */
+static double tied_seconds(layout_pricing *p, const layout *l, const layout_parts *parts,
+                           int64_t rank)
+{
+    rank_span hop;
+
+    if (l->pp == 1 || !(parts->tied > 0) || (rank && rank + 1 < l->pp))
+        return 0;
+    return hop_of(p, l, &hop, NULL) ? NAN : message(p, COLLECTIVE_ALLREDUCE, parts->tied, &hop);
+}
+
 static rank_step step_on(layout_pricing *p, const layout *l, const layout_parts *parts,
                          int64_t rank, double end, double longer, const rank_span *data)
 {
@@ -365,6 +376,7 @@ static rank_step step_on(layout_pricing *p, const layout *l, const layout_parts 
                                    parts->update * c.weights / whole / (l->zero ? (double)l->dp : 1),
                       } };
 
+    out.share[SHARE_DATA] += tied_seconds(p, l, parts, rank);
     out.share[SHARE_PIPELINE] = end - out.share[SHARE_COMPUTE] - out.share[SHARE_TENSOR];
     out.seconds               = end + out.share[SHARE_DATA] + out.share[SHARE_UPDATE];
     return out;

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "network/memory.h"
+#include "plan/layout_predict.h"
 #include "program/facts.h"
 #include "program/program.h"
 
@@ -50,13 +51,6 @@ static double flops_of(const bound_layer *l, lm_pass pass)
     return (double)l->cost.pass[pass].flops;
 }
 
-/* Weights of 16 bit are updated in 32, as all published runs of large networks have it. */
-static memory_options memory_like(const layout_tables *t)
-{
-    return (memory_options){ .optimizer = t->setup.optimizer,
-                             .masters   = lm_dtype_bytes(t->who->dtype) == 2 };
-}
-
 static lm_status find_memory(making *m)
 {
     const layout_tables *t = m->t;
@@ -64,7 +58,7 @@ static lm_status find_memory(making *m)
                                .dtype = t->who->dtype,
                                .input = t->who->input,
                                .shard = m->part.shard };
-    const memory_options o = memory_like(t);
+    const memory_options o = layout_memory_options(t->who, &t->setup);
 
     m->memory = calloc(m->bound->n_layers + 1, sizeof *m->memory);
     if (!m->memory)
@@ -177,16 +171,29 @@ static void add_cost(layer_cost *to, const layer_cost *a)
     to->kept += a->kept;
 }
 
+/* Bytes of weights that a layer behind the blocks shares with one in front of them. */
+static double tied_bytes(const bound_layer *l)
+{
+    double bytes = 0;
+
+    for (size_t k = 0; k < l->n_shared; k++)
+        bytes += (double)lm_bytes(&l->weights[l->n_weights + k].tensor);
+    return bytes;
+}
+
 /* Blocks in the order of execution; what lies between two of them belongs to the one before. */
 static void fill(const making *m, kept_parts *out)
 {
-    const char *before = NULL;
-    size_t      n = 0, next = 0;
-    int64_t     last = -1;
+    const bound_layer *layer = m->bound->layer, *first = NULL; /* of the blocks */
+    const char        *before = NULL;
+    size_t             n = 0, next = 0;
+    int64_t            last = -1;
 
     for (size_t i = 0; i < m->bound->n_layers; i++)
-        if (m->bound->layer[i].decl->block)
-            last = (int64_t)i;
+        if (layer[i].decl->block) {
+            first = first ? first : &layer[i];
+            last  = (int64_t)i;
+        }
     for (size_t i = 0; i < m->bound->n_layers; i++) {
         const char *block = m->bound->layer[i].decl->block;
         layer_cost *to;
@@ -195,6 +202,8 @@ static void fill(const making *m, kept_parts *out)
         before = block ? block : before;
         to     = !n ? &out->parts.first : (int64_t)i > last ? &out->parts.last : &out->before[n];
         put_layer(m, i, to);
+        if (to == &out->parts.last && layer[i].n_shared && layer[i].shares < first)
+            out->parts.tied += tied_bytes(&layer[i]);
         put_waits(m, &next, i, to);
         if (block && n == 1)
             out->parts.boundary = (double)lm_bytes(&m->bound->layer[i].output[0]);
@@ -292,7 +301,7 @@ static lm_status find_facts(layout_tables *t, lm_error *err)
 {
     const workload_name  of = predictor_workload(t->who, PROGRAM_TRAINING);
     const bind_options   b  = { .batch = 1, .dtype = t->who->dtype, .input = t->who->input };
-    const memory_options o  = memory_like(t);
+    const memory_options o  = layout_memory_options(t->who, &t->setup);
     bound_network       *whole;
     memory_use           use;
     lm_status            status = workloads_bind_at(t->who->loads, &of, 1, &whole, err);
@@ -346,9 +355,17 @@ void layout_tables_free(layout_tables *t)
     free(t);
 }
 
+static lm_status rank_bytes(void *by, const layout *l, double *out, lm_error *err)
+{
+    const layout_tables *t = by;
+
+    return layout_memory(&(layout_asked){ t->who, t->net, t->reg, &t->setup, 0 }, l, out, err);
+}
+
 layout_prices layout_tables_prices(layout_tables *t)
 {
-    return (layout_prices){ .by = t, .parts = parts, .message = message_seconds };
+    return (
+        layout_prices){ .by = t, .parts = parts, .message = message_seconds, .bytes = rank_bytes };
 }
 
 void layout_tables_ask(const layout_tables *t, int64_t ranks, layout_question *q)

@@ -48,6 +48,30 @@ static void keep(hunt *h, const layout_found *f)
     h->out->n    = n + 1;
 }
 
+/* Counts one that needs more than there is. */
+static bool too_large(hunt *h, double bytes)
+{
+    if (!(bytes > h->q->room))
+        return false;
+    h->out->too_large++;
+    h->out->least_bytes = fmin(h->out->least_bytes, bytes);
+    return true;
+}
+
+/* The bytes of one that would be among the best. */
+static lm_status exact_bytes(hunt *h, const layout *l, double *bytes)
+{
+    const layout_prices *p = h->pricing.prices;
+    lm_status            status;
+
+    if (!p->bytes || isinf(h->q->room))
+        return LM_OK;
+    if ((status = p->bytes(p->by, l, bytes, h->err)))
+        return status;
+    *bytes += h->q->overhead;
+    return LM_OK;
+}
+
 static lm_status look_at(hunt *h, const layout *l)
 {
     layout_found f;
@@ -57,18 +81,19 @@ static lm_status look_at(hunt *h, const layout *l)
     h->out->looked_at++;
     if ((status = layout_bytes(&h->pricing, l, &bytes, h->err)))
         return status;
-    if (bytes > h->q->room) {
-        h->out->too_large++;
-        h->out->least_bytes = fmin(h->out->least_bytes, bytes);
+    if (too_large(h, bytes))
         return LM_OK;
-    }
     if ((status = layout_seconds(&h->pricing, l, bound_of(h, l), &f, h->err)))
         return status;
-    f.bytes = bytes;
     if (isnan(f.step))
         h->out->no_time++;
-    else if (f.step < bound_of(h, l))
-        keep(h, &f);
+    else if (f.step < bound_of(h, l)) {
+        if ((status = exact_bytes(h, l, &bytes)))
+            return status;
+        f.bytes = bytes;
+        if (!too_large(h, bytes))
+            keep(h, &f);
+    }
     return LM_OK;
 }
 

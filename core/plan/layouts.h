@@ -5,6 +5,7 @@
  * left out before it is priced. Layers are priced once for each part of them (tp, sp) and micro-batch,
  * and messages once for each kind, size and group: a layout is sums of these, and a pipeline
  * (program/pipeline.h). Where no pipeline of these stages could be among the best, it is not run.
+ * The sums rank layouts; what is told of the best is predicted (layout_predict.h).
  */
 #ifndef PLAN_LAYOUTS_H
 #define PLAN_LAYOUTS_H
@@ -27,6 +28,7 @@ typedef struct layout_parts {
     layer_cost        first;     /**< in front of the blocks: on the first stage */
     layer_cost        last;      /**< behind them: on the last one */
     double            boundary;  /**< bytes of what a block hands to the next */
+    double            tied;      /**< bytes of weights of `last` that are those of `first`, too */
     double            transient; /**< bytes that a pass holds beside what is kept */
     double            update;    /**< s of the update of all its weights */
     double            low, high; /**< bounds of its passes, of what is predicted; NAN: unknown */
@@ -40,6 +42,9 @@ typedef struct layout_prices {
                        lm_error *err);
     /** Seconds of a message of a group; NAN: unknown. */
     double (*message)(void *by, collective_kind kind, double bytes, const rank_span *group);
+    /** Bytes of the fullest rank, without the overhead, of a layout that would be among the best and fits
+     * by the sums; NULL: the sums tell. */
+    lm_status (*bytes)(void *by, const layout *l, double *out, lm_error *err);
 } layout_prices;
 
 /** What is searched. */

@@ -110,13 +110,12 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
     return LM_OK;
 }
 
-/* What the machine file was measured with: f32 under autocast to 16 bit, or 0. */
-static lm_dtype mixed_of(const limits *l)
+lm_dtype limits_mixed(const predictor *who)
 {
-    const char *settings = l->who->cal ? calibration_told(l->who->cal, "settings") : NULL;
+    const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
     const char *amp      = settings ? strstr(settings, "amp=") : NULL;
 
-    if (!amp || l->who->dtype != LM_F32)
+    if (!amp || who->dtype != LM_F32)
         return 0;
     return !strncmp(amp + 4, "bf16", 4) ? LM_BF16 : LM_F16;
 }
@@ -156,7 +155,7 @@ static lm_status check_memory(const limits *l, char *text, lm_error *err)
             if (!a.bind.batch || (l->setup->laid_out && settle(&a, &untold)))
                 continue;
             a.with.recompute = l->recompute;
-            a.with.mixed     = mixed_of(l);
+            a.with.mixed     = limits_mixed(l->who);
             status           = use_of(&a, &use, err);
             if (!status && use.peak > l->room.bytes)
                 status = too_large(&a, use.peak, text, err);

@@ -32,6 +32,9 @@ lm_status limits_begin(limits *l, lm_error *err);
 /** Takes a predicted step. */
 void limits_meet(limits *l, const scale_point *p);
 
+/** What the machine file was measured with: f32 under autocast to 16 bit, or 0. */
+lm_dtype limits_mixed(const predictor *who);
+
 /** Room for the words of limits_check(). */
 #define LIMITS_TEXT 400
 

@@ -1,6 +1,9 @@
 /* Memory of the fullest rank under a layout. */
 #include "program/rank_memory.h"
 
+#include <stdlib.h>
+
+#include "base/no_memory.h"
 #include "program/pipeline.h"
 
 lm_status rank_memory_check(const layout *l, lm_error *err)
@@ -83,19 +86,24 @@ static asked_rank rank_at(const rank_memory *m, int64_t rank)
 lm_status rank_memory_of(const rank_memory *m, memory_use *out, int64_t *rank,
                          memory_of_layer *layer, lm_error *err)
 {
-    lm_status status = LM_OK;
+    const asked_rank first  = rank_at(m, 0);
+    const size_t     n      = (size_t)m->l->pp;
+    memory_options  *how    = calloc(n, sizeof *how);
+    memory_use      *use    = calloc(n, sizeof *use);
+    lm_status        status = how && use ? LM_OK : no_memory(err);
 
+    for (size_t r = 0; r < n && !status; r++)
+        how[r] = rank_at(m, (int64_t)r).how;
+    if (!status)
+        status = memory_of_stages(m->net, m->reg, &first.bind, how, n, use, err);
     *out = (memory_use){ .peak = 0 };
-    for (int64_t r = 0; r < m->l->pp && !status; r++) {
-        const asked_rank a = rank_at(m, r);
-        memory_use       use;
-
-        status = memory_of_step(m->net, m->reg, &a.bind, &a.how, &use, NULL, err);
-        if (!status && use.peak > out->peak) {
-            *out  = use;
-            *rank = r;
+    for (size_t r = 0; r < n && !status; r++)
+        if (use[r].peak > out->peak) {
+            *out  = use[r];
+            *rank = (int64_t)r;
         }
-    }
+    free(how);
+    free(use);
     if (!status && layer) {
         const asked_rank a = rank_at(m, *rank);
 

@@ -318,9 +318,11 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
         out->forward  = mine.forward * all.forward;
         out->backward = s->rank[r].end - out->forward;
         out->bubble   = out->backward - back;
-        out->waited   = mine.forward * all.waited + s->rank[r].sent;
-        out->exposed  = exposed;
-        out->sync     = sync;
+        out->tensor   = mine.forward * (all.forward - q->work.forward) +
+                      (mine.input + mine.weight) * (all.backward - q->pass * q->work.backward);
+        out->waited  = mine.forward * all.waited + s->rank[r].sent;
+        out->exposed = exposed;
+        out->sync    = sync;
     }
     return its;
 }
@@ -353,6 +355,7 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
         keep_prices(p, q);
         if (p->has[MESSAGE_WAITED])
             waited = add_waited(q, &by, out);
+        out->tensor = out->forward - w->forward + (out->backward - q->pass * w->backward);
         out->last += waited;
         if (p->stages.part)
             mine = run_stages(p, q, &by, out);

@@ -44,7 +44,9 @@ typedef struct step_times {
                                  it is beside messages */
     double last;              /**< the last backward pass, beside messages, without copies */
     double passes, weights; /**< shares of the network that the slowest rank of a pipeline has; 1 */
-    double bubble;          /**< part of `backward`: that the slowest rank of a pipeline waits */
+    double tensor;  /**< part of `forward` and `backward`: that they take longer for messages which
+                        kernels wait for, but for those between stages */
+    double bubble;  /**< part of `backward`: that the slowest rank of a pipeline waits */
     double waited;  /**< all messages that kernels wait for, by themselves: parts of passes */
     double sync;    /**< all messages that the update waits for, by themselves */
     double exposed; /**< what is left of them behind the backward pass */

@@ -63,9 +63,16 @@ static double message_seconds(void *by, collective_kind kind, double bytes, cons
     return m->of.message(m->of.by, kind, bytes, group);
 }
 
+static lm_status bytes(void *by, const layout *l, double *out, lm_error *err)
+{
+    const memo *m = by;
+
+    return m->of.bytes(m->of.by, l, out, err);
+}
+
 static lm_status search(memo *m, const layout_question *q, int rounds, lm_error *err)
 {
-    const layout_prices prices = { m, parts, message_seconds };
+    const layout_prices prices = { m, parts, message_seconds, bytes };
     double              begin = now(), least = INFINITY;
     layout_search       s;
     struct rusage       used;

@@ -13,6 +13,7 @@
 typedef struct world {
     layer_cost   block, first, last; /* one sample, one rank */
     double       latency, rate[2];   /* s, bytes/s of messages within and between nodes */
+    double       tied;               /* bytes */
     double       tensor; /* s that a block's passes wait for in each sample, if tp > 1 */
     size_t       n;
     layout_parts parts[KNOWN];
@@ -52,6 +53,7 @@ static lm_status parts(void *by, int64_t tp, bool sp, int64_t micro_batch, const
                                      .first     = divided(&w->first, times, n, 0),
                                      .last      = divided(&w->last, times, n, 0),
                                      .boundary  = 10 * times / (sp ? n : 1),
+                                     .tied      = w->tied,
                                      .transient = 5 * times,
                                      .update    = 0.5 / n,
                                      .low       = 0.9,
@@ -96,7 +98,7 @@ static layout_question question(int64_t ranks, int64_t devices, int64_t global_b
 
 static layout_found price(world *w, const layout_question *q, const char *words)
 {
-    const layout_prices prices = { w, parts, message };
+    const layout_prices prices = { w, parts, message, NULL };
     layout              l      = layout_plain();
     layout_found        f      = { .step = NAN };
     lm_error            err    = { LM_OK, "" };
@@ -188,7 +190,13 @@ static void stages_hold_their_blocks_and_what_is_in_flight(void **state)
     assert_close(f.share[SHARE_PIPELINE], 12, 1e-12);
     /* the first holds two micro-batches: 5 x 400 + 2 x 4 x 40, two boundaries, 5 of the pass */
     assert_close(f.bytes, 2000 + 320 + 20 + 5, 1e-12);
-    f = price(&w, &q, "pp2 vp2 interleaved mb1"); /* half the bubble */
+    w.tied    = 300; /* all-reduced by both of them: 2 x 1/2 x 300 / 1000 */
+    w.rate[0] = 1000;
+    w.latency = 0;
+    assert_close(price(&w, &q, "pp2 mb1").share[SHARE_DATA], 0.3, 1e-12);
+    w.tied    = 0;
+    w.rate[0] = INFINITY;
+    f         = price(&w, &q, "pp2 vp2 interleaved mb1"); /* half the bubble */
     assert_close(f.step, 54 + 0.25, 1e-12);
     f = price(&w, &q, "pp2 zb mb1"); /* (p - 1) (f + b - 2 w) = 12 - 2 x 4 */
     assert_close(f.step, 48 + 4 + 0.25, 1e-12);
@@ -218,7 +226,7 @@ typedef struct tried {
 
 static void try_layout(world *w, const layout_question *q, const layout *l, tried *t)
 {
-    const layout_prices prices = { w, parts, message };
+    const layout_prices prices = { w, parts, message, NULL };
     layout_found        f;
     lm_error            err = { LM_OK, "" };
 
@@ -278,7 +286,7 @@ static void the_search_finds_what_trying_all_of_them_finds(void **state)
     for (size_t i = 0; i < 20; i++) {
         world               w = plain(), again = plain();
         layout_question     q      = question(i % 2 ? 16 : 8, i % 4 < 2 ? 4 : 8, 32);
-        const layout_prices prices = { &w, parts, message };
+        const layout_prices prices = { &w, parts, message, NULL };
         layout_search       s;
         lm_error            err = { LM_OK, "" };
         tried               t;
@@ -315,7 +323,7 @@ static void unknown_messages_leave_a_layout_without_a_price(void **state)
 {
     world               w      = plain();
     layout_question     q      = question(8, 4, 32);
-    const layout_prices prices = { &w, parts, message };
+    const layout_prices prices = { &w, parts, message, NULL };
     layout_search       s;
     lm_error            err = { LM_OK, "" };
 
@@ -332,7 +340,7 @@ static void what_cannot_be_is_refused(void **state)
 {
     world               w      = plain();
     layout_question     q      = question(3, 1, 4);
-    const layout_prices prices = { &w, parts, message };
+    const layout_prices prices = { &w, parts, message, NULL };
     layout              l      = layout_plain();
     layout_found        f;
     layout_search       s;

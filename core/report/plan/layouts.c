@@ -86,6 +86,9 @@ static void put_sentences(const plan_job *job, const layout_plans *p, FILE *out)
                 k->looked_at, k->too_large);
         if (k->no_time)
             fprintf(out, " and %zu have no price", k->no_time);
+        if (k->refused)
+            fprintf(out, "; %zu of the best %s not predicted: %s", k->refused,
+                    k->refused == 1 ? "is" : "are", k->why);
         fputc('\n', out);
         for (size_t i = 0; i < p->n; i++) {
             const layout_plan *x = &p->plan[i];
@@ -104,6 +107,20 @@ static void put_sentences(const plan_job *job, const layout_plans *p, FILE *out)
     }
 }
 
+/* The search's sums tell the tasks of a stage: drawn as long as its predicted passes are. */
+static void stretch(const layout_found *f, pipeline_tasks *tasks)
+{
+    const double passes = f->step - f->share[SHARE_DATA] - f->share[SHARE_UPDATE];
+    double       end    = 0;
+
+    for (size_t i = 0; i < tasks->n; i++)
+        end = fmax(end, tasks->task[i].end);
+    for (size_t i = 0; i < tasks->n; i++) {
+        tasks->task[i].start *= passes / end;
+        tasks->task[i].end *= passes / end;
+    }
+}
+
 static lm_status draw(const plan_job *job, const layout_plan *p, const char *path, lm_error *err)
 {
     pipeline_tasks tasks = { .task = NULL };
@@ -111,6 +128,7 @@ static lm_status draw(const plan_job *job, const layout_plan *p, const char *pat
     lm_status      status = layout_plan_tasks(job, p, pipeline_tasks_take, &tasks, err);
 
     if (!status) {
+        stretch(&p->found, &tasks);
         snprintf(title, sizeof title, "%.100s, %s: a step", job->network,
                  layout_print(&p->found.layout, words));
         status = pipeline_draw(path,

@@ -1,0 +1,100 @@
+/* Layouts of a search as they are predicted: the step, its bounds, what takes it, its memory. */
+#include "plan/layout_predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/limits.h"
+#include "plan/room.h"
+#include "predict/laid_out.h"
+#include "predict/recompute.h"
+#include "program/rank_memory.h"
+
+static bool recomputes(const layout *l)
+{
+    return strcmp(l->recompute, "none") != 0;
+}
+
+/* ---- memory ---- */
+
+memory_options layout_memory_options(const predictor *who, const step_setup *setup)
+{
+    memory_options o = room_options(&setup->sync, setup->optimizer, 0, false, false);
+
+    o.masters = lm_dtype_bytes(who->dtype) == 2;
+    o.mixed   = limits_mixed(who);
+    return o;
+}
+
+lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_error *err)
+{
+    const bind_options b    = { .batch = l->micro_batch,
+                                .dtype = a->who->dtype,
+                                .input = a->who->input };
+    memory_options     with = layout_memory_options(a->who, a->setup);
+    const rank_memory  m    = { a->net, a->reg, &b, &with, l };
+    memory_use         use;
+    int64_t            rank;
+    lm_status          status = rank_memory_check(l, err);
+
+    if (recomputes(l))
+        with.recompute = l->recompute;
+    if (!status && !(status = rank_memory_of(&m, &use, &rank, NULL, err)))
+        *out = (double)use.peak;
+    return status;
+}
+
+/* ---- seconds ---- */
+
+/* `t` NULL: of replicas, whose kernels wait for nothing. */
+static void put_shares(const prediction *p, const step_times *t, layout_found *out)
+{
+    out->step                  = p->step;
+    out->low                   = p->low[PHASE_STEP];
+    out->high                  = p->high[PHASE_STEP];
+    out->share[SHARE_TENSOR]   = t ? t->tensor : 0;
+    out->share[SHARE_PIPELINE] = t ? t->bubble : 0;
+    out->share[SHARE_COMPUTE] =
+        p->forward + p->backward - out->share[SHARE_TENSOR] - out->share[SHARE_PIPELINE];
+    out->share[SHARE_UPDATE] = p->update;
+    out->share[SHARE_DATA]   = p->step - p->forward - p->backward - p->update;
+}
+
+/* Factors at an end of the interval: messages as predicted, on the rest what makes it that long. */
+static void put_factors(const prediction *p, int end, layout_found *out)
+{
+    const double messages = out->share[SHARE_TENSOR] + out->share[SHARE_DATA];
+    const double sync     = end ? p->high[PHASE_SYNC] : p->low[PHASE_SYNC];
+    const double step     = end ? out->high : out->low;
+
+    out->message[end] = p->sync > 0 ? sync / p->sync : 1;
+    out->pass[end]    = (step - out->message[end] * messages) / (out->step - messages);
+}
+
+lm_status layout_predict(const layout_asked *a, const layout *l, layout_found *out, lm_error *err)
+{
+    const bool plain = layout_is_plain(l);
+    step_setup s     = *a->setup;
+    step_times t     = { .bucket = NULL };
+    prediction p;
+    lm_status  status = LM_OK;
+
+    s.nodes             = a->nodes;
+    s.batch             = l->micro_batch;
+    s.sync.accumulation = l->accumulation;
+    s.laid_out          = true;
+    s.layout            = *l;
+    if (recomputes(l))
+        status = recompute_share(a->who, a->net, a->reg, &s, l->recompute, &s.again, err);
+    if (!status)
+        status = predict_laid_out(a->who, &s, &p, plain ? NULL : &t, err);
+    if (status)
+        return status;
+    free(t.bucket);
+    *out = (layout_found){ .layout = *l };
+    put_shares(&p, plain ? NULL : &t, out);
+    put_factors(&p, 0, out);
+    put_factors(&p, 1, out);
+    return LM_OK;
+}
