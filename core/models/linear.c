@@ -279,7 +279,7 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
         if (!(status = ask(who, f, &counted.load, measured, &to->value, g, err)))
             linear_share_host(who, s, f, measured, &to->value, g);
     }
-    if (!status && (many || s->again > 0) && part[0] == PHASE_STEP)
+    if (!status && (many || s->laid_out || s->again > 0) && part[0] == PHASE_STEP)
         divide_step(who, &counted.load, out);
     return status ? status : linear_trains(who, &out->counts, err);
 }
