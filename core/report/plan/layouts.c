@@ -6,6 +6,7 @@
 
 #include "report/pipeline_view.h"
 #include "report/plan/parts.h"
+#include "report/step_fields.h"
 
 /* A row. */
 typedef struct layout_row {
@@ -158,6 +159,20 @@ static layout_row row_of(const plan_job *job, const layout_plan *p, int64_t toke
     return r;
 }
 
+/* What the machines are known by, each by its last plan. */
+static void put_basis(const plan_job *job, const layout_plans *p, FILE *out)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        const layout_plan *x    = &p->plan[i];
+        prediction         step = { .nodes = x->nodes, .devices = job->question.setup.devices };
+
+        if (i + 1 < p->n && p->plan[i + 1].machine == x->machine)
+            continue;
+        step.low[PHASE_SYNC] = x->found.low;
+        step_basis_explain(job->side[x->machine].who, &step, out);
+    }
+}
+
 lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const table_look *look,
                              const char *picture, lm_error *err)
 {
@@ -188,6 +203,8 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
         if (f == FORMAT_TABLE)
             putchar('\n');
         status = table_print(rows.t, f, stdout, err);
+        if (!status)
+            put_basis(job, p, f == FORMAT_TABLE ? stdout : stderr);
     }
     table_free(rows.t);
     return status;
