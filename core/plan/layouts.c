@@ -273,7 +273,7 @@ const char *layouts_limit(const layout_found *f, char buffer[LAYOUT_SENTENCE])
 {
     const layout_share a = largest(f->share, -1), b = largest(f->share, (int)a);
 
-    snprintf(buffer, LAYOUT_SENTENCE, "%s takes %.0f %%, %s %.0f %%", layout_share_name(a),
+    snprintf(buffer, LAYOUT_SENTENCE, "of its time %s %.0f %%, %s %.0f %%", layout_share_name(a),
              100 * f->share[a] / f->step, layout_share_name(b), 100 * f->share[b] / f->step);
     return buffer;
 }
