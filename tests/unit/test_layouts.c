@@ -375,7 +375,7 @@ static void sentences_say_what_limits_and_why_another_is_worse(void **state)
     b.step                  = 105;
     b.share[SHARE_TENSOR]   = 14;
     b.share[SHARE_PIPELINE] = 16;
-    assert_string_equal(layouts_limit(&a, text), "compute takes 70 %, tensor messages 20 %");
+    assert_string_equal(layouts_limit(&a, text), "of its time compute 70 %, tensor messages 20 %");
     assert_string_equal(layouts_worse(&a, &b, text), "5.0 % slower: pipeline bubble +11.0 %");
     /* of own seconds 76 and 87, of messages 24 and 18: equal where messages take 11 / 6 times as long as
      * what ranks do, 1.65 times where that takes 0.9 */
