@@ -10,6 +10,7 @@
 #include "cli/power_options.h"
 #include "predict/dataset.h"
 #include "predict/generation.h"
+#include "predict/utilization.h"
 #include "report/explain_view.h"
 
 typedef struct predict_options {
@@ -22,6 +23,7 @@ typedef struct predict_options {
     dataset_told    dataset;
     int64_t         samples; /* of it; 0: not known */
     int64_t         tokens;  /* of a sample; 0: it has none */
+    double          at_peak; /* utilization_at_peak() */
     int64_t         top;
     bool            explain;
     explain_key     by;
@@ -170,7 +172,7 @@ static unsigned facts_of(const session *s, const predict_options *a, const step_
            (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) | (a->how.given ? STEP_SYNC : 0) |
            (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0) |
            (a->layout.given ? STEP_LAYOUT : 0) | (a->samples ? STEP_EPOCHS : 0) |
-           (a->tokens ? STEP_TOKENS : 0);
+           (a->tokens ? STEP_TOKENS : 0) | (a->at_peak > 0 ? STEP_PEAK : 0);
 }
 
 static lm_status print_points(const session *s, predict_options *a, lm_error *err)
@@ -193,11 +195,12 @@ static lm_status print_points(const session *s, predict_options *a, lm_error *er
     for (size_t i = 0; i < n && !status; i++) {
         step_row r = step_row_of(&x[i], &w);
 
-        r.sync   = a->how.policy[i % a->how.n];
-        r.best   = is_best(x, i, a->how.n);
-        r.set    = s->net->set;
-        r.tokens = a->tokens;
-        r.layout = a->layout.given ? a->layout.words : NULL;
+        r.sync    = a->how.policy[i % a->how.n];
+        r.best    = is_best(x, i, a->how.n);
+        r.set     = s->net->set;
+        r.tokens  = a->tokens;
+        r.at_peak = a->at_peak;
+        r.layout  = a->layout.given ? a->layout.words : NULL;
         no_power |= !step_power_told(&w, &x[i]);
         field_row(&rows, &r);
     }
@@ -341,6 +344,8 @@ static lm_status run(const options *o, lm_error *err)
         status = dataset_samples(s.who, &a->dataset, &a->samples, err);
     if (!status)
         status = scale_tokens(s.who, &a->tokens, err);
+    if (!status && a->tokens && a->how.program == PROGRAM_TRAINING)
+        status = utilization_at_peak(s.who, a->how.program, &a->session.source, &a->at_peak, err);
     if (!status && a->how.setup.clock_mhz > 0)
         status = predictor_check_clock(s.who, a->how.setup.clock_mhz, err);
     if (!status) {

@@ -9,6 +9,7 @@
 #include "cli/limit_options.h"
 #include "cli/power_options.h"
 #include "predict/dataset.h"
+#include "predict/utilization.h"
 #include "report/plot.h"
 #include "report/scale_view.h"
 
@@ -187,6 +188,9 @@ static lm_status predict_grid(const session *s, const decoding *d, scale_options
                        .n_nodes = q->nodes.n,
                        .power   = power_choice_watts(&q->power) };
     if ((status = scale_tokens(who, &g->tokens, err)) ||
+        (g->tokens && q->how.program == PROGRAM_TRAINING &&
+         (status =
+              utilization_at_peak(who, PROGRAM_TRAINING, &q->session.source, &g->at_peak, err))) ||
         (status = dataset_samples(who, &q->dataset, &q->samples, err)))
         return status;
     g->line = calloc(g->n_lines, sizeof *g->line);

@@ -46,6 +46,7 @@ static step_row row_of(const scale_grid *g, const scale_line *l, const scale_poi
 
     r.sync    = l->curve.q.setup.sync;
     r.tokens  = g->tokens;
+    r.at_peak = g->at_peak;
     r.turning = l->turns ? l->turning : (turning_point){ 0, 0, 0 };
     r.set     = g->net->set;
     r.layout  = g->layout;
@@ -59,7 +60,7 @@ static unsigned facts_of(const scale_grid *g, const shows *s)
            (s->several ? STEP_SEVERAL : 0) | (s->micro ? STEP_MICRO : 0) |
            (s->whole ? STEP_WHOLE : 0) | step_spread_fact(&g->line[0].point[0].step) |
            (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0) |
-           (g->line[0].curve.q.dataset ? STEP_EPOCHS : 0);
+           (g->line[0].curve.q.dataset ? STEP_EPOCHS : 0) | (g->at_peak > 0 ? STEP_PEAK : 0);
 }
 
 /* A row for each point. */

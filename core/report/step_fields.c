@@ -222,6 +222,8 @@ COUNT_OF(devices, step_row, r->point.step.nodes * r->point.step.devices)
 REAL_OF(update, step_row, update_of(&r->point.step))
 REAL_OF(million, step_row, 1e6 / r->point.samples_per_second)
 REAL_OF(tokens_per_s, step_row, r->tokens ? r->point.samples_per_second *(double)r->tokens : NAN)
+REAL_OF(mfu, step_row,
+        r->at_peak > 0 ? r->at_peak * r->point.samples_per_second / (double)devices(r, i) : NAN)
 REAL_OF(steps, step_row, steps_of_epoch(r))
 REAL_OF(epoch_kwh, step_row, kwh(r))
 REAL_OF(epoch_co2, step_row, kwh(r) * r->grams_per_kwh)
@@ -319,6 +321,9 @@ const field step_fields[] = {
       .help = "throughput at the low end of the step's interval" },
     { "tokens_per_s", "tokens/s", "tokens/s", .real = tokens_per_s, RATE(0), .worth = STEP_TOKENS,
       YIELDS(25), .help = "throughput in tokens" },
+    { "mfu_percent", "MFU [%]", "MFU [%]", .real = mfu, IN_PERCENT, .when = STEP_PEAK,
+      .worth = STEP_TOKENS, YIELDS(35),
+      .help  = "products of the network by the devices' peaks: model FLOP utilization" },
     { "speedup", "speed-up", "speed-up", POINT(speedup), WITH_DIGITS(2), YIELDS(55),
       .help = "throughput against one node" },
     { "efficiency", "efficiency", NULL, POINT(efficiency), WITH_DIGITS(3), YIELDS(30),
@@ -423,6 +428,7 @@ const field step_predicted[] = {
     { .key = "latency_p95_high_ms", .when = STEP_INFERENCE | STEP_SPREAD },
     { "samples_per_s", .title = "samples/s" },
     { "tokens_per_s", .title = "tokens/s", .worth = STEP_TOKENS },
+    { "mfu_percent", .title = "MFU [%]", .when = STEP_PEAK, .worth = STEP_TOKENS },
     { "epoch_s", .title = "epoch", TRAINING, EPOCHS },
     { "dataset_s", .title = "data set", INFERENCE, EPOCHS },
     { "million_s", .title = "10^6 samples", INFERENCE },

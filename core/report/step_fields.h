@@ -21,6 +21,7 @@ typedef struct step_row {
     scale_point       point;
     sync_policy       sync;
     int64_t           tokens;        /**< of a sample; 0: it has none */
+    double            at_peak;       /**< utilization_at_peak(), s; NAN or 0: not known */
     step_power        power;         /**< NAN: unknown */
     const char       *power_by;      /**< step_power_by() */
     double            grams_per_kwh; /**< CO2 of electricity; NAN: not told */
@@ -46,7 +47,8 @@ enum step_facts {
     STEP_INFERENCE = 1 << 10, /**< ... or forward passes of inference */
     STEP_SPREAD    = 1 << 11, /**< repetitions of inference are known to spread */
     STEP_LAYOUT    = 1 << 12, /**< ranks share more than the batch */
-    STEP_EPOCHS    = 1 << 13  /**< samples of an epoch are known */
+    STEP_EPOCHS    = 1 << 13, /**< samples of an epoch are known */
+    STEP_PEAK      = 1 << 14  /**< the device's peak is known */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */

@@ -1,0 +1,59 @@
+/* Model FLOP utilization. */
+#include "predict/utilization.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "network/metrics.h"
+
+static double peak_of(const device *d, const predictor *who)
+{
+    const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
+
+    if (who->dtype == LM_F32 && settings && strstr(settings, "math=tf32"))
+        return d->figure[DEVICE_TF32];
+    return device_peak(d, settings_product_dtype(settings ? settings : "", who->dtype));
+}
+
+static lm_status find_peak(const predictor *who, const model_source *from, double *out,
+                           lm_error *err)
+{
+    const char   *told = from->device ? from->device : NULL;
+    const char   *name = told ? told : who->cal ? calibration_device(who->cal) : NULL;
+    device_list  *list = NULL;
+    const device *d;
+    lm_error      unknown;
+    lm_status     status;
+
+    *out = NAN;
+    if (!name)
+        return LM_OK;
+    if ((status = devices_open(from->devices, &list, err)))
+        return status;
+    if (!devices_find(list, name, &d, &unknown))
+        *out = peak_of(d, who);
+    devices_free(list);
+    return LM_OK;
+}
+
+lm_status utilization_at_peak(const predictor *who, program_kind program, const model_source *from,
+                              double *out, lm_error *err)
+{
+    const workload_name of    = predictor_workload(who, program);
+    bound_network      *bound = NULL;
+    net_metrics         m;
+    double              peak;
+    lm_status           status = find_peak(who, from, &peak, err);
+
+    if (!status)
+        status = workloads_bind_at(who->loads, &of, 1, &bound, err);
+    if (!status)
+        status = metrics_of_network(bound, NULL, &m, err);
+    if (!status)
+        *out = ((double)m.flops_forward +
+                (program == PROGRAM_TRAINING ? (double)m.flops_backward : 0)) /
+               peak;
+    bound_network_free(bound);
+    return status;
+}
