@@ -2,8 +2,16 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/cmd_watch.h"
+#include "cli/commands.h"
 #include "watch/feed.h"
+#include "watch/print.h"
+
+/* Options of a run and its plan. */
+typedef struct watch_order {
+    const char *plan, *question; /**< file, and which of its answers; NULL: the first */
+    const char *observations;    /**< file that the run is appended to; NULL: none */
+    format      how;
+} watch_order;
 
 typedef struct watch_options {
     struct sampling sampling;

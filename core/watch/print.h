@@ -1,16 +1,9 @@
-/** `layermeter watch`: its printing, in watch_print.c. */
-#ifndef CLI_CMD_WATCH_H
-#define CLI_CMD_WATCH_H
+/** Rows and the summary of a watched run, on stdout as table, CSV or JSON. */
+#ifndef WATCH_PRINT_H
+#define WATCH_PRINT_H
 
-#include "cli/commands.h"
+#include "report/table.h"
 #include "watch/run.h"
-
-/** Options of a run and its plan. */
-typedef struct watch_order {
-    const char *plan, *question; /**< file, and which of its answers; NULL: the first */
-    const char *observations;    /**< file that the run is appended to; NULL: none */
-    format      how;
-} watch_order;
 
 /** State of the output. */
 typedef struct watch_printer {

@@ -1,5 +1,5 @@
 /* Output of layermeter watch on a run and its plan. */
-#include "cli/cmd_watch.h"
+#include "watch/print.h"
 
 #include <math.h>
 #include <stdio.h>
