@@ -271,9 +271,11 @@ lm_status text_rate(const char *text, double *out, lm_error *err)
         end += prefix > 0;
         bytes = end < last || prefix > 0 ? rate_unit(end, (size_t)(last - end)) : 0;
     }
-    if (!(bytes > 0))
+    if (bytes > 0)
+        value *= (prefix > 0 ? prefix : 1) * bytes;
+    if (!(bytes > 0) || !isfinite(value))
         return expected(err, "a rate such as 10Gbit/s or 1.25 GB/s", text);
-    *out = (prefix > 0 ? value * prefix : value) * bytes;
+    *out = value;
     return LM_OK;
 }
 
