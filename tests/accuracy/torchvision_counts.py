@@ -34,8 +34,7 @@ SEGMENTATION = {"weights_backbone": None, "aux_loss": True}
 # H. Touvron et al., arXiv:2012.12877, table 1: torchvision's modules with other sizes
 DEIT = {"deit_tiny": {"hidden_dim": 192, "num_heads": 3, "mlp_dim": 768},
         "deit_small": {"hidden_dim": 384, "num_heads": 6, "mlp_dim": 1536}}
-# Mixtures of experts and others whose modules Debian's transformers lack: counted by hand in tests/unit/test_layers_moe.c and against
-# the totals that their files cite.
+# Their modules no library here has: tests/cli/cases/show_large_totals compares them with what their files cite, by hand.
 BY_HAND = {"deepseek_v2", "deepseek_v3", "gpt3_175b", "mixtral_8x7b", "nemotron4_15b", "nemotron4_340b", "qwen3_235b_a22b", "qwen3_30b_a3b"}
 
 
