@@ -81,19 +81,11 @@ static bool again(const layout *l)
 
 static pipeline_question pipeline_of(const layout *l)
 {
-    static const pipeline_rule rules[N_LAYOUT_SCHEDULES] = {
-        [LAYOUT_1F1B]        = PIPELINE_1F1B,
-        [LAYOUT_INTERLEAVED] = PIPELINE_INTERLEAVED,
-        [LAYOUT_ZERO_BUBBLE] = PIPELINE_ZB_H1,
-        [LAYOUT_GPIPE]       = PIPELINE_GPIPE,
-    };
-
-    return (pipeline_question){ .rule          = rules[l->schedule],
+    return (pipeline_question){ .rule          = l->schedule,
                                 .ranks         = l->pp,
                                 .chunks        = l->vp,
                                 .micro_batches = l->accumulation,
-                                /* Megatron-LM waits for each message but between chunks */
-                                .exposed = l->schedule != LAYOUT_INTERLEAVED };
+                                .exposed       = pipeline_waits(l->schedule) };
 }
 
 static void add(layer_cost *to, const layer_cost *a, double sign)
@@ -392,7 +384,7 @@ static double least_step(layout_pricing *p, const layout *l, const layout_parts 
 
     for (int64_t v = 0; v < rank; v++) {
         before += p->stage[v].forward;
-        after += l->schedule == LAYOUT_ZERO_BUBBLE ? 0 : p->stage[v].input + p->stage[v].weight;
+        after += l->schedule == PIPELINE_ZB_H1 ? 0 : p->stage[v].input + p->stage[v].weight;
     }
     own = step_on(p, l, parts, rank, before + work, 0, data).seconds;
     return fmax(own, before + work + after);

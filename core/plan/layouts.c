@@ -122,12 +122,12 @@ static lm_status with_schedules(hunt *h, layout l)
     lm_status status;
 
     l.vp       = 1;
-    l.schedule = LAYOUT_1F1B;
+    l.schedule = PIPELINE_1F1B;
     if ((status = with_shards(h, l)) || l.pp == 1)
         return status;
-    l.schedule = LAYOUT_ZERO_BUBBLE;
+    l.schedule = PIPELINE_ZB_H1;
     status     = with_shards(h, l);
-    l.schedule = LAYOUT_INTERLEAVED;
+    l.schedule = PIPELINE_INTERLEAVED;
     for (l.vp = 2; l.vp * l.pp <= h->q->facts.blocks && !status; l.vp++)
         if (h->q->facts.blocks % (l.vp * l.pp) == 0 && l.accumulation % l.pp == 0)
             status = with_shards(h, l);

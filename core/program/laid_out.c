@@ -172,18 +172,6 @@ static lm_status gather_blocks(rank_program *p, const bound_network *part, lm_er
 
 /* ---- stages ---- */
 
-static pipeline_rule rule_of(layout_schedule s)
-{
-    switch (s) {
-    case LAYOUT_INTERLEAVED: return PIPELINE_INTERLEAVED;
-    case LAYOUT_ZERO_BUBBLE: return PIPELINE_ZB_H1;
-    case LAYOUT_GPIPE: return PIPELINE_GPIPE;
-    case LAYOUT_1F1B:
-    case N_LAYOUT_SCHEDULES: break;
-    }
-    return PIPELINE_1F1B;
-}
-
 static double share(double part, double whole)
 {
     return whole > 0 ? part / whole : 0;
@@ -233,7 +221,7 @@ static lm_status add_stages(rank_program *p, const layout *l, const bound_networ
     int64_t  *stage = calloc(part->n_layers + 1, sizeof *stage);
     lm_status status;
 
-    p->stages = (stage_list){ .ranks = l->pp, .chunks = l->vp, .rule = rule_of(l->schedule) };
+    p->stages = (stage_list){ .ranks = l->pp, .chunks = l->vp, .rule = l->schedule };
     status    = stage ? stages_of_layers(part, l->pp * l->vp, stage, err) : no_memory(err);
     if (!status)
         status = pipeline_check(&(pipeline_question){ .rule          = p->stages.rule,

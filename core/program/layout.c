@@ -99,9 +99,9 @@ static lm_status settle_shards(layout *l, lm_error *err)
     if (l->vp > 1 && l->pp == 1)
         return lm_error_set(err, LM_E_ARG, "vp %lld: chunks are of stages, and pp is 1",
                             (long long)l->vp);
-    if (l->vp > 1 && l->schedule != LAYOUT_INTERLEAVED)
+    if (l->vp > 1 && l->schedule != PIPELINE_INTERLEAVED)
         return lm_error_set(err, LM_E_ARG, "vp %lld takes the schedule interleaved, not %s",
-                            (long long)l->vp, layout_schedule_name(l->schedule));
+                            (long long)l->vp, pipeline_rule_name(l->schedule));
     return LM_OK;
 }
 

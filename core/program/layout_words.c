@@ -14,13 +14,6 @@ const char *layout_dim_name(layout_dim d)
     return dim_names[d];
 }
 
-static const char *const order_names[N_LAYOUT_SCHEDULES] = { "1f1b", "interleaved", "zb", "gpipe" };
-
-const char *layout_schedule_name(layout_schedule o)
-{
-    return order_names[o];
-}
-
 /* ---- numbers ---- */
 
 /* A property with a number: its option, and its word in a text. */
@@ -74,17 +67,6 @@ static lm_status set_number(layout *l, const number_key *k, const char *value, l
 
 /* ---- words ---- */
 
-static lm_status set_schedule(layout *l, const char *value, lm_error *err)
-{
-    const size_t at = text_place(value, order_names, N_LAYOUT_SCHEDULES);
-
-    if (at == N_LAYOUT_SCHEDULES)
-        return lm_error_set(err, LM_E_SYNTAX,
-                            "expected 1f1b, interleaved, zb or gpipe, found '%.40s'", value);
-    l->schedule = (layout_schedule)at;
-    return LM_OK;
-}
-
 static lm_status set_recompute(layout *l, const char *value, lm_error *err)
 {
     if (!*value || strlen(value) >= LAYOUT_RECOMPUTE)
@@ -127,7 +109,7 @@ lm_status layout_set(layout *l, const char *name, const char *value, lm_error *e
     if (!strcmp(name, "sp"))
         return text_bool(value, &l->sp, err);
     if (!strcmp(name, "schedule"))
-        return set_schedule(l, value, err);
+        return pipeline_rule_parse(value, &l->schedule, err);
     if (!strcmp(name, "recompute"))
         return set_recompute(l, value, err);
     if (!strcmp(name, "placement"))
@@ -164,8 +146,8 @@ static lm_status set_word(layout *l, const char *word, lm_error *err)
         if (strlen(number_keys[i].word) == letters && word[letters] &&
             !strncmp(word, number_keys[i].word, letters))
             return set_number(l, &number_keys[i], word + letters, err);
-    if (text_place(word, order_names, N_LAYOUT_SCHEDULES) < N_LAYOUT_SCHEDULES)
-        return set_schedule(l, word, err);
+    if (!pipeline_rule_parse(word, &l->schedule, NULL))
+        return LM_OK;
     return lm_error_set(err, LM_E_SYNTAX,
                         "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found "
                         "'%.40s'",
@@ -229,7 +211,7 @@ const char *layout_print(const layout *l, char buffer[LAYOUT_TEXT])
     if (l->sp)
         add_word(buffer, "sp", "");
     if (l->schedule != plain.schedule)
-        add_word(buffer, order_names[l->schedule], "");
+        add_word(buffer, pipeline_rule_name(l->schedule), "");
     if (strcmp(l->recompute, plain.recompute) != 0)
         add_word(buffer, "recompute=", l->recompute);
     if (memcmp(l->order, plain.order, sizeof l->order) != 0)

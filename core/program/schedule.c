@@ -282,13 +282,12 @@ static bool run_pipeline(const rank_program *p, const schedule_question *q, pric
                                         .send    = send,
                                         .back    = back };
     }
-    /* Megatron-LM waits for each message but those between chunks */
     return !pipeline_run(&(pipeline_question){ .rule          = s->rule,
                                                .ranks         = s->ranks,
                                                .chunks        = s->chunks,
                                                .micro_batches = (int64_t)q->work.micro,
                                                .stage         = s->stage,
-                                               .exposed       = s->rule != PIPELINE_INTERLEAVED },
+                                               .exposed       = pipeline_waits(s->rule) },
                          &step, s->rank, NULL, NULL, NULL);
 }
 

@@ -245,7 +245,7 @@ static void try_layout(world *w, const layout_question *q, const layout *l, trie
 /* All that the search may look at, by loops of its own. */
 static tried try_all(world *w, const layout_question *q)
 {
-    static const layout_schedule order[] = { LAYOUT_1F1B, LAYOUT_ZERO_BUBBLE, LAYOUT_INTERLEAVED };
+    static const pipeline_rule order[] = { PIPELINE_1F1B, PIPELINE_ZB_H1, PIPELINE_INTERLEAVED };
     tried                        t       = { .n = 0 };
 
     for (int64_t tp = 1; tp <= 4; tp *= 2)
@@ -261,7 +261,7 @@ static tried try_all(world *w, const layout_question *q)
                     l.schedule = order[i / 2 % 3];
                     strcpy(l.recompute, i / 6 % 2 ? "full" : "none");
                     l.zero        = zero[i / 12 % 3];
-                    l.vp          = l.schedule == LAYOUT_INTERLEAVED ? 2 << (i / 36) : 1;
+                    l.vp          = l.schedule == PIPELINE_INTERLEAVED ? 2 << (i / 36) : 1;
                     l.micro_batch = m;
                     if (q->ranks % (tp * pp) || tp > q->devices)
                         continue;
@@ -269,7 +269,7 @@ static tried try_all(world *w, const layout_question *q)
                     l.global_batch = q->global_batch;
                     l.accumulation = q->global_batch / l.dp / m;
                     if ((l.sp && tp == 1) || (l.zero && l.dp == 1) || (l.zero == 3 && pp > 1) ||
-                        (pp == 1 && l.schedule != LAYOUT_1F1B) || l.vp * pp > BLOCKS ||
+                        (pp == 1 && l.schedule != PIPELINE_1F1B) || l.vp * pp > BLOCKS ||
                         (l.vp == 1 && i / 36) || !l.accumulation ||
                         (l.vp > 1 && l.accumulation % pp))
                         continue;
