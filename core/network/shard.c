@@ -62,6 +62,11 @@ static lm_status cut_tokens(const sharding *s, lm_tensor *t)
 {
     const int64_t tp = s->out->options.shard.tp;
 
+    if (t->rank > 3)
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "sp shares tokens: a tensor of %u dimensions is not batch, tokens, "
+                            "features",
+                            t->rank);
     if (t->rank < 2 || t->dim[1] % tp)
         return lm_error_set(s->err, LM_E_SHAPE, "%lld tokens are no multiple of tp %lld",
                             (long long)(t->rank < 2 ? 1 : t->dim[1]), (long long)tp);
