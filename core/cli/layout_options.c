@@ -26,6 +26,8 @@ const option_row layout_option_rows[] = {
       "weights are gathered block by block from N ranks, or from all" },
     { "schedule", WORD(schedule), "KIND", NULL, HELP_HOW,
       "of a pipeline: 1f1b, interleaved, zb or gpipe" },
+    { "stages", WORD(stages), "LIST", NULL, HELP_HOW,
+      "blocks of each stage, as 7,8,8,7; or even (the default), or balanced by their FLOPs" },
     { "placement", WORD(placement), "ORDER", NULL, HELP_HOW,
       "which ranks are neighbours (default: tp-cp-ep-dp-pp)" },
     { .name = NULL },
@@ -58,6 +60,7 @@ lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err)
                          { "zero", &c->zero },
                          { "fsdp", &c->fsdp },
                          { "schedule", &c->schedule },
+                         { "stages", &c->stages },
                          { "placement", &c->placement } };
     lm_error  why    = { LM_OK, "" };
     lm_status status = LM_OK;

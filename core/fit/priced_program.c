@@ -200,9 +200,9 @@ lm_status priced_program_told(const calibration *cal, const char *model, const i
 }
 
 lm_status priced_program_lay_out(priced_program *p, const layout *l, const bound_network *part,
-                                 lm_error *err)
+                                 const layer_passes *work, lm_error *err)
 {
-    return rank_program_lay_out(p->program, l, part, err);
+    return rank_program_lay_out(p->program, l, part, work, err);
 }
 
 void priced_program_free(priced_program *p)

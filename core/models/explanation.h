@@ -11,6 +11,7 @@
 typedef struct share {
     size_t      layer; /**< or NO_LAYER */
     phase       part;
+    unsigned    passes;    /**< bit of the lm_pass of its kernels; 0: not told, or of updates */
     const char *kernels;   /**< their class; of models that know none the layer's type */
     const char *regressor; /**< "conv.bytes.forward", "flops" */
     const char *unit;      /**< what one of it is */

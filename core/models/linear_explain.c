@@ -245,6 +245,7 @@ static lm_status share_cells(work *w, phase which, const cells *c, const contrib
         if (!(s.kernels = class_name(w, x->class)))
             return no_memory(w->err);
         s.regressor   = name[x->term];
+        s.passes      = term_of_update(x->term) ? 0 : 1u << term_pass(x->term);
         s.unit        = term_unit(x->term);
         s.coefficient = from->c->value;
         s.seconds     = s.coefficient * s.count;

@@ -135,7 +135,7 @@ static uint64_t weight_bytes(const walk *w, size_t first, size_t last, bool root
     uint64_t bytes = 0;
 
     for (size_t l = first; l <= last; l++)
-        for (size_t i = 0; i < plain(w, l)->n_weights; i++)
+        for (size_t i = 0, n = weights_here(w, l); i < n; i++)
             if (!root || !plain(w, l)->decl->block)
                 bytes = lm_add(bytes, lm_bytes(&plain(w, l)->weights[i].tensor));
     return bytes;
@@ -150,6 +150,8 @@ static size_t begin_behind(const walk *w, size_t last, size_t begin)
         next++;
     if (next == w->n_layers)
         return w->t.turn + 1 < begin ? w->t.turn + 1 : begin;
+    if (!is_mine(w, next)) /* the next stage's */
+        return begin;
     block_around(w, next, &first, &end);
     backward_of(w, first, end, &at, &next);
     return at != NEVER && at < begin ? at : begin;
@@ -171,7 +173,7 @@ static void hold_gathered(walk *w)
         uint64_t bytes;
 
         last = l;
-        if (!plain(w, l)->decl->block)
+        if (!plain(w, l)->decl->block || !is_mine(w, l))
             continue;
         block_around(w, l, &first, &last);
         bytes = weight_bytes(w, first, last, false);
@@ -308,9 +310,9 @@ static lm_status find_stages(walk *w)
     if (w->o->stage.ranks <= 1)
         return LM_OK;
     w->stage = arena_array(w->arena, w->n_layers + 1, sizeof *w->stage);
-    return w->stage
-               ? stages_of_layers(w->full, w->o->stage.ranks * w->o->stage.chunks, w->stage, w->err)
-               : no_memory(w->err);
+    return w->stage ? stages_of_layers(w->full, w->o->stage.ranks * w->o->stage.chunks,
+                                       w->o->stage.spread, w->stage, w->err)
+                    : no_memory(w->err);
 }
 
 static lm_status take_step(walk *w, memory_use *out)

@@ -50,7 +50,8 @@ typedef struct memory_shares {
 
 /** The rank of a pipeline whose memory it is: every `ranks`-th of ranks * chunks stages (stages.h). */
 typedef struct memory_stage {
-    int64_t ranks, chunks, rank; /**< ranks 0: it has all layers */
+    int64_t     ranks, chunks, rank; /**< ranks 0: it has all layers */
+    const char *spread;              /**< as in stages_of_layers() */
 } memory_stage;
 
 /** Zeroed: plain SGD on one node. */

@@ -1,7 +1,11 @@
 /* Stages of a network. */
 #include "network/stages.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/no_memory.h"
 
 static bool is_source(const bound_layer *l)
 {
@@ -43,21 +47,186 @@ static lm_status check_edges(const bound_network *net, const int64_t *stage, lm_
     return LM_OK;
 }
 
-lm_status stages_of_layers(const bound_network *net, int64_t stages, int64_t *stage, lm_error *err)
+/* ---- how blocks are spread ---- */
+
+int64_t stages_begin(int64_t blocks, int64_t stages, int64_t v)
+{
+    const int64_t each = blocks / stages, rest = blocks % stages;
+    const int64_t more = v - (stages - 1 - rest);
+
+    return v * each + (more < 0 ? 0 : more < rest ? more : rest);
+}
+
+/* The next number of a list "7,8,8"; 0: none, or not above 0. */
+static int64_t next_count(const char **at)
+{
+    const int64_t n = strtoll(*at, (char **)(uintptr_t)at, 10);
+
+    *at += **at == ',';
+    return n;
+}
+
+lm_status stages_check(int64_t blocks, int64_t stages, const char *spread, lm_error *err)
+{
+    const char *at  = spread ? spread : "";
+    int64_t     sum = 0, n = 0;
+
+    if (stages > blocks)
+        return lm_error_set(err, LM_E_ARG, "%lld layers are fewer than %lld stages",
+                            (long long)blocks, (long long)stages);
+    if (!*at || !strcmp(at, STAGES_BALANCED))
+        return LM_OK;
+    for (; *at; n++) {
+        const int64_t each = next_count(&at);
+
+        if (each < 1 || each > blocks)
+            return lm_error_set(err, LM_E_ARG, "stages=%.60s: a stage has 1 to %lld of %lld layers",
+                                spread, (long long)blocks, (long long)blocks);
+        sum += each;
+    }
+    if (n != stages)
+        return lm_error_set(err, LM_E_ARG, "stages=%.60s: %lld numbers for %lld stages", spread,
+                            (long long)n, (long long)stages);
+    if (sum != blocks)
+        return lm_error_set(err, LM_E_ARG, "stages=%.60s: %lld layers, and the network has %lld",
+                            spread, (long long)sum, (long long)blocks);
+    return LM_OK;
+}
+
+/* The largest of stages that are filled from the first block on, none above `most` if that can be. */
+static double largest_below(const double *flops, int64_t blocks, int64_t stages, double most)
+{
+    double  largest = 0;
+    int64_t at      = 0;
+
+    for (int64_t left = stages; left-- > 0;) {
+        double sum = flops[at++];
+
+        while (at < blocks - left && (left == 0 || sum + flops[at] <= most))
+            sum += flops[at++];
+        largest = sum > largest ? sum : largest;
+    }
+    return largest;
+}
+
+/* The least that the largest stage has, by bisection down to the last bit. */
+static double least_largest(const double *flops, int64_t blocks, int64_t stages)
+{
+    double low = 0, high = 0;
+
+    for (int64_t i = 0; i < blocks; i++) {
+        low = flops[i] > low ? flops[i] : low;
+        high += flops[i];
+    }
+    for (double middle = low; middle < high;) {
+        const double got = largest_below(flops, blocks, stages, middle);
+
+        *(got <= middle ? &high : &low) = got <= middle ? got : middle;
+        middle                          = low + (high - low) / 2;
+        if (middle <= low)
+            break;
+    }
+    return high;
+}
+
+/* Of all spreads with the least largest stage that of the least sum of squares: least[v * (blocks + 1) + i]
+ * is that of i blocks in v stages, from[] where the last of these begins. */
+static void balance(const double *flops, int64_t blocks, int64_t stages, double *least,
+                    int64_t *from, int64_t *begin)
+{
+    const double most = least_largest(flops, blocks, stages) * (1 + 1e-12); /* of other roundings */
+    const int64_t row = blocks + 1;
+
+    for (int64_t i = 0; i <= blocks; i++)
+        least[i] = i ? INFINITY : 0;
+    for (int64_t v = 1; v <= stages; v++)
+        for (int64_t i = 0; i <= blocks; i++) {
+            double sum = 0, *best = &least[v * row + i];
+
+            *best = INFINITY;
+            for (int64_t j = i; j-- > 0 && sum + flops[j] <= most;) {
+                sum += flops[j];
+                if (!(least[(v - 1) * row + j] + sum * sum > *best)) {
+                    *best             = least[(v - 1) * row + j] + sum * sum;
+                    from[v * row + i] = j;
+                }
+            }
+        }
+    for (int64_t v = stages, i = blocks; v > 0; v--)
+        begin[v - 1] = i = from[v * row + i];
+}
+
+/* FLOPs of blocks in a training step, with what lies in front of the first and behind the last. */
+static void count_flops(const bound_network *net, double *flops)
+{
+    const char *before = NULL;
+    int64_t     block  = -1;
+
+    for (size_t i = 0; i < net->n_layers; i++) {
+        block += begins_block(net, i, before);
+        before = net->layer[i].decl->block ? net->layer[i].decl->block : before;
+        for (lm_pass p = 0; p < LM_N_PASSES; p++)
+            flops[block < 0 ? 0 : block] += (double)net->layer[i].cost.pass[p].flops;
+    }
+}
+
+static lm_status find_balance(const bound_network *net, int64_t blocks, int64_t stages,
+                              int64_t *begin, lm_error *err)
+{
+    const size_t cells = (size_t)((stages + 1) * (blocks + 1));
+    double      *flops = calloc((size_t)blocks, sizeof *flops);
+    double      *least = calloc(cells, sizeof *least);
+    int64_t     *from  = calloc(cells, sizeof *from);
+    const bool   room  = flops && least && from;
+
+    if (room) {
+        count_flops(net, flops);
+        balance(flops, blocks, stages, least, from, begin);
+    }
+    free(flops);
+    free(least);
+    free(from);
+    return room ? LM_OK : no_memory(err);
+}
+
+static lm_status find_begins(const bound_network *net, int64_t blocks, int64_t stages,
+                             const char *spread, int64_t *begin, lm_error *err)
+{
+    const char *at  = spread ? spread : "";
+    int64_t     sum = 0;
+
+    if (!strcmp(at, STAGES_BALANCED))
+        return find_balance(net, blocks, stages, begin, err);
+    for (int64_t v = 0; v < stages; v++) {
+        begin[v] = *at ? sum : stages_begin(blocks, stages, v);
+        sum += next_count(&at);
+    }
+    return LM_OK;
+}
+
+lm_status stages_of_layers(const bound_network *net, int64_t stages, const char *spread,
+                           int64_t *stage, lm_error *err)
 {
     const int64_t n      = count_blocks(net);
     const char   *before = NULL;
-    int64_t       block  = -1;
+    int64_t       block = -1, v = 0, *begin;
+    lm_status     status = stages_check(n, stages, spread, err);
 
-    if (!n || n % stages)
-        return lm_error_set(err, LM_E_ARG, "%lld layers are no multiple of %lld stages",
-                            (long long)n, (long long)stages);
-    for (size_t i = 0; i < net->n_layers; i++) {
+    if (status)
+        return status;
+    if (!(begin = calloc((size_t)stages + 1, sizeof *begin)))
+        return no_memory(err);
+    status        = find_begins(net, n, stages, spread, begin, err);
+    begin[stages] = n;
+    for (size_t i = 0; i < net->n_layers && !status; i++) {
         block += begins_block(net, i, before);
-        before   = net->layer[i].decl->block ? net->layer[i].decl->block : before;
-        stage[i] = block < 0 ? 0 : block / (n / stages);
+        before = net->layer[i].decl->block ? net->layer[i].decl->block : before;
+        while (block >= begin[v + 1])
+            v++;
+        stage[i] = v;
     }
-    return check_edges(net, stage, err);
+    free(begin);
+    return status ? status : check_edges(net, stage, err);
 }
 
 /* Does a later stage read this output? */

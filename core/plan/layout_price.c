@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "network/stages.h"
 #include "program/gather.h"
 
 void layout_pricing_begin(layout_pricing *p, const layout_question *q, const layout_prices *prices)
@@ -81,11 +82,19 @@ static bool again(const layout *l)
 
 static pipeline_question pipeline_of(const layout *l)
 {
-    return (pipeline_question){ .rule          = l->schedule,
+    static const pipeline_rule rules[N_LAYOUT_SCHEDULES] = {
+        [LAYOUT_1F1B]        = PIPELINE_1F1B,
+        [LAYOUT_INTERLEAVED] = PIPELINE_INTERLEAVED,
+        [LAYOUT_ZERO_BUBBLE] = PIPELINE_ZB_H1,
+        [LAYOUT_GPIPE]       = PIPELINE_GPIPE,
+    };
+
+    return (pipeline_question){ .rule          = rules[l->schedule],
                                 .ranks         = l->pp,
                                 .chunks        = l->vp,
                                 .micro_batches = l->accumulation,
-                                .exposed       = pipeline_waits(l->schedule) };
+                                /* Megatron-LM waits for each message but between chunks */
+                                .exposed = l->schedule != LAYOUT_INTERLEAVED };
 }
 
 static void add(layer_cost *to, const layer_cost *a, double sign)
@@ -104,14 +113,26 @@ static layer_cost stage_of(const layout_question *q, const layout_parts *parts, 
                            int64_t v)
 {
     const int64_t stages = l->pp * l->vp, n = q->facts.blocks;
-    layer_cost    c = parts->before[(v + 1) * n / stages];
+    layer_cost    c = parts->before[stages_begin(n, stages, v + 1)];
 
-    add(&c, &parts->before[v * n / stages], -1);
+    add(&c, &parts->before[stages_begin(n, stages, v)], -1);
     if (v == 0)
         add(&c, &parts->first, 1);
     if (v + 1 == stages)
         add(&c, &parts->last, 1);
     return c;
+}
+
+/* How many blocks a rank has, in the mean of its chunks. */
+static double blocks_of_chunk(const layout_question *q, const layout *l, int64_t rank)
+{
+    const int64_t stages = l->pp * l->vp;
+    int64_t       n      = 0;
+
+    for (int64_t v = rank; v < stages; v += l->pp)
+        n +=
+            stages_begin(q->facts.blocks, stages, v + 1) - stages_begin(q->facts.blocks, stages, v);
+    return (double)n / (double)l->vp;
 }
 
 static layer_cost rank_of(const layout_question *q, const layout_parts *parts, const layout *l,
@@ -140,7 +161,7 @@ static double kept(const layout_question *q, const layout_parts *parts, const la
     const bool              first = rank == 0, last = rank + 1 == l->pp;
     double chunk = c->kept - first * parts->first.kept - last * parts->last.kept, bytes;
 
-    chunk = (again(l) ? parts->boundary * blocks / (double)l->pp : chunk) / (double)l->vp;
+    chunk = again(l) ? parts->boundary * blocks_of_chunk(q, l, rank) : chunk / (double)l->vp;
     bytes = flight * chunk + (again(l) ? one : 0);
     if (first)
         bytes += parts->first.kept * fmin(flight, (double)l->accumulation);
@@ -242,10 +263,10 @@ static lm_status gathered(layout_pricing *p, const layout_parts *parts, const la
 }
 
 /* Of a rank: exposed messages of gradients and weights, behind a last backward pass of `pass` seconds. */
-static double data_seconds(layout_pricing *p, const layout *l, const layer_cost *c, double pass,
-                           const rank_span *data)
+static double data_seconds(layout_pricing *p, const layout *l, int64_t rank, const layer_cost *c,
+                           double pass, const rank_span *data)
 {
-    const double blocks = (double)(p->q->facts.blocks / (l->pp * l->vp));
+    const double blocks = blocks_of_chunk(p->q, l, rank);
 
     if (l->dp == 1)
         return 0;
@@ -362,8 +383,8 @@ static rank_step step_on(layout_pricing *p, const layout *l, const layout_parts 
     rank_step    out   = { .share = {
                                [SHARE_COMPUTE] = micro * ((1 + more) * c.forward + c.input + c.weight),
                                [SHARE_TENSOR]  = micro * ((1 + more) * c.waited[0] + c.waited[1]),
-                               [SHARE_DATA] =
-                              l->zero == 3 ? micro * longer : data_seconds(p, l, &c, pass, data),
+                               [SHARE_DATA]    = l->zero == 3 ? micro * longer
+                                                              : data_seconds(p, l, rank, &c, pass, data),
                                [SHARE_UPDATE] =
                                    parts->update * c.weights / whole / (l->zero ? (double)l->dp : 1),
                       } };
@@ -384,7 +405,7 @@ static double least_step(layout_pricing *p, const layout *l, const layout_parts 
 
     for (int64_t v = 0; v < rank; v++) {
         before += p->stage[v].forward;
-        after += l->schedule == PIPELINE_ZB_H1 ? 0 : p->stage[v].input + p->stage[v].weight;
+        after += l->schedule == LAYOUT_ZERO_BUBBLE ? 0 : p->stage[v].input + p->stage[v].weight;
     }
     own = step_on(p, l, parts, rank, before + work, 0, data).seconds;
     return fmax(own, before + work + after);
@@ -497,6 +518,12 @@ lm_status layout_seconds(layout_pricing *p, const layout *l, double bound, layou
 
 static lm_status priced(const layout *l, lm_error *err)
 {
+    if (l->pp > 1 && (l->zero > 1 || l->fsdp))
+        return lm_error_set(err, LM_E_UNSUPPORTED, "layouts with pp %lld and %s are not searched",
+                            (long long)l->pp,
+                            l->fsdp       ? "fsdp"
+                            : l->zero > 2 ? "zero 3"
+                                          : "zero 2");
     if (l->cp == 1 && l->ep == 1)
         return LM_OK;
     return lm_error_set(err, LM_E_UNSUPPORTED, "layouts with cp %lld and ep %lld are not searched",

@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "network/memory.h"
 #include "plan/layout_predict.h"
+#include "predict/layer_passes.h"
 #include "program/facts.h"
 #include "program/program.h"
 
@@ -40,16 +41,12 @@ typedef struct making {
     bound_network   *bound;
     memory_of_layer *memory;
     memory_use       use;
-    double           flops[LM_N_PASSES]; /* of all layers */
-    double           sent[2];            /* bytes of messages, forward and backward */
-    double           waited[2];          /* s of these */
+    layer_passes    *work; /* of its layers */
+    layer_passes     all;
+    double           sent[2];   /* bytes of messages, forward and backward */
+    double           waited[2]; /* s of these */
     lm_error        *err;
 } making;
-
-static double flops_of(const bound_layer *l, lm_pass pass)
-{
-    return (double)l->cost.pass[pass].flops;
-}
 
 static lm_status find_memory(making *m)
 {
@@ -80,9 +77,13 @@ static lm_status find_price(making *m)
             "layouts take forward and backward passes and updates by themselves, and "
             "%s has only whole steps",
             m->part.machine ? m->part.machine : "the machine file");
-    for (size_t i = 0; i < m->bound->n_layers; i++)
-        for (lm_pass p = 0; p < LM_N_PASSES; p++)
-            m->flops[p] += flops_of(&m->bound->layer[i], p);
+    if ((status = layer_passes_of(&m->part, &m->setup, m->bound, &m->work, m->err)))
+        return status;
+    for (size_t i = 0; i < m->bound->n_layers; i++) {
+        m->all.forward += m->work[i].forward;
+        m->all.input += m->work[i].input;
+        m->all.weight += m->work[i].weight;
+    }
     return LM_OK;
 }
 
@@ -108,7 +109,8 @@ static lm_status find_waits(making *m)
     const double    pass[] = { m->price.forward.value, m->price.backward.value };
     rank_program   *p      = calloc(1, sizeof *p);
     const rank_span group  = { .nodes = 1, .devices = l->tp, .beside = 1 };
-    lm_status       status = p ? rank_program_lay_out(p, l, m->bound, m->err) : no_memory(m->err);
+    lm_status       status =
+        p ? rank_program_lay_out(p, l, m->bound, m->work, m->err) : no_memory(m->err);
 
     for (size_t i = 0; i < (p ? p->n : 0) && !status; i++) {
         const message_rule rule = p->message[i].rule;
@@ -131,17 +133,16 @@ static lm_status find_waits(making *m)
     return status;
 }
 
-/* A layer's share of the passes, by its FLOPs. */
+/* A layer's share of the passes, by its own seconds. */
 static void put_layer(const making *m, size_t i, layer_cost *to)
 {
-    const bound_layer *l    = &m->bound->layer[i];
-    const double       back = m->flops[LM_GRAD_INPUT] + m->flops[LM_GRAD_WEIGHT];
+    const double back = m->all.input + m->all.weight;
 
-    if (m->flops[LM_FORWARD] > 0)
-        to->forward += m->price.forward.value * flops_of(l, LM_FORWARD) / m->flops[LM_FORWARD];
+    if (m->all.forward > 0)
+        to->forward += m->price.forward.value * m->work[i].forward / m->all.forward;
     if (back > 0) {
-        to->input += m->price.backward.value * flops_of(l, LM_GRAD_INPUT) / back;
-        to->weight += m->price.backward.value * flops_of(l, LM_GRAD_WEIGHT) / back;
+        to->input += m->price.backward.value * m->work[i].input / back;
+        to->weight += m->price.backward.value * m->work[i].weight / back;
     }
     to->weights += (double)m->memory[i].weights;
     to->kept += (double)m->memory[i].kept + (double)m->memory[i].saved;
@@ -292,6 +293,7 @@ static lm_status parts(void *by, int64_t tp, bool sp, int64_t micro_batch, const
         status = keep(&m, out);
     bound_network_free(m.bound);
     free(m.memory);
+    free(m.work);
     return status;
 }
 

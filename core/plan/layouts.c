@@ -122,12 +122,12 @@ static lm_status with_schedules(hunt *h, layout l)
     lm_status status;
 
     l.vp       = 1;
-    l.schedule = PIPELINE_1F1B;
+    l.schedule = LAYOUT_1F1B;
     if ((status = with_shards(h, l)) || l.pp == 1)
         return status;
-    l.schedule = PIPELINE_ZB_H1;
+    l.schedule = LAYOUT_ZERO_BUBBLE;
     status     = with_shards(h, l);
-    l.schedule = PIPELINE_INTERLEAVED;
+    l.schedule = LAYOUT_INTERLEAVED;
     for (l.vp = 2; l.vp * l.pp <= h->q->facts.blocks && !status; l.vp++)
         if (h->q->facts.blocks % (l.vp * l.pp) == 0 && l.accumulation % l.pp == 0)
             status = with_shards(h, l);
@@ -164,7 +164,7 @@ static lm_status with_stages(hunt *h, layout l)
     lm_status     status = LM_OK;
 
     for (l.pp = 1; l.pp <= left && !status; l.pp++) {
-        if (left % l.pp || (l.pp > 1 && (!h->q->facts.blocks || h->q->facts.blocks % l.pp)))
+        if (left % l.pp || (l.pp > 1 && l.pp > h->q->facts.blocks))
             continue;
         l.dp           = left / l.pp;
         l.global_batch = h->q->global_batch;

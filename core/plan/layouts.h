@@ -102,7 +102,7 @@ lm_status layouts_find(const layout_question *q, const layout_prices *prices, la
 void      layouts_free(layout_search *s);
 
 /** Seconds and bytes of one settled layout, as the search prices it. LM_E_UNSUPPORTED for
- * dimensions that it does not (cp, ep). */
+ * dimensions that it does not (cp, ep), and for pipelines whose gradients travel in each micro-batch. */
 lm_status layouts_price(const layout_question *q, const layout_prices *prices, const layout *l,
                         layout_found *out, lm_error *err);
 

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "predict/answering.h"
+#include "predict/layer_passes.h"
 #include "program/facts.h"
 
 /* A step while it is answered. */
@@ -33,14 +34,6 @@ static lm_status check_told(const laid_step *s)
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
                             "a layout takes the default model and a machine file, not %s",
                             s->part.model);
-    if (l->pp > 1 && (l->zero > 1 || l->fsdp))
-        return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "pp %lld with %s: what a stage shares in each micro-batch is not "
-                            "predicted yet",
-                            (long long)l->pp,
-                            l->fsdp       ? "fsdp"
-                            : l->zero > 2 ? "zero 3"
-                                          : "zero 2");
     if (l->cp > 1)
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
                             "cp %lld: times of shared sequences are not predicted yet",
@@ -96,13 +89,17 @@ static lm_status find_program(laid_step *s)
 {
     const workload_name      of       = predictor_workload(&s->part, s->asked->program);
     const gradient_schedule *schedule = NULL;
+    layer_passes            *work     = NULL;
     lm_status                status   = workloads_gradients(s->part.loads, &of, s->asked->batch,
                                                             &s->part.cal->settings, &schedule, s->err);
 
     if (!status)
         status = s->part.by->buckets(&s->part, s->asked, schedule, &s->program, s->err);
     if (!status)
-        status = priced_program_lay_out(s->program, &s->l, s->bound, s->err);
+        status = layer_passes_of(&s->part, s->asked, s->bound, &work, s->err);
+    if (!status)
+        status = priced_program_lay_out(s->program, &s->l, s->bound, work, s->err);
+    free(work);
     return status;
 }
 

@@ -10,12 +10,7 @@
 /* Is it of the forward pass? Of a whole step the terms tell. */
 static bool is_forward(const share *s)
 {
-    size_t term;
-
-    if (s->part != PHASE_STEP)
-        return s->part == PHASE_FORWARD;
-    term = term_parse(s->regressor);
-    return term < N_TERMS && !term_of_update(term) && term_pass(term) == LM_FORWARD;
+    return s->part == PHASE_FORWARD || (s->part == PHASE_STEP && s->passes & 1u << LM_FORWARD);
 }
 
 static double share_of(const explanation *e, const timeline *t)

@@ -6,39 +6,44 @@
 #include "network/stages.h"
 #include "program/program.h"
 
-/* Seconds are not known here: FLOPs stand for shares of a pass. */
-typedef struct pass_flops {
-    double forward, backward;
-    double inputs, weights; /* gradients of layers that gather their inputs */
-} pass_flops;
+/* A network's part with what its layers take of the passes. */
+typedef struct laid {
+    const bound_network *part;
+    const layer_passes  *work;
+    double               forward, backward; /* of all layers */
+    double               inputs, weights;   /* gradients of layers that gather their inputs */
+} laid;
 
-static double flops_of(const bound_layer *l, lm_pass pass)
+static double backward_of(const layer_passes *w)
 {
-    return (double)l->cost.pass[pass].flops;
+    return w->input + w->weight;
 }
 
-static pass_flops count_flops(const bound_network *part)
+static laid add_up(const bound_network *part, const layer_passes *work)
 {
     const net_sharing *s      = &part->sharing;
-    pass_flops         f      = { 0 };
+    laid               f      = { .part = part, .work = work };
     size_t             before = part->n_layers;
 
     for (size_t i = 0; i < part->n_layers; i++) {
-        const bound_layer *l = &part->layer[i];
-
-        f.forward += flops_of(l, LM_FORWARD);
-        f.backward += flops_of(l, LM_GRAD_INPUT) + flops_of(l, LM_GRAD_WEIGHT);
+        f.forward += work[i].forward;
+        f.backward += backward_of(&work[i]);
     }
     for (size_t i = 0; i < s->n; i++) {
-        const bound_layer *l = &part->layer[s->message[i].layer];
+        const size_t l = s->message[i].layer;
 
-        if (!s->message[i].again || s->message[i].layer == before)
+        if (!s->message[i].again || l == before)
             continue;
-        before = s->message[i].layer;
-        f.inputs += flops_of(l, LM_GRAD_INPUT);
-        f.weights += flops_of(l, LM_GRAD_WEIGHT);
+        before = l;
+        f.inputs += work[l].input;
+        f.weights += work[l].weight;
     }
     return f;
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
 }
 
 /* ---- messages ---- */
@@ -70,36 +75,32 @@ static bool alike(const message *a, const message *b)
            a->group == b->group && (a->behind > 0) == (b->behind > 0);
 }
 
-static message message_of_part(const shard_message *s, const pass_flops *f)
+static message message_of_part(const shard_message *s, const laid *f)
 {
     static const collective_kind kinds[] = { [SHARD_ALLREDUCE]     = COLLECTIVE_ALLREDUCE,
                                              [SHARD_ALLGATHER]     = COLLECTIVE_ALLGATHER,
                                              [SHARD_REDUCESCATTER] = COLLECTIVE_REDUCESCATTER };
     const bool hides = s->backward && (s->again || s->kind == SHARD_REDUCESCATTER);
 
-    return (message){ .kind        = kinds[s->kind],
-                      .bytes       = (double)s->bytes,
-                      .group       = GROUP_TENSOR,
-                      .pass        = s->backward ? PHASE_BACKWARD : PHASE_FORWARD,
-                      .rule        = MESSAGE_WAITED,
-                      .times       = s->count,
-                      .behind      = !hides             ? 0
-                                     : f->backward <= 0 ? 0
-                                     : s->again         ? f->inputs / f->backward
-                                                        : f->weights / f->backward,
+    return (message){ .kind   = kinds[s->kind],
+                      .bytes  = (double)s->bytes,
+                      .group  = GROUP_TENSOR,
+                      .pass   = s->backward ? PHASE_BACKWARD : PHASE_FORWARD,
+                      .rule   = MESSAGE_WAITED,
+                      .times  = s->count,
+                      .behind = hides ? share(s->again ? f->inputs : f->weights, f->backward) : 0,
                       .first_layer = s->layer,
                       .last_layer  = s->layer };
 }
 
 /* Equal messages of one pass are one with so many times. */
-static void add_shared(rank_program *p, const bound_network *part)
+static void add_shared(rank_program *p, const laid *f)
 {
-    const net_sharing *s     = &part->sharing;
-    const pass_flops   f     = count_flops(part);
+    const net_sharing *s     = &f->part->sharing;
     const size_t       first = p->n;
 
     for (size_t i = 0; i < s->n; i++) {
-        const message m = message_of_part(&s->message[i], &f);
+        const message m = message_of_part(&s->message[i], f);
         size_t        k = first;
 
         while (k < p->n && !alike(&p->message[k], &m))
@@ -140,41 +141,59 @@ static double weight_bytes(const bound_layer *l)
 
 /* ---- blocks ---- */
 
-static void put_layer(gather_block *b, const bound_layer *l, const pass_flops *f)
+static void put_layer(gather_block *b, const laid *f, size_t i)
 {
-    b->bytes += weight_bytes(l);
-    b->forward += f->forward > 0 ? flops_of(l, LM_FORWARD) / f->forward : 0;
-    b->backward += f->backward > 0
-                       ? (flops_of(l, LM_GRAD_INPUT) + flops_of(l, LM_GRAD_WEIGHT)) / f->backward
-                       : 0;
+    b->bytes += weight_bytes(&f->part->layer[i]);
+    b->forward += share(f->work[i].forward, f->forward);
+    b->backward += share(backward_of(&f->work[i]), f->backward);
 }
 
-/* Uses of blocks at the top of the network's file, and the root. */
-static lm_status gather_blocks(rank_program *p, const bound_network *part, lm_error *err)
+/* Uses of blocks at the top of the network's file, and the root: of one stage, or all. */
+static void gather_stage(rank_program *p, const laid *f, const int64_t *stage, int64_t v)
 {
-    const pass_flops f      = count_flops(part);
-    const char      *before = NULL;
+    const size_t root   = p->n_gather++;
+    const char  *before = NULL;
 
-    p->gather = calloc(part->n_layers + 1, sizeof *p->gather);
-    if (!p->gather)
-        return no_memory(err);
-    p->n_gather = 1;
-    for (size_t i = 0; i < part->n_layers; i++) {
-        const bound_layer *l     = &part->layer[i];
-        const char        *block = l->decl->block;
+    for (size_t i = 0; i < f->part->n_layers; i++) {
+        const char *block = f->part->layer[i].decl->block;
 
+        if (stage && stage[i] != v)
+            continue;
         p->n_gather += block && (!before || strcmp(block, before) != 0);
-        put_layer(&p->gather[block ? p->n_gather - 1 : 0], l, &f);
+        put_layer(&p->gather[block ? p->n_gather - 1 : root], f, i);
         before = block ? block : before;
     }
+    if (stage) {
+        p->stages.part[v].gather   = root;
+        p->stages.part[v].n_gather = p->n_gather - root;
+    }
+}
+
+/* `stage` NULL: there is no pipeline. */
+static lm_status gather_blocks(rank_program *p, const laid *f, const int64_t *stage, lm_error *err)
+{
+    const int64_t stages = stage ? p->stages.ranks * p->stages.chunks : 1;
+
+    p->gather = calloc(f->part->n_layers + (size_t)stages, sizeof *p->gather);
+    if (!p->gather)
+        return no_memory(err);
+    for (int64_t v = 0; v < stages; v++)
+        gather_stage(p, f, stage, v);
     return LM_OK;
 }
 
 /* ---- stages ---- */
 
-static double share(double part, double whole)
+static pipeline_rule rule_of(layout_schedule s)
 {
-    return whole > 0 ? part / whole : 0;
+    switch (s) {
+    case LAYOUT_INTERLEAVED: return PIPELINE_INTERLEAVED;
+    case LAYOUT_ZERO_BUBBLE: return PIPELINE_ZB_H1;
+    case LAYOUT_GPIPE: return PIPELINE_GPIPE;
+    case LAYOUT_1F1B:
+    case N_LAYOUT_SCHEDULES: break;
+    }
+    return PIPELINE_1F1B;
 }
 
 /* Weights of this layer that another stage has, too: the table's, as scores take them. */
@@ -189,25 +208,25 @@ static double tied_bytes(const bound_network *part, const int64_t *stage, size_t
     return bytes;
 }
 
-static lm_status fill_stages(stage_list *s, const bound_network *part, const int64_t *stage,
-                             double weights, lm_error *err)
+static lm_status fill_stages(stage_list *s, const laid *f, const int64_t *stage, double weights,
+                             lm_error *err)
 {
-    const pass_flops f = count_flops(part);
-    const size_t     n = (size_t)(s->ranks * s->chunks);
+    const bound_network *part = f->part;
+    const size_t         n    = (size_t)(s->ranks * s->chunks);
 
     s->part  = calloc(n, sizeof *s->part);
     s->stage = calloc(n, sizeof *s->stage);
+    s->wait  = calloc(n, sizeof *s->wait);
     s->rank  = calloc((size_t)s->ranks, sizeof *s->rank);
-    if (!s->part || !s->stage || !s->rank)
+    if (!s->part || !s->stage || !s->wait || !s->rank)
         return no_memory(err);
     for (size_t i = 0; i < part->n_layers; i++) {
-        const bound_layer *l = &part->layer[i];
-        stage_part        *v = &s->part[stage[i]];
+        stage_part *v = &s->part[stage[i]];
 
-        v->forward += share(flops_of(l, LM_FORWARD), f.forward);
-        v->input += share(flops_of(l, LM_GRAD_INPUT), f.backward);
-        v->weight += share(flops_of(l, LM_GRAD_WEIGHT), f.backward);
-        v->weights += share(weight_bytes(l) + tied_bytes(part, stage, i), weights);
+        v->forward += share(f->work[i].forward, f->forward);
+        v->input += share(f->work[i].input, f->backward);
+        v->weight += share(f->work[i].weight, f->backward);
+        v->weights += share(weight_bytes(&part->layer[i]) + tied_bytes(part, stage, i), weights);
         s->tied += tied_bytes(part, stage, i);
     }
     for (size_t v = 0; v + 1 < n; v++)
@@ -215,48 +234,64 @@ static lm_status fill_stages(stage_list *s, const bound_network *part, const int
     return LM_OK;
 }
 
-static lm_status add_stages(rank_program *p, const layout *l, const bound_network *part,
-                            double weights, lm_error *err)
+/* *stage: of each layer, to be freed. */
+static lm_status add_stages(rank_program *p, const layout *l, const laid *f, double weights,
+                            int64_t **stage, lm_error *err)
 {
-    int64_t  *stage = calloc(part->n_layers + 1, sizeof *stage);
-    lm_status status;
+    const bound_network *part = f->part;
+    lm_status            status;
 
-    p->stages = (stage_list){ .ranks = l->pp, .chunks = l->vp, .rule = l->schedule };
-    status    = stage ? stages_of_layers(part, l->pp * l->vp, stage, err) : no_memory(err);
+    p->stages = (stage_list){ .ranks = l->pp, .chunks = l->vp, .rule = rule_of(l->schedule) };
+    *stage    = calloc(part->n_layers + 1, sizeof **stage);
+    status =
+        *stage ? stages_of_layers(part, l->pp * l->vp, l->stages, *stage, err) : no_memory(err);
     if (!status)
         status = pipeline_check(&(pipeline_question){ .rule          = p->stages.rule,
                                                       .ranks         = l->pp,
                                                       .chunks        = l->vp,
                                                       .micro_batches = l->accumulation },
                                 err);
-    if (!status)
-        status = fill_stages(&p->stages, part, stage, weights, err);
-    free(stage);
-    return status;
+    return status ? status : fill_stages(&p->stages, f, *stage, weights, err);
 }
 
-lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
-                               lm_error *err)
-{
-    double    weights = 0;
-    lm_status status  = make_room(p, part->sharing.n + 2, err);
+/* ---- all of it ---- */
 
-    for (size_t i = 0; i < part->n_layers; i++)
-        weights += weight_bytes(&part->layer[i]);
-    if (!status && (l->fsdp || l->zero == 3)) {
+/* Gradients are scattered, weights gathered: with their blocks, or behind the passes. */
+static lm_status share_weights(rank_program *p, const layout *l, const laid *f, double weights,
+                               const int64_t *stage, lm_error *err)
+{
+    if (l->fsdp || l->zero == 3) {
         p->n                   = 0; /* gradients are scattered with their blocks */
         p->has[MESSAGE_BESIDE] = p->has[MESSAGE_BEHIND] = false;
-        status                                          = gather_blocks(p, part, err);
+        return gather_blocks(p, f, stage, err);
     }
-    if (status)
-        return status;
     for (size_t i = 0; i < p->n && l->zero; i++)
         scatter(p, &p->message[i], l->zero == 2);
     p->each = l->zero == 2;
     if (l->zero && p->n)
         add(p, behind(COLLECTIVE_ALLGATHER, weights, GROUP_DATA));
+    return LM_OK;
+}
+
+lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
+                               const layer_passes *work, lm_error *err)
+{
+    const laid f       = add_up(part, work);
+    double     weights = 0;
+    int64_t   *stage   = NULL;
+    lm_status  status  = make_room(p, part->sharing.n + 2, err);
+
+    for (size_t i = 0; i < part->n_layers; i++)
+        weights += weight_bytes(&part->layer[i]);
+    if (!status && l->pp > 1)
+        status = add_stages(p, l, &f, weights, &stage, err);
+    if (!status)
+        status = share_weights(p, l, &f, weights, stage, err);
+    free(stage);
+    if (status)
+        return status;
     if (part->sharing.step_bytes && !part->options.evaluation)
         add(p, behind(COLLECTIVE_ALLREDUCE, (double)part->sharing.step_bytes, GROUP_TENSOR));
-    add_shared(p, part);
-    return l->pp > 1 ? add_stages(p, l, part, weights, err) : LM_OK;
+    add_shared(p, &f);
+    return LM_OK;
 }

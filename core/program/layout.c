@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "network/stages.h"
+
 /* ---- what is there ---- */
 
 layout layout_plain(void)
@@ -99,9 +101,12 @@ static lm_status settle_shards(layout *l, lm_error *err)
     if (l->vp > 1 && l->pp == 1)
         return lm_error_set(err, LM_E_ARG, "vp %lld: chunks are of stages, and pp is 1",
                             (long long)l->vp);
-    if (l->vp > 1 && l->schedule != PIPELINE_INTERLEAVED)
+    if (*l->stages && l->pp == 1)
+        return lm_error_set(err, LM_E_ARG, "stages=%.40s: stages are of a pipeline, and pp is 1",
+                            l->stages);
+    if (l->vp > 1 && l->schedule != LAYOUT_INTERLEAVED)
         return lm_error_set(err, LM_E_ARG, "vp %lld takes the schedule interleaved, not %s",
-                            (long long)l->vp, pipeline_rule_name(l->schedule));
+                            (long long)l->vp, layout_schedule_name(l->schedule));
     return LM_OK;
 }
 
@@ -161,9 +166,8 @@ static lm_status check_facts(const layout *l, const layout_facts *f, lm_error *e
     if (f->blocks && l->pp > f->blocks / l->vp)
         return lm_error_set(err, LM_E_ARG, "%lld layers are fewer than pp %lld x vp %lld",
                             (long long)f->blocks, (long long)l->pp, (long long)l->vp);
-    if (f->blocks && f->blocks % (l->pp * l->vp))
-        return lm_error_set(err, LM_E_ARG, "%lld layers are no multiple of pp %lld x vp %lld",
-                            (long long)f->blocks, (long long)l->pp, (long long)l->vp);
+    if (f->blocks && (status = stages_check(f->blocks, l->pp * l->vp, l->stages, err)))
+        return status;
     if (l->ep > 1 && !f->experts)
         return lm_error_set(err, LM_E_ARG, "ep %lld: the network has 0 experts", (long long)l->ep);
     return LM_OK;

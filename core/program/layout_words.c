@@ -6,12 +6,20 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "network/stages.h"
 
 static const char *const dim_names[N_LAYOUT_DIMS] = { "tp", "cp", "ep", "dp", "pp" };
 
 const char *layout_dim_name(layout_dim d)
 {
     return dim_names[d];
+}
+
+static const char *const order_names[N_LAYOUT_SCHEDULES] = { "1f1b", "interleaved", "zb", "gpipe" };
+
+const char *layout_schedule_name(layout_schedule o)
+{
+    return order_names[o];
 }
 
 /* ---- numbers ---- */
@@ -67,6 +75,17 @@ static lm_status set_number(layout *l, const number_key *k, const char *value, l
 
 /* ---- words ---- */
 
+static lm_status set_schedule(layout *l, const char *value, lm_error *err)
+{
+    const size_t at = text_place(value, order_names, N_LAYOUT_SCHEDULES);
+
+    if (at == N_LAYOUT_SCHEDULES)
+        return lm_error_set(err, LM_E_SYNTAX,
+                            "expected 1f1b, interleaved, zb or gpipe, found '%.40s'", value);
+    l->schedule = (layout_schedule)at;
+    return LM_OK;
+}
+
 static lm_status set_recompute(layout *l, const char *value, lm_error *err)
 {
     if (!*value || strlen(value) >= LAYOUT_RECOMPUTE)
@@ -76,6 +95,21 @@ static lm_status set_recompute(layout *l, const char *value, lm_error *err)
                             LAYOUT_RECOMPUTE - 1, value);
     memset(l->recompute, 0, sizeof l->recompute);
     memcpy(l->recompute, value, strlen(value));
+    return LM_OK;
+}
+
+static lm_status set_stages(layout *l, const char *value, lm_error *err)
+{
+    if (!strcmp(value, "even"))
+        value = "";
+    else if (!*value || strlen(value) >= LAYOUT_STAGES ||
+             (strcmp(value, STAGES_BALANCED) != 0 && value[strspn(value, "0123456789,")]))
+        return lm_error_set(err, LM_E_SYNTAX,
+                            "expected even, balanced, or blocks of each stage as 7,8,8,7 in up to "
+                            "%d characters, found '%.40s'",
+                            LAYOUT_STAGES - 1, value);
+    memset(l->stages, 0, sizeof l->stages);
+    memcpy(l->stages, value, strlen(value));
     return LM_OK;
 }
 
@@ -109,9 +143,11 @@ lm_status layout_set(layout *l, const char *name, const char *value, lm_error *e
     if (!strcmp(name, "sp"))
         return text_bool(value, &l->sp, err);
     if (!strcmp(name, "schedule"))
-        return pipeline_rule_parse(value, &l->schedule, err);
+        return set_schedule(l, value, err);
     if (!strcmp(name, "recompute"))
         return set_recompute(l, value, err);
+    if (!strcmp(name, "stages"))
+        return set_stages(l, value, err);
     if (!strcmp(name, "placement"))
         return set_order(l, value, err);
     if (!strcmp(name, "fsdp") && (!*value || !strcmp(value, "all"))) {
@@ -140,14 +176,16 @@ static lm_status set_word(layout *l, const char *word, lm_error *err)
         return layout_set(l, "fsdp", "", err);
     if (!strncmp(word, "recompute=", 10))
         return set_recompute(l, word + 10, err);
+    if (!strncmp(word, "stages=", 7))
+        return set_stages(l, word + 7, err);
     if (word[0] && word[1] && word[2] == '-')
         return set_order(l, word, err);
     for (size_t i = 0; i < N_NUMBER_KEYS; i++)
         if (strlen(number_keys[i].word) == letters && word[letters] &&
             !strncmp(word, number_keys[i].word, letters))
             return set_number(l, &number_keys[i], word + letters, err);
-    if (!pipeline_rule_parse(word, &l->schedule, NULL))
-        return LM_OK;
+    if (text_place(word, order_names, N_LAYOUT_SCHEDULES) < N_LAYOUT_SCHEDULES)
+        return set_schedule(l, word, err);
     return lm_error_set(err, LM_E_SYNTAX,
                         "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found "
                         "'%.40s'",
@@ -161,7 +199,7 @@ lm_status layout_parse(const char *text, layout *l, lm_error *err)
 
     while (!status && *(text += strspn(text, " \t"))) {
         const size_t n = strcspn(text, " \t");
-        char         word[LAYOUT_RECOMPUTE + 16];
+        char         word[LAYOUT_STAGES + 16];
 
         if (n >= sizeof word)
             return lm_error_set(err, LM_E_SYNTAX, "'%.40s...' is too long", text);
@@ -211,9 +249,11 @@ const char *layout_print(const layout *l, char buffer[LAYOUT_TEXT])
     if (l->sp)
         add_word(buffer, "sp", "");
     if (l->schedule != plain.schedule)
-        add_word(buffer, pipeline_rule_name(l->schedule), "");
+        add_word(buffer, order_names[l->schedule], "");
     if (strcmp(l->recompute, plain.recompute) != 0)
         add_word(buffer, "recompute=", l->recompute);
+    if (*l->stages)
+        add_word(buffer, "stages=", l->stages);
     if (memcmp(l->order, plain.order, sizeof l->order) != 0)
         print_order(l, buffer);
     if (!*buffer)

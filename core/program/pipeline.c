@@ -20,7 +20,7 @@ lm_status pipeline_rule_parse(const char *text, pipeline_rule *out, lm_error *er
             *out = (pipeline_rule)r;
             return LM_OK;
         }
-    return lm_error_set(err, LM_E_SYNTAX, "expected 1f1b, interleaved, zb or gpipe, found '%.40s'",
+    return lm_error_set(err, LM_E_ARG, "schedule '%s': expected 1f1b, gpipe, interleaved or zb",
                         text);
 }
 

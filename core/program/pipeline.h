@@ -26,15 +26,8 @@ typedef enum pipeline_rule {
 
 /** "1f1b", "gpipe", "interleaved", "zb". */
 const char *pipeline_rule_name(pipeline_rule r);
-/** LM_E_SYNTAX, with all names. */
+/** LM_E_ARG, with all names. */
 lm_status pipeline_rule_parse(const char *text, pipeline_rule *out, lm_error *err);
-
-/** Does a rank do nothing while it sends? Megatron-LM waits for each message but those between
- * chunks. */
-static inline bool pipeline_waits(pipeline_rule r)
-{
-    return r != PIPELINE_INTERLEAVED;
-}
 
 /** One micro-batch in a virtual stage, in seconds: finite, not below 0. */
 typedef struct pipeline_stage {

@@ -110,6 +110,7 @@ void rank_program_free(rank_program *p)
     free(p->gather);
     free(p->stages.part);
     free(p->stages.stage);
+    free(p->stages.wait);
     free(p->stages.rank);
     free(p->running);
     free(p->paid);

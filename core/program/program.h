@@ -66,12 +66,25 @@ typedef struct message {
     size_t first_layer, last_layer; /**< that it is of, by the order of execution: first <= last */
 } message;
 
+/** What a layer takes of the passes, in a unit of the caller's: seconds, or FLOPs. */
+typedef struct layer_passes {
+    double forward, input, weight; /**< input, weight: of the backward pass, by their gradients */
+} layer_passes;
+
 /** A virtual stage of a pipeline, as shares of the whole network's passes and weights. */
 typedef struct stage_part {
     double forward, input, weight; /**< input, weight: of the backward pass, by their gradients */
     double weights;                /**< of their bytes */
     double bytes;                  /**< that it hands to the next one */
+    size_t gather, n_gather; /**< its blocks among the program's, its root first; 0 of them: weights
+                                are there */
 } stage_part;
+
+/** What a micro-batch's passes in a virtual stage wait for gradients and weights of other replicas. */
+typedef struct stage_wait {
+    double forward, backward; /**< s that they take longer */
+    double messages;          /**< s of all of these, by themselves */
+} stage_wait;
 
 /** A pipeline. */
 typedef struct stage_list {
@@ -81,6 +94,7 @@ typedef struct stage_list {
     double        tied; /**< bytes of gradients that the first and the last rank add up */
     /* Scratch of schedule_step(). */
     pipeline_stage *stage; /* ranks * chunks */
+    stage_wait     *wait;  /* ranks * chunks; not in use where all travels once a step */
     pipeline_rank  *rank;  /* ranks */
 } stage_list;
 
@@ -92,8 +106,8 @@ typedef struct rank_program {
     bool        even; /**< `ready` are shares of the pass */
     bool        has[N_MESSAGE_RULES];
     gather_block
-              *gather; /**< weights that are gathered block by block, the root first; NULL: all are
-                             there */
+              *gather; /**< weights that are gathered block by block, the root first, of a pipeline
+                             stage by stage; NULL: all are there */
     size_t     n_gather;
     stage_list stages;
     /* Scratch of schedule_step(). */
@@ -128,14 +142,14 @@ void      rank_program_free(rank_program *p);
  *
  * ZeRO scatters gradients in place of adding them up everywhere, its second stage in each micro-step,
  * and gathers the updated weights behind the update. Messages of shared tokens hide behind the
- * gradients of the layers that they belong to (Korthikanti et al. 2022, section 4.2.2), whose share of
- * the pass is that of their FLOPs.
+ * gradients of the layers that they belong to (Korthikanti et al. 2022, section 4.2.2).
  *
  * @param l    settled
  * @param part the rank's part of the network, bound at the micro-batch
+ * @param work of each of its layers: shares of passes are by these
  */
 lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
-                               lm_error *err);
+                               const layer_passes *work, lm_error *err);
 
 /** The program whose only message carries all gradients, after the last pass. */
 typedef struct program_at_once {

@@ -14,14 +14,7 @@ lm_status rank_memory_check(const layout *l, lm_error *err)
     if ((l->zero || l->fsdp) && l->dp * l->cp == 1)
         return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
                             l->fsdp ? "fsdp" : "zero");
-    if (l->pp > 1 && (l->zero > 1 || l->fsdp))
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "pp %lld with %s: the memory of such a rank is not told",
-                            (long long)l->pp,
-                            l->fsdp       ? "fsdp"
-                            : l->zero > 2 ? "zero 3"
-                                          : "zero 2");
-    if (l->pp > 1 && l->schedule == PIPELINE_GPIPE && !l->accumulation)
+    if (l->pp > 1 && l->schedule == LAYOUT_GPIPE && !l->accumulation)
         return lm_error_set(
             err, LM_E_ARG,
             "gpipe keeps all micro-batches: say how many, as --layout 'pp%lld gpipe "
@@ -47,7 +40,13 @@ static memory_shares shares_of(const layout *l)
 
 static int64_t in_flight(const layout *l, int64_t rank)
 {
-    const pipeline_question q = { .rule          = l->schedule,
+    static const pipeline_rule rules[N_LAYOUT_SCHEDULES] = {
+        [LAYOUT_1F1B]        = PIPELINE_1F1B,
+        [LAYOUT_INTERLEAVED] = PIPELINE_INTERLEAVED,
+        [LAYOUT_ZERO_BUBBLE] = PIPELINE_ZB_H1,
+        [LAYOUT_GPIPE]       = PIPELINE_GPIPE,
+    };
+    const pipeline_question q = { .rule          = rules[l->schedule],
                                   .ranks         = l->pp,
                                   .chunks        = l->vp,
                                   .micro_batches = l->accumulation ? l->accumulation : 2 * l->pp };
@@ -73,7 +72,8 @@ static asked_rank rank_at(const rank_memory *m, int64_t rank)
     /* gradients that are scattered are copied to no buckets */
     a.how.nodes = l->zero || l->fsdp ? 1 : l->dp * l->cp;
     if (l->pp > 1)
-        a.how.stage = (memory_stage){ .ranks = l->pp, .chunks = l->vp, .rank = rank };
+        a.how.stage =
+            (memory_stage){ .ranks = l->pp, .chunks = l->vp, .rank = rank, .spread = l->stages };
     return a;
 }
 

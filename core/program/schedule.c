@@ -60,6 +60,12 @@ static double one_message(pricing *by, const message *e)
     return message_seconds(by, e->bytes);
 }
 
+/* Gradients that travel in each micro-step of a pipeline: each stage has its own. */
+static bool is_of_stages(const rank_program *p, const message *m)
+{
+    return p->stages.part && m->group == GROUP_DATA;
+}
+
 /* Messages that kernels wait for make their pass longer, but for what goes on meanwhile. Returns the
  * seconds of the last backward pass. */
 static double add_waited(const schedule_question *q, pricing *by, step_times *out)
@@ -73,7 +79,7 @@ static double add_waited(const schedule_question *q, pricing *by, step_times *ou
         const double   pass    = (forward ? q->work.forward : q->work.backward) / q->work.micro;
         double         seconds;
 
-        if (m->rule != MESSAGE_WAITED || !travels(q, m))
+        if (m->rule != MESSAGE_WAITED || !travels(q, m) || is_of_stages(p, m))
             continue;
         seconds = (m->times > 0 ? m->times : 1) * one_message(by, m);
         out->waited += q->work.micro * seconds;
@@ -232,34 +238,94 @@ static double sent(pricing *by, collective_kind kind, rank_group group, double b
     return travels(by->q, &m) ? by->q->message * by->price(by->context, &m, bytes) : 0;
 }
 
-/* Messages of a rank behind its last backward pass, of so many seconds. Of those beside it, equal ones
- * one after the other: the last one is sent behind the pass. */
+/* Gradients that travel beside a pass. */
+typedef struct buckets {
+    double          bytes, n;
+    collective_kind kind;
+} buckets;
+
+static buckets find_buckets(const rank_program *p)
+{
+    buckets b = { .kind = COLLECTIVE_ALLREDUCE };
+
+    for (size_t i = 0; i < p->n; i++)
+        if (p->message[i].rule == MESSAGE_BESIDE) {
+            b.bytes += p->message[i].bytes;
+            b.kind = p->message[i].kind;
+            b.n++;
+        }
+    return b;
+}
+
+/* Equal ones one after the other: the last is sent behind the pass. Adds to *all what they take by
+ * themselves. */
+static double exposed_beside(pricing *by, double weights, double pass, double *all)
+{
+    const buckets b = find_buckets(by->program);
+    const double  n = fmax(1, round(b.n * weights));
+    double        seconds;
+
+    if (!(b.n > 0))
+        return 0;
+    seconds =
+        (1 + by->q->rules.surcharge) * n * sent(by, b.kind, GROUP_DATA, weights * b.bytes / n);
+    *all += seconds;
+    return fmax(pass / n + seconds - pass, seconds / n);
+}
+
+/* Messages of a rank once a step, exposed behind its last backward pass, of so many seconds. */
 static double sent_by_rank(pricing *by, int64_t rank, double pass, double *all)
 {
     const rank_program *p       = by->program;
     const double        weights = part_of_rank(&p->stages, rank).weights;
-    double              bytes = 0, n = 0, behind = 0, beside, exposed = 0;
-    collective_kind     kind = COLLECTIVE_ALLREDUCE;
+    double              behind  = 0;
 
     for (size_t i = 0; i < p->n; i++)
-        if (p->message[i].rule == MESSAGE_BESIDE) {
-            bytes += p->message[i].bytes;
-            kind = p->message[i].kind;
-            n++;
-        } else if (p->message[i].rule == MESSAGE_BEHIND) {
+        if (p->message[i].rule == MESSAGE_BEHIND)
             behind +=
                 sent(by, p->message[i].kind, p->message[i].group, weights * p->message[i].bytes);
-        }
     if (p->stages.tied > 0 && (rank == 0 || rank + 1 == p->stages.ranks))
         behind += sent(by, COLLECTIVE_ALLREDUCE, GROUP_STAGES, p->stages.tied);
     *all = behind;
-    if (n > 0) {
-        n      = fmax(1, round(n * weights));
-        beside = (1 + by->q->rules.surcharge) * n * sent(by, kind, GROUP_DATA, weights * bytes / n);
-        exposed = fmax(pass / n + beside - pass, beside / n);
-        *all += beside;
+    return behind + (p->each ? 0 : exposed_beside(by, weights, pass, all));
+}
+
+/* What travels in each micro-step, of a virtual stage: gradients that are scattered behind or beside its
+ * backward pass, weights that are gathered block by block. `forward`, `backward`: of the network. */
+static stage_wait wait_of(pricing *by, const stage_part *a, double forward, double backward)
+{
+    const rank_program *p = by->program;
+    stage_wait          w = { 0 };
+
+    if (a->n_gather) {
+        const gather_times t =
+            gather_run(&p->gather[a->gather], a->n_gather, forward, backward, price_gather, by);
+
+        return (stage_wait){ .forward  = t.forward - a->forward * forward,
+                             .backward = t.backward - (a->input + a->weight) * backward,
+                             .messages = t.messages };
     }
-    return exposed + behind;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->message[i].rule == MESSAGE_WAITED && is_of_stages(p, &p->message[i]))
+            w.messages +=
+                sent(by, p->message[i].kind, GROUP_DATA, a->weights * p->message[i].bytes);
+    w.backward = w.messages;
+    w.backward += exposed_beside(by, a->weights, (a->input + a->weight) * backward, &w.messages);
+    return w;
+}
+
+/* The same of a rank in a step. */
+static stage_wait wait_of_rank(const rank_program *p, int64_t rank, double micro)
+{
+    const stage_list *s   = &p->stages;
+    stage_wait        sum = { 0 };
+
+    for (int64_t v = rank; v < s->ranks * s->chunks && (p->each || p->n_gather); v += s->ranks) {
+        sum.forward += micro * s->wait[v].forward;
+        sum.backward += micro * s->wait[v].backward;
+        sum.messages += micro * s->wait[v].messages;
+    }
+    return sum;
 }
 
 /* False where a message has no price. */
@@ -281,13 +347,19 @@ static bool run_pipeline(const rank_program *p, const schedule_question *q, pric
                                         .weight  = a->weight * backward,
                                         .send    = send,
                                         .back    = back };
+        if (p->each || p->n_gather) {
+            s->wait[v] = wait_of(by, a, forward, backward);
+            s->stage[v].forward += s->wait[v].forward;
+            s->stage[v].input += s->wait[v].backward;
+        }
     }
+    /* Megatron-LM waits for each message but those between chunks */
     return !pipeline_run(&(pipeline_question){ .rule          = s->rule,
                                                .ranks         = s->ranks,
                                                .chunks        = s->chunks,
                                                .micro_batches = (int64_t)q->work.micro,
                                                .stage         = s->stage,
-                                               .exposed       = pipeline_waits(s->rule) },
+                                               .exposed       = s->rule != PIPELINE_INTERLEAVED },
                          &step, s->rank, NULL, NULL, NULL);
 }
 
@@ -305,6 +377,7 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
         return its;
     for (int64_t r = 0; r < s->ranks; r++) {
         const stage_part mine = part_of_rank(s, r);
+        const stage_wait wait = wait_of_rank(p, r, q->work.micro);
         const double     back = (mine.input + mine.weight) * all.backward;
         double           sync;
         const double exposed = sent_by_rank(by, r, back / q->work.micro / (double)s->chunks, &sync);
@@ -315,13 +388,13 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
         last          = isnan(end) ? INFINITY : end; /* a message without a price */
         its           = mine;
         out->forward  = mine.forward * all.forward;
-        out->backward = s->rank[r].end - out->forward;
+        out->backward = s->rank[r].end - out->forward - wait.forward - wait.backward;
         out->bubble   = out->backward - back;
         out->tensor   = mine.forward * (all.forward - q->work.forward) +
                       (mine.input + mine.weight) * (all.backward - q->pass * q->work.backward);
         out->waited  = mine.forward * all.waited + s->rank[r].sent;
-        out->exposed = exposed;
-        out->sync    = sync;
+        out->exposed = exposed + wait.forward + wait.backward;
+        out->sync    = sync + wait.messages;
     }
     return its;
 }
@@ -360,7 +433,7 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
             mine = run_stages(p, q, &by, out);
         if (p->has[MESSAGE_BESIDE] && !p->stages.part)
             run_beside(p, q, last, waited > 0 ? 1 + waited / (q->pass * last) : 1, &by, out);
-        if (p->n_gather)
+        if (p->n_gather && !p->stages.part)
             run_gathered(p, q, &by, out);
         if (p->has[MESSAGE_BEHIND] && !p->stages.part)
             add_behind(p, q, &by, out);

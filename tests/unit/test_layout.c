@@ -30,10 +30,11 @@ static layout settled(const char *text, int64_t world)
 
 static void words_are_read_and_printed(void **state)
 {
-    const layout l = parsed("tp4 pp2  dp8 sp zero1 mb2 gb512 zb recompute=full dp-tp-cp-ep-pp");
-    char         text[LAYOUT_TEXT];
-    layout       other = layout_plain();
-    lm_error     err   = { LM_OK, "" };
+    const layout l =
+        parsed("tp4 pp2  dp8 sp zero1 mb2 gb512 zb recompute=full stages=7,8,8,5 dp-tp-cp-ep-pp");
+    char     text[LAYOUT_TEXT];
+    layout   other = layout_plain();
+    lm_error err   = { LM_OK, "" };
 
     (void)state;
     assert_int_equal(l.tp, 4);
@@ -44,15 +45,18 @@ static void words_are_read_and_printed(void **state)
     assert_int_equal(l.zero, 1);
     assert_int_equal(l.micro_batch, 2);
     assert_int_equal(l.global_batch, 512);
-    assert_int_equal(l.schedule, PIPELINE_ZB_H1);
+    assert_int_equal(l.schedule, LAYOUT_ZERO_BUBBLE);
     assert_string_equal(l.recompute, "full");
     assert_int_equal(l.order[0], LAYOUT_DP);
     assert_string_equal(layout_print(&l, text),
-                        "tp4 dp8 pp2 zero1 mb2 gb512 sp zb recompute=full dp-tp-cp-ep-pp");
+                        "tp4 dp8 pp2 zero1 mb2 gb512 sp zb recompute=full stages=7,8,8,5 "
+                        "dp-tp-cp-ep-pp");
     assert_int_equal(layout_parse(text, &other, &err), LM_OK);
     assert_memory_equal(&other, &l, sizeof l);
     other = layout_plain();
     assert_string_equal(layout_print(&other, text), "tp1");
+    assert_string_equal(parsed("stages=balanced").stages, "balanced");
+    assert_string_equal(parsed("stages=even").stages, "");
     assert_int_equal(parsed("fsdp").fsdp, LAYOUT_ALL);
     assert_int_equal(parsed("fsdp8").fsdp, 8);
 }
@@ -66,6 +70,9 @@ static void wrong_words_are_refused(void **state)
         { "zero4", "zero 4: must be 0 to 3" },
         { "tp", "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found 'tp'" },
         { "xp4", "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found 'xp4'" },
+        { "stages=x",
+          "expected even, balanced, or blocks of each stage as 7,8,8,7 in up to 159 characters, "
+          "found 'x'" },
         { "tp-cp-ep-dp-dp",
           "expected tp, cp, ep, dp and pp in some order, as tp-cp-ep-dp-pp, found "
           "'tp-cp-ep-dp-dp'" },
@@ -98,10 +105,12 @@ static void what_does_not_fit_names_both_numbers(void **state)
         { "tp4 dp2 mb1", 16, "dp 2 x tp 4 x cp 1 x pp 1 = 8 ranks, but there are 16 devices" },
         { "tp5 mb1", 5, "32 heads are no multiple of tp 5" },
         { "tp16 mb1", 16, "8 heads of keys and values are no multiple of tp 16" },
-        { "pp4 mb1", 4, "30 layers are no multiple of pp 4 x vp 1" },
+        { "pp4 stages=7,8,8,8 mb1", 4, "stages=7,8,8,8: 31 layers, and the network has 30" },
+        { "pp3 vp2 interleaved stages=10,10,10 mb1", 3, "stages=10,10,10: 3 numbers for 6 stages" },
+        { "stages=30 mb1", 1, "stages=30: stages are of a pipeline, and pp is 1" },
         { "pp64 mb1", 64, "30 layers are fewer than pp 64 x vp 1" },
         { "pp3 vp2 mb1", 3, "vp 2 takes the schedule interleaved, not 1f1b" },
-        { "pp3 vp4 interleaved mb1", 3, "30 layers are no multiple of pp 3 x vp 4" },
+        { "pp3 vp16 interleaved mb1", 3, "30 layers are fewer than pp 3 x vp 16" },
         { "vp2 interleaved mb1", 3, "vp 2: chunks are of stages, and pp is 1" },
         { "ep4 mb1", 4, "6 experts are no multiple of ep 4" },
         { "ep3 mb1", 4, "dp 4 x cp 1 ranks are no multiple of ep 3" },

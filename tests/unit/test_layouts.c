@@ -202,6 +202,31 @@ static void stages_hold_their_blocks_and_what_is_in_flight(void **state)
     assert_close(f.step, 48 + 4 + 0.25, 1e-12);
 }
 
+/* 8 blocks on 3 stages: 3, 3 and 2 of 3 s. One micro-batch goes through all of them; each more takes the
+ * 9 s of the slower two. */
+static void a_rest_of_blocks_makes_stages_uneven(void **state)
+{
+    world           w = plain();
+    layout_question q = question(3, 3, 1);
+    layout_found    one, few, f;
+
+    (void)state;
+    w.rate[0] = INFINITY;
+    w.first = w.last = (layer_cost){ 0 };
+    one              = price(&w, &q, "pp3 mb1");
+    assert_close(one.share[SHARE_COMPUTE] + one.share[SHARE_PIPELINE], 24, 1e-12);
+    assert_close(one.share[SHARE_COMPUTE], 9, 1e-12);
+    q.global_batch = 12;
+    few            = price(&w, &q, "pp3 mb1");
+    assert_true(few.step < 24 + 9 * 11 + 0.5 && few.step > 9 * 12);
+    q.global_batch = 48;
+    f              = price(&w, &q, "pp3 mb1");
+    assert_close(f.step - few.step, 9 * (48 - 12), 1e-12);
+    assert_close(f.share[SHARE_UPDATE], 0.5 * 3 / 8, 1e-12);
+    /* three of 8 x 100 bytes of weights, and three micro-batches of 3 x 40 in flight */
+    assert_close(f.bytes, 5 * 300 + 3 * 120 + 20 + 5, 1e-12);
+}
+
 static void a_step_is_as_long_as_its_slowest_stage(void **state)
 {
     world           w = plain();
@@ -245,7 +270,7 @@ static void try_layout(world *w, const layout_question *q, const layout *l, trie
 /* All that the search may look at, by loops of its own. */
 static tried try_all(world *w, const layout_question *q)
 {
-    static const pipeline_rule order[] = { PIPELINE_1F1B, PIPELINE_ZB_H1, PIPELINE_INTERLEAVED };
+    static const layout_schedule order[] = { LAYOUT_1F1B, LAYOUT_ZERO_BUBBLE, LAYOUT_INTERLEAVED };
     tried                        t       = { .n = 0 };
 
     for (int64_t tp = 1; tp <= 4; tp *= 2)
@@ -261,7 +286,7 @@ static tried try_all(world *w, const layout_question *q)
                     l.schedule = order[i / 2 % 3];
                     strcpy(l.recompute, i / 6 % 2 ? "full" : "none");
                     l.zero        = zero[i / 12 % 3];
-                    l.vp          = l.schedule == PIPELINE_INTERLEAVED ? 2 << (i / 36) : 1;
+                    l.vp          = l.schedule == LAYOUT_INTERLEAVED ? 2 << (i / 36) : 1;
                     l.micro_batch = m;
                     if (q->ranks % (tp * pp) || tp > q->devices)
                         continue;
@@ -269,7 +294,7 @@ static tried try_all(world *w, const layout_question *q)
                     l.global_batch = q->global_batch;
                     l.accumulation = q->global_batch / l.dp / m;
                     if ((l.sp && tp == 1) || (l.zero && l.dp == 1) || (l.zero == 3 && pp > 1) ||
-                        (pp == 1 && l.schedule != PIPELINE_1F1B) || l.vp * pp > BLOCKS ||
+                        (pp == 1 && l.schedule != LAYOUT_1F1B) || l.vp * pp > BLOCKS ||
                         (l.vp == 1 && i / 36) || !l.accumulation ||
                         (l.vp > 1 && l.accumulation % pp))
                         continue;
@@ -339,7 +364,7 @@ static void unknown_messages_leave_a_layout_without_a_price(void **state)
 static void what_cannot_be_is_refused(void **state)
 {
     world               w      = plain();
-    layout_question     q      = question(3, 1, 4);
+    layout_question     q      = question(11, 1, 4);
     const layout_prices prices = { &w, parts, message, NULL };
     layout              l      = layout_plain();
     layout_found        f;
@@ -348,12 +373,17 @@ static void what_cannot_be_is_refused(void **state)
 
     (void)state;
     assert_int_equal(layouts_find(&q, &prices, &s, &err), LM_E_ARG);
-    assert_error(err, LM_E_ARG, "a global batch of 4 does not divide among 3 ranks in any layout");
+    assert_error(err, LM_E_ARG, "a global batch of 4 does not divide among 11 ranks in any layout");
     q.best = 0;
     assert_int_equal(layouts_find(&q, &prices, &s, &err), LM_E_ARG);
     l.cp = 2;
     assert_int_equal(layouts_price(&q, &prices, &l, &f, &err), LM_E_UNSUPPORTED);
     assert_error(err, LM_E_UNSUPPORTED, "layouts with cp 2 and ep 1 are not searched");
+    l      = layout_plain();
+    l.pp   = 2;
+    l.zero = 3;
+    assert_int_equal(layouts_price(&q, &prices, &l, &f, &err), LM_E_UNSUPPORTED);
+    assert_error(err, LM_E_UNSUPPORTED, "layouts with pp 2 and zero 3 are not searched");
 }
 
 static void sentences_say_what_limits_and_why_another_is_worse(void **state)
@@ -397,6 +427,7 @@ int main(void)
         cmocka_unit_test(messages_that_take_longer_than_a_pass_stay_exposed),
         cmocka_unit_test(tensor_parallel_steps_wait_for_their_messages),
         cmocka_unit_test(stages_hold_their_blocks_and_what_is_in_flight),
+        cmocka_unit_test(a_rest_of_blocks_makes_stages_uneven),
         cmocka_unit_test(a_step_is_as_long_as_its_slowest_stage),
         cmocka_unit_test(the_search_finds_what_trying_all_of_them_finds),
         cmocka_unit_test(unknown_messages_leave_a_layout_without_a_price),

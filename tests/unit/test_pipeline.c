@@ -417,8 +417,8 @@ static void what_does_not_fit_is_named(void **state)
     }
     assert_int_equal(pipeline_run(&q, &step, NULL, NULL, NULL, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "stage 1 takes nan s: expected seconds of 0 or more");
-    assert_int_equal(pipeline_rule_parse("zero", &rule, &err), LM_E_SYNTAX);
-    assert_error(err, LM_E_SYNTAX, "expected 1f1b, interleaved, zb or gpipe, found 'zero'");
+    assert_int_equal(pipeline_rule_parse("zero", &rule, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "schedule 'zero': expected 1f1b, gpipe, interleaved or zb");
     for (int r = 0; r < N_PIPELINE_RULES; r++) {
         assert_int_equal(pipeline_rule_parse(pipeline_rule_name((pipeline_rule)r), &rule, &err),
                          LM_OK);

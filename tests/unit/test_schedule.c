@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "program/schedule.h"
 
@@ -11,7 +12,7 @@ static double price(void *context, const message *m, double bytes)
     int *asked = context;
 
     *asked += 1;
-    assert_int_equal(m->group, GROUP_DATA);
+    assert_true(m->group == GROUP_DATA || m->group == GROUP_SHARD);
     return 0.5 + 0.001 * bytes;
 }
 
@@ -254,6 +255,69 @@ static void stages_take_their_closed_forms(void **state)
     assert_close(scheduled(&m, &q).step, t.step + 0.625, 1e-12);
 }
 
+/* Four stages of 1 and 2 s whose gradients or weights travel in each of 8 micro-batches: their passes take
+ * longer for what they do not hide, and 1F1B stays 8 + 3 of them. */
+static void stages_wait_in_each_micro_batch(void **state)
+{
+    const gather_block block[8] = {
+        { .bytes = 0 }, { .bytes = 500, .forward = 0.25, .backward = 0.25 },
+        { .bytes = 0 }, { .bytes = 500, .forward = 0.25, .backward = 0.25 },
+        { .bytes = 0 }, { .bytes = 500, .forward = 0.25, .backward = 0.25 },
+        { .bytes = 0 }, { .bytes = 500, .forward = 0.25, .backward = 0.25 }
+    };
+    gather_block      own[8];
+    stage_part        part[4];
+    stage_wait        wait[4];
+    pipeline_stage    stage[4];
+    pipeline_rank     rank[4];
+    schedule_question q = question();
+    step_times        t;
+    made              m;
+
+    (void)state;
+    q.work =
+        (step_work){ .forward = 8 * 4, .backward = 8 * 8, .update = 1, .micro = 8, .compute = 96 };
+    memcpy(own, block, sizeof own);
+    for (size_t v = 0; v < 4; v++)
+        part[v] = (stage_part){ .forward = 0.25, .input = 0.125, .weight = 0.125, .weights = 0.25 };
+    /* scattered behind each backward pass: 0.5 + 0.125 s */
+    make(&m, &(message){ .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD }, 1);
+    m.program.each   = true;
+    m.program.stages = (stage_list){ .part   = part,
+                                     .ranks  = 4,
+                                     .rule   = PIPELINE_1F1B,
+                                     .chunks = 1,
+                                     .stage  = stage,
+                                     .wait   = wait,
+                                     .rank   = rank };
+    t                = scheduled(&m, &q);
+    assert_close(t.step, 11 * 3.625 + 0.25, 1e-12);
+    assert_close(t.exposed, 8 * 0.625, 1e-12);
+    assert_close(t.sync, 8 * 0.625, 1e-12);
+    assert_close(t.bubble, 3 * 3.625, 1e-12);
+    assert_close(t.tensor, 0, 1e-12);
+    /* beside it: of one bucket of 0.625 s nothing is hidden */
+    m.message[0].rule = MESSAGE_BESIDE;
+    assert_close(scheduled(&m, &q).step, 11 * 3.625 + 0.25, 1e-12);
+    /* gathered: the root's 0.5 s, then the block's 1 s, before the first kernel; backward the block's 1 s
+     * before, 1 s and the root's 0.5 s behind */
+    m.program.n    = 0;
+    m.program.each = false;
+    for (size_t v = 0; v < 4; v++) {
+        part[v].gather   = 2 * v;
+        part[v].n_gather = 2;
+    }
+    m.program.gather     = own;
+    m.program.n_gather   = 8;
+    q.group[GROUP_SHARD] = (rank_span){ .nodes = 1, .devices = 4 };
+    t                    = scheduled(&m, &q);
+    assert_close(t.step, 11 * (3 + 1.5 + 2.5) + 0.25, 1e-12);
+    assert_close(t.exposed, 8 * 4, 1e-12);
+    assert_close(t.sync, 8 * 4, 1e-12);
+    assert_close(t.forward, 8, 1e-12);
+    assert_close(t.bubble, 3 * 7, 1e-12);
+}
+
 /* Prices are asked once for the same ranks, and anew for others. */
 static void prices_are_kept_for_the_same_ranks(void **state)
 {
@@ -285,6 +349,7 @@ int main(void)
         cmocka_unit_test(ranks_wait_for_the_slowest),
         cmocka_unit_test(one_rank_sends_nothing),
         cmocka_unit_test(stages_take_their_closed_forms),
+        cmocka_unit_test(stages_wait_in_each_micro_batch),
         cmocka_unit_test(prices_are_kept_for_the_same_ranks),
     };
 
