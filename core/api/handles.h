@@ -10,6 +10,7 @@
 #include <layermeter/layermeter.h>
 
 #include "predict/predict.h"
+#include "transfer/of_device.h"
 
 struct lm_library {
     registry          *reg;
@@ -28,13 +29,29 @@ lm_status network_handle_decoding(const lm_network *from, int64_t context, lm_ne
                                   lm_error *err);
 
 struct lm_machine {
-    calibration *cal; /**< not written once it is open: threads share it */
-    char        *path;
+    calibration *cal;           /**< not written once it is open: threads share it */
+    char        *path;          /**< or the device that a shipped file is of */
+    interconnect link;          /**< between nodes; zeros: nothing is told */
+    char         link_name[80]; /**< behind link.name */
 };
 
-/** A machine that is not a file as it stands: owns `cal`, also where it fails. `path` is what
- * messages call it. LM_E_NOMEM. */
-lm_status machine_handle_of(calibration *cal, const char *path, lm_machine **out, lm_error *err);
+/** Which machine. */
+typedef struct machine_asked {
+    const char           *path;    /**< a file of one's own; NULL: `shipped` */
+    const device_machine *shipped; /**< of a device; NULL: `path` */
+    const char           *device;  /**< datasheet, in place of the device that the file says */
+    const char           *devices; /**< file of datasheets; NULL: the shipped ones */
+    interconnect          link;    /**< a name, or a told rate; zeros: the device's usual node */
+} machine_asked;
+
+/**
+ * Reads a machine, lays the named interconnect in place of what was measured, and else what connects
+ * devices of a usual node, and nodes of a shipped machine: that is assumed.
+ *
+ * @return what machine_load(), device_machine_load(), interconnect_suits() and
+ *         interconnect_settle() return
+ */
+lm_status machine_handle_open(const machine_asked *q, lm_machine **out, lm_error *err);
 
 struct lm_predictor {
     predictor         who;
@@ -59,7 +76,7 @@ typedef struct predictor_asked {
     const char  *input; /**< shape of one sample; NULL: the file's */
     int64_t      image; /**< height and width; 0: the shape's */
     lm_dtype     dtype;
-    interconnect link; /**< zeros: not told */
+    interconnect link; /**< zeros: the machine's */
     model_source source;
 } predictor_asked;
 

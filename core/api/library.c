@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "formats/formats.h"
 #include "layers/loader.h"
-#include "machine/machine.h"
 #include "network/memory.h"
 #include "network/part.h"
 
@@ -360,37 +359,4 @@ lm_status lm_largest_batch(const lm_network *n, const lm_input *input,
         (status = memory_asked(options, &how, &with, err)))
         return status;
     return memory_largest_batch(n->net, n->library->reg, &with, &how, room, out, err);
-}
-
-/* ---- machines ---- */
-
-lm_status machine_handle_of(calibration *cal, const char *path, lm_machine **out, lm_error *err)
-{
-    lm_machine *m = calloc(1, sizeof *m);
-
-    if (!m || !(m->path = strdup(path))) {
-        free(m);
-        calibration_free(cal);
-        return no_memory(err);
-    }
-    m->cal = cal;
-    *out   = m;
-    return LM_OK;
-}
-
-lm_status lm_machine_open(const char *path, lm_machine **out, lm_error *err)
-{
-    calibration    *cal    = NULL;
-    const lm_status status = machine_load(path, &cal, err);
-
-    return status ? status : machine_handle_of(cal, path, out, err);
-}
-
-void lm_machine_close(lm_machine *machine)
-{
-    if (!machine)
-        return;
-    calibration_free(machine->cal);
-    free(machine->path);
-    free(machine);
 }

@@ -60,7 +60,8 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                           .network = p->network->name,
                           .input   = *p->input ? p->input : NULL,
                           .dtype   = settle_dtype(machine, asked->dtype),
-                          .link    = asked->link };
+                          .link    = asked->link.bytes_per_second > 0 || !machine ? asked->link
+                                                                                  : machine->link };
     return predictor_open(&p->who, &asked->source, err);
 }
 

@@ -59,6 +59,7 @@ static void add_columns(table *t, format how)
     if (how == FORMAT_TABLE)
         return;
     table_column(t, "link", "link", 0);
+    table_column(t, "bridge", "bridge", 0);
     table_column(t, "also", "also", 0);
     table_column(t, "note", "note", 0);
     table_column(t, "source", "source", 0);
@@ -99,6 +100,7 @@ static void add_row(table *t, format how, const shipped_list *shipped, const dev
     if (how == FORMAT_TABLE)
         return;
     table_text(t, d->link ? d->link : "");
+    table_text(t, d->bridge ? d->bridge : "");
     table_text(t, d->also ? d->also : "");
     table_text(t, d->note ? d->note : "");
     table_text(t, d->source ? d->source : "");
@@ -126,6 +128,7 @@ static void print_device(const shipped_list *shipped, const device *d)
     }
     print_line("class", device_class_names[d->power_class]);
     print_line("link", d->link);
+    print_line("bridge", d->bridge);
     for (size_t i = 0; i < shipped->n; i++)
         if (device_same_name(shipped->machine[i].device, d->name))
             print_line("machine file", shipped->machine[i].path);

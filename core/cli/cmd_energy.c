@@ -4,6 +4,7 @@
 
 #include "cli/decoding.h"
 #include "cli/power_options.h"
+#include "predict/dataset.h"
 #include "predict/held_steps.h"
 #include "report/table.h"
 
@@ -11,8 +12,10 @@ typedef struct energy_options {
     session_options session;
     setup_choice    how;
     power_choice    power;
-    int64_t         batch, nodes, dataset;
-    option_counts   clocks; /* MHz */
+    int64_t         batch, nodes;
+    dataset_told    dataset;
+    int64_t         samples; /* of it; 0: not known */
+    option_counts   clocks;  /* MHz */
     table_look      look;
 } energy_options;
 
@@ -21,7 +24,8 @@ typedef struct energy_options {
 static const option_row option_rows[] = {
     { "batch", AT(batch), &type_count, "N", "32", .help = "samples of each device and micro-step" },
     OPTION_GROUP(energy_options, session, session_option_rows),
-    { "dataset", AT(dataset) },
+    { "dataset", AT(dataset.samples) },
+    { "tokens", AT(dataset.tokens) },
     { "clocks", AT(clocks), &type_ascending, "LIST", NULL, HELP_WHAT,
       "MHz to compare, 600,900,1200 (default: 16 steps up to the highest)" },
     { "nodes", AT(nodes), &type_count, "N", "1", .help = "nodes, which a network connects" },
@@ -83,21 +87,23 @@ static energy_row row_of(const held_steps *h, const power_choice *c, double held
     r.step.power.edp = r.step.power.joules.value * seconds;
     r.step.power_by  = h->learned ? "learned" : c->model.assumed ? "assumed" : "fitted";
     p->step.step     = seconds;
-    p->epoch_seconds = seconds * (double)p->steps_per_epoch;
+    p->epoch_seconds = p->steps_per_epoch ? seconds * (double)p->steps_per_epoch : NAN;
     return r;
 }
 
-static lm_status print_answers(const held_steps *h, const power_choice *c, program_kind program,
-                               const table_look *look, lm_error *err)
+static lm_status print_answers(const held_steps *h, const energy_options *e, lm_error *err)
 {
-    const step_watts w    = power_choice_watts(c);
-    const field_view v    = { .fields = energy_fields,
-                              .from   = step_fields,
-                              .in     = field_place_of(look->format),
-                              .facts  = step_watts_facts(&w) | step_program_fact(program),
-                              .look   = look };
-    field_rows       rows = field_rows_of(&v);
-    energy_row       r    = row_of(h, c, NAN, &h->usual);
+    const power_choice *c    = &e->power;
+    const table_look   *look = &e->look;
+    const step_watts    w    = power_choice_watts(c);
+    const field_view    v    = { .fields = energy_fields,
+                                 .from   = step_fields,
+                                 .in     = field_place_of(look->format),
+                                 .facts  = step_watts_facts(&w) | (e->samples ? STEP_EPOCHS : 0) |
+                                          step_program_fact(e->how.setup.program),
+                                 .look = look };
+    field_rows          rows = field_rows_of(&v);
+    energy_row          r    = row_of(h, c, NAN, &h->usual);
 
     field_row(&rows, &r);
     for (size_t i = 0; i < h->n; i++) {
@@ -112,17 +118,20 @@ static lm_status print_answers(const held_steps *h, const power_choice *c, progr
 
 static lm_status answer(const session *s, const predictor *who, energy_options *e, lm_error *err)
 {
-    held_question q = { .step = scale_weak(1, e->dataset), .nodes = e->nodes };
-    held_steps    h = { .n = 0 };
-    lm_status     status;
+    lm_status     status = dataset_samples(who, &e->dataset, &e->samples, err);
+    held_question q      = { .step = scale_weak(1, e->samples), .nodes = e->nodes };
+    held_steps    h      = { .n = 0 };
 
+    if (status)
+        return status;
     setup_settle(&e->how, predict_in_buckets(s->who));
     q.step.setup       = e->how.setup;
     q.step.setup.batch = e->batch;
     q.mhz              = e->clocks.at;
     q.n                = e->clocks.n;
     e->power.learned   = predictor_tells_power(who);
-    if ((status = power_choice_complete(&e->power, s->cal, e->session.source.device,
+    if ((status = scale_fits_dataset(&q.step, e->nodes, err)) ||
+        (status = power_choice_complete(&e->power, s->cal, e->session.source.device,
                                         e->session.source.devices, err)))
         return status;
     q.power = e->power;
@@ -130,7 +139,7 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
     if (!status && h.alone.code)
         fprintf(stderr, "layermeter: %s\n", h.alone.text);
     if (!status)
-        status = print_answers(&h, &e->power, e->how.setup.program, &e->look, err);
+        status = print_answers(&h, e, err);
     held_steps_free(&h);
     return status;
 }
@@ -155,6 +164,7 @@ static lm_status run(const options *o, lm_error *err)
     decoding       *d      = NULL;
     lm_status       status = session_open(o, &a->session, &s, err);
 
+    a->dataset.given = option_given(o, &a->dataset.samples);
     if (!status)
         status = decoding_open(&s, &a->session, &a->how, &d, err);
     if (!status)

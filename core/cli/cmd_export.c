@@ -54,7 +54,7 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Measurements are a file of observations; predictions are a network with --machine or --model paleo.\n"
+    "Measurements are a file of observations; predictions are a network with --machine or --device.\n"
     "Regions are networks, with what does not vary behind the name. Metrics are phases, in seconds.\n"
     "Parameters are the counts that vary: nodes, devices (of each node), ranks, batch, bytes,\n"
     "bucket_bytes, threads. Several rows of one point are its repetitions. Flagged rows are used if there\n"
@@ -171,7 +171,7 @@ static lm_status print_grounds(const predictor *who, const export_options *a, lm
     setup.nodes = setup.laid_out ? a->predicted.nodes.at[0] : 1;
     if ((status = predict_step(who, &setup, &p, err)))
         return status;
-    step_basis_explain(who, &p, stderr);
+    step_basis_explain(who, &p, NULL, stderr);
     if (!who->by->from_layers)
         return LM_OK;
     fprintf(stderr, "layermeter: %s: %s: %s%s\n", who->machine, who->model,
@@ -180,6 +180,23 @@ static lm_status print_grounds(const predictor *who, const export_options *a, lm
                 ? ", parts of a step that are not here were not learned by themselves"
                 : "");
     return LM_OK;
+}
+
+static lm_status write_predicted(extrap_rows *c, const export_options *a, const char *title,
+                                 lm_error *err)
+{
+    const size_t points     = a->predicted.batch.n * a->predicted.nodes.n * a->predicted.how.n;
+    char         parts[100] = "";
+    lm_status    status;
+
+    if (a->format == EXTRAP_TEXT)
+        extrap_rows_common(c, points, parts, sizeof parts);
+    if (!(status = write_rows(c, a->format, title, a->output, err)) && *parts)
+        fprintf(stderr,
+                "layermeter: %s left out: not known at every point, which the text format wants "
+                "(--format extra-p-jsonl has them)\n",
+                parts);
+    return status;
 }
 
 static lm_status export_predictions(const options *o, lm_error *err)
@@ -200,7 +217,7 @@ static lm_status export_predictions(const options *o, lm_error *err)
         setup_settle(&a->predicted.how, predict_in_buckets(s.who));
         if (!(status = decoding_open(&s, q, &a->predicted.how, &d, err)) &&
             !(status = predict_rows(decoding_who(d, &s), s.who->network, a, &c, err)))
-            status = write_rows(&c, a->format, title, a->output, err);
+            status = write_predicted(&c, a, title, err);
     }
     if (!status) {
         print_note(s.net, stderr);
@@ -219,7 +236,7 @@ static bool predicts(const export_options *a)
 {
     const session_options *q = &a->predicted.session;
 
-    return q->machine || (session_model(q) && session_model(q)->from_datasheet);
+    return q->machine || q->source.device || (session_model(q) && session_model(q)->from_datasheet);
 }
 
 static lm_status check(options *o, lm_error *err)
@@ -235,7 +252,7 @@ static lm_status check(options *o, lm_error *err)
                        a->measured.kind);
     if (predicts(a)) {
         if ((status = refused(o, &a->measured, sizeof a->measured,
-                              "measurements, without --machine", err)) ||
+                              "measurements, without --machine and --device", err)) ||
             (status = setup_check(o, &a->predicted.how, q, false, err)) ||
             (status = layout_choice_check_step(o, &a->predicted.layout, err)))
             return status;
@@ -244,12 +261,12 @@ static lm_status check(options *o, lm_error *err)
         return session_check(o, q, false, err);
     }
     if ((status = refused(o, &a->predicted, sizeof a->predicted,
-                          "predictions, with --machine FILE or --model paleo", err)))
+                          "predictions, with --machine FILE or --device NAME", err)))
         return status;
     if (access(o->argument[0], F_OK) != 0 && !strstr(o->argument[0], ".csv"))
         return lm_error_set(
             err, LM_E_ARG,
-            "'%.60s' is no file of observations; to predict a network give --machine FILE",
+            "'%.60s' is no file of observations; to predict a network give --machine FILE or --device NAME",
             o->argument[0]);
     return LM_OK;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/no_memory.h"
 #include "cli/decoding.h"
@@ -14,22 +15,42 @@
 #include "report/explain_view.h"
 
 typedef struct predict_options {
-    session_options session;
-    setup_choice    how;
-    power_choice    power;
-    limit_choice    limit;
-    layout_choice   layout;
-    option_counts   batch, nodes;
-    dataset_told    dataset;
-    int64_t         samples; /* of it; 0: not known */
-    int64_t         tokens;  /* of a sample; 0: it has none */
-    double          at_peak; /* utilization_at_peak() */
-    int64_t         top;
-    bool            explain;
-    explain_key     by;
-    const char     *path;
-    table_look      look;
+    fleet_options fleet;
+    setup_choice  how;
+    power_choice  power;
+    limit_choice  limit;
+    layout_choice layout;
+    option_counts batch, nodes;
+    dataset_told  dataset;
+    int64_t       samples; /* of it; 0: not known */
+    int64_t       tokens;  /* of a sample; 0: it has none */
+    int64_t       top;
+    bool          explain;
+    explain_key   by;
+    const char   *path;
+    table_look    look;
 } predict_options;
+
+/* A machine that answers. */
+typedef struct side {
+    session     *s;
+    const char  *label; /* its file or device, where there are several; NULL: it is alone */
+    model_source source;
+    decoding    *decode; /* NULL: not wanted */
+    power_choice power;
+    limit_choice limit;
+    limit_notes  notes;
+    step_setup   setup;
+    double       at_peak, again; /* utilization_at_peak(), utilization_again() */
+    scale_point  first;          /* step that is told of */
+    bool         no_power;
+} side;
+
+typedef struct sides {
+    session one[FLEET_MAX];
+    side    of[FLEET_MAX];
+    size_t  n;
+} sides;
 
 #define AT(member) OPTION_AT(predict_options, member)
 
@@ -37,7 +58,7 @@ OPTION_TYPE(type_key, explain_key, explain_key_parse);
 
 static const option_row option_rows[] = {
     { "batch", AT(batch), .fallback = "32" },
-    OPTION_GROUP(predict_options, session, session_option_rows),
+    OPTION_GROUP(predict_options, fleet, compare_option_rows),
     { "dataset", AT(dataset.samples) },
     { "tokens", AT(dataset.tokens) },
     { "nodes", AT(nodes), .fallback = "1" },
@@ -70,6 +91,9 @@ static const char details[] =
     "ready; ddp, in buckets as PyTorch's DistributedDataParallel; horovod, fused at each cycle. 'exposed'\n"
     "is the part that is not hidden. Only a machine whose sweep has steps with 'bucket' tells how much a\n"
     "backward pass hides; if those are of several nodes, ddp is the default.\n"
+    "\n"
+    "Several --machine and --device, also of both, are compared: a row each of every batch and number of\n"
+    "nodes.\n"
     "\n"
     "low and high are the central 90 % of measured / predicted on networks left out of the fit, wider for\n"
     "each octave beyond what was measured; CSV and JSON have them for each part. An epoch takes\n"
@@ -108,6 +132,7 @@ static const char details[] =
 
 static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"
+    "  layermeter predict resnet50 --device A100 --device H100 --machine machine.ini --batch 64\n"
     "  layermeter predict resnet50 --machine machine.ini --batch 64 --explain --by block\n"
     "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n"
     "  layermeter predict vgg16 --machine machine.ini --nodes 2 --devices-per-node 4 --bandwidth 10GB/s\n"
@@ -131,32 +156,82 @@ static int64_t nodes_at(const predict_options *a, size_t i)
     return a->nodes.at[i / a->how.n / a->batch.n];
 }
 
-static scale_question question_at(const predict_options *a, size_t i)
+static scale_question question_at(const predict_options *a, const side *m, size_t i)
 {
     scale_question q = scale_weak(1, a->samples);
 
-    q.setup       = a->how.setup;
+    q.setup       = m->setup;
     q.setup.batch = a->batch.at[i / a->how.n % a->batch.n];
     q.setup.sync  = a->how.policy[i % a->how.n];
     return q;
 }
 
-static lm_status predict_points(const session *s, predict_options *a, scale_point *out,
-                                limit_notes *notes, lm_error *err)
+/* ---- machines ---- */
+
+static lm_status begin_side(predict_options *a, const session_options *q, side *m, lm_error *err)
 {
-    lm_status status = LM_OK;
+    session   asked  = *m->s;
+    lm_status status = decoding_open(m->s, q, &a->how, &m->decode, err);
 
-    for (size_t i = 0; i < points_of(a) && !status; i++) {
-        const scale_question q = question_at(a, i);
-
-        status = scale_at(s->who, &q, nodes_at(a, i), &out[i], err);
-        if (!status)
-            limits_meet(&a->limit.met, &out[i]);
-    }
-    return status ? status : limit_judge(&a->limit, notes, err);
+    m->source = q->source;
+    m->power  = a->power;
+    m->limit  = a->limit;
+    m->setup  = a->how.setup;
+    if (status || (status = power_choice_open(&m->power, m->s->who, &q->source, err)) ||
+        (status = decoding_network(m->decode, m->s, &asked.net, err)) ||
+        (status = limit_begin(&m->limit, &asked, q, &m->setup, a->batch.at[a->batch.n - 1], err)))
+        return status;
+    if (a->tokens && a->how.program == PROGRAM_TRAINING &&
+        ((status = utilization_at_peak(m->s->who, a->how.program, &q->source, &m->at_peak, err)) ||
+         (status = utilization_again(m->s->who, m->limit.recompute, &m->again, err))))
+        return status;
+    return a->how.setup.clock_mhz > 0
+               ? predictor_check_clock(m->s->who, a->how.setup.clock_mhz, err)
+               : LM_OK;
 }
 
-/* Is the step the shortest of its batch and number of nodes? */
+/* The machine is named where several may be meant. */
+static lm_status blame(const side *m, lm_status status, lm_error *err)
+{
+    if (status && m->label && strncmp(err->text, m->label, strlen(m->label)) != 0)
+        lm_error_prefix(err, "%s", m->label);
+    return status;
+}
+
+static lm_status open_sides(const options *o, predict_options *a, sides *all, lm_error *err)
+{
+    lm_status status = fleet_open(o, &a->fleet, all->one, err);
+
+    all->n = fleet_size(&a->fleet);
+    if (status)
+        return status;
+    setup_settle(&a->how, fleet_in_buckets(all->one, all->n));
+    a->dataset.given = option_given(o, &a->dataset.samples);
+    if ((status = dataset_samples(all->one[0].who, &a->dataset, &a->samples, err)) ||
+        (status = scale_tokens(all->one[0].who, &a->tokens, err)))
+        return status;
+    for (size_t i = 0; i < all->n && !status; i++) {
+        const session_options q = fleet_session(&a->fleet, i);
+        side                 *m = &all->of[i];
+
+        *m = (side){ .s = &all->one[i] };
+        if (all->n > 1)
+            m->label = q.machine ? q.machine : q.source.device;
+        status = blame(m, begin_side(a, &q, m, err), err);
+    }
+    return status;
+}
+
+static void close_sides(sides *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        decoding_close(all->of[i].decode);
+    fleet_close(all->one, FLEET_MAX);
+}
+
+/* ---- rows ---- */
+
+/* Is the step the shortest of its machine, batch and number of nodes? */
 static bool is_best(const scale_point *x, size_t i, size_t n)
 {
     for (size_t k = i - i % n; k < i - i % n + n; k++)
@@ -165,127 +240,167 @@ static bool is_best(const scale_point *x, size_t i, size_t n)
     return true;
 }
 
-static unsigned facts_of(const session *s, const predict_options *a, const step_watts *w,
-                         const prediction *first)
+/* What any of the machines has a column for. */
+static unsigned facts_of(const predict_options *a, const sides *all)
 {
-    return step_spread_fact(first) | step_program_fact(a->how.program) | step_watts_facts(w) |
-           (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) | (a->how.given ? STEP_SYNC : 0) |
-           (a->how.buckets.automatic ? STEP_BEST : 0) | (s->net->set ? STEP_SET : 0) |
-           (a->layout.given ? STEP_LAYOUT : 0) | (a->samples ? STEP_EPOCHS : 0) |
-           (a->tokens ? STEP_TOKENS : 0) | (a->at_peak > 0 ? STEP_PEAK : 0);
+    unsigned facts = step_program_fact(a->how.program) |
+                     (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) |
+                     (a->how.given ? STEP_SYNC : 0) | (a->how.buckets.automatic ? STEP_BEST : 0) |
+                     (all->one[0].net->set ? STEP_SET : 0) | (a->layout.given ? STEP_LAYOUT : 0) |
+                     (a->samples ? STEP_EPOCHS : 0) | (a->tokens ? STEP_TOKENS : 0) |
+                     (all->n > 1 ? STEP_COMPARED : 0);
+
+    for (size_t i = 0; i < all->n; i++) {
+        const step_watts w = power_choice_watts(&all->of[i].power);
+
+        facts |= step_watts_facts(&w) | step_spread_fact(&all->of[i].first.step) |
+                 (all->of[i].at_peak > 0 ? STEP_PEAK : 0) | (all->of[i].again > 0 ? STEP_AGAIN : 0);
+    }
+    return facts;
 }
 
-static lm_status print_points(const session *s, predict_options *a, lm_error *err)
+static step_row row_of(const predict_options *a, side *m, const scale_point *x, size_t i)
 {
-    limit_notes      notes = { .memory = "" };
-    const size_t     n     = points_of(a);
-    const step_watts w     = power_choice_watts(&a->power);
-    field_view       v     = { .fields = step_predicted,
-                               .from   = step_fields,
-                               .in     = field_place_of(a->look.format),
-                               .look   = &a->look };
-    field_rows       rows;
-    bool             no_power = false;
-    scale_point     *x        = calloc(n + 1, sizeof *x);
-    lm_status        status   = x ? predict_points(s, a, x, &notes, err) : no_memory(err);
+    const step_watts w = power_choice_watts(&m->power);
+    step_row         r = step_row_of(x, &w);
 
-    if (x)
-        v.facts = facts_of(s, a, &w, &x[0].step);
-    rows = field_rows_of(&v);
-    for (size_t i = 0; i < n && !status; i++) {
-        step_row r = step_row_of(&x[i], &w);
+    r.machine = m->label;
+    r.sync    = a->how.policy[i % a->how.n];
+    r.set     = m->s->net->set;
+    r.tokens  = a->tokens;
+    r.at_peak = m->at_peak;
+    r.again   = m->again;
+    r.layout  = a->layout.given ? a->layout.words : NULL;
+    m->no_power |= !step_power_told(&w, x);
+    return r;
+}
 
-        r.sync    = a->how.policy[i % a->how.n];
-        r.best    = is_best(x, i, a->how.n);
-        r.set     = s->net->set;
-        r.tokens  = a->tokens;
-        r.at_peak = a->at_peak;
-        r.layout  = a->layout.given ? a->layout.words : NULL;
-        no_power |= !step_power_told(&w, &x[i]);
-        field_row(&rows, &r);
+static field_rows rows_of(const predict_options *a, const sides *all, const field *fields)
+{
+    const field_view v = { .fields = fields,
+                           .from   = step_fields,
+                           .in     = field_place_of(a->look.format),
+                           .facts  = facts_of(a, all),
+                           .look   = &a->look };
+
+    return field_rows_of(&v);
+}
+
+/* Prints the rows, and says what they stand on. */
+static lm_status print_rows(const predict_options *a, sides *all, field_rows *rows,
+                            lm_status status, lm_error *err)
+{
+    FILE *out = a->look.format == FORMAT_TABLE ? stdout : stderr;
+
+    for (size_t i = 0; i < all->n && !status; i++)
+        status = blame(&all->of[i], limit_judge(&all->of[i].limit, &all->of[i].notes, err), err);
+    status = field_rows_print(rows, a->look.format, stdout, status, err);
+    for (size_t i = 0; i < all->n && !status; i++) {
+        const side      *m = &all->of[i];
+        const step_watts w = power_choice_watts(&m->power);
+
+        step_basis_explain(m->s->who, &m->first.step, m->label, out);
+        if (m->no_power)
+            step_watts_explain(&w, m->s->who->model, m->s->who->machine);
+        limit_print(&m->notes, m->label, out);
     }
-    status = field_rows_print(&rows, a->look.format, stdout, status, err);
+    return status;
+}
+
+static lm_status predict_points(const predict_options *a, side *m, scale_point *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < points_of(a) && !status; i++) {
+        const scale_question q = question_at(a, m, i);
+
+        status = blame(m, scale_at(m->s->who, &q, nodes_at(a, i), &out[i], err), err);
+        if (!status)
+            status = scale_fits_dataset(&q, nodes_at(a, i), err);
+        if (!status)
+            limits_meet(&m->limit.met, &out[i]);
+    }
     if (!status)
-        step_basis_explain(s->who, &x[0].step, a->look.format == FORMAT_TABLE ? stdout : stderr);
-    if (!status && no_power)
-        step_watts_explain(&w, s->who->model, s->who->machine);
-    if (!status)
-        limit_print(&notes, a->look.format == FORMAT_TABLE ? stdout : stderr);
+        m->first = out[0];
+    return status;
+}
+
+static lm_status print_points(predict_options *a, sides *all, lm_error *err)
+{
+    const size_t n      = points_of(a);
+    scale_point *x      = calloc(all->n * n + 1, sizeof *x);
+    lm_status    status = x ? LM_OK : no_memory(err);
+    field_rows   rows;
+
+    for (size_t k = 0; k < all->n && !status; k++)
+        status = predict_points(a, &all->of[k], x + k * n, err);
+    rows = rows_of(a, all, step_predicted);
+    for (size_t i = 0; i < n && !status; i++)
+        for (size_t k = 0; k < all->n; k++) {
+            step_row r = row_of(a, &all->of[k], &x[k * n + i], i);
+
+            r.best = is_best(x + k * n, i, a->how.n);
+            field_row(&rows, &r);
+        }
+    status = print_rows(a, all, &rows, status, err);
     free(x);
     return status;
 }
 
-static lm_status explain_one(const predictor *who, const predict_options *a,
-                             const step_setup *setup, lm_error *err)
-{
-    return a->path ? explain_path_print(who, setup, a->path, a->look.format, err)
-                   : explain_print(who, setup, a->by, (size_t)a->top, a->look.format, err);
-}
-
 /* ---- decoding ---- */
 
-static lm_status print_generations(const session *s, predict_options *a, const predictor *by,
-                                   lm_error *err)
+static lm_status print_generations(predict_options *a, sides *all, lm_error *err)
 {
-    limit_notes      notes    = { .memory = "" };
-    generation       g        = { .mean.step.p95 = NAN };
-    const step_watts w        = power_choice_watts(&a->power);
-    const field_view v        = { .fields = step_generated,
-                                  .from   = step_fields,
-                                  .in     = field_place_of(a->look.format),
-                                  .facts  = facts_of(s, a, &w, &g.mean.step),
-                                  .look   = &a->look };
-    field_rows       rows     = field_rows_of(&v);
-    bool             no_power = false;
-    lm_status        status   = LM_OK;
+    const size_t n      = points_of(a);
+    generation  *g      = calloc(all->n * n + 1, sizeof *g);
+    lm_status    status = g ? LM_OK : no_memory(err);
+    field_rows   rows;
 
-    for (size_t i = 0; i < points_of(a) && !status; i++) {
-        const scale_question q = question_at(a, i);
+    for (size_t k = 0; k < all->n * n && !status; k++) {
+        side                *m = &all->of[k / n];
+        const scale_question q = question_at(a, m, k % n);
 
-        status = generation_predict(by, &q, nodes_at(a, i), &g, err);
+        status = blame(
+            m,
+            generation_predict(decoding_who(m->decode, m->s), &q, nodes_at(a, k % n), &g[k], err),
+            err);
         if (!status) {
-            step_row r = step_row_of(&g.mean, &w);
-
-            limits_meet(&a->limit.met, &g.mean);
-            r.generation = &g;
-            r.set        = s->net->set;
-            no_power |= !step_power_told(&w, &g.mean);
-            field_row(&rows, &r);
+            limits_meet(&m->limit.met, &g[k].mean);
+            m->first = g[k].mean;
         }
     }
-    if (!status)
-        status = limit_judge(&a->limit, &notes, err);
-    status = field_rows_print(&rows, a->look.format, stdout, status, err);
-    if (!status)
-        step_basis_explain(s->who, &g.mean.step, a->look.format == FORMAT_TABLE ? stdout : stderr);
-    if (!status && no_power)
-        step_watts_explain(&w, s->who->model, s->who->machine);
-    if (!status)
-        limit_print(&notes, a->look.format == FORMAT_TABLE ? stdout : stderr);
+    rows = rows_of(a, all, step_generated);
+    for (size_t i = 0; i < n && !status; i++)
+        for (size_t k = 0; k < all->n; k++) {
+            step_row r = row_of(a, &all->of[k], &g[k * n + i].mean, i);
+
+            r.generation = &g[k * n + i];
+            field_row(&rows, &r);
+        }
+    status = print_rows(a, all, &rows, status, err);
+    free(g);
     return status;
 }
 
-/* Explained is the first step; memory is that of the last. */
-static lm_status print_decoding(const session *s, predict_options *a, const step_setup *setup,
-                                lm_error *err)
+/* Of a single machine; of decoding the first step. */
+static lm_status explain_one(const predict_options *a, const side *m, lm_error *err)
 {
-    decoding *d      = NULL;
-    lm_status status = decoding_open(s, &a->session, &a->how, &d, err);
+    const predictor *who   = m->decode ? decoding_first(m->decode) : m->s->who;
+    step_setup       setup = m->setup;
 
-    if (!status)
-        status = decoding_network(d, s, &a->limit.met.net, err);
-    if (!status)
-        status = a->explain ? explain_one(decoding_first(d), a, setup, err)
-                            : print_generations(s, a, decoding_who(d, s), err);
-    decoding_close(d);
-    return status;
+    setup.batch = a->batch.at[0];
+    setup.nodes = a->nodes.at[0];
+    return a->path ? explain_path_print(who, &setup, a->path, a->look.format, err)
+                   : explain_print(who, &setup, a->by, (size_t)a->top, a->look.format, err);
 }
+
+/* ---- the command ---- */
 
 static lm_status check(options *o, lm_error *err)
 {
     predict_options  *a      = o->filled;
-    const step_model *by     = session_model(&a->session);
-    lm_status         status = setup_check(o, &a->how, &a->session, false, err);
+    const step_model *by     = session_model(&a->fleet.session);
+    lm_status         status = setup_check(o, &a->how, &a->fleet.session, false, err);
 
     if (!status)
         status = layout_choice_check_step(o, &a->layout, err);
@@ -311,10 +426,10 @@ static lm_status check(options *o, lm_error *err)
         return misused(o, &a->explain, err, "takes one batch, one number of nodes and one rule");
     if (a->path && by && !by->decide)
         return misused(o, &a->path, err, "%s has no trees: --model nicolai or prenet",
-                       a->session.model);
+                       a->fleet.session.model);
     if (a->explain && by && by->from_layers && a->by == EXPLAIN_TERM)
         return misused(o, &a->by, err, "%s tells seconds of layers, not what they are made of",
-                       a->session.model);
+                       a->fleet.session.model);
     if (a->explain && (a->look.columns.n || a->look.wide))
         return misused(o, a->look.wide ? (void *)&a->look.wide : &a->look.columns, err,
                        "is of predictions: --explain shows all there is");
@@ -322,43 +437,28 @@ static lm_status check(options *o, lm_error *err)
                              a->how.program == PROGRAM_DECODE ? step_generated : step_predicted,
                              step_fields, err)))
         return status;
-    return session_check(o, &a->session, power_asks_device(o, &a->power), err);
+    if ((status = compare_check(o, &a->fleet, power_asks_device(o, &a->power), err)))
+        return status;
+    return a->explain && fleet_size(&a->fleet) > 1
+               ? misused(o, &a->explain, err, "takes one machine")
+               : LM_OK;
 }
 
 static lm_status run(const options *o, lm_error *err)
 {
-    predict_options *a = o->filled;
-    session          s;
-    step_setup       setup;
-    lm_status        status = session_open(o, &a->session, &s, err);
+    predict_options *a      = o->filled;
+    sides           *all    = calloc(1, sizeof *all);
+    lm_status        status = all ? open_sides(o, a, all, err) : no_memory(err);
 
-    if (!status) {
-        setup_settle(&a->how, predict_in_buckets(s.who));
-        status = power_choice_open(&a->power, s.who, &a->session.source, err);
-    }
     if (!status)
-        status = limit_begin(&a->limit, &s, &a->session, &a->how.setup, a->batch.at[a->batch.n - 1],
-                             err);
-    a->dataset.given = option_given(o, &a->dataset.samples);
+        status = a->explain                         ? explain_one(a, &all->of[0], err)
+                 : a->how.program == PROGRAM_DECODE ? print_generations(a, all, err)
+                                                    : print_points(a, all, err);
     if (!status)
-        status = dataset_samples(s.who, &a->dataset, &a->samples, err);
-    if (!status)
-        status = scale_tokens(s.who, &a->tokens, err);
-    if (!status && a->tokens && a->how.program == PROGRAM_TRAINING)
-        status = utilization_at_peak(s.who, a->how.program, &a->session.source, &a->at_peak, err);
-    if (!status && a->how.setup.clock_mhz > 0)
-        status = predictor_check_clock(s.who, a->how.setup.clock_mhz, err);
-    if (!status) {
-        setup       = a->how.setup;
-        setup.batch = a->batch.at[0];
-        setup.nodes = a->nodes.at[0];
-        status      = a->how.program == PROGRAM_DECODE ? print_decoding(&s, a, &setup, err)
-                      : a->explain                     ? explain_one(s.who, a, &setup, err)
-                                                       : print_points(&s, a, err);
-    }
-    if (!status)
-        print_note(s.net, a->look.format == FORMAT_TABLE ? stdout : stderr);
-    session_close(&s);
+        print_note(all->one[0].net, a->look.format == FORMAT_TABLE ? stdout : stderr);
+    if (all)
+        close_sides(all);
+    free(all);
     return status;
 }
 

@@ -7,14 +7,16 @@
 #include "base/no_memory.h"
 #include "cli/decoding.h"
 #include "pages/page.h"
+#include "predict/dataset.h"
 
 typedef struct report_options {
     fleet_options   fleet;
     setup_choice    how;
     scaling_options scaling;
     option_counts   nodes;
-    option_counts   batch;                   /* several of inference */
-    int64_t         dataset, epochs, memory; /* memory 0: not given */
+    option_counts   batch; /* several of inference */
+    dataset_told    dataset;
+    int64_t         epochs, memory; /* memory 0: not given */
     const char     *output, *title, *plot;
 } report_options;
 
@@ -25,7 +27,8 @@ static const option_row option_rows[] = {
       .help = "samples of each device; strong: of all together; global: of a device at once, at "
               "most; of inference several, 1..64*2 by default" },
     OPTION_GROUP(report_options, scaling, scaling_option_rows),
-    { "dataset", AT(dataset) },
+    { "dataset", AT(dataset.samples) },
+    { "tokens", AT(dataset.tokens) },
     { "epochs", AT(epochs), .help = "passes over the data set, of the run that is paid for" },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2" },
     { "devices-per-node", AT(how.setup.devices) },
@@ -52,7 +55,8 @@ static const char details[] =
     "The page is of one size of buckets: of several, or auto, the best of all machines on the most nodes.\n"
     "A step is split at the most nodes for which all machines were calibrated. A machine that knows\n"
     "nothing of several nodes is shown on one, with the reason. Costs are those of all nodes from the\n"
-    "start to the end of a run of --epochs, by the price file that 'layermeter plan' reads. --price,\n"
+    "start to the end of a run of --epochs, by the price file that 'layermeter plan' reads; of a language\n"
+    "model it takes --tokens, of which the run is one epoch. --price,\n"
     "--instance and --device stand once for all machines or once for each. For a model that was learned\n"
     "from single layers the page has types of layers instead of classes of kernels.\n"
     "\n"
@@ -150,6 +154,9 @@ static lm_status open_machines(const options *o, work *w, lm_error *err)
         p->machine[i] =
             (page_machine){ .file = f->machines.at[i],
                             .who = who[i] = decoding_who(w->decode[i], &w->session[i]) };
+    w->a->dataset.given = option_given(o, &w->a->dataset.samples);
+    if ((status = dataset_samples(who[0], &w->a->dataset, &p->question.dataset, err)))
+        return status;
     setup_settle(how, fleet_in_buckets(w->session, p->n_machines));
     p->question.setup.sync = how->policy[0];
     if (how->n > 1)
@@ -252,7 +259,6 @@ static scale_question question_of(const report_options *a)
 {
     scale_question q = { .kind         = a->scaling.kind,
                          .global_batch = a->scaling.whole,
-                         .dataset      = a->dataset,
                          .setup        = a->how.setup };
 
     if (q.kind == SCALING_STRONG && !q.global_batch)
@@ -275,7 +281,7 @@ static lm_status run(const options *o, lm_error *err)
                          .nodes    = a->nodes.at,
                          .n_nodes  = a->nodes.n,
                          .batch    = a->how.program == PROGRAM_TRAINING ? NULL : a->batch.at,
-                         .epochs   = a->epochs,
+                         .epochs   = a->dataset.tokens && !option_given(o, &a->epochs) ? 1 : a->epochs,
                          .tier     = fleet_tier(&a->fleet),
                          .memory   = (uint64_t)a->memory };
     if (!(status = open_machines(o, w, err)) && !(status = make_page(o, w, err))) {

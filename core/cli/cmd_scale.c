@@ -189,8 +189,9 @@ static lm_status predict_grid(const session *s, const decoding *d, scale_options
                        .power   = power_choice_watts(&q->power) };
     if ((status = scale_tokens(who, &g->tokens, err)) ||
         (g->tokens && q->how.program == PROGRAM_TRAINING &&
-         (status =
-              utilization_at_peak(who, PROGRAM_TRAINING, &q->session.source, &g->at_peak, err))) ||
+         ((status =
+               utilization_at_peak(who, PROGRAM_TRAINING, &q->session.source, &g->at_peak, err)) ||
+          (status = utilization_again(who, q->limit.recompute, &g->again, err)))) ||
         (status = dataset_samples(who, &q->dataset, &q->samples, err)))
         return status;
     g->line = calloc(g->n_lines, sizeof *g->line);
@@ -247,7 +248,7 @@ static lm_status run(const options *o, lm_error *err)
     if (!status)
         decoding_explain(d, q->look.format == FORMAT_TABLE ? stdout : stderr);
     if (!status)
-        limit_print(&notes, q->look.format == FORMAT_TABLE ? stdout : stderr);
+        limit_print(&notes, NULL, q->look.format == FORMAT_TABLE ? stdout : stderr);
     if (!status && scale_lacks_power(&g))
         step_watts_explain(&g.power, s.who->model, s.who->machine);
     grid_free(&g);

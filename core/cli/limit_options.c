@@ -63,10 +63,11 @@ lm_status limit_judge(const limit_choice *c, limit_notes *out, lm_error *err)
     return limits_check(&c->met, out->memory, out->batch, err);
 }
 
-void limit_print(const limit_notes *n, FILE *out)
+void limit_print(const limit_notes *n, const char *label, FILE *out)
 {
-    if (*n->memory)
-        fprintf(out, "note: %s\n", n->memory);
-    if (*n->batch)
-        fprintf(out, "note: %s\n", n->batch);
+    const char *const note[] = { n->memory, n->batch };
+
+    for (size_t i = 0; i < sizeof note / sizeof note[0]; i++)
+        if (*note[i])
+            fprintf(out, "note: %s%s%s\n", label ? label : "", label ? ": " : "", note[i]);
 }

@@ -26,6 +26,7 @@ typedef struct limit_notes {
     char memory[LIMITS_TEXT], batch[LIMITS_TEXT];
 } limit_notes;
 lm_status limit_judge(const limit_choice *c, limit_notes *out, lm_error *err);
-void      limit_print(const limit_notes *n, FILE *out);
+/** `label` of the machine, where there are several; NULL: there is one. */
+void limit_print(const limit_notes *n, const char *label, FILE *out);
 
 #endif

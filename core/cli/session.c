@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "machine/interconnect.h"
 
 /* The element type where none is given. */
 #define OF_MACHINE "file"
@@ -156,60 +155,23 @@ predictor_asked session_asked(const session_options *q)
                               .source = q->source };
 }
 
-static bool within_node(const calibration *cal)
-{
-    const algorithm_model *a = collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL);
-
-    return a && a->of[FABRIC_ONE].rows;
-}
-
-/* What connects devices of a node, and nodes where the machine is no file of one's own, by the
- * datasheet: where nothing else says it. */
-static lm_status lay_device_link(const session_options *q, session *s, interconnect *link,
-                                 lm_error *err)
-{
-    calibration       *cal  = s->machine->cal;
-    const char        *name = q->source.device ? q->source.device : calibration_device(cal);
-    device_list       *list = NULL;
-    const device      *d    = NULL;
-    named_interconnect named;
-    lm_status          status;
-
-    if (!name || within_node(cal) || (cal->collectives && !q->link.name) ||
-        !calibration_asks(cal, DEFAULT_MODEL)) /* a formula of one's own answers */
-        return LM_OK;
-    if (!(status = devices_open(q->source.devices, &list, err)) &&
-        !devices_find(list, name, &d, NULL) && d->link &&
-        !(status = interconnect_find(d->link, &named, err)) &&
-        !(status = interconnect_lay(cal, &named, err)) && q->shipped && !q->link.name &&
-        !(link->bytes_per_second > 0)) {
-        *link         = named.told;
-        link->assumed = true;
-        snprintf(s->link, sizeof s->link, "%s", d->link);
-        link->name = s->link;
-    }
-    devices_free(list);
-    return status;
-}
-
 static lm_status open_machine(const session_options *q, lm_machine **out, lm_error *err)
 {
-    calibration *cal = NULL;
-    lm_status    status;
+    const machine_asked asked = { .path    = q->machine,
+                                  .shipped = q->shipped,
+                                  .device  = q->source.device,
+                                  .devices = q->source.devices,
+                                  .link    = q->link };
 
-    if (!q->shipped)
-        return lm_machine_open(q->machine, out, err);
-    if ((status = device_machine_load(q->shipped, q->source.devices, &cal, err)))
-        return status;
-    return machine_handle_of(cal, q->machine, out, err);
+    return machine_handle_open(&asked, out, err);
 }
 
 /* `shared` NULL: with a library and a network of its own. */
 static lm_status open_beside(const options *o, const session_options *q, const session *shared,
                              session *s, lm_error *err)
 {
-    predictor_asked asked = session_asked(q);
-    lm_status       status;
+    const predictor_asked asked = session_asked(q);
+    lm_status             status;
 
     *s = (session){ .shares = shared != NULL };
     if (shared) {
@@ -218,9 +180,7 @@ static lm_status open_beside(const options *o, const session_options *q, const s
     } else if ((status = open_library(o, &s->library, err))) {
         return status;
     }
-    if ((q->machine && ((status = open_machine(q, &s->machine, err)) ||
-                        (status = interconnect_settle(s->machine->cal, &asked.link, err)) ||
-                        (status = lay_device_link(q, s, &asked.link, err)))) ||
+    if ((q->machine && (status = open_machine(q, &s->machine, err))) ||
         (!shared && (status = open_network(o, &q->network, s->library, &s->network, err))) ||
         (status = predictor_handle_open(s->library, s->machine, s->network, &asked, &s->by, err)))
         return status;
@@ -495,6 +455,18 @@ const option_row fleet_option_rows[] = {
     { .name = NULL },
 };
 
+const option_row compare_option_rows[] = {
+    { "machine", AT(machines), .repeats = true,
+      .help = "machine file of 'layermeter fit' or 'layermeter calibrate' (default: the one that "
+              "ships for --device); several to compare" },
+    { "device", AT(devices), .repeats = true,
+      .help =
+          "device, by any of its names: the machine file that ships for it; several to compare, "
+          "also beside --machine; its datasheet for paleo, learned models and --idle-power" },
+    OPTION_GROUP(fleet_options, session, session_option_rows),
+    { .name = NULL },
+};
+
 size_t fleet_size(const fleet_options *f)
 {
     const step_model *by = session_model(&f->session);
@@ -509,41 +481,63 @@ static const char *text_at(const option_texts *list, size_t i)
     return list->n ? list->at[list->n > 1 ? i : 0] : NULL;
 }
 
-/* Devices alone stand for the machine files that ship for them. */
-static lm_status fleet_ship(const options *o, fleet_options *f, lm_error *err)
+/* Devices stand for the machine files that ship for them: alone, and `beside` files as more machines. */
+static lm_status fleet_ship(const options *o, fleet_options *f, bool beside, lm_error *err)
 {
-    const step_model *by     = session_model(&f->session);
-    const size_t      n      = f->devices.n;
+    const step_model *by    = session_model(&f->session);
+    const size_t      files = f->machines.n, n = files + f->devices.n;
+    const char      **paths  = arena_array(o->room, n, sizeof *paths);
     const char      **names  = arena_array(o->room, n, sizeof *names);
     lm_status         status = LM_OK;
 
-    if (!n || f->machines.n || (by && by->from_datasheet))
+    if (!f->devices.n || (files && !beside) || (by && by->from_datasheet))
         return LM_OK;
     f->shipped = arena_array(o->room, n, sizeof *f->shipped);
-    if (!names || !f->shipped)
+    if (!paths || !names || !f->shipped)
         return no_memory(err);
-    for (size_t i = 0; i < n && !status; i++)
-        if (!(status = session_shipped(o, &f->session, f->devices.at[i], &f->shipped[i], err)))
-            names[i] = f->shipped[i]->device;
-    f->devices = f->machines = (option_texts){ names, n };
+    for (size_t i = 0; i < files; i++) {
+        paths[i]      = f->machines.at[i];
+        names[i]      = NULL;
+        f->shipped[i] = NULL;
+    }
+    for (size_t i = files; i < n && !status; i++)
+        if (!(status =
+                  session_shipped(o, &f->session, f->devices.at[i - files], &f->shipped[i], err)))
+            paths[i] = names[i] = f->shipped[i]->device;
+    f->machines = (option_texts){ paths, n };
+    f->devices  = (option_texts){ names, n };
+    return status;
+}
+
+static lm_status check_fleet(const options *o, fleet_options *f, bool device_counts, bool beside,
+                             lm_error *err)
+{
+    const void *const lists[] = { &f->devices, &f->hour, &f->instances };
+    const bool        mixed   = beside && f->machines.n && f->devices.n;
+    lm_status         status;
+
+    if ((status = fleet_ship(o, f, beside, err)))
+        return status;
+    f->session.machine       = text_at(&f->machines, 0);
+    f->session.source.device = text_at(&f->devices, 0);
+    status                   = session_check(o, &f->session, device_counts || f->shipped, err);
+    if (!status && fleet_size(f) > FLEET_MAX)
+        status = misused(o, &f->machines, err, "more than %d", FLEET_MAX);
+    for (size_t i = mixed; i < sizeof lists / sizeof lists[0] && !status; i++)
+        status = once_or_each(o, lists[i], fleet_size(f), err);
     return status;
 }
 
 lm_status fleet_check(const options *o, fleet_options *f, lm_error *err)
 {
-    const void *const lists[] = { &f->devices, &f->hour, &f->instances };
-    lm_status         status;
+    return check_fleet(o, f, true, false, err);
+}
 
-    if ((status = fleet_ship(o, f, err)))
-        return status;
-    f->session.machine       = text_at(&f->machines, 0);
-    f->session.source.device = text_at(&f->devices, 0);
-    status                   = session_check(o, &f->session, true, err);
-    if (!status && fleet_size(f) > FLEET_MAX)
-        status = misused(o, &f->machines, err, "more than %d", FLEET_MAX);
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0] && !status; i++)
-        status = once_or_each(o, lists[i], fleet_size(f), err);
-    return status;
+lm_status compare_check(const options *o, fleet_options *f, bool device_counts, lm_error *err)
+{
+    const step_model *by = session_model(&f->session);
+
+    return check_fleet(o, f, device_counts, !device_counts && !(by && by->from_layers), err);
 }
 
 session_options fleet_session(const fleet_options *f, size_t i)

@@ -42,8 +42,7 @@ typedef struct session {
     lm_network   *network;
     lm_machine   *machine; /**< NULL: of a model that takes a datasheet */
     lm_predictor *by;
-    bool          shares;   /**< library and network are those of a fleet's first session */
-    char          link[40]; /**< name of an interconnect that is assumed */
+    bool          shares; /**< library and network are those of a fleet's first session */
     /* The same handles from inside. */
     const registry    *reg;
     const network     *net;
@@ -136,7 +135,7 @@ void setup_settle(setup_choice *c, bool in_buckets);
 typedef struct fleet_options {
     session_options        session; /**< what all machines share */
     option_texts           machines, devices, instances;
-    const device_machine **shipped; /**< of each machine; NULL: files were given */
+    const device_machine **shipped; /**< of each machine; NULL: files alone were given */
     struct {
         const money *at;
         size_t       n;
@@ -146,12 +145,17 @@ typedef struct fleet_options {
 } fleet_options;
 
 extern const option_row fleet_option_rows[];
+/** Machines to compare, without prices. */
+extern const option_row compare_option_rows[];
 
 /** Of machine files; of a model that takes datasheets, of devices. 1 at least. */
 size_t fleet_size(const fleet_options *f);
 
 /** Misuse of these options. */
 lm_status fleet_check(const options *o, fleet_options *f, lm_error *err);
+/** The same of machines to compare: devices beside files are further machines, unless `device_counts`,
+ * as of session_check(), or the model makes them datasheets. */
+lm_status compare_check(const options *o, fleet_options *f, bool device_counts, lm_error *err);
 
 /** The question to the i-th machine. */
 session_options fleet_session(const fleet_options *f, size_t i);

@@ -121,10 +121,31 @@ static nearness compare_all(const device *d, const char *wanted)
     return best;
 }
 
+/* The device that is likely meant where no name holds the wanted one: "gtx4090"; NULL: none is. */
+static const device *misspelt(const device_list *list, const char *wanted)
+{
+    const device *best     = NULL;
+    size_t        distance = TEXT_NEAR, n;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const char *name;
+
+        for (size_t k = 0; (name = name_at(&list->device[i], k, &n)); k++) {
+            char normal[NAME_MAX_BYTES];
+
+            normal_name(name, n, normal);
+            if (text_nearer(wanted, normal, &distance))
+                best = &list->device[i];
+        }
+    }
+    return best;
+}
+
 lm_status devices_find(const device_list *list, const char *name, const device **out, lm_error *err)
 {
-    char   wanted[NAME_MAX_BYTES], offer[300] = "";
-    size_t near = 0, used = 0;
+    char          wanted[NAME_MAX_BYTES], offer[300] = "";
+    size_t        near = 0, used = 0;
+    const device *meant;
 
     normal_name(name, strlen(name), wanted);
     for (size_t i = 0; i < list->n; i++)
@@ -136,6 +157,10 @@ lm_status devices_find(const device_list *list, const char *name, const device *
         if (compare_all(&list->device[i], wanted) == NEAR && near++ < NEAR_MAX)
             used += (size_t)snprintf(offer + used, sizeof offer - used, "%s'%.60s'",
                                      near > 1 ? ", " : "", list->device[i].name);
+    if (!near && (meant = misspelt(list, wanted))) {
+        snprintf(offer, sizeof offer, "'%.60s'", meant->name);
+        near = 1;
+    }
     return lm_error_set(err, LM_E_NOTFOUND,
                         "no device '%.80s'%s%s%s; 'layermeter devices' lists those there are", name,
                         near ? ": is it " : "", offer,
@@ -231,6 +256,7 @@ static lm_status read_pair(const reading *r, const ini_pair *pair, device *d)
         { "architecture", &d->architecture },
         { "capability", &d->capability },
         { "link", &d->link },
+        { "bridge", &d->bridge },
         { "source", &d->source },
         { "note", &d->note },
     };
@@ -247,7 +273,7 @@ static lm_status read_pair(const reading *r, const ini_pair *pair, device *d)
         r->doc, r->err, pair->line, LM_E_NOTFOUND,
         "unknown key '%.40s' of a device; known are f64 f32 tf32 f16 bf16 f8 bandwidth "
         "memory l2 multiprocessors cores tensor_cores bus l1 shared threads clock power "
-        "class also architecture capability link source note",
+        "class also architecture capability link bridge source note",
         pair->key);
 }
 

@@ -42,15 +42,16 @@ typedef enum device_class {
 
 /** One device. Owned by its list. */
 typedef struct device {
-    const char  *name;                     /**< of its section */
-    const char  *also;                     /**< other names, "A, B"; NULL: none */
-    const char  *architecture;             /**< this and the next three: NULL if unknown */
-    const char  *capability;               /**< compute capability, "7.0" */
-    const char  *link;                     /**< between devices of a node, "nvlink4" */
-    const char  *source, *note;            /**< source of the figures; remarks */
-    const char  *path;                     /**< of its file */
-    int          line;                     /**< of its section */
-    device_class power_class;              /**< DEVICE_CLASS_UNKNOWN: not given */
+    const char  *name;          /**< of its section */
+    const char  *also;          /**< other names, "A, B"; NULL: none */
+    const char  *architecture;  /**< this and the next five: NULL if unknown */
+    const char  *capability;    /**< compute capability, "7.0" */
+    const char  *link;          /**< of a usual node, and between such nodes: "nvlink4+8xib400" */
+    const char  *bridge;        /**< that its connector takes, "nvlink3" */
+    const char  *source, *note; /**< source of the figures; remarks */
+    const char  *path;          /**< of its file */
+    int          line;          /**< of its section */
+    device_class power_class;   /**< DEVICE_CLASS_UNKNOWN: not given */
     double       figure[N_DEVICE_FIGURES]; /**< NAN: not given */
 } device;
 
@@ -77,7 +78,7 @@ extern const char *const device_class_names[N_DEVICE_CLASSES];
  * first is found.
  *
  * A section is a device. Its keys are those of device_keys and also, architecture, capability,
- * class, link, source, note; absent values are unknown.
+ * class, link, bridge, source, note; absent values are unknown.
  *
  * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for an unknown key, LM_E_ARG for a value; the text
  * begins with file:line

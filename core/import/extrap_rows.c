@@ -139,6 +139,23 @@ void extrap_rows_step(extrap_rows *rows, const predictor *who, const step_setup 
         add_part(rows, who, s, p, parts[i].phase, parts[i].seconds);
 }
 
+void extrap_rows_common(extrap_rows *rows, size_t n, char *left_out, size_t size)
+{
+    size_t there[N_TIMES] = { 0 }, kept = 0, used = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        there[rows->row[i].phase]++;
+    for (size_t i = 0; i < rows->n; i++)
+        if (there[rows->row[i].phase] >= n)
+            rows->row[kept++] = rows->row[i];
+    rows->n   = kept;
+    *left_out = '\0';
+    for (size_t f = 0; f < N_TIMES && used < size; f++)
+        if (there[f] && there[f] < n)
+            used += (size_t)snprintf(left_out + used, size - used, "%s%s", used ? ", " : "",
+                                     phase_name((phase)f));
+}
+
 void extrap_rows_free(extrap_rows *rows)
 {
     free(rows->row);

@@ -29,6 +29,9 @@ lm_status extrap_rows_new(size_t n_steps, extrap_rows *out, lm_error *err);
  * backward pass does not hide. */
 void extrap_rows_step(extrap_rows *rows, const predictor *who, const step_setup *s,
                       const prediction *p);
+/** Leaves out the phases that are not there at each of n points, which the text format cannot hold, and
+ * names them: "forward, backward"; "": there are none. */
+void extrap_rows_common(extrap_rows *rows, size_t n, char *left_out, size_t size);
 void extrap_rows_free(extrap_rows *rows);
 
 #endif

@@ -14,8 +14,18 @@
 #include "base/text.h"
 #include "machine/machine.h"
 
-#define FOLDER LAYERMETER_CONFIG_DIR "/interconnects"
-#define PARTS  2
+#define FOLDER    LAYERMETER_CONFIG_DIR "/interconnects"
+#define PARTS     2
+#define PART_TEXT 80
+
+/* The name's parts in lower case. */
+static size_t parts_of(const char *name, char *text, size_t size, char *part[PARTS + 1])
+{
+    snprintf(text, size, "%s", name);
+    for (char *c = text; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return text_split(text, '+', part, PARTS + 1);
+}
 
 /* ---- nominal rates ---- */
 
@@ -112,7 +122,7 @@ static lm_status find_part(const char *name, const char *part, const char *folde
     const double rate = nominal_rate(part);
     char         path[PATH_MAX];
     calibration *cal = NULL;
-    fabric       f = FABRIC_ONE;
+    fabric       f   = FABRIC_ONE;
     lm_status    status;
 
     if (snprintf(path, sizeof path, "%s/%s.ini", folder, part) < (int)sizeof path &&
@@ -140,20 +150,52 @@ static lm_status find_part(const char *name, const char *part, const char *folde
 
 lm_status interconnect_find(const char *name, named_interconnect *out, lm_error *err)
 {
-    char      folder[PATH_MAX], text[80], *part[PARTS + 1];
-    lm_status status = place_installed(FOLDER, folder, sizeof folder, err);
-    size_t    n;
+    char         folder[PATH_MAX], text[PART_TEXT], *part[PARTS + 1];
+    const size_t n      = parts_of(name, text, sizeof text, part);
+    lm_status    status = place_installed(FOLDER, folder, sizeof folder, err);
 
     *out = (named_interconnect){ .told = { 0 } };
-    snprintf(text, sizeof text, "%s", name);
-    for (char *c = text; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    n = text_split(text, '+', part, PARTS + 1);
     if (!status && (n > PARTS || strlen(name) >= sizeof text))
         status = twice(name, err);
     for (size_t i = 0; i < n && !status; i++)
         status = find_part(name, part[i], folder, out, err);
     return status;
+}
+
+/* ---- devices ---- */
+
+/* "nvlink3" of the kind "nvlink": 3; 0: of another kind. */
+static int generation(const char *part, const char *kind)
+{
+    const size_t n = strlen(kind);
+
+    return part && !strncmp(part, kind, n) && isdigit((unsigned char)part[n]) ? atoi(part + n) : 0;
+}
+
+static bool suits(const char *part, const device *of)
+{
+    const int nvlink = generation(part, "nvlink"), pcie = generation(part, "pcie");
+    const int own = generation(of->link, "pcie");
+
+    if (nvlink)
+        return nvlink == generation(of->link, "nvlink") ||
+               nvlink == generation(of->bridge, "nvlink");
+    return !pcie || !own || pcie <= own;
+}
+
+lm_status interconnect_suits(const char *name, const device *of, lm_error *err)
+{
+    char         text[PART_TEXT], *part[PARTS + 1];
+    const size_t n    = parts_of(name, text, sizeof text, part);
+    const size_t link = of->link ? strcspn(of->link, "+") : 0;
+
+    for (size_t i = 0; i < n && link; i++)
+        if (!suits(part[i], of))
+            return lm_error_set(err, LM_E_ARG,
+                                "'%.60s' has no %.20s: within a node it has %.*s%s%s", of->name,
+                                part[i], (int)link, of->link, of->bridge ? ", or by bridges " : "",
+                                of->bridge ? of->bridge : "");
+    return LM_OK;
 }
 
 /* ---- laying ---- */
@@ -169,7 +211,9 @@ static lm_status room_of(calibration *cal, algorithm_model **out, lm_error *err)
             *out = &m->algorithm[i];
             return LM_OK;
         }
-    return lm_error_set(err, LM_E_NOTFOUND, "the machine file forces an algorithm of all-reduces");
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "an interconnect has a library's own choice of algorithm: the machine file forces one");
 }
 
 static void lay_interval(calibration *cal, const calibration *from)
@@ -246,10 +290,8 @@ lm_status interconnect_settle(calibration *cal, interconnect *link, lm_error *er
         return LM_OK;
     forget(cal);
     if ((status = interconnect_find(link->name, &named, err)) ||
-        (status = interconnect_lay(cal, &named, err))) {
-        lm_error_prefix(err, "--interconnect");
+        (status = interconnect_lay(cal, &named, err)))
         return status;
-    }
     named.told.name = link->name;
     *link           = named.told;
     return LM_OK;

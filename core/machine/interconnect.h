@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "device/device.h"
 #include "fit/calibration.h"
 
 /** What a name stands for. */
@@ -25,6 +26,10 @@ lm_status interconnect_find(const char *name, named_interconnect *out, lm_error 
 /** The all-reduces of a machine are those of the interconnect's files from now on, within a node,
  * between nodes, or both, and are noted in its provenance. What machine_load() returns. */
 lm_status interconnect_lay(calibration *cal, const named_interconnect *of, lm_error *err);
+
+/** Can a device have it? LM_E_ARG for an NVLink that neither its modules nor its bridges have, and for
+ * a newer PCIe than its own. Where the datasheet says nothing it can. */
+lm_status interconnect_suits(const char *name, const device *of, lm_error *err);
 
 /** Lays the interconnect that `link` names in place of all that was measured, and puts what it tells
  * between nodes in its place. Nothing where it names none. */

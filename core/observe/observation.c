@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "network/kernels.h"
 #include "network/optimizer.h"
+#include "observe/columns.h"
 #include "observe/flags.h"
 
 const char *const obs_kind_names[OBS_N_KINDS] = { "network", "kernel", "collective",
@@ -131,10 +132,11 @@ static lm_status read_comments(loading *l)
     return LM_OK;
 }
 
-/* A column of another program's is none of ours, but one that is nearly ours is a slip. */
-static lm_status check_unknown(const loading *l, const char *name)
+/* A column of another program's is none of ours, but one that is nearly ours, or stands for one that is
+ * not there, is a slip. */
+static lm_status check_unknown(const loading *l, char *const *field, const char *name)
 {
-    const char *near     = NULL;
+    const char *near     = columns_meant(name, field, l->n_fields);
     size_t      distance = strlen(name) > 4 ? 2 : 1;
 
     for (size_t c = 0; c < N_COLUMNS; c++) {
@@ -169,7 +171,7 @@ static lm_status read_head(loading *l)
             l->csv.line, strchr(field[0], ';') ? "semicolons" : "tabs");
     for (size_t i = 0; i < l->n_fields; i++) {
         l->place[i] = column_find(text_trim(field[i]));
-        if (l->place[i] == N_COLUMNS && (status = check_unknown(l, text_trim(field[i]))))
+        if (l->place[i] == N_COLUMNS && (status = check_unknown(l, field, text_trim(field[i]))))
             return status;
         for (size_t k = 0; k < i; k++)
             if (l->place[i] < N_COLUMNS && l->place[k] == l->place[i])

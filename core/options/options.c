@@ -436,7 +436,7 @@ lm_status once_or_each(const options *o, const void *target, size_t n, lm_error 
 {
     const option_slot *s = slot_of(o, target);
 
-    if (s->n <= 1 || s->n == n)
+    if (!s || s->n <= 1 || s->n == n)
         return LM_OK;
     return misused(o, target, err,
                    "given %zu times for %zu machine%s: once for all, or once for each", s->n, n,

@@ -35,8 +35,11 @@ static void put_step(const page *p, FILE *out)
     if (s->sync.accumulation > 1)
         html_item(out, "%lld micro-steps a step, whose gradients add up.",
                   (long long)s->sync.accumulation);
-    html_item(out, "An epoch has %s samples.",
-              text_grouped((uint64_t)p->question.dataset, dataset, sizeof dataset));
+    if (p->question.dataset)
+        html_item(out, "An epoch has %s samples.",
+                  text_grouped((uint64_t)p->question.dataset, dataset, sizeof dataset));
+    else
+        html_item(out, "How many samples an epoch has was not told.");
     html_item(
         out,
         "All nodes are alike, and linked as those that were measured, or as --bandwidth tells.");

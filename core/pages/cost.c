@@ -4,12 +4,12 @@
 #include "pages/page_parts.h"
 #include "plan/training.h"
 
-/* Seconds of the run if its steps take `step`. */
+/* Seconds of the run if its steps take `step`; NAN: nothing tells how many there are. */
 static double page_run_seconds(const page *p, const scale_point *x, double step)
 {
     const training run = { .epochs = p->epochs, .dataset = p->question.dataset };
 
-    return training_seconds(&run, x->steps_per_epoch, step, 0, NAN);
+    return run.dataset ? training_seconds(&run, x->steps_per_epoch, step, 0, NAN) : NAN;
 }
 
 money page_run_cost(const page *p, const page_machine *m, const scale_point *x, double step)
@@ -127,7 +127,7 @@ void page_cost_charts(page *p)
     for (size_t k = p->n_machines; k-- > 0;)
         if (is_paid(p, &p->machine[k]))
             first = &p->machine[k];
-    if (!first)
+    if (!first || !p->question.dataset)
         return;
     for (size_t k = 0; k < p->n_machines; k++)
         known[k] = intervals_of(p, &p->machine[k]);
@@ -136,9 +136,9 @@ void page_cost_charts(page *p)
              p->epochs == 1 ? "" : "s");
     snprintf(
         c->text, sizeof c->text,
-        "What a run of %lld epochs costs in %s over nodes, all of which are paid for from its start to "
+        "What a run of %lld epoch%s costs in %s over nodes, all of which are paid for from its start to "
         "its end.%s%s",
-        (long long)p->epochs, first->paid.hour[p->tier].currency,
+        (long long)p->epochs, p->epochs == 1 ? "" : "s", first->paid.hour[p->tier].currency,
         page_band_words(known, p->n_machines, ": steps at the ends of their interval.", band,
                         sizeof band),
         any_beyond(p) ? " Hollow marks lie beyond the calibration." : "");
@@ -203,10 +203,10 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
     }
     if (here) {
         cost_words(p, m, here, cost, sizeof cost);
-        html_paragraph(out, "%s: %lld epochs on %s take %s and cost %s.", m->label,
-                       (long long)p->epochs, page_nodes(m->at, nodes, sizeof nodes),
-                       html_time(page_run_seconds(p, here, here->step.step), hours, sizeof hours),
-                       cost);
+        html_paragraph(
+            out, "%s: a run of %lld epoch%s on %s takes %s and costs %s.", m->label,
+            (long long)p->epochs, p->epochs == 1 ? "" : "s", page_nodes(m->at, nodes, sizeof nodes),
+            html_time(page_run_seconds(p, here, here->step.step), hours, sizeof hours), cost);
     }
     if (best && best != here) {
         cost_words(p, m, best, cost, sizeof cost);
@@ -248,6 +248,11 @@ static const field run_fields[] = {
 
 void page_cost_write(const page *p, FILE *out)
 {
+    if (!p->question.dataset) {
+        html_paragraph(out, "Nothing says how many samples the run has (--tokens, --dataset): its "
+                            "time and its cost are not known.");
+        return;
+    }
     for (size_t k = 0; k < p->n_machines; k++)
         put_machine(p, &p->machine[k], out);
     fputs("<div class=\"charts\">\n", out);

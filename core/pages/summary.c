@@ -65,7 +65,8 @@ static void put_cost(const page *p, const page_machine *m, const scale_point *x,
 
     if (isnan(cost.amount))
         return;
-    snprintf(name, sizeof name, "%lld epochs cost", (long long)p->epochs);
+    snprintf(name, sizeof name, "%lld epoch%s", (long long)p->epochs,
+             p->epochs == 1 ? " costs" : "s cost");
     row(out, name, money_print(&cost, text));
 }
 
@@ -123,7 +124,8 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
             row(out, "tokens a second", text);
         }
         row(out, "a step takes", html_time(here->step.step, text, sizeof text));
-        row(out, "an epoch takes", html_time(here->epoch_seconds, text, sizeof text));
+        if (p->question.dataset)
+            row(out, "an epoch takes", html_time(here->epoch_seconds, text, sizeof text));
         snprintf(text, sizeof text, "%.0f %%", 100 * here->efficiency);
         row(out, "of linear scaling", text);
     } else {

@@ -4,8 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/no_memory.h"
 #include "device/device.h"
 #include "network/metrics.h"
+#include "network/timeline.h"
 
 static double peak_of(const device *d, const predictor *who)
 {
@@ -54,6 +57,42 @@ lm_status utilization_at_peak(const predictor *who, program_kind program, const 
         *out = ((double)m.flops_forward +
                 (program == PROGRAM_TRAINING ? (double)m.flops_backward : 0)) /
                peak;
+    bound_network_free(bound);
+    return status;
+}
+
+static lm_status add_again(const bound_network *bound, const char *segments, double *out,
+                           lm_error *err)
+{
+    arena      *room = arena_new();
+    timeline    t;
+    net_metrics all, one;
+    double      again  = 0;
+    lm_status   status = room ? timeline_make(bound, segments, room, &t, err) : no_memory(err);
+
+    if (!status)
+        status = metrics_of_network(bound, NULL, &all, err);
+    for (size_t i = 0; i < bound->n_layers && !status; i++)
+        if (t.again[i] != TIMELINE_NEVER &&
+            !(status = metrics_of_layer(&bound->layer[i], &one, err)))
+            again += (double)one.flops_forward;
+    if (!status)
+        *out = again / ((double)all.flops_forward + (double)all.flops_backward);
+    arena_free(room);
+    return status;
+}
+
+lm_status utilization_again(const predictor *who, const char *segments, double *out, lm_error *err)
+{
+    const workload_name of    = predictor_workload(who, PROGRAM_TRAINING);
+    bound_network      *bound = NULL;
+    lm_status           status;
+
+    *out = 0;
+    if (!segments)
+        return LM_OK;
+    if (!(status = workloads_bind_at(who->loads, &of, 1, &bound, err)))
+        status = add_again(bound, segments, out, err);
     bound_network_free(bound);
     return status;
 }

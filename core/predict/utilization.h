@@ -17,4 +17,12 @@
 lm_status utilization_at_peak(const predictor *who, program_kind program, const model_source *from,
                               double *out, lm_error *err);
 
+/**
+ * FLOPs that recomputation adds to a training step, over those that utilization_at_peak() counts:
+ * hardware FLOP utilization is 1 + that times model FLOP utilization (the same section).
+ *
+ * @param segments as timeline_make() takes them; NULL: none, which adds 0
+ */
+lm_status utilization_again(const predictor *who, const char *segments, double *out, lm_error *err);
+
 #endif

@@ -47,6 +47,7 @@ static step_row row_of(const scale_grid *g, const scale_line *l, const scale_poi
     r.sync    = l->curve.q.setup.sync;
     r.tokens  = g->tokens;
     r.at_peak = g->at_peak;
+    r.again   = g->again;
     r.turning = l->turns ? l->turning : (turning_point){ 0, 0, 0 };
     r.set     = g->net->set;
     r.layout  = g->layout;
@@ -60,7 +61,8 @@ static unsigned facts_of(const scale_grid *g, const shows *s)
            (s->several ? STEP_SEVERAL : 0) | (s->micro ? STEP_MICRO : 0) |
            (s->whole ? STEP_WHOLE : 0) | step_spread_fact(&g->line[0].point[0].step) |
            (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0) |
-           (g->line[0].curve.q.dataset ? STEP_EPOCHS : 0) | (g->at_peak > 0 ? STEP_PEAK : 0);
+           (g->line[0].curve.q.dataset ? STEP_EPOCHS : 0) | (g->at_peak > 0 ? STEP_PEAK : 0) |
+           (g->again > 0 ? STEP_AGAIN : 0);
 }
 
 /* A row for each point. */
@@ -84,12 +86,12 @@ static table *points_table(const scale_grid *g, const table_look *look)
 
 /* For people the settings that differ between curves; for files all settings. */
 enum turn_facts {
-    TURN_BATCH  = 1 << 16, /* a batch of each device is given; strong scaling has only a whole
+    TURN_BATCH  = 1 << 20, /* a batch of each device is given; strong scaling has only a whole
                              batch */
-    TURN_WHOLE  = 1 << 17, /* a whole batch is given */
-    TURN_SIZE   = 1 << 18, /* the batch of each device differs between curves */
-    TURN_STRONG = 1 << 19, /* the whole batch differs */
-    TURN_SYNC   = 1 << 20, /* the policy does */
+    TURN_WHOLE  = 1 << 21, /* a whole batch is given */
+    TURN_SIZE   = 1 << 22, /* the batch of each device differs between curves */
+    TURN_STRONG = 1 << 23, /* the whole batch differs */
+    TURN_SYNC   = 1 << 24, /* the policy does */
 };
 
 static const field turn_fields[] = {
@@ -223,7 +225,7 @@ static bool trains(const scale_grid *g)
 
 static void print_words(const scale_grid *g, FILE *out)
 {
-    step_basis_explain(g->who, &g->line[0].point[g->n_nodes - 1].step, out);
+    step_basis_explain(g->who, &g->line[0].point[g->n_nodes - 1].step, NULL, out);
     if (g->n_lines == 1 && trains(g))
         print_turning(&g->line[0], out);
     print_idle(g, out);

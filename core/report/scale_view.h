@@ -25,6 +25,7 @@ typedef struct scale_grid {
     size_t           n_nodes; /**< points of each curve, at least one */
     int64_t          tokens;  /**< of a sample; 0: it is none of tokens */
     double           at_peak; /**< utilization_at_peak(), s; NAN or 0: not known */
+    double           again;   /**< utilization_again() */
     step_watts       power;
 } scale_grid;
 

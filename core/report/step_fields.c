@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "device/device.h"
 #include "models/paleo_step.h"
 #include "predict/predict.h"
 #include "report/html.h"
@@ -91,8 +92,15 @@ static const char *file_of(const predictor *who)
     return slash ? slash + 1 : who->machine ? who->machine : "the machine file";
 }
 
+static void begin_note(const char *label, FILE *out)
+{
+    fputs("note: ", out);
+    if (label)
+        fprintf(out, "%s: ", label);
+}
+
 /* A machine file that names its source: whose measurements these are. */
-static void print_origin(const predictor *who, FILE *out)
+static void print_origin(const predictor *who, const char *label, FILE *out)
 {
     const calibration *cal      = who->cal;
     const char        *settings = calibration_told(cal, "settings");
@@ -101,7 +109,8 @@ static void print_origin(const predictor *who, FILE *out)
 
     if (!calibration_told(cal, "source") || !name)
         return;
-    fprintf(out, "note: %s by %s: %s%s%s", name, file ? file : file_of(who),
+    begin_note(label && device_same_name(label, name) ? NULL : label, out);
+    fprintf(out, "%s by %s: %s%s%s", name, file ? file : file_of(who),
             text_dtype_name(cal->dtype ? cal->dtype : LM_F32), settings ? " " : "",
             settings ? settings : "");
     print_sources(cal, out);
@@ -109,54 +118,59 @@ static void print_origin(const predictor *who, FILE *out)
     fprintf(out, "; a calibration of your own (--machine) says more\n");
 }
 
-static void print_dtype(const predictor *who, FILE *out)
+static void print_dtype(const predictor *who, const char *label, FILE *out)
 {
     const lm_dtype has = who->cal->dtype;
 
-    if (has && who->dtype != has)
-        fprintf(out,
-                "note: nothing of %s is %s: the times are assumed by those in %s, and the bounds "
-                "wider by x %.2g\n",
-                file_of(who), text_dtype_name(who->dtype), text_dtype_name(has), DTYPE_DOUBT);
+    if (!has || who->dtype == has)
+        return;
+    begin_note(label, out);
+    fprintf(out,
+            "nothing of %s is %s: the times are assumed by those in %s, and the bounds wider by x "
+            "%.2g\n",
+            file_of(who), text_dtype_name(who->dtype), text_dtype_name(has), DTYPE_DOUBT);
 }
 
 /* A datasheet's peaks are no answer. */
-static void print_bound(const predictor *who, FILE *out)
+static void print_bound(const predictor *who, const char *label, FILE *out)
 {
     const double reached = paleo_share(who);
 
+    begin_note(label, out);
     if (reached < 1)
-        fprintf(out, "note: at %.3g %% of the datasheet's peaks, as told (--ppp-comp)\n",
-                100 * reached);
+        fprintf(out, "at %.3g %% of the datasheet's peaks, as told (--ppp-comp)\n", 100 * reached);
     else
-        fprintf(out,
-                "note: at 100 %% of the datasheet's peaks: a lower bound, which no device reaches; "
-                "'layermeter devices' says for which measurements ship\n");
+        fprintf(out, "at 100 %% of the datasheet's peaks: a lower bound, which no device reaches; "
+                     "'layermeter devices' says for which measurements ship\n");
 }
 
 /* All-reduces that others measured, or a rate that was told. */
-static void print_links(const predictor *who, const prediction *p, FILE *out)
+static void print_links(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
     const bool told = p->nodes > 1 && who->link.bytes_per_second > 0;
 
-    if (p->nodes * p->devices > 1)
-        print_told(who->cal, "note: all-reduces by published ones: ", "interconnect", out);
-    if (p->nodes * p->devices > 1 && calibration_told(who->cal, "interconnect"))
+    if (p->nodes * p->devices > 1 && calibration_told(who->cal, "interconnect")) {
+        begin_note(label, out);
+        print_told(who->cal, "all-reduces by published ones: ", "interconnect", out);
         fputc('\n', out);
-    if (told && who->link.assumed)
+    }
+    if (told && who->link.assumed) {
+        begin_note(label, out);
         fprintf(out,
-                "note: nothing says what connects nodes (--interconnect): %s is assumed, as of a "
-                "usual node\n",
+                "nothing says what connects nodes (--interconnect): %s is assumed, as of a usual "
+                "node\n",
                 who->link.name);
-    if (told && !isnan(p->low[PHASE_SYNC]))
-        fprintf(
-            out,
-            "note: between nodes by a told rate: the bounds of all-reduces are x %.2g to x %.2g, "
-            "as %d published clusters are off their rates\n",
-            link_end(&who->link, false), link_end(&who->link, true), LINK_CLUSTERS);
+    }
+    if (told && !isnan(p->low[PHASE_SYNC])) {
+        begin_note(label, out);
+        fprintf(out,
+                "between nodes by a told rate: the bounds of all-reduces are x %.2g to x %.2g, as "
+                "%d published clusters are off their rates\n",
+                link_end(&who->link, false), link_end(&who->link, true), LINK_CLUSTERS);
+    }
 }
 
-void step_basis_explain(const predictor *who, const prediction *p, FILE *out)
+void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
     if (p->stands_in)
         fprintf(out,
@@ -165,12 +179,12 @@ void step_basis_explain(const predictor *who, const prediction *p, FILE *out)
                 who->machine ? who->machine : "the machine file", EVALUATION_LEAST,
                 EVALUATION_MOST);
     if (!who->cal) {
-        print_bound(who, out);
+        print_bound(who, label, out);
         return;
     }
-    print_origin(who, out);
-    print_links(who, p, out);
-    print_dtype(who, out);
+    print_origin(who, label, out);
+    print_links(who, p, label, out);
+    print_dtype(who, label, out);
 }
 
 void step_json_phase(json *j, program_kind program, const generation_span *span)
@@ -224,6 +238,7 @@ REAL_OF(million, step_row, 1e6 / r->point.samples_per_second)
 REAL_OF(tokens_per_s, step_row, r->tokens ? r->point.samples_per_second *(double)r->tokens : NAN)
 REAL_OF(mfu, step_row,
         r->at_peak > 0 ? r->at_peak * r->point.samples_per_second / (double)devices(r, i) : NAN)
+REAL_OF(hfu, step_row, mfu(r, i) * (1 + r->again))
 REAL_OF(steps, step_row, steps_of_epoch(r))
 REAL_OF(epoch_kwh, step_row, kwh(r))
 REAL_OF(epoch_co2, step_row, kwh(r) * r->grams_per_kwh)
@@ -322,8 +337,11 @@ const field step_fields[] = {
     { "tokens_per_s", "tokens/s", "tokens/s", .real = tokens_per_s, RATE(0), .worth = STEP_TOKENS,
       YIELDS(25), .help = "throughput in tokens" },
     { "mfu_percent", "MFU [%]", "MFU [%]", .real = mfu, IN_PERCENT, .when = STEP_PEAK,
-      .worth = STEP_TOKENS, YIELDS(35),
+      .worth = STEP_TOKENS, YIELDS(29),
       .help  = "products of the network by the devices' peaks: model FLOP utilization" },
+    { "hfu_percent", "HFU [%]", NULL, .real = hfu, IN_PERCENT, .when = STEP_PEAK | STEP_AGAIN,
+      YIELDS(28),
+      .help = "the same with what recomputation runs again: hardware FLOP utilization" },
     { "speedup", "speed-up", "speed-up", POINT(speedup), WITH_DIGITS(2), YIELDS(55),
       .help = "throughput against one node" },
     { "efficiency", "efficiency", NULL, POINT(efficiency), WITH_DIGITS(3), YIELDS(30),
@@ -340,7 +358,7 @@ const field step_fields[] = {
       EPOCHS, YIELDS(20), .help = "all samples of the data set, batch after batch" },
     { "million_s", "10^6 samples", "10^6 samples", .real = million, INFERENCE,
       IN_UNIT("s", TABLE_DURATION), YIELDS(70), .help = "10^6 samples at that throughput" },
-    { "epoch", NULL, "an epoch takes", .text = epoch_text, ONLY_IN_PAGE, TRAINING,
+    { "epoch", NULL, "an epoch takes", .text = epoch_text, ONLY_IN_PAGE, TRAINING, EPOCHS,
       .help = "an epoch" },
     { "steps_per_epoch", NULL, NULL, .real = steps, TRAINING, .help = "steps of an epoch" },
     { "power_w", "power [W]", NULL, ROW(power.watts.value), POWER("W", 1), YIELDS(35),
@@ -408,6 +426,7 @@ const field step_fields[] = {
     }
 
 const field step_predicted[] = {
+    { "machine", .title = "machine", .when = STEP_COMPARED },
     { "nodes", .title = "nodes" },
     { "devices_per_node", .title = "x devices", .when = STEP_SEVERAL },
     { "batch", .title = "batch" },
@@ -429,6 +448,7 @@ const field step_predicted[] = {
     { "samples_per_s", .title = "samples/s" },
     { "tokens_per_s", .title = "tokens/s", .worth = STEP_TOKENS },
     { "mfu_percent", .title = "MFU [%]", .when = STEP_PEAK, .worth = STEP_TOKENS },
+    { "hfu_percent", .title = "HFU [%]", .when = STEP_PEAK | STEP_AGAIN },
     { "epoch_s", .title = "epoch", TRAINING, EPOCHS },
     { "dataset_s", .title = "data set", INFERENCE, EPOCHS },
     { "million_s", .title = "10^6 samples", INFERENCE },
@@ -470,6 +490,7 @@ REAL_OF(all_tokens_high, step_row, r->generation->seconds.high)
 REAL_OF(generated_per_s, step_row, r->generation->per_second)
 
 const field step_generated[] = {
+    { "machine", .title = "machine", .when = STEP_COMPARED },
     { "nodes", .title = "nodes" },
     { "devices_per_node", .title = "x devices", .when = STEP_SEVERAL },
     { "batch", .title = "batch" },
@@ -533,12 +554,12 @@ const field energy_fields[] = {
     { "edp_js", .title = "EDP [Js]", YIELDS(45) },
     { "samples_per_j", .title = "samples/J", .real = samples_per_j, IN_UNIT("1/J", -1), YIELDS(42),
       .help = "samples of a step over its energy" },
-    { "epoch_s", .title = "epoch", TRAINING },
-    { "epoch_kwh", .title = "epoch [kWh]", TRAINING },
-    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_CO2 | STEP_TRAINING },
-    { "dataset_s", .title = "data set", INFERENCE },
-    { "dataset_kwh", .title = "data set [kWh]", INFERENCE },
-    { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_CO2 | STEP_INFERENCE },
+    { "epoch_s", .title = "epoch", TRAINING, EPOCHS },
+    { "epoch_kwh", .title = "epoch [kWh]", TRAINING, EPOCHS },
+    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_CO2 | STEP_TRAINING, EPOCHS },
+    { "dataset_s", .title = "data set", INFERENCE, EPOCHS },
+    { "dataset_kwh", .title = "data set [kWh]", INFERENCE, EPOCHS },
+    { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_CO2 | STEP_INFERENCE, EPOCHS },
     { "power_by", .title = "power by" },
     { "beyond", .title = "beyond" },
     { "best", .title = "best", FIELD_AT(energy_row, best), .help = "what the clock is best for" },

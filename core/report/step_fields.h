@@ -22,6 +22,7 @@ typedef struct step_row {
     sync_policy       sync;
     int64_t           tokens;        /**< of a sample; 0: it has none */
     double            at_peak;       /**< utilization_at_peak(), s; NAN or 0: not known */
+    double            again;         /**< utilization_again() */
     step_power        power;         /**< NAN: unknown */
     const char       *power_by;      /**< step_power_by() */
     double            grams_per_kwh; /**< CO2 of electricity; NAN: not told */
@@ -48,7 +49,9 @@ enum step_facts {
     STEP_SPREAD    = 1 << 11, /**< repetitions of inference are known to spread */
     STEP_LAYOUT    = 1 << 12, /**< ranks share more than the batch */
     STEP_EPOCHS    = 1 << 13, /**< samples of an epoch are known */
-    STEP_PEAK      = 1 << 14  /**< the device's peak is known */
+    STEP_PEAK      = 1 << 14, /**< the device's peak is known */
+    STEP_COMPARED  = 1 << 15, /**< rows are of several machines */
+    STEP_AGAIN     = 1 << 16  /**< forward passes run again */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
@@ -88,8 +91,10 @@ static inline unsigned step_spread_fact(const prediction *p)
  * Says what a prediction stands on, where that is not told by a calibration of one's own: the device
  * and the source of a machine file that says its source, an element type that it does not know, a
  * forward pass of training that stands in for inference, a datasheet's peaks.
+ *
+ * @param label of the machine, where there are several; NULL: there is one
  */
-void step_basis_explain(const predictor *who, const prediction *p, FILE *out);
+void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out);
 
 /** Columns that power adds; 0: no power is known. */
 unsigned step_watts_facts(const step_watts *w);

@@ -82,6 +82,14 @@ AT(lm_memory, layer, 120);
 AT(lm_memory, pass, 128);
 AT(lm_memory, cache, 136);
 
+SIZE(lm_machine_options, 40);
+AT(lm_machine_options, size, 0);
+AT(lm_machine_options, path, 8);
+AT(lm_machine_options, device, 16);
+AT(lm_machine_options, interconnect, 24);
+AT(lm_machine_options, dtype, 32);
+AT(lm_machine_options, reserved, 36);
+
 SIZE(lm_predictor_options, 88);
 AT(lm_predictor_options, size, 0);
 AT(lm_predictor_options, shape, 8);

@@ -177,7 +177,30 @@ typedef struct lm_machine lm_machine;
 
 /** Reads a machine file of `layermeter fit` or `layermeter calibrate`. */
 LM_API lm_status lm_machine_open(const char *path, lm_machine **out, lm_error *err);
-LM_API void      lm_machine_close(lm_machine *machine);
+
+/** Which machine: a file, or the one that ships for a device. */
+typedef struct lm_machine_options {
+    size_t      size;
+    const char *path; /**< of a machine file; NULL: the shipped one of `device` */
+    const char
+        *device; /**< by any of its names. Where nothing ships for it, the nearest device that
+                             was measured is carried over. With a path: the datasheet of the file */
+    const char
+            *interconnect; /**< "nvlink4+8xib400", instead of what was measured; NULL: as measured,
+                                   else that of a usual node of the device */
+    lm_dtype dtype; /**< of products, of a shipped file; 0: the usual one of those there are */
+    int32_t  reserved;
+} lm_machine_options;
+
+/** Opens it. LM_E_NOTFOUND: an unknown device or interconnect, with those that come near. LM_E_ARG:
+ * neither path nor device, or an interconnect that the device cannot have. */
+LM_API lm_status lm_machine_open_with(const lm_library *library, const lm_machine_options *options,
+                                      lm_machine **out, lm_error *err);
+
+/** What a machine says of itself: "device", "settings", "source", "licence", "flaws", "framework",
+ * "shipped_as", "transferred_from" ... NULL: it does not say. The text lives as long as the machine. */
+LM_API const char *lm_machine_told(const lm_machine *machine, const char *key);
+LM_API void        lm_machine_close(lm_machine *machine);
 
 typedef struct lm_predictor lm_predictor;
 

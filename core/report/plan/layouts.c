@@ -169,7 +169,8 @@ static void put_basis(const plan_job *job, const layout_plans *p, FILE *out)
         if (i + 1 < p->n && p->plan[i + 1].machine == x->machine)
             continue;
         step.low[PHASE_SYNC] = x->found.low;
-        step_basis_explain(job->side[x->machine].who, &step, out);
+        step_basis_explain(job->side[x->machine].who, &step,
+                           job->n > 1 ? job->side[x->machine].name : NULL, out);
     }
 }
 

@@ -328,7 +328,8 @@ static void print_basis(const plan_job *job, FILE *out)
             if (p->machine != m)
                 continue;
             if (!predict_step(job->side[m].who, &p->setup, &step, NULL))
-                step_basis_explain(job->side[m].who, &step, out);
+                step_basis_explain(job->side[m].who, &step, job->n > 1 ? job->side[m].name : NULL,
+                                   out);
             break;
         }
 }
