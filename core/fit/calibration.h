@@ -78,6 +78,7 @@ typedef struct calibration {
     sharing              shared;
     repeat_spread        latency;     /**< of inference */
     bool                 transferred; /**< carried over from other machines, see transfer.h */
+    bool                 checked;     /**< loaded from a file whose checksum agrees */
 } calibration;
 
 void calibration_free(calibration *cal);

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "learn/lines.h"
 
 #define HEAD  "layermeter learned"
+#define SUM   "checksum "
 #define AGAIN "layermeter fit OBSERVATIONS -o FILE"
 
 /* Is it a head of version 3 or earlier? */
@@ -99,15 +101,32 @@ lm_status kept_copy(const kept_kind *k, const char *name, const void *what, void
 
 /* ---- files ---- */
 
-static lm_status draft(const kept_kind *k, const char *name, const void *what, const char *path,
-                       file_drafts *to, uint64_t *hash, lm_error *err)
+/* What is kept in a file of its own ends in a checksum: no machine file has the hash of it. */
+static lm_status add_checksum(char **text, lm_error *err)
 {
-    char     *text   = NULL;
-    lm_status status = kept_text(k, name, what, &text, err);
+    const size_t n     = strlen(*text);
+    char        *whole = realloc(*text, n + sizeof SUM CHECKSUM_ROOM "\n");
 
-    if (!status && !(status = file_drafts_add(to, path, text, err)))
-        *hash = text_hash(text);
-    free(text);
+    if (!whole)
+        return no_memory(err);
+    strcpy(whole + n, SUM CHECKSUM_ROOM "\n");
+    checksum_put(whole, whole + n + strlen(SUM));
+    *text = whole;
+    return LM_OK;
+}
+
+/* Cuts it off again. By hand there is none. */
+static lm_status take_checksum(const kept_kind *k, const char *path, char *text, lm_error *err)
+{
+    const size_t n = strlen(text), last = strlen(SUM CHECKSUM_ROOM "\n");
+    char        *line   = n > last ? text + n - last : NULL;
+    lm_status    status = LM_OK;
+
+    if (!line || line[-1] != '\n' || strncmp(line, SUM, strlen(SUM)) != 0)
+        return LM_OK;
+    status = checksum_check(path, text, line + strlen(SUM), k->again ? k->again : AGAIN,
+                            "its last line", err);
+    *line  = '\0';
     return status;
 }
 
@@ -115,9 +134,14 @@ lm_status kept_save(const kept_kind *k, const char *name, const void *what, cons
                     lm_error *err)
 {
     file_drafts drafts = { 0 };
-    uint64_t    hash;
-    lm_status   status = draft(k, name, what, path, &drafts, &hash, err);
+    char       *text   = NULL;
+    lm_status   status = kept_text(k, name, what, &text, err);
 
+    if (!status)
+        status = add_checksum(&text, err);
+    if (!status)
+        status = file_drafts_add(&drafts, path, text, err);
+    free(text);
     if (!status)
         return file_drafts_commit(&drafts, err);
     file_drafts_drop(&drafts);
@@ -136,9 +160,8 @@ static lm_status add_remedy(const kept_kind *k, lm_status status, lm_error *err)
                               was.text, k->again ? k->again : AGAIN);
 }
 
-/* `hash` NULL: of any. */
-static lm_status load(const kept_kind *k, const char *name, const char *path, const uint64_t *hash,
-                      void **out, lm_error *err)
+lm_status kept_load(const kept_kind *k, const char *name, const char *path, void **out,
+                    lm_error *err)
 {
     char     *text;
     size_t    size;
@@ -146,21 +169,10 @@ static lm_status load(const kept_kind *k, const char *name, const char *path, co
 
     if (status)
         return status;
-    if (hash && text_hash(text) != *hash)
-        status = lm_error_set(err, LM_E_ARG,
-                              "%s: not the %s that its machine file was written with: cut short, "
-                              "edited, or of another fit? fit the observations again",
-                              path, k->what);
-    else
+    if (!(status = take_checksum(k, path, text, err)))
         status = add_remedy(k, kept_read(k, name, path, text, out, err), err);
     free(text);
     return status;
-}
-
-lm_status kept_load(const kept_kind *k, const char *name, const char *path, void **out,
-                    lm_error *err)
-{
-    return load(k, name, path, NULL, out, err);
 }
 
 void kept_file_clear(kept_file *f)
@@ -202,11 +214,14 @@ static char *name_beside(const char *machine, const char *suffix)
 lm_status kept_file_save(kept_file *f, const kept_kind *k, const char *name, const void *what,
                          const char *machine, file_drafts *to, lm_error *err)
 {
-    char     *beside = name_beside(machine, name);
+    char     *beside = name_beside(machine, name), *text = NULL;
     lm_status status = beside ? kept_file_name(f, machine, beside, err) : no_memory(err);
 
     if (!status)
-        status = draft(k, name, what, f->path, to, &f->hash, err);
+        status = kept_text(k, name, what, &text, err);
+    if (!status && !(status = file_drafts_add(to, f->path, text, err)))
+        f->hash = text_hash(text);
+    free(text);
     free(beside);
     return status;
 }
@@ -214,5 +229,19 @@ lm_status kept_file_save(kept_file *f, const kept_kind *k, const char *name, con
 lm_status kept_file_load(const kept_file *f, const kept_kind *k, const char *name, void **out,
                          lm_error *err)
 {
-    return load(k, name, f->path, &f->hash, out, err);
+    char     *text;
+    size_t    size;
+    lm_status status = file_read_text(f->path, &text, &size, err);
+
+    if (status)
+        return status;
+    if (text_hash(text) != f->hash)
+        status = lm_error_set(err, LM_E_ARG,
+                              "%s: not the %s that its machine file was written with: cut short, "
+                              "edited, or of another fit? fit the observations again",
+                              f->path, k->what);
+    else
+        status = add_remedy(k, kept_read(k, name, f->path, text, out, err), err);
+    free(text);
+    return status;
 }

@@ -46,8 +46,8 @@ lm_status kept_read(const kept_kind *k, const char *name, const char *path, char
 lm_status kept_copy(const kept_kind *k, const char *name, const void *what, void **out,
                     lm_error *err);
 
-/** A file of its own. Errors as file_drafts_commit(), file_read_text() and kept_read(), with what to
- * run again. */
+/** A file of its own, which ends in a checksum (base/checksum.h). Errors as file_drafts_commit(),
+ * file_read_text(), checksum_check() and kept_read(), with what to run again. */
 lm_status kept_save(const kept_kind *k, const char *name, const void *what, const char *path,
                     lm_error *err);
 lm_status kept_load(const kept_kind *k, const char *name, const char *path, void **out,

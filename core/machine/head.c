@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "machine/sections.h"
@@ -59,6 +60,7 @@ static void read_head(record *r, calibration *cal)
     const ini_pair *hosts       = record_take(r, "max_hosts"), *p;
     const ini_pair *transferred = record_take(r, "transferred"), *dtype = record_take(r, "dtype");
 
+    record_take(r, SECTION_SUM); /* checked when the file was read */
     check_whole(r);
     check_tile(r, "tile", cal->settings.tile);
     check_tile(r, "group_tile", cal->settings.group_tile);
@@ -80,8 +82,10 @@ void head_both(record *r, calibration *cal, const char *star)
 {
     (void)star;
     record_begin(r, "");
-    if (r->out)
+    if (r->out) {
         record_put(r, SECTION_COUNT, "%zu", r->sections);
+        record_put(r, SECTION_SUM, CHECKSUM_ROOM);
+    }
     RECORD_KEYS(r, keys, cal);
     if (r->out)
         write_head(r, cal);

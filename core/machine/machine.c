@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/no_memory.h"
 #include "machine/sections.h"
@@ -16,7 +17,8 @@ static const char head[] =
     "; measured / predicted on groups left out of a fit, how many these were, by what factor bounds\n"
     "; widen for each octave beyond what was measured, and what that was.\n";
 
-#define OWN NULL /* a section that writes its comment itself, or has none */
+#define AGAIN "layermeter fit OBSERVATIONS -o FILE"
+#define OWN   NULL /* a section that writes its comment itself, or has none */
 
 /* In the order in which they are written. */
 static const section sections[] = {
@@ -180,27 +182,58 @@ static lm_status load_document(const ini_document *doc, calibration **out, lm_er
     return status;
 }
 
+/* The digits of the checksum in the text; NULL: not as they are written. */
+static char *find_digits(const char *text, const ini_pair *p)
+{
+    const char *at = text;
+
+    for (int line = 1; line < p->line; line++)
+        at = strchr(at, '\n') + 1;
+    return strspn(p->value, "0123456789abcdef") == CHECKSUM_DIGITS && !p->value[CHECKSUM_DIGITS]
+               ? strstr(at, p->value)
+               : NULL;
+}
+
+/* A file that has a checksum is as it was written. */
+static lm_status check_sum(const ini_document *doc, const char *text, bool *checked, lm_error *err)
+{
+    const ini_pair *p      = ini_get(ini_find(doc, SECTION_MACHINE), SECTION_SUM);
+    const char     *digits = p ? find_digits(text, p) : NULL;
+
+    *checked = p != NULL;
+    if (p && !digits)
+        return ini_fail(doc, err, p->line, LM_E_SYNTAX,
+                        SECTION_SUM ": expected 16 digits, found '%.40s': damaged? copy the file "
+                                    "again or fit again; a file written by hand needs none",
+                        p->value);
+    return p ? checksum_check(doc->path, text, digits, AGAIN, "its line '" SECTION_SUM "'", err)
+             : LM_OK;
+}
+
 static lm_status load_text(const char *path, const char *text, calibration **out, lm_error *err)
 {
-    ini_document *doc    = NULL;
-    lm_status     status = ini_load_text(path, text, &doc, err);
+    ini_document *doc     = NULL;
+    bool          checked = false;
+    lm_status     status  = ini_load_text(path, text, &doc, err);
 
     if (status)
         return status;
-    status = load_document(doc, out, err);
+    if (!(status = check_sum(doc, text, &checked, err)) && !(status = load_document(doc, out, err)))
+        (*out)->checked = checked;
     ini_free(doc);
     return status;
 }
 
 lm_status machine_load(const char *path, calibration **out, lm_error *err)
 {
-    ini_document *doc    = NULL;
-    lm_status     status = ini_load(path, &doc, err);
+    char     *text;
+    size_t    size;
+    lm_status status = file_read_text(path, &text, &size, err);
 
     if (status)
         return status;
-    status = load_document(doc, out, err);
-    ini_free(doc);
+    status = load_text(path, text, out, err);
+    free(text);
     return status;
 }
 
@@ -244,6 +277,9 @@ static lm_status draft_all(const calibration *cal, const char *path, file_drafts
         fputs(rest, r.out);
         whole = !fclose(r.out);
     }
+    if (whole)
+        checksum_put(text, strstr(text, "\n" SECTION_SUM " = " CHECKSUM_ROOM) +
+                               strlen("\n" SECTION_SUM " = "));
     status = whole ? check_text(path, text, err) : no_memory(err);
     if (!status)
         status = file_drafts_add(to, path, text, err);

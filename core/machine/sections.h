@@ -9,6 +9,7 @@
 #define SECTION_MACHINE "machine"
 #define SECTION_KIND    "KIND."    /**< in front of a name: any kind of collective, and a point */
 #define SECTION_COUNT   "sections" /**< the key of it that says how many there are */
+#define SECTION_SUM     "checksum" /**< that of all else of the file (base/checksum.h) */
 
 typedef struct section {
     const char

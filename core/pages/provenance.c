@@ -18,6 +18,8 @@ static void put_machine(const page_machine *m, FILE *out)
                (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s", (long long)cal->max_hosts,
                cal->max_hosts == 1 ? "" : "s",
                cal->dtype ? text_dtype_name(cal->dtype) : "not known");
+    if (!cal->checked)
+        html_text(out, " It has no checksum, as files written by hand: damage would not be seen.");
     fputs("</p>\n", out);
     if (m->who->by->from_layers)
         page_learned_provenance(m, out);

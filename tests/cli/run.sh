@@ -41,10 +41,10 @@ snapshot() {
     find . -type f -printf '%p %i %C@\n' | sort
 }
 
-# What depends on the place or the version, out of a text.
+# What depends on the place, the version or last digits, out of a text.
 portable() {
     sed -e "s|$LAYERMETER_BUILD|@BUILD@|g" -e 's|@BUILD@/[^ ,]*/layermeter/plugins|@PLUGINS@|g' \
-        -e 's|^\(from [a-z-]* \)[0-9.]* |\1@VERSION@ |' "$1"
+        -e 's|^\(from [a-z-]* \)[0-9.]* |\1@VERSION@ |' -e 's|^\([" ]*checksum[" =:]*\)[0-9a-f]\{16\}|\1@CHECKSUM@|' "$1"
 }
 
 # The last digits of a sum are the processor's own: OpenBLAS has other kernels for each. Compared are eleven, and

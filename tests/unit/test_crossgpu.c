@@ -1,6 +1,8 @@
 /* From runs on one GPU to others: files, features, what is learned of a law that is known. */
+#include "damaged.h"
 #include "folder.h"
 
+#include "base/file.h"
 #include "base/random.h"
 #include "crossgpu/crossgpu.h"
 #include "crossgpu/digest.h"
@@ -460,6 +462,35 @@ static void what_is_read_back_says_the_same(void **state)
     lawful_free(&l);
 }
 
+static bool is_read(const char *text, void *context)
+{
+    crossgpu *c = NULL;
+
+    (void)context;
+    crossgpu_load(folder_file("damaged.txt", text), &c, NULL);
+    crossgpu_free(c);
+    return c != NULL;
+}
+
+static void no_damaged_byte_of_a_learned_file_goes_unnoticed(void **state)
+{
+    lawful    l = lawful_pairs(24, 3);
+    crossgpu *c = learned(&l, CROSSGPU_PAIR_RATIO);
+    char     *text;
+    size_t    n;
+    lm_error  err;
+
+    (void)state;
+    assert_int_equal(kept_save(&crossgpu_kept, CROSSGPU_FILE, c, "learned.txt", &err), LM_OK);
+    assert_int_equal(file_read_text("learned.txt", &text, &n, &err), LM_OK);
+    assert_int_equal(damaged_unnoticed(text, 5, is_read, NULL), 0);
+    *strstr(text, "checksum ") = '\0'; /* by hand none is needed */
+    assert_true(is_read(text, NULL));
+    free(text);
+    crossgpu_free(c);
+    lawful_free(&l);
+}
+
 static void a_gpu_not_learned_from_is_said_to_be(void **state)
 {
     lawful    l = lawful_pairs(24, 2);
@@ -547,6 +578,7 @@ int main(void)
         cmocka_unit_test(bounds_tell_of_a_gpu_that_never_ran),
         cmocka_unit_test(bounds_are_of_the_gpu_that_never_ran),
         cmocka_unit_test(what_is_read_back_says_the_same),
+        cmocka_unit_test(no_damaged_byte_of_a_learned_file_goes_unnoticed),
         cmocka_unit_test(a_gpu_not_learned_from_is_said_to_be),
         cmocka_unit_test(a_metric_that_is_missing_is_named),
         cmocka_unit_test(files_cut_short_are_refused),

@@ -1,6 +1,9 @@
 /* The machine file that keeps coefficients. */
 #include "check.h"
+#include "damaged.h"
 #include "folder.h"
+
+#include "base/file.h"
 
 #include "fit/calibration.h"
 #include "machine/machine.h"
@@ -191,7 +194,7 @@ static void a_machine_file_appears_whole_or_not_at_all(void **state)
     assert_int_equal(machine_save(cal, "m.ini", &err), LM_E_ARG);
     assert_error(
         err, LM_E_ARG, "%s",
-        "not written, since nobody could read it again: m.ini:10: max_hosts: 2 hosts for 1 "
+        "not written, since nobody could read it again: m.ini:11: max_hosts: 2 hosts for 1 "
         "ranks (max_ranks)");
     machine_load("m.ini", &back, &err);
     assert_int_equal(back->max_hosts, 1);
@@ -201,12 +204,79 @@ static void a_machine_file_appears_whole_or_not_at_all(void **state)
     calibration_free(cal);
 }
 
+static bool is_read(const char *text, void *context)
+{
+    calibration *cal = NULL;
+
+    (void)context;
+    machine_load(folder_file("damaged.ini", text), &cal, NULL);
+    calibration_free(cal);
+    return cal != NULL;
+}
+
+static void no_damaged_byte_of_a_machine_file_goes_unnoticed(void **state)
+{
+    calibration *cal = calloc(1, sizeof *cal);
+    char        *text, *without;
+    size_t       n;
+    lm_error     err;
+
+    (void)state;
+    cal->max_ranks = cal->max_hosts = 1;
+    cal->settings                   = term_settings_default;
+    cal->fitted[0]                  = (fitted){ .present = true, .rows = 3, .rank = 1 };
+    assert_true(calibration_note(cal, "device", "V100"));
+    assert_int_equal(machine_save(cal, "m.ini", &err), LM_OK);
+    assert_int_equal(file_read_text("m.ini", &text, &n, &err), LM_OK);
+    assert_int_equal(damaged_unnoticed(text, 3, is_read, NULL), 0);
+    assert_true(is_read(text, NULL));
+    assert_int_equal(machine_load("m.ini", &cal, &err), LM_OK);
+    assert_true(cal->checked);
+    calibration_free(cal);
+
+    /* by hand it needs no checksum, and then nothing notices another device */
+    without = strstr(text, "checksum = ");
+    memmove(without, strchr(without, '\n') + 1, strlen(strchr(without, '\n')));
+    memcpy(strstr(text, "V100"), "A100", 4);
+    assert_int_equal(machine_load(folder_file("hand.ini", text), &cal, &err), LM_OK);
+    assert_false(cal->checked);
+    assert_string_equal(calibration_told(cal, "device"), "A100");
+    calibration_free(cal);
+    free(text);
+}
+
+/* Editors and version control of other systems end lines in two bytes. */
+static void ends_of_lines_are_no_damage(void **state)
+{
+    calibration *cal = NULL;
+    char        *text, *with, *to;
+    size_t       n;
+    lm_error     err;
+
+    (void)state;
+    assert_int_equal(file_read_text("m.ini", &text, &n, &err), LM_OK);
+    to = with = malloc(2 * n + 1);
+    for (const char *c = text; *c; c++) {
+        if (*c == '\n')
+            *to++ = '\r';
+        *to++ = *c;
+    }
+    *to = '\0';
+    assert_int_equal(machine_load(folder_file("windows.ini", with), &cal, &err), LM_OK);
+    assert_true(cal->checked);
+    calibration_free(cal);
+    free(with);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_file_keeps_every_bit_of_a_coefficient),
         cmocka_unit_test(what_is_no_machine_file_is_refused_by_line),
         cmocka_unit_test(a_machine_file_appears_whole_or_not_at_all),
+        cmocka_unit_test(no_damaged_byte_of_a_machine_file_goes_unnoticed),
+        cmocka_unit_test(ends_of_lines_are_no_damage),
     };
 
     return cmocka_run_group_tests(tests, folder_enter, folder_leave);

@@ -1,6 +1,8 @@
 /* A run beside its plan. */
+#include "damaged.h"
 #include "folder.h"
 
+#include "base/checksum.h"
 #include "sample/device_sample.h"
 #include "watch/run.h"
 
@@ -161,6 +163,47 @@ static void an_answer_of_a_plan_is_read(void **state)
     assert_close(p.step.low, 0.19, 0);
     assert_close(p.epoch.high, 27, 0);
     assert_close(p.exposed, 0.02, 0);
+}
+
+/* Read, and another plan than `context`? */
+static bool is_another(const char *text, void *context)
+{
+    const watch_plan *was = context;
+    watch_plan        p;
+
+    folder_file("damaged.json", text);
+    return !watch_plan_load("damaged.json", "cheapest", &p, NULL) &&
+           (strcmp(p.network, was->network) != 0 || strcmp(p.dtype, was->dtype) != 0 ||
+            strcmp(p.optimizer, was->optimizer) != 0 || strcmp(p.machine, was->machine) != 0 ||
+            strcmp(p.sync, was->sync) != 0 || p.plain != was->plain || p.nodes != was->nodes ||
+            p.devices != was->devices || p.batch != was->batch ||
+            p.micro_steps != was->micro_steps || p.bucket_bytes != was->bucket_bytes ||
+            p.steps != was->steps || p.evaluations != was->evaluations ||
+            memcmp(&p.step, &was->step, sizeof p.step) != 0 ||
+            memcmp(&p.epoch, &was->epoch, sizeof p.epoch) != 0 || p.exposed != was->exposed);
+}
+
+static void no_damaged_byte_of_a_plan_changes_it_unnoticed(void **state)
+{
+    char       text[sizeof PLAN + 60];
+    watch_plan p;
+    lm_error   err;
+
+    (void)state;
+    snprintf(text, sizeof text, "%.*s,\n  \"checksum\": \"" CHECKSUM_ROOM "\"\n}\n",
+             (int)(sizeof PLAN - 2), PLAN);
+    checksum_put(text, strstr(text, CHECKSUM_ROOM));
+    folder_file("plan.json", text);
+    assert_int_equal(watch_plan_load("plan.json", "cheapest", &p, NULL), LM_OK);
+    assert_int_equal(damaged_unnoticed(text, 3, is_another, &p), 0);
+    *strchr(text, ' ') = '\t'; /* between two words: the same plan, but not the same text */
+    folder_file("plan.json", text);
+    assert_int_equal(watch_plan_load("plan.json", "cheapest", &p, &err), LM_E_SYNTAX);
+    assert_error(
+        err, LM_E_SYNTAX,
+        "plan.json: its text is not what its checksum is of: damaged, cut short or edited? "
+        "copy it again, or run 'layermeter plan ... --format json' again; where the change "
+        "is meant, take out its 'checksum'");
 }
 
 static void what_is_no_plan_is_said_in_one_line(void **state)
@@ -394,6 +437,7 @@ int main(void)
     };
     static const struct CMUnitTest of_plans[] = {
         cmocka_unit_test(an_answer_of_a_plan_is_read),
+        cmocka_unit_test(no_damaged_byte_of_a_plan_changes_it_unnoticed),
         cmocka_unit_test(what_is_no_plan_is_said_in_one_line),
         cmocka_unit_test(a_run_becomes_one_row),
         cmocka_unit_test(epochs_that_power_held_down_do_not_count_where_others_are_there),

@@ -1,9 +1,11 @@
 /* What 'layermeter plan' prints. */
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "report/plan/parts.h"
@@ -416,6 +418,34 @@ static void print_answers(const plan_job *job, const plan_answers *answers, FILE
             fprintf(out, "%s\n", plan_unmet_print(job, m, text));
 }
 
+/* With a checksum in its last line: 'watch' reads such a plan. */
+static lm_status print_json(const plan_job *job, const plan_answers *answers, const table *plans,
+                            lm_error *err)
+{
+    char  *text = NULL;
+    size_t size;
+    json   j     = { .out = open_memstream(&text, &size) };
+    bool   whole = j.out != NULL;
+
+    if (!whole)
+        return no_memory(err);
+    json_open(&j, NULL, '{');
+    plan_json_question(job, &j);
+    json_open(&j, "answers", '[');
+    for (size_t i = 0; i < answers->n; i++)
+        plan_json_answer(job, &answers->answer[i], &j);
+    json_close(&j, ']');
+    table_json(plans, &j, "plans");
+    json_text(&j, "checksum", CHECKSUM_ROOM);
+    json_close(&j, '}');
+    if ((whole = !fclose(j.out))) {
+        checksum_put(text, text + size - strlen(CHECKSUM_ROOM "\"\n}\n"));
+        fputs(text, stdout);
+    }
+    free(text);
+    return whole ? LM_OK : no_memory(err);
+}
+
 lm_status plan_print(const plan_job *job, const plan_answers *answers, const table_look *look,
                      bool all, lm_error *err)
 {
@@ -425,16 +455,7 @@ lm_status plan_print(const plan_job *job, const plan_answers *answers, const tab
     lm_status    status = plans_table(job, answers, look, all, &plans, err);
 
     if (!status && f == FORMAT_JSON) {
-        json j = { .out = stdout };
-
-        json_open(&j, NULL, '{');
-        plan_json_question(job, &j);
-        json_open(&j, "answers", '[');
-        for (size_t i = 0; i < answers->n; i++)
-            plan_json_answer(job, &answers->answer[i], &j);
-        json_close(&j, ']');
-        table_json(plans.t, &j, "plans");
-        json_close(&j, '}');
+        status = print_json(job, answers, plans.t, err);
     } else if (!status) {
         print_answers(job, answers, words);
         if (f == FORMAT_TABLE)

@@ -8,8 +8,11 @@
 
 #include <jansson.h>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "observe/observation.h"
+
+#define AGAIN "layermeter plan ... --format json"
 
 /* The object that is read, and its first fault. */
 typedef struct reading {
@@ -150,6 +153,28 @@ static const json_t *find_answer(reading *r, const json_t *root, const char *que
     return found;
 }
 
+/* A plan that has a checksum is as it was written. */
+static lm_status check_sum(const char *path, const char *text, const json_t *root, lm_error *err)
+{
+    const json_t *sum = json_object_get(root, "checksum");
+    char          quoted[CHECKSUM_DIGITS + 3];
+    const char   *digits = NULL;
+
+    if (!sum)
+        return LM_OK;
+    if (json_string_length(sum) == CHECKSUM_DIGITS) {
+        snprintf(quoted, sizeof quoted, "\"%s\"", json_string_value(sum));
+        for (const char *at = text; (at = strstr(at, quoted)); at++)
+            digits = at + 1;
+    }
+    if (!digits)
+        return lm_error_set(err, LM_E_SYNTAX,
+                            "%s: 'checksum' is no text of 16 digits: damaged? run '" AGAIN
+                            "' again, or take it out",
+                            path);
+    return checksum_check(path, text, digits, AGAIN, "its 'checksum'", err);
+}
+
 lm_status watch_plan_load(const char *path, const char *question, watch_plan *out, lm_error *err)
 {
     reading       r    = { path, err, LM_OK };
@@ -163,9 +188,15 @@ lm_status watch_plan_load(const char *path, const char *question, watch_plan *ou
     if (file_read_text(path, &text, &size, err))
         return err ? err->code : LM_E_IO;
     root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
-    free(text);
     if (!root)
-        return lm_error_set(err, LM_E_SYNTAX, "%s:%d: no JSON: %s", path, why.line, why.text);
+        r.status = lm_error_set(err, LM_E_SYNTAX, "%s:%d: no JSON: %s", path, why.line, why.text);
+    else
+        r.status = check_sum(path, text, root, err);
+    free(text);
+    if (r.status) {
+        json_decref(root);
+        return r.status;
+    }
     plan = json_is_object(root) ? find_answer(&r, root, question, &p) : NULL;
     if (!json_is_object(root))
         r.status = lm_error_set(err, LM_E_SYNTAX, "%s: no plan", path);
