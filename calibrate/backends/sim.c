@@ -366,6 +366,6 @@ const backend_type backend_sim = {
     .run_step  = sim_run_step,
     .serves    = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_SYNC | 1u << PHASE_UPDATE,
     /* written down, so that what depends on them can be tested; they change no time */
-    .settings = 1u << SETTING_LAYOUT | 1u << SETTING_MATH,
+    .settings = 1u << SETTING_LAYOUT | 1u << SETTING_MATH | 1u << SETTING_MIXED,
     .virtual  = 1,
 };

@@ -11,6 +11,7 @@
 #include "measure/slowest.h"
 #include "measure/step.h"
 #include "measure/trust.h"
+#include "network/autocast.h"
 #include "network/kernels.h"
 #include "network/single.h"
 #include "ranks/pulse.h"
@@ -42,6 +43,7 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
 {
     const bind_options options = { .batch      = p->row.batch,
                                    .dtype      = p->row.dtype,
+                                   .mixed      = autocast_of_settings(p->row.settings),
                                    .input      = *p->row.input ? p->row.input : NULL,
                                    .evaluation = evaluates(&p->row) };
     network           *net     = NULL;

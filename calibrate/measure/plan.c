@@ -6,6 +6,7 @@
 
 #include "base/no_memory.h"
 #include "layers/kernel_text.h"
+#include "network/autocast.h"
 
 /*
  * Kernels say what they compute, not on which tensors. Who reads what is guessed.
@@ -43,13 +44,16 @@ bool kernels_equal(const lm_kernel *a, const lm_kernel *b)
 /* Passes of a product have other shapes, those of a map other operands: their volumes agree. */
 static bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
 {
+    bool widens;
+
     if (forward->op != backward->op || forward->dtype != backward->dtype)
         return false;
     if (forward->op == LM_OP_GEMM)
         return forward->u.gemm.batch == backward->u.gemm.batch &&
                lm_kernel_macs(forward) == lm_kernel_macs(backward);
-    if (forward->op == LM_OP_MAP)
-        return forward->u.map.elements == backward->u.map.elements;
+    if (forward->op == LM_OP_MAP) /* a cast belongs to none */
+        return forward->u.map.elements == backward->u.map.elements &&
+               !autocast_is_cast(forward, &widens) && !autocast_is_cast(backward, &widens);
     return !memcmp(&forward->u, &backward->u, kernel_geometry_size(forward->op));
 }
 

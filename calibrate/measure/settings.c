@@ -5,13 +5,15 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *word[2], *both;
+    const char *name, *word[SETTING_WORDS], *all;
+    bool        silent; /* where it is the default */
 } known[N_SETTINGS] = {
     [SETTING_ALGORITHMS] = { "algorithms", { "heuristic", "autotuned" }, "heuristic autotuned" },
     [SETTING_CACHE]      = { "cache", { "warm", "cold" }, "warm cold" },
     [SETTING_LAUNCH]     = { "launch", { "stream", "graph" }, "stream graph" },
     [SETTING_LAYOUT]     = { "layout", { "nchw", "nhwc" }, "nchw nhwc" },
     [SETTING_MATH]       = { "math", { "ieee", "tf32" }, "ieee tf32" },
+    [SETTING_MIXED]      = { "mixed", { "none", "bf16", "f16" }, "none bf16 f16", true },
     [SETTING_PROGRESS]   = { "progress", { "poll", "thread" }, "poll thread" },
 };
 
@@ -22,12 +24,12 @@ const char *setting_name(setting s)
 
 lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err)
 {
-    for (uint8_t i = 0; i < 2; i++)
+    for (uint8_t i = 0; i < SETTING_WORDS && known[s].word[i]; i++)
         if (!strcmp(word, known[s].word[i])) {
             *out = i;
             return LM_OK;
         }
-    return lm_error_set(err, LM_E_ARG, "'%.40s' is none of %s", word, known[s].both);
+    return lm_error_set(err, LM_E_ARG, "'%.40s' is none of %s", word, known[s].all);
 }
 
 void settings_print(const settings *s, uint32_t mask, char *buffer, size_t size)
@@ -36,7 +38,7 @@ void settings_print(const settings *s, uint32_t mask, char *buffer, size_t size)
 
     buffer[0] = '\0';
     for (setting i = 0; i < N_SETTINGS; i++)
-        if (mask >> i & 1 && n < size)
+        if (mask >> i & 1 && n < size && (s->value[i] || !known[i].silent))
             n += (size_t)snprintf(buffer + n, size - n, "%s%s=%s", n ? " " : "", known[i].name,
                                   known[i].word[s->value[i]]);
 }

@@ -15,12 +15,15 @@ typedef enum {
     SETTING_LAUNCH, /**< stream (default) | graph: kernels launched one by one, or replayed */
     SETTING_LAYOUT, /**< nchw (default) | nhwc: of images */
     SETTING_MATH,   /**< ieee (default) | tf32: products of f32 */
+    SETTING_MIXED, /**< none (default) | bf16 | f16: a network of f32 under autocast (autocast.h) */
     SETTING_PROGRESS, /**< poll (default) | thread: who moves all-reduces on while a backward pass
                          runs: the computing thread between kernels, or one beside it */
     N_SETTINGS
 } setting;
 
-/** 0 is the default of each, 1 the other. */
+enum { SETTING_WORDS = 3 };
+
+/** 0 is the default of each, others as setting_parse() finds them. */
 typedef struct settings {
     uint8_t value[N_SETTINGS];
 } settings;
@@ -30,7 +33,7 @@ const char *setting_name(setting s);
 lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err);
 
 /** "algorithms=heuristic layout=nchw": those in `mask` (bit 1 << setting), as the
- * column `settings` has them. */
+ * column `settings` has them; `mixed` only where it is not the default. */
 void settings_print(const settings *s, uint32_t mask, char *buffer, size_t size);
 
 #endif

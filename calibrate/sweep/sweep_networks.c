@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "network/bind.h"
 #include "network/part.h"
+#include "observe/points.h"
 #include "sweep/sweep_spread.h"
 
 #define ALL_BLOCKS "all" /* the outermost ones, of alike ones the first */
@@ -20,6 +21,7 @@ static const sweep_key keys[] = {
     { "progress", KEY_WORD, SWEEP_AT(progress), 0, 0 },
     { "phases", KEY_WORD, SWEEP_AT(phases), 0, 0 },
     SWEEP_VARIANT_KEYS,
+    SWEEP_SETTING_KEY("mixed", SETTING_MIXED),
     SWEEP_FILTER_KEYS,
     { NULL, KEY_WORD, 0, 0, 0 },
 };
@@ -220,19 +222,17 @@ static bool has_alike(const sweep_loading *l, const sweep_point *p)
     return false;
 }
 
-static lm_status add_network(sweep_loading *l, const sweep_values *v, const sweep_point *point,
+static lm_status add_network(sweep_loading *l, const sweep_values *v, const sweep_point *at,
                              void *context)
 {
-    sweep_point p = *point;
-    sweep_work  work;
-    lm_status   status;
+    const workload_name of = row_workload(&at->row, false);
+    sweep_point         p  = *at;
+    sweep_work          work;
+    lm_status           status;
 
     p.row.kind      = OBS_NETWORK;
     p.row.algorithm = "default";
-    status          = workloads_counts(
-                 l->loads,
-                 &(workload_name){ .name = p.row.name, .input = p.row.input, .dtype = p.row.dtype },
-                 p.row.batch, &p.counts, l->err);
+    status          = workloads_counts(l->loads, &of, p.row.batch, &p.counts, l->err);
     work = sweep_work_of_counts(&p.counts);
     if (!status && takes_all(v) && has_alike(l, &p))
         return LM_OK;

@@ -52,7 +52,7 @@ bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_wor
 typedef struct sweep_variants {
     lm_dtype dtype[8];
     size_t   n_dtypes;
-    uint8_t  choice[N_SETTINGS][2];
+    uint8_t  choice[N_SETTINGS][SETTING_WORDS];
     size_t   n_choices[N_SETTINGS];
     size_t   n; /**< combinations */
 } sweep_variants;

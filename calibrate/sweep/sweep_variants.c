@@ -46,7 +46,7 @@ static lm_status read_dtypes(sweep_loading *l, const char *text, sweep_variants 
 
 static lm_status read_setting(sweep_loading *l, setting at, const char *text, sweep_variants *out)
 {
-    char      copy[80], *word[3];
+    char      copy[80], *word[SETTING_WORDS + 1];
     lm_status status;
 
     out->choice[at][0] = 0;
@@ -56,10 +56,25 @@ static lm_status read_setting(sweep_loading *l, setting at, const char *text, sw
     if (!(l->limits.settings >> at & 1))
         return lm_error_set(l->err, LM_E_ARG, "backend '%s' has no such choice: leave it out",
                             l->s->compute);
-    status = split(l, text, copy, sizeof copy, word, 2, &out->n_choices[at]);
+    status = split(l, text, copy, sizeof copy, word, SETTING_WORDS, &out->n_choices[at]);
     for (size_t i = 0; i < out->n_choices[at] && !status; i++)
         status = setting_parse(at, word[i], &out->choice[at][i], l->err);
     return status;
+}
+
+/* Autocast is of f32. */
+static lm_status check_mixed(sweep_loading *l, const sweep_variants *v)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < v->n_choices[SETTING_MIXED]; i++)
+        any |= v->choice[SETTING_MIXED][i] != 0;
+    for (size_t i = 0; i < v->n_dtypes && any; i++)
+        if (v->dtype[i] != LM_F32)
+            return lm_error_set(l->err, LM_E_ARG,
+                                "has f32 weights: put dtype = %s into a section of its own",
+                                text_dtype_name(v->dtype[i]));
+    return LM_OK;
 }
 
 lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
@@ -76,13 +91,15 @@ lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const swee
             return fail_key(l, s, setting_name(at), status);
         out->n *= out->n_choices[at];
     }
-    return LM_OK;
+    status = check_mixed(l, out);
+    return status ? fail_key(l, s, setting_name(SETTING_MIXED), status) : LM_OK;
 }
 
 /* Settings in alphabetical order, without the clock, which backends do not set. */
 static void print_settings(const sweep_loading *l, const settings *s, char *text, size_t size)
 {
     const uint32_t before = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE;
+    char           behind[120];
     size_t         n;
 
     settings_print(s, l->limits.settings & before, text, size);
@@ -90,10 +107,9 @@ static void print_settings(const sweep_loading *l, const settings *s, char *text
     if (l->s->clock_mhz)
         n += (size_t)snprintf(text + n, size - n, "%sclock=%lld", n ? " " : "",
                               (long long)l->s->clock_mhz);
-    if (l->limits.settings & ~before) {
-        n += (size_t)snprintf(text + n, size - n, "%s", n ? " " : "");
-        settings_print(s, l->limits.settings & ~before, text + n, size - n);
-    }
+    settings_print(s, l->limits.settings & ~before, behind, sizeof behind);
+    if (*behind)
+        snprintf(text + n, size - n, "%s%s", n ? " " : "", behind);
 }
 
 lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p)

@@ -4,6 +4,7 @@
 
 #include "api/handles.h"
 #include "plan/choose.h"
+#include "plan/limits.h"
 
 static const plan_goal goals[] = {
     [LM_GOAL_NODES] = GOAL_NODES, [LM_GOAL_COST] = GOAL_COST, [LM_GOAL_TIME] = GOAL_TIME
@@ -42,7 +43,9 @@ static lm_status machine_of(const lm_predictor *p, const lm_run *r, const step_s
                             plan_machine *out, lm_error *err)
 {
     const device_room  room = { .bytes = r->memory, .overhead = r->overhead };
-    const bind_options b    = { .dtype = p->who.dtype, .input = p->who.input };
+    const bind_options b    = { .dtype = p->who.dtype,
+                                .mixed = limits_mixed(&p->who),
+                                .input = p->who.input };
 
     *out = (plan_machine){ .who = &p->who };
     for (price_tier t = 0; t < N_PRICE_TIERS; t++)
@@ -98,7 +101,7 @@ lm_status lm_plan_run(lm_predictor *by, const lm_run *question, lm_plan *out, lm
     plan_set        set  = { .plan = NULL };
     plan_question   q;
     plan_machine    machine;
-    plan_limits     limits;
+    plan_limits     within;
     const plan     *best;
     lm_run          r;
     lm_status       status;
@@ -107,11 +110,11 @@ lm_status lm_plan_run(lm_predictor *by, const lm_run *question, lm_plan *out, lm
         (status = check(&r, err)) || (status = question_of(by, &r, &q, err)) ||
         (status = machine_of(by, &r, &q.setup, &machine, err)))
         return status;
-    limits = (plan_limits){ .seconds = r.deadline > 0 ? r.deadline : INFINITY,
+    within = (plan_limits){ .seconds = r.deadline > 0 ? r.deadline : INFINITY,
                             .cost    = r.budget > 0 ? r.budget : INFINITY,
                             .machine = ANY_MACHINE };
     if (!(status = plan_search(&machine, 0, &q, &set, err))) {
-        best = plan_choose(&set, &machine, goals[r.goal], &limits, &view);
+        best = plan_choose(&set, &machine, goals[r.goal], &within, &view);
         if (best) {
             const lm_plan mine = plan_of(best, &machine, set.n);
 

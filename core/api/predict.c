@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "network/autocast.h"
 #include "predict/explain.h"
 #include "predict/scaling.h"
 
@@ -32,15 +33,32 @@ static lm_status settle_input(lm_predictor *p, const predictor_asked *asked, lm_
 
 /* Where none is asked for the machine's own; that of its products is what its rows call by the type
  * of their weights. */
-static lm_dtype settle_dtype(const lm_machine *machine, lm_dtype asked)
+static lm_dtype settle_dtype(const calibration *cal, lm_dtype asked)
 {
-    const calibration *cal = machine ? machine->cal : NULL;
-
     if (!cal)
         return asked ? asked : LM_F32;
-    if (!asked || dtype_of_rate(asked, calibration_product_dtype(cal)))
+    if (!asked || (!calibration_mixed(cal) && dtype_of_rate(asked, calibration_product_dtype(cal))))
         return cal->dtype ? cal->dtype : asked ? asked : LM_F32;
     return asked;
+}
+
+/* Under autocast where that is asked for, or nothing is and the machine was. A machine whose rows say
+ * `amp=` was counted without casts, which its coefficients hold. */
+static void settle_types(const lm_machine *machine, const predictor_asked *asked, predictor *who)
+{
+    const calibration *cal    = machine ? machine->cal : NULL;
+    const lm_dtype     own    = cal ? calibration_mixed(cal) : 0;
+    const bool         wanted = asked->mixed == LM_F16 || asked->mixed == LM_BF16;
+    const bool         amp    = cal && !own && cal->dtype == LM_F32 &&
+                     dtype_of_rate(asked->mixed, calibration_product_dtype(cal));
+
+    if (wanted) {
+        who->dtype = LM_F32;
+        who->mixed = amp ? 0 : own && dtype_of_rate(own, asked->mixed) ? own : asked->mixed;
+        return;
+    }
+    who->dtype = settle_dtype(cal, asked->dtype);
+    who->mixed = asked->mixed || asked->dtype ? 0 : own;
 }
 
 static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
@@ -59,9 +77,9 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                           .model   = p->model,
                           .network = p->network->name,
                           .input   = *p->input ? p->input : NULL,
-                          .dtype   = settle_dtype(machine, asked->dtype),
                           .link    = asked->link.bytes_per_second > 0 || !machine ? asked->link
                                                                                   : machine->link };
+    settle_types(machine, asked, &p->who);
     return predictor_open(&p->who, &asked->source, err);
 }
 
@@ -133,12 +151,20 @@ static lm_status read_options(const lm_predictor_options *o, predictor_asked *ou
     out->input           = o->shape;
     out->image           = o->image;
     out->dtype           = o->dtype;
+    out->mixed           = o->mixed;
     out->source          = (model_source){ .device = o->device, .optimizer = o->optimizer };
     out->source.platform = (paleo_platform){ .ppp_comp = o->ppp_comp > 0 ? o->ppp_comp : 1,
                                              .ppp_comm = o->ppp_comm > 0 ? o->ppp_comm : 1,
                                              .scheme   = PALEO_TREE };
     if (!out->source.optimizer)
         out->source.optimizer = optimizer_name(OPTIMIZER_MOMENTUM);
+    if (o->mixed && o->mixed != LM_F32) {
+        const bind_options b      = { .dtype = o->dtype ? o->dtype : LM_F32, .mixed = o->mixed };
+        const lm_status    status = autocast_check(&b, err);
+
+        if (status)
+            return status;
+    }
     if (o->bandwidth < 0 || o->latency < 0 || (o->latency > 0 && !(o->bandwidth > 0)))
         return lm_error_set(err, LM_E_ARG, "a link has a bandwidth above 0, and a latency");
     if (o->bandwidth > 0) {

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "models/paleo.h"
 #include "models/prenet.h"
+#include "models/step_model.h"
 #include "network/metrics.h"
 #include "network/operations.h"
 #include "report/table.h"
@@ -26,6 +27,9 @@ static const option_row option_rows[] = {
     { "image", AT(bind.image), &type_whole, "PIXELS", .least = 1, .outside = "must be 1 or more" },
     { "input", AT(bind.input) },
     { "dtype", AT(bind.dtype) },
+    { "mixed", AT(bind.mixed), &type_dtype, "TYPE", NULL, HELP_HOW,
+      "mixed precision: f32 with autocast to f16 or bf16, whose casts are counted",
+      .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },
     { "block", AT(block) },
     { "features", AT(features), &type_text, "NAME", NULL, HELP_WHAT,
       "what another model takes instead of counts: prenet or paleo", .excludes = "totals",
@@ -337,12 +341,12 @@ static void total_row(const bound_network *net, const net_metrics *m, table *t)
 
 static void print_total_text(const bound_network *net, const char *block, const net_metrics *m)
 {
-    char number[40], si[32];
+    char number[40], si[32], types[TYPES_TEXT];
 
     printf("%s%s%s: input %s, batch %lld, %s%s%s\n", net->net->name, block ? " / " : "",
            block ? block : "", net->input, (long long)net->options.batch,
-           text_dtype_name(net->options.dtype), net->net->set ? ", with " : "",
-           net->net->set ? net->net->set : "");
+           types_print(net->options.dtype, net->options.mixed, types),
+           net->net->set ? ", with " : "", net->net->set ? net->net->set : "");
     for (size_t i = 0; i < N_COUNTS; i++)
         if (i + 1 < N_COUNTS || m->layers_not_lowered)
             printf("  %-40s %20s  %s\n", counts[i].title,
@@ -387,6 +391,8 @@ static void print_json(const bound_network *net, const char *block, const net_me
     json_text(&j, "input", net->input);
     json_count(&j, "batch", (uint64_t)net->options.batch);
     json_text(&j, "dtype", text_dtype_name(net->options.dtype));
+    if (net->options.mixed)
+        json_text(&j, "mixed", text_dtype_name(net->options.mixed));
     json_open(&j, "total", '{');
     for (size_t i = 0; i < N_COUNTS; i++)
         json_count(&j, counts[i].key, count_of(m, i));

@@ -28,6 +28,23 @@ static lm_status read_dtype(const char *text, lm_dtype *out, lm_error *err)
 
 OPTION_TYPE(type_machine_dtype, lm_dtype, read_dtype);
 
+/* 0: as the machine file; LM_F32: none. */
+static lm_status read_mixed(const char *text, lm_dtype *out, lm_error *err)
+{
+    lm_status status;
+
+    *out = !strcmp(text, "none") ? LM_F32 : 0;
+    if (*out || !strcmp(text, OF_MACHINE))
+        return LM_OK;
+    if ((status = text_dtype(text, out, err)))
+        return status;
+    return *out == LM_F16 || *out == LM_BF16
+               ? LM_OK
+               : lm_error_set(err, LM_E_ARG, "expected bf16, f16, none or file, found '%s'", text);
+}
+
+OPTION_TYPE(type_mixed, lm_dtype, read_mixed);
+
 #define AT(member) OPTION_AT(session_options, member)
 
 const option_row session_machine_option_rows[] = {
@@ -45,6 +62,9 @@ const option_row session_machine_option_rows[] = {
       "model that predicts the step", .words = model_words },
     { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
       "element type: f32, f16, bf16, f64; file: of the machine file" },
+    { "mixed", AT(input.mixed), &type_mixed, "TYPE", OF_MACHINE, HELP_HOW,
+      "f32 with autocast to bf16 or f16; none: without; file: as the machine file",
+      .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },
     { .name = NULL },
 };
 
@@ -85,8 +105,10 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
 lm_status session_shipped(const options *o, const session_options *q, const char *name,
                           const device_machine **out, lm_error *err)
 {
+    const bool     mixed = q->input.mixed && q->input.mixed != LM_F32;
+    const lm_dtype type  = mixed ? q->input.mixed : q->input.dtype;
     device_machine found;
-    lm_status status = device_machine_find(name, q->source.devices, q->input.dtype, &found, err);
+    lm_status      status = device_machine_find(name, q->source.devices, type, &found, err);
 
     if (status) {
         lm_error_prefix(err, "--device");
@@ -151,6 +173,7 @@ predictor_asked session_asked(const session_options *q)
                               .input  = q->input.input,
                               .image  = q->input.image,
                               .dtype  = q->input.dtype,
+                              .mixed  = q->input.mixed,
                               .link   = q->link,
                               .source = q->source };
 }

@@ -8,6 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "network/autocast.h"
 #include "single/learned.h"
 #include "single/model.h"
 
@@ -81,13 +82,14 @@ const char *calibration_told(const calibration *cal, const char *key)
 
 lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype)
 {
-    const char *amp = strstr(settings, "amp=");
-    lm_dtype    product;
-    lm_error    never;
-    char        word[16];
+    const char    *amp   = strstr(settings, "amp=");
+    const lm_dtype mixed = autocast_of_settings(settings);
+    lm_dtype       product;
+    lm_error       never;
+    char           word[16];
 
     if (!amp)
-        return dtype;
+        return mixed ? mixed : dtype;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(amp + 4, " ,"), amp + 4);
     return text_dtype(word, &product, &never) ? dtype : product;
 }
@@ -97,6 +99,13 @@ lm_dtype calibration_product_dtype(const calibration *cal)
     const char *settings = calibration_told(cal, "settings");
 
     return settings_product_dtype(settings ? settings : "", cal->dtype ? cal->dtype : LM_F32);
+}
+
+lm_dtype calibration_mixed(const calibration *cal)
+{
+    const char *settings = calibration_told(cal, "settings");
+
+    return settings ? autocast_of_settings(settings) : 0;
 }
 
 bool dtype_of_rate(lm_dtype a, lm_dtype b)

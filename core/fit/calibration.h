@@ -113,11 +113,14 @@ lm_status calibration_check_residuals(const calibration *cal, lm_error *err);
 
 /** Value of a key of the provenance; NULL: there is none. */
 const char *calibration_told(const calibration *cal, const char *key);
-/** Element type of products: that of autocast where settings ("amp=f16 layout=nhwc") say so, else
- * `dtype`. */
+/** Element type of products: that of autocast where settings ("amp=f16 layout=nhwc", "mixed=f16") say
+ * so, else `dtype`. */
 lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype);
 /** The same of a machine; LM_F32 where it does not say. */
 lm_dtype calibration_product_dtype(const calibration *cal);
+/** Autocast under which the networks of a machine were measured and counted (network/autocast.h); 0:
+ * none. Those of `amp=` were counted in the type of their weights. */
+lm_dtype calibration_mixed(const calibration *cal);
 /** Are products of two types equally fast, where a device has both? f16 and bf16 are. */
 bool dtype_of_rate(lm_dtype a, lm_dtype b);
 /** The device that was measured, else the one it was carried over to, else the CPU, as the

@@ -9,11 +9,6 @@
 
 /* ---- what was measured ----------------------------------------------------------------------- */
 
-static bool other_dtype(const predictor *who)
-{
-    return who->cal->dtype && who->dtype != who->cal->dtype;
-}
-
 bool step_measured_as_sent(const step_setup *s)
 {
     return s->sync.rule == SYNC_ONCE && !s->sync.dtype;
@@ -22,8 +17,8 @@ bool step_measured_as_sent(const step_setup *s)
 bool step_measurable(const predictor *who, const char **input)
 {
     const workload_name of = predictor_workload(who, PROGRAM_TRAINING);
-    return who->cal && shard_is_whole(&who->shard) && !other_dtype(who) && who->cal->measured.n &&
-           !workloads_input(who->loads, &of, input, NULL);
+    return who->cal && shard_is_whole(&who->shard) && !predictor_other_types(who) &&
+           who->cal->measured.n && !workloads_input(who->loads, &of, input, NULL);
 }
 
 unsigned step_measured(const predictor *who, const step_setup *s)
@@ -54,7 +49,7 @@ certainty linear_certainty(const predictor *who, unsigned measured, phase which,
         return CERTAINTY_MEASURED;
     if (who->cal->transferred) /* of another machine */
         return CERTAINTY_ASSUMED;
-    return certainty_of(c->c, c->count, other_dtype(who));
+    return certainty_of(c->c, c->count, predictor_other_types(who));
 }
 
 /* ---- one formula ---- */

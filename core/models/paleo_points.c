@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "network/autocast.h"
 #include "network/single.h"
 
 /* Nobody says what the link of observations is: the percent of this one is fitted. */
@@ -25,6 +26,7 @@ static lm_status count_at(const counted *c, int64_t batch, paleo_counts *out, lm
 {
     const bind_options with   = { .batch = batch,
                                   .dtype = c->row->dtype,
+                                  .mixed = autocast_of_settings(c->row->settings),
                                   .input = *c->row->input ? c->row->input : NULL };
     bound_network     *bound  = NULL;
     lm_status          status = bind_network(c->net, c->reg, &with, &bound, err);

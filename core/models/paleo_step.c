@@ -45,12 +45,12 @@ static lm_status paleo_open(predictor *who, const model_source *from, lm_error *
     if (!(status = devices_open(from->devices, &list, err)))
         status = devices_find(list, from->device, &d, err);
     if (!status) {
-        p.peak      = device_peak(d, who->dtype);
+        p.peak      = device_peak(d, predictor_product_dtype(who));
         p.bandwidth = d->figure[DEVICE_BANDWIDTH];
         if (isnan(p.peak) || isnan(p.bandwidth))
-            status =
-                lm_error_set(err, LM_E_NOTFOUND, "%s:%d: '%.60s' has no %s", d->path, d->line,
-                             d->name, isnan(p.peak) ? text_dtype_name(who->dtype) : "bandwidth");
+            status = lm_error_set(
+                err, LM_E_NOTFOUND, "%s:%d: '%.60s' has no %s", d->path, d->line, d->name,
+                isnan(p.peak) ? text_dtype_name(predictor_product_dtype(who)) : "bandwidth");
     }
     devices_free(list);
     return status ? status : paleo_open_with(who, &p, err);

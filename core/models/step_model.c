@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "fit/power_rows.h"
 #include "models/layerwise.h"
 #include "models/learned.h"
 #include "models/linear.h"
 #include "models/paleo_step.h"
+#include "network/autocast.h"
 
 /* A family of models: names that one step_model serves. */
 typedef struct family {
@@ -141,11 +143,34 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
     return who->by->open ? who->by->open(who, from, err) : LM_OK;
 }
 
+bool predictor_other_types(const predictor *who)
+{
+    return who->cal && who->cal->dtype &&
+           (who->dtype != who->cal->dtype || who->mixed != calibration_mixed(who->cal));
+}
+
+const char *types_print(lm_dtype dtype, lm_dtype mixed, char text[TYPES_TEXT])
+{
+    snprintf(text, TYPES_TEXT, "%s%s%s", text_dtype_name(dtype), mixed ? " with autocast to " : "",
+             mixed ? text_dtype_name(mixed) : "");
+    return text;
+}
+
+lm_dtype predictor_product_dtype(const predictor *who)
+{
+    const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
+
+    if (who->mixed || !settings || autocast_of_settings(settings))
+        return who->mixed ? who->mixed : who->dtype;
+    return settings_product_dtype(settings, who->dtype);
+}
+
 workload_name predictor_workload(const predictor *who, program_kind program)
 {
     return (workload_name){ .name       = who->network,
                             .input      = who->input,
                             .dtype      = who->dtype,
+                            .mixed      = who->mixed,
                             .evaluation = program == PROGRAM_INFERENCE,
                             .shard      = who->shard };
 }

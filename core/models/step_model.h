@@ -34,6 +34,7 @@ typedef struct predictor {
     const char              *network; /**< name or path */
     const char              *input;   /**< shape of one sample; NULL: the file's */
     lm_dtype                 dtype;
+    lm_dtype                 mixed;   /**< autocast to it; 0: none, or as `cal` was counted */
     net_shard                shard;   /**< the part of the network that one rank has; zeros: all */
     const char              *machine; /**< file behind `cal`, for messages; may be NULL */
     interconnect             link;    /**< what connects nodes, as told; zeros: nothing is said */
@@ -168,6 +169,15 @@ const step_model *step_model_of(const calibration *cal, const char *name);
  */
 lm_status predictor_open(predictor *who, const model_source *from, lm_error *err);
 void      predictor_close(predictor *who);
+
+/** Does the machine file say nothing of the element types that are asked for? */
+bool predictor_other_types(const predictor *who);
+enum { TYPES_TEXT = 40 };
+
+/** "f32", or "f32 with autocast to bf16"; returns `text`. */
+const char *types_print(lm_dtype dtype, lm_dtype mixed, char text[TYPES_TEXT]);
+/** Element type of its products. */
+lm_dtype predictor_product_dtype(const predictor *who);
 
 /** The network of a predictor, as a program runs it. */
 workload_name predictor_workload(const predictor *who, program_kind program);

@@ -1,9 +1,12 @@
-/* Automatic mixed precision: which layers run in 16 bit. */
+/* Automatic mixed precision: which layers run in 16 bit, and the casts between them. */
 #include "network/autocast.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/no_memory.h"
+#include "base/text.h"
 #include "layers/schema.h"
 
 /* From "CUDA Ops that can autocast to float32" of the documentation of torch.amp. batch_norm is not
@@ -68,4 +71,239 @@ autocast_rule autocast_rule_of(const bound_layer *l)
         if (is_product(l->kernels[LM_FORWARD][i].op))
             return AUTOCAST_LOWER;
     return AUTOCAST_WIDEST;
+}
+
+/* ---- which layers run in 16 bit --------------------------------------------------------------- */
+
+void autocast_halves(const bound_network *full, bool *is_half)
+{
+    for (size_t l = 0; l < full->n_layers; l++) {
+        const bound_layer  *b    = &full->layer[l];
+        const autocast_rule rule = autocast_rule_of(b);
+        bool                wide = false, any = false;
+
+        for (size_t i = 0; i < b->decl->n_inputs; i++)
+            if (lm_dtype_is_real(b->input[i].dtype)) {
+                any = true;
+                wide |= !is_half[b->decl->input[i].layer];
+            }
+        is_half[l] = rule == AUTOCAST_LOWER || (rule == AUTOCAST_WIDEST && any && !wide);
+    }
+}
+
+bool autocast_casts(const bound_network *full, const bound_network *half, const bool *is_half,
+                    size_t l, size_t i)
+{
+    const net_edge       e    = full->layer[l].decl->input[i];
+    const bound_network *here = is_half[l] ? half : full;
+    const bound_network *from = is_half[e.layer] ? half : full;
+
+    return autocast_rule_of(&full->layer[l]) != AUTOCAST_WIDEST &&
+           here->layer[l].input[i].dtype != from->layer[e.layer].output[e.output].dtype;
+}
+
+lm_status autocast_check(const bind_options *o, lm_error *err)
+{
+    if (o->mixed != LM_F16 && o->mixed != LM_BF16)
+        return lm_error_set(err, LM_E_ARG, "mixed precision: expected f16 or bf16, found '%s'",
+                            text_dtype_name(o->mixed));
+    if (o->dtype != LM_F32)
+        return lm_error_set(err, LM_E_ARG, "mixed precision: the weights are f32, not %s",
+                            text_dtype_name(o->dtype));
+    return LM_OK;
+}
+
+lm_dtype autocast_of_settings(const char *settings)
+{
+    lm_dtype type;
+    char     name[16];
+
+    for (const char *word = settings; *(word += strspn(word, " ,"));) {
+        const size_t n = strcspn(word, " ,");
+
+        if (!strncmp(word, AUTOCAST_SETTING, strlen(AUTOCAST_SETTING))) {
+            snprintf(name, sizeof name, "%.*s", (int)(n - strlen(AUTOCAST_SETTING)),
+                     word + strlen(AUTOCAST_SETTING));
+            return text_dtype(name, &type, NULL) ? 0 : type;
+        }
+        word += n;
+    }
+    return 0;
+}
+
+/* ---- casts ------------------------------------------------------------------------------------ */
+
+lm_kernel autocast_kernel(lm_dtype half, bool widens, uint64_t elements, lm_pass pass)
+{
+    lm_kernel k = { .size = sizeof k, .op = LM_OP_MAP, .pass = pass, .dtype = half, .repeat = 1 };
+
+    k.u.map.elements = (int64_t)elements;
+    k.u.map.operands = 1;
+    k.u.map.reads    = widens ? (int64_t)elements : 2 * (int64_t)elements;
+    k.u.map.writes   = widens ? 2 * (int64_t)elements : (int64_t)elements;
+    return k;
+}
+
+bool autocast_is_cast(const lm_kernel *k, bool *widens)
+{
+    const int64_t n = k->u.map.elements;
+
+    if (k->op != LM_OP_MAP || k->u.map.operands != 1 || k->u.map.flops_per_element != 0 ||
+        (k->dtype != LM_F16 && k->dtype != LM_BF16))
+        return false;
+    *widens = k->u.map.reads == n && k->u.map.writes == 2 * n;
+    return *widens || (k->u.map.reads == 2 * n && k->u.map.writes == n);
+}
+
+/* ---- joining ---------------------------------------------------------------------------------- */
+
+typedef struct joining {
+    bound_network *full, *half;
+    bool          *is_half;
+    lm_dtype       type;
+    lm_error      *err;
+} joining;
+
+/* Kernels of one pass of a layer under way. */
+typedef struct pass_list {
+    lm_kernel *kernel;
+    size_t     n;
+    lm_work   *cost;
+} pass_list;
+
+static void add_cast(const joining *j, pass_list *to, bool widens, const lm_tensor *of,
+                     lm_pass pass)
+{
+    const lm_kernel k    = autocast_kernel(j->type, widens, lm_elements(of), pass);
+    const lm_work   work = lm_kernel_work(&k);
+
+    to->kernel[to->n++]     = k;
+    to->cost->read_bytes    = lm_add(to->cost->read_bytes, work.read_bytes);
+    to->cost->written_bytes = lm_add(to->cost->written_bytes, work.written_bytes);
+}
+
+static void add_all(pass_list *to, const lm_kernel *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to->kernel[to->n++] = from[i];
+}
+
+/* Does this layer cast weight `i`? Its own; a shared one where the owner runs in single precision,
+ * as copies are kept for all that read them. */
+static bool casts_weight(const bound_layer *b, size_t i)
+{
+    return autocast_rule_of(b) == AUTOCAST_LOWER && lm_dtype_is_real(b->weights[i].tensor.dtype) &&
+           (i < b->n_weights || autocast_rule_of(b->shares) != AUTOCAST_LOWER);
+}
+
+/* The last kernels of a weight gradient add to what another user of the weight left. */
+static size_t additions(const bound_layer *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->n_shared && b->n_kernels[LM_GRAD_WEIGHT]; i++)
+        n += !(b->weights[b->n_weights + i].flags & LM_FROZEN);
+    return n;
+}
+
+static void list_forward(const joining *j, size_t l, pass_list *to)
+{
+    const bound_layer *b = &j->full->layer[l];
+
+    for (size_t i = 0; i < b->n_weights + b->n_shared; i++)
+        if (casts_weight(b, i))
+            add_cast(j, to, false, &b->weights[i].tensor, LM_GRAD_WEIGHT);
+    for (size_t i = 0; i < b->decl->n_inputs; i++)
+        if (autocast_casts(j->full, j->half, j->is_half, l, i))
+            add_cast(j, to, !j->is_half[l], &b->input[i], LM_FORWARD);
+}
+
+static void list_input_gradient(const joining *j, size_t l, pass_list *to)
+{
+    const bound_layer *b = &j->full->layer[l];
+
+    for (size_t i = 0; i < b->decl->n_inputs && b->needs_grad_input; i++)
+        if (b->wants_gradient[i] && autocast_casts(j->full, j->half, j->is_half, l, i))
+            add_cast(j, to, j->is_half[l], &b->input[i], LM_GRAD_INPUT);
+}
+
+static void list_weight_gradient(const joining *j, size_t l, pass_list *to)
+{
+    const bound_layer *b = &j->full->layer[l];
+
+    for (size_t i = 0; i < b->n_weights + b->n_shared && b->trained; i++)
+        if (casts_weight(b, i) && !(b->weights[i].flags & LM_FROZEN))
+            add_cast(j, to, true, &b->weights[i].tensor, LM_GRAD_WEIGHT);
+}
+
+/* One pass of a layer: its kernels where it runs, casts before and behind them. */
+static lm_status join_pass(const joining *j, size_t l, lm_pass pass, lm_work *cost)
+{
+    bound_layer       *b    = &j->full->layer[l];
+    const bound_layer *runs = j->is_half[l] ? &j->half->layer[l] : b;
+    const bool         adds = pass == LM_GRAD_WEIGHT && b->n_shared;
+    const size_t       n = runs->n_kernels[pass], added = adds ? additions(runs) : 0;
+    const bound_layer *sum  = adds && autocast_rule_of(b->shares) != AUTOCAST_LOWER ? b : runs;
+    const size_t       room = n + b->n_weights + b->n_shared + b->decl->n_inputs;
+    pass_list          to   = { arena_array(j->full->arena, room + 1, sizeof *to.kernel), 0, cost };
+
+    if (!to.kernel)
+        return no_memory(j->err);
+    if (pass == LM_FORWARD)
+        list_forward(j, l, &to);
+    add_all(&to, runs->kernels[pass], n - added);
+    if (pass == LM_GRAD_INPUT)
+        list_input_gradient(j, l, &to);
+    else if (pass == LM_GRAD_WEIGHT)
+        list_weight_gradient(j, l, &to);
+    if (added)
+        add_all(&to, sum->kernels[pass] + sum->n_kernels[pass] - added, added);
+    b->kernels[pass]   = to.kernel;
+    b->n_kernels[pass] = to.n;
+    return cost->read_bytes == UINT64_MAX || cost->written_bytes == UINT64_MAX
+               ? lm_error_set(j->err, LM_E_OVERFLOW, "work does not fit 64 bits")
+               : LM_OK;
+}
+
+static lm_status join_layer(const joining *j, size_t l)
+{
+    bound_layer       *b      = &j->full->layer[l];
+    const bound_layer *runs   = j->is_half[l] ? &j->half->layer[l] : b;
+    lm_cost            cost   = runs->cost;
+    lm_status          status = LM_OK;
+
+    if (!b->lowered || b->idle || b->passes)
+        return LM_OK;
+    for (lm_pass p = 0; p < LM_N_PASSES && !status; p++)
+        status = join_pass(j, l, p, &cost.pass[p]);
+    b->cost = cost;
+    return status;
+}
+
+/* Tensors last: casts are told by what they were. */
+static void join_tensors(const joining *j)
+{
+    for (size_t l = 0; l < j->full->n_layers; l++)
+        if (j->is_half[l]) {
+            j->full->layer[l].input  = j->half->layer[l].input;
+            j->full->layer[l].output = j->half->layer[l].output;
+        }
+}
+
+lm_status autocast_join(bound_network *full, bound_network *half, lm_dtype mixed, lm_error *err)
+{
+    joining   j      = { .full = full, .half = half, .type = mixed, .err = err };
+    lm_status status = LM_OK;
+
+    full->half          = half;
+    full->options.mixed = mixed;
+    j.is_half           = arena_array(full->arena, full->n_layers + 1, sizeof *j.is_half);
+    if (!j.is_half)
+        return no_memory(err);
+    autocast_halves(full, j.is_half);
+    for (size_t l = 0; l < full->n_layers && !status; l++)
+        status = join_layer(&j, l);
+    if (!status)
+        join_tensors(&j);
+    return status;
 }

@@ -9,6 +9,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "layers/schema.h"
+#include "network/autocast.h"
 #include "network/layer.h"
 
 typedef struct binding {
@@ -482,8 +483,9 @@ static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l
     return status;
 }
 
-lm_status bind_network(const network *net, const registry *reg, const bind_options *options,
-                       bound_network **out, lm_error *err)
+/* In one element type. */
+static lm_status bind_plain(const network *net, const registry *reg, const bind_options *options,
+                            bound_network **out, lm_error *err)
 {
     lm_error  ignored;
     binding   b      = { .net = net, .reg = reg, .err = err ? err : &ignored };
@@ -537,10 +539,31 @@ out:
     return LM_OK;
 }
 
+lm_status bind_network(const network *net, const registry *reg, const bind_options *options,
+                       bound_network **out, lm_error *err)
+{
+    bind_options   single = *options, lower = *options;
+    bound_network *full = NULL, *half = NULL;
+    lm_status      status = options->mixed ? autocast_check(options, err) : LM_OK;
+
+    single.mixed = lower.mixed = 0;
+    lower.dtype                = options->mixed;
+    if (status || (status = bind_plain(net, reg, &single, &full, err)))
+        return status;
+    if (options->mixed && !(status = bind_plain(net, reg, &lower, &half, err)))
+        status = autocast_join(full, half, options->mixed, err);
+    if (status)
+        bound_network_free(full);
+    else
+        *out = full;
+    return status;
+}
+
 void bound_network_free(bound_network *bound)
 {
     if (!bound)
         return;
+    bound_network_free(bound->half);
     network_free(bound->own);
     arena_free(bound->arena);
 }

@@ -16,6 +16,7 @@
 typedef struct bind_options {
     int64_t     batch; /**< per device; >= 1 */
     lm_dtype    dtype; /**< of activations and weights */
+    lm_dtype    mixed; /**< 0; or LM_F16, LM_BF16: autocast to it, of LM_F32 (autocast.h) */
     const char *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
     int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
     /** In evaluation mode: the forward pass alone, without dropout, losses (scalars, and what only
@@ -61,6 +62,7 @@ typedef struct bound_network {
     size_t         n_layers;
     bind_options   options;
     net_sharing    sharing; /**< of a rank's part, else zeros */
+    struct bound_network *half;    /**< mixed: bound in 16 bit, whose kernels some layers have */
     size_t         n_data;  /**< data inputs; options can replace the shape of a single one */
     char input[64];      /**< shape of one sample in use, "3x224x224", or "128, 128" of several */
     struct arena *arena; /**< owns all of the above */
@@ -69,7 +71,8 @@ typedef struct bound_network {
 /**
  * Binds. `net` and `reg` must outlive the result. Pure: the same arguments give the same counts.
  *
- * @return LM_E_NOTFOUND for an unknown layer type or key, LM_E_ARG for a parameter, LM_E_SHAPE for
+ * @return LM_E_NOTFOUND for an unknown layer type or key, LM_E_ARG for a parameter, and for `mixed`
+ * with another dtype than f32, LM_E_SHAPE for
  * tensors that do not fit, LM_E_OVERFLOW; the text begins with file:line and the layer's name
  */
 lm_status bind_network(const network *net, const registry *reg, const bind_options *options,

@@ -379,15 +379,16 @@ static lm_status bind_both(const network *net, const registry *reg, const bind_o
                            lm_dtype mixed, bound_network **full, bound_network **half,
                            lm_error *err)
 {
-    bind_options lower  = *b;
+    bind_options single = *b, lower = *b;
     lm_status    status = LM_OK;
 
-    if (mixed && b->dtype != LM_F32)
-        return lm_error_set(err, LM_E_ARG, "mixed precision: the weights are f32, not %s",
-                            text_dtype_name(b->dtype));
-    lower.dtype = mixed;
-    status      = bind_network(net, reg, b, full, err);
-    if (!status && mixed)
+    single.mixed = mixed ? mixed : b->mixed;
+    if (single.mixed && (status = autocast_check(&single, err)))
+        return status;
+    lower.dtype  = single.mixed;
+    single.mixed = lower.mixed = 0;
+    status                     = bind_network(net, reg, &single, full, err);
+    if (!status && lower.dtype)
         status = bind_network(net, reg, &lower, half, err);
     return status;
 }

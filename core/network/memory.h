@@ -60,7 +60,7 @@ typedef struct memory_options {
     memory_shares  shares;
     memory_stage   stage;
     bool           masters; /**< weights of 16 bit have copies in f32, and states of these */
-    lm_dtype       mixed;   /**< 0; or LM_F16, LM_BF16: autocast to it, bound as LM_F32 */
+    lm_dtype       mixed;   /**< 0; or LM_F16, LM_BF16: autocast to it, as bind_options.mixed */
     int64_t        nodes;   /**< 0 is 1 */
     memory_buckets buckets;
     uint64_t       bucket_bytes; /**< of BUCKETS_FIXED */

@@ -37,11 +37,9 @@ static bool is_source(const walk *w, size_t l)
     return (plain(w, l)->entry->type.flags & LM_SOURCE) != 0;
 }
 
-/* Does autocast copy this input to the layer's element type? */
 static bool casts_input(const walk *w, size_t l, size_t i)
 {
-    return w->half && autocast_rule_of(plain(w, l)) != AUTOCAST_WIDEST &&
-           working(w, l)->input[i].dtype != input_of(w, l, i)->dtype;
+    return w->half && autocast_casts(w->full, w->half, w->is_half, l, i);
 }
 
 static bool runs_backward(const walk *w, size_t l)
@@ -57,22 +55,6 @@ static bool keeps_output(const walk *w, size_t l)
 static bool keeps_input(const walk *w, size_t l, size_t i)
 {
     return runs_backward(w, l) && lm_keeps_input(plain(w, l)->cost.keeps, (uint32_t)i);
-}
-
-/* Outputs are 16 bit if autocast lowers the layer, or if all its real inputs are 16 bit. */
-static void choose_types(walk *w)
-{
-    for (size_t l = 0; w->half && l < w->n_layers; l++) {
-        const autocast_rule rule = autocast_rule_of(plain(w, l));
-        bool                full = false, any = false;
-
-        for (size_t i = 0; i < n_inputs(w, l); i++)
-            if (lm_dtype_is_real(plain(w, l)->input[i].dtype)) {
-                any = true;
-                full |= !w->is_half[plain(w, l)->decl->input[i].layer];
-            }
-        w->is_half[l] = rule == AUTOCAST_LOWER || (rule == AUTOCAST_WIDEST && any && !full);
-    }
 }
 
 /* ---- storage ---- */
@@ -328,7 +310,8 @@ lm_status hold_tensors(walk *w)
 {
     lm_status status;
 
-    choose_types(w);
+    if (w->half)
+        autocast_halves(w->full, w->is_half);
     lay_out(w);
     if (w->o->inplace && (status = share_overwritten(w)))
         return status;

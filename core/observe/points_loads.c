@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "counts/known.h"
+#include "network/autocast.h"
 #include "network/single.h"
 #include "observe/judge.h"
 
@@ -31,9 +32,11 @@ static lm_status layer_counts(const observation *row, const registry *reg, layer
 
 workload_name row_workload(const observation *row, bool evaluation)
 {
-    return (workload_name){
-        .name = row->name, .input = row->input, .dtype = row->dtype, .evaluation = evaluation
-    };
+    return (workload_name){ .name       = row->name,
+                            .input      = row->input,
+                            .dtype      = row->dtype,
+                            .mixed      = autocast_of_settings(row->settings),
+                            .evaluation = evaluation };
 }
 
 const workload *point_load(const point *p, phase which)

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "network/autocast.h"
 
 static bool has_time(const point *pt)
 {
@@ -79,16 +80,18 @@ void variants_free(variants *v)
 /* ---- where ----------------------------------------------------------------------------------- */
 
 #define SEPARATORS " ,\t"
+#define NO_AUTOCAST AUTOCAST_SETTING "none"
 
-/* Is every word of `where` one of the text's? */
+/* Is every word of `where` one of the text's? mixed=none is none. */
 static bool has_all(const char *text, const char *where)
 {
     for (const char *w = where; *(w += strspn(w, SEPARATORS));) {
         const size_t n     = strcspn(w, SEPARATORS);
-        bool         found = false;
+        bool         found = n == strlen(NO_AUTOCAST) && !strncmp(w, NO_AUTOCAST, n) &&
+                     !strstr(text, AUTOCAST_SETTING);
 
-        for (const char *t = text; !found && *(t += strspn(t, " "));) {
-            const size_t length = strcspn(t, " ");
+        for (const char *t = text; !found && *(t += strspn(t, SEPARATORS));) {
+            const size_t length = strcspn(t, SEPARATORS);
 
             found = length == n && !strncmp(t, w, n);
             t += length;
@@ -115,6 +118,13 @@ static lm_status list(const points *p, char *text, size_t size, size_t *n_varian
     *n_variants = all.n;
     variants_free(&all);
     return LM_OK;
+}
+
+/* Is it all that the text says? Of "dtype=f32" and "dtype=f32 mixed=bf16" the first is meant by its own
+ * words. */
+static bool is_all(const char *text, const char *where)
+{
+    return has_all(text, where) && has_all(where, text);
 }
 
 /* Groups are those of the points that stay. */
@@ -146,12 +156,14 @@ static lm_status drop_groups(points *p, lm_error *err)
 lm_status points_where(points *p, const char *where, lm_error *err)
 {
     size_t n = 0, n_networks = 0;
+    bool   exact = false;
     char   text[sizeof err->text - 120];
 
     for (size_t i = 0; i < p->n_points; i++)
         if (p->point[i].row->kind != OBS_COLLECTIVE) {
             variant_print(p->point[i].row, text);
             n_networks += has_all(text, where);
+            exact |= is_all(text, where);
         }
     if (!n_networks) {
         const lm_status status = list(p, text, sizeof text, &n, err);
@@ -165,7 +177,7 @@ lm_status points_where(points *p, const char *where, lm_error *err)
         const observation *r = p->point[i].row;
 
         variant_print(r, text);
-        if (r->kind == OBS_COLLECTIVE || has_all(text, where))
+        if (r->kind == OBS_COLLECTIVE || (exact ? is_all : has_all)(text, where))
             p->point[n++] = p->point[i];
     }
     p->n_points = n;

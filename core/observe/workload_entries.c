@@ -71,6 +71,7 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
 {
     const bind_options options = { .batch      = batch,
                                    .dtype      = e->of.dtype,
+                                   .mixed      = e->of.mixed,
                                    .input      = *e->of.input ? e->of.input : NULL,
                                    .evaluation = e->of.evaluation,
                                    .shard      = e->of.shard,
@@ -124,16 +125,16 @@ static const char *input_of(const workload_name *of)
 
 static bool same_name(const workload_name *a, const workload_name *b)
 {
-    return a->dtype == b->dtype && a->evaluation == b->evaluation && !strcmp(a->name, b->name) &&
-           a->shard.tp == b->shard.tp && a->shard.sp == b->shard.sp &&
+    return a->dtype == b->dtype && a->mixed == b->mixed && a->evaluation == b->evaluation &&
+           !strcmp(a->name, b->name) && a->shard.tp == b->shard.tp && a->shard.sp == b->shard.sp &&
            !strcmp(input_of(a), input_of(b));
 }
 
 /* Key of an entry; false: too long. */
 static bool entry_key(const workload_name *of, char key[PATH_MAX])
 {
-    return snprintf(key, PATH_MAX, "%s %s %d %d %lld %d", of->name, input_of(of), of->dtype,
-                    of->evaluation, (long long)of->shard.tp, of->shard.sp) < PATH_MAX;
+    return snprintf(key, PATH_MAX, "%s %s %d %d %d %lld %d", of->name, input_of(of), of->dtype,
+                    of->mixed, of->evaluation, (long long)of->shard.tp, of->shard.sp) < PATH_MAX;
 }
 
 /* An entry that cannot be found until it is kept; the caller sets `from`. */

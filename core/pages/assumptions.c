@@ -8,7 +8,7 @@
 static void put_step(const page *p, FILE *out)
 {
     const step_setup *s = &p->question.setup;
-    char              sync[SYNC_POLICY_TEXT], dataset[32];
+    char              sync[SYNC_POLICY_TEXT], dataset[32], types[TYPES_TEXT];
 
     html_item(
         out,
@@ -29,7 +29,7 @@ static void put_step(const page *p, FILE *out)
                   sync_policy_print(&s->sync, sync));
     }
     html_item(out, "Optimizer %s, element type %s%s%s.", optimizer_name(s->optimizer),
-              text_dtype_name(p->machine[0].who->dtype),
+              types_print(p->machine[0].who->dtype, p->machine[0].who->mixed, types),
               s->sync.dtype ? ", gradients travel as " : "",
               s->sync.dtype ? text_dtype_name(s->sync.dtype) : "");
     if (s->sync.accumulation > 1)
@@ -47,11 +47,14 @@ static void put_step(const page *p, FILE *out)
 
 static void put_pass(const page *p, FILE *out)
 {
+    char types[TYPES_TEXT];
+
     html_item(out, "Inference is a forward pass in evaluation mode, nothing else: reading and "
                    "preparing data, and queues of requests, are not counted.");
     if (p->passes)
         html_item(out, "Tokens are generated: %s.", p->passes);
-    html_item(out, "Element type %s.", text_dtype_name(p->machine[0].who->dtype));
+    html_item(out, "Element type %s.",
+              types_print(p->machine[0].who->dtype, p->machine[0].who->mixed, types));
     for (size_t k = 0; k < p->n_machines; k++)
         if (p->machine[k].point[0].step.stands_in)
             html_item(out,

@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "pages/page.h"
 #include "pages/page_parts.h"
+#include "plan/limits.h"
 #include "predict/predict.h"
 
 /* ---- labels ---- */
@@ -264,6 +265,7 @@ static lm_status gather_memory(page *p, lm_error *err)
     b.batch          = s.batch;
     b.evaluation     = p->batch != NULL;
     o.optimizer      = s.optimizer;
+    o.mixed          = limits_mixed(p->machine[0].who);
     o.keep_gradients = s.sync.accumulation > 1;
     set_buckets(&s, &o);
     return memory_over_step(p->held ? p->held : p->net, p->registry, &b, &o, &p->use, &p->moment,

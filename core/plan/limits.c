@@ -115,6 +115,8 @@ lm_dtype limits_mixed(const predictor *who)
     const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
     const char *amp      = settings ? strstr(settings, "amp=") : NULL;
 
+    if (who->mixed)
+        return who->mixed;
     if (!amp || who->dtype != LM_F32)
         return 0;
     return !strncmp(amp + 4, "bf16", 4) ? LM_BF16 : LM_F16;
@@ -144,6 +146,7 @@ static lm_status check_memory(const limits *l, char *text, lm_error *err)
             asked_memory a      = { .l    = l,
                                     .bind = { .batch      = l->batch[many][keep],
                                               .dtype      = l->who->dtype,
+                                              .mixed      = limits_mixed(l->who),
                                               .input      = l->who->input,
                                               .evaluation = program != PROGRAM_TRAINING },
                                     .with = room_options(&l->setup->sync, l->setup->optimizer,
@@ -155,7 +158,6 @@ static lm_status check_memory(const limits *l, char *text, lm_error *err)
             if (!a.bind.batch || (l->setup->laid_out && settle(&a, &untold)))
                 continue;
             a.with.recompute = l->recompute;
-            a.with.mixed     = limits_mixed(l->who);
             status           = use_of(&a, &use, err);
             if (!status && use.peak > l->room.bytes)
                 status = too_large(&a, use.peak, text, err);

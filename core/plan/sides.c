@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "plan/limits.h"
 
 /* The same predictor with half the bandwidth that is assumed between nodes, if it is assumed. */
 static void open_half_link(plan_job *job, size_t i)
@@ -40,6 +41,7 @@ static lm_status open_room(plan_job *job, size_t i, const device_list *devices, 
     const step_setup *s    = &job->question.setup;
     plan_machine     *m    = &job->machine[i];
     bind_options      b    = { .dtype      = side->who->dtype,
+                               .mixed      = limits_mixed(side->who),
                                .input      = side->who->input,
                                .evaluation = s->program == PROGRAM_INFERENCE };
     device_room       less;

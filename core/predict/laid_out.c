@@ -50,6 +50,7 @@ lm_status layout_of_step(const predictor *who, const step_setup *s, layout *out,
     const workload_name of    = { .name       = who->network,
                                   .input      = who->input,
                                   .dtype      = who->dtype,
+                                  .mixed      = who->mixed,
                                   .evaluation = s->program != PROGRAM_TRAINING };
     bound_network      *whole = NULL;
     layout              l     = s->layout;
@@ -215,7 +216,7 @@ static void put_grounds(const laid_step *s, const step_times *t, prediction *out
         grounds_note(g, "layers without kernels are not in it", 0);
     if (s->part.cal->transferred)
         grounds_note(g, "transferred", 0);
-    if (s->part.cal->dtype && s->part.dtype != s->part.cal->dtype)
+    if (predictor_other_types(&s->part))
         grounds_note(g, "dtype", 0);
     grounds_note(g, "layout", 0); /* no step of one was measured */
     ledger_add_all(&g->ledger, &p->passes.ledger, s->micro * t->passes);

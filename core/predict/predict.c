@@ -279,12 +279,6 @@ static void put_power(const answering *a, prediction *out)
 /* ---- what it stands on ------------------------------------------------------------------------
  */
 
-/* Does the machine file say nothing of the element type that is asked for? */
-static bool of_other_dtype(const predictor *who)
-{
-    return who->cal && who->cal->dtype && who->dtype != who->cal->dtype;
-}
-
 static void put_grounds(const answering *a, prediction *out)
 {
     const predictor  *who     = a->who;
@@ -305,7 +299,7 @@ static void put_grounds(const answering *a, prediction *out)
         grounds_note(g, "layers without kernels are not in it", 0);
     if (who->cal && who->cal->transferred)
         grounds_note(g, "transferred", 0);
-    if (of_other_dtype(who))
+    if (predictor_other_types(who))
         grounds_note(g, "dtype", 0);
     if (p->stands_in) {
         grounds_note(g, "training's forward pass", 0);
@@ -420,7 +414,7 @@ static lm_status predict(const predictor *who, const step_setup *s, bool brief, 
         put_power(&a, out);
         put_grounds(&a, out);
         answering_put_bounds(&a, out);
-        if (of_other_dtype(who))
+        if (predictor_other_types(who))
             doubt_dtype(out);
         status = messages ? copy_messages(&a, messages) : LM_OK;
     }

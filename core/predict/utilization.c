@@ -14,9 +14,9 @@ static double peak_of(const device *d, const predictor *who)
 {
     const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
 
-    if (who->dtype == LM_F32 && settings && strstr(settings, "math=tf32"))
+    if (who->dtype == LM_F32 && !who->mixed && settings && strstr(settings, "math=tf32"))
         return d->figure[DEVICE_TF32];
-    return device_peak(d, settings_product_dtype(settings ? settings : "", who->dtype));
+    return device_peak(d, predictor_product_dtype(who));
 }
 
 static lm_status find_peak(const predictor *who, const model_source *from, double *out,

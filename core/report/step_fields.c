@@ -120,15 +120,16 @@ static void print_origin(const predictor *who, const char *label, FILE *out)
 
 static void print_dtype(const predictor *who, const char *label, FILE *out)
 {
-    const lm_dtype has = who->cal->dtype;
+    char asked[TYPES_TEXT], has[TYPES_TEXT];
 
-    if (!has || who->dtype == has)
+    if (!predictor_other_types(who))
         return;
     begin_note(label, out);
     fprintf(out,
             "nothing of %s is %s: the times are assumed by those in %s, and the bounds wider by x "
             "%.2g\n",
-            file_of(who), text_dtype_name(who->dtype), text_dtype_name(has), DTYPE_DOUBT);
+            file_of(who), types_print(who->dtype, who->mixed, asked),
+            types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
 }
 
 /* A datasheet's peaks are no answer. */

@@ -14,7 +14,7 @@ typedef struct planned_time {
 
 typedef struct watch_plan {
     char question[32]; /**< "cheapest": the answer taken */
-    char network[256], input[64], dtype[8], optimizer[16], machine[256];
+    char network[256], input[64], dtype[8], mixed[8], optimizer[16], machine[256];
     bool plain; /**< the network is as in its file, gradients have its type: a row of observations
                      describes it whole */
     char sync[64];                   /**< "once", "ddp:25MiB" */

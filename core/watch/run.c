@@ -16,6 +16,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "epochs/follow.h"
+#include "network/autocast.h"
 #include "sample/device_sample.h"
 
 /* ---- values beside the metric ---------------------------------------------------------------- */
@@ -376,6 +377,9 @@ lm_status watch_observation(const watch_plan *p, const watch_summary *s, observa
     out->min_seconds = (clean ? s->clean_least : s->least) / steps;
     out->clock_mhz   = clean ? s->clean_means.clock_mhz : s->means.clock_mhz;
     out->power_w     = clean ? s->clean_means.watts : s->means.watts;
+    if (*p->mixed)
+        out->settings =
+            strcmp(p->mixed, "f16") != 0 ? AUTOCAST_SETTING "bf16" : AUTOCAST_SETTING "f16";
     out->flags       = clean || !watch_throttled(&s->means, s->usual_mhz) ? "" : "throttled";
     return text_dtype(p->dtype, &out->dtype, err);
 }
@@ -450,7 +454,8 @@ static void take_over(const observations *obs, observation *row)
     for (size_t i = 0; i < obs->n_rows; i++) {
         const observation *other = &obs->row[i];
 
-        if (other->kind != OBS_NETWORK || other->dtype != row->dtype)
+        if (other->kind != OBS_NETWORK || other->dtype != row->dtype ||
+            autocast_of_settings(other->settings) != autocast_of_settings(row->settings))
             continue;
         row->settings  = other->settings;
         row->algorithm = other->algorithm;

@@ -13,7 +13,7 @@ core/observe/OBSERVATIONS.md has it:
   backward  from gradients of the outputs that are given
   sync      several processes. With --bucket-mb: by DistributedDataParallel, from the moment when the last bucket is full until
             all are reduced. Without: an all-reduce of one message as large as all gradients, after the backward pass
-  update    the optimizer's step; with --amp f16 unscaling as well
+  update    the optimizer's step; with --mixed f16 unscaling as well
   step      all of them, until the slowest process is done
   inference with --phases inference, one process: the module in evaluation mode under torch.inference_mode()
 
@@ -193,7 +193,7 @@ class Step:
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.x = make_input(shape, batch, o, world.device)
         self.optimizer = make_optimizer(optimizer, self.parameters)
-        self.scaler = torch.cuda.amp.GradScaler() if o.amp == "f16" and world.device.type == "cuda" else None
+        self.scaler = torch.cuda.amp.GradScaler() if o.mixed == "f16" and world.device.type == "cuda" else None
         self.local = self.module = torch.compile(module) if o.compile else module
         self.one = torch.ones(1, device=world.device)
         self.flat = self.full = None
@@ -230,7 +230,7 @@ class Step:
         mark, sync = self.clock.mark, None
         self.optimizer.zero_grad(set_to_none=True)
         begun = mark()
-        with torch.autocast(self.world.device.type, DTYPES[self.o.amp or "bf16"], enabled=bool(self.o.amp)):
+        with torch.autocast(self.world.device.type, DTYPES[self.o.mixed or "bf16"], enabled=bool(self.o.mixed)):
             outputs = tensors_of(module(self.x))
         forward = mark()
         gradients = [torch.full_like(t, 1e-3) for t in outputs]
@@ -262,7 +262,7 @@ class Pass:
 
     def run(self):
         """Once; (wall, cpu)."""
-        with torch.inference_mode(), torch.autocast(self.device.type, DTYPES[self.o.amp or "bf16"], enabled=bool(self.o.amp)):
+        with torch.inference_mode(), torch.autocast(self.device.type, DTYPES[self.o.mixed or "bf16"], enabled=bool(self.o.mixed)):
             begun = self.clock.mark()
             self.module(self.x)
             return self.clock.read([(begun, self.clock.mark())])[0]
@@ -470,7 +470,7 @@ def parse():
     p.add_argument("--phases", default="training", help="training, inference, or both separated by a comma (default training)")
     p.add_argument("--optimizer", default="momentum", help=f"of {', '.join(OPTIMIZERS)}; several separated by commas (default momentum)")
     p.add_argument("--dtype", choices=sorted(DTYPES), default="f32", help="of weights and activations (default f32)")
-    p.add_argument("--amp", choices=["f16", "bf16"], help="autocast; weights stay as --dtype says")
+    p.add_argument("--mixed", "--amp", choices=["f16", "bf16"], help="f32 weights, gradients and optimizer under autocast")
     p.add_argument("--math", choices=["ieee", "tf32"], default="ieee", help="GPU: products of f32 (default ieee)")
     p.add_argument("--autotune", action="store_true", help="GPU: cuDNN times its algorithms first")
     p.add_argument("--channels-last", action="store_true", help="images and weights as NHWC")
@@ -495,6 +495,8 @@ def parse():
         p.error(f"--phases {','.join(o.phases)}: of training, inference")
     if not set(o.optimizers) <= set(OPTIMIZERS):
         p.error(f"--optimizer {o.optimizer}: of {', '.join(OPTIMIZERS)}")
+    if o.mixed and o.dtype != "f32":
+        p.error("--mixed: has f32 weights: leave out --dtype")
     if o.compile and not hasattr(torch, "compile"):
         p.error("--compile: this PyTorch has no torch.compile")
     if not 1 <= o.min_repeats <= o.max_repeats:
@@ -503,7 +505,7 @@ def parse():
 
 
 def settings(o, world):
-    known = {"amp": o.amp, "compile": "yes" if o.compile else None, "layout": "nhwc" if o.channels_last else None}
+    known = {"mixed": o.mixed, "compile": "yes" if o.compile else None, "layout": "nhwc" if o.channels_last else None}
     if world.device.type == "cuda":
         known.update(algorithms="autotuned" if o.autotune else "heuristic", math=o.math, launch="stream",
                      layout="nhwc" if o.channels_last else "nchw")

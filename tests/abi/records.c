@@ -102,7 +102,7 @@ AT(lm_predictor_options, scheme, 56);
 AT(lm_predictor_options, ppp_comp, 64);
 AT(lm_predictor_options, ppp_comm, 72);
 AT(lm_predictor_options, dtype, 80);
-AT(lm_predictor_options, reserved, 84);
+AT(lm_predictor_options, mixed, 84);
 
 SIZE(lm_step, 56);
 AT(lm_step, size, 0);

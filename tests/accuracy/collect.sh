@@ -92,6 +92,14 @@ measure nets:watched --name tiny.ini --input 3x8x8 --batch 1..16*2 --phases infe
 layermeter fit i.csv -o i.ini --format csv >fitted 2>err || fail "fit: $(cat err)"
 grep -q '^convmeter,inference,5' fitted || fail "inference is not fitted: $(cat fitted)"
 
+# ---- under autocast --------------------------------------------------------------------------------------------------------
+measure nets:small --name tiny.ini --input 3x8x8 --batch 1..16*2 --mixed bf16 -o x.csv 2>err || fail "$(cat err)"
+[ "$(rows x.csv | sed 1d | cut -d, -f6,14 | sort -u)" = 'f32,mixed=bf16' ] || fail "autocast: $(rows x.csv)"
+layermeter fit x.csv -o x.ini >fitted 2>err || fail "fit: $(cat err)"
+grep -q '^settings *= *mixed=bf16$' x.ini || fail "the machine file does not say that it is of autocast"
+measure nets:small --name tiny.ini --input 3x8x8 --mixed bf16 --dtype bf16 -o y.csv 2>err && fail "autocast of weights of 16 bit"
+grep -q -e '--mixed: has f32 weights' err || fail "$(cat err)"
+
 # ---- resumed ----------------------------------------------------------------------------------------------------------
 why='o.csv: is there already: --resume goes on with it, --force replaces it'
 refused nets:small --name tiny.ini --input 3x8x8 --batch 1 -o o.csv

@@ -121,6 +121,8 @@ EACH(map_sum)
 EACH(map_relu_back)
 EACH(map_swish_back)
 EACH(map_gelu_back)
+EACH(cast_down)
+EACH(cast_up)
 EACH(map_many)
 EACH(update_sgd)
 EACH(update_momentum)
@@ -144,15 +146,17 @@ EACH(fill_value)
 static const struct {
     const char  *name;
     fake_kernel *run;
-} kernels[] = { NAMED(fill_index) NAMED(delay) NAMED_EACH(map_relu) NAMED_EACH(map_swish)
-                    NAMED_EACH(map_gelu) NAMED_EACH(map_sum) NAMED_EACH(map_relu_back)
-                        NAMED_EACH(map_swish_back) NAMED_EACH(map_gelu_back) NAMED_EACH(map_many)
-                            NAMED_EACH(update_sgd) NAMED_EACH(update_momentum)
-                                NAMED_EACH(update_adam) NAMED_EACH(update_adagrad) NAMED_EACH(update_adadelta) NAMED_EACH(update_rmsprop) NAMED_EACH(gather) NAMED_EACH(scatter)
-                                    NAMED_EACH(sum_rows) NAMED_EACH(sum_columns)
-                                        NAMED_EACH(sum_slices) NAMED_EACH(attend)
-                                            NAMED_EACH(attend_back) NAMED_EACH(fill_normal)
-                                                NAMED_EACH(fill_value) };
+} kernels[] = {
+    NAMED(fill_index) NAMED(delay) NAMED_EACH(map_relu) NAMED_EACH(map_swish) NAMED_EACH(map_gelu)
+        NAMED_EACH(map_sum) NAMED_EACH(map_relu_back) NAMED_EACH(map_swish_back)
+            NAMED_EACH(map_gelu_back) NAMED_EACH(cast_down) NAMED_EACH(cast_up) NAMED_EACH(map_many)
+                NAMED_EACH(update_sgd) NAMED_EACH(update_momentum) NAMED_EACH(update_adam)
+                    NAMED_EACH(update_adagrad) NAMED_EACH(update_adadelta)
+                        NAMED_EACH(update_rmsprop) NAMED_EACH(gather) NAMED_EACH(scatter)
+                            NAMED_EACH(sum_rows) NAMED_EACH(sum_columns) NAMED_EACH(sum_slices)
+                                NAMED_EACH(attend) NAMED_EACH(attend_back) NAMED_EACH(fill_normal)
+                                    NAMED_EACH(fill_value)
+};
 
 fake_kernel *fake_find_kernel(const char *name, size_t *argument_bytes)
 {

@@ -6,6 +6,7 @@
 
 #include "cuda_loops.h"
 #include "gpu_case.h"
+#include "network/autocast.h"
 
 static const lm_dtype types[] = { LM_F32, LM_F16, LM_BF16 };
 
@@ -144,6 +145,60 @@ static void maps_compute_what_double_precision_does(void **state)
         for (size_t t = 0; t < N_TYPES; t++)
             for (size_t n = 0; n < N_LENGTHS; n++)
                 check_map(&maps[i], types[t], lengths[n]);
+}
+
+/* ---- casts ----------------------------------------------------------------------------------- */
+
+static void check_cast(lm_dtype half, bool widens, lm_pass pass, int64_t n)
+{
+    const lm_kernel k    = autocast_kernel(half, widens, (uint64_t)n, pass);
+    const lm_dtype  from = widens ? half : LM_F32, to = widens ? LM_F32 : half;
+    gpu_case        c;
+    double         *in, *out;
+
+    gpu_prepare(&c, NULL, &k, false);
+    assert_int_equal(c.kernel.base.n_slots, 2);
+    for (int i = 0; i < 2; i++) {
+        const slot *s = &c.kernel.base.slot[i];
+
+        assert_int_equal(s->fill.type, i ? to : from);
+        assert_int_equal(s->bytes, lm_dtype_bytes(i ? to : from) * (uint64_t)n);
+    }
+    gpu_run(&c);
+    in  = gpu_get(&c, 0);
+    out = gpu_get(&c, 1);
+    for (int64_t i = 0; i < n; i++)
+        assert_close(out[i], gpu_round(half, in[i]), 0);
+    free(in);
+    free(out);
+    gpu_release(&c);
+}
+
+static void casts_round_to_the_nearest_and_widen_exactly(void **state)
+{
+    (void)state;
+    for (size_t t = 1; t < N_TYPES; t++)
+        for (size_t n = 0; n < N_LENGTHS; n++)
+            for (int up = 0; up < 2; up++)
+                check_cast(types[t], up, LM_FORWARD, lengths[n]);
+}
+
+/* Weights come from where the optimizer keeps them, their gradients go where it reads them. */
+static void casts_of_weights_are_the_optimizers(void **state)
+{
+    const lm_kernel down = autocast_kernel(LM_BF16, false, 9, LM_GRAD_WEIGHT);
+    const lm_kernel up   = autocast_kernel(LM_BF16, true, 9, LM_GRAD_WEIGHT);
+    gpu_case        c;
+
+    (void)state;
+    gpu_prepare(&c, NULL, &down, false);
+    assert_int_equal(c.kernel.base.slot[0].role, ROLE_WEIGHT);
+    assert_int_equal(c.kernel.base.slot[1].role, ROLE_ASIDE);
+    gpu_release(&c);
+    gpu_prepare(&c, NULL, &up, false);
+    assert_int_equal(c.kernel.base.slot[0].role, ROLE_ASIDE);
+    assert_int_equal(c.kernel.base.slot[1].role, ROLE_GRADIENT);
+    gpu_release(&c);
 }
 
 static void a_map_of_more_operands_than_there_is_room_for_is_refused(void **state)
@@ -394,6 +449,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_compute_what_double_precision_does),
+        cmocka_unit_test(casts_round_to_the_nearest_and_widen_exactly),
+        cmocka_unit_test(casts_of_weights_are_the_optimizers),
         cmocka_unit_test(a_map_of_more_operands_than_there_is_room_for_is_refused),
         cmocka_unit_test(optimizers_keep_what_they_should),
         cmocka_unit_test(a_step_goes_against_the_gradient),

@@ -1,7 +1,9 @@
 /* Loops of the oneDNN backend: what they compute, on one thread and on two. */
 #include "check.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/onednn/onednn_loops.h"
 #include "network/optimizer.h"
@@ -37,6 +39,77 @@ static void check_reduction(const team *t, int64_t rows, int64_t group, int64_t 
     free(scratch);
 }
 
+/* To the nearest with 8 digits, ties to even. */
+static float rounded(double x)
+{
+    int          exponent;
+    const double fraction = frexp(x, &exponent);
+
+    return (float)ldexp(nearbyint(ldexp(fraction, 8)), exponent - 8);
+}
+
+static uint16_t half_of(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+static float float_of(uint16_t x)
+{
+    const uint32_t bits = (uint32_t)x << 16;
+    float          f;
+
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static void check_half_reduction(const team *t, int64_t rows, int64_t group, int64_t inner)
+{
+    const loop l       = { LOOP_REDUCE, rows, group, sizeof(uint16_t), inner };
+    uint16_t  *in      = malloc((size_t)(rows * group) * sizeof *in);
+    uint16_t  *out     = malloc((size_t)rows * sizeof *out);
+    float     *scratch = malloc(LOOP_MAX_PARTS * sizeof *scratch);
+
+    for (int64_t i = 0; i < rows * group; i++)
+        in[i] = half_of(element(i));
+    loop_run(&l, t, (void *[]){ in, out, scratch });
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t first = row / inner * inner * group + row % inner;
+        double        sum   = 0;
+
+        for (int64_t g = 0; g < group; g++)
+            sum += (double)element(first + g * inner);
+        if (half_of(rounded(sum)) != out[row] && !(sum >= 0 && sum <= 0 && !(out[row] & 0x7fff)))
+            fail_msg("bf16 rows=%lld group=%lld inner=%lld: row %lld is %g, not %g",
+                     (long long)rows, (long long)group, (long long)inner, (long long)row,
+                     (double)float_of(out[row]), (double)rounded(sum));
+    }
+    free(in);
+    free(out);
+    free(scratch);
+}
+
+/* Four operands: half of their sum. */
+static void check_half_map(const team *t, int64_t n)
+{
+    const loop l  = { LOOP_MAP, n, 4, sizeof(uint16_t), 0 };
+    uint16_t  *at = malloc((size_t)(5 * n) * sizeof *at);
+
+    for (int64_t i = 0; i < 4 * n; i++)
+        at[i] = half_of(element(i));
+    loop_run(&l, t, (void *[]){ at, at + n, at + 2 * n, at + 3 * n, at + 4 * n });
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+
+        for (int64_t k = 0; k < 4; k++)
+            sum += (double)element(k * n + i);
+        assert_close((double)float_of(at[4 * n + i]), sum / 2, 0);
+    }
+    free(at);
+}
+
 static void a_reduction_adds_up_every_row(void **state)
 {
     static const int64_t geometries[][3] = {
@@ -54,8 +127,11 @@ static void a_reduction_adds_up_every_row(void **state)
             print_message("%s\n", err.text);
             continue;
         }
-        for (size_t i = 0; i < sizeof geometries / sizeof geometries[0]; i++)
+        for (size_t i = 0; i < sizeof geometries / sizeof geometries[0]; i++) {
             check_reduction(&t, geometries[i][0], geometries[i][1], geometries[i][2]);
+            check_half_reduction(&t, geometries[i][0], geometries[i][1], geometries[i][2]);
+        }
+        check_half_map(&t, 5000);
     }
 }
 

@@ -21,13 +21,15 @@ typedef enum cuda_loop {
     LOOP_RELU_BACK, /**< gradient at[0], input at[1] -> at[2] */
     LOOP_SWISH_BACK,
     LOOP_GELU_BACK,
-    LOOP_MANY,     /**< at[0 .. width-1] -> at[width]: their sum times `scale` */
-    LOOP_SGD,      /**< weights at[0], gradients at[1], rate `scale` */
-    LOOP_MOMENTUM, /**< and at[2] */
-    LOOP_ADAM,     /**< and at[2], at[3] */
-    LOOP_ADAGRAD,  /**< and at[2] */
-    LOOP_ADADELTA, /**< and at[2], at[3] */
-    LOOP_RMSPROP,  /**< and at[2] */
+    LOOP_CAST_DOWN, /**< at[0], of f32 -> at[1] */
+    LOOP_CAST_UP,   /**< at[0] -> at[1], of f32 */
+    LOOP_MANY,      /**< at[0 .. width-1] -> at[width]: their sum times `scale` */
+    LOOP_SGD,       /**< weights at[0], gradients at[1], rate `scale` */
+    LOOP_MOMENTUM,  /**< and at[2] */
+    LOOP_ADAM,      /**< and at[2], at[3] */
+    LOOP_ADAGRAD,   /**< and at[2] */
+    LOOP_ADADELTA,  /**< and at[2], at[3] */
+    LOOP_RMSPROP,   /**< and at[2] */
     LOOP_GATHER,  /**< table at[0], row numbers at[1] (int) -> at[2]: n rows, width elements each */
     LOOP_SCATTER, /**< rows at[0], row numbers at[1] -> at[2]: table, added */
     LOOP_SUM_ROWS, /**< sums: see cuda_sum */

@@ -55,6 +55,37 @@ BINARY(map_relu_back, relu_back)
 BINARY(map_swish_back, swish_back)
 BINARY(map_gelu_back, gelu_back)
 
+/* Casts between this type and single precision: as many elements of that as a vector has here. */
+typedef struct ALIGNED(16) NAME(wide) {
+    float e[NAME(VECTOR)];
+} NAME(wide);
+
+KERNEL NAME(cast_down)(const loop_args a)
+{
+    EACH_VECTOR(i)
+    {
+        const NAME(wide) x = ((const NAME(wide) *)a.at[0])[i];
+        NAME(vector) y;
+
+        EACH_LANE(j) y.e[j] = NARROW(x.e[j]);
+        PUTV(1, i)          = y;
+    }
+    EACH_REST(i) PUT(1, i) = NARROW(((const float *)a.at[0])[i]);
+}
+
+KERNEL NAME(cast_up)(const loop_args a)
+{
+    EACH_VECTOR(i)
+    {
+        const NAME(vector) x = GETV(0, i);
+        NAME(wide) y;
+
+        EACH_LANE(j) y.e[j]        = WIDEN(x.e[j]);
+        ((NAME(wide) *)a.at[1])[i] = y;
+    }
+    EACH_REST(i)((float *)a.at[1])[i] = GET(0, i);
+}
+
 /* at[0 .. width-1] -> at[width]: sum, scaled. */
 KERNEL NAME(map_many)(const loop_args a)
 {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cuda_loops.h"
+#include "network/autocast.h"
 #include "ops.h"
 
 static bool is_forward(const cuda_kernel *k)
@@ -68,12 +69,42 @@ static lm_status run_map(const cuda_kernel *k, const cuda_device *device, void *
     return cuda_loop_run(device, map_loop(k), k->base.kernel.dtype, &args, err);
 }
 
+/* ---- casts of autocast ---- */
+
+static lm_status run_cast(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                          lm_error *err)
+{
+    const loop_args args = { .at = { at[0], at[1] }, .n = k->base.kernel.u.map.elements };
+    bool            widens;
+
+    (void)autocast_is_cast(&k->base.kernel, &widens);
+    return cuda_loop_run(device, widens ? LOOP_CAST_UP : LOOP_CAST_DOWN, k->base.kernel.dtype,
+                         &args, err);
+}
+
+/* Of weights: from where the optimizer keeps them to copies; of their gradients back. */
+static void prepare_cast(cuda_kernel *k, bool widens)
+{
+    const lm_kernel *m       = &k->base.kernel;
+    const bool       weights = m->pass == LM_GRAD_WEIGHT;
+    const slot_role  from    = !weights ? ROLE_IN : widens ? ROLE_ASIDE : ROLE_WEIGHT;
+    const slot_role  to      = !weights ? ROLE_OUT : widens ? ROLE_GRADIENT : ROLE_ASIDE;
+
+    cuda_add_slot(k, CUDA_SRC, from, size_of(k, m->u.map.reads),
+                  cuda_normal(widens ? m->dtype : LM_F32, 1.0));
+    cuda_add_slot(k, CUDA_DST, to, size_of(k, m->u.map.writes),
+                  cuda_normal(widens ? LM_F32 : m->dtype, 1.0));
+    k->run = run_cast;
+    snprintf(k->implementation, sizeof k->implementation, "own cast");
+}
+
 lm_status ops_map(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
 {
     const lm_kernel *m        = &k->base.kernel;
     const int64_t    operands = m->u.map.operands;
     const uint64_t   bytes    = size_of(k, m->u.map.elements);
     const fill       normal   = cuda_normal(m->dtype, 1.0);
+    bool             widens;
 
     (void)device;
     (void)how;
@@ -81,6 +112,10 @@ lm_status ops_map(const cuda_device *device, const settings *how, cuda_kernel *k
         return unknown_type(k, err);
     if (operands < 0 || operands > MAX_OPERANDS)
         return cuda_unsupported(k, "the backend cudnn", "more than 9 operands", err);
+    if (autocast_is_cast(m, &widens)) {
+        prepare_cast(k, widens);
+        return LM_OK;
+    }
     for (int64_t i = 0; i < operands; i++) {
         slot_role role = i == 0 ? ROLE_IN : ROLE_IN_OTHER;
 

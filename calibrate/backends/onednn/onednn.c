@@ -493,5 +493,6 @@ const backend_type backend_onednn = {
     .release   = release,
     .gradients = gradients,
     .run_step  = run_step,
+    .settings  = 1u << SETTING_MIXED,
     .serves    = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
 };

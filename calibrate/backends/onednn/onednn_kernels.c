@@ -31,15 +31,22 @@ static bool is_forward(const prepared_kernel *k)
     return k->base.kernel.pass == LM_FORWARD;
 }
 
+/* Bytes of an element of what loops add up; 0: another type. */
+static size_t added_up(lm_dtype dtype)
+{
+    return dtype == LM_F32 ? sizeof(float) : dtype == LM_BF16 ? sizeof(uint16_t) : 0;
+}
+
 /* False: not a loop's business, or not one it knows. */
 static bool prepare_map_loop(prepared_kernel *k)
 {
     const int64_t  operands = k->base.kernel.u.map.operands;
-    const uint64_t bytes    = lm_mul((uint64_t)k->base.kernel.u.map.elements, sizeof(float));
+    const size_t   size     = added_up(k->base.kernel.dtype);
+    const uint64_t bytes    = lm_mul((uint64_t)k->base.kernel.u.map.elements, size);
 
-    if (k->base.kernel.dtype != LM_F32 || operands < 0 || operands > LOOP_MAX_OPERANDS)
+    if (!size || operands < 0 || operands > LOOP_MAX_OPERANDS)
         return false;
-    k->loop = (loop){ LOOP_MAP, k->base.kernel.u.map.elements, operands, sizeof(float), 0 };
+    k->loop = (loop){ LOOP_MAP, k->base.kernel.u.map.elements, operands, size, 0 };
     for (int64_t i = 0; i < operands; i++) {
         slot_role role = i == 0 ? ROLE_IN : ROLE_IN_OTHER;
 
@@ -93,11 +100,12 @@ static bool prepare_reduce_loop(prepared_kernel *k)
 {
     const int64_t  rows = k->base.kernel.u.reduce.rows, group = k->base.kernel.u.reduce.group;
     const int64_t  inner = k->base.kernel.u.reduce.inner;
-    const uint64_t bytes = lm_mul((uint64_t)rows, sizeof(float));
+    const size_t   size  = added_up(k->base.kernel.dtype);
+    const uint64_t bytes = lm_mul((uint64_t)rows, size);
 
-    if (k->base.kernel.dtype != LM_F32 || inner < 1 || rows % inner)
+    if (!size || inner < 1 || rows % inner)
         return false;
-    k->loop = (loop){ LOOP_REDUCE, rows, group, sizeof(float), inner };
+    k->loop = (loop){ LOOP_REDUCE, rows, group, size, inner };
     add_loop_slot(k, ROLE_IN, lm_mul(bytes, (uint64_t)group), normal);
     add_loop_slot(k, k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_GRADIENT : ROLE_OUT, bytes,
                   normal);

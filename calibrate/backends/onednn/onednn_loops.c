@@ -4,12 +4,14 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 
 #include "network/optimizer.h"
+#include "onednn_half.h"
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
@@ -106,6 +108,8 @@ void team_flush_small(const team *t)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
+enum { PIECE = 2048 }; /* elements that stay in the first cache */
+
 typedef struct loop_context {
     const loop  *loop;
     void *const *at;
@@ -140,7 +144,6 @@ static void scale_add(float *restrict out, const float *restrict a, float scale,
 /* Piece by piece, so that partial sums stay in the first cache and memory sees each tensor once. */
 static void map_body(void *context, int64_t begin, int64_t end)
 {
-    enum { PIECE = 2048 };
     const loop_context *c        = context;
     const int64_t       operands = c->loop->width;
     void *const        *at       = c->at;
@@ -158,6 +161,24 @@ static void map_body(void *context, int64_t begin, int64_t end)
         for (int64_t j = 2; j < operands - 1; j++)
             accumulate(out + i, (const float *)at[j] + i, n);
         scale_add(out + i, (const float *)at[operands - 1] + i, scale, n);
+    }
+}
+
+/* The same of bf16. */
+static void map_half_body(void *context, int64_t begin, int64_t end)
+{
+    const loop_context *c        = context;
+    const int64_t       operands = c->loop->width;
+    uint16_t           *out      = c->at[operands];
+    float               sum[PIECE];
+
+    for (int64_t i = begin; i < end; i += PIECE) {
+        const int64_t n = end - i < PIECE ? end - i : PIECE;
+
+        memset(sum, 0, sizeof sum);
+        for (int64_t j = 0; j < operands; j++)
+            half_accumulate(sum, (const uint16_t *)c->at[j] + i, n);
+        half_store(out + i, sum, operands ? 1.0f / sqrtf((float)operands) : 0.0f, n);
     }
 }
 
@@ -294,7 +315,6 @@ static float sum(const float *restrict a, int64_t n)
 /* Rows that lie together are added up side by side, as many at once as stay in the first cache. */
 static void reduce_body(void *context, int64_t begin, int64_t end)
 {
-    enum { PIECE = 2048 };
     const loop_context *c     = context;
     const int64_t       group = c->loop->width, inner = c->loop->inner;
     const float        *in  = c->at[0];
@@ -316,6 +336,30 @@ static void reduce_body(void *context, int64_t begin, int64_t end)
     }
 }
 
+/* The same of bf16. */
+static void reduce_half_body(void *context, int64_t begin, int64_t end)
+{
+    const loop_context *c     = context;
+    const int64_t       group = c->loop->width, inner = c->loop->inner;
+    const uint16_t     *in  = c->at[0];
+    uint16_t           *out = c->at[1];
+    float               all[PIECE];
+
+    for (int64_t i = begin, n; i < end; i += n) {
+        const uint16_t *first = in + i / inner * inner * group + i % inner;
+
+        n = inner - i % inner;
+        n = n > end - i ? end - i : n;
+        n = n > PIECE ? PIECE : n;
+        memset(all, 0, sizeof all);
+        if (inner == 1)
+            all[0] = half_sum(first, group);
+        for (int64_t j = 0; j < group && inner > 1; j++)
+            half_accumulate(all, first + j * inner, n);
+        half_store(out + i, all, 1.0f, n);
+    }
+}
+
 /* Parts of a row, for rows too few to go round the threads. */
 static int64_t parts_of(const loop *l)
 {
@@ -327,30 +371,38 @@ static void reduce_parts_body(void *context, int64_t begin, int64_t end)
     const loop_context *c     = context;
     const int64_t       group = c->loop->width, parts = parts_of(c->loop);
     const int64_t       length = (group + parts - 1) / parts;
-    const float        *in     = c->at[0];
+    const bool          half   = c->loop->size == sizeof(uint16_t);
     float              *out    = c->at[2];
 
     for (int64_t i = begin; i < end; i++) {
-        const int64_t from = i % parts * length;
-        const int64_t n    = from + length < group ? length : group - from;
+        const int64_t from = i % parts * length, at = i / parts * group + from;
+        const int64_t n = from + length < group ? length : group - from;
 
-        out[i] = n > 0 ? sum(in + i / parts * group + from, n) : 0;
+        out[i] = n <= 0 ? 0
+                 : half ? half_sum((const uint16_t *)c->at[0] + at, n)
+                        : sum((const float *)c->at[0] + at, n);
     }
 }
 
 static void reduce(loop_context *c, const team *t)
 {
     const int64_t parts = parts_of(c->loop);
+    const bool    half  = c->loop->size == sizeof(uint16_t);
     const float  *part  = c->at[2];
-    float        *out   = c->at[1];
 
     if (parts == 1) {
-        team_run(t, c->loop->n, reduce_body, c);
+        team_run(t, c->loop->n, half ? reduce_half_body : reduce_body, c);
         return;
     }
     team_run(t, c->loop->n * parts, reduce_parts_body, c);
-    for (int64_t i = 0; i < c->loop->n; i++)
-        out[i] = sum(part + i * parts, parts);
+    for (int64_t i = 0; i < c->loop->n; i++) {
+        const float all = sum(part + i * parts, parts);
+
+        if (half)
+            half_store((uint16_t *)c->at[1] + i, &all, 1.0f, 1);
+        else
+            ((float *)c->at[1])[i] = all;
+    }
 }
 
 void loop_run(const loop *l, const team *t, void *const *at)
@@ -359,7 +411,7 @@ void loop_run(const loop *l, const team *t, void *const *at)
 
     assert(l->kind != LOOP_NONE);
     switch (l->kind) {
-    case LOOP_MAP: team_run(t, l->n, map_body, &c); break;
+    case LOOP_MAP: team_run(t, l->n, l->size == 2 ? map_half_body : map_body, &c); break;
     case LOOP_UPDATE: team_run(t, l->n, update_body, &c); break;
     case LOOP_GATHER: team_run(t, l->n, gather_body, &c); break;
     case LOOP_SCATTER: team_run(t, l->width, scatter_body, &c); break;

@@ -49,7 +49,7 @@ typedef struct loop {
     int64_t n;     /**< elements; LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE: rows */
     int64_t width; /**< LOOP_MAP: operands; LOOP_UPDATE: the optimizer; LOOP_GATHER, LOOP_SCATTER,
                       LOOP_REDUCE: elements of a row */
-    size_t  size;  /**< bytes of an element */
+    size_t  size;  /**< bytes of an element; LOOP_MAP, LOOP_REDUCE: 4, or 2 of bf16 */
     int64_t inner; /**< LOOP_REDUCE: rows that lie together; divides n */
 } loop;
 

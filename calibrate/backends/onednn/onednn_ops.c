@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "network/autocast.h"
+
 enum { DEPTH, HEIGHT, WIDTH };
 
 static const fill normal = { .kind = FILL_NORMAL, .scale = 1.0 };
@@ -243,8 +245,13 @@ static void create_eltwise(const lm_kernel *k, api_op *op)
 static lm_status create_map(const lm_kernel *k, api_op *op)
 {
     const api_tensor tensor = flat(k->u.map.elements, op->src.type);
+    bool             widens;
 
-    if (k->u.map.operands == 1 || k->pass != LM_FORWARD) {
+    if (autocast_is_cast(k, &widens)) {
+        op->kind = API_COPY;
+        op->src = op->dst                    = tensor;
+        (widens ? &op->dst : &op->src)->type = dnnl_f32;
+    } else if (k->u.map.operands == 1 || k->pass != LM_FORWARD) {
         create_eltwise(k, op);
         if (k->u.map.operands == 1)
             op->pass = LM_FORWARD;
@@ -255,11 +262,23 @@ static lm_status create_map(const lm_kernel *k, api_op *op)
     return LM_OK;
 }
 
+/* Of weights: from where the optimizer keeps them to copies; of their gradients back. */
+static void slots_cast(prepared_kernel *k, bool widens)
+{
+    const bool weights = k->base.kernel.pass == LM_GRAD_WEIGHT;
+
+    add_slot(k, DNNL_ARG_FROM, !weights ? ROLE_IN : widens ? ROLE_ASIDE : ROLE_WEIGHT, normal);
+    add_slot(k, DNNL_ARG_TO, !weights ? ROLE_OUT : widens ? ROLE_GRADIENT : ROLE_ASIDE, normal);
+}
+
 static void slots_map(prepared_kernel *k)
 {
     const slot_role out = k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT;
+    bool            widens;
 
-    if (k->base.kernel.u.map.operands == 1) {
+    if (autocast_is_cast(&k->base.kernel, &widens)) {
+        slots_cast(k, widens);
+    } else if (k->base.kernel.u.map.operands == 1) {
         add_slot(k, DNNL_ARG_SRC, ROLE_IN, normal);
         add_slot(k, DNNL_ARG_DST, out, normal);
     } else if (is_forward(k)) {

@@ -217,8 +217,9 @@ typedef struct lm_predictor_options {
     const char *scheme;    /**< paleo: one_to_all, tree, ...; NULL: tree */
     double      ppp_comp;  /**< paleo: achieved fraction of peak; 0: 1 */
     double      ppp_comm;  /**< paleo: the same of the bandwidth between nodes; 0: 1 */
-    lm_dtype    dtype;     /**< of activations and weights; 0: f32 */
-    int32_t     reserved;
+    lm_dtype    dtype;     /**< of activations and weights; 0: the machine's */
+    lm_dtype    mixed;     /**< f32 with autocast to LM_F16 or LM_BF16; LM_F32: without; 0: as the
+                                machine */
 } lm_predictor_options;
 
 /**

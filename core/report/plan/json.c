@@ -104,11 +104,13 @@ void plan_json_question(const plan_job *job, json *j)
     const plan_question *q      = &job->question;
     const training      *t      = &q->training;
     const bool           infers = q->setup.program == PROGRAM_INFERENCE;
+    const lm_dtype       mixed  = job->side[0].who->mixed;
 
     json_text(j, "network", job->network);
     json_text(j, "set", job->net->set);
     json_text(j, "input", job->side[0].who->input);
     json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].who->dtype));
+    json_text(j, "mixed", mixed ? text_dtype_name((int32_t)mixed) : NULL);
     if (infers)
         step_json_phase(j, job->question.setup.program, &job->span);
     else

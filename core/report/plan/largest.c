@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "plan/limits.h"
 
 /* Memory and step time of a batch. */
 typedef struct large {
@@ -23,6 +24,7 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
         room_options(&s->sync, s->optimizer, side->room.overhead, many, s->sync.accumulation > 1);
     const bind_options b = { .batch      = batch,
                              .dtype      = side->who->dtype,
+                             .mixed      = limits_mixed(side->who),
                              .input      = side->who->input,
                              .evaluation = s->program == PROGRAM_INFERENCE };
 

@@ -111,6 +111,8 @@ static void get_plan(reading *r, const json_t *root, const json_t *plan, watch_p
     get_text(r, root, "network", out->network, sizeof out->network);
     get_text(r, root, "input", out->input, sizeof out->input);
     get_text(r, root, "dtype", out->dtype, sizeof out->dtype);
+    if (json_object_get(root, "mixed")) /* plans of before have none */
+        get_text(r, root, "mixed", out->mixed, sizeof out->mixed);
     get_text(r, root, "optimizer", out->optimizer, sizeof out->optimizer);
     get_text(r, plan, "machine", out->machine, sizeof out->machine);
     get_text(r, plan, "sync", out->sync, sizeof out->sync);
