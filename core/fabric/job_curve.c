@@ -13,7 +13,7 @@
 /* What a step is made of, in the order of the unknowns. */
 enum { WITHIN, BETWEEN, SAMPLE, STEP, N_PARTS };
 
-#define RIDGE  0.01 /* of WITHIN and BETWEEN, in medians of the steps */
+#define RIDGE  0.01 /* of WITHIN, BETWEEN and an untold STEP, in medians of the steps */
 #define FREE   1e-9 /* the others', which keeps equations regular */
 #define HUBER  0.1
 #define ROUNDS 4
@@ -63,16 +63,28 @@ static double median(const job_row *row, size_t n, double *room)
     return stats_quantile(room, n, 0.5);
 }
 
+/* Were two batches measured on the same devices? Else what a step has whatever its batch cannot be told
+ * from all-reduces. */
+static bool tells_step(const job_row *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (row[i].hosts == row[k].hosts && row[i].devices == row[k].devices &&
+                row[i].batch != row[k].batch)
+                return true;
+    return false;
+}
+
 lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *err)
 {
-    static const double mu[N_PARTS] = { RIDGE, RIDGE, FREE, FREE };
-    double              x[N_PARTS]  = { 0 };
-    double             *a           = malloc((n * N_PARTS + 1) * sizeof *a);
-    double             *share       = malloc((n + 1) * sizeof *share);
-    robust_work         work        = { 0 };
-    robust_problem      problem;
-    double              middle;
-    lm_status           status = LM_OK;
+    const double   mu[N_PARTS] = { RIDGE, RIDGE, FREE, tells_step(row, n) ? FREE : RIDGE };
+    double         x[N_PARTS]  = { 0 };
+    double        *a           = malloc((n * N_PARTS + 1) * sizeof *a);
+    double        *share       = malloc((n + 1) * sizeof *share);
+    robust_work    work        = { 0 };
+    robust_problem problem;
+    double         middle;
+    lm_status      status = LM_OK;
 
     if (!a || !share) {
         status = no_memory(err);

@@ -5,7 +5,9 @@
  * backward pass: w (d - 1) / d among the d devices of a host and x (h - 1) / h among h hosts, which
  * is how the bytes of a ring grow (Patarasuk & Yuan 2009) within a host and between hosts. Hosts
  * share one link each, so ranks do not count by themselves. Relative, robust, non-negative least
- * squares, rows of more ranks weighing more; a ridge holds w and x near 0: a step stays as it was.
+ * squares, rows of more ranks weighing more; a ridge holds w and x near 0: a step stays as it was. It
+ * holds a, too, unless two batches were measured on the same devices: batches that differ with the
+ * number of devices do not tell it from all-reduces.
  *
  * Jobs that the accuracy exam does not score chose the form, the ridge and the widths of the bounds.
  */

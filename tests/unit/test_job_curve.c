@@ -47,6 +47,24 @@ static void one_batch_goes_by_samples(void **state)
     assert_close((job_curve_own(&c, 32)) / (2 * job_curve_own(&c, 16)), 1, 1e-12);
 }
 
+/*
+ * 96 ms of 96 samples on a host, 86 ms of 72 on eight: 14 ms more than samples say. What every step has,
+ * A = a + 7/8 w, would have to be 4 x 14 ms to explain it, x between hosts 8/7 x 14 ms. The least squares of
+ * a, w and x are at A = 0.5046 x, x (1 + 8/7 x 0.5046 / 4) = 8/7 x 14 ms: x = 13.98, A = 7.06, and of 6
+ * samples on 64 hosts 7.06 + 6 (96 - 7.06) / 96 + 63/64 x 13.98 = 26.4 ms.
+ */
+static void batches_that_shrink_with_hosts_do_not_tell_what_stays(void **state)
+{
+    const job_row row[] = { { 96, 1, 8, 0.096 }, { 72, 8, 8, 0.086 } };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 2, &c, &err), LM_OK);
+    assert_close((job_curve_own(&c, 6) + job_curve_exposed(&c, 64, 8)) / 0.0264, 1, 0.06);
+    assert_close(job_curve_own(&c, 96) + job_curve_exposed(&c, 1, 8), 0.096, 0.02);
+}
+
 /* A step that does not grow costs nothing between hosts: no extrapolation makes it. */
 static void flat_steps_stay(void **state)
 {
@@ -110,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curve_continues_what_made_it),
         cmocka_unit_test(one_batch_goes_by_samples),
+        cmocka_unit_test(batches_that_shrink_with_hosts_do_not_tell_what_stays),
         cmocka_unit_test(flat_steps_stay),
         cmocka_unit_test(one_number_of_ranks_is_no_curve),
         cmocka_unit_test(bounds_widen_beyond),
