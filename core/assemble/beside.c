@@ -241,7 +241,7 @@ lm_status fit_residual(const observations *obs, const points *p, residual_choice
 /* Means over repetitions pass a board's limit by so much at most. */
 #define CAP_PASSED 1.2
 
-bool fit_any_power(const observations *obs)
+static bool any_power(const observations *obs)
 {
     for (size_t i = 0; i < obs->n_rows; i++)
         if (obs->row[i].power_w > 0)
@@ -300,23 +300,44 @@ static lm_status check_told(double idle_w, double cap_w, const power_rows *found
     return LM_OK;
 }
 
-lm_status fit_power(const observations *obs, workloads *loads, const points *p, const char *where,
-                    const power_asked *asked, calibration *cal, power_rows *out, lm_error *err)
+/* Values of the options replace those of the file. */
+static lm_status tell(const char *name, const power_told_by *told, const calibration *cal,
+                      power_model *from, fit_powers *out, lm_error *err)
 {
-    points    all  = { 0 };
-    bool      more = false;
-    double    usual_mhz;
-    lm_status status = fit_every_clock(obs, loads, where, &all, &more, err);
+    const lm_status status = power_told(cal, name, from, err);
 
-    if (!status)
-        status = power_usual_clock(p, &usual_mhz, err);
-    if (!status)
-        status = power_calibrate(more ? &all : p, usual_mhz, &asked->from, cal, out, err);
-    if (!status)
-        status = check_told(asked->idle_w, asked->cap_w, out, err);
+    if (!status && name && isnan(from->cap_w) && isnan(from->top_mhz))
+        out->unknown = name;
+    if (isfinite(told->idle_w))
+        from->idle_w = told->idle_w;
+    if (isfinite(told->cap_w))
+        from->cap_w = told->cap_w;
+    from->knee_mhz = told->knee_mhz;
+    return status;
+}
+
+lm_status fit_powers_of(const observations *obs, workloads *loads, const points *p,
+                        const char *where, const char *name, const power_told_by *told,
+                        calibration *cal, fit_powers *out, lm_error *err)
+{
+    points      all  = { 0 };
+    bool        more = false;
+    double      usual_mhz;
+    power_model from;
+    lm_status   status;
+
+    if (!any_power(obs) || power_doubted(p)) /* reported with the other doubts */
+        return LM_OK;
+    if ((status = tell(name, told, cal, &from, out, err)))
+        return status;
+    if (!(status = fit_every_clock(obs, loads, where, &all, &more, err)) &&
+        !(status = power_usual_clock(p, &usual_mhz, err)) &&
+        !(status = power_calibrate(more ? &all : p, usual_mhz, &from, cal, &out->rows, err)))
+        status = check_told(told->idle_w, told->cap_w, &out->rows, err);
     if (status)
         lm_error_prefix(err, "%s", obs->path);
     if (more)
         points_free(&all);
+    out->fitted = !status;
     return status;
 }

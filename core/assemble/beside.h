@@ -60,29 +60,33 @@ void      fit_runs_free(fit_runs *f);
 #define FIT_FACTORS_TEXT 160
 const char *fit_factors_print(const correct_factors *f, char out[FIT_FACTORS_TEXT]);
 
-/** Was any power measured? */
-bool fit_any_power(const observations *obs);
-
 /** Where `where` (NULL: nothing) chose a clock, the points that it would without, into `all`, to be
  * freed where *found. */
 lm_status fit_every_clock(const observations *obs, workloads *loads, const char *where, points *all,
                           bool *found, lm_error *err);
 
-/** What is known of the device's power beside the rows. */
-typedef struct power_asked {
-    power_model from;     /**< limit, clock, power at rest: told, or of the datasheet */
-    double idle_w, cap_w; /**< as they were told, which the rows must not contradict; NAN: not */
-} power_asked;
+/** What options tell of the device's power; NAN: not told. */
+typedef struct power_told_by {
+    double idle_w, cap_w, knee_mhz;
+} power_told_by;
+
+/** What came of powers. Zero-initialise; power_rows_free(&rows). */
+typedef struct fit_powers {
+    const char *unknown; /**< a device that was told, and has neither limit nor clock; NULL: none */
+    bool        fitted;  /**< to `rows` */
+    power_rows  rows;
+} fit_powers;
 
 /**
- * Fits the power model. Rows of other clocks (settings `clock=`) than those the times are fitted to
- * take part.
+ * Fits the power model where powers were measured. Rows of other clocks (settings `clock=`) than
+ * those the times are fitted to take part.
  *
- * @param p     what the times were fitted to; `where` chose it, or NULL
- * @param out   what was used; power_rows_free() in either case, zeroed to begin with
+ * @param p    what the times were fitted to; `where` chose it, or NULL
+ * @param name the device; NULL: as the file says
  * @return what points_from() and power_fit() return; LM_E_ARG for what the rows contradict
  */
-lm_status fit_power(const observations *obs, workloads *loads, const points *p, const char *where,
-                    const power_asked *asked, calibration *cal, power_rows *out, lm_error *err);
+lm_status fit_powers_of(const observations *obs, workloads *loads, const points *p,
+                        const char *where, const char *name, const power_told_by *told,
+                        calibration *cal, fit_powers *out, lm_error *err);
 
 #endif

@@ -2,15 +2,25 @@
 #include "cli/cmd_fit.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "counts/feature_set.h"
-#include "fit/fit.h"
-#include "machine/machine.h"
-#include "models/learned.h"
-#include "observe/launches.h"
-#include "observe/variants.h"
+#include "cli/commands.h"
+#include "cli/power_options.h"
+#include "observe/workloads.h"
+#include "report/fit_view.h"
+
+typedef struct fit_options {
+    option_texts    outputs, device; /* several: of as many files of observations */
+    option_texts    models, like;
+    const char     *features; /* one set (feature_set.h) */
+    const char     *where, *algorithm, *learn, *layers, *correct, *devices;
+    residual_choice residual;
+    bool            importance;
+    power_choice    power;
+    format          format;
+    taught_models   taught; /* of `models` */
+} fit_options;
 
 static const char *learned_words(char *buffer, size_t size)
 {
@@ -119,94 +129,6 @@ static const char examples[] =
     "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n"
     "  layermeter fit t4.csv v100.csv -o t4.ini,v100.ini --residual on --device T4,V100-SXM2-16GB\n";
 
-/* A command line and its results. */
-typedef struct fitting {
-    const fit_options *a;
-    const char        *output, *device; /* of one file */
-    registry          *reg;
-    workloads         *loads;
-    observations      *obs;
-    points             p;
-    learned_models     learned;
-    field_rows         worth;        /* of features, where it is asked */
-    calibration       *layers, *cal; /* machine file of single layers, or NULL; the new one */
-    fit_runs           runs;
-} fitting;
-
-/* The points that --where and --algorithm choose. */
-static lm_status choose_points(fitting *w, lm_error *err)
-{
-    lm_status status = points_from(w->obs, w->loads, &w->p, err);
-
-    if (status)
-        return status;
-    if (w->a->where)
-        status = points_where(&w->p, w->a->where, err);
-    if (!status && w->a->algorithm)
-        status = points_choose_algorithm(&w->p, w->a->algorithm, err);
-    if (status)
-        lm_error_prefix(err, "%s", w->obs->path);
-    return status;
-}
-
-/* Names of regressors; learned models have features of their own. */
-static lm_status choose_features(fitting *w, lm_error *err)
-{
-    const char *known[N_FEATURES];
-    lm_status   status = LM_OK;
-
-    w->p.features = w->a->features;
-    if (!w->a->models.n)
-        status = feature_set_check(w->a->features, known, feature_choices(known), "a formula", err);
-    if (status)
-        lm_error_prefix(err, "--features");
-    return status;
-}
-
-/* Nothing can be fitted to streams alone; other machines can price them. */
-static lm_status fit_to(fitting *w, lm_error *err)
-{
-    if (w->a->like.n && launches_only(w->obs) && !w->p.n_kernel_rows)
-        return fit_none(w->obs, &w->p, &w->cal, err);
-    return fit_all(w->obs, &w->p, &w->cal, err);
-}
-
-static lm_status learn_residual(fitting *w, lm_error *err)
-{
-    fit_residuals   found;
-    const lm_status status = fit_residual(w->obs, &w->p, w->a->residual, w->cal, &found, err);
-
-    fit_residuals_print(w->obs->path, &found, w->cal);
-    return status;
-}
-
-/* Learns models of single layers, on the device that the options or the file name. */
-static lm_status learn(fitting *w, lm_error *err)
-{
-    layerwise_source from   = { .obs = w->obs, .p = &w->p };
-    device_list     *list   = NULL;
-    points           clocks = { 0 };
-    bool             more   = false;
-    lm_status        status = LM_OK;
-
-    for (size_t i = 0; i < w->learned.n && !more && !status; i++)
-        if (w->learned.kind[i]->clocks)
-            status = fit_every_clock(w->obs, w->loads, w->a->where, &clocks, &more, err);
-    from.clocks = more ? &clocks : NULL;
-
-    if (!status && w->learned.n)
-        status = learned_device(w->device, observations_provenance(w->obs, "device"), w->a->devices,
-                                &list, &from.on, err);
-    if (!status && w->device && from.on && !calibration_measured_on(w->cal, from.on->name))
-        status = no_memory(err);
-    if (!status)
-        status = learned_models_fit(&w->learned, &from, 1, &w->cal, err);
-    devices_free(list);
-    if (more)
-        points_free(&clocks);
-    return status;
-}
-
 /* Reason to refuse several files; NULL: none. */
 static const char *refused_of_several(const options *o, const fit_options *a)
 {
@@ -221,79 +143,24 @@ static const char *refused_of_several(const options *o, const fit_options *a)
     return NULL;
 }
 
-static lm_status fit_files(const options *o, const fit_options *a, learned_models *learned,
-                           lm_error *err)
+/* The models to be taught, with the settings of --learn. */
+static lm_status check_models(options *o, lm_error *err)
 {
-    registry  *reg   = NULL;
-    workloads *loads = NULL;
-    field_rows t     = fit_table(a->format, true);
-    lm_status  status;
+    fit_options *a = o->filled;
+    lm_error     why;
 
-    if (!(status = open_registry(o, &reg, err)) && !(status = workloads_new(reg, &loads, err)))
-        status = fit_pool(o, a, learned, loads, &t, err);
-    status = field_rows_print(&t, a->format, stdout, status, err);
-    workloads_free(loads);
-    registry_free(reg);
-    return status;
-}
-
-static lm_status fit_file(const options *o, fitting *w, lm_error *err)
-{
-    const fit_options *a = w->a;
-    lm_status          status;
-
-    if ((status = open_registry(o, &w->reg, err)) ||
-        (status = workloads_new(w->reg, &w->loads, err)) ||
-        (status = observations_load(o->argument[0], &w->obs, err)) ||
-        (status = choose_points(w, err)) || (status = choose_features(w, err)) ||
-        (a->layers && (status = fit_layers_load(a->layers, w->obs, &w->p, &w->layers, err))) ||
-        (status = fit_to(w, err)) ||
-        (w->layers && (status = fit_layers_compose(&w->p, w->layers, w->cal, err))) ||
-        (a->like.n && (status = fit_like(w->cal, o->argument[0], &a->like, err))) ||
-        (status = learn_residual(w, err)) || (status = learn(w, err)) ||
-        (status =
-             fit_powers(w->obs, w->loads, &w->p, a->where, w->device, &a->power, w->cal, err)) ||
-        (a->correct && (status = fit_runs_correct(a->correct, w->loads, w->cal, &w->runs, err))))
-        return status;
-    if ((a->algorithm && !calibration_note(w->cal, "fitted_algorithm", a->algorithm)) ||
-        (a->features && !calibration_note(w->cal, "fitted_features", a->features)))
-        return no_memory(err);
-    return machine_save(w->cal, w->output, err);
-}
-
-static lm_status print_fit(const fitting *w, lm_error *err)
-{
-    const char *correct = w->a->correct;
-    field_rows  t       = w->worth;
-
-    fit_print_warnings(w->obs, &w->p, w->cal, correct && !strcmp(correct, w->obs->path));
-    fit_runs_print(&w->runs);
-    if (w->a->importance)
-        return field_rows_print(&t, w->a->format, stdout, LM_OK, err);
-    t = fit_table(w->a->format, false);
-    fit_table_formulas(&t, w->cal);
-    for (size_t i = 0; i < w->learned.n; i++)
-        if (w->learned.model[i])
-            fit_table_learned(&t, w->learned.model[i]);
-    fit_table_others(&t, w->cal);
-    return field_rows_print(&t, w->a->format, stdout, LM_OK, err);
-}
-
-static void fitting_free(fitting *w)
-{
-    fit_runs_free(&w->runs);
-    points_free(&w->p);
-    calibration_free(w->cal);
-    calibration_free(w->layers);
-    observations_free(w->obs);
-    workloads_free(w->loads);
-    registry_free(w->reg);
+    a->taught = (taught_models){ .n = 0 };
+    if (taught_models_named(&a->models, &a->taught, &why))
+        return misused(o, &a->models, err, "%s", why.text);
+    if (taught_models_set(&a->taught, a->learn, &why))
+        return misused(o, &a->learn, err, "%s", why.text);
+    return LM_OK;
 }
 
 static lm_status check(options *o, lm_error *err)
 {
     fit_options *a      = o->filled;
-    lm_status    status = learned_models_parse(o, &a->models, &a->learn, &a->learned, err);
+    lm_status    status = check_models(o, err);
     const char  *why;
 
     power_choice_begin(o, &a->power, true);
@@ -302,26 +169,103 @@ static lm_status check(options *o, lm_error *err)
     return status;
 }
 
-static lm_status run(const options *o, lm_error *err)
+static assembly_question question_of(const options *o)
 {
     const fit_options *a = o->filled;
-    fitting            w = { .a       = a,
-                             .output  = option_text(o, &a->outputs),
-                             .device  = option_text(o, &a->device),
-                             .learned = a->learned };
+
+    return (assembly_question){ .paths     = { o->argument, (size_t)o->n_arguments },
+                                .outputs   = a->outputs,
+                                .devices   = a->device,
+                                .sheets    = a->devices,
+                                .where     = a->where,
+                                .algorithm = a->algorithm,
+                                .features  = a->features,
+                                .layers    = a->layers,
+                                .correct   = a->correct,
+                                .like      = a->like,
+                                .residual  = a->residual,
+                                .power     = { a->power.model.idle_w, a->power.cap_w,
+                                               a->power.model.knee_mhz } };
+}
+
+static void put_taught(field_rows *t, const taught_models *models)
+{
+    for (size_t i = 0; i < models->n; i++)
+        if (models->of[i].model)
+            fit_table_learned(t, models->of[i].model);
+}
+
+static lm_status fit_several(const options *o, workloads *loads, taught_models *models,
+                             lm_error *err)
+{
+    const fit_options      *a     = o->filled;
+    const assembly_question q     = question_of(o);
+    assemblies             *found = calloc(1, sizeof *found);
+    field_rows              t     = fit_table(a->format, true);
+    lm_status status = found ? assemblies_of(&q, loads, models, found, err) : no_memory(err);
+
+    if (found)
+        fit_print_several(found, models, a->residual != RESIDUAL_OFF, !status);
+    if (!status) {
+        for (size_t i = 0; i < found->n; i++)
+            fit_table_machine(&t, found->machine[i].on->name, found->machine[i].cal->layers);
+        for (size_t c = 0; c < N_LAYER_CLASSES; c++)
+            if (found->residual[c].judged)
+                fit_table_residual(&t, c, &found->residual[c]);
+        put_taught(&t, models);
+    }
+    status = field_rows_print(&t, a->format, stdout, status, err);
+    if (found)
+        assemblies_free(found);
+    free(found);
+    return status;
+}
+
+static lm_status fit_one(const options *o, workloads *loads, taught_models *models, lm_error *err)
+{
+    const fit_options *a      = o->filled;
+    const char        *output = option_text(o, &a->outputs), *on = option_text(o, &a->device);
+    assembly_question  q     = question_of(o);
+    assembly           found = { .cal = NULL };
+    field_rows         t     = { 0 };
     lm_status          status;
 
+    q.outputs = (word_list){ &output, 1 }; /* names with commas, too */
+    q.devices = (word_list){ &on, on != NULL };
     if (a->importance) {
-        w.worth         = fit_table_worth(a->format);
-        w.learned.worth = &w.worth;
+        t               = fit_table_worth(a->format);
+        models->worth   = fit_table_add_worth;
+        models->context = &t;
     }
-    if (o->n_arguments > 1)
-        status = fit_files(o, a, &w.learned, err);
-    else if (!(status = fit_file(o, &w, err)))
-        status = print_fit(&w, err);
-    else if (a->importance)
-        status = field_rows_print(&w.worth, a->format, stdout, status, err);
-    fitting_free(&w);
+    status = assembly_of(&q, loads, models, &found, err);
+    fit_print_found(o->argument[0], &found, models);
+    if (!status)
+        fit_print_warnings(&found);
+    if (!status && !a->importance) {
+        t = fit_table(a->format, false);
+        fit_table_formulas(&t, found.cal);
+        put_taught(&t, models);
+        fit_table_others(&t, found.cal);
+    }
+    if (t.t)
+        status = field_rows_print(&t, a->format, stdout, status, err);
+    assembly_free(&found);
+    return status;
+}
+
+static lm_status run(const options *o, lm_error *err)
+{
+    const fit_options *a      = o->filled;
+    taught_models      models = a->taught;
+    registry          *reg    = NULL;
+    workloads         *loads  = NULL;
+    lm_status          status;
+
+    if (!(status = open_registry(o, &reg, err)) && !(status = workloads_new(reg, &loads, err)))
+        status = (o->n_arguments > 1 ? fit_several : fit_one)(o, loads, &models, err);
+    taught_models_free(&models);
+    workloads_free(loads);
+    registry_free(reg);
     return status;
 }
 

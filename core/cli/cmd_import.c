@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "base/names.h"
 #include "base/no_memory.h"
 #include "cli/commands.h"
 #include "import/extrap.h"
@@ -92,6 +91,12 @@ static const char examples[] =
     "  layermeter import extra-p scaling.txt -o scaling.csv\n"
     "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
+/* The files behind the word. */
+static word_list files_of(const options *o)
+{
+    return (word_list){ o->argument + 1, (size_t)o->n_arguments - 1 };
+}
+
 /* A network, and the title of its file. */
 typedef struct titled {
     const network *net;
@@ -159,10 +164,11 @@ typedef struct read_rows {
 
 static lm_status write_rows(void *context, FILE *out, lm_error *err)
 {
-    const read_rows *w = context;
+    const read_rows *w     = context;
+    const word_list  paths = files_of(w->o);
 
     (void)err;
-    log_print(w->rows, w->o->argument + 1, w->o->n_arguments - 1, out);
+    log_print(w->rows, &paths, out);
     return LM_OK;
 }
 
@@ -189,26 +195,27 @@ static void print_left_out(const log_rows *rows)
                     parts[i].n == 1 ? "" : "s", parts[i].why);
 }
 
-static lm_status import_logs(const options *o, lm_error *err)
+static lm_status import_logs(const options *o, log_reader *read, lm_error *err)
 {
     const import_options *a      = o->filled;
-    const bool            nccl   = !strcmp(o->argument[0], "nccl-tests");
+    const word_list       paths  = files_of(o);
     log_rows              rows   = { 0 };
-    lm_status             status = LM_OK;
+    lm_status             status = log_read_all(read, &paths, &a->log, &rows, err);
 
-    for (int i = 1; i < o->n_arguments && !status; i++)
-        status = nccl ? log_read_nccl_tests(o->argument[i], &a->log, &rows, err)
-                      : log_read_osu(o->argument[i], &a->log, &rows, err);
-    if (!status && !rows.n_rows)
-        status = lm_error_set(err, LM_E_ARG,
-                              "%s: no row is of use (%zu wrong, %zu of other kinds, %zu broken)",
-                              o->argument[1], rows.n_wrong, rows.n_other, rows.n_broken);
-    if (!status)
-        status = import_write(o, &rows, err);
-    if (!status)
+    if (!status && !(status = import_write(o, &rows, err)))
         print_left_out(&rows);
     log_rows_free(&rows);
     return status;
+}
+
+static lm_status import_nccl_tests(const options *o, lm_error *err)
+{
+    return import_logs(o, log_read_nccl_tests, err);
+}
+
+static lm_status import_osu(const options *o, lm_error *err)
+{
+    return import_logs(o, log_read_osu, err);
 }
 
 /* ---- Extra-P's text files ---- */
@@ -285,54 +292,19 @@ static lm_status import_extrap_check(options *o, lm_error *err)
     return LM_OK;
 }
 
-/* Checks that regions from row `from` on are networks that exist; a main() is none. */
-static lm_status check_networks(const options *o, const char *path, const log_rows *rows,
-                                size_t from, lm_error *err)
-{
-    registry *reg    = NULL;
-    names     seen   = { 0 };
-    lm_status status = LM_OK;
-
-    for (size_t i = from; i < rows->n_rows && !status; i++) {
-        const observation *row = &rows->row[i];
-        network           *net = NULL;
-
-        if (row->kind != OBS_NETWORK || names_find(&seen, row->name) != NAMES_NONE)
-            continue;
-        if (!reg)
-            status = open_registry(o, &reg, err);
-        if (!status && (status = network_open(row->name, reg, NULL, &net, err)))
-            lm_error_set(err, status,
-                         "%s:%d: region '%.60s' is no network ('layermeter models' lists those by "
-                         "name): say which it is with --region '%.60s=NETWORK'",
-                         path, row->line, row->name, row->name);
-        if (!status && !names_add(&seen, row->name, i))
-            status = no_memory(err);
-        network_free(net);
-    }
-    names_free(&seen);
-    registry_free(reg);
-    return status;
-}
-
 static lm_status import_extrap(const options *o, lm_error *err)
 {
-    const import_options *a      = o->filled;
-    log_rows              rows   = { 0 };
-    lm_status             status = LM_OK;
+    const import_options *a     = o->filled;
+    const word_list       paths = files_of(o);
+    registry             *reg   = NULL;
+    log_rows              rows  = { 0 };
+    lm_status             status;
 
-    for (int i = 1; i < o->n_arguments && !status; i++) {
-        const size_t before = rows.n_rows;
-
-        status = extrap_read(o->argument[i], &a->given, &rows, err);
-        if (!status)
-            status = check_networks(o, o->argument[i], &rows, before, err);
-    }
-    if (!status && !rows.n_rows)
-        status = lm_error_set(err, LM_E_ARG, "%s: no time in it is above 0", o->argument[1]);
-    if (!status)
+    if (!(status = open_registry(o, &reg, err)) &&
+        !(status = extrap_read_all(&paths, &a->given, reg, &rows, err)))
         status = import_write(o, &rows, err);
     log_rows_free(&rows);
+    registry_free(reg);
     return status;
 }
 
@@ -439,8 +411,8 @@ static const struct {
     lm_status (*check)(options *o, lm_error *err); /* NULL: nothing to check */
     lm_status (*run)(const options *o, lm_error *err);
 } kinds[] = {
-    { "nccl-tests", "LOG", import_logs_check, import_logs },
-    { "osu", "LOG", import_logs_check, import_logs },
+    { "nccl-tests", "LOG", import_logs_check, import_nccl_tests },
+    { "osu", "LOG", import_logs_check, import_osu },
     { "extra-p", "FILE", import_extrap_check, import_extrap },
     { "power", "LOG", NULL, import_power },
 };

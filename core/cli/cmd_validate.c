@@ -1,16 +1,27 @@
 /* layermeter validate: judges models on observations. */
-#include "cli/cmd_validate.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "assemble/beside.h"
+#include "assemble/validation.h"
 #include "base/no_memory.h"
+#include "cli/commands.h"
 #include "counts/feature_set.h"
-#include "machine/machine.h"
+#include "models/layerwise.h"
 #include "models/step_model.h"
-#include "observe/variants.h"
+#include "report/errors_view.h"
+
+typedef struct validate_options {
+    split_rule   rule; /* without the seed, until they are checked */
+    uint64_t     seed;
+    const char  *machine, *where, *algorithm, *learn, *layers, *devices;
+    option_texts models, features, device; /* several devices: where they are left out */
+    bool         power;
+    errors_form  form;
+} validate_options;
+
+/* Word of `--phase` for powers at each clock. */
+#define PHASE_CLOCKS "clocks"
 
 /* "layermeter,convmeter,nnls,residual,paleo,justus,prenet,nicolai" */
 static const char *model_words(char *buffer, size_t size)
@@ -119,46 +130,6 @@ static const char examples[] =
     "  layermeter validate networks.csv --layers layers.ini --power\n"
     "  layermeter validate observations.csv --features flops,inputs,outputs,all --pooled\n";
 
-static bool all_know_clocks(const option_texts *models)
-{
-    size_t n = 0;
-
-    while (n < models->n && step_model_knows_clocks(models->at[n]))
-        n++;
-    return n == models->n;
-}
-
-/* Fits with rows left out must not mix element types and settings either. */
-static lm_status choose(const validate_options *a, const char *path, points *p, lm_error *err)
-{
-    lm_status status = a->where ? points_where(p, a->where, err) : LM_OK;
-
-    if (!status && a->algorithm)
-        status = points_choose_algorithm(p, a->algorithm, err);
-    if (status)
-        lm_error_prefix(err, "%s", path);
-    else if (!a->machine)
-        status = all_know_clocks(&a->models) ? points_check_but_clocks(p, path, err)
-                                             : points_check_variants(p, path, err);
-    return status;
-}
-
-/* `groups` are the groups of errors. Random parts mean nothing to a reader, so they become
- * networks. */
-static lm_status split_points(const char *path, const points *p, const split_rule *rule, split *by,
-                              split *groups, lm_error *err)
-{
-    const bool by_network = rule->kind == SPLIT_KFOLD || rule->kind == SPLIT_NONE;
-    lm_status  status     = split_new(p, rule, by, err);
-
-    if (status)
-        lm_error_prefix(err, "%s", path);
-    else
-        status =
-            split_new(p, by_network ? &(split_rule){ .kind = SPLIT_NETWORK } : rule, groups, err);
-    return status;
-}
-
 /* A model with a datasheet has no formulas in machine files. */
 static lm_status check_model(const options *o, const validate_options *a, const char *name,
                              lm_error *err)
@@ -177,182 +148,6 @@ static lm_status check_model(const options *o, const validate_options *a, const 
         return misused(o, &a->device, err,
                        "%s needs a device; 'layermeter devices' lists those there are", name);
     return LM_OK;
-}
-
-/* A command line, and the data it judges. */
-typedef struct validation {
-    const options          *o;
-    const validate_options *a;
-    const char             *path;
-    observations           *obs;
-    calibration            *cal, *layers; /* NULL: fits to the points; no machine file of layers */
-    registry               *reg;
-    workloads              *loads;
-    points                  p;
-    split                   by, groups;
-    device_list            *devices;
-    const device           *on; /* NULL: none was named */
-    judged                  judge[JUDGED_MAX];
-    char                    name[JUDGED_MAX][100]; /* "convmeter flops+inputs" */
-} validation;
-
-static lm_status judge_model(const validation *v, const char *name, comparison *out, lm_error *err)
-{
-    lm_error        untold = { LM_OK, "" };
-    const compared  with   = { .obs     = v->obs,
-                               .p       = &v->p,
-                               .by      = &v->by,
-                               .cal     = v->cal,
-                               .machine = v->a->machine,
-                               .on      = v->on,
-                               .devices = v->a->devices,
-                               .learn   = v->a->learn,
-                               .untold  = &untold };
-    const lm_status status = step_model_comparing(name)->compare(name, &with, out, err);
-
-    if (!status && untold.code)
-        fprintf(stderr, "layermeter: %s: not told: %s\n", v->path, untold.text);
-    return status;
-}
-
-static lm_status open_files(validation *v, lm_error *err)
-{
-    const validate_options *a      = v->a;
-    lm_status               status = observations_load(v->path, &v->obs, err);
-
-    if (!status && a->machine)
-        status = machine_load(a->machine, &v->cal, err);
-    for (size_t m = 0; m < a->models.n && v->cal && !status; m++)
-        if (formula_model_of(a->models.at[m])->residual)
-            status = calibration_check_residuals(v->cal, err);
-    if (!status && a->layers)
-        status = fit_layers_load(a->layers, v->obs, &v->p, &v->layers, err);
-    return status;
-}
-
-static lm_status open_points(validation *v, lm_error *err)
-{
-    const validate_options *a = v->a;
-    lm_status               status;
-
-    if ((status = open_registry(v->o, &v->reg, err)) ||
-        (status = workloads_new(v->reg, &v->loads, err)) ||
-        (status = points_from(v->obs, v->loads, &v->p, err)) ||
-        (status = choose(a, v->path, &v->p, err)) ||
-        (status = split_points(v->path, &v->p, &a->rule, &v->by, &v->groups, err)) || !a->device.n)
-        return status;
-    status = devices_open(a->devices, &v->devices, err);
-    return status ? status : devices_find(v->devices, option_text(v->o, &a->device), &v->on, err);
-}
-
-/* A file of kernels alone has no points of networks. */
-static lm_status print_launches(const validation *v, lm_error *err)
-{
-    const split_rule      parts    = { .kind = SPLIT_KFOLD, .k = 10, .seed = v->a->seed };
-    const bool            chosen   = option_given(v->o, &v->a->rule) || v->cal;
-    const launch_question question = { v->obs, chosen ? &v->a->rule : &parts, v->cal,
-                                       v->a->models.at, v->a->models.n };
-    launch_errors         errors   = { 0 };
-    lm_status             status   = launch_errors_of(&question, &errors, err);
-
-    if (!status)
-        status = launch_errors_print(&errors, &v->a->form, err);
-    launch_errors_free(&errors);
-    return status;
-}
-
-static lm_status print_clocks(const validation *v, lm_error *err)
-{
-    clock_answers a;
-    lm_status     status = clock_answers_of(&v->p, v->cal, v->obs->path, &a, err);
-
-    if (!status)
-        status = clock_answers_print(&v->p, &a, &v->a->form, err);
-    clock_answers_free(&a);
-    return status;
-}
-
-/* Each model by each set of features. */
-static lm_status judge_models(validation *v, size_t *n, lm_error *err)
-{
-    const option_texts *models = &v->a->models, *sets = &v->a->features;
-
-    *n = 0;
-    for (size_t m = 0; m < models->n; m++)
-        for (size_t s = 0; s < (sets->n ? sets->n : 1); s++) {
-            char         *name = v->name[*n];
-            judged *const to   = &v->judge[*n];
-            lm_status     status;
-
-            v->p.features = sets->n ? sets->at[s] : NULL;
-            snprintf(name, sizeof v->name[0], "%s%s%s", models->at[m], sets->n ? " " : "",
-                     sets->n ? sets->at[s] : "");
-            *to = (judged){ name, calloc(v->p.n_points + 1, sizeof(comparison)) };
-            if (!to->at)
-                return no_memory(err);
-            (*n)++;
-            if ((status = judge_model(v, models->at[m], to->at, err)))
-                return status;
-        }
-    return LM_OK;
-}
-
-/* Compares models with measurements. */
-static lm_status print_models(validation *v, lm_error *err)
-{
-    judging   all = { &v->p, &v->by, &v->groups, v->judge, 0, v->a->power };
-    lm_status status;
-
-    v->p.layers      = v->layers ? v->layers->layers : NULL;
-    v->p.wants_power = all.power;
-    if ((status = judge_models(v, &all.n, err)))
-        return status;
-    if (v->a->rule.kind != SPLIT_NONE && judging_without_intervals(&all))
-        fprintf(stderr,
-                "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
-                "that is left out\n",
-                v->path, INTERVAL_GROUPS);
-    status = judging_print(&all, &v->a->form, err);
-    if (!status && all.power && !judging_tells_power(&all))
-        fprintf(
-            stderr,
-            "layermeter: --power: nothing to tell: no row has power_w, these models tell none, or, "
-            "of whole networks, neither --machine nor --layers is there\n");
-    return status;
-}
-
-static lm_status validate(validation *v, lm_error *err)
-{
-    lm_status status;
-
-    if ((status = open_files(v, err)))
-        return status;
-    if (launches_only(v->obs))
-        return print_launches(v, err);
-    if ((status = open_points(v, err)))
-        return status;
-    if (v->a->rule.kind != SPLIT_NONE && (!v->by.n_folds || v->by.points[0] == v->p.n_points))
-        fprintf(stderr,
-                "layermeter: %s: nothing is left to fit to without what --leave-out %s leaves out: "
-                "no predictions\n",
-                v->path, option_text(v->o, &v->a->rule));
-    print_flagged(v->obs, &v->p);
-    return v->a->form.q == N_TIMES ? print_clocks(v, err) : print_models(v, err);
-}
-
-static void validation_free(validation *v)
-{
-    for (size_t m = 0; m < JUDGED_MAX; m++)
-        free(v->judge[m].at);
-    calibration_free(v->cal);
-    calibration_free(v->layers);
-    devices_free(v->devices);
-    split_free(&v->groups);
-    split_free(&v->by);
-    points_free(&v->p);
-    observations_free(v->obs);
-    workloads_free(v->loads);
-    registry_free(v->reg);
 }
 
 /* Sets of features are of models that have such. */
@@ -386,6 +181,48 @@ static lm_status check_features(options *o, validate_options *a, lm_error *err)
     return LM_OK;
 }
 
+/* Checks that a model can be carried over: the default model and models that learn from datasheets
+ * can. */
+static lm_status check_carried(const validate_options *a, const char *name, lm_error *err)
+{
+    const layerwise_kind *kind = layerwise_find(name);
+    double                setting[LAYERWISE_SETTINGS];
+    char                  learned[100];
+
+    if (kind && layerwise_settings(kind, a->learn, setting, err)) {
+        lm_error_prefix(err, "--learn");
+        return err->code;
+    }
+    if (step_model_carried(name))
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG,
+                        "--leave-out device: only the models %s,%s are carried over to other "
+                        "devices; found '%.40s'",
+                        DEFAULT_MODEL, layerwise_names(",", learned, sizeof learned), name);
+}
+
+static lm_status check_machines(options *o, lm_error *err)
+{
+    validate_options *a = o->filled;
+    const size_t      n = (size_t)o->n_arguments;
+
+    if (!option_given(o, &a->models))
+        a->models.n = 1; /* only the default model of the usual list */
+    if (n < 2)
+        return lm_error_set(err, LM_E_ARG,
+                            "--leave-out device: takes a file for each machine, two or more, and "
+                            "--device A,B to say which these are");
+    if (a->device.n != n)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--leave-out device: %zu of --device for %zu files: each needs one, in their order",
+            a->device.n, n);
+    for (size_t i = 0; i < a->models.n; i++)
+        if (check_carried(a, a->models.at[i], err))
+            return LM_E_ARG;
+    return LM_OK;
+}
+
 static lm_status check(options *o, lm_error *err)
 {
     validate_options *a = o->filled;
@@ -401,7 +238,7 @@ static lm_status check(options *o, lm_error *err)
     if (a->models.n * (a->features.n ? a->features.n : 1) > JUDGED_MAX)
         return misused(o, &a->models, err, "more than %d", JUDGED_MAX);
     if (a->rule.kind == SPLIT_DEVICE)
-        return validate_machines_check(o, err);
+        return check_machines(o, err);
     if (o->n_arguments > 1)
         return lm_error_set(err, LM_E_ARG, "%s: several files are for --leave-out device",
                             o->argument[1]);
@@ -411,16 +248,102 @@ static lm_status check(options *o, lm_error *err)
     return LM_OK;
 }
 
-static lm_status run(const options *o, lm_error *err)
+static validation_question question_of(const options *o)
 {
     const validate_options *a = o->filled;
-    validation              v = { .o = o, .a = a, .path = o->argument[0] };
+
+    return (validation_question){ .paths     = { o->argument, (size_t)o->n_arguments },
+                                  .models    = a->models,
+                                  .features  = a->features,
+                                  .devices   = a->device,
+                                  .sheets    = a->devices,
+                                  .where     = a->where,
+                                  .algorithm = a->algorithm,
+                                  .machine   = a->machine,
+                                  .layers    = a->layers,
+                                  .learn     = a->learn,
+                                  .rule      = a->rule,
+                                  .rule_told = option_given(o, &a->rule),
+                                  .power     = a->power,
+                                  .clocks    = a->form.q == N_TIMES };
+}
+
+/* What rows were not used, and which networks are not told. */
+static void say(const options *o, const validation_question *q, const validation *v)
+{
+    const validate_options *a = o->filled;
+
+    if (validation_without_fit(v, q))
+        fprintf(stderr,
+                "layermeter: %s: nothing is left to fit to without what --leave-out %s leaves out: "
+                "no predictions\n",
+                o->argument[0], option_text(o, &a->rule));
+    if (v->chosen)
+        print_flagged(v->obs, &v->p);
+    for (size_t i = 0; i < v->devices.n && v->all.n; i++)
+        print_flagged(v->devices.machine[i].obs, &v->devices.machine[i].p);
+    for (size_t m = 0; m < v->all.n; m++)
+        if (v->untold[m].code)
+            fprintf(stderr, "layermeter: %s: not told: %s\n", o->argument[0], v->untold[m].text);
+}
+
+/* Compares models with measurements. */
+static lm_status print_models(const options *o, const validation *v, lm_error *err)
+{
+    const validate_options *a   = o->filled;
+    const bool              one = v->chosen;
     lm_status               status;
 
-    if (a->rule.kind == SPLIT_DEVICE)
-        return validate_machines(o, err);
-    status = validate(&v, err);
-    validation_free(&v);
+    if (one && a->rule.kind != SPLIT_NONE && judging_without_intervals(&v->all))
+        fprintf(stderr,
+                "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
+                "that is left out\n",
+                o->argument[0], INTERVAL_GROUPS);
+    status = judging_print(&v->all, &a->form, err);
+    if (!status && v->all.power && !judging_tells_power(&v->all))
+        fprintf(
+            stderr,
+            "layermeter: --power: nothing to tell: no row has power_w, these models tell none, or, "
+            "of whole networks, neither --machine nor --layers is there\n");
+    return status;
+}
+
+static lm_status print(const options *o, const validation *v, lm_error *err)
+{
+    const validate_options *a = o->filled;
+
+    switch (v->what) {
+    case VALIDATED_MODELS: return print_models(o, v, err);
+    case VALIDATED_LAUNCHES: return launch_errors_print(&v->launches, &a->form, err);
+    case VALIDATED_CLOCKS: return clock_answers_print(&v->p, &v->clocks, &a->form, err);
+    case VALIDATED_NOTHING: break;
+    }
+    return LM_OK;
+}
+
+static lm_status run(const options *o, lm_error *err)
+{
+    const validate_options *a      = o->filled;
+    validation_question     q      = question_of(o);
+    const char             *on     = option_text(o, &a->device);
+    registry               *reg    = NULL;
+    workloads              *loads  = NULL;
+    validation             *v      = calloc(1, sizeof *v);
+    lm_status               status = v ? open_registry(o, &reg, err) : no_memory(err);
+
+    if (q.rule.kind != SPLIT_DEVICE)
+        q.devices = (word_list){ &on, on != NULL }; /* a name with commas, too */
+    if (!status && !(status = workloads_new(reg, &loads, err))) {
+        status = validation_of(&q, loads, v, err);
+        say(o, &q, v);
+        if (!status)
+            status = print(o, v, err);
+    }
+    if (v)
+        validation_free(v);
+    free(v);
+    workloads_free(loads);
+    registry_free(reg);
     return status;
 }
 

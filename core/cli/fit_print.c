@@ -1,4 +1,4 @@
-/* Messages of layermeter fit: unused rows, and questions that the data leave open. */
+/* Messages of layermeter fit: what was found, unused rows, and questions that the data leave open. */
 #include "cli/cmd_fit.h"
 
 #include <math.h>
@@ -6,9 +6,210 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "fit/collectives.h"
 #include "fit/fit.h"
+#include "fit/forms.h"
 #include "single/model.h"
+#include "single/residual.h"
+
+/* ---- residuals ---- */
+
+/* The residual of one class, in a line. */
+static void print_class(const char *path, const char *part_text, const residual_trees *judged,
+                        size_t count, bool on)
+{
+    fprintf(stderr, "layermeter: %s: residual of %s: ", path, part_text);
+    if (judged->judged)
+        fprintf(stderr, "%.1f %% off with it, %.1f %% without, on %zu times of other shapes%s\n",
+                100 * judged->mape, 100 * judged->mape_priced, judged->judged,
+                on ? "" : ": it stays off");
+    else
+        fprintf(stderr, "%zu times are too few, it takes %d of several shapes: it stays off\n",
+                count, RESIDUAL_ROWS);
+}
+
+static void print_residuals(const char *path, const layer_model *m, const residual_trees *judged)
+{
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
+        if (m->of[c].present && m->of[c].rows) {
+            char name[40];
+
+            print_class(path, layer_class_part(c, name), &judged[c], m->of[c].rows,
+                        m->learned && m->learned->of[c]);
+        }
+}
+
+/* ---- learned models ---- */
+
+static void print_tasks(const char *path, const layerwise_model *m)
+{
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        const layerwise_judgement *j = &m->task[i].judged;
+        char                       name[LAYERWISE_TASK_TEXT];
+
+        if (j->held)
+            fprintf(stderr,
+                    "layermeter: %s: %s: %s: %.1f %% off on %zu of %zu times that were set apart\n",
+                    path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name),
+                    100 * j->mape, j->held, j->held + j->seen);
+        else
+            fprintf(stderr,
+                    "layermeter: %s: %s: %s: how far off is not known, nothing could be set apart: "
+                    "measure more shapes\n",
+                    path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name));
+    }
+}
+
+/* Counts that no row varies: those that a type of layer does not have are 0. */
+static bool is_constant(const layerwise_range *f)
+{
+    return f->sort == LAYERWISE_COUNT && !(f->low < f->high) && f->low != 0;
+}
+
+/* One line, by task; watts are of the same rows. */
+static void print_constant(const char *path, const layerwise_model *m)
+{
+    size_t tasks = 0;
+
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        const layerwise_task *t = &m->task[i];
+        size_t                n = 0;
+
+        for (size_t k = 0; k < t->n_features && t->target == LAYERWISE_SECONDS; k++) {
+            if (!is_constant(&t->feature[k]))
+                continue;
+            if (!tasks)
+                fprintf(stderr,
+                        "layermeter: %s: %s: the same in all rows, which tells nothing of them:",
+                        path, m->kind->name);
+            tasks += !n;
+            fprintf(stderr, "%s %s", n++ ? "," : tasks > 1 ? ";" : "", t->feature[k].name);
+        }
+        if (n)
+            fprintf(stderr, " of '%s'", t->name);
+    }
+    if (tasks)
+        fputc('\n', stderr);
+}
+
+static void print_little(const char *path, const taught_model *t)
+{
+    for (size_t i = 0; i < t->n_little; i++)
+        fprintf(stderr,
+                "layermeter: %s: %s learns nothing of '%s': %zu times, it takes %zu or more\n",
+                path, t->kind->name, t->little[i].task, t->little[i].n, t->kind->fewest);
+}
+
+static void print_taught(const char *path, const taught_models *t)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < t->n; i++) {
+        const taught_model *m = &t->of[i];
+
+        if (!m->model)
+            continue;
+        print_little(path, m);
+        print_tasks(path, m->model);
+        print_constant(path, m->model);
+        any = true;
+    }
+    for (size_t i = 0; i < t->n && any; i++)
+        if (t->of[i].left_out.code)
+            fprintf(stderr, "layermeter: %s: left out\n", t->of[i].left_out.text);
+}
+
+/* ---- powers ---- */
+
+static void print_powers(const assembly *a)
+{
+    const observations *obs   = a->obs;
+    const power_rows   *found = &a->powers.rows;
+    const calibration  *cal   = a->cal;
+
+    if (a->powers.unknown)
+        fprintf(stderr,
+                "layermeter: --device: no datasheet has a limit or a clock of '%s', which powers "
+                "are then without ('layermeter devices' lists those that have)\n",
+                a->powers.unknown);
+    if (!a->powers.fitted)
+        return;
+    if (found->unused)
+        fprintf(
+            stderr,
+            "layermeter: %s: %zu power%s not used: of several ranks, or of what has no prices\n",
+            obs->path, found->unused, found->unused == 1 ? " is" : "s are");
+    if (found->odd)
+        fprintf(stderr,
+                "layermeter: %s:%d: %zu power%s left out here and behind: a twentieth or twenty "
+                "times of what the others are, or at eight times their clock\n",
+                obs->path, found->odd_line, found->odd, found->odd == 1 ? " is" : "s are");
+    if (found->no_rest)
+        fprintf(
+            stderr,
+            "layermeter: %s: what the file says is drawn at rest (idle_power) is left out: most "
+            "powers at work are below it\n",
+            obs->path);
+    if (!cal->power)
+        fprintf(stderr, "layermeter: %s: %zu powers, a model of them takes %d or more\n", obs->path,
+                found->n, POWER_LEAST_ROWS);
+    else if (!power_clocks_known(cal->power))
+        fprintf(
+            stderr,
+            "layermeter: %s: power is known at one clock only: for others tell --idle-power and "
+            "--voltage-knee, or measure at several\n",
+            obs->path);
+}
+
+/* ---- runs ---- */
+
+static void print_unused_runs(const fit_runs *f, size_t n, const char *why)
+{
+    if (n)
+        fprintf(stderr, "layermeter: %s: %zu run%s not used: %s\n", f->path, n,
+                n == 1 ? " is" : "s are", why);
+}
+
+static void print_correction(const fit_runs *f)
+{
+    const run_correction *c = &f->correction;
+    char                  factors[FIT_FACTORS_TEXT];
+
+    fprintf(stderr,
+            "layermeter: %s: %zu runs of %zu network%s: %.1f %% off by the fit, %.1f %% with each "
+            "%s left out of the correction: ",
+            f->path, f->rows.runs, f->rows.networks, f->rows.networks == 1 ? "" : "s",
+            100 * c->errors.mape_before, 100 * c->errors.mape,
+            c->by_network ? "network" : "configuration");
+    if (c->kept)
+        fprintf(stderr, "corrected by %s\n", fit_factors_print(&c->factors, factors));
+    else
+        fprintf(stderr, "that does not help, and nothing is corrected\n");
+}
+
+static void print_runs(const fit_runs *f)
+{
+    const run_rows *r = &f->rows;
+
+    if (!f->path)
+        return;
+    print_unused_runs(f, r->n_doubtful, "flagged");
+    print_unused_runs(f, r->n_other,
+                      "of another element type, other settings or another optimizer");
+    print_unused_runs(f, r->n_exposed, "all-reduces are more than a fifth of the step");
+    print_unused_runs(f, r->n_untold,
+                      "coefficients for the network or its all-reduces are unknown");
+    if (r->n > 1)
+        print_correction(f);
+    else
+        fprintf(stderr,
+                "layermeter: %s: nothing is corrected by one configuration, which shows nothing of "
+                "others: run another network, or another batch\n",
+                f->path);
+}
+
+/* ---- what the data leave open ---- */
 
 /* Names the coefficients that the data cannot tell apart, in one line. */
 static void print_undetermined(const points *p, const form *f, const fitted *found)
@@ -195,13 +396,35 @@ static void print_left_out(const points *p, const calibration *cal)
     }
 }
 
-void fit_print_warnings(const observations *obs, const points *p, const calibration *cal,
-                        bool corrected)
+void fit_print_found(const char *path, const assembly *a, const taught_models *t)
 {
-    print_unused(obs, p, cal, corrected);
-    print_flagged(obs, p);
-    print_allreduces(obs, p, cal);
-    print_left_out(p, cal);
+    if (a->residuals.layers)
+        print_residuals(path, a->cal->layers, a->residuals.layer);
+    if (a->residuals.kernels)
+        print_residuals(path, a->cal->operators, a->residuals.kernel);
+    print_taught(path, t);
+    print_powers(a);
+}
+
+void fit_print_warnings(const assembly *a)
+{
+    const points *p         = &a->p;
+    const bool    corrected = a->runs.path && !strcmp(a->runs.path, a->obs->path);
+
+    print_unused(a->obs, p, a->cal, corrected);
+    print_flagged(a->obs, p);
+    print_allreduces(a->obs, p, a->cal);
+    print_left_out(p, a->cal);
     if (p->n_points)
-        print_unknown_intervals(obs, p, cal);
+        print_unknown_intervals(a->obs, p, a->cal);
+    print_runs(&a->runs);
+}
+
+void fit_print_several(const assemblies *a, const taught_models *t, bool asked, bool done)
+{
+    print_taught("all files", t);
+    for (size_t i = 0; i < a->n && done; i++)
+        print_flagged(a->machine[i].obs, &a->machine[i].p);
+    if (done && asked)
+        print_residuals("all files", a->machine[0].cal->layers, a->residual);
 }

@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "network/network.h"
 
 #define PARAMETERS_MAX N_EXTRAP_COUNTS
 
@@ -381,4 +382,44 @@ lm_status extrap_read(const char *path, const extrap_options *given, log_rows *o
     free(r.coordinate);
     free(r.value);
     return status;
+}
+
+/* Checks that regions from row `from` on are networks that exist; a main() is none. */
+static lm_status check_networks(const char *path, const registry *reg, const log_rows *rows,
+                                size_t from, lm_error *err)
+{
+    names     seen   = { 0 };
+    lm_status status = LM_OK;
+
+    for (size_t i = from; i < rows->n_rows && !status; i++) {
+        const observation *row = &rows->row[i];
+        network           *net = NULL;
+
+        if (row->kind != OBS_NETWORK || names_find(&seen, row->name) != NAMES_NONE)
+            continue;
+        if ((status = network_open(row->name, reg, NULL, &net, err)))
+            lm_error_set(err, status,
+                         "%s:%d: region '%.60s' is no network ('layermeter models' lists those by "
+                         "name): say which it is with --region '%.60s=NETWORK'",
+                         path, row->line, row->name, row->name);
+        else if (!names_add(&seen, row->name, i))
+            status = no_memory(err);
+        network_free(net);
+    }
+    names_free(&seen);
+    return status;
+}
+
+lm_status extrap_read_all(const word_list *paths, const extrap_options *given, const registry *reg,
+                          log_rows *out, lm_error *err)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        const size_t before = out->n_rows;
+        lm_status    status = extrap_read(paths->at[i], given, out, err);
+
+        if (status || (status = check_networks(paths->at[i], reg, out, before, err)))
+            return status;
+    }
+    return out->n_rows ? LM_OK
+                       : lm_error_set(err, LM_E_ARG, "%s: no time in it is above 0", paths->at[0]);
 }

@@ -7,6 +7,7 @@
 #define IMPORT_EXTRAP_H
 
 #include "import/logs.h"
+#include "layers/registry.h"
 
 /** Parameters of a file's points. */
 typedef enum extrap_count {
@@ -85,6 +86,11 @@ typedef struct extrap_options {
  * above 0, or a row that lacks something for its kind
  */
 lm_status extrap_read(const char *path, const extrap_options *given, log_rows *out, lm_error *err);
+
+/** Reads files one after the other, whose regions must be networks that can be opened, or kinds of
+ * collectives. LM_E_ARG, too, where no time in them is above 0. */
+lm_status extrap_read_all(const word_list *paths, const extrap_options *given, const registry *reg,
+                          log_rows *out, lm_error *err);
 
 /** For extrap_read(): what is known of a measurement at its DATA. */
 typedef struct extrap_series {

@@ -159,13 +159,29 @@ static void print_entry(FILE *out, const char *key, const char *value)
         fprintf(out, "# %s: %s\n", key, value);
 }
 
-void log_print(const log_rows *rows, const char *const *paths, int n_paths, FILE *out)
+lm_status log_read_all(log_reader *read, const word_list *paths, const log_options *given,
+                       log_rows *out, lm_error *err)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        const lm_status status = read(paths->at[i], given, out, err);
+
+        if (status)
+            return status;
+    }
+    if (out->n_rows)
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG,
+                        "%s: no row is of use (%zu wrong, %zu of other kinds, %zu broken)",
+                        paths->at[0], out->n_wrong, out->n_other, out->n_broken);
+}
+
+void log_print(const log_rows *rows, const word_list *paths, FILE *out)
 {
     fputs("# layermeter observations, format 1\n", out);
-    for (int i = 0; i < n_paths; i++) {
-        const char *slash = strrchr(paths[i], '/');
+    for (size_t i = 0; i < paths->n; i++) {
+        const char *slash = strrchr(paths->at[i], '/');
 
-        print_entry(out, "imported_from", slash ? slash + 1 : paths[i]);
+        print_entry(out, "imported_from", slash ? slash + 1 : paths->at[i]);
     }
     print_entry(out, "tool", rows->tool);
     print_entry(out, "library", rows->library);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/lists.h"
 #include "observe/observation.h"
 
 /** What a log may not say, given by options. 0 or NULL: not given. */
@@ -40,8 +41,16 @@ lm_status log_read_nccl_tests(const char *path, const log_options *given, log_ro
 /** The same for OSU's benchmarks, whose logs name neither ranks nor hosts. */
 lm_status log_read_osu(const char *path, const log_options *given, log_rows *out, lm_error *err);
 
+/** Either of these. */
+typedef lm_status log_reader(const char *path, const log_options *given, log_rows *out,
+                             lm_error *err);
+
+/** Reads logs one after the other. LM_E_ARG, too, where no row of them is of use. */
+lm_status log_read_all(log_reader *read, const word_list *paths, const log_options *given,
+                       log_rows *out, lm_error *err);
+
 /** Provenance, header row and rows, as observations_load() reads them. */
-void log_print(const log_rows *rows, const char *const *paths, int n_paths, FILE *out);
+void log_print(const log_rows *rows, const word_list *paths, FILE *out);
 void log_rows_free(log_rows *rows);
 
 /* For the readers. */
