@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/handles.h"
 #include "base/no_memory.h"
 #include "cli/commands.h"
 #include "cli/power_options.h"
+#include "machine/machine.h"
 #include "observe/workloads.h"
 #include "report/fit_view.h"
 
@@ -14,7 +16,8 @@ typedef struct fit_options {
     option_texts    outputs, device; /* several: of as many files of observations */
     option_texts    models, like;
     const char     *features; /* one set (feature_set.h) */
-    const char     *where, *algorithm, *learn, *layers, *correct, *devices;
+    const char     *where, *algorithm, *learn, *layers, *correct, *devices, *from;
+    interconnect    link; /* of steps under layouts */
     residual_choice residual;
     bool            importance;
     power_choice    power;
@@ -59,6 +62,9 @@ static const option_row option_rows[] = {
       .excludes = "layers",
       .refusal  = "networks of --layers are composed of single layers, which whole steps do not "
                   "tell apart" },
+    { "from", AT(from), &type_text, "FILE", NULL, HELP_HOW,
+      "the machine file that steps under layouts correct: OBSERVATIONS.md (default: what ships)" },
+    OPTION_GROUP(fit_options, link, link_option_rows),
     { "output", AT(outputs), &type_names, "FILE",
       .needed = "-o MACHINE.ini is needed: where to write the coefficients",
       .help   = "machine file to write (also -o; needed); of several files as many, A,B" },
@@ -126,6 +132,7 @@ static const char examples[] =
     "  layermeter fit layers.csv -o machine.ini --model justus,prenet --learn layers=6\n"
     "  layermeter fit networks.csv --layers layers.ini -o machine.ini\n"
     "  layermeter fit observations.csv --correct runs.csv -o machine.ini\n"
+    "  layermeter fit steps.csv --device H100 --interconnect nvlink4+efa3200 -o machine.ini\n"
     "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n"
     "  layermeter fit t4.csv v100.csv -o t4.ini,v100.ini --residual on --device T4,V100-SXM2-16GB\n";
 
@@ -164,6 +171,8 @@ static lm_status check(options *o, lm_error *err)
     const char  *why;
 
     power_choice_begin(o, &a->power, true);
+    if (!(a->link.bytes_per_second > 0)) /* not given */
+        a->link = (interconnect){ .name = a->link.name };
     if (!status && o->n_arguments > 1 && (why = refused_of_several(o, a)))
         status = lm_error_set(err, LM_E_ARG, "%s: %s", o->argument[1], why);
     return status;
@@ -253,6 +262,67 @@ static lm_status fit_one(const options *o, workloads *loads, taught_models *mode
     return status;
 }
 
+/* ---- steps under layouts ---- */
+
+/* A file, or what ships for the device that was measured on. */
+static lm_status open_corrected(const options *o, const observations *obs, lm_machine **out,
+                                lm_error *err)
+{
+    const fit_options *a  = o->filled;
+    const char        *on = option_text(o, &a->device);
+    device_machine     shipped;
+    machine_asked      q = { .path = a->from, .devices = a->devices, .link = a->link };
+    lm_status          status;
+
+    on = on ? on : observations_provenance(obs, "device");
+    if (!q.path && !on)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "%s: steps under layouts correct a machine file: say which (--from), or "
+            "what they were measured on (--device, or '# device: NAME')",
+            obs->path);
+    if (!q.path) {
+        if ((status = device_machine_find(on, a->devices, laid_fit_dtype(obs), &shipped, err)))
+            return status;
+        q.shipped = &shipped;
+    }
+    return machine_handle_open(&q, out, err);
+}
+
+static lm_status fit_laid_out(const options *o, const observations *obs, workloads *loads,
+                              lm_error *err)
+{
+    const fit_options *a = o->filled;
+    lm_machine        *m = NULL;
+    field_rows         t = { 0 };
+    laid_fit           found;
+    lm_status          status = open_corrected(o, obs, &m, err);
+
+    if (!status && !(status = laid_fit_steps(obs, loads, &m->link, m->cal, &found, err)) &&
+        !(status = machine_save(m->cal, option_text(o, &a->outputs), err))) {
+        fit_print_laid(obs->path, &found);
+        t = fit_table(a->format, false);
+        fit_table_formulas(&t, m->cal);
+        fit_table_others(&t, m->cal);
+        status = field_rows_print(&t, a->format, stdout, status, err);
+    }
+    lm_machine_close(m);
+    return status;
+}
+
+/* A file of one machine: of steps under layouts, or of anything else. */
+static lm_status fit_file(const options *o, workloads *loads, taught_models *models, lm_error *err)
+{
+    observations *obs    = NULL;
+    lm_status     status = observations_load(o->argument[0], &obs, err);
+    const bool    laid   = !status && laid_fit_rows(obs) > 0;
+
+    if (laid)
+        status = fit_laid_out(o, obs, loads, err);
+    observations_free(obs);
+    return status || laid ? status : fit_one(o, loads, models, err);
+}
+
 static lm_status run(const options *o, lm_error *err)
 {
     const fit_options *a      = o->filled;
@@ -262,7 +332,7 @@ static lm_status run(const options *o, lm_error *err)
     lm_status          status;
 
     if (!(status = open_registry(o, &reg, err)) && !(status = workloads_new(reg, &loads, err)))
-        status = (o->n_arguments > 1 ? fit_several : fit_one)(o, loads, &models, err);
+        status = (o->n_arguments > 1 ? fit_several : fit_file)(o, loads, &models, err);
     taught_models_free(&models);
     workloads_free(loads);
     registry_free(reg);

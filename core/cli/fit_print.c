@@ -428,3 +428,25 @@ void fit_print_several(const assemblies *a, const taught_models *t, bool asked, 
     if (done && asked)
         print_residuals("all files", a->machine[0].cal->layers, a->residual);
 }
+
+/* ---- steps under layouts ---- */
+
+void fit_print_laid(const char *path, const laid_fit *f)
+{
+    bool first = true;
+
+    fprintf(
+        stderr,
+        "layermeter: %s: %zu steps under layouts: %.1f %% off by the machine file, %.1f %% with "
+        "each of %zu groups left out of the correction: ",
+        path, f->rows, 100 * f->mape_before, 100 * f->mape, f->groups);
+    for (int k = 0; k < LAID_HOST; k++) {
+        if (f->factor[k] > 0.995 && f->factor[k] < 1.005)
+            continue;
+        fprintf(stderr, "%s%s x%.2f", first ? "" : ", ", laid_factor_name((laid_factor)k),
+                f->factor[k]);
+        first = false;
+    }
+    fprintf(stderr, "%s%s %.1f us each\n", first ? "" : ", ", laid_factor_name(LAID_HOST),
+            1e6 * LAID_LAUNCH * f->factor[LAID_HOST]);
+}

@@ -108,6 +108,42 @@ lm_dtype calibration_mixed(const calibration *cal)
     return settings ? autocast_of_settings(settings) : 0;
 }
 
+/* Was the slot of a term in any row? */
+static bool measured_slot(const fitted *f, size_t term)
+{
+    const size_t first = term - (size_t)term_pass(term);
+
+    for (size_t t = first; t < first + LM_N_PASSES; t++)
+        if (f->term[t].low <= f->term[t].high)
+            return true;
+    return false;
+}
+
+void calibration_lend(calibration *cal)
+{
+    static const phase trained[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_STEP };
+    const fitted      *from      = &cal->fitted[form_find(DEFAULT_MODEL, PHASE_INFERENCE)];
+
+    for (size_t i = 0; i < sizeof trained / sizeof *trained && from->present; i++) {
+        fitted *to = &cal->fitted[form_find(DEFAULT_MODEL, trained[i])];
+
+        for (size_t t = 0; t < N_TERMS && to->present; t++)
+            if (!term_of_update(t) && measured_slot(from, t) && !measured_slot(to, t)) {
+                to->term[t].value          = from->term[t].value;
+                to->term[t].standard_error = NAN;
+                to->term[t].known          = 0;
+            }
+    }
+}
+
+double calibration_travels(const calibration *cal, lm_dtype dtype)
+{
+    const double product = (double)lm_dtype_bytes(calibration_product_dtype(cal));
+
+    /* counted under autocast, they have the products' type already */
+    return calibration_mixed(cal) ? 1 : fmin(1, product / (double)lm_dtype_bytes(dtype));
+}
+
 bool dtype_of_rate(lm_dtype a, lm_dtype b)
 {
     const bool halves = (a == LM_F16 || a == LM_BF16) && (b == LM_F16 || b == LM_BF16);

@@ -56,6 +56,16 @@ typedef struct learned_part {
     kept_file        file;
 } learned_part;
 
+/** What whole steps under layouts told (predict/laid_fit.h). */
+typedef struct laid_steps {
+    size_t rows; /**< 0: none */
+    double
+        launch; /**< s that the host takes to start a kernel: a pass takes no less for all of its */
+    double mape;      /**< of steps left out */
+    double low, high; /**< of measured / predicted, the same: their central 90 % */
+    size_t groups;    /**< behind these; 0: unknown */
+} laid_steps;
+
 /** Everything `fit` found out. */
 typedef struct calibration {
     fitted               fitted[MAX_FORMS];     /**< by place in `forms` */
@@ -76,6 +86,7 @@ typedef struct calibration {
     term_settings        settings;             /**< what terms were counted with */
     overlap_constants    overlapping;
     sharing              shared;
+    laid_steps           laid;
     repeat_spread        latency;     /**< of inference */
     bool                 transferred; /**< carried over from other machines, see transfer.h */
     bool                 checked;     /**< loaded from a file whose checksum agrees */
@@ -121,6 +132,9 @@ lm_dtype calibration_product_dtype(const calibration *cal);
 /** Autocast under which the networks of a machine were measured and counted (network/autocast.h); 0:
  * none. Those of `amp=` were counted in the type of their weights. */
 lm_dtype calibration_mixed(const calibration *cal);
+/** What of the bytes of activations, bound as `dtype`, ranks send each other: products' where these are
+ * narrower (autocast: what products make and read has their type). */
+double calibration_travels(const calibration *cal, lm_dtype dtype);
 /** Are products of two types equally fast, where a device has both? f16 and bf16 are. */
 bool dtype_of_rate(lm_dtype a, lm_dtype b);
 /** The device that was measured, else the one it was carried over to, else the CPU, as the
@@ -128,6 +142,12 @@ bool dtype_of_rate(lm_dtype a, lm_dtype b);
 const char *calibration_device(const calibration *cal);
 /** Says which device was measured, whatever the provenance says; false: out of memory. */
 bool calibration_measured_on(calibration *cal, const char *device);
+
+/**
+ * Terms of the default model that no row of training has, and inference has, cost in training what they
+ * cost in inference: the kernels are the same. Not measured there, as the terms of unknown families.
+ */
+void calibration_lend(calibration *cal);
 
 /** Contribution of one regressor to the seconds of a part. */
 typedef struct contribution {

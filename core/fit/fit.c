@@ -528,6 +528,8 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     if (!status)
         status = judge_models(p, &by, left_out, cal, err);
     if (!status)
+        calibration_lend(cal);
+    if (!status)
         status = power_of_points(p, cal, err);
     if (!status)
         status = spread_of_inference(obs, &cal->latency, err);

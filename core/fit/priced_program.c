@@ -45,25 +45,45 @@ static double *part_of(uint32_t term, step_passes *of)
                                            : &of->backward;
 }
 
-/* A whole step, divided by the passes of its terms. */
+/* What a pass does with a byte of weights at most, in bytes of other traffic as they are counted. Under
+ * autocast a weight of 4 bytes is read, cast to 2 and read again: 8 bytes; its gradient is written
+ * in 2, cast and added to one of 4: 16. An activation that counts as 4 bytes has 2. */
+static double most_of(uint32_t term)
+{
+    return term_pass(term) == LM_GRAD_WEIGHT ? 8 : 4;
+}
+
+/* A whole step, divided by the passes of its terms. What weights cost a step beyond what a pass could do
+ * with them is the update's. */
 static void divide_terms(const contribution *found, size_t n, step_passes *out)
 {
-    step_passes bytes = { .update = 0 };
-    double      tied  = 0, all;
+    step_passes bytes = { .update = 0 }, most = { .update = 0 };
+    double      tied = 0, all, seconds = 0, count = 0, price;
 
-    for (size_t k = 0; k < n; k++)
-        if (is_of_weights(found[k].regressor)) {
-            *part_of(found[k].regressor, &bytes) += found[k].count;
+    for (size_t k = 0; k < n; k++) {
+        const uint32_t term = found[k].regressor;
+
+        if (is_of_weights(term)) {
+            *part_of(term, &bytes) += found[k].count;
+            *part_of(term, &most) += most_of(term) * found[k].count;
             tied += found[k].seconds;
         } else {
-            *part_of(found[k].regressor, out) += found[k].seconds;
+            *part_of(term, out) += found[k].seconds;
         }
-    all = bytes.forward + bytes.backward + bytes.update;
+        if (!is_of_weights(term) && term_family_of(term) == FAMILY_TRAFFIC) {
+            seconds += found[k].seconds;
+            count += found[k].count;
+        }
+    }
+    all   = bytes.forward + bytes.backward + bytes.update;
+    price = seconds > 0 ? seconds / count : INFINITY;
     if (!(all > 0))
         return;
-    out->forward += tied * bytes.forward / all;
-    out->backward += tied * bytes.backward / all;
-    out->update += tied * bytes.update / all;
+    bytes.forward  = fmin(tied * bytes.forward / all, price * most.forward);
+    bytes.backward = fmin(tied * bytes.backward / all, price * most.backward);
+    out->forward += bytes.forward;
+    out->backward += bytes.backward;
+    out->update += tied - bytes.forward - bytes.backward;
 }
 
 /* A whole step, divided by passes. */
@@ -200,9 +220,9 @@ lm_status priced_program_told(const calibration *cal, const char *model, const i
 }
 
 lm_status priced_program_lay_out(priced_program *p, const layout *l, const bound_network *part,
-                                 const layer_passes *work, lm_error *err)
+                                 const layer_passes *work, double travels, lm_error *err)
 {
-    return rank_program_lay_out(p->program, l, part, work, err);
+    return rank_program_lay_out(p->program, l, part, work, travels, err);
 }
 
 void priced_program_free(priced_program *p)

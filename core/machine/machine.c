@@ -46,6 +46,10 @@ static const section sections[] = {
       "what a backward pass and messages beside it do to each other: from steps in buckets, "
       "non-negative\n; least squares; stragglers from the spread of steps",
       overlap_both, false },
+    { "layouts",
+      "steps under layouts, which corrected the prices above; `launch`: what the host takes to start "
+      "a kernel;\n; measured / predicted of steps left out",
+      laid_both, false },
     { "sharing.*",
       "what a part takes with so many ranks of a host at work, for each second alone: medians",
       sharing_both, false },

@@ -264,6 +264,27 @@ void curves_both(record *r, calibration *cal, const char *star)
         r->status = job_curves_add(&cal->curves, name->value, input->value, &c, r->err);
 }
 
+/* ---- [layouts] ---- */
+
+static const key laid_keys[] = {
+    { KEY("rows", KEY_COUNT, laid_steps, rows), .least = 1, .needed = true },
+    { KEY("mape_percent", KEY_REAL, laid_steps, mape), .scale = 100 },
+    { KEY("launch", KEY_REAL, laid_steps, launch), .unit = "s/launch", .needed = true },
+    { KEY("interval", KEY_RANGE, laid_steps, low), .above = true },
+    { KEY("interval_groups", KEY_COUNT, laid_steps, groups), .above = true },
+};
+
+void laid_both(record *r, calibration *cal, const char *star)
+{
+    if (r->out && !cal->laid.rows)
+        return;
+    record_begin(r, star);
+    RECORD_KEYS(r, laid_keys, &cal->laid);
+    check_upwards(r, "interval",
+                  &(sync_range){ cal->laid.groups ? cal->laid.low : NAN,
+                                 cal->laid.groups ? cal->laid.high : NAN });
+}
+
 /* ---- [sharing.DEVICES] ---- */
 
 static const key sharing_keys[] = {

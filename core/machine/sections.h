@@ -40,6 +40,7 @@ void learned_both(record *r, calibration *cal, const char *star);
 void collectives_both(record *r, calibration *cal, const char *star);
 void curves_both(record *r, calibration *cal, const char *star);
 void overlap_both(record *r, calibration *cal, const char *star);
+void laid_both(record *r, calibration *cal, const char *star);
 void sharing_both(record *r, calibration *cal, const char *star);
 void latency_both(record *r, calibration *cal, const char *star);
 /* power.c */

@@ -28,6 +28,7 @@ const observation observation_blank = { .name        = "",
                                         .settings    = "",
                                         .flags       = "",
                                         .group       = "",
+                                        .layout      = "",
                                         .dtype       = LM_F32,
                                         .seconds     = NAN,
                                         .min_seconds = NAN,
@@ -87,6 +88,7 @@ static const column columns[] = {
     { "flags", TEXT, offsetof(observation, flags), false },
     [STATUS] = { "status", TEXT, 0, false },
     { "group", TEXT, offsetof(observation, group), false },
+    { "layout", TEXT, offsetof(observation, layout), false },
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_WRITTEN = STATUS + 1 };
@@ -311,6 +313,9 @@ lm_status observation_check(const observation *row, lm_error *err)
                         "sgd, momentum, adam, adafactor, adagrad, adadelta, rmsprop");
     if (flags_parse(row->flags, &flags))
         return bad_word(err, "flags", row->flags, FLAGS_KNOWN);
+    if (*row->layout && (row->kind != OBS_NETWORK || row->phase != PHASE_STEP))
+        return lm_error_set(err, LM_E_ARG,
+                            "layout: it is of whole steps of a network, kind network, phase step");
     return LM_OK;
 }
 
@@ -510,7 +515,8 @@ void observation_key(const observation *r, char *buffer, size_t size)
                                  r->kind == OBS_KERNEL ? "" : r->algorithm,
                                    r->geometry,
                                    observation_optimizer(r),
-                                   r->settings };
+                                   r->settings,
+                                   r->layout };
     const bool        alone    = r->phase == PHASE_INFERENCE; /* no part of a step's point */
     const int64_t     number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : alone,
                                (int64_t)r->dtype,

@@ -39,7 +39,9 @@ typedef struct observation {
     lm_pass     pass;  /**< kernels */
     lm_dtype    dtype;
     const char *name, *input, *algorithm, *geometry, *optimizer, *settings, *flags;
-    const char *group; /**< unit of leaving out; "": its name */
+    const char *group;  /**< unit of leaving out; "": its name */
+    const char *layout; /**< how ranks share the network, in words (program/layout.h); "": each has
+                           samples of its own */
     int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
         repeats; /**< 0: not given (ranks, hosts: 1) */
     double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz,

@@ -21,21 +21,22 @@ bool configuration_same(const observation *a, const observation *b)
            a->threads == b->threads && a->bucket_bytes == b->bucket_bytes &&
            !strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
            !strcmp(a->algorithm, b->algorithm) && !strcmp(a->optimizer, b->optimizer) &&
-           !strcmp(a->settings, b->settings) && !strcmp(a->geometry, b->geometry);
+           !strcmp(a->settings, b->settings) && !strcmp(a->geometry, b->geometry) &&
+           !strcmp(a->layout, b->layout);
 }
 
 /* A configuration as a number; configuration_same() has the last word. (Composing the whole text
  * for each row would cost more than reading the file.) */
 uint64_t configuration_hash(const observation *r)
 {
-    const uint64_t field[] = { text_hash(r->name),        text_hash(r->input),
-                               text_hash(r->algorithm),   (uint64_t)r->kind,
-                               (uint64_t)r->dtype,        (uint64_t)r->batch,
-                               (uint64_t)r->ranks,        (uint64_t)r->hosts,
-                               (uint64_t)r->bytes,        (uint64_t)r->threads,
-                               (uint64_t)r->bucket_bytes, text_hash(r->optimizer),
-                               text_hash(r->settings),    text_hash(r->geometry) };
-    uint64_t       hash    = 0;
+    const uint64_t field[] = {
+        text_hash(r->name),     text_hash(r->input),       text_hash(r->algorithm),
+        (uint64_t)r->kind,      (uint64_t)r->dtype,        (uint64_t)r->batch,
+        (uint64_t)r->ranks,     (uint64_t)r->hosts,        (uint64_t)r->bytes,
+        (uint64_t)r->threads,   (uint64_t)r->bucket_bytes, text_hash(r->optimizer),
+        text_hash(r->settings), text_hash(r->geometry),    text_hash(r->layout)
+    };
+    uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
         hash = (hash ^ field[i]) * 0x9E3779B97F4A7C15u;
@@ -293,7 +294,7 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         out->n_kernel_rows += row->kind == OBS_KERNEL;
         out->n_layer_rows += row->kind == OBS_LAYER && networks;
         if (row->kind == OBS_KERNEL || row->kind == OBS_STREAM ||
-            (row->kind == OBS_LAYER && networks) || row->skipped)
+            (row->kind == OBS_LAYER && networks) || row->skipped || *row->layout)
             continue;
         flags_parse(row->flags, &flags); /* was checked when the row was read */
         pt = point_for(&j, row, flags);

@@ -61,7 +61,8 @@ typedef struct points {
 } points;
 
 /**
- * Joins the rows of each configuration and counts its network.
+ * Joins the rows of each configuration and counts its network. Steps under a layout are no points:
+ * what a rank computes then is no network of the row's name (predict/laid_fit.h).
  *
  * Single layers become points if no network was measured. Beside networks they do not, as their
  * coefficients differ: within networks launches hide behind work, and caches are warm. Repeated

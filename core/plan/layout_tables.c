@@ -110,7 +110,9 @@ static lm_status find_waits(making *m)
     rank_program   *p      = calloc(1, sizeof *p);
     const rank_span group  = { .nodes = 1, .devices = l->tp, .beside = 1 };
     lm_status       status =
-        p ? rank_program_lay_out(p, l, m->bound, m->work, m->err) : no_memory(m->err);
+        p ? rank_program_lay_out(p, l, m->bound, m->work,
+                                       calibration_travels(m->part.cal, m->part.dtype), m->err)
+                : no_memory(m->err);
 
     for (size_t i = 0; i < (p ? p->n : 0) && !status; i++) {
         const message_rule rule = p->message[i].rule;
@@ -207,7 +209,8 @@ static void fill(const making *m, kept_parts *out)
             out->parts.tied += tied_bytes(&layer[i]);
         put_waits(m, &next, i, to);
         if (block && n == 1)
-            out->parts.boundary = (double)lm_bytes(&m->bound->layer[i].output[0]);
+            out->parts.boundary = calibration_travels(m->part.cal, m->part.dtype) *
+                                  (double)lm_bytes(&m->bound->layer[i].output[0]);
     }
     for (size_t i = 1; i <= n; i++)
         add_cost(&out->before[i], &out->before[i - 1]);

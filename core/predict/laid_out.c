@@ -20,6 +20,7 @@ typedef struct laid_step {
     priced_program   *program;
     rank_span         group[N_RANK_GROUPS];
     double            micro, shares; /* ranks among which the update is divided */
+    double            host[2];       /* s of the host, forward and backward, of a micro-step */
     lm_error         *err;
 } laid_step;
 
@@ -99,9 +100,38 @@ static lm_status find_program(laid_step *s)
     if (!status)
         status = layer_passes_of(&s->part, s->asked, s->bound, &work, s->err);
     if (!status)
-        status = priced_program_lay_out(s->program, &s->l, s->bound, work, s->err);
+        status = priced_program_lay_out(s->program, &s->l, s->bound, work,
+                                        calibration_travels(s->part.cal, s->part.dtype), s->err);
     free(work);
     return status;
+}
+
+static double launches_of(const term_vector *v)
+{
+    double n = 0;
+
+    for (size_t k = 0; k < v->n; k++)
+        if (term_family_of(v->item[k].term) == FAMILY_LAUNCHES)
+            n += v->item[k].value;
+    return n;
+}
+
+/* The host starts one kernel after the other. */
+static lm_status find_host(laid_step *s)
+{
+    const workload_name of   = predictor_workload(&s->part, s->asked->program);
+    const double        each = s->part.cal->laid.launch;
+    full_workload       counted;
+    lm_status           status;
+
+    if (!(each > 0))
+        return LM_OK;
+    if ((status = workloads_full(s->part.loads, &of, s->asked->batch, &s->part.cal->settings,
+                                 s->asked->optimizer, &counted, s->err)))
+        return status;
+    s->host[0] = each * launches_of(&counted.load.forward);
+    s->host[1] = each * launches_of(&counted.load.backward);
+    return LM_OK;
 }
 
 static lm_status find_prices(laid_step *s)
@@ -121,6 +151,8 @@ static lm_status find_prices(laid_step *s)
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
                             "a layout takes updates by themselves, which model '%s' does not tell",
                             s->part.model);
+    if ((status = find_host(s)))
+        return status;
     return find_program(s);
 }
 
@@ -148,12 +180,14 @@ static step_work work_of(const laid_step *s)
     const double forward  = s->micro * s->price.forward.value;
     const double backward = s->micro * s->price.backward.value + again * forward;
 
-    return (step_work){ .forward  = forward,
-                        .backward = backward,
-                        .update   = s->price.update.value / s->shares,
-                        .compute  = forward + backward,
-                        .micro    = s->micro,
-                        .again    = again };
+    return (
+        step_work){ .forward  = forward,
+                    .backward = backward,
+                    .host = { s->micro * s->host[0], s->micro * (s->host[1] + again * s->host[0]) },
+                    .update  = s->price.update.value / s->shares,
+                    .compute = forward + backward,
+                    .micro   = s->micro,
+                    .again   = again };
 }
 
 /* Why a message has no price: the first group whose all-reduces have none. */
@@ -218,7 +252,8 @@ static void put_grounds(const laid_step *s, const step_times *t, prediction *out
         grounds_note(g, "transferred", 0);
     if (predictor_other_types(&s->part))
         grounds_note(g, "dtype", 0);
-    grounds_note(g, "layout", 0); /* no step of one was measured */
+    if (!s->part.cal->laid.rows)
+        grounds_note(g, "layout", 0); /* no step of one was measured */
     ledger_add_all(&g->ledger, &p->passes.ledger, s->micro * t->passes);
     ledger_add_all(&g->ledger, &p->rest.ledger, t->weights / s->shares);
     ledger_add(&g->ledger, CERTAINTY_ASSUMED, fmax(0, out->step - ledger_seconds(&g->ledger)));
@@ -271,6 +306,17 @@ static void put_bounds(const laid_step *s, prediction *out)
     out->alone.high = high[PHASE_BACKWARD];
 }
 
+/* Steps that were left out say it of steps; of their parts nothing does. */
+static void put_own_bounds(const laid_step *s, prediction *out)
+{
+    const laid_steps *l = &s->part.cal->laid;
+
+    if (!l->groups)
+        return;
+    out->low[PHASE_STEP]  = l->low * out->step;
+    out->high[PHASE_STEP] = l->high * out->step;
+}
+
 /* ---- answers ---- */
 
 /* Replicas alone are what a step without a layout is. */
@@ -319,7 +365,7 @@ lm_status predict_laid_out(const predictor *who, const step_setup *asked, predic
                               program_kind_name(asked->program));
     if (!status)
         status = layout_of_step(who, asked, &s.l, err);
-    if (!status && layout_is_plain(&s.l))
+    if (!status && layout_is_plain(&s.l) && !s.part.cal->laid.rows)
         return predict_replicas(who, asked, out, messages, err);
     if (!status && !(status = find_groups(&s))) {
         s.shares = shares_of(&s.l);
@@ -328,6 +374,7 @@ lm_status predict_laid_out(const predictor *who, const step_setup *asked, predic
     if (!status && !(status = put_seconds(&s, out, &t))) {
         put_grounds(&s, &t, out);
         put_bounds(&s, out);
+        put_own_bounds(&s, out);
         if (messages)
             status = copy_messages(&s, messages);
     }

@@ -10,6 +10,7 @@
 typedef struct laid {
     const bound_network *part;
     const layer_passes  *work;
+    double               travels;           /* of an activation's bytes */
     double               forward, backward; /* of all layers */
     double               inputs, weights;   /* gradients of layers that gather their inputs */
 } laid;
@@ -19,10 +20,10 @@ static double backward_of(const layer_passes *w)
     return w->input + w->weight;
 }
 
-static laid add_up(const bound_network *part, const layer_passes *work)
+static laid add_up(const bound_network *part, const layer_passes *work, double travels)
 {
     const net_sharing *s      = &part->sharing;
-    laid               f      = { .part = part, .work = work };
+    laid               f      = { .part = part, .work = work, .travels = travels };
     size_t             before = part->n_layers;
 
     for (size_t i = 0; i < part->n_layers; i++) {
@@ -83,7 +84,7 @@ static message message_of_part(const shard_message *s, const laid *f)
     const bool hides = s->backward && (s->again || s->kind == SHARD_REDUCESCATTER);
 
     return (message){ .kind   = kinds[s->kind],
-                      .bytes  = (double)s->bytes,
+                      .bytes  = f->travels * (double)s->bytes,
                       .group  = GROUP_TENSOR,
                       .pass   = s->backward ? PHASE_BACKWARD : PHASE_FORWARD,
                       .rule   = MESSAGE_WAITED,
@@ -230,7 +231,7 @@ static lm_status fill_stages(stage_list *s, const laid *f, const int64_t *stage,
         s->tied += tied_bytes(part, stage, i);
     }
     for (size_t v = 0; v + 1 < n; v++)
-        s->part[v].bytes = (double)stages_boundary(part, stage, (int64_t)v);
+        s->part[v].bytes = f->travels * (double)stages_boundary(part, stage, (int64_t)v);
     return LM_OK;
 }
 
@@ -274,9 +275,9 @@ static lm_status share_weights(rank_program *p, const layout *l, const laid *f, 
 }
 
 lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
-                               const layer_passes *work, lm_error *err)
+                               const layer_passes *work, double travels, lm_error *err)
 {
-    const laid f       = add_up(part, work);
+    const laid f       = add_up(part, work, travels);
     double     weights = 0;
     int64_t   *stage   = NULL;
     lm_status  status  = make_room(p, part->sharing.n + 2, err);

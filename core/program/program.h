@@ -144,12 +144,14 @@ void      rank_program_free(rank_program *p);
  * and gathers the updated weights behind the update. Messages of shared tokens hide behind the
  * gradients of the layers that they belong to (Korthikanti et al. 2022, section 4.2.2).
  *
- * @param l    settled
- * @param part the rank's part of the network, bound at the micro-batch
- * @param work of each of its layers: shares of passes are by these
+ * @param l       settled
+ * @param part    the rank's part of the network, bound at the micro-batch
+ * @param work    of each of its layers: shares of passes are by these
+ * @param travels what of an activation's bytes travels: less than 1 where products are narrower than
+ *                what they are bound with (autocast)
  */
 lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
-                               const layer_passes *work, lm_error *err);
+                               const layer_passes *work, double travels, lm_error *err);
 
 /** The program whose only message carries all gradients, after the last pass. */
 typedef struct program_at_once {

@@ -95,6 +95,17 @@ static double add_waited(const schedule_question *q, pricing *by, step_times *ou
     return last;
 }
 
+/* Passes take no less than the host does to start their kernels. Returns by how much the last backward
+ * pass is longer. */
+static double add_host(const step_work *w, step_times *out)
+{
+    out->host[0] = fmax(0, w->host[0] - out->forward);
+    out->host[1] = fmax(0, w->host[1] - out->backward);
+    out->forward += out->host[0];
+    out->backward += out->host[1];
+    return out->host[1] / w->micro;
+}
+
 /* Buckets that are sent beside the last pass, of so many seconds; how many. What that pass waits for
  * makes it `longer` times as long, evenly. */
 static size_t fill(rank_program *p, const schedule_question *q, double last, double longer,
@@ -390,8 +401,11 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
         out->forward  = mine.forward * all.forward;
         out->backward = s->rank[r].end - out->forward - wait.forward - wait.backward;
         out->bubble   = out->backward - back;
+        out->host[0]  = mine.forward * all.host[0];
+        out->host[1]  = (mine.input + mine.weight) * all.host[1];
         out->tensor   = mine.forward * (all.forward - q->work.forward) +
-                      (mine.input + mine.weight) * (all.backward - q->pass * q->work.backward);
+                      (mine.input + mine.weight) * (all.backward - q->pass * q->work.backward) -
+                      out->host[0] - out->host[1];
         out->waited  = mine.forward * all.waited + s->rank[r].sent;
         out->exposed = exposed + wait.forward + wait.backward;
         out->sync    = sync + wait.messages;
@@ -428,6 +442,7 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
         if (p->has[MESSAGE_WAITED])
             waited = add_waited(q, &by, out);
         out->tensor = out->forward - w->forward + (out->backward - q->pass * w->backward);
+        waited += add_host(w, out);
         out->last += waited;
         if (p->stages.part)
             mine = run_stages(p, q, &by, out);

@@ -10,6 +10,9 @@ typedef struct step_work {
     double update;
     double micro; /**< micro-steps */
     double again; /**< share of the forward pass that `backward` runs again: its messages follow */
+    double
+        host[2]; /**< s of all micro-steps that the host takes to start the kernels of the forward
+                       and of the backward pass, which take no less, messages in them included; 0 */
     double compute; /**< of all passes: the base of the stragglers' wait */
 } step_work;
 
@@ -46,6 +49,7 @@ typedef struct step_times {
     double passes, weights; /**< shares of the network that the slowest rank of a pipeline has; 1 */
     double tensor;  /**< part of `forward` and `backward`: that they take longer for messages which
                         kernels wait for, but for those between stages */
+    double host[2]; /**< parts of `forward` and `backward`: that they wait for the host */
     double bubble;  /**< part of `backward`: that the slowest rank of a pipeline waits */
     double waited;  /**< all messages that kernels wait for, by themselves: parts of passes */
     double sync;    /**< all messages that the update waits for, by themselves */

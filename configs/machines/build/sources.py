@@ -18,6 +18,10 @@ TIMM_NAMES = {
     **{f"efficientnet_b{i}": f"efficientnet_b{i}" for i in range(8)}}
 
 
+# Vision transformers of timm: their attention is one kernel since PyTorch 2, and was its steps before.
+PLAIN_BEFORE_2 = ("vit_", "deit_")
+
+
 class Missing(Exception):
     """A data set, or the part of it that is asked for, is not there."""
 
@@ -75,6 +79,8 @@ class Timm:
             if params is None or abs(params - float(r["params_millions"])) > 0.011:
                 continue
             phase = "inference" if r["phase"] == "inference" else "step"
+            if network.startswith(PLAIN_BEFORE_2) and r["torch"].startswith("1."):
+                network += ":attention=plain"
             out.append(observation(network, phase, f"3x{r['image_px']}x{r['image_px']}", r["batch"], float(r["step_time_ms"]) * 1e-3,
                                    self.settings))
         return out
