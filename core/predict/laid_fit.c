@@ -229,6 +229,7 @@ static lm_status open_row(laid_fitting *f, const observation *r, laid_row *out)
                             .network = r->name,
                             .input   = *r->input ? r->input : NULL,
                             .dtype   = f->cal->dtype ? f->cal->dtype : r->dtype,
+                            .mixed   = calibration_mixed(f->cal),
                             .machine = f->obs->path,
                             .link    = *f->link };
     if ((status = read_setup(r, &out->setup, f->err)) ||
