@@ -24,7 +24,7 @@ typedef struct scale_options {
     dataset_told    dataset;
     int64_t         samples; /* of it; 0: not known */
     table_look      look;
-    const char     *plot; /* picture; NULL: none */
+    const char     *plot, *measured; /* picture; observations drawn into it; NULL: none */
     bool            keep_script;
 } scale_options;
 
@@ -51,6 +51,9 @@ static const option_row option_rows[] = {
       .help =
           "draw the curves over nodes, of one number of nodes over batches: FILE.svg, .png or .pdf "
           "(needs gnuplot)" },
+    { "measured", AT(measured), &type_text, "FILE", .heading = HELP_OUTPUT,
+      .help  = "with --plot: observations whose steps of this network are drawn beside the curves",
+      .needs = "plot", .refusal = "is for --plot" },
     { "keep-script", AT(keep_script) },
     { .name = NULL },
 };
@@ -210,7 +213,8 @@ static lm_status draw(const scale_grid *g, const options *o, lm_error *err)
     const scale_options *q     = o->filled;
     const void          *batch = q->scaling.whole ? (const void *)&q->scaling.whole : &q->batch;
 
-    return q->plot ? scale_draw(g, q->plot, option_text(o, batch), q->keep_script, err) : LM_OK;
+    return q->plot ? scale_draw(g, q->plot, option_text(o, batch), q->measured, q->keep_script, err)
+                   : LM_OK;
 }
 
 /* Memory is that of the network and the predictor that steps are asked of. */

@@ -74,6 +74,27 @@ static void put_data(FILE *out, const plot_curve *c, size_t at)
     fputs("EOD\n", out);
 }
 
+static bool has_marks(const picture *p)
+{
+    for (size_t k = 0; k < p->n; k++)
+        if (p->curve[k].n_marks)
+            return true;
+    return false;
+}
+
+static void put_marks_data(FILE *out, const picture *p)
+{
+    fputs("$measured << EOD\n", out);
+    for (size_t k = 0; k < p->n; k++)
+        for (size_t i = 0; i < p->curve[k].n_marks; i++) {
+            const measured_mark *m = &p->curve[k].mark[i];
+
+            fprintf(out, "%lld %.9g\n", (long long)(p->heads.by_batch ? m->batch : m->nodes),
+                    m->samples_per_second);
+        }
+    fputs("EOD\n", out);
+}
+
 /* Throughput, efficiency, time of a step: their columns. */
 static const char *const rates[] = { "samples_per_s", "samples_low_per_s", "samples_high_per_s" };
 static const char *const efficiencies[] = { "efficiency", "efficiency_low", "efficiency_high" };
@@ -215,6 +236,10 @@ static void put_throughput(FILE *out, const picture *p)
     }
     put_bands(out, p, rates, &first);
     put_lines(out, p, rates, &first);
+    if (has_marks(p))
+        fputs(", \\\n  $measured using 1:2 with points pt 2 ps 1.1 lw 2 lc rgb '#000000' title "
+              "'measured'",
+              out);
     if (leaves_range(p))
         fputs(", \\\n  NaN with points pt 6 ps 0.8 lw 3 lc rgb '#555555' title 'beyond the "
               "calibration'",
@@ -242,6 +267,15 @@ static void put_parts(FILE *out)
                 chart_part_colour(parts[k].part), chart_part_name(parts[k].part),
                 k ? ", \\\n  " : "\n");
     }
+}
+
+/* Are the passes of a step told apart? Not by a machine file of whole steps alone. */
+static bool knows_parts(const plot_curve *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (!isnan(c->point[i].step.forward) && !isnan(c->point[i].step.backward))
+            return true;
+    return false;
 }
 
 static void put_efficiencies(FILE *out, const picture *p)
@@ -290,6 +324,8 @@ static void put_script(FILE *out, const void *what)
 
     for (size_t k = 0; k < p->n; k++)
         put_data(out, &p->curve[k], k);
+    if (has_marks(p))
+        put_marks_data(out, p);
     fputs("set multiplot layout 2,1 title ", out);
     gnuplot_put_quoted(out, p->heads.title);
     fputs(
@@ -302,7 +338,7 @@ static void put_script(FILE *out, const void *what)
     put_throughput(out, p);
     if (p->heads.by_batch || p->heads.infers)
         put_times(out, p);
-    else if (p->n == 1)
+    else if (p->n == 1 && knows_parts(&p->curve[0]))
         put_parts(out);
     else
         put_efficiencies(out, p);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "predict/scaling.h"
+#include "report/marks.h"
 
 /** One of the curves of a picture. */
 typedef struct plot_curve {
@@ -12,8 +13,10 @@ typedef struct plot_curve {
     const scale_point *point; /**< by nodes or batch, ascending */
     size_t             n;
     turning_point      turning;
-    int64_t measured; /**< nodes whose all-reduces were: beyond is shaded, where all curves
+    int64_t measured;          /**< nodes whose all-reduces were: beyond is shaded, where all curves
                          have as many; 0: not known, or there are none */
+    const measured_mark *mark; /**< measured steps at its points */
+    size_t               n_marks;
 } plot_curve;
 
 /** What a picture is of. */
@@ -27,12 +30,12 @@ typedef struct plot_heads {
 #define PLOT_CURVES_MAX 7
 
 /**
- * Draws scaling curves. Above: throughput with its interval as a band, over nodes against the ideal.
- * Below: of one curve over nodes the parts of a step; of several their efficiency, with its interval
- * as a band; over batches, and of inference, the time of a step or the latency, with the 95th
- * percentile where it is known. Points
- * that leave the calibrated range are hollow. Colours are Okabe and Ito's, "Color Universal
- * Design", 2008, which all kinds of colour vision tell apart.
+ * Draws scaling curves. Above: throughput over nodes, with its interval as a band, measured steps as
+ * crosses, and the ideal. Below: the parts of a step, if there is one curve and they are known; else
+ * the efficiency, with its interval as a band. Over batches, and of inference, the lower picture has
+ * the time of a step or the latency, with the 95th percentile where it is known. Points that leave
+ * the calibrated range are hollow. Colours are Okabe and Ito's, "Color Universal Design", 2008,
+ * which all kinds of colour vision tell apart.
  *
  * @param path        ends in .svg, .png or .pdf, which decides the format; written whole or not at
  * all

@@ -103,6 +103,15 @@ static void put_data(FILE *out, const drawing *d, size_t machine)
     }
 }
 
+/* Has the machine a plan that no other dominates? gnuplot 5.4 crashes on labels without a place. */
+static bool has_best(const plans_picture *p, size_t machine)
+{
+    for (size_t i = 0; i < p->set->n; i++)
+        if (p->set->plan[i].machine == machine && !p->set->plan[i].dominated)
+            return true;
+    return false;
+}
+
 static void put_limits(FILE *out, const plans_picture *p)
 {
     if (!isinf(p->limits.seconds))
@@ -184,10 +193,15 @@ static void put_script(FILE *out, const void *what)
                 m ? "  " : "plot ", m, mark);
         fprintf(
             out,
-            "  $best%zu using 1:2:3:4 with xerrorbars pt %d ps 0.3 lc rgb '%s' lw 1 notitle, \\\n"
-            "  $best%zu using 1:2:5 with labels offset 0,0.7 font ',9' textcolor rgb '#555555' notitle, \\\n"
-            "  $best%zu using 1:2 with linespoints lw 2 pt %d ps 0.7 lc rgb '%s' title ",
-            m, mark, colour, m, m, mark, colour);
+            "  $best%zu using 1:2:3:4 with xerrorbars pt %d ps 0.3 lc rgb '%s' lw 1 notitle, \\\n",
+            m, mark, colour);
+        if (has_best(p, m))
+            fprintf(
+                out,
+                "  $best%zu using 1:2:5 with labels offset 0,0.7 font ',9' textcolor rgb '#555555' notitle, \\\n",
+                m);
+        fprintf(out, "  $best%zu using 1:2 with linespoints lw 2 pt %d ps 0.7 lc rgb '%s' title ",
+                m, mark, colour);
         gnuplot_put_quoted(out, p->names[m]);
         fputs(m + 1 < p->n_machines ? ", \\\n" : "\n", out);
     }

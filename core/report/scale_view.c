@@ -384,8 +384,35 @@ static void draw_batches(const scale_grid *g, drawing *d)
     }
 }
 
-lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, bool keep_script,
-                     lm_error *err)
+/* Measured steps at the points of the curves. *room owns them. */
+static lm_status find_marks(const scale_grid *g, const char *path, drawing *d, measured_mark **room,
+                            lm_error *err)
+{
+    observations *obs    = NULL;
+    lm_status     status = observations_load(path, &obs, err);
+    size_t        n      = 0;
+
+    if (!status && !(*room = calloc(obs->n_rows * d->n + 1, sizeof **room)))
+        status = no_memory(err);
+    for (size_t k = 0; k < d->n && !status; k++) {
+        plot_curve *c = &d->curve[k];
+
+        status =
+            measured_marks(obs, g->who, !trains(g), c->point, c->n, *room + n, &c->n_marks, err);
+        c->mark = *room + n;
+        n += c->n_marks;
+    }
+    if (!status && !n)
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "%s: no %s of %s with the nodes, devices and batch of a curve: give "
+                              "those that were measured",
+                              path, trains(g) ? "step" : "inference", g->network);
+    observations_free(obs);
+    return status;
+}
+
+lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, const char *measured,
+                     bool keep_script, lm_error *err)
 {
     const shows        s      = looked(g);
     const scaling_kind kind   = g->line[0].curve.q.kind;
@@ -394,6 +421,7 @@ lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, b
                                   .room  = calloc(g->n_lines, sizeof *d.room) };
     lm_status          status = d.curve && d.label && d.room ? LM_OK : no_memory(err);
     char               title[200], nodes[48] = "";
+    measured_mark     *marks = NULL;
     const plot_heads   heads = { title, g->n_nodes == 1 && s.batches, !trains(g) };
 
     if (heads.by_batch)
@@ -407,8 +435,12 @@ lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, b
             draw_batches(g, &d);
         else
             draw_nodes(g, &d);
-        status = plot_scaling(path, &heads, d.curve, d.n, keep_script, err);
+        if (measured)
+            status = find_marks(g, measured, &d, &marks, err);
+        if (!status)
+            status = plot_scaling(path, &heads, d.curve, d.n, keep_script, err);
     }
+    free(marks);
     free(d.curve);
     free(d.label);
     free(d.room);

@@ -35,8 +35,13 @@ lm_status scale_print(const scale_grid *g, const table_look *look, lm_error *err
 /** Has any point no power, though there are columns for it? */
 bool scale_lacks_power(const scale_grid *g);
 
-/** A picture of the curves, as plot_scaling(). `batch`: as it was asked for. */
-lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, bool keep_script,
-                     lm_error *err);
+/**
+ * A picture of the curves, as plot_scaling(). `batch`: as it was asked for.
+ *
+ * @param measured observations whose steps stand beside the curves; NULL: none
+ * @return LM_E_NOTFOUND if none of their steps is of the network and of a point of the curves
+ */
+lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, const char *measured,
+                     bool keep_script, lm_error *err);
 
 #endif

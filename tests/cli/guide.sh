@@ -4,7 +4,7 @@
 # LAYERMETER_SOURCE   the source tree
 . "$(dirname -- "$0")/common.sh"
 need_calibrate
-guide=${LAYERMETER_SOURCE:?}/configs/CALIBRATING.md
+guide=${LAYERMETER_SOURCE:?}/examples/guides/calibrate.md
 bash --version >/dev/null 2>&1 || { echo "skipped: no bash"; exit 77; }
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 mkdir -p fake examples && ln -s "$LAYERMETER_SOURCE/examples/pytorch" examples/pytorch
