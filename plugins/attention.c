@@ -58,20 +58,32 @@ static void emit_softmax(const attention *a, lm_sink *sink, lm_pass pass)
                             .u.softmax = { product(matrices(a), a->queries), a->keys } });
 }
 
-static void emit_fused(const attention *a, lm_sink *sink, lm_pass pass)
+static void emit_chunk(const attention *a, lm_sink *sink, lm_pass pass, int64_t times, int64_t keys,
+                       bool causal)
 {
     emit(sink, (lm_kernel){ .op          = LM_OP_ATTENTION,
                             .pass        = pass,
                             .dtype       = a->dtype,
+                            .repeat      = (uint32_t)times,
                             .u.attention = { .batch       = a->batch,
                                              .heads       = a->heads,
                                              .kv_heads    = a->kv_heads,
                                              .queries     = a->queries,
-                                             .keys        = a->keys,
+                                             .keys        = keys,
                                              .width       = a->width,
                                              .value_width = a->value_width,
-                                             .causal      = a->causal,
+                                             .causal      = causal,
                                              .dropout     = a->dropout } });
+}
+
+/* In a ring (Liu et al. 2023, arXiv:2310.01889) a chunk of its own, then one of each other rank. Causal
+ * ranks have an early and a late half of their tokens each, so that of every other chunk half of the
+ * pairs count, on all ranks alike (Brandon et al. 2023, arXiv:2311.09431; Megatron-LM's zigzag). */
+static void emit_fused(const attention *a, lm_sink *sink, lm_pass pass)
+{
+    emit_chunk(a, sink, pass, 1, a->keys, a->causal);
+    if (a->ring > 1)
+        emit_chunk(a, sink, pass, a->ring - 1, a->causal ? a->keys / 2 : a->keys, false);
 }
 
 /* Keys or values, one copy for each query head. */

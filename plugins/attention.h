@@ -13,10 +13,11 @@ extern const lm_layer_type attention_multi_head;         /* attention_heads.c */
 typedef struct attention {
     lm_dtype dtype;
     int64_t  batch, heads, kv_heads, queries, keys, width, value_width;
-    int64_t  past;    /**< of the keys: lie in a cache, of tokens before the only query */
-    bool     causal;  /**< query i sees keys 0 .. i */
-    bool     flash;   /**< fused; else the scores of all pairs are written to memory */
-    bool     dropout; /**< of the probabilities */
+    int64_t  past; /**< of the keys: lie in a cache, of tokens before the only query */
+    int64_t ring; /**< ranks whose keys and values come by; `keys` are one's. Fused alone; 0 is 1 */
+    bool    causal;  /**< query i sees keys 0 .. i */
+    bool    flash;   /**< fused; else the scores of all pairs are written to memory */
+    bool    dropout; /**< of the probabilities */
 } attention;
 
 /** Gradients that are wanted. */

@@ -3,7 +3,7 @@
 #include "attention.h"
 #include "splitting.h"
 
-enum { HEADS, KV_HEADS, CAUSAL, MEMORY, DROPOUT, PAST };
+enum { HEADS, KV_HEADS, CAUSAL, MEMORY, DROPOUT, PAST, RING };
 enum { Q, K, V };
 
 static const lm_param params[] = {
@@ -30,6 +30,13 @@ static const lm_param params[] = {
                    .fallback = "0",
                    .doc = "with `causal`: tokens before the only one, whose keys and values lie in a "
                               "cache; it sees them all, and writes its own behind them" },
+    [RING]     = { .name     = "ring",
+                   .kind     = LM_INT,
+                   .min      = 1,
+                   .max      = 1e6,
+                   .fallback = "1",
+                   .doc = "devices that share the tokens evenly and hand keys and values on: this is "
+                              "the layer of one of them, which sees an equal part of all pairs" },
 };
 
 /* An input as samples, heads, rows and width of a row. */
@@ -91,6 +98,23 @@ static lm_status check_past(const lm_layer *layer, int64_t queries, int64_t keys
     return LM_OK;
 }
 
+/* In a ring: fused, of tokens without a cache, in two equal halves where they are causal. */
+static lm_status check_ring(const lm_layer *layer, int64_t queries, int64_t keys)
+{
+    const long long ring = lm_int(layer, RING);
+
+    if (ring == 1)
+        return LM_OK;
+    if (lm_int(layer, MEMORY) != ATTENTION_FLASH || lm_int(layer, PAST))
+        return lm_fail(layer, LM_E_SHAPE, "ring = %lld: goes with memory = flash and past = 0",
+                       ring);
+    if (lm_int(layer, CAUSAL) && (queries != keys || keys % 2))
+        return lm_fail(layer, LM_E_SHAPE,
+                       "ring = %lld: %lld causal queries of %lld keys are no two halves of as many",
+                       ring, (long long)queries, (long long)keys);
+    return LM_OK;
+}
+
 static lm_status attention_of(const lm_layer *layer, attention *out)
 {
     rows      q = { 0 }, k = { 0 }, v = { 0 };
@@ -112,7 +136,8 @@ static lm_status attention_of(const lm_layer *layer, attention *out)
     if (q.heads % k.heads)
         return lm_fail(layer, LM_E_SHAPE, "%lld heads do not share %lld heads of keys evenly",
                        (long long)q.heads, (long long)k.heads);
-    if ((status = check_past(layer, q.rows, k.rows)))
+    if ((status = check_past(layer, q.rows, k.rows)) ||
+        (status = check_ring(layer, q.rows, k.rows)))
         return status;
     *out = (attention){ .dtype       = layer->input[Q].dtype,
                         .batch       = q.samples,
@@ -121,6 +146,7 @@ static lm_status attention_of(const lm_layer *layer, attention *out)
                         .queries     = q.rows,
                         .keys        = k.rows + lm_int(layer, PAST),
                         .past        = lm_int(layer, PAST),
+                        .ring        = lm_int(layer, RING),
                         .width       = q.width,
                         .value_width = v.width,
                         .causal      = lm_int(layer, CAUSAL) && !lm_int(layer, PAST),
@@ -160,6 +186,12 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return LM_OK;
 }
 
+/* Keys and values as they are handed on. */
+static uint64_t chunk_bytes(const lm_layer *layer)
+{
+    return lm_add(lm_bytes(&layer->input[K]), lm_bytes(&layer->input[V]));
+}
+
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     attention       a;
@@ -167,12 +199,36 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
 
     if (status)
         return status;
-    cost->keeps        = a.flash                 ? LM_KEEPS_INPUT | LM_KEEPS_OUTPUT
-                         : attention_repeats(&a) ? LM_KEEPS_ONE(Q)
-                                                 : LM_KEEPS_INPUT;
-    cost->saved_bytes  = attention_saved_bytes(&a);
+    cost->keeps       = a.flash                 ? LM_KEEPS_INPUT | LM_KEEPS_OUTPUT
+                        : attention_repeats(&a) ? LM_KEEPS_ONE(Q)
+                                                : LM_KEEPS_INPUT;
+    cost->saved_bytes = attention_saved_bytes(&a);
+    if (a.ring > 1) /* what comes, beside what is in use */
+        cost->workspace_bytes = lm_mul(2, chunk_bytes(layer));
     cost->cached_bytes = attention_cached_bytes(&a);
     return cost_of_kernels(layer, cost);
+}
+
+static lm_status split_ring(const lm_layer *layer, lm_split *s)
+{
+    s->param[RING].u.i[0] = s->parts;
+    s->exchanged_bytes    = chunk_bytes(layer);
+    s->exchanges          = (uint32_t)s->parts - 1;
+    return LM_OK;
+}
+
+/* Queries, keys, values and output change hands (Jacobs et al. 2023, arXiv:2309.14509, section 3). */
+static lm_status exchange_heads(const lm_layer *layer, lm_split *s)
+{
+    lm_tensor       out;
+    const lm_status status = infer(layer, &out);
+
+    if (status)
+        return status;
+    s->exchanges = 4;
+    s->exchanged_bytes =
+        lm_add(lm_add(lm_bytes(&layer->input[Q]), lm_bytes(&out)), chunk_bytes(layer)) / 4;
+    return LM_OK;
 }
 
 /* Inputs of some heads alone; those of N,H,L,D tell it themselves. */
@@ -180,8 +236,12 @@ static lm_status split(const lm_layer *layer, lm_split *s)
 {
     lm_status status = LM_OK;
 
-    if (s->way != LM_HEADS)
+    if (s->way == LM_RING)
+        return split_ring(layer, s);
+    if (s->way != LM_HEADS && s->way != LM_ULYSSES)
         return split_refused(layer);
+    if (s->way == LM_ULYSSES && (status = exchange_heads(layer, s)))
+        return status;
     if (lm_int(layer, HEADS))
         status = split_evenly(layer, s, HEADS, 0, "heads");
     if (!status && lm_int(layer, KV_HEADS))

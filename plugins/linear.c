@@ -100,7 +100,10 @@ static lm_status linear_split(const lm_layer *layer, lm_split *s)
         return LM_OK;
     case LM_WHOLE:
     case LM_HEADS:
-    case LM_TOKENS: break;
+    case LM_TOKENS:
+    case LM_RING:
+    case LM_ULYSSES:
+    case LM_EXPERTS: break;
     }
     return split_refused(layer);
 }

@@ -186,7 +186,7 @@ static void emit_matrix(const moe *m, lm_sink *sink, const char *role, int64_t m
 
     if (matrices)
         t = (lm_tensor){ .dtype = m->dtype, .rank = 3, .dim = { matrices, out, in } };
-    emit_weight(sink, (lm_weight){ .role = role, .tensor = t });
+    emit_weight(sink, (lm_weight){ .role = role, .tensor = t, .flags = matrices ? LM_EXPERT : 0 });
 }
 
 static lm_status weights(const lm_layer *layer, lm_sink *sink)
@@ -448,14 +448,36 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
+/* All ranks' tokens go to the experts of one, and come back: the fullest rank's rows. */
+static lm_status split_experts(const lm_layer *layer, lm_split *s)
+{
+    const moe m    = moe_of(layer);
+    int64_t   rows = m.sent;
+
+    if (lm_int(layer, RANKS) > 1)
+        return lm_fail(layer, LM_E_ARG, "ranks = %lld share the experts already",
+                       (long long)lm_int(layer, RANKS));
+    if (m.experts % s->parts)
+        return lm_fail(layer, LM_E_SHAPE, "%lld experts are no multiple of ep %lld",
+                       (long long)m.experts, (long long)s->parts);
+    s->param[RANKS].u.i[0] = s->parts;
+    if (!(lm_real(layer, CAPACITY) > 0))
+        rows = scaled(rows, lm_real(layer, IMBALANCE));
+    s->exchanged_bytes = lm_mul(lm_dtype_bytes(m.dtype), lm_mul((uint64_t)rows, (uint64_t)m.width));
+    s->exchanges       = 2;
+    return LM_OK;
+}
+
 /* Each rank has some elements of every expert, as Megatron-LM's column and row parallel layers do; all
  * have the router. */
 static lm_status split(const lm_layer *layer, lm_split *s)
 {
-    const lm_status status = s->way == LM_COLUMNS
-                                 ? split_evenly(layer, s, HIDDEN, 0, "elements of an expert")
-                                 : split_refused(layer);
+    lm_status status;
 
+    if (s->way == LM_EXPERTS)
+        return split_experts(layer, s);
+    status = s->way == LM_COLUMNS ? split_evenly(layer, s, HIDDEN, 0, "elements of an expert")
+                                  : split_refused(layer);
     if (status || (lm_int(layer, SHARED) && split_evenly(layer, s, SHARED, 0, "shared elements")))
         return status ? status : LM_E_SHAPE;
     s->sums = LM_SUMS_INPUT | LM_SUMS_OUTPUT;

@@ -2,16 +2,22 @@
 #ifndef PLUGINS_SPLITTING_H
 #define PLUGINS_SPLITTING_H
 
+#include <stdbool.h>
+
 #include "lowering.h"
 
 /** Divides value `at` of an integer parameter, or of a shape, evenly among the ranks. */
 static inline lm_status split_evenly(const lm_layer *layer, lm_split *s, uint32_t param,
                                      uint32_t at, const char *what)
 {
-    int64_t *n = &s->param[param].u.i[at];
+    const bool context = s->way == LM_RING || s->way == LM_ULYSSES;
+    int64_t   *n       = &s->param[param].u.i[at];
 
     if (*n % s->parts)
-        return lm_fail(layer, LM_E_SHAPE, "%lld %s are no multiple of tp %lld", (long long)*n, what,
+        return lm_fail(layer, LM_E_SHAPE, "%lld %s are no multiple of %s %lld", (long long)*n, what,
+                       context                ? "cp"
+                       : s->way == LM_EXPERTS ? "ep"
+                                              : "tp",
                        (long long)s->parts);
     *n /= s->parts;
     return LM_OK;

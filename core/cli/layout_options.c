@@ -14,8 +14,12 @@ const option_row layout_option_rows[] = {
     { "tp", WORD(tp), "N", NULL, HELP_HOW, "tensor parallelism: N ranks share each layer" },
     { "sp", AT(sp), &type_flag, NULL, NULL, HELP_HOW,
       "ranks of --tp share the tokens between such layers" },
-    { "cp", WORD(cp), "N", NULL, HELP_HOW, "N ranks share a sequence" },
-    { "ep", WORD(ep), "N", NULL, HELP_HOW, "N ranks share the experts" },
+    { "cp", WORD(cp), "N", NULL, HELP_HOW,
+      "N ranks share a sequence: keys and values pass by in a ring, behind attention; causal tokens "
+      "in two halves a rank" },
+    { "cp-kind", WORD(cp_kind), "KIND", NULL, HELP_HOW,
+      "ring, or ulysses: all-to-alls, and each rank has some heads of all tokens" },
+    { "ep", WORD(ep), "N", NULL, HELP_HOW, "N ranks share the experts: all-to-alls of tokens" },
     { "dp", WORD(dp), "N", NULL, HELP_HOW,
       "N replicas with samples of their own (default: what the others leave)" },
     { "pp", WORD(pp), "N", NULL, HELP_HOW, "N stages of a pipeline" },
@@ -51,17 +55,12 @@ lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err)
     const struct {
         const char        *name;
         const char *const *value;
-    } words[]        = { { "tp", &c->tp },
-                         { "cp", &c->cp },
-                         { "ep", &c->ep },
-                         { "dp", &c->dp },
-                         { "pp", &c->pp },
-                         { "vp", &c->vp },
-                         { "zero", &c->zero },
-                         { "fsdp", &c->fsdp },
-                         { "schedule", &c->schedule },
-                         { "stages", &c->stages },
-                         { "placement", &c->placement } };
+    } words[]        = { { "tp", &c->tp },           { "cp", &c->cp },
+                         { "cp-kind", &c->cp_kind }, { "ep", &c->ep },
+                         { "dp", &c->dp },           { "pp", &c->pp },
+                         { "vp", &c->vp },           { "zero", &c->zero },
+                         { "fsdp", &c->fsdp },       { "schedule", &c->schedule },
+                         { "stages", &c->stages },   { "placement", &c->placement } };
     lm_error  why    = { LM_OK, "" };
     lm_status status = LM_OK;
 

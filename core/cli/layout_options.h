@@ -8,7 +8,7 @@
 /** As the options say it. */
 typedef struct layout_choice {
     const char *text; /**< --layout */
-    const char *tp, *cp, *ep, *dp, *pp, *vp, *zero, *fsdp, *schedule, *stages, *placement;
+    const char *tp, *cp, *ep, *dp, *pp, *vp, *cp_kind, *zero, *fsdp, *schedule, *stages, *placement;
     bool        sp;
     layout      layout;             /**< layout_choice_check() */
     bool        given;              /**< any of them */

@@ -321,7 +321,7 @@ static bool sound_weights(const check_answer *a, check_report *report)
             if (d < w->tensor.rank ? w->tensor.dim[d] < 1 : w->tensor.dim[d] != 0)
                 return check_violated(report, "weights: dimension %u of '%.40s' is %lld", d,
                                       w->role, (long long)w->tensor.dim[d]);
-        if (w->flags & ~(uint32_t)LM_FROZEN)
+        if (w->flags & ~(uint32_t)(LM_FROZEN | LM_EXPERT))
             return check_violated(report, "weights: '%.40s' has unknown flags", w->role);
     }
     return true;
@@ -454,7 +454,7 @@ static bool sound_split(const registry_entry *entry, const check_case *c, check_
 {
     static const check_manner plain = { 0, false, NULL };
 
-    for (lm_way way = LM_COLUMNS; way <= LM_TOKENS; way++) {
+    for (lm_way way = LM_COLUMNS; way <= LM_EXPERTS; way++) {
         asking    a = { .entry = entry, .c = c, .report = report };
         lm_value  part[CASE_PARAMS + 1];
         lm_split  s                   = { .size = sizeof s, .param = part, .parts = 2, .way = way };

@@ -179,10 +179,10 @@ predictor predictor_part(const predictor *who, const step_setup *s)
 {
     predictor part = *who;
 
-    if (s->laid_out && s->layout.tp > 1) {
-        part.shard = (net_shard){ .tp = s->layout.tp, .sp = s->layout.sp };
-        part.scan  = NULL;
-    }
+    if (s->laid_out)
+        part.shard = layout_shard(&s->layout);
+    if (!shard_is_whole(&part.shard))
+        part.scan = NULL;
     return part;
 }
 

@@ -483,6 +483,23 @@ static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l
     return status;
 }
 
+/* Against the same part of all tokens. */
+static lm_status check_context(const binding *b, const network *net, const registry *reg,
+                               const bind_options *options)
+{
+    bind_options   all   = *options;
+    bound_network *whole = NULL;
+    lm_status      status;
+
+    all.shard.cp = 1;
+    all.like     = NULL;
+    status       = bind_network(net, reg, &all, &whole, b->err);
+    if (!status)
+        status = sharding_check_context(b->out, whole, b->err);
+    bound_network_free(whole);
+    return status;
+}
+
 /* In one element type. */
 static lm_status bind_plain(const network *net, const registry *reg, const bind_options *options,
                             bound_network **out, lm_error *err)
@@ -524,6 +541,8 @@ static lm_status bind_plain(const network *net, const registry *reg, const bind_
         status = share_all(&b);
     if (!status && b.shared)
         status = sharding_finish(&b.sharding);
+    if (!status && options->shard.cp > 1)
+        status = check_context(&b, net, reg, options);
     if (!status && options->evaluation)
         status = settle_evaluation(&b);
 out:

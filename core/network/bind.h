@@ -43,6 +43,7 @@ struct bound_layer {
     bool                  lowered;   /**< `kernels` are those that a framework would launch */
     bool                  counted;   /**< frameworks count it as a layer */
     bool                  idle;      /**< does not run in evaluation: no kernels, no cost */
+    bool                  context;   /**< ranks of cp see each other's tokens in it */
     bool                  passes;    /**< evaluation: its output is its input (LM_TRAINING_ONLY) */
     lm_way                way;       /**< how ranks share it; LM_WHOLE of what none shares */
     lm_cost               cost;      /**< 0 for passes that do not happen */

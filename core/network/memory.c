@@ -31,6 +31,14 @@ static uint64_t share_of(uint64_t bytes, int64_t ranks)
     return ranks > 1 ? bytes / (uint64_t)ranks + (bytes % (uint64_t)ranks != 0) : bytes;
 }
 
+/* Ranks that share a weight, of those that share what is no expert's. */
+static int64_t sharers(const walk *w, const lm_weight *weight, int64_t ranks)
+{
+    const int64_t ep = w->o->shares.experts;
+
+    return weight->flags & LM_EXPERT && ep > 1 ? ranks / ep : ranks;
+}
+
 /* What the optimizer updates, and its states are like. */
 static lm_tensor updated(const walk *w, const lm_tensor *weight)
 {
@@ -63,18 +71,17 @@ static void hold_own_weights(walk *w, size_t l)
         const lm_weight *weight = &b->weights[i];
         const uint64_t   bytes  = lm_bytes(&weight->tensor);
         const bool       frozen = weight->flags & LM_FROZEN;
-
-        const lm_tensor master = updated(w, &weight->tensor);
+        const lm_tensor  master = updated(w, &weight->tensor);
+        const int64_t    states = sharers(w, weight, o->shares.states);
 
         w->layer[l].weights = lm_add(w->layer[l].weights, bytes);
         hold(w, frozen ? MEMORY_FROZEN : MEMORY_WEIGHTS, 0, last_event(w),
              share_of(bytes, o->shares.weights));
         if (train && !frozen)
             hold(w, MEMORY_OPTIMIZER, 0, last_event(w),
-                 share_of(optimizer_state_bytes(o->optimizer, &master), o->shares.states));
+                 share_of(optimizer_state_bytes(o->optimizer, &master), states));
         if (train && !frozen && master.dtype != weight->tensor.dtype)
-            hold(w, MEMORY_MASTERS, 0, last_event(w),
-                 share_of(lm_bytes(&master), o->shares.states));
+            hold(w, MEMORY_MASTERS, 0, last_event(w), share_of(lm_bytes(&master), states));
         if (train && !frozen && o->nodes > 1 && o->buckets == BUCKETS_COPY)
             hold(w, MEMORY_BUCKETS, 0, last_event(w), bytes);
     }
@@ -115,9 +122,9 @@ static void backward_of(const walk *w, size_t first, size_t last, size_t *begin,
 }
 
 /* Whole until its block's backward pass is done, then one rank's share. */
-static void hold_shared_gradient(walk *w, size_t l, bool resident, uint64_t bytes)
+static void hold_shared_gradient(walk *w, size_t l, bool resident, uint64_t bytes, int64_t ranks)
 {
-    const uint64_t mine  = share_of(bytes, w->o->shares.gradients);
+    const uint64_t mine  = share_of(bytes, ranks);
     size_t         first = 0, last = w->n_layers - 1, begin, end;
 
     if (plain(w, l)->decl->block)
@@ -203,7 +210,8 @@ static void hold_weight_gradients(walk *w, size_t l)
         if (*begun)
             hold(w, MEMORY_GRADIENTS, event, event, bytes);
         else if (w->o->shares.gradients > 1)
-            hold_shared_gradient(w, l, resident, bytes);
+            hold_shared_gradient(w, l, resident, bytes,
+                                 sharers(w, &b->weights[i], w->o->shares.gradients));
         else
             hold(w, MEMORY_GRADIENTS, resident ? 0 : event, w->t.update, bytes);
         *begun = true;

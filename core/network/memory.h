@@ -39,6 +39,7 @@ typedef enum memory_buckets {
 
 /** Ranks that share what each would hold; 0 is 1. */
 typedef struct memory_shares {
+    int64_t experts;   /**< of all these, ranks that have experts of their own (ep) */
     int64_t states;    /**< of the optimizer, and masters */
     int64_t gradients; /**< each is whole until its block's backward pass is done */
     int64_t

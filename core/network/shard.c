@@ -1,6 +1,7 @@
 /* One rank's part of a network: which inputs are gathered, which outputs added up. */
 #include "network/shard.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -27,6 +28,12 @@ bool shard_way_parse(const char *text, lm_way *out)
     if (at < N_WAYS)
         *out = (lm_way)at;
     return at < N_WAYS;
+}
+
+/* How ranks of tp share it. */
+static lm_way way_of(const sharding *s, const bound_layer *l)
+{
+    return s->out->options.shard.tp > 1 ? l->decl->way : LM_WHOLE;
 }
 
 /* ---- what comes in ---- */
@@ -124,16 +131,15 @@ static lm_status ask_type(sharding *s, bound_layer *l, host_layer *view)
     return LM_OK;
 }
 
-lm_status sharding_enter(sharding *s, bound_layer *l, host_layer *view)
+/* Its part among ranks of tp. */
+static lm_status enter_tensor(sharding *s, bound_layer *l, host_layer *view)
 {
     const net_shard *shard  = &s->out->options.shard;
-    const lm_way     way    = l->decl->way;
+    const lm_way     way    = way_of(s, l);
     const bool       source = !l->decl->n_inputs;
     lm_tensor       *in;
     lm_status        status;
 
-    s->split  = (lm_split){ .size = sizeof s->split, .parts = shard->tp, .way = way };
-    s->before = l->input;
     if (way == LM_WHOLE || (way == LM_TOKENS && !shard->sp))
         return LM_OK;
     if ((status = check_inputs(s, l, way)))
@@ -151,7 +157,126 @@ lm_status sharding_enter(sharding *s, bound_layer *l, host_layer *view)
     return LM_OK;
 }
 
+/* ---- what ranks of cp and ep share ---- */
+
+/* Rows of integers are tokens, and so is dimension 1 of a constant that is as long. */
+static lm_status cut_source(sharding *s, const bound_layer *l)
+{
+    const lm_layer_type *type  = &l->entry->type;
+    const int64_t        cp    = s->out->options.shard.cp;
+    lm_value            *shape = (lm_value *)(uintptr_t)&l->param[0];
+    const bool           data  = !(type->flags & LM_CONSTANT) && shape->count == 1;
+    int64_t             *n     = &shape->u.i[!data];
+
+    if (!data && (!(type->flags & LM_CONSTANT) || type->weights || shape->count < 2 || !s->tokens ||
+                  *n != s->tokens))
+        return LM_OK;
+    if (*n % cp)
+        return lm_error_set(s->err, LM_E_SHAPE, "%lld tokens are no multiple of cp %lld",
+                            (long long)*n, (long long)cp);
+    s->tokens = s->tokens ? s->tokens : *n;
+    *n /= cp;
+    return LM_OK;
+}
+
+/* Asks its type for such a part; parts 0: it has none. */
+static lm_status ask_other(sharding *s, bound_layer *l, host_layer *view, lm_way way, int64_t parts,
+                           lm_split *split)
+{
+    const lm_layer_type *type = &l->entry->type;
+    lm_value            *param;
+    lm_status            status;
+
+    if (parts <= 1 || !type->split || !l->decl->n_inputs)
+        return LM_OK;
+    param = arena_copy(s->out->arena, l->param, type->n_params, sizeof *param);
+    if (type->n_params && !param)
+        return no_memory(s->err);
+    *split = (lm_split){ .size = sizeof *split, .parts = parts, .way = way, .param = param };
+    view->err->text[0] = '\0';
+    status             = type->split(&view->layer, split);
+    if (status == LM_E_UNSUPPORTED) {
+        split->parts = 0;
+        return LM_OK;
+    }
+    if (status)
+        return layer_explained(status, s->err);
+    l->param          = param;
+    view->layer.param = param;
+    return LM_OK;
+}
+
+/* Tokens and features, or heads and tokens, of a tensor within such a layer and around it. */
+static lm_status exchange_dims(const sharding *s, lm_tensor *t, bool within)
+{
+    const int64_t  cp     = s->out->options.shard.cp;
+    const uint32_t tokens = t->rank == 4 ? 2 : 1, heads = t->rank == 4 ? 1 : 2;
+    int64_t *less = &t->dim[within ? heads : tokens], *more = &t->dim[within ? tokens : heads];
+
+    if (*less % cp)
+        return lm_error_set(s->err, LM_E_SHAPE, "%lld %s are no multiple of cp %lld",
+                            (long long)*less, within ? "heads or features" : "tokens",
+                            (long long)cp);
+    *less /= cp;
+    *more *= cp;
+    return LM_OK;
+}
+
+static lm_status enter_context(sharding *s, bound_layer *l, host_layer *view)
+{
+    const net_shard *shard = &s->out->options.shard;
+    lm_tensor       *in;
+    lm_status        status;
+
+    if (shard->cp > 1 && l->entry->type.flags & LM_SOURCE)
+        return cut_source(s, l);
+    status = ask_other(s, l, view, shard->ulysses ? LM_ULYSSES : LM_RING, shard->cp, &s->other[0]);
+    if (status || !s->other[0].parts)
+        return status;
+    s->context = l->context = true;
+    if (!shard->ulysses)
+        return LM_OK;
+    if (!(in = arena_copy(s->out->arena, l->input, l->n_inputs, sizeof *in)))
+        return no_memory(s->err);
+    view->layer.input = l->input = in;
+    for (uint32_t i = 0; i < l->n_inputs && !status; i++)
+        status = exchange_dims(s, &in[i], true);
+    return status;
+}
+
+lm_status sharding_enter(sharding *s, bound_layer *l, host_layer *view)
+{
+    const net_shard *shard  = &s->out->options.shard;
+    const bool       source = l->entry->type.flags & LM_SOURCE;
+    lm_status        status = LM_OK;
+
+    s->split  = (lm_split){ .size = sizeof s->split, .parts = shard->tp, .way = way_of(s, l) };
+    s->before = l->input;
+    memset(s->other, 0, sizeof s->other);
+    if (source) /* before tp's ranks share it */
+        status = enter_context(s, l, view);
+    if (!status)
+        status = enter_tensor(s, l, view);
+    if (!status && !source)
+        status = enter_context(s, l, view);
+    if (!status)
+        status = ask_other(s, l, view, LM_EXPERTS, shard->ep, &s->other[1]);
+    s->experts |= s->other[1].parts > 0;
+    return status;
+}
+
 /* ---- what is exchanged ---- */
+
+static shard_message of_tensor(shard_kind kind, size_t layer, bool backward, bool again,
+                               uint64_t bytes, uint32_t count)
+{
+    return (shard_message){ .kind     = kind,
+                            .layer    = layer,
+                            .backward = backward,
+                            .again    = again,
+                            .bytes    = bytes,
+                            .count    = count };
+}
 
 static lm_status add_message(sharding *s, shard_message m)
 {
@@ -213,12 +338,11 @@ static lm_status exchange_input(sharding *s, const bound_layer *l, size_t i)
     if (is_shared(s, l, i))
         return LM_OK;
     if (part_of_input(s, l, i) != PART_TOKENS)
-        return add_message(s, (shard_message){ SHARD_ALLREDUCE, at, true, false, bytes, wanted });
-    if ((status = add_message(s, (shard_message){ SHARD_ALLGATHER, at, false, false, bytes, 1 })) ||
-        (status =
-             add_message(s, (shard_message){ SHARD_ALLGATHER, at, true, true, bytes, trained })))
+        return add_message(s, of_tensor(SHARD_ALLREDUCE, at, true, false, bytes, wanted));
+    if ((status = add_message(s, of_tensor(SHARD_ALLGATHER, at, false, false, bytes, 1))) ||
+        (status = add_message(s, of_tensor(SHARD_ALLGATHER, at, true, true, bytes, trained))))
         return status;
-    return add_message(s, (shard_message){ SHARD_REDUCESCATTER, at, true, false, bytes, wanted });
+    return add_message(s, of_tensor(SHARD_REDUCESCATTER, at, true, false, bytes, wanted));
 }
 
 static lm_status exchange_output(sharding *s, bound_layer *l, lm_tensor *output)
@@ -229,14 +353,67 @@ static lm_status exchange_output(sharding *s, bound_layer *l, lm_tensor *output)
     lm_status      status;
 
     if (!s->out->options.shard.sp)
-        return add_message(s, (shard_message){ SHARD_ALLREDUCE, at, false, false, bytes, 1 });
+        return add_message(s, of_tensor(SHARD_ALLREDUCE, at, false, false, bytes, 1));
     if ((status = cut_tokens(s, output)))
         return status;
     l->cost.workspace_bytes = lm_add(l->cost.workspace_bytes, bytes); /* the summand */
-    if ((status =
-             add_message(s, (shard_message){ SHARD_REDUCESCATTER, at, false, false, bytes, 1 })))
+    if ((status = add_message(s, of_tensor(SHARD_REDUCESCATTER, at, false, false, bytes, 1))))
         return status;
-    return add_message(s, (shard_message){ SHARD_ALLGATHER, at, true, false, bytes, back });
+    return add_message(s, of_tensor(SHARD_ALLGATHER, at, true, false, bytes, back));
+}
+
+/* Keys and values in turn, with their gradients backward, which go home behind the last chunk (Liu et al.
+ * 2023, arXiv:2310.01889, section 3); all-to-alls as often backward as forward. */
+static lm_status exchange_context(sharding *s, const bound_layer *l)
+{
+    const lm_split *split = &s->other[0];
+    shard_message   m     = { .kind   = SHARD_SENDRECV,
+                              .layer  = (size_t)(l - s->out->layer),
+                              .bytes  = split->exchanged_bytes,
+                              .count  = split->exchanges,
+                              .group  = SHARD_CP,
+                              .hidden = true };
+    lm_status       status;
+
+    if (!split->parts)
+        return LM_OK;
+    if (split->way == LM_ULYSSES) {
+        m.kind   = SHARD_ALLTOALL;
+        m.hidden = false;
+    }
+    status     = add_message(s, m);
+    m.backward = true;
+    if (status || !l->needs_grad_input || split->way == LM_ULYSSES)
+        return status || !l->needs_grad_input ? status : add_message(s, m);
+    m.bytes = lm_mul(2, split->exchanged_bytes);
+    if ((status = add_message(s, m)))
+        return status;
+    m.bytes  = split->exchanged_bytes;
+    m.count  = 1;
+    m.hidden = false;
+    return add_message(s, m);
+}
+
+/* To the experts and back, in either pass. */
+static lm_status exchange_experts(sharding *s, const bound_layer *l)
+{
+    const lm_split *split = &s->other[1];
+    shard_message   m     = { .kind  = SHARD_ALLTOALL,
+                              .layer = (size_t)(l - s->out->layer),
+                              .bytes = split->exchanged_bytes,
+                              .count = split->exchanges,
+                              .group = SHARD_EP };
+    lm_status       status;
+
+    if (!split->parts)
+        return LM_OK;
+    for (size_t i = 0; i < l->n_weights; i++)
+        if (l->weights[i].flags & LM_EXPERT && !(l->weights[i].flags & LM_FROZEN))
+            s->out->sharing.expert_bytes =
+                lm_add(s->out->sharing.expert_bytes, lm_bytes(&l->weights[i].tensor));
+    status     = add_message(s, m);
+    m.backward = true;
+    return status || !l->trained ? status : add_message(s, m);
 }
 
 /* ---- what goes out ---- */
@@ -244,9 +421,9 @@ static lm_status exchange_output(sharding *s, bound_layer *l, lm_tensor *output)
 /* Of a layer without sums: what its inputs are. */
 static net_part part_handed_on(const sharding *s, const bound_layer *l)
 {
-    if (l->decl->way == LM_TOKENS)
+    if (way_of(s, l) == LM_TOKENS)
         return s->out->options.shard.sp ? PART_TOKENS : PART_WHOLE;
-    if (l->decl->way != LM_WHOLE || has_input(s, l, PART_FEATURES))
+    if (way_of(s, l) != LM_WHOLE || has_input(s, l, PART_FEATURES))
         return PART_FEATURES;
     return has_input(s, l, PART_TOKENS) ? PART_TOKENS : PART_WHOLE;
 }
@@ -271,8 +448,8 @@ static uint64_t summed_bytes(const sharding *s, const bound_layer *l, const lm_t
 static void count(const sharding *s, const bound_layer *l)
 {
     net_sharing *to    = &s->out->sharing;
-    const bool   alone = l->decl->way == LM_WHOLE && !has_input(s, l, PART_FEATURES) &&
-                       !has_input(s, l, PART_TOKENS);
+    const bool   alone = s->out->options.shard.tp > 1 && l->decl->way == LM_WHOLE &&
+                       !has_input(s, l, PART_FEATURES) && !has_input(s, l, PART_TOKENS);
 
     for (int p = 0; p < LM_N_PASSES; p++) {
         to->flops = lm_add(to->flops, l->cost.pass[p].flops);
@@ -284,11 +461,15 @@ static void count(const sharding *s, const bound_layer *l)
 lm_status sharding_leave(sharding *s, bound_layer *l, lm_tensor *output)
 {
     const size_t   at   = (size_t)(l - s->out->layer);
-    const lm_way   way  = l->decl->way;
+    const lm_way   way  = way_of(s, l);
     net_part       part = part_handed_on(s, l);
     const uint64_t each = s->split.exchanged_bytes;
     lm_status      status;
 
+    if ((s->other[0].way == LM_ULYSSES && s->other[0].parts &&
+         (status = exchange_dims(s, output, false))) ||
+        (status = exchange_context(s, l)) || (status = exchange_experts(s, l)))
+        return status;
     l->way = way == LM_TOKENS && !s->out->options.shard.sp ? LM_WHOLE : way;
     for (uint32_t i = 0; i < l->n_inputs && is_entry(way, s->split.sums); i++) {
         if ((status = exchange_input(s, l, i)))
@@ -297,7 +478,7 @@ lm_status sharding_leave(sharding *s, bound_layer *l, lm_tensor *output)
             l->cost.workspace_bytes = lm_add(l->cost.workspace_bytes, lm_bytes(&l->input[i]));
     }
     if ((status = add_message(
-             s, (shard_message){ SHARD_ALLREDUCE, at, false, false, each, s->split.exchanges })))
+             s, of_tensor(SHARD_ALLREDUCE, at, false, false, each, s->split.exchanges))))
         return status;
     if (s->split.sums & LM_SUMS_OUTPUT) {
         if ((status = exchange_output(s, l, output)))
@@ -306,8 +487,8 @@ lm_status sharding_leave(sharding *s, bound_layer *l, lm_tensor *output)
     }
     for (size_t i = 0; way == LM_TOKENS && i < l->decl->n_inputs && s->out->options.shard.sp; i++)
         if (part_of_input(s, l, i) == PART_WHOLE && l->wants_gradient[i] &&
-            (status = add_message(s, (shard_message){ SHARD_ALLGATHER, at, true, false,
-                                                      lm_bytes(&s->before[i]), 1 })))
+            (status = add_message(
+                 s, of_tensor(SHARD_ALLGATHER, at, true, false, lm_bytes(&s->before[i]), 1))))
             return status;
     s->out->sharing.step_bytes =
         lm_add(s->out->sharing.step_bytes, summed_bytes(s, l, output, part));
@@ -316,12 +497,89 @@ lm_status sharding_leave(sharding *s, bound_layer *l, lm_tensor *output)
     return LM_OK;
 }
 
+static lm_status nothing_shared(const sharding *s, const char *option, int64_t ranks,
+                                const char *why)
+{
+    return lm_error_set(s->err, LM_E_UNSUPPORTED, "%s: %s %lld: %s", s->out->net->path, option,
+                        (long long)ranks, why);
+}
+
 lm_status sharding_finish(sharding *s)
 {
-    if (s->any)
+    const net_shard *shard = &s->out->options.shard;
+
+    if (shard->tp > 1 && !s->any)
+        return nothing_shared(s, "tp", shard->tp,
+                              "none of its layers says how it splits (split =): each rank would "
+                              "compute all of them");
+    if (shard->cp > 1 && !(s->tokens && s->context))
+        return nothing_shared(s, "cp", shard->cp,
+                              s->tokens ? "no layer of its is attention that ranks can share"
+                                        : "a sample of it is no row of tokens");
+    if (shard->ep > 1 && !s->experts)
+        return nothing_shared(s, "ep", shard->ep, "it has no experts");
+    return LM_OK;
+}
+
+/* ---- is what ranks of cp compute the whole's share? ---- */
+
+/* Products of activations, and windows, see several tokens. */
+static bool sees_others(const bound_layer *part, const bound_layer *whole)
+{
+    const size_t n = part->n_kernels[LM_FORWARD];
+
+    for (size_t i = 0; i < n; i++) {
+        const lm_kernel *k = &part->kernels[LM_FORWARD][i];
+
+        if (k->op == LM_OP_CONV || k->op == LM_OP_POOL || k->op == LM_OP_ATTENTION ||
+            (k->op == LM_OP_GEMM && k->u.gemm.activations) ||
+            (n == whole->n_kernels[LM_FORWARD] &&
+             k->repeat != whole->kernels[LM_FORWARD][i].repeat)) /* one token after the other */
+            return true;
+    }
+    return false;
+}
+
+/* Do all its inputs have as many elements as in the whole? Then it reads no tokens. */
+static bool reads_no_tokens(const bound_layer *part, const bound_layer *whole)
+{
+    for (uint32_t i = 0; i < part->n_inputs; i++)
+        if (lm_elements(&part->input[i]) != lm_elements(&whole->input[i]))
+            return false;
+    return true;
+}
+
+static lm_status check_share(const bound_layer *part, const bound_layer *whole, uint64_t cp,
+                             lm_error *err)
+{
+    const char *name = part->decl->name;
+
+    if (part->entry->type.flags & LM_SOURCE || part->context || reads_no_tokens(part, whole))
         return LM_OK;
-    return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                        "%s: tp %lld: none of its layers says how it splits (split =): each rank "
-                        "would compute all of them",
-                        s->out->net->path, (long long)s->out->options.shard.tp);
+    for (uint32_t o = 0; o < part->n_outputs; o++)
+        if (whole->output[o].rank &&
+            lm_mul(cp, lm_elements(&part->output[o])) != lm_elements(&whole->output[o]))
+            return lm_error_set(err, LM_E_UNSUPPORTED,
+                                "layer '%s' makes %" PRIu64 " elements of all tokens, but %" PRIu64
+                                " of those of one of cp %" PRIu64 " ranks",
+                                name, lm_elements(&whole->output[o]), lm_elements(&part->output[o]),
+                                cp);
+    if (sees_others(part, whole))
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "layer '%s' (%s) sees several tokens, which ranks of cp do not hand on",
+                            name, part->entry->type.name);
+    return LM_OK;
+}
+
+lm_status sharding_check_context(const bound_network *part, const bound_network *whole,
+                                 lm_error *err)
+{
+    const uint64_t cp     = (uint64_t)part->options.shard.cp;
+    lm_status      status = LM_OK;
+
+    for (size_t i = 0; i < part->n_layers && !status; i++)
+        status = check_share(&part->layer[i], &whole->layer[i], cp, err);
+    if (status)
+        lm_error_prefix(err, "%s", part->net->path);
+    return status;
 }

@@ -126,15 +126,18 @@ static const char *input_of(const workload_name *of)
 static bool same_name(const workload_name *a, const workload_name *b)
 {
     return a->dtype == b->dtype && a->mixed == b->mixed && a->evaluation == b->evaluation &&
-           !strcmp(a->name, b->name) && a->shard.tp == b->shard.tp && a->shard.sp == b->shard.sp &&
+           !strcmp(a->name, b->name) && shard_equals(&a->shard, &b->shard) &&
            !strcmp(input_of(a), input_of(b));
 }
 
 /* Key of an entry; false: too long. */
 static bool entry_key(const workload_name *of, char key[PATH_MAX])
 {
-    return snprintf(key, PATH_MAX, "%s %s %d %d %d %lld %d", of->name, input_of(of), of->dtype,
-                    of->mixed, of->evaluation, (long long)of->shard.tp, of->shard.sp) < PATH_MAX;
+    const net_shard *s = &of->shard;
+
+    return snprintf(key, PATH_MAX, "%s %s %d %d %d %lld %lld %lld %d %d", of->name, input_of(of),
+                    of->dtype, of->mixed, of->evaluation, (long long)s->tp, (long long)s->cp,
+                    (long long)s->ep, s->sp, s->ulysses) < PATH_MAX;
 }
 
 /* An entry that cannot be found until it is kept; the caller sets `from`. */

@@ -35,14 +35,11 @@ static lm_status check_told(const laid_step *s)
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
                             "a layout takes the default model and a machine file, not %s",
                             s->part.model);
-    if (l->cp > 1)
+    if (l->ep > 1 && (l->fsdp || l->zero == 3))
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "cp %lld: times of shared sequences are not predicted yet",
-                            (long long)l->cp);
-    if (l->ep > 1)
-        return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "ep %lld: times of shared experts are not predicted yet",
-                            (long long)l->ep);
+                            "ep %lld with %s: how experts' weights are gathered is not predicted "
+                            "yet",
+                            (long long)l->ep, l->fsdp ? "fsdp" : "zero 3");
     return LM_OK;
 }
 
@@ -80,6 +77,10 @@ static lm_status find_groups(laid_step *s)
     if ((status = layout_span(&s->l, data, devices, &group[GROUP_DATA], s->err)) ||
         (status =
              layout_span(&s->l, LAYOUT_BIT(LAYOUT_TP), devices, &group[GROUP_TENSOR], s->err)) ||
+        (status =
+             layout_span(&s->l, LAYOUT_BIT(LAYOUT_CP), devices, &group[GROUP_CONTEXT], s->err)) ||
+        (status = layout_expert_span(&s->l, devices, &group[GROUP_EXPERTS],
+                                     &group[GROUP_SAME_EXPERTS], s->err)) ||
         (status = layout_hop(&s->l, devices, &group[GROUP_STAGES], s->err)))
         return status;
     return layout_shard_span(&s->l, devices, &group[GROUP_SHARD], &group[GROUP_REPLICA], s->err);

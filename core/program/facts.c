@@ -38,6 +38,7 @@ layout_facts layout_facts_of(const bound_network *net)
             f.heads    = greatest_divisor(f.heads, key_of(l, "heads"));
             f.kv_heads = greatest_divisor(f.kv_heads, key_of(l, "kv_heads"));
         }
+        f.experts = greatest_divisor(f.experts, key_of(l, "experts"));
         f.blocks += block && (!before || strcmp(block, before) != 0);
         before = block ? block : before;
     }

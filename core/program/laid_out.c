@@ -13,6 +13,7 @@ typedef struct laid {
     double               travels;           /* of an activation's bytes */
     double               forward, backward; /* of all layers */
     double               inputs, weights;   /* gradients of layers that gather their inputs */
+    double ring[2]; /* of the passes, chunks that hide keys and values of the next one */
 } laid;
 
 static double backward_of(const layer_passes *w)
@@ -31,8 +32,13 @@ static laid add_up(const bound_network *part, const layer_passes *work, double t
         f.backward += backward_of(&work[i]);
     }
     for (size_t i = 0; i < s->n; i++) {
-        const size_t l = s->message[i].layer;
+        const size_t l      = s->message[i].layer;
+        const double chunks = (double)s->message[i].count;
 
+        if (s->message[i].hidden)
+            f.ring[s->message[i].backward] +=
+                (s->message[i].backward ? backward_of(&work[l]) : work[l].forward) * chunks /
+                (chunks + 1);
         if (!s->message[i].again || l == before)
             continue;
         before = l;
@@ -76,20 +82,34 @@ static bool alike(const message *a, const message *b)
            a->group == b->group && (a->behind > 0) == (b->behind > 0);
 }
 
+/* Of its pass, that goes on beside such messages. */
+static double share_behind(const shard_message *s, const laid *f)
+{
+    if (s->hidden)
+        return share(f->ring[s->backward], s->backward ? f->backward : f->forward);
+    if (s->backward && s->again)
+        return share(f->inputs, f->backward);
+    return s->backward && s->kind == SHARD_REDUCESCATTER ? share(f->weights, f->backward) : 0;
+}
+
 static message message_of_part(const shard_message *s, const laid *f)
 {
-    static const collective_kind kinds[] = { [SHARD_ALLREDUCE]     = COLLECTIVE_ALLREDUCE,
-                                             [SHARD_ALLGATHER]     = COLLECTIVE_ALLGATHER,
-                                             [SHARD_REDUCESCATTER] = COLLECTIVE_REDUCESCATTER };
-    const bool hides = s->backward && (s->again || s->kind == SHARD_REDUCESCATTER);
+    static const collective_kind kinds[]  = { [SHARD_ALLREDUCE]     = COLLECTIVE_ALLREDUCE,
+                                              [SHARD_ALLGATHER]     = COLLECTIVE_ALLGATHER,
+                                              [SHARD_REDUCESCATTER] = COLLECTIVE_REDUCESCATTER,
+                                              [SHARD_SENDRECV]      = COLLECTIVE_SENDRECV,
+                                              [SHARD_ALLTOALL]      = COLLECTIVE_ALLTOALL };
+    static const rank_group      groups[] = {
+             [SHARD_TP] = GROUP_TENSOR, [SHARD_CP] = GROUP_CONTEXT, [SHARD_EP] = GROUP_EXPERTS
+    };
 
-    return (message){ .kind   = kinds[s->kind],
-                      .bytes  = f->travels * (double)s->bytes,
-                      .group  = GROUP_TENSOR,
-                      .pass   = s->backward ? PHASE_BACKWARD : PHASE_FORWARD,
-                      .rule   = MESSAGE_WAITED,
-                      .times  = s->count,
-                      .behind = hides ? share(s->again ? f->inputs : f->weights, f->backward) : 0,
+    return (message){ .kind        = kinds[s->kind],
+                      .bytes       = f->travels * (double)s->bytes,
+                      .group       = groups[s->group],
+                      .pass        = s->backward ? PHASE_BACKWARD : PHASE_FORWARD,
+                      .rule        = MESSAGE_WAITED,
+                      .times       = s->count,
+                      .behind      = share_behind(s, f),
                       .first_layer = s->layer,
                       .last_layer  = s->layer };
 }
@@ -137,6 +157,17 @@ static double weight_bytes(const bound_layer *l)
 
     for (size_t i = 0; i < l->n_weights; i++)
         bytes += (double)lm_bytes(&l->weights[i].tensor);
+    return bytes;
+}
+
+static double trained_bytes(const bound_network *part)
+{
+    double bytes = 0;
+
+    for (size_t i = 0; i < part->n_layers; i++)
+        for (size_t k = 0; k < part->layer[i].n_weights; k++)
+            if (!(part->layer[i].weights[k].flags & LM_FROZEN))
+                bytes += (double)lm_bytes(&part->layer[i].weights[k].tensor);
     return bytes;
 }
 
@@ -261,6 +292,8 @@ static lm_status add_stages(rank_program *p, const layout *l, const laid *f, dou
 static lm_status share_weights(rank_program *p, const layout *l, const laid *f, double weights,
                                const int64_t *stage, lm_error *err)
 {
+    const double trained = trained_bytes(f->part);
+
     if (l->fsdp || l->zero == 3) {
         p->n                   = 0; /* gradients are scattered with their blocks */
         p->has[MESSAGE_BESIDE] = p->has[MESSAGE_BEHIND] = false;
@@ -268,7 +301,8 @@ static lm_status share_weights(rank_program *p, const layout *l, const laid *f, 
     }
     for (size_t i = 0; i < p->n && l->zero; i++)
         scatter(p, &p->message[i], l->zero == 2);
-    p->each = l->zero == 2;
+    p->experts = trained > 0 ? (double)f->part->sharing.expert_bytes / trained : 0;
+    p->each    = l->zero == 2;
     if (l->zero && p->n)
         add(p, behind(COLLECTIVE_ALLGATHER, weights, GROUP_DATA));
     return LM_OK;

@@ -27,6 +27,11 @@ bool layout_is_plain(const layout *l)
            !strcmp(l->recompute, "none");
 }
 
+net_shard layout_shard(const layout *l)
+{
+    return (net_shard){ .tp = l->tp, .cp = l->cp, .ep = l->ep, .sp = l->sp, .ulysses = l->ulysses };
+}
+
 int64_t layout_replica(const layout *l)
 {
     return l->tp * l->cp * l->pp;
@@ -96,6 +101,8 @@ static lm_status settle_shards(layout *l, lm_error *err)
     if (data % l->ep)
         return lm_error_set(err, LM_E_ARG, "dp %lld x cp %lld ranks are no multiple of ep %lld",
                             (long long)l->dp, (long long)l->cp, (long long)l->ep);
+    if (l->ulysses && l->cp == 1)
+        return lm_error_set(err, LM_E_ARG, "ulysses shares heads among ranks of cp, and cp is 1");
     if (l->sp && l->tp == 1)
         return lm_error_set(err, LM_E_ARG, "sp shares tokens among ranks of tp, and tp is 1");
     if (l->vp > 1 && l->pp == 1)
@@ -152,10 +159,15 @@ static lm_status settle_batch(layout *l, lm_error *err)
 
 static lm_status check_facts(const layout *l, const layout_facts *f, lm_error *err)
 {
-    lm_status status;
+    const int64_t heads = l->ulysses ? l->tp * l->cp : l->tp;
+    const char   *of    = l->ulysses ? "tp x cp" : "tp";
+    lm_status     status;
 
-    if ((status = divides(f->heads, "heads", l->tp, "tp", err)) ||
-        (status = divides(f->kv_heads, "heads of keys and values", l->tp, "tp", err)) ||
+    if (l->cp > 1 && !f->tokens)
+        return lm_error_set(err, LM_E_ARG, "cp %lld: a sample of the network has 0 tokens",
+                            (long long)l->cp);
+    if ((status = divides(f->heads, "heads", heads, of, err)) ||
+        (status = divides(f->kv_heads, "heads of keys and values", heads, of, err)) ||
         (status = divides(f->experts, "experts", l->ep, "ep", err)) ||
         (status = divides(f->tokens, "tokens", l->cp, "cp", err)) ||
         (status = divides(f->tokens, "tokens", l->sp ? l->tp * l->cp : 1, "tp x cp", err)))
@@ -261,23 +273,36 @@ lm_status layout_hop(const layout *l, int64_t devices, rank_span *out, lm_error 
     return LM_OK;
 }
 
-lm_status layout_shard_span(const layout *l, int64_t devices, rank_span *shard, rank_span *replica,
-                            lm_error *err)
+/* The `own` nearest of dp's and cp's ranks, and those that lie so many apart. */
+static lm_status divide_data(const layout *l, int64_t own, const char *what, int64_t devices,
+                             rank_span *near, rank_span *far, lm_error *err)
 {
-    const int64_t   n = l->dp * l->cp, own = l->fsdp ? l->fsdp : n;
+    const int64_t   n = l->dp * l->cp;
     rank_span       all;
-    int64_t         near;
+    int64_t         here;
     const lm_status status =
         layout_span(l, LAYOUT_BIT(LAYOUT_DP) | LAYOUT_BIT(LAYOUT_CP), devices, &all, err);
 
     if (status)
         return status;
-    near = own < all.devices ? own : all.devices;
+    here = own < all.devices ? own : all.devices;
     if (own < all.devices ? all.devices % own : own % all.devices)
         return lm_error_set(err, LM_E_ARG,
-                            "fsdp %lld: does not spread evenly over the %lld ranks of dp on a node",
-                            (long long)own, (long long)all.devices);
-    *shard   = span_of(own, near, devices);
-    *replica = span_of(n / own, all.devices / near, devices);
+                            "%s %lld: does not spread evenly over the %lld ranks of dp on a node",
+                            what, (long long)own, (long long)all.devices);
+    *near = span_of(own, here, devices);
+    *far  = span_of(n / own, all.devices / here, devices);
     return LM_OK;
+}
+
+lm_status layout_expert_span(const layout *l, int64_t devices, rank_span *experts,
+                             rank_span *replicas, lm_error *err)
+{
+    return divide_data(l, l->ep, "ep", devices, experts, replicas, err);
+}
+
+lm_status layout_shard_span(const layout *l, int64_t devices, rank_span *shard, rank_span *replica,
+                            lm_error *err)
+{
+    return divide_data(l, l->fsdp ? l->fsdp : l->dp * l->cp, "fsdp", devices, shard, replica, err);
 }

@@ -12,6 +12,8 @@
 
 #include <layermeter/error.h>
 
+#include "network/shard.h"
+
 /** Dimensions in which ranks share work. */
 typedef enum layout_dim {
     LAYOUT_TP, /**< tensor: each rank has a part of a layer's weights */
@@ -47,10 +49,11 @@ typedef struct layout {
     int64_t         tp, pp, cp; /**< ranks; 1: not shared so */
     int64_t         vp;         /**< chunks of layers of each stage */
     int64_t         ep;         /**< ranks that share the experts */
-    bool            sp;   /**< ranks of tp share the tokens between the layers that they split */
-    int64_t         zero; /**< 0 to 3: what ranks of dp keep a part of: states of the optimizer,
+    bool            sp;      /**< ranks of tp share the tokens between the layers that they split */
+    bool            ulysses; /**< ranks of cp share heads within attention; else a ring */
+    int64_t         zero;    /**< 0 to 3: what ranks of dp keep a part of: states of the optimizer,
                             gradients too, weights too (Rajbhandari et al. 2020, "ZeRO") */
-    int64_t         fsdp; /**< ranks that share weights, gathered block by block; 0: not so */
+    int64_t         fsdp;    /**< ranks that share weights, gathered block by block; 0: not so */
     int64_t         micro_batch;  /**< samples of a rank's pass; 0: not told */
     int64_t         global_batch; /**< samples of a step on all ranks; 0: not told */
     int64_t         accumulation; /**< micro-batches of a step on one rank; 0: not told */
@@ -64,11 +67,13 @@ typedef struct layout {
 layout layout_plain(void);
 /** Does it do anything but data parallelism with all-reduced gradients? */
 bool layout_is_plain(const layout *l);
+/** The part of a network that one rank has, but for stages. */
+net_shard layout_shard(const layout *l);
 /** Ranks of tp, cp and pp together: a replica of the network. */
 int64_t layout_replica(const layout *l);
 
 /**
- * Sets one property by its option's name: dp, tp, sp, pp, vp, cp, ep, zero, fsdp, micro-batch,
+ * Sets one property by its option's name: dp, tp, sp, pp, vp, cp, cp-kind, ep, zero, fsdp, micro-batch,
  * global-batch, accumulation, recompute, schedule, stages, placement.
  *
  * @param value as in the option; of sp "yes" or "no", of fsdp "all" or "" for all ranks of dp
@@ -78,7 +83,7 @@ lm_status layout_set(layout *l, const char *name, const char *value, lm_error *e
 
 /**
  * Reads words as `tp4 pp2 dp8 sp zero1`: dp tp pp vp cp ep zero fsdp mb (micro-batch) gb
- * (global batch) ga (accumulation) with a number, sp, fsdp, a schedule's name, recompute=LIST,
+ * (global batch) ga (accumulation) with a number, sp, ring, ulysses, fsdp, a schedule's name, recompute=LIST,
  * stages=LIST, tp-cp-ep-dp-pp. What it does not name stays as it is in *l.
  */
 lm_status layout_parse(const char *text, layout *l, lm_error *err);
@@ -130,6 +135,10 @@ lm_status layout_span(const layout *l, unsigned dims, int64_t devices, rank_span
 /** Two neighbours of a pipeline, and how many such pairs are beside them; one rank where there is no
  * pipeline. As layout_span(). */
 lm_status layout_hop(const layout *l, int64_t devices, rank_span *out, lm_error *err);
+
+/** Ranks that share the experts, and those that have the same ones, among dp and cp. As layout_span(). */
+lm_status layout_expert_span(const layout *l, int64_t devices, rank_span *experts,
+                             rank_span *replicas, lm_error *err);
 
 /** The `ranks` nearest of a group along dp, or those that lie so many apart: shards and replicas of
  * FSDP. As layout_span(). */

@@ -138,10 +138,20 @@ static lm_status set_order(layout *l, const char *value, lm_error *err)
     return LM_OK;
 }
 
+static lm_status set_context_kind(layout *l, const char *value, lm_error *err)
+{
+    if (strcmp(value, "ring") != 0 && strcmp(value, "ulysses") != 0)
+        return lm_error_set(err, LM_E_SYNTAX, "expected ring or ulysses, found '%.40s'", value);
+    l->ulysses = *value == 'u';
+    return LM_OK;
+}
+
 lm_status layout_set(layout *l, const char *name, const char *value, lm_error *err)
 {
     if (!strcmp(name, "sp"))
         return text_bool(value, &l->sp, err);
+    if (!strcmp(name, "cp-kind"))
+        return set_context_kind(l, value, err);
     if (!strcmp(name, "schedule"))
         return set_schedule(l, value, err);
     if (!strcmp(name, "recompute"))
@@ -172,6 +182,8 @@ static lm_status set_word(layout *l, const char *word, lm_error *err)
 
     if (!strcmp(word, "sp"))
         return layout_set(l, "sp", "yes", err);
+    if (!strcmp(word, "ring") || !strcmp(word, "ulysses"))
+        return set_context_kind(l, word, err);
     if (!strcmp(word, "fsdp"))
         return layout_set(l, "fsdp", "", err);
     if (!strncmp(word, "recompute=", 10))
@@ -248,6 +260,8 @@ const char *layout_print(const layout *l, char buffer[LAYOUT_TEXT])
         add_word(buffer, "fsdp", "");
     if (l->sp)
         add_word(buffer, "sp", "");
+    if (l->ulysses)
+        add_word(buffer, "ulysses", "");
     if (l->schedule != plain.schedule)
         add_word(buffer, order_names[l->schedule], "");
     if (strcmp(l->recompute, plain.recompute) != 0)

@@ -37,11 +37,14 @@ const char *program_kind_name(program_kind k);
 
 /** The ranks that join in a message. */
 typedef enum rank_group {
-    GROUP_DATA,    /**< ranks that hold the same weights */
-    GROUP_TENSOR,  /**< ranks that share layers */
-    GROUP_SHARD,   /**< ranks that share weights, and gather them */
-    GROUP_STAGES,  /**< neighbours in a pipeline: two ranks */
-    GROUP_REPLICA, /**< ranks with the same share of these */
+    GROUP_DATA,         /**< ranks that hold the same weights */
+    GROUP_TENSOR,       /**< ranks that share layers */
+    GROUP_SHARD,        /**< ranks that share weights, and gather them */
+    GROUP_STAGES,       /**< neighbours in a pipeline: two ranks */
+    GROUP_REPLICA,      /**< ranks with the same share of these */
+    GROUP_CONTEXT,      /**< ranks that share the tokens of a sample */
+    GROUP_EXPERTS,      /**< ranks that share the experts */
+    GROUP_SAME_EXPERTS, /**< ranks of GROUP_DATA that have the same ones */
     N_RANK_GROUPS
 } rank_group;
 
@@ -102,8 +105,10 @@ typedef struct rank_program {
     message    *message; /**< in the order in which they are issued */
     size_t      n;
     sync_policy policy;
-    bool        each; /**< gradients travel in each micro-step, not in the last one alone */
-    bool        even; /**< `ready` are shares of the pass */
+    double      experts; /**< share of the experts' weights, which are GROUP_SAME_EXPERTS', in what
+                            GROUP_DATA sends */
+    bool        each;    /**< gradients travel in each micro-step, not in the last one alone */
+    bool        even;    /**< `ready` are shares of the pass */
     bool        has[N_MESSAGE_RULES];
     gather_block
               *gather; /**< weights that are gathered block by block, the root first, of a pipeline

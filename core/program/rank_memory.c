@@ -8,9 +8,10 @@
 
 lm_status rank_memory_check(const layout *l, lm_error *err)
 {
-    if (l->cp > 1 || l->ep > 1)
-        return lm_error_set(err, LM_E_UNSUPPORTED, "%s %lld: the memory of such a rank is not told",
-                            l->cp > 1 ? "cp" : "ep", (long long)(l->cp > 1 ? l->cp : l->ep));
+    if (l->ep > 1 && (l->fsdp || l->zero == 3))
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "ep %lld with %s: the memory of such a rank is not told",
+                            (long long)l->ep, l->fsdp ? "fsdp" : "zero 3");
     if ((l->zero || l->fsdp) && l->dp * l->cp == 1)
         return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
                             l->fsdp ? "fsdp" : "zero");
@@ -27,7 +28,8 @@ static memory_shares shares_of(const layout *l)
 {
     const int64_t data = l->dp * l->cp;
 
-    return (memory_shares){ .states    = l->fsdp       ? l->fsdp
+    return (memory_shares){ .experts   = l->ep,
+                            .states    = l->fsdp       ? l->fsdp
                                          : l->zero > 0 ? data
                                                        : 1,
                             .gradients = l->fsdp       ? l->fsdp
@@ -65,7 +67,7 @@ static asked_rank rank_at(const rank_memory *m, int64_t rank)
     const layout *l = m->l;
     asked_rank    a = { *m->bind, *m->how };
 
-    a.bind.shard           = (net_shard){ .tp = l->tp, .sp = l->sp };
+    a.bind.shard           = layout_shard(l);
     a.how.shares           = shares_of(l);
     a.how.shares.in_flight = in_flight(l, rank);
     a.how.keep_gradients |= l->pp > 1 || l->accumulation > 1; /* they add up */

@@ -15,13 +15,33 @@ typedef struct pricing {
     size_t                   at; /* messages so far */
 } pricing;
 
+/* Is anything sent? One rank exchanges nothing. */
+static bool travels(const schedule_question *q, const message *m)
+{
+    return q->group[m->group].nodes > 1 || q->group[m->group].devices > 1;
+}
+
+/* Gradients and weights of experts go to fewer ranks than all others. */
+static double price_of(const pricing *by, const message *m, double bytes)
+{
+    const double own = m->group == GROUP_DATA ? by->program->experts : 0;
+    message      theirs;
+
+    if (!(own > 0))
+        return by->price(by->context, m, bytes);
+    theirs       = *m;
+    theirs.group = GROUP_SAME_EXPERTS;
+    return by->price(by->context, m, (1 - own) * bytes) +
+           (travels(by->q, &theirs) ? by->price(by->context, &theirs, own * bytes) : 0);
+}
+
 static double message_seconds(void *context, double bytes)
 {
     pricing             *p    = context;
     struct message_paid *paid = &p->program->paid[p->at];
 
     if (p->at++ >= p->program->n_paid || paid->bytes != bytes) {
-        *paid              = (struct message_paid){ bytes, p->price(p->context, p->of, bytes) };
+        *paid              = (struct message_paid){ bytes, price_of(p, p->of, bytes) };
         p->program->n_paid = p->at;
     }
     return p->factor * paid->seconds;
@@ -37,12 +57,6 @@ static bool copied(const sync_policy *p)
 static double latency_behind(const stream_rules *r, double pass)
 {
     return r->lag > 0 ? fmin(r->latency, r->lag * pass) : r->latency;
-}
-
-/* Is anything sent? One rank exchanges nothing. */
-static bool travels(const schedule_question *q, const message *m)
-{
-    return q->group[m->group].nodes > 1 || q->group[m->group].devices > 1;
 }
 
 /* Prices are kept for the same groups only. */
@@ -246,7 +260,7 @@ static double sent(pricing *by, collective_kind kind, rank_group group, double b
 {
     const message m = { .kind = kind, .bytes = bytes, .group = group, .rule = MESSAGE_BEHIND };
 
-    return travels(by->q, &m) ? by->q->message * by->price(by->context, &m, bytes) : 0;
+    return travels(by->q, &m) ? by->q->message * price_of(by, &m, bytes) : 0;
 }
 
 /* Gradients that travel beside a pass. */

@@ -161,11 +161,13 @@ static_assert(LM_OP_OPAQUE == 0 && LM_OP_GEMM == 1 && LM_OP_CONV == 2 && LM_OP_P
 static_assert(LM_INT == 1 && LM_REAL == 2 && LM_BOOL == 3 && LM_ENUM == 4 && LM_TEXT == 5 &&
                   LM_SHAPE == 6 && LM_LIST == 7,
               "parameter kinds");
-static_assert(LM_KEEPS_INPUT == 1 && LM_KEEPS_OUTPUT == 2 && LM_FROZEN == 1 && LM_FUNCTIONAL == 1 &&
-                  LM_SOURCE == 2 && LM_CONSTANT == 4 && LM_VIEW == 8 && LM_FIXED_PART == 16,
+static_assert(LM_KEEPS_INPUT == 1 && LM_KEEPS_OUTPUT == 2 && LM_FROZEN == 1 && LM_EXPERT == 2 &&
+                  LM_FUNCTIONAL == 1 && LM_SOURCE == 2 && LM_CONSTANT == 4 && LM_VIEW == 8 &&
+                  LM_FIXED_PART == 16,
               "flags");
 static_assert(LM_WHOLE == 0 && LM_COLUMNS == 1 && LM_ROWS == 2 && LM_HEADS == 3 &&
-                  LM_VOCABULARY == 4 && LM_TOKENS == 5 && LM_SUMS_OUTPUT == 1 && LM_SUMS_INPUT == 2,
+                  LM_VOCABULARY == 4 && LM_TOKENS == 5 && LM_RING == 6 && LM_ULYSSES == 7 &&
+                  LM_EXPERTS == 8 && LM_SUMS_OUTPUT == 1 && LM_SUMS_INPUT == 2,
               "ways to split");
 static_assert(LM_MAX_RANK == 8 && LM_ABI_MAJOR == 1, "limits");
 

@@ -60,7 +60,7 @@ static void what_is_no_plugin_of_this_abi_is_refused_by_its_exact_reason(void **
         const char *file, *text;
         lm_status   code;
     } cases[] = {
-        { "newer/fake.so", "built for plugin ABI 1.3, this host offers 1.2", LM_E_ABI },
+        { "newer/fake.so", "built for plugin ABI 1.4, this host offers 1.3", LM_E_ABI },
         { "short_plugin/fake.so", "plugin descriptor is shorter than in ABI 1.0", LM_E_ABI },
         { "short_type/fake.so", "a layer type's descriptor is shorter than in ABI 1.0", LM_E_ABI },
         { "bad_second/fake.so", "type 'fake_second': infer and cost are required", LM_E_ARG },

@@ -515,6 +515,155 @@ static void evaluation_exchanges_forward_alone(void **state)
     nets_free(&t);
 }
 
+/* ---- ranks that share tokens, or experts ---- */
+
+static bound_text shared(const char *name, int64_t batch, net_shard shard)
+{
+    return open_with(name, &(bind_options){ .batch = batch, .dtype = LM_BF16, .shard = shard });
+}
+
+static sum messages_of(const bound_text *t, shard_group group, shard_kind kind, bool backward,
+                       bool hidden)
+{
+    const net_sharing *s   = &t->bound->sharing;
+    sum                all = { 0, 0 };
+
+    assert_string_equal(t->err.text, "");
+    for (size_t i = 0; i < s->n; i++)
+        if (s->message[i].group == group && s->message[i].kind == kind &&
+            s->message[i].backward == backward && s->message[i].hidden == hidden) {
+            all.n += s->message[i].count;
+            all.bytes += s->message[i].count * s->message[i].bytes;
+        }
+    return all;
+}
+
+/* Four ranks do a quarter of everything each, causal pairs among it: in a ring with a kernel for its own
+ * chunk and one for each other; Ulysses with a quarter of the heads. */
+static void ranks_of_a_context_do_the_whole_work(void **state)
+{
+    static const struct {
+        const char *net;
+        net_shard   shard;
+    } of[] = { { LLAMA, { .cp = 4 } },
+               { LLAMA, { .cp = 4, .ulysses = true } },
+               { LLAMA, { .cp = 2, .tp = 2, .sp = true } },
+               { GPT2, { .cp = 4 } },
+               { "gpt2:layers=2:sequence=64:vocabulary=1000", { .cp = 4, .ulysses = true } },
+               { "distilbert_base:layers=2:sequence=64:pretraining=1:vocabulary=1000",
+                 { .cp = 4 } } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        bound_text        whole = part_of(of[i].net, 2, 1, false);
+        bound_text        part  = shared(of[i].net, 2, of[i].shard);
+        const net_metrics a = counts_of(&whole, NULL), b = counts_of(&part, NULL);
+
+        assert_int_equal(4 * b.flops_forward, a.flops_forward);
+        assert_int_equal(4 * b.flops_backward, a.flops_backward);
+        if (!of[i].shard.tp)
+            assert_int_equal(b.params, a.params);
+        nets_free(&whole);
+        nets_free(&part);
+    }
+}
+
+/* Of two layers, two samples, 16 of 64 tokens, 8 heads of 128 elements of keys and of values. Forward they
+ * pass by three times; backward with their gradients, which then go home. */
+static void keys_and_values_pass_by_in_a_ring(void **state)
+{
+    const uint64_t chunk = 2 * (2 * 16 * 8 * 128 * 2), q = 2 * 16 * 32 * 128 * 2;
+    bound_text     t = shared(LLAMA, 2, (net_shard){ .cp = 4 });
+
+    (void)state;
+    check_sum(messages_of(&t, SHARD_CP, SHARD_SENDRECV, false, true), 2 * 3, chunk);
+    check_sum(messages_of(&t, SHARD_CP, SHARD_SENDRECV, true, true), 2 * 3, 2 * chunk);
+    check_sum(messages_of(&t, SHARD_CP, SHARD_SENDRECV, true, false), 2 * 1, chunk);
+    nets_free(&t);
+    /* queries, keys, values and output change hands either way */
+    t = shared(LLAMA, 2, (net_shard){ .cp = 4, .ulysses = true });
+    check_sum(messages_of(&t, SHARD_CP, SHARD_ALLTOALL, false, false), 2 * 4, (2 * q + chunk) / 4);
+    check_sum(messages_of(&t, SHARD_CP, SHARD_ALLTOALL, true, false), 2 * 4, (2 * q + chunk) / 4);
+    nets_free(&t);
+}
+
+#define MIXTRAL "mixtral_8x7b:layers=2:sequence=64:vocabulary=1000"
+
+/* Two of eight experts on each of four ranks: their weights, and rows that leave and come back. */
+static void ranks_have_experts_of_their_own(void **state)
+{
+    const uint64_t expert = 3 * 4096 * 14336, rows = 2 * 64 * 2;
+    bound_text     whole = part_of(MIXTRAL, 2, 1, false);
+    bound_text     t     = shared(MIXTRAL, 2, (net_shard){ .ep = 4 });
+
+    (void)state;
+    assert_int_equal(counts_of(&whole, NULL).params - counts_of(&t, NULL).params, 2 * 6 * expert);
+    assert_int_equal(counts_of(&whole, NULL).flops_forward, counts_of(&t, NULL).flops_forward);
+    assert_int_equal(t.bound->sharing.expert_bytes, 2 * 2 * expert * 2);
+    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, false, false), 2 * 2, rows * 4096 * 2);
+    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, true, false), 2 * 2, rows * 4096 * 2);
+    nets_free(&t);
+    /* the fullest has half as many rows more: in messages and products */
+    t = shared(MIXTRAL ":imbalance=1.5", 2, (net_shard){ .ep = 4 });
+    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, false, false), 2 * 2,
+              rows * 4096 * 2 * 3 / 2);
+    assert_int_equal(counts_of(&t, NULL).flops_forward - counts_of(&whole, NULL).flops_forward,
+                     2 * (rows / 2) * 2 * expert);
+    nets_free(&t);
+    nets_free(&whole);
+}
+
+/* Of ZeRO's eight shares an expert's are two: its states lie on the ranks that have it. */
+static void states_of_experts_are_shared_by_those_that_have_them(void **state)
+{
+    memory_options o    = { .optimizer = OPTIMIZER_ADAM };
+    bind_options   b    = { .batch = 1, .dtype = LM_F32, .shard = { .ep = 4 } };
+    const uint64_t own  = 4 * 2 * 2 * 3 * 4096 * 14336ull;
+    bound_text     t    = open_with(MIXTRAL, &b);
+    const uint64_t rest = counts_of(&t, NULL).param_bytes - own;
+    memory_use     use;
+
+    (void)state;
+    o.shares = (memory_shares){ .states = 8, .experts = 4 };
+    assert_int_equal(memory_of_step(t.net, nets_registry, &b, &o, &use, NULL, &t.err), LM_OK);
+    assert_int_equal(use.part[MEMORY_OPTIMIZER], 2 * (own / 2 + rest / 8));
+    nets_free(&t);
+}
+
+static void check_not_shared(const char *name, net_shard shard, const char *why)
+{
+    bound_text t = shared(name, 1, shard);
+
+    assert_null(t.bound);
+    if (!strstr(t.err.text, why))
+        fail_msg("'%s' does not say '%s'", t.err.text, why);
+    nets_free(&t);
+}
+
+static void what_ranks_of_a_context_cannot_share_is_refused(void **state)
+{
+    (void)state;
+    check_not_shared("resnet18", (net_shard){ .cp = 2 },
+                     "cp 2: a sample of it is no row of tokens");
+    check_not_shared("lstm_lm:sequence=32", (net_shard){ .cp = 2 },
+                     "cp 2: no layer of its is attention that ranks can share");
+    check_not_shared(GPT2, (net_shard){ .cp = 3 }, "64 tokens are no multiple of cp 3");
+    check_not_shared(GPT2, (net_shard){ .cp = 64 },
+                     "ring = 64: 1 causal queries of 1 keys are no two halves of as many");
+    check_not_shared(GPT2 ":attention=plain", (net_shard){ .cp = 2 },
+                     "ring = 2: goes with memory = flash and past = 0");
+    check_not_shared(GPT2, (net_shard){ .cp = 8, .ulysses = true },
+                     "12 heads are no multiple of cp 8");
+    check_not_shared(
+        BERT, (net_shard){ .cp = 2 },
+        "layer 'pooler.first' makes 768 elements of all tokens, but 768 of those of one "
+        "of cp 2 ranks");
+    check_not_shared(GPT2, (net_shard){ .ep = 2 }, "ep 2: it has no experts");
+    check_not_shared(MIXTRAL, (net_shard){ .ep = 3 }, "8 experts are no multiple of ep 3");
+    check_not_shared(MIXTRAL ":expert_ranks=2", (net_shard){ .ep = 2 },
+                     "ranks = 2 share the experts already");
+}
+
 static void check_refused(const char *name, int64_t tp, bool sp, const char *why)
 {
     bound_text t = part_of(name, 1, tp, sp);
@@ -597,6 +746,11 @@ int main(void)
         cmocka_unit_test(the_fullest_rank_is_found),
         cmocka_unit_test(a_stage_gathers_its_own_blocks),
         cmocka_unit_test(evaluation_exchanges_forward_alone),
+        cmocka_unit_test(ranks_of_a_context_do_the_whole_work),
+        cmocka_unit_test(keys_and_values_pass_by_in_a_ring),
+        cmocka_unit_test(ranks_have_experts_of_their_own),
+        cmocka_unit_test(states_of_experts_are_shared_by_those_that_have_them),
+        cmocka_unit_test(what_ranks_of_a_context_cannot_share_is_refused),
         cmocka_unit_test(what_does_not_divide_is_refused),
         cmocka_unit_test(marks_are_checked),
     };

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #define LM_ABI_MAJOR 1 /* in the exported symbol's name */
-#define LM_ABI_MINOR 2
+#define LM_ABI_MINOR 3
 #ifndef LM_ABI_TARGET /* define lower to promise that the plugin uses no later field */
 #define LM_ABI_TARGET LM_ABI_MINOR
 #endif
@@ -108,14 +108,17 @@ typedef struct lm_cost {
     uint64_t cached_bytes; /**< since 1.1: kept from pass to pass of inference (keys and values) */
 } lm_cost;
 
-enum { LM_FROZEN = 1u << 0 };
+enum {
+    LM_FROZEN = 1u << 0,
+    LM_EXPERT = 1u << 1 /**< since 1.3: of experts, of which each rank of LM_EXPERTS has its own */
+};
 
 /** One parameter tensor. Record. */
 typedef struct lm_weight {
     size_t      size;
     const char *role; /**< "weight", "bias"; unique within the layer */
     lm_tensor   tensor;
-    uint32_t    flags; /**< LM_FROZEN: no gradient (running statistics) */
+    uint32_t    flags; /**< LM_FROZEN: no gradient (running statistics); LM_EXPERT */
     uint32_t    reserved;
 } lm_weight;
 
@@ -127,8 +130,12 @@ enum lm_ways {
     LM_ROWS    = 2, /**< each has some of the input's features; outputs add up */
     LM_HEADS   = 3, /**< each has some of the heads */
     LM_VOCABULARY =
-        4,        /**< each has some rows of a table, or some classes; the last may have fewer */
-    LM_TOKENS = 5 /**< each has some of dimension 1 */
+        4,         /**< each has some rows of a table, or some classes; the last may have fewer */
+    LM_TOKENS = 5, /**< each has some of dimension 1 */
+    /* Since 1.3. Asked of every layer, which need not be marked: */
+    LM_RING    = 6, /**< each has some of dimension 1, and keys and values of the others come by */
+    LM_ULYSSES = 7, /**< the same before and behind the layer; within, some of the heads of all */
+    LM_EXPERTS = 8  /**< each has some of the experts, and gets the tokens that go to them */
 };
 
 enum {
@@ -141,10 +148,12 @@ typedef struct lm_split {
     size_t    size;
     lm_value *param; /**< a copy of layer->param, which becomes that of the largest part */
     int64_t   parts; /**< 2 or more */
-    uint64_t  exchanged_bytes; /**< of each all-reduce within the forward pass */
+    uint64_t  exchanged_bytes; /**< of each all-reduce within the forward pass; LM_RING: of each
+                                  send-recv; LM_ULYSSES, LM_EXPERTS: of each all-to-all, of which the
+                                  backward pass has as many */
     lm_way    way;
     uint32_t  sums;      /**< LM_SUMS_OUTPUT, LM_SUMS_INPUT */
-    uint32_t  exchanges; /**< all-reduces within the forward pass */
+    uint32_t  exchanges; /**< so many of these within the forward pass */
     uint32_t  reserved;
 } lm_split;
 
