@@ -1,9 +1,11 @@
 /* parameter, constant: tensors that belong to the network instead of being computed by it. */
+#include <stdbool.h>
+
 #include "splitting.h"
 #include "tensors.h"
 
 enum { SHAPE, EXPAND, TRAINED }; /* of parameter */
-enum { DTYPE = SHAPE + 1 };      /* of constant */
+enum { DTYPE = 1, REPEATED };    /* of constant */
 
 #define SHAPE_PARAM                                                                      \
     {                                                                                    \
@@ -25,12 +27,16 @@ static const lm_param parameter_params[] = {
 };
 
 static const lm_param constant_params[] = {
-    [SHAPE] = SHAPE_PARAM,
-    [DTYPE] = { .name     = "dtype",
-                .kind     = LM_ENUM,
-                .choices  = TENSOR_DTYPES_OR_NETWORK,
-                .fallback = "network",
-                .doc      = "element type; network: that of weights and activations" },
+    [SHAPE]    = SHAPE_PARAM,
+    [DTYPE]    = { .name     = "dtype",
+                   .kind     = LM_ENUM,
+                   .choices  = TENSOR_DTYPES_OR_NETWORK,
+                   .fallback = "network",
+                   .doc      = "element type; network: that of weights and activations" },
+    [REPEATED] = { .name     = "expand",
+                   .kind     = LM_BOOL,
+                   .fallback = "no",
+                   .doc      = "put the batch in front: the same memory for every sample" },
 };
 
 static lm_tensor tensor_of(const lm_layer *layer, lm_dtype dtype)
@@ -43,11 +49,9 @@ static lm_tensor tensor_of(const lm_layer *layer, lm_dtype dtype)
     return t;
 }
 
-static lm_status parameter_infer(const lm_layer *layer, lm_tensor *output)
+static lm_status put(const lm_layer *layer, lm_tensor out, bool expand, lm_tensor *output)
 {
-    lm_tensor out = tensor_of(layer, layer->dtype);
-
-    if (lm_int(layer, EXPAND)) {
+    if (expand) {
         if (out.rank == LM_MAX_RANK)
             return lm_fail(layer, LM_E_SHAPE, "%u dimensions; at most %d fit beside the batch",
                            (unsigned)out.rank, LM_MAX_RANK - 1);
@@ -57,6 +61,11 @@ static lm_status parameter_infer(const lm_layer *layer, lm_tensor *output)
     }
     output[0] = out;
     return LM_OK;
+}
+
+static lm_status parameter_infer(const lm_layer *layer, lm_tensor *output)
+{
+    return put(layer, tensor_of(layer, layer->dtype), lm_int(layer, EXPAND), output);
 }
 
 /* The dimension behind the first one is that of tokens or heads; with the batch in front, behind it. */
@@ -74,13 +83,13 @@ static lm_status parameter_split(const lm_layer *layer, lm_split *s)
 
 static lm_status constant_split(const lm_layer *layer, lm_split *s)
 {
-    return split_shape(layer, s, 1);
+    return split_shape(layer, s, !lm_int(layer, REPEATED));
 }
 
 static lm_status constant_infer(const lm_layer *layer, lm_tensor *output)
 {
-    output[0] = tensor_of(layer, tensor_dtype_of(layer, lm_int(layer, DTYPE)));
-    return LM_OK;
+    return put(layer, tensor_of(layer, tensor_dtype_of(layer, lm_int(layer, DTYPE))),
+               lm_int(layer, REPEATED), output);
 }
 
 static lm_status weights(const lm_layer *layer, lm_sink *sink)

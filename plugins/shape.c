@@ -21,6 +21,7 @@ static const lm_layer_type *const types[] = {
     &shape_upsample,
     &shape_gather,
     &shape_cast,
+    &shape_traffic,
 };
 
 LM_PLUGIN = {

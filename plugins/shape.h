@@ -10,9 +10,9 @@ extern const lm_layer_type shape_flatten, shape_reshape, shape_squeeze, shape_un
 extern const lm_layer_type shape_slice, shape_chunk, shape_pad; /* shape_part.c */
 extern const lm_layer_type shape_expand, shape_tile;            /* shape_repeat.c */
 extern const lm_layer_type shape_permute, shape_roll, shape_pixel_shuffle, shape_pixel_unshuffle,
-    shape_channel_shuffle;                           /* shape_copy.c */
-extern const lm_layer_type shape_upsample;           /* shape_upsample.c */
-extern const lm_layer_type shape_gather, shape_cast; /* shape_gather.c, _cast.c */
+    shape_channel_shuffle;                                          /* shape_copy.c */
+extern const lm_layer_type shape_upsample;                          /* shape_upsample.c */
+extern const lm_layer_type shape_gather, shape_cast, shape_traffic; /* shape_gather.c, ... */
 
 /** COPY of the output forward, of its gradient backward: for types that only move elements. */
 lm_status shape_lower_copy(const lm_layer *layer, lm_pass pass, lm_sink *sink);

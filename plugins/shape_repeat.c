@@ -1,4 +1,6 @@
 /* expand, tile: a tensor several times; backward adds the repetitions up. */
+#include <stdbool.h>
+
 #include "shape.h"
 #include "splitting.h"
 
@@ -8,11 +10,11 @@ enum { REPEATS }; /* of tile */
 static const lm_param expand_params[] = {
     [SHAPE] = { .name = "shape",
                 .kind = LM_LIST,
-                .min  = -1,
+                .min  = -2,
                 .max  = 1e12,
                 .unit = "elements",
                 .doc  = "the dimensions to stretch to, aligned at the last; 0 or -1 keeps the "
-                        "input's" },
+                        "input's; -2 takes a second input's at that place" },
 };
 
 static const lm_param tile_params[] = {
@@ -33,9 +35,14 @@ static lm_status expand_infer(const lm_layer *layer, lm_tensor *output)
         return lm_fail(layer, LM_E_ARG, "%u dimensions for an input of rank %u", (unsigned)out.rank,
                        (unsigned)in->rank);
     for (uint32_t d = 0; d < out.rank; d++) {
-        const uint32_t added = out.rank - in->rank;
-        const int64_t  old = d < added ? 1 : in->dim[d - added], wanted = list->u.i[d];
+        const uint32_t added  = out.rank - in->rank;
+        const int64_t  old    = d < added ? 1 : in->dim[d - added];
+        const bool     copied = list->u.i[d] == -2;
+        int64_t        wanted = list->u.i[d];
 
+        if (copied && (layer->n_inputs < 2 || d >= layer->input[1].rank))
+            return lm_fail(layer, LM_E_ARG, "dimension %u: no second input has it", (unsigned)d);
+        wanted = copied ? layer->input[1].dim[d] : wanted;
         if (wanted <= 0 && d < added)
             return lm_fail(layer, LM_E_ARG, "dimension %u is new: nothing to keep", (unsigned)d);
         out.dim[d] = wanted <= 0 ? old : wanted;
@@ -106,12 +113,18 @@ static lm_status tile_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 }
 
 const lm_layer_type shape_expand = {
-    SHAPE_TYPE("expand", "stretches dimensions of 1, without a copy"),
+    .size = sizeof(lm_layer_type),
+    .name = "expand",
+    .doc  = "stretches dimensions of 1, without a copy",
     LM_PARAMS(expand_params),
-    .flags = LM_FUNCTIONAL | LM_VIEW,
-    .infer = expand_infer,
-    .lower = expand_lower,
-    .split = expand_split,
+    .min_inputs = 1,
+    .max_inputs = 2,
+    .n_outputs  = 1,
+    .flags      = LM_FUNCTIONAL | LM_VIEW,
+    .infer      = expand_infer,
+    .cost       = cost_of_kernels,
+    .lower      = expand_lower,
+    .split      = expand_split,
 };
 const lm_layer_type shape_tile = {
     SHAPE_TYPE("tile", "its input several times, side by side"),

@@ -111,6 +111,59 @@ class Images(nn.Module):
         return self.classes(self.up(y))
 
 
+class Moves(nn.Module):
+    """Elements chosen, repeated and summed along a dimension; noise; einsum of one and three factors."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(50, 16), nn.Embedding(9, 16)
+        self.query = nn.Parameter(torch.zeros(1, 3, 16))
+        self.near = nn.Linear(5, 7, bias=False)
+        self.out = nn.Linear(16, 4)
+
+    def forward(self, x):
+        at = torch.cumsum((x != 1).long(), 1)
+        y = self.words(x) + self.places(at)
+        y = y + torch.rand_like(y)
+        best, which = y.topk(2, 1)
+        y = y.scatter(1, which[:, :1], 0.0)
+        y = torch.gather(y, 1, which) + best
+        near = self.near.weight.softmax(-1).unsqueeze(0).repeat(x.shape[0], 1, 1)  # of weights alone, for each sample
+        q = torch.cat([self.query.repeat(x.shape[0], 1, 1), near.transpose(1, 2)[:, :, :1].expand(-1, -1, 16)], 1)
+        z = torch.einsum("nqe,nke,nkf->nqf", q, y, y)
+        return self.out(torch.einsum("nqf->nfq", z).transpose(1, 2))
+
+
+class Standard(nn.Conv2d):
+    """Its weight has mean 0 and variance 1 for each output, times a gain."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.gain = nn.Parameter(torch.ones(self.out_channels, 1, 1, 1))
+
+    def forward(self, x):
+        w = (self.weight - self.weight.mean((1, 2, 3), keepdim=True)) / self.weight.std((1, 2, 3), keepdim=True) * self.gain
+        return F.conv2d(x, w, self.bias, self.stride)
+
+
+class Standardised(nn.Module):
+    """Weights that are computed of weights, and padding computed of sizes."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = Standard(3, 8, 3, 2)
+        self.second = nn.utils.weight_norm(nn.Conv2d(8, 8, 3, padding=1))
+        self.bias = nn.Parameter(torch.zeros(4))
+        self.out = nn.Linear(8, 8, bias=False)
+
+    def forward(self, x):
+        high, wide = x.shape[-2:]
+        pad = [max((-(-s // 2) - 1) * 2 + 3 - s, 0) for s in (int(wide), int(high))]
+        x = F.pad(x, (pad[0] // 2, pad[0] - pad[0] // 2, pad[1] // 2, pad[1] - pad[1] // 2))
+        y = self.second(F.relu(self.first(x))).mean((2, 3))
+        return F.linear(y, self.out.weight, torch.cat([self.bias, torch.zeros(4)]))
+
+
 modules = {
     "lstm": (lambda: Sequence("LSTM"), lambda: torch.zeros(2, 7, dtype=torch.long)),
     "lstm_both": (lambda: Sequence("LSTM", num_layers=2, bidirectional=True), lambda: torch.zeros(1, 7, dtype=torch.long)),
@@ -123,9 +176,11 @@ modules = {
     "signal": (Signal, lambda: torch.zeros(1, 3, 32)),
     "volume": (Volume, lambda: torch.zeros(1, 3, 8, 8, 8)),
     "images": (Images, lambda: torch.zeros(1, 3, 64, 64)),
+    "moves": (Moves, lambda: torch.zeros(2, 7, dtype=torch.long)),
+    "standardised": (Standardised, lambda: torch.zeros(1, 3, 32, 32)),
 }
 # an eval export folds batch norm and turns shared weights around: its parameters are not the module's
-folded = ("volume", "images", "encoder", "encoder_first")
+folded = ("volume", "images", "encoder", "encoder_first", "standardised")
 
 
 def build(name):

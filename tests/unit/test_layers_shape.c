@@ -116,6 +116,58 @@ static void repetitions_are_added_up_backward(void **state)
     check_cases(repetitions);
 }
 
+/* Of 2 x 3 x 4 = 24 elements, 96 bytes; a second input's dimension is stretched to. */
+#define BYTES(shape) "[b]\ntype = constant\ninputs = none\ndtype = u8\nshape = " shape "\n"
+
+static const work_case stretched[] = {
+    { CASES_HEAD LEARNED("a", "1x3x4")
+          BYTES("2x1x1") "[l]\ntype = expand\ninputs = a, b\nshape = -2,-1,-1\n",
+      "2x3x4 f32",
+      { { 0 }, { 24, 96, 48 } },
+      0,
+      0 },
+};
+
+static void a_second_input_says_how_far_to_stretch(void **state)
+{
+    (void)state;
+    check_cases(stretched);
+}
+
+/* Reads all inputs and writes the output: 24 elements of 4 bytes and 6 bytes, which are 26 elements
+ * of 4; backward the gradient of 10 elements becomes 24. */
+static const work_case traffics[] = {
+    { CASES_HEAD LEARNED("a", "2x3x4")
+          BYTES("2x3") "[l]\ntype = traffic\ninputs = a, b\nshape = 2,5\n",
+      "2x5 f32",
+      { { 0, 104, 40 }, { 0, 40, 96 } },
+      0,
+      LM_KEEPS_ONE(1) },
+    { CASES_HEAD LEARNED("a", "2x3x4")
+          BYTES("2x5") "[l]\ntype = traffic\ninputs = a, b\nshape = 0,0\nlike = 1\nflops = 3\n",
+      "2x5 f32",
+      { { 30, 108, 40 }, { 30, 40, 96 } },
+      0,
+      LM_KEEPS_ONE(1) },
+    /* whole numbers carry no gradient; random ones take no more than a shape */
+    { ON("2x3x4", "traffic\nshape = 0,0,2\ndtype = i64\n"),
+      "2x3x2 i64",
+      { { 0, 96, 96 }, { 0 } },
+      0,
+      0 },
+    { ON("2x3x4", "traffic\nshape = 0,0,0\nreads = no\n"),
+      "2x3x4 f32",
+      { { 0, 0, 96 }, { 0 } },
+      0,
+      0 },
+};
+
+static void traffic_is_of_the_inputs_and_the_output(void **state)
+{
+    (void)state;
+    check_cases(traffics);
+}
+
 #define INDICES(shape) "[i]\ntype = constant\ninputs = none\ndtype = i64\nshape = " shape "\n"
 
 static const work_case gathers[] = {
@@ -277,6 +329,8 @@ int main(void)
         cmocka_unit_test(copies_move_every_element_once),
         cmocka_unit_test(a_part_gives_its_gradient_back_among_zeros),
         cmocka_unit_test(repetitions_are_added_up_backward),
+        cmocka_unit_test(a_second_input_says_how_far_to_stretch),
+        cmocka_unit_test(traffic_is_of_the_inputs_and_the_output),
         cmocka_unit_test(gather_copies_rows_and_adds_them_up_backward),
         cmocka_unit_test(casts_copy_unless_the_type_is_the_same),
         cmocka_unit_test(upsampling_matches_hand_counts),

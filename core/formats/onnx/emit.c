@@ -101,6 +101,24 @@ static void find_batch(const importer *im, value *out, value *const *in, size_t 
         }
 }
 
+/* The largest weight behind data that no sample has a part in. */
+static value *weight_behind(value *const *in, size_t n)
+{
+    value *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        value *w = in[i]->role == ROLE_PARAMETER && in[i]->n_origins == 1 ? in[i]->origin[0]
+                   : in[i]->role == ROLE_DATA                             ? in[i]->of_weight
+                                                                          : NULL;
+
+        if (!w && in[i]->role != ROLE_CONSTANT)
+            return NULL;
+        if (w && (!found || value_elements(w, LANE_FILE) > value_elements(found, LANE_FILE)))
+            found = w;
+    }
+    return found;
+}
+
 static lm_status infer_lanes(importer *im, const recipe *r, const registry_entry *entry,
                              value *const *in, size_t n_in, value **out, uint64_t *weights)
 {
@@ -149,8 +167,10 @@ static lm_status infer_lanes(importer *im, const recipe *r, const registry_entry
     for (size_t i = 0; i < sink.n_weights && !status; i++)
         if (!(sink.weight[i].flags & LM_FROZEN))
             *weights = lm_add(*weights, lm_elements(&sink.weight[i].tensor));
-    for (uint32_t k = 0; k < entry->type.n_outputs; k++)
+    for (uint32_t k = 0; k < entry->type.n_outputs; k++) {
         find_batch(im, out[k], in, n_in);
+        out[k]->of_weight = weight_behind(in, n_in);
+    }
 out:
     host_sink_free(&sink);
     return status;
@@ -464,16 +484,54 @@ static lm_status place_source(importer *im, const char *type, const lm_tensor *t
     return status;
 }
 
+/* A part for each sample, [N, ...], under the shape that has the batch elsewhere. */
+static lm_status place_parts(importer *im, value *v, uint32_t axis)
+{
+    const lm_tensor      *t    = &v->shape[LANE_FILE];
+    recipe                r    = recipe_of("reshape");
+    value                *base = value_new(im, ROLE_CONSTANT);
+    const registry_entry *entry;
+    int64_t               dim[LM_MAX_RANK];
+    size_t                layer;
+    lm_status             status = registry_need(im->reg, r.type, &entry, im->err);
+
+    if (!base || status)
+        return base ? status : im->status;
+    base->name       = v->name;
+    base->batch_axis = 0;
+    for (int lane = 0; lane < N_LANES; lane++) {
+        base->shape[lane] = (lm_tensor){ .dtype = t->dtype, .rank = t->rank + 1 };
+        for (uint32_t d = 0; d < t->rank; d++)
+            base->shape[lane].dim[d + 1] = d == axis ? t->dim[d] / im->batch : t->dim[d];
+        base->shape[lane].dim[0] = lane == LANE_BATCH ? 3 * im->batch : im->batch;
+    }
+    for (uint32_t d = 0; d < t->rank; d++)
+        dim[d] = d == axis ? -1 : t->dim[d];
+    recipe_list(&r, "shape", dim, t->rank, false);
+    if ((status = place_source(im, t->dtype == LM_F32 ? "parameter" : "constant",
+                               &base->shape[LANE_FILE], base)))
+        return status;
+    return place(im, &r, entry, *v->name ? v->name : r.type, &base, 1, &v, &layer);
+}
+
 /* A constant that depends on the batch, such as a state of zeros, has one copy for each sample. */
 static lm_status place_constant(importer *im, value *v)
 {
-    const lm_tensor *t = &v->shape[LANE_FILE];
+    const lm_tensor *t = &v->shape[LANE_FILE], *more = &v->shape[LANE_BATCH];
 
     v->batch_axis = im->alive[LANE_BATCH] ? varying_axis(v) : -1;
-    if (v->batch_axis == 0 && t->rank > 1 && t->dtype == LM_F32)
-        return place_source(im, "parameter", t, v);
-    if (v->batch_axis >= 0)
+    if (im->alive[LANE_IMAGE] && memcmp(t->dim, v->shape[LANE_IMAGE].dim, sizeof t->dim) != 0)
+        lane_drop(im, LANE_IMAGE);
+    if (v->batch_axis == 0 && t->rank > 1 && t->dim[0] == im->batch)
+        return place_source(im, t->dtype == LM_F32 ? "parameter" : "constant", t, v);
+    if (v->batch_axis >= 0) {
+        const uint32_t axis = (uint32_t)v->batch_axis;
+
+        if (t->rank < LM_MAX_RANK && t->dim[axis] % im->batch == 0 &&
+            more->dim[axis] == 3 * t->dim[axis])
+            return place_parts(im, v, axis);
         lane_drop(im, LANE_BATCH);
+    }
     v->batch_axis = -1;
     return place_source(im, "constant", t, v);
 }

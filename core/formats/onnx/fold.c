@@ -77,7 +77,7 @@ static bool fold_binary(const lane_view *f, double *out, size_t n)
         const double     a  = element(f, 0, broadcast_place(shape_of(f, f->in[0]), to, i));
         const double     b  = element(f, 1, broadcast_place(shape_of(f, f->in[1]), to, i));
 
-        if (!strcmp(op, "Add"))
+        if (!strcmp(op, "Add") || !strcmp(op, "Sum"))
             out[i] = a + b;
         else if (!strcmp(op, "Sub"))
             out[i] = a - b;
@@ -107,6 +107,8 @@ static bool fold_binary(const lane_view *f, double *out, size_t n)
             out[i] = a != 0 && b != 0;
         else if (!strcmp(op, "Or"))
             out[i] = a != 0 || b != 0;
+        else if (!strcmp(op, "Xor"))
+            out[i] = (a != 0) != (b != 0);
         else
             return false;
     }
@@ -137,7 +139,17 @@ static bool fold_unary(const lane_view *f, double *out, size_t n)
             out[i] = sqrt(x);
         else if (!strcmp(op, "Reciprocal"))
             out[i] = 1 / x;
-        else if (!strcmp(op, "Cast"))
+        else if (!strcmp(op, "Exp"))
+            out[i] = exp(x);
+        else if (!strcmp(op, "Log"))
+            out[i] = log(x);
+        else if (!strcmp(op, "Sign"))
+            out[i] = (x > 0) - (x < 0);
+        else if (!strcmp(op, "Sin"))
+            out[i] = sin(x);
+        else if (!strcmp(op, "Cos"))
+            out[i] = cos(x);
+        else if (!strncmp(op, "Cast", 4))
             out[i] = whole ? trunc(x) : x;
         else
             return false;
@@ -153,6 +165,31 @@ static bool fold_where(const lane_view *f, double *out, size_t n)
             element(f, 0, broadcast_place(shape_of(f, f->in[0]), to, i)) != 0 ? 1 : 2;
 
         out[i] = element(f, which, broadcast_place(shape_of(f, f->in[which]), to, i));
+    }
+    return true;
+}
+
+/* Bounds are attributes before opset 11, inputs since then. */
+static bool fold_clip(const lane_view *f, double *out, size_t n)
+{
+    static const char *const side[]  = { "min", "max" };
+    double                   bound[] = { -HUGE_VAL, HUGE_VAL };
+
+    for (size_t k = 0; k < 2; k++) {
+        const onnx_attribute *a = onnx_attribute_of(f->node, side[k]);
+        const value          *v = k + 1 < f->n_in ? f->in[k + 1] : NULL;
+
+        if (a)
+            bound[k] = (double)a->f;
+        else if (v && (value_elements(v, f->lane) != 1 || !v->content[f->lane]))
+            return false;
+        else if (v)
+            bound[k] = element(f, k + 1, 0);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double x = element(f, 0, i), low = x < bound[0] ? bound[0] : x;
+
+        out[i] = low > bound[1] ? bound[1] : low;
     }
     return true;
 }
@@ -335,26 +372,31 @@ typedef struct folding {
 
 /* In name order. */
 static const folding folds[] = {
-    { "Abs", fold_unary, 1 },           { "Add", fold_binary, 2 },
-    { "And", fold_binary, 2 },          { "Cast", fold_unary, 1 },
-    { "Ceil", fold_unary, 1 },          { "Concat", fold_concat, 0 },
-    { "Div", fold_binary, 2 },          { "Equal", fold_binary, 2 },
-    { "Expand", fold_same, 1 },         { "Flatten", fold_copy, 1 },
-    { "Floor", fold_unary, 1 },         { "Gather", fold_gather, 2 },
-    { "Greater", fold_binary, 2 },      { "GreaterOrEqual", fold_binary, 2 },
-    { "Less", fold_binary, 2 },         { "LessOrEqual", fold_binary, 2 },
-    { "Max", fold_binary, 2 },          { "Min", fold_binary, 2 },
-    { "Mod", fold_binary, 2 },          { "Mul", fold_binary, 2 },
-    { "Neg", fold_unary, 1 },           { "Not", fold_unary, 1 },
-    { "Or", fold_binary, 2 },           { "Pow", fold_binary, 2 },
-    { "Reciprocal", fold_unary, 1 },    { "ReduceMax", fold_reduce, 1 },
-    { "ReduceMin", fold_reduce, 1 },    { "ReduceProd", fold_reduce, 1 },
-    { "ReduceSum", fold_reduce, 1 },    { "Reshape", fold_copy, 1 },
-    { "Round", fold_unary, 1 },         { "Slice", fold_slice, 1 },
-    { "Split", fold_split, 1 },         { "Sqrt", fold_unary, 1 },
-    { "Squeeze", fold_copy, 1 },        { "Sub", fold_binary, 2 },
-    { "Transpose", fold_transpose, 1 }, { "Unsqueeze", fold_copy, 1 },
-    { "Where", fold_where, 3 },
+    { "Abs", fold_unary, 1 },          { "Add", fold_binary, 2 },
+    { "And", fold_binary, 2 },         { "Cast", fold_unary, 1 },
+    { "CastLike", fold_unary, 1 },     { "Ceil", fold_unary, 1 },
+    { "Clip", fold_clip, 1 },          { "Concat", fold_concat, 0 },
+    { "Cos", fold_unary, 1 },          { "Div", fold_binary, 2 },
+    { "Equal", fold_binary, 2 },       { "Exp", fold_unary, 1 },
+    { "Expand", fold_same, 1 },        { "Flatten", fold_copy, 1 },
+    { "Floor", fold_unary, 1 },        { "Gather", fold_gather, 2 },
+    { "Greater", fold_binary, 2 },     { "GreaterOrEqual", fold_binary, 2 },
+    { "Identity", fold_copy, 1 },      { "Less", fold_binary, 2 },
+    { "LessOrEqual", fold_binary, 2 }, { "Log", fold_unary, 1 },
+    { "Max", fold_binary, 2 },         { "Min", fold_binary, 2 },
+    { "Mod", fold_binary, 2 },         { "Mul", fold_binary, 2 },
+    { "Neg", fold_unary, 1 },          { "Not", fold_unary, 1 },
+    { "Or", fold_binary, 2 },          { "Pow", fold_binary, 2 },
+    { "Reciprocal", fold_unary, 1 },   { "ReduceMax", fold_reduce, 1 },
+    { "ReduceMin", fold_reduce, 1 },   { "ReduceProd", fold_reduce, 1 },
+    { "ReduceSum", fold_reduce, 1 },   { "Reshape", fold_copy, 1 },
+    { "Round", fold_unary, 1 },        { "Sign", fold_unary, 1 },
+    { "Sin", fold_unary, 1 },          { "Slice", fold_slice, 1 },
+    { "Split", fold_split, 1 },        { "Sqrt", fold_unary, 1 },
+    { "Squeeze", fold_copy, 1 },       { "Sub", fold_binary, 2 },
+    { "Sum", fold_binary, 2 },         { "Transpose", fold_transpose, 1 },
+    { "Unsqueeze", fold_copy, 1 },     { "Where", fold_where, 3 },
+    { "Xor", fold_binary, 2 },
 };
 
 #define N_FOLDS (sizeof folds / sizeof folds[0])

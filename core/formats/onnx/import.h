@@ -59,8 +59,9 @@ struct value {
 
     value  **origin; /**< of a parameter: the file's tensors in it, each once */
     size_t   n_origins;
-    bool     owned; /**< such a tensor: some layer has it ... */
-    size_t   owner; /**< ... this one */
+    value   *of_weight; /**< data computed of weights alone: the largest tensor in it, else NULL */
+    bool     owned;     /**< such a tensor: some layer has it ... */
+    size_t   owner;     /**< ... this one */
     value  **group; /**< all weights of that layer, in their order: what a second call has too */
     size_t   n_group;
     bool     in_parts; /**< layers have parts of it */

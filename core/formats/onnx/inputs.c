@@ -134,10 +134,20 @@ static bool has_symbol(const onnx_shape *s)
     return false;
 }
 
+/* "stem.conv.weight": a module has it. Torch names samples "input.1". */
+static bool belongs_to_module(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return names_a_module(name) && dot[1] && strspn(dot + 1, "0123456789") != strlen(dot + 1);
+}
+
 static role classify(const onnx_value_info *v, unsigned use, bool first, bool weights_began)
 {
     const bool real = value_dtype(v->shape.type) == LM_F32;
 
+    if (!first && real && !has_symbol(&v->shape) && belongs_to_module(v->name))
+        return ROLE_PARAMETER;
     if (has_symbol(&v->shape) || (use & AS_SAMPLE))
         return ROLE_DATA;
     if (use & AS_WEIGHT)

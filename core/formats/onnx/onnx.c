@@ -20,17 +20,20 @@ static lm_status convert_treated(importer *im, const char *type)
               : node_fail(im, LM_E_UNSUPPORTED, "--treat needs a node with an input");
 }
 
-/* All inputs are weights, or numbers beside weights: the output is a transposed weight. */
+/* All inputs are weights, or numbers beside weights: the output is a transposed weight. Weights
+ * joined with other tensors are none: not all of them are trained. */
 static bool only_weights(const importer *im)
 {
-    bool any = false;
+    const bool joins = !strcmp(im->node->type, "Concat");
+    bool       any   = false;
 
     for (size_t i = 0; i < im->node->n_inputs; i++) {
         const value *v = node_input(im, i);
 
         if (!v)
             continue;
-        if (v->role == ROLE_DATA || v->depth >= 16)
+        if (v->role == ROLE_DATA || v->depth >= 16 ||
+            (joins && v->role == ROLE_CONSTANT && value_elements(v, LANE_FILE)))
             return false;
         any |= v->role == ROLE_PARAMETER;
     }

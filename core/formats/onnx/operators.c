@@ -8,12 +8,20 @@
 /* In name order. */
 static const operation operations[] = {
     { "Abs", convert_plain, "abs", 0 },
+    { "Acos", convert_map, "traffic", 0 },
+    { "Acosh", convert_map, "traffic", 0 },
     { "Add", convert_binary, "add", OP_ANY },
     { "And", convert_binary, "compare", OP_ANY },
     { "ArgMax", convert_reduce, "argmax", 0 },
     { "ArgMin", convert_reduce, "argmin", 0 },
+    { "Asin", convert_map, "traffic", 0 },
+    { "Asinh", convert_map, "traffic", 0 },
+    { "Atan", convert_map, "traffic", 0 },
+    { "Atanh", convert_map, "traffic", 0 },
     { "AveragePool", convert_pool, "avg_pool", 0 },
     { "BatchNormalization", convert_norm, "batch_norm", 0 },
+    { "Bernoulli", convert_random_like, "traffic", 0 },
+    { "BitwiseNot", convert_map, "traffic", 0 },
     { "Cast", convert_cast, "cast", OP_TURNS },
     { "CastLike", convert_cast, "cast", 0 },
     { "Ceil", convert_plain, "ceil", 0 },
@@ -25,7 +33,8 @@ static const operation operations[] = {
     { "Conv", convert_conv, "conv", 0 },
     { "ConvTranspose", convert_conv_transpose, "conv_transpose", 0 },
     { "Cos", convert_plain, "cos", 0 },
-    { "CumSum", convert_like_first, NULL, OP_CONSTANT },
+    { "Cosh", convert_map, "traffic", 0 },
+    { "CumSum", convert_map, "traffic", 0 },
     { "DepthToSpace", convert_depth_to_space, "pixel_shuffle", 0 },
     { "Div", convert_binary, "divide", OP_ANY },
     { "Dropout", convert_dropout, "dropout", 0 },
@@ -35,22 +44,28 @@ static const operation operations[] = {
     { "Erf", convert_plain, "erf", 0 },
     { "Exp", convert_plain, "exp", 0 },
     { "Expand", convert_expand, "expand", OP_TWO },
-    { "EyeLike", convert_like_first, NULL, OP_CONSTANT },
+    { "EyeLike", convert_like_first, "traffic", 0 },
     { "Flatten", convert_flatten, "flatten", OP_TURNS },
     { "Floor", convert_plain, "floor", 0 },
     { "GRU", convert_recurrent, "gru", 0 },
     { "Gather", convert_gather, "gather", OP_TWO },
+    { "GatherElements", convert_like_second, "traffic", OP_TWO },
+    { "GatherND", convert_gather_nd, "traffic", OP_TWO },
     { "Gelu", convert_gelu, "gelu", 0 },
     { "Gemm", convert_gemm, "linear", OP_TWO },
     { "GlobalAveragePool", convert_plain, "global_avg_pool", 0 },
     { "GlobalMaxPool", convert_plain, "global_max_pool", 0 },
     { "Greater", convert_binary, "compare", OP_ANY },
     { "GreaterOrEqual", convert_binary, "compare", OP_ANY },
+    { "GridSample", convert_grid_sample, "traffic", OP_TWO },
     { "GroupNormalization", convert_group_norm, "group_norm", 0 },
     { "HardSigmoid", convert_plain, "hard_sigmoid", 0 },
     { "HardSwish", convert_plain, "hard_swish", 0 },
+    { "Hardmax", convert_map, "traffic", 0 },
     { "Identity", convert_identity, NULL, OP_TURNS },
     { "InstanceNormalization", convert_norm, "instance_norm", 0 },
+    { "IsInf", convert_test, "traffic", 0 },
+    { "IsNaN", convert_test, "traffic", 0 },
     { "LRN", convert_lrn, "local_response_norm", 0 },
     { "LSTM", convert_recurrent, "lstm", 0 },
     { "LayerNormalization", convert_layer_norm, "layer_norm", 0 },
@@ -59,11 +74,13 @@ static const operation operations[] = {
     { "LessOrEqual", convert_binary, "compare", OP_ANY },
     { "Log", convert_plain, "log", 0 },
     { "LogSoftmax", convert_softmax, "log_softmax", 0 },
+    { "LpNormalization", convert_map, "traffic", 0 },
     { "LpPool", convert_pool, "lp_pool", 0 },
     { "MatMul", convert_matmul, "matmul", OP_TWO },
     { "Max", convert_binary, "maximum", OP_ANY },
     { "MaxPool", convert_pool, "max_pool", 0 },
     { "Mean", convert_mean, "add", OP_ANY },
+    { "MeanVarianceNormalization", convert_map, "traffic", 0 },
     { "Min", convert_binary, "minimum", OP_ANY },
     { "Mish", convert_plain, "mish", 0 },
     { "Mod", convert_binary, "subtract", OP_CONSTANT | OP_ANY },
@@ -71,11 +88,14 @@ static const operation operations[] = {
     { "Neg", convert_plain, "neg", 0 },
     { "NonZero", convert_nonzero, NULL, OP_CONSTANT },
     { "Not", convert_plain, "neg", 0 },
+    { "OneHot", convert_one_hot, "traffic", OP_THREE },
     { "Or", convert_binary, "compare", OP_ANY },
     { "PRelu", convert_prelu, "prelu", 0 },
     { "Pad", convert_pad, "pad", 0 },
     { "Pow", convert_pow, "pow", OP_TWO },
     { "RNN", convert_recurrent, "rnn", 0 },
+    { "RandomNormalLike", convert_random_like, "traffic", 0 },
+    { "RandomUniformLike", convert_random_like, "traffic", 0 },
     { "Range", convert_range, NULL, OP_CONSTANT | OP_THREE },
     { "Reciprocal", convert_plain, "reciprocal", 0 },
     { "ReduceL1", convert_reduce, "l1", 0 },
@@ -91,15 +111,19 @@ static const operation operations[] = {
     { "Relu", convert_plain, "relu", 0 },
     { "Reshape", convert_reshape, "reshape", OP_TURNS },
     { "Resize", convert_resize, "upsample", 0 },
+    { "ReverseSequence", convert_like_first, "traffic", 0 },
+    { "RoiAlign", convert_roi_align, "traffic", OP_TWO },
     { "Round", convert_plain, "round", 0 },
-    { "ScatterElements", convert_like_first, NULL, OP_CONSTANT },
-    { "ScatterND", convert_like_first, NULL, OP_CONSTANT },
+    { "Scatter", convert_like_first, "traffic", 0 },
+    { "ScatterElements", convert_like_first, "traffic", 0 },
+    { "ScatterND", convert_like_first, "traffic", 0 },
     { "Selu", convert_plain, "selu", 0 },
     { "Shape", convert_shape, NULL, OP_FRESH },
     { "Shrink", convert_shrink, NULL, 0 },
     { "Sigmoid", convert_plain, "sigmoid", 0 },
     { "Sign", convert_plain, "sign", 0 },
     { "Sin", convert_plain, "sin", 0 },
+    { "Sinh", convert_map, "traffic", 0 },
     { "Size", convert_size, NULL, OP_FRESH },
     { "Slice", convert_slice, "slice", OP_TURNS },
     { "Softmax", convert_softmax, "softmax", 0 },
@@ -111,11 +135,13 @@ static const operation operations[] = {
     { "Squeeze", convert_squeeze, "squeeze", OP_TURNS },
     { "Sub", convert_binary, "subtract", OP_ANY },
     { "Sum", convert_binary, "add", OP_ANY },
+    { "Tan", convert_map, "traffic", 0 },
     { "Tanh", convert_plain, "tanh", 0 },
     { "ThresholdedRelu", convert_plain, "threshold", 0 },
     { "Tile", convert_tile, "tile", 0 },
+    { "TopK", convert_top_k, "traffic", 0 },
     { "Transpose", convert_transpose, "permute", OP_TURNS },
-    { "Trilu", convert_like_first, NULL, OP_CONSTANT },
+    { "Trilu", convert_like_first, "traffic", 0 },
     { "Unsqueeze", convert_unsqueeze, "unsqueeze", OP_TURNS },
     { "Upsample", convert_resize, "upsample", 0 },
     { "Where", convert_where, "where", OP_THREE },
@@ -191,12 +217,32 @@ value *need_input(importer *im, size_t i)
     return v;
 }
 
+/* A weight that layers before this one standardise or scale: the layer shares their tensor. */
+static value *computed_weight(importer *im, value *v)
+{
+    value   *w = value_new(im, ROLE_PARAMETER);
+    net_edge edge;
+
+    if (!w || materialise(im, v, &edge))
+        return NULL;
+    build_output(im->build, edge.layer); /* nothing else keeps those layers */
+    memcpy(w->shape, v->shape, sizeof w->shape);
+    w->name      = v->name;
+    w->origin    = arena_copy(im->arena, &v->of_weight, 1, sizeof *w->origin);
+    w->n_origins = 1;
+    if (!w->origin)
+        im->status = lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+    return w->origin ? w : NULL;
+}
+
 value *need_weight(importer *im, size_t i)
 {
     value *v = need_input(im, i);
 
+    if (v && v->role == ROLE_DATA && v->of_weight)
+        return computed_weight(im, v);
     if (v && v->role != ROLE_PARAMETER) {
-        node_fail(im, LM_E_UNSUPPORTED, "its weight '%.60s' is computed in the graph", v->name);
+        node_fail(im, LM_E_UNSUPPORTED, "its weight '%.60s' is computed of samples", v->name);
         return NULL;
     }
     return v;

@@ -40,6 +40,11 @@ lm_status emit_slice(importer *im, value *v, uint32_t axis, const int64_t *first
 lm_status emit_recurrent(importer *im, conversion *c);
 /** The first two of three dimensions the other way round. */
 lm_status samples_first(importer *im, value *v, value **out);
+/** A constant of bytes whose dimensions are those of `shape` where these are not the same in all
+ * lanes, else 1: for a tensor without samples that becomes one of samples. NULL: no memory. */
+value *sizes_like(importer *im, const lm_tensor *shape);
+/** What reads the node's tensors and writes one of this shape, in all lanes; `r` of type traffic. */
+lm_status convert_traffic(importer *im, recipe *r, const lm_tensor *shape);
 /** Emits one layer of one output and gives it the node's first output's name. */
 lm_status convert_into(importer *im, const recipe *r, value *const *in, size_t n_in,
                        value *const *weight, size_t n_weights);
@@ -56,7 +61,10 @@ converter convert_plain, convert_binary, convert_pow, convert_clip, convert_redu
     convert_log_sum;
 /* operators_constant.c */
 converter convert_identity, convert_constant_node, convert_shape, convert_size, convert_fill,
-    convert_range, convert_nonzero, convert_like_first;
+    convert_range, convert_nonzero;
+/* operators_traffic.c */
+converter convert_like_first, convert_like_second, convert_map, convert_test, convert_random_like,
+    convert_gather_nd, convert_one_hot, convert_top_k, convert_roi_align, convert_grid_sample;
 /* operators_shape.c */
 converter convert_reshape, convert_flatten, convert_squeeze, convert_unsqueeze, convert_transpose;
 /* operators_slice.c */

@@ -204,14 +204,3 @@ lm_status convert_nonzero(importer *im, conversion *c)
     }
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
-
-/* Changing some elements of a constant keeps its shape. */
-lm_status convert_like_first(importer *im, conversion *c)
-{
-    value *v = value_new(im, ROLE_CONSTANT);
-
-    if (!v)
-        return import_failed(im);
-    memcpy(v->shape, c->in[0]->shape, sizeof v->shape);
-    return define_alias(im, 0, v);
-}

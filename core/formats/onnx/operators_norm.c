@@ -3,20 +3,53 @@
 
 #include "formats/onnx/operators.h"
 
-/* The weights among inputs 1 and 2; *n of them. A scale that is no weight does not count. */
-static lm_status norm_weights(importer *im, value *weight[2], size_t *n)
+/* The weights among inputs 1 and 2; *n of them. A scale that is no weight does not count. False:
+ * one is computed in the graph. */
+static bool norm_weights(const importer *im, value *weight[2], size_t *n)
 {
     *n = 0;
     for (size_t i = 1; i <= 2; i++) {
         value *v = node_input(im, i);
 
+        if (v && v->role == ROLE_DATA)
+            return false;
         if (v && v->role == ROLE_PARAMETER)
             weight[(*n)++] = v;
-        else if (v && v->role == ROLE_DATA)
-            return node_fail(im, LM_E_UNSUPPORTED, "its weight '%.60s' is computed in the graph",
-                             v->name);
     }
-    return LM_OK;
+    return true;
+}
+
+/* A norm without weights, then a product and a sum with those of each channel, or of the last
+ * dimensions. */
+static lm_status norm_and_scale(importer *im, conversion *c, bool channels)
+{
+    const bool     plain = !strcmp(c->r.type, "instance_norm");
+    const uint32_t rank  = c->in[0]->shape[LANE_FILE].rank;
+    lm_status      status;
+
+    if (!plain)
+        recipe_set(&c->r, "affine", "no");
+    status = emit_one(im, &c->r, c->in[0], c->out);
+    for (size_t i = 1; i <= 2 && !status; i++) {
+        recipe  wide = recipe_of("unsqueeze"), r = recipe_of(i == 1 ? "multiply" : "add");
+        int64_t axes[LM_MAX_RANK];
+        value  *v = node_input(im, i), *pair[2], *out[LM_MAX_RANK];
+
+        if (!v || v->role == ROLE_CONSTANT)
+            continue;
+        for (uint32_t d = 0; channels && d + 2 < rank; d++)
+            axes[d] = d + 1;
+        if (channels && rank > 2) {
+            recipe_list(&wide, "axis", axes, rank - 2, false);
+            if ((status = emit_one(im, &wide, v, out)))
+                return status;
+            v = out[0];
+        }
+        pair[0] = c->out[0];
+        pair[1] = v;
+        status  = emit(im, &r, pair, 2, NULL, 0, c->out);
+    }
+    return status ? status : define_alias(im, 0, c->out[0]);
 }
 
 /* Batch and instance norms need no key; the others have keys of their own. */
@@ -25,10 +58,9 @@ lm_status convert_norm(importer *im, conversion *c)
     const bool plain = !strcmp(c->r.type, "instance_norm"); /* affine only if the key says so */
     value     *weight[2];
     size_t     n;
-    lm_status  status = norm_weights(im, weight, &n);
 
-    if (status)
-        return status;
+    if (!norm_weights(im, weight, &n))
+        return norm_and_scale(im, c, strcmp(c->r.type, "layer_norm") != 0);
     if (plain ? n > 0 : n == 0)
         recipe_set(&c->r, "affine", plain ? "yes" : "no");
     else if (n == 1 && !strcmp(c->r.type, "layer_norm"))

@@ -35,13 +35,72 @@ static bool expand_list(const value *in, const value *shape, int lane, int64_t *
     return true;
 }
 
+typedef int64_t lane_lists[N_LANES][LM_MAX_RANK];
+
+/* A tensor of the file, or a constant, that becomes one for each sample without a layer for it. */
+static lm_status stretch_to_samples(importer *im, value *in, lane_lists list, value **out)
+{
+    const int64_t samples[N_LANES] = { im->batch, 3 * im->batch, im->batch };
+    const bool    frozen = list[LANE_FILE][0] == im->batch && list[LANE_BATCH][0] == im->batch;
+    bool          fits   = true;
+    lm_status     status;
+
+    for (int lane = 0; lane < N_LANES; lane++)
+        fits &= in->role == ROLE_CONSTANT || frozen || list[lane][0] == samples[lane];
+    *out = in;
+    if (!fits)
+        return LM_OK;
+    if ((status = expand_to_batch(im, in, out)) || *out == in)
+        return status;
+    for (int lane = 0; lane < N_LANES; lane++) {
+        (*out)->shape[lane].dim[0] = frozen ? samples[lane] : list[lane][0];
+        list[lane][0]              = -1;
+    }
+    return LM_OK;
+}
+
+/* Stretches dimensions of 1 to these n of each lane; -1 leaves one as it is. */
+static lm_status stretch(importer *im, conversion *c, lane_lists list, size_t n)
+{
+    value    *in = c->in[0], *pair[2];
+    lm_tensor sizes[N_LANES];
+    bool      keeps = true, copies = false;
+    lm_status status;
+
+    if (im->alive[LANE_BATCH] && n == in->shape[LANE_FILE].rank && in->batch_axis < 0 &&
+        in->role != ROLE_DATA &&
+        (list[LANE_BATCH][0] != list[LANE_FILE][0] || list[LANE_FILE][0] == im->batch) &&
+        (status = stretch_to_samples(im, in, list, &in)))
+        return status;
+    for (int lane = 0; lane < N_LANES; lane++)
+        sizes[lane] = (lm_tensor){ .dtype = LM_U8, .rank = (uint32_t)n };
+    for (size_t i = 0; i < n; i++) {
+        bool same = true;
+
+        for (int lane = 1; lane < N_LANES; lane++)
+            same &= !im->alive[lane] || list[lane][i] == list[LANE_FILE][i];
+        for (int lane = 0; lane < N_LANES; lane++)
+            sizes[lane].dim[i] = same || list[lane][i] < 0 ? 1 : list[lane][i];
+        copies |= !same;
+        keeps &= list[LANE_FILE][i] == -1 && same;
+        if (!same)
+            list[LANE_FILE][i] = -2;
+    }
+    if (keeps)
+        return define_alias(im, 0, in);
+    c->r = recipe_of("expand");
+    recipe_list(&c->r, "shape", list[LANE_FILE], n, false);
+    pair[0] = in;
+    if (copies && !(pair[1] = sizes_like(im, sizes)))
+        return im->status;
+    return convert_into(im, &c->r, pair, 1 + copies, NULL, 0);
+}
+
 lm_status convert_expand(importer *im, conversion *c)
 {
-    value    *in = c->in[0], *shape = c->in[1], *own;
-    int64_t   list[N_LANES][LM_MAX_RANK];
-    size_t    n, m;
-    bool      keeps = true;
-    lm_status status;
+    value     *in = c->in[0], *shape = c->in[1];
+    lane_lists list;
+    size_t     n, m;
 
     if (!expand_list(in, shape, LANE_FILE, list[LANE_FILE], &n))
         return node_fail(im, LM_E_UNSUPPORTED, "the shape it is to get cannot be told");
@@ -50,47 +109,73 @@ lm_status convert_expand(importer *im, conversion *c)
         if (im->alive[lane] && (!expand_list(in, shape, lane, list[lane], &m) || m != n))
             lane_drop(im, lane);
     }
-    /* over the batch: a weight becomes one for each sample; another tensor is passed on as it is,
-     * and its taker stretches it */
-    if (im->alive[LANE_BATCH] && n == in->shape[LANE_FILE].rank && in->batch_axis < 0 &&
-        (list[LANE_BATCH][0] != list[LANE_FILE][0] ||
-         (list[LANE_FILE][0] == im->batch && in->role != ROLE_DATA))) {
-        const int64_t samples[N_LANES] = { im->batch, 3 * im->batch, im->batch };
+    return stretch(im, c, list, n);
+}
 
-        if ((status = expand_to_batch(im, in, &own)))
-            return status;
-        for (int lane = 0; lane < N_LANES; lane++) {
-            if (own != in)
-                own->shape[lane].dim[0] = samples[lane];
-            list[lane][0] = -1;
+/* How often in each lane; false: not known. */
+static bool read_repeats(importer *im, const value *in, lane_lists times)
+{
+    const value *v = node_input(im, 1);
+    size_t       n;
+
+    for (int lane = 0; lane < N_LANES; lane++) {
+        memcpy(times[lane], times[LANE_FILE], sizeof times[lane]);
+        if (im->alive[lane] && (!v || !value_ints_at(v, lane, times[lane], LM_MAX_RANK, &n) ||
+                                n != in->shape[LANE_FILE].rank || !n)) {
+            if (lane == LANE_FILE)
+                return false;
+            memcpy(times[lane], times[LANE_FILE], sizeof times[lane]);
+            lane_drop(im, lane);
         }
-        in = own;
     }
-    for (size_t i = 0; i < n; i++) {
-        for (int lane = 1; lane < N_LANES; lane++)
-            if (im->alive[lane] && list[lane][i] != list[LANE_FILE][i])
-                lane_drop(im, lane);
-        keeps &= list[LANE_FILE][i] == -1;
-    }
-    if (keeps)
-        return define_alias(im, 0, in);
-    recipe_list(&c->r, "shape", list[LANE_FILE], n, false);
-    return convert_one(im, &c->r, in);
+    return true;
+}
+
+/* Other numbers of copies in other lanes: as many as samples. */
+static lm_status repeat_samples(importer *im, conversion *c, lane_lists times)
+{
+    const uint32_t rank = c->in[0]->shape[LANE_FILE].rank;
+    lm_tensor      shape[N_LANES];
+
+    memcpy(shape, c->in[0]->shape, sizeof shape);
+    for (int lane = 0; lane < N_LANES; lane++)
+        for (uint32_t d = 0; d < rank; d++)
+            shape[lane].dim[d] *= times[lane][d];
+    c->r = recipe_of("traffic");
+    return convert_traffic(im, &c->r, shape);
+}
+
+/* As often as the file has samples, of what no sample is in. */
+static bool repeats_samples(const importer *im, const value *in, int64_t times)
+{
+    return im->alive[LANE_BATCH] && im->batch > 1 && times == im->batch && in->batch_axis < 0 &&
+           in->shape[LANE_FILE].dim[0] == 1;
 }
 
 lm_status convert_tile(importer *im, conversion *c)
 {
-    int64_t times[LM_MAX_RANK];
-    size_t  n;
-    bool    once = true;
+    const uint32_t rank = c->in[0]->shape[LANE_FILE].rank;
+    lane_lists     times;
+    bool           once = true, same = true;
 
-    if (!node_list(im, "repeats", 1, times, &n) || !n)
+    if (!read_repeats(im, c->in[0], times))
         return node_fail(im, LM_E_UNSUPPORTED, "how often cannot be told");
-    for (size_t i = 0; i < n; i++)
-        once &= times[i] == 1;
+    for (int lane = 0; lane < N_LANES; lane++)
+        for (uint32_t d = 0; d < rank; d++) {
+            if (times[lane][d] < 1 || times[lane][d] > FAR_PAD)
+                return node_fail(im, LM_E_SHAPE, "%lld times", (long long)times[lane][d]);
+            once &= times[lane][d] == 1;
+            same &= times[lane][d] == times[LANE_FILE][d];
+        }
     if (once)
         return define_alias(im, 0, c->in[0]);
-    recipe_list(&c->r, "repeats", times, n, false);
+    if (same && repeats_samples(im, c->in[0], times[LANE_FILE][0])) { /* the file's number */
+        times[LANE_BATCH][0] = 3 * im->batch;
+        same                 = false;
+    }
+    if (!same)
+        return repeat_samples(im, c, times);
+    recipe_list(&c->r, "repeats", times[LANE_FILE], rank, false);
     return convert_one(im, &c->r, c->in[0]);
 }
 
