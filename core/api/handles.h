@@ -77,6 +77,7 @@ typedef struct predictor_asked {
     int64_t      image; /**< height and width; 0: the shape's */
     lm_dtype     dtype; /**< 0: the machine's */
     lm_dtype     mixed; /**< autocast to LM_F16 or LM_BF16; LM_F32: none; 0: as the machine */
+    framework_kind framework;
     interconnect link;  /**< zeros: the machine's */
     model_source source;
 } predictor_asked;

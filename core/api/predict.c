@@ -79,6 +79,7 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                           .input   = *p->input ? p->input : NULL,
                           .link    = asked->link.bytes_per_second > 0 || !machine ? asked->link
                                                                                   : machine->link };
+    p->who.framework = asked->framework;
     settle_types(machine, asked, &p->who);
     return predictor_open(&p->who, &asked->source, err);
 }

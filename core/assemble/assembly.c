@@ -1,6 +1,7 @@
 /* A machine file from observations, or several that share what they teach. */
 #include "assemble/assembly.h"
 
+#include "assemble/host_fit.h"
 #include "base/no_memory.h"
 #include "counts/feature_set.h"
 #include "fit/fit.h"
@@ -117,7 +118,7 @@ static lm_status run(assembling *w)
         (status = fit_powers_of(a->obs, w->loads, &a->p, q->where, w->device, &q->power, a->cal,
                                 &a->powers, err)) ||
         (q->correct && (status = fit_runs_correct(q->correct, w->loads, a->cal, &a->runs, err))) ||
-        (status = note(w)))
+        (q->host && (status = host_fit(q->host, w->loads, a->cal, err))) || (status = note(w)))
         return status;
     return machine_save(a->cal, q->outputs.at[0], err);
 }

@@ -13,7 +13,7 @@ typedef struct assembly_question {
     word_list       outputs; /**< machine files to write, as many */
     word_list       devices; /**< by name, as many; none: as the files say */
     const char     *sheets;  /**< file of datasheets */
-    const char     *where, *algorithm, *features, *layers, *correct;
+    const char     *where, *algorithm, *features, *layers, *correct, *host;
     word_list       like;
     residual_choice residual;
     power_told_by   power;

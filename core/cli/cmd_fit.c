@@ -16,7 +16,7 @@ typedef struct fit_options {
     option_texts    outputs, device; /* several: of as many files of observations */
     option_texts    models, like;
     const char     *features; /* one set (feature_set.h) */
-    const char     *where, *algorithm, *learn, *layers, *correct, *devices, *from;
+    const char     *where, *algorithm, *learn, *layers, *correct, *host, *devices, *from;
     interconnect    link; /* of steps under layouts */
     residual_choice residual;
     bool            importance;
@@ -57,6 +57,9 @@ static const option_row option_rows[] = {
     { "features", AT(features), &type_text, "SET", NULL, HELP_HOW,
       "only these regressors, or features of --model: flops+inputs ('validate --help')" },
     { "layers", AT(layers) },
+    { "host", AT(host), &type_text, "FILE", NULL, HELP_HOW,
+      "what an eager framework's host takes of an operation (predict --framework), by its steps of "
+      "small batches as examples/pytorch/collect.py measures them" },
     { "correct", AT(correct), &type_text, "FILE", NULL, HELP_HOW,
       "correct the fit by these runs of whole steps, if that lowers the error",
       .excludes = "layers",
@@ -142,8 +145,8 @@ static const char *refused_of_several(const options *o, const fit_options *a)
     if (a->residual == RESIDUAL_OFF && !a->models.n)
         return "several files are machines that share a residual, or learned models: --residual on "
                "or --model, or one file each";
-    if (a->algorithm || a->like.n || a->layers || a->correct || a->features || a->importance)
-        return "--algorithm, --like, --layers, --correct, --features and --importance are of one "
+    if (a->algorithm || a->like.n || a->layers || a->correct || a->host || a->features || a->importance)
+        return "--algorithm, --like, --layers, --correct, --host, --features and --importance are of one "
                "file";
     if (power_asks_device(o, &a->power) || option_given(o, &a->power.model.knee_mhz))
         return "--idle-power, --power-cap and --voltage-knee are of one device: one file each";
@@ -191,6 +194,7 @@ static assembly_question question_of(const options *o)
                                 .features  = a->features,
                                 .layers    = a->layers,
                                 .correct   = a->correct,
+                                .host      = a->host,
                                 .like      = a->like,
                                 .residual  = a->residual,
                                 .power     = { a->power.model.idle_w, a->power.cap_w,

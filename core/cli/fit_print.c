@@ -418,6 +418,8 @@ void fit_print_warnings(const assembly *a)
     if (p->n_points)
         print_unknown_intervals(a->obs, p, a->cal);
     print_runs(&a->runs);
+    if (a->cal->host.rows)
+        host_print(&a->cal->host, stderr);
 }
 
 void fit_print_several(const assemblies *a, const taught_models *t, bool asked, bool done)

@@ -62,6 +62,9 @@ const option_row session_machine_option_rows[] = {
       "model that predicts the step", .words = model_words },
     { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
       "element type: f32, f16, bf16, f64; file: of the machine file" },
+    { "framework", AT(framework), &type_choice, "KIND", "none", HELP_HOW,
+      "what issues kernels: the loop that was measured, a framework one by one, or a replay",
+      .choices = "none, eager or graph" },
     { "mixed", AT(input.mixed), &type_mixed, "TYPE", OF_MACHINE, HELP_HOW,
       "f32 with autocast to bf16 or f16; none: without; file: as the machine file",
       .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },
@@ -169,13 +172,14 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
 
 predictor_asked session_asked(const session_options *q)
 {
-    return (predictor_asked){ .model  = q->model,
-                              .input  = q->input.input,
-                              .image  = q->input.image,
-                              .dtype  = q->input.dtype,
-                              .mixed  = q->input.mixed,
-                              .link   = q->link,
-                              .source = q->source };
+    return (predictor_asked){ .model     = q->model,
+                              .input     = q->input.input,
+                              .image     = q->input.image,
+                              .dtype     = q->input.dtype,
+                              .mixed     = q->input.mixed,
+                              .framework = q->framework,
+                              .link      = q->link,
+                              .source    = q->source };
 }
 
 static lm_status open_machine(const session_options *q, lm_machine **out, lm_error *err)

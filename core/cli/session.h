@@ -18,6 +18,7 @@ typedef struct session_options {
                 *shipped; /**< of the device that `machine` names then; NULL: it is a file */
     interconnect link;    /**< after session_check(): zeros: not given */
     model_source source;  /**< its optimizer: setup_check() */
+    framework_kind framework;
 } session_options;
 
 /** The machine of a device, by any of its names: device_machine_find(). *out is of the options' room. */

@@ -14,6 +14,7 @@
 #include "fit/spread.h"
 #include "learn/kept.h"
 #include "observe/observation.h"
+#include "program/host_clock.h"
 #include "solve/lsq.h"
 
 #define MAX_FORMS  48
@@ -88,6 +89,7 @@ typedef struct calibration {
     sharing              shared;
     laid_steps           laid;
     repeat_spread        latency;     /**< of inference */
+    host_time            host;        /**< of an eager framework */
     bool                 transferred; /**< carried over from other machines, see transfer.h */
     bool                 checked;     /**< loaded from a file whose checksum agrees */
 } calibration;

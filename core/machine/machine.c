@@ -57,6 +57,8 @@ static const section sections[] = {
       "sigma of repetitions of inference, for each second of their median: median of the "
       "measurements'",
       latency_both, false },
+    { "host", "of a framework that issues operations one by one: least absolute logarithm of steps",
+      host_both, false },
     { "power",
       "watts while all time is bound so, at the clock `top`; `memory` of traffic's and `idle` do "
       "not follow the\n; clock, all else as f V^2, V constant up to `knee` and growing by `slope` "

@@ -43,6 +43,8 @@ void overlap_both(record *r, calibration *cal, const char *star);
 void laid_both(record *r, calibration *cal, const char *star);
 void sharing_both(record *r, calibration *cal, const char *star);
 void latency_both(record *r, calibration *cal, const char *star);
+/* host.c */
+void host_both(record *r, calibration *cal, const char *star);
 /* power.c */
 void power_both(record *r, calibration *cal, const char *star);
 

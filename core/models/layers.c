@@ -77,6 +77,18 @@ static void compose_inference(const composed_set *f, whole_seconds *s)
     s->forward = composed_seconds(f->inference.rows ? &f->inference : &f->step, s->part);
 }
 
+/* A framework, or a replay, has its own. A processor that computes itself has no other. */
+static bool host_is_own(const predictor *who)
+{
+    return who->framework == FRAMEWORK_NONE ||
+           (who->framework == FRAMEWORK_EAGER && !who->cal->host.queue);
+}
+
+bool step_prices_launches(const predictor *who)
+{
+    return who->by == &layers_model && !any(who->cal->layers);
+}
+
 /* Passes of one micro-step, and the update; of inference the forward pass. */
 static lm_status sum_layers(const predictor *who, const step_setup *s, whole_seconds *out,
                             lm_error *err)
@@ -92,7 +104,8 @@ static lm_status sum_layers(const predictor *who, const step_setup *s, whole_sec
         status = whole_predict(who->memo, bound, optimizer_name(s->optimizer),
                                whole ? WHOLE_LEARNED_STEPS : WHOLE_LEARNED, out, err);
     else
-        status = whole_by_launches(who->memo, bound, s->optimizer, true, out, err);
+        status =
+            whole_by_launches(who->memo, bound, s->optimizer, true, host_is_own(who), out, err);
     if (!status && whole && s->program == PROGRAM_INFERENCE)
         compose_inference(who->cal->composed, out);
     else if (!status && whole)

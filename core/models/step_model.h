@@ -22,6 +22,10 @@ struct device;     /* device/device.h */
 struct points;     /* observe/points.h */
 struct split;      /* fit/split.h */
 
+/** What runs a step: as it was measured; a framework that issues operations one by one; a graph of
+ * launches that is replayed. */
+typedef enum framework_kind { FRAMEWORK_NONE, FRAMEWORK_EAGER, FRAMEWORK_GRAPH } framework_kind;
+
 /** A model, a machine and a network, ready to predict: predictor_open(). */
 typedef struct predictor {
     const struct step_model *by;
@@ -35,6 +39,7 @@ typedef struct predictor {
     const char              *input;   /**< shape of one sample; NULL: the file's */
     lm_dtype                 dtype;
     lm_dtype                 mixed;   /**< autocast to it; 0: none, or as `cal` was counted */
+    framework_kind           framework; /**< of step prices as predict/host_step.h tells them */
     net_shard                shard;   /**< the part of the network that one rank has; zeros: all */
     const char              *machine; /**< file behind `cal`, for messages; may be NULL */
     interconnect             link;    /**< what connects nodes, as told; zeros: nothing is said */
@@ -178,6 +183,9 @@ enum { TYPES_TEXT = 40 };
 const char *types_print(lm_dtype dtype, lm_dtype mixed, char text[TYPES_TEXT]);
 /** Element type of its products. */
 lm_dtype predictor_product_dtype(const predictor *who);
+
+/** Is a step the sum of single launches, whose host is priced apart? */
+bool step_prices_launches(const predictor *who);
 
 /** The network of a predictor, as a program runs it. */
 workload_name predictor_workload(const predictor *who, program_kind program);

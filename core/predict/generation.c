@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "models/explanation.h"
+#include "predict/host_step.h"
 #include "predict/predict.h"
 #include "program/generation.h"
 
@@ -50,7 +51,7 @@ static lm_status ask(void *by, int64_t context, double *seconds, lm_error *err)
         return no_memory(err);
     p = &t->step[t->n];
     if ((status = a->s->at(a->s->of, context, &p->who, err)) ||
-        (status = p->who->by->price(p->who, &t->setup, &p->price, err)))
+        (status = host_price(p->who, &t->setup, &p->price, err)))
         return status;
     *seconds = p->price.forward.value;
     t->n++;

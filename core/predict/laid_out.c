@@ -140,6 +140,10 @@ static lm_status find_prices(laid_step *s)
     const workload_name of = predictor_workload(&s->part, s->asked->program);
     lm_status           status;
 
+    if (s->part.framework)
+        return lm_error_set(s->err, LM_E_UNSUPPORTED,
+                            "--framework: the host's time is told of whole networks, not of the "
+                            "parts of a layout");
     if ((status = workloads_bind_at(s->part.loads, &of, s->asked->batch, &s->bound, s->err)) ||
         (status = s->part.by->price(&s->part, s->asked, &s->price, s->err)))
         return status;

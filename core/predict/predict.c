@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "models/linear.h"
 #include "predict/answering.h"
+#include "predict/host_step.h"
 #include "predict/laid_out.h"
 
 /* ---- what steps share -------------------------------------------------------------------------
@@ -98,7 +99,7 @@ static lm_status find_own(answering *a, answer_room *room)
     if (same_key(&p->key, &key))
         return LM_OK;
     p->key.batch = 0; /* of nothing, until it is done */
-    if ((status = a->who->by->price(a->who, s, &p->price, a->err)))
+    if ((status = host_price(a->who, s, &p->price, a->err)))
         return status;
     if (p->price.known)
         intervals_reach(p->price.known, SCOPE_BATCH, s->batch, &p->reach);

@@ -132,6 +132,14 @@ static void print_dtype(const predictor *who, const char *label, FILE *out)
             types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
 }
 
+static void print_host(const predictor *who, const char *label, FILE *out)
+{
+    if (who->framework != FRAMEWORK_EAGER)
+        return;
+    begin_note(label, out);
+    host_print(&who->cal->host, out);
+}
+
 /* A datasheet's peaks are no answer. */
 static void print_bound(const predictor *who, const char *label, FILE *out)
 {
@@ -186,6 +194,7 @@ void step_basis_explain(const predictor *who, const prediction *p, const char *l
     print_origin(who, label, out);
     print_links(who, p, label, out);
     print_dtype(who, label, out);
+    print_host(who, label, out);
 }
 
 void step_json_phase(json *j, program_kind program, const generation_span *span)

@@ -39,11 +39,11 @@ lm_status whole_predict(layer_asker *by, const bound_network *net, const char *u
 
 /**
  * The same where single launches were measured: all kernels of a pass in a stream (launch.h), with
- * residuals or without. An update is that of `o`. Parts of composed.h stay 0.
+ * residuals or without. Without the `host` its floors are nothing: launches are replayed. An update is that of `o`. Parts of composed.h stay 0.
  *
  * @return LM_E_NOTFOUND for a kernel without a price; LM_E_UNSUPPORTED: see optimizer_update()
  */
 lm_status whole_by_launches(layer_asker *by, const bound_network *net, optimizer o, bool learned,
-                            whole_seconds *out, lm_error *err);
+                            bool host, whole_seconds *out, lm_error *err);
 
 #endif

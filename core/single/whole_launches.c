@@ -10,7 +10,7 @@
 typedef struct walk {
     layer_asker         *asker;
     const bound_network *net;
-    bool                 learned;
+    bool                 learned, host;
     stream_cost          sum[N_TERM_PHASES];
     double               by[N_TERM_PHASES][N_RESOURCES + 1];
     lm_status            status;
@@ -44,6 +44,8 @@ static void add_kernel(void *context, size_t layer, term_phase phase, const lm_k
                                  kernel_pass_name(k->pass));
         return;
     }
+    if (!w->host)
+        cost.floor = by[RESOURCE_HOST] = 0;
     stream_add(&w->sum[phase], k->repeat, &cost);
     for (int r = 0; r < N_RESOURCES; r++)
         w->by[phase][r] += k->repeat * by[r];
@@ -61,9 +63,9 @@ static void share_out(const walk *w, term_phase p, double to[N_RESOURCES])
 }
 
 lm_status whole_by_launches(layer_asker *by, const bound_network *net, optimizer o, bool learned,
-                            whole_seconds *out, lm_error *err)
+                            bool host, whole_seconds *out, lm_error *err)
 {
-    walk      w      = { .asker = by, .net = net, .learned = learned, .err = err };
+    walk      w      = { .asker = by, .net = net, .learned = learned, .host = host, .err = err };
     lm_status status = terms_visit(net, o, add_kernel, &w, err);
 
     if (status || w.status)

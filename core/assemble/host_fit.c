@@ -1,0 +1,218 @@
+/* What the host of an eager framework takes, by its steps. */
+#include "assemble/host_fit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "models/step_model.h"
+#include "network/autocast.h"
+#include "observe/points.h"
+
+/* A step of a framework: its time, what the device takes, and how many operations. */
+typedef struct sample {
+    size_t          group;
+    double          seconds;
+    double          own[3]; /* forward, backward, update */
+    host_operations n;
+} sample;
+
+typedef struct samples {
+    sample *at;
+    size_t  n, n_other, n_busy;
+} samples;
+
+static double step_with(const sample *s, host_time h, double seconds)
+{
+    host_clock clock = { 0, 0 };
+    double     all;
+
+    h.seconds = seconds;
+    all       = host_pass(&clock, &h, s->n.forward, s->own[0]);
+    all += host_pass(&clock, &h, s->n.backward, s->own[1]);
+    return all + host_pass(&clock, &h, s->n.update, s->own[2]);
+}
+
+/* The host's time with which the step takes as long as it did: it grows with it. */
+static double solve(const sample *s, const host_time *h)
+{
+    double low = 0, high = s->seconds / (s->n.forward + s->n.backward + s->n.update);
+
+    for (int i = 0; i < 60; i++) {
+        const double middle = (low + high) / 2;
+
+        if (step_with(s, *h, middle) < s->seconds)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+static double loss(const samples *all, const host_time *h, double seconds, size_t but)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].group != but)
+            sum += fabs(log(step_with(&all->at[i], *h, seconds) / all->at[i].seconds));
+    return sum;
+}
+
+/* Without a group; the least of a sum of absolute values lies where one of them is 0. */
+static double least(const samples *all, const host_time *h, size_t but)
+{
+    double best = NAN, sum = INFINITY;
+
+    for (size_t i = 0; i < all->n; i++) {
+        double at, here;
+
+        if (all->at[i].group == but)
+            continue;
+        at   = solve(&all->at[i], h);
+        here = loss(all, h, at, but);
+        if (here < sum) {
+            sum  = here;
+            best = at;
+        }
+    }
+    return best;
+}
+
+/* Of steps on networks that the fit did not see; NAN where there is one network. */
+static double left_out(const samples *all, const host_time *h)
+{
+    double sum = 0;
+    size_t n   = 0;
+
+    for (size_t i = 0; i < all->n; i++) {
+        const double seconds = least(all, h, all->at[i].group);
+
+        if (isnan(seconds))
+            return NAN;
+        sum += fabs(step_with(&all->at[i], *h, seconds) / all->at[i].seconds - 1);
+        n++;
+    }
+    return n ? sum / (double)n : (double)NAN;
+}
+
+static bool has_step(const point *pt)
+{
+    return pt->row->kind == OBS_NETWORK && pt->row->ranks == 1 &&
+           !isnan(pt->seconds[PHASE_FORWARD] + pt->seconds[PHASE_BACKWARD] +
+                  pt->seconds[PHASE_UPDATE]);
+}
+
+static bool is_of(const calibration *cal, const observation *row)
+{
+    return (!cal->dtype || row->dtype == cal->dtype) &&
+           autocast_of_settings(row->settings) == calibration_mixed(cal);
+}
+
+static lm_status take(const calibration *cal, workloads *loads, const point *pt, samples *to,
+                      lm_error *err)
+{
+    const observation *row  = pt->row;
+    predictor          who  = { .cal     = cal,
+                                .loads   = loads,
+                                .model   = step_model_name(0),
+                                .network = row->name,
+                                .input   = *pt->input ? pt->input : NULL,
+                                .dtype   = row->dtype,
+                                .mixed   = autocast_of_settings(row->settings) };
+    const model_source from = { .optimizer = optimizer_name(OPTIMIZER_MOMENTUM) };
+    step_setup         s    = step_setup_of(row->batch, 1);
+    sample            *one  = &to->at[to->n];
+    const workload_name of   = row_workload(row, false);
+    step_price         p;
+    double             own;
+    lm_status          status = optimizer_parse(observation_optimizer(row), &s.optimizer, err);
+
+    if (status || (status = predictor_open(&who, &from, err)))
+        return status;
+    if (!(status = who.by->price(&who, &s, &p, err)))
+        status = host_operations_at(loads, &of, row->batch, s.optimizer, &one->n, err);
+    predictor_close(&who);
+    if (status)
+        return status;
+    *one = (sample){ .group   = pt->group,
+                     .seconds = pt->seconds[PHASE_FORWARD] + pt->seconds[PHASE_BACKWARD] +
+                                pt->seconds[PHASE_UPDATE],
+                     .own = { p.forward.value, p.backward.value, p.update.value },
+                     .n   = one->n };
+    own  = one->own[0] + one->own[1] + one->own[2];
+    if (isnan(own))
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "the machine has no passes and updates by themselves");
+    if (2 * own <= one->seconds)
+        to->n++;
+    else
+        to->n_busy++;
+    return LM_OK;
+}
+
+static lm_status take_all(const observations *obs, const points *p, workloads *loads,
+                          const calibration *cal, samples *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    out->at = calloc(p->n_points + 1, sizeof *out->at);
+    if (!out->at)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        const point *pt = &p->point[i];
+
+        if (!has_step(pt))
+            continue;
+        if (!is_of(cal, pt->row))
+            out->n_other++;
+        else if ((status = take(cal, loads, pt, out, err)))
+            lm_error_prefix(err, "%s:%d", obs->path, pt->row->line);
+    }
+    if (!status && !out->n)
+        status =
+            lm_error_set(err, LM_E_ARG,
+                         "%s: tells nothing of the host: of %zu steps the device takes more than "
+                         "half, %zu are of other element types: measure smaller batches",
+                         obs->path, out->n_busy, out->n_other);
+    return status;
+}
+
+/* "collect.py, PyTorch 2.4.0" */
+static void name_framework(const observations *obs, host_time *h)
+{
+    const char *program = observations_provenance(obs, "program");
+    const char *behind  = program ? strstr(program, "PyTorch") : NULL;
+
+    snprintf(h->framework, sizeof h->framework, "%s",
+             behind    ? behind
+             : program ? program
+                       : "not said");
+}
+
+lm_status host_fit(const char *path, workloads *loads, calibration *cal, lm_error *err)
+{
+    observations *obs = NULL;
+    points        p   = { 0 };
+    samples       all = { 0 };
+    host_time     h   = { 0 };
+    lm_status     status;
+
+    if (!(status = observations_load(path, &obs, err)) &&
+        !(status = points_from(obs, loads, &p, err)))
+        status = take_all(obs, &p, loads, cal, &all, err);
+    if (!status) {
+        h.queue = observations_provenance(obs, "gpu") != NULL;
+        name_framework(obs, &h);
+        h.rows    = all.n;
+        h.seconds = least(&all, &h, NAMES_NONE);
+        h.mape    = left_out(&all, &h);
+        cal->host = h;
+    }
+    free(all.at);
+    points_free(&p);
+    observations_free(obs);
+    return status;
+}

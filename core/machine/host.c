@@ -1,0 +1,29 @@
+/* What the host of an eager framework takes. */
+#include <math.h>
+#include <stdio.h>
+
+#include "machine/sections.h"
+
+static const key keys[] = {
+    { KEY("rows", KEY_COUNT, host_time, rows), .least = 1, .needed = true },
+    { KEY("operation", KEY_REAL, host_time, seconds), .unit = "s/operation", .needed = true },
+    { KEY("mape_percent", KEY_REAL, host_time, mape), .scale = 100 },
+    { KEY("queue", KEY_FLAG, host_time, queue) },
+};
+
+void host_both(record *r, calibration *cal, const char *star)
+{
+    host_time      *h = &cal->host;
+    const ini_pair *p;
+
+    if (r->out && !h->rows)
+        return;
+    record_begin(r, star);
+    if (r->out)
+        record_put(r, "framework", "%s", h->framework);
+    else if ((p = record_take(r, "framework")))
+        snprintf(h->framework, sizeof h->framework, "%s", p->value);
+    if (!r->out)
+        h->mape = NAN;
+    RECORD_KEYS(r, keys, h);
+}

@@ -1,0 +1,89 @@
+/* Steps of an eager framework: a machine's own price, and the host's time beside it. */
+#include "predict/host_step.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *file_of(const predictor *who)
+{
+    return who->machine ? who->machine : "the machine file";
+}
+
+/* All bounds move with the value. */
+static void set(bounded *to, double value)
+{
+    const double longer = to->value > 0 ? value / to->value : 1;
+
+    *to = (bounded){ value, to->low * longer, to->high * longer };
+}
+
+static void issue(const host_time *h, const host_operations *n, bool training, step_price *p)
+{
+    host_clock   clock  = { 0, 0 };
+    const double passes = p->forward.value + p->backward.value, update = p->update.value;
+
+    set(&p->forward, host_pass(&clock, h, n->forward, p->forward.value));
+    if (training) {
+        set(&p->backward, host_pass(&clock, h, n->backward, p->backward.value));
+        if (!isnan(update))
+            set(&p->update, host_pass(&clock, h, n->update, update));
+    }
+    ledger_add(&p->passes.ledger, CERTAINTY_EXTRAPOLATED,
+               p->forward.value + p->backward.value - passes);
+    if (!isnan(update))
+        ledger_add(&p->rest.ledger, CERTAINTY_EXTRAPOLATED, p->update.value - update);
+}
+
+/* Are launches replayed where it was measured, or does the model leave their host out? */
+static lm_status check_graph(const predictor *who, lm_error *err)
+{
+    const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
+
+    if (step_prices_launches(who) || (settings && strstr(settings, "launch=graph")))
+        return LM_OK;
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "--framework graph: %s was measured launch by launch: calibrate with launch = "
+        "graph, or single kernels",
+        file_of(who));
+}
+
+static lm_status check_eager(const predictor *who, const step_price *p, lm_error *err)
+{
+    const char *by = who->cal ? calibration_told(who->cal, "compute_backend") : NULL;
+
+    if (by && !strcmp(by, "pytorch"))
+        return lm_error_set(err, LM_E_ARG,
+                            "--framework eager: %s was measured of PyTorch, whose host is in it: "
+                            "leave it out",
+                            file_of(who));
+    if (!who->cal || !who->cal->host.rows)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "--framework eager: %s knows no framework's host: 'layermeter fit --host "
+            "ROWS.csv', steps of small batches by examples/pytorch/collect.py",
+            file_of(who));
+    if (isnan(p->forward.value + p->backward.value))
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "--framework eager: %s has only whole steps, and the host's time is told "
+            "of passes",
+            file_of(who));
+    return LM_OK;
+}
+
+lm_status host_price(const predictor *who, const step_setup *s, step_price *out, lm_error *err)
+{
+    const workload_name of = predictor_workload(who, s->program);
+    host_operations     n;
+    lm_status           status = LM_OK;
+
+    if (who->framework == FRAMEWORK_GRAPH)
+        status = check_graph(who, err);
+    if (status || (status = who->by->price(who, s, out, err)) || who->framework != FRAMEWORK_EAGER)
+        return status;
+    if ((status = check_eager(who, out, err)) || (status = host_operations_at(who->loads, &of, s->batch, s->optimizer, &n, err)))
+        return status;
+    issue(&who->cal->host, &n, s->program == PROGRAM_TRAINING, out);
+    return LM_OK;
+}

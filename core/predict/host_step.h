@@ -1,0 +1,18 @@
+/** Steps of an eager framework: a machine's own price, and the host's time beside it. */
+#ifndef PREDICT_HOST_STEP_H
+#define PREDICT_HOST_STEP_H
+
+#include "models/step_model.h"
+
+/**
+ * What `who->by` prices, as the framework of `who` runs it:
+ * - none: as it was measured
+ * - eager: passes by the host's time of each operation (program/host_clock.h)
+ * - graph: launches cost the host nothing, where they were measured so, or are priced one by one
+ *
+ * @return LM_E_NOTFOUND for a machine file that knows no host, LM_E_UNSUPPORTED where passes are not
+ *         known by themselves; what the model's price returns
+ */
+lm_status host_price(const predictor *who, const step_setup *s, step_price *out, lm_error *err);
+
+#endif

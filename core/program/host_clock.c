@@ -1,0 +1,91 @@
+/* The host of an eager framework beside its device. */
+#include "program/host_clock.h"
+
+#include <math.h>
+
+double host_pass(host_clock *c, const host_time *h, double operations, double seconds)
+{
+    const double begin = c->device, issued = c->host + operations * h->seconds;
+    const double one = operations > 0 ? seconds / operations : 0;
+
+    if (!h->queue) {
+        c->host = c->device = begin + operations * h->seconds + seconds;
+        return c->device - begin;
+    }
+    c->device = begin + seconds;
+    if (operations > 0) {
+        c->device = fmax(c->device, c->host + h->seconds + seconds);
+        c->device = fmax(c->device, issued + one);
+    }
+    c->host = issued;
+    return c->device - begin;
+}
+
+/* Of _single_tensor_sgd and the like in torch/optim: momentum's are mul_, add_, add_; Adam's two for
+ * each moment, sqrt, div, add_, addcdiv_ and one for the number of the step. */
+static double operations_of_update(optimizer o)
+{
+    switch (o) {
+    case OPTIMIZER_SGD: return 1;
+    case OPTIMIZER_MOMENTUM: return 3;
+    case OPTIMIZER_ADAM: return 9;
+    case OPTIMIZER_ADAGRAD: return 5;
+    case OPTIMIZER_RMSPROP: return 5;
+    case OPTIMIZER_ADADELTA: return 11;
+    case OPTIMIZER_ADAFACTOR: break; /* is not priced */
+    }
+    return 0;
+}
+
+static double launches(const bound_layer *l, lm_pass pass, lm_op *op)
+{
+    double n = 0;
+
+    for (size_t i = 0; i < l->n_kernels[pass]; i++) {
+        n += l->kernels[pass][i].repeat;
+        if (l->kernels[pass][i].op == LM_OP_CONV)
+            *op = LM_OP_CONV;
+    }
+    return n;
+}
+
+host_operations host_operations_of(const bound_network *net, optimizer o)
+{
+    host_operations all = { 0 };
+
+    for (size_t i = 0; i < net->n_layers; i++) {
+        const bound_layer *l    = &net->layer[i];
+        lm_op              none = LM_OP_OPAQUE, input = LM_OP_OPAQUE, weight = LM_OP_OPAQUE;
+        const double       first = launches(l, LM_GRAD_INPUT, &input);
+
+        all.forward += launches(l, LM_FORWARD, &none);
+        all.backward += first + launches(l, LM_GRAD_WEIGHT, &weight);
+        all.backward -= input == LM_OP_CONV && weight == LM_OP_CONV;
+        for (size_t w = 0; w < l->n_weights && !net->options.evaluation; w++)
+            all.update += l->weights[w].flags & LM_FROZEN ? 0 : operations_of_update(o);
+    }
+    return all;
+}
+
+lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t batch, optimizer o,
+                             host_operations *out, lm_error *err)
+{
+    bound_network  *bound;
+    const lm_status status = workloads_bind_at(loads, of, batch, &bound, err);
+
+    if (status)
+        return status;
+    *out = host_operations_of(bound, o);
+    bound_network_free(bound);
+    return LM_OK;
+}
+
+void host_print(const host_time *h, FILE *out)
+{
+    fprintf(out, "%s takes %.3g us of the host for an operation, by %zu step%s", h->framework,
+            1e6 * h->seconds, h->rows, h->rows == 1 ? "" : "s");
+    if (isnan(h->mape))
+        fprintf(out, " of one network\n");
+    else
+        fprintf(out, "; steps of networks left out are off by %.3g %%\n", 100 * h->mape);
+}

@@ -1,0 +1,93 @@
+/* The host of an eager framework: closed forms beside the recurrence, operations by hand. */
+#include "nets.h"
+
+#include "program/host_clock.h"
+
+/* Lindley's recurrence, operation by operation. */
+static void walk(double *host, double *device, double each, int operations, double seconds)
+{
+    for (int i = 0; i < operations; i++) {
+        *host += each;
+        *device = fmax(*device, *host) + seconds / operations;
+    }
+}
+
+static void a_queue_ends_where_the_recurrence_does(void **state)
+{
+    static const double each[] = { 1e-6, 1e-5, 2e-5, 1e-4 };
+    static const double busy[] = { 0, 1e-5, 1e-4, 1e-3, 1e-2 };
+
+    (void)state;
+    for (size_t e = 0; e < sizeof each / sizeof *each; e++)
+        for (size_t a = 0; a < sizeof busy / sizeof *busy; a++)
+            for (size_t b = 0; b < sizeof busy / sizeof *busy; b++) {
+                const host_time h    = { .rows = 1, .seconds = each[e], .queue = true };
+                host_clock      c    = { 0, 0 };
+                double          host = 0, device = 0, before;
+
+                walk(&host, &device, each[e], 10, busy[a]);
+                assert_close(host_pass(&c, &h, 10, busy[a]), device, 1e-12);
+                before = device;
+                walk(&host, &device, each[e], 25, busy[b]);
+                assert_close(host_pass(&c, &h, 25, busy[b]), device - before, 1e-12);
+                assert_close(c.host, 35 * each[e], 1e-12);
+            }
+}
+
+/* Ten operations of 10 us: a device that takes 1 ms waits for the first alone, one that takes 20 us
+ * for each: 100 us until the last is issued, and 2 us of work. */
+static void the_slower_of_the_two_tells_the_time(void **state)
+{
+    const host_time h = { .rows = 1, .seconds = 1e-5, .queue = true };
+    host_clock      c = { 0, 0 };
+
+    (void)state;
+    assert_close(host_pass(&c, &h, 10, 1e-3), 1.01e-3, 1e-15);
+    /* the host ran ahead by 910 us: the next pass is the device's alone */
+    assert_close(host_pass(&c, &h, 10, 2e-5), 2e-5, 1e-15);
+    c = (host_clock){ 0, 0 };
+    assert_close(host_pass(&c, &h, 10, 2e-5), 1.02e-4, 1e-15);
+    assert_close(host_pass(&c, &h, 0, 5e-6), 5e-6, 1e-15);
+}
+
+static void a_processor_does_both_in_turn(void **state)
+{
+    const host_time h = { .rows = 1, .seconds = 1e-5 };
+    host_clock      c = { 0, 0 };
+
+    (void)state;
+    assert_close(host_pass(&c, &h, 10, 1e-3), 1.1e-3, 1e-15);
+    assert_close(host_pass(&c, &h, 4, 2e-5), 6e-5, 1e-15);
+    assert_close(c.device, 1.16e-3, 1e-15);
+}
+
+static void operations_are_those_that_a_framework_calls(void **state)
+{
+    bound_text m =
+        nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 3x8x8\n"
+                  "[conv]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
+                  "[relu]\ntype = relu\n[conv2]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
+                  "bias = no\n",
+                  2);
+    host_operations n = host_operations_of(m.bound, OPTIMIZER_MOMENTUM);
+
+    (void)state;
+    assert_close(n.forward, 3, 0);
+    assert_close(n.backward, 1 + 1 + 1,
+                 0);                  /* both gradients of conv2 at once, relu's, conv's weights' */
+    assert_close(n.update, 3 * 3, 0); /* two weights and a bias: mul_, add_, add_ */
+    assert_close(host_operations_of(m.bound, OPTIMIZER_SGD).update, 3, 0);
+    nets_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_queue_ends_where_the_recurrence_does),
+        cmocka_unit_test(the_slower_of_the_two_tells_the_time),
+        cmocka_unit_test(a_processor_does_both_in_turn),
+        cmocka_unit_test(operations_are_those_that_a_framework_calls),
+    };
+
+    return cmocka_run_group_tests(tests, nets_enter, nets_leave);
+}
