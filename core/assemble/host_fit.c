@@ -114,21 +114,21 @@ static bool is_of(const calibration *cal, const observation *row)
 static lm_status take(const calibration *cal, workloads *loads, const point *pt, samples *to,
                       lm_error *err)
 {
-    const observation *row  = pt->row;
-    predictor          who  = { .cal     = cal,
-                                .loads   = loads,
-                                .model   = step_model_name(0),
-                                .network = row->name,
-                                .input   = *pt->input ? pt->input : NULL,
-                                .dtype   = row->dtype,
-                                .mixed   = autocast_of_settings(row->settings) };
-    const model_source from = { .optimizer = optimizer_name(OPTIMIZER_MOMENTUM) };
-    step_setup         s    = step_setup_of(row->batch, 1);
-    sample            *one  = &to->at[to->n];
+    const observation  *row  = pt->row;
+    predictor           who  = { .cal     = cal,
+                                 .loads   = loads,
+                                 .model   = step_model_name(0),
+                                 .network = row->name,
+                                 .input   = *pt->input ? pt->input : NULL,
+                                 .dtype   = row->dtype,
+                                 .mixed   = autocast_of_settings(row->settings) };
+    const model_source  from = { .optimizer = optimizer_name(OPTIMIZER_MOMENTUM) };
+    step_setup          s    = step_setup_of(row->batch, 1);
+    sample             *one  = &to->at[to->n];
     const workload_name of   = row_workload(row, false);
-    step_price         p;
-    double             own;
-    lm_status          status = optimizer_parse(observation_optimizer(row), &s.optimizer, err);
+    step_price          p;
+    double              own;
+    lm_status           status = optimizer_parse(observation_optimizer(row), &s.optimizer, err);
 
     if (status || (status = predictor_open(&who, &from, err)))
         return status;

@@ -145,7 +145,8 @@ static const char *refused_of_several(const options *o, const fit_options *a)
     if (a->residual == RESIDUAL_OFF && !a->models.n)
         return "several files are machines that share a residual, or learned models: --residual on "
                "or --model, or one file each";
-    if (a->algorithm || a->like.n || a->layers || a->correct || a->host || a->features || a->importance)
+    if (a->algorithm || a->like.n || a->layers || a->correct || a->host || a->features ||
+        a->importance)
         return "--algorithm, --like, --layers, --correct, --host, --features and --importance are of one "
                "file";
     if (power_asks_device(o, &a->power) || option_given(o, &a->power.model.knee_mhz))
