@@ -6,7 +6,7 @@ set -eu
 build="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev liblapacke-dev
        libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libjansson-dev libxgboost-dev zlib1g-dev"
 run="gnuplot-nox"
-tests="g++ libcmocka-dev binutils jq chromium libxml2-utils"
+tests="g++ libcmocka-dev binutils jq chromium libxml2-utils mandoc"
 
 wanted=
 for set_name in "$@"; do

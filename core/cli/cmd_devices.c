@@ -165,5 +165,5 @@ static lm_status run(const options *o, lm_error *err)
 }
 
 const command cmd_devices =
-    COMMAND("devices", "[NAME]", "List devices and what their datasheets say", devices_options, 0,
+    COMMAND("devices", "[DEVICE]", "List devices and what their datasheets say", devices_options, 0,
             1, NULL, run);

@@ -9,6 +9,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "options/complete.h"
+#include "options/manual.h"
 #include "report/collectives/view.h"
 #include "report/memory_fields.h"
 #include "report/plan/fields.h"
@@ -22,14 +24,19 @@ static const command *const commands[] = {
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
+#define DOC "Predicts how long training a neural network takes, before you pay for it"
+
 static void print_overview(FILE *out)
 {
-    fputs("Predicts how long training a neural network takes, before you pay for it.\n\n"
-          "Usage: layermeter <command> [options] <files>\n\nCommands:\n",
+    fputs(DOC ".\n\n"
+              "Usage: layermeter <command> [options] <files>\n\nCommands:\n",
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-13s%s\n", commands[i]->name, commands[i]->doc);
-    fputs("  version      Print the version\n\n'layermeter <command> --help' explains one.\n", out);
+    fputs(
+        "  version      Print the version\n\n'layermeter <command> --help' explains one; --help=man is "
+        "its page of the manual.\n",
+        out);
 }
 
 /* Networks are built and dropped in turn: the heap is kept between them. */
@@ -126,6 +133,14 @@ int main(int argc, char **argv)
     }
     if (!strcmp(name, "version") || !strcmp(name, "--version")) {
         printf("layermeter %s\n", lm_version());
+        return finish_output(EXIT_DONE);
+    }
+    if (!strcmp(name, "--help=man")) {
+        manual_print_overview(commands, N_COMMANDS, DOC, stdout);
+        return finish_output(EXIT_DONE);
+    }
+    if (!strcmp(name, "--complete")) { /* the command; behind `help`, too */
+        complete_commands(commands, N_COMMANDS, argc > 2 ? argv[argc - 1] : "", stdout);
         return finish_output(EXIT_DONE);
     }
     if (help && argc > 3 && !strcmp(argv[3], "columns") && explain_columns(name, &code))

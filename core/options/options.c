@@ -12,14 +12,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-
-/* An option of a command. */
-struct option_slot {
-    option_row  row;    /* complete */
-    void       *target; /* NULL: --help */
-    const char *text;   /* the last value given, else the default; NULL: neither */
-    size_t      n;      /* number of times it was given */
-};
+#include "options/slots.h"
 
 static const option_row common[] = {
     { "plugin", .size = sizeof(option_texts), .type = &type_text, .argument = "FILE",
@@ -31,7 +24,7 @@ static const option_row common[] = {
 
 /* ---- tables ---- */
 
-static option_slot *find(const options *o, const char *name, size_t n)
+option_slot *options_find(const options *o, const char *name, size_t n)
 {
     for (size_t i = 0; i < o->n_slots; i++)
         if (strlen(o->slot[i].row.name) == n && !strncmp(o->slot[i].row.name, name, n))
@@ -68,7 +61,7 @@ static void take_from(option_row *to, const option_row *from)
 static bool add_rows(options *o, size_t *room, const option_row *row, char *base)
 {
     for (; row->name || row->group; row++) {
-        option_slot *known = row->name ? find(o, row->name, strlen(row->name)) : NULL;
+        option_slot *known = row->name ? options_find(o, row->name, strlen(row->name)) : NULL;
 
         if (!row->name) {
             if (!add_rows(o, room, row->group, base + row->at))
@@ -150,19 +143,26 @@ static void print_wrapped(FILE *out, const char *text, size_t indent)
     putc('\n', out);
 }
 
-static void print_option(FILE *out, const option_row *row, size_t indent)
+void options_describe(const option_row *row, char *text, size_t size)
 {
-    const char *fallback = row->fallback && *row->fallback ? row->fallback : NULL;
-    char        head[64], words[200] = "", text[600];
-    const int   n = print_head(head, sizeof head, row);
+    const char *fallback   = row->fallback && *row->fallback ? row->fallback : NULL;
+    char        words[200] = "";
 
     if (row->words)
         row->words(words, sizeof words);
     else if (row->choices)
         snprintf(words, sizeof words, "%s", row->choices);
-    snprintf(text, sizeof text, "%s%s%s%s%s%s%s", row->help, *words ? ": " : "", words,
+    snprintf(text, size, "%s%s%s%s%s%s%s", row->help, *words ? ": " : "", words,
              row->repeats ? "; repeatable" : "", fallback ? " [" : "", fallback ? fallback : "",
              fallback ? "]" : "");
+}
+
+static void print_option(FILE *out, const option_row *row, size_t indent)
+{
+    char      head[64], text[600];
+    const int n = print_head(head, sizeof head, row);
+
+    options_describe(row, text, sizeof text);
     if ((size_t)n + 2 > indent)
         fprintf(out, "%s\n%*s", head, (int)indent, "");
     else
@@ -185,30 +185,29 @@ static size_t indent_of(const options *o)
     return indent;
 }
 
+const char *const options_headings[N_HELP_HEADINGS] = {
+    [HELP_WHAT] = "What", [HELP_WHERE] = "Where", [HELP_HOW] = "How", [HELP_OUTPUT] = "Output"
+};
+
 static void print_options(FILE *out, const options *o)
 {
-    static const char *const heading[N_HELP_HEADINGS] = {
-        [HELP_WHAT] = "What", [HELP_WHERE] = "Where", [HELP_HOW] = "How", [HELP_OUTPUT] = "Output"
-    };
-
     for (int h = HELP_WHAT; h < N_HELP_HEADINGS; h++) {
         bool any = false;
 
         for (size_t i = 0; i < o->n_slots; i++)
             if ((int)o->slot[i].row.heading == h) {
                 if (!any)
-                    fprintf(out, "\n%s:\n", heading[h]);
+                    fprintf(out, "\n%s:\n", options_headings[h]);
                 any = true;
                 print_option(out, &o->slot[i].row, indent_of(o));
             }
     }
 }
 
-void options_print_help(const options *o, const char *program, FILE *out)
+static void print_text(const options *o, const char *program, FILE *out)
 {
     const command *c = o->command;
-
-    char usage[300];
+    char           usage[300];
 
     snprintf(usage, sizeof usage, "%s%s%s [options] %s", program, *c->name ? " " : "", c->name,
              c->arguments);
@@ -219,6 +218,16 @@ void options_print_help(const options *o, const char *program, FILE *out)
         fprintf(out, "\n%s", c->details);
     if (c->examples)
         fprintf(out, "\nExamples:\n%s", c->examples);
+}
+
+void options_print_help(const options *o, const char *program, FILE *out)
+{
+    if (o->form == HELP_MANUAL)
+        manual_print(o, program, out);
+    else if (o->form == HELP_COMPLETE)
+        complete_print(o, out);
+    else
+        print_text(o, program, out);
 }
 
 /* ---- the command line ---- */
@@ -257,7 +266,7 @@ static lm_status take_option(options *o, const char *program, int argc, char **a
     const bool   is    = !strncmp(word, "--", 2);
     const char  *equal = strchr(word, '='), *value;
     const size_t n     = equal ? (size_t)(equal - word) - 2 : strlen(word) - 2;
-    option_slot *slot  = is ? find(o, word + 2, n) : NULL;
+    option_slot *slot  = is ? options_find(o, word + 2, n) : NULL;
 
     if (!slot)
         return unknown_option(o, program, word, err);
@@ -285,6 +294,11 @@ lm_status options_parse(const char *program, const command *c, int argc, char **
     *o = (options){ .command = c };
     if (!open_table(o))
         return no_memory(err);
+    if (argc > 1 && !strcmp(argv[1], "--complete")) {
+        o->help  = true;
+        o->form  = HELP_COMPLETE;
+        o->typed = argv + 2;
+    }
     for (int i = 1; i < argc && !status && !o->help; i++) {
         const char *word = argv[i];
 
@@ -292,6 +306,8 @@ lm_status options_parse(const char *program, const command *c, int argc, char **
             rest = true;
         else if (!rest && (!strcmp(word, "-h") || !strcmp(word, "--help")))
             o->help = true;
+        else if (!rest && !strcmp(word, "--help=man"))
+            o->help = true, o->form = HELP_MANUAL;
         else if (!rest && word[0] == '-' && word[1])
             status = take_option(o, program, argc, argv, &i, &room, err);
         else if (o->n_arguments < ARGUMENTS_MAX)
@@ -314,7 +330,7 @@ lm_status options_parse(const char *program, const command *c, int argc, char **
 static lm_status check_company(const options *o, const option_slot *s, lm_error *err)
 {
     const char        *name  = s->row.needs ? s->row.needs : s->row.excludes;
-    const option_slot *other = s->n && name ? find(o, name, strlen(name)) : NULL;
+    const option_slot *other = s->n && name ? options_find(o, name, strlen(name)) : NULL;
 
     if (other && !other->n == !!s->row.needs)
         return lm_error_set(err, LM_E_ARG, "--%s: %s", s->row.name, s->row.refusal);

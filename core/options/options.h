@@ -122,6 +122,13 @@ extern const option_row options_shared[];
 typedef struct command     command;
 typedef struct option_slot option_slot;
 
+/** What --help prints. */
+typedef enum help_form {
+    HELP_TEXT,
+    HELP_MANUAL,  /**< --help=man: a page of roff */
+    HELP_COMPLETE /**< --complete WORD...: what the last word may become */
+} help_form;
+
 /** What stood on the command line. */
 typedef struct options {
     const command *command;
@@ -137,6 +144,8 @@ typedef struct options {
     const char  *argument[ARGUMENTS_MAX]; /**< the rest, in order */
     int          n_arguments;
     bool         help;    /**< --help is among them */
+    help_form    form;    /**< of it */
+    char *const *typed;   /**< --complete: the words behind it, NULL at the end */
     option_texts plugins; /**< --plugin, which every command takes */
 } options;
 
@@ -178,7 +187,8 @@ lm_status options_parse(const char *program, const command *c, int argc, char **
 /** Reads and checks the values, and fills the command's struct. The text is that of a misuse. */
 lm_status options_fill(options *o, lm_error *err);
 void      options_free(options *o);
-void      options_print_help(const options *o, const char *program, FILE *out);
+/** In the form that was asked for. */
+void options_print_help(const options *o, const char *program, FILE *out);
 
 /** Does the option that fills `target` stand on the command line? */
 bool option_given(const options *o, const void *target);

@@ -18,6 +18,10 @@ moved/bin/layermeter plan resnet18 --model paleo --device 'H100 SXM' --instance 
 for header in types kernel plugin error layermeter; do
     [ -f "moved/include/layermeter/$header.h" ]
 done
+for file in man/man1/layermeter.1 man/man1/layermeter-scale.1 bash-completion/completions/layermeter zsh/site-functions/_layermeter \
+    fish/vendor_completions.d/layermeter.fish; do
+    [ -s "moved/share/$file" ] || { echo "share/$file is not installed" >&2; exit 1; }
+done
 if grep -rlIF "$LAYERMETER_SOURCE" moved; then
     echo "these name the build" >&2
     exit 1
