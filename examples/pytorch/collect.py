@@ -548,12 +548,14 @@ def collect(o, world):
         if world.worst([1 if identity(point) in out.done else 0])[0]:
             continue
         if optimizer == INFERENCE:
-            rows = rows_of(point, measure_pass(Pass(network, shape, batch, o, world), o), o, world, [INFERENCE])
+            found = measure_pass(Pass(network, shape, batch, o, world), o)
+            rows = rows_of(point, found, o, world, [INFERENCE])
         else:
-            rows = rows_of(point, measure(Step(network, shape, batch, optimizer, o, world), o, world), o, world)
+            found = measure(Step(network, shape, batch, optimizer, o, world), o, world)
+            rows = rows_of(point, found, o, world)
         if not world.rank:
             out.rows(rows)
-            what = rows[-1]["status"] if rows[-1]["status"] != "ok" else f"{1e3 * float(rows[-1]['seconds']):.3f} ms"
+            what = f'{rows[-1]["status"]} ({found[1]})' if rows[-1]["status"] != "ok" else f"{1e3 * float(rows[-1]['seconds']):.3f} ms"
             print(f"[{at + 1}/{len(points)}] {network} {shape} batch {batch} {optimizer}: {what}", file=sys.stderr)
 
 
