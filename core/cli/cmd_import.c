@@ -58,10 +58,11 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Reads ONNX files, with or without weights (which are not read), and PALEO's JSON files, whose blocks\n"
-    "and model-parallel parts are unfolded onto one device. Other commands take such files, too: import\n"
-    "one to read, change and keep it. An operator without a layer type is an error; --treat and --ignore\n"
-    "stand in the new file as a note that every result repeats.\n"
+    "Reads ONNX files, with or without weights (which are not read), Hugging Face's config.json of language\n"
+    "models, ViT and Whisper (samples of up to 4096 tokens: --set sequence=N says more), and PALEO's JSON\n"
+    "files, whose blocks and model-parallel parts are unfolded onto one device. Other commands take such\n"
+    "files, too: import one to read, change and keep it. An operator without a layer type is an error;\n"
+    "--treat and --ignore stand in the new file as a note that every result repeats.\n"
     "\n"
     "After the word nccl-tests or osu: logs of benchmarks of collectives, as observations to fit. Of\n"
     "nccl-tests (NVIDIA's or AMD's) all_reduce_perf, all_gather_perf, reduce_scatter_perf, alltoall_perf,\n"
@@ -83,6 +84,7 @@ static const char details[] =
 
 static const char examples[] =
     "  layermeter import resnet50.onnx -o resnet50.ini\n"
+    "  layermeter import Llama-3.2-1B/config.json -o llama.ini\n"
     "  layermeter import alex_v2.json -o alex_v2.ini\n"
     "  layermeter import net.onnx --treat Selu=relu --ignore Print\n"
     "  layermeter import nccl-tests 1node.log 4nodes.log -o allreduces.csv\n"

@@ -1,11 +1,11 @@
 /* Importers of networks from other programs' files. */
 #include "formats/formats.h"
 
+#include "formats/huggingface/huggingface.h"
 #include "formats/onnx/onnx.h"
-#include "formats/paleo/paleo.h"
 
 const network_format network_formats[] = {
-    { ".onnx", onnx_load },
-    { ".json", paleo_load },
-    { NULL, NULL },
+    { ".onnx", onnx_load, false },
+    { ".json", huggingface_load, true }, /* or PALEO's */
+    { NULL, NULL, false },
 };

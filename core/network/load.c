@@ -431,12 +431,14 @@ static const net_argument *argument_of(const network *net, const char *name)
 static lm_status load_with(const network *net, const char *const *more, size_t n_more,
                            network **out, lm_error *err)
 {
-    const size_t size = net->set ? strlen(net->set) + 1 : 1;
     const char **word = malloc((net->n_arguments + n_more) * sizeof *word);
-    char        *text = malloc(size);
-    size_t       n = 0, used = 0;
+    char        *text;
+    size_t       n = 0, used = 0, size = 1;
     lm_status    status;
 
+    for (const net_argument *a = net->argument; a < net->argument + net->n_arguments; a++)
+        size += a->set ? strlen(a->name) + strlen(a->value) + 2 : 0;
+    text = malloc(size);
     if (!word || !text) {
         status = lm_error_set(err, LM_E_NOMEM, "%s: out of memory", net->path);
     } else {

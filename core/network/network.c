@@ -181,7 +181,7 @@ static lm_status open_file(const char *name, const registry *reg, const network_
     char                  path[PATH_MAX];
     lm_status             status;
 
-    if (format && choices && choices->n_set)
+    if (format && !format->settable && choices && choices->n_set)
         return lm_error_set(err, LM_E_ARG, "%s: only .ini files have [arguments] to set", name);
     if (format)
         return format->read(name, reg, choices, out, err);

@@ -88,6 +88,7 @@ typedef struct network_format {
     const char *suffix; /**< ".onnx" */
     lm_status (*read)(const char *path, const registry *reg, const network_choices *choices,
                       network **out, lm_error *err);
+    bool settable; /**< its networks may have arguments: `read` refuses what they have not */
 } network_format;
 
 /** The arguments within a name: ":sequence=128:layers=6" of "gpt2:sequence=128:layers=6". Without

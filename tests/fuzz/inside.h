@@ -45,7 +45,7 @@ fuzz_run fuzz_text, fuzz_geometry, fuzz_ini, fuzz_csv, fuzz_layout;
 /* options.c */
 fuzz_run fuzz_options;
 /* networks.c */
-fuzz_run fuzz_network, fuzz_paleo, fuzz_onnx;
+fuzz_run fuzz_network, fuzz_paleo, fuzz_config, fuzz_onnx;
 /* logs.c */
 fuzz_run fuzz_logs, fuzz_extrap, fuzz_trace, fuzz_power_log, fuzz_watch_plan;
 /* machines.c */

@@ -7,6 +7,7 @@
 
 #include "network/kernels.h"
 #include "network/metrics.h"
+#include "formats/huggingface/huggingface.h"
 #include "formats/onnx/onnx.h"
 #include "formats/paleo/paleo.h"
 #include "network/write.h"
@@ -105,6 +106,11 @@ static bool fuzz_import(const uint8_t *data, size_t size,
 bool fuzz_paleo(const uint8_t *data, size_t size)
 {
     return fuzz_import(data, size, paleo_load);
+}
+
+bool fuzz_config(const uint8_t *data, size_t size)
+{
+    return fuzz_import(data, size, huggingface_load);
 }
 
 bool fuzz_onnx(const uint8_t *data, size_t size)

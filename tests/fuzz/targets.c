@@ -77,6 +77,7 @@ const fuzz_target fuzz_targets[] = {
     { "layout", fuzz_layout },
     { "network", fuzz_network },
     { "paleo", fuzz_paleo },
+    { "config", fuzz_config },
     { "onnx", fuzz_onnx },
     { "logs", fuzz_logs },
     { "extrap", fuzz_extrap },
