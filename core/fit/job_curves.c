@@ -1,9 +1,12 @@
 /* Curves of jobs, from steps of which nothing else is known. */
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/names.h"
 #include "base/no_memory.h"
 #include "fit/exposed/exposed.h"
 #include "fit/shared.h"
@@ -68,14 +71,36 @@ static lm_status note_measured(const points *p, size_t first, const char *name, 
     return LM_OK;
 }
 
+/* Jobs that were met. */
+typedef struct jobs {
+    names  seen;
+    arena *keys;
+} jobs;
+
+/* Is it the first whole step of its job? False, too, without memory. */
+static bool begins_job(jobs *j, const point *pt)
+{
+    char        key[PATH_MAX + 80];
+    const char *kept;
+
+    if (!is_whole(pt))
+        return false;
+    snprintf(key, sizeof key, "%s %s", pt->input, pt->row->name);
+    if (names_find(&j->seen, key) != NAMES_NONE)
+        return false;
+    kept = arena_text(j->keys, key, strlen(key));
+    return kept && names_add(&j->seen, kept, 0);
+}
+
 lm_status job_curves_fit(const points *p, calibration *cal, lm_error *err)
 {
+    jobs      met    = { .keys = arena_new() };
     job_row  *row    = malloc((p->n_points + 1) * sizeof *row);
-    lm_status status = row ? LM_OK : no_memory(err);
+    lm_status status = row && met.keys ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
         const point *pt = &p->point[i];
-        const size_t n  = pt->row->kind == OBS_NETWORK ? rows_of(p, i, row) : 0;
+        const size_t n  = begins_job(&met, pt) ? rows_of(p, i, row) : 0;
         char         name[PATH_MAX];
         job_curve    found;
 
@@ -85,6 +110,8 @@ lm_status job_curves_fit(const points *p, calibration *cal, lm_error *err)
             !(status = job_curves_add(&cal->curves, name, pt->input, &found, err)))
             status = note_measured(p, i, name, cal, err);
     }
+    names_free(&met.seen);
+    arena_free(met.keys);
     free(row);
     return status;
 }
