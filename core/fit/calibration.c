@@ -103,9 +103,7 @@ lm_dtype calibration_product_dtype(const calibration *cal)
 
 lm_dtype calibration_mixed(const calibration *cal)
 {
-    const char *settings = calibration_told(cal, "settings");
-
-    return settings ? autocast_of_settings(settings) : 0;
+    return cal->mixed;
 }
 
 /* Was the slot of a term in any row? */
@@ -186,7 +184,12 @@ bool calibration_note(calibration *cal, const char *key, const char *value)
     new.key                   = free_key(cal, key);
     new.value                 = plain(value, false);
     more[cal->n_provenance++] = new;
-    return new.key &&new.value;
+    if (!new.key || !new.value)
+        return false;
+    if (!strcmp(new.key, "settings"))
+        cal->mixed = autocast_of_settings(new.value);
+    cal->of_another |= !strcmp(new.key, "interconnect");
+    return true;
 }
 
 /* "source_2", too: what was joined says things twice. */

@@ -80,8 +80,10 @@ typedef struct calibration {
     collective_model    *collectives; /**< NULL: none was fitted */
     provenance_entry    *provenance;  /**< of the observations, and "fitted from" */
     size_t               n_provenance;
-    job_curves           curves;   /**< of networks known by steps on several numbers of ranks */
-    measured_set         measured; /**< whole steps; of a transferred machine none */
+    lm_dtype             mixed;      /**< calibration_mixed(), as its settings say */
+    bool                 of_another; /**< its all-reduces are another cluster's ("interconnect") */
+    job_curves           curves;     /**< of networks known by steps on several numbers of ranks */
+    measured_set         measured;   /**< whole steps; of a transferred machine none */
     int64_t              max_ranks, max_hosts; /**< most that were measured together; >= 1 */
     lm_dtype             dtype;                /**< of all observations; 0: not known */
     term_settings        settings;             /**< what terms were counted with */

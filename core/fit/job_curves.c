@@ -77,19 +77,40 @@ typedef struct jobs {
     arena *keys;
 } jobs;
 
-/* Is it the first whole step of its job? False, too, without memory. */
-static bool begins_job(jobs *j, const point *pt)
+/* Is it the first whole step of its job? */
+static lm_status begins_job(jobs *j, const point *pt, bool *first, lm_error *err)
 {
     char        key[PATH_MAX + 80];
     const char *kept;
 
+    *first = false;
     if (!is_whole(pt))
-        return false;
+        return LM_OK;
     snprintf(key, sizeof key, "%s %s", pt->input, pt->row->name);
     if (names_find(&j->seen, key) != NAMES_NONE)
-        return false;
+        return LM_OK;
     kept = arena_text(j->keys, key, strlen(key));
-    return kept && names_add(&j->seen, kept, 0);
+    if (!kept || !names_add(&j->seen, kept, 0))
+        return no_memory(err);
+    *first = true;
+    return LM_OK;
+}
+
+static lm_status add_curve(const points *p, size_t first, job_row *row, calibration *cal,
+                           lm_error *err)
+{
+    const point *pt = &p->point[first];
+    const size_t n  = rows_of(p, first, row);
+    char         name[PATH_MAX];
+    job_curve    found;
+    lm_status    status;
+
+    if (!several_ranks(row, n) || !network_name_key(pt->row->name, name, sizeof name))
+        return LM_OK;
+    if ((status = job_curve_fit(row, n, &found, err)) ||
+        (status = job_curves_add(&cal->curves, name, pt->input, &found, err)))
+        return status;
+    return note_measured(p, first, name, cal, err);
 }
 
 lm_status job_curves_fit(const points *p, calibration *cal, lm_error *err)
@@ -99,16 +120,11 @@ lm_status job_curves_fit(const points *p, calibration *cal, lm_error *err)
     lm_status status = row && met.keys ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
-        const point *pt = &p->point[i];
-        const size_t n  = begins_job(&met, pt) ? rows_of(p, i, row) : 0;
-        char         name[PATH_MAX];
-        job_curve    found;
+        bool first;
 
-        if (!several_ranks(row, n) || !network_name_key(pt->row->name, name, sizeof name))
-            continue;
-        if (!(status = job_curve_fit(row, n, &found, err)) &&
-            !(status = job_curves_add(&cal->curves, name, pt->input, &found, err)))
-            status = note_measured(p, i, name, cal, err);
+        status = begins_job(&met, &p->point[i], &first, err);
+        if (!status && first)
+            status = add_curve(p, i, row, cal, err);
     }
     names_free(&met.seen);
     arena_free(met.keys);

@@ -4,14 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-
-/* Batches follow each other, so that those of a network share a line. */
-static int compare(const measured_at *a, const measured_at *b)
+/* Of one network. */
+static int compare_within(const measured_at *a, const measured_at *b)
 {
-    int order = strcmp(a->network, b->network);
+    int order = strcmp(a->input, b->input);
 
-    if (!order)
-        order = strcmp(a->input, b->input);
     if (!order)
         order = (a->ranks > b->ranks) - (a->ranks < b->ranks);
     if (!order)
@@ -19,15 +16,30 @@ static int compare(const measured_at *a, const measured_at *b)
     return order;
 }
 
-/* Place of a step, or the place where it belongs. */
+/* Batches follow each other, so that those of a network share a line. */
+static int compare(const measured_at *a, const measured_at *b)
+{
+    const int order = strcmp(a->network, b->network);
+
+    return order ? order : compare_within(a, b);
+}
+
+/* Place of a step, or the place where it belongs. A network's name is at one address in the set. */
 static size_t place(const measured_set *set, const measured_at *at)
 {
-    size_t low = 0, high = set->n;
+    const char *name = at->network;
+    size_t      low = 0, high = set->n;
 
     while (low < high) {
-        const size_t middle = (low + high) / 2;
+        const size_t       middle = (low + high) / 2;
+        const measured_at *here   = &set->at[middle];
+        int                order  = here->network == name ? 0 : strcmp(here->network, name);
 
-        if (compare(&set->at[middle], at) < 0)
+        if (!order) {
+            name  = here->network;
+            order = compare_within(here, at);
+        }
+        if (order < 0)
             low = middle + 1;
         else
             high = middle;
@@ -86,6 +98,16 @@ static bool make_room(measured_set *set)
     return true;
 }
 
+/* The name as neighbours of the place have it, or a new one; NULL when memory runs out. */
+static const char *name_at(const measured_set *set, size_t i, const char *name)
+{
+    if (i && !strcmp(set->at[i - 1].network, name))
+        return set->at[i - 1].network;
+    if (i < set->n && !strcmp(set->at[i].network, name))
+        return set->at[i].network;
+    return arena_text(set->arena, name, strlen(name));
+}
+
 bool measured_add(measured_set *set, const measured_at *at)
 {
     const size_t i    = place(set, at);
@@ -95,7 +117,7 @@ bool measured_add(measured_set *set, const measured_at *at)
         return true;
     if (!make_room(set))
         return false;
-    mine.network = arena_text(set->arena, at->network, strlen(at->network));
+    mine.network = name_at(set, i, at->network);
     mine.input   = arena_text(set->arena, at->input, strlen(at->input));
     if (!mine.network || !mine.input)
         return false;

@@ -283,8 +283,7 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
 
 certainty fabric_certainty(const predictor *who, const collective_share *s)
 {
-    /* of another cluster: all-reduces that ship are noted so */
-    if (s->assumed || who->cal->transferred || calibration_told(who->cal, "interconnect"))
+    if (s->assumed || who->cal->transferred || who->cal->of_another)
         return CERTAINTY_ASSUMED;
     return s->beyond ? CERTAINTY_EXTRAPOLATED : CERTAINTY_INTERPOLATED;
 }

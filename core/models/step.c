@@ -44,7 +44,8 @@ double step_setup_bytes(const step_setup *s, const net_metrics *counts)
 void grounds_note(grounds *g, const char *what, double factor)
 {
     for (size_t i = 0; i < g->n_beyond; i++)
-        if (*g->beyond[i].what == *what && !strcmp(g->beyond[i].what, what))
+        if (g->beyond[i].what == what ||
+            (*g->beyond[i].what == *what && !strcmp(g->beyond[i].what, what)))
             return;
     if (g->n_beyond < GROUNDS_NOTES) {
         g->beyond[g->n_beyond].what   = what;

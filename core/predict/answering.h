@@ -10,10 +10,15 @@ typedef struct price_key {
     int64_t      devices; /* of its node, all at work */
     optimizer    optimizer;
     program_kind program;
-    bool         together; /* this very step was measured on as many ranks */
-    bool many;  /* of several ranks that exchange gradients: models may update by another formula */
-    bool micro; /* of several micro-steps: models may refuse them */
+    unsigned     how; /* PRICED_TOGETHER ... */
 } price_key;
+
+enum {
+    PRICED_TOGETHER = 1, /* this very step was measured on as many ranks */
+    PRICED_MANY     = 2, /* of several ranks that exchange gradients: models may update by another
+                            formula */
+    PRICED_MICRO    = 4  /* of several micro-steps: models may refuse them */
+};
 
 /* Price of a device's own work, at a batch. */
 typedef struct priced {
@@ -30,7 +35,6 @@ typedef struct exchanged {
     interval_reach   reach;          /* of the ranks, where its intervals are known */
     const intervals *reach_of;
     double           bytes; /* of `price`; NAN: of nothing yet */
-    program_at_once  once;  /* of `price`, behind the last pass */
     exchange_price   price;
 } exchanged;
 

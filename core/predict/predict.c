@@ -77,23 +77,24 @@ static void find_ranks(answering *a, answer_room *room)
 static bool same_key(const price_key *a, const price_key *b)
 {
     return a->batch == b->batch && a->devices == b->devices && a->optimizer == b->optimizer &&
-           a->program == b->program && a->together == b->together && a->many == b->many &&
-           a->micro == b->micro;
+           a->program == b->program && a->how == b->how;
 }
 
 static lm_status find_own(answering *a, answer_room *room)
 {
-    const step_setup *s   = a->asked;
-    const price_key   key = { .batch     = s->batch,
-                              .devices   = s->devices,
-                              .optimizer = s->optimizer,
-                              .program   = s->program,
-                              .together  = measured_batch(&a->ranks->measured, s->batch),
-                              .many      = step_setup_exchanges(s),
-                              .micro     = s->sync.accumulation > 1 };
-    const uint64_t    at  = (uint64_t)s->batch * 4 + key.many * 2U + key.together;
-    priced           *p = a->who->scan ? &a->who->scan->priced[at & (SCAN_PRICED - 1)] : &room->own;
-    lm_status         status;
+    const step_setup *s    = a->asked;
+    const bool        many = step_setup_exchanges(s);
+    const price_key   key  = {
+           .batch     = s->batch,
+           .devices   = s->devices,
+           .optimizer = s->optimizer,
+           .program   = s->program,
+           .how       = (measured_batch(&a->ranks->measured, s->batch) ? PRICED_TOGETHER : 0u) |
+                  (many ? PRICED_MANY : 0u) | (s->sync.accumulation > 1 ? PRICED_MICRO : 0u)
+    };
+    const uint64_t at = (uint64_t)s->batch * 4 + (key.how & (PRICED_TOGETHER | PRICED_MANY));
+    priced        *p  = a->who->scan ? &a->who->scan->priced[at & (SCAN_PRICED - 1)] : &room->own;
+    lm_status      status;
 
     a->own = p;
     if (same_key(&p->key, &key))
@@ -104,7 +105,7 @@ static lm_status find_own(answering *a, answer_room *room)
     if (p->price.known)
         intervals_reach(p->price.known, SCOPE_BATCH, s->batch, &p->reach);
     p->key  = key;
-    p->many = key.many;
+    p->many = many;
     return LM_OK;
 }
 
@@ -120,7 +121,6 @@ static lm_status find_exchange(answering *a)
     if ((status = a->who->by->exchange(a->who, a->asked, counts, &a->ranks->price, a->err)))
         return status;
     a->ranks->bytes = bytes;
-    rank_program_at_once(bytes, &a->ranks->once);
     return LM_OK;
 }
 
@@ -175,40 +175,27 @@ step_work answering_work(const answering *a)
                         .micro    = a->micro };
 }
 
-/* The one message behind the last pass. */
-static double price_at_once(void *context, const message *e, double bytes)
+static step_times beside_passes(answering *a, const step_work *w, double pass, double longer,
+                                bool brief)
 {
-    const answering *a = context;
+    const program_case c = { .work    = *w,
+                             .batch   = a->asked->batch,
+                             .ranks   = { a->asked->nodes, a->asked->devices },
+                             .pass    = pass,
+                             .message = longer,
+                             .brief   = brief };
+    step_times         t;
 
-    (void)e;
-    (void)bytes;
-    return a->ranks->price.seconds;
+    priced_program_run(a->program, &c, &t);
+    return t;
 }
 
 step_times answering_times(answering *a, const step_work *w, double pass, double longer, bool brief)
 {
-    const rank_span ranks = { .nodes = a->asked->nodes, .devices = a->asked->devices };
-    step_times      t;
-
-    if (a->in_turn) {
-        const schedule_question q = { .work    = *w,
-                                      .group   = { [GROUP_DATA] = ranks },
-                                      .pass    = pass,
-                                      .message = longer,
-                                      .brief   = true };
-
-        schedule_step(a->own->many ? &a->ranks->once.program : NULL, &q, price_at_once, a, &t);
-    } else {
-        priced_program_run(a->program,
-                           &(program_case){ .work    = *w,
-                                            .batch   = a->asked->batch,
-                                            .ranks   = ranks,
-                                            .pass    = pass,
-                                            .message = longer,
-                                            .brief   = brief },
-                           &t);
-    }
-    return t;
+    if (!a->in_turn)
+        return beside_passes(a, w, pass, longer, brief);
+    return schedule_in_turn(w, pass, a->own->many ? longer * a->ranks->price.seconds : 0,
+                            a->own->many);
 }
 
 /* Of whole steps no parts are known; those of a device by itself exchange nothing. */
@@ -321,7 +308,7 @@ static void put_grounds(const answering *a, prediction *out)
             ledger_add_all(&g->ledger, once, exposed / a->ranks->price.seconds);
         else
             ledger_add(&g->ledger, CERTAINTY_ASSUMED, out->exposed);
-    } else if (a->own->key.together && step_measured_as_sent(a->asked)) {
+    } else if (a->own->key.how & PRICED_TOGETHER && step_measured_as_sent(a->asked)) {
         ledger_add(&g->ledger, CERTAINTY_MEASURED, ledger_seconds(once));
     } else {
         ledger_add_all(&g->ledger, once, 1);

@@ -88,20 +88,6 @@ lm_status rank_program_of_gradients(const gradient_schedule *g, const gradient_t
     return status;
 }
 
-void rank_program_at_once(double bytes, program_at_once *out)
-{
-    out->message = (message){ .kind  = COLLECTIVE_ALLREDUCE,
-                              .bytes = bytes,
-                              .group = GROUP_DATA,
-                              .pass  = PHASE_BACKWARD,
-                              .rule  = MESSAGE_BEHIND };
-    out->program = (rank_program){ .message = &out->message,
-                                   .n       = 1,
-                                   .has     = { [MESSAGE_BEHIND] = true },
-                                   .running = &out->running,
-                                   .paid    = &out->paid };
-}
-
 void rank_program_free(rank_program *p)
 {
     if (!p)

@@ -158,15 +158,4 @@ void      rank_program_free(rank_program *p);
 lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
                                const layer_passes *work, double travels, lm_error *err);
 
-/** The program whose only message carries all gradients, after the last pass. */
-typedef struct program_at_once {
-    rank_program        program;
-    message             message;
-    overlap_bucket      running;
-    struct message_paid paid;
-} program_at_once;
-
-/** Fills in such a program. It owns no memory. */
-void rank_program_at_once(double bytes, program_at_once *out);
-
 #endif

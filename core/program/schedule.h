@@ -76,4 +76,8 @@ typedef struct step_times {
 void schedule_step(rank_program *p, const schedule_question *q, message_price *price, void *context,
                    step_times *out);
 
+/** A step that hides nothing: `n` messages of so many seconds in all, behind the last pass, which is
+ * `pass` times as long. */
+step_times schedule_in_turn(const step_work *w, double pass, double seconds, size_t n);
+
 #endif

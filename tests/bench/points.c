@@ -30,12 +30,15 @@ static int64_t nodes_at(int64_t i)
 
 static lm_status predict(const predictor *who, int64_t n, double *sum, lm_error *err)
 {
-    for (int64_t i = 0; i < n; i++) {
-        prediction       step;
-        const step_setup s      = step_setup_of(batch_at(i), nodes_at(i));
-        lm_status        status = predict_step(who, &s, &step, err);
+    step_setup s = step_setup_of(1, 1); /* one question, as `scale` has it */
 
-        if (status)
+    for (int64_t i = 0; i < n; i++) {
+        prediction step;
+        lm_status  status;
+
+        s.batch = batch_at(i);
+        s.nodes = nodes_at(i);
+        if ((status = predict_step(who, &s, &step, err)))
             return status;
         *sum += step.step;
     }
@@ -55,11 +58,9 @@ int main(int argc, char **argv)
         return 2;
     if (!registry_new(&reg, &err) && !loader_open_all(reg, NULL, 0, &err) &&
         !workloads_new(reg, &loads, &err) && !machine_load(argv[2], &cal, &err)) {
-        predictor who = { .cal     = cal,
-                          .loads   = loads,
-                          .model   = argv[3],
-                          .network = argv[1],
-                          .dtype   = LM_F32 };
+        predictor who = {
+            .cal = cal, .loads = loads, .model = argv[3], .network = argv[1], .dtype = LM_F32
+        };
 
         if (!predictor_open(&who, &(model_source){ .device = NULL }, &err) &&
             !predict(&who, 1, &sum, &err)) { /* the network is read and bound */

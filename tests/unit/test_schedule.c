@@ -160,6 +160,27 @@ static void the_last_pass_hides_messages(void **state)
     assert_close(t.exposed, 1.5 * 3.5 + 2 - 6, 1e-15);
 }
 
+/* What hides nothing takes as long by itself as in a schedule. */
+static void a_step_in_turn_is_its_schedule(void **state)
+{
+    schedule_question q = question();
+    step_times        t, alone;
+    made              m;
+
+    (void)state;
+    q.pass    = 1.5;
+    q.message = 2;
+    make(&m, &(message){ .rule = MESSAGE_BEHIND, .pass = PHASE_BACKWARD }, 1);
+    t     = scheduled(&m, &q);
+    alone = schedule_in_turn(&q.work, 1.5, 2, 1);
+    assert_close(alone.step, 4 + 12 + 2 + 1, 0);
+    assert_close(alone.step, t.step, 0);
+    assert_close(alone.exposed, t.exposed, 0);
+    assert_close(alone.grad, t.grad, 0);
+    assert_close(alone.last, t.last, 0);
+    assert_int_equal(alone.n, t.n);
+}
+
 /* A message behind the pass waits for those beside it, and all of it is exposed. */
 static void what_is_sent_behind_the_pass_is_exposed(void **state)
 {
@@ -363,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_share_of_the_pass_goes_on_meanwhile),
         cmocka_unit_test(gradients_travel_in_each_micro_step),
         cmocka_unit_test(the_last_pass_hides_messages),
+        cmocka_unit_test(a_step_in_turn_is_its_schedule),
         cmocka_unit_test(what_is_sent_behind_the_pass_is_exposed),
         cmocka_unit_test(ranks_wait_for_the_slowest),
         cmocka_unit_test(one_rank_sends_nothing),
