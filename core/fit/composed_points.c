@@ -180,12 +180,12 @@ static power_load load_of(const double by[N_RESOURCES], const composed_factors *
     const double all    = composed_seconds(f, parts);
     const double busy   = composed_device_seconds(f, parts);
     const double flops  = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
-    const double device = flops + by[RESOURCE_BANDWIDTH] + by[RESOURCE_HOST];
+    const double works = flops + by[RESOURCE_BANDWIDTH] + by[RESOURCE_HOST];
     power_load   out    = { .join = 1 };
 
-    if (all > 0 && device > 0) {
-        out.share[BOUND_ARITHMETIC] = busy / all * flops / device;
-        out.share[BOUND_TRAFFIC]    = busy / all * by[RESOURCE_BANDWIDTH] / device;
+    if (all > 0 && works > 0) {
+        out.share[BOUND_ARITHMETIC] = busy / all * flops / works;
+        out.share[BOUND_TRAFFIC]    = busy / all * by[RESOURCE_BANDWIDTH] / works;
     }
     out.share[BOUND_LAUNCH] = 1 - out.share[BOUND_ARITHMETIC] - out.share[BOUND_TRAFFIC];
     return out;

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "counts/feature_set.h"
+#include "fit/calibration.h"
 #include "fit/shrink_rows.h"
 
 /* Rows of one place: regressors, times, weights. */
@@ -47,6 +48,36 @@ static const workload *form_load(const form_data *d, size_t row)
     return point_load(&d->points->point[d->point[row]], forms[d->form].part);
 }
 
+/* A byte of weights takes no longer than so many passes over the memory: read for a product, again by
+ * other tiles, and reordered, which is to read and write. Networks that were measured together hold few
+ * bytes of weights beside their time, so that fits give these what large networks take longer for other
+ * reasons: decoding, which is nothing but weights, would be a hundred times too slow. */
+#define WEIGHTS_PASSES 4
+
+/* By the datasheet of the device. f32 may be multiplied as tf32 where there is such a thing. */
+static term_bounds bounds_of(const points *p)
+{
+    const observation *row = NULL;
+    device             d   = { .name = NULL };
+    term_bounds        out = { 0, INFINITY };
+    double             peak;
+
+    memcpy(d.figure, p->figure, sizeof d.figure);
+    for (size_t i = 0; i < p->n_points && !row; i++)
+        if (p->point[i].row->kind == OBS_NETWORK)
+            row = p->point[i].row;
+    if (!row)
+        return out;
+    peak = device_peak(&d, settings_product_dtype(row->settings, row->dtype));
+    if (settings_product_dtype(row->settings, row->dtype) == LM_F32)
+        peak = fmax(peak, d.figure[DEVICE_TF32]);
+    if (peak > 0)
+        out.least_flop = 1 / peak;
+    if (d.figure[DEVICE_BANDWIDTH] > 0)
+        out.most_byte = WEIGHTS_PASSES / d.figure[DEVICE_BANDWIDTH];
+    return out;
+}
+
 /* Rows of networks of which only counts are known, or of the others, with the terms of a fit. */
 static lm_status term_rows(const form_data *d, bool want_counted, const count_knots *knots,
                            shrink_rows *out, lm_error *err)
@@ -73,6 +104,8 @@ static lm_status term_rows(const form_data *d, bool want_counted, const count_kn
     if (!status)
         status = shrink_rows_new(row, n, want_counted ? shrink_counted.alike : shrink_default.alike,
                                  out, err);
+    if (!status)
+        out->bounds = bounds_of(d->points);
     arena_free(terms);
     free(row);
     return status;

@@ -63,7 +63,9 @@ typedef struct solving {
     bool                  used[N_TERMS];
     term_family           family[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
-    lm_error             *err;
+    double    pinned[N_TERMS]; /* coefficients at their bounds (term_bounds); NAN: free */
+    double   *rest;            /* of each row, less what is pinned; NULL: nothing is */
+    lm_error *err;
 } solving;
 
 static size_t family_key(const solving *s, size_t term)
@@ -113,9 +115,10 @@ static lm_status stage_solve(solving *s, stage *st)
                                .n      = st->n,
                                .column = st->column,
                                .scale  = st->scale,
+                               .b      = s->rest,
                                .share  = s->share,
-                               .gram   = s->sums.gram,
-                               .h      = s->sums.h,
+                               .gram   = s->rest ? NULL : s->sums.gram,
+                               .h      = s->rest ? NULL : s->sums.h,
                                .mu     = st->mu,
                                .near   = 1,
                                .huber  = s->options->huber,
@@ -230,7 +233,7 @@ static lm_status refine(solving *s, size_t (*key_of)(const solving *, size_t), s
         }
     out->weighted_rss = 0;
     for (size_t i = 0; i < s->rows->n && !status; i++) {
-        const double r = s->work.fit[i] - 1;
+        const double r = s->work.fit[i] - (s->rest ? s->rest[i] : 1);
 
         out->weighted_rss += s->work.weight[i] * r * r;
     }
@@ -282,9 +285,6 @@ static lm_status take_rows(solving *s, size_t without)
     if ((status = shrink_rows_share(s->rows, without, s->share, s->err)) ||
         (status = shrink_rows_sum(s->rows, without, s->share, &s->sums, s->err)))
         return status;
-    for (size_t p = 0; p < s->rows->n_terms; p++)
-        s->used[s->rows->term[p]] = s->sums.used[p];
-    name_families(s);
     return s->sums.n ? LM_OK : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
 }
 
@@ -317,6 +317,68 @@ static lm_status solve_families(solving *s)
     return status;
 }
 
+/* The terms that are left to find, and what of each row. */
+static lm_status free_terms(solving *s)
+{
+    const shrink_rows *r   = s->rows;
+    bool               any = false;
+
+    memset(s->used, 0, sizeof s->used);
+    for (size_t p = 0; p < r->n_terms; p++) {
+        s->used[r->term[p]] = s->sums.used[p] && isnan(s->pinned[r->term[p]]);
+        any |= !isnan(s->pinned[r->term[p]]);
+    }
+    name_families(s);
+    if (!any)
+        return LM_OK;
+    if (!s->rest && !(s->rest = malloc((r->n + 1) * sizeof *s->rest)))
+        return no_memory(s->err);
+    for (size_t i = 0; i < r->n; i++) {
+        s->rest[i] = 1;
+        for (size_t p = 0; p < r->n_terms; p++)
+            if (!isnan(s->pinned[r->term[p]]))
+                s->rest[i] -= r->relative[i * r->n_terms + p] * s->pinned[r->term[p]];
+    }
+    return LM_OK;
+}
+
+/* One fit of the free terms. */
+static lm_status solve_free(solving *s, shrink_fit *out)
+{
+    lm_status status = free_terms(s);
+
+    memset(out, 0, sizeof *out);
+    for (size_t t = 0; t < N_TERMS; t++) {
+        out->n_used += s->used[t];
+        out->spread[t] = NAN;
+    }
+    if (!status)
+        status = solve_families(s);
+    if (!status && !(status = refine(s, slot_key, out))) {
+        spread_slots(s, out);
+        if (!s->options->slots_only)
+            status = refine(s, term_key, out);
+    }
+    return status;
+}
+
+/* Pins terms that are beyond their bounds there; false: there is none more. */
+static bool pin(solving *s)
+{
+    bool more = false;
+
+    for (size_t p = 0; p < s->rows->n_terms; p++) {
+        const size_t t    = s->rows->term[p];
+        const double kept = term_bounds_keep(&s->rows->bounds, t, s->scale[t]);
+
+        if (isnan(s->pinned[t]) && s->sums.used[p] && kept != s->scale[t]) {
+            s->pinned[t] = kept;
+            more         = true;
+        }
+    }
+    return more;
+}
+
 lm_status shrink_solve(const shrink_rows *rows, size_t without, const shrink_options *options,
                        shrink_fit *out, lm_error *err)
 {
@@ -325,25 +387,22 @@ lm_status shrink_solve(const shrink_rows *rows, size_t without, const shrink_opt
     lm_status status = take_rows(&s, without);
 
     memset(out, 0, sizeof *out);
-    if (status)
-        goto out;
-    for (size_t t = 0; t < N_TERMS; t++) {
-        out->n_used += s.used[t];
-        out->spread[t] = NAN;
-    }
-    status = solve_families(&s);
-    if (!status && !(status = refine(&s, slot_key, out))) {
-        spread_slots(&s, out);
-        if (!options->slots_only)
-            status = refine(&s, term_key, out);
-    }
+    for (size_t t = 0; t < N_TERMS; t++)
+        s.pinned[t] = NAN;
+    /* each round pins a term at least, and few have bounds */
+    while (!status && !(status = solve_free(&s, out)) && pin(&s))
+        ;
     spare = (double)s.sums.n - (double)out->n_used;
     for (size_t t = 0; t < N_TERMS && !status; t++) {
-        out->coefficient[t] = s.scale[t];
+        const bool held = !isnan(s.pinned[t]);
+
+        out->coefficient[t] = held ? s.pinned[t] : term_bounds_keep(&rows->bounds, t, s.scale[t]);
         out->spread[t] *= spare > 0 ? sqrt(out->weighted_rss / spare) : NAN;
+        if (held)
+            out->known[t] = 0;
     }
     out->rows = s.sums.n;
-out:
+    free(s.rest);
     free(s.share);
     robust_work_free(&s.work);
     shrink_sums_free(&s.sums);

@@ -16,6 +16,9 @@
  * regression towards a prior: Hoerl & Kennard 1970; the same in tiers: Gelman & Hill 2007,
  * chapter 12.)
  *
+ * A coefficient that leaves its bounds (term_bounds: what the device's datasheet allows) is held there, its
+ * seconds are taken from the rows, and the rest is fitted again.
+ *
  * Relative: rows are divided by the measured time, so that small times count as much as large ones.
  * Robust: residuals beyond `huber` count linearly (Huber 1964), by repeated reweighting.
  */

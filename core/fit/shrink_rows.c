@@ -127,13 +127,24 @@ static lm_status sum_folds(shrink_rows *r, lm_error *err)
     return status;
 }
 
+double term_bounds_keep(const term_bounds *b, size_t term, double value)
+{
+    const size_t slot = term_slot(term);
+
+    if (isnan(value)) /* nobody knows it */
+        return value;
+    if (slot == SLOT_GEMM_FLOPS || slot == SLOT_ATTENTION_FLOPS)
+        return fmax(value, b->least_flop);
+    return term_family_of(term) == FAMILY_WEIGHTS ? fmin(value, b->most_byte) : value;
+}
+
 lm_status shrink_rows_new(const shrink_row *row, size_t n, double alike, shrink_rows *out,
                           lm_error *err)
 {
     size_t    place[N_TERMS];
     lm_status status;
 
-    *out = (shrink_rows){ .n = n, .alike = alike };
+    *out = (shrink_rows){ .bounds = { 0, INFINITY }, .n = n, .alike = alike };
     if ((status = blas_load(err)) || (status = survey(row, n, out, place, err)))
         return status;
     out->relative = calloc(n * out->n_terms + 1, sizeof *out->relative);

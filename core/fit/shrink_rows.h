@@ -25,15 +25,25 @@ typedef struct shrink_sums {
     double *gram, *h; /**< over places: rows weighing as their group has it; lower triangle */
 } shrink_sums;
 
+/** Between what coefficients are kept, whatever the rows say. */
+typedef struct term_bounds {
+    double least_flop; /**< s of a FLOP of products, which no trick of convolutions makes faster */
+    double most_byte;  /**< s of a byte of weights; INFINITY: any */
+} term_bounds;
+
+/** The coefficient nearest to `value` that is within. */
+double term_bounds_keep(const term_bounds *b, size_t term, double value);
+
 typedef struct shrink_rows {
-    size_t  n;
-    size_t  n_terms;       /**< that any row has */
-    size_t  term[N_TERMS]; /**< in their order; where a term stands is its place */
-    double *relative;      /**< rows x places: terms by the measured time */
-    size_t *fold, *group;
-    size_t  n_folds, n_groups;
-    double  alike;
-    bool    whole; /**< no group has rows in two folds: what a row weighs is the same in all fits */
+    term_bounds bounds; /**< shrink_rows_new(): none */
+    size_t      n;
+    size_t      n_terms;       /**< that any row has */
+    size_t      term[N_TERMS]; /**< in their order; where a term stands is its place */
+    double     *relative;      /**< rows x places: terms by the measured time */
+    size_t     *fold, *group;
+    size_t      n_folds, n_groups;
+    double      alike;
+    bool whole; /**< no group has rows in two folds: what a row weighs is the same in all fits */
     shrink_sums *of; /**< each fold, where `whole`; else without gram and h */
 } shrink_rows;
 

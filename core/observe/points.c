@@ -310,6 +310,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
     if (!status)
         status = launches_multiprocessors(obs, &out->multiprocessors, err);
     if (!status)
+        status = device_figures(observations_provenance(obs, "device"), out->figure, err);
+    if (!status)
         status = points_count_loads(obs, loads, out, err);
     if (!status)
         status = points_settle(out, err);

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "counts/features.h"
 #include "counts/shape.h"
+#include "device/device.h"
 #include "network/phase.h"
 #include "observe/observation.h"
 #include "observe/workloads.h"
@@ -50,7 +51,8 @@ typedef struct points {
     struct arena       *terms;  /**< owns the terms of the workloads */
     struct arena       *shapes; /**< owns the points' shapes */
     workloads          *loads;  /**< whose networks they are */
-    double              multiprocessors; /**< of the device; 0: unknown */
+    double              multiprocessors;          /**< of the device; 0: unknown */
+    double              figure[N_DEVICE_FIGURES]; /**< of its datasheet; NAN: unknown */
     struct layer_model *layers;      /**< prices of single layers of the same device, which compose
                                      networks; NULL: none. Not owned */
     bool                wants_power; /**< are powers fitted, too? */

@@ -8,6 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "fit/shrink.h"
 #include "single/model.h"
 #include "transfer/layers.h"
 
@@ -289,8 +290,12 @@ static coefficient mean_of(const mean *m)
 }
 
 /* Counts alone are not carried over: each machine's knots stand elsewhere. */
-static void pool_terms(const transfer_source *from, size_t n, size_t form_at, fitted *out)
+static void pool_terms(const transfer_source *from, size_t n, const device *to, size_t form_at,
+                       fitted *out)
 {
+    const double      peak   = device_peak(to, calibration_product_dtype(from[0].cal));
+    const term_bounds bounds = { peak > 0 ? 1 / peak : 0, INFINITY };
+
     for (size_t t = 0; t < N_TERMS; t++) {
         mean m = { 0, 0, NAN, NAN };
 
@@ -298,7 +303,8 @@ static void pool_terms(const transfer_source *from, size_t n, size_t form_at, fi
             if (from[i].cal->fitted[form_at].present && !term_counted(t))
                 mean_add(&m, from[i].weight, term_scale(&from[i].scale, t),
                          &from[i].cal->fitted[form_at].term[t]);
-        out->term[t] = mean_of(&m);
+        out->term[t]       = mean_of(&m);
+        out->term[t].value = term_bounds_keep(&bounds, t, out->term[t].value);
         out->rank += out->term[t].value > 0;
     }
 }
@@ -343,8 +349,8 @@ static void pool_features(const transfer_source *from, size_t n, size_t form_at,
     }
 }
 
-static lm_status pool_form(const transfer_source *from, size_t n, size_t form_at, fitted *out,
-                           lm_error *err)
+static lm_status pool_form(const transfer_source *from, size_t n, const device *to, size_t form_at,
+                           fitted *out, lm_error *err)
 {
     bool any = false;
 
@@ -363,7 +369,7 @@ static lm_status pool_form(const transfer_source *from, size_t n, size_t form_at
     out->term = malloc(N_TERMS * sizeof *out->term);
     if (!out->term)
         return no_memory(err);
-    pool_terms(from, n, form_at, out);
+    pool_terms(from, n, to, form_at, out);
     return LM_OK;
 }
 
@@ -432,7 +438,7 @@ static lm_status pool(const transfer_source *from, size_t n, const device *to, c
 
     for (size_t f = 0; f < n_forms && !status; f++)
         if (form_carried(f))
-            status = pool_form(from, n, f, &cal->fitted[f], err);
+            status = pool_form(from, n, to, f, &cal->fitted[f], err);
     if (!status)
         status = pool_collectives(from, n, cal, err);
     if (!status)

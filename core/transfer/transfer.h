@@ -69,7 +69,8 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
 
 /**
  * The default model's coefficients on the new device, each marked as not measured there (known 0,
- * no standard error), and prices of single layers (layers.h). Intervals are those of the machines;
+ * no standard error), and prices of single layers (layers.h). Products are no faster than the device's
+ * peak. Intervals are those of the machines;
  * transfer_doubt() tells what another device adds.
  */
 lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,

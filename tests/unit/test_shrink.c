@@ -1,6 +1,7 @@
 /* Shrunk fits: what they recover, what they tie, what they ignore. */
 #include "check.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,42 @@ static void many_exact_rows_give_the_coefficients(void **state)
         assert_close(f.coefficient[t] / truth[k], 1, 1e-3);
         assert_true(f.known[t] > 0.999);
     }
+}
+
+/* The same rows, with a coefficient out of its bounds: it is held there, and the others make up for it. */
+static void coefficients_stay_within_what_a_datasheet_allows(void **state)
+{
+    const shrink_options loose = { .mu = 1e-9, .huber = 0.1, .rounds = 5 };
+    const size_t         flops = term_parse("gemm.flops.forward"),
+                 free          = term_parse("conv3x3.flops.forward");
+    const size_t bytes         = term_parse("gemm.bytes.forward"),
+                 weights       = term_parse("gemm.weights.forward");
+    const term_bounds wide = { 1e-11, 2e-10 }, narrow = { 2e-11, 1e-10 };
+    made              r;
+    shrink_rows       rows;
+    shrink_fit        f;
+
+    (void)state;
+    make(&r);
+    for (size_t i = 0; i < ROWS; i++) {
+        for (size_t k = 0; k < ITEMS; k++)
+            if (r.item[i][k].term == bytes)
+                r.item[i][k].term = (uint32_t)weights;
+        qsort(r.item[i], ITEMS, sizeof(term_item), by_term);
+    }
+    assert_int_equal(shrink_rows_new(r.row, ROWS, loose.alike, &rows, NULL), LM_OK);
+    rows.bounds = wide; /* 1.5e-11 and 1.2e-10 are within */
+    assert_int_equal(shrink_solve(&rows, ROWS, &loose, &f, NULL), LM_OK);
+    assert_close(f.coefficient[flops] / 1.5e-11, 1, 1e-3);
+    assert_close(f.coefficient[weights] / 1.2e-10, 1, 1e-3);
+    rows.bounds = narrow;
+    assert_int_equal(shrink_solve(&rows, ROWS, &loose, &f, NULL), LM_OK);
+    assert_close(f.coefficient[flops], 2e-11, 1e-12);
+    assert_close(f.coefficient[weights], 1e-10, 1e-12);
+    assert_true(f.known[flops] <= 0 && f.known[weights] <= 0 && isnan(f.spread[flops]));
+    assert_true(f.n_used == ITEMS - 2 && f.known[free] > 0.999);
+    assert_close(f.coefficient[free] / 1e-11, 1, 0.1); /* not what the held ones lack */
+    shrink_rows_free(&rows);
 }
 
 static void a_heavy_ridge_ties_a_family(void **state)
@@ -375,6 +412,7 @@ int main(void)
         cmocka_unit_test(time_scales_with_its_unit),
         cmocka_unit_test(a_correction_that_hardly_shows_stays_what_it_was_taken_for),
         cmocka_unit_test(rows_of_one_group_count_less),
+        cmocka_unit_test(coefficients_stay_within_what_a_datasheet_allows),
         cmocka_unit_test(without_the_last_stage_passes_cost_the_same),
         cmocka_unit_test(a_fold_left_out_is_as_if_it_was_not_there),
         cmocka_unit_test(nothing_and_nonsense_are_refused),
