@@ -23,7 +23,7 @@
 typedef struct reader {
     ini_document *doc;
     const char   *next;   /* text not yet handed to inih */
-    int           line;   /* number of the last line handed over, which the handler is called for */
+    int           line;   /* number of the last line that inih got: the handler is called for it */
     bool          joined; /* that line continues the value before it */
     bool          continues; /* and is itself continued: it ends in a backslash */
     names         by_name;   /* sections */

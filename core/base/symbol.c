@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* ISO C cannot convert an object's address to a function's, so the bytes are copied. */
+/* ISO C cannot convert the address of an object to that of a function: the bytes are copied. */
 bool symbol_find(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);

@@ -202,7 +202,7 @@ lm_status text_amount(const char *text, int64_t *out, lm_error *err)
     return LM_OK;
 }
 
-/* What an SI prefix stands for; 0: it is none. */
+/* Factor of an SI prefix; 0: the letter is none. */
 static double prefix_of(char letter)
 {
     static const char   letters[] = "kMGTP";
@@ -240,8 +240,8 @@ lm_status text_quantity(const char *text, const char *of, double *out, lm_error 
     return LM_OK;
 }
 
-/* Bytes per second of a unit, with its n characters; 0: it is none. Networks are sold by bits: a
- * prefix alone is of those, and so is all but a capital B. */
+/* Bytes per second of a unit of n characters; 0: it is none. Networks are sold by bits: a prefix
+ * alone means bits, and so does any b but a capital one. */
 static double rate_unit(const char *name, size_t n)
 {
     static const char *const bits[] = { "", "bit/s", "b/s", "bps" };

@@ -13,7 +13,7 @@
 
 /* ---- prices ---------------------------------------------------------------------------------- */
 
-/* In the currency of the first price; amount NAN for no price. */
+/* In the currency of the first price; without a price the amount is NAN. */
 static void find_price(elsewhere *w, gpu_target *t, price_tier tier)
 {
     const price *p;
@@ -49,7 +49,7 @@ static lm_status find_prices(elsewhere *w, const elsewhere_question *q, lm_error
 
 /* ---- targets --------------------------------------------------------------------------------- */
 
-/* A GPU that was learned from, or one by its datasheet. */
+/* A GPU of the training runs, or another one by its datasheet. */
 static lm_status find_gpu(const elsewhere *w, const char *name, gpu *out, lm_error *err)
 {
     const size_t i = crossgpu_gpu(w->c, name);

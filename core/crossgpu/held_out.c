@@ -22,7 +22,7 @@ lm_status held_out_parse(const char *name, held_out_kind *out, lm_error *err)
     return LM_OK;
 }
 
-/* Rows of a workload are in one part. */
+/* All rows of a workload are in one part. */
 static lm_status deal_workloads(const pairs *p, uint64_t seed, size_t *part, lm_error *err)
 {
     names     seen = { .n = 0 };
@@ -67,7 +67,7 @@ static lm_status deal_rows(const pairs *p, held_out_kind leave, uint64_t seed, s
     return LM_OK;
 }
 
-/* A prediction that a method does not make is no failure. */
+/* It is no failure if a method makes no prediction. */
 static lm_status predict_row(const crossgpu *c, const pairs *p, const pair_row *row,
                              const double *x, crossgpu_prediction *out, lm_error *err)
 {
@@ -88,7 +88,7 @@ typedef struct holding {
     crossgpu_prediction    *out;
 } holding;
 
-/* Predictions for one part; runs on a GPU left out teach nothing either. */
+/* Predictions for one part; runs on a left-out GPU are not in the training data either. */
 static lm_status predict_part(void *context, const fold_turn *t, lm_error *err)
 {
     holding     *h    = context;

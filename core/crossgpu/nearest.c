@@ -137,7 +137,7 @@ static bool part_room(part *p)
     return true;
 }
 
-/* The selection's rows of a pair, fold by fold in the order in which they come. */
+/* The selection's rows of a pair, fold by fold, in their order. */
 static lm_status part_of(const nearest *k, const selection *rows, const folds *by, size_t pair,
                          part *p, lm_error *err)
 {
@@ -234,7 +234,7 @@ static lm_status leave_out(part *p, lm_error *err)
 
 /* ---- all pairs ------------------------------------------------------------------------------- */
 
-/* Sums of absolute errors with folds left out, and how many they are, over all pairs. */
+/* Sums of absolute errors with folds left out, and their number, over all pairs. */
 static lm_status judge(part *p, double sum[N_G][N_L], size_t *n, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -255,7 +255,7 @@ static lm_status judge(part *p, double sum[N_G][N_L], size_t *n, lm_error *err)
 
 static void choose(nearest *k, double sum[N_G][N_L], size_t n)
 {
-    k->g = 0.3; /* with one fold there is nothing to choose by */
+    k->g = 0.3; /* with one fold there are no held-out errors to choose by */
     k->l = 0.03;
     if (!n)
         return;

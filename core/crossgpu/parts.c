@@ -34,8 +34,8 @@ static size_t bounds_n_shares(const space *s)
     return n;
 }
 
-/* Summands of the shares, bounds_n_shares() of them: the next one of metric i, and the rest of it
- * to 1, or NAN. */
+/* Summands of the shares, bounds_n_shares() of them: that of metric i, and its rest to 1, or
+ * NAN. */
 static double share_of(const space *s, const double *x, size_t i, double *rest)
 {
     const metric_unit u = s->metric[i].unit;
@@ -179,7 +179,7 @@ typedef struct problem {
     const selection *rows;
     const folds     *by; /* of the selection */
     size_t           n, n_rows;
-    size_t          *at, *fold;   /* of each row: in the selection; its fold */
+    size_t          *at, *fold;   /* of each row: is it in the selection? its fold */
     double          *share;       /* n_rows x n */
     double          *gram, *h;    /* of each fold n x n, n */
     double          *sum, *sum_h; /* those of some folds, with the ridge */

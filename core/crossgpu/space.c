@@ -94,7 +94,7 @@ static metric_unit metric_unit_of(const char *name, double *scale)
     return UNIT_NONE;
 }
 
-/* Which figure a unit is measured by; N_FIGURES: none. */
+/* The datasheet's figure that divides values of this unit; N_FIGURES: none. */
 static size_t figure_of(metric_unit u)
 {
     return u == UNIT_WATTS   ? FIGURE_POWER

@@ -57,11 +57,12 @@ static learner_options options_of(learner_kind kind, uint64_t seed)
     learner_options o = learner_usual(kind, false);
 
     o.boost.seed = seed;
-    if (kind == LEARNER_FOREST) { /* a third of the features, as Breiman (2001) takes for figures */
+    if (kind == LEARNER_FOREST) { /* a third of the features, Breiman's (2001) choice for
+                                   * regression */
         o.boost.features = 1.0 / 3;
         o.boost.depth    = 10;
     }
-    if (kind == LEARNER_XGBOOST) { /* as XGBoost has it where nothing is set */
+    if (kind == LEARNER_XGBOOST) { /* XGBoost's default */
         o.boost.trees = 100;
         o.boost.depth = 6;
         o.boost.rate  = 0.3;

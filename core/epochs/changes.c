@@ -50,7 +50,7 @@ static void segment(const sums *s, size_t n, double penalty, size_t shortest, do
                 last[to] = open[k];
             }
         }
-        for (size_t k = 0; k < n_open; k++) /* drops places that cannot become the best any more */
+        for (size_t k = 0; k < n_open; k++) /* drops places that can no longer become the best */
             if (best[open[k]] + cost(s, open[k], to) <= best[to])
                 open[kept++] = open[k];
         n_open = kept;
@@ -260,7 +260,7 @@ static lm_status by_changes(const trace_grid *g, const series *s, epochs_method 
                                                s->active_to, l->step, m != EPOCHS_CHANGEPOINTS },
                               out, err);
     }
-    if (m != EPOCHS_CHANGEPOINTS) /* most of what the comparators count is no epoch */
+    if (m != EPOCHS_CHANGEPOINTS) /* most intervals of the comparators are no epochs */
         out->low = out->high = NAN;
     free(place);
     free(seg.mean);

@@ -39,8 +39,8 @@ static void put(epochs *out, double from, double to, double confidence, epoch_ki
     out->epoch[out->n++] = (epoch){ from, to - from, confidence, kind };
 }
 
-/* Where all intervals count they are of parts of epochs and of several, too: bounds of one epoch,
- * as the prediction interval of one more of them on a log-normal scale. */
+/* If all intervals count, some are parts of epochs and some are several epochs. The bounds of one
+ * epoch are then the prediction interval of one more interval on a log-normal scale. */
 static void bounds_of_one(epochs *out, double resolution)
 {
     const double n    = (double)out->n_steady;
@@ -82,8 +82,8 @@ static void steady_time(epochs *out, double resolution, double *value)
         bounds_of_one(out, resolution);
         return;
     }
-    /* the lengths add up to the way between the first place and the last, each
-     * known to a bin's fraction */
+    /* the lengths add up to the distance of the first and the last place, each known to a fraction
+     * of a bin */
     error     = sqrt(squares / (double)(n - 1) / (double)n +
                      2 * resolution * resolution / 12 / ((double)n * (double)n));
     out->low  = mean - stats_student90(n - 1) * error;

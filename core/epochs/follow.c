@@ -62,7 +62,7 @@ static void put(epochs_window *w, double time, float value, double period)
 {
     trace_grid *g = &w->grid;
 
-    /* a gap longer than all that is kept leaves nothing of it */
+    /* a gap longer than the window empties it */
     if (time > g->start + g->step * (double)(g->n + 2 * (size_t)WINDOW_BINS)) {
         g->n = g->n_missing = 0;
         g->start            = time - 0.5 * g->step;
@@ -77,7 +77,7 @@ static void put(epochs_window *w, double time, float value, double period)
     }
 }
 
-/* The first samples say how long bins are. */
+/* The first samples decide the length of a bin. */
 static lm_status begin(epochs_window *w, lm_error *err)
 {
     double step[WINDOW_FIRST];
@@ -117,7 +117,7 @@ void epochs_window_free(epochs_window *w)
 
 /* ---- following ------------------------------------------------------------------------------- */
 
-/* Least number of samples between two searches, also as a part of the bins. */
+/* Least number of samples between two searches, and the least share of the bins. */
 #define LEAST_NEW 128
 #define PART_NEW  16
 
@@ -156,7 +156,7 @@ void epochs_follower_free(epochs_follower *f)
     free(f);
 }
 
-/* Is it over for good? The last epochs may still move. */
+/* Is the epoch final? The last epochs may still move. */
 static bool is_over(const epochs_follower *f, const epoch *e, const epochs *all, bool ended)
 {
     const double now = f->window.grid.start + f->window.grid.step * (double)f->window.grid.n;

@@ -93,7 +93,7 @@ static void smooth(double *x, size_t n, double *scratch)
     scale(x, n);
 }
 
-/* Replaces x by its score, smoothed and scaled. */
+/* Replaces x by its smoothed and scaled score. */
 static lm_status score_of(double *x, size_t n, bool released, double *scratch, lm_error *err)
 {
     const int rounds = released ? RELEASED_ROUNDS : ROUNDS;
@@ -122,7 +122,7 @@ static double prominence(const double *x, size_t n, size_t peak)
     return x[peak] - fmax(left, right);
 }
 
-/* Places of all peaks, in values of x; a flat peak is in its middle. */
+/* Places of all peaks, as indices of x; the place of a flat peak is its middle. */
 static size_t all_peaks(const double *x, size_t n, double *place)
 {
     size_t found = 0;

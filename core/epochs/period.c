@@ -17,7 +17,7 @@
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
-/* Distances are equal within this share; at least so many of them must be. */
+/* Distances are equal within this share; at least this share of them must be equal. */
 #define EQUAL   0.08
 #define REGULAR 0.8
 #define SAME    0.125
@@ -146,11 +146,11 @@ size_t marks_periods(const mark *m, size_t n, mark_period out[MARK_PERIODS_MAX])
 #define EVENTS  1.5 /* chance meetings of events, as a standard deviation */
 #define SIGMAS  3.0 /* of chance correlations, that a peak must exceed */
 #define WEAKEST 0.12
-/* A multiple is a period of its own if it is higher by this. */
+/* A multiple of a period is a period of its own if its peak is higher by this. */
 #define HIGHER 0.06
 /* A peak stands out above both valleys beside it by this. */
 #define PROMINENCE 0.04
-/* Marks at equal times are nothing new where correlations are as high. */
+/* Marks at equal times tell nothing new if the correlation there is as high. */
 #define SHOWN 0.3
 
 typedef struct acf {
@@ -189,7 +189,7 @@ static void add_window(work *w, const float *x, size_t n, size_t n_lags)
         w->re[k] = w->re[k] * w->re[k] + w->im[k] * w->im[k];
         w->im[k] = 0;
     }
-    fft(w->re, w->im, SIZE); /* of an even sequence: the same both ways */
+    fft(w->re, w->im, SIZE); /* the transform of an even sequence is the same both ways */
     for (size_t lag = 0; lag < n_lags && lag + 2 < n; lag++) {
         const double m     = (double)(n - lag);
         const double early = w->sum[n - lag], late = w->sum[n] - w->sum[lag];
@@ -277,7 +277,7 @@ static double prominence(const acf *a, size_t lag)
     return a->r[lag] - fmax(left, right);
 }
 
-/* Is a part of the lag, a half, a third, ..., (nearly) as good? */
+/* Is a fraction of the lag (a half, a third, ...) nearly as good? */
 static bool is_multiple(const acf *a, size_t lag)
 {
     for (size_t k = 2; lag / k >= 4; k++) {

@@ -135,8 +135,8 @@ lm_status stretch_alike(const stretch *s, const double *place, size_t n, double 
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-#define ANCHORS   8  /* neighbourhoods that are tried as the first template */
-#define TRIED     12 /* repetitions around the middle they are tried on */
+#define ANCHORS   8  /* number of neighbourhoods that are tried as the first template */
+#define TRIED     12 /* repetitions around the middle on which they are tried */
 #define REFINED   48 /* repetitions the template is refined on */
 #define ROUNDS    3
 #define STIFFNESS 8.0F /* cost of an interval that differs, per squared log ratio */
@@ -227,7 +227,7 @@ static void best_sequence(const stretch *s, const float *m, float *score, int32_
 {
     const long near = (long)fmax(1, floor(NEAREST * s->period)),
                far  = (long)ceil(FURTHEST * s->period);
-    /* nearer to the ends too little is there to compare */
+    /* nearer to the ends there is too little to compare */
     const long margin = (long)(s->width / 4);
     float     *cost   = malloc((size_t)(far + 1) * sizeof *cost);
     size_t     best = 0, count = 0;
@@ -365,7 +365,7 @@ static void cut_window(const stretch *s, size_t place, float *t)
         t[i + half] = stretch_at(s, (long)place + i);
 }
 
-/* The neighbourhood that finds the others best, as a template. */
+/* The neighbourhood that finds the others best when it is the template. */
 static bool first_template(const stretch *s, sequence *r, float *t)
 {
     stretch part = stretch_middle(s, TRIED);

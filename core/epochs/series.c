@@ -62,7 +62,7 @@ static void quantiles(const float *x, size_t n, double *q, const double *at, siz
     free(value);
 }
 
-/* The idle at both ends: runs of the values below a level of at least `least` bins. */
+/* Idle time at both ends: runs of at least `least` bins below a level. */
 static void find_active(series *s, double level)
 {
     size_t at = s->n_levels - 1, from = 0, to;

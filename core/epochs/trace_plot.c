@@ -54,7 +54,7 @@ static void put_lengths(FILE *out, const epochs *e)
     fputs("EOD\n", out);
 }
 
-/* Lines at epochs, if few enough to distinguish; shades over the parts that are not counted. */
+/* Lines at epochs, if they are few enough to tell apart; shades over parts that do not count. */
 static void put_marks(FILE *out, const epochs *e)
 {
     for (size_t i = 0; i < e->n; i++) {

@@ -10,7 +10,7 @@
 #include "base/stats.h"
 #include "epochs/sequence.h"
 
-#define VANISHED 1.5 /* bins of a period that is averaged away */
+#define VANISHED 1.5 /* bins of a period that averaging removes */
 #define SETS     8   /* of stretches that begin elsewhere */
 
 /* Place of `inner` nearest to a time. */
@@ -29,8 +29,8 @@ static size_t nearest_place(const track *inner, double time)
     return time - inner->place[below] <= inner->place[above] - time ? below : above;
 }
 
-/* For each outer repetition as many inner ones as it holds, beginning at another of them than its
- * neighbours do. Returns their number, pairs of bins in `place`. */
+/* For each outer repetition as many inner ones as it holds; neighbours begin at different inner
+ * ones. Returns their number, as pairs of bins in `place`. */
 static size_t shift_places(const track *inner, const track *outer, size_t set, double start,
                            double step, double *place)
 {

@@ -15,7 +15,7 @@
 /* A whole run. */
 typedef struct few_epochs {
     size_t n;                  /* epochs that are alike, 2 or more */
-    double place[FEW_MAX + 1]; /* s: their beginnings, and the end of the last */
+    double place[FEW_MAX + 1]; /* s: beginnings of epochs, and the end of the last one */
     double alike[FEW_MAX];
     double quality; /* median of them */
     double bin;     /* s: resolution */
@@ -42,7 +42,7 @@ typedef struct few_epochs {
 /* A moment at which an epoch may begin and end. */
 typedef struct moment {
     double at;   /* s */
-    double area; /* of the mark that ends there; INFINITY: an end of training */
+    double area; /* area of the mark that ends there; INFINITY: the end of training */
 } moment;
 
 /* In order. */
@@ -91,7 +91,7 @@ static lm_status find_moments(const series *s, size_t level, moments *out, lm_er
     return n ? LM_OK : no_memory(err);
 }
 
-/* The moment nearest to a time, within EQUAL of a length; out->n: none. */
+/* The moment nearest to a time, within EQUAL of a length; out->n: there is none. */
 static size_t near(const moments *m, double time, double length)
 {
     size_t best = m->n;

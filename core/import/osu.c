@@ -43,7 +43,7 @@ typedef struct reader {
     const log_options *given;
     log_rows          *out;
     lm_error          *err;
-    lm_dtype           dtype; /* 0: a type that has no name here */
+    lm_dtype           dtype; /* 0: a type without a name here */
     const osu_test    *test;  /* NULL: no table yet */
     column             columns[LOG_WORDS];
     size_t             n_columns;

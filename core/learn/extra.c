@@ -11,7 +11,7 @@
 typedef struct growing {
     const learn_rows    *rows;
     const extra_options *o;
-    size_t              *order; /* of rows: those of a node lie side by side */
+    size_t              *order; /* order of rows: those of a node lie side by side */
     uint64_t             random;
     trees               *t;
     size_t               room;
@@ -43,7 +43,7 @@ static double mean_of(const growing *g, size_t from, size_t n)
     return sum / (double)n;
 }
 
-/* A threshold at random above the least value and up to the largest, and what it gains. */
+/* A random threshold above the least value and up to the largest, and its gain. */
 static cut draw_cut(growing *g, const part *p, size_t feature)
 {
     float  low = HUGE_VALF, high = -HUGE_VALF;
@@ -72,7 +72,7 @@ static cut draw_cut(growing *g, const part *p, size_t feature)
     return c;
 }
 
-/* Rows below the threshold to the front; how many. */
+/* Moves rows below the threshold to the front. Returns their number. */
 static size_t part_rows(growing *g, const part *p, const cut *c)
 {
     size_t front = p->from;
@@ -102,7 +102,7 @@ static bool add_node(growing *g, tree_node node)
     return true;
 }
 
-/* A node and all below it, each in front of its children; false when memory runs out. */
+/* Grows a node and its descendants, parents first; false when memory runs out. */
 static bool grow(growing *g, size_t from, size_t n, size_t depth)
 {
     const size_t mine   = g->t->n_nodes;

@@ -13,7 +13,7 @@
 #define SUM   "checksum "
 #define AGAIN "layermeter fit OBSERVATIONS -o FILE"
 
-/* Is it a head of version 3 or earlier? */
+/* Is it the first line of version 3 or earlier? */
 static bool is_older(const char *text)
 {
     static const char *const heads[] = { "residual ", "model ", "power ", "crossgpu " };
@@ -101,7 +101,7 @@ lm_status kept_copy(const kept_kind *k, const char *name, const void *what, void
 
 /* ---- files ---- */
 
-/* What is kept in a file of its own ends in a checksum: no machine file has the hash of it. */
+/* A learned file without a machine file ends in a checksum: no machine file holds its hash. */
 static lm_status add_checksum(char **text, lm_error *err)
 {
     const size_t n     = strlen(*text);
@@ -115,7 +115,7 @@ static lm_status add_checksum(char **text, lm_error *err)
     return LM_OK;
 }
 
-/* Cuts it off again. By hand there is none. */
+/* Cuts the checksum off. A file written by hand has none. */
 static lm_status take_checksum(const kept_kind *k, const char *path, char *text, lm_error *err)
 {
     const size_t n = strlen(text), last = strlen(SUM CHECKSUM_ROOM "\n");
@@ -148,7 +148,7 @@ lm_status kept_save(const kept_kind *k, const char *name, const void *what, cons
     return status;
 }
 
-/* What does not read as it was written is damaged, or another version wrote it. */
+/* A text that differs from what this version writes is damaged, or another version wrote it. */
 static lm_status add_remedy(const kept_kind *k, lm_status status, lm_error *err)
 {
     const lm_error was = err ? *err : (lm_error){ .code = status };

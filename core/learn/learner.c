@@ -247,7 +247,7 @@ lm_status learner_train(const learner_rows *rows, const learner_rows *held,
 
 /* ---- asking ---- */
 
-#define BEYOND 10 /* what is told stays within so many times what was learned from */
+#define BEYOND 10 /* a prediction stays within this factor of the learned range */
 
 static double back(const learner *l, double y)
 {

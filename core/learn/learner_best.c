@@ -35,13 +35,14 @@ typedef struct copy {
     size_t  n;
 } copy;
 
-/* The rows that are judged, in folds, and what was told of them. */
+/* The judged rows in their folds, and their predictions. */
 typedef struct bench {
     arena                 *arena; /* owns all arrays but the candidates */
     const learner_rows    *r;
     const learner_options *candidate;
     size_t                 n_candidates;
-    size_t                 most; /* judged rows, after which no more folds are left out; 0: none */
+    size_t                 most; /* after so many judged rows no more folds are left out; 0: no
+                                  * limit */
     size_t                *row, *fold;
     size_t                 n, folds;
     copy                   seen, other;
@@ -103,7 +104,7 @@ static void copy_rows(const bench *b, const fold_turn *t, bool in, copy *out)
     }
 }
 
-/* Predictions of one candidate for the rows left out. */
+/* Predictions of one candidate for the left-out rows. */
 static lm_status judge(const bench *b, const learner_options *o, double *told, lm_error *err)
 {
     const learner_rows rows = { b->seen.x, b->seen.y, NULL, b->seen.n, b->r->n_features };

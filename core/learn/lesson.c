@@ -10,10 +10,10 @@
 #include "solve/folds.h"
 
 #define FOLDS    5    /* of shapes */
-#define JUDGED   2000 /* rows, after which no more folds are left out */
-#define GAIN     0.03 /* of the error: less is not worth trees */
+#define JUDGED   2000 /* after so many rows no more folds are left out */
+#define GAIN     0.03 /* share of the error: trees must gain more */
 #define QUANTILE 0.001
-#define FEW      400 /* rows to learn from, of which single trees tell more of chance ... */
+#define FEW      400 /* with fewer training rows single trees learn chance ... */
 #define TOGETHER 4   /* ... than the mean of so many */
 
 static const boost_options growth = { .trees     = 500,
@@ -60,7 +60,7 @@ static bool taken(const lesson *l, size_t i)
     return l->seconds[i] > 0;
 }
 
-/* Fits prices to the rows of a turn (NULL: to all), and computes features of all rows. */
+/* Fits prices to the rows of a turn (NULL: all rows), and computes features of all rows. */
 static lm_status prepare(hearing *h, const fold_turn *t, lm_error *err)
 {
     const lesson   *l     = h->l;
@@ -127,7 +127,7 @@ static lm_status grow(const hearing *h, unsigned most, bool by_held, lm_error *e
     return status ? status : hold(h, to, err);
 }
 
-/* Sums relative errors of the rows left out. */
+/* Sums relative errors of the left-out rows. */
 static lm_status judge(hearing *h, const fold_turn *t, lm_error *err)
 {
     const lesson *l      = h->l;

@@ -156,7 +156,7 @@ static void refuse(lines *l, const line_item *i, double x)
         lines_fail(l, LM_E_ARG, "number %zu is %g: expected %g or more", l->number, x, i->least);
 }
 
-/* Doubles and floats: as many as there have to be. */
+/* Doubles and floats, with as many digits as they need. */
 static void read_numbers(lines *l, const line_item *i)
 {
     const bool none = i->known && !l->item[strspn(l->item, " ")];

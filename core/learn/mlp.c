@@ -144,8 +144,8 @@ static void shrink(const training *t)
     }
 }
 
-/* Zero instead of numbers that l2 drives towards denormals, in units that no row wakes: a product of those takes a hundred times as long.
- * Adam's epsilon is far above them. */
+/* Weights of units that no row activates decay towards denormal numbers by l2. Products of
+ * denormals take a hundred times as long: they become zero. Adam's epsilon is far above them. */
 static float zeroed(float x, float least)
 {
     return fabsf(x) < least ? 0 : x;
@@ -167,7 +167,7 @@ static void adam(training *t, double rate)
     }
 }
 
-/* Scaled mean squared error of the rows, with dropout, as the weights were when each was met. */
+/* Scaled mean squared error of the rows, with dropout; each row by the weights at its turn. */
 static double epoch(training *t, double rate)
 {
     const size_t n       = t->rows->n;

@@ -1,7 +1,7 @@
 /* Multi-layer perceptrons as text. */
 #include "learn/mlp_net.h"
 
-/* Sizes, of which reading makes the rest: each weight takes a digit and a blank at least. */
+/* Sizes of layers; the rest follows. Each weight takes a digit and a blank at least. */
 static mlp *sizes(lines *l, mlp **both)
 {
     size_t size[MLP_LAYERS + 1], n, least = 0;

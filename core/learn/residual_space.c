@@ -8,7 +8,7 @@
 
 #include "base/no_memory.h"
 
-#define BEYOND 1.25 /* factor by which counts may leave what was learned from */
+#define BEYOND 1.25 /* factor by which counts may leave the learned range */
 #define SHARE  "share."
 #define OTHER  "other."
 
@@ -49,7 +49,7 @@ bool residual_space_append(residual_space *s, const named_feature *fixed, size_t
     }
     s->feature[s->n] = (residual_feature){ .kind = kind, .low = HUGE_VAL, .high = -HUGE_VAL };
     strcpy(s->feature[s->n++].name, name);
-    /* each begins behind what can stand in front of it */
+    /* each begins behind the words that may precede it */
     if (s->n <= n_fixed)
         s->figures = s->n;
     if (s->n <= n_fixed || figure)
@@ -76,7 +76,7 @@ static lm_status need(residual_space *s, const char *name, lm_error *err)
                         RESIDUAL_FEATURES);
 }
 
-/* What is too long for a name is cut, here as where it is asked for. */
+/* A name that is too long is cut, here and where it is looked up. */
 static void word_name(const char *prefix, const char *word, char out[RESIDUAL_NAME])
 {
     snprintf(out, RESIDUAL_NAME, "%s%.36s", prefix, word);
@@ -91,7 +91,8 @@ lm_status residual_space_word(residual_space *s, const char *prefix, const char 
     return need(s, name, err);
 }
 
-/* "share.forward.direct" of column forward.direct.flops: what columns of one way have in common. */
+/* "share.forward.direct" of column forward.direct.flops: the common part of the columns of one
+ * way. */
 static void group_name(const char *prefix, const char *of, char out[RESIDUAL_NAME])
 {
     const char  *dot  = strchr(of, '.');
@@ -125,7 +126,7 @@ void residual_space_free(residual_space *s)
     s->n_columns              = 0;
 }
 
-/* Columns of optimizers come as they are met. */
+/* Columns of optimizers stand in the order in which rows name them. */
 lm_status residual_space_columns(residual_space *s, const columns *c, lm_error *err)
 {
     uint16_t *share, *other;

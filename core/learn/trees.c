@@ -18,10 +18,11 @@ void trees_free(trees *t)
     free(t);
 }
 
-#define TOGETHER 8 /* trees: each step of one waits for memory, those of others need not */
+#define TOGETHER 8 /* trees that are walked together: each step of one waits for memory, and another
+                    * goes on meanwhile */
 
-/* Goes down from a few nodes side by side; of a leaf there is no way on. `x` begins with what
- * leaves ask for, which is never below anything. */
+/* Walks down several trees side by side. A leaf stays where it is: it asks for x[0], which is below
+ * no threshold. */
 static void go_down(const tree_node *at[TOGETHER], const float *x)
 {
     int32_t moved;
@@ -59,7 +60,7 @@ double trees_predict(const trees *t, const double *x)
     return sum;
 }
 
-/* Of each node of a tree those that its leaves were grown on: children follow their node. */
+/* For each node of a tree the number of training rows in its leaves; children follow their node. */
 static double *rows_of(const tree_node *node, size_t n)
 {
     double *rows = malloc(n * sizeof *rows);
@@ -96,7 +97,7 @@ lm_status trees_way(const trees *t, size_t k, const double *x, tree_way *out, lm
 
 /* ---- text ---- */
 
-/* Is it a number that single precision holds, with `end` right behind it? */
+/* Is it a number within single precision, followed by `end`? */
 static bool read_value(const char *text, char end, const char **rest, float *out)
 {
     char *behind;

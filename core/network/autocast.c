@@ -196,7 +196,7 @@ static bool casts_weight(const bound_layer *b, size_t i)
            (i < b->n_weights || autocast_rule_of(b->shares) != AUTOCAST_LOWER);
 }
 
-/* The last kernels of a weight gradient add to what another user of the weight left. */
+/* The last kernels of a weight gradient add to the gradient of another user of the weight. */
 static size_t additions(const bound_layer *b)
 {
     size_t n = 0;
@@ -280,7 +280,7 @@ static lm_status join_layer(const joining *j, size_t l)
     return status;
 }
 
-/* Tensors last: casts are told by what they were. */
+/* Tensors last: casts depend on their types before. */
 static void join_tensors(const joining *j)
 {
     for (size_t l = 0; l < j->full->n_layers; l++)

@@ -364,7 +364,7 @@ static lm_status share_all(binding *b)
 
 /* ---- evaluation ---- */
 
-/* A scalar holds no samples: a loss, which is a mean of a batch, or what is made of losses. */
+/* A scalar holds no samples: it is a loss (the mean of a batch), or computed from losses. */
 static bool is_scalar(const bound_layer *l)
 {
     bool scalar = l->n_outputs > 0;
@@ -374,7 +374,7 @@ static bool is_scalar(const bound_layer *l)
     return scalar;
 }
 
-/* Only the forward pass remains, and of layers for training alone nothing. */
+/* Only the forward pass remains; layers that exist for training alone go. */
 static void keep_forward(bound_layer *l)
 {
     l->passes = !l->idle && l->entry->type.flags & LM_TRAINING_ONLY && l->n_inputs;
@@ -387,7 +387,7 @@ static void keep_forward(bound_layer *l)
     l->trained = l->needs_grad_input = false;
 }
 
-/* From what no loss reads back: a label runs for a loss alone. */
+/* Marks layers whose outputs only a loss reads: a label is needed for a loss alone. */
 static lm_status settle_evaluation(binding *b)
 {
     const size_t n    = b->out->n_layers;

@@ -13,7 +13,7 @@
 
 #define LAYERS_MAX 200000 /* as of a network file */
 #define NONE       ((size_t)-1)
-#define NAME_BYTES 160 /* leaves room for a number behind it in a section's name */
+#define NAME_BYTES 160 /* a section's name needs room for a number behind it */
 
 typedef struct draft {
     net_layer layer;
@@ -237,7 +237,7 @@ static lm_status order_layers(const net_builder *b, size_t *order, lm_error *err
     return status;
 }
 
-/* What a wanted layer takes is wanted. Backwards, each layer comes before its inputs. */
+/* Inputs of a wanted layer are wanted. In backward order each layer comes before its inputs. */
 static void mark_wanted(net_builder *b, const size_t *order)
 {
     for (size_t o = b->n; o-- > 0;) {

@@ -24,7 +24,7 @@ typedef struct loading {
     const char           *path;
     size_t                depth; /* 0: the network asked for; 1: its base; ... */
     const struct loading *above; /* the file that names this one as its base */
-    const network        *again; /* its files are read already; NULL: they are not */
+    const network        *again; /* the file as it was read before; NULL: it was not read */
     const override       *override;
     size_t                n_overrides;
     bool                  head_only;
@@ -386,7 +386,7 @@ static lm_status split_settings(const network_choices *choices, loading *l)
     return LM_OK;
 }
 
-/* again: a network of the same file, which is not read once more; or NULL. */
+/* `again`: a network of the same file, so that the file is not read twice; or NULL. */
 static lm_status load(const char *path, const network *again, const network_choices *choices,
                       network **out, lm_error *err)
 {
@@ -427,7 +427,7 @@ static const net_argument *argument_of(const network *net, const char *name)
     return NULL;
 }
 
-/* With what the caller had set, and some arguments more. */
+/* With the caller's settings and some further arguments. */
 static lm_status load_with(const network *net, const char *const *more, size_t n_more,
                            network **out, lm_error *err)
 {

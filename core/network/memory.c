@@ -25,13 +25,13 @@ static size_t weight_number(const walk *w, size_t l, size_t i)
     return w->first_weight[b->shares - w->full->layer] + owned;
 }
 
-/* One rank's part of so many bytes: the largest. */
+/* The largest part of so many bytes that one rank holds. */
 static uint64_t share_of(uint64_t bytes, int64_t ranks)
 {
     return ranks > 1 ? bytes / (uint64_t)ranks + (bytes % (uint64_t)ranks != 0) : bytes;
 }
 
-/* Ranks that share a weight, of those that share what is no expert's. */
+/* Ranks that share a weight; weights of experts have fewer than others. */
 static int64_t sharers(const walk *w, const lm_weight *weight, int64_t ranks)
 {
     const int64_t ep = w->o->shares.experts;
@@ -49,7 +49,7 @@ static lm_tensor updated(const walk *w, const lm_tensor *weight)
     return t;
 }
 
-/* Weights of a layer that this rank has: its own, and those of another stage that it takes, too. */
+/* Weights of a layer on this rank: its own, and those that it takes from another stage. */
 static size_t weights_here(const walk *w, size_t l)
 {
     const bound_layer *b = plain(w, l);
@@ -105,8 +105,8 @@ static void block_around(const walk *w, size_t l, size_t *first, size_t *last)
         ++*last;
 }
 
-/* When the backward pass of a block begins, what it computes again included, and ends; of the root
- * with the whole pass. NEVER: it has none. */
+/* Begin and end of a block's backward pass, its recomputation included; the root has the whole
+ * pass. NEVER: it has none. */
 static void backward_of(const walk *w, size_t first, size_t last, size_t *begin, size_t *end)
 {
     *begin = *end = NEVER;
@@ -121,7 +121,7 @@ static void backward_of(const walk *w, size_t first, size_t last, size_t *begin,
         }
 }
 
-/* Whole until its block's backward pass is done, then one rank's share. */
+/* A gradient is whole until its block's backward pass ends, then it is one rank's share. */
 static void hold_shared_gradient(walk *w, size_t l, bool resident, uint64_t bytes, int64_t ranks)
 {
     const uint64_t mine  = share_of(bytes, ranks);
@@ -164,8 +164,8 @@ static size_t begin_behind(const walk *w, size_t last, size_t begin)
     return at != NEVER && at < begin ? at : begin;
 }
 
-/* Weights of blocks, whole while they run and while the block before them in this pass does; of the
- * root all the step. */
+/* Weights of a block are whole while it runs and while the block before it in this pass runs; those
+ * of the root all the step. */
 static void hold_gathered(walk *w)
 {
     const uint64_t root   = weight_bytes(w, 0, w->n_layers - 1, true);
@@ -417,7 +417,7 @@ static lm_status want_moments(walk *w, const wanted *also)
     return w->moment ? LM_OK : no_memory(w->err);
 }
 
-/* The layer of that name, which is there: a binding may be of the same network in another use. */
+/* The layer of that name. It exists: both bindings are of one network. */
 static size_t layer_named(const network *net, const char *name)
 {
     size_t l = 0;

@@ -17,7 +17,7 @@ static bool is_source(const bound_layer *l)
     return (l->entry->type.flags & LM_SOURCE) != 0;
 }
 
-/* "filters=64 kernel=3"; false: no row can say it. */
+/* "filters=64 kernel=3"; false: a row of observations cannot express it. */
 static bool print_geometry(const bound_layer *l, char out[TEXT])
 {
     const lm_layer_type *type = &l->entry->type;
@@ -93,7 +93,7 @@ static bool in_chain(const bound_network *net, const bound_layer *l)
            net->layer[before].n_kernels[LM_FORWARD] && function_behind(net, before) == l;
 }
 
-/* A layer with the function behind it, if any; false: no row can say it. */
+/* A layer with the function behind it, if any; false: a row of observations cannot express it. */
 static bool print_operation(const bound_layer *l, const bound_layer *function,
                             const bind_options *o, char type[120], char geometry[2 * TEXT],
                             char input[TEXT])

@@ -26,14 +26,15 @@ const char *network_part_at(const char *name)
 typedef struct cutting {
     network             *net;
     const bound_network *whole; /* at batch 2, so that a batch is told from dimensions of 1 */
-    net_layer           *layer; /* of the part: its data, then its layers */
-    net_edge            *from;  /* of each of its data, what it is in the whole */
-    size_t              *place; /* of each layer of the whole in the part; NONE: outside */
+    net_layer           *layer; /* index in the part: its data first, then its layers */
+    net_edge            *from;  /* of each data input of the part, its edge in the whole */
+    size_t              *place; /* of each layer of the whole, its index in the part; NONE:
+                                 * outside */
     size_t               n_data;
     lm_error            *err;
 } cutting;
 
-/* Data of the shape that the edge has in the whole. */
+/* A data input with the shape of the edge in the whole. */
 static lm_status add_data(cutting *c, net_edge from)
 {
     const bound_layer *source     = &c->whole->layer[from.layer];
@@ -72,7 +73,7 @@ static size_t data_of(const cutting *c, net_edge from)
     return i;
 }
 
-/* What the block takes from outside becomes data. */
+/* Tensors that the block takes from outside become data inputs. */
 static lm_status find_data(cutting *c)
 {
     lm_status status = LM_OK;
@@ -138,7 +139,7 @@ static lm_status cut(cutting *c, const char *block)
     return LM_OK;
 }
 
-/* It is called after the block, and what was published of the whole is not of it. */
+/* The part has the block's name; published counts of the whole do not apply. */
 static lm_status rename_part(network *net, const char *block, lm_error *err)
 {
     const size_t n    = strlen(net->name) + strlen(NETWORK_PART) + strlen(block) + 1;

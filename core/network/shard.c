@@ -58,13 +58,13 @@ static bool has_input(const sharding *s, const bound_layer *l, net_part part)
     return false;
 }
 
-/* Does the layer read all features of its inputs, and make some? */
+/* Does the layer read all features of its inputs and compute a part of its outputs? */
 static bool is_entry(lm_way way, uint32_t sums)
 {
     return way != LM_WHOLE && way != LM_TOKENS && sums & LM_SUMS_INPUT;
 }
 
-/* The tokens of this rank's part of a tensor, or of all ranks' together. */
+/* Tokens in this rank's part of a tensor, or of all ranks together. */
 static lm_status cut_tokens(const sharding *s, lm_tensor *t)
 {
     const int64_t tp = s->out->options.shard.tp;
@@ -95,7 +95,7 @@ static lm_status check_inputs(const sharding *s, const bound_layer *l, lm_way wa
     return LM_OK;
 }
 
-/* A layer from which on each rank has its tokens alone. */
+/* A layer after which each rank holds its own tokens alone. */
 static lm_status enter_tokens(const sharding *s, const bound_layer *l, lm_tensor *in)
 {
     lm_status status = LM_OK;
@@ -159,7 +159,7 @@ static lm_status enter_tensor(sharding *s, bound_layer *l, host_layer *view)
 
 /* ---- what ranks of cp and ep share ---- */
 
-/* Rows of integers are tokens, and so is dimension 1 of a constant that is as long. */
+/* Rows of integers are tokens; so is dimension 1 of a constant of the same length. */
 static lm_status cut_source(sharding *s, const bound_layer *l)
 {
     const lm_layer_type *type  = &l->entry->type;
@@ -179,7 +179,7 @@ static lm_status cut_source(sharding *s, const bound_layer *l)
     return LM_OK;
 }
 
-/* Asks its type for such a part; parts 0: it has none. */
+/* Asks the layer's type for such a part; parts 0: it has none. */
 static lm_status ask_other(sharding *s, bound_layer *l, host_layer *view, lm_way way, int64_t parts,
                            lm_split *split)
 {
@@ -394,7 +394,7 @@ static lm_status exchange_context(sharding *s, const bound_layer *l)
     return add_message(s, m);
 }
 
-/* To the experts and back, in either pass. */
+/* All-to-all to the experts and back, in each pass. */
 static lm_status exchange_experts(sharding *s, const bound_layer *l)
 {
     const lm_split *split = &s->other[1];
@@ -418,7 +418,7 @@ static lm_status exchange_experts(sharding *s, const bound_layer *l)
 
 /* ---- what goes out ---- */
 
-/* Of a layer without sums: what its inputs are. */
+/* State of a layer without sums: that of its inputs. */
 static net_part part_handed_on(const sharding *s, const bound_layer *l)
 {
     if (way_of(s, l) == LM_TOKENS)
@@ -428,7 +428,7 @@ static net_part part_handed_on(const sharding *s, const bound_layer *l)
     return has_input(s, l, PART_TOKENS) ? PART_TOKENS : PART_WHOLE;
 }
 
-/* Weights that see some of the tokens: their gradients are summands. */
+/* Weights that see only some of the tokens: their gradients are summands. */
 static uint64_t summed_bytes(const sharding *s, const bound_layer *l, const lm_tensor *output,
                              net_part part)
 {
@@ -521,7 +521,7 @@ lm_status sharding_finish(sharding *s)
     return LM_OK;
 }
 
-/* ---- is what ranks of cp compute the whole's share? ---- */
+/* do ranks of cp compute equal shares of the whole? */
 
 /* Products of activations, and windows, see several tokens. */
 static bool sees_others(const bound_layer *part, const bound_layer *whole)

@@ -93,7 +93,7 @@ lm_status stages_check(int64_t blocks, int64_t stages, const char *spread, lm_er
     return LM_OK;
 }
 
-/* The largest of stages that are filled from the first block on, none above `most` if that can be. */
+/* The largest stage if stages are filled from the first block on, none above `most` if possible. */
 static double largest_below(const double *flops, int64_t blocks, int64_t stages, double most)
 {
     double  largest = 0;
@@ -109,7 +109,7 @@ static double largest_below(const double *flops, int64_t blocks, int64_t stages,
     return largest;
 }
 
-/* The least that the largest stage has, by bisection down to the last bit. */
+/* The least possible largest stage, by bisection down to the last bit. */
 static double least_largest(const double *flops, int64_t blocks, int64_t stages)
 {
     double low = 0, high = 0;
@@ -156,7 +156,8 @@ static void balance(const double *flops, int64_t blocks, int64_t stages, double 
         begin[v - 1] = i = from[v * row + i];
 }
 
-/* FLOPs of blocks in a training step, with what lies in front of the first and behind the last. */
+/* FLOPs of blocks in a training step; the first and the last include the layers outside of
+ * blocks. */
 static void count_flops(const bound_network *net, double *flops)
 {
     const char *before = NULL;

@@ -16,7 +16,7 @@
 #define REPEAT_MAX 10000      /* sections a range stands for */
 #define INDEX_MAX  1000000000 /* a number in a range */
 #define NAME_BYTES 192        /* a full layer name */
-#define LAYER_COST 64         /* memory of a layer or a block's use beside its texts */
+#define LAYER_COST 64         /* memory of a layer, or of a use of a block, beside its texts */
 
 #define SHARES NONE /* the `input` of a pending `shares =` */
 
@@ -313,7 +313,7 @@ static lm_status unfold_one(unfolding *u, name_scope *sc, const ini_section *s, 
                : unfold_no_memory(u);
 }
 
-/* `when =`: is the layer there at all? */
+/* `when =`: does the layer exist? */
 static lm_status is_wanted(unfolding *u, const name_scope *sc, const ini_section *s, bool *wanted)
 {
     const ini_pair *when = ini_get(s, "when");
@@ -386,7 +386,7 @@ static size_t unfold_find(const unfolding *u, const name_scope *sc, const char *
     return names_find(&u->by_name, full);
 }
 
-/* The owner of shared parameters: of the scope or, by its full name, of what stands above. */
+/* The owner of shared parameters: a layer of the scope or, by its full name, an earlier one. */
 static lm_status resolve_owner(unfolding *u, const name_scope *sc, const pending *p)
 {
     node  *n     = &u->node[p->node];

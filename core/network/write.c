@@ -9,7 +9,7 @@
 
 #define LINE_BYTES 100 /* a longer value goes on in the next line */
 
-/* One line of a value: what would end it or begin a comment is replaced. */
+/* One line of a value: characters that would end it or begin a comment are replaced. */
 static void write_line(const char *value, size_t n, FILE *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -19,7 +19,7 @@ static void write_line(const char *value, size_t n, FILE *out)
     }
 }
 
-/* The last line: a backslash at its end would make the next one a part of it. */
+/* The last line: a backslash at its end would join the next line to it. */
 static void write_last(const char *value, FILE *out)
 {
     size_t n = strlen(value);
@@ -74,7 +74,7 @@ static void list_add(list *l, const net_layer *layer, uint32_t output)
         l->n += (size_t)snprintf(text + l->n, 12, ":%u", (unsigned)output);
 }
 
-/* What a file need not say: the layer before, or that a source has none. */
+/* Inputs that a file need not name: the layer before, or none of a source. */
 static bool default_inputs(const network *net, size_t at)
 {
     const net_layer *l = &net->layer[at];
@@ -115,7 +115,7 @@ static bool write_layer(const network *net, size_t at, FILE *out)
     return !inputs.failed;
 }
 
-/* `output =` names the layers nobody uses, unless that is the last one alone. */
+/* `output =` names the layers that no other layer reads, unless this is the last one alone. */
 static bool write_output(const network *net, size_t width, FILE *out)
 {
     bool  *used    = calloc(net->n_layers + 1, sizeof *used);

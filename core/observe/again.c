@@ -21,7 +21,7 @@ static int by_hash(const void *a, const void *b)
                               : (x->at > y->at) - (x->at < y->at);
 }
 
-/* A row's configuration, or what a pass in evaluation mode has of it. */
+/* The configuration of a row, or the part of it that a pass in evaluation mode has. */
 static observation told_of(const observation *row, bool any_mode)
 {
     observation told = *row;
@@ -77,7 +77,7 @@ static lm_status each_configuration(const points *p, bool flagged, bool any_mode
 
 /* ---- which times count ----------------------------------------------------------------------- */
 
-/* 0: as measured; 1: an anchor once more; 2: doubtful. */
+/* 0: first measurement; 1: an anchor measured again; 2: doubtful. */
 static int rank_of(const point *p)
 {
     return p->flags & FLAGS_DOUBTFUL ? 2 : p->flags & FLAG_ANCHOR ? 1 : 0;
@@ -181,7 +181,7 @@ static int digits_of(double seconds)
     return n;
 }
 
-/* More digits than two measurements agree in by chance: tools print four or five. */
+/* Two measurements do not agree in so many digits by chance: tools print four or five. */
 #define TELLING_DIGITS 9
 
 static bool copied(const point *a, const point *b)
@@ -210,7 +210,7 @@ static int first_line(const point *p)
     return line;
 }
 
-/* A network's step of which nothing else is known, so that it might be any pass; else NAN. */
+/* Seconds of a network's step without any other time, so that it might be any pass; else NAN. */
 static double bare_step(const point *p)
 {
     const bool bare = isnan(p->seconds[PHASE_FORWARD]) && isnan(p->seconds[PHASE_BACKWARD]);
@@ -218,7 +218,7 @@ static double bare_step(const point *p)
     return bare && observation_of_network(p->row) ? point_seconds(p, PHASE_STEP) : NAN;
 }
 
-/* Enough of those before a point to compare it with. */
+/* So many points before one are enough to compare it with. */
 #define AGAIN_MOST 100
 
 /* The last of the points, compared with those before it. */
@@ -270,8 +270,8 @@ static bool judge_same(void *context, point *const *same, size_t n)
     return done;
 }
 
-/* Another time of the same work that a step is no longer than, as inference, or far from, as a
- * step. NULL: none. */
+/* A time of the same work that contradicts a step: an inference that takes longer, or a step that
+ * is far off. NULL: none. */
 static const point *mixed_with(point *const *same, size_t n, size_t at, phase *as)
 {
     const double step  = bare_step(same[at]);
@@ -316,7 +316,8 @@ static bool judge_mixed(void *context, point *const *same, size_t n)
     return done;
 }
 
-/* Flagged points do not count: anchors are measured again, others say why they differ. */
+/* Flagged points do not count: anchors are repeated, and the flags of others say why they
+ * differ. */
 lm_status judge_repeated(const points *p, doubts *out, lm_error *err)
 {
     const lm_status status =

@@ -173,7 +173,7 @@ double phase_bytes(const net_metrics *m)
            4 * ((double)m->conv_inputs + (double)m->conv_outputs);
 }
 
-/* Points of which a part is in doubt already; NULL when memory runs out. */
+/* Points with a part that is in doubt already; NULL when memory runs out. */
 static bool *find_doubted(const points *p, const doubts *d)
 {
     bool *doubted = calloc(p->n_points + 1, sizeof *doubted);

@@ -6,7 +6,7 @@
 #include "base/no_memory.h"
 #include "network/kernels.h"
 
-/* The work behind each gradient, of one batch: N_TERMS for each. */
+/* The work behind each gradient at one batch: N_TERMS terms for each. */
 typedef struct walk {
     const term_settings *settings;
     gradient_list        order;

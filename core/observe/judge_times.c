@@ -46,7 +46,7 @@ static double deviation_of(const usual_row *row, const double price[USUAL_COUNTS
     return log10(row->seconds / expected);
 }
 
-/* Sum of the distances from the middle, far ones cut. */
+/* Sum of the distances from the middle; far ones are capped. */
 static double misfit(const usual_row *row, size_t n, size_t step, const double *price, double *room)
 {
     double middle, sum = 0;
@@ -70,7 +70,7 @@ static void choose_prices(const usual_row *row, size_t n, const prices *all, dou
     for (size_t c = 0; c < N_SHARES * N_SHARES * N_SHARES; c++) {
         const size_t at[] = { c % N_SHARES, c / N_SHARES % N_SHARES, c / N_SHARES / N_SHARES };
         double       price[USUAL_COUNTS], left;
-        bool         again = false; /* a count that no row has needs no choice */
+        bool         again = false; /* no row has this count: nothing to choose */
 
         for (size_t k = 0; k < USUAL_COUNTS; k++) {
             price[k] = all->of[k][at[k]];
@@ -134,7 +134,7 @@ static usual_row row_of(const point *pt, phase f)
     return row;
 }
 
-/* Times that can be judged by each other; steps of several ranks hold an all-reduce. */
+/* Phases whose times can be compared; steps of several ranks contain an all-reduce. */
 typedef struct kin {
     obs_kind kind;
     phase    phase;

@@ -7,8 +7,8 @@
 #include "device/device.h"
 #include "observe/judge.h"
 
-/* FLOP a second that no device reaches, or that every device leaves far behind: a wafer of 2024 has
- * 1.25e17 in 16 bits, one core of a small board 1e9. */
+/* No device reaches the upper rate (FLOP/s), and every device is far above the lower one: a wafer
+ * of 2024 has 1.25e17 in 16 bits, one core of a small board 1e9. */
 #define FLOPS_ABOVE 2e17
 #define FLOPS_BELOW 1e7
 /* The same for the best of the large points: slower machines train no networks of this size. Memory
@@ -53,7 +53,7 @@ static speed speed_of(const points *p, phase f, double *room)
             continue;
         if (f != PHASE_UPDATE)
             work = phase_flops(m, f);
-        else if (m->read_bytes) /* FLOP that the passes do while they move as much */
+        else if (m->read_bytes) /* FLOP of the passes while they move as many bytes */
             work = (double)m->param_bytes / UPDATE_SHARE * phase_flops(m, PHASE_FORWARD) /
                    (phase_bytes(m) / 3);
         if (work > 0)
@@ -81,7 +81,7 @@ static lm_status device_peaks(const observations *obs, double *most, double *f32
     return status;
 }
 
-/* Most work a second of large points; NAN: no large points. */
+/* Highest rate of work among large points; NAN: no large points. */
 static double best_of(const points *p, phase f)
 {
     double best = NAN;
@@ -116,7 +116,8 @@ static bool judge_file(const points *p, const speed *s, double most, double f32,
     return doubts_add(out, &d);
 }
 
-/* Each phase compared with all others if there are two of them; two phases accuse each other. */
+/* Compares each phase with all others, if there are more than two: of two phases either may be
+ * wrong. */
 static bool judge_phases(const speed *all, size_t n, doubts *out)
 {
     double median[N_PHASES], middle;
@@ -139,8 +140,8 @@ static bool judge_phases(const speed *all, size_t n, doubts *out)
     return done;
 }
 
-/* Watts that no device draws, a wafer 23,000 and a small board's core a few tenths; of a known
- * device shares of its limit, which means over several repetitions do not pass. */
+/* Watts that no device draws: a wafer draws 23,000, one core of a small board a few tenths. For a
+ * known device, shares of its limit that means over several repetitions do not pass. */
 #define WATTS_ABOVE       30000.0
 #define WATTS_BELOW       0.1
 #define WATTS_SHARE_ABOVE 2.0

@@ -107,7 +107,7 @@ static size_t column_find(const char *name)
 typedef struct loading {
     observations *obs;
     csv_reader    csv;
-    size_t        place[CSV_MAX_COLUMNS]; /* which column a field is; N_COLUMNS: none of ours */
+    size_t        place[CSV_MAX_COLUMNS]; /* column of each field; N_COLUMNS: another program's */
     size_t        n_fields;
     size_t        room;
     bool          waits; /* see observation */
@@ -134,8 +134,8 @@ static lm_status read_comments(loading *l)
     return LM_OK;
 }
 
-/* A column of another program's is none of ours, but one that is nearly ours, or stands for one that is
- * not there, is a slip. */
+/* Other programs may add columns. A name that is nearly ours, or that replaces a missing column, is
+ * a slip. */
 static lm_status check_unknown(const loading *l, char *const *field, const char *name)
 {
     const char *near     = columns_meant(name, field, l->n_fields);
@@ -166,7 +166,7 @@ static lm_status read_head(loading *l)
         return lm_error_set(l->err, LM_E_SYNTAX,
                             "%s: empty, expected a header row and observations", l->csv.path);
     if (l->n_fields == 1 &&
-        strpbrk(field[0], ";\t")) /* as spreadsheets write where 0,5 is a half */
+        strpbrk(field[0], ";\t")) /* spreadsheets write so in countries where 0,5 is a half */
         return lm_error_set(
             l->err, LM_E_SYNTAX,
             "%s:%d: columns are parted by %s: expected commas, and points in numbers", l->csv.path,

@@ -105,8 +105,8 @@ static lm_status find_wholes(joining *j, const observations *obs, lm_error *err)
     return LM_OK;
 }
 
-/* What is left out with a row: its network, whatever its arguments. A block beside its network goes
- * with it, as each tells of the other. NULL when memory runs out. */
+/* The group that is left out with a row: its network, whatever the arguments. A block goes with its
+ * network, because each tells of the other. NULL when memory runs out. */
 static const char *group_of(const joining *j, const observation *row)
 {
     const char *whole;
@@ -143,7 +143,8 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
     return new;
 }
 
-/* A time of its configuration that the point lacks, and as good as those it has. */
+/* Does the point lack this time of its configuration, and is it as reliable as the point's
+ * others? */
 static bool lacks(const point *p, const observation *row, uint32_t flags)
 {
     return configuration_same(p->row, row) && isnan(p->seconds[row->phase]) && p->flags == flags;
@@ -164,7 +165,7 @@ static point *point_for(joining *j, const observation *row, uint32_t flags)
     }
     print_key(row, key);
     at = names_find(&j->by_key, key);
-    /* a key may be another configuration's as well */
+    /* two configurations may have one key */
     if (at != NAMES_NONE && lacks(&p->point[at], row, flags))
         return &p->point[at];
     if (at == NAMES_NONE) {
@@ -203,7 +204,7 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f)
     return !in_buckets(row) || f == PHASE_FORWARD || f == PHASE_UPDATE;
 }
 
-/* Was the same measured on one rank that had its core? */
+/* Was the same work measured on one rank with a core of its own? */
 static bool alone_on_its_core(const points *p, const point *pt)
 {
     const observation *row = pt->row;
@@ -220,7 +221,7 @@ static bool alone_on_its_core(const points *p, const point *pt)
     return false;
 }
 
-/* Times of ranks that share a core are no rank's times. */
+/* Ranks that share a core measure no rank's own time. */
 static void set_together(const points *p, point *pt)
 {
     static const phase of[]  = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
@@ -360,7 +361,7 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
                : lm_error_set(err, LM_E_ARG, "no all-reduce by the algorithm '%.40s'", algorithm);
 }
 
-/* A step of one device that is known as a whole only. */
+/* A whole step of one device without its parts. */
 static bool undivided(const double *s)
 {
     return isnan(s[PHASE_FORWARD]) || isnan(s[PHASE_BACKWARD]) || isnan(s[PHASE_UPDATE]);

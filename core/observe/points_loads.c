@@ -113,7 +113,7 @@ static lm_status prepare_networks(workloads *loads, const points *p, lm_error *e
     return status;
 }
 
-/* A row that its network refuses, to be said behind the doubts about the others. */
+/* Notes a row that its network refuses; it is reported after the doubts about the others. */
 static lm_status note_refused(points *p, const point *pt, const lm_error *why, lm_error *err)
 {
     const doubt d = { .kind = DOUBT_REFUSED,

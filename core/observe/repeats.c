@@ -38,14 +38,14 @@ static uint32_t flags_of(const observation *r)
     return flags;
 }
 
-/* The row that stands for the time of its point, if that can be trusted. */
+/* The row that holds the time of its point, if this time is reliable. */
 static bool counts(const observation *r)
 {
     return !r->skipped && !(flags_of(r) & (FLAG_CONTENDED | FLAG_THROTTLED)) &&
            (r->kind == OBS_KERNEL || r->kind == OBS_COLLECTIVE || r->phase == PHASE_STEP);
 }
 
-/* observation_key() has no hosts and threads: the same on other hosts is another thing here. */
+/* observation_key() lacks hosts and threads; here they make another configuration. */
 static void key_of(const observation *r, char *key, size_t size)
 {
     size_t n;
@@ -134,7 +134,7 @@ static void find_drift(finding *f, const series *s, double median, repeats *out)
     out->drift_noise = 1.4826 * stats_mad(f->value, f->scratch, s->n) / median;
 }
 
-/* All rows from `first` on up to `end`: their times are not those of the usual machine. */
+/* Flags rows `first` to `end`: the machine was not in its usual state. */
 static void mark(bool *drifted, size_t first, size_t end, bool off)
 {
     for (size_t i = first; off && i < end; i++)

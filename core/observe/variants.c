@@ -120,14 +120,14 @@ static lm_status list(const points *p, char *text, size_t size, size_t *n_varian
     return LM_OK;
 }
 
-/* Is it all that the text says? Of "dtype=f32" and "dtype=f32 mixed=bf16" the first is meant by its own
- * words. */
+/* Are these all words of the text? "dtype=f32" then selects itself and not "dtype=f32
+ * mixed=bf16". */
 static bool is_all(const char *text, const char *where)
 {
     return has_all(text, where) && has_all(where, text);
 }
 
-/* Groups are those of the points that stay. */
+/* Keeps the groups of the points that remain. */
 static lm_status drop_groups(points *p, lm_error *err)
 {
     size_t *now = malloc((p->n_groups + 1) * sizeof *now);

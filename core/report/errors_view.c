@@ -10,7 +10,7 @@
 #include "report/fields.h"
 #include "report/scatter.h"
 
-/* ---- what was left out: columns of CSV and JSON, a line above tables ---- */
+/* the group that was left out: columns in CSV and JSON, a line above tables */
 
 static void fold_sizes(const split *by, size_t *least, size_t *most)
 {
@@ -111,7 +111,7 @@ lm_status launch_errors_print(const launch_errors *e, const errors_form *as, lm_
     return field_rows_print(&rows, as->f, stdout, LM_OK, err);
 }
 
-/* Rows of errors, and behind each what was left out. */
+/* Rows of errors, and the group that each left out. */
 typedef struct split_errors {
     field_rows   errors, left_out;
     const split *by;
@@ -139,7 +139,7 @@ static lm_status print_errors(const judging *all, const errors_form *as, lm_erro
 
 /* ---- points ---- */
 
-/* A point, and what a model says of it. */
+/* A point and the prediction of a model. */
 typedef struct point_row {
     const observation *row;
     const comparison  *at;
@@ -319,7 +319,7 @@ static void add_each(const points *p, const power_rows *r, const clock_answer *a
     }
 }
 
-/* Of a group; of n_groups: all of them. */
+/* The error of a group; group n_groups: of all groups. */
 static void add_group(const points *p, const power_rows *r, const clock_answer *a, size_t group,
                       clock_figure w, clock_basis b, double *room, field_rows *rows)
 {

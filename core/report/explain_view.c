@@ -12,7 +12,7 @@ typedef struct explained_row {
     const char  *name;
     explained    x;
     const phase *part; /* of the columns */
-    double       step; /* s: the whole of which rows are shares */
+    double       step; /* s: rows are shares of this */
 } explained_row;
 
 /* What is listed. */

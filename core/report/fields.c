@@ -88,7 +88,7 @@ static bool for_people(const field_view *v)
     return v->in == IN_TABLE || v->in == IN_PAGE;
 }
 
-/* `chosen`: by its key, so that it is worth showing. */
+/* `chosen`: --columns names it, so it is shown. */
 static bool shown(const field *f, const field_view *v, bool chosen)
 {
     if (chosen)
@@ -116,7 +116,7 @@ static const field *described(const field *f, const field *from)
     return d;
 }
 
-/* The columns of a view, one after another: `f` says when, `d` what. */
+/* The columns of a view, in order: `f` says when a column is shown, `d` what it holds. */
 typedef struct walk {
     const field_view *v;
     const field      *f, *d;

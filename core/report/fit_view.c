@@ -97,7 +97,7 @@ static void add_formula(field_rows *t, const form *f, const fitted *of)
     field_row(t, &r);
 }
 
-/* Of launches the errors but MAPE tell little. */
+/* For launches only MAPE is useful. */
 static void add_classes(field_rows *t, const layer_model *m)
 {
     for (size_t c = 0; m && c < N_LAYER_CLASSES; c++) {

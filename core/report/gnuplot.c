@@ -119,7 +119,8 @@ static char **environment(void)
     return out;
 }
 
-/* Waits for the child as system() does: Ctrl-C ends the child, and we put away what it left. */
+/* Waits for the child as system() does: Ctrl-C ends the child alone, and its drafts are removed
+ * here. */
 static int wait_for(pid_t child, int *code)
 {
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -239,7 +240,7 @@ out:
 
 /* ---- several pictures by one process ---- */
 
-/* The script is complete: runs it from its beginning. */
+/* Runs the complete script from its beginning. */
 static lm_status run_stream(FILE *script, FILE *out, lm_error *err)
 {
     if (fflush(script) || fseek(script, 0, SEEK_SET))

@@ -115,12 +115,13 @@ void html_hint(FILE *script, const char *format, ...)
     putc('"', script);
 }
 
-/* What gnuplot writes around the text of such a label, and what it calls curves. */
+/* Markup that gnuplot writes around the text of such a label, and its names of curves. */
 #define HINT_OPEN  "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'"
 #define HINT_CLOSE "')\" onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title>"
 #define MADE_UP    "<title>"
 
-/* Writes a label as a mark that nobody sees; what follows it, or NULL: there is none. */
+/* Writes a label as an invisible mark. Returns the text after the label; NULL: there is no
+ * label. */
 static const char *put_hint(FILE *out, const char *svg)
 {
     const size_t open = strlen(HINT_OPEN);
@@ -144,7 +145,7 @@ static const char *put_hint(FILE *out, const char *svg)
     return ends + strlen(HINT_CLOSE);
 }
 
-/* Behind a title of gnuplot's own; NULL: there is none. */
+/* The text after a title that gnuplot wrote itself; NULL: there is none. */
 static const char *skip_title(const char *svg)
 {
     const char *ends = strncmp(svg, MADE_UP, strlen(MADE_UP)) ? NULL : strstr(svg, "</title>");

@@ -99,7 +99,7 @@ static void begin_note(const char *label, FILE *out)
         fprintf(out, "%s: ", label);
 }
 
-/* A machine file that names its source: whose measurements these are. */
+/* Source of the measurements, if the machine file names it. */
 static void print_origin(const predictor *who, const char *label, FILE *out)
 {
     const calibration *cal      = who->cal;
@@ -153,7 +153,7 @@ static void print_bound(const predictor *who, const char *label, FILE *out)
                      "'layermeter devices' says for which measurements ship\n");
 }
 
-/* All-reduces that others measured, or a rate that was told. */
+/* All-reduces by published measurements, or by a rate that the user gave. */
 static void print_links(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
     const bool told = p->nodes > 1 && who->link.bytes_per_second > 0;

@@ -256,13 +256,13 @@ static void measure(const table *t, layout *l)
     }
 }
 
-/* Is it left out for want of width? */
+/* Is the column left out because the table is too narrow? */
 static bool left_out(const table *t, const layout *l, size_t j)
 {
     return t->column[j].title && !l->shown[j] && !l->once[j];
 }
 
-/* Adds columns, of the lowest number first, as long as they fit. */
+/* Adds columns while they fit, lowest number first. */
 static void fill(const table *t, layout *l, int room)
 {
     int least = 0;
@@ -327,7 +327,7 @@ static void print_rows(const table *t, const layout *l, FILE *out)
     }
 }
 
-/* What holds of all rows, and what is left out. */
+/* Values that all rows share, and columns that are left out. */
 static void print_below(const table *t, const layout *l, FILE *out)
 {
     const char *between = "left out: ";

@@ -19,7 +19,7 @@ static const char *below_root(const char *path, char full[520])
     return full;
 }
 
-/* NULL, with errno, if it cannot be read. */
+/* NULL, with errno, if the file cannot be read. */
 static FILE *system_open(const char *path)
 {
     char full[520];

@@ -287,7 +287,7 @@ nvml_reading nvml_read(const nvml *n)
 
     reasons(n, &bits);
     return (nvml_reading){
-        /* the low clock of an idle GPU says nothing of a measurement */
+        /* the low clock of an idle GPU tells nothing about a measurement */
         .clock_mhz         = bits & HELD_IDLE ? (double)NAN : clock_of(n, n->clock, CLOCK_SM),
         .held_down_seconds = isnan(power)  ? heat
                              : isnan(heat) ? power

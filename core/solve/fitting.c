@@ -7,8 +7,8 @@
 #include "solve/nnls.h"
 #include "solve/robust.h"
 
-#define APART         1e-6 /* ridge on columns scaled to length 1: keeps like ones apart */
-#define FLOOR_PULL    1e-6 /* holds it where it is, times the rows */
+#define APART         1e-6 /* ridge on columns scaled to length 1: separates similar columns */
+#define FLOOR_PULL    1e-6 /* weight that holds a price where it is, times the number of rows */
 #define HALVINGS      6
 #define DAMPING_GROWS 8
 #define DAMPING_FALLS 3
@@ -20,14 +20,14 @@ void fitting_spread(const fitting *f, double *price)
         price[j] = price[fitting_unknown(f, j)];
 }
 
-/* What a row's weight is multiplied by where times count by a power of theirs. */
+/* Factor of a row's weight if times count by a power of theirs. */
 static double fitting_weight(const fitting *f, const row_entry *row)
 {
     return row->weight *
            (f->o->power == 1 ? 1 : pow(row->seconds / f->middle, 2 - 2 * f->o->power));
 }
 
-/* Families explain little of single rows: nothing that they miss is an outlier yet. */
+/* Families explain single rows badly: a large error is no outlier yet. */
 static double huber_of(const fitting *f)
 {
     return f->tied && f->o->orphans ? INFINITY : f->o->huber;
@@ -201,8 +201,8 @@ static double loss(const fitting *f, const lot *l, const double *price)
     return used ? sum / (double)used : 0;
 }
 
-/* Goes from the prices to the next ones, as far as the loss falls; false: it does not, or hardly.
- */
+/* Steps from the prices towards the next ones as far as the loss falls; false: it falls hardly or
+ * not at all. */
 static bool advance(fitting *f, const lot *l, double *before)
 {
     const size_t k    = f->c->n;
@@ -229,7 +229,7 @@ static bool advance(fitting *f, const lot *l, double *before)
     return false;
 }
 
-/* One step of Levenberg and Marquardt: what fails is tried again, shorter. */
+/* One step of Levenberg and Marquardt; a step that fails is tried again, shorter. */
 static lm_status damped_step(fitting *f, const lot *l, double *before, bool *moved, lm_error *err)
 {
     lm_status status = LM_OK;

@@ -144,7 +144,8 @@ static lm_status solve_subset(const reduced *p, double tolerance, subset *s, lm_
 {
     const size_t n = s->n, m = p->n;
     double       a[LSQ_MAX_COLUMNS * LSQ_MAX_COLUMNS], b[LSQ_MAX_COLUMNS];
-    double       work[WORK_DOUBLES]; /* given, and columns first: LAPACKE would copy and allocate */
+    double       work[WORK_DOUBLES]; /* work space is given, and matrices are column-major: LAPACKE
+                                      * would copy and allocate */
     lapack_int   rank;
 
     s->rank = 0;
@@ -236,8 +237,8 @@ static double residual_squares(const reduced *p, const double *x)
     return sum;
 }
 
-/* Which coefficients the null space of all columns touches: the data alone cannot tell these from
- * each other, whichever of them a bound at 0 has sorted out. */
+/* Coefficients that the null space of all columns touches. The data cannot tell them from each
+ * other, whichever of them the bound at 0 removed. */
 static void mark_determined(const reduced *p, const subset *all, lsq_solution *out)
 {
     for (size_t k = 0; k < all->n; k++) {

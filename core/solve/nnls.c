@@ -10,7 +10,8 @@
 
 #define APART     1e-10 /* of the diagonal */
 #define TOLERANCE 1e-10
-#define ALIKE     1e-9 /* slopes that differ by less, of the larger one, are the same but for rounding */
+#define ALIKE     1e-9 /* slopes that differ by less than this share of the larger one are equal up
+                        * to rounding */
 
 /* ---- the active set ---- */
 
@@ -38,7 +39,7 @@ static bool advance(const nnls_search *f)
     return false;
 }
 
-/* The column whose growth would lower the error most, of alike ones the first; n: there is none. */
+/* The column whose growth would lower the error most; the first of equal ones; n: there is none. */
 static size_t steepest(const nnls_search *f)
 {
     double least = f->least;
@@ -103,7 +104,7 @@ static lm_status solve_used(nnls_search *f, lm_error *err)
         e->a[i * n + i] += APART;
         f->s[i] = e->h[f->use[i]] * e->scale[f->use[i]];
     }
-    /* lower triangle by rows is the upper one by columns, which LAPACK wants */
+    /* the lower triangle by rows is the upper one by columns: LAPACK takes columns */
     if (blas.LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, 1, e->a, (lapack_int)n, f->s,
                                 (lapack_int)n))
         return lm_error_set(err, LM_E_ARG, "normal equations are not positive definite");

@@ -115,7 +115,7 @@ static void add_row(const robust_problem *r, robust_work *w, size_t row, double 
     }
 }
 
-/* Rows that all count the same are summed at once. */
+/* Rows of equal weight are summed at once. */
 static void add_alike(const robust_problem *r, robust_work *w)
 {
     blas.cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)r->n, (int)r->rows, 1, r->a,
@@ -159,7 +159,7 @@ static bool reweigh(const robust_problem *r, robust_work *w)
     return any;
 }
 
-/* What the solution says of each row, and what the row weighs by that. */
+/* Predicts each row by the solution, and weighs the row by its error. */
 static void judge(const robust_problem *r, const double *x, robust_work *w)
 {
     const int places = (int)r->places;

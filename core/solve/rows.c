@@ -1,4 +1,4 @@
-/* Rows: what was timed, or is to be predicted, as counts in columns. */
+/* Rows: measured or predicted work, as counts in columns. */
 #include "solve/rows.h"
 
 #include <math.h>
@@ -104,7 +104,7 @@ static size_t items_end(const rows *r, size_t alternative)
     return alternative + 1 < r->n_alternatives ? r->alternative[alternative + 1] : r->n_items;
 }
 
-/* Prices of the moment, or (NULL) those of the columns. */
+/* The current prices; NULL: those of the columns. */
 static double price_of(const columns *c, const double *price, size_t column_at)
 {
     return price ? price[column_at] : c->column[column_at].price;
@@ -238,7 +238,7 @@ size_t rows_longest(const rows *r)
     return longest;
 }
 
-/* x^p and its inverse: of p 4 without the powers of libm, which most of a fit would go to. */
+/* x^p and its inverse. For p = 4 without libm's pow(), which would take most of a fit's time. */
 static double power(double x, double p)
 {
     return p == 4 ? (x * x) * (x * x) : pow(x, p);

@@ -10,11 +10,11 @@
 #include "base/stats.h"
 #include "solve/fitting.h"
 
-#define FLOOR_SHARE  0.02 /* of the rows are no slower than what a floor begins with */
+#define FLOOR_SHARE  0.02 /* share of the rows that are no slower than the first floor */
 #define FLOOR_MOST   3    /* times that: else one that no row shows grows without bound */
-#define WORK_LEAST   0.05 /* of a row's time is work, as fits begin */
+#define WORK_LEAST   0.05 /* share of a row's time that is work when a fit begins */
 #define OVERLAP      4    /* p where floors hide behind work */
-#define OVERLAP_GAIN 0.05 /* of the mean relative error, for which p is that */
+#define OVERLAP_GAIN 0.05 /* mean relative error for which p has this value */
 
 const solve_options solve_default = { .p      = 1,
                                       .huber  = 0.1,
@@ -36,8 +36,9 @@ static void begin_second_stage(fitting *f)
     memcpy(f->price, f->next, f->c->n * sizeof *f->price);
 }
 
-/* Floors begin with what hardly any row of theirs is faster than; those of a family, once it is
- * fitted, with what none of their own is: from another's floor a fit does not find to it. */
+/* A floor begins with a time that hardly any of its rows is below. Once its family is fitted, it
+ * begins with a time that none of its own rows is below: from another floor the fit does not reach
+ * it. */
 static lm_status begin_floors(fitting *f, lm_error *err)
 {
     const lot *l     = &f->sample;
@@ -76,8 +77,7 @@ static lm_status begin_floors(fitting *f, lm_error *err)
     return LM_OK;
 }
 
-/* Where floor and work overlap, prices of the work to begin with: from the work that is left of the
- * times beside the floor. */
+/* First prices of work that overlaps with a floor: by the time that the floor leaves. */
 static lm_status begin_work(fitting *f, lm_error *err)
 {
     const lot   *l = &f->sample;
@@ -112,8 +112,8 @@ static lm_status begin_work(fitting *f, lm_error *err)
 
 /* ---- all ---- */
 
-/* All rows with a time, the sample first: its own, one behind the other, as rounds go through it
- * again and again. */
+/* All rows with a time, the sample first, in one block of memory: rounds pass over it many
+ * times. */
 static lm_status choose_rows(fitting *f, const rows *r, const bool *in, size_t *row, rows *gathered,
                              lm_error *err)
 {
@@ -179,7 +179,7 @@ static lm_status stages(fitting *f, lm_error *err)
     return status;
 }
 
-/* Prices by the sample, from those the columns have; where they have families, these first. */
+/* Fits prices to the sample, beginning with those of the columns; families are fitted first. */
 static lm_status fit_sample(fitting *f, lm_error *err)
 {
     lm_status status;
@@ -212,7 +212,7 @@ static double sample_error(const fitting *f)
     return sum / (double)l->n;
 }
 
-/* Lets floors hide behind work, if that suits the sample better. */
+/* Lets floors hide behind work if this fits the sample better. */
 static lm_status try_overlap(fitting *f, lm_error *err)
 {
     const double  error = sample_error(f), p = f->p;

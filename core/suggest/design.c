@@ -13,7 +13,7 @@
 
 const phase design_parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_SYNC };
 
-/* Coefficients and sizes, which targets share with what is measured. */
+/* Coefficients and sizes, which targets share with measured points. */
 size_t formula_known(const formula *m)
 {
     return m->f->n_features + DESIGN_SIZES;
@@ -71,7 +71,7 @@ static void put(sparse *w, size_t at, double value)
     w->value[w->n++] = value;
 }
 
-/* seconds: measured or expected. False where the part takes no time. */
+/* Seconds, measured or expected. False: the part takes no time. */
 bool formula_row(const formula *m, const double *x, double seconds, size_t group, sparse *out)
 {
     const size_t p = m->f->n_features;
@@ -106,10 +106,10 @@ bool formula_case_row(const formula *m, const design_case *what, bool with_netwo
 
 #define GUESS_SD 2.0 /* of a guessed coefficient, relative */
 
-/* Coefficients, in the order of the forms' features: nothing but an order of magnitude, scaled as a
- * whole as soon as one time is known. Seen on CPUs of one thread: 4e10 FLOP a second, 4e9 bytes of
- * all that is read and written, 4e-10 s for each element that a convolution takes and gives, 1e-9 s
- * for a byte between ranks. */
+/* First coefficients, in the order of the forms' features. They are orders of magnitude, scaled as
+ * a whole as soon as one time is known. CPUs of one thread showed 4e10 FLOP/s, 4e9 B/s of all
+ * traffic, 4e-10 s for each input and output element of a convolution, and 1e-9 s for a byte
+ * between ranks. */
 static double usual_guess(const design_speeds *s, phase p, feature f)
 {
     const double twice = p == PHASE_BACKWARD ? 2 : 1, element = 1.6 / s->bytes_per_second;

@@ -128,7 +128,7 @@ double design_width(const design *d)
     return median;
 }
 
-/* P after a row more (Sherman & Morrison). */
+/* P with one more row (Sherman & Morrison). */
 static void learn(const design *d, formula *m, const design_case *what)
 {
     const size_t n = formula_unknowns(d, m);

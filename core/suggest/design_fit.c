@@ -8,7 +8,8 @@
 #include "solve/lsq.h"
 #include "suggest/design_formula.h"
 
-/* Before residuals tell: a repetition minutes later differs by 5 %, networks by twice that. */
+/* Deviations before residuals are known: a repetition minutes later differs by 5 %, networks by
+ * twice that. */
 #define NOISE       0.05
 #define NETWORK     0.10
 #define SIZE        0.10
@@ -150,7 +151,8 @@ static lm_status inform(const design *d, formula *m, double scale, lm_error *err
     return invert(m->p, n, err);
 }
 
-/* Weights of a formula by the targets: each by its share of the step, as variances add up. */
+/* Weights of a formula by the targets: each target's share of the step, because variances add
+ * up. */
 static void aim(const design *d, formula *m)
 {
     const size_t q = formula_known(m);

@@ -42,7 +42,7 @@ static const char *collective_of(const char *backend)
     return !strcmp(backend, "cudnn") ? "nccl" : "mpi";
 }
 
-/* What the sweep says of all its points. */
+/* Keys of the sweep that hold for all points. */
 typedef struct sweep_head {
     const char     *backend, *optimizer;
     int64_t         threads;
@@ -89,7 +89,7 @@ static void put_point(FILE *out, const sweep_head *h, size_t number, const candi
         fprintf(out, "optimizer = %s\n", h->optimizer);
 }
 
-/* The backend that was asked for, or that measured what there is. */
+/* The wanted backend, or the one of the existing measurements. */
 static const char *backend_of(const suggest_job *q)
 {
     if (q->a->backend)

@@ -48,7 +48,7 @@ static const trace_gpu_series *choose_gpu(const trace *t)
     return best;
 }
 
-/* A GPU vanishes that many samples before the others end. */
+/* A GPU has vanished if it ends this many samples before the others. */
 #define ENDS_BEFORE 20.0
 /* A change of the sampling interval by this factor is reported. */
 #define MIXED 2.0

@@ -370,7 +370,7 @@ static lm_status number_columns(trace_reader *r, char *const *field, size_t n, l
     return LM_OK;
 }
 
-/* A heading comes again where runs follow one another. */
+/* A heading comes again where another run begins. */
 static bool is_heading(const trace_reader *r, char *const *field, size_t n)
 {
     const char *cell = field[r->time_at < n ? r->time_at : 0];

@@ -70,7 +70,7 @@ static bool is_nothing(const char *text)
     return n == 0;
 }
 
-/* A unit: letters, % and /, and nothing behind it. */
+/* A unit: letters, % and /, up to the end of the text. */
 static bool is_unit(const char *p)
 {
     while (*p == ' ' || *p == '\t')

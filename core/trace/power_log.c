@@ -16,12 +16,13 @@ static const char *const names_of_power[] = {
     "watts"
 };
 
-/* No device draws as much: a wafer 23 kW. */
+/* No device draws so much: a wafer-scale processor draws 23 kW. */
 #define MOST_WATTS 3e4
 
 #define COLUMNS_TRIED 16
 
-/* A log without heading by its only column of numbers; NULL: it has a heading, or several. */
+/* Reads a log without heading by its only column of numbers; NULL: it has a heading or several
+ * columns. */
 static lm_status load_unnamed(const char *path, trace_question q, trace **out, lm_error *err)
 {
     size_t numbers = 0;
@@ -48,7 +49,7 @@ static lm_status load_unnamed(const char *path, trace_question q, trace **out, l
     return LM_OK;
 }
 
-/* The log, by the metric that is asked for, else by the first known name that it has. */
+/* The log, by the wanted metric, else by its first known name. */
 static lm_status load(const char *path, const trace_question *asked, trace **out, lm_error *err)
 {
     const size_t   n = sizeof names_of_power / sizeof names_of_power[0];

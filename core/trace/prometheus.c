@@ -36,7 +36,7 @@ static bool is(const char *line)
     return !strncmp(line, "# HELP ", 7) || !strncmp(line, "# TYPE ", 7) || (n && line[n] == '{');
 }
 
-/* Names of metrics in the beginning, each once. */
+/* Names of the first metrics, each once. */
 static lm_status begin(trace_reader *r, const char *head, lm_error *err)
 {
     char        name[TRACE_COLUMNS_MAX][METRIC_NAME_MAX];
@@ -133,7 +133,7 @@ static lm_status gpu_of(trace_reader *r, const char *labels, const char *end, si
     return trace_gpu(r, name, strlen(name), gpu, err);
 }
 
-/* Lines of other metrics come before and behind: the last of each GPU counts. */
+/* Lines of other metrics stand between: the last value of each GPU counts. */
 static lm_status keep_beside(trace_reader *r, size_t which, size_t gpu, const char *cell,
                              lm_error *err)
 {

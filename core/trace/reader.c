@@ -87,7 +87,7 @@ static size_t find_metric(const char *wanted, const char *const *name, size_t n)
     return COLUMN_NONE;
 }
 
-/* The column that shows the load best; if nothing is known of any, the only one there is. */
+/* The column that shows the load best; if no name is known, the only column. */
 static size_t best_metric(const char *const *name, size_t n)
 {
     size_t best = COLUMN_NONE, n_any = 0, any = COLUMN_NONE;
@@ -109,7 +109,7 @@ static size_t best_metric(const char *const *name, size_t n)
     return best != COLUMN_NONE ? best : n_any == 1 ? any : COLUMN_NONE;
 }
 
-/* The first column of each that stands beside. */
+/* The first column of each further kind. */
 static void choose_beside(trace_reader *r, const char *const *name, size_t n)
 {
     for (size_t b = 0; b < N_BESIDE; b++)

@@ -134,7 +134,7 @@ lm_status trace_grid_of(const trace_gpu_series *g, trace_grid *out, lm_error *er
     measure_parts(g, from, to, out);
     out->step = out->longest > MIXED * out->shortest ? out->longest : out->interval;
     out->step = fmax(out->step, span / (4.0 * (double)(to - from)));
-    if (!(out->step > 0)) /* without its gaps a series may be one moment */
+    if (!(out->step > 0)) /* without its gaps a series may be a single moment */
         return no_times(g, err);
     out->start = g->time[from] - 0.5 * out->step; /* samples in the middle of their bins */
     return fill(g, from, to, out, err);

@@ -10,7 +10,7 @@ bool watch_throttled(const watch_means *m, double usual_mhz)
            m->clock_mhz < (1 - WATCH_CLOCK_FELL) * usual_mhz;
 }
 
-/* All of it in shares of the planned time. */
+/* All values are shares of the planned time. */
 static watch_cause explain(double ratio, double exposed, int64_t ranks, const watch_means *m)
 {
     const double too_long = ratio - 1;

@@ -7,7 +7,7 @@
 #include "formats/onnx/import.h"
 #include "network/layer.h"
 
-#define DEPTH_MAX 32 /* longest chain of layers that no layer takes yet */
+#define DEPTH_MAX 32 /* most steps in a chain of lazy layers */
 
 recipe recipe_of(const char *type)
 {
@@ -101,7 +101,7 @@ static void find_batch(const importer *im, value *out, value *const *in, size_t 
         }
 }
 
-/* The largest weight behind data that no sample has a part in. */
+/* The largest weight behind data that depend on no sample. */
 static value *weight_behind(value *const *in, size_t n)
 {
     value *found = NULL;

@@ -19,7 +19,7 @@ static bool norm_weights(const importer *im, value *weight[2], size_t *n)
     return true;
 }
 
-/* A norm without weights, then a product and a sum with those of each channel, or of the last
+/* A norm without weights, then a product and a sum with weights of each channel or of the last
  * dimensions. */
 static lm_status norm_and_scale(importer *im, conversion *c, bool channels)
 {

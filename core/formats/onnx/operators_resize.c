@@ -112,7 +112,7 @@ lm_status convert_expand(importer *im, conversion *c)
     return stretch(im, c, list, n);
 }
 
-/* How often in each lane; false: not known. */
+/* Number of copies in each lane; false: unknown. */
 static bool read_repeats(importer *im, const value *in, lane_lists times)
 {
     const value *v = node_input(im, 1);
@@ -131,7 +131,7 @@ static bool read_repeats(importer *im, const value *in, lane_lists times)
     return true;
 }
 
-/* Other numbers of copies in other lanes: as many as samples. */
+/* The number of copies differs between lanes: it is the number of samples. */
 static lm_status repeat_samples(importer *im, conversion *c, lane_lists times)
 {
     const uint32_t rank = c->in[0]->shape[LANE_FILE].rank;
@@ -145,7 +145,7 @@ static lm_status repeat_samples(importer *im, conversion *c, lane_lists times)
     return convert_traffic(im, &c->r, shape);
 }
 
-/* As often as the file has samples, of what no sample is in. */
+/* A tensor without samples is repeated as often as the file has samples. */
 static bool repeats_samples(const importer *im, const value *in, int64_t times)
 {
     return im->alive[LANE_BATCH] && im->batch > 1 && times == im->batch && in->batch_axis < 0 &&

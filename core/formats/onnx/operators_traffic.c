@@ -129,7 +129,7 @@ static lm_status convert_like(importer *im, conversion *c, const value *like, lm
     return convert_traffic(im, &c->r, shape);
 }
 
-/* Some elements are others, or in other places. */
+/* The operator changes some elements or moves them. */
 lm_status convert_like_first(importer *im, conversion *c)
 {
     return convert_like(im, c, c->in[0], c->in[0]->shape[LANE_FILE].dtype, 0);
@@ -203,7 +203,8 @@ lm_status convert_one_hot(importer *im, conversion *c)
     return convert_traffic(im, &c->r, shape);
 }
 
-/* The greatest of a dimension and their places: what is read once is counted once. */
+/* TopK: the greatest elements of a dimension and their places. Input that is read once counts
+ * once. */
 lm_status convert_top_k(importer *im, conversion *c)
 {
     const uint32_t        rank = c->in[0]->shape[LANE_FILE].rank;

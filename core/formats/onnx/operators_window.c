@@ -213,7 +213,7 @@ lm_status convert_conv_transpose(importer *im, conversion *c)
         return status;
     if (onnx_attribute_of(im->node, "output_shape"))
         return node_fail(im, LM_E_UNSUPPORTED, "an output shape given as such");
-    for (uint32_t i = 0; i < w.n; i++) { /* cutting less at the end adds output there */
+    for (uint32_t i = 0; i < w.n; i++) { /* a smaller cut at the end adds output there */
         if (w.before[i] > w.after[i])
             w.more[i] += w.before[i] - w.after[i];
         else if (w.before[i] < w.after[i])

@@ -370,7 +370,7 @@ lm_status plan_nodes(importer *im)
     status = inputs_define(im);
     if (!status)
         status = find_constants(im);
-    /* unknown operators come first: the rest may follow from them */
+    /* unknown operators come first: other errors may follow from them */
     unknown = refuse_unknown(im, !status);
     if (unknown || status)
         return unknown ? unknown : status;

@@ -1,5 +1,5 @@
-/* Regression trees grown by XGBoost, which is loaded when trees are to be grown: with what it is
- * built on, that takes longer than most commands. */
+/* Regression trees grown by XGBoost. The library is loaded only when trees are grown: loading takes
+ * longer than most commands. */
 #include <dlfcn.h>
 #include <jansson.h>
 #include <math.h>
@@ -78,7 +78,7 @@ static unsigned together(const boost_options *o)
     return o->forest ? o->trees : o->together > 1 ? o->together : 1;
 }
 
-/* XGBoost takes single precision, and NAN for what is missing: nothing is. */
+/* XGBoost takes single precision, and NAN for missing values: there are none. */
 static lm_status matrix_of(const learn_rows *r, DMatrixHandle *out, lm_error *err)
 {
     float    *x = malloc(r->n * r->n_features * sizeof *x), *y = malloc(r->n * sizeof *y);
@@ -120,7 +120,8 @@ static lm_status set_options(BoosterHandle b, const boost_options *o, double bas
         { "num_parallel_tree", together(o) },
         { "seed", (double)(o->seed & 0x7fffffff) },
         { "verbosity", 0 },
-        { "nthread", 1 }, /* several wait for each other by spinning, whoever else needs the core */
+        { "nthread", 1 }, /* several threads wait by spinning, even if another program needs the
+                           * core */
     };
     lm_status status = LM_OK;
 
@@ -133,7 +134,7 @@ static lm_status set_options(BoosterHandle b, const boost_options *o, double bas
     return status;
 }
 
-/* One round after the other; how many of them are best, on what there is to judge by. */
+/* Grows one round after the other, and finds the best number of rounds on the held-out rows. */
 static lm_status grow(BoosterHandle b, DMatrixHandle rows, DMatrixHandle held,
                       const boost_options *o, unsigned *best, lm_error *err)
 {
@@ -174,7 +175,7 @@ static double number_at(json_t *array, size_t i)
     return json_number_value(json_array_get(array, i));
 }
 
-/* Node `at` and all below it, each in front of its children; false when memory runs out. */
+/* Node `at` and its descendants, parents first; false when memory runs out. */
 static bool take_node(const grown *g, size_t at, trees *t, size_t *room)
 {
     const size_t mine = t->n_nodes;

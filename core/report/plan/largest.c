@@ -75,7 +75,7 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
     return status;
 }
 
-/* Largest batch if a tenth of the memory is taken. */
+/* Largest batch if a tenth of the memory is in use already. */
 static int64_t in_less(const plan_job *job, size_t i, const large *l)
 {
     step_setup    s    = job->question.setup;

@@ -71,7 +71,8 @@ const field layout_fields[] = {
     { 0 },
 };
 
-/* Per machine and number of nodes: what was looked at, what limits the best, why the next is worse. */
+/* For each machine and number of nodes: layouts that were tried, the limit of the best, and why the
+ * next is worse. */
 static void put_sentences(const plan_job *job, const layout_plans *p, FILE *out)
 {
     char words[LAYOUT_TEXT], text[LAYOUT_SENTENCE];
@@ -159,7 +160,7 @@ static layout_row row_of(const plan_job *job, const layout_plan *p, int64_t toke
     return r;
 }
 
-/* What the machines are known by, each by its last plan. */
+/* Provenance of the machines, each by its last plan. */
 static void put_basis(const plan_job *job, const layout_plans *p, FILE *out)
 {
     for (size_t i = 0; i < p->n; i++) {

@@ -180,8 +180,8 @@ static bool within(const plan_job *job, const plan *p, const plan *of)
     return in_time && cost >= cost_at(job, of, TIME_LOW) && cost <= cost_at(job, of, TIME_HIGH);
 }
 
-/* Keeps the answers, and of the rest what differs from every kept plan by more than its interval;
- * of too many those at equal distances in the list. Returns their number. */
+/* Keeps the answers, and every plan that differs from all kept plans by more than its interval. If
+ * too many remain, plans at equal distances in the list stay. Returns their number. */
 static size_t thin(const plan_job *job, const plan_answers *answers, const plan **row, size_t n)
 {
     size_t kept = 0, must = 0, spare, passed = 0;
@@ -212,7 +212,7 @@ static size_t thin(const plan_job *job, const plan_answers *answers, const plan 
     return kept;
 }
 
-/* A table and how many of the plans are in it. */
+/* A table and the number of its plans. */
 typedef struct listed {
     table *t;
     size_t n, of;
@@ -391,7 +391,8 @@ static bool said_before(const plan_answers *answers, size_t i)
     return false;
 }
 
-/* Of each answer a line, of the first of each machine what it hangs on. */
+/* A line for each answer; the first answer of each machine also names its most important
+ * assumption. */
 static void print_answers(const plan_job *job, const plan_answers *answers, FILE *out)
 {
     char text[PLAN_SENTENCE];

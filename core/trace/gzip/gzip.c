@@ -1,4 +1,4 @@
-/* gzip by zlib; members that follow one another are one text. */
+/* gzip by zlib; consecutive members are one text. */
 #include "trace/gzip/gzip.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "base/no_memory.h"
 
 #define PACKED 65536
-/* Metrics in text pack to a twentieth. What grows more than this, beyond so many bytes, is made to fill
- * a memory or a disk. */
+/* Text of metrics packs to a twentieth. A file that grows more than this, beyond so many bytes, was
+ * made to fill a memory or a disk. */
 #define GROWS_MOST 250
 #define GROWS_FREE ((uint64_t)64 << 20)
 
@@ -24,7 +24,7 @@ struct gzip_stream {
     bool        ended;
     uint64_t    taken, given; /* bytes, packed and not */
     z_stream    z;
-    char       *packed; /* PACKED bytes, or those that were begun with */
+    char       *packed; /* PACKED bytes, or the bytes that the file began with */
 };
 
 lm_status gzip_open(const char *path, int fd, const char *begun, size_t n, gzip_stream **out,

@@ -155,7 +155,7 @@ static const json_t *find_answer(reading *r, const json_t *root, const char *que
     return found;
 }
 
-/* A plan that has a checksum is as it was written. */
+/* Checks the checksum of a plan, if it has one. */
 static lm_status check_sum(const char *path, const char *text, const json_t *root, lm_error *err)
 {
     const json_t *sum = json_object_get(root, "checksum");
