@@ -20,6 +20,7 @@ typedef struct memory_command {
     bind_options    bind;
     memory_options  memory;
     layout_choice   layout;
+    int64_t         stage; /* of its pipeline, from 1; 0: the fullest */
     program_kind    program;
     decode_choice   decode;
     option_counts   batch;
@@ -66,7 +67,11 @@ static const option_row option_rows[] = {
       "segments computed again in the backward pass: layer1.0,layer1.1, blocks (full), or selective" },
     { "masters", AT(memory.masters), &type_flag, NULL, NULL, HELP_HOW,
       "weights of 16 bit have copies in f32, which the optimizer updates, with its states in f32" },
+    { "grad-dtype", AT(memory.sums), &type_dtype, "TYPE", NULL, HELP_HOW,
+      "gradients of 16 bit are added up in f32" },
     OPTION_GROUP(memory_command, layout, layout_option_rows),
+    { "stage", AT(stage), &type_count, "N", NULL, HELP_HOW,
+      "of a pipeline: the memory of stage N, from 1 (default: of the fullest)" },
     { "layers", AT(layers), &type_flag, NULL, NULL, HELP_OUTPUT, "list the layers, at one batch" },
     { "block", AT(block), .heading = HELP_OUTPUT, .needs = "layers",
       .refusal = "it is for the list of layers: give --layers too" },
@@ -239,8 +244,8 @@ static void print_caption(const question *q, const answer *a)
         mixed ? " with autocast to " : "", mixed ? text_dtype_name(c->memory.mixed) : "",
         c->bind.evaluation ? program_kind_name(c->program) : optimizer_name(c->memory.optimizer));
     if (c->layout.given && q->l->pp > 1)
-        printf("rank %lld of %lld of the pipeline holds most\n", (long long)a->rank + 1,
-               (long long)q->l->pp);
+        printf("rank %lld of %lld of the pipeline%s\n", (long long)a->rank + 1, (long long)q->l->pp,
+               c->stage ? "" : " holds most");
 }
 
 static lm_status print_answer(const question *q, const answer *a, lm_error *err)
@@ -273,7 +278,7 @@ out:
 
 static rank_memory asked(const question *q, const bind_options *bind)
 {
-    return (rank_memory){ q->net, q->reg, bind, &q->a->memory, q->l };
+    return (rank_memory){ q->net, q->reg, bind, &q->a->memory, q->l, q->a->stage };
 }
 
 static lm_status measure(const question *q, int64_t batch, memory_use *out, memory_of_layer *layer,
@@ -398,8 +403,16 @@ static lm_status check(options *o, lm_error *err)
         return misused(o, &a->memory.mixed, err, "the weights are f32 then: leave out --dtype");
     if (a->memory.masters && lm_dtype_bytes(a->bind.dtype) != 2)
         return misused(o, &a->memory.masters, err, "is of weights of 16 bit: give --dtype bf16");
+    if (a->memory.sums && a->memory.sums != LM_F32)
+        return misused(o, &a->memory.sums, err, "expected f32, found '%.40s'",
+                       text_dtype_name(a->memory.sums));
     if (check_layout(o, a, err))
         return err->code;
+    if (a->stage && a->room)
+        return misused(o, &a->stage, err, "what fits is said of all stages: leave out --memory");
+    if (a->stage > a->layout.layout.pp || (a->stage && !a->layout.given))
+        return misused(o, &a->stage, err, "of a pipeline of %lld stages: stage %lld is not there",
+                       (long long)a->layout.layout.pp, (long long)a->stage);
     if (a->batch.n > 1 && a->layers)
         return misused(o, &a->layers, err, "layers are listed at one batch");
     return check_buckets(o, a, err);

@@ -193,6 +193,18 @@ static void hold_gathered(walk *w)
     }
 }
 
+/* Sums of gradients in a wider type, from the first micro-batch to the update. False: there are none. */
+static bool hold_sums(walk *w, const lm_tensor *weight)
+{
+    lm_tensor sum = *weight;
+
+    sum.dtype = w->o->sums;
+    if (!sum.dtype || lm_bytes(&sum) <= lm_bytes(weight))
+        return false;
+    hold(w, MEMORY_GRADIENTS, 0, w->t.update, share_of(lm_bytes(&sum), w->o->shares.gradients));
+    return true;
+}
+
 /* The users of a shared tensor add to its gradient, one after the other. */
 static void hold_weight_gradients(walk *w, size_t l)
 {
@@ -207,7 +219,7 @@ static void hold_weight_gradients(walk *w, size_t l)
 
         if (b->weights[i].flags & LM_FROZEN)
             continue;
-        if (*begun)
+        if (*begun || (hold_sums(w, &b->weights[i].tensor) && !resident))
             hold(w, MEMORY_GRADIENTS, event, event, bytes);
         else if (w->o->shares.gradients > 1)
             hold_shared_gradient(w, l, resident, bytes,

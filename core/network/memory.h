@@ -67,7 +67,9 @@ typedef struct memory_options {
     uint64_t       bucket_bytes; /**< of BUCKETS_FIXED */
     bool
         keep_gradients; /**< they exist from the start of the step, not from the backward pass on */
-    bool        inplace;   /**< elementwise layers overwrite an input without later use */
+    bool        inplace; /**< elementwise layers overwrite an input without later use */
+    lm_dtype    sums;    /**< 0; or gradients that are narrower are added up in it, all the step: a
+                              layer's own live for its backward pass, or on (keep_gradients) */
     const char *recompute; /**< NULL, or segments as timeline_make() takes them */
     uint64_t    overhead;  /**< bytes */
 } memory_options;

@@ -33,7 +33,7 @@ lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_
                                 .dtype = a->who->dtype,
                                 .input = a->who->input };
     memory_options     with = layout_memory_options(a->who, a->setup);
-    const rank_memory  m    = { a->net, a->reg, &b, &with, l };
+    const rank_memory  m    = { a->net, a->reg, &b, &with, l, 0 };
     memory_use         use;
     int64_t            rank;
     lm_status          status = rank_memory_check(l, err);

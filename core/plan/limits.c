@@ -66,7 +66,7 @@ typedef struct asked_memory {
 
 static rank_memory ranks_of(const asked_memory *a)
 {
-    return (rank_memory){ a->l->net, a->l->reg, &a->bind, &a->with, &a->layout };
+    return (rank_memory){ a->l->net, a->l->reg, &a->bind, &a->with, &a->layout, 0 };
 }
 
 static lm_status use_of(const asked_memory *a, memory_use *out, lm_error *err)

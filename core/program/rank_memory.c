@@ -70,7 +70,7 @@ static asked_rank rank_at(const rank_memory *m, int64_t rank)
     a.bind.shard           = layout_shard(l);
     a.how.shares           = shares_of(l);
     a.how.shares.in_flight = in_flight(l, rank);
-    a.how.keep_gradients |= l->pp > 1 || l->accumulation > 1; /* they add up */
+    a.how.keep_gradients |= !a.how.sums && (l->pp > 1 || l->accumulation > 1); /* they add up */
     /* gradients that are scattered are copied to no buckets */
     a.how.nodes = l->zero || l->fsdp ? 1 : l->dp * l->cp;
     if (l->pp > 1)
@@ -94,7 +94,7 @@ lm_status rank_memory_of(const rank_memory *m, memory_use *out, int64_t *rank,
         status = memory_of_stages(m->net, m->reg, &first.bind, how, n, use, err);
     *out = (memory_use){ .peak = 0 };
     for (size_t r = 0; r < n && !status; r++)
-        if (use[r].peak > out->peak) {
+        if (m->stage ? (int64_t)r + 1 == m->stage : use[r].peak > out->peak) {
             *out  = use[r];
             *rank = (int64_t)r;
         }

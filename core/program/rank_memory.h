@@ -13,6 +13,7 @@ typedef struct rank_memory {
     const memory_options *how;  /**< `shares`, `stage` are not read; `nodes` are dp's */
     const layout         *l; /**< settled; accumulation 0: as many micro-batches as keep a pipeline
                                    full */
+    int64_t               stage; /**< of this rank of the pipeline, from 1; 0: the fullest */
 } rank_memory;
 
 /** LM_E_UNSUPPORTED for dimensions whose memory nobody tells, LM_E_ARG for what a rank alone would

@@ -20,13 +20,33 @@ CELL = 8  # runs: fewer are no choice
 def network(r):
     heads = int(r["heads"])
     return (f"mistral_7b:layers={r['layers']}:width={r['hidden']}:intermediate={r['ffn']}:heads={heads}:kv_heads={r['kv_heads'] or heads}"
-            f":head_width={int(r['hidden']) // heads}:vocabulary={r['vocab']}:sequence={r['seq']}")
+            f":head_width={int(r['hidden']) // heads}:vocabulary={r['vocab']}:sequence={r['seq']}:tied={r['tied_embeddings'] or 0}")
+
+
+def parameters(text):
+    return float(text[:-1]) * {"K": 1e3, "M": 1e6, "G": 1e9}[text[-1]] if text else None
+
+
+def stages(r):
+    """Layers are dealt out by cost, the embedding and the head counted in: the parameters of the first stage tell how many it has,
+    and so have those behind it as long as there are any. Of ours each has one at least."""
+    ranks, layers, width = int(r["pp"]), int(r["layers"]), float(r["hidden"])
+    local, shared = parameters(r["local_params_source"]), int(r["kv_heads"] or r["heads"]) / int(r["heads"])
+    if ranks == 1 or not local:
+        return ["stages=balanced"] * (ranks > 1)
+    one = width * width * (2 + 2 * shared) + 3 * width * float(r["ffn"])
+    most = max(1, round((local * int(r["tp"]) - float(r["vocab"]) * width) / one))
+    if most * ranks < layers:
+        return ["stages=balanced"]
+    blocks = []
+    for left in range(ranks - 1, -1, -1):
+        blocks.append(min(most, layers - sum(blocks) - left))
+    return ["stages=" + ",".join(map(str, blocks))]
 
 
 def layout(r):
     words = [f"tp{r['tp']}", f"pp{r['pp']}", f"dp{r['dp']}"]
-    # layers are dealt out by cost, the embedding and the head counted in
-    return " ".join(words + ["stages=balanced"] * (int(r["pp"]) > 1) + ["sp"] * (r["sp"] == "1" and int(r["tp"]) > 1)
+    return " ".join(words + stages(r) + ["sp"] * (r["sp"] == "1" and int(r["tp"]) > 1)
                     + [f"zero{r['zero_stage']}"] * (int(r["zero_stage"]) > 0 and int(r["dp"]) > 1))
 
 
