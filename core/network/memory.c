@@ -82,7 +82,7 @@ static void hold_own_weights(walk *w, size_t l)
                  share_of(optimizer_state_bytes(o->optimizer, &master), states));
         if (train && !frozen && master.dtype != weight->tensor.dtype)
             hold(w, MEMORY_MASTERS, 0, last_event(w), share_of(lm_bytes(&master), states));
-        if (train && !frozen && o->nodes > 1 && o->buckets == BUCKETS_COPY)
+        if (train && !frozen && o->nodes > 1 && o->buckets == BUCKETS_COPY && !o->sums)
             hold(w, MEMORY_BUCKETS, 0, last_event(w), bytes);
     }
 }
@@ -271,6 +271,17 @@ static void hold_weights(walk *w)
         hold(w, MEMORY_BUCKETS, 0, last_event(w), w->o->bucket_bytes);
 }
 
+/* Is an event of the very last chunk of a pipeline, which goes backward as soon as it has gone forward?
+ * What its last layer alone holds is freed at the turn. */
+static bool of_last_chunk(const walk *w, size_t event)
+{
+    const memory_stage *s = &w->o->stage;
+
+    return s->chunks > 1 && w->stage &&
+           (w->t.event[event].pass != TIMELINE_FORWARD ||
+            w->stage[w->t.event[event].layer] == s->ranks * s->chunks - 1);
+}
+
 /* What is kept for backward of the other micro-batches in flight. */
 static void hold_in_flight(walk *w)
 {
@@ -279,11 +290,17 @@ static void hold_in_flight(walk *w)
     const uint64_t flight = w->o->shares.in_flight > 0 ? (uint64_t)w->o->shares.in_flight : chunks;
 
     for (size_t k = 0; k < sizeof kept / sizeof *kept && flight > chunks; k++) {
-        uint64_t now = 0;
+        uint64_t now = 0, last = 0;
+        bool     ends;
 
-        for (size_t e = 0; e <= w->t.turn; e++)
+        for (size_t e = 0; e <= w->t.turn; e++) {
             now += w->live[kept[k]][e];
-        hold(w, kept[k], 0, last_event(w), lm_mul(now, flight - chunks) / chunks);
+            last += of_last_chunk(w, e) ? w->live[kept[k]][e] : 0;
+        }
+        /* one micro-batch is in it, and the others' are in the chunks before */
+        ends = last > 0 && last < now; /* freed is subtracted: less than nothing wraps */
+        hold(w, kept[k], 0, last_event(w),
+             lm_mul(ends ? now - last : now, flight - chunks) / (ends ? chunks - 1 : chunks));
     }
 }
 

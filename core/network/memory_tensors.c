@@ -1,4 +1,6 @@
 /* Lifetimes of tensors in a step: activations, saved data, gradients of activations. */
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "network/memory_walk.h"
@@ -188,18 +190,32 @@ static void hold_beside(walk *w, memory_part part, size_t l, bool kept, uint64_t
     hold(w, part, born, kept && runs_backward(w, l) ? backward : born, bytes);
 }
 
+/* What a layer keeps. Losses of networks in 16 bit that train with masters take their scores in f32:
+ * Megatron-LM's vocab_parallel_cross_entropy, transformers' ForCausalLMLoss. */
+static uint64_t saved_bytes(const walk *w, size_t l)
+{
+    const bound_layer *b     = plain(w, l);
+    const uint64_t     bytes = working(w, l)->cost.saved_bytes;
+    const uint64_t     each  = b->n_inputs ? lm_dtype_bytes(b->input[0].dtype) : 4;
+
+    return w->o->masters && each < 4 && !strcmp(b->decl->type, "cross_entropy")
+               ? lm_mul(bytes, 4 / each)
+               : bytes;
+}
+
 static void hold_saved(walk *w, size_t l)
 {
-    const lm_cost *c = &working(w, l)->cost;
+    const lm_cost *c     = &working(w, l)->cost;
+    const uint64_t saved = saved_bytes(w, l);
 
     if (!is_mine(w, l))
         return;
     if (w->full->options.evaluation)
         hold(w, MEMORY_CACHE, 0, last_event(w), c->cached_bytes);
     else
-        hold_beside(w, MEMORY_SAVED, l, true, c->saved_bytes);
+        hold_beside(w, MEMORY_SAVED, l, true, saved);
     if (runs_backward(w, l) && w->t.again[l] == NEVER)
-        w->layer[l].saved = c->saved_bytes;
+        w->layer[l].saved = saved;
     hold_beside(w, MEMORY_WORKSPACE, l, false, c->workspace_bytes);
     if (runs_backward(w, l))
         hold(w, MEMORY_WORKSPACE, w->t.backward[l], w->t.backward[l], c->workspace_bytes);
