@@ -128,7 +128,7 @@ def megatron(exam, r):
 def by_hand(r):
     """18 bytes a parameter (6 + 12 / dp where optimizers are sharded), 34 s b h of each layer, 10 bytes a logit."""
     tp, pp, dp = int(r["tp"]), int(r["pp"]), int(r["dp"] or 8 // (int(r["tp"]) * int(r["pp"]) * int(r["cp"] or 1)))
-    width, layers, tokens = float(r["hidden"]), float(r["layers"]) / pp, float(r["seq"]) * float(r["micro_batch"])
+    width, layers, tokens = float(r["hidden"]), float(r["layers"]) / pp, float(r["seq"]) * float(r["micro_batch"]) / int(r["cp"] or 1)
     params = (12 * layers * width * width + 50304 * width) / tp
 
     return params * (6 + 12 / dp if r["zero_stage"] == "1" else 18) + tokens * width * layers * 34 / tp + 10 * tokens * 50304 / tp
