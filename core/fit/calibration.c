@@ -1,4 +1,4 @@
-/* Fitted coefficients of a machine, and what they answer. */
+/* Fitted coefficients of a machine, and answers from them. */
 #include "fit/calibration.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ size_t fitted_coefficients(const form *f, const fitted *of)
     return n;
 }
 
-/* A key and its value have to pass through an INI line. */
+/* A key and its value must fit into an INI line. */
 #define VALUE_MAX_BYTES 140
 
 void calibration_free(calibration *cal)
@@ -56,7 +56,7 @@ void calibration_free(calibration *cal)
     free(cal);
 }
 
-/* One line, without what an INI file would take for a comment or a key. */
+/* One line, without characters that begin a comment or end a key in an INI file. */
 static char *plain(const char *text, bool key)
 {
     char *copy = strndup(text, key ? 40 : VALUE_MAX_BYTES);
@@ -156,7 +156,7 @@ const char *calibration_device(const calibration *cal)
     return device ? device : calibration_told(cal, "cpu");
 }
 
-/* A key that is not there yet: files that were joined say things twice, an INI section may not. */
+/* A new key: joined files hold a key twice, and an INI section may not. */
 static char *free_key(const calibration *cal, const char *wanted)
 {
     char *key;
@@ -341,7 +341,7 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
     n = calibration_contributions(cal, form_at, load, room);
     for (size_t k = 0; k < n; k++)
         seconds += room[k].seconds;
-    /* nothing costs nothing, but what is not known of a network has no price */
+    /* no work costs nothing; work that is unknown has no price */
     return n ? seconds : NAN;
 }
 

@@ -9,12 +9,12 @@
 #include "fit/interval.h"
 #include "solve/folds.h"
 
-/* Rows of one algorithm on one fabric, and what is left out of them. */
+/* Rows of one algorithm on one fabric, and the groups to leave out. */
 typedef struct rows {
     collective_time *of, *rest; /* rest: scratch */
     size_t           n;
     bool             by_size;
-    double          *group; /* values by which they are told apart, ascending */
+    double          *group; /* values of the groups, ascending */
     size_t           n_groups;
     residual        *left; /* of those that could be predicted */
     size_t           n_left;
@@ -51,7 +51,7 @@ static void find_groups(rows *r, bool by_size)
     r->n_groups = kept;
 }
 
-/* Octaves that a value lies outside the other groups. */
+/* Octaves by which a value lies outside the other groups. */
 static double octaves_beyond(const rows *r, size_t group)
 {
     if (group == 0)
@@ -61,7 +61,7 @@ static double octaves_beyond(const rows *r, size_t group)
     return 0;
 }
 
-/* One group by the fit to the others. */
+/* Predicts one group by a fit to the others. */
 static lm_status leave_group(void *context, const fold_turn *t, lm_error *err)
 {
     rows             *r    = context;

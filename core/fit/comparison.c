@@ -18,7 +18,7 @@
 
 /* ---- predictions ---- */
 
-/* Seconds by one form, from fits to the points themselves. */
+/* Seconds by one form, from fits to these points. */
 static lm_status predict_fitted(const points *p, size_t form_at, const split *by, comparison *out,
                                 lm_error *err)
 {
@@ -62,18 +62,18 @@ typedef struct comparing {
     const formula_model *knows;
     const split         *by;
     const calibration   *cal;
-    const double *const *left_out; /* by form, of points; NULL: not at hand */
+    const double *const *left_out; /* by form, for each point; NULL: not available */
     bool                 measured[N_TIMES];
     comparison          *out;
 } comparing;
 
-/* Is what is said of points left out at hand? */
+/* Are predictions of left-out points available? */
 static bool told_of(const comparing *c, size_t form_at)
 {
     return form_at < n_forms && !c->cal && c->left_out && c->left_out[form_at];
 }
 
-/* Seconds by one part of the model: of fits, for all points that have it measured. */
+/* Seconds by one part of the model, for all points that measured it. */
 static lm_status predict_part(void *context, size_t at, lm_error *err)
 {
     const comparing    *c        = context;
@@ -103,7 +103,7 @@ static lm_status predict_part(void *context, size_t at, lm_error *err)
     return LM_OK;
 }
 
-/* Room for what is said of each phase of each point, nothing so far. */
+/* Room for a prediction of each phase of each point; all are unknown. */
 static double *nothing_said(const points *p)
 {
     double *said = malloc((p->n_points * N_PHASES + 1) * sizeof *said);
@@ -113,7 +113,7 @@ static double *nothing_said(const points *p)
     return said;
 }
 
-/* Single layers are priced by what they are, where that can be. */
+/* Predicts single layers by their own prices, if there are any. */
 static lm_status predict_singles(const comparing *c, double *seconds, lm_error *err)
 {
     const bool learned = c->knows->residual;
@@ -124,7 +124,7 @@ static lm_status predict_singles(const comparing *c, double *seconds, lm_error *
     return singles_left_out(c->p, c->by, learned, seconds, err);
 }
 
-/* Networks by single layers that were measured elsewhere, where they are at hand. */
+/* Predicts networks by single layers of another file, if one is given. */
 static lm_status predict_composed(const comparing *c, double *seconds, lm_error *err)
 {
     const calibration  *cal    = c->cal;
@@ -134,8 +134,8 @@ static lm_status predict_composed(const comparing *c, double *seconds, lm_error 
                   : LM_OK;
 }
 
-/* A network's own coefficients know more of it than its layers', unless these are corrected by
- * networks. */
+/* Coefficients of networks predict a network better than those of layers, unless the layers are
+ * corrected by networks. */
 static lm_status predict_by_layers(const comparing *c, lm_error *err)
 {
     double   *seconds = nothing_said(c->p), *composed = nothing_said(c->p);
@@ -158,7 +158,7 @@ static lm_status predict_by_layers(const comparing *c, lm_error *err)
     return status;
 }
 
-/* By the power model of a machine file. */
+/* Predicts power by the power model of a machine file. */
 static lm_status watts_by_machine(const points *p, const calibration *cal, double *watts,
                                   lm_error *err)
 {
@@ -228,7 +228,7 @@ void compare_measured(const point *pt, comparison *out)
             out->measured_watts[f] = pt->watts[f];
 }
 
-/* A step as it was measured, as a whole or part by part, if the model can; else the other way. */
+/* Predicts a step as it was measured, whole or part by part; if the model cannot, the other way. */
 static double step_seconds(const point *pt, double whole, double sum)
 {
     const bool as_whole = !isnan(point_seconds(pt, PHASE_STEP));
@@ -285,14 +285,14 @@ void compare_state_bounds(const points *p, const intervals *known, size_t i, com
 
 /* ---- steps in buckets ---- */
 
-/* Models that know no all-reduce apart from the update hide none. */
+/* Models that do not separate the all-reduce from the update hide none of it. */
 static bool hides(const comparing *c, const calibration *cal, const point *pt)
 {
     return form_find(c->model, PHASE_SYNC) < n_forms &&
            !isnan(step_passes_of(cal, c->model, &pt->load).backward);
 }
 
-/* All points, or in a turn those that are left out. */
+/* All points; in a turn, those that are left out. */
 static lm_status predict_buckets(const comparing *c, const calibration *cal, const fold_turn *t,
                                  lm_error *err)
 {
@@ -340,8 +340,8 @@ static lm_status predict_buckets_of_fold(void *context, const fold_turn *t, lm_e
     return status;
 }
 
-/* Seconds from the end of a rank's backward pass to the last sum, with the wait for the slowest of
- * the ranks; and of the step. */
+/* Seconds of the step, and those from the end of a rank's backward pass to the last sum, including
+ * the wait for the slowest rank. */
 static lm_status predict_overlapped(comparing *c, lm_error *err)
 {
     const folds f = split_folds(c->by, c->p);

@@ -50,12 +50,12 @@ static void range_join(const interval *from, interval *to)
     }
 }
 
-/* Ranges of what was measured, by slot; of intervals nothing else is set. */
+/* Measured ranges, by slot; other members of the intervals stay unset. */
 typedef struct ranges {
     interval of[N_TIMES];
 } ranges;
 
-/* Of what was measured in each fold, and, the last, in none: point by point, as these lie. */
+/* Measured ranges of the points in each fold and, last, of points in no fold. */
 static void ranges_of_folds(const points *p, const split *by, const comparison *c, ranges *of)
 {
     for (size_t f = 0; f <= by->n_folds; f++)
@@ -80,7 +80,7 @@ static void ranges_of_folds(const points *p, const split *by, const comparison *
     }
 }
 
-/* Without each fold, and, the last, with all. To be freed; NULL: out of memory. */
+/* Measured ranges without each fold and, last, of all points. To be freed; NULL: out of memory. */
 static ranges *ranges_without(const points *p, const split *by, const comparison *c)
 {
     const size_t n   = by->n_folds + 1;
@@ -115,14 +115,14 @@ static void take_range(const interval *from, interval *to)
     memcpy(to->range, from->range, sizeof to->range);
 }
 
-/* Residuals of one slot, and the points they are of. */
+/* Residuals of one slot, and their points. */
 typedef struct residuals {
     residual *item;
     size_t   *point;
     size_t    n;
 } residuals;
 
-/* Of how many lots residuals can be: left out by network or node count, and two upper octaves. */
+/* Kinds of residuals: left out by network or by node count, and two upper octaves. */
 #define LOTS 4
 
 static void residuals_free(residuals r[N_TIMES])
@@ -148,8 +148,8 @@ static lm_status residuals_new(const points *p, residuals r[N_TIMES], lm_error *
     return no_memory(err);
 }
 
-/* Residuals of one slot or (N_TIMES) of each, fold by fold, behind those that are there. Their
- * groups are the units of the split, or the networks. */
+/* Appends residuals of one slot or (N_TIMES) of each, fold by fold. Their groups are the units of
+ * the split, or the networks. */
 static lm_status add_residuals(const points *p, const split *by, bool by_network,
                                const comparison *c, size_t only, residuals to[N_TIMES],
                                lm_error *err)
@@ -180,8 +180,8 @@ static lm_status add_residuals(const points *p, const split *by, bool by_network
     return LM_OK;
 }
 
-/* The upper octave of batches or of nodes, left out at once: what extrapolation looks like from
- * here. Nothing is added where there is only one octave. */
+/* Leaves the upper octave of batches or of nodes out at once: these errors show extrapolation. Adds
+ * nothing if there is only one octave. */
 static lm_status add_upper_octave(const points *p, const char *model, split_kind kind,
                                   comparison *scratch, residuals to[N_TIMES], lm_error *err)
 {
@@ -229,7 +229,7 @@ static size_t groups_of(const residuals *r)
     return n;
 }
 
-/* Fewer parts of a tenth hold too little to tell a quantile by. */
+/* Fewer tenths hold too few residuals for a quantile. */
 #define LAYERS_LEAST 100
 
 static bool is_measured(const points *p, const comparison *c, phase slot)
@@ -240,9 +240,9 @@ static bool is_measured(const points *p, const comparison *c, phase slot)
     return false;
 }
 
-/* What is left out instead where too few networks can be: node counts of all-reduces, which also
- * stand by themselves; of single layers a tenth of them at a time. It is written over c, whose
- * measured side stays what it is. */
+/* With too few networks other groups are left out: node counts of all-reduces, which also have
+ * intervals of their own, and a tenth of the single layers at a time. Predictions in c are
+ * replaced; its measured times stay. */
 static lm_status replace_few(const points *p, const char *model, comparison *c,
                              residuals r[N_TIMES], lm_error *err)
 {
@@ -277,8 +277,7 @@ static lm_status replace_few(const points *p, const char *model, comparison *c,
     return status;
 }
 
-/* What intervals are told by: residuals of each slot, the first of them by what was left out
- * network by network. */
+/* Residuals of each slot, for the intervals; the first are of networks left out one by one. */
 typedef struct telling {
     residuals    *r;
     const size_t *n;
@@ -335,7 +334,7 @@ typedef struct stating {
     const char   *model;
     const split  *by;
     comparison   *c;
-    /* of what was left out fold by fold: */
+    /* of points left out fold by fold: */
     const residuals *all;
     const size_t    *n;
     const ranges    *seen;

@@ -11,7 +11,7 @@
 #include "single/learned.h"
 #include "single/whole.h"
 
-/* Networks with what their layers take; `seconds` NAN: not measured. */
+/* Networks and the seconds of their layers; `seconds` NAN: not measured. */
 typedef struct composing {
     composed_row *step, *inference;
     double (*by)[2][N_RESOURCES]; /* seconds on the device, of a step and of inference */
@@ -29,7 +29,7 @@ static void composing_free(composing *c)
     free(c->in);
 }
 
-/* A network as layers make it, in training or in evaluation mode. */
+/* A network as the sum of its layers, in training or in evaluation mode. */
 static lm_status add_mode(const points *p, size_t at, bool evaluation, layer_asker *by_layer,
                           composed_row *to, double by[N_RESOURCES], lm_error *err)
 {
@@ -172,8 +172,7 @@ lm_status composed_left_out(const points *p, const layer_model *m, const split *
 
 static const phase power_phases[2] = { PHASE_STEP, PHASE_INFERENCE };
 
-/* The device's time by what its kernels are bound by; the rest of the whole is waiting for hosts.
- */
+/* The device's time by the bounds of its kernels; the rest of the whole is waiting for the host. */
 static power_load load_of(const double by[N_RESOURCES], const composed_factors *f,
                           const double parts[N_WHOLE_PARTS])
 {

@@ -21,7 +21,7 @@
 #include "observe/variants.h"
 #include "single/model.h"
 
-/* How good a formula is on networks that were left out. */
+/* Errors of a formula on networks that were left out. */
 static void judge_held_out(const points *p, const split *networks, const comparison *c, phase which,
                            fitted *out)
 {
@@ -66,7 +66,7 @@ static lm_status leave_sync_out(const points *p, const split *networks, double *
     return status;
 }
 
-/* Predictions of each model for networks that it did not see. */
+/* Predictions of each model for left-out networks. */
 static lm_status judge_models(const points *p, const split *networks, double **left_out,
                               calibration *cal, lm_error *err)
 {
@@ -113,7 +113,7 @@ static void take_linear(const form_data *d, const points *p, const lsq_solution 
     }
 }
 
-/* The same in terms. Those without a coefficient stay unknown. */
+/* The same for terms. Terms without a coefficient stay unknown. */
 static lm_status take_terms(const form_data *d, const form_solution *found, fitted *out,
                             lm_error *err)
 {
@@ -148,7 +148,7 @@ static lm_status take_terms(const form_data *d, const form_solution *found, fitt
     return form_data_rank(d, &found->knots, &out->rank, err);
 }
 
-/* How well a form holds on what it was fitted to, and its coefficients. */
+/* Errors of a form on its own rows, and its coefficients. */
 static lm_status take_form(const form_data *d, const form_solution *found, fitted *out,
                            lm_error *err)
 {
@@ -236,8 +236,8 @@ size_t fit_steps_alone(const points *p)
     return told ? alone : 0;
 }
 
-/* Was a whole step of a network measured, on several ranks with its all-reduce? Steps of which
- * nothing else is known count where formulas are fitted to them: where there are no others. */
+/* Was a whole step of a network measured, on several ranks with its all-reduce? Steps without any
+ * other time count only if there are no others: formulas are then fitted to them. */
 static bool note_step(const point *pt, bool steps_count, measured_set *to)
 {
     const observation *row   = pt->row;
@@ -245,7 +245,7 @@ static bool note_step(const point *pt, bool steps_count, measured_set *to)
     char               name[PATH_MAX];
     const measured_at  at = { name, pt->input, row->batch, row->ranks };
 
-    /* of networks of which only counts are known no prediction is asked */
+    /* networks that are known by counts alone are not predicted */
     if (row->kind != OBS_NETWORK || row->batch < 1 ||
         !(parts || (row->ranks < 2 && !isnan(pt->seconds[PHASE_STEP]) &&
                     (steps_count || !is_step_alone(pt)))))
@@ -294,14 +294,14 @@ static lm_status note_variant(const points *p, calibration *cal, lm_error *err)
     if (status)
         return status;
     behind =
-        all.n ? strchr(all.of[0].text, ' ') : NULL; /* the element type has a place of its own */
+        all.n ? strchr(all.of[0].text, ' ') : NULL; /* the element type has its own key */
     if (behind && !calibration_note(cal, "settings", behind + 1))
         status = no_memory(err);
     variants_free(&all);
     return status;
 }
 
-/* How much the same thing differs when it is measured again: no model is better than that. */
+/* Spread of repeated measurements: no model can be better than that. */
 static lm_status note_noise(const observations *obs, calibration *cal, lm_error *err)
 {
     repeats   found;
@@ -315,8 +315,7 @@ static lm_status note_noise(const observations *obs, calibration *cal, lm_error 
     return calibration_note(cal, "noise_floor", text) ? LM_OK : no_memory(err);
 }
 
-/* How well the all-reduces' model holds on what it was fitted to, beside the formulas it answers
- * for. */
+/* Errors of the all-reduce model on its own rows, beside the formulas it replaces. */
 static lm_status judge_allreduces(const points *p, calibration *cal, lm_error *err)
 {
     double      *measured  = malloc((p->n_points + 1) * sizeof *measured);
@@ -361,8 +360,8 @@ static lm_status fit_collectives(const points *p, calibration *cal, lm_error *er
     return status || !has_allreduces(cal) ? status : judge_allreduces(p, cal, err);
 }
 
-/* What steps on several ranks tell: what those of a host take from each other; and in buckets:
- * all-reduces, where none was measured by itself, and what overlap costs. */
+/* Fits to steps on several ranks: the slowdown of ranks that share a host and, from steps in
+ * buckets, the cost of overlap, and all-reduces if none was measured by itself. */
 static lm_status fit_exposed(const points *p, const char *model, calibration *cal, lm_error *err)
 {
     collective_model *others = cal->collectives;
@@ -479,7 +478,7 @@ static const char *what_lacks(const points *p)
                  "networks, batches or images";
 }
 
-/* The cause is the last thing said: times that were left out, else their number. */
+/* The message ends with the cause: times that were left out, else their number. */
 static lm_status nothing_fitted(const observations *obs, const points *p, lm_error *err)
 {
     char text[DOUBT_TEXT];

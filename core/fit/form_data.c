@@ -78,7 +78,7 @@ static term_bounds bounds_of(const points *p)
     return out;
 }
 
-/* Rows of networks of which only counts are known, or of the others, with the terms of a fit. */
+/* Rows of networks that are known by counts alone, or of the others, with the terms of a fit. */
 static lm_status term_rows(const form_data *d, bool want_counted, const count_knots *knots,
                            shrink_rows *out, lm_error *err)
 {
@@ -111,8 +111,8 @@ static lm_status term_rows(const form_data *d, bool want_counted, const count_kn
     return status;
 }
 
-/* Seconds of the form's part at a point; NAN where it has none, or where the form needs kernels and
- * too little is known. */
+/* Seconds of the form's part at a point; NAN: it has none, or the form needs kernels that are
+ * unknown. */
 static double row_seconds(const form_data *d, const point *pt)
 {
     const form *f = &forms[d->form];
@@ -208,7 +208,7 @@ void form_data_free(form_data *d)
     *d = (form_data){ .n_rows = 0 };
 }
 
-/* Of counts: knots by the rows that a fit sees, and all rows with their terms. */
+/* For counts: knots by the rows of a fit, and all rows with their terms. */
 static lm_status counted_rows(const form_data *d, size_t without, count_knots *knots,
                               shrink_rows *out, lm_error *err)
 {
@@ -339,7 +339,7 @@ typedef struct predicting {
     double          *predicted;
 } predicting;
 
-/* The rows of a fold, by a fit without it. */
+/* Predicts the rows of a fold by a fit without it. */
 static lm_status predict_fold(void *context, const fold_turn *t, lm_error *err)
 {
     const predicting *w     = context;

@@ -1,4 +1,4 @@
-/* Which regressors each model takes for each part of a step, and how it is fitted. */
+/* The regressors of each model for each part of a step, and the kind of fit. */
 #include "fit/forms.h"
 
 #include <string.h>
@@ -98,7 +98,7 @@ bool part_calibrated(phase p)
            p != PHASE_GRAD_WEIGHT;
 }
 
-/* Mostly the first letter tells: steps ask often. */
+/* The first letter decides mostly: steps ask often. */
 static bool same(const char *a, const char *b)
 {
     return a == b || (*a == *b && !strcmp(a, b));

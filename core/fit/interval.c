@@ -15,7 +15,7 @@ const interval interval_unknown = { .low        = NAN,
                                     .per_octave = INTERVAL_PER_OCTAVE,
                                     .range      = { { NAN, NAN }, { NAN, NAN }, { NAN, NAN } } };
 
-/* A value of a group, and its weight: all of a group weigh 1 / K together. */
+/* A value of a group, and its weight: the values of a group weigh 1 / K together. */
 typedef struct weighted {
     double value, weight;
 } weighted;
@@ -110,7 +110,7 @@ static double effective_size(const residual *r, size_t n, size_t k)
     return (between + within) / (between / (double)k + within * inverse / ((double)k * (double)k));
 }
 
-/* Weight of what may lie outside on both sides together, for a sample of n independent values. */
+/* Weight that may lie outside on both sides together, for a sample of n independent values. */
 static double outside(double n)
 {
     return 1 - fmin(1, INTERVAL_COVERAGE * (1 + 1 / n));
@@ -163,7 +163,7 @@ lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err)
     for (size_t i = 0; i < beyond; i++) {
         const double above = log2(r[i].ratio / out->high), below = log2(out->low / r[i].ratio);
 
-        /* what is missed a little beyond is not missed for lying beyond: no steeper than by the
+        /* an error just beyond the range has another cause: the slope is no steeper than over the
          * first whole octave */
         w[i].value = fmax(0, fmax(above, below)) / fmax(1, r[i].beyond);
     }
@@ -233,7 +233,7 @@ void intervals_reach(const intervals *all, scope s, int64_t value, interval_reac
     }
 }
 
-/* By the scope that it lies farthest outside of. */
+/* By the scope whose range it exceeds most. */
 static double factor_at(const interval *i, phase slot, double seconds, const interval_place *place)
 {
     const double   mine = interval_ratio(i, SCOPE_SECONDS, seconds);
@@ -246,7 +246,7 @@ static double factor_at(const interval *i, phase slot, double seconds, const int
     return mine > most.ratio ? interval_widening(i, mine).factor : most.factor;
 }
 
-/* By the interval of a time itself. False: it is unknown, and the bounds are as they were. */
+/* Bounds by the interval of the time itself. False: it is unknown, and the bounds stay. */
 static inline bool bound_own(const intervals *all, phase slot, double seconds,
                              const interval_place *place, double *low, double *high)
 {

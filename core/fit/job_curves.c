@@ -1,4 +1,4 @@
-/* Curves of jobs, from steps of which nothing else is known. */
+/* Curves of jobs, from whole steps alone. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "fit/exposed/exposed.h"
 #include "fit/shared.h"
 
-/* Whatever was measured beside the step: its parts tell more. */
+/* Has the point a time beside the step? Its parts tell more. */
 static bool is_whole(const point *pt)
 {
     return pt->row->kind == OBS_NETWORK && isnan(pt->seconds[PHASE_FORWARD]) &&

@@ -15,9 +15,9 @@
 #define AT_LIMIT  0.02
 #define MANY      0.05
 #define LIMIT_AT  0.99
-#define FACTOR_AT 0.001 /* quantiles that what is learned is held between */
+#define FACTOR_AT 0.001 /* quantiles that bound the learned values */
 
-/* Not deep: time and counts say most of it. */
+/* Shallow trees: time and counts explain most of the power. */
 static const boost_options growth = { .trees     = 400,
                                       .depth     = 6,
                                       .rate      = 0.06,
@@ -192,7 +192,8 @@ static lm_status load_of(layer_asker *by, watt_row *r, lm_error *err)
     return status;
 }
 
-/* Prices of the rows that are in, or those given; loads of all, and the power model of these. */
+/* Prices of the training rows, or the given ones; loads of all rows, and the power model of the
+ * training rows. */
 static lm_status model(watt_rows *w, const layer_model *given, power_model *out, lm_error *err)
 {
     power_model told = power_unknown;
@@ -222,7 +223,7 @@ static lm_status model(watt_rows *w, const layer_model *given, power_model *out,
     return status ? status : power_fit(w->power, powers, &told, out, err);
 }
 
-/* Trees on what the power model leaves over of the rows that are in. */
+/* Trees on the residuals of the power model on the training rows. */
 static lm_status learn(watt_rows *w, layer_watts *to, lm_error *err)
 {
     learn_rows seen = { .x = w->x, .y = w->y, .n_features = LAYER_WATTS_FEATURES };
@@ -297,7 +298,7 @@ lm_status layer_watts_fit(const points *p, const layer_model *m, layer_watts **o
     return status;
 }
 
-/* Powers that are told by those of other folds. */
+/* Predicts powers of a fold by those of other folds. */
 typedef struct leaving {
     watt_rows rows;
     bool      learned;

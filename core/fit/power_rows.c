@@ -1,4 +1,4 @@
-/* Measured powers with what their time went to. */
+/* Measured powers, with their time by bound. */
 #include "fit/power_rows.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "observe/doubts.h"
 #include "single/model.h"
 
-/* Parts that a phase of a step on one device is made of; how many. */
+/* The parts of a step's phase on one device. Returns their number. */
 static size_t parts_of(phase f, bool whole_steps, phase out[3])
 {
     if (f >= N_PHASES || f == PHASE_SYNC)
@@ -64,7 +64,7 @@ static bool by_prices(const points *p, layer_asker *by, const point *pt, phase f
            *seconds > 0;
 }
 
-/* Seconds as predicted; NAN: there are no prices. `by`: of single layers. */
+/* Predicted seconds; NAN: there are no prices. `by`: prices of single layers. */
 static double load_of(const points *p, const calibration *cal, layer_asker *by, const point *pt,
                       phase f, power_load *out)
 {
@@ -206,7 +206,7 @@ static bool is_odd(const power_row *r, double watts, double mhz)
            r->mhz > CLOCK_ABOVE * mhz;
 }
 
-/* And what is told as drawn at rest, where most rows draw less at work. */
+/* The same for a power at rest that exceeds most powers at work. */
 static lm_status leave_out_odd(const points *p, power_rows *r, power_model *told, lm_error *err)
 {
     double *room = malloc((r->n + 1) * sizeof *room);

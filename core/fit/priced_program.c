@@ -13,15 +13,16 @@ struct priced_program {
     const calibration       *cal;
     const char              *model;
     interconnect             link;
-    const gradient_schedule *gradients; /* only to know it again, with its batch: it may be gone */
+    const gradient_schedule *gradients; /* compared only, with its batch, and never read: the object
+                                         * may be gone */
     int64_t                  batch;     /* its own; 0: of any */
-    bool                     told; /* when gradients are ready, by none of the machine's prices */
+    bool                     told; /* when gradients are ready, without the machine's prices */
     double                   cold; /* that messages were priced with */
 };
 
 /* ---- passes ----------------------------------------------------------------------------------- */
 
-/* The form whose prices say what the backward pass does. */
+/* The form whose prices describe the backward pass. */
 static size_t backward_form(const calibration *cal, const char *model)
 {
     const size_t own = form_find(model, PHASE_BACKWARD);
@@ -37,7 +38,7 @@ static bool is_of_weights(uint32_t term)
            (term_of_update(term) && term_family_of(term) == FAMILY_TRAFFIC);
 }
 
-/* The part of a step that a term is of. */
+/* The part of a step to which a term belongs. */
 static double *part_of(uint32_t term, step_passes *of)
 {
     return term_of_update(term)            ? &of->update
@@ -123,7 +124,8 @@ step_passes step_passes_of(const calibration *cal, const char *model, const work
 
 /* ---- when gradients are ready ----------------------------------------------------------------- */
 
-/* Of each gradient, in seconds of a pass; evenly, it takes one. */
+/* For each gradient the seconds of a pass until it is ready; evenly spread, in a pass of one
+ * second. */
 static void find_ready(const calibration *cal, size_t form_at, const gradient_schedule *s,
                        int64_t batch, double *ready)
 {
@@ -265,7 +267,7 @@ static double price(void *context, const message *e, double bytes)
                                                                   &m->by->link, &a);
 }
 
-/* Of how many ranks do the passes hold the slowest? */
+/* Number of ranks whose slowest one the passes already include. */
 static double slowest_of(const priced_program *p, int64_t devices)
 {
     const sharing *shared = &p->cal->shared;

@@ -51,20 +51,20 @@ typedef struct stage {
     double scale[N_TERMS];  /* by place: seconds per unit so far */
     size_t n;               /* columns */
     double factor[N_TERMS]; /* by column */
-    double mu[N_TERMS];     /* by column: how firmly it is held near 1 */
+    double mu[N_TERMS];     /* by column: strength of the ridge that holds it near 1 */
 } stage;
 
 typedef struct solving {
     const shrink_rows    *rows;
     const shrink_options *options;
     shrink_sums           sums;  /* of the rows that take part */
-    double               *share; /* by row: what it counts beside others of its group */
+    double               *share; /* by row: its weight within its group */
     robust_work           work;  /* of the last stage */
     bool                  used[N_TERMS];
     term_family           family[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
     double    pinned[N_TERMS]; /* coefficients at their bounds (term_bounds); NAN: free */
-    double   *rest;            /* of each row, less what is pinned; NULL: nothing is */
+    double   *rest;            /* of each row, without pinned terms; NULL: none is pinned */
     lm_error *err;
 } solving;
 
@@ -156,7 +156,8 @@ static double family_guess(const double *family, const bool *known, term_family 
     return known[f] ? family[f] : NAN;
 }
 
-/* Coefficients of families after a stage that had `st`'s columns; the others' are guessed. */
+/* Coefficients of families after a stage with the columns of `st`; those of the others are
+ * guesses. */
 static void take_families(solving *s, const stage *st)
 {
     double family[N_TERM_FAMILIES];
@@ -196,7 +197,7 @@ static lm_status stage_judge(const solving *s, const stage *st, double mu, doubl
         if (blas.LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse,
                                      (lapack_int)n) ||
             blas.LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n))
-            n = 0; /* columns that are the same: nothing is said of them */
+            n = 0; /* equal columns: the data cannot tell them apart */
         for (size_t i = 0; i < n; i++) {
             variance[use[i]] = inverse[i * n + i];
             known[use[i]]    = fmax(0, 1 - mu * inverse[i * n + i]);
@@ -207,7 +208,7 @@ static lm_status stage_judge(const solving *s, const stage *st, double mu, doubl
     return status;
 }
 
-/* One of the stages that refine: factors on what there is. */
+/* A refining stage: factors on the present coefficients. */
 static lm_status refine(solving *s, size_t (*key_of)(const solving *, size_t), shrink_fit *out)
 {
     const double mu = s->options->mu;
@@ -240,7 +241,7 @@ static lm_status refine(solving *s, size_t (*key_of)(const solving *, size_t), s
     return status;
 }
 
-/* A slot's terms of all passes have what the slot was found to be. */
+/* The terms of a slot take its coefficient in all passes. */
 static void spread_slots(solving *s, shrink_fit *out)
 {
     double known[N_TERM_SLOTS] = { 0 }, factor[N_TERM_SLOTS];
@@ -317,7 +318,7 @@ static lm_status solve_families(solving *s)
     return status;
 }
 
-/* The terms that are left to find, and what of each row. */
+/* The terms still to find, and the remaining seconds of each row. */
 static lm_status free_terms(solving *s)
 {
     const shrink_rows *r   = s->rows;
@@ -362,7 +363,7 @@ static lm_status solve_free(solving *s, shrink_fit *out)
     return status;
 }
 
-/* Pins terms that are beyond their bounds there; false: there is none more. */
+/* Pins terms that exceed their bounds at the bound; false: there are no more. */
 static bool pin(solving *s)
 {
     bool more = false;

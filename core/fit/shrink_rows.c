@@ -18,7 +18,7 @@ static lm_status check_row(const shrink_row *r, size_t at, lm_error *err)
     return LM_OK;
 }
 
-/* Looks at all rows: which terms there are, how many folds and groups. */
+/* Finds the terms of all rows, and the number of folds and groups. */
 static lm_status survey(const shrink_row *row, size_t n, shrink_rows *out, size_t place[N_TERMS],
                         lm_error *err)
 {

@@ -56,7 +56,7 @@ lm_status singles_load(layer_asker *by, const layer_shape *s, const layer_run *r
     return LM_OK;
 }
 
-/* Times of all points, and which they are. */
+/* Times of all points, and their points. */
 typedef struct times {
     layer_time *time;
     size_t     *point;
@@ -146,7 +146,7 @@ lm_status singles_learn_pool(const points *const *p, layer_model *const *m, size
     return status;
 }
 
-/* By the prices of the rows, and what was learned to them. */
+/* Predicts by the prices of the rows and their residuals. */
 static lm_status predict_row(const times *t, size_t i, const layer_rows *r,
                              const residual_trees *learned, double *out, lm_error *err)
 {
@@ -247,7 +247,7 @@ static lm_status whole_evaluated(const points *p, size_t at, layer_asker *by, bo
     return status;
 }
 
-/* A network by its layers; what has no price is not predicted. */
+/* Predicts a network by its layers; a network with a layer without a price has no prediction. */
 static lm_status whole_network(const points *p, size_t at, layer_asker *by, bool learned,
                                double *seconds, lm_error *err)
 {

@@ -135,7 +135,7 @@ static uint64_t octave_of(int64_t value)
     return octave;
 }
 
-/* The number that ranks, batches and images are told apart by; 0: the point has none. */
+/* The number that a split by ranks, batches or images compares; 0: the point has none. */
 static int64_t number_of(const point *p, split_kind kind)
 {
     int64_t dim[3];

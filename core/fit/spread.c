@@ -1,4 +1,4 @@
-/* How far repetitions of one time are apart. */
+/* Spread of repetitions of one time. */
 #include "fit/spread.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ typedef struct repeated {
     const char *name; /* its network */
     double      spread;
     double      over;   /* measured 95th percentile over the median */
-    double      sigmas; /* by how many sigma it should lie above */
+    double      sigmas; /* expected distance in sigma */
 } repeated;
 
 static int by_name(const void *a, const void *b)
@@ -73,7 +73,7 @@ static bool says(const observation *row)
            !isnan(spread_of(row));
 }
 
-/* The median of all but the rows from `left` up to `right`. */
+/* The median of all rows but `left` to `right`. */
 static double median_but(const repeated *x, size_t n, size_t left, size_t right, double *room)
 {
     size_t k = 0;
@@ -84,7 +84,7 @@ static double median_but(const repeated *x, size_t n, size_t left, size_t right,
     return stats_quantile(room, k, 0.5);
 }
 
-/* By what the other networks say of each. */
+/* Predicts each network by the spread of the others. */
 static lm_status bound(const repeated *x, size_t n, double *room, residual *r, repeat_spread *out,
                        lm_error *err)
 {

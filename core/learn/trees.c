@@ -18,8 +18,7 @@ void trees_free(trees *t)
     free(t);
 }
 
-#define TOGETHER 8 /* trees that are walked together: each step of one waits for memory, and another
-                    * goes on meanwhile */
+#define TOGETHER 8 /* trees walked together: while one waits for memory, others go on */
 
 /* Walks down several trees side by side. A leaf stays where it is: it asks for x[0], which is below
  * no threshold. */

@@ -15,7 +15,7 @@ static const job_curve *curve_of(const predictor *who)
                                         : NULL;
 }
 
-/* Passes that were measured by themselves know more, and so do steps that told of overlap. */
+/* Separately measured passes tell more, and so do steps with overlap. */
 bool job_curve_applies(const predictor *who)
 {
     const size_t forward = form_find(step_model_name(0), PHASE_FORWARD);
@@ -37,7 +37,7 @@ static const char *machine_of(const predictor *who)
     return who->machine ? who->machine : "the machine file";
 }
 
-/* What a device's own time stands on: of one batch nothing tells another's. */
+/* Basis of a device's own time: one batch tells nothing of another. */
 static certainty certainty_at(const predictor *who, const step_setup *s)
 {
     const job_curve *c      = who->state;
@@ -116,7 +116,7 @@ static lm_status told_exchange(const predictor *who, const step_setup *s, const 
     return LM_OK;
 }
 
-/* What was left of the all-reduces behind the backward pass, however they were sent. */
+/* The exposed part of the all-reduces, however they were sent. */
 static lm_status curve_exchange(const predictor *who, const step_setup *s,
                                 const net_metrics *counts, exchange_price *out, lm_error *err)
 {
@@ -156,7 +156,8 @@ static lm_status curve_buckets(const predictor *who, const step_setup *s,
                         machine_of(who), who->network);
 }
 
-/* What a device does, and what all-reduces leave: no layer has a share of its own. */
+/* Parts of a step: the device's work and the exposed all-reduces. No layer has a share of its
+ * own. */
 static lm_status curve_explain(const predictor *who, const step_setup *s, explanation *e,
                                lm_error *err)
 {

@@ -77,7 +77,7 @@ static void compose_inference(const composed_set *f, whole_seconds *s)
     s->forward = composed_seconds(f->inference.rows ? &f->inference : &f->step, s->part);
 }
 
-/* A framework, or a replay, has its own. A processor that computes itself has no other. */
+/* A framework or a replayed graph has host time of its own. A CPU that computes itself has none. */
 static bool host_is_own(const predictor *who)
 {
     return who->framework == FRAMEWORK_NONE ||

@@ -1,4 +1,4 @@
-/* Learned models of single layers: which there are, and what they are made with. */
+/* The list of learned models of single layers, and their settings. */
 #include "models/layerwise.h"
 
 #include <assert.h>

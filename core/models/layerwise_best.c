@@ -11,7 +11,7 @@ enum { LEARNER, LOGS, PARTS, DRAWN, PASSES };
 #define EPOCHS_LEAST 20
 #define EPOCHS_MOST  300
 
-/* The published perceptron (prenet.h), with a rate that falls, so that it ends in rest. */
+/* The published perceptron (prenet.h), with a falling rate, so that it settles. */
 static mlp_options perceptron(const double *setting, size_t rows, uint64_t seed)
 {
     const double epochs = fmin(EPOCHS_MOST, fmax(EPOCHS_LEAST, setting[PASSES] / (double)rows));
@@ -64,7 +64,8 @@ static bool one_group(const learner_rows *r)
     return i >= r->n;
 }
 
-/* Which candidate, and how far it is off; of one group, by which nothing is judged, the first. */
+/* The best candidate and its error. With one group there is nothing to judge by: the first
+ * candidate. */
 static lm_status choose(const learner_rows *rows, const learner_options *candidate, size_t n,
                         const double *setting, uint64_t seed, size_t *best,
                         layerwise_judgement *judged, double *left_out, lm_error *err)

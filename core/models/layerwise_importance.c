@@ -9,7 +9,7 @@
 #include "base/no_memory.h"
 #include "base/random.h"
 
-/* Asking again with one feature dealt out anew. */
+/* Predicts again with one feature permuted. */
 typedef struct asking {
     const layerwise_model *m;
     layerwise_lot          lot; /* with rows of its own */
@@ -40,7 +40,7 @@ static lm_status asking_new(const layerwise_model *m, const layerwise_lot *l, as
     return LM_OK;
 }
 
-/* Of rows that are told something: values that no row had are none. */
+/* Counts rows with a prediction: values that no training row had give none. */
 static lm_status error_of(asking *a, double *out, lm_error *err)
 {
     double    sum = 0;

@@ -34,7 +34,7 @@ typedef struct adding {
     void                  *context;
     lm_error              *err;
     double                 others[N_PHASES]; /* s, by prices */
-    double                 low, high;        /* the widest interval of what the model tells */
+    double                 low, high;        /* the widest interval of the model's phases */
     stand_ins             *by;               /* of layers that it does not know */
 } adding;
 
@@ -64,7 +64,7 @@ typedef struct taken {
 
 static const layerwise_answer nothing = { 0, 0, 0, 1, false }, untold = { NAN, NAN, NAN, 1, false };
 
-/* Watts for so long; where no power was learned, NAN. */
+/* Joules for so many seconds; NAN: no power was learned. */
 static lm_status ask_joules(adding *a, const layerwise_case *c, phase f, taken *to)
 {
     const layerwise_case in     = layerwise_in(c, f, a->s->optimizer);

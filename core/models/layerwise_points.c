@@ -310,7 +310,7 @@ static bool outermost(const points *p, double mhz)
     return below != above;
 }
 
-/* Was something measured of it, and nothing told? */
+/* Was it measured but not predicted? */
 static bool is_untold(const comparison *c)
 {
     bool measured = false, told = false;
@@ -380,7 +380,7 @@ lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source 
 
 /* ---- left out ---- */
 
-/* Layers that are told by what was learned of others. */
+/* Predicts layers by a model that learned others. */
 typedef struct leaving {
     const layerwise_data   *d;
     const layerwise_source *from; /* of devices: of each fold */
@@ -425,7 +425,7 @@ lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
 
     if (status)
         return status;
-    f.all |= !d.n_lots; /* a fit to all says what is missing */
+    f.all |= !d.n_lots; /* a fit to all points names what is missing */
     f.silent = !f.all;
     for (size_t i = 0; i < d.n_lots; i++)
         if (d.lot[i].target == LAYERWISE_WATTS && !from->p->wants_power)

@@ -37,10 +37,10 @@ static lm_status map_features(const layerwise_task *t, const layerwise_range *al
     return LM_OK;
 }
 
-/* By how much a value leaves what was learned from; NAN: nothing can be said there. */
+/* Factor by which a value leaves the learned range; NAN: the model cannot predict there. */
 static double leaves(const layerwise_range *f, double x)
 {
-    if (f->sort == LAYERWISE_WORD) /* one that no device had so far says nothing */
+    if (f->sort == LAYERWISE_WORD) /* a word that no learned device had has no prediction */
         return 1;
     if (f->sort == LAYERWISE_MHZ && !(x > 0)) /* a flag tells whether it is held */
         return 1;
@@ -76,7 +76,7 @@ double layerwise_value(const layerwise_range *f, const double *row, size_t at, c
     return layerwise_device_word(word, on, name) && !strcmp(name, f->name);
 }
 
-/* The features in use; *beyond NAN: the model says nothing of it. */
+/* The features in use; *beyond NAN: the model has no prediction. */
 static lm_status take_features(const layerwise_task *t, const double *all, const size_t *at,
                                const device *on, double *x, double *beyond, lm_error *err)
 {
@@ -145,7 +145,7 @@ static layerwise_answer answer_of(const layerwise_task *t, phase f, const device
                                .unseen = !seen };
 }
 
-/* The task of a case and its features in use; *t NULL: the model says nothing of it. */
+/* The task of a case and its features in use; *t NULL: the model does not know such a case. */
 static lm_status look(const layerwise_model *m, const layerwise_case *c, layerwise_target target,
                       const layerwise_task **t, double x[LAYERWISE_FEATURES], double *beyond,
                       lm_error *err)

@@ -71,7 +71,7 @@ void ledger_percents(const ledger *l, int out[N_CERTAINTIES])
     double rest[N_CERTAINTIES];
     int    missing = 100;
 
-    if (!isfinite(ledger_seconds(l))) { /* sums beyond a double: nothing measured tells them */
+    if (!isfinite(ledger_seconds(l))) { /* sums beyond a double have no measured basis */
         memset(out, 0, N_CERTAINTIES * sizeof *out);
         out[CERTAINTY_ASSUMED] = 100;
         return;

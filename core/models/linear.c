@@ -114,10 +114,10 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err)
                         phase_formula(which), remedy[which]);
 }
 
-/* Of terms only those that hold this share of the time are worth a mark. */
+/* Only terms with at least this share of the time are marked. */
 #define SHARE 0.1
 
-/* A coefficient that nobody has fitted is no zero. */
+/* A coefficient that was not fitted is unknown, not zero. */
 static lm_status unknown_term(const predictor *who, phase which, const contribution *c,
                               lm_error *err)
 {
@@ -141,7 +141,7 @@ static void check_range(bool term, const contribution *c, double seconds, ground
         factor);
 }
 
-/* Seconds of a formula, and what they stand on. */
+/* Seconds of a formula, and their ledger. */
 static lm_status ask(const predictor *who, phase which, const workload *load, unsigned measured,
                      double *seconds, grounds *g, lm_error *err)
 {
@@ -215,8 +215,8 @@ static lm_status price_inference(const predictor *who, const step_setup *s, step
     return status;
 }
 
-/* Several ranks hide and exchange what whole steps of one device do not tell apart. These steps are
- * divided by their terms, whose coefficients are those of their families: an assumption. */
+/* Several ranks hide messages behind passes, and whole steps of one device do not separate these
+ * passes. Such steps are divided by their terms, with coefficients of families: an assumption. */
 static void divide_step(const predictor *who, const workload *load, step_price *out)
 {
     const step_passes p     = step_passes_of(who->cal, who->model, load);
@@ -341,7 +341,7 @@ lm_status linear_buckets(const predictor *who, const step_setup *s,
 
 /* ---- what bounds it ---- */
 
-/* All contributions of a formula but those that only the number of nodes tells. */
+/* All contributions of a formula but those of the number of nodes alone. */
 static void add_bounds(const predictor *who, phase which, const workload *load, double *sum)
 {
     contribution room[MAX_CONTRIBUTIONS];

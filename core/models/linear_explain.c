@@ -21,7 +21,7 @@ typedef struct work {
     lm_error *err;
 } work;
 
-/* How often a part is done in a step. */
+/* Number of times that a step repeats the part. */
 static double times_of(const work *w, phase part)
 {
     return part == PHASE_FORWARD || part == PHASE_BACKWARD || part == PHASE_STEP
@@ -269,7 +269,7 @@ static lm_status count_cells(work *w, cells *c)
     return !status && c->failed ? no_memory(w->err) : status;
 }
 
-/* Seconds that only the step as a whole has, if any. */
+/* Seconds that belong only to the step as a whole, if any. */
 static lm_status share_of_step(work *w, phase which, const char *name, double seconds)
 {
     return explanation_add_whole(w->e, which, name, times_of(w, which) * seconds, BOUND_TRAFFIC,

@@ -10,7 +10,7 @@
 #include "network/autocast.h"
 #include "network/single.h"
 
-/* Nobody says what the link of observations is: the percent of this one is fitted. */
+/* Observations do not name their link: the percent of this one is fitted. */
 #define LINK 1e9
 
 /* The network that was asked for last: files list the points of a network together. Its counts at
@@ -166,7 +166,7 @@ static void predict(const point *pt, const paleo_times *t, double comp, double c
         seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD] + seconds[PHASE_UPDATE] + sync;
 }
 
-/* Points that are told by the percents of others. */
+/* Predicts points by percents that other points gave. */
 typedef struct leaving {
     const points      *p;
     const paleo_times *t;
@@ -239,7 +239,7 @@ lm_status compare_paleo(const points *p, const split *by, const registry *reg, c
     double(*seconds)[N_PHASES] = malloc((p->n_points + 1) * sizeof *seconds);
     lm_status status           = seconds ? LM_OK : no_memory(err);
 
-    /* which scheme makes no difference to what is fitted but between numbers of nodes */
+    /* the scheme matters to the fit only if numbers of nodes differ */
     if (!status)
         status = paleo_predict_points(p, by, reg, of, PALEO_TREE, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {

@@ -10,8 +10,7 @@
 
 #define APART     1e-10 /* of the diagonal */
 #define TOLERANCE 1e-10
-#define ALIKE     1e-9 /* slopes that differ by less than this share of the larger one are equal up
-                        * to rounding */
+#define ALIKE     1e-9 /* slopes within this share of the larger are equal up to rounding */
 
 /* ---- the active set ---- */
 

@@ -35,7 +35,7 @@ static void add(collective_time *row, size_t *n, const point *pt, double bytes, 
     to->of.bytes = bytes / messages;
 }
 
-/* Before there are prices: all of the pass hides something, or only the last message shows. */
+/* Before the first prices: the whole pass hides messages, or only the last message is exposed. */
 static void add_first(estimating *e, const point *pt, double exposed, double backward)
 {
     const double messages = (double)exposed_messages(pt);
@@ -88,7 +88,7 @@ static lm_status estimate(estimating *e, lm_error *err)
     return LM_OK;
 }
 
-/* Upper bounds count on a fabric of which nothing else is known. */
+/* Upper bounds count if nothing else is known of the fabric. */
 static void take_bounds(estimating *e)
 {
     bool known[N_FABRICS] = { false };
@@ -139,7 +139,7 @@ static void replace(estimating *e, best_round *best, collective_model *by)
     e->cal->collectives = by;
 }
 
-/* By the squares of the steps that the prices are found from. */
+/* Judged by the squared errors of the steps behind the prices. */
 static lm_status remember(const estimating *e, best_round *best, lm_error *err)
 {
     exposed_sums    s;
@@ -152,7 +152,8 @@ static lm_status remember(const estimating *e, best_round *best, lm_error *err)
     return LM_OK;
 }
 
-/* Prices from what the last ones hide. *stays: they are the same, or there are none. */
+/* New prices, from the seconds that the last prices hide. *stays: they are the same, or there are
+ * none. */
 static lm_status price_again(estimating *e, best_round *best, double *before, bool *stays,
                              lm_error *err)
 {

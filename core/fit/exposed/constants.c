@@ -16,7 +16,7 @@ static bool same_but_buckets(const observation *a, const observation *b, int64_t
            a->dtype == b->dtype && !strcmp(a->name, b->name) && !strcmp(a->input, b->input);
 }
 
-/* A time as it was measured beside no message, on so many ranks. */
+/* A measured time beside no message, on so many ranks. */
 static double measured_alone(const points *p, const point *pt, phase f, int64_t ranks)
 {
     double sum = 0;
@@ -74,8 +74,8 @@ typedef struct trial {
     double bytes;
     double alone;   /* the backward pass */
     bool   slowest; /* the passes are the slowest rank's already */
-    bool   waits;   /* what is exposed holds the wait for it */
-    double late;    /* what was exposed beyond what the last constants tried have it */
+    bool   waits;   /* exposed seconds include the wait for it */
+    double late;    /* exposed seconds beyond those of the last constants that were tried */
     double pass;    /* backward, as these have it beside messages */
 
     exposed_question asked;
@@ -150,7 +150,7 @@ static void trials_free(trials *t)
     free(t->of);
 }
 
-/* Steps on some numbers of hosts: passes are the calibration's as it is. */
+/* Steps on some numbers of hosts, with passes by the present calibration. */
 static lm_status trials_new(const points *p, const calibration *cal, const char *model,
                             bool (*takes)(int64_t, int64_t), int64_t hosts, trials *out,
                             lm_error *err)
@@ -215,8 +215,7 @@ static double not_below_0(double above, double below)
     return below > 0 && above > 0 ? above / below : 0;
 }
 
-/* Of the time beside messages a pass may lose so much, and no more: what it took beyond that has
- * another reason. */
+/* A pass may lose this share of the time beside messages. A longer pass has another cause. */
 #define EXPOSED_MOST_LOST 0.9
 
 double exposed_slowdown(const exposed_sums *s)
@@ -226,7 +225,7 @@ double exposed_slowdown(const exposed_sums *s)
     return lost / (1 - lost);
 }
 
-/* Ranks in training are what waits for each other. */
+/* Only ranks in training wait for each other. */
 static double spread_at(const point *pt)
 {
     return pt->row->phase == PHASE_INFERENCE ? NAN : spread_of(pt->row);
@@ -248,7 +247,7 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
     return LM_OK;
 }
 
-/* A clock tells no less: what was exposed for a shorter time was hidden. */
+/* Clocks resolve no less: a shorter exposed time counts as hidden. */
 #define EXPOSED_TICK 1e-6
 
 static int by_late(const void *a, const void *b)
@@ -292,7 +291,7 @@ static double latency_of(trials *t, size_t n)
     return latency;
 }
 
-/* With the latency and the copy that go with them. */
+/* The constants with their latency and their cost of copies. */
 static exposed_sums try_with(trials *t, double slowdown, double stretch, double surcharge,
                              calibration *cal)
 {
@@ -355,14 +354,14 @@ static void fit_trials(trials *t, calibration *cal)
     cal->overlapping = best;
 }
 
-/* Deviations by factors above this one are another thing's. */
+/* Deviations by a larger factor have another cause. */
 #define LATENCY_OUTLIER 3.0
 /* Latencies that are tried, at most, and shares of the pass: halves of halves. */
 #define LATENCY_TRIES 64
 #define LAG_HIGHEST   -1
 #define LAG_LOWEST    -12
 
-/* Sum of |log(predicted / measured)| with a latency of so much of the pass at most, cut. */
+/* Sum of |log(predicted / measured)|, capped, with a latency of at most this share of the pass. */
 static double off_with(const trials *t, size_t n, double latency, double lag)
 {
     double sum = 0;
@@ -418,7 +417,7 @@ static void fit_lag(trials *t, calibration *cal)
     *c = best;
 }
 
-/* Sum of |log(predicted / measured)| of what was exposed, cut, by the constants there are. */
+/* Sum of |log(predicted / measured)| of exposed seconds, capped, by the present constants. */
 static double deviations(trials *t, calibration *cal)
 {
     overlap_constants *c = &cal->overlapping, is = *c;
