@@ -121,6 +121,10 @@ struct backend_type {
      * that runs on them; NAN: there are none such. NULL: it has none. */
     double (*on_tensor_cores)(const backend *self, const void *work);
 
+    /** Collective: did messages of this point go over TCP, though its hosts have InfiniBand? NULL: it
+     * does not know. */
+    bool (*detours)(const backend *self, const observation *point);
+
     /** How fast the device is allowed to be at this moment. NULL: it is the CPU, or virtual. May be
      * called between two runs; must not disturb them. */
     void (*state)(const backend *self, machine_state *out);

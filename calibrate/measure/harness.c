@@ -532,6 +532,9 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     if (s.compute && b->compute->type->on_tensor_cores &&
         b->compute->type->on_tensor_cores(b->compute, s.compute) < 0.5)
         out->flags |= FLAG_NO_TENSOR_CORES;
+    if (has_phase(&s, PHASE_SYNC) && b->collective && b->collective->type->detours &&
+        b->collective->type->detours(b->collective, &point->row))
+        out->flags |= FLAG_SOCKET;
     if (!samples_alloc(&times, b->plan->stop.max_repeats + 1))
         status = no_memory(err);
     status = world_agree(group, status, err);

@@ -185,11 +185,11 @@ static uint64_t hash(uint64_t seed, const void *bytes, size_t n)
 
 static const uint64_t empty = UINT64_C(14695981039346656037);
 
-/* Names of equal devices, and facts of the moment, are no difference. */
+/* Names of equal devices, their seats, and facts of the moment are no difference. */
 static bool distinguishes(const char *key)
 {
     static const char *const momentary[] = { "gpu_clock", "gpu_memory_clock", "gpu_temperature",
-                                             "gpu_clock_held_down_by" };
+                                             "gpu_clock_held_down_by", "gpu_peer_access" };
     const size_t             n           = strlen(key);
 
     for (size_t i = 0; i < sizeof momentary / sizeof momentary[0]; i++)

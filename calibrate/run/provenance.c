@@ -9,9 +9,12 @@
 
 #include "measure/machine_state.h"
 #include "measure/power_meter.h"
+#include "measure/topology.h"
 #include "observe/observation.h"
 #include "run/agreement.h"
 #include "run/fingerprint.h"
+
+#define BUS_ID 64
 
 static void put(void *context, const char *key, const char *value)
 {
@@ -52,6 +55,21 @@ static void put_environment(FILE *out)
             put(out, names[i], getenv(names[i]));
 }
 
+static void hear_bus_id(void *context, const char *key, const char *value)
+{
+    if (!strcmp(key, "gpu_bus_id"))
+        snprintf(context, BUS_ID, "%s", value);
+}
+
+/* Of rank 0's host. */
+static void put_topology(FILE *out, const bench *b)
+{
+    char bus_id[BUS_ID] = "", root[512];
+
+    b->compute->type->describe(b->compute, hear_bus_id, bus_id);
+    topology_describe(topology_system(root, sizeof root), *bus_id ? bus_id : NULL, put, out);
+}
+
 void provenance_print(FILE *out, const world *w, const bench *b, const char *command_line)
 {
     const stopping *stop = &b->plan->stop;
@@ -85,6 +103,8 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     put_environment(out);
     put(out, "compute_backend", b->compute->type->name);
     b->compute->type->describe(b->compute, put, out);
+    if (b->collective && !b->compute->type->virtual)
+        put_topology(out, b);
     power_meter_describe(b->power, put, out);
     if (b->collective) {
         put(out, "collective_backend", b->collective->type->name);

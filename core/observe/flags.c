@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words[] = { "contended", "throttled", "drifted", "anchor",
-                                     "no_tensor_cores" };
+static const char *const words[] = { "contended", "throttled",       "drifted",
+                                     "anchor",    "no_tensor_cores", "socket" };
 
 #define N_WORDS (sizeof words / sizeof words[0])
 

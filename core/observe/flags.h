@@ -13,13 +13,14 @@ typedef enum {
     FLAG_DRIFTED   = 1 << 2, /**< measured while the machine was not as fast as usual */
     FLAG_ANCHOR    = 1 << 3, /**< a point measured again, to see whether the machine changes */
     FLAG_NO_TENSOR_CORES = 1 << 4, /**< of a type that has them, and most products ran without */
+    FLAG_SOCKET = 1 << 5, /**< messages between hosts over TCP, though these have InfiniBand */
 } flag;
 
 /** Times with one of these flags are used only if nothing better was measured. */
 #define FLAGS_DOUBTFUL ((uint32_t)(FLAG_CONTENDED | FLAG_THROTTLED | FLAG_DRIFTED))
 
 /** All flags, for messages. */
-#define FLAGS_KNOWN "contended, throttled, drifted, anchor, no_tensor_cores"
+#define FLAGS_KNOWN "contended, throttled, drifted, anchor, no_tensor_cores, socket"
 
 /** Words separated by spaces. LM_E_NOTFOUND for an unknown word. */
 lm_status flags_parse(const char *text, uint32_t *out);

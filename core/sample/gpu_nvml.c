@@ -33,7 +33,8 @@ enum {
     TEMPERATURE_GPU = 0,
     POLICY_POWER    = 0,
     POLICY_THERMAL  = 1,
-    RESULT_LOST     = 15
+    RESULT_LOST     = 15,
+    MOST_LINKS      = 18 /* NVML_NVLINK_MAX_LINKS */
 };
 
 #define LIBRARY "libnvidia-ml.so.1"
@@ -63,6 +64,8 @@ struct nvml {
     nvml_result (*violation)(nvml_device device, int policy, violation_time *out);
     nvml_result (*ecc)(nvml_device device, int *current, int *pending);
     nvml_result (*persistence)(nvml_device device, int *mode);
+    nvml_result (*link_state)(nvml_device device, unsigned link, int *active);
+    nvml_result (*link_version)(nvml_device device, unsigned link, unsigned *version);
 };
 
 static void find(const nvml *n, const char *name, void *function)
@@ -94,6 +97,8 @@ static void find_all(nvml *n)
     find(n, "nvmlDeviceGetViolationStatus", &n->violation);
     find(n, "nvmlDeviceGetEccMode", &n->ecc);
     find(n, "nvmlDeviceGetPersistenceMode", &n->persistence);
+    find(n, "nvmlDeviceGetNvLinkState", &n->link_state);
+    find(n, "nvmlDeviceGetNvLinkVersion", &n->link_version);
 }
 
 static lm_status failed(const nvml *n, const char *what, nvml_result code, lm_error *err)
@@ -355,6 +360,29 @@ static void put_modes(const nvml *n, const putter *p)
         p->put(p->context, "gpu_persistence", on ? "on" : "off");
 }
 
+/* "18 of 18 active, version 4": the number is NVML's own, a generation. */
+static void put_links(const nvml *n, const putter *p)
+{
+    unsigned links = 0, up = 0, version = 0, most = 0;
+    int      active;
+    char     text[64];
+
+    for (unsigned i = 0; n->link_state && i < MOST_LINKS; i++) {
+        active = 0;
+        if (n->link_state(n->device, i, &active) != 0)
+            break;
+        links++;
+        up += active != 0;
+        if (active && n->link_version && n->link_version(n->device, i, &version) == 0)
+            most = version > most ? version : most;
+    }
+    if (!links)
+        return;
+    snprintf(text, sizeof text, most ? "%u of %u active, version %u" : "%u of %u active", up, links,
+             most);
+    p->put(p->context, "gpu_nvlink", text);
+}
+
 void nvml_describe(const nvml *n, void (*put)(void *context, const char *key, const char *value),
                    void       *context)
 {
@@ -371,4 +399,5 @@ void nvml_describe(const nvml *n, void (*put)(void *context, const char *key, co
         put_number(&p, "gpu_temperature", "%.0f degrees Celsius", (double)value);
     put_held_down(n, &p);
     put_modes(n, &p);
+    put_links(n, &p);
 }

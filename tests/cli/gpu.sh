@@ -118,6 +118,12 @@ for each in 'gpu_driver: 580.1' 'gpu_clock: 1200 MHz' 'gpu_clock_max: 1980 MHz' 
     'gpu_temperature: 41 degrees Celsius' 'gpu_clock_held_down_by: power cap' 'gpu_ecc: on'; do
     grep -q "^# $each\$" told.csv || fail "NVML: no '$each': $(grep '^# gpu' told.csv)"
 done
+echo '0 links_up 3' >links
+LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml LAYERMETER_FAKE_NVML=$work/links LAYERMETER_FAKE_DEVICES=3 \
+    "$fake" gpu.ini -o links.csv --quiet || fail "links"
+for each in 'gpu_nvlink: 3 of 4 active, version 4' 'gpu_peer_access: 1 of 2 other GPUs'; do
+    grep -q "^# $each\$" links.csv || fail "links: no '$each': $(grep '^# gpu' links.csv)"
+done
 
 flags() { # the column's values, each once
     grep -v '^#' "$1" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "'"$2"'") at = i; next } { print $at }' |

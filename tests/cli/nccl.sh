@@ -32,6 +32,17 @@ run() { # RANKS ARGUMENTS
 }
 errors() { grep '^layermeter-calibrate-fake: [^w]' err; } # not mpirun's words, and no warnings
 
+# ---- what connects the host; what NCCL is told of its log is no setting of the user's ------------------------
+mkdir -p root/sys/class/infiniband/mlx5_0/ports/1
+echo '400 Gb/sec (4X NDR)' >root/sys/class/infiniband/mlx5_0/ports/1/rate
+echo '4: ACTIVE' >root/sys/class/infiniband/mlx5_0/ports/1/state
+LAYERMETER_SYSTEM_ROOT=$work/root LAYERMETER_FAKE_NCCL_NET=Socket run 2 sweep.ini -o net.csv || fail "a network: $(cat err)"
+grep -q '^# network_infiniband: mlx5_0 port 1: 400 Gb/sec (4X NDR), active$' net.csv || fail "cards: $(grep '^# net' net.csv)"
+grep -q '^# nccl_environment' net.csv && fail "the log's settings: $(grep '^# nccl' net.csv)"
+grep -q ',socket,' net.csv && fail "ranks of one host go by no network"
+ls /tmp/layermeter-nccl-?????? 2>/dev/null | while read -r log; do [ "$log" -nt sweep.ini ] && echo "$log"; done | grep . &&
+    fail "a log was left"
+
 # ---- every point, once; a communicator for each set of ranks, once, and a ring where it is forced --------
 LAYERMETER_FAKE_NCCL_LOG=$work/made run 3 sweep.ini -o o.csv || fail "a sweep: $(cat err)"
 [ "$(grep -c '^collective,.*,ok$' o.csv)" -eq 12 ] || fail "rows: $(grep -v '^#' o.csv)"

@@ -342,6 +342,18 @@ cudaError_t cudaRuntimeGetVersion(int *out)
     return cudaSuccess;
 }
 
+/* All but the last reach each other. */
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    int n = 0;
+
+    if (cudaGetDeviceCount(&n) != cudaSuccess || device == peer || device < 0 || peer < 0 ||
+        device >= n || peer >= n)
+        return cudaErrorInvalidDevice;
+    *can = device != n - 1 && peer != n - 1;
+    return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceCount(int *out)
 {
     *out = 0;

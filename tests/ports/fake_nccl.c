@@ -11,6 +11,7 @@
  *   LAYERMETER_FAKE_NCCL_LOST=N    before the N-th collective of rank 1 the network is lost: it
  *                                  never ends
  *   LAYERMETER_FAKE_NCCL_LOG=FILE  a line for each communicator: "rank of ranks: NCCL_ALGO"
+ *   LAYERMETER_FAKE_NCCL_NET=NAME  the network that its log says it uses, IB
  *   LAYERMETER_FAKE_NCCL_ROOM=N    rank 1 has device memory for N communicators at a time; for one
  *                                  more NCCL says "unhandled cuda error", as it does */
 #include <fcntl.h>
@@ -414,7 +415,19 @@ static void log_made(const struct ncclComm *c)
 {
     const char *path = getenv("LAYERMETER_FAKE_NCCL_LOG"), *algorithm = getenv("NCCL_ALGO");
     FILE       *out = path ? fopen(path, "a") : NULL;
+    static char log_file[256]; /* read once, as NCCL does */
 
+    if (!log_file[0] && getenv("NCCL_DEBUG_FILE"))
+        snprintf(log_file, sizeof log_file, "%s", getenv("NCCL_DEBUG_FILE"));
+    if (log_file[0]) {
+        FILE       *log = fopen(log_file, "a");
+        const char *net = getenv("LAYERMETER_FAKE_NCCL_NET");
+
+        if (log)
+            fprintf(log, "host:1:2 [0] NCCL INFO Using network %s\n", net ? net : "IB");
+        if (log)
+            fclose(log);
+    }
     if (!out)
         return;
     fprintf(out, "%d of %d: %s\n", c->rank, c->ranks, algorithm ? algorithm : "");

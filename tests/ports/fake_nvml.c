@@ -31,6 +31,8 @@ int         nvmlDeviceGetUtilizationRates(void *device, utilization *out);
 int         nvmlDeviceGetMemoryInfo(void *device, memory_info *out);
 int         nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts);
 int         nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millijoules);
+int         nvmlDeviceGetNvLinkState(void *device, unsigned link, int *active);
+int         nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version);
 int         nvmlShutdown(void);
 int         nvmlSystemGetDriverVersion(char *version, unsigned length);
 int         nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, void **out);
@@ -229,4 +231,20 @@ int nvmlDeviceGetEccMode(void *device, int *current, int *pending)
     (void)device;
     *current = *pending = 1;
     return 0;
+}
+
+/* 4 links, of which "0 links_up 3" are up; version 4. */
+int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *active)
+{
+    if (link >= 4)
+        return 2;
+    *active = link < told(device, "links_up", 4);
+    return 0;
+}
+
+int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version)
+{
+    (void)device;
+    *version = 4;
+    return link < 4 ? 0 : 2;
 }

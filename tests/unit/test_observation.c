@@ -188,7 +188,7 @@ static void refusals_name_file_line_and_column(void **state)
           "o.csv:4: a quote inside an unquoted field", LM_E_SYNTAX },
         { "kind,name,phase,seconds,batch,flags\nnetwork,n,step,1,1,contended slow\n",
           "o.csv:2: flags: 'contended slow' is none of contended, throttled, drifted, anchor, "
-          "no_tensor_cores",
+          "no_tensor_cores, socket",
           LM_E_NOTFOUND },
         /* an open quote swallows the lines behind it: that is no row cut short */
         { HEAD "network,n,step,1,1,,,,\nnetwork,\"n,step,1,1,,,,\nnetwork,n,step,1,1,,,,\n",

@@ -108,6 +108,21 @@ static void put_libraries(const putter *p)
     p->put(p->context, "cublaslt", text);
 }
 
+/* Of the GPUs that this process sees: those whose memory its own may read. */
+static void put_peers(const putter *p, const cuda_device *d)
+{
+    int  n = 0, can = 0, peers = 0;
+    char text[48];
+
+    if (cudaGetDeviceCount(&n) != cudaSuccess || n < 2)
+        return; /* nobody is there to ask about */
+    for (int i = 0; i < n; i++)
+        if (i != d->ordinal && cudaDeviceCanAccessPeer(&can, d->ordinal, i) == cudaSuccess)
+            peers += can != 0;
+    snprintf(text, sizeof text, "%d of %d other GPUs", peers, n - 1);
+    p->put(p->context, "gpu_peer_access", text);
+}
+
 static void describe(const backend *self,
                      void (*put)(void *context, const char *key, const char *value), void *context)
 {
@@ -123,6 +138,7 @@ static void describe(const backend *self,
              (double)d->l2_bytes / 1e6);
     put(context, "gpu_kind", text);
     put(context, "gpu_bus_id", d->bus_id);
+    put_peers(&p, d);
     if (me->manager)
         nvml_describe(me->manager, put, context);
     else

@@ -10,8 +10,10 @@
 #include "fabric/collective.h"
 #include "measure/backend.h"
 #include "measure/clock.h"
+#include "measure/topology.h"
 #include "nccl_buckets.h"
 #include "nccl_comm.h"
+#include "nccl_network.h"
 #include "nccl_values.h"
 #include "ranks/pulse.h"
 #include "ranks/start_mpi.h"
@@ -60,6 +62,7 @@ static void nccl_close(backend *self)
     nccl_backend *b = (nccl_backend *)self;
 
     nccl_comms_free(b->comms);
+    nccl_network_forget();
     nvml_close(b->manager);
     if (b->pool)
         cudaFree(b->pool);
@@ -464,6 +467,15 @@ static lm_status nccl_prepare_buckets(backend *self, const bench_case *what,
     return status;
 }
 
+static bool nccl_detours(const backend *self, const observation *point)
+{
+    char name[32], root[512];
+
+    (void)self;
+    return nccl_network_heard(name, sizeof name) &&
+           topology_detours(topology_system(root, sizeof root), point->hosts, name);
+}
+
 const backend_type backend_nccl = {
     .name            = "nccl",
     .doc             = "collectives over NCCL on GPUs, one process each",
@@ -473,6 +485,7 @@ const backend_type backend_nccl = {
     .prepare         = nccl_prepare,
     .run             = nccl_run,
     .release         = nccl_release,
+    .detours         = nccl_detours,
     .prepare_buckets = nccl_prepare_buckets,
     .start_bucket    = nccl_start_bucket,
     .poll_buckets    = nccl_poll_buckets,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "nccl_network.h"
 #include "ranks/pulse.h"
 
 typedef struct kept {
@@ -223,10 +224,12 @@ static lm_status make(nccl_comms *all, const world *group, bool ring, double *me
     else
         free(member);
     make_room(all);
+    nccl_network_listen();
     if (!status)
         status = share_id(group, &id, err);
     if (!status)
         status = agree_on_made(group, initialise(group, &id, ring, &k->comm, err), err);
+    nccl_network_hush();
     if (status && k)
         kept_free(k);
     if (status)

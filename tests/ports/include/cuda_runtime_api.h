@@ -78,6 +78,7 @@ cudaError_t cudaPeekAtLastError(void);
 cudaError_t cudaDriverGetVersion(int *out);
 cudaError_t cudaRuntimeGetVersion(int *out);
 cudaError_t cudaGetDeviceCount(int *out);
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribute, int device);
