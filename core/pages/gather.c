@@ -241,33 +241,20 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
     return status || p->batch ? status : gather_buckets(m, &s, err);
 }
 
-/* Waiting of gradients for the all-reduce under `policy`. */
-static void set_buckets(const step_setup *s, memory_options *o)
-{
-    o->nodes = step_setup_ranks(s);
-    if (s->sync.rule == SYNC_TENSOR) /* each tensor is reduced in place */
-        o->nodes = 1;
-    if (s->sync.rule == SYNC_FUSION) {
-        o->buckets      = BUCKETS_FIXED;
-        o->bucket_bytes = s->sync.limit_bytes;
-    }
-}
-
 static lm_status gather_memory(page *p, lm_error *err)
 {
-    memory_options o = { 0 };
+    memory_options o;
     bind_options   b = p->bind;
     step_setup     s;
     lm_status      status = scale_setup(&p->question, p->at, &s, err);
 
     if (status)
         return status;
-    b.batch          = s.batch;
-    b.evaluation     = p->batch != NULL;
-    o.optimizer      = s.optimizer;
-    o.mixed          = limits_mixed(p->machine[0].who);
-    o.keep_gradients = s.sync.accumulation > 1;
-    set_buckets(&s, &o);
+    b.batch      = s.batch;
+    b.evaluation = p->batch != NULL;
+    o            = room_options(&s.sync, s.optimizer, b.dtype, 0, step_setup_ranks(&s) > 1,
+                                s.sync.accumulation > 1);
+    o.mixed      = limits_mixed(p->machine[0].who);
     return memory_over_step(p->held ? p->held : p->net, p->registry, &b, &o, &p->use, &p->moment,
                             &p->n_moments, err);
 }

@@ -20,10 +20,9 @@ static bool recomputes(const layout *l)
 
 memory_options layout_memory_options(const predictor *who, const step_setup *setup)
 {
-    memory_options o = room_options(&setup->sync, setup->optimizer, 0, false, false);
+    memory_options o = room_options(&setup->sync, setup->optimizer, who->dtype, 0, false, false);
 
-    o.masters = lm_dtype_bytes(who->dtype) == 2;
-    o.mixed   = limits_mixed(who);
+    o.mixed = limits_mixed(who);
     return o;
 }
 

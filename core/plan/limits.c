@@ -150,7 +150,7 @@ static lm_status check_memory(const limits *l, char *text, lm_error *err)
                                               .input      = l->who->input,
                                               .evaluation = program != PROGRAM_TRAINING },
                                     .with = room_options(&l->setup->sync, l->setup->optimizer,
-                                                         l->room.overhead, many, keep) };
+                                                         l->who->dtype, l->room.overhead, many, keep) };
             lm_error     untold = { LM_OK, "" };
             memory_use   use;
             lm_status    status;

@@ -1,11 +1,12 @@
 /* Largest batches that fit a device's memory. */
 #include "plan/room.h"
 
-memory_options room_options(const sync_policy *sync, optimizer o, uint64_t overhead, bool many,
-                            bool keep)
+memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype, uint64_t overhead,
+                            bool many, bool keep)
 {
     return (memory_options){ .optimizer = o,
-                             .nodes     = many ? 2 : 1,
+                             .masters   = lm_dtype_bytes(dtype) == 2,
+                             .nodes     = many && sync->rule != SYNC_TENSOR ? 2 : 1,
                              .buckets   = sync->rule == SYNC_FUSION ? BUCKETS_FIXED : BUCKETS_COPY,
                              .bucket_bytes   = sync->rule == SYNC_FUSION ? sync->limit_bytes : 0,
                              .keep_gradients = keep,
@@ -20,7 +21,7 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
 
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
-            const memory_options with = room_options(sync, o, room->overhead, many, keep);
+            const memory_options with = room_options(sync, o, b->dtype, room->overhead, many, keep);
             int64_t             *to   = &limits.largest[many][keep];
             lm_status            status;
 

@@ -16,9 +16,15 @@ typedef struct batch_limits {
     int64_t largest[2][2]; /**< MEMORY_BATCH_MAX: no limit; 0: not even 1 fits */
 } batch_limits;
 
-/** Options of memory_of_step() for a step. */
-memory_options room_options(const sync_policy *sync, optimizer o, uint64_t overhead, bool many,
-                            bool keep);
+/**
+ * Options of memory_of_step() for a step of weights of type `dtype`. Weights of 16 bit are trained with
+ * masters in f32. SYNC_TENSOR reduces each gradient in place, without buckets.
+ *
+ * @param many it is one of several ranks
+ * @param keep gradients are kept: micro-steps
+ */
+memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype, uint64_t overhead,
+                            bool many, bool keep);
 
 /** Largest batches by memory_largest_batch(), with its errors. `b` binds the network; its batch is
  * not read. */

@@ -546,7 +546,7 @@ static void batches_are_limited_by_memory(void **state)
                                      &err),
                      LM_OK);
     for (int k = 0; k < 4; k++) {
-        const memory_options with     = room_options(&s.sync, s.optimizer, 2000, k / 2, k % 2);
+        const memory_options with = room_options(&s.sync, s.optimizer, b.dtype, 2000, k / 2, k % 2);
         bind_options         at_limit = b;
 
         at_limit.batch = batch_limit(&limits, 1 + k / 2, 1 + k % 2);
@@ -559,6 +559,13 @@ static void batches_are_limited_by_memory(void **state)
                          LM_OK);
         assert_true(use.peak > 10000);
     }
+
+    /* Weights of 16 bit: as `memory --masters`; tensors by themselves need no buckets. */
+    assert_false(room_options(&s.sync, s.optimizer, LM_F32, 0, true, false).masters);
+    assert_true(room_options(&s.sync, s.optimizer, LM_BF16, 0, true, false).masters);
+    assert_int_equal(room_options(&s.sync, s.optimizer, LM_F32, 0, true, false).nodes, 2);
+    s.sync.rule = SYNC_TENSOR;
+    assert_int_equal(room_options(&s.sync, s.optimizer, LM_F32, 0, true, false).nodes, 1);
     network_free(net);
 }
 
