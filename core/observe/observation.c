@@ -515,8 +515,7 @@ void observation_key(const observation *r, char *buffer, size_t size)
                                  r->kind == OBS_KERNEL ? "" : r->algorithm,
                                    r->geometry,
                                    observation_optimizer(r),
-                                   r->settings,
-                                   r->layout };
+                                   r->settings };
     const bool        alone    = r->phase == PHASE_INFERENCE; /* no part of a step's point */
     const int64_t     number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : alone,
                                (int64_t)r->dtype,
@@ -535,6 +534,10 @@ void observation_key(const observation *r, char *buffer, size_t size)
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
         put(&f, " ");
         put_number(&f, number[i]);
+    }
+    if (*r->layout) { /* kfold draws by the key: without a layout it stays what it was */
+        put(&f, " ");
+        put(&f, r->layout);
     }
     *f.to = '\0';
 }
