@@ -227,6 +227,7 @@ static void no_damaged_byte_of_a_machine_file_goes_unnoticed(void **state)
     cal->fitted[0]                  = (fitted){ .present = true, .rows = 3, .rank = 1 };
     assert_true(calibration_note(cal, "device", "V100"));
     assert_int_equal(machine_save(cal, "m.ini", &err), LM_OK);
+    calibration_free(cal);
     assert_int_equal(file_read_text("m.ini", &text, &n, &err), LM_OK);
     assert_int_equal(damaged_unnoticed(text, 3, is_read, NULL), 0);
     assert_true(is_read(text, NULL));
