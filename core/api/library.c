@@ -198,6 +198,7 @@ lm_status lm_network_open(const lm_library *library, const char *name,
                                  .n_treat  = o.n_treat,
                                  .ignore   = o.ignore,
                                  .n_ignore = o.n_ignore,
+                                 .strict   = o.strict != 0,
                                  .set      = o.set,
                                  .n_set    = o.n_set };
     if (!(n = calloc(1, sizeof *n)) || !(n->name = name_with(name, &o)))

@@ -31,6 +31,8 @@ const option_row network_option_rows[] = {
       .help = "of an import: layer type that an unknown operator counts as" },
     { "ignore", AT(ignore), &type_text, "OP", .heading = HELP_WHAT, .repeats = true,
       .help = "of an import: operator whose output is its first input" },
+    { "strict", AT(strict), &type_flag, .heading = HELP_WHAT,
+      .help = "of an import: refuse an unknown operator even if its shapes are known" },
     { "set", AT(set), &type_pair, "NAME=VALUE", .heading = HELP_WHAT, .repeats = true,
       .help = "one of the network's [arguments]" },
     { "sequence", AT(sequence), &type_count, "TOKENS", NULL, HELP_WHAT,
@@ -46,6 +48,7 @@ lm_status open_network(const options *o, const network_options *how, const lm_li
                                    .n_treat  = how->treat.n,
                                    .ignore   = how->ignore.at,
                                    .n_ignore = how->ignore.n,
+                                   .strict   = how->strict,
                                    .set      = how->set.at,
                                    .n_set    = how->set.n };
     const char       **set;

@@ -24,6 +24,7 @@ lm_status open_registry(const options *o, registry **out, lm_error *err);
 typedef struct network_options {
     option_texts treat, ignore, set;
     int64_t      sequence; /**< 0: not given */
+    bool         strict;
 } network_options;
 extern const option_row network_option_rows[];
 

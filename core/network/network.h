@@ -80,7 +80,8 @@ typedef struct network_choices {
     size_t             n_ignore;
     const char *const *set; /**< "NAME=VALUE" for [arguments]; the last one of a name wins */
     size_t             n_set;
-    bool               head_only; /**< of an .ini file: arguments, given or not, but no layers */
+    bool strict;    /**< refuse an operator that is not known, where its shapes are, too */
+    bool head_only; /**< of an .ini file: arguments, given or not, but no layers */
 } network_choices;
 
 /** A file format other than .ini. A table of formats ends with a suffix of NULL. */

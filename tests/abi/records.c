@@ -21,7 +21,7 @@ AT(lm_library_options, folder, 24);
 AT(lm_library_options, n_folders, 32);
 AT(lm_library_options, devices, 40);
 
-SIZE(lm_network_options, 56);
+SIZE(lm_network_options, 64);
 AT(lm_network_options, size, 0);
 AT(lm_network_options, set, 8);
 AT(lm_network_options, n_set, 16);
@@ -29,6 +29,8 @@ AT(lm_network_options, treat, 24);
 AT(lm_network_options, n_treat, 32);
 AT(lm_network_options, ignore, 40);
 AT(lm_network_options, n_ignore, 48);
+AT(lm_network_options, strict, 56);
+AT(lm_network_options, reserved, 60);
 
 SIZE(lm_input, 40);
 AT(lm_input, size, 0);

@@ -37,8 +37,8 @@ def info(name, dims, kind=T.FLOAT):
     return h.make_tensor_value_info(name, kind, dims)
 
 
-def save(name, nodes, inputs, outputs, initializers=(), opset=13, functions=()):
-    graph = h.make_graph(list(nodes), name, list(inputs), list(outputs), list(initializers))
+def save(name, nodes, inputs, outputs, initializers=(), opset=13, functions=(), inner=()):
+    graph = h.make_graph(list(nodes), name, list(inputs), list(outputs), list(initializers), value_info=list(inner))
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], producer_name="")
     model.functions.extend(functions)
     data = model.SerializeToString()
@@ -148,6 +148,19 @@ save("unknown",
       node("NonMaxSuppression", "c", "d"), node("NonMaxSuppression", "d", "y")],
      [info("x", [1, 4])], [info("y", [1, 4]), info("a", [1, 4])], [h.make_tensor("flag", T.BOOL, [], [True])],
      functions=[function])
+
+# an If whose condition follows from shapes: the branch that is taken counts; both call their tensors the same
+then = h.make_graph([node("Conv", "u w", "t", pads=[1, 1])], "then", [], [info("t", [2, 4, 8])], [reals("w", [4, 4, 3])])
+other = h.make_graph([node("Frob", "u", "t")], "other", [], [info("t", [2, 4, 8])])
+save("branches",
+     [node("Relu", "x", "u"), node("Shape", "x", "s"), node("Size", "s", "r"), node("Equal", "r three", "c"),
+      node("If", "c", "y", then_branch=then, else_branch=other)],
+     [info("x", ["batch", 4, 8])], [info("y", ["batch", 4, 8])], [h.make_tensor("three", T.INT64, [], [3])])
+
+# operators of nobody, whose shapes the file tells
+save("told",
+     [h.make_node("Blend", ["x"], ["a", "n"], domain="com.example"), node("Relu", "a", "b"), node("Frob", "b", "y")],
+     [info("x", ["batch", 4, 8])], [info("y", ["batch", 3]), info("n", [], T.INT64)], opset=18, inner=[info("a", ["batch", 2, 8])])
 
 # an export for inference: batch norm is in the convolutions, equal biases are stored once
 save("folded",

@@ -82,6 +82,7 @@ struct importer {
     size_t  n_values, value_room;
     names   by_name;  /**< tensor -> value */
     names   producer; /**< tensor -> node */
+    names   told;     /**< tensor -> its place in the model's `inner` */
     size_t *uses; /**< of each tensor by number in `tensors`, by nodes that count and as output */
     names   tensors;
     size_t  n_tensors;
@@ -224,10 +225,16 @@ typedef struct node_plan {
     bool          fused;     /**< another node's fusion takes care of it */
     const char   *treat;     /**< layer type the user chose; NULL: none */
     bool          ignore;    /**< so the user chose */
+    bool          assumed;   /**< nobody knows it: traffic of its tensors, whose shapes are known */
     const fusion *fusion;    /**< it stands for several nodes */
 } node_plan;
 
 lm_status plan_nodes(importer *im);
+/** The shape that the file tells of a tensor; NULL: none, or none of numbers and of symbols of the
+ * inputs. */
+const onnx_shape *told_shape(const importer *im, const char *name);
+/** Converts a node that nobody knows: it reads its inputs and writes its outputs. */
+lm_status convert_assumed(importer *im);
 /** Finds what several nodes stand for together. */
 lm_status fusions_find(importer *im);
 /** Converts a node with those fused into it. */

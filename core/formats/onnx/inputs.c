@@ -196,8 +196,11 @@ static bool feeds_recurrence(const importer *im, const char *name)
         if (!taker || !taker->n_outputs)
             return false;
         if (!strcmp(taker->type, "LSTM") || !strcmp(taker->type, "GRU") ||
-            !strcmp(taker->type, "RNN"))
-            return true;
+            !strcmp(taker->type, "RNN")) {
+            const onnx_attribute *layout = onnx_attribute_of(taker, "layout");
+
+            return !layout || !layout->i; /* else N,L,E */
+        }
         if (strcmp(taker->type, "Gather") && strcmp(taker->type, "Dropout") &&
             strcmp(taker->type, "Identity") && strcmp(taker->type, "Cast"))
             return false;

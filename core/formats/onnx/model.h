@@ -39,6 +39,15 @@ typedef struct onnx_tensor {
     size_t         n;      /**< of either */
 } onnx_tensor;
 
+/** A branch of an If: its nodes stand in the model before the If. */
+typedef struct onnx_branch {
+    const struct onnx_branch *outer;     /**< NULL: in the graph itself */
+    const char               *condition; /**< a tensor; "" while the If is read */
+    bool                      then;      /**< taken if the condition holds */
+    const char              **output;
+    size_t                    n_outputs;
+} onnx_branch;
+
 typedef struct onnx_attribute {
     const char        *name;
     int64_t            i;
@@ -49,6 +58,7 @@ typedef struct onnx_attribute {
     const float       *floats;
     size_t             n_floats;
     const onnx_tensor *tensor; /**< NULL unless it is one */
+    onnx_branch       *branch; /**< NULL unless it is a graph, of an If */
 } onnx_attribute;
 
 typedef struct onnx_node {
@@ -58,6 +68,7 @@ typedef struct onnx_node {
     size_t                n_inputs, n_outputs;
     const onnx_attribute *attribute;
     size_t                n_attributes;
+    const onnx_branch    *branch; /**< that it is in; NULL: none */
 } onnx_node;
 
 typedef struct onnx_value_info {
@@ -72,8 +83,10 @@ typedef struct onnx_model {
     size_t           n_nodes;
     onnx_tensor     *initializer;
     size_t           n_initializers;
-    onnx_value_info *input, *output;
-    size_t           n_inputs, n_outputs;
+    onnx_value_info *input, *output, *inner; /**< inner: tensors whose shapes the file tells */
+    size_t           n_inputs, n_outputs, n_inner;
+    const char     **function; /**< operators that the file defines itself: local.Twice */
+    size_t           n_functions;
     struct arena    *arena; /**< owns all of the above */
 } onnx_model;
 

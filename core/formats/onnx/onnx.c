@@ -111,7 +111,7 @@ static lm_status convert_constant(importer *im, const operation *op)
     lm_status status;
 
     im->virtual = true;
-    status      = operation_convert(im, op);
+    status      = op ? operation_convert(im, op) : convert_assumed(im);
     im->virtual = false;
     if (!status)
         fold_node(im, im->node);
@@ -132,13 +132,29 @@ lm_status convert_node(importer *im, const onnx_node *node)
     }
     if (p->treat)
         return convert_treated(im, p->treat);
+    if (!op && !p->assumed) /* in a branch that is taken */
+        return node_fail(im, LM_E_UNSUPPORTED,
+                         "no layer type for it: --treat, --ignore, or write a plugin");
     if (p->constant)
         return convert_constant(im, op);
+    if (p->assumed)
+        return convert_assumed(im);
     return (op->flags & OP_TURNS) && only_weights(im) ? convert_weights(im, op)
                                                       : operation_convert(im, op);
 }
 
 /* ---- the graph ---- */
+
+/* Is the node in a branch that is not taken? */
+static bool is_skipped(const importer *im, const onnx_node *node)
+{
+    double holds;
+
+    for (const onnx_branch *b = node->branch; b; b = b->outer)
+        if (value_number(im, value_find(im, b->condition), &holds) && (holds != 0) != b->then)
+            return true;
+    return false;
+}
 
 static lm_status convert_nodes(importer *im)
 {
@@ -148,7 +164,7 @@ static lm_status convert_nodes(importer *im)
     for (size_t i = 0; i < m->n_nodes && !status; i++) {
         const node_plan *p = &im->plan[i];
 
-        if (!p->reachable || p->fused)
+        if (!p->reachable || p->fused || is_skipped(im, &m->node[i]))
             continue;
         status = p->fusion ? fusion_convert(im, p->fusion) : convert_node(im, &m->node[i]);
         if (!status && !p->fusion)
@@ -312,8 +328,8 @@ lm_status onnx_load(const char *path, const registry *reg, const network_choices
     else
         status = onnx_read(path, &model, im.err);
     im.model = model;
-    if (!status && model->opset && (model->opset < 7 || model->opset > 100))
-        status = lm_error_set(im.err, LM_E_UNSUPPORTED, "%s: opset %lld: 9 to 21 are supported",
+    if (!status && model->opset && (model->opset < 1 || model->opset > 100))
+        status = lm_error_set(im.err, LM_E_UNSUPPORTED, "%s: opset %lld: 1 to 100 are supported",
                               path, (long long)model->opset);
     if (!status)
         status = import_model(&im, out);
@@ -322,6 +338,7 @@ lm_status onnx_load(const char *path, const registry *reg, const network_choices
     build_free(im.build);
     names_free(&im.by_name);
     names_free(&im.producer);
+    names_free(&im.told);
     names_free(&im.tensors);
     arena_free(im.arena);
     onnx_model_free(model);

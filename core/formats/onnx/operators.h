@@ -58,10 +58,10 @@ lm_status all_inputs(importer *im, value *in[INPUTS_MAX]);
 /* operators_math.c */
 converter convert_plain, convert_binary, convert_pow, convert_clip, convert_reduce, convert_softmax,
     convert_prelu, convert_gelu, convert_shrink, convert_mean, convert_cast, convert_where,
-    convert_log_sum;
+    convert_log_sum, convert_loss;
 /* operators_constant.c */
 converter convert_identity, convert_constant_node, convert_shape, convert_size, convert_fill,
-    convert_range, convert_nonzero;
+    convert_range, convert_nonzero, convert_if;
 /* operators_traffic.c */
 converter convert_like_first, convert_like_second, convert_map, convert_test, convert_random_like,
     convert_gather_nd, convert_one_hot, convert_top_k, convert_roi_align, convert_grid_sample;

@@ -204,3 +204,25 @@ lm_status convert_nonzero(importer *im, conversion *c)
     }
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
+
+/* Its inputs: the condition, the outputs of one branch, those of the other. */
+lm_status convert_if(importer *im, conversion *c)
+{
+    const size_t n = im->node->n_outputs;
+    lm_status    status;
+    double       holds;
+
+    (void)c;
+    if (!value_number(im, node_input(im, 0), &holds))
+        return node_fail(im, LM_E_UNSUPPORTED,
+                         "its condition depends on samples, or on how many there are");
+    for (size_t k = 0; k < n; k++) {
+        value *v = need_input(im, 1 + (holds != 0 ? 0 : n) + k);
+
+        if (!v)
+            return import_failed(im);
+        if ((status = define_alias(im, k, v)))
+            return status;
+    }
+    return im->status;
+}

@@ -42,6 +42,8 @@ lm_status convert_binary(importer *im, conversion *c)
 
     if (status)
         return status;
+    if (im->model->opset < 7 && onnx_attribute_of(im->node, "axis"))
+        return node_fail(im, LM_E_UNSUPPORTED, "stretched along an axis, as before opset 7");
     if (n == 1)
         return define_alias(im, 0, in[0]);
     for (int k = 0; k < 2 && n == 2 && strcmp(c->r.type, "compare"); k++)
@@ -220,4 +222,23 @@ lm_status convert_log_sum(importer *im, conversion *c)
     const lm_status status = emit_reduce(im, c);
 
     return status ? status : convert_one(im, &(recipe){ .type = "log" }, c->out[0]);
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+/* Scores or logarithms of classes, and class numbers. Without a reduction: one for each number. */
+lm_status convert_loss(importer *im, conversion *c)
+{
+    recipe    r = recipe_of("traffic");
+    lm_tensor shape[N_LANES];
+
+    if (node_output_used(im, 1))
+        return node_fail(im, LM_E_UNSUPPORTED, "its logarithms of probabilities are used");
+    if (strcmp(node_text(im, "reduction", "mean"), "none") != 0)
+        return convert_into(im, &c->r, c->in, 2, NULL, 0);
+    recipe_set(&r, "flops", "1");
+    memcpy(shape, c->in[1]->shape, sizeof shape);
+    for (int lane = 0; lane < N_LANES; lane++)
+        shape[lane].dtype = c->in[0]->shape[lane].dtype;
+    return convert_traffic(im, &r, shape);
 }

@@ -89,7 +89,8 @@ static size_t tensors_of(const importer *im, value **in)
     return n;
 }
 
-lm_status convert_traffic(importer *im, recipe *r, const lm_tensor *shape)
+/* Output k of the node. */
+static lm_status traffic_output(importer *im, size_t k, recipe *r, const lm_tensor *shape)
 {
     lm_tensor    whole[N_LANES];
     value       *in[INPUTS_MAX], *out[LM_MAX_RANK];
@@ -111,7 +112,12 @@ lm_status convert_traffic(importer *im, recipe *r, const lm_tensor *shape)
         recipe_set(&less, "axis", "0");
         status = emit_one(im, &less, out[0], out);
     }
-    return status ? status : define_alias(im, 0, out[0]);
+    return status ? status : define_alias(im, k, out[0]);
+}
+
+lm_status convert_traffic(importer *im, recipe *r, const lm_tensor *shape)
+{
+    return traffic_output(im, 0, r, shape);
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
@@ -274,4 +280,89 @@ lm_status convert_roi_align(importer *im, conversion *c)
 lm_status convert_grid_sample(importer *im, conversion *c)
 {
     return convert_image(im, c, c->in[1], 0, 0, 7);
+}
+
+/* ---- what nobody knows ----------------------------------------------------------------------- */
+
+/* The size of a symbol among the inputs, in a lane; 0: none has it. */
+static int64_t symbol_size(const importer *im, const char *symbol, int lane)
+{
+    for (size_t i = 0; i < im->model->n_inputs && symbol && *symbol; i++) {
+        const onnx_value_info *info = &im->model->input[i];
+        const value           *v    = value_find(im, info->name);
+
+        for (uint32_t d = 0; d < info->shape.rank && d < LM_MAX_RANK && v; d++)
+            if (info->shape.symbol[d] && !strcmp(info->shape.symbol[d], symbol) &&
+                v->shape[lane].rank == info->shape.rank)
+                return v->shape[lane].dim[d];
+    }
+    return 0;
+}
+
+const onnx_shape *told_shape(const importer *im, const char *name)
+{
+    const onnx_model *m  = im->model;
+    const size_t      at = names_find(&im->told, name);
+    const onnx_shape *s  = at == NAMES_NONE ? NULL : &m->inner[at].shape;
+
+    for (size_t i = 0; i < m->n_outputs && !s; i++)
+        if (!strcmp(m->output[i].name, name))
+            s = &m->output[i].shape;
+    if (!s || !s->known || s->rank > LM_MAX_RANK || !value_dtype(s->type))
+        return NULL;
+    for (uint32_t d = 0; d < s->rank; d++)
+        if (!s->dim[d] && !symbol_size(im, s->symbol[d], LANE_FILE))
+            return NULL;
+    return s;
+}
+
+/* A number of the file that the first input of samples has at that place follows it. A lane whose
+ * sizes the output does not follow is given up. */
+static void told_lanes(importer *im, const onnx_shape *s, lm_tensor *out)
+{
+    const value *like = NULL;
+
+    for (size_t i = 0; i < im->node->n_inputs && !like; i++)
+        like = node_input(im, i) && node_input(im, i)->role == ROLE_DATA ? node_input(im, i) : NULL;
+    for (int lane = 0; lane < N_LANES; lane++) {
+        bool varies = false, follows = !s->rank; /* a number is of no sample */
+
+        out[lane] = (lm_tensor){ .dtype = value_dtype(s->type), .rank = s->rank };
+        for (uint32_t d = 0; d < s->rank; d++) {
+            const bool same = s->dim[d] && like && d < like->shape[LANE_FILE].rank &&
+                              like->shape[LANE_FILE].dim[d] == s->dim[d];
+
+            out[lane].dim[d] = same        ? like->shape[lane].dim[d]
+                               : s->dim[d] ? s->dim[d]
+                                           : symbol_size(im, s->symbol[d], lane);
+            follows |= out[lane].dim[d] != out[LANE_FILE].dim[d];
+        }
+        for (uint32_t d = 0; like && d < like->shape[lane].rank; d++)
+            varies |= like->shape[lane].dim[d] != like->shape[LANE_FILE].dim[d];
+        if (lane && varies && !follows)
+            lane_drop(im, lane);
+        if (!im->alive[lane])
+            out[lane] = out[LANE_FILE];
+    }
+}
+
+lm_status convert_assumed(importer *im)
+{
+    lm_status status = LM_OK;
+    bool      first  = true;
+
+    for (size_t k = 0; k < im->node->n_outputs && !status; k++) {
+        const onnx_shape *s = *im->node->output[k] ? told_shape(im, im->node->output[k]) : NULL;
+        recipe            r = recipe_of("traffic");
+        lm_tensor         shape[N_LANES];
+
+        if (!s)
+            continue;
+        if (!first) /* its inputs are read once */
+            recipe_set(&r, "reads", "no");
+        first = false;
+        told_lanes(im, s, shape);
+        status = traffic_output(im, k, &r, shape);
+    }
+    return status;
 }

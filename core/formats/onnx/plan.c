@@ -208,8 +208,37 @@ static bool known(const importer *im, size_t i, bool constants)
 {
     const operation *op = operation_find(&im->model->node[i]);
 
-    return im->plan[i].treat || im->plan[i].ignore ||
+    return im->plan[i].treat || im->plan[i].ignore || im->plan[i].assumed ||
+           im->model->node[i].branch /* which may not be taken */ ||
            (op && (!(op->flags & OP_CONSTANT) || !constants || im->plan[i].constant));
+}
+
+/* Operators whose work is in a graph of their own. */
+static bool holds_graph(const importer *im, const onnx_node *node)
+{
+    static const char *const flows[] = { "If", "Loop", "Scan", "SequenceMap" };
+
+    for (size_t i = 0; i < sizeof flows / sizeof flows[0]; i++)
+        if (!strcmp(node->type, flows[i]))
+            return true;
+    for (size_t i = 0; i < im->model->n_functions; i++)
+        if (!strcmp(node->type, im->model->function[i]))
+            return true;
+    return false;
+}
+
+/* May it count as traffic of its tensors? Not if somebody said to be strict. */
+static void assume(importer *im, size_t i)
+{
+    const onnx_node *node    = &im->model->node[i];
+    bool             assumed = !operation_find(node) && !(im->choices && im->choices->strict) &&
+                   !im->plan[i].treat && !im->plan[i].ignore && node->n_inputs &&
+                   !holds_graph(im, node);
+
+    for (size_t k = 0; k < node->n_outputs && assumed; k++)
+        assumed = !*node->output[k] || !tensor_uses(im, node->output[k]) ||
+                  told_shape(im, node->output[k]);
+    im->plan[i].assumed = assumed;
 }
 
 /* "Foo (3), Bar (1)" */
@@ -228,7 +257,9 @@ static void list_tallies(const tally *t, size_t n, char *buffer, size_t size)
     }
 }
 
-static lm_status tally_unknown(importer *im, bool constants, names *kinds, tally *t, size_t *n)
+/* Operators that are not known; or, `assumed`, those that count as traffic. */
+static lm_status tally_unknown(importer *im, bool constants, bool assumed, names *kinds, tally *t,
+                               size_t *n)
 {
     const onnx_model *m = im->model;
 
@@ -238,7 +269,8 @@ static lm_status tally_unknown(importer *im, bool constants, names *kinds, tally
         if (!im->plan[i].reachable)
             continue;
         choose(im, i);
-        if (known(im, i, constants))
+        assume(im, i);
+        if (assumed ? !im->plan[i].assumed : known(im, i, constants))
             continue;
         k = names_find(kinds, m->node[i].type);
         if (k == NAMES_NONE) {
@@ -265,7 +297,7 @@ static lm_status refuse_unknown(importer *im, bool constants)
     if (!t)
         return no_memory(im);
     memset(t, 0, (im->model->n_nodes + 1) * sizeof *t);
-    status = tally_unknown(im, constants, &kinds, t, &n);
+    status = tally_unknown(im, constants, false, &kinds, t, &n);
     if (!status && n) {
         list_tallies(t, n, list, sizeof list);
         status = lm_error_set(
@@ -275,6 +307,17 @@ static lm_status refuse_unknown(importer *im, bool constants)
             im->model->path, list, t[0].type, t[0].type);
     }
     names_free(&kinds);
+    if (!status && !n) {
+        kinds  = (names){ NULL, 0, 0 };
+        status = tally_unknown(im, constants, true, &kinds, t, &n);
+        list_tallies(t, n, list, sizeof list);
+        if (!status && n)
+            build_note(im->build,
+                       "not known, assumed to be traffic of their tensors alone, without "
+                       "arithmetic: %s",
+                       list);
+        names_free(&kinds);
+    }
     free(t);
     return status;
 }
@@ -357,6 +400,15 @@ static lm_status note_states(importer *im)
     return room ? LM_OK : no_memory(im);
 }
 
+static lm_status find_told(importer *im)
+{
+    for (size_t i = 0; i < im->model->n_inner; i++)
+        if (names_find(&im->told, im->model->inner[i].name) == NAMES_NONE &&
+            !names_add(&im->told, im->model->inner[i].name, i))
+            return no_memory(im);
+    return LM_OK;
+}
+
 lm_status plan_nodes(importer *im)
 {
     lm_status status, unknown;
@@ -365,7 +417,7 @@ lm_status plan_nodes(importer *im)
     if (!im->plan)
         return no_memory(im);
     if ((status = read_choices(im)) || (status = find_producers(im)) ||
-        (status = find_reachable(im)) || (status = count_uses(im)))
+        (status = find_reachable(im)) || (status = count_uses(im)) || (status = find_told(im)))
         return status;
     status = inputs_define(im);
     if (!status)

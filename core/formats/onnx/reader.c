@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/names.h"
 #include "formats/onnx/wire.h"
 
 /* Limits of a file. Large networks stay far below; a hostile file cannot pass them. */
@@ -27,6 +28,106 @@ static bool take_option(pb_istream_t *stream, const pb_field_t *field, void **ar
                                     : wire_text(stream, field, arg);
 }
 
+#define BRANCHES_WITHIN 16
+
+static wire_callback take_node, take_initializer;
+
+static bool take_output_name(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    const wire_target  *t           = *arg;
+    text_list          *list        = t->to;
+    onnx_ValueInfoProto message     = onnx_ValueInfoProto_init_zero;
+    const char         *name        = "";
+    wire_target         name_target = { t->r, &name };
+
+    (void)field;
+    if (!wire_grow(t->r, (void **)&list->item, list->n, &list->room, sizeof *list->item))
+        return false;
+    message.name = wire_into(wire_text, &name_target);
+    if (!pb_decode(stream, onnx_ValueInfoProto_fields, &message))
+        return false;
+    list->item[list->n++] = name;
+    return true;
+}
+
+/* A name of the branch that is not taken where the condition holds; false: no memory. */
+static bool rename_own(reading *r, const names *own, const char **name)
+{
+    const size_t n = strlen(*name);
+    char        *other;
+
+    if (names_find(own, *name) == NAMES_NONE)
+        return true;
+    if (!(other = arena_alloc(r->arena, n + sizeof "@else")))
+        return wire_no_memory(r);
+    memcpy(other, *name, n);
+    memcpy(other + n, "@else", sizeof "@else");
+    *name = other;
+    return true;
+}
+
+/* Both branches may call their tensors the same: those of the second get other names. */
+static bool rename_branch(reading *r, size_t first_node, size_t first_tensor, text_list *outputs)
+{
+    onnx_model *m    = r->model;
+    names       own  = { NULL, 0, 0 };
+    bool        fine = true;
+
+    for (size_t i = first_node; i < m->n_nodes; i++)
+        for (size_t k = 0; k < m->node[i].n_outputs && fine; k++)
+            fine = !*m->node[i].output[k] || names_set(&own, m->node[i].output[k], i);
+    for (size_t i = first_tensor; i < m->n_initializers && fine; i++)
+        fine = names_set(&own, m->initializer[i].name, i);
+    for (size_t i = first_node; i < m->n_nodes && fine; i++) {
+        for (size_t k = 0; k < m->node[i].n_outputs && fine; k++)
+            fine = rename_own(r, &own, &m->node[i].output[k]);
+        for (size_t k = 0; k < m->node[i].n_inputs && fine; k++)
+            fine = rename_own(r, &own, &m->node[i].input[k]);
+    }
+    for (size_t i = first_tensor; i < m->n_initializers && fine; i++)
+        fine = rename_own(r, &own, &m->initializer[i].name);
+    for (size_t i = 0; i < outputs->n && fine; i++)
+        fine = rename_own(r, &own, &outputs->item[i]);
+    names_free(&own);
+    return fine || wire_no_memory(r);
+}
+
+/* The branch of an If: its nodes are the model's. Graphs of other operators are not read. */
+static bool take_graph(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    const wire_target *t       = *arg;
+    reading           *r       = t->r;
+    onnx_attribute    *a       = t->to;
+    const onnx_branch *outer   = r->branch;
+    onnx_GraphProto    message = onnx_GraphProto_init_zero;
+    text_list          outputs = { NULL, 0, 0 };
+    wire_target        self = { r, NULL }, output_target = { r, &outputs };
+    const size_t       n = r->model->n_nodes, n_tensors = r->model->n_initializers;
+    size_t             depth = 0;
+
+    (void)field;
+    if (strcmp(a->name, "then_branch") != 0 && strcmp(a->name, "else_branch") != 0)
+        return wire_skip(r, stream);
+    for (const onnx_branch *b = outer; b; b = b->outer)
+        if (++depth == BRANCHES_WITHIN)
+            return wire_too_many(r, "16 branches within each other");
+    if (!(a->branch = arena_alloc(r->arena, sizeof *a->branch)))
+        return wire_no_memory(r);
+    *a->branch          = (onnx_branch){ outer, "", *a->name == 't', NULL, 0 };
+    r->branch           = a->branch;
+    message.node        = wire_into(take_node, &self);
+    message.initializer = wire_into(take_initializer, &self);
+    message.output      = wire_into(take_output_name, &output_target);
+    if (!pb_decode(stream, onnx_GraphProto_fields, &message))
+        return false;
+    if (!a->branch->then && !rename_branch(r, n, n_tensors, &outputs))
+        return false;
+    r->branch            = outer;
+    a->branch->output    = outputs.item;
+    a->branch->n_outputs = outputs.n;
+    return true;
+}
+
 static bool take_attribute(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     const wire_target  *t       = *arg;
@@ -39,6 +140,7 @@ static bool take_attribute(pb_istream_t *stream, const pb_field_t *field, void *
     float_list          floats      = { NULL, 0, 0 };
     wire_target         name_target = { t->r, &a.name }, text_target = { t->r, &a.text };
     wire_target         ints_target = { t->r, &ints }, floats_target = { t->r, &floats };
+    wire_target         graph_target = { t->r, &a };
 
     (void)field;
     if (!wire_grow(t->r, (void **)&list->item, list->n, &list->room, sizeof *list->item))
@@ -48,6 +150,7 @@ static bool take_attribute(pb_istream_t *stream, const pb_field_t *field, void *
     message.s      = wire_into(take_option, &text_target);
     message.ints   = wire_into(wire_ints, &ints_target);
     message.floats = wire_into(wire_floats, &floats_target);
+    message.g      = wire_into(take_graph, &graph_target);
     if (!pb_decode(stream, onnx_AttributeProto_fields, &message))
         return false;
     a.i        = message.i;
@@ -85,6 +188,32 @@ static bool name_operator(reading *r, const char *domain, const char **type)
     return true;
 }
 
+/* The outputs of both branches become inputs of the If, behind its condition; false: they are not as
+ * many as its own, or there is only one branch. */
+static bool join_branches(reading *r, text_list *inputs, size_t n_outputs,
+                          const attribute_list *attributes)
+{
+    onnx_branch *branch[2] = { NULL, NULL };
+
+    for (size_t i = 0; i < attributes->n; i++)
+        if (attributes->item[i].branch)
+            branch[!attributes->item[i].branch->then] = attributes->item[i].branch;
+    if (!branch[0] || !branch[1] || inputs->n != 1)
+        return false;
+    for (size_t k = 0; k < 2; k++) {
+        if (branch[k]->n_outputs != n_outputs)
+            return false;
+        branch[k]->condition = inputs->item[0];
+        for (size_t i = 0; i < n_outputs; i++) {
+            if (!wire_grow(r, (void **)&inputs->item, inputs->n, &inputs->room,
+                           sizeof *inputs->item))
+                return false;
+            inputs->item[inputs->n++] = branch[k]->output[i];
+        }
+    }
+    return true;
+}
+
 static bool take_node(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     reading       *r       = ((const wire_target *)*arg)->r;
@@ -100,10 +229,6 @@ static bool take_node(pb_istream_t *stream, const pb_field_t *field, void **arg)
     wire_target attribute_target = { r, &attributes };
 
     (void)field;
-    if (m->n_nodes == NODES_MAX)
-        return wire_too_many(r, "200,000 nodes");
-    if (!wire_grow(r, (void **)&m->node, m->n_nodes, &r->node_room, sizeof *m->node))
-        return false;
     message.name      = wire_into(wire_text, &name_target);
     message.op_type   = wire_into(wire_text, &type_target);
     message.domain    = wire_into(wire_text, &domain_target);
@@ -112,6 +237,13 @@ static bool take_node(pb_istream_t *stream, const pb_field_t *field, void **arg)
     message.attribute = wire_into(take_attribute, &attribute_target);
     if (!pb_decode(stream, onnx_NodeProto_fields, &message) || !name_operator(r, domain, &n.type))
         return false;
+    if (!strcmp(n.type, "If") && !join_branches(r, &inputs, outputs.n, &attributes))
+        return false;
+    if (m->n_nodes == NODES_MAX)
+        return wire_too_many(r, "200,000 nodes");
+    if (!wire_grow(r, (void **)&m->node, m->n_nodes, &r->node_room, sizeof *m->node))
+        return false;
+    n.branch              = r->branch;
     n.input               = inputs.item;
     n.n_inputs            = inputs.n;
     n.output              = outputs.item;
@@ -221,6 +353,25 @@ static bool take_opset(pb_istream_t *stream, const pb_field_t *field, void **arg
     return true;
 }
 
+static bool take_function(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    const wire_target *t       = *arg;
+    text_list         *list    = t->to;
+    onnx_FunctionProto message = onnx_FunctionProto_init_zero;
+    const char        *name = "", *domain = "";
+    wire_target        name_target = { t->r, &name }, domain_target = { t->r, &domain };
+
+    (void)field;
+    message.name   = wire_into(wire_text, &name_target);
+    message.domain = wire_into(wire_text, &domain_target);
+    if (!pb_decode(stream, onnx_FunctionProto_fields, &message) ||
+        !name_operator(t->r, domain, &name) ||
+        !wire_grow(t->r, (void **)&list->item, list->n, &list->room, sizeof *list->item))
+        return false;
+    list->item[list->n++] = name;
+    return true;
+}
+
 static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
 {
     const char     *path         = r->model->path;
@@ -229,7 +380,10 @@ static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
     wire_target     self         = { r, NULL };
     value_list      inputs       = { &r->model->input, &r->model->n_inputs, 0 };
     value_list      outputs      = { &r->model->output, &r->model->n_outputs, 0 };
+    value_list      inner        = { &r->model->inner, &r->model->n_inner, 0 };
     wire_target     input_target = { r, &inputs }, output_target = { r, &outputs };
+    text_list       functions    = { NULL, 0, 0 };
+    wire_target     inner_target = { r, &inner }, function_target = { r, &functions };
 
     message.opset_import             = wire_into(take_opset, &self);
     message.graph.node               = wire_into(take_node, &self);
@@ -237,6 +391,8 @@ static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
     message.graph.sparse_initializer = wire_into(refuse_sparse, &self);
     message.graph.input              = wire_into(take_value_info, &input_target);
     message.graph.output             = wire_into(take_value_info, &output_target);
+    message.graph.value_info         = wire_into(take_value_info, &inner_target);
+    message.functions                = wire_into(take_function, &function_target);
     if (!pb_decode(&stream, onnx_ModelProto_fields, &message)) {
         if (r->no_memory)
             return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
@@ -250,6 +406,8 @@ static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
         return lm_error_set(err, LM_E_SYNTAX, "%s: not an ONNX file, or a damaged one (%s)", path,
                             PB_GET_ERROR(&stream));
     }
+    r->model->function    = functions.item;
+    r->model->n_functions = functions.n;
     if (!message.has_graph)
         return lm_error_set(err, LM_E_SYNTAX, "%s: not an ONNX file: it holds no graph", path);
     return LM_OK;

@@ -12,15 +12,16 @@
 
 /** One file being read; its callbacks return false once something below says why. */
 typedef struct reading {
-    onnx_model *model;
-    arena      *arena;
-    size_t      node_room, initializer_room;
-    size_t      n_parts, n_data;
-    void       *map; /**< the file */
-    size_t      map_size, skipped;
-    bool        no_memory;
-    const char *too_many; /**< of what; NULL: not too many */
-    const char *sparse;   /**< name of an initializer that is; NULL: none */
+    onnx_model        *model;
+    arena             *arena;
+    size_t             node_room, initializer_room;
+    size_t             n_parts, n_data;
+    void              *map; /**< the file */
+    size_t             map_size, skipped;
+    bool               no_memory;
+    const char        *too_many; /**< of what; NULL: not too many */
+    const onnx_branch *branch;   /**< the nodes that are read are in this one */
+    const char        *sparse;   /**< name of an initializer that is; NULL: none */
 } reading;
 
 /** Growing arrays inside something being read. */

@@ -90,6 +90,8 @@ typedef struct lm_network_options {
     size_t             n_treat;
     const char *const *ignore; /**< operators to skip: the output is the first input */
     size_t             n_ignore;
+    int32_t            strict; /**< 1: an unknown operator whose shapes are known is refused, too */
+    int32_t            reserved;
 } lm_network_options;
 
 /** Opens a network by name ("resnet50"), or by the path of an .ini or .onnx file. LM_E_NOTFOUND
