@@ -28,9 +28,9 @@ typedef struct mpi_backend {
 
 typedef struct mpi_work mpi_work;
 
-/* What a kind of collective does, on the message at w->data. */
+/* The call of a kind of collective, on the message at w->data. */
 typedef struct mpi_type {
-    void (*before)(mpi_work *w); /* not timed: what a pass does before it; NULL: nothing */
+    void (*before)(mpi_work *w); /* not timed: the work of a pass before it; NULL: none */
     void (*begin)(mpi_work *w);  /* not timed; NULL: nothing */
     int (*run)(mpi_work *w);     /* timed: what MPI says */
 } mpi_type;
@@ -172,7 +172,7 @@ static const mpi_type types[N_COLLECTIVE_KINDS] = {
 
 /* ---- is it right? -------------------------------------------------------------------------------- */
 
-/* What a rank gets, behind what it gives where these are two messages. */
+/* The received message; if it is apart from the sent one, it lies behind it. */
 static float *got(const mpi_work *w)
 {
     return w->data + (trial_messages(w->of.kind) - 1) * w->n;
@@ -242,7 +242,7 @@ static lm_status failed_by_mpi(const mpi_work *w, lm_error *err)
     return lm_error_set(err, LM_E_IO, "%s failed", collective_types[w->of.kind].one);
 }
 
-/* Whatever is timed must also be right: every element once, ... */
+/* Timed results must be right: every element once, ... */
 static lm_status verify(mpi_work *w, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -262,7 +262,7 @@ static lm_status verify(mpi_work *w, lm_error *err)
     return status;
 }
 
-/* ... and the first, the middle and the last one of what was timed, which is zeros. */
+/* ... and the first, the middle and the last element of the timed messages, which hold zeros. */
 static lm_status verify_timed(const mpi_work *w, lm_error *err)
 {
     const int64_t last   = trial_n_got(&w->of) - 1;

@@ -1,4 +1,4 @@
-/* Parts of the watchdog that rank 0 and the other ranks share. */
+/* Functions that the watchdogs of rank 0 and of other ranks share. */
 #define _GNU_SOURCE /* POLLRDHUP */
 #include "ranks/watchdog_thread.h"
 
@@ -57,8 +57,8 @@ _Noreturn void watch_end_by_signal(int number)
     _exit(128 + number);
 }
 
-/* The main thread may never return from MPI. What MPI does when asked by another thread is its own
- * affair: the alarm ends what it does not. */
+/* The main thread may never return from MPI, and MPI may not end from another thread: then the
+ * alarm ends the process. */
 _Noreturn void watch_abort(const watchdog *d)
 {
     signal(SIGALRM, SIG_DFL);

@@ -237,7 +237,7 @@ int wire_receive(int fd, wire_message *m)
 {
     ssize_t n;
 
-    do /* all or nothing: messages are small, and the rest of one is on its way */
+    do /* reads all or nothing: messages are small, and their rest arrives soon */
         n = recv(fd, m, sizeof *m, MSG_DONTWAIT | MSG_PEEK);
     while (n < 0 && errno == EINTR);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK))

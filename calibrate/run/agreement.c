@@ -67,7 +67,7 @@ static void print_core_count(const rank_facts *of, const rank_facts *like, int i
     snprintf(out, size, "%lld", (long long)of->cores);
 }
 
-/* Equal machines differ by what their firmware keeps. */
+/* Equal machines differ by the memory that their firmware keeps. */
 static void print_memory(const rank_facts *of, const rank_facts *like, int i, char *out,
                          size_t size)
 {
@@ -129,7 +129,7 @@ static void add_groups(agreement *a, const char *name, char (*value)[96], const 
         add(a->mixed, sizeof a->mixed, " and %d more", n - 4);
 }
 
-/* Has a rank before this one said something of it? */
+/* Has an earlier rank reported it? */
 static bool compared(const agreement *a, int rank, const char *key)
 {
     for (int r = 0; r < rank; r++)

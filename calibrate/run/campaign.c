@@ -1,4 +1,4 @@
-/* A calibration run: what a sweep lists, measured point by point on all ranks. */
+/* A calibration run: the points of a sweep, measured one by one on all ranks. */
 #include "run/campaign.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static const sweep_point *with_ranks(const sweep *plan)
     return NULL;
 }
 
-/* Points on several ranks need somebody who runs their all-reduce. */
+/* Points on several ranks need a backend for their all-reduce. */
 static lm_status check_ranks(const sweep *plan, lm_error *err)
 {
     const sweep_point *p = with_ranks(plan);
@@ -97,7 +97,8 @@ static lm_status open_sweep(campaign *c, const char *path, lm_error *err)
     return check_ranks(c->plan, err);
 }
 
-/* A virtual machine does not change unless it is told to: there are no anchors but on request. */
+/* A simulated machine does not change unless it is told to: anchors are measured only on
+ * request. */
 static lm_status open_trust(campaign *c, lm_error *err)
 {
     trust_limits limits = c->plan->trust;
@@ -179,7 +180,7 @@ void campaign_close(campaign *c)
 
 /* ---- points ---- */
 
-/* Virtual ranks are no processes: all that there are stand for them. */
+/* Simulated ranks are no processes: the existing processes stand for all. */
 static void choose_ranks(campaign *c, const sweep_point *p)
 {
     const placement *all = world_placement(c->everyone);
@@ -242,7 +243,7 @@ static double simulated(const sweep *plan, const point_result *r)
 static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *err)
 {
     lm_status status;
-    double    told[2]; /* how the ranks fared, what rank 0's file holds */
+    double    told[2]; /* the outcome on all ranks, and the contents of rank 0's file */
 
     announce(c, p);
     status = measure(c, p, out, err);
@@ -314,8 +315,8 @@ double campaign_seconds(const campaign *c)
                                : clock_seconds_since(CLOCK_MONOTONIC, c->began);
 }
 
-/* Seconds of the budget that are left for measuring, as what follows needs some, too; HUGE_VAL
- * without a budget. */
+/* Seconds of the budget left for measuring: the fit and the report need some, too. HUGE_VAL without
+ * a budget. */
 static double campaign_left(const campaign *c)
 {
     /* fits, report, and a point that takes a little longer than it should */
@@ -332,7 +333,7 @@ typedef struct decision {
     double  seconds; /* left for it; 0: no limit */
 } decision;
 
-/* Measures a point, and no longer than there is time. */
+/* Measures a point within the remaining time. */
 static lm_status take_within(campaign *c, const decision *what, point_result *r, lm_error *err)
 {
     const stopping usual = c->plan->stop;
@@ -455,7 +456,7 @@ static decision decide(campaign *c)
         /* up to a tenth for what must be measured again */
         const double left =
             campaign_left(c) - closing_seconds(c) - fmin(c->doubtful_seconds, 0.1 * c->budget);
-        /* what a real machine takes is a guess: half as much again must fit, too */
+        /* the time on a real machine is a guess: half as much again must fit */
         const double safe = campaign_virtual(c) ? left : left / 1.5;
         const size_t at =
             c->n_measured < CAMPAIGN_MOST ? chooser_next(c->pick, safe) : CHOOSER_NONE;

@@ -19,7 +19,7 @@
 #define MANY_NODES 16 /* planners ask for more nodes than a job has */
 #define FOR_MAX    64
 
-/* A measured point, as the design was told of it. */
+/* A measured point, as the design knows it. */
 typedef struct lesson {
     design_case  what;
     design_times times;
@@ -29,8 +29,8 @@ typedef struct lesson {
 struct chooser {
     const sweep *plan;
     design      *d;
-    design_case *candidate;  /* of each point of the plan: what fits take of it */
-    uint32_t    *runs;       /* its parts, whether or not fits take them */
+    design_case *candidate;  /* of each point of the plan: the parts that fits use */
+    uint32_t    *runs;       /* all its parts */
     double      *once;       /* seconds of one repetition, as expected */
     double      *cost;       /* seconds that measuring takes, or took */
     size_t      *learned_at; /* its lesson; CHOOSER_NONE: none yet */
@@ -60,7 +60,7 @@ static void find_variant(chooser *c)
         c->optimizer = points_usual_optimizer(c->optimizer, &c->plan->point[i].row);
 }
 
-/* Has it coefficients that the fit is about? */
+/* Does it share coefficients with the fit? */
 static bool of_variant(const chooser *c, const observation *row)
 {
     char text[VARIANT_TEXT];
@@ -174,7 +174,7 @@ static lm_status add_nothing_better(const chooser *c, targets *t, lm_error *err)
     for (size_t i = 0; i < c->plan->n_points; i++)
         if (c->candidate[i].parts)
             t->item[t->n++] = c->candidate[i];
-    if (!t->n) /* of single kernels: no formula speaks of them */
+    if (!t->n) /* single kernels, which no formula has */
         t->item[t->n++] = (design_case){ .load = { .nodes = 1 }, .network = DESIGN_NONE };
     return LM_OK;
 }
@@ -217,7 +217,7 @@ static lm_status name_networks(chooser *c, lm_error *err)
     return LM_OK;
 }
 
-/* Times and costs of all that is left, by what is known now. */
+/* Times and costs of the remaining points, by present knowledge. */
 static void expect(chooser *c)
 {
     for (size_t i = 0; i < c->plan->n_points; i++) {
@@ -454,7 +454,7 @@ lm_status chooser_learn(chooser *c, size_t at, const point_result *r, double sec
     lm_status status = tell(c, at, r, &once, err);
 
     c->taken[at] = true;
-    /* where no formula speaks of it, the guess must learn, too */
+    /* without a formula the guess must learn, too */
     if (!strcmp(r->status, "ok"))
         cost_learn(&c->costs, &c->plan->stop, c->plan->point[at].row.kind,
                    c->runs[at] ? once : c->once[at], seconds);

@@ -13,7 +13,7 @@ static void solve(cost_line *l)
         l->fixed  = 0;
         l->factor = l->x / l->xx;
     }
-    if (l->factor < 0.05) { /* repetitions are part of what it takes in any case */
+    if (l->factor < 0.05) { /* repetitions are a part of the cost in any case */
         l->factor = 0.05;
         l->fixed  = fmax(0, (l->f - 0.05 * l->fx) / l->ff);
     }
@@ -24,7 +24,7 @@ void cost_begin(cost_model *m, bool virtual)
     for (obs_kind k = 0; k < OBS_N_KINDS; k++) {
         const double fixed = virtual ? 1e-9 : k == OBS_NETWORK ? STOPPING_NETWORK_SECONDS : 0.02;
 
-        /* as if a twentieth of a point had shown the one, and as much of another the other */
+        /* each starting value weighs as a twentieth of a measured point */
         m->kind[k] =
             (cost_line){ .ff = 0.05 / (fixed * fixed), .xx = 0.05, .f = 0.05 / fixed, .x = 0.05 };
         solve(&m->kind[k]);

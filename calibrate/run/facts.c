@@ -185,7 +185,7 @@ static uint64_t hash(uint64_t seed, const void *bytes, size_t n)
 
 static const uint64_t empty = UINT64_C(14695981039346656037);
 
-/* Names of equal devices, their seats, and facts of the moment are no difference. */
+/* Names of equal devices, their slots, and momentary values are no difference. */
 static bool distinguishes(const char *key)
 {
     static const char *const momentary[] = { "gpu_clock", "gpu_memory_clock", "gpu_temperature",
@@ -244,7 +244,7 @@ static uint64_t hash_file(const char *path)
     return sum;
 }
 
-/* Each file once, in whatever order the folders list them. */
+/* Each file once, independent of the order in the folders. */
 static uint64_t hash_plugins(const registry *reg)
 {
     uint64_t sum = 0;
@@ -261,7 +261,7 @@ static uint64_t hash_plugins(const registry *reg)
     return sum;
 }
 
-/* The points, not the file: what is counted of the networks belongs to it, a comment does not. */
+/* Hash of the points, not of the file: counts of the networks belong to it, comments do not. */
 static uint64_t hash_sweep(const sweep *s)
 {
     const double limit[] = { (double)s->stop.warmup,      (double)s->stop.min_repeats,

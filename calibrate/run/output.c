@@ -32,7 +32,7 @@ static bool completes(const observation *r)
     return !has_step(r) || r->phase == PHASE_STEP || r->skipped;
 }
 
-/* A time that others added and that is of no step. */
+/* A time that another program added and that belongs to no step. */
 static bool stands_alone(const observation *r)
 {
     return r->phase == PHASE_INFERENCE || r->phase == PHASE_GRAD_INPUT ||
@@ -133,7 +133,7 @@ static lm_status head_lines(const output *o, const char *text, size_t *out, lm_e
     return status;
 }
 
-/* Which points the file holds, and where it goes on: behind the last whole one. */
+/* The points of the file, and the end of the last whole one, where it goes on. */
 static lm_status load_done(output *o, const bench *b, off_t *end, lm_error *err)
 {
     const char   *path = o->path;
@@ -202,8 +202,8 @@ static lm_status sync_folder(const output *o, lm_error *err)
     return status;
 }
 
-/* Whoever removes the file, moves its folder or writes into it takes away what is measured: better
- * told at once than after the run. */
+/* If the file is removed, moved or written to by others, measurements are lost: this is reported at
+ * once, not after the run. */
 static lm_status check_place(const output *o, lm_error *err)
 {
     struct stat ours, there;
@@ -220,7 +220,7 @@ static lm_status check_place(const output *o, lm_error *err)
     return LM_OK;
 }
 
-/* One write, and on the disk when this returns. What went only half way is taken back. */
+/* One write, which is on the disk on return. A partial write is taken back. */
 static lm_status append(output *o, const char *text, size_t n, lm_error *err)
 {
     size_t written = 0;

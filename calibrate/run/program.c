@@ -208,7 +208,7 @@ static void name_rank(lm_error *err, int rank)
     lm_error_prefix(err, "rank %d on %s", rank, host);
 }
 
-/* All ranks go on or none. Of those that know why not, the lowest speaks. */
+/* All ranks go on or none. The lowest rank with a reason prints it. */
 static lm_status meet(job *j, lm_status mine)
 {
     const world *w        = j->c.everyone;
@@ -286,7 +286,7 @@ static void say_measured(const job *j)
                 plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");
 }
 
-/* Formulas of the default model that the observations are too few for. */
+/* Formulas of the default model for which there are too few observations. */
 static void say_lacking(const job *j, const findings *found)
 {
     bool any = false;
@@ -357,7 +357,7 @@ static lm_status look_ahead(job *j, report_effort *e)
     return status;
 }
 
-/* Rank 0: fits, and writes what else belongs into the folder. */
+/* Rank 0 fits and writes the other files of the folder. */
 static lm_status conclude(job *j)
 {
     machines      wrote  = { .n = 0 };

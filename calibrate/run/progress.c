@@ -19,7 +19,7 @@ static void print_ranks(const observation *r, char *buffer, size_t size)
         snprintf(buffer + n, size - (size_t)n, " on %lld hosts", (long long)r->hosts);
 }
 
-/* ", adam, buckets of 1048576 bytes, progress=thread": as far as it was said. */
+/* ", adam, buckets of 1048576 bytes, progress=thread": the parts that the sweep states. */
 static void print_step(const observation *r, char *buffer, size_t size)
 {
     const char *moved = strstr(r->settings, "progress=");
@@ -30,7 +30,7 @@ static void print_step(const observation *r, char *buffer, size_t size)
              r->bucket_bytes ? bucket : "", moved ? ", " : "", moved ? moved : "");
 }
 
-/* Is "layout=nhwc" what is taken where nothing is said? */
+/* Is "layout=nhwc" the default? */
 static bool is_default(const char *word, size_t n)
 {
     for (setting s = 0; s < N_SETTINGS; s++) {
@@ -44,7 +44,7 @@ static bool is_default(const char *word, size_t n)
     return false;
 }
 
-/* ", bf16, layout=nhwc": what is not as usual, but for who moves all-reduces on. */
+/* ", bf16, layout=nhwc": settings other than the defaults, without the progress of all-reduces. */
 static void print_variant(const observation *r, char *buffer, size_t size)
 {
     size_t n = 0;
@@ -121,7 +121,7 @@ void progress_again(const progress *p, const char *why, const sweep_point *point
     if (p->quiet)
         return;
     print_point(&point->row, what, sizeof what);
-    flockfile(stderr); /* the watchdog may have something to say, too */
+    flockfile(stderr); /* the watchdog may print, too */
     fprintf(stderr, "[%s] %s: %.3f ms", why, what, 1e3 * last_median(r));
     print_doubt(r);
     fprintf(stderr, "\n");

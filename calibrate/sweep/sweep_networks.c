@@ -206,7 +206,7 @@ lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const swe
     return LM_OK;
 }
 
-/* Is a block in already that does the same? Models could not tell the two apart. */
+/* Is there an equal block already? Models could not tell the two apart. */
 static bool has_alike(const sweep_loading *l, const sweep_point *p)
 {
     for (size_t i = 0; i < l->s->n_points; i++) {

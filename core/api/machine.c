@@ -1,4 +1,4 @@
-/* Handles of machines: a file, or what ships for a device, with what connects devices and nodes. */
+/* Handles of machines: a machine file, one's own or shipped, with its interconnects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static bool is_told(const interconnect *link)
     return link->bytes_per_second > 0 || link->name;
 }
 
-/* What the datasheet says of a usual node, where nothing else says it: between devices of a node, and
- * between nodes where the machine is no file of one's own. */
+/* The datasheet's links of a usual node, if nothing else names links: between devices of a node
+ * and, unless the file is one's own, between nodes. */
 static lm_status lay_usual(const machine_asked *q, const device *on, lm_machine *m, lm_error *err)
 {
     calibration       *cal = m->cal;

@@ -31,8 +31,8 @@ static lm_status settle_input(lm_predictor *p, const predictor_asked *asked, lm_
     return status;
 }
 
-/* Where none is asked for the machine's own; that of its products is what its rows call by the type
- * of their weights. */
+/* Element type; by default the machine's own. Its rows name the type of weights, which stands for
+ * that of products. */
 static lm_dtype settle_dtype(const calibration *cal, lm_dtype asked)
 {
     if (!cal)

@@ -1,4 +1,4 @@
-/* A machine file from observations, or several that share what they teach. */
+/* A machine file from observations, or several machine files that share a learned model. */
 #include "assemble/assembly.h"
 
 #include "assemble/host_fit.h"
@@ -62,7 +62,7 @@ static lm_status fit_to(assembling *w)
     return (alone ? fit_none : fit_all)(a->obs, &a->p, &a->cal, w->err);
 }
 
-/* On the device that was told, or that the file names. */
+/* On the device of the command line, else on that of the file. */
 static lm_status teach(assembling *w)
 {
     assembly        *a      = w->out;

@@ -21,7 +21,7 @@
 
 /* ---- layers ---- */
 
-/* Prices of another element type, or of another device, say nothing of these networks. */
+/* Prices of another element type or device tell nothing of these networks. */
 static lm_status check_like(const char *path, const observations *obs, const calibration *layers,
                             lm_error *err)
 {
@@ -238,7 +238,7 @@ lm_status fit_residual(const observations *obs, const points *p, residual_choice
 
 /* ---- powers ---- */
 
-/* Means over repetitions pass a board's limit by so much at most. */
+/* Means over repetitions exceed a board's limit by this factor at most. */
 #define CAP_PASSED 1.2
 
 static bool any_power(const observations *obs)
@@ -280,7 +280,7 @@ lm_status fit_every_clock(const observations *obs, workloads *loads, const char 
     return status;
 }
 
-/* A device at rest draws less than one that works, and one that works not more than its limit. */
+/* A device draws less at rest than at work, and at work no more than its limit. */
 static lm_status check_told(double idle_w, double cap_w, const power_rows *found, lm_error *err)
 {
     double least = INFINITY, most = 0;

@@ -1,4 +1,4 @@
-/* What the host of an eager framework takes, by its steps. */
+/* Host time of an eager framework, fitted to its steps. */
 #include "assemble/host_fit.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static double step_with(const sample *s, host_time h, double seconds)
     return all + host_pass(&clock, &h, s->n.update, s->own[2]);
 }
 
-/* The host's time with which the step takes as long as it did: it grows with it. */
+/* The host time that gives the measured step: the step grows with it. */
 static double solve(const sample *s, const host_time *h)
 {
     double low = 0, high = s->seconds / (s->n.forward + s->n.backward + s->n.update);
@@ -81,7 +81,7 @@ static double least(const samples *all, const host_time *h, size_t but)
     return best;
 }
 
-/* Of steps on networks that the fit did not see; NAN where there is one network. */
+/* Error on steps of left-out networks; NAN: there is only one network. */
 static double left_out(const samples *all, const host_time *h)
 {
     double sum = 0;

@@ -23,7 +23,7 @@ static layer_device figures_of(const device *d)
     return out;
 }
 
-/* By the command line, or by what the file says it was measured on. */
+/* The device of the command line, or the one that the file names. */
 static lm_status find_device(measured_device *m, const char *name, const device_list *list,
                              lm_error *err)
 {

@@ -45,7 +45,8 @@ lm_status taught_models_set(taught_models *t, const char *settings, lm_error *er
     return status;
 }
 
-/* To be written beside each machine file, of which the first owns it and others have their own. */
+/* Model to write beside each machine file. The first file owns the shared model; others own
+ * theirs. */
 static lm_status keep(layerwise_model *m, calibration *const *cal, size_t n, lm_error *err)
 {
     const char *name   = m->kind->name;

@@ -53,7 +53,7 @@ static lm_status choose(const validation_question *q, points *p, lm_error *err)
     return status;
 }
 
-/* Random parts mean nothing to a reader, so errors are grouped by networks. */
+/* Random parts tell a reader nothing: errors are grouped by networks. */
 static lm_status split_points(const validation_question *q, validation *v, lm_error *err)
 {
     const split_rule *rule       = &q->rule;

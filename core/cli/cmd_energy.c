@@ -72,7 +72,7 @@ static void best_of(const held_steps *h, size_t i, char *buffer, size_t size)
             n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", best_for_name(b));
 }
 
-/* The step at a clock; held NAN: the device's own clock. */
+/* The step at a held clock; NAN: the device's own clock. */
 static energy_row row_of(const held_steps *h, const power_choice *c, double held,
                          const power_state *at)
 {

@@ -61,7 +61,7 @@ static const char examples[] =
     "  layermeter epochs smi.csv --method hurlee --format json\n"
     "  dcgmi dmon -e 1002 -d 100 | layermeter epochs --follow - --interval 100ms\n";
 
-/* An epoch, and the steady epoch time as known then. */
+/* An epoch, and the steady epoch time at its end. */
 typedef struct row {
     uint64_t    number;
     const char *kind;

@@ -158,8 +158,8 @@ static lm_status predict_rows(const predictor *who, const char *name, const expo
     return status;
 }
 
-/* Reports what these formats have no place for: what a learned model does not know of the network,
- * and training in place of inference. */
+/* Reports facts without a place in these formats: parts of the network that a learned model does
+ * not know, and training in place of inference. */
 static lm_status print_grounds(const predictor *who, const export_options *a, lm_error *err)
 {
     step_setup setup = a->predicted.how.setup;

@@ -269,7 +269,7 @@ static lm_status fit_one(const options *o, workloads *loads, taught_models *mode
 
 /* ---- steps under layouts ---- */
 
-/* A file, or what ships for the device that was measured on. */
+/* A file, or the machine file that ships for the measured device. */
 static lm_status open_corrected(const options *o, const observations *obs, lm_machine **out,
                                 lm_error *err)
 {

@@ -190,7 +190,7 @@ static lm_status begin_side(predict_options *a, const session_options *q, side *
                : LM_OK;
 }
 
-/* The machine is named where several may be meant. */
+/* Several machines: the message names this one. */
 static lm_status blame(const side *m, lm_status status, lm_error *err)
 {
     if (status && m->label && strncmp(err->text, m->label, strlen(m->label)) != 0)
@@ -240,7 +240,7 @@ static bool is_best(const scale_point *x, size_t i, size_t n)
     return true;
 }
 
-/* What any of the machines has a column for. */
+/* Facts that any of the machines has a column for. */
 static unsigned facts_of(const predict_options *a, const sides *all)
 {
     unsigned facts = step_program_fact(a->how.program) |
@@ -286,7 +286,7 @@ static field_rows rows_of(const predict_options *a, const sides *all, const fiel
     return field_rows_of(&v);
 }
 
-/* Prints the rows, and says what they stand on. */
+/* Prints the rows and their basis. */
 static lm_status print_rows(const predict_options *a, sides *all, field_rows *rows,
                             lm_status status, lm_error *err)
 {

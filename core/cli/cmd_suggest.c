@@ -76,7 +76,7 @@ static lm_status check(options *o, lm_error *err)
 /* An interval that keeps more than this share of its width is hardly narrower. */
 #define HARDLY 0.98
 
-/* A point; number 0: what is known now. Numbers below 0 and NAN: unknown. */
+/* A point; number 0: the present state. Numbers below 0 and NAN: unknown. */
 typedef struct row {
     uint64_t      number;
     const char   *network, *input;

@@ -268,7 +268,7 @@ static validation_question question_of(const options *o)
                                   .clocks    = a->form.q == N_TIMES };
 }
 
-/* What rows were not used, and which networks are not told. */
+/* Names rows that were not used and networks without a prediction. */
 static void say(const options *o, const validation_question *q, const validation *v)
 {
     const validate_options *a = o->filled;

@@ -53,8 +53,9 @@ static void keep_heap(void)
 static void prepare_process(void)
 {
     keep_heap();
-    signal(SIGXFSZ, SIG_IGN); /* a file beyond `ulimit -f` is an error, and no death */
-    /* fits take one thread of OpenBLAS; little memory for more of them hangs its start */
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond `ulimit -f` is an error, not the end of the
+                               * process */
+    /* fits take one thread of OpenBLAS; with little memory the start of more threads hangs */
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
 }
 

@@ -24,7 +24,7 @@ static bool held(const observation *row)
     return !isnan(observation_held_mhz(row));
 }
 
-/* Settings but for the clock: the words of one that the other lacks. */
+/* Settings without the clock: the words of one that the other lacks. */
 static bool has_words(const char *of, const char *in)
 {
     for (const char *w = of; *(w += strspn(w, " ")); w += strcspn(w, " ")) {
@@ -39,7 +39,7 @@ static bool has_words(const char *of, const char *in)
     return true;
 }
 
-/* The same, but that nobody held the clock. */
+/* The same settings without a held clock. */
 static bool same_unheld(const observation *a, const observation *b)
 {
     observation like = *b;
@@ -49,7 +49,7 @@ static bool same_unheld(const observation *a, const observation *b)
            has_words(b->settings, a->settings);
 }
 
-/* Row `i`'s counterpart at the usual clock; rows->n: there is none. */
+/* The counterpart of row `i` at the usual clock; rows->n: there is none. */
 static size_t counterpart(const points *p, const power_rows *r, size_t i)
 {
     const observation *row = p->point[r->at[i].point].row;

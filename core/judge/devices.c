@@ -23,7 +23,7 @@ lm_status measured_device_read(measured_device *m, const char *where, bool fit, 
     return status;
 }
 
-/* Coefficients of all machines but one, for that one. */
+/* Coefficients for one machine, from all others. */
 static lm_status carry_over(const devices_left_out *d, size_t left_out, calibration **out,
                             lm_error *err)
 {

@@ -12,7 +12,7 @@ typedef enum figure { FIGURE_TIME, FIGURE_POWER, FIGURE_ENERGY, N_FIGURES } figu
 
 static const char *const figure_words[N_FIGURES] = { "", " power", " energy" };
 
-/* Watts or joules in the place of seconds; of these no interval is stated. */
+/* Watts or joules in place of seconds; they have no interval. */
 static void take_figure(const comparison *from, phase q, figure what, comparison *to)
 {
     const double seconds[2] = { from->measured[q], from->predicted[q] };

@@ -23,7 +23,7 @@ typedef struct timed {
 typedef struct launch_judging {
     const launch_question *q;
     timed                 *time;
-    double                *predicted; /* of each time by model 0, then by model 1 ... */
+    double                *predicted; /* predictions of each time by model 0, then by model 1 ... */
     size_t                 n;
     const char           **group;
     size_t                 n_groups;
@@ -49,7 +49,7 @@ static lm_status need_group(launch_judging *j, const char *name, size_t *out, lm
     return LM_OK;
 }
 
-/* "map/add": the kind, and what its library calls it where that tells something. */
+/* "map/add": the kind, and its library's name if that tells more. */
 static lm_status launch_group(launch_judging *j, const timed_kernel *k, const observation *row,
                               size_t *out, lm_error *err)
 {
@@ -119,7 +119,7 @@ static lm_status add_streams(launch_judging *j, size_t at, const layer_model *m,
     return status;
 }
 
-/* Of a group (n_groups: of all) and phase. */
+/* Errors of a group (n_groups: of all groups) and a phase. */
 static void add_row(const launch_judging *j, size_t group, const char *phase_text, size_t model,
                     double *room, launch_errors *out)
 {
@@ -174,7 +174,7 @@ static size_t count_streams(const observations *obs)
     return n;
 }
 
-/* Streams are predicted by a fit to all kernels, with what it leaves over where that is asked. */
+/* Predicts streams by a fit to all kernels, with its residual if that is asked for. */
 static lm_status learn_own(const launch_question *q, const launches *l, layer_model *m,
                            lm_error *err)
 {

@@ -26,7 +26,7 @@ static lm_status ask(const calibration *cal, const asked_by *by, const collectiv
     return LM_OK;
 }
 
-/* The bounds of all-reduces in steps, which networks left out told; NAN: unknown. */
+/* Bounds of all-reduces in steps, from left-out networks; NAN: unknown. */
 static void step_bounds(const calibration *cal, const asked_by *by, asked_collective *found)
 {
     const collective_call *a = &found->call;

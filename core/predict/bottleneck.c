@@ -81,7 +81,7 @@ bool bottleneck_profile_holds(const bottleneck_profile *p, int64_t batch)
     return !p->batch || p->batch == batch;
 }
 
-/* Half of it or more would be there for single bytes. */
+/* Messages of one byte would take half of the time or more. */
 static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const prediction *step)
 {
     const collective_call byte = {
@@ -98,7 +98,7 @@ static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const
     return latency > step->sync / 2 ? SYNC_BOUND_LATENCY : SYNC_BOUND_BANDWIDTH;
 }
 
-/* A learned model says how long, and the default model's prices what of that is bound by what. */
+/* A learned model gives the seconds, and the default model's prices their bounds. */
 static void only_compute(bottleneck_of *out, const prediction *step)
 {
     double all   = 0;
@@ -134,7 +134,7 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
         update += mine;
     }
     if (many) {
-        /* what is not told from the update is what the update's own regressors leave */
+        /* all-reduces without a time of their own are what the update's regressors leave */
         seconds[between] = isnan(step->exposed) ? step->grad - update : step->exposed;
         out.sync         = sync_bound_of(who, s, step);
     }

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* What was measured of other links says nothing of one that was told: its all-reduces are as far off
- * as published ones are, and what they are a part of adds up. */
+/* Measurements of other links tell nothing of a link that the user describes. Its all-reduces have
+ * the spread of published ones, and times that contain them add up. */
 static void bound_told(const answering *a, prediction *out)
 {
     for (int i = 0; i < 2; i++) {
@@ -18,7 +18,7 @@ static void bound_told(const answering *a, prediction *out)
     }
 }
 
-/* By intervals: of all composed times that have one, else added up. */
+/* Bounds by intervals: a composed time has its own interval, else its parts add up. */
 static void bound_by_intervals(const answering *a, prediction *out)
 {
     const step_price    *p     = &a->own->price;
@@ -46,7 +46,7 @@ static void bound_by_intervals(const answering *a, prediction *out)
         bound_told(a, out);
 }
 
-/* As the model states those of its parts; composed times add up. */
+/* Bounds that the model states for parts; composed times add up. */
 static void bound_as_stated(const answering *a, prediction *out)
 {
     const step_price *p   = &a->own->price;
@@ -87,7 +87,7 @@ static void bound_as_stated(const answering *a, prediction *out)
     }
 }
 
-/* Steps in buckets as they were measured know more of such a step than its parts do. */
+/* Measured steps in buckets tell more of such a step than its parts. */
 static void bound_as_measured(const answering *a, prediction *out)
 {
     const intervals     *known = a->own->price.known;
@@ -143,7 +143,7 @@ static void bound_hidden(answering *a, prediction *out)
     bound_as_measured(a, out);
 }
 
-/* A forward pass alone. Where that of training stands in, so does its interval, and is wider. */
+/* A forward pass alone. If training's pass stands in, its interval does too, made wider. */
 static void bound_inference(const answering *a, prediction *out)
 {
     const step_price    *p     = &a->own->price;

@@ -105,7 +105,7 @@ static int longest_first(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* The row that a share belongs to, made when it is the first. */
+/* The row of a share; the first share of a row makes it. */
 static explained *row_of(explanation *e, const share *s, explain_key key, names *known,
                          explained *row, size_t *n)
 {

@@ -30,7 +30,7 @@ typedef struct state {
     generation_at at;
     void         *of;
     predictor     first; /* of the first step, as it was opened */
-    step_model    by;    /* its model, but for what is a mean */
+    step_model    by;    /* its model, with means in place of single steps */
 } state;
 
 /* ---- prices ---- */
@@ -99,7 +99,7 @@ static void add_bounded(bounded *to, const bounded *x, double times)
     to->high += times * x->high;
 }
 
-/* Shares of steps, all of which are forward passes: all else of a price is nothing, or not known. */
+/* Shares of steps that are forward passes alone: other parts of a price are zero or unknown. */
 static void add(step_price *to, const step_price *p, double times)
 {
     add_bounded(&to->forward, &p->forward, times);
@@ -154,7 +154,7 @@ static lm_status mean_bounds(const predictor *who, const step_setup *s, bound_pr
     return status;
 }
 
-/* By the step in the middle, whose counts are the mean ones. */
+/* By the middle step, whose counts are the means. */
 static lm_status mean_explain(const predictor *who, const step_setup *s, explanation *e,
                               lm_error *err)
 {
@@ -202,7 +202,7 @@ lm_status generation_open(int64_t context, int64_t tokens, generation_at at, voi
         return no_memory(err);
     }
     *s                 = (state){ context, tokens, at, of, *first, *first->by };
-    s->by.grows_evenly = false; /* which steps stand for all follows from the seconds */
+    s->by.grows_evenly = false; /* the seconds decide which steps stand for all */
     s->by.price        = mean_price;
     s->by.bounds       = first->by->bounds ? mean_bounds : NULL;
     s->by.clocks       = first_clocks;

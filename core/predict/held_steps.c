@@ -26,7 +26,7 @@ static lm_status choose_clocks(const held_question *q, held_steps *h, lm_error *
     return LM_OK;
 }
 
-/* Equal steps between the clocks that the model learned from; of one alone, the usual steps. */
+/* Equal steps between the learned clocks; with a single one, the usual steps. */
 static lm_status choose_taught(const held_question *q, const clock_range *range, held_steps *h,
                                lm_error *err)
 {
@@ -37,7 +37,7 @@ static lm_status choose_taught(const held_question *q, const clock_range *range,
     return status;
 }
 
-/* Does the power model tell of several clocks? */
+/* Does the power model know several clocks? */
 static lm_status check_known(const power_choice *c, const char *machine, lm_error *err)
 {
     const power_model *m   = &c->model;
@@ -93,7 +93,7 @@ typedef struct asking {
     held_steps          *h;
 } asking;
 
-/* A step at a clock that was learned. */
+/* A step at a learned clock. */
 static lm_status ask_at(const asking *k, double mhz, power_state *out, grounds *on, lm_error *err)
 {
     scale_question at = k->q->step;
@@ -165,7 +165,7 @@ static lm_status ask_clocks(const asking *k, lm_error *err)
 
 /* ---- models of one clock ---- */
 
-/* Tries the clocks on the step. Its power is the learned model's, if that tells it. */
+/* Tries the clocks on the step. The power is that of the learned model, if it has one. */
 static void hold(const held_question *q, held_steps *h)
 {
     const power_load load = step_load(&h->point.bottleneck);

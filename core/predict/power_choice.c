@@ -37,7 +37,7 @@ static void assume(power_model *m, double bandwidth)
     m->assumed = true;
 }
 
-/* A device at rest draws less than one that works, as that was measured. */
+/* A device draws less at rest than its measured power at work. */
 static lm_status check_idle(const power_model *m, lm_error *err)
 {
     double least = m->bound_w[BOUND_TRAFFIC] - m->memory_w;
@@ -52,7 +52,7 @@ static lm_status check_idle(const power_model *m, lm_error *err)
                         m->idle_w, least);
 }
 
-/* No clock keeps a limit that the device is above at rest. */
+/* No clock keeps a limit below the power at rest. */
 static lm_status check_cap(const power_choice *c, lm_error *err)
 {
     if (!(c->cap_w <= c->model.idle_w))
@@ -78,7 +78,7 @@ static lm_status know_limits(const char *name, const char *own, power_model *m, 
     return status;
 }
 
-/* --power-cap where nothing says what is drawn below it. */
+/* --power-cap if the power below it is unknown. */
 static lm_status no_such_limit(const power_choice *c, lm_error *err)
 {
     if (c->learned)

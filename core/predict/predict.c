@@ -48,7 +48,7 @@ void step_scan_free(step_scan *s)
     free(s);
 }
 
-/* Where a step without a scan has what it would share. */
+/* Room of a step without a scan for the values that a scan shares. */
 typedef struct answer_room {
     priced    own;
     exchanged ranks;
@@ -243,7 +243,7 @@ static lm_status put_seconds(answering *a, prediction *out)
     return LM_OK;
 }
 
-/* By a model that tells power beside time. */
+/* By a model that predicts power beside time. */
 static void put_power(const answering *a, prediction *out)
 {
     const step_price *p    = &a->own->price;
@@ -303,7 +303,7 @@ static void put_grounds(const answering *a, prediction *out)
     if (!a->own->many)
         return;
     if (!a->in_turn) {
-        /* of the ledger of one message the exposed share */
+        /* the exposed share of one message's ledger */
         if (who->cal->overlapping.rows)
             ledger_add_all(&g->ledger, once, exposed / a->ranks->price.seconds);
         else
@@ -353,7 +353,7 @@ static lm_status find_prices(answering *a, answer_room *room, bool buckets)
     return find_exchange(a);
 }
 
-/* Bounds of another element type than was measured: all is assumed. */
+/* Bounds of an element type that was not measured: all is assumed. */
 static void doubt_dtype(prediction *out)
 {
     for (phase q = 0; q < N_TIMES; q++) {
@@ -366,7 +366,7 @@ static void doubt_dtype(prediction *out)
     ledger_add(&out->grounds.ledger, CERTAINTY_ASSUMED, out->step);
 }
 
-/* The messages of a step one by one; in one message, too, they are told as buckets. */
+/* The messages of a step, one by one; a single message counts as one bucket. */
 static lm_status copy_messages(answering *a, step_times *out)
 {
     const step_work w = answering_work(a);

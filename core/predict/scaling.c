@@ -248,7 +248,7 @@ lm_status scale_best_policy(const predictor *const *who, size_t n_who, const sca
 
     *out = policy[0];
     for (size_t i = 0; i < n; i++) {
-        double sum = 0; /* of logarithms: no machine counts more for being fast */
+        double sum = 0; /* a mean of logarithms: a fast machine has no larger weight */
 
         one.setup.sync = policy[i];
         for (size_t k = 0; k < n_who; k++) {

@@ -36,14 +36,14 @@ power_load step_load(const bottleneck_of *b)
     return load;
 }
 
-/* Of a product, each factor's bounds by chance apart from the other's. */
+/* Bounds of a product whose factors vary independently. */
 static double both(double a, double b)
 {
     return exp(sqrt(log(a) * log(a) + log(b) * log(b)));
 }
 
-/* By what the model itself learned of a device at work; while it waits for others it draws what it
- * does while it waits for its host. */
+/* By the model's own power of a device at work. While the device waits for others it draws the
+ * power of waiting for its host. */
 static bounded told_watts(const power_model *m, const prediction *step)
 {
     const double waits = fmax(0, step->step - step->own_seconds);
@@ -56,12 +56,12 @@ static bounded told_watts(const power_model *m, const prediction *step)
                       (step->own_joules.high + rest) / step->step };
 }
 
-/* Shares of what the time is bound by, or of whether a device works. */
+/* Shares of the time by bound, or of the time at work. */
 static bounded watts_of(const power_model *m, const bottleneck_of *b)
 {
     const power_load  load  = step_load(b);
     const power_state usual = power_usual(m, &load);
-    /* a fitted power asks what bounds the time; one that is assumed only whether a device works */
+    /* a fitted power needs the bounds of the time, an assumed one only the time at work */
     const bool known =
         power_known(m) && (m->assumed || !(b->seconds[BOTTLENECK_COMPUTE] > 0) || compute_known(b));
     const double watts = known ? usual.watts : (double)NAN;

@@ -13,7 +13,7 @@ typedef enum { SYNC_PREDICTED, SYNC_SLOW, SYNC_FAST, N_SYNC_CASES } sync_case;
 /* Up to here every number of nodes is tried: two nodes, and algorithms that halve, are special. */
 #define EACH 4
 
-/* A step that was predicted: the three searches of a curve ask for many of the same. */
+/* A predicted step: the three searches of a curve ask for many steps more than once. */
 typedef struct known_step {
     int64_t nodes, devices, batch, micro; /* nodes 0: none */
     double  passes, seconds[N_SYNC_CASES];
@@ -24,7 +24,7 @@ typedef struct known_step {
 typedef struct search {
     scale_curve *curve;
     sync_case    which;
-    double       least; /* a doubling that does not pay divides the seconds of a sample by less */
+    double       least; /* a doubling that divides the seconds of a sample by less does not pay */
     known_step  *known; /* KNOWN of them, by their hash; later ones take the place of others */
     lm_error    *err;
     lm_status    status;
@@ -99,7 +99,7 @@ static int64_t most_batch(const search *f, const step_setup *few, const step_set
     return few->sync.accumulation == many->sync.accumulation ? few->batch : f->curve->q.setup.batch;
 }
 
-/* A step of one setup's passes, and of the rest on so many nodes behind so large a batch. */
+/* A step of one setup's passes, with the rest on these nodes behind this batch. */
 static double put_together(search *f, const step_setup *passes, int64_t nodes, int64_t batch)
 {
     const int64_t micro = passes->sync.accumulation;

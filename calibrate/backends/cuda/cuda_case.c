@@ -1,4 +1,4 @@
-/* A case on a GPU: its kernels, one block of memory, and how its launches are played. */
+/* A case on a GPU: its kernels, one block of memory, and its launches. */
 #include "cuda_case.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ const phase cuda_phases[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The kernel made ready, by now or before. */
+/* Prepares the kernel, unless it is ready. */
 static lm_status get_kernel(cuda_case *c, const settings *how, const lm_kernel *k, kernel_use use,
                             const plan_kernel **out, lm_error *err)
 {
@@ -115,7 +115,7 @@ static lm_status allocate(cuda_case *c, lm_error *err)
     return all.status;
 }
 
-/* Twice what the last-level cache holds: written in between, nothing of before is left in it. */
+/* Twice the size of the last-level cache: a write of so much empties the cache. */
 static lm_status allocate_flush(cuda_case *c, lm_error *err)
 {
     c->flush_bytes = 2 * c->device->l2_bytes;
@@ -140,7 +140,7 @@ static lm_status play_plain(const cuda_case *c, phase part, size_t begin, size_t
     return LM_OK;
 }
 
-/* An open capture is ended in any case: the stream is of no use in it. */
+/* Ends an open capture in any case: the stream is useless within it. */
 static lm_status record(const cuda_case *c, phase part, size_t begin, size_t end, cudaGraph_t *out,
                         lm_error *err)
 {
@@ -274,7 +274,7 @@ static lm_status play_all(cuda_case *c, lm_error *err)
     return status ? status : finish(c, err);
 }
 
-/* Kernels first one by one: what they load when they run for the first time cannot be recorded. */
+/* Runs kernels one by one first: modules that they load at their first run cannot be recorded. */
 static lm_status try_once(cuda_case *c, lm_error *err)
 {
     lm_status status = LM_OK;

@@ -1,5 +1,5 @@
-/* One process a GPU, on this host: a name in Linux's abstract socket namespace, which leaves no
- * file behind and ends with the process, however it ends. */
+/* One process for each GPU of this host, by a name in Linux's abstract socket namespace. It leaves
+ * no file and ends with the process. */
 #include "cuda_claim.h"
 
 #include <errno.h>

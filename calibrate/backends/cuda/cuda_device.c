@@ -15,7 +15,7 @@
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* Something that cannot be recorded into a graph: the stream itself is as good as before. */
+/* A call that cannot be recorded into a graph: the stream itself is intact. */
 static bool is_of_capture(cudaError_t cause)
 {
     return cause >= cudaErrorStreamCaptureUnsupported && cause <= cudaErrorStreamCaptureWrongThread;
@@ -25,7 +25,7 @@ lm_status cuda_failed(lm_error *err, const char *what, cudaError_t cause)
 {
     lm_status code = LM_E_IO;
 
-    (void)cudaGetLastError(); /* it is told here: what comes next shall not tell it again */
+    (void)cudaGetLastError(); /* the error is reported here: later calls must not report it again */
     if (cause == cudaErrorMemoryAllocation || cause == cudaErrorLaunchOutOfResources)
         code = LM_E_NOMEM;
     else if (cause == cudaErrorNotSupported || cause == cudaErrorInvalidConfiguration ||
@@ -51,7 +51,7 @@ static lm_status library_failed(lm_error *err, const char *what, const char *cau
     return lm_error_set(err, code, "%s: %s", what, cause);
 }
 
-/* A launch that fails and leaves the device whole is that of one implementation. */
+/* A launch that fails and leaves the device intact is a fault of one implementation. */
 lm_status cudnn_failed(lm_error *err, const char *what, cudnnStatus_t cause)
 {
     lm_status code = LM_E_UNSUPPORTED; /* of what was asked, this time */

@@ -1,4 +1,4 @@
-/* Kernels on a GPU: who makes which, and how one is run alone. */
+/* Kernels on a GPU: their makers, and a run of one kernel alone. */
 #include "cuda_kernels.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Device memory that is kept: the allocator is not what is measured. */
+/* Device memory that is kept, so that times do not include the allocator. */
 #include "cuda_memory.h"
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ lm_status cuda_pool_new(cuda_pool **out, lm_error *err)
     return *out ? LM_OK : no_memory(err);
 }
 
-/* Gives what nobody has borrowed to the system; all of it at the end. */
+/* Returns unused blocks to the system; at the end all blocks. */
 static void trim(cuda_pool *pool, bool all)
 {
     block **link = &pool->first;
@@ -80,7 +80,7 @@ static lm_status too_large(size_t bytes, lm_error *err)
                         (double)bytes / 1e6, (double)free_bytes / 1e6, (double)all_bytes / 1e6);
 }
 
-/* Is as much left as others may need? */
+/* Does enough memory remain for others? */
 static bool leaves_enough(size_t bytes)
 {
     size_t free_bytes = 0, all_bytes = 0, reserve;

@@ -5,8 +5,7 @@
 
 #include "ranks/pulse.h"
 
-/* A step under way. The first failure is kept, and does not end it: other ranks
- * wait for all of the buckets. */
+/* A running step. It keeps the first failure and goes on: other ranks wait for all buckets. */
 typedef struct stepping {
     cuda_case       *c;
     const step_sync *sync;
@@ -20,7 +19,7 @@ static void note(stepping *s, lm_status status)
         s->status = status;
 }
 
-/* Where a later failure may be explained: not over the first one. */
+/* Room for a later failure, so that it does not replace the first one. */
 static lm_error *explanation(const stepping *s)
 {
     return s->status ? NULL : s->err;
@@ -38,7 +37,7 @@ static void mark(stepping *s, cuda_mark at)
         s->status = cuda_case_mark(s->c, at, s->err);
 }
 
-/* As far as each bucket needs it, and then the rest. */
+/* Runs the pass up to each bucket's last gradient, then the rest. */
 static void backward(stepping *s)
 {
     const step_sync *sync = s->sync;
@@ -74,7 +73,8 @@ static void poll(stepping *s)
 
     while (!s->status && now == cudaErrorNotReady) {
         now = cudaEventQuery(s->c->mark[MARK_END]);
-        (void)cudaGetLastError(); /* "not ready" is kept as an error: the next call would tell it */
+        (void)cudaGetLastError(); /* CUDA keeps "not ready" as an error: the next call would return
+                                   * it */
         s->status = who->type->poll_buckets(who, s->sync->work, s->err);
     }
 }

@@ -1,4 +1,4 @@
-/* Sums: how they are shared out among threads. */
+/* Sums: their division among threads. */
 #include "cuda_loops.h"
 
 /* A warp's lanes lie side by side in memory. A device is busy with this many of them a

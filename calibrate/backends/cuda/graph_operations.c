@@ -40,7 +40,7 @@ static const struct conv_names {
                          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA },
 };
 
-/* Sums are kept in f32 whatever the elements are, as frameworks have it. */
+/* Sums are in f32 for all element types, as in frameworks. */
 static cudnnBackendDescriptor_t make_conv(dnn_graph *g, const graph_window *w)
 {
     static const char                 what[] = "convolution";

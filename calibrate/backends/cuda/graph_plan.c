@@ -36,7 +36,7 @@ static cudnnBackendDescriptor_t make_heuristic(dnn_graph *g, cudnnBackendDescrip
     return h;
 }
 
-/* The engine of a configuration: its number, and what is to be known of its arithmetic. */
+/* The engine of a configuration: its number, and its notes on arithmetic. */
 static void look_at_engine(dnn_graph *g, cudnnBackendDescriptor_t config, graph_engine *c)
 {
     static const char           what[] = "engine";
@@ -90,14 +90,14 @@ static void make_plan(dnn_graph *g, cudnnBackendDescriptor_t config, graph_engin
                    what);
 }
 
-/* Whether the library, though it failed, may be asked for another implementation. */
+/* Can the library still be asked for another implementation after this failure? */
 static bool may_go_on(cudnnStatus_t cause)
 {
     return cause != CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
 }
 
-/* One configuration. What cannot be had, or breaks the rules, leaves nothing behind but `refused`,
- * which holds the first reason. */
+/* Tries one configuration. If it is unavailable or breaks the rules, only `refused` remains, with
+ * the first reason. */
 static void try_config(dnn_graph *g, cudnnBackendDescriptor_t config, const graph_rules *rules,
                        char *refused, size_t size)
 {

@@ -1,4 +1,4 @@
-/* Kernels that are graphs: slots, rules, the choice among implementations, runs. */
+/* Kernels that are graphs: slots, rules, choice of an implementation, runs. */
 #include "ops_graph.h"
 
 #include <math.h>
@@ -160,7 +160,7 @@ static void add_scratch(cuda_kernel *k, made *m, size_t bytes)
     cuda_add_slot(k, CUDA_SCRATCH, ROLE_SCRATCH, bytes, (fill){ .kind = FILL_NONE });
 }
 
-/* All candidates on as much scratch memory as the greediest wants. */
+/* Runs all candidates on as much scratch memory as the largest one needs. */
 static lm_status tune(const cuda_device *device, cuda_kernel *k, made *m, bool *tuned,
                       lm_error *err)
 {

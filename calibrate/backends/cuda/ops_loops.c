@@ -29,7 +29,7 @@ static lm_status unknown_type(const cuda_kernel *k, lm_error *err)
 
 /* ---- maps ---- */
 
-/* Neither more nor less than what loop_args holds, with the product. */
+/* Exactly the operands that loop_args holds, and the product. */
 enum { MAX_OPERANDS = LOOP_MAX_POINTERS - 1 };
 
 typedef enum { COST_LINEAR, COST_SWISH, COST_GELU } map_cost;
@@ -131,7 +131,7 @@ lm_status ops_map(const cuda_device *device, const settings *how, cuda_kernel *k
 
 /* ---- the optimizer ---- */
 
-/* Small enough for weights to stay what they are over any number of repetitions. */
+/* So small that weights do not change over any number of repetitions. */
 static const float rate = 1e-12f;
 
 static lm_status run_update(const cuda_kernel *k, const cuda_device *device, void *const *at,

@@ -73,7 +73,7 @@ typedef struct shape {
     int          axes, size[3], pad[3], stride[3];
 } shape;
 
-/* NULL, or why these calls cannot do it. */
+/* NULL, or the reason why these calls cannot run it. */
 static const char *describe(const lm_kernel *k, bool nhwc, shape *s)
 {
     int64_t   in[5] = { k->u.pool.n, k->u.pool.channels }, out[5] = { in[0], in[1] };
