@@ -334,12 +334,11 @@ lm_status text_dtype(const char *text, int32_t *out, lm_error *err)
         }
     if (!strcmp(text, "tf32"))
         return lm_error_set(err, LM_E_ARG,
-                            "tf32 is how f32 is multiplied: give f32, and a machine file that was "
-                            "measured with math=tf32");
+                            "tf32 is how f32 is multiplied: a machine file measured with math=tf32 "
+                            "has it; without one it lies between f32 and f16");
     if (!strcmp(text, "amp"))
         return lm_error_set(err, LM_E_ARG,
-                            "amp is f32 beside f16 or bf16: give the one that layers compute in, "
-                            "bf16 (of memory: --mixed bf16)");
+                            "amp is f32 beside f16 or bf16: give --mixed f16 or --mixed bf16");
     return expected(err, "an element type (f32 f16 bf16 f64 i32 i8 f8 i64 u8)", text);
 }
 

@@ -28,6 +28,8 @@ typedef struct plan_options {
     option_counts memory, overhead;     /* bytes, for all machines or for each */
     option_counts nodes, batch;         /* batch automatic: powers of two that fit */
     int64_t       layouts;              /* 0: none are searched */
+    int64_t       critical;             /* samples of a step; 0: not given */
+    const char   *recompute;            /* segments; NULL: none */
     bool          largest, all, keep_script;
     table_look    look;
     const char   *plot, *timeline;
@@ -95,6 +97,11 @@ static const option_row option_rows[] = {
     { "devices-per-node", AT(how.setup.devices) },
     { "memory", AT(memory), .repeats = true },
     { "framework-overhead", AT(overhead), .repeats = true },
+    { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
+      "segments computed again in the backward pass, in time and memory: layer1.0,layer1.1 or blocks",
+      .excludes = "layouts", .refusal = "is part of what --layouts looks for" },
+    { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
+      "samples of a step beyond which more gain little: a note says what that costs" },
     OPTION_GROUP(plan_options, fleet, fleet_option_rows),
     OPTION_GROUP(plan_options, fleet.session, session_option_rows),
     OPTION_GROUP(plan_options, power, power_option_rows),
@@ -172,7 +179,8 @@ static const char examples[] =
 static lm_status check_program(const options *o, plan_options *a, lm_error *err)
 {
     const void *const of_training[]  = { &a->training.epochs, &a->training.evaluate,
-                                         &a->global_batch, &a->failures.mtbf };
+                                         &a->global_batch,    &a->failures.mtbf,
+                                         &a->recompute,       &a->critical };
     const void *const of_inference[] = { &a->rate, &a->within };
 
     if (a->how.program == PROGRAM_TRAINING) {
@@ -261,6 +269,7 @@ static void ask(plan_command *c, const options *o)
                          .policy       = a->how.policy,
                          .n_policies   = a->how.n };
     job->automatic   = a->batch.automatic;
+    job->critical    = a->critical;
     job->nodes_given = option_given(o, &a->nodes);
     if (a->largest && !job->nodes_given) { /* a row for each number of nodes: only one */
         job->question.nodes   = &one;
@@ -337,9 +346,10 @@ static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
     all.devices              = c->devices;
     all.prices               = c->prices;
     for (size_t i = 0; i < job->n; i++)
-        c->side[i] = (side_asked){ decoding_who(c->decode[i], &c->session[i]),
-                                   fleet_paid(f, c->session, i),
-                                   { bytes_at(&a->memory, i), bytes_at(&a->overhead, i) } };
+        c->side[i] =
+            (side_asked){ decoding_who(c->decode[i], &c->session[i]),
+                          fleet_paid(f, c->session, i),
+                          { bytes_at(&a->memory, i), bytes_at(&a->overhead, i), a->recompute } };
     return plan_job_open(job, c->side, &all, err);
 }
 

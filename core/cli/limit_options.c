@@ -38,15 +38,14 @@ lm_status limit_begin(limit_choice *c, const session *s, const session_options *
 
     if (!c->recompute && setup->laid_out && strcmp(setup->layout.recompute, "none") != 0)
         c->recompute = setup->layout.recompute;
-    c->met   = (limits){ .who       = s->who,
-                         .net       = s->net,
-                         .reg       = s->reg,
-                         .device    = q->source.device,
-                         .devices   = q->source.devices,
-                         .room      = { (uint64_t)c->memory, (uint64_t)c->overhead },
-                         .recompute = c->recompute,
-                         .critical  = c->critical,
-                         .setup     = setup };
+    c->met   = (limits){ .who      = s->who,
+                         .net      = s->net,
+                         .reg      = s->reg,
+                         .device   = q->source.device,
+                         .devices  = q->source.devices,
+                         .room     = { (uint64_t)c->memory, (uint64_t)c->overhead, c->recompute },
+                         .critical = c->critical,
+                         .setup    = setup };
     at.batch = batch;
     if (c->recompute) {
         const lm_status status =

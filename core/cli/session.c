@@ -155,7 +155,14 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
 {
     const step_model *by        = session_model(q);
     const bool        datasheet = by && by->from_datasheet;
+    const void *const one[]     = { &q->machine, &q->source.device };
     lm_status         status;
+
+    for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
+        if (option_again(o, one[i]))
+            return misused(
+                o, one[i], err,
+                "given twice: 'layermeter predict', 'plan' and 'report' compare machines");
 
     if (!datasheet && !q->machine && q->source.device) {
         if ((status = session_shipped(o, q, q->source.device, &q->shipped, err)))

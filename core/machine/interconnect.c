@@ -87,8 +87,15 @@ static const char *names_of(const char *folder, char *text, size_t size)
 
 static lm_status nobody_knows(const char *part, const char *folder, lm_error *err)
 {
-    char all[300];
+    char   all[300];
+    double rate;
 
+    if (!text_rate(part, &rate, NULL))
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "no interconnect '%.40s': a rate alone is --bandwidth %.40s, a network by "
+            "its nominal rate 100gbe, ib400, efa100",
+            part, part);
     return lm_error_set(err, LM_E_NOTFOUND,
                         "no interconnect '%.40s': there are %s, and nominal rates such as 25gbe, "
                         "ib400, efa100, 8xib400",

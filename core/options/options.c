@@ -401,6 +401,13 @@ static const option_slot *slot_of(const options *o, const void *target)
     return NULL;
 }
 
+bool option_again(const options *o, const void *target)
+{
+    const option_slot *s = slot_of(o, target);
+
+    return s && s->n > 1;
+}
+
 bool option_given(const options *o, const void *target)
 {
     const option_slot *s = slot_of(o, target);

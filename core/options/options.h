@@ -211,6 +211,8 @@ lm_status misused(const options *o, const void *target, lm_error *err, const cha
 /** None of the options that fill `size` bytes at `group` may be given: they are for `of`. */
 lm_status refused(const options *o, const void *group, size_t size, const char *of, lm_error *err);
 /** An option that repeats is given once for all `n` machines, or once for each. */
+/** Was it given more than once? Where it does not repeat, the last one counts. */
+bool      option_again(const options *o, const void *target);
 lm_status once_or_each(const options *o, const void *target, size_t n, lm_error *err);
 
 /** Prints "<program>: <text>" to stderr. Returns EXIT_FAILED. */

@@ -68,8 +68,10 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     plan_side           *side   = &job->side[i];
     plan_question        q      = job->question;
     const plan_set       before = job->set;
-    const lm_status      status = plan_search(&job->machine[i], i, &q, &job->set, err);
+    lm_status            status;
 
+    q.setup.again = side->again;
+    status        = plan_search(&job->machine[i], i, &q, &job->set, err);
     if (status != LM_E_NOTFOUND || job->nodes_given || q.setup.devices > 1)
         return status;
     /* several nodes were not asked for: what is not calibrated for them may be planned on one */
@@ -96,10 +98,16 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
                   fits           = batch_limit(&job->machine[0].fits, devices,
                                      q->global_batch ? 2 : q->setup.sync.accumulation);
 
+    if (job->set.too_large && !fits)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: not even batch 1 fits %.3g GB of memory: share the network among "
+            "devices (--layouts 5 --global-batch N finds how), or take a larger one",
+            side->name, 1e-9 * (double)side->room.bytes);
     if (job->set.too_large)
         return lm_error_set(
             err, LM_E_NOTFOUND,
-            "%s: batch %lld does not fit %.6g GB of memory: the largest that does is %lld",
+            "%s: batch %lld does not fit %.3g GB of memory: the largest that does is %lld",
             side->name, (long long)q->batch[0], 1e-9 * (double)side->room.bytes, (long long)fits);
     if (job->set.no_time)
         return lm_error_set(

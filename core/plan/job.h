@@ -19,6 +19,7 @@ typedef struct plan_side {
     char             no_price[508]; /**< reason for a missing price; "": it has one */
     power_model      power;         /**< of a device, if known */
     bool             learned;       /**< the step model also predicts power */
+    double           again;         /**< recompute_share() of room.recompute */
     char             one_node[508]; /**< reason for plans on one device only; "": no such limit */
 } plan_side;
 
@@ -37,11 +38,12 @@ typedef struct plan_job {
     plan_question         question;
     generation_span       span;        /**< of decoding: samples are tokens */
     bool                  nodes_given; /**< the user gave numbers of nodes */
-    bool                  automatic;   /**< batches: powers of two that fit */
-    int64_t              *own_batch;   /**< these batches; NULL: none */
-    plan_view             view;
-    plan_limits           limits;
-    plan_set              set;
+    int64_t     critical;  /**< samples of a step beyond which more gain little; 0: not told */
+    bool        automatic; /**< batches: powers of two that fit */
+    int64_t    *own_batch; /**< these batches; NULL: none */
+    plan_view   view;
+    plan_limits limits;
+    plan_set    set;
 } plan_job;
 
 /** What is told of a machine. */

@@ -20,7 +20,9 @@ static bool recomputes(const layout *l)
 
 memory_options layout_memory_options(const predictor *who, const step_setup *setup)
 {
-    memory_options o = room_options(&setup->sync, setup->optimizer, who->dtype, 0, false, false);
+    const device_room none = { .bytes = 0 };
+    memory_options    o =
+        room_options(&setup->sync, setup->optimizer, who->dtype, &none, false, false);
 
     o.mixed = limits_mixed(who);
     return o;

@@ -44,15 +44,15 @@ void limits_meet(limits *l, const scale_point *p)
 /* "44.6 GB", "254 kB" */
 static const char *size_of(uint64_t bytes, char *buffer, size_t size)
 {
-    const double b = (double)bytes;
+    static const struct {
+        double      each;
+        const char *unit;
+    } units[] = { { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } };
+    size_t i  = 0;
 
-    snprintf(buffer, size, "%.3g %s",
-             b / (b >= 1e9   ? 1e9
-                  : b >= 1e6 ? 1e6
-                             : 1e3),
-             b >= 1e9   ? "GB"
-             : b >= 1e6 ? "MB"
-                        : "kB");
+    while (i + 1 < sizeof units / sizeof units[0] && (double)bytes < units[i].each)
+        i++;
+    snprintf(buffer, size, "%.3g %s", (double)bytes / units[i].each, units[i].unit);
     return buffer;
 }
 
@@ -94,7 +94,7 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
 {
     const limits   *l = a->l;
     int64_t         largest;
-    char            fits[60], need[24], has[24];
+    char            fits[80], need[24], has[24];
     const char     *of     = l->told ? "--memory" : l->device;
     const lm_status status = largest_of(a, &largest, err);
 
@@ -103,7 +103,10 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
     if (largest)
         snprintf(fits, sizeof fits, "the largest that fits is %lld", (long long)largest);
     else
-        snprintf(fits, sizeof fits, "not even 1 fits");
+        snprintf(fits, sizeof fits, "not even 1 fits%s",
+                 l->room.recompute || l->setup->laid_out || l->setup->program != PROGRAM_TRAINING
+                     ? ""
+                     : " (--recompute, --tp, --zero need less)");
     snprintf(text, LIMITS_TEXT, "batch %lld needs %s, and %.80s has %s: %s",
              (long long)a->bind.batch, size_of(needed, need, sizeof need), of,
              size_of(l->room.bytes, has, sizeof has), fits);
@@ -150,15 +153,14 @@ static lm_status check_memory(const limits *l, char *text, lm_error *err)
                                               .input      = l->who->input,
                                               .evaluation = program != PROGRAM_TRAINING },
                                     .with = room_options(&l->setup->sync, l->setup->optimizer,
-                                                         l->who->dtype, l->room.overhead, many, keep) };
+                                                         l->who->dtype, &l->room, many, keep) };
             lm_error     untold = { LM_OK, "" };
             memory_use   use;
             lm_status    status;
 
             if (!a.bind.batch || (l->setup->laid_out && settle(&a, &untold)))
                 continue;
-            a.with.recompute = l->recompute;
-            status           = use_of(&a, &use, err);
+            status = use_of(&a, &use, err);
             if (!status && use.peak > l->room.bytes)
                 status = too_large(&a, use.peak, text, err);
             if (status || *text)
@@ -167,21 +169,22 @@ static lm_status check_memory(const limits *l, char *text, lm_error *err)
     return LM_OK;
 }
 
-static void check_batch(const limits *l, char *text)
+void limits_batch_words(int64_t global, int64_t critical, char text[LIMITS_TEXT])
 {
-    const double factor = l->critical ? 1 + (double)l->global / (double)l->critical : NAN;
+    const double factor = critical ? 1 + (double)global / (double)critical : NAN;
     char         samples[32], most[32];
 
-    text_grouped((uint64_t)l->global, samples, sizeof samples);
-    text_grouped((uint64_t)l->critical, most, sizeof most);
-    if (l->critical && l->global > l->critical)
+    *text = '\0';
+    text_grouped((uint64_t)global, samples, sizeof samples);
+    text_grouped((uint64_t)critical, most, sizeof most);
+    if (critical && global > critical)
         snprintf(
             text, LIMITS_TEXT,
             "steps of %s samples, beyond the critical batch of %s: training takes about %.2g times "
             "the fewest epochs (1 + batch / critical; McCandlish et al. 2018), which no time here "
             "counts",
             samples, most, factor);
-    else if (!l->critical && l->global > LIMITS_USUAL_BATCH)
+    else if (!critical && global > LIMITS_USUAL_BATCH)
         snprintf(
             text, LIMITS_TEXT,
             "steps of %s samples: so large a batch may need more epochs, which no time here counts "
@@ -201,6 +204,6 @@ lm_status limits_check(const limits *l, char memory[LIMITS_TEXT], char batch[LIM
     if (!status && *memory && l->told)
         status = lm_error_set(err, LM_E_NOTFOUND, "%s", memory);
     if (!status && trains)
-        check_batch(l, batch);
+        limits_batch_words(l->global, l->critical, batch);
     return status;
 }

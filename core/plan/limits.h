@@ -14,10 +14,9 @@ typedef struct limits {
     const predictor  *who;
     const network    *net;
     const registry   *reg;
-    const char       *device;    /**< by name; NULL: the machine file's */
-    const char       *devices;   /**< file of datasheets; NULL: the shipped ones */
-    device_room       room;      /**< bytes 0: the device's datasheet tells, if there is one */
-    const char       *recompute; /**< segments; NULL: none */
+    const char       *device;   /**< by name; NULL: the machine file's */
+    const char       *devices;  /**< file of datasheets; NULL: the shipped ones */
+    device_room       room;     /**< bytes 0: the device's datasheet tells, if there is one */
     int64_t           critical; /**< samples of a step beyond which more gain little; 0: not told */
     const step_setup *setup;    /**< policy, optimizer and program of the steps */
 
@@ -37,6 +36,9 @@ lm_dtype limits_mixed(const predictor *who);
 
 /** Room for the words of limits_check(). */
 #define LIMITS_TEXT 400
+
+/** What is to be said of steps of so many samples; "": nothing. `critical` 0: not told. */
+void limits_batch_words(int64_t global, int64_t critical, char text[LIMITS_TEXT]);
 
 /**
  * Judges all steps so far: what is to be said of memory and of batches, each "" where there is nothing.

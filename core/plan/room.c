@@ -1,8 +1,8 @@
 /* Largest batches that fit a device's memory. */
 #include "plan/room.h"
 
-memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype, uint64_t overhead,
-                            bool many, bool keep)
+memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype,
+                            const device_room *room, bool many, bool keep)
 {
     return (memory_options){ .optimizer = o,
                              .masters   = lm_dtype_bytes(dtype) == 2,
@@ -10,7 +10,8 @@ memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype
                              .buckets   = sync->rule == SYNC_FUSION ? BUCKETS_FIXED : BUCKETS_COPY,
                              .bucket_bytes   = sync->rule == SYNC_FUSION ? sync->limit_bytes : 0,
                              .keep_gradients = keep,
-                             .overhead       = overhead };
+                             .recompute      = room->recompute,
+                             .overhead       = room->overhead };
 }
 
 lm_status batch_limits_of(const network *net, const registry *reg, const bind_options *b,
@@ -21,7 +22,7 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
 
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
-            const memory_options with = room_options(sync, o, b->dtype, room->overhead, many, keep);
+            const memory_options with = room_options(sync, o, b->dtype, room, many, keep);
             int64_t             *to   = &limits.largest[many][keep];
             lm_status            status;
 

@@ -9,6 +9,8 @@
 typedef struct device_room {
     uint64_t bytes;    /**< 0: unknown, all batches fit */
     uint64_t overhead; /**< part of it for context, allocator and libraries */
+    const char
+        *recompute; /**< segments that run again, as timeline_make() takes them; NULL: none */
 } device_room;
 
 /** Largest batches, by [several ranks][gradients are kept: micro-steps]. */
@@ -23,8 +25,8 @@ typedef struct batch_limits {
  * @param many it is one of several ranks
  * @param keep gradients are kept: micro-steps
  */
-memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype, uint64_t overhead,
-                            bool many, bool keep);
+memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype,
+                            const device_room *room, bool many, bool keep);
 
 /** Largest batches by memory_largest_batch(), with its errors. `b` binds the network; its batch is
  * not read. */

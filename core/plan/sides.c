@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "plan/limits.h"
+#include "predict/recompute.h"
 
 /* The same predictor with half the bandwidth that is assumed between nodes, if it is assumed. */
 static void open_half_link(plan_job *job, size_t i)
@@ -33,6 +34,17 @@ static void open_side(plan_job *job, size_t i, const side_asked *a)
     open_half_link(job, i);
 }
 
+/* The share of a forward pass that runs again, of the largest batch that was asked for. */
+static lm_status open_again(const plan_job *job, plan_side *side, lm_error *err)
+{
+    const plan_question *q = &job->question;
+    step_setup           s = q->setup;
+
+    s.batch = q->n_batch ? q->batch[q->n_batch - 1] : 1;
+    return recompute_share(side->who, job->net, job->reg, &s, side->room.recompute, &side->again,
+                           err);
+}
+
 static lm_status open_room(plan_job *job, size_t i, const device_list *devices, bool told,
                            lm_error *err)
 {
@@ -56,6 +68,8 @@ static lm_status open_room(plan_job *job, size_t i, const device_list *devices, 
     }
     less       = side->room;
     less.bytes = (uint64_t)((double)less.bytes * (1 - MEMORY_LESS));
+    if (less.recompute && (status = open_again(job, side, err)))
+        return status;
     status =
         batch_limits_of(job->net, job->reg, &b, &s->sync, s->optimizer, &side->room, &m->fits, err);
     return status ? status

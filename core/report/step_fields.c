@@ -59,7 +59,15 @@ static void print_told(const calibration *cal, const char *label, const char *ke
     for (size_t i = 0; i < cal->n_provenance; i++) {
         const provenance_entry *e = &cal->provenance[i];
 
+        bool again = false;
+
         if (strncmp(e->key, key, n) != 0 || (e->key[n] && e->key[n] != '_'))
+            continue;
+        for (size_t k = 0; k < i && !again;
+             k++) /* of several machines that it was carried over from */
+            again = !strncmp(cal->provenance[k].key, key, n) &&
+                    !strcmp(cal->provenance[k].value, e->value);
+        if (again)
             continue;
         fprintf(out, "%s%s", with, e->value);
         with = "; ";
@@ -179,6 +187,27 @@ static void print_links(const predictor *who, const prediction *p, const char *l
     }
 }
 
+/* From here on a question to published measurements is called far from them. */
+#define FAR 16.0
+
+/* Of a machine file that names its source: the question is not one that it was made for. */
+static void print_far(const predictor *who, const prediction *p, const char *label, FILE *out)
+{
+    const grounds *g    = &p->grounds;
+    size_t         most = 0;
+
+    for (size_t i = 1; i < g->n_beyond; i++)
+        if (g->beyond[i].factor > g->beyond[most].factor)
+            most = i;
+    if (!calibration_told(who->cal, "source") || !g->n_beyond || g->beyond[most].factor < FAR)
+        return;
+    begin_note(label, out);
+    fprintf(out,
+            "far beyond what was measured (%s x%.3g): the bounds are those of networks and batches "
+            "like the measured ones\n",
+            g->beyond[most].what, g->beyond[most].factor);
+}
+
 void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
     if (p->stands_in)
@@ -194,6 +223,7 @@ void step_basis_explain(const predictor *who, const prediction *p, const char *l
     print_origin(who, label, out);
     print_links(who, p, label, out);
     print_dtype(who, label, out);
+    print_far(who, p, label, out);
     print_host(who, label, out);
 }
 

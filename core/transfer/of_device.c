@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "machine/machine.h"
 #include "machine/shipped.h"
 #include "transfer/carry.h"
@@ -41,9 +42,9 @@ static lm_status choose(const shipped_list *list, const device_list *devices, co
 {
     const shipped_machine *m = shipped_find(list, of->name, dtype), *near;
 
-    if (dtype == LM_BF16 && !(device_peak(of, LM_BF16) > 0))
-        return lm_error_set(err, LM_E_NOTFOUND, "'%.60s' does not compute with bf16: take f16",
-                            of->name);
+    if ((dtype == LM_BF16 || dtype == LM_F8) && !(device_peak(of, dtype) > 0))
+        return lm_error_set(err, LM_E_NOTFOUND, "'%.60s' does not compute with %s: take f16",
+                            of->name, text_dtype_name(dtype));
     if (!m || (dtype && !dtype_of_rate(m->product, dtype)))
         if ((near = nearest(list, devices, of, dtype)))
             m = near;

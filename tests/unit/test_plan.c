@@ -546,8 +546,10 @@ static void batches_are_limited_by_memory(void **state)
                                      &err),
                      LM_OK);
     for (int k = 0; k < 4; k++) {
-        const memory_options with = room_options(&s.sync, s.optimizer, b.dtype, 2000, k / 2, k % 2);
-        bind_options         at_limit = b;
+        const device_room    room = { .overhead = 2000 };
+        const memory_options with =
+            room_options(&s.sync, s.optimizer, b.dtype, &room, k / 2, k % 2);
+        bind_options at_limit = b;
 
         at_limit.batch = batch_limit(&limits, 1 + k / 2, 1 + k % 2);
         assert_true(at_limit.batch > 1);

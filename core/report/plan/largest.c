@@ -20,8 +20,8 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
 {
     const plan_side     *side = &job->side[i];
     const step_setup    *s    = &job->question.setup;
-    const memory_options with = room_options(&s->sync, s->optimizer, side->who->dtype,
-                                             side->room.overhead, many, s->sync.accumulation > 1);
+    const memory_options with = room_options(&s->sync, s->optimizer, side->who->dtype, &side->room,
+                                             many, s->sync.accumulation > 1);
     const bind_options   b    = { .batch      = batch,
                                   .dtype      = side->who->dtype,
                                   .mixed      = limits_mixed(side->who),

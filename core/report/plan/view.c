@@ -8,6 +8,7 @@
 #include "base/checksum.h"
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "plan/limits.h"
 #include "report/plan/parts.h"
 
 /* ---- plans ---- */
@@ -447,6 +448,22 @@ static lm_status print_json(const plan_job *job, const plan_answers *answers, co
     return whole ? LM_OK : no_memory(err);
 }
 
+/* What the largest step of the answers means for the epochs. */
+static void print_batch(const plan_job *job, const plan_answers *answers, FILE *out)
+{
+    int64_t global = 0;
+    char    text[LIMITS_TEXT];
+
+    if (job->question.setup.program != PROGRAM_TRAINING)
+        return;
+    for (size_t i = 0; i < answers->n; i++)
+        if (answers->answer[i].asked.answer->global_batch > global)
+            global = answers->answer[i].asked.answer->global_batch;
+    limits_batch_words(global, job->critical, text);
+    if (*text)
+        fprintf(out, "note: %s\n", text);
+}
+
 lm_status plan_print(const plan_job *job, const plan_answers *answers, const table_look *look,
                      bool all, lm_error *err)
 {
@@ -469,8 +486,10 @@ lm_status plan_print(const plan_job *job, const plan_answers *answers, const tab
                 plans.n, plans.of);
         if (!status && f == FORMAT_TABLE)
             putchar('\n');
-        if (!status)
+        if (!status) {
             print_grounds(job, words);
+            print_batch(job, answers, words);
+        }
     }
     table_free(plans.t);
     return status;
