@@ -44,18 +44,20 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "A machine file holds prices of collectives, within a node and between nodes, of each measured\n"
-    "kind and algorithm: by layermeter-calibrate, or imported from nccl-tests or OSU's benchmarks\n"
-    "('layermeter import'). S is the size that nccl-tests prints: of an all-gather what a rank gets,\n"
-    "of a reduce-scatter and an all-to-all what it has. Algorithm bandwidth is S over time; bus\n"
-    "bandwidth is that times what a rank of a ring sends of a byte, 2 (n - 1) / n in an all-reduce,\n"
+    "A machine file holds prices of collectives, within a node and between nodes, for each measured kind\n"
+    "and algorithm. They are measured by 'layermeter calibrate', or imported from logs of nccl-tests or\n"
+    "OSU's benchmarks ('layermeter import').\n"
+    "\n"
+    "S is the size that nccl-tests prints: what a rank receives in an all-gather, and what a rank holds\n"
+    "in a reduce-scatter or an all-to-all. Algorithm bandwidth is S over time. Bus bandwidth is algorithm\n"
+    "bandwidth times the bytes that a rank of a ring sends for each byte: 2 (n - 1) / n in an all-reduce,\n"
     "(n - 1) / n in an all-gather, a reduce-scatter and an all-to-all, 1 in the others.\n"
     "\n"
-    "low and high are the central 90 % of measured / predicted on networks, or numbers of nodes, left\n"
-    "out. 'beyond' names what leaves the measured range, and by what factor. A kind that was not\n"
-    "measured is priced by all-reduces, through its volume and steps, and says so; other things that\n"
-    "were not measured are refused. --bandwidth tells what connects nodes, and is then assumed.\n"
-    "'layermeter allreduce' is the same command.\n";
+    "low and high are the central 90 % of measured / predicted on left-out networks, or numbers of nodes.\n"
+    "'beyond' names values outside the measured range, and the factor. A kind that was not measured is\n"
+    "priced by all-reduces, through its volume and steps, and the output says so. Anything else that was\n"
+    "not measured is refused. --bandwidth describes what connects nodes, and is then assumed. 'layermeter\n"
+    "allreduce' is the same command.\n";
 
 static const char examples[] =
     "  layermeter collectives machine.ini --bytes 64KiB..1GiB*4 --nodes 2..64*2 --devices-per-node 4\n"

@@ -46,11 +46,12 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "TRACE is what 'layermeter epochs' reads. Prints a header and a row for 'layermeter learn' and\n"
-    "'layermeter transfer --learned': device, seconds of a steady epoch, and of each metric the mean,\n"
-    "deviation, least, quartiles and largest value over the samples of these epochs (power_draw_mean_w);\n"
-    "start-up, warm-ups and what is idle do not count. Learn together only from traces of the same tool,\n"
-    "whose names the columns have. With --seconds a trace without epochs counts whole.\n";
+    "TRACE is any trace that 'layermeter epochs' reads. The output is a header and a row for 'layermeter\n"
+    "learn' and 'layermeter transfer --learned'. The row has the device, the seconds of a steady epoch,\n"
+    "and of each metric the mean, deviation, least value, quartiles and largest value over these epochs\n"
+    "(power_draw_mean_w). Start-up, warm-ups and idle time do not count. Names of columns are those of\n"
+    "the tool: learn only from traces of one tool. With --seconds a trace without epochs counts as a\n"
+    "whole.\n";
 
 static const char examples[] =
     "  layermeter digest t4.csv --device T4 --workload resnet50-b32 --group resnet50 --append runs.csv\n"

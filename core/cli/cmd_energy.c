@@ -41,19 +41,21 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "The first row is the step as the device runs by itself; then one row for each of --clocks, with the\n"
-    "clock held there. Time bound by arithmetic grows as the clock falls; time of traffic, launches and\n"
-    "all-reduces stays. Power is idle power plus dynamic power, which goes as clock x voltage^2: the\n"
-    "voltage is constant up to --voltage-knee and in proportion to the clock above, unless a fit knows\n"
-    "better. If power would pass the limit, the clock falls until it does not. Energy is that of all\n"
-    "devices; EDP is energy times time. 'best' names the clocks that are best for time, energy and EDP.\n"
+    "The first row is the step as the device runs by itself. Then comes one row for each of --clocks,\n"
+    "with the clock held there. Time bound by arithmetic grows as the clock falls; time of traffic,\n"
+    "launches and all-reduces stays.\n"
     "\n"
-    "'power by' says where powers come from: fitted (power_w of observations), or assumed from\n"
+    "Power is idle power plus dynamic power, which goes as clock x voltage^2. The voltage is constant up\n"
+    "to --voltage-knee and in proportion to the clock above, unless a fit knows better. If power would\n"
+    "exceed the limit, the clock falls until it does not. Energy is that of all devices; EDP is energy\n"
+    "times time. 'best' names the best clocks for time, energy and EDP.\n"
+    "\n"
+    "'power by' names the source of the power: fitted (power_w of observations), or assumed from\n"
     "--idle-power: the datasheet's limit while the device computes or moves bytes, idle power while it\n"
-    "waits. A model that was learned from single layers (fit --model) tells the step, nicolai its power,\n"
-    "too; the default model's prices in the machine file say which part of the time follows the clock.\n"
-    "Taught at several clocks (fit --where clock=900 --model nicolai), nicolai is asked at each of them;\n"
-    "its answer at the nearest one is carried over to a clock beyond, as other models' steps are.\n";
+    "waits. A model that learned single layers (fit --model) predicts the step, and nicolai its power,\n"
+    "too. The default model's prices in the machine file say which part of the time follows the clock. If\n"
+    "nicolai learned several clocks (fit --where clock=900 --model nicolai), it predicts each of them.\n"
+    "For a clock beyond, its answer at the nearest clock is carried over, as steps of other models are.\n";
 
 static const char examples[] =
     "  layermeter energy resnet50 --machine machine.ini --batch 64\n"

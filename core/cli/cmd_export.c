@@ -55,13 +55,15 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "Measurements are a file of observations; predictions are a network with --machine or --device.\n"
-    "Regions are networks, with what does not vary behind the name. Metrics are phases, in seconds.\n"
+    "Regions are networks; values that do not vary stand behind the name. Metrics are phases, in seconds.\n"
     "Parameters are the counts that vary: nodes, devices (of each node), ranks, batch, bytes,\n"
-    "bucket_bytes, threads. Several rows of one point are its repetitions. Flagged rows are used if there\n"
-    "is nothing better. Extra-P has no place for least times, percentiles, clocks, flags and bounds. A\n"
-    "predicted sync is the part that the backward pass does not hide; a sync of one rank is 0. The text\n"
-    "format needs every point of every region and metric: otherwise take extra-p-jsonl, or --name.\n"
-    "'layermeter import extra-p' reads the text again.\n";
+    "bucket_bytes, threads. Several rows of one point are its repetitions. Flagged rows are used only if\n"
+    "there is nothing better.\n"
+    "\n"
+    "Extra-P has no place for least times, percentiles, clocks, flags and bounds. A predicted sync is the\n"
+    "part that the backward pass does not hide; a sync of one rank is 0. The text format needs every\n"
+    "point of every region and metric: otherwise take extra-p-jsonl, or --name. 'layermeter import\n"
+    "extra-p' reads the text again.\n";
 
 static const char examples[] =
     "  layermeter export observations.csv -o observations.txt\n"

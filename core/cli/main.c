@@ -132,7 +132,7 @@ int main(int argc, char **argv)
         print_overview(stdout);
         return finish_output(EXIT_DONE);
     }
-    if (!strcmp(name, "version") || !strcmp(name, "--version")) {
+    if (!strcmp(name, "version") || !strcmp(name, "--version") || !strcmp(name, "-V")) {
         printf("layermeter %s\n", lm_version());
         return finish_output(EXIT_DONE);
     }
