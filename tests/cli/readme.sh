@@ -63,6 +63,12 @@ while read -r line; do
     [ $? -ne 2 ] || fail "$line: $(cat err)"
 done <asked
 
+# The first answer is the one that stands below it.
+line=$(grep '^layermeter plan' "$source/README.md" | head -n 1)
+awk '/^layermeter plan/ { on = 1 } on && /^```/ { n++; next } on && n == 2 { print } n > 2 { exit }' "$source/README.md" >answer
+sh -c "$line" 2>/dev/null | head -n "$(wc -l <answer)" >out
+[ -s answer ] && cmp -s answer out || fail "README.md: copy what $line prints now: $(cat out)"
+
 # Files of the reader's own are made, so that each command finds what it names. A calibration of a made-up machine stands for
 # the reader's.
 [ -x "$LAYERMETER_BIN/layermeter-calibrate" ] || { echo "$(wc -l <pages) pages, $(wc -l <commands) commands"; exit 0; }
