@@ -176,8 +176,10 @@ static lm_status emit(binding *b, bound_layer *l, const host_layer *view)
         return no_memory(b->err);
     l->weights   = weights;
     l->n_weights = c->n_weights;
-    for (size_t i = 0; i < l->n_weights; i++)
+    for (size_t i = 0; i < l->n_weights; i++) {
+        weights[i].flags |= l->decl->frozen ? LM_FROZEN : 0;
         l->trained |= !(weights[i].flags & LM_FROZEN);
+    }
 
     l->lowered = type->lower != NULL;
     for (lm_pass pass = LM_N_PASSES; pass-- > 0;) { /* weight gradients decide on input gradients */

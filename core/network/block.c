@@ -48,8 +48,8 @@ bool argument_is_name(const char *text)
 /* Keys of every layer; blocks and arguments must not have these names. */
 static bool is_reserved(const char *name)
 {
-    static const char *const words[] = { "type",   "block",      "inputs", "when",
-                                         "shares", "functional", "split",  NULL };
+    static const char *const words[] = { "type",       "block", "inputs", "when", "shares",
+                                         "functional", "split", "frozen", NULL };
     size_t                   i       = 0;
 
     while (words[i] && strcmp(words[i], name))

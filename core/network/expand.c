@@ -107,6 +107,7 @@ static lm_status emit_layers(unfolding *u, const size_t *order)
             .used_line = n->used_line,
             .counted   = n->counted,
             .way       = n->way,
+            .frozen    = n->frozen,
         };
     }
     for (size_t o = 0; o < u->n_nodes; o++) {

@@ -11,6 +11,7 @@
 #include "network/block.h"
 #include "network/expand.h"
 #include "network/network.h"
+#include "network/part.h"
 
 /* A value that replaces an argument's default, and its origin. */
 typedef struct override {
@@ -450,6 +451,8 @@ static lm_status load_with(const network *net, const char *const *more, size_t n
         memcpy(word + n, more, n_more * sizeof *more);
         status =
             load(net->path, net, &(network_choices){ .set = word, .n_set = n + n_more }, out, err);
+        if (!status && net->lora && (status = network_adapt(*out, net->lora, err)))
+            network_free(*out);
     }
     free(word);
     free(text);

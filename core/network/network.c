@@ -217,6 +217,22 @@ bool network_name_key(const char *name, char *key, size_t size)
     return snprintf(key, size, "%.*s%s", (int)((at ? at : from) - name), name, behind) < (int)size;
 }
 
+/* The last setting of adapters, which is taken out of these; NULL: none. */
+static const char *take_adapters(const char **set, size_t *n)
+{
+    const size_t stem  = sizeof NETWORK_LORA; /* with its "=" */
+    const char  *words = NULL;
+    size_t       kept  = 0;
+
+    for (size_t i = 0; i < *n; i++)
+        if (!strncmp(set[i], NETWORK_LORA "=", stem))
+            words = set[i] + stem;
+        else
+            set[kept++] = set[i];
+    *n = kept;
+    return words;
+}
+
 /* Of a whole network, whose name may have arguments. */
 static lm_status open_whole(char *name, const registry *reg, const network_choices *choices,
                             network **out, lm_error *err)
@@ -225,21 +241,29 @@ static lm_status open_whole(char *name, const registry *reg, const network_choic
     const size_t    n_set     = choices ? choices->n_set : 0;
     network_choices with      = choices ? *choices : (network_choices){ .set = NULL };
     char           *word[BLOCK_ARGUMENTS_MAX];
-    const char    **set;
+    const char    **set, *adapters;
     lm_status       status;
 
-    if (!*arguments)
+    if (!*arguments && !n_set)
         return open_file(name, reg, choices, out, err);
     if (!(set = malloc((n_set + BLOCK_ARGUMENTS_MAX) * sizeof *set)))
         return no_memory(err);
-    *arguments = '\0';
-    with.n_set = text_split(arguments + 1, ':', word, BLOCK_ARGUMENTS_MAX);
     with.set   = set;
-    memcpy(set, word, with.n_set * sizeof *word);
+    with.n_set = 0;
+    if (*arguments) {
+        *arguments = '\0';
+        with.n_set = text_split(arguments + 1, ':', word, BLOCK_ARGUMENTS_MAX);
+        memcpy(set, word, with.n_set * sizeof *word);
+    }
     if (n_set)
         memcpy(set + with.n_set, choices->set, n_set * sizeof *set);
     with.n_set += n_set;
-    status = open_file(name, reg, &with, out, err);
+    adapters = take_adapters(set, &with.n_set);
+    status   = open_file(name, reg, &with, out, err);
+    if (!status && adapters && !with.head_only && (status = network_adapt(*out, adapters, err))) {
+        network_free(*out);
+        *out = NULL;
+    }
     free(set);
     return status;
 }

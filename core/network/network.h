@@ -38,7 +38,8 @@ struct net_layer {
     const char      *block;  /**< outermost use of a block it came from, by name; NULL: none */
     int used_line; /**< of the outermost `block =` it came from; 0: it stands there itself */
     net_counted counted;
-    lm_way      way; /**< `split =`: how ranks share it (shard.h) */
+    lm_way      way;    /**< `split =`: how ranks share it (shard.h) */
+    bool        frozen; /**< `frozen = yes`: its parameters have no gradient */
 };
 
 /** One entry of [arguments]. */
@@ -64,7 +65,8 @@ typedef struct network {
     size_t        n_layers;
     net_argument *argument; /**< arguments that a caller may set */
     size_t        n_arguments;
-    const char   *set; /**< arguments that were set, "width=128 depth=2"; NULL: none */
+    const char   *set;  /**< arguments that were set, "width=128 depth=2"; NULL: none */
+    const char   *lora; /**< adapters as network_adapt() made them; NULL: none */
     uint64_t      published_params,
         published_macs; /**< at the file's own input, batch 1; 0: not given, or something was set */
     bool          part; /**< a block cut out of a network (part.h): its data wants a gradient */
@@ -149,7 +151,8 @@ lm_status network_decoding(const network *net, int64_t context, network **out, l
 bool network_source_type(const char *type);
 /**
  * Finds and reads. The suffix decides how: as one of the registry's formats, else as .ini. A name
- * that ends in `:block=NAME` is that block of the network by itself (part.h).
+ * that ends in `:block=NAME` is that block of the network by itself, `:lora=RANK` the network with
+ * adapters (part.h), among its arguments or what is set.
  *
  * @param name    a name or a path, with arguments behind it if wanted: "gpt2:sequence=128". They
  *                count as settings in front of those of `choices`

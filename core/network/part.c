@@ -1,4 +1,4 @@
-/* A block of a network as a network of its own. */
+/* A block of a network as a network of its own, and a network with adapters. */
 #include "network/part.h"
 
 #include <stdio.h>
@@ -173,4 +173,203 @@ lm_status network_cut(network *net, const char *block, int64_t image, const regi
     free(c.place);
     bound_network_free(whole);
     return status ? status : rename_part(net, block, err);
+}
+
+/* ---- adapters ---- */
+
+#define ADAPTER_LAYERS 4 /* A, B, scale, add */
+#define ADAPTER_NAMES  16
+
+typedef struct adapting {
+    network    *net;
+    net_layer  *layer; /* of the result */
+    size_t     *place; /* of each layer before, what takes its place as an input */
+    size_t     *own;   /* of each layer before, itself */
+    size_t      n;
+    const char *rank;
+    char       *name[ADAPTER_NAMES];
+    size_t      n_names;
+    bool        blocks; /* there are any */
+    lm_error   *err;
+} adapting;
+
+static lm_status read_adapters(adapting *a, const char *words)
+{
+    char     *text = arena_text(a->net->arena, words, strlen(words)), *names; /* keys point there */
+    int64_t   rank = 0;
+    lm_status status;
+
+    if (!text)
+        return no_memory(a->err);
+    if ((names = strchr(text, '+')))
+        *names++ = '\0';
+    if ((status = text_int(text, &rank, a->err)) || rank < 1 || rank > 1000000)
+        return lm_error_set(a->err, LM_E_ARG,
+                            NETWORK_LORA
+                            ": expected a rank from 1 to 1000000, then +NAME of layers, "
+                            "found '%.60s'",
+                            words);
+    a->rank    = text;
+    a->n_names = names ? text_split(names, '+', a->name, ADAPTER_NAMES) : 0;
+    return LM_OK;
+}
+
+static bool is_adapted(const adapting *a, const net_layer *l)
+{
+    const char *dot  = strrchr(l->name, '.');
+    const char *last = dot ? dot + 1 : l->name;
+
+    if (strcmp(l->type, "linear") != 0 || (a->blocks && !l->block))
+        return false;
+    for (size_t i = 0; i < a->n_names; i++)
+        if (!strcmp(last, a->name[i]))
+            return true;
+    return !a->n_names;
+}
+
+static const char *features_of(const net_layer *l)
+{
+    for (size_t i = 0; i < l->n_pairs; i++)
+        if (!strcmp(l->pair[i].key, "features"))
+            return l->pair[i].value;
+    return NULL;
+}
+
+/* A layer of the adapter beside `l`. */
+static net_layer *add_layer(adapting *a, const net_layer *l, const char *end, const char *type,
+                            size_t n_pairs, size_t n_inputs)
+{
+    const size_t size = strlen(l->name) + strlen(end) + 2;
+    char        *name = arena_alloc(a->net->arena, size);
+    net_pair    *pair = arena_array(a->net->arena, n_pairs + 1, sizeof *pair);
+    net_edge    *in   = arena_array(a->net->arena, n_inputs + 1, sizeof *in);
+    net_layer   *made = &a->layer[a->n++];
+
+    if (!name || !pair || !in)
+        return NULL;
+    snprintf(name, size, "%s.%s", l->name, end);
+    *made = (net_layer){ .name      = name,
+                         .type      = type,
+                         .pair      = pair,
+                         .n_pairs   = n_pairs,
+                         .input     = in,
+                         .n_inputs  = n_inputs,
+                         .line      = l->line,
+                         .block     = l->block,
+                         .used_line = l->used_line };
+    return made;
+}
+
+static net_layer *add_linear(adapting *a, const net_layer *l, const char *end, const char *features,
+                             net_edge from, lm_way way)
+{
+    net_layer *made = add_layer(a, l, end, "linear", 2, 1);
+
+    if (made) {
+        net_pair *pair = (net_pair *)(uintptr_t)made->pair;
+
+        pair[0] = (net_pair){ .key = "features", .value = features, .line = l->line };
+        pair[1] = (net_pair){ .key = "bias", .value = "no", .line = l->line };
+        *(net_edge *)(uintptr_t)made->input = from;
+        made->way                           = way;
+    }
+    return made;
+}
+
+/* Beside the layer that is the last so far. */
+static lm_status adapt_layer(adapting *a)
+{
+    const size_t     at = a->n - 1;
+    const net_layer *l  = &a->layer[at];
+    const lm_way     in = l->way == LM_ROWS ? LM_ROWS : LM_WHOLE;
+    net_layer       *scale, *add;
+
+    if (!add_linear(a, l, "lora_A", a->rank, l->input[0], in) ||
+        !add_linear(a, l, "lora_B", features_of(l), (net_edge){ at + 1, 0 },
+                    l->way == LM_ROWS ? LM_WHOLE : l->way) ||
+        !(scale = add_layer(a, l, "lora_scale", "scale", 0, 1)) ||
+        !(add = add_layer(a, l, "lora_add", "add", 0, 2)))
+        return no_memory(a->err);
+    ((net_edge *)(uintptr_t)scale->input)[0] = (net_edge){ at + 2, 0 };
+    ((net_edge *)(uintptr_t)add->input)[0]   = (net_edge){ at, 0 };
+    ((net_edge *)(uintptr_t)add->input)[1]   = (net_edge){ at + 3, 0 };
+    return LM_OK;
+}
+
+static lm_status copy_layer(adapting *a, const net_layer *old)
+{
+    net_edge *input = arena_array(a->net->arena, old->n_inputs + 1, sizeof *input);
+
+    if (!input)
+        return no_memory(a->err);
+    for (size_t k = 0; k < old->n_inputs; k++)
+        input[k] = (net_edge){ a->place[old->input[k].layer], old->input[k].output };
+    a->layer[a->n]        = *old;
+    a->layer[a->n].input  = input;
+    a->layer[a->n].frozen = true;
+    a->n++;
+    return LM_OK;
+}
+
+static lm_status adapt_all(adapting *a)
+{
+    const network *net    = a->net;
+    size_t         n      = 0;
+    lm_status      status = LM_OK;
+
+    for (size_t i = 0; i < net->n_layers; i++)
+        a->blocks |= net->layer[i].block != NULL;
+    for (size_t i = 0; i < net->n_layers; i++)
+        n += is_adapted(a, &net->layer[i]) && features_of(&net->layer[i]);
+    if (!n)
+        return lm_error_set(a->err, LM_E_NOTFOUND,
+                            NETWORK_LORA "=%s: no linear layer of its takes an adapter", a->rank);
+    a->layer = arena_array(net->arena, net->n_layers + ADAPTER_LAYERS * n, sizeof *a->layer);
+    a->place = arena_array(net->arena, net->n_layers + 1, sizeof *a->place);
+    a->own   = arena_array(net->arena, net->n_layers + 1, sizeof *a->own);
+    if (!a->layer || !a->place || !a->own)
+        return no_memory(a->err);
+    for (size_t i = 0; i < net->n_layers && !status; i++) {
+        a->place[i] = a->own[i] = a->n;
+        status                  = copy_layer(a, &net->layer[i]);
+        if (status || !is_adapted(a, &net->layer[i]) || !features_of(&net->layer[i]))
+            continue;
+        status      = adapt_layer(a);
+        a->place[i] = a->n - 1;
+    }
+    for (size_t i = 0; i < net->n_layers && !status; i++)
+        if (net->layer[i].shares)
+            a->layer[a->own[i]].shares = &a->layer[a->own[net->layer[i].shares - net->layer]];
+    return status;
+}
+
+/* What was set is told with the adapters, and what was published is not of it. */
+static lm_status note_adapters(network *net, const char *words, lm_error *err)
+{
+    const size_t n   = (net->set ? strlen(net->set) : 0) + strlen(words) + 8;
+    char        *set = arena_alloc(net->arena, n);
+
+    if (!set || !(net->lora = arena_text(net->arena, words, strlen(words))))
+        return no_memory(err);
+    snprintf(set, n, "%s%s" NETWORK_LORA "=%s", net->set ? net->set : "", net->set ? " " : "",
+             words);
+    net->set              = set;
+    net->published_params = net->published_macs = 0;
+    return LM_OK;
+}
+
+lm_status network_adapt(network *net, const char *words, lm_error *err)
+{
+    adapting  a      = { .net = net, .err = err };
+    lm_status status = read_adapters(&a, words);
+
+    if (!status)
+        status = adapt_all(&a);
+    if (status) {
+        lm_error_prefix(err, "%s", net->path);
+        return status;
+    }
+    net->layer    = a.layer;
+    net->n_layers = a.n;
+    return note_adapters(net, words, err);
 }

@@ -92,6 +92,10 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
                 return ini_fail(u->doc, u->err, p->line, LM_E_ARG,
                                 "functional: expected yes or no, found '%s'", value);
             n->counted = functional ? NET_COUNTED_NO : NET_COUNTED_YES;
+        } else if (!strcmp(p->key, "frozen")) {
+            if (text_bool(value, &n->frozen, u->err))
+                return ini_fail(u->doc, u->err, p->line, LM_E_ARG,
+                                "frozen: expected yes or no, found '%s'", value);
         } else if (!strcmp(p->key, "split")) {
             if (!shard_way_parse(value, &n->way))
                 return ini_fail(u->doc, u->err, p->line, LM_E_SYNTAX,

@@ -26,6 +26,7 @@ typedef struct node {
     int                line, used_line;
     net_counted        counted;
     lm_way             way;
+    bool               frozen;
     bool               used;
 } node;
 

@@ -92,6 +92,8 @@ static bool write_layer(const network *net, size_t at, FILE *out)
     size_t           width  = given ? strlen("inputs") : strlen("type");
     list             inputs = { NULL, 0, false };
 
+    if (l->frozen)
+        width = strlen("frozen");
     if (l->counted)
         width = strlen("functional");
     for (size_t i = 0; i < l->n_pairs; i++)
@@ -107,6 +109,8 @@ static bool write_layer(const network *net, size_t at, FILE *out)
         write_pair("shares", width, l->shares->name, out);
     if (l->counted)
         write_pair("functional", width, l->counted == NET_COUNTED_NO ? "yes" : "no", out);
+    if (l->frozen)
+        write_pair("frozen", width, "yes", out);
     if (l->way)
         write_pair("split", width, shard_way_name(l->way), out);
     for (size_t i = 0; i < l->n_pairs; i++)

@@ -225,12 +225,22 @@ typedef struct gathering {
     const rank_span *group;
 } gathering;
 
-static gather_price price_gather(void *context, double bytes)
+static gather_price price_gather(void *context, double bytes, double trained)
 {
     const gathering *g = context;
 
     return (gather_price){ message(g->p, COLLECTIVE_ALLGATHER, bytes, g->group),
-                           message(g->p, COLLECTIVE_REDUCESCATTER, bytes, g->group) };
+                           message(g->p, COLLECTIVE_REDUCESCATTER, trained, g->group) };
+}
+
+/* Of all layers of a network an equal part is trained. */
+static gather_block block_of(const layout_question *q, double weights, double forward,
+                             double backward)
+{
+    return (gather_block){ .bytes    = weights,
+                           .trained  = q->gradients * weights,
+                           .forward  = forward,
+                           .backward = backward };
 }
 
 /* What a micro-batch takes longer where weights are gathered block by block. */
@@ -246,13 +256,13 @@ static lm_status gathered(layout_pricing *p, const layout_parts *parts, const la
 
     if (!block)
         return no_memory(err);
-    block[0] = (gather_block){ parts->first.weights + parts->last.weights, 1, 1 };
+    block[0] = block_of(p->q, parts->first.weights + parts->last.weights, 1, 1);
     for (int64_t i = 0; i < n; i++) {
         layer_cost c = parts->before[i + 1];
 
         add(&c, &parts->before[i], -1);
-        block[i + 1] = (gather_block){ c.weights, (c.forward + c.waited[0]) / forward,
-                                       (c.input + c.weight + c.waited[1]) / back };
+        block[i + 1] = block_of(p->q, c.weights, (c.forward + c.waited[0]) / forward,
+                                (c.input + c.weight + c.waited[1]) / back);
         block[0].forward -= block[i + 1].forward;
         block[0].backward -= block[i + 1].backward;
     }
@@ -266,15 +276,16 @@ static lm_status gathered(layout_pricing *p, const layout_parts *parts, const la
 static double data_seconds(layout_pricing *p, const layout *l, int64_t rank, const layer_cost *c,
                            double pass, const rank_span *data)
 {
-    const double blocks = blocks_of_chunk(p->q, l, rank);
+    const double blocks  = blocks_of_chunk(p->q, l, rank);
+    const double trained = p->q->gradients * c->weights;
 
     if (l->dp == 1)
         return 0;
-    return behind(pass,
-                  message(p, l->zero ? COLLECTIVE_REDUCESCATTER : COLLECTIVE_ALLREDUCE, c->weights,
-                          data),
-                  blocks > 1 ? blocks : 1) +
-           (l->zero ? message(p, COLLECTIVE_ALLGATHER, c->weights, data) : 0);
+    return behind(
+               pass,
+               message(p, l->zero ? COLLECTIVE_REDUCESCATTER : COLLECTIVE_ALLREDUCE, trained, data),
+               blocks > 1 ? blocks : 1) +
+           (l->zero ? message(p, COLLECTIVE_ALLGATHER, trained, data) : 0);
 }
 
 /* Neighbours of a pipeline: on two nodes, or beside each other on one. */

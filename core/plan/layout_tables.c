@@ -26,8 +26,8 @@ struct layout_tables {
     step_setup       setup;
     layout_facts     facts;
     bool             splits;
-    double           states; /* bytes, for each byte of weights */
-    const intervals *known;  /* of the machine; NULL: none */
+    double           states, gradients; /* bytes, for each byte of weights */
+    const intervals *known;             /* of the machine; NULL: none */
     kept_parts      *made;
 };
 
@@ -309,6 +309,7 @@ static lm_status find_facts(layout_tables *t, lm_error *err)
     const memory_options o  = layout_memory_options(t->who, &t->setup);
     bound_network       *whole;
     memory_use           use;
+    uint64_t             weights;
     lm_status            status = workloads_bind_at(t->who->loads, &of, 1, &whole, err);
 
     if (status)
@@ -319,10 +320,13 @@ static lm_status find_facts(layout_tables *t, lm_error *err)
     bound_network_free(whole);
     if ((status = memory_of_step(t->net, t->reg, &b, &o, &use, NULL, err)))
         return status;
-    if (use.part[MEMORY_WEIGHTS])
-        t->states = (double)(use.part[MEMORY_OPTIMIZER] + use.part[MEMORY_COPIES] +
+    weights = use.part[MEMORY_WEIGHTS] + use.part[MEMORY_FROZEN];
+    if (weights) {
+        t->gradients = (double)use.part[MEMORY_WEIGHTS] / (double)weights;
+        t->states    = (double)(use.part[MEMORY_OPTIMIZER] + use.part[MEMORY_COPIES] +
                              use.part[MEMORY_MASTERS]) /
-                    (double)use.part[MEMORY_WEIGHTS];
+                    (double)weights;
+    }
     return LM_OK;
 }
 
@@ -381,7 +385,7 @@ void layout_tables_ask(const layout_tables *t, int64_t ranks, layout_question *q
 
     q->facts     = t->facts;
     q->splits    = t->splits;
-    q->gradients = 1;
+    q->gradients = t->gradients;
     q->states    = t->states;
     q->low = q->high = NAN;
     for (phase p = 0; p < N_TIMES; p++)

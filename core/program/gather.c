@@ -20,15 +20,20 @@ static double send(streams *s, double from, double seconds)
 typedef struct priced {
     gather_prices *price;
     void          *context;
-    double         bytes;
+    double         bytes, trained;
     gather_price   last;
 } priced;
 
-static const gather_price *price_of(priced *p, double bytes)
+static const gather_price *price_of(priced *p, const gather_block *b)
 {
-    if (!(p->bytes == bytes)) {
-        p->last  = p->price(p->context, bytes);
-        p->bytes = bytes;
+    static const gather_price nothing = { 0, 0 }; /* a root may be empty */
+
+    if (!(b->bytes > 0))
+        return &nothing;
+    if (!(p->bytes == b->bytes && p->trained == b->trained)) {
+        p->last    = p->price(p->context, b->bytes, b->trained);
+        p->bytes   = b->bytes;
+        p->trained = b->trained;
     }
     return &p->last;
 }
@@ -38,10 +43,10 @@ static void run_forward(const gather_block *block, size_t n, double forward, pri
 {
     double begun = 0;
 
-    send(s, 0, price_of(p, block[0].bytes)->gather);
+    send(s, 0, price_of(p, &block[0])->gather);
     s->compute = s->message; /* what comes first is the root's */
     for (size_t k = 1; k < n; k++) {
-        const double there = send(s, begun, price_of(p, block[k].bytes)->gather);
+        const double there = send(s, begun, price_of(p, &block[k])->gather);
 
         begun      = fmax(s->compute, there);
         s->compute = begun + block[k].forward * forward;
@@ -55,23 +60,23 @@ static void run_backward(const gather_block *block, size_t n, double backward, p
     double there = 0;
 
     if (n > 1)
-        there = send(s, 0, price_of(p, block[n - 1].bytes)->gather);
+        there = send(s, 0, price_of(p, &block[n - 1])->gather);
     s->compute = block[0].backward * backward;
     for (size_t k = n; k-- > 1;) {
         const double begun = fmax(s->compute, there);
 
         if (k > 1)
-            there = send(s, begun, price_of(p, block[k - 1].bytes)->gather);
+            there = send(s, begun, price_of(p, &block[k - 1])->gather);
         s->compute = begun + block[k].backward * backward;
-        send(s, s->compute, price_of(p, block[k].bytes)->scatter);
+        send(s, s->compute, price_of(p, &block[k])->scatter);
     }
-    send(s, s->compute, price_of(p, block[0].bytes)->scatter);
+    send(s, s->compute, price_of(p, &block[0])->scatter);
 }
 
 gather_times gather_run(const gather_block *block, size_t n, double forward, double backward,
                         gather_prices *price, void *context)
 {
-    priced  p    = { price, context, NAN, { NAN, NAN } };
+    priced  p    = { price, context, NAN, NAN, { NAN, NAN } };
     streams fore = { 0 }, back = { 0 };
 
     run_forward(block, n, forward, &p, &fore);

@@ -13,6 +13,7 @@
 
 typedef struct gather_block {
     double bytes;             /**< of its weights, gathered */
+    double trained;           /**< of these, that have gradients to be scattered */
     double forward, backward; /**< shares of the passes */
 } gather_block;
 
@@ -21,8 +22,8 @@ typedef struct gather_price {
     double gather, scatter;
 } gather_price;
 
-/** NAN: unknown. */
-typedef gather_price gather_prices(void *context, double bytes);
+/** Of a block's bytes, and of its gradients'. NAN: unknown. */
+typedef gather_price gather_prices(void *context, double bytes, double trained);
 
 typedef struct gather_times {
     double forward,

@@ -160,14 +160,22 @@ static double weight_bytes(const bound_layer *l)
     return bytes;
 }
 
+static double trained_of_layer(const bound_layer *l)
+{
+    double bytes = 0;
+
+    for (size_t k = 0; k < l->n_weights; k++)
+        if (!(l->weights[k].flags & LM_FROZEN))
+            bytes += (double)lm_bytes(&l->weights[k].tensor);
+    return bytes;
+}
+
 static double trained_bytes(const bound_network *part)
 {
     double bytes = 0;
 
     for (size_t i = 0; i < part->n_layers; i++)
-        for (size_t k = 0; k < part->layer[i].n_weights; k++)
-            if (!(part->layer[i].weights[k].flags & LM_FROZEN))
-                bytes += (double)lm_bytes(&part->layer[i].weights[k].tensor);
+        bytes += trained_of_layer(&part->layer[i]);
     return bytes;
 }
 
@@ -176,6 +184,7 @@ static double trained_bytes(const bound_network *part)
 static void put_layer(gather_block *b, const laid *f, size_t i)
 {
     b->bytes += weight_bytes(&f->part->layer[i]);
+    b->trained += trained_of_layer(&f->part->layer[i]);
     b->forward += share(f->work[i].forward, f->forward);
     b->backward += share(backward_of(&f->work[i]), f->backward);
 }
@@ -289,7 +298,7 @@ static lm_status add_stages(rank_program *p, const layout *l, const laid *f, dou
 /* ---- all of it ---- */
 
 /* Gradients are scattered, weights gathered: with their blocks, or behind the passes. */
-static lm_status share_weights(rank_program *p, const layout *l, const laid *f, double weights,
+static lm_status share_weights(rank_program *p, const layout *l, const laid *f,
                                const int64_t *stage, lm_error *err)
 {
     const double trained = trained_bytes(f->part);
@@ -304,7 +313,7 @@ static lm_status share_weights(rank_program *p, const layout *l, const laid *f, 
     p->experts = trained > 0 ? (double)f->part->sharing.expert_bytes / trained : 0;
     p->each    = l->zero == 2;
     if (l->zero && p->n)
-        add(p, behind(COLLECTIVE_ALLGATHER, weights, GROUP_DATA));
+        add(p, behind(COLLECTIVE_ALLGATHER, trained, GROUP_DATA));
     return LM_OK;
 }
 
@@ -321,7 +330,7 @@ lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_net
     if (!status && l->pp > 1)
         status = add_stages(p, l, &f, weights, &stage, err);
     if (!status)
-        status = share_weights(p, l, &f, weights, stage, err);
+        status = share_weights(p, l, &f, stage, err);
     free(stage);
     if (status)
         return status;

@@ -185,24 +185,25 @@ static void run_beside(rank_program *p, const schedule_question *q, double last,
 }
 
 /* Weights that are gathered block by block, in each micro-step. */
-static gather_price price_gather(void *context, double bytes)
+static gather_price price_gather(void *context, double bytes, double trained)
 {
-    const pricing *by      = context;
-    const message  gather  = { .kind = COLLECTIVE_ALLGATHER, .bytes = bytes, .group = GROUP_SHARD };
-    const message  scatter = { .kind  = COLLECTIVE_REDUCESCATTER,
-                               .bytes = bytes,
-                               .group = GROUP_SHARD };
+    const pricing   *by    = context;
     const rank_span *shard = &by->q->group[GROUP_SHARD];
-    const message    all   = { .kind  = COLLECTIVE_ALLREDUCE,
-                               .bytes = bytes / ((double)shard->nodes * (double)shard->devices),
+    const message gather   = { .kind = COLLECTIVE_ALLGATHER, .bytes = bytes, .group = GROUP_SHARD };
+    const message scatter  = { .kind  = COLLECTIVE_REDUCESCATTER,
+                               .bytes = trained,
+                               .group = GROUP_SHARD };
+    const message all      = { .kind  = COLLECTIVE_ALLREDUCE,
+                               .bytes = trained / ((double)shard->nodes * (double)shard->devices),
                                .group = GROUP_REPLICA };
-    gather_price     p     = { 0, 0 };
+    gather_price  p        = { 0, 0 };
 
     if (travels(by->q, &gather)) {
-        p.gather  = by->q->message * by->price(by->context, &gather, bytes);
-        p.scatter = by->q->message * by->price(by->context, &scatter, bytes);
+        p.gather = by->q->message * by->price(by->context, &gather, bytes);
+        if (trained > 0)
+            p.scatter = by->q->message * by->price(by->context, &scatter, trained);
     }
-    if (travels(by->q, &all))
+    if (travels(by->q, &all) && trained > 0)
         p.scatter += by->q->message * by->price(by->context, &all, all.bytes);
     return p;
 }

@@ -282,10 +282,10 @@ static void stages_take_their_closed_forms(void **state)
 static void stages_wait_in_each_micro_batch(void **state)
 {
     const gather_block block[8] = {
-        { .bytes = 0 }, { .bytes = 500, .forward = 0.25, .backward = 0.25 },
-        { .bytes = 0 }, { .bytes = 500, .forward = 0.25, .backward = 0.25 },
-        { .bytes = 0 }, { .bytes = 500, .forward = 0.25, .backward = 0.25 },
-        { .bytes = 0 }, { .bytes = 500, .forward = 0.25, .backward = 0.25 }
+        { .bytes = 0 }, { .bytes = 500, .trained = 500, .forward = 0.25, .backward = 0.25 },
+        { .bytes = 0 }, { .bytes = 500, .trained = 500, .forward = 0.25, .backward = 0.25 },
+        { .bytes = 0 }, { .bytes = 500, .trained = 500, .forward = 0.25, .backward = 0.25 },
+        { .bytes = 0 }, { .bytes = 500, .trained = 500, .forward = 0.25, .backward = 0.25 }
     };
     gather_block      own[8];
     stage_part        part[4];
@@ -321,8 +321,7 @@ static void stages_wait_in_each_micro_batch(void **state)
     /* beside it: of one bucket of 0.625 s nothing is hidden */
     m.message[0].rule = MESSAGE_BESIDE;
     assert_close(scheduled(&m, &q).step, 11 * 3.625 + 0.25, 1e-12);
-    /* gathered: the root's 0.5 s, then the block's 1 s, before the first kernel; backward the block's 1 s
-     * before, 1 s and the root's 0.5 s behind */
+    /* gathered: 1 s before the first kernel of either pass, and 1 s behind the backward one */
     m.program.n    = 0;
     m.program.each = false;
     for (size_t v = 0; v < 4; v++) {
@@ -333,11 +332,11 @@ static void stages_wait_in_each_micro_batch(void **state)
     m.program.n_gather   = 8;
     q.group[GROUP_SHARD] = (rank_span){ .nodes = 1, .devices = 4 };
     t                    = scheduled(&m, &q);
-    assert_close(t.step, 11 * (3 + 1.5 + 2.5) + 0.25, 1e-12);
-    assert_close(t.exposed, 8 * 4, 1e-12);
-    assert_close(t.sync, 8 * 4, 1e-12);
+    assert_close(t.step, 11 * (3 + 1 + 2) + 0.25, 1e-12);
+    assert_close(t.exposed, 8 * 3, 1e-12);
+    assert_close(t.sync, 8 * 3, 1e-12);
     assert_close(t.forward, 8, 1e-12);
-    assert_close(t.bubble, 3 * 7, 1e-12);
+    assert_close(t.bubble, 3 * 6, 1e-12);
 }
 
 /* Of 500 bytes of gradients a fifth is experts': 0.5 + 0.4 s to all, 0.5 + 0.1 s to those that have the same
