@@ -6,15 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "plan/layout_price.h"
 
 #define SHAPES_MAX 1024 /* pairs of tp and pp */
 
+/* A layout whose bytes were asked for. */
+typedef struct weighed {
+    layout layout;
+    double bytes;
+} weighed;
+
 typedef struct hunt {
     const layout_question *q;
     layout_pricing         pricing;
     layout_found          *shape; /* the best of each tp and pp, the fastest first */
+    weighed               *known;
+    size_t                 n_known, room;
     layout_search         *out;
     lm_error              *err;
 } hunt;
@@ -58,25 +67,29 @@ static bool too_large(hunt *h, double bytes)
     return true;
 }
 
-/* The bytes of one that would be among the best. */
-static lm_status exact_bytes(hunt *h, const layout *l, double *bytes)
+/* Of one search: they have the same ranks and global batch. */
+static bool same_layout(const layout *a, const layout *b)
 {
-    const layout_prices *p = h->pricing.prices;
-    lm_status            status;
+    return a->tp == b->tp && a->pp == b->pp && a->vp == b->vp && a->sp == b->sp &&
+           a->zero == b->zero && a->micro_batch == b->micro_batch && a->schedule == b->schedule &&
+           !strcmp(a->recompute, b->recompute);
+}
 
-    if (!p->bytes || isinf(h->q->room))
-        return LM_OK;
-    if ((status = p->bytes(p->by, l, bytes, h->err)))
-        return status;
-    *bytes += h->q->overhead;
-    return LM_OK;
+/* What was asked for; NULL: it was not. */
+static const weighed *find_known(const hunt *h, const layout *l)
+{
+    for (size_t i = 0; i < h->n_known; i++)
+        if (same_layout(&h->known[i].layout, l))
+            return &h->known[i];
+    return NULL;
 }
 
 static lm_status look_at(hunt *h, const layout *l)
 {
-    layout_found f;
-    double       bytes;
-    lm_status    status;
+    const weighed *known;
+    layout_found   f;
+    double         bytes;
+    lm_status      status;
 
     h->out->looked_at++;
     if ((status = layout_bytes(&h->pricing, l, &bytes, h->err)))
@@ -85,16 +98,42 @@ static lm_status look_at(hunt *h, const layout *l)
         return LM_OK;
     if ((status = layout_seconds(&h->pricing, l, bound_of(h, l), &f, h->err)))
         return status;
-    if (isnan(f.step))
+    if (isnan(f.step)) {
         h->out->no_time++;
-    else if (f.step < bound_of(h, l)) {
-        if ((status = exact_bytes(h, l, &bytes)))
-            return status;
-        f.bytes = bytes;
-        if (!too_large(h, bytes))
-            keep(h, &f);
+        return LM_OK;
     }
+    if (!(f.step < bound_of(h, l)))
+        return LM_OK;
+    known   = find_known(h, l);
+    f.bytes = known ? known->bytes : bytes;
+    if (!too_large(h, f.bytes))
+        keep(h, &f);
     return LM_OK;
+}
+
+/* Asks for the bytes of the best. *again: some do not fit, so that others are among them. */
+static lm_status weigh_best(hunt *h, bool *again)
+{
+    const layout_prices *p      = h->pricing.prices;
+    lm_status            status = LM_OK;
+
+    *again = false;
+    for (size_t i = 0; i < h->out->n && i < h->q->best && !status; i++) {
+        const layout *l = &h->shape[i].layout;
+        double        bytes;
+
+        if (!p->bytes || isinf(h->q->room) || find_known(h, l))
+            continue;
+        if (!array_grow(&h->known, h->n_known, &h->room, sizeof *h->known))
+            return no_memory(h->err);
+        if (!(status = p->bytes(p->by, l, &bytes, h->err))) {
+            bytes += h->q->overhead;
+            h->known[h->n_known++] = (weighed){ *l, bytes };
+            h->shape[i].bytes      = bytes;
+            *again |= bytes > h->q->room;
+        }
+    }
+    return status;
 }
 
 /* ---- enumeration ---- */
@@ -187,29 +226,43 @@ static lm_status check(const layout_question *q, lm_error *err)
     return LM_OK;
 }
 
-lm_status layouts_find(const layout_question *q, const layout_prices *prices, layout_search *out,
-                       lm_error *err)
+static lm_status look_at_all(hunt *h)
 {
-    hunt      h      = { .q = q, .out = out, .err = err };
-    lm_status status = check(q, err);
+    const layout_question *q      = h->q;
+    lm_status              status = LM_OK;
 
-    *out = (layout_search){ .least_bytes = INFINITY };
-    if (status)
-        return status;
-    out->found = h.shape = calloc(SHAPES_MAX + 1, sizeof *h.shape);
-    if (!h.shape)
-        return no_memory(err);
-    layout_pricing_begin(&h.pricing, q, prices);
+    *h->out = (layout_search){ .found = h->shape, .least_bytes = INFINITY };
     for (int64_t tp = 1; tp <= q->devices && tp <= q->ranks && !status; tp++) {
         layout l = layout_plain();
 
         if (q->ranks % tp || (tp > 1 && (!q->splits || !divides_heads(&q->facts, tp))))
             continue;
         l.tp   = tp;
-        status = with_stages(&h, l);
+        status = with_stages(h, l);
     }
+    return status;
+}
+
+lm_status layouts_find(const layout_question *q, const layout_prices *prices, layout_search *out,
+                       lm_error *err)
+{
+    hunt      h      = { .q = q, .out = out, .err = err };
+    bool      again  = true;
+    lm_status status = check(q, err);
+
+    *out = (layout_search){ .least_bytes = INFINITY };
+    if (status)
+        return status;
+    h.shape = calloc(SHAPES_MAX + 1, sizeof *h.shape);
+    if (!h.shape)
+        return no_memory(err);
+    layout_pricing_begin(&h.pricing, q, prices);
+    while (again && !(status = look_at_all(&h)))
+        if ((status = weigh_best(&h, &again)))
+            break;
     out->run = h.pricing.run;
     layout_pricing_end(&h.pricing);
+    free(h.known);
     if (!status && !out->looked_at)
         status = lm_error_set(
             err, LM_E_ARG, "a global batch of %lld does not divide among %lld ranks in any layout",

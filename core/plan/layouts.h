@@ -42,8 +42,8 @@ typedef struct layout_prices {
                        lm_error *err);
     /** Seconds of a message of a group; NAN: unknown. */
     double (*message)(void *by, collective_kind kind, double bytes, const rank_span *group);
-    /** Bytes of the fullest rank, without the overhead, of a layout that would be among the best and fits
-     * by the sums; NULL: the sums tell. */
+    /** Bytes of the fullest rank, without the overhead, of a layout that is among the best by the sums:
+     * asked once for each. Where it does not fit, the search goes on without it. NULL: the sums tell. */
     lm_status (*bytes)(void *by, const layout *l, double *out, lm_error *err);
 } layout_prices;
 
