@@ -13,6 +13,7 @@
 #include "predict/generation.h"
 #include "predict/utilization.h"
 #include "report/explain_view.h"
+#include "report/pipeline_view.h"
 
 typedef struct predict_options {
     fleet_options fleet;
@@ -27,7 +28,7 @@ typedef struct predict_options {
     int64_t       top;
     bool          explain;
     explain_key   by;
-    const char   *path;
+    const char   *path, *timeline;
     table_look    look;
 } predict_options;
 
@@ -81,6 +82,8 @@ static const option_row option_rows[] = {
     { "path", AT(path), &type_text, "LAYER", NULL, HELP_OUTPUT,
       "--explain: instead, what a tree of a learned model asks about this layer, and its answer",
       .needs = "explain", .refusal = "is for --explain" },
+    { "timeline", AT(timeline), &type_text, "FILE", NULL, HELP_OUTPUT,
+      "with --pp: what each stage does when, as a picture (.svg) or a trace for Perfetto (.json)" },
     OPTION_GROUP(predict_options, look, look_option_rows),
     { .name = NULL },
 };
@@ -261,7 +264,9 @@ static unsigned facts_of(const predict_options *a, const sides *all)
         const step_watts w = power_choice_watts(&all->of[i].power);
 
         facts |= step_watts_facts(&w) | step_spread_fact(&all->of[i].first.step) |
-                 (all->of[i].at_peak > 0 ? STEP_PEAK : 0) | (all->of[i].again > 0 ? STEP_AGAIN : 0);
+                 (all->of[i].at_peak > 0 ? STEP_PEAK : 0) |
+                 (all->of[i].again > 0 ? STEP_AGAIN : 0) |
+                 (all->of[i].first.step.unsplit >= 5e-5 ? STEP_UNSPLIT : 0);
     }
     return facts;
 }
@@ -354,6 +359,16 @@ static lm_status print_points(predict_options *a, sides *all, lm_error *err)
     return status;
 }
 
+static lm_status draw_stages(const predict_options *a, const side *m, lm_error *err)
+{
+    const scale_question q = question_at(a, m, 0);
+    step_setup           s = q.setup;
+
+    s.batch = a->batch.at[0];
+    s.nodes = a->nodes.at[0];
+    return pipeline_draw_step(a->timeline, m->s->who, &s, &m->first.step, a->layout.words, err);
+}
+
 /* ---- decoding ---- */
 
 static lm_status print_generations(predict_options *a, sides *all, lm_error *err)
@@ -413,8 +428,11 @@ static lm_status check(options *o, lm_error *err)
         status = layout_choice_check_step(o, &a->layout, err);
     a->how.setup.layout   = a->layout.layout;
     a->how.setup.laid_out = a->layout.given;
-    if (!status && a->layout.given && a->explain)
-        return misused(o, &a->explain, err, "explains one rank by itself: leave out the layout");
+    if (!status && a->timeline && pipeline_draw_check(a->timeline, err))
+        return misused(o, &a->timeline, err, "expected a name ending in .svg or .json");
+    if (!status && a->timeline && (points_of(a) > 1 || a->layout.layout.pp == 1))
+        return misused(o, &a->timeline, err,
+                       "takes one batch and one number of nodes, of a pipeline: --pp 2 or more");
     if (status)
         return status;
     if (a->explain && a->how.decode.tokens > 1)
@@ -446,8 +464,9 @@ static lm_status check(options *o, lm_error *err)
         return status;
     if ((status = compare_check(o, &a->fleet, power_asks_device(o, &a->power), err)))
         return status;
-    return a->explain && fleet_size(&a->fleet) > 1
-               ? misused(o, &a->explain, err, "takes one machine")
+    return (a->explain || a->timeline) && fleet_size(&a->fleet) > 1
+               ? misused(o, a->explain ? (void *)&a->explain : &a->timeline, err,
+                         "takes one machine")
                : LM_OK;
 }
 
@@ -461,6 +480,8 @@ static lm_status run(const options *o, lm_error *err)
         status = a->explain                         ? explain_one(a, &all->of[0], err)
                  : a->how.program == PROGRAM_DECODE ? print_generations(a, all, err)
                                                     : print_points(a, all, err);
+    if (!status && a->timeline)
+        status = draw_stages(a, &all->of[0], err);
     if (!status)
         print_note(all->one[0].net, a->look.format == FORMAT_TABLE ? stdout : stderr);
     if (all)

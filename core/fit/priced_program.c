@@ -16,8 +16,8 @@ struct priced_program {
     const gradient_schedule *gradients; /* compared only, with its batch, and never read: the object
                                          * may be gone */
     int64_t                  batch;     /* its own; 0: of any */
-    bool                     told; /* when gradients are ready, without the machine's prices */
-    double                   cold; /* that messages were priced with */
+    bool                     told;      /* when gradients are ready, without the machine's prices */
+    double                   cold;      /* that messages were priced with */
 };
 
 /* ---- passes ----------------------------------------------------------------------------------- */
@@ -225,6 +225,12 @@ lm_status priced_program_lay_out(priced_program *p, const layout *l, const bound
                                  const layer_passes *work, double travels, lm_error *err)
 {
     return rank_program_lay_out(p->program, l, part, work, travels, err);
+}
+
+lm_status priced_program_tasks(const priced_program *p, int64_t micro, pipeline_take take, void *by,
+                               lm_error *err)
+{
+    return schedule_tasks(p->program, micro, take, by, err);
 }
 
 void priced_program_free(priced_program *p)

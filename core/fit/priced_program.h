@@ -48,6 +48,9 @@ lm_status priced_program_told(const calibration *cal, const char *model, const i
 /** Makes it the program of a rank under a layout: rank_program_lay_out(). */
 lm_status priced_program_lay_out(priced_program *p, const layout *l, const bound_network *part,
                                  const layer_passes *work, double travels, lm_error *err);
+/** schedule_tasks(). */
+lm_status priced_program_tasks(const priced_program *p, int64_t micro, pipeline_take take, void *by,
+                               lm_error *err);
 void      priced_program_free(priced_program *p);
 
 /** Is it of these gradients, batch and policy, but for accumulation? */

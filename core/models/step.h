@@ -15,7 +15,7 @@ typedef struct step_setup {
     sync_policy  sync;    /**< training; so is the optimizer */
     optimizer    optimizer;
     program_kind program;
-    double again;     /**< training: share of the forward pass that the backward pass runs again */
+    double again; /**< training: share of the forward pass that the backward pass runs again */
     layout
         layout; /**< how ranks share the work; in use where `laid_out`, else each has samples of its
                       own. Its micro-batch and accumulation are those above */
@@ -84,6 +84,7 @@ typedef struct prediction {
     double  copy;      /**< into buckets and out of them */
     double  straggler; /**< what the slowest of the ranks takes longer than one */
     double  update;    /**< NAN: not told from the all-reduces */
+    double  unsplit;   /**< share of the FLOPs of a rank in layers that each rank of tp computes */
     double  grad;      /**< exposed all-reduces, copies, stragglers and update */
     double  step;      /**< forward, backward and grad */
     double  p95;       /**< inference: 95th percentile of repetitions, `step` being their median;

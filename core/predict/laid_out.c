@@ -238,6 +238,8 @@ static lm_status put_seconds(const laid_step *s, prediction *out, step_times *t)
                          .step      = t->step,
                          .alone     = { w.backward, NAN, NAN },
                          .p95       = NAN };
+    if (s->bound->sharing.flops)
+        out->unsplit = (double)s->bound->sharing.flops_whole / (double)s->bound->sharing.flops;
     return LM_OK;
 }
 
@@ -355,27 +357,51 @@ static lm_status copy_messages(const laid_step *s, step_times *out)
     return LM_OK;
 }
 
+static laid_step begin_step(const predictor *who, const step_setup *asked, lm_error *err)
+{
+    return (laid_step){ .part  = predictor_part(who, asked),
+                        .asked = asked,
+                        .micro = (double)asked->sync.accumulation,
+                        .err   = err };
+}
+
+static void end_step(laid_step *s)
+{
+    priced_program_free(s->program);
+    bound_network_free(s->bound);
+}
+
+static lm_status settle_step(const predictor *who, laid_step *s)
+{
+    lm_status status = check_told(s);
+
+    if (!status && s->asked->program != PROGRAM_TRAINING)
+        status = lm_error_set(s->err, LM_E_UNSUPPORTED, "a layout is of training, not of %s",
+                              program_kind_name(s->asked->program));
+    return status ? status : layout_of_step(who, s->asked, &s->l, s->err);
+}
+
+static lm_status price_step(laid_step *s)
+{
+    const lm_status status = find_groups(s);
+
+    if (status)
+        return status;
+    s->shares = shares_of(&s->l);
+    return find_prices(s);
+}
+
 lm_status predict_laid_out(const predictor *who, const step_setup *asked, prediction *out,
                            step_times *messages, lm_error *err)
 {
-    laid_step  s = { .part  = predictor_part(who, asked),
-                     .asked = asked,
-                     .micro = (double)asked->sync.accumulation,
-                     .err   = err };
+    laid_step  s = begin_step(who, asked, err);
     step_times t;
-    lm_status  status = check_told(&s);
+    lm_status  status = settle_step(who, &s);
 
-    if (!status && asked->program != PROGRAM_TRAINING)
-        status = lm_error_set(err, LM_E_UNSUPPORTED, "a layout is of training, not of %s",
-                              program_kind_name(asked->program));
-    if (!status)
-        status = layout_of_step(who, asked, &s.l, err);
     if (!status && layout_is_plain(&s.l) && !s.part.cal->laid.rows)
         return predict_replicas(who, asked, out, messages, err);
-    if (!status && !(status = find_groups(&s))) {
-        s.shares = shares_of(&s.l);
-        status   = find_prices(&s);
-    }
+    if (!status)
+        status = price_step(&s);
     if (!status && !(status = put_seconds(&s, out, &t))) {
         put_grounds(&s, &t, out);
         put_bounds(&s, out);
@@ -383,7 +409,24 @@ lm_status predict_laid_out(const predictor *who, const step_setup *asked, predic
         if (messages)
             status = copy_messages(&s, messages);
     }
-    priced_program_free(s.program);
-    bound_network_free(s.bound);
+    end_step(&s);
+    return status;
+}
+
+lm_status predict_stage_tasks(const predictor *who, const step_setup *asked, pipeline_take take,
+                              void *by, lm_error *err)
+{
+    laid_step  s      = begin_step(who, asked, err);
+    lm_status  status = settle_step(who, &s);
+    prediction p;
+    step_times t;
+
+    if (!status && s.l.pp == 1)
+        status = lm_error_set(err, LM_E_ARG, "pp 1: there are no stages to draw");
+    if (!status)
+        status = price_step(&s);
+    if (!status && !(status = put_seconds(&s, &p, &t)))
+        status = priced_program_tasks(s.program, asked->sync.accumulation, take, by, err);
+    end_step(&s);
     return status;
 }

@@ -19,4 +19,12 @@ lm_status layout_of_step(const predictor *who, const step_setup *s, layout *out,
 lm_status predict_laid_out(const predictor *who, const step_setup *s, prediction *out,
                            step_times *messages, lm_error *err);
 
+/**
+ * The tasks of its pipeline, as predict_laid_out() has them: what passes wait for is part of them.
+ *
+ * @return as predict_laid_out(); LM_E_ARG where there is no pipeline; what `take` returns
+ */
+lm_status predict_stage_tasks(const predictor *who, const step_setup *s, pipeline_take take,
+                              void *by, lm_error *err);
+
 #endif

@@ -354,12 +354,33 @@ static stage_wait wait_of_rank(const rank_program *p, int64_t rank, double micro
     return sum;
 }
 
+/* Megatron-LM waits for each message but those between chunks. */
+static pipeline_question question_of(const stage_list *s, int64_t micro)
+{
+    return (pipeline_question){ .rule          = s->rule,
+                                .ranks         = s->ranks,
+                                .chunks        = s->chunks,
+                                .micro_batches = micro,
+                                .stage         = s->stage,
+                                .exposed       = s->rule != PIPELINE_INTERLEAVED };
+}
+
+lm_status schedule_tasks(const rank_program *p, int64_t micro, pipeline_take take, void *by,
+                         lm_error *err)
+{
+    const pipeline_question q = question_of(&p->stages, micro);
+    double                  step;
+
+    return pipeline_run(&q, &step, NULL, take, by, err);
+}
+
 /* False where a message has no price. */
 static bool run_pipeline(const rank_program *p, const schedule_question *q, pricing *by,
                          const step_times *t)
 {
     const stage_list *s       = &p->stages;
     const double      forward = t->forward / q->work.micro, backward = t->backward / q->work.micro;
+    pipeline_question asked;
     double            step;
 
     for (int64_t v = 0; v < s->ranks * s->chunks; v++) {
@@ -379,14 +400,8 @@ static bool run_pipeline(const rank_program *p, const schedule_question *q, pric
             s->stage[v].input += s->wait[v].backward;
         }
     }
-    /* Megatron-LM waits for each message but those between chunks */
-    return !pipeline_run(&(pipeline_question){ .rule          = s->rule,
-                                               .ranks         = s->ranks,
-                                               .chunks        = s->chunks,
-                                               .micro_batches = (int64_t)q->work.micro,
-                                               .stage         = s->stage,
-                                               .exposed       = s->rule != PIPELINE_INTERLEAVED },
-                         &step, s->rank, NULL, NULL, NULL);
+    asked = question_of(s, (int64_t)q->work.micro);
+    return !pipeline_run(&asked, &step, s->rank, NULL, NULL, NULL);
 }
 
 /* The rank that ends last. Returns its share of the network's passes, and of its weights. */

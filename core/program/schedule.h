@@ -80,4 +80,8 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
  * `pass` times as long. */
 step_times schedule_in_turn(const step_work *w, double pass, double seconds, size_t n);
 
+/** Tasks of a pipeline of so many micro-batches, as the program was scheduled last. As pipeline_run(). */
+lm_status schedule_tasks(const rank_program *p, int64_t micro, pipeline_take take, void *by,
+                         lm_error *err);
+
 #endif

@@ -120,6 +120,9 @@ static void print_words(const listing *p, const explained *total, FILE *out)
     for (certainty c = 0; c < N_CERTAINTIES; c++)
         fprintf(out, "%s %d %% %s", c ? "," : "", percent[c], certainty_name(c));
     fputc('\n', out);
+    if (p->e->step.unsplit > 0)
+        fprintf(out, "unsplit: %.3g %% of the FLOPs, in layers that each rank of tp computes\n",
+                100 * p->e->step.unsplit);
     if (p->e->step.grounds.n_beyond)
         fprintf(out, "beyond: %s\n", grounds_beyond(&p->e->step.grounds, beyond, sizeof beyond));
 }

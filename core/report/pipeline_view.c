@@ -2,11 +2,14 @@
 #include "report/pipeline_view.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/no_memory.h"
+#include "predict/laid_out.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/json.h"
@@ -231,4 +234,28 @@ lm_status pipeline_draw(const char *path, const pipeline_picture *p, lm_error *e
         return lm_error_set(err, LM_E_ARG, "%s: a picture of %zu bars; at most %d: name a .json",
                             path, p->n, PIPELINE_BARS_MAX);
     return file_put(path, put_svg, &copy, err);
+}
+
+lm_status pipeline_draw_step(const char *path, const predictor *who, const step_setup *s,
+                             const prediction *p, const char *words, lm_error *err)
+{
+    pipeline_tasks tasks  = { .task = NULL };
+    lm_status      status = predict_stage_tasks(who, s, pipeline_tasks_take, &tasks, err);
+    double         end    = 0;
+    char           title[LAYOUT_TEXT + 200];
+
+    for (size_t i = 0; i < tasks.n; i++)
+        end = fmax(end, tasks.task[i].end);
+    snprintf(title, sizeof title, "%.100s, %s: a step", who->network, words);
+    if (!status)
+        status = pipeline_draw(path,
+                               &(pipeline_picture){ .title  = title,
+                                                    .ranks  = s->layout.pp,
+                                                    .task   = tasks.task,
+                                                    .n      = tasks.n,
+                                                    .behind = fmax(0, p->step - end),
+                                                    .step   = p->step },
+                               err);
+    free(tasks.task);
+    return status;
 }

@@ -2,6 +2,7 @@
 #ifndef REPORT_PIPELINE_VIEW_H
 #define REPORT_PIPELINE_VIEW_H
 
+#include "models/step_model.h"
 #include "program/pipeline.h"
 
 /** Tasks as pipeline_run() hands them over. Zero-initialise; free(task). */
@@ -32,6 +33,11 @@ typedef struct pipeline_picture {
  * @return LM_E_ARG for another suffix or too many tasks; as file_put()
  */
 lm_status pipeline_draw(const char *path, const pipeline_picture *p, lm_error *err);
+
+/** pipeline_draw() of a step with stages as it is predicted; `words` of its layout. Also errors of
+ * predict_stage_tasks(). */
+lm_status pipeline_draw_step(const char *path, const predictor *who, const step_setup *s,
+                             const prediction *p, const char *words, lm_error *err);
 
 /** Is it a suffix that pipeline_draw() knows? LM_E_ARG. */
 lm_status pipeline_draw_check(const char *path, lm_error *err);

@@ -62,7 +62,8 @@ static unsigned facts_of(const scale_grid *g, const shows *s)
            (s->whole ? STEP_WHOLE : 0) | step_spread_fact(&g->line[0].point[0].step) |
            (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0) |
            (g->line[0].curve.q.dataset ? STEP_EPOCHS : 0) | (g->at_peak > 0 ? STEP_PEAK : 0) |
-           (g->again > 0 ? STEP_AGAIN : 0);
+           (g->again > 0 ? STEP_AGAIN : 0) |
+           (g->line[0].point[0].step.unsplit >= 5e-5 ? STEP_UNSPLIT : 0);
 }
 
 /* A row for each point. */

@@ -283,6 +283,7 @@ REAL_OF(steps, step_row, steps_of_epoch(r))
 REAL_OF(epoch_kwh, step_row, kwh(r))
 REAL_OF(epoch_co2, step_row, kwh(r) * r->grams_per_kwh)
 REAL_OF(certainty_share, step_row, ledger_share(&r->point.step.grounds.ledger, (certainty)i))
+REAL_OF(unsplit, step_row, 100 * r->point.step.unsplit)
 REAL_OF(turning, step_row, nodes_or_none(r->turning.nodes))
 REAL_OF(turning_low, step_row, nodes_or_none(r->turning.low))
 REAL_OF(turning_high, step_row, nodes_or_none(r->turning.high))
@@ -451,6 +452,9 @@ const field step_fields[] = {
       .help = "the same at the low end of the all-reduces' interval" },
     { "layout", "layout", NULL, .text = layout_words, .when = STEP_LAYOUT, .once = "layout",
       .help = "how ranks share the work" },
+    { "unsplit_percent", "unsplit [%]", NULL, .real = unsplit, IN_UNIT("%", 2),
+      .when = STEP_UNSPLIT, .once = "unsplit [%]",
+      .help = "of the FLOPs, in layers that each rank of tp computes alike" },
     { "set", "set", NULL, .text = set, .when = STEP_SET, NOT_IN_CURVES, .once = "set",
       .help = "arguments of the network" },
     { 0 },
@@ -506,6 +510,7 @@ const field step_predicted[] = {
     { "beyond", .title = "beyond" },
     { "best", .title = "best", .text = best, .when = STEP_BEST, .help = "* at the shortest step" },
     { "layout", .title = "layout", .when = STEP_LAYOUT },
+    { "unsplit_percent", .title = "unsplit [%]", .when = STEP_UNSPLIT },
     { "set", .title = "set", .when = STEP_SET },
     { .key = "%s" },
     { "edp_js", .when = STEP_POWER },

@@ -51,7 +51,8 @@ enum step_facts {
     STEP_EPOCHS    = 1 << 13, /**< samples of an epoch are known */
     STEP_PEAK      = 1 << 14, /**< the device's peak is known */
     STEP_COMPARED  = 1 << 15, /**< rows are of several machines */
-    STEP_AGAIN     = 1 << 16  /**< forward passes run again */
+    STEP_AGAIN     = 1 << 16, /**< forward passes run again */
+    STEP_UNSPLIT   = 1 << 17  /**< some layers do not divide among ranks of tp */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
