@@ -121,7 +121,7 @@ static nearness compare_all(const device *d, const char *wanted)
     return best;
 }
 
-/* The device that is likely meant where no name holds the wanted one: "gtx4090"; NULL: none is. */
+/* The device that "gtx4090" likely means, if no name contains the wanted one; NULL: none. */
 static const device *misspelt(const device_list *list, const char *wanted)
 {
     const device *best     = NULL;

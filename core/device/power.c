@@ -122,7 +122,7 @@ double power_slow_down(const power_load *load, double slower, power_load *out)
     return all;
 }
 
-/* A load that has `load`'s shares at clock `usual`, at another one. */
+/* The load at another clock that has the shares of `load` at clock `usual`. */
 static power_state state_at(const power_model *m, const power_load *load, double usual, double mhz)
 {
     power_load  slow;

@@ -15,7 +15,7 @@ enum { AT_REST, BOUNDS, MEMORY = BOUNDS + N_TERM_BOUNDS, N_UNKNOWNS };
 
 /* Clocks this much apart are two. */
 #define CLOCK_APART 1.02
-/* Clocks with this ratio tell the part that follows the clock. */
+/* Two clocks with this ratio determine the part that follows the clock. */
 #define CLOCK_SPREAD 1.1
 #define KNEES        40
 #define SLOPES       6
@@ -133,7 +133,7 @@ static lm_status fit_rows(fitting *f, const fold_turn *t, lm_error *err)
     return status;
 }
 
-/* The knee that leaves least, and with enough clocks the slope above it. */
+/* The knee with the least error, and with enough clocks the slope above it. */
 static lm_status find_knee(fitting *f, size_t n_clocks, lm_error *err)
 {
     const int slopes = n_clocks >= SLOPE_CLOCKS ? SLOPES : 1;
@@ -198,7 +198,7 @@ static double mean_error(const fitting *f)
     return sum / (double)f->n;
 }
 
-/* What is said of rows, or of those that a turn leaves out. */
+/* Predicts rows, or those that a turn leaves out. */
 static void compare(fitting *f, const fold_turn *t)
 {
     for (size_t i = 0; i < f->n; i++)

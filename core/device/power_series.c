@@ -44,7 +44,7 @@ void power_series_free(power_series *s)
     *s = (power_series){ 0 };
 }
 
-/* Of pieces from `first` on that are within `low` .. `high`. */
+/* Moments of the pieces from `first` on within `low` .. `high`. */
 static stats_moments moments_of(const power_piece *p, size_t first, size_t n, double low,
                                 double high)
 {

@@ -83,7 +83,7 @@ const algorithm_model *collective_algorithm(const collective_model *m, collectiv
 /* Why nothing does. */
 typedef enum refusal { NO_REFUSAL, NOT_FITTED, NO_ALGORITHM, NOT_WITHIN, NOT_BETWEEN } refusal;
 
-/* Parts that add up: a fabric's model and what it is asked, and a link between nodes. */
+/* Parts that add up: a fabric's model with its question, and a link between nodes. */
 typedef struct route {
     struct {
         const fabric_model *by;
@@ -320,7 +320,7 @@ static void add_note(collective_answer *out, const char *what, double factor)
     }
 }
 
-/* By what factor a value leaves a range; 1: it does not. */
+/* Factor by which a value leaves a range; 1: it lies inside. */
 static double leaves(const sync_range *r, double value)
 {
     if (value > r->high * COLLECTIVE_TOLERANCE)
@@ -345,7 +345,7 @@ static double farther(double a, double b)
     return fabs(log2(a)) > fabs(log2(b)) ? a : b;
 }
 
-/* What leaves the range of a fabric, by which factor; 1: nothing does. */
+/* The value that leaves the range of a fabric most, and the factor; 1: none does. */
 static double add_notes(collective_answer *out, const fabric_model *by, const collective_call *a)
 {
     const bool   multi   = a->nodes > 1;

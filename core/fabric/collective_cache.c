@@ -16,7 +16,7 @@ typedef struct sizes {
     size_t  n;
 } sizes;
 
-/* The k-th of so many that are spread over all. */
+/* Index of the k-th of several sizes that are spread over all. */
 static double spread(const sizes *s, size_t k, size_t of)
 {
     return s->of[of < s->n ? k * (s->n - 1) / (of - 1) : k];
@@ -33,7 +33,7 @@ static void set_cache(fit_row *row, size_t n, bool ring, double cache)
         sync_columns(&row[i].of, ring, cache, row[i].x);
 }
 
-/* The border that is best; it lies between sizes, so that both sides say something. */
+/* The best border; it lies between sizes, so that both sides have rows. */
 static lm_status fit_border(fit_row *row, size_t n, const sizes *s, unsigned columns,
                             fabric_model *out, lm_error *err)
 {
@@ -70,7 +70,7 @@ typedef struct leaving {
     double         with, without; /* sums of mean errors */
 } leaving;
 
-/* Mean errors on one size, by the others. */
+/* Mean errors on one size, by a fit to the others. */
 static lm_status leave_size(void *context, const fold_turn *t, lm_error *err)
 {
     leaving     *l        = context;

@@ -9,9 +9,9 @@
 
 #define LEAST_ROWS  2
 #define FOLDS       8   /* numbers of nodes that are left out at most, the largest ones */
-#define GAIN        0.9 /* two planes have to leave this much of one's error, or less */
-#define PIPE_SIZES  4   /* sizes that tell the pipeline's term from latency and bytes */
-#define MANY_PLACES 3   /* numbers of nodes that tell how bytes grow with them */
+#define GAIN        0.9 /* two planes must reduce the error of one plane to this share */
+#define PIPE_SIZES  4   /* sizes that separate the pipeline's term from latency and bytes */
+#define MANY_PLACES 3   /* numbers of nodes that show the growth of bytes with nodes */
 #define LOG2_SHARE  0.5 /* of BASELINE_LOG2 in an answer between nodes ... */
 #define LOG2_SIZES  4   /* ... of so many sizes ... */
 #define LOG2_PLACES 2   /* ... from so many numbers of nodes on ... */
@@ -19,7 +19,7 @@
     0.97              /* ... unless planes alone have less than this much of the error left out; */
 #define LOG2_THIN 0.8 /* the same of MANY_PLACES numbers of nodes, of which two are left out */
 
-/* What is fitted: answers, those of planes alone, or formulas of others. */
+/* Kinds of fits: our answers, planes alone, or formulas of others. */
 typedef enum fit_what { FIT_ANSWERS, FIT_PLANES, FIT_BASELINES } fit_what;
 
 /* What a formula is made of. */
@@ -37,7 +37,7 @@ static double place_of(const collective_call *a)
     return a->nodes > 1 ? (double)a->nodes : (double)a->devices;
 }
 
-/* How many different sizes, numbers of places (nodes; within one devices) and devices there are. */
+/* Numbers of different sizes, places (nodes; within a node, devices) and devices. */
 typedef struct spread {
     size_t  sizes, places, devices;
     double *place; /* ascending */
@@ -210,7 +210,7 @@ static unsigned growing_columns(const spread *s, const collective_algorithm_type
     return known->ring_bytes ? columns : columns | COLUMN(SYNC_TREE_BYTES);
 }
 
-/* Does the second leave `share` of the first one's error on node counts left out, or less? */
+/* Does the second formula reduce the first one's error on left-out node counts to `share`? */
 static lm_status leaves(const fit_row *row, size_t n, const spread *s, bool ring,
                         const candidate *first, const candidate *second, double share, bool *out,
                         lm_error *err)

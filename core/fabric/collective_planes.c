@@ -9,7 +9,7 @@
 #include "solve/robust.h"
 
 #define ROUNDS      4   /* of reweighting */
-#define HUBER       0.3 /* relative residual from which a row weighs less */
+#define HUBER       0.3 /* a row with a larger relative residual weighs less */
 #define CUTS        8   /* sizes tried as the border between two planes */
 #define PLANE_TURNS 12
 
@@ -146,7 +146,7 @@ double planes_loss(const fit_row *row, size_t n, const sync_plane *plane)
     return loss_of(row, n, both);
 }
 
-/* Rows of one plane behind each other; how many. */
+/* Collects the rows of one plane. Returns their number. */
 static size_t take(packed *p, const fit_row *row, bool second)
 {
     size_t n = 0;
@@ -157,7 +157,7 @@ static size_t take(packed *p, const fit_row *row, bool second)
     return n;
 }
 
-/* Rows go to the plane that is cheaper for them. How many changed sides. */
+/* Assigns rows to their cheaper plane. Returns how many changed. */
 static size_t move(const packed *p, const sync_plane plane[2], fit_row *row)
 {
     double gain[N_SYNC_COLUMNS];
@@ -174,7 +174,7 @@ static size_t move(const packed *p, const sync_plane plane[2], fit_row *row)
     return moved;
 }
 
-/* Until no row changes sides. False: one plane is left with fewer rows than columns. */
+/* Repeats until no row changes. False: one plane has fewer rows than columns. */
 static lm_status settle(packed *p, fit_row *row, sync_plane plane[2], bool *ok, lm_error *err)
 {
     lm_status status = LM_OK;

@@ -10,7 +10,7 @@
 #include "base/stats.h"
 #include "solve/robust.h"
 
-/* What a step is made of, in the order of the unknowns. */
+/* Parts of a step, in the order of the unknowns. */
 enum { WITHIN, BETWEEN, SAMPLE, STEP, N_PARTS };
 
 #define RIDGE  0.01 /* of WITHIN, BETWEEN and an untold STEP, in medians of the steps */
@@ -26,7 +26,7 @@ enum { WITHIN, BETWEEN, SAMPLE, STEP, N_PARTS };
 
 /* ---- fit ---- */
 
-/* Share of a ring's bytes that leaves each of n. */
+/* Share of a ring's bytes that leaves each of n ranks. */
 static double ring(double n)
 {
     return (n - 1) / n;

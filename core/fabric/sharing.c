@@ -1,4 +1,4 @@
-/* What ranks of one host take from each other. */
+/* Slowdown of ranks that share a host. */
 #include "fabric/sharing.h"
 
 #include <math.h>

@@ -122,7 +122,7 @@ static bool same_outputs(uint32_t n_outputs, const check_answer *one, const chec
 /* Growth of FLOPs with the batch. */
 typedef enum trend {
     TREND_UP,    /* no further than that */
-    TREND_STEPS, /* as much for each batch that is added: where the outputs stay the same */
+    TREND_STEPS, /* equal steps for each added batch: if the outputs stay the same */
     TREND_PROPORTION
 } trend;
 
@@ -246,8 +246,8 @@ static bool check_batches(checking *k, const check_case *c, const check_answer *
 
 /* ---- cases ---- */
 
-/* Where two answers to one question differ; N_STEPS: nowhere. After a refusal only infer() was
- * asked in every order. */
+/* First step at which two answers to one question differ; N_STEPS: none. After a refusal only
+ * infer() was called in every order. */
 static check_step difference(const uint64_t *a, const uint64_t *b, check_step end)
 {
     check_step step = STEP_INFER;

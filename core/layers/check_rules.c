@@ -44,8 +44,8 @@ typedef struct asking {
     check_report         *report;
 } asking;
 
-/* Behind the last input, the last parameter and the last value of each
- * stands what nobody may read. */
+/* Behind the last input, the last parameter and its last value stand traps that nothing may
+ * read. */
 static void prepare(asking *a, const check_manner *how)
 {
     const lm_layer_type *type = &a->entry->type;
@@ -152,7 +152,7 @@ static void disturb(const registry_entry *entry, const check_case *c, check_repo
     end(&a);
 }
 
-/* The outputs of infer(); what the host explains itself is a refusal. */
+/* The outputs of infer(); a case that the host itself rejects is a refusal. */
 static bool take_infer(asking *a, check_answer *out, bool *refused)
 {
     const lm_layer_type *type = &a->entry->type;
@@ -216,7 +216,8 @@ static bool take_kernels(asking *a, lm_pass pass, check_answer *out)
         arena_copy(out->arena, a->sink.kernel, a->sink.n_kernels, sizeof *out->kernel[pass]);
     if (a->sink.n_kernels && !out->kernel[pass])
         return ran_out(a);
-    for (size_t i = 0; i < out->n_kernels[pass]; i++) { /* what a union does not use is no answer */
+    for (size_t i = 0; i < out->n_kernels[pass]; i++) { /* unused bytes of a union are no part of
+                                                         * the answer */
         const lm_kernel *k = &out->kernel[pass][i];
         char             text[512];
 
@@ -378,7 +379,7 @@ static bool sound_cost(const check_answer *a, bool small, check_report *report)
     return true;
 }
 
-/* FLOPs and bytes of a pass by its kernels; *opaque if one of them says nothing of itself. */
+/* FLOPs and bytes of a pass by its kernels; *opaque: one of them is opaque. */
 static lm_work sum_kernels(const check_answer *a, lm_pass pass, bool *opaque)
 {
     lm_work sum = { 0, 0, 0 };

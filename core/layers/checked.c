@@ -10,7 +10,7 @@
 
 /* ---- loading ---- */
 
-/* What is loaded: a file, or everything if `file` is NULL. */
+/* Loads a file, or everything if `file` is NULL. */
 typedef struct load {
     const check_question *q;
     const char           *file;

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Exit status of a call that returned; what a plugin gives to exit() is most likely another. */
+/* Exit status of a call that returned; a plugin that calls exit() most likely uses another one. */
 #define RETURNED 113
 
 static const struct {

@@ -39,8 +39,7 @@ double plan_value(const plan *p, const plan_machine *machines, plan_goal goal, c
     return isnan(cost) ? plan_device_hours(p, v) : cost;
 }
 
-/* The view that an assumption makes of the one that was asked in; false: it
- * changes nothing that is known. */
+/* The view with one assumption changed; false: it changes no known value. */
 static bool changed(const plan_asked *asked, const assumption *a, plan_view *out)
 {
     const plan  *p       = asked->answer;
@@ -93,7 +92,8 @@ static int by_effect(const void *a, const void *b)
     return (x->stretched < y->stretched) - (x->stretched > y->stretched);
 }
 
-/* Asks again under each assumption with known values, in order of the effect; returns how many. */
+/* Asks again under each assumption with known values, and sorts them by effect. Returns their
+ * number. */
 static size_t assumptions_ask(const plan_asked *asked, sensitivity out[ASSUMPTIONS_MAX])
 {
     size_t n = 0;

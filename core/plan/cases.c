@@ -25,7 +25,7 @@ static double widened(const step_setup *setup, const prediction *p, phase q, dou
     return i && interval_known(i) ? pow(i->per_octave, interval_beyond(i, at)) : NAN;
 }
 
-/* By the step's own interval, else by those of its parts, as they make the bounds. */
+/* By the step's own interval, else by those of its parts, as for the bounds. */
 static lm_status add_beyond(const predictor *who, const step_setup *s, const prediction *p,
                             const step_parts *e, cases *out, lm_error *err)
 {

@@ -130,7 +130,7 @@ lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, const
                          .paid    = priced ? plan_cost(p, machines, v) : plan_device_hours(p, v) };
     }
     qsort(all, set->n, sizeof *all, by_group_and_time);
-    /* by growing time: what is not cheaper than all before it is dominated by one of them */
+    /* by growing time: a plan that is not cheaper than all before it is dominated */
     for (size_t i = 0, least = 0; i < set->n; i++) {
         const bool front =
             i == 0 || all[i].group != all[least].group || all[i].paid < all[least].paid;

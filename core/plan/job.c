@@ -54,7 +54,7 @@ static lm_status automatic(plan_job *job, lm_error *err)
         return no_memory(err);
     for (int64_t b = 1; b <= most; b *= 2)
         job->own_batch[q->n_batch++] = b;
-    if (!q->n_batch) /* what it lacks is said of a plan */
+    if (!q->n_batch) /* the message names what a plan lacks */
         job->own_batch[q->n_batch++] = 1;
     q->batch = job->own_batch;
     return LM_OK;
@@ -88,7 +88,7 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     return plan_search(&job->machine[i], i, &q, &job->set, err);
 }
 
-/* No plan at all: of batches that do not fit the largest that does. */
+/* There is no plan: if batches do not fit, names the largest that does. */
 static lm_status nothing_left(const plan_job *job, lm_error *err)
 {
     const plan_question *q       = &job->question;
@@ -174,7 +174,7 @@ void plan_job_ask(const plan_job *job, plan_answers *out)
 {
     const plan_goal first = first_goal(job);
 
-    for (size_t i = 0; i < job->n; i++) /* of what has no price nothing is the cheapest */
+    for (size_t i = 0; i < job->n; i++) /* plans without a price have no cheapest one */
         ask(job, first == GOAL_COST && *job->side[i].no_price ? GOAL_TIME : first, i, out);
     if (!out->n)
         return;

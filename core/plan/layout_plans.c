@@ -9,7 +9,7 @@
 #include "plan/layout_predict.h"
 #include "plan/layout_tables.h"
 
-#define RUNNERS_UP 4 /* so many times the layouts that are wanted are predicted */
+#define RUNNERS_UP 4 /* multiple of the wanted layouts that are predicted */
 
 static layout_question question_of(const plan_job *job, size_t machine, int64_t nodes, size_t best,
                                    int64_t most)
@@ -63,13 +63,13 @@ static void take(const plan_job *job, const layout_plan *like, const layout_sear
 
 /* ---- as they are predicted ---- */
 
-/* Nobody predicts it: that is no error, but said. */
+/* A layout that cannot be predicted is no error; a note names it. */
 static bool is_refusal(lm_status s)
 {
     return s == LM_E_UNSUPPORTED || s == LM_E_NOTFOUND || s == LM_E_ARG;
 }
 
-/* In place of what the search's sums say. */
+/* Replaces the sums of the search. */
 static lm_status predict_one(const layout_asked *a, const layout_question *q, layout_found *f,
                              lm_error *err)
 {

@@ -123,7 +123,7 @@ static layer_cost stage_of(const layout_question *q, const layout_parts *parts, 
     return c;
 }
 
-/* How many blocks a rank has, in the mean of its chunks. */
+/* Number of blocks of a rank, as the mean over its chunks. */
 static double blocks_of_chunk(const layout_question *q, const layout *l, int64_t rank)
 {
     const int64_t stages = l->pp * l->vp;
@@ -150,7 +150,7 @@ static layer_cost rank_of(const layout_question *q, const layout_parts *parts, c
 
 /* ---- bytes ---- */
 
-/* A block whose forward pass is done again keeps what it got. */
+/* A block that is recomputed keeps its inputs. */
 static double kept(const layout_question *q, const layout_parts *parts, const layout *l,
                    int64_t rank, const layer_cost *c)
 {
@@ -243,7 +243,7 @@ static gather_block block_of(const layout_question *q, double weights, double fo
                            .backward = backward };
 }
 
-/* What a micro-batch takes longer where weights are gathered block by block. */
+/* Extra seconds of a micro-batch if weights are gathered block by block. */
 static lm_status gathered(layout_pricing *p, const layout_parts *parts, const layer_cost *all,
                           const rank_span *data, double *out, lm_error *err)
 {
@@ -470,7 +470,7 @@ static bool unknown(const layout_parts *parts, const layout_question *q)
                  f->input + f->weight + l->forward + l->input + l->weight + parts->update);
 }
 
-/* Ranks of no pipeline: one after the other, nothing waits. */
+/* Ranks without a pipeline: parts follow each other, nothing waits. */
 static lm_status alone(layout_pricing *p, const layout *l, const layout_parts *parts,
                        const rank_span *data, rank_step *out, lm_error *err)
 {

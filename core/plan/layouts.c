@@ -1,4 +1,4 @@
-/* Layouts that divide what there is, and the best of them. */
+/* Layouts that divide network and devices, and the best of them. */
 #include "plan/layouts.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ typedef struct hunt {
 
 /* ---- the best of each shape ---- */
 
-/* What a layout has to be faster than: the best of its shape, and the last that is wanted. */
+/* Seconds that a layout must beat: the best of its shape, and the last wanted one. */
 static double bound_of(const hunt *h, const layout *l)
 {
     double bound = h->out->n >= h->q->best ? h->shape[h->q->best - 1].step : INFINITY;
@@ -41,7 +41,7 @@ static double bound_of(const hunt *h, const layout *l)
     return bound;
 }
 
-/* Puts it in its place; an older one of its shape goes. */
+/* Inserts the layout in order; an older one of its shape is removed. */
 static void keep(hunt *h, const layout_found *f)
 {
     size_t n = 0, at;
@@ -57,7 +57,7 @@ static void keep(hunt *h, const layout_found *f)
     h->out->n    = n + 1;
 }
 
-/* Counts one that needs more than there is. */
+/* Counts a layout that exceeds the memory. */
 static bool too_large(hunt *h, double bytes)
 {
     if (!(bytes > h->q->room))

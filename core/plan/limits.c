@@ -1,4 +1,4 @@
-/* What steps meet beside time: memory, and batches that are too large to help. */
+/* Limits of steps beside time: memory, and batches that are too large to help. */
 #include "plan/limits.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ static lm_status largest_of(const asked_memory *a, int64_t *out, lm_error *err)
                                 err);
 }
 
-/* The words for a batch that needs more than there is. */
+/* The message for a batch that exceeds the memory. */
 static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, lm_error *err)
 {
     const limits   *l = a->l;

@@ -146,7 +146,7 @@ static const exchange_rate *rate_of(const exchange *x, const char *currency)
     return NULL;
 }
 
-/* What one unit is worth in the currency at the chain's end, which has no rate of its own. */
+/* Value of one unit in the currency at the end of the chain, which has no rate of its own. */
 static money at_root(const exchange *x, const char *currency)
 {
     money m = { .amount = 1 };

@@ -1,4 +1,4 @@
-/* What a device, an instance or a node costs an hour. */
+/* Price of a device, an instance or a node, for an hour. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static bool holds(const price *p, const device_list *devices, const char *wanted
            a == b;
 }
 
-/* The cheapest that can be paid so far. */
+/* The cheapest known price so far. */
 typedef struct cheapest {
     const price *price; /* NULL: none yet */
     money        hour;

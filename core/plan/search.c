@@ -64,7 +64,7 @@ static int64_t samples(const plan_question *q, const step_setup *s)
     return all < 0x1p62 ? s->batch * s->sync.accumulation * step_setup_ranks(s) : INT64_MAX;
 }
 
-/* Is it a plan at all? Counts what it lacks. */
+/* Is it a valid plan? Counts the reasons why not. */
 static bool possible(const plan_machine *m, const plan_question *q, const step_setup *s,
                      plan_set *set)
 {
@@ -86,7 +86,7 @@ double plan_paced_seconds(const plan_question *q)
     return q->rate > 0 ? q->training.startup + (double)q->training.dataset / q->rate : 0;
 }
 
-/* What the whole run takes; its start-up is paid once, and each failure the restart. */
+/* Time and cost of the whole run: one start-up, and a restart for each failure. */
 static void add_run(const plan_question *q, const cases *evaluation, plan *p)
 {
     const double  paced = plan_paced_seconds(q), startup = q->training.startup;
@@ -109,7 +109,7 @@ static void add_run(const plan_question *q, const cases *evaluation, plan *p)
     }
 }
 
-/* By its 95th percentile, where that is known. */
+/* By its 95th percentile, if known. */
 static bool too_slow(const plan_question *q, const prediction *step)
 {
     return q->within > 0 && !((isnan(step->p95) ? step->step : step->p95) <= q->within);
@@ -174,7 +174,7 @@ static bool same(const plan_set *set, size_t from, const step_setup *s)
     return false;
 }
 
-/* One after the other; on one device all are alike. */
+/* Tries policies one by one; on one device all are equal. */
 static lm_status add_policies(const plan_machine *m, size_t machine, const plan_question *q,
                               const step_setup *s, evaluated *e, plan_set *set, lm_error *err)
 {

@@ -17,7 +17,7 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Of an integer key; 0: the layer has none. */
+/* Value of an integer key; 0: the layer has none. */
 static int64_t key_of(const bound_layer *l, const char *name)
 {
     const uint32_t at = schema_find(&l->entry->type, name);

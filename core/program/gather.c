@@ -16,7 +16,7 @@ static double send(streams *s, double from, double seconds)
     return s->message;
 }
 
-/* Blocks are often alike: the last price holds for the next. */
+/* Blocks are often equal: the last price holds for the next one. */
 typedef struct priced {
     gather_prices *price;
     void          *context;

@@ -1,4 +1,4 @@
-/* The program of generation: steps of decoding, and what they add up to. */
+/* The program of generation: steps of decoding, and their sum. */
 #include "program/generation.h"
 
 #include <math.h>
@@ -30,7 +30,8 @@ static lm_status ask(walk *w, int64_t context, size_t *at)
     return LM_OK;
 }
 
-/* The steps from one up to, not with, another, on a line: n f(left) + (f(right) - f(left)) (n - 1) / 2. */
+/* Sum of the steps on a line, from the left one up to the right one, which is excluded: n f(left) +
+ * (f(right) - f(left)) (n - 1) / 2. */
 static void add_line(walk *w, size_t left, size_t right)
 {
     const double n = (double)(w->step[right].context - w->step[left].context);
@@ -39,7 +40,7 @@ static void add_line(walk *w, size_t left, size_t right)
     w->step[right].weight += (n - 1) / 2;
 }
 
-/* Is the middle on the line of two others? */
+/* Is the middle step on the line through two others? */
 static bool on_line(const walk *w, size_t left, size_t middle, size_t right)
 {
     const generation_step *a = &w->step[left], *m = &w->step[middle], *b = &w->step[right];

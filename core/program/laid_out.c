@@ -82,7 +82,7 @@ static bool alike(const message *a, const message *b)
            a->group == b->group && (a->behind > 0) == (b->behind > 0);
 }
 
-/* Of its pass, that goes on beside such messages. */
+/* Share of the pass that goes on beside such messages. */
 static double share_behind(const shard_message *s, const laid *f)
 {
     if (s->hidden)
@@ -114,7 +114,7 @@ static message message_of_part(const shard_message *s, const laid *f)
                       .last_layer  = s->layer };
 }
 
-/* Equal messages of one pass are one with so many times. */
+/* Equal messages of one pass are one message with a number of times. */
 static void add_shared(rank_program *p, const laid *f)
 {
     const net_sharing *s     = &f->part->sharing;

@@ -1,4 +1,4 @@
-/* Layouts: what must divide what, and where their groups lie. */
+/* Layouts: divisibility, and places of their groups. */
 #include "program/layout.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ int64_t layout_ranks(const layout *l, layout_dim d)
 
 /* ---- the check ---- */
 
-/* `whole` of something must be a multiple of the ranks that share it; 0 of them: nobody knows. */
+/* `whole` must be a multiple of the ranks that share it; 0: unknown. */
 static lm_status divides(int64_t whole, const char *what, int64_t part, const char *of,
                          lm_error *err)
 {
@@ -199,7 +199,7 @@ lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_
 
 /* ---- the placement ---- */
 
-/* How far apart neighbours of a dimension are. Ranks of ep are those of cp and dp. */
+/* Distance of neighbours of a dimension, in ranks. Ranks of ep are those of cp and dp. */
 static int64_t stride_of(const layout *l, layout_dim d)
 {
     int64_t stride = 1;
@@ -215,7 +215,7 @@ static int64_t stride_of(const layout *l, layout_dim d)
     return stride;
 }
 
-/* How many of n ranks, so far apart, lie on one node; 0: not as many on each. */
+/* Number of n ranks at this distance that lie on one node; 0: it differs between nodes. */
 static int64_t ranks_on_node(int64_t n, int64_t stride, int64_t devices)
 {
     const int64_t fit = stride < devices ? devices / stride : 1;

@@ -54,7 +54,7 @@ typedef struct run {
     void                    *memory;
 } run;
 
-/* A part of the run in which all ranks go on alike: forward passes, backward passes, or both. */
+/* A part of the run in which all ranks do the same: forward passes, backward passes, or both. */
 typedef struct span {
     int64_t rounds, passes;                  /* of a rank and round, of each kind that moves */
     int64_t limit[2][N_PIPELINE_PASSES - 1]; /* of forward, backward: start, and of each round */
@@ -232,7 +232,7 @@ static int64_t limit_of(const span *p, int64_t round, const rank_state *s, pipel
                                    : warm_up + p->limit[0][pass] + (round + 1) * p->limit[1][pass];
 }
 
-/* A rank goes on as far as it can in this round. */
+/* Does the tasks of a rank until one must wait or the round ends. */
 static lm_status advance(run *r, const span *p, int64_t round, int64_t rank, bool *any)
 {
     const rank_state *s     = &r->now.rank[rank];

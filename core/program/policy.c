@@ -1,4 +1,4 @@
-/* When gradients are all-reduced, and which of them together. */
+/* Policies: when gradients are all-reduced, and in which groups. */
 #include "program/policy.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ lm_status sync_policy_parse(const char *text, sync_policy *out, lm_error *err)
         text);
 }
 
-/* In the largest unit that it is a whole number of. */
+/* Prints the size in the largest unit that divides it. */
 static void print_bytes(uint64_t bytes, char *to, size_t size)
 {
     static const char *const unit[] = { "B", "KiB", "MiB", "GiB" };

@@ -4,17 +4,17 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* The moment: `now` on the clock, `done` seconds of the pass by its own. */
+/* The present moment: `now` on the clock, `done` seconds of the pass by its own clock. */
 typedef struct moment {
     const overlap_rules *rules;
     overlap_bucket      *bucket;
     size_t               n, reached; /* buckets that are ready: their `ready` is the clock's */
     double               now, done;
-    double               backward; /* when the pass has ended, by the clock */
+    double               backward; /* end of the pass, by the clock */
     double               beside;   /* of `done`, beside messages */
 } moment;
 
-/* The clock goes on by `seconds`, of each of which the pass does `rate`. */
+/* Advances the clock by `seconds`; the pass does `rate` of its own seconds in each. */
 static void pass(moment *m, double seconds, double rate)
 {
     const double end = m->rules->backward, before = m->done;
@@ -30,7 +30,7 @@ static void pass(moment *m, double seconds, double rate)
     m->now += seconds;
 }
 
-/* Until so much of the pass is done, alone. */
+/* Runs the pass alone until `done` reaches this. */
 static void pass_until(moment *m, double done)
 {
     if (done > m->done) {
@@ -42,7 +42,7 @@ static void pass_until(moment *m, double done)
     pass(m, 0, 1);
 }
 
-/* A message of so many seconds by itself. */
+/* Runs a message that takes so many seconds by itself. */
 static void send(moment *m, double seconds)
 {
     const double slowed = 1 + m->rules->slowdown, progress = 1 / (1 + m->rules->stretch);

@@ -53,13 +53,13 @@ static bool copied(const sync_policy *p)
     return p->rule == SYNC_DDP || p->rule == SYNC_FUSION;
 }
 
-/* How much later the last message ends behind a pass than where nobody computed. */
+/* Delay of the last message behind a pass, against a message without any computation. */
 static double latency_behind(const stream_rules *r, double pass)
 {
     return r->lag > 0 ? fmin(r->latency, r->lag * pass) : r->latency;
 }
 
-/* Prices are kept for the same groups only. */
+/* Kept prices are of the same groups only. */
 static void keep_prices(rank_program *p, const schedule_question *q)
 {
     if (memcmp(p->priced_for, q->group, sizeof q->group) != 0)
@@ -148,7 +148,7 @@ static size_t fill(rank_program *p, const schedule_question *q, double last, dou
     return n;
 }
 
-/* Messages that the last pass, of so many seconds alone, goes on beside. */
+/* Messages beside the last pass, which takes so many seconds alone. */
 static void run_beside(rank_program *p, const schedule_question *q, double last, double longer,
                        pricing *by, step_times *out)
 {
@@ -218,7 +218,7 @@ static void run_gathered(rank_program *p, const schedule_question *q, pricing *b
     out->exposed += micro * (t.forward - forward + (t.backward - backward));
 }
 
-/* Messages behind the last pass, of which all is exposed. */
+/* Messages behind the last pass: all of them is exposed. */
 static void add_behind(rank_program *p, const schedule_question *q, pricing *by, step_times *out)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -243,7 +243,7 @@ static void add_behind(rank_program *p, const schedule_question *q, pricing *by,
 
 /* ---- pipelines ---- */
 
-/* What one rank has of the network: sums over its virtual stages. */
+/* One rank's part of the network: sums over its virtual stages. */
 static stage_part part_of_rank(const stage_list *s, int64_t rank)
 {
     stage_part sum = { 0 };

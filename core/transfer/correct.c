@@ -63,7 +63,7 @@ lm_status correct_fit(const correct_row *row, size_t n, const fold_turn *t, corr
 
 /* ---- rows ---- */
 
-/* Times that factors correct, where a form in terms says them. */
+/* Times that factors correct, if a form in terms predicts them. */
 static bool told(size_t form_at, phase *out)
 {
     static const bool corrected[N_TIMES] = { [PHASE_FORWARD]   = true,
@@ -176,7 +176,7 @@ size_t correct_groups(const correct_row *row, size_t n)
     return groups;
 }
 
-/* Rows that are told by those of other groups. */
+/* Predicts rows by corrections from other groups. */
 typedef struct leaving {
     const correct_row *row;
     size_t             n;
@@ -259,7 +259,7 @@ static lm_status state_interval(const correct_row *row, size_t n, const double *
     return status;
 }
 
-/* Of coefficients too: those of networks between nodes are no resource's. */
+/* Corrects coefficients, too; those of networks between nodes belong to no resource. */
 void correct_apply(calibration *cal, const correct_factors *f)
 {
     phase of;

@@ -31,7 +31,7 @@ size_t transfer_layers_factor(const column *c)
 
 /* ---- means ---- */
 
-/* Its prices of a class, NULL where it has none. */
+/* Prices of a class; NULL: the machine has none. */
 static const layer_prices *prices_of(const transfer_source *s, size_t class)
 {
     const layer_model *m = layer_classes[class]->launch ? s->cal->operators : s->cal->layers;
@@ -39,8 +39,8 @@ static const layer_prices *prices_of(const transfer_source *s, size_t class)
     return m && m->of[class].present ? &m->of[class] : NULL;
 }
 
-/* A price that no row of a machine determined is where its fit began: it counts only where nobody
- * knows better. */
+/* A price that no row determined is the start of its fit: it counts only if no machine knows
+ * better. */
 static double mean_price(const transfer_source *from, size_t n, size_t class, const column *of)
 {
     double sum = 0, weight = 0;

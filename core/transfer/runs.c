@@ -22,7 +22,7 @@ static bool is_step_alone(const point *pt)
            isnan(pt->beside[PHASE_BACKWARD]) && isnan(pt->together[PHASE_BACKWARD]);
 }
 
-/* Seconds of a whole step of which nothing else was measured; NAN: it is none. */
+/* Seconds of a whole step without any other time; NAN: it is none. */
 static double run_seconds(const point *pt)
 {
     if (!is_step_alone(pt))
@@ -30,7 +30,7 @@ static double run_seconds(const point *pt)
     return point_in_buckets(pt) ? pt->beside[PHASE_STEP] : pt->seconds[PHASE_STEP];
 }
 
-/* A run that says nothing of its settings is taken to be as the networks of the fit. */
+/* A run without settings counts as having those of the fit's networks. */
 static bool is_variant(const calibration *cal, const observation *row)
 {
     char        own[VARIANT_TEXT], fitted_to[VARIANT_TEXT];
@@ -230,7 +230,7 @@ static void reach(interval *i, scope s, double value)
     i->range[s].high = fmax(i->range[s].high, value);
 }
 
-/* Of a kind of steps that were run: `before` is its interval without the correction. */
+/* One kind of steps among the runs; `before` is its interval without the correction. */
 static lm_status state_slot(const run_rows *r, const double *seconds, size_t slot,
                             const interval *before, interval *out, lm_error *err)
 {

@@ -44,7 +44,7 @@ static double term_scale(const transfer_scale *s, size_t term)
 
 /* ---- scales ---- */
 
-/* A setting that is not told is none. */
+/* An absent setting counts as none. */
 static const char *settings_of(const calibration *cal)
 {
     const char *told = calibration_told(cal, "settings");
@@ -173,7 +173,7 @@ static double generations(const device *a, const device *b)
     return x - y;
 }
 
-/* Squared, in logarithms. A figure that a datasheet lacks does not count. */
+/* Squared distance, in logarithms. A figure that a datasheet lacks does not count. */
 static double distance(const device *a, const device *b, lm_dtype dtype)
 {
     const double ratio[] = {
@@ -375,7 +375,7 @@ static lm_status pool_form(const transfer_source *from, size_t n, const device *
 
 /* ---- intervals ---- */
 
-/* Holds what any of the machines holds. Seconds are others here; batches and nodes are not. */
+/* The union of the machines' ranges. Seconds differ on the new device; batches and nodes do not. */
 static void join_interval(const interval *from, interval *to)
 {
     if (!interval_known(from))
