@@ -243,16 +243,17 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
 
 static lm_status gather_memory(page *p, lm_error *err)
 {
-    memory_options o;
-    bind_options   b = p->bind;
-    step_setup     s;
-    lm_status      status = scale_setup(&p->question, p->at, &s, err);
+    const device_room none = { .bytes = 0 };
+    memory_options    o;
+    bind_options      b = p->bind;
+    step_setup        s;
+    lm_status         status = scale_setup(&p->question, p->at, &s, err);
 
     if (status)
         return status;
     b.batch      = s.batch;
     b.evaluation = p->batch != NULL;
-    o            = room_options(&s.sync, s.optimizer, b.dtype, 0, step_setup_ranks(&s) > 1,
+    o            = room_options(&s.sync, s.optimizer, b.dtype, &none, step_setup_ranks(&s) > 1,
                                 s.sync.accumulation > 1);
     o.mixed      = limits_mixed(p->machine[0].who);
     return memory_over_step(p->held ? p->held : p->net, p->registry, &b, &o, &p->use, &p->moment,
