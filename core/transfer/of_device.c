@@ -37,6 +37,53 @@ static const shipped_machine *nearest(const shipped_list *list, const device_lis
     return best;
 }
 
+/* Files of other devices that belong together with the nearest one. */
+static void take_beside(const shipped_list *list, const device_list *devices, const device *to,
+                        const shipped_machine *near, device_machine *out)
+{
+    for (size_t i = 0; i < list->n && out->n_beside < OF_DEVICE_BESIDE; i++) {
+        const shipped_machine *m = &list->machine[i];
+        const device          *on;
+
+        if (m == near || !m->measured || m->dtype != near->dtype ||
+            strcmp(m->settings, near->settings) != 0 || !(device_peak(to, m->product) > 0) ||
+            devices_find(devices, m->device, &on, NULL))
+            continue;
+        snprintf(out->beside[out->n_beside].path, PATH_MAX, "%s", m->path);
+        snprintf(out->beside[out->n_beside++].from, OF_DEVICE_NAME, "%s", m->device);
+    }
+}
+
+static double apart(const device_list *devices, const char *a, const device *b, lm_dtype dtype)
+{
+    const device *on;
+
+    return devices_find(devices, a, &on, NULL) ? INFINITY : transfer_distance(on, b, dtype);
+}
+
+/* Is any of the files' devices as far from the others as `to` is from the nearest? */
+static bool spread_tells(const device_list *devices, const device *to, const device_machine *m,
+                         lm_dtype dtype)
+{
+    const char  *name[1 + OF_DEVICE_BESIDE] = { m->from };
+    const double near                       = apart(devices, m->from, to, dtype);
+    double       most                       = 0;
+
+    for (size_t i = 0; i < m->n_beside; i++)
+        name[1 + i] = m->beside[i].from;
+    for (size_t i = 0; i <= m->n_beside; i++) {
+        const device *on;
+        double        least = INFINITY;
+
+        if (devices_find(devices, name[i], &on, NULL))
+            continue;
+        for (size_t k = 0; k <= m->n_beside; k++)
+            least = k == i ? least : fmin(least, apart(devices, name[k], on, dtype));
+        most = isfinite(least) ? fmax(most, least) : most;
+    }
+    return near <= most;
+}
+
 static lm_status choose(const shipped_list *list, const device_list *devices, const device *of,
                         lm_dtype dtype, device_machine *out, lm_error *err)
 {
@@ -58,6 +105,11 @@ static lm_status choose(const shipped_list *list, const device_list *devices, co
     snprintf(out->device, sizeof out->device, "%s", of->name);
     snprintf(out->path, sizeof out->path, "%s", m->path);
     snprintf(out->from, sizeof out->from, "%s", m->device);
+    out->n_beside = 0;
+    if (!device_same_name(m->device, of->name))
+        take_beside(list, devices, of, m, out);
+    if (!spread_tells(devices, of, out, m->product))
+        out->n_beside = 0;
     return LM_OK;
 }
 
@@ -80,17 +132,22 @@ lm_status device_machine_find(const char *name, const char *devices, lm_dtype dt
 static lm_status load(const device_machine *m, const char *devices, calibration **out,
                       lm_error *err)
 {
-    const char          *path = m->path, *from = m->from;
-    const carry_question q = { .machine = { &path, 1 },
-                               .from    = { &from, 1 },
-                               .to      = m->device,
-                               .devices = devices,
-                               .how     = transfer_default };
-    carried              w = { .n = 0 };
+    const char          *path[1 + OF_DEVICE_BESIDE] = { m->path };
+    const char          *from[1 + OF_DEVICE_BESIDE] = { m->from };
+    const carry_question q                          = { .machine = { path, 1 + m->n_beside },
+                                                        .from    = { from, 1 + m->n_beside },
+                                                        .to      = m->device,
+                                                        .devices = devices,
+                                                        .how     = transfer_default };
+    carried              w                          = { .n = 0 };
     lm_status            status;
 
     if (device_same_name(m->device, m->from))
         return machine_load(m->path, out, err);
+    for (size_t i = 0; i < m->n_beside; i++) {
+        path[1 + i] = m->beside[i].path;
+        from[1 + i] = m->beside[i].from;
+    }
     if (!(status = carry_over(&q, NULL, &w, err))) {
         *out  = w.cal;
         w.cal = NULL;

@@ -1,5 +1,10 @@
-/** The machine of a device by its name: the file that ships for it, else the nearest one that was
- * measured, carried over. */
+/**
+ * The machine of a device by its name: the file that ships for it. Where none ships, the files of the
+ * devices that were measured are carried over together: what each reached of its datasheet by class of
+ * kernels, near devices first, with the spread that leaving each device out shows (transfer.h). That
+ * spread says nothing of a device that is farther from all of them than any of them from the others:
+ * it takes the nearest file alone, whose spread is assumed.
+ */
 #ifndef TRANSFER_OF_DEVICE_H
 #define TRANSFER_OF_DEVICE_H
 
@@ -7,14 +12,19 @@
 
 #include "fit/calibration.h"
 
-#define OF_DEVICE_NAME 80
+#define OF_DEVICE_NAME   80
+#define OF_DEVICE_BESIDE 7
 /** Key of the provenance of a machine that was found so: its file, without the folder. */
 #define SHIPPED_AS "shipped_as"
 
 typedef struct device_machine {
     char device[OF_DEVICE_NAME]; /**< as its datasheet names it */
-    char path[PATH_MAX];         /**< of a file that ships */
-    char from[OF_DEVICE_NAME];   /**< the file's device */
+    char path[PATH_MAX];       /**< of a file that ships: the device's own, or the nearest one's */
+    char from[OF_DEVICE_NAME]; /**< the file's device */
+    struct {
+        char path[PATH_MAX], from[OF_DEVICE_NAME];
+    } beside[OF_DEVICE_BESIDE]; /**< others that are carried over with it */
+    size_t n_beside;
 } device_machine;
 
 /**
