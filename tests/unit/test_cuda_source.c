@@ -36,6 +36,35 @@ static void a_device_newer_than_the_compiler_gets_what_its_driver_can_translate(
     free(image);
 }
 
+/* Counts of an instruction: "ld.f32" is a generic load, "ld.global.f32" none. */
+static size_t generic(const char *image, const char *what)
+{
+    static const char types[] = "fubsv"; /* of elements, or .v4 */
+    size_t            n       = 0;
+
+    for (const char *at = image; (at = strstr(at, what)); at += strlen(what))
+        n += at[strlen(what)] && strchr(types, at[strlen(what)]) && at > image &&
+             (at[-1] == '\t' || at[-1] == ' ') && strncmp(at + strlen(what), "shared", 6) != 0;
+    return n;
+}
+
+/* Operands by number, of which there are up to nine, are read from where the arguments are: a compiler
+ * that copied these into memory of each thread would make every load slower. */
+static void memory_is_read_and_written_as_the_devices(void **state)
+{
+    char    *image = NULL;
+    lm_error err;
+
+    (void)state;
+    if (cuda_source_compile(99, 0, &image, &err))
+        fail_msg("%s", err.text);
+    assert_non_null(strstr(image, ".entry map_many_f32"));
+    assert_null(strstr(image, ".local"));
+    assert_int_equal(generic(image, "ld."), 0);
+    assert_int_equal(generic(image, "st."), 0);
+    free(image);
+}
+
 static void one_that_is_too_old_is_refused_with_the_compilers_words(void **state)
 {
     char    *image = NULL;
@@ -52,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_compile_for_an_a100_and_an_h100),
         cmocka_unit_test(a_device_newer_than_the_compiler_gets_what_its_driver_can_translate),
+        cmocka_unit_test(memory_is_read_and_written_as_the_devices),
         cmocka_unit_test(one_that_is_too_old_is_refused_with_the_compilers_words),
     };
 
