@@ -111,8 +111,8 @@ static bool is_of(const calibration *cal, const observation *row)
            autocast_of_settings(row->settings) == calibration_mixed(cal);
 }
 
-static lm_status take(const calibration *cal, workloads *loads, const point *pt, samples *to,
-                      lm_error *err)
+static lm_status take(const calibration *cal, workloads *loads, const point *pt, bool foreach,
+                      samples *to, lm_error *err)
 {
     const observation  *row  = pt->row;
     predictor           who  = { .cal     = cal,
@@ -133,7 +133,7 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
     if (status || (status = predictor_open(&who, &from, err)))
         return status;
     if (!(status = who.by->price(&who, &s, &p, err)))
-        status = host_operations_at(loads, &of, row->batch, s.optimizer, &one->n, err);
+        status = host_operations_at(loads, &of, row->batch, s.optimizer, foreach, &one->n, err);
     predictor_close(&who);
     if (status)
         return status;
@@ -154,7 +154,7 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
 }
 
 static lm_status take_all(const observations *obs, const points *p, workloads *loads,
-                          const calibration *cal, samples *out, lm_error *err)
+                          const calibration *cal, bool foreach, samples *out, lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -168,7 +168,7 @@ static lm_status take_all(const observations *obs, const points *p, workloads *l
             continue;
         if (!is_of(cal, pt->row))
             out->n_other++;
-        else if ((status = take(cal, loads, pt, out, err)))
+        else if ((status = take(cal, loads, pt, foreach, out, err)))
             lm_error_prefix(err, "%s:%d", obs->path, pt->row->line);
     }
     if (!status && !out->n)
@@ -192,6 +192,17 @@ static void name_framework(const observations *obs, host_time *h)
                        : "not said");
 }
 
+/* As the settings of the first row say, else as PyTorch does: on GPUs since 2.0. */
+static bool updates_at_once(const observations *obs, const host_time *h)
+{
+    const char *settings = obs->n_rows ? obs->row[0].settings : "";
+    const char *version  = strstr(h->framework, "PyTorch ");
+
+    if (strstr(settings, "update="))
+        return !strstr(settings, "update=single");
+    return h->queue && version && strtod(version + strlen("PyTorch "), NULL) >= 2;
+}
+
 lm_status host_fit(const char *path, workloads *loads, calibration *cal, lm_error *err)
 {
     observations *obs = NULL;
@@ -201,11 +212,13 @@ lm_status host_fit(const char *path, workloads *loads, calibration *cal, lm_erro
     lm_status     status;
 
     if (!(status = observations_load(path, &obs, err)) &&
-        !(status = points_from(obs, loads, &p, err)))
-        status = take_all(obs, &p, loads, cal, &all, err);
-    if (!status) {
+        !(status = points_from(obs, loads, &p, err))) {
         h.queue = observations_provenance(obs, "gpu") != NULL;
         name_framework(obs, &h);
+        h.foreach = updates_at_once(obs, &h);
+        status    = take_all(obs, &p, loads, cal, h.foreach, &all, err);
+    }
+    if (!status) {
         h.rows    = all.n;
         h.seconds = least(&all, &h, NAMES_NONE);
         h.mape    = left_out(&all, &h);

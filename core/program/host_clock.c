@@ -49,9 +49,10 @@ static double launches(const bound_layer *l, lm_pass pass, lm_op *op)
     return n;
 }
 
-host_operations host_operations_of(const bound_network *net, optimizer o)
+host_operations host_operations_of(const bound_network *net, optimizer o, bool foreach)
 {
     host_operations all = { 0 };
+    double          tensors = 0;
 
     for (size_t i = 0; i < net->n_layers; i++) {
         const bound_layer *l    = &net->layer[i];
@@ -62,20 +63,21 @@ host_operations host_operations_of(const bound_network *net, optimizer o)
         all.backward += first + launches(l, LM_GRAD_WEIGHT, &weight);
         all.backward -= input == LM_OP_CONV && weight == LM_OP_CONV;
         for (size_t w = 0; w < l->n_weights && !net->options.evaluation; w++)
-            all.update += l->weights[w].flags & LM_FROZEN ? 0 : operations_of_update(o);
+            tensors += !(l->weights[w].flags & LM_FROZEN);
     }
+    all.update = operations_of_update(o) * (foreach && tensors > 0 ? 1 : tensors);
     return all;
 }
 
 lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t batch, optimizer o,
-                             host_operations *out, lm_error *err)
+                             bool foreach, host_operations *out, lm_error *err)
 {
     bound_network  *bound;
     const lm_status status = workloads_bind_at(loads, of, batch, &bound, err);
 
     if (status)
         return status;
-    *out = host_operations_of(bound, o);
+    *out = host_operations_of(bound, o, foreach);
     bound_network_free(bound);
     return LM_OK;
 }

@@ -31,6 +31,7 @@ typedef struct host_time {
     double seconds;                   /**< of an operation */
     double mape;                      /**< of steps on networks left out; NAN: of one network */
     bool   queue;                     /**< the device works behind the host */
+    bool foreach; /**< an update goes over all tensors at once, see host_operations_of() */
     char   framework[HOST_FRAMEWORK]; /**< "PyTorch 2.4.0" */
 } host_time;
 
@@ -53,12 +54,13 @@ typedef struct host_operations {
 
 /**
  * Counts the operations that an eager framework issues: its kernels, but for the two gradients of a
- * convolution, which are one (aten::convolution_backward). An update goes tensor by tensor: so many
- * elementwise operations each as PyTorch's torch.optim has without `foreach`.
+ * convolution, which are one (aten::convolution_backward). An update is so many elementwise
+ * operations as PyTorch's torch.optim has: of each tensor, or with `foreach` of all tensors in one
+ * call (torch._foreach_*, the default on GPUs since 2.0).
  */
-host_operations host_operations_of(const bound_network *net, optimizer o);
+host_operations host_operations_of(const bound_network *net, optimizer o, bool foreach);
 /** Of a network by name. What binding it returns. */
 lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t batch, optimizer o,
-                             host_operations *out, lm_error *err);
+                             bool foreach, host_operations *out, lm_error *err);
 
 #endif

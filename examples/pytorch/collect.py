@@ -168,10 +168,14 @@ def make_input(shape, batch, o, device):
     return x.contiguous(memory_format=torch.channels_last) if o.channels_last and len(dims) == 4 else x
 
 
-def make_optimizer(name, parameters):
-    if name in ADAPTIVE:
-        return getattr(torch.optim, ADAPTIVE[name])(parameters, lr=1e-6)
-    return torch.optim.SGD(parameters, lr=1e-6, momentum=0.9 if name == "momentum" else 0)
+def make_optimizer(name, parameters, form):
+    how = {} if not form else {"foreach": form == "foreach"} if form != "fused" else {"fused": True}
+    try:
+        if name in ADAPTIVE:
+            return getattr(torch.optim, ADAPTIVE[name])(parameters, lr=1e-6, **how)
+        return torch.optim.SGD(parameters, lr=1e-6, momentum=0.9 if name == "momentum" else 0, **how)
+    except TypeError as e:
+        raise Refused(f"--update {form}: this PyTorch's {name} has no such form: {e}")
 
 
 def tensors_of(output):
@@ -192,7 +196,7 @@ class Step:
             module = module.to(memory_format=torch.channels_last)
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.x = make_input(shape, batch, o, world.device)
-        self.optimizer = make_optimizer(optimizer, self.parameters)
+        self.optimizer = make_optimizer(optimizer, self.parameters, o.update)
         self.scaler = torch.cuda.amp.GradScaler() if o.mixed == "f16" and world.device.type == "cuda" else None
         self.local = self.module = torch.compile(module) if o.compile else module
         self.one = torch.ones(1, device=world.device)
@@ -471,6 +475,8 @@ def parse():
     p.add_argument("--optimizer", default="momentum", help=f"of {', '.join(OPTIMIZERS)}; several separated by commas (default momentum)")
     p.add_argument("--dtype", choices=sorted(DTYPES), default="f32", help="of weights and activations (default f32)")
     p.add_argument("--mixed", "--amp", choices=["f16", "bf16"], help="f32 weights, gradients and optimizer under autocast")
+    p.add_argument("--update", choices=["single", "foreach", "fused"],
+                   help="optimizer tensor by tensor, over all at once, or in one kernel (default: as this PyTorch does)")
     p.add_argument("--math", choices=["ieee", "tf32"], default="ieee", help="GPU: products of f32 (default ieee)")
     p.add_argument("--autotune", action="store_true", help="GPU: cuDNN times its algorithms first")
     p.add_argument("--channels-last", action="store_true", help="images and weights as NHWC")
@@ -505,7 +511,7 @@ def parse():
 
 
 def settings(o, world):
-    known = {"mixed": o.mixed, "compile": "yes" if o.compile else None, "layout": "nhwc" if o.channels_last else None}
+    known = {"mixed": o.mixed, "compile": "yes" if o.compile else None, "layout": "nhwc" if o.channels_last else None, "update": o.update}
     if world.device.type == "cuda":
         known.update(algorithms="autotuned" if o.autotune else "heuristic", math=o.math, launch="stream",
                      layout="nhwc" if o.channels_last else "nchw")

@@ -100,6 +100,10 @@ grep -q '^settings *= *mixed=bf16$' x.ini || fail "the machine file does not say
 measure nets:small --name tiny.ini --input 3x8x8 --mixed bf16 --dtype bf16 -o y.csv 2>err && fail "autocast of weights of 16 bit"
 grep -q -e '--mixed: has f32 weights' err || fail "$(cat err)"
 
+# ---- forms of the optimizer -----------------------------------------------------------------------------------------------
+measure nets:small --name tiny.ini --input 3x8x8 --batch 1 --optimizer momentum,adam --update foreach -o u.csv 2>err || fail "$(cat err)"
+[ "$(rows u.csv | sed 1d | cut -d, -f12,14 | sort -u | tr '\n' ' ')" = 'adam,update=foreach momentum,update=foreach ' ] || fail "forms: $(rows u.csv)"
+
 # ---- resumed ----------------------------------------------------------------------------------------------------------
 why='o.csv: is there already: --resume goes on with it, --force replaces it'
 refused nets:small --name tiny.ini --input 3x8x8 --batch 1 -o o.csv

@@ -69,14 +69,15 @@ static void operations_are_those_that_a_framework_calls(void **state)
                   "[relu]\ntype = relu\n[conv2]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
                   "bias = no\n",
                   2);
-    host_operations n = host_operations_of(m.bound, OPTIMIZER_MOMENTUM);
+    host_operations n = host_operations_of(m.bound, OPTIMIZER_MOMENTUM, false);
 
     (void)state;
     assert_close(n.forward, 3, 0);
     assert_close(n.backward, 1 + 1 + 1,
                  0);                  /* both gradients of conv2 at once, relu's, conv's weights' */
     assert_close(n.update, 3 * 3, 0); /* two weights and a bias: mul_, add_, add_ */
-    assert_close(host_operations_of(m.bound, OPTIMIZER_SGD).update, 3, 0);
+    assert_close(host_operations_of(m.bound, OPTIMIZER_SGD, false).update, 3, 0);
+    assert_close(host_operations_of(m.bound, OPTIMIZER_MOMENTUM, true).update, 3, 0);
     nets_free(&m);
 }
 

@@ -20,7 +20,7 @@
  * a training step; "launch=graph" leaves it out. It is no part of the time of a kernel alone. Events tell half a microsecond. There is no CPU time: the
  * host spins while it waits, so that its own time would be the wall time again. Where buffers lie,
  * and what a kernel is taken to read, is in plan.c; which function stands for an element-wise
- * kernel in ops_loops.c.
+ * kernel in ops_loops.c; where PyTorch runs something else in PYTORCH.md.
  */
 typedef struct cuda {
     backend     base; /* first */
