@@ -363,10 +363,10 @@ static lm_status check_optimizer(const options *o, setup_choice *c, session_opti
         return LM_OK;
     if (optimizer_parse(c->optimizer, &c->setup.optimizer, &why))
         return misused(o, &c->optimizer, err, "%s", why.text);
-    return c->setup.optimizer == OPTIMIZER_ADAFACTOR
+    return !optimizer_is_measured(c->setup.optimizer)
                ? misused(o, &c->optimizer, err,
-                         "expected " OPTIMIZERS_MEASURED "; what adafactor sums over rows and "
-                         "columns is not priced")
+                         "expected " OPTIMIZERS_MEASURED "; the update of %s is not priced",
+                         optimizer_name(c->setup.optimizer))
                : LM_OK;
 }
 

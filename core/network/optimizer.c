@@ -11,6 +11,7 @@ static const char *const optimizer_names[] = {
     [OPTIMIZER_ADADELTA]  = "adadelta",
     [OPTIMIZER_RMSPROP]   = "rmsprop",
     [OPTIMIZER_ADAFACTOR] = "adafactor",
+    [OPTIMIZER_MUON]      = "muon",
 };
 
 #define N_OPTIMIZERS (sizeof optimizer_names / sizeof optimizer_names[0])
@@ -26,7 +27,8 @@ lm_status optimizer_parse(const char *name, optimizer *out, lm_error *err)
             *out = (optimizer)i;
             return LM_OK;
         }
-    return lm_error_set(err, LM_E_ARG, "expected adafactor, " OPTIMIZERS_MEASURED ", found '%.40s'",
+    return lm_error_set(err, LM_E_ARG,
+                        "expected " OPTIMIZERS_KEPT ", " OPTIMIZERS_MEASURED ", found '%.40s'",
                         name);
 }
 
@@ -59,6 +61,7 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight)
     case OPTIMIZER_RMSPROP: return lm_bytes(weight);
     case OPTIMIZER_ADAM:
     case OPTIMIZER_ADADELTA: return lm_mul(2, lm_bytes(weight));
+    case OPTIMIZER_MUON: return lm_mul(weight->rank < 2 ? 2 : 1, lm_bytes(weight));
     case OPTIMIZER_ADAFACTOR: break;
     }
     return lm_mul(adafactor_elements(weight), lm_dtype_bytes(weight->dtype));
@@ -74,11 +77,16 @@ static const struct {
 
 #define N_UPDATES (sizeof updates / sizeof updates[0])
 
+bool optimizer_is_measured(optimizer o)
+{
+    return (size_t)o < N_UPDATES;
+}
+
 lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err)
 {
     const uint64_t n = lm_elements(weight);
 
-    if ((size_t)o >= N_UPDATES)
+    if (!optimizer_is_measured(o))
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "the update of %s cannot be measured: choose " OPTIMIZERS_MEASURED,
                             optimizer_name(o));

@@ -9,23 +9,34 @@
 #include <layermeter/types.h>
 
 typedef enum optimizer {
-    OPTIMIZER_SGD,      /**< no state */
-    OPTIMIZER_MOMENTUM, /**< one value per weight */
-    OPTIMIZER_ADAM,     /**< two values per weight */
-    OPTIMIZER_ADAGRAD,  /**< one value per weight */
-    OPTIMIZER_ADADELTA, /**< two values per weight */
-    OPTIMIZER_RMSPROP,  /**< one value per weight */
-    OPTIMIZER_ADAFACTOR /**< sums over rows and columns */
+    OPTIMIZER_SGD,       /**< no state */
+    OPTIMIZER_MOMENTUM,  /**< one value per weight */
+    OPTIMIZER_ADAM,      /**< two values per weight */
+    OPTIMIZER_ADAGRAD,   /**< one value per weight */
+    OPTIMIZER_ADADELTA,  /**< two values per weight */
+    OPTIMIZER_RMSPROP,   /**< one value per weight */
+    OPTIMIZER_ADAFACTOR, /**< sums over rows and columns */
+    OPTIMIZER_MUON       /**< one value per weight of a matrix, adam's two of all others */
 } optimizer;
 
 /** Those whose updates are maps over the weights: measured, priced. */
 #define OPTIMIZERS_MEASURED "sgd, momentum, adam, adagrad, adadelta or rmsprop"
 
-/** By name: OPTIMIZERS_MEASURED, or adafactor. */
+/** Those of which memory alone is told. */
+#define OPTIMIZERS_KEPT "adafactor, muon"
+
+/** By name: OPTIMIZERS_MEASURED, adamw as adam, or OPTIMIZERS_KEPT. */
 lm_status   optimizer_parse(const char *name, optimizer *out, lm_error *err);
 const char *optimizer_name(optimizer o);
 
-/** Bytes of state for one trained tensor, in the tensor's element type. Saturates. */
+/** Is it one of OPTIMIZERS_MEASURED? */
+bool optimizer_is_measured(optimizer o);
+
+/**
+ * Bytes of state for one trained tensor, in the tensor's element type. Saturates. Muon (Jordan et al. 2024;
+ * Liu et al. 2025, arXiv:2502.16982, section 2.1) leaves tables and scores to AdamW: ask for
+ * OPTIMIZER_ADAM of those.
+ */
 uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
 
 /**
@@ -45,7 +56,8 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
  *  - adadelta  4 operands, 16 FLOP (Zeiler 2012, as torch.optim.Adadelta): s = r s + (1-r) g^2: 4;
  *              d = sqrt(u + eps) / sqrt(s + eps) g: 6; u = r u + (1-r) d^2: 4; w -= rate d: 2
  *
- * @return LM_E_UNSUPPORTED for adafactor: its sums over rows and columns are no map
+ * @return LM_E_UNSUPPORTED for adafactor and muon: sums over rows and columns, and products of matrices,
+ *         are no map
  */
 lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err);
 

@@ -186,7 +186,7 @@ static optimizer update_by(const observation *row)
 {
     optimizer o;
 
-    return optimizer_parse(observation_optimizer(row), &o, NULL) || o == OPTIMIZER_ADAFACTOR
+    return optimizer_parse(observation_optimizer(row), &o, NULL) || !optimizer_is_measured(o)
                ? OPTIMIZER_MOMENTUM
                : o;
 }

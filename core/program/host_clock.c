@@ -32,7 +32,8 @@ static double operations_of_update(optimizer o)
     case OPTIMIZER_ADAGRAD: return 5;
     case OPTIMIZER_RMSPROP: return 5;
     case OPTIMIZER_ADADELTA: return 11;
-    case OPTIMIZER_ADAFACTOR: break; /* is not priced */
+    case OPTIMIZER_ADAFACTOR:
+    case OPTIMIZER_MUON: break; /* are not priced */
     }
     return 0;
 }

@@ -443,6 +443,27 @@ static void optimizers_keep_what_their_papers_say(void **state)
     assert_int_equal(optimizer_state_bytes(OPTIMIZER_ADAFACTOR, &matrix), 4 * (6 + 5));
     assert_int_equal(optimizer_state_bytes(OPTIMIZER_ADAFACTOR, &vector), 4 * 6);
     assert_int_equal(optimizer_state_bytes(OPTIMIZER_ADAFACTOR, &filter), 2 * 14 * (3 + 5));
+    assert_int_equal(optimizer_state_bytes(OPTIMIZER_MUON, &matrix), 120);
+    assert_int_equal(optimizer_state_bytes(OPTIMIZER_MUON, &vector), 2 * 24);
+}
+
+/* GPT-2: a momentum of the blocks' matrices, Adam's two of tables, biases and norms. */
+static void muon_leaves_tables_to_adam(void **state)
+{
+    const uint64_t       e = 768, matrices = 2 * 12 * e * e;
+    const bind_options   b   = { .batch = 1, .dtype = LM_F32 };
+    const memory_options o   = { .optimizer = OPTIMIZER_MUON };
+    network             *net = NULL;
+    lm_error             err = { LM_OK, "" };
+    memory_use           use;
+
+    (void)state;
+    assert_int_equal(network_open("gpt2:layers=2:sequence=8", nets_registry, NULL, &net, &err),
+                     LM_OK);
+    assert_int_equal(memory_of_step(net, nets_registry, &b, &o, &use, NULL, &err), LM_OK);
+    assert_int_equal(use.part[MEMORY_OPTIMIZER],
+                     4 * (matrices + 2 * ((50257 + 1024) * e + 2 * 13 * e + 2 * e)));
+    network_free(net);
 }
 
 static void gradients_are_freed_kept_or_bucketed(void **state)
@@ -608,6 +629,7 @@ int main(void)
         cmocka_unit_test(autocast_treats_layers_as_its_lists_say),
         cmocka_unit_test(mixed_precision_starts_from_single),
         cmocka_unit_test(optimizers_keep_what_their_papers_say),
+        cmocka_unit_test(muon_leaves_tables_to_adam),
         cmocka_unit_test(gradients_are_freed_kept_or_bucketed),
         cmocka_unit_test(a_shared_weight_counts_once_and_sums_its_gradient),
         cmocka_unit_test(the_largest_batch_is_exact),

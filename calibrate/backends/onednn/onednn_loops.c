@@ -268,7 +268,8 @@ static void update_body(void *context, int64_t begin, int64_t end)
     case OPTIMIZER_ADADELTA:
         adadelta(weight, gradient, first, (float *)c->at[3] + begin, end - begin);
         break;
-    case OPTIMIZER_ADAFACTOR: break; /* is no map */
+    case OPTIMIZER_ADAFACTOR:
+    case OPTIMIZER_MUON: break; /* are no maps */
     }
 }
 
