@@ -175,7 +175,8 @@ static void expect(optimizer o, double g, double *step, double *first, double *s
         *second = 0.675 + 0.1 * *step * *step;
         break;
     case OPTIMIZER_SGD:
-    case OPTIMIZER_ADAFACTOR: *step = g; break;
+    case OPTIMIZER_ADAFACTOR:
+    case OPTIMIZER_MUON: *step = g; break;
     }
 }
 

@@ -1,10 +1,12 @@
 /* From an ONNX file to a network. */
 #include "formats/onnx/onnx.h"
+#include "formats/pairs.h"
 
 #include <string.h>
 
 #include "formats/onnx/fold.h"
 #include "formats/onnx/operators.h"
+#include "formats/pairs.h"
 #include "network/bind.h"
 #include "network/metrics.h"
 
@@ -333,6 +335,8 @@ lm_status onnx_load(const char *path, const registry *reg, const network_choices
                               path, (long long)model->opset);
     if (!status)
         status = import_model(&im, out);
+    if (!status && (status = pairs_mark(*out, im.err)))
+        network_free(*out);
     if (!status)
         *im.err = (lm_error){ LM_OK, "" };
     build_free(im.build);
