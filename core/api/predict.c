@@ -61,6 +61,21 @@ static void settle_types(const lm_machine *machine, const predictor_asked *asked
     who->mixed = asked->mixed || asked->dtype ? 0 : own;
 }
 
+/* What `amp=` made of its products cannot be taken back. */
+static lm_status check_amp(const predictor *who, const predictor_asked *asked, lm_error *err)
+{
+    const calibration *cal = who->cal;
+
+    if (asked->mixed != LM_F32 || !cal || calibration_mixed(cal) ||
+        calibration_product_dtype(cal) == (cal->dtype ? cal->dtype : LM_F32))
+        return LM_OK;
+    return lm_error_set(err, LM_E_UNSUPPORTED,
+                        "%s: was measured under autocast (amp=%s), which its coefficients hold: "
+                        "without it take a machine that was measured so",
+                        who->machine ? who->machine : "the machine file",
+                        text_dtype_name(calibration_product_dtype(cal)));
+}
+
 static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                                 const predictor_asked *asked, lm_error *err)
 {
@@ -81,6 +96,8 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                                                                                   : machine->link };
     p->who.framework = asked->framework;
     settle_types(machine, asked, &p->who);
+    if ((status = check_amp(&p->who, asked, err)))
+        return status;
     return predictor_open(&p->who, &asked->source, err);
 }
 

@@ -108,8 +108,7 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
 lm_status session_shipped(const options *o, const session_options *q, const char *name,
                           const device_machine **out, lm_error *err)
 {
-    const bool     mixed = q->input.mixed && q->input.mixed != LM_F32;
-    const lm_dtype type  = mixed ? q->input.mixed : q->input.dtype;
+    const lm_dtype type = q->input.mixed ? q->input.mixed : q->input.dtype;
     device_machine found;
     lm_status      status = device_machine_find(name, q->source.devices, type, &found, err);
 
