@@ -46,10 +46,10 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "The next point is the one that most lowers the expected variance of the steps asked for, per second\n"
-    "of measuring (a V-optimal sequential design, by the formulas of the model 'counts'). Measured points\n"
+    "The next point is the one that most lowers the expected variance of the wanted steps, per second of\n"
+    "measuring (a V-optimal sequential design, by the formulas of the model 'counts'). Measured points\n"
     "are not suggested again. '+-' is half the expected width of a step's 90 % interval after this point\n"
-    "and those above; some width stays, since networks differ from any formula. Without OBSERVATIONS\n"
+    "and those above. Some width stays, because networks differ from any formula. Without OBSERVATIONS\n"
     "everything is a guess. Measure the sweep of -o into a new folder, and add its rows below those of\n"
     "OBSERVATIONS to fit or to suggest again. --memory is compared with the step's memory ('layermeter\n"
     "memory').\n";
