@@ -449,6 +449,7 @@ void fit_print_laid(const char *path, const laid_fit *f)
                 f->factor[k]);
         first = false;
     }
-    fprintf(stderr, "%s%s %.1f us each\n", first ? "" : ", ", laid_factor_name(LAID_HOST),
-            1e6 * LAID_LAUNCH * f->factor[LAID_HOST]);
+    fprintf(stderr, "%s%s %.1f us, %s %.1f us each\n", first ? "" : ", ",
+            laid_factor_name(LAID_STARTS), 1e6 * LAID_START * f->factor[LAID_STARTS],
+            laid_factor_name(LAID_HOST), 1e6 * LAID_LAUNCH * f->factor[LAID_HOST]);
 }

@@ -48,8 +48,7 @@ lm_status limit_begin(limit_choice *c, const session *s, const session_options *
                          .setup    = setup };
     at.batch = batch;
     if (c->recompute) {
-        const lm_status status =
-            recompute_share(s->who, s->net, s->reg, &at, c->recompute, &setup->again, err);
+        const lm_status status = recompute_share(s->who, &at, c->recompute, &setup->again, err);
 
         if (status)
             return status;

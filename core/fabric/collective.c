@@ -246,6 +246,31 @@ static double link_steps(const interconnect *link, const collective_call *a, dou
     return t->passes * (t->hop ? 1 : t->pieces ? nodes - 1 : log2(nodes));
 }
 
+void collective_take_link(collective_model *m, const interconnect *link, size_t rows)
+{
+    const double bytes = 1 / (LINK_EFFICIENCY * link->bytes_per_second);
+
+    for (size_t i = 0; m && i < m->n; i++) {
+        fabric_model *f = &m->algorithm[i].of[FABRIC_MULTI];
+
+        if (m->algorithm[i].kind != COLLECTIVE_ALLREDUCE || f->rows)
+            continue;
+        *f = (fabric_model){ .kind     = COLLECTIVE_ALLREDUCE,
+                             .rows     = rows,
+                             .n_planes = 1,
+                             .bytes    = { 1, INT32_MAX },
+                             .nodes    = { 2, LINK_NODES },
+                             .devices  = { 1, 1 },
+                             .errors   = { 0, NAN, NAN, NAN, NAN, NAN } };
+        f->plane[0].price[SYNC_STEPS] =
+            collective_types[COLLECTIVE_ALLREDUCE].passes * link->latency;
+        f->plane[0].price[SYNC_BYTES] = f->plane[0].price[SYNC_BYTES_TWO] = bytes;
+        for (sync_baseline b = 0; b < N_SYNC_BASELINES; b++)
+            for (size_t k = 0; k < BASELINE_COLUMNS; k++)
+                f->baseline[b][k] = NAN;
+    }
+}
+
 static bool is_valid(const collective_call *a)
 {
     return a->bytes >= 0 && isfinite(a->bytes) && a->nodes >= 1 && a->devices >= 1 &&

@@ -40,6 +40,7 @@ typedef struct interconnect {
 #define LINK_MOST     4.46
 #define LINK_CLUSTERS 11
 #define LINK_MESSAGE  20e-6 /**< s, of a message from node to node */
+#define LINK_NODES    1024  /**< that a told link is asked about without a note */
 
 /** An end of the bounds of a told link's times, over what is told. */
 static inline double link_end(const interconnect *l, bool high)
@@ -105,6 +106,10 @@ void      collective_free(collective_model *m);
 collective_model *collective_copy(const collective_model *m);
 /** Moves the kinds that *to lacks from `from` to *to, and frees `from`. LM_E_NOMEM */
 lm_status collective_join(collective_model **to, collective_model *from, lm_error *err);
+
+/** Gives all-reduces that lack them the prices of a told link between nodes, which stay assumed until
+ * so many rows correct them: of one device a node, what goes on within nodes being added. */
+void collective_take_link(collective_model *m, const interconnect *link, size_t rows);
 
 /** The algorithm of that name; the first of the kind if `name` is NULL. NULL: not measured. */
 const algorithm_model *collective_algorithm(const collective_model *m, collective_kind kind,

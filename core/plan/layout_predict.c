@@ -87,7 +87,7 @@ lm_status layout_predict(const layout_asked *a, const layout *l, layout_found *o
     s.laid_out          = true;
     s.layout            = *l;
     if (recomputes(l))
-        status = recompute_share(a->who, a->net, a->reg, &s, l->recompute, &s.again, err);
+        status = recompute_share(a->who, &s, l->recompute, &s.again, err);
     if (!status)
         status = predict_laid_out(a->who, &s, &p, plain ? NULL : &t, err);
     if (status)

@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "predict/laid_out.h"
+#include "predict/recompute.h"
 #include "solve/folds.h"
 #include "solve/robust.h"
 
@@ -16,8 +17,8 @@
 #define HUBER  0.3
 #define ROUNDS 5
 
-#define TURNS   12   /* of schedule and solver, at most */
-#define SETTLED 1e-3 /* change of all factors that ends them */
+#define TURNS   6    /* of schedule and solver, at most */
+#define SETTLED 5e-3 /* change of all factors that ends them */
 #define STEP    1e-3 /* of a factor, for slopes */
 
 static const char *const names[N_LAID_FACTORS] = {
@@ -29,6 +30,7 @@ static const char *const names[N_LAID_FACTORS] = {
     [LAID_WITHIN_BYTES]  = "bytes of messages within a node",
     [LAID_BETWEEN_STEPS] = "steps of messages between nodes",
     [LAID_BETWEEN_BYTES] = "bytes of messages between nodes",
+    [LAID_STARTS]        = "kernels",
     [LAID_HOST]          = "launches",
 };
 
@@ -117,6 +119,8 @@ static void put_factors(const laid_fitting *f, const double *factor)
             const laid_factor k = factor_of_term(t);
 
             of->term[t].value = f->base[i][t] * (k < N_LAID_FACTORS ? factor[k] : 1);
+            if (term_family_of(t) == FAMILY_LAUNCHES && !term_of_update(t))
+                of->term[t].value += factor[LAID_STARTS] * LAID_START;
         }
     }
     for (size_t i = 0; f->collectives && i < f->collectives->n; i++)
@@ -233,7 +237,10 @@ static lm_status open_row(laid_fitting *f, const observation *r, laid_row *out)
                             .machine = f->obs->path,
                             .link    = *f->link };
     if ((status = read_setup(r, &out->setup, f->err)) ||
-        (status = predictor_open(&out->who, &(model_source){ 0 }, f->err)))
+        (status = predictor_open(&out->who, &(model_source){ 0 }, f->err)) ||
+        (strcmp(out->setup.layout.recompute, "none") != 0 &&
+         (status = recompute_share(&out->who, &out->setup, out->setup.layout.recompute,
+                                   &out->setup.again, f->err))))
         lm_error_prefix(f->err, "%s:%d", f->obs->path, r->line);
     return status;
 }
@@ -305,7 +312,7 @@ static lm_status begin_host(laid_fitting *f)
     lm_status status = LM_OK;
 
     for (int k = 0; k < N_LAID_FACTORS; k++)
-        factor[k] = f->factor[k] = 1;
+        factor[k] = f->factor[k];
     factor[LAID_HOST] = 1 / LAID_LAUNCH; /* a second a kernel: nothing else counts */
     put_factors(f, factor);
     for (size_t i = 0; i < f->n && !status; i++) {
@@ -396,7 +403,7 @@ static double loss(const laid_fitting *f)
 
     for (size_t i = 0; i < f->n; i++)
         sum += robust_loss(fabs(f->seconds[i] / measured(f, i) - 1), HUBER);
-    for (int k = 0; k < LAID_HOST; k++)
+    for (int k = 0; k < LAID_STARTS; k++)
         sum += RIDGE * (f->factor[k] - 1) * (f->factor[k] - 1) / 2;
     return sum;
 }
@@ -500,7 +507,8 @@ static lm_status run(laid_fitting *f, laid_fit *out)
 
     for (int k = 0; k < N_LAID_FACTORS; k++)
         f->factor[k] = 1;
-    f->factor[LAID_HOST] = f->launch / LAID_LAUNCH;
+    f->factor[LAID_STARTS] = 0;
+    f->factor[LAID_HOST]   = f->launch / LAID_LAUNCH;
     if ((status = predict_all(f)))
         return status;
     out->mape_before = mape_of(f, f->seconds);
@@ -520,6 +528,8 @@ static lm_status run(laid_fitting *f, laid_fit *out)
     return LM_OK;
 }
 
+static const interconnect none_told = { .name = NULL };
+
 lm_status laid_fit_steps(const observations *obs, workloads *loads, const interconnect *link,
                          calibration *cal, laid_fit *out, lm_error *err)
 {
@@ -529,6 +539,10 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
     lm_status status;
 
     *out = (laid_fit){ .mape = NAN };
+    if (link->bytes_per_second > 0) { /* the file has what it was told, corrected */
+        collective_take_link(cal->collectives, link, laid_fit_rows(obs));
+        f.link = &none_told;
+    }
     if (!(status = check_alone(obs, err)) && !(status = keep_base(&f)) && !(status = open_rows(&f)))
         status = run(&f, out);
     if (status) {
@@ -536,7 +550,8 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
 
         for (int k = 0; k < N_LAID_FACTORS; k++)
             none[k] = 1;
-        none[LAID_HOST] = f.launch / LAID_LAUNCH;
+        none[LAID_STARTS] = 0;
+        none[LAID_HOST]   = f.launch / LAID_LAUNCH;
         put_factors(&f, none);
     }
     for (size_t i = 0; i < f.n; i++)

@@ -29,6 +29,8 @@ typedef enum laid_factor {
     LAID_WITHIN_BYTES,  /**< ... and the rest */
     LAID_BETWEEN_STEPS, /**< the same of messages between nodes, */
     LAID_BETWEEN_BYTES, /**< where the machine file has prices of these */
+    LAID_STARTS,        /**< of each kernel what its size does not change, on top of its price: in
+                           units of LAID_START */
     LAID_HOST,          /**< starting kernels: in units of LAID_LAUNCH */
     N_LAID_FACTORS
 } laid_factor;
@@ -37,6 +39,7 @@ typedef enum laid_factor {
 const char *laid_factor_name(laid_factor k);
 
 #define LAID_LAUNCH 1e-5 /**< s */
+#define LAID_START  1e-6 /**< s */
 #define LAID_LEAST  4    /**< steps that a fit takes, at least */
 
 typedef struct laid_fit {

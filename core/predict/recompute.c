@@ -29,16 +29,17 @@ static double share_of(const explanation *e, const timeline *t)
     return again / all;
 }
 
-lm_status recompute_share(const predictor *who, const network *net, const registry *reg,
-                          const step_setup *s, const char *segments, double *out, lm_error *err)
+lm_status recompute_share(const predictor *who, const step_setup *s, const char *segments,
+                          double *out, lm_error *err)
 {
-    const bind_options b     = { .batch = s->batch, .dtype = who->dtype, .input = who->input };
-    step_setup         one   = step_setup_of(s->batch, 1);
-    bound_network     *bound = NULL;
-    arena             *room  = arena_new();
-    explanation       *e     = NULL;
-    timeline           t;
-    lm_status          status = room ? bind_network(net, reg, &b, &bound, err) : no_memory(err);
+    const workload_name of    = predictor_workload(who, PROGRAM_TRAINING);
+    step_setup          one   = step_setup_of(s->batch, 1);
+    bound_network      *bound = NULL;
+    arena              *room  = arena_new();
+    explanation        *e     = NULL;
+    timeline            t;
+    lm_status           status =
+        room ? workloads_bind_at(who->loads, &of, s->batch, &bound, err) : no_memory(err);
 
     one.optimizer = s->optimizer;
     if (!status)

@@ -12,7 +12,7 @@
  * @param segments as timeline_make() takes them
  * @return what that and explain_step() return
  */
-lm_status recompute_share(const predictor *who, const network *net, const registry *reg,
-                          const step_setup *s, const char *segments, double *out, lm_error *err);
+lm_status recompute_share(const predictor *who, const step_setup *s, const char *segments,
+                          double *out, lm_error *err);
 
 #endif
