@@ -442,7 +442,7 @@ void fit_print_laid(const char *path, const laid_fit *f)
         "layermeter: %s: %zu steps under layouts: %.1f %% off by the machine file, %.1f %% with "
         "each of %zu groups left out of the correction: ",
         path, f->rows, 100 * f->mape_before, 100 * f->mape, f->groups);
-    for (int k = 0; k < LAID_HOST; k++) {
+    for (int k = 0; k < LAID_STARTS; k++) {
         if (f->factor[k] > 0.995 && f->factor[k] < 1.005)
             continue;
         fprintf(stderr, "%s%s x%.2f", first ? "" : ", ", laid_factor_name((laid_factor)k),

@@ -41,8 +41,7 @@ static lm_status open_again(const plan_job *job, plan_side *side, lm_error *err)
     step_setup           s = q->setup;
 
     s.batch = q->n_batch ? q->batch[q->n_batch - 1] : 1;
-    return recompute_share(side->who, job->net, job->reg, &s, side->room.recompute, &side->again,
-                           err);
+    return recompute_share(side->who, &s, side->room.recompute, &side->again, err);
 }
 
 static lm_status open_room(plan_job *job, size_t i, const device_list *devices, bool told,

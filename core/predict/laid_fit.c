@@ -375,9 +375,7 @@ static lm_status solve(const laid_fitting *f, const fold_turn *t, double *factor
     lm_status      status;
 
     for (int k = 0; k < N_LAID_FACTORS; k++)
-        mu[k] = RIDGE;
-    mu[LAID_HOST] =
-        RIDGE / (f->factor[LAID_HOST] * f->factor[LAID_HOST] + 1); /* no price to keep */
+        mu[k] = k < LAID_STARTS ? RIDGE : RIDGE / 1000; /* no price to keep */
     memcpy(factor, f->factor, N_LAID_FACTORS * sizeof *factor);
     for (size_t i = 0; i < f->n && a; i++) {
         const double *slope = f->slope + i * N_LAID_FACTORS;
