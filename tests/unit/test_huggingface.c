@@ -218,7 +218,7 @@ static void what_is_not_known_is_refused_by_its_key(void **state)
           "'q_lora_rank' is not there, which DeepseekV2ForCausalLM needs" },
         { "{\"model_type\": \"whisper\", \"encoder_layers\": 4, \"decoder_layers\": 2}",
           "'decoder_layers' is '2': layers of WhisperForConditionalGeneration are known with "
-          "=encoder_layers alone" },
+          "that of encoder_layers alone" },
         { "{\"name\": \"alexnet\"}", "no network of PALEO's" },
         { "{\"model_type\": \"llama\"", "net.json:1: " },
     };

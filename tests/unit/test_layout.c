@@ -227,6 +227,39 @@ static void shards_are_the_nearest_ranks(void **state)
     check_shards(&l, 8, (const int64_t[]){ 2, 2, 2, 1 });
 }
 
+static void check_experts(const layout *l, int64_t devices, const int64_t is[4])
+{
+    rank_span experts, replicas;
+    lm_error  err = { LM_OK, "" };
+
+    if (layout_expert_span(l, devices, &experts, &replicas, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(experts.nodes, is[0]);
+    assert_int_equal(experts.devices, is[1]);
+    assert_int_equal(replicas.nodes, is[2]);
+    assert_int_equal(replicas.devices, is[3]);
+}
+
+/* Of 16 ranks of dp and cp, behind two of tp, four lie on a node. */
+static void ranks_with_the_same_experts_lie_so_many_apart(void **state)
+{
+    layout    l = settled("tp2 cp2 ep4", 32);
+    rank_span a, b;
+    lm_error  err = { LM_OK, "" };
+
+    (void)state;
+    check_experts(&l, 8, (const int64_t[]){ 1, 4, 4, 1 });
+    l = settled("tp2 ep2", 32);
+    check_experts(&l, 8, (const int64_t[]){ 1, 2, 4, 2 });
+    l = settled("tp2 ep8", 32);
+    check_experts(&l, 8, (const int64_t[]){ 2, 4, 2, 1 });
+    l = settled("tp2 ep16", 32);
+    check_experts(&l, 8, (const int64_t[]){ 4, 4, 1, 1 });
+    l = settled("ep6", 24); /* eight ranks of dp on a node */
+    assert_int_equal(layout_expert_span(&l, 8, &a, &b, &err), LM_E_ARG);
+    assert_string_equal(err.text, "ep 6: does not spread evenly over the 8 ranks of dp on a node");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +269,7 @@ int main(void)
         cmocka_unit_test(what_follows_is_filled_in),
         cmocka_unit_test(groups_lie_on_nodes_by_their_order),
         cmocka_unit_test(shards_are_the_nearest_ranks),
+        cmocka_unit_test(ranks_with_the_same_experts_lie_so_many_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,7 +156,8 @@ static bool is_one_of(const reading *r, const char *text, const char *all)
 
 static lm_status check_must(const reading *r, const config_must *m)
 {
-    const json_t *v = json_object_get(r->root, m->key);
+    const json_t *v    = json_object_get(r->root, m->key);
+    const bool    like = *m->value == '='; /* another key's */
     char          text[SETTING];
 
     if (!v && (!m->usual || is_one_of(r, m->usual, m->value)))
@@ -166,9 +167,9 @@ static lm_status check_must(const reading *r, const config_must *m)
     for (char *c = text; v && *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = ' ';
-    return lm_error_set(r->err, LM_E_UNSUPPORTED,
-                        "%s: '%s' is '%.60s': layers of %s are known with %s alone", r->path,
-                        m->key, v ? text : m->usual, r->of->name, m->value);
+    return lm_error_set(
+        r->err, LM_E_UNSUPPORTED, "%s: '%s' is '%.60s': layers of %s are known with %s%s alone",
+        r->path, m->key, v ? text : m->usual, r->of->name, like ? "that of " : "", m->value + like);
 }
 
 /* ---- the architecture ---- */
