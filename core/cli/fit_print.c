@@ -336,6 +336,11 @@ static void print_unused(const observations *obs, const points *p, const calibra
             stderr,
             "layermeter: %s: the last line is cut short and left out (a run that was killed?)\n",
             obs->path);
+    if (obs->n_typed && obs->n_untyped)
+        fprintf(
+            stderr,
+            "layermeter: %s: %zu row%s without a dtype beside others that have one: taken as f32\n",
+            obs->path, obs->n_untyped, obs->n_untyped == 1 ? "" : "s");
     if (obs->n_skipped)
         fprintf(stderr, "layermeter: %zu rows hold no time (skipped when measured)\n",
                 obs->n_skipped);

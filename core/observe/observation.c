@@ -382,6 +382,8 @@ static lm_status read_row(loading *l, char *field[], size_t n)
     if (!array_grow(&l->obs->row, l->obs->n_rows, &l->room, sizeof row))
         return no_memory(l->err);
     l->obs->n_skipped += row.skipped;
+    l->obs->n_typed += *dtype != '\0';
+    l->obs->n_untyped += !*dtype && row.kind != OBS_COLLECTIVE;
     l->obs->row[l->obs->n_rows++] = row;
     return LM_OK;
 }

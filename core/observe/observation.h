@@ -57,10 +57,11 @@ typedef struct provenance_entry {
 
 /** A whole file. */
 typedef struct observations {
-    char             *path;
-    observation      *row;
-    size_t            n_rows, n_skipped; /**< n_skipped: rows without a time, which name the
+    char        *path;
+    observation *row;
+    size_t       n_rows, n_skipped; /**< n_skipped: rows without a time, which name the
                                               reason */
+    size_t n_typed, n_untyped; /**< rows that say their element type; that do not, but have one */
     provenance_entry *provenance;
     size_t            n_provenance;
     bool              cut_short; /**< the last line was incomplete and is left out */
