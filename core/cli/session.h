@@ -15,9 +15,9 @@ typedef struct session_options {
     bind_options    input;           /**< without a batch; dtype 0: the machine file's */
     network_options network;
     const device_machine
-                *shipped; /**< of the device that `machine` names then; NULL: it is a file */
-    interconnect link;    /**< after session_check(): zeros: not given */
-    model_source source;  /**< its optimizer: setup_check() */
+                  *shipped; /**< of the device that `machine` names then; NULL: it is a file */
+    interconnect   link;    /**< after session_check(): zeros: not given */
+    model_source   source;  /**< its optimizer: setup_check() */
     framework_kind framework;
 } session_options;
 
@@ -56,6 +56,9 @@ predictor_asked session_asked(const session_options *q);
 
 /** The network is argument 0. session_close() in either case. */
 lm_status session_open(const options *o, const session_options *q, session *out, lm_error *err);
+/** The same with the library and the network of `shared`; NULL: with its own. */
+lm_status session_open_beside(const options *o, const session_options *q, const session *shared,
+                              session *out, lm_error *err);
 void      session_close(session *s);
 
 /* ---- decoding ---- */

@@ -1,0 +1,164 @@
+/* Several machines on one command line. */
+#include "base/arena.h"
+#include "base/no_memory.h"
+#include "cli/session.h"
+
+OPTION_TYPE(type_hour, money, money_parse_per_hour);
+
+#define AT(member) OPTION_AT(fleet_options, member)
+
+const option_row fleet_option_rows[] = {
+    { "machine", AT(machines), .repeats = true,
+      .help = "machine file of 'layermeter fit' or 'layermeter calibrate'; several to compare" },
+    { "device", AT(devices), .repeats = true,
+      .help = "device, by its datasheet, instead of the one that the machine file names" },
+    OPTION_GROUP(fleet_options, session, session_machine_option_rows),
+    { "price", AT(hour), &type_hour, "PRICE", NULL, HELP_WHERE,
+      "of a device, 2.50USD/h, instead of the price file's", .repeats = true },
+    { "prices", AT(prices) },
+    { "instance", AT(instances), &type_text, "NAME", NULL, HELP_WHERE,
+      "section of the price file, instead of the device's", .repeats = true },
+    { "spot", AT(spot) },
+    { .name = NULL },
+};
+
+const option_row compare_option_rows[] = {
+    { "machine", AT(machines), .repeats = true,
+      .help = "machine file of 'layermeter fit' or 'layermeter calibrate' (default: the one that "
+              "ships for --device); several to compare" },
+    { "device", AT(devices), .repeats = true,
+      .help =
+          "device, by any of its names: the machine file that ships for it; several to compare, "
+          "also beside --machine; its datasheet for paleo, learned models and --idle-power" },
+    OPTION_GROUP(fleet_options, session, session_option_rows),
+    { .name = NULL },
+};
+
+size_t fleet_size(const fleet_options *f)
+{
+    const step_model *by = session_model(&f->session);
+    const size_t      n  = by && by->from_datasheet ? f->devices.n : f->machines.n;
+
+    return n ? n : 1;
+}
+
+/* The text of the i-th machine; NULL: not given. */
+static const char *text_at(const option_texts *list, size_t i)
+{
+    return list->n ? list->at[list->n > 1 ? i : 0] : NULL;
+}
+
+/* Devices stand for the machine files that ship for them: alone, and `beside` files as more machines. */
+static lm_status fleet_ship(const options *o, fleet_options *f, bool beside, lm_error *err)
+{
+    const step_model *by    = session_model(&f->session);
+    const size_t      files = f->machines.n, n = files + f->devices.n;
+    const char      **paths  = arena_array(o->room, n, sizeof *paths);
+    const char      **names  = arena_array(o->room, n, sizeof *names);
+    lm_status         status = LM_OK;
+
+    if (!f->devices.n || (files && !beside) || (by && by->from_datasheet))
+        return LM_OK;
+    f->shipped = arena_array(o->room, n, sizeof *f->shipped);
+    if (!paths || !names || !f->shipped)
+        return no_memory(err);
+    for (size_t i = 0; i < files; i++) {
+        paths[i]      = f->machines.at[i];
+        names[i]      = NULL;
+        f->shipped[i] = NULL;
+    }
+    for (size_t i = files; i < n && !status; i++)
+        if (!(status =
+                  session_shipped(o, &f->session, f->devices.at[i - files], &f->shipped[i], err)))
+            paths[i] = names[i] = f->shipped[i]->device;
+    f->machines = (option_texts){ paths, n };
+    f->devices  = (option_texts){ names, n };
+    return status;
+}
+
+static lm_status check_fleet(const options *o, fleet_options *f, bool device_counts, bool beside,
+                             lm_error *err)
+{
+    const void *const lists[] = { &f->devices, &f->hour, &f->instances };
+    const bool        mixed   = beside && f->machines.n && f->devices.n;
+    lm_status         status;
+
+    if ((status = fleet_ship(o, f, beside, err)))
+        return status;
+    f->session.machine       = text_at(&f->machines, 0);
+    f->session.source.device = text_at(&f->devices, 0);
+    status                   = session_check(o, &f->session, device_counts || f->shipped, err);
+    if (!status && fleet_size(f) > FLEET_MAX)
+        status = misused(o, &f->machines, err, "more than %d", FLEET_MAX);
+    for (size_t i = mixed; i < sizeof lists / sizeof lists[0] && !status; i++)
+        status = once_or_each(o, lists[i], fleet_size(f), err);
+    return status;
+}
+
+lm_status fleet_check(const options *o, fleet_options *f, lm_error *err)
+{
+    return check_fleet(o, f, true, false, err);
+}
+
+lm_status compare_check(const options *o, fleet_options *f, bool device_counts, lm_error *err)
+{
+    const step_model *by = session_model(&f->session);
+
+    return check_fleet(o, f, device_counts, !device_counts && !(by && by->from_layers), err);
+}
+
+session_options fleet_session(const fleet_options *f, size_t i)
+{
+    session_options one = f->session;
+
+    one.machine       = text_at(&f->machines, i);
+    one.shipped       = f->shipped ? f->shipped[i] : NULL;
+    one.source.device = text_at(&f->devices, i);
+    return one;
+}
+
+lm_status fleet_open(const options *o, const fleet_options *f, session *s, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < fleet_size(f) && !status; i++) {
+        const session_options q = fleet_session(f, i);
+
+        status = session_open_beside(o, &q, i ? &s[0] : NULL, &s[i], err);
+    }
+    return status;
+}
+
+void fleet_close(session *s, size_t n)
+{
+    while (s && n--) /* the first one owns what the others share */
+        session_close(&s[n]);
+}
+
+bool fleet_in_buckets(const session *s, size_t n)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++)
+        all &= predict_in_buckets(s[i].who);
+    return all;
+}
+
+paid_asked fleet_paid(const fleet_options *f, const session *s, size_t i)
+{
+    const char  *machine = text_at(&f->machines, i), *named = text_at(&f->devices, i);
+    const money *hour = f->hour.n ? &f->hour.at[f->hour.n > 1 ? i : 0] : NULL;
+
+    return (paid_asked){ machine ? machine : named, hour, text_at(&f->instances, i), named,
+                         s[i].cal };
+}
+
+bool fleet_priced(const fleet_options *f)
+{
+    return f->hour.n || f->instances.n || f->prices || f->spot;
+}
+
+price_tier fleet_tier(const fleet_options *f)
+{
+    return f->spot ? PRICE_SPOT : PRICE_LIST;
+}

@@ -1,0 +1,64 @@
+/* Keys of measured points. */
+#include "observe/observation.h"
+
+/* A text that fills a buffer; the excess is dropped. */
+typedef struct filling {
+    char *to, *end; /* end: room for the zero behind it */
+} filling;
+
+static void put(filling *f, const char *text)
+{
+    while (*text && f->to < f->end)
+        *f->to++ = *text++;
+}
+
+static void put_number(filling *f, int64_t value)
+{
+    char     digits[24];
+    char    *at   = digits + sizeof digits - 1;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+    *at = '\0';
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        *--at = '-';
+    put(f, at);
+}
+
+/* By hand: each row of a file is asked for its key several times, and so many calls of snprintf()
+ * would take as long as a fit. */
+void observation_key(const observation *r, char *buffer, size_t size)
+{
+    const char *const text[]   = { r->name,
+                                   r->input,
+                                 r->kind == OBS_KERNEL ? "" : r->algorithm,
+                                   r->geometry,
+                                   observation_optimizer(r),
+                                   r->settings };
+    const bool        alone    = r->phase == PHASE_INFERENCE; /* no part of a step's point */
+    const int64_t     number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : alone,
+                               (int64_t)r->dtype,
+                               r->batch,
+                               r->ranks,
+                               r->hosts,
+                               r->bytes,
+                               r->bucket_bytes };
+    filling f = { buffer, buffer + size - 1 };
+
+    put_number(&f, (int64_t)r->kind);
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
+        put(&f, " ");
+        put(&f, text[i]);
+    }
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
+        put(&f, " ");
+        put_number(&f, number[i]);
+    }
+    if (*r->layout) { /* kfold draws by the key: without a layout it stays what it was */
+        put(&f, " ");
+        put(&f, r->layout);
+    }
+    *f.to = '\0';
+}

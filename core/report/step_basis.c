@@ -1,0 +1,187 @@
+/* What a prediction stands on, in words. */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "device/device.h"
+#include "models/paleo_step.h"
+#include "predict/predict.h"
+#include "report/step_fields.h"
+#include "transfer/of_device.h"
+
+/* Entries of one key and its numbered ones, "A; B". */
+static void print_told(const calibration *cal, const char *label, const char *key, FILE *out)
+{
+    const size_t n    = strlen(key);
+    const char  *with = label;
+
+    for (size_t i = 0; i < cal->n_provenance; i++) {
+        const provenance_entry *e = &cal->provenance[i];
+
+        bool again = false;
+
+        if (strncmp(e->key, key, n) != 0 || (e->key[n] && e->key[n] != '_'))
+            continue;
+        for (size_t k = 0; k < i && !again;
+             k++) /* of several machines that it was carried over from */
+            again = !strncmp(cal->provenance[k].key, key, n) &&
+                    !strcmp(cal->provenance[k].value, e->value);
+        if (again)
+            continue;
+        fprintf(out, "%s%s", with, e->value);
+        with = "; ";
+    }
+}
+
+/* "1 of GeForce RTX 3090: f16 71 -> ..." as the device alone. */
+static void print_sources(const calibration *cal, FILE *out)
+{
+    const char *between = ", carried over by datasheets from ";
+
+    for (size_t i = 0; i < cal->n_provenance; i++) {
+        const provenance_entry *e = &cal->provenance[i];
+        const char *of = strncmp(e->key, "transferred_from", 16) ? NULL : strstr(e->value, " of ");
+
+        if (!of)
+            continue;
+        fprintf(out, "%s%.*s", between, (int)strcspn(of + 4, ":"), of + 4);
+        between = ", ";
+    }
+    if (calibration_told(cal, "corrected_by"))
+        fprintf(out, " and corrected by runs of its own");
+}
+
+/* Without its folder. */
+static const char *file_of(const predictor *who)
+{
+    const char *slash = who->machine ? strrchr(who->machine, '/') : NULL;
+
+    return slash ? slash + 1 : who->machine ? who->machine : "the machine file";
+}
+
+static void begin_note(const char *label, FILE *out)
+{
+    fputs("note: ", out);
+    if (label)
+        fprintf(out, "%s: ", label);
+}
+
+/* Source of the measurements, if the machine file names it. */
+static void print_origin(const predictor *who, const char *label, FILE *out)
+{
+    const calibration *cal      = who->cal;
+    const char        *settings = calibration_told(cal, "settings");
+    const char        *name     = calibration_device(cal);
+    const char        *file     = calibration_told(cal, SHIPPED_AS);
+
+    if (!calibration_told(cal, "source") || !name)
+        return;
+    begin_note(label && device_same_name(label, name) ? NULL : label, out);
+    fprintf(out, "%s by %s: %s%s%s", name, file ? file : file_of(who),
+            text_dtype_name(cal->dtype ? cal->dtype : LM_F32), settings ? " " : "",
+            settings ? settings : "");
+    print_sources(cal, out);
+    print_told(cal, "; measured by others: ", "source", out);
+    fprintf(out, "; a calibration of your own (--machine) says more\n");
+}
+
+static void print_dtype(const predictor *who, const char *label, FILE *out)
+{
+    char asked[TYPES_TEXT], has[TYPES_TEXT];
+
+    if (!predictor_other_types(who))
+        return;
+    begin_note(label, out);
+    fprintf(out,
+            "nothing of %s is %s: the times are assumed by those in %s, and the bounds wider by x "
+            "%.2g\n",
+            file_of(who), types_print(who->dtype, who->mixed, asked),
+            types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
+}
+
+static void print_host(const predictor *who, const char *label, FILE *out)
+{
+    if (who->framework != FRAMEWORK_EAGER)
+        return;
+    begin_note(label, out);
+    host_print(&who->cal->host, out);
+}
+
+/* A datasheet's peaks are no answer. */
+static void print_bound(const predictor *who, const char *label, FILE *out)
+{
+    const double reached = paleo_share(who);
+
+    begin_note(label, out);
+    if (reached < 1)
+        fprintf(out, "at %.3g %% of the datasheet's peaks, as told (--ppp-comp)\n", 100 * reached);
+    else
+        fprintf(out, "at 100 %% of the datasheet's peaks: a lower bound, which no device reaches; "
+                     "'layermeter devices' says for which measurements ship\n");
+}
+
+/* All-reduces by published measurements, or by a rate that the user gave. */
+static void print_links(const predictor *who, const prediction *p, const char *label, FILE *out)
+{
+    const bool told = p->nodes > 1 && who->link.bytes_per_second > 0;
+
+    if (p->nodes * p->devices > 1 && calibration_told(who->cal, "interconnect")) {
+        begin_note(label, out);
+        print_told(who->cal, "all-reduces by published ones: ", "interconnect", out);
+        fputc('\n', out);
+    }
+    if (told && who->link.assumed) {
+        begin_note(label, out);
+        fprintf(out,
+                "nothing says what connects nodes (--interconnect): %s is assumed, as of a usual "
+                "node\n",
+                who->link.name);
+    }
+    if (told && !isnan(p->low[PHASE_SYNC])) {
+        begin_note(label, out);
+        fprintf(out,
+                "between nodes by a told rate: the bounds of all-reduces are x %.2g to x %.2g, as "
+                "%d published clusters are off their rates\n",
+                link_end(&who->link, false), link_end(&who->link, true), LINK_CLUSTERS);
+    }
+}
+
+/* From here on a question to published measurements is called far from them. */
+#define FAR 16.0
+
+/* Of a machine file that names its source: the question is not one that it was made for. */
+static void print_far(const predictor *who, const prediction *p, const char *label, FILE *out)
+{
+    const grounds *g    = &p->grounds;
+    size_t         most = 0;
+
+    for (size_t i = 1; i < g->n_beyond; i++)
+        if (g->beyond[i].factor > g->beyond[most].factor)
+            most = i;
+    if (!calibration_told(who->cal, "source") || !g->n_beyond || g->beyond[most].factor < FAR)
+        return;
+    begin_note(label, out);
+    fprintf(out,
+            "far beyond what was measured (%s x%.3g): the bounds are those of networks and batches "
+            "like the measured ones\n",
+            g->beyond[most].what, g->beyond[most].factor);
+}
+
+void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out)
+{
+    if (p->stands_in)
+        fprintf(out,
+                "note: %s: nothing was measured in evaluation mode: the forward pass of training "
+                "stands in, and the low end is x %.2g, the high end x %.3g for it\n",
+                who->machine ? who->machine : "the machine file", EVALUATION_LEAST,
+                EVALUATION_MOST);
+    if (!who->cal) {
+        print_bound(who, label, out);
+        return;
+    }
+    print_origin(who, label, out);
+    print_links(who, p, label, out);
+    print_dtype(who, label, out);
+    print_far(who, p, label, out);
+    print_host(who, label, out);
+}
