@@ -5,10 +5,12 @@
 #include "options/options.h"
 #include "program/layout.h"
 
+#define LAYOUT_WORDS 16 /**< at most */
+
 /** As the options say it. */
 typedef struct layout_choice {
-    const char *text; /**< --layout */
-    const char *tp, *cp, *ep, *dp, *pp, *vp, *cp_kind, *zero, *fsdp, *schedule, *stages, *placement;
+    const char *text;               /**< --layout */
+    const char *word[LAYOUT_WORDS]; /**< the options that set one property each */
     bool        sp;
     layout      layout;             /**< layout_choice_check() */
     bool        given;              /**< any of them */

@@ -2,6 +2,7 @@
 #include "network/shard.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -15,6 +16,13 @@ static const char *const way_names[] = {
 };
 
 #define N_WAYS (sizeof way_names / sizeof *way_names)
+
+const char *shard_print(const net_shard *s, char text[SHARD_TEXT])
+{
+    snprintf(text, SHARD_TEXT, "%lld %lld %lld %d %d", (long long)s->tp, (long long)s->cp,
+             (long long)s->ep, s->sp, s->ulysses);
+    return text;
+}
 
 const char *shard_way_name(lm_way way)
 {

@@ -38,6 +38,10 @@ static inline bool shard_equals(const net_shard *a, const net_shard *b)
            a->ulysses == b->ulysses;
 }
 
+/** All of it: of equal shards equal texts. */
+#define SHARD_TEXT 80
+const char *shard_print(const net_shard *s, char text[SHARD_TEXT]);
+
 /** "columns", "rows", "heads", "vocabulary", "tokens"; LM_WHOLE: "whole". */
 const char *shard_way_name(lm_way way);
 /** What `split =` may say. */

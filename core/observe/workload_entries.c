@@ -133,11 +133,10 @@ static bool same_name(const workload_name *a, const workload_name *b)
 /* Key of an entry; false: too long. */
 static bool entry_key(const workload_name *of, char key[PATH_MAX])
 {
-    const net_shard *s = &of->shard;
+    char shard[SHARD_TEXT];
 
-    return snprintf(key, PATH_MAX, "%s %s %d %d %d %lld %lld %lld %d %d", of->name, input_of(of),
-                    of->dtype, of->mixed, of->evaluation, (long long)s->tp, (long long)s->cp,
-                    (long long)s->ep, s->sp, s->ulysses) < PATH_MAX;
+    return snprintf(key, PATH_MAX, "%s %s %d %d %d %s", of->name, input_of(of), of->dtype,
+                    of->mixed, of->evaluation, shard_print(&of->shard, shard)) < PATH_MAX;
 }
 
 /* An entry that cannot be found until it is kept; the caller sets `from`. */

@@ -527,6 +527,8 @@ lm_status layout_seconds(layout_pricing *p, const layout *l, double bound, layou
 
 /* ---- one alone ---- */
 
+#define SEARCHED (LAYOUT_BIT(LAYOUT_TP) | LAYOUT_BIT(LAYOUT_DP) | LAYOUT_BIT(LAYOUT_PP))
+
 static lm_status priced(const layout *l, lm_error *err)
 {
     if (l->pp > 1 && (l->zero > 1 || l->fsdp))
@@ -535,10 +537,11 @@ static lm_status priced(const layout *l, lm_error *err)
                             l->fsdp       ? "fsdp"
                             : l->zero > 2 ? "zero 3"
                                           : "zero 2");
-    if (l->cp == 1 && l->ep == 1)
-        return LM_OK;
-    return lm_error_set(err, LM_E_UNSUPPORTED, "layouts with cp %lld and ep %lld are not searched",
-                        (long long)l->cp, (long long)l->ep);
+    for (layout_dim d = 0; d < N_LAYOUT_DIMS; d++)
+        if (!(SEARCHED & LAYOUT_BIT(d)) && layout_ranks(l, d) > 1)
+            return lm_error_set(err, LM_E_UNSUPPORTED, "layouts with %s %lld are not searched",
+                                layout_dim_name(d), (long long)layout_ranks(l, d));
+    return LM_OK;
 }
 
 lm_status layouts_price(const layout_question *q, const layout_prices *prices, const layout *l,

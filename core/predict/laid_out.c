@@ -67,25 +67,6 @@ lm_status layout_of_step(const predictor *who, const step_setup *s, layout *out,
     return status;
 }
 
-static lm_status find_groups(laid_step *s)
-{
-    const int64_t  devices = s->asked->devices;
-    const unsigned data    = LAYOUT_BIT(LAYOUT_DP) | LAYOUT_BIT(LAYOUT_CP);
-    rank_span     *group   = s->group;
-    lm_status      status;
-
-    if ((status = layout_span(&s->l, data, devices, &group[GROUP_DATA], s->err)) ||
-        (status =
-             layout_span(&s->l, LAYOUT_BIT(LAYOUT_TP), devices, &group[GROUP_TENSOR], s->err)) ||
-        (status =
-             layout_span(&s->l, LAYOUT_BIT(LAYOUT_CP), devices, &group[GROUP_CONTEXT], s->err)) ||
-        (status = layout_expert_span(&s->l, devices, &group[GROUP_EXPERTS],
-                                     &group[GROUP_SAME_EXPERTS], s->err)) ||
-        (status = layout_hop(&s->l, devices, &group[GROUP_STAGES], s->err)))
-        return status;
-    return layout_shard_span(&s->l, devices, &group[GROUP_SHARD], &group[GROUP_REPLICA], s->err);
-}
-
 /* ---- prices ---- */
 
 static lm_status find_program(laid_step *s)
@@ -383,7 +364,7 @@ static lm_status settle_step(const predictor *who, laid_step *s)
 
 static lm_status price_step(laid_step *s)
 {
-    const lm_status status = find_groups(s);
+    const lm_status status = layout_groups(&s->l, s->asked->devices, s->group, s->err);
 
     if (status)
         return status;

@@ -260,7 +260,8 @@ lm_status layout_span(const layout *l, unsigned dims, int64_t devices, rank_span
     return LM_OK;
 }
 
-lm_status layout_hop(const layout *l, int64_t devices, rank_span *out, lm_error *err)
+/* Two neighbours of a pipeline, and how many such pairs are beside them; one rank without a pipeline. */
+static lm_status hop(const layout *l, int64_t devices, rank_span *out, lm_error *err)
 {
     rank_span       all;
     const lm_status status = layout_span(l, LAYOUT_BIT(LAYOUT_PP), devices, &all, err);
@@ -305,4 +306,26 @@ lm_status layout_shard_span(const layout *l, int64_t devices, rank_span *shard, 
                             lm_error *err)
 {
     return divide_data(l, l->fsdp ? l->fsdp : l->dp * l->cp, "fsdp", devices, shard, replica, err);
+}
+
+lm_status layout_groups(const layout *l, int64_t devices, rank_span group[N_RANK_GROUPS],
+                        lm_error *err)
+{
+    static const struct {
+        unsigned   dims;
+        rank_group group;
+    } spans[]        = { { LAYOUT_BIT(LAYOUT_DP) | LAYOUT_BIT(LAYOUT_CP), GROUP_DATA },
+                         { LAYOUT_BIT(LAYOUT_TP), GROUP_TENSOR },
+                         { LAYOUT_BIT(LAYOUT_CP), GROUP_CONTEXT } };
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < sizeof spans / sizeof spans[0] && !status; i++)
+        status = layout_span(l, spans[i].dims, devices, &group[spans[i].group], err);
+    if (!status)
+        status =
+            layout_expert_span(l, devices, &group[GROUP_EXPERTS], &group[GROUP_SAME_EXPERTS], err);
+    if (!status)
+        status = hop(l, devices, &group[GROUP_STAGES], err);
+    return status ? status
+                  : layout_shard_span(l, devices, &group[GROUP_SHARD], &group[GROUP_REPLICA], err);
 }

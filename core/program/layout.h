@@ -132,10 +132,6 @@ int64_t layout_ranks(const layout *l, layout_dim d);
 lm_status layout_span(const layout *l, unsigned dims, int64_t devices, rank_span *out,
                       lm_error *err);
 
-/** Two neighbours of a pipeline, and how many such pairs are beside them; one rank where there is no
- * pipeline. As layout_span(). */
-lm_status layout_hop(const layout *l, int64_t devices, rank_span *out, lm_error *err);
-
 /** Ranks that share the experts, and those that have the same ones, among dp and cp. As layout_span(). */
 lm_status layout_expert_span(const layout *l, int64_t devices, rank_span *experts,
                              rank_span *replicas, lm_error *err);
@@ -144,5 +140,22 @@ lm_status layout_expert_span(const layout *l, int64_t devices, rank_span *expert
  * FSDP. As layout_span(). */
 lm_status layout_shard_span(const layout *l, int64_t devices, rank_span *shard, rank_span *replica,
                             lm_error *err);
+
+/** The ranks that join in a message. */
+typedef enum rank_group {
+    GROUP_DATA,         /**< ranks that hold the same weights */
+    GROUP_TENSOR,       /**< ranks that share layers */
+    GROUP_SHARD,        /**< ranks that share weights, and gather them */
+    GROUP_STAGES,       /**< neighbours in a pipeline: two ranks */
+    GROUP_REPLICA,      /**< ranks with the same share of these */
+    GROUP_CONTEXT,      /**< ranks that share the tokens of a sample */
+    GROUP_EXPERTS,      /**< ranks that share the experts */
+    GROUP_SAME_EXPERTS, /**< ranks of GROUP_DATA that have the same ones */
+    N_RANK_GROUPS
+} rank_group;
+
+/** All groups of a layout: LM_E_ARG, as layout_span(). */
+lm_status layout_groups(const layout *l, int64_t devices, rank_span group[N_RANK_GROUPS],
+                        lm_error *err);
 
 #endif

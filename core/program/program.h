@@ -35,19 +35,6 @@ typedef enum program_kind {
 /** "training", "inference", "decode". */
 const char *program_kind_name(program_kind k);
 
-/** The ranks that join in a message. */
-typedef enum rank_group {
-    GROUP_DATA,         /**< ranks that hold the same weights */
-    GROUP_TENSOR,       /**< ranks that share layers */
-    GROUP_SHARD,        /**< ranks that share weights, and gather them */
-    GROUP_STAGES,       /**< neighbours in a pipeline: two ranks */
-    GROUP_REPLICA,      /**< ranks with the same share of these */
-    GROUP_CONTEXT,      /**< ranks that share the tokens of a sample */
-    GROUP_EXPERTS,      /**< ranks that share the experts */
-    GROUP_SAME_EXPERTS, /**< ranks of GROUP_DATA that have the same ones */
-    N_RANK_GROUPS
-} rank_group;
-
 /** What may run while a message is in flight. */
 typedef enum message_rule {
     MESSAGE_WAITED, /**< nothing: the pass waits for it, in each micro-step */

@@ -528,9 +528,10 @@ static void spot_prices_and_less_memory_are_assumptions(void **state)
 /* Weights 128 B, momentum as much; more samples need more. */
 static void batches_are_limited_by_memory(void **state)
 {
-    network           *net = NULL;
-    const bind_options b   = { .dtype = LM_F32 };
-    step_setup         s   = step_setup_of(1, 1);
+    const device_room  none = { .bytes = 0 };
+    network           *net  = NULL;
+    const bind_options b    = { .dtype = LM_F32 };
+    step_setup         s    = step_setup_of(1, 1);
     batch_limits       limits;
     memory_use         use;
     lm_error           err = { LM_OK, "" };
@@ -563,11 +564,11 @@ static void batches_are_limited_by_memory(void **state)
     }
 
     /* Weights of 16 bit: as `memory --masters`; tensors by themselves need no buckets. */
-    assert_false(room_options(&s.sync, s.optimizer, LM_F32, 0, true, false).masters);
-    assert_true(room_options(&s.sync, s.optimizer, LM_BF16, 0, true, false).masters);
-    assert_int_equal(room_options(&s.sync, s.optimizer, LM_F32, 0, true, false).nodes, 2);
+    assert_false(room_options(&s.sync, s.optimizer, LM_F32, &none, true, false).masters);
+    assert_true(room_options(&s.sync, s.optimizer, LM_BF16, &none, true, false).masters);
+    assert_int_equal(room_options(&s.sync, s.optimizer, LM_F32, &none, true, false).nodes, 2);
     s.sync.rule = SYNC_TENSOR;
-    assert_int_equal(room_options(&s.sync, s.optimizer, LM_F32, 0, true, false).nodes, 1);
+    assert_int_equal(room_options(&s.sync, s.optimizer, LM_F32, &none, true, false).nodes, 1);
     network_free(net);
 }
 
