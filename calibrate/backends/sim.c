@@ -8,20 +8,22 @@
 #include "fit/calibration.h"
 #include "machine/machine.h"
 #include "measure/backend.h"
+#include "observe/points.h"
 
 typedef struct sim_backend {
     backend      base; /* first */
     sim_config   config;
     calibration *cal;
-    uint64_t state; /* of the generator; the same on every rank, so that all agree on each time */
-    double   now;   /* seconds measured so far */
+    double       now; /* seconds measured so far */
 } sim_backend;
 
 typedef struct sim_work {
-    double           seconds[N_PHASES]; /* without noise */
-    int64_t          ranks;
-    double          *done; /* share of the backward pass behind so many of its kernels */
-    size_t           n_backward;
+    double   seconds[N_PHASES]; /* without noise */
+    uint64_t state; /* of the generator: by the point, so that a run that is gone on with measures
+                       what it would have; the same on every rank */
+    int64_t  ranks;
+    double  *done; /* share of the backward pass behind so many of its kernels */
+    size_t   n_backward;
     gradient_bucket *gradient;
     size_t           n_gradients;
 } sim_work;
@@ -189,6 +191,7 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
     if (!w)
         return no_memory(err);
     w->ranks = what->point->ranks;
+    w->state = b->config.seed ^ configuration_hash(what->point);
     if (what->point->kind == OBS_KERNEL || what->point->kind == OBS_LAYER) {
         kernel_seconds(b, what, w);
     } else if (what->point->kind == OBS_COLLECTIVE) {
@@ -218,10 +221,10 @@ out:
 }
 
 /* What noise makes of a time; never below a tenth: a time is positive. */
-static double noisy(sim_backend *b, double seconds)
+static double noisy(const sim_backend *b, sim_work *w, double seconds)
 {
     if (b->config.noise > 0)
-        seconds *= fmax(0.1, 1 + b->config.noise * next_normal(&b->state));
+        seconds *= fmax(0.1, 1 + b->config.noise * next_normal(&w->state));
     return seconds;
 }
 
@@ -242,10 +245,10 @@ static void let_time_pass(sim_backend *b, backend_time *t)
 static lm_status sim_run(backend *self, void *work, phase part_of_step, backend_time *out,
                          lm_error *err)
 {
-    const sim_work *w = work;
+    sim_work *w = work;
 
     (void)err;
-    *out = (backend_time){ noisy((sim_backend *)self, w->seconds[part_of_step]), NAN };
+    *out = (backend_time){ noisy((sim_backend *)self, w, w->seconds[part_of_step]), NAN };
     let_time_pass((sim_backend *)self, out);
     return LM_OK;
 }
@@ -271,10 +274,10 @@ static lm_status sim_gradients(backend *self, void *work, const gradient_bucket 
  * before is reduced: e_j = max(e_{j-1}, r_j) + C_j, with r_j the time at which bucket j is
  * complete and C_j its all-reduce; what is left behind the backward pass is e_J - T_bwd.
  */
-static lm_status exposed_seconds(sim_backend *b, const sim_work *w, const step_sync *sync,
+static lm_status exposed_seconds(sim_backend *b, sim_work *w, const step_sync *sync,
                                  double backward, double *out, lm_error *err)
 {
-    double end = 0, slower = noisy(b, 1);
+    double end = 0, slower = noisy(b, w, 1);
 
     for (size_t i = 0; i < sync->n_buckets; i++) {
         const workload load = { .nodes = (double)w->ranks, .bytes = (double)sync->bucket[i].bytes };
@@ -297,8 +300,8 @@ static lm_status sim_run_step(backend *self, void *work, const step_sync *sync, 
     sim_work    *w        = work;
     double       exposed  = 0;
     lm_status    status   = LM_OK;
-    const double forward  = noisy(b, w->seconds[PHASE_FORWARD]);
-    const double backward = noisy(b, w->seconds[PHASE_BACKWARD]);
+    const double forward  = noisy(b, w, w->seconds[PHASE_FORWARD]);
+    const double backward = noisy(b, w, w->seconds[PHASE_BACKWARD]);
 
     if (sync)
         status = exposed_seconds(b, w, sync, backward, &exposed, err);
@@ -307,7 +310,7 @@ static lm_status sim_run_step(backend *self, void *work, const step_sync *sync, 
     *out = (step_time){ .forward  = { forward, NAN },
                         .backward = { backward, NAN },
                         .exposed  = { exposed, NAN },
-                        .update   = { noisy(b, w->seconds[PHASE_UPDATE]), NAN } };
+                        .update   = { noisy(b, w, w->seconds[PHASE_UPDATE]), NAN } };
     let_time_pass(b, &out->forward);
     let_time_pass(b, &out->backward);
     let_time_pass(b, &out->exposed);
@@ -330,7 +333,6 @@ static lm_status sim_open(const backend_config *config, backend **out, lm_error 
         return no_memory(err);
     b->base.type = &backend_sim;
     b->config    = config->sim;
-    b->state     = config->sim.seed;
     status       = config->sim.machine ? machine_load(config->sim.machine, &b->cal, err)
                                        : lm_error_set(err, LM_E_ARG,
                                                       "[sim] machine = FILE is needed: the "

@@ -116,6 +116,11 @@ void say_line(const char *text)
 
 void print_flagged(const struct observations *obs, const struct points *p)
 {
+    if (obs->cut_short)
+        fprintf(
+            stderr,
+            "layermeter: %s: the last line is cut short and left out (a run that was killed?)\n",
+            obs->path);
     if (p->n_flagged_out)
         fprintf(
             stderr,

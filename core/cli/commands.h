@@ -48,7 +48,7 @@ extern const option_row link_option_rows[];
 /** "layermeter: ..." on stderr. */
 void say_line(const char *text);
 
-/** Says on stderr which flagged times are left out, and which are used for want of better; and of
+/** Says on stderr that the last line is cut short, which flagged times are left out, and which are used for want of better; and of
  * times that cannot be (doubts.h) the first few of each kind. */
 struct observations;
 struct points;

@@ -331,11 +331,6 @@ static void print_allreduces(const observations *obs, const points *p, const cal
 static void print_unused(const observations *obs, const points *p, const calibration *cal,
                          bool corrected)
 {
-    if (obs->cut_short)
-        fprintf(
-            stderr,
-            "layermeter: %s: the last line is cut short and left out (a run that was killed?)\n",
-            obs->path);
     if (obs->n_typed && obs->n_untyped)
         fprintf(
             stderr,

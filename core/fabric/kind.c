@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Ring: Patarasuk & Yuan 2009; the others: Thakur, Rabenseifner & Gropp 2005. */
 static const collective_algorithm_type allreduce_algorithms[] = {
     { .name = ALGORITHM_DEFAULT, .measured = true },
@@ -168,4 +170,17 @@ const collective_algorithm_type *collective_algorithm_known(collective_kind kind
     while (a->name && strcmp(a->name, name) != 0)
         a++;
     return a;
+}
+
+const char *collective_algorithm_meant(collective_kind kind, const char *name)
+{
+    const char *meant    = NULL;
+    size_t      distance = TEXT_NEAR;
+
+    if (!*name || collective_algorithm_known(kind, name)->name)
+        return NULL;
+    for (const collective_algorithm_type *a = collective_types[kind].algorithm; a->name; a++)
+        if (text_nearer(name, a->name, &distance))
+            meant = a->name;
+    return meant;
 }

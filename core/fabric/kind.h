@@ -77,5 +77,7 @@ double collective_volume(collective_kind kind, double n);
 
 /** Never NULL. */
 const collective_algorithm_type *collective_algorithm_known(collective_kind kind, const char *name);
+/** The algorithm that a name nobody knows is a slip of ("rign"); NULL: it is another one's. */
+const char *collective_algorithm_meant(collective_kind kind, const char *name);
 
 #endif

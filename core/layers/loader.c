@@ -81,6 +81,8 @@ static lm_status open_folder(registry *reg, const char *folder, int rank, bool m
     lm_status       status = LM_OK;
     const int       n      = scandir(folder, &entry, is_object, alphasort);
 
+    if (n < 0 && !must_exist && errno != ENOENT)
+        return lm_error_set(err, LM_E_IO, "%s: %s", folder, strerror(errno));
     if (n < 0)
         return must_exist ? lm_error_set(err, LM_E_IO, "%s: %s (in LAYERMETER_PLUGIN_PATH)", folder,
                                          strerror(errno))

@@ -30,7 +30,7 @@ static const key words[] = {
     { KEY("se", KEY_REAL, coefficient, standard_error), KEY_ANY },
     { KEY("undetermined", KEY_UNSET, coefficient, determined) },
     { KEY("bound", KEY_SET, coefficient, at_bound) },
-    { KEY("known", KEY_REAL, coefficient, known), KEY_ANY },
+    { KEY("known", KEY_REAL, coefficient, known), .least = 0, .most = 1, .range = "0 .. 1" },
     { KEY("range", KEY_RANGE, coefficient, low), KEY_ANY },
 };
 

@@ -303,6 +303,9 @@ lm_status observation_check(const observation *row, lm_error *err)
         return lm_error_set(err, LM_E_ARG, "a collective needs bytes and ranks");
     if (row->kind == OBS_COLLECTIVE && (status = collective_kind_parse(row->name, &kind, err)))
         return status;
+    if (row->kind == OBS_COLLECTIVE && collective_algorithm_meant(kind, row->algorithm))
+        return bad_word(err, "algorithm", row->algorithm,
+                        collective_algorithm_meant(kind, row->algorithm));
     if (row->phase == PHASE_INFERENCE && row->bucket_bytes > 0)
         return lm_error_set(err, LM_E_ARG,
                             "bucket_bytes: inference sends no gradients; leave it empty, or name "

@@ -10,6 +10,9 @@
 
 #include "base/text.h"
 
+/* More is a slip, and adds up to what is no number. */
+#define MOST 1e15
+
 /* ISO 4217, currencies in use. */
 static const char codes[] =
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD "
@@ -79,6 +82,8 @@ static const char *spelled(const char *text, char *room, size_t size)
 /* An amount in a known currency. */
 static lm_status amount_of(double amount, const char *currency, money *out, lm_error *err)
 {
+    if (amount > MOST)
+        return lm_error_set(err, LM_E_ARG, "%g %s: expected less than %g", amount, currency, MOST);
     if (!currency_known(currency))
         return lm_error_set(
             err, LM_E_ARG,

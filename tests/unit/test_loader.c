@@ -2,6 +2,8 @@
 #include "check.h"
 #include "folder.h"
 
+#include <sys/resource.h>
+
 #include "layers/loader.h"
 #include "layers/schema.h"
 #include "network/metrics.h"
@@ -166,6 +168,24 @@ static void a_search_path_that_is_not_there_is_named(void **state)
     registry_free(reg);
 }
 
+/* Too few descriptors are not a folder without plugins. */
+static void a_folder_that_cannot_be_opened_is_named(void **state)
+{
+    registry     *reg = empty();
+    struct rlimit old, none;
+    lm_error      err;
+
+    (void)state;
+    unsetenv("LAYERMETER_PLUGIN_PATH");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = (struct rlimit){ 3, old.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(loader_open_all(reg, NULL, 0, &err), LM_E_IO);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_non_null(strstr(err.text, "Too many open files"));
+    registry_free(reg);
+}
+
 static void a_file_without_a_slash_is_sought_here_and_not_in_library_paths(void **state)
 {
     registry *reg = empty();
@@ -246,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_plugin_is_loaded_with_its_origin),
+        cmocka_unit_test(a_folder_that_cannot_be_opened_is_named),
         cmocka_unit_test(what_is_no_plugin_of_this_abi_is_refused_by_its_exact_reason),
         cmocka_unit_test(text_and_folders_are_not_loadable),
         cmocka_unit_test(a_library_is_no_plugin),
