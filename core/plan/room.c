@@ -10,8 +10,8 @@ memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype
                              .buckets   = sync->rule == SYNC_FUSION ? BUCKETS_FIXED : BUCKETS_COPY,
                              .bucket_bytes   = sync->rule == SYNC_FUSION ? sync->limit_bytes : 0,
                              .keep_gradients = keep,
-                             .recompute      = room->recompute,
-                             .overhead       = room->overhead };
+                             .recompute      = room ? room->recompute : NULL,
+                             .overhead       = room ? room->overhead : 0 };
 }
 
 lm_status batch_limits_of(const network *net, const registry *reg, const bind_options *b,

@@ -22,6 +22,7 @@ typedef struct batch_limits {
  * Options of memory_of_step() for a step of weights of type `dtype`. Weights of 16 bit are trained with
  * masters in f32. SYNC_TENSOR reduces each gradient in place, without buckets.
  *
+ * @param room of the device; NULL: no overhead, nothing runs again
  * @param many it is one of several ranks
  * @param keep gradients are kept: micro-steps
  */
