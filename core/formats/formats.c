@@ -2,7 +2,7 @@
 #include "formats/formats.h"
 
 #include "formats/huggingface/huggingface.h"
-#include "formats/onnx/onnx.h"
+#include "onnx/onnx.h"
 
 const network_format network_formats[] = {
     { ".onnx", onnx_load, false },

@@ -8,7 +8,7 @@
 #include "network/kernels.h"
 #include "network/metrics.h"
 #include "formats/huggingface/huggingface.h"
-#include "formats/onnx/onnx.h"
+#include "onnx/onnx.h"
 #include "formats/paleo/paleo.h"
 #include "network/write.h"
 

@@ -20,8 +20,8 @@ MUTATIONS = [
     Mutation("plan_checksum", "core/watch/json/plan.c", "    if (!sum)\n", "    if (sum || !sum)\n", "unit", "watch"),
     Mutation("learned_checksum", "core/learn/kept.c", "strncmp(line, SUM, strlen(SUM)) != 0)", "strncmp(line, SUM, strlen(SUM)) == 0)", "unit", "crossgpu"),
     # networks from ONNX
-    Mutation("branch_taken", "core/formats/onnx/onnx.c", "(holds != 0) != b->then)", "(holds != 0) == b->then)", "cli", "import_onnx_branches"),
-    Mutation("strict", "core/formats/onnx/plan.c", "!(im->choices && im->choices->strict)", "(im->choices || !im->choices)", "cli", "import_onnx_strict"),
+    Mutation("branch_taken", "core/onnx/onnx.c", "(holds != 0) != b->then)", "(holds != 0) == b->then)", "cli", "import_onnx_branches"),
+    Mutation("strict", "core/onnx/plan.c", "!(im->choices && im->choices->strict)", "(im->choices || !im->choices)", "cli", "import_onnx_strict"),
     Mutation("traffic_reads", "plugins/shape_traffic.c", "if (!real || lm_dtype_is_real(layer->input[i].dtype))", "if (real || lm_dtype_is_real(layer->input[i].dtype))",
              "unit", "layers_shape"),
     # bad input

@@ -1,7 +1,7 @@
 /* Linear layers that imported networks let ranks share. */
 #include "nets.h"
 
-#include "formats/pairs.h"
+#include "onnx/pairs.h"
 
 #define HEAD(name, features) "[" name "]\ntype = linear\nfeatures = " features "\n"
 

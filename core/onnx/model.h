@@ -1,0 +1,105 @@
+/** An ONNX file as plain structs: names, shapes and small constants, without weights. */
+#ifndef ONNX_MODEL_H
+#define ONNX_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <layermeter/error.h>
+
+/** TensorProto.DataType, as far as it is told apart here. */
+enum {
+    ONNX_FLOAT    = 1,
+    ONNX_UINT8    = 2,
+    ONNX_INT8     = 3,
+    ONNX_INT32    = 6,
+    ONNX_INT64    = 7,
+    ONNX_BOOL     = 9,
+    ONNX_FLOAT16  = 10,
+    ONNX_DOUBLE   = 11,
+    ONNX_BFLOAT16 = 16
+};
+
+/** Type and shape. */
+typedef struct onnx_shape {
+    int32_t     type;
+    uint32_t    rank; /**< beyond LM_MAX_RANK: nothing can use it, and `dim` holds the first ones */
+    int64_t     dim[LM_MAX_RANK];    /**< 0: not given, or symbolic */
+    const char *symbol[LM_MAX_RANK]; /**< name of a symbolic dimension; NULL: none */
+    bool        known;               /**< a shape was given at all */
+} onnx_shape;
+
+/** A tensor of the file. */
+typedef struct onnx_tensor {
+    const char    *name; /**< "" if it has none */
+    onnx_shape     shape;
+    const int64_t *ints;   /**< of a small integer or boolean tensor; NULL: not read */
+    const float   *floats; /**< of a very small real one; NULL: not read */
+    size_t         n;      /**< of either */
+} onnx_tensor;
+
+/** A branch of an If: its nodes stand in the model before the If. */
+typedef struct onnx_branch {
+    const struct onnx_branch *outer;     /**< NULL: in the graph itself */
+    const char               *condition; /**< a tensor; "" while the If is read */
+    bool                      then;      /**< taken if the condition holds */
+    const char              **output;
+    size_t                    n_outputs;
+} onnx_branch;
+
+typedef struct onnx_attribute {
+    const char        *name;
+    int64_t            i;
+    float              f;
+    const char        *text; /**< "" unless it is text */
+    const int64_t     *ints;
+    size_t             n_ints;
+    const float       *floats;
+    size_t             n_floats;
+    const onnx_tensor *tensor; /**< NULL unless it is one */
+    onnx_branch       *branch; /**< NULL unless it is a graph, of an If */
+} onnx_attribute;
+
+typedef struct onnx_node {
+    const char           *name; /**< "" if absent */
+    const char           *type; /**< operator; of another domain than ONNX's: com.example.Relu */
+    const char          **input, **output; /**< "" where one is left out */
+    size_t                n_inputs, n_outputs;
+    const onnx_attribute *attribute;
+    size_t                n_attributes;
+    const onnx_branch    *branch; /**< that it is in; NULL: none */
+} onnx_node;
+
+typedef struct onnx_value_info {
+    const char *name;
+    onnx_shape  shape;
+} onnx_value_info;
+
+typedef struct onnx_model {
+    const char      *path;
+    int64_t          opset; /**< of the standard operators */
+    onnx_node       *node;
+    size_t           n_nodes;
+    onnx_tensor     *initializer;
+    size_t           n_initializers;
+    onnx_value_info *input, *output, *inner; /**< inner: tensors whose shapes the file tells */
+    size_t           n_inputs, n_outputs, n_inner;
+    const char     **function; /**< operators that the file defines itself: local.Twice */
+    size_t           n_functions;
+    struct arena    *arena; /**< owns all of the above */
+} onnx_model;
+
+/**
+ * Reads a file. The reader maps the file and skips unneeded parts without access. It never opens
+ * external data. Limits on the contents bound the memory that any file can take.
+ *
+ * @return LM_E_IO, LM_E_SYNTAX (no ONNX file, a truncated or a lying one), LM_E_NOMEM
+ */
+lm_status onnx_read(const char *path, onnx_model **out, lm_error *err);
+void      onnx_model_free(onnx_model *model);
+
+/** NULL if the node has no such attribute. */
+const onnx_attribute *onnx_attribute_of(const onnx_node *node, const char *name);
+
+#endif
