@@ -140,19 +140,21 @@ static lm_status simulate(simulated *s, const char *model, double backward, int6
     char                  text[sizeof machine + 40];
     const char           *path   = "m.ini";
     const net_metrics     counts = { .layers = 4, .param_bytes = 4500000 };
-    const observation     row    = {
-               .kind = OBS_NETWORK, .name = "n", .ranks = 2, .bucket_bytes = bucket_bytes
-    };
-    const backend_config config = { .sim = { .machine          = path,
-                                             .model            = model,
-                                             .flops_per_second = 1e30,
-                                             .bytes_per_second = 1e30,
-                                             .launch_seconds   = 1 } };
-    lm_kernel            k[4];
-    weight_gradient      g[4];
-    bench_case           what = { .point = &row, .metrics = &counts };
-    lm_status            status;
+    observation           row    = observation_blank;
+    const backend_config  config = { .sim = { .machine          = path,
+                                              .model            = model,
+                                              .flops_per_second = 1e30,
+                                              .bytes_per_second = 1e30,
+                                              .launch_seconds   = 1 } };
+    lm_kernel             k[4];
+    weight_gradient       g[4];
+    bench_case            what = { .point = &row, .metrics = &counts };
+    lm_status             status;
 
+    row.kind         = OBS_NETWORK;
+    row.name         = "n";
+    row.ranks        = 2;
+    row.bucket_bytes = bucket_bytes;
     snprintf(text, sizeof text, machine, backward);
     folder_file(path, text);
     *s = (simulated){ .b = NULL };
