@@ -8,13 +8,16 @@ static const struct {
     const char *name, *word[SETTING_WORDS], *all;
     bool        silent; /* where it is the default */
 } known[N_SETTINGS] = {
-    [SETTING_ALGORITHMS] = { "algorithms", { "heuristic", "autotuned" }, "heuristic autotuned" },
-    [SETTING_CACHE]      = { "cache", { "warm", "cold" }, "warm cold" },
-    [SETTING_LAUNCH]     = { "launch", { "stream", "graph" }, "stream graph" },
-    [SETTING_LAYOUT]     = { "layout", { "nchw", "nhwc" }, "nchw nhwc" },
-    [SETTING_MATH]       = { "math", { "ieee", "tf32" }, "ieee tf32" },
+    [SETTING_ALGORITHMS] = { "algorithms",
+                             { "heuristic", "autotuned" },
+                             "heuristic autotuned",
+                             false },
+    [SETTING_CACHE]      = { "cache", { "warm", "cold" }, "warm cold", false },
+    [SETTING_LAUNCH]     = { "launch", { "stream", "graph" }, "stream graph", false },
+    [SETTING_LAYOUT]     = { "layout", { "nchw", "nhwc" }, "nchw nhwc", false },
+    [SETTING_MATH]       = { "math", { "ieee", "tf32" }, "ieee tf32", false },
     [SETTING_MIXED]      = { "mixed", { "none", "bf16", "f16" }, "none bf16 f16", true },
-    [SETTING_PROGRESS]   = { "progress", { "poll", "thread" }, "poll thread" },
+    [SETTING_PROGRESS]   = { "progress", { "poll", "thread" }, "poll thread", false },
 };
 
 const char *setting_name(setting s)

@@ -180,7 +180,7 @@ static step_times beside_passes(answering *a, const step_work *w, double pass, d
 {
     const program_case c = { .work    = *w,
                              .batch   = a->asked->batch,
-                             .ranks   = { a->asked->nodes, a->asked->devices },
+                             .ranks   = { a->asked->nodes, a->asked->devices, 0 },
                              .pass    = pass,
                              .message = longer,
                              .brief   = brief };

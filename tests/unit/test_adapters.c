@@ -18,7 +18,7 @@ static bound_text opened(const char *name, const bind_options *b)
 static net_metrics counts_of(const char *name)
 {
     bound_text  t = opened(name, &(bind_options){ .batch = 1, .dtype = LM_BF16 });
-    net_metrics m;
+    net_metrics m   = { 0 };
     lm_error    err = t.err;
 
     if (!t.bound || metrics_of_network(t.bound, NULL, &m, &err))

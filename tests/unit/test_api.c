@@ -553,7 +553,7 @@ static void machines_that_cannot_be_are_refused(void **state)
 
         o.size = sizeof o;
         lm_machine_open_with(library, &o, &m, &err);
-        assert_error(err, cases[i].code, cases[i].text);
+        assert_error(err, cases[i].code, "%s", cases[i].text);
         assert_null(m);
     }
 }
