@@ -36,7 +36,7 @@ DEIT = {"deit_tiny": {"hidden_dim": 192, "num_heads": 3, "mlp_dim": 768},
         "deit_small": {"hidden_dim": 384, "num_heads": 6, "mlp_dim": 1536}}
 # Their modules no library here has: tests/cli/cases/show_large_totals compares them with what their files cite, by hand.
 BY_HAND = {"deepseek_v2", "deepseek_v3", "gpt3_175b", "gpt_neox_20b", "mixtral_8x7b", "nemotron4_15b", "nemotron4_340b",
-           "qwen3_235b_a22b", "qwen3_30b_a3b"}
+           "qwen3_235b_a22b", "qwen3_30b_a3b", "qwen3_8b"}
 
 
 def maker(network):
