@@ -3,7 +3,7 @@
 #define CALIBRATE_BACKENDS_CUDA_OPS_CLASSIC_H
 
 #include "cuda_kernels.h"
-#include "graph.h"
+#include "graph/graph.h"
 
 /** LM_E_UNSUPPORTED for sizes beyond 31 bits, which these calls cannot say. Of less than 4 axes: 4,
  * the added ones of size 1. */

@@ -5,7 +5,7 @@
 #define CALIBRATE_BACKENDS_CUDA_OPS_GRAPH_H
 
 #include "cuda_kernels.h"
-#include "graph.h"
+#include "graph/graph.h"
 
 /** False for what no GPU library here computes in. */
 bool ops_type(lm_dtype dtype, cudnnDataType_t *out);

@@ -1,5 +1,5 @@
 /* cuDNN's graph API: descriptors, who destroys them, and tensors. */
-#include "graph_parts.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* cuDNN's graph API: which engine, and runs. */
-#include "graph_parts.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /** Shared declarations of the parts of graph.h: graph.c makes and keeps descriptors,
- * graph_operations.c draws, graph_plan.c chooses and runs. */
+ * operations.c draws, plan.c chooses and runs. */
 #ifndef CALIBRATE_BACKENDS_CUDA_GRAPH_PARTS_H
 #define CALIBRATE_BACKENDS_CUDA_GRAPH_PARTS_H
 

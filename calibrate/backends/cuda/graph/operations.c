@@ -1,5 +1,5 @@
 /* cuDNN's graph API: operations. */
-#include "graph_parts.h"
+#include "parts.h"
 
 static void finish_operation(dnn_graph *g, cudnnBackendDescriptor_t op, const char *what)
 {
