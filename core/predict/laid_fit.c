@@ -9,13 +9,9 @@
 #include "base/text.h"
 #include "predict/laid_out.h"
 #include "predict/recompute.h"
+#include "solve/factors.h"
 #include "solve/folds.h"
 #include "solve/robust.h"
-
-/* As corrections by networks of a device have them (transfer/correct.h). */
-#define RIDGE  0.1
-#define HUBER  0.3
-#define ROUNDS 5
 
 #define TURNS   6    /* of schedule and solver, at most */
 #define SETTLED 5e-3 /* change of all factors that ends them */
@@ -360,38 +356,26 @@ static lm_status find_slopes(laid_fitting *f)
 /* Factors by the slopes, of rows that a fold takes; t NULL: of all. */
 static lm_status solve(const laid_fitting *f, const fold_turn *t, double *factor, lm_error *err)
 {
-    double        *a = malloc((f->n * (N_LAID_FACTORS + 1) + 1) * sizeof *a);
-    double         mu[N_LAID_FACTORS];
-    robust_problem p = { .a      = a,
-                         .b      = a ? a + f->n * N_LAID_FACTORS : NULL,
-                         .places = N_LAID_FACTORS,
-                         .n      = N_LAID_FACTORS,
-                         .mu     = mu,
-                         .near   = 1,
-                         .huber  = HUBER,
-                         .rounds = ROUNDS - 1,
-                         .begins = true };
-    robust_work    w = { 0 };
-    lm_status      status;
+    double       ridge[N_LAID_FACTORS];
+    factors_rows all;
+    lm_status    status = factors_rows_new(N_LAID_FACTORS, f->n, &all, err);
 
     for (int k = 0; k < N_LAID_FACTORS; k++)
-        mu[k] = k < LAID_STARTS ? RIDGE : RIDGE / 1000; /* no price to keep */
+        ridge[k] = k < LAID_STARTS ? FACTORS_RIDGE : FACTORS_RIDGE / 1000; /* no price to keep */
     memcpy(factor, f->factor, N_LAID_FACTORS * sizeof *factor);
-    for (size_t i = 0; i < f->n && a; i++) {
+    for (size_t i = 0; i < f->n && !status; i++) {
         const double *slope = f->slope + i * N_LAID_FACTORS;
         double        rest  = f->seconds[i];
 
         if (t && !fold_in(t, i))
             continue;
-        for (size_t k = 0; k < N_LAID_FACTORS; k++) {
-            a[p.rows * N_LAID_FACTORS + k] = slope[k] / measured(f, i);
+        for (size_t k = 0; k < N_LAID_FACTORS; k++)
             rest -= slope[k] * f->factor[k];
-        }
-        a[f->n * N_LAID_FACTORS + p.rows++] = 1 - rest / measured(f, i);
+        factors_rows_add(&all, slope, rest, measured(f, i));
     }
-    status = a ? robust_solve(&p, factor, &w, err) : no_memory(err);
-    robust_work_free(&w);
-    free(a);
+    if (!status)
+        status = factors_rows_fit(&all, ridge, factor, err);
+    factors_rows_free(&all);
     return status;
 }
 
@@ -400,9 +384,9 @@ static double loss(const laid_fitting *f)
     double sum = 0;
 
     for (size_t i = 0; i < f->n; i++)
-        sum += robust_loss(fabs(f->seconds[i] / measured(f, i) - 1), HUBER);
+        sum += robust_loss(fabs(f->seconds[i] / measured(f, i) - 1), FACTORS_HUBER);
     for (int k = 0; k < LAID_STARTS; k++)
-        sum += RIDGE * (f->factor[k] - 1) * (f->factor[k] - 1) / 2;
+        sum += FACTORS_RIDGE * (f->factor[k] - 1) * (f->factor[k] - 1) / 2;
     return sum;
 }
 

@@ -9,7 +9,7 @@
  *   seconds = sum over factors of factor_k x d(seconds)/d(factor_k)
  *
  * Rounds take turns: the schedule says what hides under the present factors, by its slopes, and the
- * one robust non-negative solver (solve/robust.h) says the factors. A ridge holds them near 1, the
+ * solver of factors (solve/factors.h) says these. A ridge holds them near 1, the
  * machine file's own prices: a few steps tell what they show, the rest stays. The host's time for a
  * kernel has no price to begin with: it begins as the most that no step contradicts.
  */

@@ -7,13 +7,9 @@
 
 #include "base/no_memory.h"
 #include "fit/singles.h"
-#include "solve/robust.h"
+#include "solve/factors.h"
 #include "transfer/layers.h"
 #include "transfer/transfer.h"
-
-#define RIDGE  0.1
-#define HUBER  0.3
-#define ROUNDS 5
 
 double correct_seconds(const correct_row *row, const correct_factors *f)
 {
@@ -27,37 +23,19 @@ double correct_seconds(const correct_row *row, const correct_factors *f)
 lm_status correct_fit(const correct_row *row, size_t n, const fold_turn *t, correct_factors *out,
                       lm_error *err)
 {
-    double         *a = malloc((n * (N_CORRECT + 1) + 1) * sizeof *a);
-    correct_factors f = { .rows = 0 };
-    robust_problem  p = { .a      = a,
-                          .b      = a ? a + n * N_CORRECT : NULL,
-                          .places = N_CORRECT,
-                          .n      = N_CORRECT,
-                          .ridge  = RIDGE,
-                          .near   = 1,
-                          .huber  = HUBER,
-                          .rounds = ROUNDS - 1,
-                          .begins = true };
-    robust_work     w = { 0 };
-    lm_status       status;
+    factors_rows    all;
+    correct_factors f      = { .rows = 0 };
+    lm_status       status = factors_rows_new(N_CORRECT, n, &all, err);
 
     for (int r = 0; r < N_CORRECT; r++)
         f.of[r] = 1;
-    for (size_t i = 0; i < n && a; i++) {
-        if (t && !fold_in(t, i))
-            continue;
-        for (int r = 0; r < N_CORRECT; r++)
-            a[p.rows * N_CORRECT + (size_t)r] = row[i].part[r] / row[i].seconds;
-        a[n * N_CORRECT + p.rows++] = 1 - row[i].fixed / row[i].seconds;
-    }
-    f.rows = p.rows;
-    status = !a        ? no_memory(err)
-             : !p.rows ? lm_error_set(err, LM_E_ARG, "there are no measurements to correct by")
-                       : robust_solve(&p, f.of, &w, err);
-    if (!status)
+    for (size_t i = 0; i < n && !status; i++)
+        if (!t || fold_in(t, i))
+            factors_rows_add(&all, row[i].part, row[i].fixed, row[i].seconds);
+    f.rows = all.rows;
+    if (!status && !(status = factors_rows_fit(&all, NULL, f.of, err)))
         *out = f;
-    robust_work_free(&w);
-    free(a);
+    factors_rows_free(&all);
     return status;
 }
 

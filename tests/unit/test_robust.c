@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "solve/factors.h"
 #include "solve/robust.h"
 
 static void an_outlier_counts_linearly(void **state)
@@ -68,6 +69,25 @@ static void places_share_unknowns_and_sums_stand_for_rows(void **state)
     robust_work_free(&w);
 }
 
+/* 2.5 s of which 1 s is fixed: a part of 1 s takes half as much again, less what the ridge holds back.
+ * (.4 f - .6)^2 + .1 (f - 1)^2 is least at f = .34 / .26. The other part is in no row. */
+static void factors_are_held_near_what_was_there(void **state)
+{
+    const double part[]   = { 1, 0 };
+    double       factor[] = { 1, 1 };
+    factors_rows r;
+    lm_error     err = { LM_OK, "" };
+
+    (void)state;
+    assert_int_equal(factors_rows_new(2, 1, &r, NULL), LM_OK);
+    assert_int_equal(factors_rows_fit(&r, NULL, factor, &err), LM_E_ARG);
+    factors_rows_add(&r, part, 1, 2.5);
+    assert_int_equal(factors_rows_fit(&r, NULL, factor, NULL), LM_OK);
+    assert_close(factor[0], .34 / .26, 1e-9);
+    assert_close(factor[1], 1, 1e-9);
+    factors_rows_free(&r);
+}
+
 static void shares_leave_rows_out(void **state)
 {
     static const double a[] = { 1, 2, 4 }, share[] = { 1, 0, 1 };
@@ -92,6 +112,7 @@ int main(void)
         cmocka_unit_test(an_outlier_counts_linearly),
         cmocka_unit_test(a_ridge_holds_and_bounds_do),
         cmocka_unit_test(places_share_unknowns_and_sums_stand_for_rows),
+        cmocka_unit_test(factors_are_held_near_what_was_there),
         cmocka_unit_test(shares_leave_rows_out),
     };
 
