@@ -50,6 +50,23 @@ static inline bound_text nets_bind(const char *text, int64_t batch)
     return nets_bind_with(text, &(bind_options){ .batch = batch, .dtype = LM_F32 });
 }
 
+/** A network of models/, with arguments. */
+static inline bound_text nets_open(const char *name, const bind_options *options)
+{
+    bound_text made = { NULL, NULL, { LM_OK, "" } };
+
+    if (!network_open(name, nets_registry, NULL, &made.net, &made.err))
+        bind_network(made.net, nets_registry, options, &made.bound, &made.err);
+    return made;
+}
+
+/** The part of it that one of `tp` ranks has, in bf16. */
+static inline bound_text nets_part(const char *name, int64_t batch, int64_t tp, bool sp)
+{
+    return nets_open(
+        name, &(bind_options){ .batch = batch, .dtype = LM_BF16, .shard = { .tp = tp, .sp = sp } });
+}
+
 static inline void nets_free(bound_text *made)
 {
     bound_network_free(made->bound);

@@ -7,23 +7,7 @@
 #include "network/memory.h"
 #include "network/metrics.h"
 #include "network/network.h"
-#include "network/stages.h"
 #include "program/rank_memory.h"
-
-static bound_text open_with(const char *name, const bind_options *options)
-{
-    bound_text made = { NULL, NULL, { LM_OK, "" } };
-
-    if (!network_open(name, nets_registry, NULL, &made.net, &made.err))
-        bind_network(made.net, nets_registry, options, &made.bound, &made.err);
-    return made;
-}
-
-static bound_text part_of(const char *name, int64_t batch, int64_t tp, bool sp)
-{
-    return open_with(
-        name, &(bind_options){ .batch = batch, .dtype = LM_BF16, .shard = { .tp = tp, .sp = sp } });
-}
 
 /* Messages of one kind under a name in one pass, and their bytes. */
 typedef struct sum {
@@ -85,7 +69,7 @@ static void a_block_has_two_all_reduces_each_way(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        bound_text     t    = part_of(of[i].net, 3, 2, false);
+        bound_text     t    = nets_part(of[i].net, 3, 2, false);
         const uint64_t each = 3 * of[i].tokens * of[i].width * 2;
 
         check_sum(messages(&t, of[i].block, SHARD_ALLREDUCE, false, false), 2, each);
@@ -109,7 +93,7 @@ static void shared_tokens_are_gathered_and_scattered(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        bound_text     t    = part_of(of[i].net, 3, 4, true);
+        bound_text     t    = nets_part(of[i].net, 3, 4, true);
         const uint64_t each = 3 * 64 * of[i].width * 2;
 
         check_sum(messages(&t, of[i].block, SHARD_ALLREDUCE, false, false), 0, 0);
@@ -126,7 +110,7 @@ static void shared_tokens_are_gathered_and_scattered(void **state)
 /* The table, the scores' layer, and three numbers a token of the loss in single precision. */
 static void a_shared_vocabulary_is_added_up(void **state)
 {
-    bound_text t = part_of(GPT2, 3, 2, false);
+    bound_text t = nets_part(GPT2, 3, 2, false);
 
     (void)state;
     check_sum(messages(&t, "transformer.wte", SHARD_ALLREDUCE, false, false), 1, 3 * 64 * 768 * 2);
@@ -135,7 +119,7 @@ static void a_shared_vocabulary_is_added_up(void **state)
     check_sum(messages(&t, "loss", SHARD_ALLREDUCE, false, false), 3, 3 * 64 * 4);
     assert_int_equal(nets_layer(&t, "tokens")->output[0].dim[1], 500);
     nets_free(&t);
-    t = part_of("gpt2:layers=1:sequence=64", 1, 4, false); /* 50257 = 4 * 12564 + 1 */
+    t = nets_part("gpt2:layers=1:sequence=64", 1, 4, false); /* 50257 = 4 * 12564 + 1 */
     assert_int_equal(nets_layer(&t, "transformer.wte")->weights[0].tensor.dim[0], 12565);
     assert_int_equal(nets_layer(&t, "lm_head")->output[0].dim[2], 12565);
     nets_free(&t);
@@ -163,8 +147,8 @@ static void parts_do_the_whole_work(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        bound_text        whole = part_of(of[i].net, 2, 1, false);
-        bound_text        part  = part_of(of[i].net, 2, 4, of[i].sp);
+        bound_text        whole = nets_part(of[i].net, 2, 1, false);
+        bound_text        part  = nets_part(of[i].net, 2, 4, of[i].sp);
         const net_metrics a = counts_of(&whole, NULL), b = counts_of(&part, NULL);
 
         assert_int_equal(4 * (b.flops_forward - of[i].alone), a.flops_forward - of[i].alone);
@@ -178,7 +162,7 @@ static void parts_do_the_whole_work(void **state)
 /* Weights of a block: 12 h^2 and the biases of columns are divided, norms and other biases are not. */
 static void weights_are_divided(void **state)
 {
-    bound_text     whole = part_of(GPT2, 1, 1, false), part = part_of(GPT2, 1, 4, false);
+    bound_text     whole = nets_part(GPT2, 1, 1, false), part = nets_part(GPT2, 1, 4, false);
     const uint64_t h = 768, kept = 4 * h + 2 * h; /* two norms; biases behind the sums */
     const uint64_t a = counts_of(&whole, "transformer.h.1").params;
 
@@ -192,7 +176,7 @@ static void weights_are_divided(void **state)
 /* With shared tokens, norms see some of them: their gradients, and those of biases behind sums. */
 static void gradients_of_shared_tokens_are_added_up(void **state)
 {
-    bound_text     t = part_of(GPT2, 1, 4, true);
+    bound_text     t = nets_part(GPT2, 1, 4, true);
     const uint64_t h = 768;
 
     (void)state;
@@ -202,7 +186,7 @@ static void gradients_of_shared_tokens_are_added_up(void **state)
     /* two blocks, the last norm, and 1024 places */
     assert_int_equal(t.bound->sharing.step_bytes, 2 * (2 * 6 * h + 2 * h + 1024 * h));
     nets_free(&t);
-    t = part_of(GPT2, 1, 4, false);
+    t = nets_part(GPT2, 1, 4, false);
     assert_int_equal(t.bound->sharing.step_bytes, 0);
     nets_free(&t);
 }
@@ -210,13 +194,13 @@ static void gradients_of_shared_tokens_are_added_up(void **state)
 /* Norms, dropout and sums alone are what each rank computes for itself; shared tokens divide them. */
 static void what_stays_whole_is_told(void **state)
 {
-    bound_text   t     = part_of(GPT2, 1, 4, false);
+    bound_text   t     = nets_part(GPT2, 1, 4, false);
     const double share = (double)t.bound->sharing.flops_whole / (double)t.bound->sharing.flops;
 
     (void)state;
     assert_true(share > 0 && share < 0.01);
     nets_free(&t);
-    t = part_of(GPT2, 1, 4, true);
+    t = nets_part(GPT2, 1, 4, true);
     assert_int_equal(t.bound->sharing.flops_whole, 0);
     nets_free(&t);
 }
@@ -264,7 +248,7 @@ static void a_block_keeps_what_its_paper_says(void **state)
 static void ranks_share_what_zero_says(void **state)
 {
     memory_options o   = { .optimizer = OPTIMIZER_ADAM, .masters = true, .keep_gradients = true };
-    bound_text     t   = part_of("bert_base:layers=2:sequence=8", 1, 1, false);
+    bound_text     t   = nets_part("bert_base:layers=2:sequence=8", 1, 1, false);
     const uint64_t psi = counts_of(&t, NULL).params;
     memory_use     use;
 
@@ -298,213 +282,9 @@ static void micro_batches_in_flight_keep_their_activations(void **state)
     assert_int_equal(three.peak, one.peak + 2 * one.kept);
 }
 
-static int64_t stage_named(const bound_text *t, const int64_t *stage, const char *name)
-{
-    return stage[nets_layer(t, name) - t->bound->layer];
-}
-
-/* Blocks in equal numbers, the table in front of the first and the scores behind the last; from stage
- * to stage go b s h elements, of shared tokens a rank's. */
-static void stages_hand_on_one_tensor(void **state)
-{
-    for (int sp = 0; sp < 2; sp++) {
-        bound_text t     = part_of("gpt2:layers=4:sequence=64", 3, sp ? 4 : 1, sp);
-        int64_t   *stage = calloc(t.bound->n_layers, sizeof *stage);
-        lm_error   err   = { LM_OK, "" };
-
-        (void)state;
-        assert_int_equal(stages_of_layers(t.bound, 2, NULL, stage, &err), LM_OK);
-        assert_int_equal(stage_named(&t, stage, "transformer.wte"), 0);
-        assert_int_equal(stage_named(&t, stage, "transformer.h.1.add2"), 0);
-        assert_int_equal(stage_named(&t, stage, "transformer.h.2.ln_1"), 1);
-        assert_int_equal(stage_named(&t, stage, "loss"), 1);
-        assert_int_equal(stages_boundary(t.bound, stage, 0), 3 * 64 * 768 * 2 / (sp ? 4 : 1));
-        assert_int_equal(stages_boundary(t.bound, stage, 1), 0);
-        assert_int_equal(stages_of_layers(t.bound, 5, NULL, stage, &err), LM_E_ARG);
-        assert_error(err, LM_E_ARG, "4 layers are fewer than 5 stages");
-        free(stage);
-        nets_free(&t);
-    }
-}
-
-/* 28 blocks on 8 stages: 3 3 3 4 4 4 4 3. */
-static void a_rest_of_blocks_goes_to_late_stages_but_the_last(void **state)
-{
-    static const int64_t begin[] = { 0, 3, 6, 9, 13, 17, 21, 25, 28 };
-
-    (void)state;
-    for (int64_t v = 0; v <= 8; v++)
-        assert_int_equal(stages_begin(28, 8, v), begin[v]);
-    for (int64_t n = 1; n <= 40; n++)
-        for (int64_t s = 1; s <= n; s++) {
-            int64_t before = n / s;
-
-            assert_int_equal(stages_begin(n, s, 0), 0);
-            assert_int_equal(stages_begin(n, s, s), n);
-            for (int64_t v = 0; v < s; v++) {
-                const int64_t each = stages_begin(n, s, v + 1) - stages_begin(n, s, v);
-
-                assert_true(each == n / s || each == n / s + 1);
-                assert_true(v + 1 == s ? each == n / s : each >= before);
-                before = each;
-            }
-        }
-}
-
-static double largest_stage(const double *flops, const int64_t *end, int n, double *squares)
-{
-    double largest = 0;
-
-    *squares = 0;
-    for (int v = 0, at = 0; v < n; v++) {
-        double all = 0;
-
-        for (; at < end[v]; at++)
-            all += flops[at];
-        largest = fmax(largest, all);
-        *squares += all * all;
-    }
-    return largest;
-}
-
-/* Against all ways to cut seven blocks in three, the scores as much as several blocks. */
-static void balanced_stages_have_the_least_largest_flops(void **state)
-{
-    static const char *const nets[] = { "gpt2:layers=7:sequence=64",
-                                        "gpt2:layers=7:sequence=64:vocabulary=8000",
-                                        "gpt2:layers=7:sequence=64:vocabulary=100" };
-
-    (void)state;
-    for (size_t k = 0; k < sizeof nets / sizeof *nets; k++) {
-        bound_text t        = part_of(nets[k], 1, 1, false);
-        int64_t   *stage    = calloc(t.bound->n_layers, sizeof *stage);
-        double     flops[7] = { 0 }, best = INFINITY, least = INFINITY, squares, got[3] = { 0 };
-        lm_error   err = { LM_OK, "" };
-
-        assert_int_equal(stages_of_layers(t.bound, 3, STAGES_BALANCED, stage, &err), LM_OK);
-        for (size_t i = 0; i < t.bound->n_layers; i++) {
-            const char  *name = t.bound->layer[i].decl->name;
-            const char  *h    = strstr(name, ".h.");
-            const size_t at   = h ? (size_t)(h[3] - '0') : stage[i] == 2 ? 6 : 0;
-
-            for (lm_pass p = 0; p < LM_N_PASSES; p++) {
-                flops[at] += (double)t.bound->layer[i].cost.pass[p].flops;
-                got[stage[i]] += (double)t.bound->layer[i].cost.pass[p].flops;
-            }
-        }
-        for (int64_t a = 1; a < 6; a++)
-            for (int64_t b = a + 1; b < 7; b++)
-                best = fmin(best, largest_stage(flops, (int64_t[]){ a, b, 7 }, 3, &squares));
-        for (int64_t a = 1; a < 6; a++)
-            for (int64_t b = a + 1; b < 7; b++)
-                if (largest_stage(flops, (int64_t[]){ a, b, 7 }, 3, &squares) <= best)
-                    least = fmin(least, squares);
-        assert_close(fmax(got[0], fmax(got[1], got[2])), best, 1e-12);
-        assert_close(got[0] * got[0] + got[1] * got[1] + got[2] * got[2], least, 1e-12);
-        free(stage);
-        nets_free(&t);
-    }
-}
-
-static void listed_stages_are_as_listed(void **state)
-{
-    static const struct {
-        const char *list, *why;
-    } bad[]          = { { "1,2", "stages=1,2: 2 numbers for 3 stages" },
-                         { "1,2,2", "stages=1,2,2: 5 layers, and the network has 4" },
-                         { "0,2,2", "stages=0,2,2: a stage has 1 to 4 of 4 layers" },
-                         { "1,,3", "stages=1,,3: a stage has 1 to 4 of 4 layers" },
-                         { "99999999999999999999,1,1",
-                           "stages=99999999999999999999,1,1: a stage has 1 to 4 of 4 layers" } };
-    bound_text t     = part_of("gpt2:layers=4:sequence=64", 1, 1, false);
-    int64_t   *stage = calloc(t.bound->n_layers, sizeof *stage);
-    lm_error   err   = { LM_OK, "" };
-
-    (void)state;
-    assert_int_equal(stages_of_layers(t.bound, 3, "2,1,1", stage, &err), LM_OK);
-    assert_int_equal(stage_named(&t, stage, "transformer.h.1.add2"), 0);
-    assert_int_equal(stage_named(&t, stage, "transformer.h.2.add2"), 1);
-    assert_int_equal(stage_named(&t, stage, "transformer.h.3.ln_1"), 2);
-    assert_int_equal(stages_of_layers(t.bound, 3, "", stage, &err), LM_OK);
-    assert_int_equal(stage_named(&t, stage, "transformer.h.1.add2"), 1);
-    assert_int_equal(stage_named(&t, stage, "transformer.h.2.add2"), 1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(stages_of_layers(t.bound, 3, bad[i].list, stage, &err), LM_E_ARG);
-        assert_string_equal(err.text, bad[i].why);
-    }
-    free(stage);
-    nets_free(&t);
-}
-
-/* The last of four ranks holds most, with the scores: a block, the last norm, and a table of its own. Of
- * its micro-batches one is in flight, however many there are. */
-static void the_fullest_rank_is_found(void **state)
-{
-    const bind_options   b   = { .batch = 2, .dtype = LM_BF16 };
-    const memory_options o   = { .optimizer = OPTIMIZER_SGD };
-    layout               l   = layout_plain();
-    network             *net = NULL;
-    memory_use           use[3];
-    int64_t              rank = -1;
-    lm_error             err  = { LM_OK, "" };
-    rank_memory          m    = { .reg = nets_registry, .bind = &b, .how = &o, .l = &l };
-
-    (void)state;
-    assert_int_equal(network_open("gpt2:layers=4:sequence=512", nets_registry, NULL, &net, &err),
-                     LM_OK);
-    m.net         = net;
-    l.micro_batch = 2;
-    l.pp          = 4;
-    for (int64_t micro = 1; micro <= 4; micro *= 2) {
-        l.accumulation = 0;
-        assert_int_equal(layout_settle(&l, NULL, 4, &err), LM_OK);
-        l.accumulation = micro;
-        l.global_batch = 0;
-        assert_int_equal(rank_memory_of(&m, &use[micro / 2], &rank, NULL, &err), LM_OK);
-    }
-    assert_int_equal(rank, 3); /* the scores' 50257 numbers a token */
-    assert_int_equal(use[2].part[MEMORY_WEIGHTS],
-                     2 * (12 * 768 * 768 + 13 * 768 + 2 * 768 + 50257 * 768));
-    assert_int_equal(use[1].kept, use[0].kept); /* one at a time */
-    network_free(net);
-}
-
-/* Two stages of two blocks, whose weights four ranks share. The first one has two tables, the last one a
- * table and a norm: these are whole at the peak, and so are one block or two. */
-static void a_stage_gathers_its_own_blocks(void **state)
-{
-    const bind_options   b     = { .batch = 1, .dtype = LM_BF16 };
-    const memory_options o     = { .optimizer = OPTIMIZER_SGD };
-    const uint64_t       block = 2 * (12 * 768 * 768 + 13 * 768);
-    uint64_t             root;
-    layout               l    = layout_plain();
-    network             *net  = NULL;
-    int64_t              rank = -1;
-    memory_use           use;
-    lm_error             err = { LM_OK, "" };
-    rank_memory          m   = { .reg = nets_registry, .bind = &b, .how = &o, .l = &l };
-
-    (void)state;
-    assert_int_equal(network_open("gpt2:layers=4:sequence=8", nets_registry, NULL, &net, &err),
-                     LM_OK);
-    m.net          = net;
-    l.micro_batch  = 1;
-    l.pp           = 2;
-    l.fsdp         = 4;
-    l.accumulation = 2;
-    assert_int_equal(layout_settle(&l, NULL, 8, &err), LM_OK);
-    assert_int_equal(rank_memory_check(&l, &err), LM_OK);
-    assert_int_equal(rank_memory_of(&m, &use, &rank, NULL, &err), LM_OK);
-    root = 2 * (rank ? 50257 + 2 : 50257 + 1024) * 768;
-    assert_int_equal(use.part[MEMORY_WEIGHTS], (2 * block + root) / 4);
-    assert_true(use.part[MEMORY_GATHERED] == (root + block) / 4 * 3 ||
-                use.part[MEMORY_GATHERED] == (root + 2 * block) / 4 * 3);
-    network_free(net);
-}
-
 static void evaluation_exchanges_forward_alone(void **state)
 {
-    bound_text t = open_with(
+    bound_text t = nets_open(
         GPT2,
         &(bind_options){ .batch = 1, .dtype = LM_BF16, .evaluation = true, .shard = { .tp = 2 } });
 
@@ -519,7 +299,7 @@ static void evaluation_exchanges_forward_alone(void **state)
 
 static bound_text shared(const char *name, int64_t batch, net_shard shard)
 {
-    return open_with(name, &(bind_options){ .batch = batch, .dtype = LM_BF16, .shard = shard });
+    return nets_open(name, &(bind_options){ .batch = batch, .dtype = LM_BF16, .shard = shard });
 }
 
 static sum messages_of(const bound_text *t, shard_group group, shard_kind kind, bool backward,
@@ -555,7 +335,7 @@ static void ranks_of_a_context_do_the_whole_work(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        bound_text        whole = part_of(of[i].net, 2, 1, false);
+        bound_text        whole = nets_part(of[i].net, 2, 1, false);
         bound_text        part  = shared(of[i].net, 2, of[i].shard);
         const net_metrics a = counts_of(&whole, NULL), b = counts_of(&part, NULL);
 
@@ -593,7 +373,7 @@ static void keys_and_values_pass_by_in_a_ring(void **state)
 static void ranks_have_experts_of_their_own(void **state)
 {
     const uint64_t expert = 3 * 4096 * 14336, rows = 2 * 64 * 2;
-    bound_text     whole = part_of(MIXTRAL, 2, 1, false);
+    bound_text     whole = nets_part(MIXTRAL, 2, 1, false);
     bound_text     t     = shared(MIXTRAL, 2, (net_shard){ .ep = 4 });
 
     (void)state;
@@ -619,7 +399,7 @@ static void states_of_experts_are_shared_by_those_that_have_them(void **state)
     memory_options o    = { .optimizer = OPTIMIZER_ADAM };
     bind_options   b    = { .batch = 1, .dtype = LM_F32, .shard = { .ep = 4 } };
     const uint64_t own  = 4 * 2 * 2 * 3 * 4096 * 14336ull;
-    bound_text     t    = open_with(MIXTRAL, &b);
+    bound_text     t    = nets_open(MIXTRAL, &b);
     const uint64_t rest = counts_of(&t, NULL).param_bytes - own;
     memory_use     use;
 
@@ -666,7 +446,7 @@ static void what_ranks_of_a_context_cannot_share_is_refused(void **state)
 
 static void check_refused(const char *name, int64_t tp, bool sp, const char *why)
 {
-    bound_text t = part_of(name, 1, tp, sp);
+    bound_text t = nets_part(name, 1, tp, sp);
 
     assert_null(t.bound);
     if (!strstr(t.err.text, why))
@@ -739,12 +519,6 @@ int main(void)
         cmocka_unit_test(a_block_keeps_what_its_paper_says),
         cmocka_unit_test(ranks_share_what_zero_says),
         cmocka_unit_test(micro_batches_in_flight_keep_their_activations),
-        cmocka_unit_test(stages_hand_on_one_tensor),
-        cmocka_unit_test(a_rest_of_blocks_goes_to_late_stages_but_the_last),
-        cmocka_unit_test(balanced_stages_have_the_least_largest_flops),
-        cmocka_unit_test(listed_stages_are_as_listed),
-        cmocka_unit_test(the_fullest_rank_is_found),
-        cmocka_unit_test(a_stage_gathers_its_own_blocks),
         cmocka_unit_test(evaluation_exchanges_forward_alone),
         cmocka_unit_test(ranks_of_a_context_do_the_whole_work),
         cmocka_unit_test(keys_and_values_pass_by_in_a_ring),
