@@ -11,6 +11,7 @@ typedef struct check_command {
     int64_t      cases;
     uint64_t     seed;
     guard_limits limits;
+    bool         badge;
     format       format;
 } check_command;
 
@@ -26,6 +27,8 @@ static const option_row option_rows[] = {
       .outside = "expected 10ms or more" },
     { "memory", AT(limits.bytes), .fallback = "1GiB", .heading = HELP_HOW, .least = 1 << 20,
       .outside = "expected 1MiB or more", .help = "a type that wants more gets none" },
+    { "badge", AT(badge), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "only a line of Markdown for a page about the plugin, if all types keep the contract" },
     { "format", AT(format) },
     { .name = NULL },
 };
@@ -79,22 +82,41 @@ static void print_json(const check_options *made, const table *t)
     json_close(&out, '}');
 }
 
-static lm_status print_reports(const check_result *j, const check_options *made, format f,
-                               lm_error *err)
+/* The result as shields.io draws it. */
+static void print_badge(const check_result *j)
 {
-    table    *t        = table_new();
-    size_t    violated = 0;
-    lm_status status   = LM_OK;
+    printf("![layermeter check](https://img.shields.io/badge/"
+           "layermeter_plugin_ABI_%d.%d-%zu_layer_type%s_ok-brightgreen)\n",
+           LM_ABI_MAJOR, LM_ABI_MINOR, j->n_reports, j->n_reports == 1 ? "" : "s");
+}
+
+static size_t count_violated(const check_result *j)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < j->n_reports; i++)
+        n += j->report[i].violation[0] != '\0';
+    return n;
+}
+
+static lm_status print_reports(const check_result *j, const check_command *a,
+                               const check_options *made, lm_error *err)
+{
+    const format f        = a->format;
+    const size_t violated = count_violated(j);
+    table       *t        = table_new();
+    lm_status    status   = LM_OK;
 
     list_reports(j, f, t);
-    if (f == FORMAT_JSON)
+    if (a->badge && !violated)
+        print_badge(j);
+    else if (f == FORMAT_JSON)
         print_json(made, t);
     else
         status = table_print(t, f, stdout, err);
     for (size_t i = 0; i < j->n_reports && !status; i++) {
         const check_report *r = &j->report[i];
 
-        violated += r->violation[0] != '\0';
         if (f == FORMAT_TABLE && r->violation[0])
             printf("\n%s: %s\n%s", r->type, r->violation, r->snippet);
     }
@@ -119,7 +141,7 @@ static lm_status run(const options *o, lm_error *err)
     lm_status            status = check_plugins(&q, &r, err);
 
     if (!status)
-        status = print_reports(&r, &q.options, a->format, err);
+        status = print_reports(&r, a, &q.options, err);
     check_result_free(&r);
     return status;
 }

@@ -339,6 +339,7 @@ static void run(checking *k)
             return;
         }
     }
+    k->report->idle = !k->n_legal;
     if (!k->n_legal)
         check_violated(k->report,
                        "could not be exercised: %" PRIu64 " uses were made up and all refused, the "

@@ -21,6 +21,7 @@ typedef struct check_report {
     uint64_t  scaled;         /**< legal uses whose FLOPs scale with the batch */
     lm_status status;         /**< LM_E_NOMEM: no result */
     bool      finished;
+    bool      idle;           /**< all uses were refused: the violation says no more than that */
     char      step[24];       /**< current callback; empty between callbacks */
     char      violation[360]; /**< the first one; empty: none */
     char      snippet[2048];  /**< the current use, or that of the violation, as a model file */
@@ -33,7 +34,7 @@ typedef struct check_report {
  *  - they succeed, or refuse with a reason; at least one use is legal
  *  - the answer depends on parameters and input shapes alone: not on earlier calls, their order,
  *    the layer's name, or other memory
- *  - callbacks do not write to descriptors, parameters or inputs
+ *  - callbacks do not write to descriptors, parameters, inputs, or behind their results
  *  - outputs, weights and kernels are well formed
  *  - FLOPs and bytes of the kernels of a pass are those of cost(), and not less; without
  *    LM_OP_OPAQUE and where lower() is there

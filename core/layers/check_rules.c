@@ -34,6 +34,8 @@ bool check_violated(check_report *report, const char *fmt, ...)
 /* One case as callbacks see it. */
 typedef struct asking {
     host_layer            h;
+    lm_layer              layer_before;
+    unsigned char         fill; /* of the traps */
     lm_value              param[CASE_PARAMS + 1], param_before[CASE_PARAMS + 1];
     lm_tensor             input[CASE_INPUTS + 1], input_before[CASE_INPUTS + 1];
     uint8_t               wants[CASE_INPUTS + 1];
@@ -83,6 +85,8 @@ static void prepare(asking *a, const check_manner *how)
                    .wants_gradient = a->c->chooses ? a->wants : NULL },
         .err   = &a->err,
     };
+    a->layer_before = a->h.layer;
+    a->fill         = how->fill;
 }
 
 /* FNV-1a. */
@@ -101,12 +105,43 @@ static bool ran_out(asking *a)
     return false;
 }
 
+static bool all_bytes(const void *memory, size_t n, unsigned char value)
+{
+    const unsigned char *byte = memory;
+
+    while (n > 0 && byte[n - 1] == value)
+        n--;
+    return n == 0;
+}
+
+/* Nothing but what a callback is to write has changed. */
+static bool kept_within(asking *a, check_step step, const check_answer *out)
+{
+    const uint32_t n    = a->entry->type.n_outputs;
+    const char    *name = check_step_name(step);
+
+    if (memcmp(&a->h.layer, &a->layer_before, sizeof a->h.layer))
+        return check_violated(a->report, "%s: writes to the layer it is asked about", name);
+    if (!all_bytes(&out->output[n], (LM_MAX_RANK + 1 - n) * sizeof out->output[0], a->fill))
+        return check_violated(a->report, "%s: writes behind its %u output%s", name, n,
+                              n == 1 ? "" : "s");
+    if (!all_bytes(&out->behind, sizeof out->behind, a->fill))
+        return check_violated(a->report, "%s: writes behind its lm_cost", name);
+    if (step != STEP_INFER &&
+        digest(DIGEST_START, out->output, n * sizeof out->output[0]) != out->digest[STEP_INFER])
+        return check_violated(a->report, "%s: writes to its outputs", name);
+    return true;
+}
+
 /* Checks that hold for all callbacks. *refused: did the callback refuse? */
-static bool after(asking *a, check_step step, lm_status status, bool *refused)
+static bool after(asking *a, check_step step, lm_status status, const check_answer *out,
+                  bool *refused)
 {
     const char *name = check_step_name(step);
 
     *refused = status != LM_OK;
+    if (!kept_within(a, step, out))
+        return false;
     if (memcmp(a->param, a->param_before, sizeof a->param) ||
         memcmp(a->input, a->input_before, sizeof a->input))
         return check_violated(a->report, "%s: writes to its parameters or inputs", name);
@@ -184,7 +219,8 @@ static bool take_infer(asking *a, check_answer *out, bool *refused)
     if (!*refused)
         out->digest[STEP_INFER] =
             digest(DIGEST_START, out->output, type->n_outputs * sizeof out->output[0]);
-    a->h.layer.output = out->output;
+    a->h.layer.output      = out->output;
+    a->layer_before.output = out->output;
     return true;
 }
 
@@ -253,7 +289,7 @@ static bool ask_step(asking *a, check_step step, check_answer *out, bool *refuse
     begin(a, step);
     status = call(a, step, out);
     end(a);
-    if (!after(a, step, status, refused))
+    if (!after(a, step, status, out, refused))
         return false;
     if (*refused)
         return true;
@@ -282,6 +318,7 @@ bool check_ask(const registry_entry *entry, const check_case *c, const check_man
     a.sink = host_sink_make(out->arena, &a.err);
     prepare(&a, how);
     memset(out->output, how->fill, sizeof out->output);
+    memset(&out->behind, how->fill, sizeof out->behind);
     out->cost = (lm_cost){ .size = sizeof out->cost };
     fine      = ask_step(&a, STEP_INFER, out, &refused);
     for (int i = STEP_INFER + 1; i < N_STEPS && fine && !refused; i++) {

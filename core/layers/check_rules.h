@@ -17,10 +17,10 @@ typedef enum check_step {
 
 /** The answers of the callbacks to one case. */
 typedef struct check_answer {
-    bool       legal;   /**< no callback refused */
-    lm_error   refusal; /**< the first one's */
-    lm_tensor  output[LM_MAX_RANK];
-    lm_cost    cost;
+    bool       legal;                   /**< no callback refused */
+    lm_error   refusal;                 /**< the first one's */
+    lm_tensor  output[LM_MAX_RANK + 1]; /**< one more than a type may have: a trap */
+    lm_cost    cost, behind;            /**< so is `behind` */
     lm_weight *weight;
     size_t     n_weights;
     lm_kernel *kernel[LM_N_PASSES];

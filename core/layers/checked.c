@@ -7,68 +7,27 @@
 
 #include "base/no_memory.h"
 #include "layers/loader.h"
+#include "layers/tried.h"
 
 /* ---- loading ---- */
 
-/* Loads a file, or everything if `file` is NULL. */
-typedef struct load {
-    const check_question *q;
-    const char           *file;
-    lm_status             status;
-    lm_error              err;
-} load;
-
-static lm_status open_one(const load *l, registry **out, lm_error *err)
+/* Loads a file, or everything if `file` is NULL; whoever made them, they are tried in a child first. */
+static lm_status load_tried(check_result *j, const check_question *q, const char *file,
+                            lm_error *err)
 {
-    registry *reg    = NULL;
-    lm_status status = registry_new(&reg, err);
+    registry          *reg    = NULL;
+    const trial_limits limits = { .of = q->limits };
+    lm_status          status = file ? plugins_try(&file, 1, &limits, err) : LM_OK;
 
     if (!status)
-        status = l->file ? loader_open_file(reg, l->file, 0, err)
-                         : loader_open_all(reg, l->q->plugin, l->q->n_plugins, err);
+        status = registry_new(&reg, err);
+    if (!status)
+        status = file ? loader_open_file(reg, file, 0, err)
+                      : loader_open_loadable(reg, q->plugin, q->n_plugins, &q->limits, err);
     if (status)
         registry_free(reg);
     else
-        *out = reg;
-    return status;
-}
-
-static void try_load(void *argument)
-{
-    load     *l   = argument;
-    registry *reg = NULL;
-
-    l->status = open_one(l, &reg, &l->err);
-    registry_free(reg);
-}
-
-/* A constructor that crashes does so in a child first. */
-static lm_status load_guarded(check_result *j, const check_question *q, const char *file,
-                              lm_error *err)
-{
-    load         *shared = guarded_memory(sizeof *shared);
-    guard_outcome end;
-    char          what[96];
-    lm_status     status;
-
-    if (!shared)
-        return no_memory(err);
-    shared->q    = q;
-    shared->file = file;
-    status       = guarded_call(try_load, shared, &q->limits, &end, err);
-    if (!status && end.end != GUARD_RETURNED)
-        status =
-            lm_error_set(err, LM_E_ABI, "%s: %s while it is loaded", file ? file : "some plugin",
-                         guarded_describe(&end, &q->limits, what, sizeof what));
-    if (!status && shared->status) {
-        *err   = shared->err;
-        status = shared->status;
-    }
-    if (!status)
-        status = open_one(shared, &j->reg[j->n_reg], err);
-    if (!status)
-        j->n_reg++;
-    guarded_memory_free(shared, sizeof *shared);
+        j->reg[j->n_reg++] = reg;
     return status;
 }
 
@@ -92,7 +51,7 @@ static void note_end(check_report *r, const guard_outcome *end, const guard_limi
 {
     char what[96];
 
-    if (end->end != GUARD_RETURNED || !r->finished)
+    if (end->end != GUARD_RETURNED)
         snprintf(r->violation, sizeof r->violation, "%s%s%s", r->step, *r->step ? ": " : "",
                  guarded_describe(end, limits, what, sizeof what));
     else if (end->wrote && !r->violation[0])
@@ -153,9 +112,9 @@ lm_status check_plugins(const check_question *q, check_result *out, lm_error *er
     if (!out->reg)
         return no_memory(err);
     if (!q->n_files)
-        status = load_guarded(out, q, NULL, err);
+        status = load_tried(out, q, NULL, err);
     for (size_t i = 0; i < q->n_files && !status; i++)
-        status = load_guarded(out, q, q->file[i], err);
+        status = load_tried(out, q, q->file[i], err);
     return status ? status : check_types(out, q, err);
 }
 

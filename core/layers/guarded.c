@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
-
-/* Exit status of a call that returned; a plugin that calls exit() most likely uses another one. */
-#define RETURNED 113
 
 static const struct {
     int         number;
@@ -65,46 +61,80 @@ static rlim_t address_space(void)
         }                                                           \
     } while (0)
 
-/* The child has no input, writes to `output`, and dies with its parent and of every signal. */
+/* The child has no input, writes to `output`, and dies with its parent and of every signal. Its
+ * process group ends with it. */
 static void enter_child(int output, const guard_limits *limits)
 {
-    const int              nothing = open("/dev/null", O_RDONLY);
-    const struct itimerval timer   = {
-          .it_value = { .tv_sec  = (time_t)limits->seconds,
-                        .tv_usec = (suseconds_t)(fmod(limits->seconds, 1) * 1e6) }
-    };
-    const rlim_t used = address_space();
+    const int    nothing = open("/dev/null", O_RDONLY);
+    const rlim_t used    = address_space();
     sigset_t     none;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpgid(0, 0);
     if (nothing >= 0)
         dup2(nothing, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i].number, SIG_DFL);
-    signal(SIGALRM, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     LOWER_LIMIT(RLIMIT_CORE, 0);
-    LOWER_LIMIT(RLIMIT_CPU, (rlim_t)ceil(limits->seconds) + 1);
     if (used)
         LOWER_LIMIT(RLIMIT_AS, used + (rlim_t)limits->bytes);
-    setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static guard_outcome outcome_of(int status, const struct rusage *usage, int output)
+/* What both processes see of a call. */
+typedef struct guard_state {
+    bool returned;
+} guard_state;
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Ends the child at its deadline: the code may ignore every signal but SIGKILL. *late: so it was.
+ * False: somebody else waited for the child, such as a host that ignores SIGCHLD. */
+static bool await(pid_t child, double seconds, int *status, struct rusage *usage, bool *late)
+{
+    const double    deadline = now() + seconds;
+    struct timespec pause    = { .tv_nsec = 20000 };
+    pid_t           ended;
+
+    while ((ended = wait4(child, status, WNOHANG, usage)) != child) {
+        if (ended < 0 && errno != EINTR)
+            break;
+        if (now() >= deadline) {
+            *late = true;
+            kill(-child, SIGKILL);
+            kill(child, SIGKILL);
+        }
+        nanosleep(&pause, NULL);
+        pause.tv_nsec += pause.tv_nsec < 1000000 ? pause.tv_nsec / 4 : 0;
+    }
+    kill(-child, SIGKILL); /* what it left behind */
+    return ended == child;
+}
+
+static guard_outcome outcome_of(int status, bool late, bool returned, const struct rusage *usage,
+                                int output)
 {
     guard_outcome o = { .peak_bytes = (int64_t)usage->ru_maxrss * 1024 };
     struct stat   written;
 
     o.wrote = !fstat(output, &written) && written.st_size > 0;
-    if (WIFSIGNALED(status)) {
+    if (late) {
+        o.end = GUARD_TIMED_OUT;
+    } else if (WIFSIGNALED(status)) {
         o.number = WTERMSIG(status);
-        o.end    = o.number == SIGALRM || o.number == SIGXCPU ? GUARD_TIMED_OUT : GUARD_CRASHED;
+        o.end    = GUARD_CRASHED;
     } else {
         o.number = WEXITSTATUS(status);
-        o.end    = o.number == RETURNED ? GUARD_RETURNED : GUARD_EXITED;
+        o.end    = returned ? GUARD_RETURNED : GUARD_EXITED;
     }
     return o;
 }
@@ -113,13 +143,19 @@ lm_status guarded_call(void (*call)(void *), void *argument, const guard_limits 
                        guard_outcome *out, lm_error *err)
 {
     FILE         *output = tmpfile();
-    struct rusage usage;
+    guard_state  *shared = guarded_memory(sizeof *shared);
+    struct rusage usage  = { .ru_maxrss = 0 };
     int           ended  = 0;
+    bool          late   = false;
     lm_status     status = LM_OK;
-    pid_t         child;
+    pid_t         child  = -1;
 
     if (!output)
-        return lm_error_set(err, LM_E_IO, "no temporary file: %s", strerror(errno));
+        status = lm_error_set(err, LM_E_IO, "no temporary file: %s", strerror(errno));
+    else if (!shared)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (status)
+        goto out;
     fflush(stdout);
     fflush(stderr);
     child = fork();
@@ -128,16 +164,19 @@ lm_status guarded_call(void (*call)(void *), void *argument, const guard_limits 
         call(argument);
         fflush(stdout);
         fflush(stderr);
-        _exit(RETURNED);
+        shared->returned = true;
+        _exit(0);
     }
     if (child < 0)
         status = lm_error_set(err, LM_E_IO, "no child process: %s", strerror(errno));
-    while (!status && wait4(child, &ended, 0, &usage) < 0)
-        if (errno != EINTR)
-            status = lm_error_set(err, LM_E_IO, "lost a child process: %s", strerror(errno));
+    else if (!await(child, limits->seconds, &ended, &usage, &late) && !late && !shared->returned)
+        status = lm_error_set(err, LM_E_IO, "lost a child process");
     if (!status)
-        *out = outcome_of(ended, &usage, fileno(output));
-    fclose(output);
+        *out = outcome_of(ended, late, shared->returned, &usage, fileno(output));
+out:
+    if (output)
+        fclose(output);
+    guarded_memory_free(shared, sizeof *shared);
     return status;
 }
 

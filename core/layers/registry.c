@@ -24,6 +24,10 @@ struct registry {
 #define PLUGIN_SIZE_1_0 sizeof(lm_plugin)
 #define PARAM_SIZE_1_0  offsetof(lm_param, unit)
 
+/* Beyond these a number is no count but a slip. */
+#define MOST_TYPES  4096
+#define MOST_PARAMS 256
+
 lm_status registry_new(registry **out, lm_error *err)
 {
     registry *reg = calloc(1, sizeof *reg);
@@ -131,6 +135,9 @@ static lm_status accept_type(const lm_layer_type *own, lm_layer_type *copy, lm_e
         return lm_error_set(err, LM_E_ABI,
                             "type '%.60s': parameter records are shorter than in ABI 1.0",
                             copy->name ? copy->name : "(null)");
+    if (copy->n_params > MOST_PARAMS)
+        return lm_error_set(err, LM_E_ARG, "type '%.60s': says it has %u parameters, more than %d",
+                            copy->name ? copy->name : "(null)", copy->n_params, MOST_PARAMS);
     if (copy->n_outputs < 1 || copy->n_outputs > LM_MAX_RANK ||
         (copy->max_inputs && copy->max_inputs < copy->min_inputs))
         return lm_error_set(err, LM_E_ARG, "type '%.60s': bad number of inputs or outputs",
@@ -209,6 +216,11 @@ lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origi
     }
     if (!plugin->n_types || !plugin->types) {
         status = lm_error_set(err, LM_E_ARG, "%s: holds no layer types", origin);
+        goto out;
+    }
+    if (plugin->n_types > MOST_TYPES) {
+        status = lm_error_set(err, LM_E_ARG, "%s: says it holds %u layer types, more than %d",
+                              origin, plugin->n_types, MOST_TYPES);
         goto out;
     }
     entry = calloc(plugin->n_types, sizeof(registry_entry *));
