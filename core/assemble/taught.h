@@ -4,8 +4,8 @@
 
 #include "base/lists.h"
 #include "fit/calibration.h"
-#include "models/layerwise_importance.h"
-#include "models/layerwise_points.h"
+#include "layerwise/layerwise_importance.h"
+#include "layerwise/layerwise_points.h"
 
 #define TAUGHT_MOST 8 /**< models at once */
 

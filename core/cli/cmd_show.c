@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "layerwise/prenet.h"
 #include "models/paleo.h"
-#include "models/prenet.h"
 #include "models/step_model.h"
 #include "network/metrics.h"
 #include "network/operations.h"

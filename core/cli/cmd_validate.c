@@ -7,7 +7,7 @@
 #include "base/no_memory.h"
 #include "cli/commands.h"
 #include "counts/feature_set.h"
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 #include "models/step_model.h"
 #include "report/errors_view.h"
 

@@ -49,7 +49,7 @@ typedef struct fitted {
 size_t fitted_coefficients(const form *f, const fitted *of);
 
 /** Something learned of single layers, in a file beside the machine file: a model
- * (models/layerwise.h), or powers (layer_watts.h). */
+ * (layerwise/layerwise.h), or powers (layer_watts.h). */
 typedef struct learned_part {
     char            *name; /**< "justus" */
     const kept_kind *kind; /**< of `what` */

@@ -6,7 +6,7 @@
 
 #include "base/no_memory.h"
 #include "fit/fit.h"
-#include "models/layerwise_points.h"
+#include "layerwise/layerwise_points.h"
 #include "observe/variants.h"
 #include "transfer/transfer.h"
 

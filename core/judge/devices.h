@@ -5,7 +5,7 @@
 #include "device/device.h"
 #include "fit/comparison.h"
 #include "fit/split.h"
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 
 /** Machines at most. */
 #define VALIDATE_DEVICES 16

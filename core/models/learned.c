@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "models/layerwise_points.h"
+#include "layerwise/layerwise_points.h"
 #include "models/linear.h"
 
 /* A question to the model, and its answer. */

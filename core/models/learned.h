@@ -1,8 +1,8 @@
-/** Learned models of single layers (models/layerwise.h) as step models: layers are added up. */
+/** Learned models of single layers (layerwise/layerwise.h) as step models: layers are added up. */
 #ifndef MODELS_LEARNED_H
 #define MODELS_LEARNED_H
 
-#include "models/layerwise_network.h"
+#include "layerwise/layerwise_network.h"
 #include "models/step_model.h"
 
 extern const step_model learned_model;

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "fit/power_rows.h"
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 #include "models/learned.h"
 #include "models/linear.h"
 #include "models/paleo_step.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 #include "single/residual.h"
 
 /* Errors are NAN where unknown. */

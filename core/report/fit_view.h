@@ -4,8 +4,8 @@
 #define REPORT_FIT_VIEW_H
 
 #include "fit/calibration.h"
+#include "layerwise/layerwise_importance.h"
 #include "learn/lesson.h"
-#include "models/layerwise_importance.h"
 #include "report/fields.h"
 #include "single/model.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/no_memory.h"
 #include "layers/loader.h"
-#include "models/layerwise_points.h"
+#include "layerwise/layerwise_points.h"
 
 static double now(clockid_t of)
 {

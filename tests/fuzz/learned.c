@@ -9,8 +9,8 @@
 
 #include "crossgpu/crossgpu.h"
 #include "fit/layer_watts.h"
+#include "layerwise/layerwise_model.h"
 #include "learn/learner.h"
-#include "models/layerwise_model.h"
 #include "network/kernels.h"
 #include "single/learned.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kept_text.h"
-#include "models/layerwise_model.h"
+#include "layerwise/layerwise_model.h"
 #include "network/single.h"
 
 #define MADE_LAYERS 8

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 
 #define ROWS 400
 

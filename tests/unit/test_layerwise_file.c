@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 
 /* Of one task, by hand: e^0.7 - 1 milliseconds. */
 static const char by_hand[] = "layermeter learned justus 4\n"

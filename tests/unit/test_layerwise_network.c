@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "models/layerwise.h"
-#include "models/layerwise_network.h"
+#include "layerwise/layerwise.h"
+#include "layerwise/layerwise_network.h"
 
 /* Shows attention as a whole, or (a text that begins with "!") in parts. */
 static lm_status see(void *context, layerwise_case *c, bool *parted)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "layerwise/layerwise.h"
 #include "machine/machine.h"
-#include "models/layerwise.h"
 #include "models/learned.h"
 #include "plan/cases.h"
 #include "predict/step_power.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 #include "nets.h"
 
 static const char text[] =

@@ -1,7 +1,7 @@
 /* PreNeT's features against its published formulas, worked out by hand. */
 #include "nets.h"
 
-#include "models/prenet.h"
+#include "layerwise/prenet.h"
 
 #define HEAD "[network]\nname = n\n[x]\ntype = input\n"
 

@@ -2,8 +2,8 @@
 #include "layerwise_cases.h"
 
 #include "base/random.h"
+#include "layerwise/layerwise.h"
 #include "learn/boost.h"
-#include "models/layerwise.h"
 
 static double value_of(const layerwise_features *f, const char *name)
 {

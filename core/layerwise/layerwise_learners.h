@@ -1,11 +1,11 @@
 /** Learners of the models of single layers. A model has a perceptron for each task, of log(1 +
  * milliseconds) or log(1 + watts), or the best of several learners (learn/learner.h). The best is
  * found on groups that the learner did not see. */
-#ifndef MODELS_LAYERWISE_LEARNERS_H
-#define MODELS_LAYERWISE_LEARNERS_H
+#ifndef LAYERWISE_LEARNERS_H
+#define LAYERWISE_LEARNERS_H
 
+#include "layerwise/layerwise.h"
 #include "learn/mlp.h"
-#include "models/layerwise.h"
 
 /** layerwise_kind.word of all kinds. */
 #define LAYERWISE_GPU_SETTING "gpu", 0, 0, 1, "1: what devices are called is a feature, too"

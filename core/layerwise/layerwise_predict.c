@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "models/layerwise_model.h"
+#include "layerwise/layerwise_model.h"
 
 static const layerwise_task *find_task(const layerwise_model *m, const char *name,
                                        layerwise_target target)

@@ -1,5 +1,5 @@
 /* Learned models of single layers on observations. */
-#include "models/layerwise_points.h"
+#include "layerwise/layerwise_points.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "fit/power_rows.h"
-#include "models/layerwise_network.h"
+#include "layerwise/layerwise_network.h"
 #include "network/single.h"
 
 #define LAYERS 24 /* of a row, its inputs among them */

@@ -1,6 +1,6 @@
 /** Layers that a learned model does not know, by the default model's prices. */
-#ifndef MODELS_STAND_IN_H
-#define MODELS_STAND_IN_H
+#ifndef LAYERWISE_STAND_IN_H
+#define LAYERWISE_STAND_IN_H
 
 #include "fit/calibration.h"
 #include "network/bind.h"

@@ -1,8 +1,8 @@
 /** Importance of the features of a learned model, by permutation. */
-#ifndef MODELS_LAYERWISE_IMPORTANCE_H
-#define MODELS_LAYERWISE_IMPORTANCE_H
+#ifndef LAYERWISE_IMPORTANCE_H
+#define LAYERWISE_IMPORTANCE_H
 
-#include "models/layerwise_model.h"
+#include "layerwise/layerwise_model.h"
 
 /** One feature of one task; the flags of one word ("optimizer.sgd", ...) are one. */
 typedef struct layerwise_worth {

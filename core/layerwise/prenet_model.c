@@ -14,15 +14,15 @@
  * chooses by the root mean square of milliseconds on rows at random; here it is the mean relative
  * error on shapes that were left out, and logarithms may be learned.
  */
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "layers/schema.h"
-#include "models/layerwise_learners.h"
-#include "models/prenet.h"
+#include "layerwise/layerwise_learners.h"
+#include "layerwise/prenet.h"
 
 /* A case is one layer that has features, with padding before it and a function behind it. */
 typedef struct keys {

@@ -20,14 +20,14 @@
  * split both alike. Its `inplace`, `eps` and `momentum` are no keys of our layers and are left out, as
  * is the one criterion of absolute errors: this forest's splits are by squares.
  */
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "layers/schema.h"
-#include "models/layerwise_learners.h"
+#include "layerwise/layerwise_learners.h"
 
 /* Modules of the thesis, by our names. */
 static const char *const operations[] = { "conv2d",

@@ -1,12 +1,12 @@
 /* Networks as a learned model of single layers sees them: sums. */
-#include "models/layerwise_network.h"
+#include "layerwise/layerwise_network.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "models/stand_in.h"
+#include "layerwise/stand_in.h"
 
 layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *updated)
 {

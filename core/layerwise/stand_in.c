@@ -1,9 +1,8 @@
 /* Layers that a learned model does not know, by the default model's prices. */
-#include "models/stand_in.h"
+#include "layerwise/stand_in.h"
 
 #include <math.h>
 
-#include "models/step_model.h"
 #include "single/whole.h"
 
 stand_ins stand_ins_of(const calibration *cal)
@@ -64,7 +63,7 @@ static lm_status by_formulas(const calibration *cal, const bound_network *one, o
                              double out[N_PHASES], lm_error *err)
 {
     static const phase asked[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_INFERENCE };
-    const char        *model   = step_model_name(0);
+    const char        *model   = DEFAULT_MODEL;
     term_item          room[3][N_TERMS];
     pass_terms         sum;
     workload           load   = { .nodes = 1 };

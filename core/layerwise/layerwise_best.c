@@ -1,5 +1,5 @@
 /* For each task the best of several learners. */
-#include "models/layerwise_learners.h"
+#include "layerwise/layerwise_learners.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /** Networks as a learned model of single layers sees them: cases one by one, and their sum. */
-#ifndef MODELS_LAYERWISE_NETWORK_H
-#define MODELS_LAYERWISE_NETWORK_H
+#ifndef LAYERWISE_NETWORK_H
+#define LAYERWISE_NETWORK_H
 
 #include "fit/calibration.h"
-#include "models/layerwise_model.h"
+#include "layerwise/layerwise_model.h"
 
 /** Facts that all layers share. */
 typedef struct layerwise_setup {

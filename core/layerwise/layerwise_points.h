@@ -1,9 +1,9 @@
 /** Learned models of single layers on observations: fits, left-out rows, networks. */
-#ifndef MODELS_LAYERWISE_POINTS_H
-#define MODELS_LAYERWISE_POINTS_H
+#ifndef LAYERWISE_POINTS_H
+#define LAYERWISE_POINTS_H
 
 #include "fit/comparison.h"
-#include "models/layerwise_model.h"
+#include "layerwise/layerwise_model.h"
 #include "observe/workloads.h"
 
 /** Observations of one device. */

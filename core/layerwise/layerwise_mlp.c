@@ -1,5 +1,5 @@
 /* A perceptron for each task. */
-#include "models/layerwise_learners.h"
+#include "layerwise/layerwise_learners.h"
 
 #include <math.h>
 #include <stdlib.h>

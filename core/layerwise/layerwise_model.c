@@ -1,5 +1,5 @@
 /* Learned models of single layers: rows by task, learning. */
-#include "models/layerwise_model.h"
+#include "layerwise/layerwise_model.h"
 
 #include <assert.h>
 #include <math.h>

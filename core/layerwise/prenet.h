@@ -1,6 +1,6 @@
 /** PreNeT's features of a layer: what its models take in place of exact counts. */
-#ifndef MODELS_PRENET_H
-#define MODELS_PRENET_H
+#ifndef LAYERWISE_PRENET_H
+#define LAYERWISE_PRENET_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* Importance of the features of a learned model. */
-#include "models/layerwise_importance.h"
+#include "layerwise/layerwise_importance.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
  *
  * A new one is a file beside this one with its layerwise_kind, and a line in LAYERWISE_KINDS.
  */
-#ifndef MODELS_LAYERWISE_H
-#define MODELS_LAYERWISE_H
+#ifndef LAYERWISE_H
+#define LAYERWISE_H
 
 #include "device/device.h"
 #include "learn/learner.h"

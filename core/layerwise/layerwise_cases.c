@@ -4,7 +4,7 @@
 
 #include "base/no_memory.h"
 #include "counts/shape.h"
-#include "models/layerwise_network.h"
+#include "layerwise/layerwise_network.h"
 
 #define NOBODY  SIZE_MAX
 #define SEVERAL (SIZE_MAX - 1)

@@ -1,10 +1,10 @@
 /** Learned models of single layers: rows by task, learning, predictions, text. */
-#ifndef MODELS_LAYERWISE_MODEL_H
-#define MODELS_LAYERWISE_MODEL_H
+#ifndef LAYERWISE_MODEL_H
+#define LAYERWISE_MODEL_H
 
 #include "fit/interval.h"
+#include "layerwise/layerwise.h"
 #include "learn/kept.h"
-#include "models/layerwise.h"
 
 /** One feature that is in use, and what was learned from. */
 typedef struct layerwise_range {

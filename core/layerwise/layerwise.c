@@ -1,5 +1,5 @@
 /* The list of learned models of single layers, and their settings. */
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 
 #include <assert.h>
 #include <stdio.h>

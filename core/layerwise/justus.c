@@ -17,7 +17,7 @@
  * own. Of what it lists of GPUs (VII-C), technology (the architecture) and connection (slot, card or
  * module) are learned from by the setting gpu=1; their number is one, of which layers are measured.
  */
-#include "models/layerwise.h"
+#include "layerwise/layerwise.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 
 #include "counts/shape.h"
 #include "layers/schema.h"
-#include "models/layerwise_learners.h"
+#include "layerwise/layerwise_learners.h"
 #include "network/optimizer.h"
 
 /* Types of layers that it knows. */

@@ -1,6 +1,6 @@
 /* PreNeT's features of a layer. The formulas, their source and what they leave out stand in
  * prenet.h. */
-#include "models/prenet.h"
+#include "layerwise/prenet.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/layerwise_model.h"
+#include "layerwise/layerwise_model.h"
 
 #define MOST_TASKS 1024
 #define MOST_ROWS  1e9
