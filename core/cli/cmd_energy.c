@@ -139,7 +139,7 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
     q.power = e->power;
     status  = held_steps_of(who, &q, &h, err);
     if (!status && h.alone.code)
-        fprintf(stderr, "layermeter: %s\n", h.alone.text);
+        note("%s", h.alone.text);
     if (!status)
         status = print_answers(&h, e, err);
     held_steps_free(&h);

@@ -124,9 +124,8 @@ static lm_status export_measurements(const options *o, lm_error *err)
         (status = write_rows(&c, a->format, title, a->output, err)))
         lm_error_prefix(err, "%s", obs->path);
     if (!status && c.n_flagged)
-        fprintf(stderr,
-                "layermeter: %s: %zu flagged row%s among them: nothing better was measured there\n",
-                obs->path, c.n_flagged, c.n_flagged == 1 ? "" : "s");
+        note("%s: %zu flagged row%s among them: nothing better was measured there", obs->path,
+             c.n_flagged, c.n_flagged == 1 ? "" : "s");
     extrap_rows_free(&c);
     observations_free(obs);
     return status;
@@ -176,11 +175,11 @@ static lm_status print_grounds(const predictor *who, const export_options *a, lm
     step_basis_explain(who, &p, NULL, stderr);
     if (!who->by->from_layers)
         return LM_OK;
-    fprintf(stderr, "layermeter: %s: %s: %s%s\n", who->machine, who->model,
-            grounds_beyond(&p.grounds, beyond, sizeof beyond),
-            isnan(p.forward + p.backward)
-                ? ", parts of a step that are not here were not learned by themselves"
-                : "");
+    note("%s: %s: %s%s", who->machine, who->model,
+         grounds_beyond(&p.grounds, beyond, sizeof beyond),
+         isnan(p.forward + p.backward)
+             ? ", parts of a step that are not here were not learned by themselves"
+             : "");
     return LM_OK;
 }
 
@@ -194,10 +193,9 @@ static lm_status write_predicted(extrap_rows *c, const export_options *a, const 
     if (a->format == EXTRAP_TEXT)
         extrap_rows_common(c, points, parts, sizeof parts);
     if (!(status = write_rows(c, a->format, title, a->output, err)) && *parts)
-        fprintf(stderr,
-                "layermeter: %s left out: not known at every point, which the text format wants "
-                "(--format extra-p-jsonl has them)\n",
-                parts);
+        note(
+            "%s left out: not known at every point, which the text format wants (--format extra-p-jsonl has them)",
+            parts);
     return status;
 }
 

@@ -1,5 +1,4 @@
 /* layermeter fit: fits coefficients to observations. */
-#include "cli/cmd_fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "cli/power_options.h"
 #include "machine/machine.h"
 #include "observe/workloads.h"
+#include "report/fit_notes.h"
 #include "report/fit_view.h"
 
 typedef struct fit_options {
@@ -224,7 +224,7 @@ static lm_status fit_several(const options *o, workloads *loads, taught_models *
     lm_status status = found ? assemblies_of(&q, loads, models, found, err) : no_memory(err);
 
     if (found)
-        fit_print_several(found, models, a->residual != RESIDUAL_OFF, !status);
+        fit_notes_several(found, models, a->residual != RESIDUAL_OFF, !status);
     if (!status) {
         for (size_t i = 0; i < found->n; i++)
             fit_table_machine(&t, found->machine[i].on->name, found->machine[i].cal->layers);
@@ -257,9 +257,9 @@ static lm_status fit_one(const options *o, workloads *loads, taught_models *mode
         models->context = &t;
     }
     status = assembly_of(&q, loads, models, &found, err);
-    fit_print_found(o->argument[0], &found, models);
+    fit_notes_found(o->argument[0], &found, models);
     if (!status)
-        fit_print_warnings(&found);
+        fit_notes_warnings(&found);
     if (!status && !a->importance) {
         t = fit_table(a->format, false);
         fit_table_formulas(&t, found.cal);
@@ -310,7 +310,7 @@ static lm_status fit_laid_out(const options *o, const observations *obs, workloa
 
     if (!status && !(status = laid_fit_steps(obs, loads, &m->link, m->cal, &found, err)) &&
         !(status = machine_save(m->cal, option_text(o, &a->outputs), err))) {
-        fit_print_laid(obs->path, &found);
+        fit_notes_laid(obs->path, &found);
         t = fit_table(a->format, false);
         fit_table_formulas(&t, m->cal);
         fit_table_others(&t, m->cal);

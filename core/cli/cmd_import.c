@@ -199,8 +199,7 @@ static void print_left_out(const log_rows *rows)
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].n)
-            fprintf(stderr, "layermeter: %zu row%s left out: %s\n", parts[i].n,
-                    parts[i].n == 1 ? "" : "s", parts[i].why);
+            note("%zu row%s left out: %s", parts[i].n, parts[i].n == 1 ? "" : "s", parts[i].why);
 }
 
 static lm_status import_logs(const options *o, log_reader *read, lm_error *err)
@@ -349,18 +348,16 @@ static const field power_fields[] = {
 static void say(const char *path, const power_log_gpu *g)
 {
     if (g->gaps)
-        fprintf(stderr, "layermeter: %s: GPU %s: %zu gap%s, %.1f s in all, not counted\n", path,
-                g->name, g->gaps, g->gaps == 1 ? "" : "s", g->gap_seconds);
+        note("%s: GPU %s: %zu gap%s, %.1f s in all, not counted", path, g->name, g->gaps,
+             g->gaps == 1 ? "" : "s", g->gap_seconds);
     if (g->jumps)
-        fprintf(stderr, "layermeter: %s: GPU %s: the clock went back %zu time%s\n", path, g->name,
-                g->jumps, g->jumps == 1 ? "" : "s");
+        note("%s: GPU %s: the clock went back %zu time%s", path, g->name, g->jumps,
+             g->jumps == 1 ? "" : "s");
     if (g->missing)
-        fprintf(stderr, "layermeter: %s: GPU %s: %zu of %zu rows have no power\n", path, g->name,
-                g->missing, g->samples);
+        note("%s: GPU %s: %zu of %zu rows have no power", path, g->name, g->missing, g->samples);
     if (g->mean.deviation > STEADY * g->mean.watts)
-        fprintf(stderr,
-                "layermeter: %s: GPU %s: power differs by %.0f %%: of more than one load?\n", path,
-                g->name, 100 * g->mean.deviation / g->mean.watts);
+        note("%s: GPU %s: power differs by %.0f %%: of more than one load?", path, g->name,
+             100 * g->mean.deviation / g->mean.watts);
 }
 
 static lm_status read_logs(const options *o, const trace_question *q, field_rows *rows,

@@ -133,9 +133,9 @@ static lm_status check(options *o, lm_error *err)
 static void say_left_out(const learn_options *a, const work *w)
 {
     if (*w->p->left_out)
-        fprintf(stderr, "layermeter: %s: left out: %s\n", w->r->path, w->p->left_out);
+        note("%s: left out: %s", w->r->path, w->p->left_out);
     if (!w->p->s.n_metrics && (a->groups & FEATURES_DYNAMIC))
-        fprintf(stderr, "layermeter: %s: no metrics: only seconds and GPUs tell\n", w->r->path);
+        note("%s: no metrics: only seconds and GPUs tell", w->r->path);
 }
 
 static lm_status open_runs(const char *path, const learn_options *a, work *w, lm_error *err)
@@ -251,11 +251,9 @@ static lm_status print_pairs(const work *w, format f, lm_error *err)
 static void say_interval(const char *what, const interval *i)
 {
     if (interval_known(i))
-        fprintf(stderr, "layermeter: %s: 90 %% of measured / predicted lie from %.2f to %.2f\n",
-                what, i->low, i->high);
+        note("%s: 90 %% of measured / predicted lie from %.2f to %.2f", what, i->low, i->high);
     else
-        fprintf(stderr, "layermeter: %s: intervals are unknown, as too little can be left out\n",
-                what);
+        note("%s: intervals are unknown, as too little can be left out", what);
 }
 
 static lm_status write_learned(const learn_options *a, const work *w, lm_error *err)
@@ -275,7 +273,7 @@ static lm_status write_learned(const learn_options *a, const work *w, lm_error *
             say_interval("of runs on others, by datasheet", &c->unknown[UNKNOWN_SOURCE]);
         }
         if (c->method == CROSSGPU_LAYERMETER && !learner_available(LEARNER_XGBOOST))
-            fprintf(stderr, "layermeter: built without XGBoost: similar runs alone tell\n");
+            note("built without XGBoost: similar runs alone tell");
     }
     crossgpu_free(c);
     return status;

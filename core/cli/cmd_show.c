@@ -288,11 +288,10 @@ static lm_status list_operations(const bound_network *net, const char *block, fo
         status = count_cells(list.of[i].layer, f, t, err);
     }
     if (!status && list.n_apart)
-        fprintf(stderr,
-                "layermeter: %s: %llu layers are no operations by themselves: what they take is no "
-                "sample of a batch%s\n",
-                net->net->path, (unsigned long long)list.n_apart,
-                net->options.batch == 1 ? " (--batch 2 tells a batch from a dimension of 1)" : "");
+        note(
+            "%s: %llu layers are no operations by themselves: what they take is no sample of a batch%s",
+            net->net->path, (unsigned long long)list.n_apart,
+            net->options.batch == 1 ? " (--batch 2 tells a batch from a dimension of 1)" : "");
     operations_free(&list);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "crossgpu/elsewhere.h"
 #include "crossgpu/pairs.h"
 #include "machine/machine.h"
+#include "report/fit_notes.h"
 #include "report/table.h"
 #include "single/learned.h"
 #include "transfer/carry.h"
@@ -181,7 +182,7 @@ static void print_left_out(const char *path, const calibration *cal)
         if (!model && !of[k].there)
             continue;
         if (!*between)
-            fprintf(stderr, "layermeter: %s: of that device alone, and left out: ", path);
+            note_begin("%s: of that device alone, and left out: ", path);
         fprintf(stderr, "%s%s%s", between, model ? "the learned model " : "", what);
         between = ", ";
     }
@@ -198,17 +199,16 @@ static void print_words(const options *o, const carried *w)
     for (size_t i = 0; i < w->n; i++)
         print_left_out(o->argument[i], w->machine[i]);
     if (with)
-        print_flagged(w->obs, &w->p);
+        fit_notes_flagged(w->obs, &w->p);
     if (with && !isnan(w->errors.mape))
-        fprintf(stderr,
-                "layermeter: %s: %.1f %% off by datasheets alone, %.1f %% with each of %zu %s "
-                "left out of the correction\n",
-                with, 100 * w->errors.mape_before, 100 * w->errors.mape, w->errors.groups,
-                carried_groups_name(w));
+        note(
+            "%s: %.1f %% off by datasheets alone, %.1f %% with each of %zu %s left out of the correction",
+            with, 100 * w->errors.mape_before, 100 * w->errors.mape, w->errors.groups,
+            carried_groups_name(w));
     for (size_t s = 0; s < N_TIMES; s++)
         if (interval_known(&w->cal->intervals[0].of[s]))
             return;
-    fprintf(stderr, "layermeter: intervals are unknown: those of the machine files are\n");
+    note("intervals are unknown: those of the machine files are");
 }
 
 static lm_status carry(const options *o, lm_error *err)
@@ -262,11 +262,9 @@ static void tell_outside(const elsewhere *w, const gpu_run *of, const gpu *from)
                                      used ? ", " : "", m->name, of->value[w->place[i]]);
     }
     if (n)
-        fprintf(stderr,
-                "layermeter: %s:%d: outside of what was learned from, as '%s' goes: %s%s (%zu of "
-                "%zu metrics)\n",
-                w->r->path, of->line, from->name, text, n > TOLD_MOST ? ", ..." : "", n,
-                w->c->s.n_metrics);
+        note("%s:%d: outside of what was learned from, as '%s' goes: %s%s (%zu of %zu metrics)",
+             w->r->path, of->line, from->name, text, n > TOLD_MOST ? ", ..." : "", n,
+             w->c->s.n_metrics);
 }
 
 static void add_runs_columns(table *t, const char *currency)
@@ -325,15 +323,11 @@ static void tell_unlearned(const elsewhere *w)
 {
     for (size_t i = 0; i < w->n; i++)
         if (crossgpu_gpu(w->c, w->target[i].to.name) == w->c->n_gpus)
-            fprintf(stderr,
-                    "layermeter: '%s' was not learned from: told by its datasheet, roughly\n",
-                    w->target[i].to.name);
+            note("'%s' was not learned from: told by its datasheet, roughly", w->target[i].to.name);
     for (size_t i = 0; i < w->r->n; i++)
         if (crossgpu_gpu(w->c, w->r->run[i].gpu) == w->c->n_gpus) {
-            fprintf(stderr,
-                    "layermeter: %s:%d: '%s' was not learned from: all is told by datasheets, "
-                    "roughly\n",
-                    w->r->path, w->r->run[i].line, w->r->run[i].gpu);
+            note("%s:%d: '%s' was not learned from: all is told by datasheets, roughly", w->r->path,
+                 w->r->run[i].line, w->r->run[i].gpu);
             return;
         }
 }
@@ -366,10 +360,7 @@ static lm_status check_prices(const elsewhere *w, const transfer_command *a, lm_
                             "your own, --prices FILE",
                             w->unpriced);
     if ((by_cost || a->runs.prices || a->runs.spot) && *w->unpriced)
-        fprintf(stderr,
-                "layermeter: no single price of %s: write it into a file of your own, --prices "
-                "FILE\n",
-                w->unpriced);
+        note("no single price of %s: write it into a file of your own, --prices FILE", w->unpriced);
     return LM_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "layerwise/layerwise.h"
 #include "models/step_model.h"
 #include "report/errors_view.h"
+#include "report/fit_notes.h"
 
 typedef struct validate_options {
     split_rule   rule; /* without the seed, until they are checked */
@@ -278,17 +279,15 @@ static void say(const options *o, const validation_question *q, const validation
     const validate_options *a = o->filled;
 
     if (validation_without_fit(v, q))
-        fprintf(stderr,
-                "layermeter: %s: nothing is left to fit to without what --leave-out %s leaves out: "
-                "no predictions\n",
-                o->argument[0], option_text(o, &a->rule));
+        note("%s: nothing is left to fit to without what --leave-out %s leaves out: no predictions",
+             o->argument[0], option_text(o, &a->rule));
     if (v->chosen)
-        print_flagged(v->obs, &v->p);
+        fit_notes_flagged(v->obs, &v->p);
     for (size_t i = 0; i < v->devices.n && v->all.n; i++)
-        print_flagged(v->devices.machine[i].obs, &v->devices.machine[i].p);
+        fit_notes_flagged(v->devices.machine[i].obs, &v->devices.machine[i].p);
     for (size_t m = 0; m < v->all.n; m++)
         if (v->untold[m].code)
-            fprintf(stderr, "layermeter: %s: not told: %s\n", o->argument[0], v->untold[m].text);
+            note("%s: not told: %s", o->argument[0], v->untold[m].text);
 }
 
 /* Compares models with measurements. */
@@ -299,16 +298,13 @@ static lm_status print_models(const options *o, const validation *v, lm_error *e
     lm_status               status;
 
     if (one && a->rule.kind != SPLIT_NONE && judging_without_intervals(&v->all))
-        fprintf(stderr,
-                "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
-                "that is left out\n",
-                o->argument[0], INTERVAL_GROUPS);
+        note(
+            "%s: intervals are unknown: they take %d groups or more beside the one that is left out",
+            o->argument[0], INTERVAL_GROUPS);
     status = judging_print(&v->all, &a->form, err);
     if (!status && v->all.power && !judging_tells_power(&v->all))
-        fprintf(
-            stderr,
-            "layermeter: --power: nothing to tell: no row has power_w, these models tell none, or, "
-            "of whole networks, neither --machine nor --layers is there\n");
+        note(
+            "--power: nothing to tell: no row has power_w, these models tell none, or, of whole networks, neither --machine nor --layers is there");
     return status;
 }
 

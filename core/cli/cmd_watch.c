@@ -102,8 +102,7 @@ static lm_status print_one(void *context, const watched *w, lm_error *err)
     if (w->scale != WATCH_NEITHER)
         watch_print_row(&me->printer, w);
     else if (me->live && !me->said_neither)
-        fprintf(stderr, "layermeter: what repeats takes %.4g s, no epoch of the plan nor a step\n",
-                w->epoch.length);
+        note("what repeats takes %.4g s, no epoch of the plan nor a step", w->epoch.length);
     me->said_neither |= w->scale == WATCH_NEITHER;
     return LM_OK;
 }
@@ -114,16 +113,15 @@ static lm_status append(const watching *w, const watch_summary *s, lm_error *err
     lm_status   status = watch_observation(&w->plan, s, &row, err);
 
     if (status == LM_E_UNSUPPORTED) {
-        fprintf(stderr, "layermeter: %s\n", err->text);
+        note("%s", err->text);
         return LM_OK;
     }
     if (!status)
         status = observation_append(w->order->observations, &row, w->plan.machine, err);
     if (!status)
-        fprintf(stderr,
-                "layermeter: %s: a step of %.4g s, appended: 'layermeter fit OBSERVATIONS.csv "
-                "--correct %s -o MACHINE.ini' learns from it\n",
-                w->order->observations, row.seconds, w->order->observations);
+        note(
+            "%s: a step of %.4g s, appended: 'layermeter fit OBSERVATIONS.csv --correct %s -o MACHINE.ini' learns from it",
+            w->order->observations, row.seconds, w->order->observations);
     return status;
 }
 

@@ -7,8 +7,6 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "observe/doubts.h"
-#include "observe/points.h"
 
 lm_status open_registry(const options *o, registry **out, lm_error *err)
 {
@@ -111,26 +109,5 @@ lm_status look_check(const options *o, const table_look *look, const field *fiel
 
 void say_line(const char *text)
 {
-    fprintf(stderr, "layermeter: %s\n", text);
-}
-
-void print_flagged(const struct observations *obs, const struct points *p)
-{
-    if (obs->cut_short)
-        fprintf(
-            stderr,
-            "layermeter: %s: the last line is cut short and left out (a run that was killed?)\n",
-            obs->path);
-    if (p->n_flagged_out)
-        fprintf(
-            stderr,
-            "layermeter: %s: %zu flagged point%s left out: the same was measured again, better\n",
-            obs->path, p->n_flagged_out, p->n_flagged_out == 1 ? " is" : "s are");
-    if (p->n_flagged_used)
-        fprintf(stderr,
-                "layermeter: %s: %zu point%s used that %s flagged contended, throttled or drifted: "
-                "nothing better was measured there\n",
-                obs->path, p->n_flagged_used, p->n_flagged_used == 1 ? " is" : "s are",
-                p->n_flagged_used == 1 ? "is" : "are");
-    doubts_print(p->doubts, "layermeter: ", obs->path, stderr);
+    note("%s", text);
 }

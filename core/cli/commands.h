@@ -11,6 +11,7 @@
 #include "options/options.h"
 #include "predict/explain.h"
 #include "report/fields.h"
+#include "report/notes.h"
 
 extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale,
     cmd_import, cmd_models, cmd_memory, cmd_check, cmd_calibrate, cmd_suggest, cmd_devices,
@@ -47,11 +48,5 @@ extern const option_row link_option_rows[];
 
 /** "layermeter: ..." on stderr. */
 void say_line(const char *text);
-
-/** Says on stderr that the last line is cut short, which flagged times are left out, and which are used for want of better; and of
- * times that cannot be (doubts.h) the first few of each kind. */
-struct observations;
-struct points;
-void print_flagged(const struct observations *obs, const struct points *p);
 
 #endif

@@ -9,6 +9,7 @@
 #include "models/paleo_step.h"
 #include "predict/predict.h"
 #include "report/html.h"
+#include "report/notes.h"
 #include "transfer/of_device.h"
 
 unsigned step_watts_facts(const step_watts *w)
@@ -35,19 +36,15 @@ bool step_power_told(const step_watts *w, const scale_point *point)
 void step_watts_explain(const step_watts *w, const char *model, const char *machine)
 {
     if (!w->learned)
-        fprintf(
-            stderr,
-            "layermeter: %s: power was measured by what bounds a step, which %s does not say and "
-            "no formula of %s is there for: calibrate whole networks, too\n",
+        note(
+            "%s: power was measured by what bounds a step, which %s does not say and no formula of %s is there for: calibrate whole networks, too",
             machine, model, DEFAULT_MODEL);
     else if (!power_known(w->model))
-        fprintf(stderr,
-                "layermeter: %s: %s does not tell the power of all layers, or of devices that wait "
-                "for each other: for these tell --idle-power\n",
-                machine, model);
+        note(
+            "%s: %s does not tell the power of all layers, or of devices that wait for each other: for these tell --idle-power",
+            machine, model);
     else
-        fprintf(stderr, "layermeter: %s: %s does not tell the power of all layers\n", machine,
-                model);
+        note("%s: %s does not tell the power of all layers", machine, model);
 }
 
 void step_json_phase(json *j, program_kind program, const generation_span *span)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "report/json.h"
+#include "report/notes.h"
 /* ---- rows and words ---- */
 
 static const char *scale_name(watch_scale s)
@@ -32,10 +33,9 @@ static void print_plan(const watch_plan *p)
 {
     char a[80], b[80];
 
-    fprintf(stderr,
-            "layermeter: plan (%s): %s on %s, %lld x %lld devices, batch %lld: epoch %s, step %s\n",
-            p->question, p->network, p->machine, (long long)p->nodes, (long long)p->devices,
-            (long long)p->batch, print_time(&p->epoch, a), print_time(&p->step, b));
+    note("plan (%s): %s on %s, %lld x %lld devices, batch %lld: epoch %s, step %s", p->question,
+         p->network, p->machine, (long long)p->nodes, (long long)p->devices, (long long)p->batch,
+         print_time(&p->epoch, a), print_time(&p->step, b));
 }
 
 /* ---- rows ---- */

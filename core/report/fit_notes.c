@@ -1,15 +1,17 @@
 /* Messages of layermeter fit: what was found, unused rows, and questions that the data leave open. */
-#include "cli/cmd_fit.h"
+#include "report/fit_notes.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
 #include "fit/collectives.h"
 #include "fit/fit.h"
 #include "fit/forms.h"
+#include "observe/doubts.h"
+#include "observe/points.h"
+#include "report/notes.h"
 #include "single/model.h"
 #include "single/residual.h"
 
@@ -19,7 +21,7 @@
 static void print_class(const char *path, const char *part_text, const residual_trees *judged,
                         size_t count, bool on)
 {
-    fprintf(stderr, "layermeter: %s: residual of %s: ", path, part_text);
+    note_begin("%s: residual of %s: ", path, part_text);
     if (judged->judged)
         fprintf(stderr, "%.1f %% off with it, %.1f %% without, on %zu times of other shapes%s\n",
                 100 * judged->mape, 100 * judged->mape_priced, judged->judged,
@@ -49,15 +51,13 @@ static void print_tasks(const char *path, const layerwise_model *m)
         char                       name[LAYERWISE_TASK_TEXT];
 
         if (j->held)
-            fprintf(stderr,
-                    "layermeter: %s: %s: %s: %.1f %% off on %zu of %zu times that were set apart\n",
-                    path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name),
-                    100 * j->mape, j->held, j->held + j->seen);
+            note("%s: %s: %s: %.1f %% off on %zu of %zu times that were set apart", path,
+                 m->kind->name, layerwise_task_text(m->kind, &m->task[i], name), 100 * j->mape,
+                 j->held, j->held + j->seen);
         else
-            fprintf(stderr,
-                    "layermeter: %s: %s: %s: how far off is not known, nothing could be set apart: "
-                    "measure more shapes\n",
-                    path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name));
+            note(
+                "%s: %s: %s: how far off is not known, nothing could be set apart: measure more shapes",
+                path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name));
     }
 }
 
@@ -80,9 +80,8 @@ static void print_constant(const char *path, const layerwise_model *m)
             if (!is_constant(&t->feature[k]))
                 continue;
             if (!tasks)
-                fprintf(stderr,
-                        "layermeter: %s: %s: the same in all rows, which tells nothing of them:",
-                        path, m->kind->name);
+                note_begin("%s: %s: the same in all rows, which tells nothing of them:", path,
+                           m->kind->name);
             tasks += !n;
             fprintf(stderr, "%s %s", n++ ? "," : tasks > 1 ? ";" : "", t->feature[k].name);
         }
@@ -96,9 +95,8 @@ static void print_constant(const char *path, const layerwise_model *m)
 static void print_little(const char *path, const taught_model *t)
 {
     for (size_t i = 0; i < t->n_little; i++)
-        fprintf(stderr,
-                "layermeter: %s: %s learns nothing of '%s': %zu times, it takes %zu or more\n",
-                path, t->kind->name, t->little[i].task, t->little[i].n, t->kind->fewest);
+        note("%s: %s learns nothing of '%s': %zu times, it takes %zu or more", path, t->kind->name,
+             t->little[i].task, t->little[i].n, t->kind->fewest);
 }
 
 static void print_taught(const char *path, const taught_models *t)
@@ -117,7 +115,7 @@ static void print_taught(const char *path, const taught_models *t)
     }
     for (size_t i = 0; i < t->n && any; i++)
         if (t->of[i].left_out.code)
-            fprintf(stderr, "layermeter: %s: left out\n", t->of[i].left_out.text);
+            note("%s: left out", t->of[i].left_out.text);
 }
 
 /* ---- powers ---- */
@@ -129,36 +127,28 @@ static void print_powers(const assembly *a)
     const calibration  *cal   = a->cal;
 
     if (a->powers.unknown)
-        fprintf(stderr,
-                "layermeter: --device: no datasheet has a limit or a clock of '%s', which powers "
-                "are then without ('layermeter devices' lists those that have)\n",
-                a->powers.unknown);
+        note(
+            "--device: no datasheet has a limit or a clock of '%s', which powers are then without ('layermeter devices' lists those that have)",
+            a->powers.unknown);
     if (!a->powers.fitted)
         return;
     if (found->unused)
-        fprintf(
-            stderr,
-            "layermeter: %s: %zu power%s not used: of several ranks, or of what has no prices\n",
-            obs->path, found->unused, found->unused == 1 ? " is" : "s are");
+        note("%s: %zu power%s not used: of several ranks, or of what has no prices", obs->path,
+             found->unused, found->unused == 1 ? " is" : "s are");
     if (found->odd)
-        fprintf(stderr,
-                "layermeter: %s:%d: %zu power%s left out here and behind: a twentieth or twenty "
-                "times of what the others are, or at eight times their clock\n",
-                obs->path, found->odd_line, found->odd, found->odd == 1 ? " is" : "s are");
+        note(
+            "%s:%d: %zu power%s left out here and behind: a twentieth or twenty times of what the others are, or at eight times their clock",
+            obs->path, found->odd_line, found->odd, found->odd == 1 ? " is" : "s are");
     if (found->no_rest)
-        fprintf(
-            stderr,
-            "layermeter: %s: what the file says is drawn at rest (idle_power) is left out: most "
-            "powers at work are below it\n",
+        note(
+            "%s: what the file says is drawn at rest (idle_power) is left out: most powers at work are below it",
             obs->path);
     if (!cal->power)
-        fprintf(stderr, "layermeter: %s: %zu powers, a model of them takes %d or more\n", obs->path,
-                found->n, POWER_LEAST_ROWS);
+        note("%s: %zu powers, a model of them takes %d or more", obs->path, found->n,
+             POWER_LEAST_ROWS);
     else if (!power_clocks_known(cal->power))
-        fprintf(
-            stderr,
-            "layermeter: %s: power is known at one clock only: for others tell --idle-power and "
-            "--voltage-knee, or measure at several\n",
+        note(
+            "%s: power is known at one clock only: for others tell --idle-power and --voltage-knee, or measure at several",
             obs->path);
 }
 
@@ -167,8 +157,7 @@ static void print_powers(const assembly *a)
 static void print_unused_runs(const fit_runs *f, size_t n, const char *why)
 {
     if (n)
-        fprintf(stderr, "layermeter: %s: %zu run%s not used: %s\n", f->path, n,
-                n == 1 ? " is" : "s are", why);
+        note("%s: %zu run%s not used: %s", f->path, n, n == 1 ? " is" : "s are", why);
 }
 
 static void print_correction(const fit_runs *f)
@@ -176,12 +165,11 @@ static void print_correction(const fit_runs *f)
     const run_correction *c = &f->correction;
     char                  factors[FIT_FACTORS_TEXT];
 
-    fprintf(stderr,
-            "layermeter: %s: %zu runs of %zu network%s: %.1f %% off by the fit, %.1f %% with each "
-            "%s left out of the correction: ",
-            f->path, f->rows.runs, f->rows.networks, f->rows.networks == 1 ? "" : "s",
-            100 * c->errors.mape_before, 100 * c->errors.mape,
-            c->by_network ? "network" : "configuration");
+    note_begin(
+        "%s: %zu runs of %zu network%s: %.1f %% off by the fit, %.1f %% with each %s left out of the correction: ",
+        f->path, f->rows.runs, f->rows.networks, f->rows.networks == 1 ? "" : "s",
+        100 * c->errors.mape_before, 100 * c->errors.mape,
+        c->by_network ? "network" : "configuration");
     if (c->kept)
         fprintf(stderr, "corrected by %s\n", fit_factors_print(&c->factors, factors));
     else
@@ -203,10 +191,26 @@ static void print_runs(const fit_runs *f)
     if (r->n > 1)
         print_correction(f);
     else
-        fprintf(stderr,
-                "layermeter: %s: nothing is corrected by one configuration, which shows nothing of "
-                "others: run another network, or another batch\n",
-                f->path);
+        note(
+            "%s: nothing is corrected by one configuration, which shows nothing of others: run another network, or another batch",
+            f->path);
+}
+
+/* ---- flagged and doubtful times ---- */
+
+void fit_notes_flagged(const observations *obs, const points *p)
+{
+    if (obs->cut_short)
+        note("%s: the last line is cut short and left out (a run that was killed?)", obs->path);
+    if (p->n_flagged_out)
+        note("%s: %zu flagged point%s left out: the same was measured again, better", obs->path,
+             p->n_flagged_out, p->n_flagged_out == 1 ? " is" : "s are");
+    if (p->n_flagged_used)
+        note(
+            "%s: %zu point%s used that %s flagged contended, throttled or drifted: nothing better was measured there",
+            obs->path, p->n_flagged_used, p->n_flagged_used == 1 ? " is" : "s are",
+            p->n_flagged_used == 1 ? "is" : "are");
+    doubts_print(p->doubts, "layermeter: ", obs->path, stderr);
 }
 
 /* ---- what the data leave open ---- */
@@ -220,8 +224,7 @@ static void print_undetermined(const points *p, const form *f, const fitted *fou
         if (found->coefficient[k].determined || !form_takes(p, f->feature[k]))
             continue;
         if (!any)
-            fprintf(stderr, "layermeter: %s.%s: the data cannot determine", f->model,
-                    phase_formula(f->part));
+            note_begin("%s.%s: the data cannot determine", f->model, phase_formula(f->part));
         fprintf(stderr, "%s '%s'", any ? "," : "", feature_name(f->feature[k]));
         nodes |= f->feature[k] == FEATURE_NODES || f->feature[k] == FEATURE_RING_STEPS;
         any = true;
@@ -238,10 +241,9 @@ static void print_tied(size_t form_at, const fitted *f)
         forms[form_at].n_features || f->by_allreduces ? 0 : fitted_coefficients(&forms[form_at], f);
 
     if (n > 2 * f->rank)
-        fprintf(stderr,
-                "layermeter: %s.%s: the data tell %zu of %zu coefficients apart, the others go by "
-                "similar kernels: measure more networks, batches or images\n",
-                forms[form_at].model, phase_formula(forms[form_at].part), f->rank, n);
+        note(
+            "%s.%s: the data tell %zu of %zu coefficients apart, the others go by similar kernels: measure more networks, batches or images",
+            forms[form_at].model, phase_formula(forms[form_at].part), f->rank, n);
 }
 
 /* Number of networks, or of other groups that are left out in turn. */
@@ -283,22 +285,16 @@ static void print_unknown_intervals(const observations *obs, const points *p,
             if (interval_known(&cal->intervals[m].of[s]))
                 return;
     if (only_layers(p))
-        fprintf(
-            stderr,
-            "layermeter: %s: no network was measured: they are told as sums of layers, without an "
-            "interval: measure %d networks or more\n",
+        note(
+            "%s: no network was measured: they are told as sums of layers, without an interval: measure %d networks or more",
             obs->path, INTERVAL_GROUPS);
     else if (count_networks(p) == 1)
-        fprintf(
-            stderr,
-            "layermeter: %s: one network only: of others nothing is known but what similar kernels "
-            "take, and no interval: measure %d networks or more\n",
+        note(
+            "%s: one network only: of others nothing is known but what similar kernels take, and no interval: measure %d networks or more",
             obs->path, INTERVAL_GROUPS);
     else
-        fprintf(
-            stderr,
-            "layermeter: %s: intervals are unknown: they take %d %s or more that can be left out\n",
-            obs->path, INTERVAL_GROUPS, only_allreduces(p) ? "numbers of nodes" : "networks");
+        note("%s: intervals are unknown: they take %d %s or more that can be left out", obs->path,
+             INTERVAL_GROUPS, only_allreduces(p) ? "numbers of nodes" : "networks");
 }
 
 /* Open questions about all-reduces. */
@@ -309,21 +305,16 @@ static void print_allreduces(const observations *obs, const points *p, const cal
         collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL);
 
     if (uneven)
-        fprintf(stderr,
-                "layermeter: %s: %zu all-reduce%s not used: their ranks are not the same number on "
-                "each host\n",
-                obs->path, uneven, uneven == 1 ? " is" : "s are");
+        note("%s: %zu all-reduce%s not used: their ranks are not the same number on each host",
+             obs->path, uneven, uneven == 1 ? " is" : "s are");
     if (!first)
         return;
     if (strcmp(first->name, ALGORITHM_DEFAULT) != 0 && !p->algorithm)
-        fprintf(stderr,
-                "layermeter: %s: no all-reduce by the library's own choice: '%s' answers for it\n",
-                obs->path, first->name);
+        note("%s: no all-reduce by the library's own choice: '%s' answers for it", obs->path,
+             first->name);
     if (first->of[FABRIC_MULTI].one_count)
-        fprintf(
-            stderr,
-            "layermeter: %s: all-reduces between nodes were measured on one number of nodes: how "
-            "their latency grows is assumed; measure two more, one of 8 nodes or more\n",
+        note(
+            "%s: all-reduces between nodes were measured on one number of nodes: how their latency grows is assumed; measure two more, one of 8 nodes or more",
             obs->path);
 }
 
@@ -332,36 +323,26 @@ static void print_unused(const observations *obs, const points *p, const calibra
                          bool corrected)
 {
     if (obs->n_typed && obs->n_untyped)
-        fprintf(
-            stderr,
-            "layermeter: %s: %zu row%s without a dtype beside others that have one: taken as f32\n",
-            obs->path, obs->n_untyped, obs->n_untyped == 1 ? "" : "s");
+        note("%s: %zu row%s without a dtype beside others that have one: taken as f32", obs->path,
+             obs->n_untyped, obs->n_untyped == 1 ? "" : "s");
     if (obs->n_skipped)
-        fprintf(stderr, "layermeter: %zu rows hold no time (skipped when measured)\n",
-                obs->n_skipped);
+        note("%zu rows hold no time (skipped when measured)", obs->n_skipped);
     for (size_t i = 0; i < p->n_points; i++)
         if (p->point[i].load.counts.layers_not_lowered) {
-            fprintf(stderr,
-                    "layermeter: %s has layers without kernels: no regressor holds their FLOPs\n",
-                    p->point[i].row->name);
+            note("%s has layers without kernels: no regressor holds their FLOPs",
+                 p->point[i].row->name);
             break;
         }
     if (p->n_kernel_rows && !cal->operators)
-        fprintf(stderr,
-                "layermeter: %zu rows of single kernels are not used: of no kind there are %zu\n",
-                p->n_kernel_rows, layer_classes[FIRST_LAUNCH]->fewest);
+        note("%zu rows of single kernels are not used: of no kind there are %zu", p->n_kernel_rows,
+             layer_classes[FIRST_LAUNCH]->fewest);
     if (p->n_layer_rows)
-        fprintf(stderr,
-                "layermeter: %zu rows of single layers are not used beside whole networks\n",
-                p->n_layer_rows);
+        note("%zu rows of single layers are not used beside whole networks", p->n_layer_rows);
     if (p->n_other_optimizer)
-        fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",
-                p->n_other_optimizer);
+        note("the update of %zu points is left out: another optimizer", p->n_other_optimizer);
     if (fit_steps_alone(p) && !corrected)
-        fprintf(
-            stderr,
-            "layermeter: whole steps of %zu point%s are not used beside steps with their parts: "
-            "--correct takes them\n",
+        note(
+            "whole steps of %zu point%s are not used beside steps with their parts: --correct takes them",
             fit_steps_alone(p), fit_steps_alone(p) == 1 ? "" : "s");
 }
 
@@ -370,11 +351,9 @@ static void print_left_out(const points *p, const calibration *cal)
 {
     for (size_t c = 0; cal->layers && c < N_LAYER_CLASSES; c++)
         if (cal->layers->of[c].rows && !cal->layers->of[c].present)
-            fprintf(stderr,
-                    "layermeter: %s.single.%s is left out: %zu times of such layers, %zu are "
-                    "needed\n",
-                    DEFAULT_MODEL, layer_classes[c]->name, cal->layers->of[c].rows,
-                    layer_classes[c]->fewest);
+            note("%s.single.%s is left out: %zu times of such layers, %zu are needed",
+                 DEFAULT_MODEL, layer_classes[c]->name, cal->layers->of[c].rows,
+                 layer_classes[c]->fewest);
     for (size_t i = 0; i < n_forms && !only_allreduces(p); i++) {
         const fitted *f = &cal->fitted[i];
 
@@ -383,12 +362,12 @@ static void print_left_out(const points *p, const calibration *cal)
             if ((!f->rows && !part_calibrated(forms[i].part)) || cal->curves.n)
                 continue;
             if (!form_left(p, &forms[i])) {
-                fprintf(stderr, "layermeter: %s.%s is left out: --features leaves it none\n",
-                        forms[i].model, phase_formula(forms[i].part));
+                note("%s.%s is left out: --features leaves it none", forms[i].model,
+                     phase_formula(forms[i].part));
                 continue;
             }
-            fprintf(stderr, "layermeter: %s.%s is left out: too few rows, it needs %zu\n",
-                    forms[i].model, phase_formula(forms[i].part), form_rows(&forms[i]));
+            note("%s.%s is left out: too few rows, it needs %zu", forms[i].model,
+                 phase_formula(forms[i].part), form_rows(&forms[i]));
             continue;
         }
         print_undetermined(p, &forms[i], f);
@@ -396,7 +375,7 @@ static void print_left_out(const points *p, const calibration *cal)
     }
 }
 
-void fit_print_found(const char *path, const assembly *a, const taught_models *t)
+void fit_notes_found(const char *path, const assembly *a, const taught_models *t)
 {
     if (a->residuals.layers)
         print_residuals(path, a->cal->layers, a->residuals.layer);
@@ -406,13 +385,13 @@ void fit_print_found(const char *path, const assembly *a, const taught_models *t
     print_powers(a);
 }
 
-void fit_print_warnings(const assembly *a)
+void fit_notes_warnings(const assembly *a)
 {
     const points *p         = &a->p;
     const bool    corrected = a->runs.path && !strcmp(a->runs.path, a->obs->path);
 
     print_unused(a->obs, p, a->cal, corrected);
-    print_flagged(a->obs, p);
+    fit_notes_flagged(a->obs, p);
     print_allreduces(a->obs, p, a->cal);
     print_left_out(p, a->cal);
     if (p->n_points)
@@ -422,25 +401,23 @@ void fit_print_warnings(const assembly *a)
         host_print(&a->cal->host, stderr);
 }
 
-void fit_print_several(const assemblies *a, const taught_models *t, bool asked, bool done)
+void fit_notes_several(const assemblies *a, const taught_models *t, bool asked, bool done)
 {
     print_taught("all files", t);
     for (size_t i = 0; i < a->n && done; i++)
-        print_flagged(a->machine[i].obs, &a->machine[i].p);
+        fit_notes_flagged(a->machine[i].obs, &a->machine[i].p);
     if (done && asked)
         print_residuals("all files", a->machine[0].cal->layers, a->residual);
 }
 
 /* ---- steps under layouts ---- */
 
-void fit_print_laid(const char *path, const laid_fit *f)
+void fit_notes_laid(const char *path, const laid_fit *f)
 {
     bool first = true;
 
-    fprintf(
-        stderr,
-        "layermeter: %s: %zu steps under layouts: %.1f %% off by the machine file, %.1f %% with "
-        "each of %zu groups left out of the correction: ",
+    note_begin(
+        "%s: %zu steps under layouts: %.1f %% off by the machine file, %.1f %% with each of %zu groups left out of the correction: ",
         path, f->rows, 100 * f->mape_before, 100 * f->mape, f->groups);
     for (int k = 0; k < LAID_STARTS; k++) {
         if (f->factor[k] > 0.995 && f->factor[k] < 1.005)
