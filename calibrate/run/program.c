@@ -37,7 +37,7 @@ static lm_status read_tasks(const char *text, int64_t *out, lm_error *err)
     return LM_OK;
 }
 
-OPTION_TYPE(type_tasks, int64_t, read_tasks);
+VALUE_TYPE(type_tasks, int64_t, read_tasks);
 
 #define AT(member) OPTION_AT(calibrate_options, member)
 

@@ -4,42 +4,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "fit/forms.h"
 #include "sweep/sweep_points.h"
 
-static const sweep_key sweep_keys[] = {
-    { "backend", KEY_WORD, SWEEP_AT(backend), 0, 0 },
-    { "collective", KEY_WORD, SWEEP_AT(collective), 0, 0 },
-    { "threads", KEY_NUMBER, SWEEP_AT(threads), 1, 4096 },
-    { "warmup", KEY_NUMBER, SWEEP_AT(warmup), 0, 1e6 },
-    { "min_repeats", KEY_NUMBER, SWEEP_AT(min_repeats), 1, 1e6 },
-    { "max_repeats", KEY_NUMBER, SWEEP_AT(max_repeats), 1, 1e6 },
-    { "max_seconds", KEY_TIME, SWEEP_AT(max_seconds), 0, 1e6 },
-    { "precision", KEY_REAL, SWEEP_AT(precision), 0, 1 },
-    { "clock", KEY_NUMBER, SWEEP_AT(clock), 1, 1e5 },
-    { "power_seconds", KEY_TIME, SWEEP_AT(power_seconds), 0, 3600 },
-    { "flops_per_second", KEY_REAL, SWEEP_AT(flops_per_second), 1, 1e30 },
-    { "bytes_per_second", KEY_REAL, SWEEP_AT(bytes_per_second), 1, 1e30 },
-    { "retries", KEY_NUMBER, SWEEP_AT(retries), 0, 100 },
-    { "retry_share", KEY_REAL, SWEEP_AT(retry_share), 0, 10 },
-    { "anchor_share", KEY_REAL, SWEEP_AT(anchor_share), 0, 1 },
-    { "anchor_seconds", KEY_TIME, SWEEP_AT(anchor_seconds), 1e-6, 1e6 },
+static const ini_key sweep_keys[] = {
+    SWEEP_KEY("backend", backend, &type_word),
+    SWEEP_KEY("collective", collective, &type_word),
+    SWEEP_KEY("threads", threads, &type_whole, 1, 4096),
+    SWEEP_KEY("warmup", warmup, &type_whole, 0, 1e6),
+    SWEEP_KEY("min_repeats", min_repeats, &type_whole, 1, 1e6),
+    SWEEP_KEY("max_repeats", max_repeats, &type_whole, 1, 1e6),
+    SWEEP_KEY("max_seconds", max_seconds, &type_seconds, 0, 1e6),
+    SWEEP_KEY("precision", precision, &type_real, 0, 1),
+    SWEEP_KEY("clock", clock, &type_whole, 1, 1e5),
+    SWEEP_KEY("power_seconds", power_seconds, &type_seconds, 0, 3600),
+    SWEEP_KEY("flops_per_second", flops_per_second, &type_real, 1, 1e30),
+    SWEEP_KEY("bytes_per_second", bytes_per_second, &type_real, 1, 1e30),
+    SWEEP_KEY("retries", retries, &type_whole, 0, 100),
+    SWEEP_KEY("retry_share", retry_share, &type_real, 0, 10),
+    SWEEP_KEY("anchor_share", anchor_share, &type_real, 0, 1),
+    SWEEP_KEY("anchor_seconds", anchor_seconds, &type_seconds, 1e-6, 1e6),
     SWEEP_VARIANT_KEYS,
-    { NULL, KEY_WORD, 0, 0, 0 },
+    SWEEP_END,
 };
 
-static const sweep_key sim_keys[] = {
-    { "machine", KEY_WORD, SWEEP_AT(machine), 0, 0 },
-    { "model", KEY_WORD, SWEEP_AT(model), 0, 0 },
-    { "noise", KEY_REAL, SWEEP_AT(noise), 0, 1 },
-    { "seed", KEY_NUMBER, SWEEP_AT(seed), 0, 9e18 },
-    { "flops_per_second", KEY_REAL, SWEEP_AT(flops_per_second), 1, 1e30 },
-    { "bytes_per_second", KEY_REAL, SWEEP_AT(bytes_per_second), 1, 1e30 },
-    { "launch_seconds", KEY_TIME, SWEEP_AT(launch_seconds), 0, 10 },
-    { "busy_from", KEY_TIME, SWEEP_AT(busy_from), 0, 1e9 },
-    { "busy_until", KEY_TIME, SWEEP_AT(busy_until), 0, 1e9 },
-    { "drift", KEY_REAL, SWEEP_AT(drift), -1, 1e6 },
-    { NULL, KEY_WORD, 0, 0, 0 },
+static const ini_key sim_keys[] = {
+    SWEEP_KEY("machine", machine, &type_word),
+    SWEEP_KEY("model", model, &type_word),
+    SWEEP_KEY("noise", noise, &type_real, 0, 1),
+    SWEEP_KEY("seed", seed, &type_whole, 0, 9e18),
+    SWEEP_KEY("flops_per_second", flops_per_second, &type_real, 1, 1e30),
+    SWEEP_KEY("bytes_per_second", bytes_per_second, &type_real, 1, 1e30),
+    SWEEP_KEY("launch_seconds", launch_seconds, &type_seconds, 0, 10),
+    SWEEP_KEY("busy_from", busy_from, &type_seconds, 0, 1e9),
+    SWEEP_KEY("busy_until", busy_until, &type_seconds, 0, 1e9),
+    SWEEP_KEY("drift", drift, &type_real, -1, 1e6),
+    SWEEP_END,
 };
 
 static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values *v)
@@ -69,7 +70,7 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
         status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
         return sweep_fail_at(l, s->line, status, "max_repeats");
     }
-    l->common = *v; /* [sweep] has no lists that would have to be freed */
+    l->common = *v;
     if (l->ask && (status = l->ask(l->context, out->compute, &l->limits, l->err)))
         return sweep_fail_at(l, ini_get(s, "backend")->line, status, "backend");
     return LM_OK;
@@ -102,7 +103,7 @@ static lm_status take_sim(sweep_loading *l, const ini_section *s, sweep_values *
     if (v->machine && v->machine[0] != '/' && folder) {
         path = arena_alloc(l->s->arena, folder + strlen(v->machine) + 1);
         if (!path)
-            return sweep_no_memory(l);
+            return no_memory(l->err);
         memcpy(path, l->s->path, folder);
         strcpy(path + folder, v->machine);
         l->s->sim.machine = path;
@@ -133,7 +134,8 @@ static bool is_kind(const char *name, const struct section *kind)
 
 static lm_status take_section(sweep_loading *l, const ini_section *s)
 {
-    sweep_values v = { .threads          = 1,
+    sweep_values v = { .steps            = sweep_steps_usual,
+                       .threads          = 1,
                        .warmup           = 1,
                        .min_repeats      = 3,
                        .max_repeats      = 20,
@@ -151,11 +153,8 @@ static lm_status take_section(sweep_loading *l, const ini_section *s)
     lm_status    status;
 
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
-        if (is_kind(s->name, &sections[i])) {
-            status = sections[i].take(l, s, &v);
-            sweep_values_free(&v);
-            return status;
-        }
+        if (is_kind(s->name, &sections[i]))
+            return sections[i].take(l, s, &v);
     status = lm_error_set(l->err, LM_E_NOTFOUND,
                           "a sweep has no such section (sweep, networks, kernels, layers, "
                           "collectives, sim)");
@@ -214,7 +213,7 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sw
 
     if (!s || !(s->path = arena_text(a, path, strlen(path)))) {
         arena_free(a);
-        return sweep_no_memory(&l);
+        return no_memory(err);
     }
     s->arena = a;
     s->sim   = (sim_config){ .model = "counts", .seed = 1 };

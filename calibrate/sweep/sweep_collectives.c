@@ -1,16 +1,14 @@
 /* [collectives] of a sweep: single collectives. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "sweep/sweep_spread.h"
 
-static const sweep_key keys[] = {
-    { "bytes", KEY_BYTE_LIST, SWEEP_AT(bytes), 4, 1e12 },
+static const ini_key keys[] = {
+    SWEEP_KEY("bytes", bytes, &type_sizes, 4, 1e12),
     SWEEP_SPREAD_KEYS(2),
-    { "kinds", KEY_WORD, SWEEP_AT(kinds), 0, 0 },
-    { "algorithms", KEY_WORD, SWEEP_AT(algorithms), 0, 0 },
-    { NULL, KEY_WORD, 0, 0, 0 },
+    SWEEP_KEY("kinds", kinds, &type_names),
+    SWEEP_KEY("algorithms", algorithms, &type_names),
+    SWEEP_END,
 };
 
 /* All sizes on all counts of ranks, with one algorithm. */
@@ -29,7 +27,7 @@ static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, collecti
         const bool fits = sweep_spread(l, v, i, 2, &p);
 
         for (size_t b = 0; b < v->bytes.n && !status; b++) {
-            p.row.bytes = v->bytes.value[b];
+            p.row.bytes = v->bytes.at[b];
             if (p.row.ranks < 2)
                 continue; /* one device on one node has nothing to reduce */
             if (fits)
@@ -54,30 +52,26 @@ static void print_known(collective_kind kind, char *out, size_t size)
 static lm_status add_kind(sweep_loading *l, const ini_section *s, const sweep_values *v,
                           collective_kind kind)
 {
-    char     *name[8], *copy, known[120] = "";
-    size_t    n;
-    lm_status status = LM_OK;
+    char      known[120] = "";
+    lm_status status     = LM_OK;
 
-    if (!v->algorithms)
+    if (!v->algorithms.n)
         return add_algorithm(l, v, kind, ALGORITHM_DEFAULT);
-    if (!(copy = arena_text(l->s->arena, v->algorithms, strlen(v->algorithms))))
-        return sweep_no_memory(l);
-    n = text_split(copy, ',', name, 8);
-    for (size_t a = 0; a < n && !status; a++) {
-        if (!collective_algorithm_known(kind, name[a])->measured) {
+    for (size_t a = 0; a < v->algorithms.n && !status; a++) {
+        const char *name = v->algorithms.at[a];
+
+        if (!collective_algorithm_known(kind, name)->measured) {
             print_known(kind, known, sizeof known);
-            status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is none of %s", name[a], known);
+            status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is none of %s", name, known);
             return sweep_fail_at(l, ini_get(s, "algorithms")->line, status, "algorithms");
         }
-        status = add_algorithm(l, v, kind, name[a]);
+        status = add_algorithm(l, v, kind, name);
     }
     return status;
 }
 
 lm_status sweep_take_collectives(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
-    char           *name[N_COLLECTIVE_KINDS + 1], *copy;
-    size_t          n;
     collective_kind kind;
     lm_status       status = sweep_read(l, s, keys, v);
 
@@ -87,13 +81,10 @@ lm_status sweep_take_collectives(sweep_loading *l, const ini_section *s, sweep_v
         status = lm_error_set(l->err, LM_E_SYNTAX, "'bytes =' is missing");
         return sweep_fail_at(l, s->line, status, s->name);
     }
-    if (!v->kinds)
+    if (!v->kinds.n)
         return add_kind(l, s, v, COLLECTIVE_ALLREDUCE);
-    if (!(copy = arena_text(l->s->arena, v->kinds, strlen(v->kinds))))
-        return sweep_no_memory(l);
-    n = text_split(copy, ',', name, N_COLLECTIVE_KINDS + 1);
-    for (size_t k = 0; k < n && k <= N_COLLECTIVE_KINDS && !status; k++) {
-        if ((status = collective_kind_find(name[k], &kind, l->err)))
+    for (size_t k = 0; k < v->kinds.n && !status; k++) {
+        if ((status = collective_kind_find(v->kinds.at[k], &kind, l->err)))
             return sweep_fail_at(l, ini_get(s, "kinds")->line, status, "kinds");
         status = add_kind(l, s, v, kind);
     }

@@ -1,17 +1,18 @@
 /* [kernels] of a sweep: every distinct kernel of some networks, once, alone. */
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "network/kernels.h"
 #include "sweep/sweep_points.h"
 
-static const sweep_key keys[] = {
-    { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
-    { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
-    { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
+static const ini_key keys[] = {
+    SWEEP_KEY("networks", networks, &type_names),
+    SWEEP_BATCH_KEY,
+    SWEEP_IMAGE_KEY,
     SWEEP_VARIANT_KEYS,
     SWEEP_FILTER_KEYS,
-    { "limit", KEY_NUMBER, SWEEP_AT(limit), 1, 1e6 },
-    { NULL, KEY_WORD, 0, 0, 0 },
+    SWEEP_KEY("limit", limit, &type_whole, 1, 1e6),
+    SWEEP_END,
 };
 
 static lm_status add_kernel(sweep_loading *l, const sweep_values *v, const sweep_point *point,
@@ -36,7 +37,7 @@ static lm_status add_kernel(sweep_loading *l, const sweep_values *v, const sweep
     p.row.batch    = 0;
     p.row.geometry = arena_text(l->s->arena, text, strlen(text));
     if (!p.row.geometry)
-        return sweep_no_memory(l);
+        return no_memory(l->err);
     if (!sweep_wanted(l, v, &work) ||
         (v->limit && *n_kernels >= v->limit && !sweep_has(l, &p.row))) {
         l->s->n_filtered++;

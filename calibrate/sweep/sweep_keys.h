@@ -1,92 +1,86 @@
-/** Keys of a sweep's sections: one table for each section; all checks in one place. */
+/** Keys of a sweep's sections: one table for each section. */
 #ifndef CALIBRATE_SWEEP_KEYS_H
 #define CALIBRATE_SWEEP_KEYS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <layermeter/types.h>
 
 #include "base/arena.h"
-#include "base/ini.h"
+#include "base/ini_keys.h"
 #include "measure/settings.h"
 
-/** Malloc'ed numbers. */
-typedef struct number_list {
-    int64_t *value;
-    size_t   n;
-} number_list;
+/** Forms of the steps of a section's networks. */
+typedef struct sweep_steps {
+    word_list  optimizers; /**< "": the usual one */
+    count_list buckets;    /**< bytes; 0: one message after the backward pass */
+    struct sweep_progress {
+        uint8_t at[2]; /**< SETTING_PROGRESS, of points with buckets */
+        size_t  n;     /**< 0: not given */
+    } progress;
+    struct sweep_phases {
+        bool training, inference; /**< a step; a forward pass in evaluation mode */
+    } phases;
+} sweep_steps;
 
-/** The list, or a single number. */
-number_list number_list_or(number_list l, int64_t *one);
+/** One optimizer, one message, training. */
+extern const sweep_steps sweep_steps_usual;
+
+/** Element types. */
+typedef struct sweep_dtypes {
+    lm_dtype at[8];
+    size_t   n; /**< 0: not given */
+} sweep_dtypes;
 
 /** The values of a section. Not every section has all of them; 0, NULL or empty: not given. */
 typedef struct sweep_values {
-    const char *backend, *collective, *machine, *model, *kinds, *algorithms, *networks, *blocks,
-        *chain, *dtype;
-    const char *optimizers, *buckets, *progress, *phases;
-    const char *type, *input, *layer_batch, *activation, *setting[N_SETTINGS];
-    int64_t     threads, warmup, min_repeats, max_repeats, retries, seed, limit, count, clock;
-    double      max_seconds, precision, noise, flops_per_second, bytes_per_second, launch_seconds;
-    double      min_flops, max_flops, once_seconds, retry_share, anchor_share;
-    double      busy_from, busy_until, drift, anchor_seconds, power_seconds;
-    int64_t     max_bytes;
-    number_list batch, image, ranks, nodes, devices, bytes;
+    const char  *backend, *collective, *machine, *model;
+    word_list    kinds, algorithms, networks, blocks, setting[N_SETTINGS];
+    sweep_dtypes dtypes;
+    sweep_steps  steps;
+    const char  *type, *input, *layer_batch, *drawn;
+    int64_t      threads, warmup, min_repeats, max_repeats, retries, seed, limit, count, clock;
+    double       max_seconds, precision, noise, flops_per_second, bytes_per_second, launch_seconds;
+    double       min_flops, max_flops, once_seconds, retry_share, anchor_share;
+    double       busy_from, busy_until, drift, anchor_seconds, power_seconds;
+    int64_t      max_bytes;
+    count_list   batch, image, ranks, nodes, devices, bytes;
+    bool         chained;
 } sweep_values;
 
-typedef enum {
-    KEY_WORD,
-    KEY_NUMBER,
-    KEY_REAL,
-    KEY_TIME,
-    KEY_BYTES,
-    KEY_LIST,
-    KEY_BYTE_LIST
-} sweep_key_kind;
+/** The list, or a single number. */
+count_list sweep_list_or(count_list l, const int64_t *one);
 
-/** One key; a table of them ends with a NULL name. */
-typedef struct sweep_key {
-    const char    *name;
-    sweep_key_kind kind;
-    size_t         offset; /**< in sweep_values */
-    double         min, max;
-} sweep_key;
+/** LM_E_UNSUPPORTED for an optimizer whose update cannot be run, LM_E_ARG for none. */
+extern const value_type type_optimizers; /**< word_list */
+extern const value_type type_buckets;    /**< count_list: 0, sizes and ranges of sizes */
+extern const value_type type_progress;   /**< struct sweep_progress */
+extern const value_type type_phases;     /**< struct sweep_phases */
+extern const value_type type_dtypes;     /**< sweep_dtypes */
 
-#define SWEEP_AT(field) offsetof(sweep_values, field)
+/** A row, and the end of a table. */
+#define SWEEP_KEY(name, member, ...) INI_KEY(name, sweep_values, member, __VA_ARGS__)
+#define SWEEP_END    \
+    {                \
+        .name = NULL \
+    }
 
 /** Rows of a table: element types and settings. All their combinations are measured. */
-#define SWEEP_VARIANT_KEYS                                                                      \
-    { "dtype", KEY_WORD, SWEEP_AT(dtype), 0, 0 },                                               \
-        SWEEP_SETTING_KEY("algorithms", SETTING_ALGORITHMS),                                    \
-        SWEEP_SETTING_KEY("cache", SETTING_CACHE), SWEEP_SETTING_KEY("launch", SETTING_LAUNCH), \
-        SWEEP_SETTING_KEY("layout", SETTING_LAYOUT), SWEEP_SETTING_KEY("math", SETTING_MATH)
+#define SWEEP_VARIANT_KEYS                                                 \
+    SWEEP_KEY("dtype", dtypes, &type_dtypes),                              \
+        SWEEP_KEY("algorithms", setting[SETTING_ALGORITHMS], &type_names), \
+        SWEEP_KEY("cache", setting[SETTING_CACHE], &type_names),           \
+        SWEEP_KEY("launch", setting[SETTING_LAUNCH], &type_names),         \
+        SWEEP_KEY("layout", setting[SETTING_LAYOUT], &type_names),         \
+        SWEEP_KEY("math", setting[SETTING_MATH], &type_names)
 
 /** Rows of a table: filters. */
-#define SWEEP_FILTER_KEYS                                            \
-    { "max_bytes", KEY_BYTES, SWEEP_AT(max_bytes), 1, 1e18 },        \
-        { "max_flops", KEY_REAL, SWEEP_AT(max_flops), 1, 1e30 },     \
-        { "max_seconds", KEY_TIME, SWEEP_AT(once_seconds), 0, 1e6 }, \
-    {                                                                \
-        "min_flops", KEY_REAL, SWEEP_AT(min_flops), 0, 1e30          \
-    }
+#define SWEEP_FILTER_KEYS                                              \
+    SWEEP_KEY("max_bytes", max_bytes, &type_bytes, 1, 1e18),           \
+        SWEEP_KEY("max_flops", max_flops, &type_real, 1, 1e30),        \
+        SWEEP_KEY("max_seconds", once_seconds, &type_seconds, 0, 1e6), \
+        SWEEP_KEY("min_flops", min_flops, &type_real, 0, 1e30)
 
-#define SWEEP_SETTING_KEY(name, at)                                                   \
-    {                                                                                 \
-        name, KEY_WORD, offsetof(sweep_values, setting) + (at) * sizeof(char *), 0, 0 \
-    }
-
-/**
- * Reads a section. Text goes into `text`.
- *
- * @param path of the sweep, for messages
- * @return LM_E_NOTFOUND for a key that `keys` lacks, LM_E_ARG outside its range, LM_E_SYNTAX
- */
-lm_status sweep_read_section(const char *path, const ini_section *s, const sweep_key *keys,
-                             arena *text, sweep_values *out, lm_error *err);
-/** Reads one key of a section; LM_E_NOTFOUND for one that `keys` lacks. */
-lm_status sweep_read_pair(const char *path, const ini_section *s, const ini_pair *p,
-                          const sweep_key *keys, arena *text, sweep_values *out, lm_error *err);
-/** NULL if there is none. */
-const sweep_key *sweep_key_find(const sweep_key *keys, const char *name);
-/** The lists. */
-void sweep_values_free(sweep_values *v);
+/** A row of numbers of samples, of pixels. */
+#define SWEEP_BATCH_KEY SWEEP_KEY("batch", batch, &type_counts, 1, 1e9)
+#define SWEEP_IMAGE_KEY SWEEP_KEY("image", image, &type_counts, 1, 1e6)
 
 #endif

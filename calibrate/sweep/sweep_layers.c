@@ -2,23 +2,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "layers/schema.h"
 #include "network/single.h"
 #include "sweep/draw.h"
 #include "sweep/sweep_points.h"
 
-static const sweep_key keys[] = {
-    { "type", KEY_WORD, SWEEP_AT(type), 0, 0 },
-    { "input", KEY_WORD, SWEEP_AT(input), 0, 0 },
-    { "batch", KEY_WORD, SWEEP_AT(layer_batch), 0, 0 },
-    { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
-    { "activation", KEY_WORD, SWEEP_AT(activation), 0, 0 },
-    { "count", KEY_NUMBER, SWEEP_AT(count), 1, 1e5 },
-    { "seed", KEY_NUMBER, SWEEP_AT(seed), 0, 9e18 },
+static const ini_key keys[] = {
+    SWEEP_KEY("type", type, &type_word),
+    SWEEP_KEY("input", input, &type_word),
+    SWEEP_KEY("batch", layer_batch, &type_word),
+    SWEEP_KEY("optimizer", drawn, &type_word),
+    SWEEP_KEY("activation", drawn, &type_word),
+    SWEEP_KEY("count", count, &type_whole, 1, 1e5),
+    SWEEP_KEY("seed", seed, &type_whole, 0, 9e18),
     SWEEP_VARIANT_KEYS,
     SWEEP_FILTER_KEYS,
-    { NULL, KEY_WORD, 0, 0, 0 },
+    SWEEP_END,
 };
 
 /* A section during the drawing of its layers. */
@@ -40,8 +41,8 @@ static lm_status read_keys(sweep_loading *l, const ini_section *s, sweep_values 
     lm_status status = LM_OK;
 
     for (size_t i = 0; i < s->n_pairs && !status; i++)
-        if (sweep_key_find(keys, s->pair[i].key))
-            status = sweep_read_pair(l->s->path, s, &s->pair[i], keys, l->s->arena, v, l->err);
+        if (ini_key_find(keys, s->pair[i].key))
+            status = ini_key_read(l->s->path, &s->pair[i], keys, s->name, l->s->arena, v, l->err);
     if (status)
         return status;
     if (!v->type || !v->input || !v->layer_batch) {
@@ -57,7 +58,7 @@ static lm_status read_keys(sweep_loading *l, const ini_section *s, sweep_values 
         const char          *key = s->pair[i].key;
         const lm_layer_type *t   = &(*type)->type;
 
-        if (key[0] == '_' || sweep_key_find(keys, key) || schema_find(t, key) < t->n_params)
+        if (key[0] == '_' || ini_key_find(keys, key) || schema_find(t, key) < t->n_params)
             continue;
         status = lm_error_set(l->err, LM_E_NOTFOUND,
                               "neither a key of [layers] nor of '%s' (a value that only other keys "
@@ -101,7 +102,7 @@ static lm_status draw_all(drawing *w)
         const bool           input = !strcmp(p->key, "input");
         lm_status            status;
 
-        if (!is_drawn(p->key) && sweep_key_find(keys, p->key))
+        if (!is_drawn(p->key) && ini_key_find(keys, p->key))
             continue;
         status = draw_value(&w->d, p->key, p->value,
                             input || (at < t->n_params && schema_param(t, at).kind == LM_LIST),
@@ -166,7 +167,7 @@ static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_erro
     p->row.optimizer = o ? arena_text(w->l->s->arena, o, strlen(o)) : "";
     return p->row.name && p->row.input && p->row.geometry && p->row.optimizer
                ? LM_OK
-               : sweep_no_memory(w->l);
+               : no_memory(w->l->err);
 }
 
 /* Adds a layer in all variants, if the first variant passes and is new. */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/no_memory.h"
 #include "network/bind.h"
 #include "network/part.h"
 #include "observe/points.h"
@@ -10,20 +10,20 @@
 
 #define ALL_BLOCKS "all" /* the outermost ones, of alike ones the first */
 
-static const sweep_key keys[] = {
-    { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
-    { "blocks", KEY_WORD, SWEEP_AT(blocks), 0, 0 },
-    { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
-    { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
+static const ini_key keys[] = {
+    SWEEP_KEY("networks", networks, &type_names),
+    SWEEP_KEY("blocks", blocks, &type_names),
+    SWEEP_BATCH_KEY,
+    SWEEP_IMAGE_KEY,
     SWEEP_SPREAD_KEYS(1),
-    { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
-    { "bucket", KEY_WORD, SWEEP_AT(buckets), 0, 0 },
-    { "progress", KEY_WORD, SWEEP_AT(progress), 0, 0 },
-    { "phases", KEY_WORD, SWEEP_AT(phases), 0, 0 },
+    SWEEP_KEY("optimizer", steps.optimizers, &type_optimizers),
+    SWEEP_KEY("bucket", steps.buckets, &type_buckets),
+    SWEEP_KEY("progress", steps.progress, &type_progress),
+    SWEEP_KEY("phases", steps.phases, &type_phases),
     SWEEP_VARIANT_KEYS,
-    SWEEP_SETTING_KEY("mixed", SETTING_MIXED),
+    SWEEP_KEY("mixed", setting[SETTING_MIXED], &type_names),
     SWEEP_FILTER_KEYS,
-    { NULL, KEY_WORD, 0, 0, 0 },
+    SWEEP_END,
 };
 
 /* Opens a network, or a block as it is in the whole at an image size. */
@@ -36,7 +36,7 @@ static lm_status open_at(sweep_loading *l, const char *name, int64_t image, netw
     if (!part || !image)
         return network_open(name, l->reg, NULL, out, l->err);
     if (!(whole = arena_text(l->s->arena, name, (size_t)(part - name))))
-        return sweep_no_memory(l);
+        return no_memory(l->err);
     if (!(status = network_open(whole, l->reg, NULL, out, l->err)) &&
         (status = network_cut(*out, part + strlen(NETWORK_PART), image, l->reg, l->err))) {
         network_free(*out);
@@ -69,7 +69,7 @@ static lm_status input_shape(sweep_loading *l, const char *name, int64_t image, 
 
         *out = arena_text(l->s->arena, input, strlen(input));
         if (!*out)
-            status = sweep_no_memory(l);
+            status = no_memory(l->err);
     }
     bound_network_free(bound);
     network_free(net);
@@ -89,7 +89,7 @@ static lm_status add_part(sweep_loading *l, parts *p, const char *whole, const c
     char        *name = arena_alloc(l->s->arena, size);
 
     if (!more || !name)
-        return sweep_no_memory(l);
+        return no_memory(l->err);
     snprintf(name, size, "%s%s%s", whole, *block ? NETWORK_PART : "", block);
     p->name      = more;
     more[p->n++] = name;
@@ -120,25 +120,20 @@ static lm_status add_all_parts(sweep_loading *l, parts *p, const char *name)
 
 static bool takes_all(const sweep_values *v)
 {
-    return v->blocks && !strcmp(v->blocks, ALL_BLOCKS);
+    return v->blocks.n == 1 && !strcmp(v->blocks.at[0], ALL_BLOCKS);
 }
 
 static lm_status parts_of(sweep_loading *l, const sweep_values *v, const char *name, parts *out)
 {
-    char     *copy, *block[64];
-    size_t    n;
     lm_status status = LM_OK;
 
     *out = (parts){ NULL, 0, 0 };
-    if (!v->blocks)
+    if (!v->blocks.n)
         return add_part(l, out, name, "");
     if (takes_all(v))
         return add_all_parts(l, out, name);
-    if (!(copy = arena_text(l->s->arena, v->blocks, strlen(v->blocks))))
-        return sweep_no_memory(l);
-    n = text_split(copy, ',', block, 64);
-    for (size_t i = 0; i < n && !status; i++)
-        status = add_part(l, out, name, block[i]);
+    for (size_t i = 0; i < v->blocks.n && !status; i++)
+        status = add_part(l, out, name, v->blocks.at[i]);
     return status;
 }
 
@@ -147,21 +142,20 @@ static lm_status parts_of(sweep_loading *l, const sweep_values *v, const char *n
 static lm_status visit_network(sweep_loading *l, const sweep_values *v, sweep_point *p,
                                sweep_visitor each, void *context)
 {
-    int64_t           zero = 0, one = 1;
-    const number_list image = number_list_or(v->image, &zero),
-                      batch = number_list_or(v->batch, &one);
-    lm_status status        = LM_OK;
-    size_t    fits          = 0;
+    const int64_t    zero = 0, one = 1;
+    const count_list image = sweep_list_or(v->image, &zero), batch = sweep_list_or(v->batch, &one);
+    lm_status        status = LM_OK;
+    size_t           fits   = 0;
 
     for (size_t k = 0; k < image.n; k++) {
-        status = input_shape(l, p->row.name, image.value[k], p->row.dtype, &p->row.input);
+        status = input_shape(l, p->row.name, image.at[k], p->row.dtype, &p->row.input);
         if (status == LM_E_SHAPE && (fits || k + 1 < image.n || takes_all(v))) {
             l->s->n_filtered += batch.n;
             continue;
         }
         fits++;
         for (size_t b = 0; b < batch.n && !status; b++) {
-            p->row.batch = batch.value[b];
+            p->row.batch = batch.at[b];
             status       = each(l, v, p, context);
         }
         if (status)
@@ -173,8 +167,6 @@ static lm_status visit_network(sweep_loading *l, const sweep_values *v, sweep_po
 lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const sweep_values *v,
                                sweep_visitor each, void *context)
 {
-    char           *name[64], *copy;
-    size_t          n;
     sweep_variants  variants;
     sweep_point     p      = { .row = sweep_row() };
     lm_status       status = LM_OK;
@@ -186,14 +178,10 @@ lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const swe
     }
     if ((status = sweep_variants_read(l, s, v, &variants)))
         return status;
-    copy = arena_text(l->s->arena, v->networks, strlen(v->networks));
-    if (!copy)
-        return sweep_no_memory(l);
-    n = text_split(copy, ',', name, 64);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < v->networks.n; i++) {
         parts of;
 
-        status = parts_of(l, v, name[i], &of);
+        status = parts_of(l, v, v->networks.at[i], &of);
         for (size_t k = 0; k < of.n * variants.n && !status; k++) {
             p.row.name = of.name[k / variants.n];
             status     = sweep_variant(l, &variants, k % variants.n, &p);
@@ -233,7 +221,7 @@ static lm_status add_network(sweep_loading *l, const sweep_values *v, const swee
     p.row.kind      = OBS_NETWORK;
     p.row.algorithm = "default";
     status          = workloads_counts(l->loads, &of, p.row.batch, &p.counts, l->err);
-    work = sweep_work_of_counts(&p.counts);
+    work            = sweep_work_of_counts(&p.counts);
     if (!status && takes_all(v) && has_alike(l, &p))
         return LM_OK;
     for (size_t i = 0; i < sweep_spreads(v) && !status; i++) {
@@ -249,10 +237,7 @@ static lm_status add_network(sweep_loading *l, const sweep_values *v, const swee
 
 lm_status sweep_take_networks(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
-    sweep_steps steps;
-    lm_status   status = sweep_read(l, s, keys, v);
+    lm_status status = sweep_read(l, s, keys, v);
 
-    if (!status)
-        status = sweep_steps_read(l, s, v, &steps);
-    return status ? status : sweep_visit_networks(l, s, v, add_network, &steps);
+    return status ? status : sweep_visit_networks(l, s, v, add_network, &v->steps);
 }

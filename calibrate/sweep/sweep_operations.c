@@ -1,23 +1,21 @@
 /* [layers] of a sweep that names networks: every distinct operation of these, by itself. */
 #include <string.h>
 
-#include "base/text.h"
+#include "base/no_memory.h"
 #include "network/operations.h"
 #include "network/single.h"
 #include "sweep/sweep_points.h"
 
-enum { NETWORKS_MAX = 64 };
-
-static const sweep_key keys[] = {
-    { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
-    { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
-    { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
-    { "chain", KEY_WORD, SWEEP_AT(chain), 0, 0 },
-    { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
-    { "phases", KEY_WORD, SWEEP_AT(phases), 0, 0 },
+static const ini_key keys[] = {
+    SWEEP_KEY("networks", networks, &type_names),
+    SWEEP_BATCH_KEY,
+    SWEEP_IMAGE_KEY,
+    SWEEP_KEY("chain", chained, &type_yes),
+    SWEEP_KEY("optimizer", steps.optimizers, &type_optimizers),
+    SWEEP_KEY("phases", steps.phases, &type_phases),
     SWEEP_VARIANT_KEYS,
     SWEEP_FILTER_KEYS,
-    { NULL, KEY_WORD, 0, 0, 0 },
+    SWEEP_END,
 };
 
 /* A section, and networks as they are bound for a variant. */
@@ -27,14 +25,13 @@ typedef struct catalogue {
     sweep_point    p;     /* its variant */
     sweep_steps    steps; /* training, or evaluation mode */
     operation_list list;
-    bool           chained;
 } catalogue;
 
 /* At batch 2, as operations_add() asks for. */
 static lm_status add_network(catalogue *c, const char *name, int64_t image)
 {
     const bind_options options = {
-        .batch = 2, .dtype = c->p.row.dtype, .image = image, .evaluation = c->steps.inference
+        .batch = 2, .dtype = c->p.row.dtype, .image = image, .evaluation = c->steps.phases.inference
     };
     network       *net    = NULL;
     bound_network *bound  = NULL;
@@ -43,7 +40,7 @@ static lm_status add_network(catalogue *c, const char *name, int64_t image)
     if (!status)
         status = bind_network(net, c->l->reg, &options, &bound, c->l->err);
     if (!status)
-        status = operations_add(&c->list, bound, NULL, c->chained, c->l->err);
+        status = operations_add(&c->list, bound, NULL, c->v->chained, c->l->err);
     bound_network_free(bound);
     network_free(net);
     return status;
@@ -51,17 +48,12 @@ static lm_status add_network(catalogue *c, const char *name, int64_t image)
 
 static lm_status add_networks(catalogue *c)
 {
-    char             *name[NETWORKS_MAX], *copy;
-    int64_t           zero  = 0;
-    const number_list image = number_list_or(c->v->image, &zero);
-    size_t            n;
-    lm_status         status = LM_OK;
+    const int64_t    zero   = 0;
+    const count_list image  = sweep_list_or(c->v->image, &zero);
+    lm_status        status = LM_OK;
 
-    if (!(copy = arena_text(c->l->s->arena, c->v->networks, strlen(c->v->networks))))
-        return sweep_no_memory(c->l);
-    n = text_split(copy, ',', name, NETWORKS_MAX);
-    for (size_t i = 0; i < n * image.n && !status; i++)
-        status = add_network(c, name[i / image.n], image.value[i % image.n]);
+    for (size_t i = 0; i < c->v->networks.n * image.n && !status; i++)
+        status = add_network(c, c->v->networks.at[i / image.n], image.at[i % image.n]);
     c->l->s->n_filtered += c->list.n_apart;
     return status;
 }
@@ -88,7 +80,7 @@ static lm_status add_point(catalogue *c, const net_operation *o, int64_t batch)
     p.row.geometry = arena_text(a, o->geometry, strlen(o->geometry));
     p.row.input    = arena_text(a, o->input, strlen(o->input));
     if (!p.row.name || !p.row.geometry || !p.row.input)
-        return sweep_no_memory(c->l);
+        return no_memory(c->l->err);
     work = sweep_work_of_counts(&p.counts);
     if (sweep_wanted(c->l, c->v, &work))
         return sweep_steps_add(c->l, &c->steps, &p);
@@ -97,20 +89,20 @@ static lm_status add_point(catalogue *c, const net_operation *o, int64_t batch)
 }
 
 /* All operations in one variant and mode: evaluation drops some. */
-static lm_status add_mode(catalogue *c, const sweep_steps *all, bool inference)
+static lm_status add_mode(catalogue *c, bool inference)
 {
-    int64_t           one   = 1;
-    const number_list batch = number_list_or(c->v->batch, &one);
-    lm_status         status;
+    const sweep_steps *all   = &c->v->steps;
+    const int64_t      one   = 1;
+    const count_list   batch = sweep_list_or(c->v->batch, &one);
+    lm_status          status;
 
-    if (!(inference ? all->inference : all->training))
+    if (!(inference ? all->phases.inference : all->phases.training))
         return LM_OK;
-    c->steps           = *all;
-    c->steps.training  = !inference;
-    c->steps.inference = inference;
-    status             = add_networks(c);
+    c->steps        = *all;
+    c->steps.phases = (struct sweep_phases){ !inference, inference };
+    status          = add_networks(c);
     for (size_t i = 0; i < c->list.n * batch.n && !status; i++)
-        status = add_point(c, &c->list.of[i / batch.n], batch.value[i % batch.n]);
+        status = add_point(c, &c->list.of[i / batch.n], batch.at[i % batch.n]);
     operations_free(&c->list);
     return status;
 }
@@ -118,20 +110,15 @@ static lm_status add_mode(catalogue *c, const sweep_steps *all, bool inference)
 lm_status sweep_take_operations(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
     sweep_variants variants;
-    sweep_steps    steps;
     catalogue      c      = { .l = l, .v = v, .p = { .row = sweep_row() } };
     lm_status      status = sweep_read(l, s, keys, v);
 
     if (!status)
         status = sweep_variants_read(l, s, v, &variants);
-    if (!status)
-        status = sweep_steps_read(l, s, v, &steps);
     if (status)
         return status;
-    if (v->chain && (status = text_bool(v->chain, &c.chained, l->err)))
-        return sweep_fail_at(l, ini_get(s, "chain")->line, status, "chain");
     for (size_t k = 0; k < 2 * variants.n && !status; k++)
         if (!(status = sweep_variant(l, &variants, k / 2, &c.p)))
-            status = add_mode(&c, &steps, k % 2);
+            status = add_mode(&c, k % 2);
     return status ? sweep_fail_at(l, ini_get(s, "networks")->line, status, "networks") : LM_OK;
 }

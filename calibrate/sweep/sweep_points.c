@@ -2,6 +2,7 @@
 #include "sweep/sweep_points.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,11 @@
 
 #define POINTS_MAX 100000 /* more is a typing error, not a sweep */
 #define KEY_BYTES  1200
+
+count_list sweep_list_or(count_list l, const int64_t *one)
+{
+    return l.n ? l : (count_list){ one, 1, false };
+}
 
 observation sweep_row(void)
 {
@@ -24,15 +30,12 @@ lm_status sweep_fail_at(sweep_loading *l, int line, lm_status status, const char
     return status;
 }
 
-lm_status sweep_no_memory(sweep_loading *l)
+lm_status sweep_read(sweep_loading *l, const ini_section *s, const ini_key *keys, sweep_values *out)
 {
-    return no_memory(l->err);
-}
+    char what[80];
 
-lm_status sweep_read(sweep_loading *l, const ini_section *s, const sweep_key *keys,
-                     sweep_values *out)
-{
-    return sweep_read_section(l->s->path, s, keys, l->s->arena, out, l->err);
+    snprintf(what, sizeof what, "[%.70s]", s->name);
+    return ini_keys_read(l->s->path, s, keys, what, l->s->arena, out, l->err);
 }
 
 bool sweep_has(const sweep_loading *l, const observation *row)
@@ -57,14 +60,14 @@ lm_status sweep_add(sweep_loading *l, const sweep_point *p)
         sweep_point *more = realloc(s->point, room * sizeof *more);
 
         if (!more)
-            return sweep_no_memory(l);
+            return no_memory(l->err);
         s->point = more;
         l->room  = room;
     }
     observation_key(&p->row, text, sizeof text);
     kept = arena_text(s->arena, text, strlen(text));
     if (!kept || !names_add(&l->keys, kept, s->n_points))
-        return sweep_no_memory(l);
+        return no_memory(l->err);
     s->point[s->n_points++] = *p;
     return LM_OK;
 }

@@ -24,10 +24,9 @@ observation sweep_row(void);
 
 /** Prefixes an error with "path:line: key"; returns `status`. */
 lm_status sweep_fail_at(sweep_loading *l, int line, lm_status status, const char *key);
-lm_status sweep_no_memory(sweep_loading *l);
 
 /** Reads the section's keys. */
-lm_status sweep_read(sweep_loading *l, const ini_section *s, const sweep_key *keys,
+lm_status sweep_read(sweep_loading *l, const ini_section *s, const ini_key *keys,
                      sweep_values *out);
 
 /** Is there an equal point already? */
@@ -50,11 +49,10 @@ bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_wor
 
 /** Element types and settings of a section. */
 typedef struct sweep_variants {
-    lm_dtype dtype[8];
-    size_t   n_dtypes;
-    uint8_t  choice[N_SETTINGS][SETTING_WORDS];
-    size_t   n_choices[N_SETTINGS];
-    size_t   n; /**< combinations */
+    sweep_dtypes dtypes;
+    uint8_t      choice[N_SETTINGS][SETTING_WORDS];
+    size_t       n_choices[N_SETTINGS];
+    size_t       n; /**< combinations */
 } sweep_variants;
 
 /** Reads them; LM_E_ARG for a setting that the backend cannot follow. */
@@ -63,25 +61,8 @@ lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const swee
 /** Writes combination `i` into a point: dtype, how, and the column `settings`. */
 lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p);
 
-enum { SWEEP_MAX_OPTIMIZERS = 8, SWEEP_MAX_BUCKETS = 32 };
-
-/** Forms of the steps of a section's networks. */
-typedef struct sweep_steps {
-    const char *optimizer[SWEEP_MAX_OPTIMIZERS]; /**< "": the usual one */
-    size_t      n_optimizers;
-    int64_t     bucket[SWEEP_MAX_BUCKETS]; /**< bytes; 0: one message after the backward pass */
-    size_t      n_buckets;
-    uint8_t     progress[2]; /**< SETTING_PROGRESS, of points with buckets */
-    size_t      n_progress;
-    bool        says_progress;
-    bool        training, inference; /**< a step; a forward pass in evaluation mode */
-} sweep_steps;
-
 /** LM_E_UNSUPPORTED for an optimizer whose update cannot be run, LM_E_ARG for none. */
 lm_status sweep_check_optimizer(const char *word, lm_error *err);
-/** Reads them: optimizer, bucket, progress. */
-lm_status sweep_steps_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
-                           sweep_steps *out);
 /** Adds a network's point in each of these forms. */
 lm_status sweep_steps_add(sweep_loading *l, const sweep_steps *steps, const sweep_point *point);
 

@@ -23,15 +23,15 @@ bool sweep_spread(const sweep_loading *l, const sweep_values *v, size_t i, int64
 {
     if (i < v->ranks.n || !asks_for_nodes(v)) {
         p->devices   = 0;
-        p->row.ranks = v->ranks.n ? v->ranks.value[i] : usual;
+        p->row.ranks = v->ranks.n ? v->ranks.at[i] : usual;
         if (l->limits.job && p->row.ranks > l->limits.job->n_ranks)
             return false;
         p->row.hosts = l->limits.job ? placement_hosts(l->limits.job, (int)p->row.ranks) : 1;
         return true;
     }
     i -= v->ranks.n;
-    p->row.hosts = v->nodes.n ? v->nodes.value[i / or_one(v->devices.n)] : 1;
-    p->devices   = v->devices.n ? v->devices.value[i % v->devices.n] : 1;
+    p->row.hosts = v->nodes.n ? v->nodes.at[i / or_one(v->devices.n)] : 1;
+    p->devices   = v->devices.n ? v->devices.at[i % v->devices.n] : 1;
     p->row.ranks = p->row.hosts * p->devices;
     return !l->limits.job || placement_has(l->limits.job, p->row.hosts, p->devices);
 }

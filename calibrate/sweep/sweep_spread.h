@@ -5,12 +5,10 @@
 #include "sweep/sweep_points.h"
 
 /** Keys of a section with ranks; `least` is the smallest count allowed. */
-#define SWEEP_SPREAD_KEYS(least)                          \
-    { "ranks", KEY_LIST, SWEEP_AT(ranks), (least), 1e6 }, \
-        { "nodes", KEY_LIST, SWEEP_AT(nodes), 1, 1e6 },   \
-    {                                                     \
-        "devices", KEY_LIST, SWEEP_AT(devices), 1, 1024   \
-    }
+#define SWEEP_SPREAD_KEYS(least)                           \
+    SWEEP_KEY("ranks", ranks, &type_counts, (least), 1e6), \
+        SWEEP_KEY("nodes", nodes, &type_counts, 1, 1e6),   \
+        SWEEP_KEY("devices", devices, &type_counts, 1, 1024)
 
 /** `ranks` are the first ranks of the job; `nodes` and `devices` are machines and ranks on each. A
  * section may have both. Without either it gets one count, the `usual`. */

@@ -2,20 +2,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/optimizer.h"
 #include "sweep/sweep_points.h"
 
-/* The words of a list, in the arena. */
-static lm_status split(sweep_loading *l, const char *text, char **word, size_t max, size_t *n)
-{
-    char *copy = arena_text(l->s->arena, text, strlen(text));
+static const char *const usual_optimizer = "";
+static const int64_t     one_message     = 0;
 
-    if (!copy)
-        return sweep_no_memory(l);
-    *n = text_split(copy, ',', word, max + 1);
-    return *n > max ? lm_error_set(l->err, LM_E_SYNTAX, "more than %zu", max) : LM_OK;
-}
+const sweep_steps sweep_steps_usual = { .optimizers = { &usual_optimizer, 1 },
+                                        .buckets    = { &one_message, 1, false },
+                                        .phases     = { .training = true } };
+
+/* The functions behind value_type.read. */
+#define READER const value_form *how, const char *text, struct arena *room, void *out, lm_error *err
 
 lm_status sweep_check_optimizer(const char *word, lm_error *err)
 {
@@ -28,132 +28,113 @@ lm_status sweep_check_optimizer(const char *word, lm_error *err)
     return status ? status : optimizer_update(o, &any, &unused, err);
 }
 
-static lm_status read_optimizers(sweep_loading *l, const char *text, sweep_steps *out)
+static lm_status read_optimizers(READER)
 {
-    char     *word[SWEEP_MAX_OPTIMIZERS + 1];
-    lm_status status;
+    word_list words;
+    lm_status status = type_names.read(how, text, room, &words, err);
 
-    out->optimizer[0] = ""; /* the usual one */
-    out->n_optimizers = 1;
-    if (!text)
-        return LM_OK;
-    status = split(l, text, word, SWEEP_MAX_OPTIMIZERS, &out->n_optimizers);
-    for (size_t i = 0; i < out->n_optimizers && !status; i++) {
-        status            = sweep_check_optimizer(word[i], l->err);
-        out->optimizer[i] = word[i];
-    }
+    for (size_t i = 0; !status && i < words.n; i++)
+        status = sweep_check_optimizer(words.at[i], err);
+    if (!status)
+        *(word_list *)out = words;
     return status;
 }
 
-/* One item of the list: 0, a size or a range of sizes. */
-static lm_status read_bucket(const char *item, sweep_steps *out, lm_error *err)
+/* One item of a list: 0, a size or a range of sizes. */
+static lm_status add_bucket(const char *item, struct arena *room, size_t *space, int64_t **all,
+                            size_t *n, lm_error *err)
 {
-    int64_t   zero = 0, *list = NULL;
-    size_t    n      = 1;
-    lm_status status = strcmp(item, "0") ? text_list(item, text_bytes, &list, &n, err) : LM_OK;
+    int64_t   zero = 0, *list = NULL, *more = *all;
+    size_t    found  = 1;
+    lm_status status = strcmp(item, "0") ? text_list(item, text_bytes, &list, &found, err) : LM_OK;
 
-    for (size_t i = 0; i < n && !status; i++) {
-        if (out->n_buckets == SWEEP_MAX_BUCKETS)
-            status = lm_error_set(err, LM_E_SYNTAX, "more than %d", SWEEP_MAX_BUCKETS);
-        else
-            out->bucket[out->n_buckets++] = list ? list[i] : zero;
+    for (size_t i = 0; i < found && !status; i++) {
+        if (!(more = arena_grow(room, *all, *n, space, sizeof *more))) {
+            status = no_memory(err);
+        } else {
+            *all           = more;
+            (*all)[(*n)++] = list ? list[i] : zero;
+        }
     }
     free(list);
     return status;
 }
 
-static lm_status read_buckets(sweep_loading *l, const char *text, sweep_steps *out)
+static lm_status read_buckets(READER)
 {
-    char     *word[SWEEP_MAX_BUCKETS + 1];
-    size_t    n      = 0;
-    lm_status status = split(l, text ? text : "0", word, SWEEP_MAX_BUCKETS, &n);
+    word_list items;
+    int64_t  *all   = NULL;
+    size_t    space = 0, n = 0;
+    lm_status status = type_names.read(how, text, room, &items, err);
 
-    for (size_t i = 0; !status && i < n; i++)
-        status = read_bucket(word[i], out, l->err);
+    for (size_t i = 0; !status && i < items.n; i++)
+        status = add_bucket(items.at[i], room, &space, &all, &n, err);
+    if (!status)
+        *(count_list *)out = (count_list){ all, n, false };
     return status;
 }
 
-static lm_status read_progress(sweep_loading *l, const char *text, sweep_steps *out)
+static lm_status read_progress(READER)
 {
-    char     *word[3];
-    lm_status status;
+    struct sweep_progress found = { .n = 0 };
+    word_list             words;
+    lm_status             status = type_names.read(how, text, room, &words, err);
 
-    out->n_progress = 1;
-    if (!text)
-        return LM_OK;
-    out->says_progress = true;
-    status             = split(l, text, word, 2, &out->n_progress);
-    for (size_t i = 0; i < out->n_progress && !status; i++)
-        status = setting_parse(SETTING_PROGRESS, word[i], &out->progress[i], l->err);
+    if (!status && words.n > sizeof found.at)
+        return lm_error_set(err, LM_E_SYNTAX, "more than %zu", sizeof found.at);
+    for (; !status && found.n < words.n; found.n++)
+        status = setting_parse(SETTING_PROGRESS, words.at[found.n], &found.at[found.n], err);
+    if (!status)
+        *(struct sweep_progress *)out = found;
     return status;
 }
 
-/* `training, inference`; not given: training. */
-static lm_status read_phases(sweep_loading *l, const char *text, sweep_steps *out)
+static lm_status read_phases(READER)
 {
-    char     *word[3];
-    size_t    n      = 0;
-    lm_status status = split(l, text ? text : "training", word, 2, &n);
+    struct sweep_phases *to = out;
+    word_list            words;
+    lm_status            status = type_names.read(how, text, room, &words, err);
 
-    for (size_t i = 0; i < n && !status; i++)
-        if (!strcmp(word[i], "training"))
-            out->training = true;
-        else if (!strcmp(word[i], phase_name(PHASE_INFERENCE)))
-            out->inference = true;
+    *to = (struct sweep_phases){ .training = false };
+    for (size_t i = 0; !status && i < words.n; i++)
+        if (!strcmp(words.at[i], "training"))
+            to->training = true;
+        else if (!strcmp(words.at[i], phase_name(PHASE_INFERENCE)))
+            to->inference = true;
         else
-            status = lm_error_set(l->err, LM_E_ARG,
-                                  "expected training, inference or both, found '%.40s'", word[i]);
+            status = lm_error_set(
+                err, LM_E_ARG, "expected training, inference or both, found '%.40s'", words.at[i]);
     return status;
 }
 
-/* The line of a key; the line of the section if the key is missing. */
-static int line_of(const ini_section *s, const char *key)
-{
-    const ini_pair *p = ini_get(s, key);
-
-    return p ? p->line : s->line;
-}
-
-lm_status sweep_steps_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
-                           sweep_steps *out)
-{
-    lm_status status;
-
-    *out = (sweep_steps){ .n_buckets = 0 };
-    if ((status = read_optimizers(l, v->optimizers, out)))
-        return sweep_fail_at(l, line_of(s, "optimizer"), status, "optimizer");
-    if ((status = read_buckets(l, v->buckets, out)))
-        return sweep_fail_at(l, line_of(s, "bucket"), status, "bucket");
-    if ((status = read_progress(l, v->progress, out)))
-        return sweep_fail_at(l, line_of(s, "progress"), status, "progress");
-    if ((status = read_phases(l, v->phases, out)))
-        return sweep_fail_at(l, line_of(s, "phases"), status, "phases");
-    return LM_OK;
-}
+const value_type type_optimizers = { .size = sizeof(word_list), .read = read_optimizers };
+const value_type type_buckets    = { .size = sizeof(count_list), .read = read_buckets };
+const value_type type_progress   = { .size = sizeof(struct sweep_progress), .read = read_progress };
+const value_type type_phases     = { .size = sizeof(struct sweep_phases), .read = read_phases };
 
 /* Adds to the settings that the section's variants wrote. */
-static lm_status add_progress(sweep_loading *l, const sweep_steps *steps, uint8_t progress,
-                              sweep_point *p)
+static lm_status add_progress(sweep_loading *l, const sweep_steps *steps, size_t i, sweep_point *p)
 {
     char text[200];
 
-    if (!steps->says_progress)
+    if (!steps->progress.n)
         return LM_OK;
-    p->how.value[SETTING_PROGRESS] = progress;
+    p->how.value[SETTING_PROGRESS] = steps->progress.at[i];
     settings_print(&p->how, l->limits.settings | 1u << SETTING_PROGRESS, text, sizeof text);
     p->row.settings = arena_text(l->s->arena, text, strlen(text));
-    return p->row.settings ? LM_OK : sweep_no_memory(l);
+    return p->row.settings ? LM_OK : no_memory(l->err);
 }
 
 static lm_status add_bucketed(sweep_loading *l, const sweep_steps *steps, sweep_point p)
 {
     lm_status status = LM_OK;
+    size_t    i      = 0;
 
-    for (size_t i = 0; i < steps->n_progress && !status; i++) {
-        status = add_progress(l, steps, steps->progress[i], &p);
+    do {
+        status = add_progress(l, steps, i, &p);
         if (!status)
             status = sweep_add(l, &p);
-    }
+    } while (!status && ++i < steps->progress.n);
     return status;
 }
 
@@ -163,15 +144,16 @@ lm_status sweep_steps_add(sweep_loading *l, const sweep_steps *steps, const swee
     lm_status   status     = LM_OK;
 
     evaluation.row.phase = PHASE_INFERENCE;
-    for (size_t o = 0; o < steps->n_optimizers && steps->training; o++)
-        for (size_t b = 0; b < steps->n_buckets && !status; b++) {
+    for (size_t o = 0; o < steps->optimizers.n && steps->phases.training; o++)
+        for (size_t b = 0; b < steps->buckets.n && !status; b++) {
             sweep_point p = *point;
 
-            p.row.optimizer    = steps->optimizer[o];
-            p.row.bucket_bytes = p.row.ranks > 1 ? steps->bucket[b] : 0; /* else nothing to send */
-            status             = p.row.bucket_bytes ? add_bucketed(l, steps, p) : sweep_add(l, &p);
+            p.row.optimizer = steps->optimizers.at[o];
+            p.row.bucket_bytes =
+                p.row.ranks > 1 ? steps->buckets.at[b] : 0; /* else nothing to send */
+            status = p.row.bucket_bytes ? add_bucketed(l, steps, p) : sweep_add(l, &p);
         }
-    if (!status && steps->inference && point->row.ranks == 1) /* ranks exchange nothing */
+    if (!status && steps->phases.inference && point->row.ranks == 1) /* ranks exchange nothing */
         status = sweep_add(l, &evaluation);
     return status;
 }

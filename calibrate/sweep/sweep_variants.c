@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "sweep/sweep_points.h"
 
@@ -16,49 +17,39 @@ static lm_status fail_key(sweep_loading *l, const ini_section *s, const char *ke
     return status;
 }
 
-/* The words of a list, which lie in `copy`. */
-static lm_status split(sweep_loading *l, const char *text, char *copy, size_t size, char **word,
-                       size_t max, size_t *n)
+static lm_status read_dtypes(const value_form *how, const char *text, struct arena *room, void *out,
+                             lm_error *err)
 {
-    if (strlen(text) >= size)
-        return lm_error_set(l->err, LM_E_SYNTAX, "is longer than %zu bytes", size - 1);
-    strcpy(copy, text);
-    *n = text_split(copy, ',', word, max + 1);
-    if (*n > max)
-        return lm_error_set(l->err, LM_E_SYNTAX, "more than %zu", max);
-    return LM_OK;
-}
+    sweep_dtypes found = { .n = 0 };
+    word_list    words;
+    lm_status    status = type_names.read(how, text, room, &words, err);
 
-static lm_status read_dtypes(sweep_loading *l, const char *text, sweep_variants *out)
-{
-    char      copy[80], *word[9];
-    lm_status status;
-
-    out->dtype[0] = LM_F32;
-    out->n_dtypes = 1;
-    if (!text)
-        return LM_OK;
-    status = split(l, text, copy, sizeof copy, word, 8, &out->n_dtypes);
-    for (size_t i = 0; i < out->n_dtypes && !status; i++)
-        status = text_dtype(word[i], &out->dtype[i], l->err);
+    if (!status && words.n > sizeof found.at / sizeof found.at[0])
+        return lm_error_set(err, LM_E_SYNTAX, "more than %zu",
+                            sizeof found.at / sizeof found.at[0]);
+    for (; !status && found.n < words.n; found.n++)
+        status = text_dtype(words.at[found.n], &found.at[found.n], err);
+    if (!status)
+        *(sweep_dtypes *)out = found;
     return status;
 }
 
-static lm_status read_setting(sweep_loading *l, setting at, const char *text, sweep_variants *out)
+const value_type type_dtypes = { .size = sizeof(sweep_dtypes), .read = read_dtypes };
+
+static lm_status read_setting(sweep_loading *l, setting at, const word_list *words,
+                              sweep_variants *out)
 {
-    char      copy[80], *word[SETTING_WORDS + 1];
-    lm_status status;
+    lm_status status = LM_OK;
 
     out->choice[at][0] = 0;
-    out->n_choices[at] = 1;
-    if (!text)
-        return LM_OK;
-    if (!(l->limits.settings >> at & 1))
+    out->n_choices[at] = words->n ? words->n : 1;
+    if (words->n && !(l->limits.settings >> at & 1))
         return lm_error_set(l->err, LM_E_ARG, "backend '%s' has no such choice: leave it out",
                             l->s->compute);
-    status = split(l, text, copy, sizeof copy, word, SETTING_WORDS, &out->n_choices[at]);
-    for (size_t i = 0; i < out->n_choices[at] && !status; i++)
-        status = setting_parse(at, word[i], &out->choice[at][i], l->err);
+    if (words->n > SETTING_WORDS)
+        return lm_error_set(l->err, LM_E_SYNTAX, "more than %d", SETTING_WORDS);
+    for (size_t i = 0; i < words->n && !status; i++)
+        status = setting_parse(at, words->at[i], &out->choice[at][i], l->err);
     return status;
 }
 
@@ -69,24 +60,25 @@ static lm_status check_mixed(sweep_loading *l, const sweep_variants *v)
 
     for (size_t i = 0; i < v->n_choices[SETTING_MIXED]; i++)
         any |= v->choice[SETTING_MIXED][i] != 0;
-    for (size_t i = 0; i < v->n_dtypes && any; i++)
-        if (v->dtype[i] != LM_F32)
+    for (size_t i = 0; i < v->dtypes.n && any; i++)
+        if (v->dtypes.at[i] != LM_F32)
             return lm_error_set(l->err, LM_E_ARG,
                                 "has f32 weights: put dtype = %s into a section of its own",
-                                text_dtype_name(v->dtype[i]));
+                                text_dtype_name(v->dtypes.at[i]));
     return LM_OK;
 }
 
 lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
                               sweep_variants *out)
 {
-    lm_status status = read_dtypes(l, v->dtype ? v->dtype : l->common.dtype, out);
+    static const sweep_dtypes usual  = { { LM_F32 }, 1 };
+    lm_status                 status = LM_OK;
 
-    if (status)
-        return fail_key(l, s, "dtype", status);
-    out->n = out->n_dtypes;
+    out->dtypes = v->dtypes.n ? v->dtypes : l->common.dtypes.n ? l->common.dtypes : usual;
+    out->n      = out->dtypes.n;
     for (setting at = 0; at < N_SETTINGS; at++) {
-        status = read_setting(l, at, v->setting[at] ? v->setting[at] : l->common.setting[at], out);
+        status =
+            read_setting(l, at, v->setting[at].n ? &v->setting[at] : &l->common.setting[at], out);
         if (status)
             return fail_key(l, s, setting_name(at), status);
         out->n *= out->n_choices[at];
@@ -116,13 +108,13 @@ lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, s
 {
     char text[200];
 
-    p->row.dtype = all->dtype[i % all->n_dtypes];
-    i /= all->n_dtypes;
+    p->row.dtype = all->dtypes.at[i % all->dtypes.n];
+    i /= all->dtypes.n;
     for (setting at = 0; at < N_SETTINGS; at++) {
         p->how.value[at] = all->choice[at][i % all->n_choices[at]];
         i /= all->n_choices[at];
     }
     print_settings(l, &p->how, text, sizeof text);
     p->row.settings = arena_text(l->s->arena, text, strlen(text));
-    return p->row.settings ? LM_OK : sweep_no_memory(l);
+    return p->row.settings ? LM_OK : no_memory(l->err);
 }

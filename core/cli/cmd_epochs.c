@@ -19,7 +19,7 @@ typedef struct epochs_options {
 
 #define AT(member) OPTION_AT(epochs_options, member)
 
-OPTION_TYPE(type_method, epochs_method, epochs_method_parse);
+VALUE_TYPE(type_method, epochs_method, epochs_method_parse);
 
 static const option_row option_rows[] = {
     { "method", AT(method), &type_method, "NAME", "layermeter", HELP_HOW, EPOCHS_METHODS },

@@ -31,7 +31,7 @@ typedef struct export_options {
 
 #define AT(member) OPTION_AT(export_options, member)
 
-OPTION_TYPE(type_extrap, extrap_format, extrap_format_parse);
+VALUE_TYPE(type_extrap, extrap_format, extrap_format_parse);
 
 static const option_row option_rows[] = {
     { "name", AT(measured.names), &type_text, "NAME", NULL, HELP_WHAT,

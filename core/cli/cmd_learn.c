@@ -28,7 +28,7 @@ typedef struct learn_options {
 
 #define AT(member) OPTION_AT(learn_options, member)
 
-OPTION_TYPE(type_held_out, held_out_kind, held_out_parse);
+VALUE_TYPE(type_held_out, held_out_kind, held_out_parse);
 
 static const option_row option_rows[] = {
     { "method", AT(methods), &type_names, "LIST", "layermeter", HELP_HOW,

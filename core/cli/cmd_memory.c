@@ -34,7 +34,7 @@ typedef struct memory_command {
 
 #define AT(member) OPTION_AT(memory_command, member)
 
-OPTION_TYPE(type_optimizer, optimizer, optimizer_parse);
+VALUE_TYPE(type_optimizer, optimizer, optimizer_parse);
 
 static const option_row option_rows[] = {
     { "batch", AT(batch), .fallback = "1",

@@ -48,8 +48,8 @@ static lm_status read_budget(const char *text, money *out, lm_error *err)
     return LM_OK;
 }
 
-OPTION_TYPE(type_budget, money, read_budget);
-OPTION_TYPE(type_kwh, money, money_parse_per_kwh);
+VALUE_TYPE(type_budget, money, read_budget);
+VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
 #define AT(member) OPTION_AT(plan_options, member)
 

@@ -55,7 +55,7 @@ typedef struct sides {
 
 #define AT(member) OPTION_AT(predict_options, member)
 
-OPTION_TYPE(type_key, explain_key, explain_key_parse);
+VALUE_TYPE(type_key, explain_key, explain_key_parse);
 
 static const option_row option_rows[] = {
     { "batch", AT(batch), .fallback = "32" },

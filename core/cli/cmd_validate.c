@@ -53,8 +53,8 @@ static lm_status read_phase(const char *text, phase *out, lm_error *err)
 
 #define AT(member) OPTION_AT(validate_options, member)
 
-OPTION_TYPE(type_rule, split_rule, split_rule_parse);
-OPTION_TYPE(type_phase, phase, read_phase);
+VALUE_TYPE(type_rule, split_rule, split_rule_parse);
+VALUE_TYPE(type_phase, phase, read_phase);
 
 static const option_row option_rows[] = {
     { "leave-out", AT(rule), &type_rule, "WHAT", "network", HELP_HOW,

@@ -3,7 +3,7 @@
 #include "base/no_memory.h"
 #include "cli/session.h"
 
-OPTION_TYPE(type_hour, money, money_parse_per_hour);
+VALUE_TYPE(type_hour, money, money_parse_per_hour);
 
 #define AT(member) OPTION_AT(fleet_options, member)
 

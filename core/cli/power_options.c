@@ -49,9 +49,9 @@ static lm_status read_grid(const char *text, double *out, lm_error *err)
     return LM_OK;
 }
 
-OPTION_TYPE(type_watts, double, read_watts);
-OPTION_TYPE(type_mhz, double, read_mhz);
-OPTION_TYPE(type_grid, double, read_grid);
+VALUE_TYPE(type_watts, double, read_watts);
+VALUE_TYPE(type_mhz, double, read_mhz);
+VALUE_TYPE(type_grid, double, read_grid);
 
 #define AT(member) OPTION_AT(power_choice, member)
 

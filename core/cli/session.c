@@ -17,7 +17,7 @@ static const char *model_words(char *buffer, size_t size)
     return step_model_names(", ", buffer, size);
 }
 
-OPTION_TYPE(type_scheme, paleo_scheme, paleo_scheme_parse);
+VALUE_TYPE(type_scheme, paleo_scheme, paleo_scheme_parse);
 
 /* 0: the machine file's. */
 static lm_status read_dtype(const char *text, lm_dtype *out, lm_error *err)
@@ -26,7 +26,7 @@ static lm_status read_dtype(const char *text, lm_dtype *out, lm_error *err)
     return strcmp(text, OF_MACHINE) ? text_dtype(text, out, err) : LM_OK;
 }
 
-OPTION_TYPE(type_machine_dtype, lm_dtype, read_dtype);
+VALUE_TYPE(type_machine_dtype, lm_dtype, read_dtype);
 
 /* 0: as the machine file; LM_F32: none. */
 static lm_status read_mixed(const char *text, lm_dtype *out, lm_error *err)
@@ -43,7 +43,7 @@ static lm_status read_mixed(const char *text, lm_dtype *out, lm_error *err)
                : lm_error_set(err, LM_E_ARG, "expected bf16, f16, none or file, found '%s'", text);
 }
 
-OPTION_TYPE(type_mixed, lm_dtype, read_mixed);
+VALUE_TYPE(type_mixed, lm_dtype, read_mixed);
 
 #define AT(member) OPTION_AT(session_options, member)
 
@@ -267,8 +267,8 @@ static lm_status read_gradients(const char *text, lm_dtype *out, lm_error *err)
                         text);
 }
 
-OPTION_TYPE(type_sync, sync_choice, read_sync);
-OPTION_TYPE(type_gradients, lm_dtype, read_gradients);
+VALUE_TYPE(type_sync, sync_choice, read_sync);
+VALUE_TYPE(type_gradients, lm_dtype, read_gradients);
 
 #define AT(member) OPTION_AT(setup_choice, member)
 
@@ -424,7 +424,7 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
     return LM_OK;
 }
 
-OPTION_TYPE(type_scaling, scaling_kind, scaling_kind_parse);
+VALUE_TYPE(type_scaling, scaling_kind, scaling_kind_parse);
 
 const option_row scaling_option_rows[] = {
     { "scaling", OPTION_AT(scaling_options, kind), &type_scaling, "KIND", "weak", HELP_WHAT,

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/ini.h"
+#include "base/ini_keys.h"
+#include "base/no_memory.h"
 #include "base/place.h"
 #include "base/text.h"
 
@@ -17,24 +18,24 @@
 #define NEAR_MAX       4 /* names that a message offers */
 
 const device_key device_keys[N_DEVICE_FIGURES] = {
-    [DEVICE_F64]             = { "f64", "f64_flop_per_s", "TFLOP/s", 1e12 },
-    [DEVICE_F32]             = { "f32", "f32_flop_per_s", "TFLOP/s", 1e12 },
-    [DEVICE_TF32]            = { "tf32", "tf32_flop_per_s", "TFLOP/s", 1e12 },
-    [DEVICE_F16]             = { "f16", "f16_flop_per_s", "TFLOP/s", 1e12 },
-    [DEVICE_BF16]            = { "bf16", "bf16_flop_per_s", "TFLOP/s", 1e12 },
-    [DEVICE_F8]              = { "f8", "f8_flop_per_s", "TFLOP/s", 1e12 },
-    [DEVICE_BANDWIDTH]       = { "bandwidth", "bandwidth_bytes_per_s", "GB/s", 1e9 },
-    [DEVICE_MEMORY]          = { "memory", "memory_bytes", "GiB", 1073741824 },
-    [DEVICE_L2]              = { "l2", "l2_bytes", "MiB", 1048576 },
-    [DEVICE_MULTIPROCESSORS] = { "multiprocessors", "multiprocessors", "", 1 },
-    [DEVICE_CORES]           = { "cores", "cores", "", 1 },
-    [DEVICE_TENSOR_CORES]    = { "tensor_cores", "tensor_cores", "", 1 },
-    [DEVICE_BUS]             = { "bus", "bus_bits", "bit", 1 },
-    [DEVICE_L1]              = { "l1", "l1_bytes", "KiB", 1024 },
-    [DEVICE_SHARED]          = { "shared", "shared_bytes", "KiB", 1024 },
-    [DEVICE_THREADS]         = { "threads", "threads", "", 1 },
-    [DEVICE_CLOCK]           = { "clock", "clock_hz", "MHz", 1e6 },
-    [DEVICE_POWER]           = { "power", "power_w", "W", 1 },
+    [DEVICE_F64]             = { "f64", "FLOP/s", "f64_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_F32]             = { "f32", "FLOP/s", "f32_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_TF32]            = { "tf32", "FLOP/s", "tf32_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_F16]             = { "f16", "FLOP/s", "f16_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_BF16]            = { "bf16", "FLOP/s", "bf16_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_F8]              = { "f8", "FLOP/s", "f8_flop_per_s", "TFLOP/s", 1e12 },
+    [DEVICE_BANDWIDTH]       = { "bandwidth", "B/s", "bandwidth_bytes_per_s", "GB/s", 1e9 },
+    [DEVICE_MEMORY]          = { "memory", "B", "memory_bytes", "GiB", 1073741824 },
+    [DEVICE_L2]              = { "l2", "B", "l2_bytes", "MiB", 1048576 },
+    [DEVICE_MULTIPROCESSORS] = { "multiprocessors", "", "multiprocessors", "", 1 },
+    [DEVICE_CORES]           = { "cores", "", "cores", "", 1 },
+    [DEVICE_TENSOR_CORES]    = { "tensor_cores", "", "tensor_cores", "", 1 },
+    [DEVICE_BUS]             = { "bus", "", "bus_bits", "bit", 1 },
+    [DEVICE_L1]              = { "l1", "B", "l1_bytes", "KiB", 1024 },
+    [DEVICE_SHARED]          = { "shared", "B", "shared_bytes", "KiB", 1024 },
+    [DEVICE_THREADS]         = { "threads", "", "threads", "", 1 },
+    [DEVICE_CLOCK]           = { "clock", "Hz", "clock_hz", "MHz", 1e6 },
+    [DEVICE_POWER]           = { "power", "W", "power_w", "W", 1 },
 };
 
 const char *const device_class_names[N_DEVICE_CLASSES] = { "", "slot", "card", "module" };
@@ -171,6 +172,77 @@ lm_status devices_find(const device_list *list, const char *name, const device *
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* A figure's text, by the unit of its row. */
+static lm_status parse_figure(const char *text, const char *unit, double *out, lm_error *err)
+{
+    int64_t   whole;
+    lm_status status;
+
+    if (!strcmp(unit, "B/s"))
+        return text_rate(text, out, err);
+    if (*unit && strcmp(unit, "B") != 0)
+        return text_quantity(text, unit, out, err);
+    status = *unit ? text_bytes(text, &whole, err) : text_int(text, &whole, err);
+    if (!status)
+        *out = (double)whole;
+    return status;
+}
+
+static lm_status read_figure(const value_form *how, const char *text, struct arena *room, void *out,
+                             lm_error *err)
+{
+    double    value;
+    lm_status status = parse_figure(text, how->argument, &value, err);
+
+    (void)room;
+    if (!status && !(value > 0))
+        status = lm_error_set(err, LM_E_ARG, "must be above 0; what is unknown is left out");
+    if (!status)
+        *(double *)out = value;
+    return status;
+}
+
+static lm_status parse_class(const char *text, device_class *out, lm_error *err)
+{
+    const size_t at = text_place(text, device_class_names, N_DEVICE_CLASSES);
+
+    if (!at || at == N_DEVICE_CLASSES)
+        return lm_error_set(err, LM_E_ARG, "expected slot, card or module, found '%.40s'", text);
+    *out = (device_class)at;
+    return LM_OK;
+}
+
+static const value_type type_figure = { .size = sizeof(double), .read = read_figure };
+VALUE_TYPE(type_class, device_class, parse_class);
+
+/* Figures come first. */
+typedef struct device_file_keys {
+    ini_key of[N_DEVICE_FIGURES + 9];
+} device_file_keys;
+
+static device_file_keys keys_of_devices(void)
+{
+    static const ini_key texts[] = {
+        INI_KEY("class", device, power_class, &type_class),
+        INI_KEY("also", device, also, &type_text),
+        INI_KEY("architecture", device, architecture, &type_text),
+        INI_KEY("capability", device, capability, &type_text),
+        INI_KEY("link", device, link, &type_text),
+        INI_KEY("bridge", device, bridge, &type_text),
+        INI_KEY("source", device, source, &type_text),
+        INI_KEY("note", device, note, &type_text),
+        { .name = NULL },
+    };
+    device_file_keys all;
+
+    for (size_t f = 0; f < N_DEVICE_FIGURES; f++)
+        all.of[f] = (ini_key){ device_keys[f].key,
+                               offsetof(device, figure) + f * sizeof(double),
+                               { .type = &type_figure, .argument = device_keys[f].unit } };
+    memcpy(all.of + N_DEVICE_FIGURES, texts, sizeof texts);
+    return all;
+}
+
 /* Where the file is being read. */
 typedef struct reading {
     const ini_document *doc;
@@ -178,119 +250,18 @@ typedef struct reading {
     lm_error           *err;
 } reading;
 
-static lm_status out_of_memory(const reading *r)
-{
-    return lm_error_set(r->err, LM_E_NOMEM, "%s: out of memory", r->doc->path);
-}
-
-static lm_status read_text(const reading *r, const ini_pair *pair, const char **out)
-{
-    *out = arena_text(r->arena, pair->value, strlen(pair->value));
-    return *out ? LM_OK : out_of_memory(r);
-}
-
-static lm_status parse_figure(const char *text, device_figure f, double *out, lm_error *err)
-{
-    int64_t   whole;
-    lm_status status;
-
-    switch (f) {
-    case DEVICE_BANDWIDTH: return text_rate(text, out, err);
-    case DEVICE_CLOCK: return text_quantity(text, "Hz", out, err);
-    case DEVICE_POWER: return text_quantity(text, "W", out, err);
-    case DEVICE_MEMORY:
-    case DEVICE_L2:
-    case DEVICE_L1:
-    case DEVICE_SHARED: status = text_bytes(text, &whole, err); break;
-    case DEVICE_MULTIPROCESSORS:
-    case DEVICE_TENSOR_CORES:
-    case DEVICE_BUS:
-    case DEVICE_THREADS:
-    case DEVICE_CORES: status = text_int(text, &whole, err); break;
-    case DEVICE_F64:
-    case DEVICE_F32:
-    case DEVICE_TF32:
-    case DEVICE_F16:
-    case DEVICE_BF16:
-    case DEVICE_F8:
-    case N_DEVICE_FIGURES: return text_quantity(text, "FLOP/s", out, err);
-    }
-    if (!status)
-        *out = (double)whole;
-    return status;
-}
-
-static lm_status read_figure(const reading *r, const ini_pair *pair, device_figure f, double *out)
-{
-    lm_error  why = { LM_OK, "" };
-    double    value;
-    lm_status status = parse_figure(pair->value, f, &value, &why);
-
-    if (!status && !(value > 0))
-        status = lm_error_set(&why, LM_E_ARG, "must be above 0; what is unknown is left out");
-    if (status)
-        return ini_fail(r->doc, r->err, pair->line, status, "%s: %s", pair->key, why.text);
-    *out = value;
-    return LM_OK;
-}
-
-static lm_status read_class(const reading *r, const ini_pair *pair, device_class *out)
-{
-    const size_t at = text_place(pair->value, device_class_names, N_DEVICE_CLASSES);
-
-    if (at && at < N_DEVICE_CLASSES) {
-        *out = (device_class)at;
-        return LM_OK;
-    }
-    return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
-                    "class: expected slot, card or module, found '%.40s'", pair->value);
-}
-
-static lm_status read_pair(const reading *r, const ini_pair *pair, device *d)
-{
-    const struct {
-        const char  *key;
-        const char **text;
-    } texts[] = {
-        { "also", &d->also },
-        { "architecture", &d->architecture },
-        { "capability", &d->capability },
-        { "link", &d->link },
-        { "bridge", &d->bridge },
-        { "source", &d->source },
-        { "note", &d->note },
-    };
-
-    for (int f = 0; f < N_DEVICE_FIGURES; f++)
-        if (!strcmp(pair->key, device_keys[f].key))
-            return read_figure(r, pair, (device_figure)f, &d->figure[f]);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (!strcmp(pair->key, texts[i].key))
-            return read_text(r, pair, texts[i].text);
-    if (!strcmp(pair->key, "class"))
-        return read_class(r, pair, &d->power_class);
-    return ini_fail(
-        r->doc, r->err, pair->line, LM_E_NOTFOUND,
-        "unknown key '%.40s' of a device; known are f64 f32 tf32 f16 bf16 f8 bandwidth "
-        "memory l2 multiprocessors cores tensor_cores bus l1 shared threads clock power "
-        "class also architecture capability link bridge source note",
-        pair->key);
-}
-
 static lm_status read_section(const reading *r, const ini_section *s, device *d)
 {
-    lm_status status = LM_OK;
+    const device_file_keys keys = keys_of_devices();
 
     *d = (device){ .name = arena_text(r->arena, s->name, strlen(s->name)),
                    .path = arena_text(r->arena, r->doc->path, strlen(r->doc->path)),
                    .line = s->line };
     if (!d->name || !d->path)
-        return out_of_memory(r);
+        return no_memory(r->err);
     for (int f = 0; f < N_DEVICE_FIGURES; f++)
         d->figure[f] = NAN;
-    for (size_t i = 0; i < s->n_pairs && !status; i++)
-        status = read_pair(r, &s->pair[i], d);
-    return status;
+    return ini_keys_read(r->doc->path, s, keys.of, "a device", r->arena, d, r->err);
 }
 
 /* Two devices of one file that answer to one name. */
@@ -334,7 +305,7 @@ static lm_status append(device_list *list, const char *path, lm_error *err)
     if (!status) {
         all = arena_array(list->arena, first + doc->n_sections + 1, sizeof *all);
         if (!all)
-            status = out_of_memory(&r);
+            status = no_memory(err);
     }
     if (!status && first)
         memcpy(all, list->device, first * sizeof *all);

@@ -64,6 +64,7 @@ typedef struct device_list {
 /** A figure's name and units in files and tables. */
 typedef struct device_key {
     const char *key;    /**< in a file: "bandwidth" */
+    const char *unit;   /**< there: "FLOP/s"; "": a count */
     const char *column; /**< with its unit: "bandwidth_bytes_per_s" */
     const char *shown;  /**< unit for people: "GB/s"; "" for counts */
     double      factor; /**< a shown unit in base units: 1e9 */

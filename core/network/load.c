@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/ini.h"
+#include "base/ini_keys.h"
 #include "base/text.h"
 #include "network/block.h"
 #include "network/expand.h"
@@ -40,59 +40,46 @@ static lm_status no_memory(const loading *l)
     return lm_error_set(l->err, LM_E_NOMEM, "%s: out of memory", l->path);
 }
 
-/* Keys of [network]. A base decides `output` only. */
+/* [network]. A base decides `output` only. */
 typedef struct head {
-    const char *output;
-    int         output_line;
-    const char *base;
-    int         base_line;
+    const char *name, *source, *note, *output, *base;
+    uint64_t    params, macs;
 } head;
+
+static const ini_key head_keys[] = {
+    INI_KEY("name", head, name, &type_text),     INI_KEY("source", head, source, &type_text),
+    INI_KEY("params", head, params, &type_seed), INI_KEY("macs", head, macs, &type_seed),
+    INI_KEY("note", head, note, &type_text),     INI_KEY("output", head, output, &type_text),
+    INI_KEY("base", head, base, &type_text),     { .name = NULL },
+};
 
 static lm_status read_head(loading *l, head *h)
 {
     const ini_section *section = ini_find(l->doc, "network");
     network           *net     = l->net;
-    uint64_t           ignored;
-    lm_status          status = LM_OK;
+    lm_status          status;
 
-    *h = (head){ NULL, 0, NULL, 0 };
+    *h = (head){ .name = NULL };
     if (!section)
         return lm_error_set(l->err, LM_E_SYNTAX, "%s: no [network] section: is this a network?",
                             l->path);
     if (!ini_get(section, "name"))
         return ini_fail(l->doc, l->err, section->line, LM_E_SYNTAX, "[network] needs 'name ='");
-    for (size_t i = 0; i < section->n_pairs && !status; i++) {
-        const ini_pair *p   = &section->pair[i];
-        const bool      own = !l->above;
+    status = ini_keys_read(l->path, section, head_keys, "[network]", net->arena, h, l->err);
+    if (status || l->above)
+        return status;
+    net->name             = h->name;
+    net->note             = h->note;
+    net->source           = h->source;
+    net->published_params = h->params;
+    net->published_macs   = h->macs;
+    return LM_OK;
+}
 
-        if (!strcmp(p->key, "name")) {
-            if (own && !(net->name = arena_text(net->arena, p->value, strlen(p->value))))
-                return no_memory(l);
-        } else if (!strcmp(p->key, "note")) {
-            if (own && !(net->note = arena_text(net->arena, p->value, strlen(p->value))))
-                return no_memory(l);
-        } else if (!strcmp(p->key, "source")) {
-            if (own && !(net->source = arena_text(net->arena, p->value, strlen(p->value))))
-                return no_memory(l);
-        } else if (!strcmp(p->key, "params")) {
-            status = text_uint(p->value, own ? &net->published_params : &ignored, l->err);
-        } else if (!strcmp(p->key, "macs")) {
-            status = text_uint(p->value, own ? &net->published_macs : &ignored, l->err);
-        } else if (!strcmp(p->key, "output")) {
-            h->output      = p->value;
-            h->output_line = p->line;
-        } else if (!strcmp(p->key, "base")) {
-            h->base      = p->value;
-            h->base_line = p->line;
-        } else {
-            return ini_fail(l->doc, l->err, p->line, LM_E_NOTFOUND,
-                            "[network] has no key '%s' (name source params macs note output base)",
-                            p->key);
-        }
-        if (status)
-            lm_error_prefix(l->err, "%s:%d: %s", l->path, p->line, p->key);
-    }
-    return status;
+/* The line of a key of [network]. */
+static int line_of(const loading *l, const char *key)
+{
+    return ini_get(ini_find(l->doc, "network"), key)->line;
 }
 
 /* ---- arguments ---- */
@@ -272,7 +259,7 @@ static lm_status find_base(const loading *l, const head *h, char *path, size_t s
                          "the name of a network ('layermeter models' lists them)",
                          h->base);
     if (status)
-        lm_error_prefix(l->err, "%s:%d: base", l->path, h->base_line);
+        lm_error_prefix(l->err, "%s:%d: base", l->path, line_of(l, "base"));
     return status;
 }
 
@@ -283,10 +270,10 @@ static lm_status check_chain(const loading *l, const head *h, const char *base)
 
     for (const loading *f = l; f; f = f->above, n++)
         if (realpath(base, theirs) && realpath(f->path, mine) && !strcmp(mine, theirs))
-            return ini_fail(l->doc, l->err, h->base_line, LM_E_SYNTAX,
+            return ini_fail(l->doc, l->err, line_of(l, "base"), LM_E_SYNTAX,
                             "base = %s: a network that is its own base", h->base);
     if (n > NETWORK_BASES_MAX)
-        return ini_fail(l->doc, l->err, h->base_line, LM_E_SYNTAX,
+        return ini_fail(l->doc, l->err, line_of(l, "base"), LM_E_SYNTAX,
                         "base = %s: more than %d bases behind each other", h->base,
                         NETWORK_BASES_MAX);
     return LM_OK;
@@ -318,7 +305,7 @@ static lm_status load_base(loading *l, const head *h, const environment *env)
                             "[%s]: a network with a base has [network] and [arguments] only",
                             l->doc->section[i].name);
     if (h->output)
-        return ini_fail(l->doc, l->err, h->output_line, LM_E_SYNTAX,
+        return ini_fail(l->doc, l->err, line_of(l, "output"), LM_E_SYNTAX,
                         "output: a network with a base has that of its base");
     for (size_t i = 0; i < env->n; i++)
         if (!is_private(env->argument[i].name))
@@ -357,7 +344,8 @@ static lm_status load_file(loading *l)
         if (!status)
             status = keep_arguments(l, &env);
         if (!status && !l->head_only && !(status = check_given(l, &env)))
-            status = expand_layers(l->doc, &env, h.output, h.output_line, l->net, l->err);
+            status = expand_layers(l->doc, &env, h.output, h.output ? line_of(l, "output") : 0,
+                                   l->net, l->err);
     }
     return status;
 }

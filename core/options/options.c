@@ -14,6 +14,16 @@
 #include "base/text.h"
 #include "options/slots.h"
 
+static lm_status read_flag(const value_form *how, const char *text, struct arena *room, void *out,
+                           lm_error *err)
+{
+    (void)how, (void)text, (void)room, (void)err;
+    *(bool *)out = true;
+    return LM_OK;
+}
+
+const value_type type_flag = { .size = sizeof(bool), .read = read_flag };
+
 static const option_row common[] = {
     { "plugin", .size = sizeof(option_texts), .type = &type_text, .argument = "FILE",
       .heading = HELP_WHAT, .help = "layer types from FILE.so, before all others",
@@ -340,7 +350,9 @@ static lm_status check_company(const options *o, const option_slot *s, lm_error 
 static lm_status read_value(const options *o, const option_row *row, const char *text, void *out,
                             lm_error *err)
 {
-    const lm_status status = row->type->read(row, text, o->room, out, err);
+    const value_form how    = { row->type,    row->least,    row->most,   row->outside,
+                                row->choices, row->argument, row->or_auto };
+    const lm_status  status = row->type->read(&how, text, o->room, out, err);
 
     if (status)
         lm_error_prefix(err, "--%s", row->name);

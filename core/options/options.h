@@ -19,7 +19,7 @@
 #include <layermeter/error.h>
 #include <layermeter/types.h>
 
-#include "base/lists.h"
+#include "base/values.h"
 
 #define ARGUMENTS_MAX 64
 
@@ -29,50 +29,11 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
 struct arena;
 typedef struct option_row option_row;
 
-/** A kind of value. */
-typedef struct option_type {
-    size_t size; /**< of a value */
-    /** Reads all of `text`. Writes *out on success only; what it allocates belongs to `room`. */
-    lm_status (*read)(const option_row *row, const char *text, struct arena *room, void *out,
-                      lm_error *err);
-    const void *blank; /**< the value of an option that is not given; NULL: zeros */
-} option_type;
-
 /** Values of an option that repeats, or of a list: allocated with the options. */
 typedef count_list option_counts;
 typedef word_list  option_texts;
 
-extern const option_type type_flag;     /**< bool; takes no value */
-extern const option_type type_text;     /**< const char * */
-extern const option_type type_count;    /**< int64_t, 1 or more */
-extern const option_type type_whole;    /**< int64_t within the row's bounds */
-extern const option_type type_seed;     /**< uint64_t */
-extern const option_type type_real;     /**< double within the row's bounds; NAN: not given */
-extern const option_type type_fraction; /**< double, above 0 and at most 1 */
-extern const option_type type_seconds;  /**< double, s, within the row's bounds; NAN: not given */
-extern const option_type type_time;     /**< the same, with a unit */
-extern const option_type type_amount;   /**< int64_t: 300B, 15T */
-extern const option_type type_rate;     /**< double, bytes/s, above 0; NAN: not given */
-extern const option_type type_bytes;    /**< int64_t within the row's bounds */
-extern const option_type type_size;     /**< the same, with a unit */
-extern const option_type type_dtype;    /**< lm_dtype */
-extern const option_type type_counts;   /**< option_counts, of 1,2,4 or 1..64*2 */
-extern const option_type type_sizes;    /**< option_counts in bytes, of 1MiB,2MiB or 1MiB..1GiB*4 */
-extern const option_type type_names;    /**< option_texts, of A,B */
-extern const option_type type_pair;     /**< const char *, NAME=VALUE */
-extern const option_type type_ascending; /**< option_counts, ascending, each once */
-extern const option_type type_choice;    /**< an enum: the place of a word in the row's choices */
-
-/** A type whose values `parse(const char *, T *, lm_error *)` of another room reads. */
-#define OPTION_TYPE(name, T, parse)                                                           \
-    static lm_status name##_read(const option_row *row, const char *text, struct arena *room, \
-                                 void *out, lm_error *err)                                    \
-    {                                                                                         \
-        (void)row;                                                                            \
-        (void)room;                                                                           \
-        return parse(text, (T *)out, err);                                                    \
-    }                                                                                         \
-    static const option_type name = { .size = sizeof(T), .read = name##_read }
+extern const value_type type_flag; /**< bool; takes no value */
 
 /** What an option says, as a heading of the help. */
 typedef enum help_heading {
@@ -88,14 +49,14 @@ typedef enum help_heading {
 #define OPTION_ABOVE_0 DBL_MIN
 
 struct option_row {
-    const char        *name;     /**< of --name; NULL with `group` NULL, too: the end */
-    size_t             at, size; /**< of the target in the command's struct: OPTION_AT() */
-    const option_type *type;
-    const char        *argument; /**< what it takes, for the help; NULL: nothing */
-    const char        *fallback; /**< the default, as a user would write it; NULL: none */
-    help_heading       heading;
-    const char        *help;    /**< a line; the default is printed behind it */
-    const char        *choices; /**< behind the line: "table, csv or json"; NULL: none */
+    const char       *name;     /**< of --name; NULL with `group` NULL, too: the end */
+    size_t            at, size; /**< of the target in the command's struct: OPTION_AT() */
+    const value_type *type;
+    const char       *argument; /**< what it takes, for the help; NULL: nothing */
+    const char       *fallback; /**< the default, as a user would write it; NULL: none */
+    help_heading      heading;
+    const char       *help;    /**< a line; the default is printed behind it */
+    const char       *choices; /**< behind the line: "table, csv or json"; NULL: none */
     /** The same where they are known only at run time. */
     const char *(*words)(char *buffer, size_t size);
     bool        or_auto;     /**< a list may be the word `auto`, too */

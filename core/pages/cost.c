@@ -188,8 +188,8 @@ static void put_price(const page *p, const page_machine *m, FILE *out)
 
     html_paragraph(out, "%s is paid by the %s price of [%s], %s/h a %s%s%s%s.", m->label,
                    price_tier_name(p->tier), by->name, money_print(&by->hour[p->tier], hour),
-                   by->per_node ? "node" : "device", dated ? ", " : "", dated ? by->date : "",
-                   checked);
+                   by->per == PRICE_PER_NODE ? "node" : "device", dated ? ", " : "",
+                   dated ? by->date : "", checked);
 }
 
 static void put_machine(const page *p, const page_machine *m, FILE *out)

@@ -135,7 +135,7 @@ lm_status price_of_node(const price *p, price_tier tier, int64_t devices, money 
                             "%s:%d: '%.60s' has no %s price: write %s = 2.50 USD/h", p->path,
                             p->line, p->name, price_tier_name(tier), price_tier_name(tier));
     *out = *hour;
-    if (!p->per_node)
+    if (p->per == PRICE_PER_DEVICE)
         out->amount *= (double)devices;
     return LM_OK;
 }

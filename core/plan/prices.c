@@ -9,71 +9,18 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/ini.h"
+#include "base/ini_keys.h"
+#include "base/no_memory.h"
 #include "base/place.h"
 #include "base/text.h"
 
 #define CURRENCY_SECTION "currency"
-#define DEVICES_MAX      1024 /* of a node: more is a typing error */
 
 static const char *const tiers[] = { [PRICE_LIST] = "list", [PRICE_SPOT] = "spot" };
 
 const char *price_tier_name(price_tier t)
 {
     return tiers[t];
-}
-
-/* Where the file is being read. */
-typedef struct reading {
-    const ini_document *doc;
-    arena              *arena;
-    lm_error           *err;
-} reading;
-
-static lm_status out_of_memory(const reading *r)
-{
-    return lm_error_set(r->err, LM_E_NOMEM, "%s: out of memory", r->doc->path);
-}
-
-static lm_status wrong(const reading *r, const ini_pair *pair, lm_status status,
-                       const lm_error *why)
-{
-    return ini_fail(r->doc, r->err, pair->line, status, "%s: %s", pair->key, why->text);
-}
-
-static lm_status read_text(const reading *r, const ini_pair *pair, const char **out)
-{
-    *out = arena_text(r->arena, pair->value, strlen(pair->value));
-    return *out ? LM_OK : out_of_memory(r);
-}
-
-static lm_status read_price(const reading *r, const ini_pair *pair, money *out)
-{
-    lm_error        why    = { LM_OK, "" };
-    const lm_status status = money_parse_per_hour(pair->value, out, &why);
-
-    return status ? wrong(r, pair, status, &why) : LM_OK;
-}
-
-static lm_status read_per(const reading *r, const ini_pair *pair, bool *per_node)
-{
-    *per_node = !strcmp(pair->value, "node");
-    if (*per_node || !strcmp(pair->value, "device"))
-        return LM_OK;
-    return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
-                    "per: expected device or node, found '%.40s'", pair->value);
-}
-
-static lm_status read_devices(const reading *r, const ini_pair *pair, int64_t *out)
-{
-    int64_t value;
-
-    if (text_int(pair->value, &value, NULL) || value < 1 || value > DEVICES_MAX)
-        return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
-                        "devices: expected a whole number from 1 to %d, found '%.40s'", DEVICES_MAX,
-                        pair->value);
-    *out = value;
-    return LM_OK;
 }
 
 /* "2026-01" or "2026-01-31". */
@@ -89,58 +36,50 @@ static bool is_date(const char *text)
            (n == 7 || (atoi(text + 8) >= 1 && atoi(text + 8) <= 31));
 }
 
-static lm_status read_date(const reading *r, const ini_pair *pair, const char **out)
+static lm_status parse_date(const char *text, const char **out, lm_error *err)
 {
-    if (!is_date(pair->value))
-        return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
-                        "date: expected a day or month such as 2026-01-31, found '%.40s'",
-                        pair->value);
-    return read_text(r, pair, out);
-}
-
-static lm_status read_check(const reading *r, const ini_pair *pair, price_check *out)
-{
-    lm_error        why = { LM_OK, "" };
-    bool            yes;
-    const lm_status status = text_bool(pair->value, &yes, &why);
-
-    if (status)
-        return wrong(r, pair, status, &why);
-    *out = yes ? PRICE_CHECKED : PRICE_NOT_CHECKED;
+    if (!is_date(text))
+        return lm_error_set(err, LM_E_ARG,
+                            "expected a day or month such as 2026-01-31, found '%.40s'", text);
+    *out = text;
     return LM_OK;
 }
 
-static lm_status read_pair(const reading *r, const ini_pair *pair, price *p)
+static lm_status parse_check(const char *text, price_check *out, lm_error *err)
 {
-    const struct {
-        const char  *key;
-        const char **text;
-    } texts[] = {
-        { "also", &p->also },
-        { "device", &p->device },
-        { "source", &p->source },
-        { "note", &p->note },
-    };
+    bool            yes;
+    const lm_status status = text_bool(text, &yes, err);
 
-    for (int t = 0; t < N_PRICE_TIERS; t++)
-        if (!strcmp(pair->key, tiers[t]))
-            return read_price(r, pair, &p->hour[t]);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (!strcmp(pair->key, texts[i].key))
-            return read_text(r, pair, texts[i].text);
-    if (!strcmp(pair->key, "per"))
-        return read_per(r, pair, &p->per_node);
-    if (!strcmp(pair->key, "devices"))
-        return read_devices(r, pair, &p->devices);
-    if (!strcmp(pair->key, "date"))
-        return read_date(r, pair, &p->date);
-    if (!strcmp(pair->key, "checked"))
-        return read_check(r, pair, &p->check);
-    return ini_fail(r->doc, r->err, pair->line, LM_E_NOTFOUND,
-                    "unknown key '%.40s' of a price; known are list spot per devices device also "
-                    "date source checked note",
-                    pair->key);
+    if (!status)
+        *out = yes ? PRICE_CHECKED : PRICE_NOT_CHECKED;
+    return status;
 }
+
+VALUE_TYPE(type_hour, money, money_parse_per_hour);
+VALUE_TYPE(type_date, const char *, parse_date);
+VALUE_TYPE(type_check, price_check, parse_check);
+
+static const ini_key keys[] = {
+    INI_KEY("list", price, hour[PRICE_LIST], &type_hour),
+    INI_KEY("spot", price, hour[PRICE_SPOT], &type_hour),
+    INI_KEY("per", price, per, &type_choice, .choices = "device or node"),
+    INI_KEY("devices", price, devices, &type_whole, 1, 1024, /* more is a typing error */
+            .outside = "expected a whole number from 1 to 1024, found"),
+    INI_KEY("device", price, device, &type_text),
+    INI_KEY("also", price, also, &type_text),
+    INI_KEY("date", price, date, &type_date),
+    INI_KEY("source", price, source, &type_text),
+    INI_KEY("checked", price, check, &type_check),
+    INI_KEY("note", price, note, &type_text),
+    { .name = NULL },
+};
+
+/* Where the file is being read. */
+typedef struct reading {
+    const ini_document *doc;
+    arena              *arena;
+    lm_error           *err;
+} reading;
 
 /* Checks the keys of a section against each other. */
 static lm_status check_price(const reading *r, const price *p)
@@ -154,7 +93,7 @@ static lm_status check_price(const reading *r, const price *p)
         return ini_fail(r->doc, r->err, p->line, LM_E_SYNTAX,
                         "[%.80s] has two currencies, %s and %s: write both prices in one", p->name,
                         list->currency, spot->currency);
-    if (p->per_node && !p->devices)
+    if (p->per == PRICE_PER_NODE && !p->devices)
         return ini_fail(r->doc, r->err, p->line, LM_E_SYNTAX,
                         "[%.80s] is a price of a node: say how many devices it has (devices = 8)",
                         p->name);
@@ -163,17 +102,16 @@ static lm_status check_price(const reading *r, const price *p)
 
 static lm_status read_section(const reading *r, const ini_section *s, price *p)
 {
-    lm_status status = LM_OK;
+    lm_status status;
 
     *p = (price){ .name = arena_text(r->arena, s->name, strlen(s->name)),
                   .path = arena_text(r->arena, r->doc->path, strlen(r->doc->path)),
                   .line = s->line };
     if (!p->name || !p->path)
-        return out_of_memory(r);
+        return no_memory(r->err);
     for (int t = 0; t < N_PRICE_TIERS; t++)
         p->hour[t].amount = NAN;
-    for (size_t i = 0; i < s->n_pairs && !status; i++)
-        status = read_pair(r, &s->pair[i], p);
+    status = ini_keys_read(r->doc->path, s, keys, "a price", r->arena, p, r->err);
     return status ? status : check_price(r, p);
 }
 
@@ -197,7 +135,7 @@ static lm_status read_rates(const reading *r, const ini_section *s, exchange *ou
         if (!status)
             status = exchange_add(out, &rate, &why);
         if (status)
-            return wrong(r, pair, status, &why);
+            return ini_fail(r->doc, r->err, pair->line, status, "%s: %s", pair->key, why.text);
     }
     return LM_OK;
 }
@@ -213,7 +151,7 @@ static lm_status append(price_list *list, const char *path, bool rates, lm_error
     if (!status) {
         all = arena_array(list->arena, list->n + doc->n_sections + 1, sizeof *all);
         if (!all)
-            status = out_of_memory(&r);
+            status = no_memory(err);
     }
     if (!status && list->n)
         memcpy(all, list->price, list->n * sizeof *all);

@@ -20,6 +20,9 @@ const char *price_tier_name(price_tier t);
 /** Has somebody checked the source? */
 typedef enum price_check { PRICE_CHECK_UNKNOWN, PRICE_CHECKED, PRICE_NOT_CHECKED } price_check;
 
+/** What a price is of. */
+typedef enum price_per { PRICE_PER_DEVICE, PRICE_PER_NODE } price_per;
+
 /** One section of the file. Owned by its list. */
 typedef struct price {
     const char *name;                 /**< an instance, or a device */
@@ -29,8 +32,8 @@ typedef struct price {
     const char *path;                 /**< of its file */
     int         line;                 /**< of its section */
     money       hour[N_PRICE_TIERS];  /**< amount NAN: not given */
-    bool        per_node;             /**< price of a whole node; else of a device */
-    int64_t     devices;              /**< of a node; 0: not given */
+    price_per   per;
+    int64_t     devices; /**< of a node; 0: not given */
     price_check check;
 } price;
 

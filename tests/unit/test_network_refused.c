@@ -40,7 +40,7 @@ static void refusals_name_file_line_and_reason(void **state)
           LM_E_SYNTAX },
         { HEAD, "n.ini: a network without layers", LM_E_SYNTAX },
         { "[network]\nname = n\nauthor = me\n" X,
-          "n.ini:3: [network] has no key 'author' (name source params macs note output base)",
+          "n.ini:3: unknown key 'author' of [network]; known are name source params macs note output base",
           LM_E_NOTFOUND },
         { "[network]\nname = n\nparams = many\n" X,
           "n.ini:3: params: expected a whole number from 0 to 2^64-1, found 'many'", LM_E_ARG },

@@ -292,7 +292,7 @@ static void print_unused(const plan_job *job, size_t i, FILE *out)
     const price  *p    = job->side[i].price;
     const int64_t used = job->question.setup.devices;
 
-    if (p && p->per_node && used < p->devices)
+    if (p && p->per == PRICE_PER_NODE && used < p->devices)
         fprintf(out,
                 "note: %s: a node is paid whole, and %lld of its %lld devices %s used "
                 "(--devices-per-node)\n",
