@@ -4,6 +4,7 @@
 #define ASSEMBLE_ASSEMBLY_H
 
 #include "assemble/beside.h"
+#include "assemble/limit_rows.h"
 #include "assemble/taught.h"
 #include "judge/devices.h"
 
@@ -26,6 +27,7 @@ typedef struct assembly {
     calibration  *cal;
     fit_residuals residuals;
     fit_powers    powers;
+    limit_found   limits;
     fit_runs      runs;
 } assembly;
 

@@ -16,6 +16,7 @@ typedef struct energy_options {
     dataset_told    dataset;
     int64_t         samples; /* of it; 0: not known */
     option_counts   clocks;  /* MHz */
+    option_counts   limits;  /* W */
     table_look      look;
 } energy_options;
 
@@ -28,9 +29,14 @@ static const option_row option_rows[] = {
     { "tokens", AT(dataset.tokens) },
     { "clocks", AT(clocks), &type_ascending, "LIST", NULL, HELP_WHAT,
       "MHz to compare, 600,900,1200 (default: 16 steps up to the highest)" },
+    { "power-limit", AT(limits), &type_ascending, "LIST", NULL, HELP_WHAT,
+      "power limits to compare instead, watts: 150,200,250", .excludes = "clocks",
+      .refusal = "a device keeps a clock or a limit: ask for one of them" },
     { "nodes", AT(nodes), &type_count, "N", "1", .help = "nodes, which a network connects" },
     { "devices-per-node", AT(how.setup.devices) },
-    { "power-cap", .help = "power limit to keep to, 120W: the clock falls until it is kept" },
+    { "power-cap", .help = "power limit to keep to, 120W: the clock falls until it is kept",
+      .excludes = "power-limit",
+      .refusal  = "is one limit, beside clocks: --power-limit has several" },
     OPTION_GROUP(energy_options, power, power_option_rows),
     OPTION_GROUP(energy_options, power, grid_option_rows),
     OPTION_GROUP(energy_options, power, knee_option_rows),
@@ -50,6 +56,10 @@ static const char details[] =
     "exceed the limit, the clock falls until it does not. Energy is that of all devices; EDP is energy\n"
     "times time. 'best' names the best clocks for time, energy and EDP.\n"
     "\n"
+    "--power-limit asks for limits in place of clocks. A network and batch whose steps were measured under\n"
+    "three limits or more (column power_limit_w) is answered by these: what the clock changes and what it\n"
+    "does not, with the intervals of limits left out. Other steps take the clock that the limit leaves them.\n"
+    "\n"
     "'power by' names the source of the power: fitted (power_w of observations), or assumed from\n"
     "--idle-power: the datasheet's limit while the device computes or moves bytes, idle power while it\n"
     "waits. A model that learned single layers (fit --model) predicts the step, and nicolai its power,\n"
@@ -61,7 +71,8 @@ static const char examples[] =
     "  layermeter energy resnet50 --machine machine.ini --batch 64\n"
     "  layermeter energy resnet50 --machine m.ini --idle-power 30W --voltage-knee 900MHz --clocks 600,900\n"
     "  layermeter energy vgg16 --machine machine.ini --power-cap 120W --grid 400gCO2/kWh\n"
-    "  layermeter energy vgg16 --machine machine.ini --model nicolai --batch 64\n";
+    "  layermeter energy vgg16 --machine machine.ini --model nicolai --batch 64\n"
+    "  layermeter energy resnet50 --machine machine.ini --batch 64 --power-limit 150,200,250\n";
 
 /* "energy edp": the goals for which the clock is best. */
 static void best_of(const held_steps *h, size_t i, char *buffer, size_t size)
@@ -74,7 +85,18 @@ static void best_of(const held_steps *h, size_t i, char *buffer, size_t size)
             n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", best_for_name(b));
 }
 
-/* The step at a held clock; NAN: the device's own clock. */
+/* By steps that were measured under limits. */
+static void put_bounds(const held_steps *h, energy_row *r)
+{
+    step_row *s = &r->step;
+
+    s->point.step.low[PHASE_STEP]  = s->point.step.step * h->limits->seconds_low;
+    s->point.step.high[PHASE_STEP] = s->point.step.step * h->limits->seconds_high;
+    s->power.watts.low             = s->power.watts.value * h->limits->watts_low;
+    s->power.watts.high            = s->power.watts.value * h->limits->watts_high;
+}
+
+/* The step at a held clock, or under a limit; NAN: as the device runs by itself. */
 static energy_row row_of(const held_steps *h, const power_choice *c, double held,
                          const power_state *at)
 {
@@ -90,6 +112,8 @@ static energy_row row_of(const held_steps *h, const power_choice *c, double held
     r.step.power_by  = h->learned ? "learned" : c->model.assumed ? "assumed" : "fitted";
     p->step.step     = seconds;
     p->epoch_seconds = p->steps_per_epoch ? seconds * (double)p->steps_per_epoch : NAN;
+    if (h->limits)
+        put_bounds(h, &r);
     return r;
 }
 
@@ -102,6 +126,7 @@ static lm_status print_answers(const held_steps *h, const energy_options *e, lm_
                                  .from   = step_fields,
                                  .in     = field_place_of(look->format),
                                  .facts  = step_watts_facts(&w) | (e->samples ? STEP_EPOCHS : 0) |
+                                          (e->limits.n ? STEP_LIMITS : STEP_CLOCKS) |
                                           step_program_fact(e->how.setup.program),
                                  .look = look };
     field_rows          rows = field_rows_of(&v);
@@ -131,6 +156,8 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
     q.step.setup.batch = e->batch;
     q.mhz              = e->clocks.at;
     q.n                = e->clocks.n;
+    q.watts            = e->limits.at;
+    q.n_watts          = e->limits.n;
     e->power.learned   = predictor_tells_power(who);
     if ((status = scale_fits_dataset(&q.step, e->nodes, err)) ||
         (status = power_choice_complete(&e->power, s->cal, e->session.source.device,

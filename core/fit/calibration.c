@@ -37,6 +37,7 @@ void calibration_free(calibration *cal)
     free(cal->composed);
     measured_free(&cal->measured);
     job_curves_free(&cal->curves);
+    limit_curves_free(&cal->limits);
     for (size_t f = 0; f < MAX_FORMS; f++)
         free(cal->fitted[f].term);
     if (cal->operators)

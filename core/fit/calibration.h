@@ -3,6 +3,7 @@
 #define FIT_CALIBRATION_H
 
 #include "base/stats.h"
+#include "device/limits.h"
 #include "device/power.h"
 #include "fabric/collective.h"
 #include "fabric/job_curve.h"
@@ -75,6 +76,7 @@ typedef struct calibration {
     struct layer_model  *layers;                /**< of single layers; NULL: none was fitted */
     struct composed_set *composed; /**< networks are composed of `layers`; NULL: they are not */
     power_model         *power;    /**< NULL: none was measured */
+    limit_curves         limits;   /**< of jobs whose steps were measured under several limits */
     learned_part        *learned;
     size_t               n_learned;
     collective_model    *collectives; /**< NULL: none was fitted */

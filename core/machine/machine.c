@@ -65,6 +65,14 @@ static const section sections[] = {
       "for each knee's worth above;\n; relative least squares, non-negative; low and high: "
       "measured / predicted, central 90 %",
       power_both, false },
+    { "limits",
+      "of the device under power limits: idle power, `knee` as a share of the highest clock, `slope` as in "
+      "[power];\n; measured / predicted of limits left out, central 90 %",
+      limits_both, false },
+    { "limits.*",
+      "seconds and watts of one job at limits; seconds that the clock does not change, and does; watts "
+      "beyond\n; idle power; `waits`: the share of `fixed` in which only idle power is drawn",
+      limit_both, false },
     { "*.intervals", OWN, intervals_both, false },
 };
 

@@ -47,6 +47,9 @@ void latency_both(record *r, calibration *cal, const char *star);
 void host_both(record *r, calibration *cal, const char *star);
 /* power.c */
 void power_both(record *r, calibration *cal, const char *star);
+/* limits.c */
+void limits_both(record *r, calibration *cal, const char *star);
+void limit_both(record *r, calibration *cal, const char *star);
 
 /** What `there` is, or room for it, zeroed: NULL with a failure when memory runs out. */
 void *section_room(record *r, void *there, size_t size);

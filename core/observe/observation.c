@@ -20,22 +20,23 @@
 const char *const obs_kind_names[OBS_N_KINDS] = { "network", "kernel", "collective",
                                                   "layer",   "counts", "stream" };
 
-const observation observation_blank = { .name        = "",
-                                        .input       = "",
-                                        .algorithm   = "",
-                                        .geometry    = "",
-                                        .optimizer   = "",
-                                        .settings    = "",
-                                        .flags       = "",
-                                        .group       = "",
-                                        .layout      = "",
-                                        .dtype       = LM_F32,
-                                        .seconds     = NAN,
-                                        .min_seconds = NAN,
-                                        .p95_seconds = NAN,
-                                        .cpu_seconds = NAN,
-                                        .clock_mhz   = NAN,
-                                        .power_w     = NAN };
+const observation observation_blank = { .name          = "",
+                                        .input         = "",
+                                        .algorithm     = "",
+                                        .geometry      = "",
+                                        .optimizer     = "",
+                                        .settings      = "",
+                                        .flags         = "",
+                                        .group         = "",
+                                        .layout        = "",
+                                        .dtype         = LM_F32,
+                                        .seconds       = NAN,
+                                        .min_seconds   = NAN,
+                                        .p95_seconds   = NAN,
+                                        .cpu_seconds   = NAN,
+                                        .clock_mhz     = NAN,
+                                        .power_w       = NAN,
+                                        .power_limit_w = NAN };
 
 lm_status obs_kind_parse(const char *text, obs_kind *out)
 {
@@ -89,6 +90,7 @@ static const column columns[] = {
     [STATUS] = { "status", TEXT, 0, false },
     { "group", TEXT, offsetof(observation, group), false },
     { "layout", TEXT, offsetof(observation, layout), false },
+    { "power_limit_w", POSITIVE, offsetof(observation, power_limit_w), false },
 };
 
 enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_WRITTEN = STATUS + 1 };
@@ -319,6 +321,11 @@ lm_status observation_check(const observation *row, lm_error *err)
     if (*row->layout && (row->kind != OBS_NETWORK || row->phase != PHASE_STEP))
         return lm_error_set(err, LM_E_ARG,
                             "layout: it is of whole steps of a network, kind network, phase step");
+    if (row->power_limit_w > 0 && !row->skipped && isnan(row->power_w))
+        return lm_error_set(err, LM_E_ARG,
+                            "power_limit_w: a limit of %.6g W, and power_w does not say what was "
+                            "drawn under it",
+                            row->power_limit_w);
     return LM_OK;
 }
 
@@ -535,6 +542,21 @@ void observation_print(FILE *out, const observation *row, const char *status)
             print_field(out, row, &columns[c]);
         putc(c < STATUS ? ',' : '\n', out);
     }
+}
+
+double observations_limit(const observations *obs)
+{
+    double highest = NAN;
+
+    for (size_t i = 0; i < obs->n_rows; i++)
+        if (!obs->row[i].skipped)
+            highest = fmax(highest, obs->row[i].power_limit_w); /* of a number and NAN the number */
+    return highest;
+}
+
+bool observation_limited(const observation *row, double usual)
+{
+    return row->power_limit_w < usual;
 }
 
 double observation_held_mhz(const observation *row)

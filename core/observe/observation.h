@@ -45,7 +45,7 @@ typedef struct observation {
     int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
         repeats; /**< 0: not given (ranks, hosts: 1) */
     double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz,
-        power_w;  /**< NAN: not given */
+        power_w, power_limit_w; /**< NAN: not given */
     bool skipped; /**< status other than ok: no time */
     bool waits;   /**< the sync of a step in buckets holds the wait for the slowest rank's pass */
     int  line;
@@ -99,6 +99,12 @@ const char *observations_provenance(const observations *obs, const char *key);
 #define OBSERVATION_CLOCK "clock="
 /** The held clock, MHz; NAN: not held, or no number. */
 double observation_held_mhz(const observation *row);
+
+/** The highest power limit of the rows, at which the device's usual times were measured; NAN: no row
+ * has one. */
+double observations_limit(const observations *obs);
+/** Is it of a lower limit than `usual`, the highest? */
+bool observation_limited(const observation *row, double usual);
 
 /** Its optimizer; momentum if a step's row names none. */
 const char *observation_optimizer(const observation *row);

@@ -276,9 +276,10 @@ static lm_status settle_doubts(const observations *obs, points *p, lm_error *err
 
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err)
 {
-    joining   j        = { .out = out, .arena = arena_new() };
-    bool      networks = false;
-    lm_status status   = j.arena ? LM_OK : no_memory(err);
+    joining      j        = { .out = out, .arena = arena_new() };
+    const double limit    = observations_limit(obs);
+    bool         networks = false;
+    lm_status    status   = j.arena ? LM_OK : no_memory(err);
 
     *out = (points){ .collectives = NAMES_NONE, .loads = loads, .shapes = arena_new() };
     if (!(out->doubts = calloc(1, sizeof *out->doubts)) || !out->shapes)
@@ -295,7 +296,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         out->n_kernel_rows += row->kind == OBS_KERNEL;
         out->n_layer_rows += row->kind == OBS_LAYER && networks;
         if (row->kind == OBS_KERNEL || row->kind == OBS_STREAM ||
-            (row->kind == OBS_LAYER && networks) || row->skipped || *row->layout)
+            (row->kind == OBS_LAYER && networks) || row->skipped || *row->layout ||
+            observation_limited(row, limit))
             continue;
         flags_parse(row->flags, &flags); /* was checked when the row was read */
         pt = point_for(&j, row, flags);

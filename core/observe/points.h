@@ -64,7 +64,8 @@ typedef struct points {
 
 /**
  * Joins the rows of each configuration and counts its network. Steps under a layout are no points:
- * what a rank computes then is no network of the row's name (predict/laid_fit.h).
+ * what a rank computes then is no network of the row's name (predict/laid_fit.h). Nor are rows under a
+ * lower power limit than the highest of the file (device/limits.h).
  *
  * Single layers become points if no network was measured. Beside networks they do not, as their
  * coefficients differ: within networks launches hide behind work, and caches are warm. Repeated

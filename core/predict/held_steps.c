@@ -1,4 +1,4 @@
-/* A step at several clocks. */
+/* A step at several clocks, or under several power limits. */
 #include "predict/held_steps.h"
 
 #include <math.h>
@@ -7,6 +7,8 @@
 
 #include "base/no_memory.h"
 #include "fit/forms.h"
+#include "models/linear.h"
+#include "network/optimizer.h"
 #include "predict/step_power.h"
 
 /* The asked clocks, else the usual ones. */
@@ -207,6 +209,99 @@ static lm_status hold_clocks(const predictor *who, const held_question *q, held_
     return status;
 }
 
+/* ---- power limits ---- */
+
+static lm_status choose_limits(const held_question *q, held_steps *h, lm_error *err)
+{
+    h->n   = q->n_watts;
+    h->mhz = malloc(h->n * sizeof *h->mhz);
+    h->at  = malloc(h->n * sizeof *h->at);
+    h->on  = malloc(h->n * sizeof *h->on);
+    if (!h->mhz || !h->at || !h->on)
+        return no_memory(err);
+    for (size_t i = 0; i < h->n; i++) {
+        h->on[i]  = h->point.step.grounds;
+        h->mhz[i] = (double)q->watts[i];
+    }
+    return LM_OK;
+}
+
+/* Steps of this network and batch that were measured under limits, on one device; NULL: none. */
+static const limit_curve *measured_limits(const predictor *who, const held_question *q)
+{
+    const step_setup *s     = &q->step.setup;
+    const bool        train = s->program == PROGRAM_TRAINING;
+    limit_key         key   = { .network   = who->network,
+                                .optimizer = optimizer_name(train ? s->optimizer : OPTIMIZER_MOMENTUM),
+                                .batch     = s->batch,
+                                .of        = train ? PHASE_STEP : PHASE_INFERENCE };
+
+    if (!who->cal || q->nodes * s->devices > 1 || s->sync.accumulation > 1 ||
+        !step_measurable(who, &key.input))
+        return NULL;
+    return limit_curves_find(&who->cal->limits, &key);
+}
+
+static power_state limited(const held_steps *h, const limit_curve *c, double limit_w)
+{
+    const limit_row at = limit_curve_at(h->limits, c, limit_w);
+
+    return (power_state){ NAN, at.watts, at.seconds / h->point.step.step };
+}
+
+/* By what was measured: the row as the device runs is that under the highest limit. */
+static void ask_curve(const predictor *who, const limit_curve *c, held_steps *h)
+{
+    const double lowest = c->row[0].limit_w, highest = c->row[c->n - 1].limit_w;
+
+    h->limits = &who->cal->limits;
+    h->usual  = limited(h, c, highest);
+    for (size_t i = 0; i < h->n; i++) {
+        h->at[i]          = limited(h, c, h->mhz[i]);
+        h->on[i].n_beyond = 0; /* nothing of the prices is in it */
+        if (h->mhz[i] < lowest || h->mhz[i] > highest)
+            grounds_note(&h->on[i], "limit", h->mhz[i] / (h->mhz[i] < lowest ? lowest : highest));
+    }
+}
+
+/* No clock keeps a limit below the power at rest. */
+static lm_status check_rest(const held_steps *h, double idle_w, lm_error *err)
+{
+    if (h->n && !(h->mhz[0] > idle_w))
+        return lm_error_set(err, LM_E_ARG,
+                            "--power-limit: the limit is %.4g W, and %.4g W are drawn at rest",
+                            h->mhz[0], idle_w);
+    return LM_OK;
+}
+
+static lm_status hold_limits(const predictor *who, const held_question *q, held_steps *h,
+                             lm_error *err)
+{
+    const limit_curve *c    = measured_limits(who, q);
+    const power_load   load = step_load(&h->point.bottleneck);
+    const step_power   told = told_power(q, h);
+    power_model        m    = q->power.model;
+    lm_status          status;
+
+    if (!c && ((status = check_bounds(who, &h->point.bottleneck, err)) ||
+               (status = check_known(&q->power, who->machine, err))))
+        return status;
+    if ((status = choose_limits(q, h, err)) ||
+        (status = check_rest(h, c ? who->cal->limits.idle_w : m.idle_w, err)))
+        return status;
+    if (c) {
+        ask_curve(who, c, h);
+        return LM_OK;
+    }
+    h->learned = told.learned && isfinite(told.watts.value);
+    if (h->learned)
+        m = power_as_measured(&m, &load, told.watts.value);
+    h->usual = power_usual(&m, &load);
+    for (size_t i = 0; i < h->n; i++)
+        h->at[i] = power_held(&m, &load, NAN, h->mhz[i]);
+    return LM_OK;
+}
+
 lm_status held_steps_of(const predictor *who, const held_question *q, held_steps *out,
                         lm_error *err)
 {
@@ -216,6 +311,8 @@ lm_status held_steps_of(const predictor *who, const held_question *q, held_steps
     *out = (held_steps){ .n = 0 };
     if ((status = scale_at(who, &q->step, q->nodes, &out->point, err)))
         return status;
+    if (q->n_watts)
+        return hold_limits(who, q, out, err);
     return predictor_tells_clocks(who, &k.range) ? ask_clocks(&k, err)
                                                  : hold_clocks(who, q, out, err);
 }

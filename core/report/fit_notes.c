@@ -120,6 +120,24 @@ static void print_taught(const char *path, const taught_models *t)
 
 /* ---- powers ---- */
 
+static void print_limits(const assembly *a)
+{
+    const limit_curves *l    = a->cal ? &a->cal->limits : NULL;
+    const char         *path = a->obs ? a->obs->path : "";
+
+    if (a->limits.unkept)
+        fprintf(stderr,
+                "layermeter: %s: %zu row%s drew more than the power limit, which the device cannot "
+                "keep: left out\n",
+                path, a->limits.unkept, a->limits.unkept == 1 ? "" : "s");
+    if (l && l->n)
+        fprintf(
+            stderr,
+            "layermeter: %s: %zu step%s under power limits: each of %zu limits left out is %.1f "
+            "%% off in time, %.1f %% in power\n",
+            path, l->n, l->n == 1 ? "" : "s", l->rows, 100 * l->seconds_mape, 100 * l->watts_mape);
+}
+
 static void print_powers(const assembly *a)
 {
     const observations *obs   = a->obs;
@@ -383,6 +401,7 @@ void fit_notes_found(const char *path, const assembly *a, const taught_models *t
         print_residuals(path, a->cal->operators, a->residuals.kernel);
     print_taught(path, t);
     print_powers(a);
+    print_limits(a);
 }
 
 void fit_notes_warnings(const assembly *a)

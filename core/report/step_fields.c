@@ -408,8 +408,10 @@ REAL_OF(samples_per_j, energy_row, (double)r->step.point.global_batch / r->step.
 
 /* These stay longer than in other tables. */
 const field energy_fields[] = {
-    { "held_mhz", .title = "held at [MHz]", FIELD_AT(energy_row, held_mhz), .unit = "MHz",
-      .help = "clock that is asked for" },
+    { "held_mhz", .title = "held at [MHz]", FIELD_AT(energy_row, held), .unit = "MHz",
+      .when = STEP_CLOCKS, .help = "clock that is asked for" },
+    { "limit_w", .title = "limit [W]", FIELD_AT(energy_row, held), .unit = "W", .when = STEP_LIMITS,
+      .help = "power limit that is asked for" },
     { "clock_mhz", .title = "clock [MHz]", FIELD_AT(energy_row, mhz), .unit = "MHz",
       .help = "clock that is kept" },
     { "step_ms", .title = "step [ms]", TRAINING },
@@ -427,6 +429,11 @@ const field energy_fields[] = {
     { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_CO2 | STEP_INFERENCE, EPOCHS },
     { "power_by", .title = "power by" },
     { "beyond", .title = "beyond" },
-    { "best", .title = "best", FIELD_AT(energy_row, best), .help = "what the clock is best for" },
+    { "best", .title = "best", FIELD_AT(energy_row, best),
+      .help = "what the clock, or the limit, is best for" },
+    { "step_low_ms", .when = STEP_LIMITS },
+    { "step_high_ms", .when = STEP_LIMITS },
+    { "power_low_w", .when = STEP_LIMITS },
+    { "power_high_w", .when = STEP_LIMITS },
     { 0 },
 };

@@ -52,7 +52,9 @@ enum step_facts {
     STEP_PEAK      = 1 << 14, /**< the device's peak is known */
     STEP_COMPARED  = 1 << 15, /**< rows are of several machines */
     STEP_AGAIN     = 1 << 16, /**< forward passes run again */
-    STEP_UNSPLIT   = 1 << 17  /**< some layers do not divide among ranks of tp */
+    STEP_UNSPLIT   = 1 << 17, /**< some layers do not divide among ranks of tp */
+    STEP_CLOCKS    = 1 << 18, /**< rows are of clocks ... */
+    STEP_LIMITS    = 1 << 19  /**< ... or of power limits */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
@@ -64,11 +66,11 @@ extern const field step_generated[];
 /** Those of a page's steps, part by part: from step_fields. */
 extern const field step_parts_told[];
 
-/** A step at a clock. */
+/** A step at a clock, or under a limit. */
 typedef struct energy_row {
     step_row step;
-    double   held_mhz, mhz; /**< asked for, NAN: not; kept */
-    char     best[40];      /**< what the clock is best for */
+    double   held, mhz; /**< MHz or watts that are asked for, NAN: none; clock that is kept */
+    char     best[40];  /**< what the clock is best for */
 } energy_row;
 /** Those of `layermeter energy`: from step_fields. */
 extern const field energy_fields[];
