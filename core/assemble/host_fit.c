@@ -10,6 +10,7 @@
 #include "models/step_model.h"
 #include "network/autocast.h"
 #include "observe/points.h"
+#include "solve/folds.h"
 
 /* A step of a framework: its time, what the device takes, and how many operations. */
 typedef struct sample {
@@ -51,28 +52,28 @@ static double solve(const sample *s, const host_time *h)
     return high;
 }
 
-static double loss(const samples *all, const host_time *h, double seconds, size_t but)
+static double loss(const samples *all, const fold_turn *t, const host_time *h, double seconds)
 {
     double sum = 0;
 
     for (size_t i = 0; i < all->n; i++)
-        if (all->at[i].group != but)
+        if (fold_in(t, i))
             sum += fabs(log(step_with(&all->at[i], *h, seconds) / all->at[i].seconds));
     return sum;
 }
 
-/* Without a group; the least of a sum of absolute values lies where one of them is 0. */
-static double least(const samples *all, const host_time *h, size_t but)
+/* The least of a sum of absolute values lies where one of them is 0. */
+static double least(const samples *all, const fold_turn *t, const host_time *h)
 {
     double best = NAN, sum = INFINITY;
 
     for (size_t i = 0; i < all->n; i++) {
         double at, here;
 
-        if (all->at[i].group == but)
+        if (!fold_in(t, i))
             continue;
         at   = solve(&all->at[i], h);
-        here = loss(all, h, at, but);
+        here = loss(all, t, h, at);
         if (here < sum) {
             sum  = here;
             best = at;
@@ -81,21 +82,49 @@ static double least(const samples *all, const host_time *h, size_t but)
     return best;
 }
 
-/* Error on steps of left-out networks; NAN: there is only one network. */
-static double left_out(const samples *all, const host_time *h)
+/* A fit, and the error of each sample by it; NAN: it saw none. */
+typedef struct host_fitting {
+    const samples   *all;
+    const host_time *h;
+    double           seconds, *error;
+} host_fitting;
+
+static lm_status fit_turn(void *context, const fold_turn *t, lm_error *err)
 {
-    double sum = 0;
-    size_t n   = 0;
+    host_fitting *f = context;
 
-    for (size_t i = 0; i < all->n; i++) {
-        const double seconds = least(all, h, all->at[i].group);
+    (void)err;
+    f->seconds = least(f->all, t, f->h);
+    for (size_t i = 0; i < f->all->n; i++)
+        if (fold_out(t, i))
+            f->error[i] =
+                fabs(step_with(&f->all->at[i], *f->h, f->seconds) / f->all->at[i].seconds - 1);
+    return LM_OK;
+}
 
-        if (isnan(seconds))
-            return NAN;
-        sum += fabs(step_with(&all->at[i], *h, seconds) / all->at[i].seconds - 1);
-        n++;
+/* By all samples, and the error on steps of left-out networks; NAN: there is only one network. */
+static lm_status fit_samples(const samples *all, size_t groups, host_time *h, lm_error *err)
+{
+    double      *error  = malloc((all->n + 1) * sizeof *error);
+    size_t      *of     = malloc((all->n + 1) * sizeof *of);
+    const folds  whole  = { .rows = all->n, .all = true };
+    const folds  by     = { .of = of, .rows = all->n, .n = groups };
+    host_fitting f      = { .all = all, .h = h, .error = error };
+    double       sum    = 0;
+    lm_status    status = error && of ? folds_leave_out(&whole, fit_turn, &f, err) : no_memory(err);
+
+    if (!status) {
+        h->seconds = f.seconds;
+        for (size_t i = 0; i < all->n; i++)
+            of[i] = all->at[i].group;
+        status = folds_leave_out(&by, fit_turn, &f, err);
     }
-    return n ? sum / (double)n : (double)NAN;
+    for (size_t i = 0; i < all->n && !status; i++)
+        sum += error[i];
+    h->mape = sum / (double)all->n;
+    free(error);
+    free(of);
+    return status;
 }
 
 static bool has_step(const point *pt)
@@ -218,12 +247,9 @@ lm_status host_fit(const char *path, workloads *loads, calibration *cal, lm_erro
         h.foreach = updates_at_once(obs, &h);
         status    = take_all(obs, &p, loads, cal, h.foreach, &all, err);
     }
-    if (!status) {
-        h.rows    = all.n;
-        h.seconds = least(&all, &h, NAMES_NONE);
-        h.mape    = left_out(&all, &h);
+    h.rows = all.n;
+    if (!status && !(status = fit_samples(&all, p.n_groups, &h, err)))
         cal->host = h;
-    }
     free(all.at);
     points_free(&p);
     observations_free(obs);

@@ -112,7 +112,7 @@ static void scale_runs(nearest *k, const selection *rows)
 /* Rows of one pair of GPUs, those of a fold together. */
 typedef struct part {
     arena           *arena; /* owns all below */
-    size_t           n;
+    size_t           n, n_folds;
     const pair_row **row;
     size_t          *at;      /* of each in the selection */
     size_t          *fold;    /* of each */
@@ -144,7 +144,7 @@ static lm_status part_of(const nearest *k, const selection *rows, const folds *b
     arena  *a     = arena_new();
     size_t *begin = a ? arena_array(a, by->n + 1, sizeof *begin) : NULL;
 
-    *p = (part){ .arena = a };
+    *p = (part){ .arena = a, .n_folds = by->n };
     if (begin) {
         p->row  = arena_array(a, rows->n + 1, sizeof *p->row);
         p->at   = arena_array(a, rows->n + 1, sizeof *p->at);
@@ -210,26 +210,34 @@ static lm_status solve(part *p, double g, double l, lm_error *err)
     return LM_OK;
 }
 
-/* Residuals with each fold left out; NAN for a single fold. */
+/* Residuals of a fold's rows by a fit without it, from the fit to all; NAN for a single fold. */
+static lm_status leave_fold(void *context, const fold_turn *t, lm_error *err)
+{
+    part  *p     = context;
+    size_t first = 0, m = 1;
+
+    while (!fold_out(t, first))
+        first++;
+    while (first + m < p->n && fold_out(t, first + m))
+        m++;
+    for (size_t i = 0; i < m; i++) {
+        p->solved[i] = p->alpha[first + i];
+        for (size_t j = 0; j < m; j++)
+            p->block[i * m + j] = p->inverse[(first + i) * p->n + first + j];
+    }
+    if (blas.LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)m, 1, p->block, (lapack_int)m,
+                                p->solved, (lapack_int)m))
+        return lm_error_set(err, LM_E_ARG, "runs that cannot be told apart");
+    for (size_t i = 0; i < m; i++)
+        p->left[first + i] = m == p->n ? NAN : p->solved[i];
+    return LM_OK;
+}
+
 static lm_status leave_out(part *p, lm_error *err)
 {
-    size_t m;
+    const folds by = { .of = p->fold, .rows = p->n, .n = p->n_folds };
 
-    for (size_t first = 0; first < p->n; first += m) {
-        for (m = 1; first + m < p->n && p->fold[first + m] == p->fold[first];)
-            m++;
-        for (size_t i = 0; i < m; i++) {
-            p->solved[i] = p->alpha[first + i];
-            for (size_t j = 0; j < m; j++)
-                p->block[i * m + j] = p->inverse[(first + i) * p->n + first + j];
-        }
-        if (blas.LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)m, 1, p->block,
-                                    (lapack_int)m, p->solved, (lapack_int)m))
-            return lm_error_set(err, LM_E_ARG, "runs that cannot be told apart");
-        for (size_t i = 0; i < m; i++)
-            p->left[first + i] = m == p->n ? NAN : p->solved[i];
-    }
-    return LM_OK;
+    return folds_leave_out(&by, leave_fold, p, err);
 }
 
 /* ---- all pairs ------------------------------------------------------------------------------- */

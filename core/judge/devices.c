@@ -8,6 +8,7 @@
 #include "fit/fit.h"
 #include "layerwise/layerwise_points.h"
 #include "observe/variants.h"
+#include "solve/folds.h"
 #include "transfer/transfer.h"
 
 lm_status measured_device_read(measured_device *m, const char *where, bool fit, workloads *loads,
@@ -24,18 +25,18 @@ lm_status measured_device_read(measured_device *m, const char *where, bool fit, 
 }
 
 /* Coefficients for one machine, from all others. */
-static lm_status carry_over(const devices_left_out *d, size_t left_out, calibration **out,
+static lm_status carry_over(const devices_left_out *d, const fold_turn *t, calibration **out,
                             lm_error *err)
 {
-    transfer_source from[VALIDATE_DEVICES];
-    const device   *to = d->machine[left_out].on;
+    transfer_source all[VALIDATE_DEVICES], from[VALIDATE_DEVICES];
+    const device   *to = d->machine[t->fold].on;
     double          doubt;
-    size_t          n = 0;
+    size_t          n;
     lm_status       status;
 
     for (size_t i = 0; i < d->n; i++)
-        if (i != left_out)
-            from[n++] = (transfer_source){ .cal = d->machine[i].cal, .device = d->machine[i].on };
+        all[i] = (transfer_source){ .cal = d->machine[i].cal, .device = d->machine[i].on };
+    n = folds_copy(t, true, all, sizeof *all, from);
     if ((status = transfer_prepare(from, n, to, &transfer_default, err)) ||
         (status = transfer_doubt(from, n, to, &transfer_default, &doubt, err)) ||
         (status = transfer_pool(from, n, to, &transfer_default, out, err)))
@@ -44,17 +45,17 @@ static lm_status carry_over(const devices_left_out *d, size_t left_out, calibrat
                                                                                 : no_memory(err);
 }
 
-static lm_status predict_machine(const devices_left_out *d, size_t left_out, comparison *out,
-                                 lm_error *err)
+static lm_status predict_machine(void *context, const fold_turn *t, lm_error *err)
 {
-    const points    *p      = &d->machine[left_out].p;
-    const split_rule none   = { .kind = SPLIT_NONE };
-    split            all    = { .n_folds = 0 };
-    calibration     *cal    = NULL;
-    lm_status        status = carry_over(d, left_out, &cal, err);
+    const devices_left_out *d      = context;
+    const points           *p      = &d->machine[t->fold].p;
+    const split_rule        none   = { .kind = SPLIT_NONE };
+    split                   all    = { .n_folds = 0 };
+    calibration            *cal    = NULL;
+    lm_status               status = carry_over(d, t, &cal, err);
 
     if (!status && !(status = split_new(p, &none, &all, err)))
-        status = compare_points(p, DEFAULT_MODEL, &all, cal, out, err);
+        status = compare_points(p, DEFAULT_MODEL, &all, cal, d->at + d->by.first[t->fold], err);
     split_free(&all);
     calibration_free(cal);
     return status;
@@ -95,12 +96,14 @@ lm_status devices_leave_out(const char *const *path, const char *const *name, si
                             const char *where, bool carry, const device_list *list,
                             workloads *loads, devices_left_out *out, lm_error *err)
 {
-    size_t    at     = 0;
-    lm_status status = LM_OK;
+    size_t      of[VALIDATE_DEVICES];
+    const folds by     = { .of = of, .rows = n, .n = n };
+    lm_status   status = LM_OK;
 
     for (size_t i = 0; i < n && !status; i++) {
         measured_device *m = &out->machine[i];
 
+        of[i]   = i;
         m->path = path[i];
         out->n  = i + 1;
         if (!(status = devices_find(list, name[i], &m->on, err)))
@@ -108,11 +111,7 @@ lm_status devices_leave_out(const char *const *path, const char *const *name, si
     }
     if (!status)
         status = join(out, err);
-    for (size_t i = 0; i < n && carry && !status; i++) {
-        status = predict_machine(out, i, out->at + at, err);
-        at += out->machine[i].p.n_points;
-    }
-    return status;
+    return status || !carry ? status : folds_leave_out(&by, predict_machine, out, err);
 }
 
 void measured_device_free(measured_device *m)

@@ -9,6 +9,7 @@
 
 #include "base/no_memory.h"
 #include "counts/feature_set.h"
+#include "solve/folds.h"
 
 /* ---- rows ---- */
 
@@ -368,18 +369,12 @@ static lm_status bound(const lesson *l, layerwise_task *to, lm_error *err)
     return status;
 }
 
-/* Rows of one device, or (of = false) of all others. */
-static size_t take_device(const lesson *l, size_t width, size_t which, bool of, lesson *out)
+/* Rows that a turn learns from, or (in = false) tells. */
+static size_t take_rows(const lesson *l, size_t width, const fold_turn *t, bool in, lesson *out)
 {
-    out->n = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        if ((l->device[i] == which) != of)
-            continue;
-        memcpy(out->x + out->n * width, l->x + i * width, width * sizeof *out->x);
-        out->y[out->n]       = l->y[i];
-        out->group[out->n++] = l->group[i];
-    }
-    return out->n;
+    (void)folds_copy(t, in, l->x, width * sizeof *l->x, out->x);
+    (void)folds_copy(t, in, l->group, sizeof *l->group, out->group);
+    return out->n = folds_copy(t, in, l->y, sizeof *l->y, out->y);
 }
 
 /* Which features tell something of devices that are not these: words of others do not. */
@@ -392,33 +387,47 @@ static void note_told(const layerwise_task *t, const lesson *l, bool told[LAYERW
     }
 }
 
-/* Measured over predicted, for each device by what was learned of all others. */
-static lm_status leave_device(const layerwise_kind *kind, const layerwise_task *t, const lesson *l,
-                              size_t which, const double *setting, uint64_t seed, lesson *room,
-                              residual *out, size_t *n, lm_error *err)
+/* Devices that are left out. */
+typedef struct leaving {
+    const layerwise_kind *kind;
+    const layerwise_task *task;
+    const lesson         *rows;
+    const double         *setting;
+    uint64_t              seed;
+    lesson                room; /* scratch */
+    residual             *out;
+    size_t                n;
+} leaving;
+
+/* Measured over predicted, for a device by what was learned of all others. */
+static lm_status leave_device(void *context, const fold_turn *turn, lm_error *err)
 {
-    const size_t        width   = t->n_features;
-    const size_t        seen    = take_device(l, width, which, false, room);
-    const learner_rows  rows    = { room->x, room->y, room->group, seen, width };
-    void               *learned = NULL;
-    layerwise_judgement judged;
-    bool                told[LAYERWISE_FEATURES];
-    size_t              other;
-    lm_status           status;
+    leaving                 *of      = context;
+    lesson                  *room    = &of->room;
+    const layerwise_task    *t       = of->task;
+    const layerwise_learner *by      = of->kind->learner;
+    const size_t             width   = t->n_features;
+    const size_t             seen    = take_rows(of->rows, width, turn, true, room);
+    const learner_rows       rows    = { room->x, room->y, room->group, seen, width };
+    void                    *learned = NULL;
+    layerwise_judgement      judged;
+    bool                     told[LAYERWISE_FEATURES];
+    size_t                   other;
+    lm_status                status;
 
     note_told(t, room, told);
-    if ((status = kind->learner->learn(t->name, &rows, t->target, setting, seed, &learned, &judged,
-                                       room->left_out, err)))
+    if ((status = by->learn(t->name, &rows, t->target, of->setting, of->seed, &learned, &judged,
+                            room->left_out, err)))
         return status;
-    other = take_device(l, width, which, true, room);
+    other = take_rows(of->rows, width, turn, false, room);
     for (size_t i = 0; i < other * width; i++)
         room->x[i] = told[i % width] ? room->x[i] : 0;
-    status = kind->learner->predict(learned, room->x, other, room->left_out, err);
+    status = by->predict(learned, room->x, other, room->left_out, err);
     for (size_t i = 0; i < other && !status; i++)
-        out[(*n)++] =
+        of->out[of->n++] =
             (residual){ room->left_out[i] > 0 ? room->y[i] / room->left_out[i] : HUGE_VAL,
-                        (size_t)(room->group[i] ^ 0x9e3779b97f4a7c15ull * (which + 1)), 0 };
-    kind->learner->free(learned);
+                        (size_t)(room->group[i] ^ 0x9e3779b97f4a7c15ull * (turn->fold + 1)), 0 };
+    by->free(learned);
     return status;
 }
 
@@ -441,19 +450,18 @@ static lm_status lesson_new(size_t n, size_t width, lesson *out, lm_error *err)
 static lm_status leave_devices(const layerwise_kind *kind, const lesson *l, const double *setting,
                                uint64_t seed, layerwise_task *to, lm_error *err)
 {
-    residual *r = malloc((l->n + 1) * sizeof *r);
-    lesson    room;
-    size_t    n      = 0;
-    lm_status status = lesson_new(l->n, to->n_features, &room, err);
+    const folds by     = { .of = l->device, .rows = l->n, .n = to->n_devices };
+    leaving     of     = { .kind = kind, .task = to, .rows = l, .setting = setting, .seed = seed };
+    lm_status   status = lesson_new(l->n, to->n_features, &of.room, err);
 
-    if (!status && !r)
+    if (!(of.out = malloc((l->n + 1) * sizeof *of.out)) && !status)
         status = no_memory(err);
-    for (size_t d = 0; d < to->n_devices && !status; d++)
-        status = leave_device(kind, to, l, d, setting, seed, &room, r, &n, err);
     if (!status)
-        status = interval_bounds(r, n, &to->unseen, err);
-    lesson_free(&room);
-    free(r);
+        status = folds_leave_out(&by, leave_device, &of, err);
+    if (!status)
+        status = interval_bounds(of.out, of.n, &to->unseen, err);
+    lesson_free(&of.room);
+    free(of.out);
     return status;
 }
 

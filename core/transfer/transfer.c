@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "fit/shrink.h"
 #include "single/model.h"
+#include "solve/folds.h"
 #include "transfer/layers.h"
 
 const transfer_options transfer_default = { .power = 0.5, .near = 0.5, .doubt_most = HUGE_VAL };
@@ -496,39 +497,55 @@ static double reach(const transfer_source *from, size_t n, const device *to)
     return sqrt(least);
 }
 
+/* Sources that are left out. */
+typedef struct doubting {
+    const transfer_source  *from;
+    const transfer_options *o;
+    double                  near, largest;
+} doubting;
+
+/* How far a source is from what the others say of it. */
+static lm_status doubt_source(void *context, const fold_turn *t, lm_error *err)
+{
+    doubting              *d    = context;
+    const transfer_source *left = &d->from[t->fold];
+    transfer_source        others[TRANSFER_SOURCES];
+    const size_t           n      = folds_copy(t, true, d->from, sizeof *d->from, others);
+    const double           far    = reach(others, n, left->device);
+    calibration           *cal    = NULL;
+    double                 apart  = 0;
+    lm_status              status = transfer_prepare(others, n, left->device, d->o, err);
+
+    if (!status)
+        status = pool(others, n, left->device, &cal, err);
+    for (size_t f = 0; f < n_forms && !status; f++)
+        if (form_carried(f) && cal->fitted[f].present)
+            apart = fmax(apart, deviation(&left->cal->fitted[f], &cal->fitted[f]));
+    if (!status && left->cal->layers && cal->layers)
+        apart = fmax(apart, transfer_layers_deviation(left->cal->layers, cal->layers));
+    d->largest = fmax(d->largest, far > d->near ? apart * d->near / far : apart);
+    calibration_free(cal);
+    return status;
+}
+
 lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to,
                          const transfer_options *o, double *out, lm_error *err)
 {
-    const double near    = reach(from, n, to);
-    double       largest = 0;
-    lm_status    status  = LM_OK;
+    const double near = reach(from, n, to);
+    doubting     d    = { .from = from, .o = o, .near = near };
+    size_t       of[TRANSFER_SOURCES];
+    const folds  by = { .of = of, .rows = n, .n = n };
+    lm_status    status;
 
     if (n < 2) {
         *out = fmin(fmax(pow(TRANSFER_DOUBT, fmin(near, 1)), TRANSFER_DOUBT_LEAST), o->doubt_most);
         return LM_OK;
     }
-    for (size_t left = 0; left < n && !status; left++) {
-        transfer_source others[TRANSFER_SOURCES];
-        calibration    *cal   = NULL;
-        double          apart = 0, far;
-
-        for (size_t i = 0, k = 0; i < n; i++)
-            if (i != left)
-                others[k++] = from[i];
-        far    = reach(others, n - 1, from[left].device);
-        status = transfer_prepare(others, n - 1, from[left].device, o, err);
-        if (!status)
-            status = pool(others, n - 1, from[left].device, &cal, err);
-        for (size_t f = 0; f < n_forms && !status; f++)
-            if (form_carried(f) && cal->fitted[f].present)
-                apart = fmax(apart, deviation(&from[left].cal->fitted[f], &cal->fitted[f]));
-        if (!status && from[left].cal->layers && cal->layers)
-            apart = fmax(apart, transfer_layers_deviation(from[left].cal->layers, cal->layers));
-        largest = fmax(largest, far > near ? apart * near / far : apart);
-        calibration_free(cal);
-    }
-    *out =
-        fmin(fmax(exp(largest * (double)(n + 1) / (double)n), TRANSFER_DOUBT_LEAST), o->doubt_most);
+    for (size_t i = 0; i < n; i++)
+        of[i] = i;
+    status = folds_leave_out(&by, doubt_source, &d, err);
+    *out   = fmin(fmax(exp(d.largest * (double)(n + 1) / (double)n), TRANSFER_DOUBT_LEAST),
+                  o->doubt_most);
     return status;
 }
 
