@@ -44,6 +44,7 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
     const bind_options options = { .batch      = p->row.batch,
                                    .dtype      = p->row.dtype,
                                    .mixed      = autocast_of_settings(p->row.settings),
+                                   .on         = p->row.on,
                                    .input      = *p->row.input ? p->row.input : NULL,
                                    .evaluation = evaluates(&p->row) };
     network           *net     = NULL;

@@ -84,7 +84,8 @@ static lm_status ask_backend(void *context, const char *compute, sweep_limits *o
         return unknown_backend(compute, err);
     *out =
         (sweep_limits){ .job = type->virtual || !c->everyone ? NULL : world_placement(c->everyone),
-                        .settings = type->settings };
+                        .settings = type->settings,
+                        .on       = type->on_gpu || type->virtual ? AUTOCAST_GPU : AUTOCAST_CPU };
     return LM_OK;
 }
 

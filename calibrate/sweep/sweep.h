@@ -47,6 +47,7 @@ typedef struct sweep_limits {
     const placement *job; /**< places of the ranks; points that need other places are left out.
                                NULL: any ranks (virtual ones) */
     uint32_t settings;    /**< bit 1 << setting for each setting that the compute backend follows */
+    autocast_kind on;     /**< kind of its device */
 } sweep_limits;
 
 /** Abilities of a compute backend; an error for one that this build lacks. */

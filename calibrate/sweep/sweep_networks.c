@@ -172,6 +172,7 @@ lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const swe
     lm_status       status = LM_OK;
     const ini_pair *where  = ini_get(s, "networks");
 
+    p.row.on = l->limits.on;
     if (!where) {
         status = lm_error_set(l->err, LM_E_SYNTAX, "'networks =' is missing");
         return sweep_fail_at(l, s->line, status, s->name);

@@ -45,6 +45,7 @@ static lm_status machine_of(const lm_predictor *p, const lm_run *r, const step_s
     const device_room  room = { .bytes = r->memory, .overhead = r->overhead };
     const bind_options b    = { .dtype = p->who.dtype,
                                 .mixed = limits_mixed(&p->who),
+                                .on    = p->who.on,
                                 .input = p->who.input };
 
     *out = (plan_machine){ .who = &p->who };

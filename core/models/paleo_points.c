@@ -27,6 +27,7 @@ static lm_status count_at(const counted *c, int64_t batch, paleo_counts *out, lm
     const bind_options with   = { .batch = batch,
                                   .dtype = c->row->dtype,
                                   .mixed = autocast_of_settings(c->row->settings),
+                                  .on    = c->row->on,
                                   .input = *c->row->input ? c->row->input : NULL };
     bound_network     *bound  = NULL;
     lm_status          status = bind_network(c->net, c->reg, &with, &bound, err);

@@ -128,6 +128,8 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
 
     who->by    = job_curve_applies(who) ? &job_curve_model : step_model_of(who->cal, who->model);
     who->state = who->memo = NULL;
+    who->on =
+        who->cal ? provenance_kind(who->cal->provenance, who->cal->n_provenance) : AUTOCAST_GPU;
     find_family(&who->model);
     if (!who->by) {
         char all[200];
@@ -171,6 +173,7 @@ workload_name predictor_workload(const predictor *who, program_kind program)
                             .input      = who->input,
                             .dtype      = who->dtype,
                             .mixed      = who->mixed,
+                            .on         = who->on,
                             .evaluation = program == PROGRAM_INFERENCE,
                             .shard      = who->shard };
 }

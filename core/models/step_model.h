@@ -38,7 +38,8 @@ typedef struct predictor {
     const char              *network; /**< name or path */
     const char              *input;   /**< shape of one sample; NULL: the file's */
     lm_dtype                 dtype;
-    lm_dtype                 mixed;   /**< autocast to it; 0: none, or as `cal` was counted */
+    lm_dtype                 mixed;     /**< autocast to it; 0: none, or as `cal` was counted */
+    autocast_kind            on;        /**< whose: set by predictor_open(), as `cal` says */
     framework_kind           framework; /**< of step prices as predict/host_step.h tells them */
     net_shard                shard;   /**< the part of the network that one rank has; zeros: all */
     const char              *machine; /**< file behind `cal`, for messages; may be NULL */

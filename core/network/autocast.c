@@ -9,50 +9,66 @@
 #include "base/text.h"
 #include "layers/schema.h"
 
-/* From "CUDA Ops that can autocast to float32" of the documentation of torch.amp. batch_norm is not
- * among them: it takes 16 bit and keeps its statistics in 32. logsumexp is in PyTorch's dispatch
- * table, if not in the documentation. bilinear takes the widest type of its inputs and weights, and
- * weights are single. */
-static const char *const full_precision[] = {
-    "layer_norm",  "group_norm", "softmax",        "log_softmax",
-    "softmin",     "softplus",   "cross_entropy",  "nll_loss",
-    "mse_loss",    "l1_loss",    "bce_loss",       "bce_with_logits_loss",
-    "kl_div_loss", "ctc_loss",   "smooth_l1_loss", "exp",
-    "log",         "pow",        "reciprocal",     "bilinear",
+/* Types of layers, and of "reduce" what it does. Others that multiply matrices or convolve are
+ * lowered on each kind of device; what is left is not touched.
+ *
+ * GPU: "CUDA Ops that can autocast to float32" and "... to float16" of the documentation of
+ * torch.amp. batch_norm is not among them: it takes 16 bit and keeps its statistics in 32.
+ * logsumexp is in PyTorch's dispatch table, if not in the documentation; binary_cross_entropy is
+ * refused there, and stands as on the CPU. bilinear takes the widest type of its inputs and weights, and weights are
+ * single. Norms among reductions are l1 and l2; of squares, the sum is. Means and maxima are not.
+ *
+ * CPU: "CPU Ops that can autocast to float32" and "... to bfloat16". Norms, softmax and functions of
+ * one argument are not among them. tests/accuracy/autocast.py asks PyTorch itself. */
+static const struct {
+    const char   *type, *op;
+    autocast_rule on[N_AUTOCAST_KINDS]; /* of a GPU, of a CPU */
+} rules[] = {
+    { "cross_entropy", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "nll_loss", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "mse_loss", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "l1_loss", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "smooth_l1_loss", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "bce_loss", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "bce_with_logits_loss", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "kl_div_loss", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "ctc_loss", NULL, { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "bilinear", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "prelu", NULL, { AUTOCAST_LOWER, AUTOCAST_LOWER } },
+    { "reduce", "prod", { AUTOCAST_FULL, AUTOCAST_FULL } },
+    { "max_pool3d", NULL, { AUTOCAST_WIDEST, AUTOCAST_FULL } },
+    { "avg_pool3d", NULL, { AUTOCAST_WIDEST, AUTOCAST_FULL } },
+    { "adaptive_max_pool3d", NULL, { AUTOCAST_WIDEST, AUTOCAST_FULL } },
+    { "adaptive_avg_pool3d", NULL, { AUTOCAST_WIDEST, AUTOCAST_FULL } },
+    { "layer_norm", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "group_norm", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "softmax", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "log_softmax", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "softmin", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "softplus", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "exp", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "log", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "pow", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "reciprocal", NULL, { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "reduce", "sum", { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "reduce", "l1", { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "reduce", "l2", { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "reduce", "sumsquare", { AUTOCAST_FULL, AUTOCAST_WIDEST } },
+    { "reduce", "logsumexp", { AUTOCAST_FULL, AUTOCAST_WIDEST } },
 };
 
-/* Reductions among them (norm is l1 and l2); of squares, the sum is. Means and maxima are not. */
-static const char *const full_reductions[] = {
-    "sum", "prod", "l1", "l2", "sumsquare", "logsumexp"
-};
-
-/* From "CUDA Ops that can autocast to float16", beside products and convolutions. */
-static const char *const lower[] = { "prelu" };
-
-static bool is_one_of(const char *name, const char *const *list, size_t n)
+/* Is this the choice that the layer's parameter "op" holds? */
+static bool does(const bound_layer *l, const char *op)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(name, list[i]))
-            return true;
-    return false;
-}
-
-#define LIST(array) (array), sizeof(array) / sizeof *(array)
-
-/* Does the layer's parameter `key` hold one of these choices? */
-static bool chooses(const bound_layer *l, const char *key, const char *const *list, size_t n)
-{
-    const uint32_t i = schema_find(l->entry->own, key);
+    const uint32_t i = schema_find(l->entry->own, "op");
     const char    *name;
-    char           choice[32];
 
     if (i >= l->entry->own->n_params || l->param[i].kind != LM_ENUM)
         return false;
     name = schema_param(l->entry->own, i).choices;
     for (int64_t skip = l->param[i].u.i[0]; skip > 0; skip--)
         name = strchr(name, '|') + 1;
-    snprintf(choice, sizeof choice, "%.*s", (int)strcspn(name, "|"), name);
-    return is_one_of(choice, list, n);
+    return strcspn(name, "|") == strlen(op) && !strncmp(name, op, strlen(op));
 }
 
 static bool is_product(lm_op op)
@@ -60,13 +76,11 @@ static bool is_product(lm_op op)
     return op == LM_OP_CONV || op == LM_OP_GEMM || op == LM_OP_ATTENTION;
 }
 
-autocast_rule autocast_rule_of(const bound_layer *l)
+autocast_rule autocast_rule_of(const bound_layer *l, autocast_kind on)
 {
-    if (is_one_of(l->decl->type, LIST(full_precision)) ||
-        (!strcmp(l->decl->type, "reduce") && chooses(l, "op", LIST(full_reductions))))
-        return AUTOCAST_FULL;
-    if (is_one_of(l->decl->type, LIST(lower)))
-        return AUTOCAST_LOWER;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!strcmp(l->decl->type, rules[i].type) && (!rules[i].op || does(l, rules[i].op)))
+            return rules[i].on[on];
     for (size_t i = 0; i < l->n_kernels[LM_FORWARD]; i++)
         if (is_product(l->kernels[LM_FORWARD][i].op))
             return AUTOCAST_LOWER;
@@ -79,7 +93,7 @@ void autocast_halves(const bound_network *full, bool *is_half)
 {
     for (size_t l = 0; l < full->n_layers; l++) {
         const bound_layer  *b    = &full->layer[l];
-        const autocast_rule rule = autocast_rule_of(b);
+        const autocast_rule rule = autocast_rule_of(b, full->options.on);
         bool                wide = false, any = false;
 
         for (size_t i = 0; i < b->decl->n_inputs; i++)
@@ -98,7 +112,7 @@ bool autocast_casts(const bound_network *full, const bound_network *half, const 
     const bound_network *here = is_half[l] ? half : full;
     const bound_network *from = is_half[e.layer] ? half : full;
 
-    return autocast_rule_of(&full->layer[l]) != AUTOCAST_WIDEST &&
+    return autocast_rule_of(&full->layer[l], full->options.on) != AUTOCAST_WIDEST &&
            here->layer[l].input[i].dtype != from->layer[e.layer].output[e.output].dtype;
 }
 
@@ -188,12 +202,17 @@ static void add_all(pass_list *to, const lm_kernel *from, size_t n)
         to->kernel[to->n++] = from[i];
 }
 
+static bool lowers(const joining *j, const bound_layer *b)
+{
+    return autocast_rule_of(b, j->full->options.on) == AUTOCAST_LOWER;
+}
+
 /* Does this layer cast weight `i`? Its own; a shared one where the owner runs in single precision,
  * as copies are kept for all that read them. */
-static bool casts_weight(const bound_layer *b, size_t i)
+static bool casts_weight(const joining *j, const bound_layer *b, size_t i)
 {
-    return autocast_rule_of(b) == AUTOCAST_LOWER && lm_dtype_is_real(b->weights[i].tensor.dtype) &&
-           (i < b->n_weights || autocast_rule_of(b->shares) != AUTOCAST_LOWER);
+    return lowers(j, b) && lm_dtype_is_real(b->weights[i].tensor.dtype) &&
+           (i < b->n_weights || !lowers(j, b->shares));
 }
 
 /* The last kernels of a weight gradient add to the gradient of another user of the weight. */
@@ -211,7 +230,7 @@ static void list_forward(const joining *j, size_t l, pass_list *to)
     const bound_layer *b = &j->full->layer[l];
 
     for (size_t i = 0; i < b->n_weights + b->n_shared; i++)
-        if (casts_weight(b, i))
+        if (casts_weight(j, b, i))
             add_cast(j, to, false, &b->weights[i].tensor, LM_GRAD_WEIGHT);
     for (size_t i = 0; i < b->decl->n_inputs; i++)
         if (autocast_casts(j->full, j->half, j->is_half, l, i))
@@ -232,7 +251,7 @@ static void list_weight_gradient(const joining *j, size_t l, pass_list *to)
     const bound_layer *b = &j->full->layer[l];
 
     for (size_t i = 0; i < b->n_weights + b->n_shared && b->trained; i++)
-        if (casts_weight(b, i) && !(b->weights[i].flags & LM_FROZEN))
+        if (casts_weight(j, b, i) && !(b->weights[i].flags & LM_FROZEN))
             add_cast(j, to, true, &b->weights[i].tensor, LM_GRAD_WEIGHT);
 }
 
@@ -243,7 +262,7 @@ static lm_status join_pass(const joining *j, size_t l, lm_pass pass, lm_work *co
     const bound_layer *runs = j->is_half[l] ? &j->half->layer[l] : b;
     const bool         adds = pass == LM_GRAD_WEIGHT && b->n_shared;
     const size_t       n = runs->n_kernels[pass], added = adds ? additions(runs) : 0;
-    const bound_layer *sum  = adds && autocast_rule_of(b->shares) != AUTOCAST_LOWER ? b : runs;
+    const bound_layer *sum  = adds && !lowers(j, b->shares) ? b : runs;
     const size_t       room = n + b->n_weights + b->n_shared + b->decl->n_inputs;
     pass_list          to   = { arena_array(j->full->arena, room + 1, sizeof *to.kernel), 0, cost };
 

@@ -6,22 +6,22 @@
 
 #include "network/bind.h"
 
-/** How torch.cuda.amp's autocast treats a layer's floating-point inputs. */
+/** How PyTorch's autocast treats a layer's floating-point inputs. */
 typedef enum autocast_rule {
     AUTOCAST_LOWER, /**< casts them to 16 bit: matrix products and convolutions */
     AUTOCAST_FULL,  /**< casts them to single precision: softmax, losses, most norms */
     AUTOCAST_WIDEST /**< does not cast them; the result has the widest of their types */
 } autocast_rule;
 
-/** The rule of a layer, by its kernels and by the names of types that stay in single precision. */
-autocast_rule autocast_rule_of(const bound_layer *layer);
+/** The rule of a layer on a kind of device, by its kernels and by a table of types. */
+autocast_rule autocast_rule_of(const bound_layer *layer, autocast_kind on);
 
 /**
  * Which layers run in 16 bit, and so make outputs of 16 bit: those that autocast lowers, and those
  * that it does not touch, all of whose real inputs are of 16 bit. Memory, counts and measurements
  * all ask here.
  *
- * @param full    bound in single precision
+ * @param full    bound in single precision; its options say on which kind of device
  * @param is_half by layer
  */
 void autocast_halves(const bound_network *full, bool *is_half);

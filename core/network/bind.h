@@ -12,13 +12,17 @@
 #include "network/network.h"
 #include "network/shard.h"
 
+/** Whose autocast: which operators run in 16 bit differs by the kind of device (autocast.h). */
+typedef enum autocast_kind { AUTOCAST_GPU, AUTOCAST_CPU, N_AUTOCAST_KINDS } autocast_kind;
+
 /** Options of a binding. */
 typedef struct bind_options {
-    int64_t     batch; /**< per device; >= 1 */
-    lm_dtype    dtype; /**< of activations and weights */
-    lm_dtype    mixed; /**< 0; or LM_F16, LM_BF16: autocast to it, of LM_F32 (autocast.h) */
-    const char *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
-    int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
+    int64_t       batch; /**< per device; >= 1 */
+    lm_dtype      dtype; /**< of activations and weights */
+    lm_dtype      mixed; /**< 0; or LM_F16, LM_BF16: autocast to it, of LM_F32 (autocast.h) */
+    autocast_kind on;    /**< whose, of `mixed` */
+    const char   *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
+    int64_t image; /**< height and width that replace the file's last two dimensions; 0: none */
     /** In evaluation mode: the forward pass alone, without dropout, losses (scalars, and what only
      * they read of the data) and auxiliary classifiers (`aux = 0`). Norms by running statistics keep their kernels (counts/work.c). */
     bool      evaluation;
@@ -57,14 +61,14 @@ struct bound_layer {
 
 /** A bound network. Its layers are in an order in which inputs precede their uses. */
 typedef struct bound_network {
-    const network *net; /**< `own`, where the input is told by an argument */
-    network       *own;
-    bound_layer   *layer;
-    size_t         n_layers;
-    bind_options   options;
-    net_sharing    sharing; /**< of a rank's part, else zeros */
+    const network        *net; /**< `own`, where the input is told by an argument */
+    network              *own;
+    bound_layer          *layer;
+    size_t                n_layers;
+    bind_options          options;
+    net_sharing           sharing; /**< of a rank's part, else zeros */
     struct bound_network *half;    /**< mixed: bound in 16 bit, whose kernels some layers have */
-    size_t         n_data;  /**< data inputs; options can replace the shape of a single one */
+    size_t                n_data; /**< data inputs; options can replace the shape of a single one */
     char input[64];      /**< shape of one sample in use, "3x224x224", or "128, 128" of several */
     struct arena *arena; /**< owns all of the above */
 } bound_network;

@@ -247,7 +247,8 @@ static void hold_copies(walk *w, size_t l)
     const size_t       again = w->t.again[l], backward = w->t.backward[l];
     const bound_layer *b = plain(w, l);
 
-    if (!w->half || b->idle || !is_mine(w, l) || autocast_rule_of(b) != AUTOCAST_LOWER)
+    if (!w->half || b->idle || !is_mine(w, l) ||
+        autocast_rule_of(b, w->full->options.on) != AUTOCAST_LOWER)
         return;
     for (size_t i = 0; i < b->n_weights + b->n_shared; i++) {
         const uint64_t bytes = lm_bytes(&w->half->layer[l].weights[i].tensor);

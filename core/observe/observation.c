@@ -113,6 +113,7 @@ typedef struct loading {
     size_t        n_fields;
     size_t        room;
     bool          waits; /* see observation */
+    autocast_kind on;
     lm_error     *err;
 } loading;
 
@@ -365,6 +366,7 @@ static lm_status read_row(loading *l, char *field[], size_t n)
 
     row.line  = l->csv.line;
     row.waits = l->waits;
+    row.on    = l->on;
     if (n != l->n_fields)
         return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: %zu fields, the header has %zu",
                             l->csv.path, l->csv.line, n, l->n_fields);
@@ -447,6 +449,7 @@ lm_status observations_load(const char *path, observations **out, lm_error *err)
         status = read_comments(&l);
     }
     l.waits = !observations_provenance(obs, OBSERVATIONS_EXPOSED);
+    l.on    = provenance_kind(obs->provenance, obs->n_provenance);
     if (!status)
         status = read_head(&l);
     if (!status)
@@ -570,4 +573,16 @@ double observation_held_mhz(const observation *row)
     word += strlen(OBSERVATION_CLOCK);
     mhz = strtod(word, &end);
     return end > word && mhz > 0 ? mhz : (double)NAN;
+}
+
+autocast_kind provenance_kind(const provenance_entry *entry, size_t n)
+{
+    bool cpu = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(entry[i].key, "gpu") || !strcmp(entry[i].key, "simulated"))
+            return AUTOCAST_GPU;
+        cpu |= !strcmp(entry[i].key, "cpu");
+    }
+    return cpu ? AUTOCAST_CPU : AUTOCAST_GPU;
 }

@@ -16,6 +16,7 @@
 #include <layermeter/types.h>
 
 #include "fabric/kind.h"
+#include "network/bind.h"
 #include "network/phase.h"
 
 /** OBS_COUNTS: a network known by its counts alone; OBS_STREAM: one known by its kernels alone. */
@@ -44,10 +45,11 @@ typedef struct observation {
                            samples of its own */
     int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
         repeats; /**< 0: not given (ranks, hosts: 1) */
-    double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz,
-        power_w, power_limit_w; /**< NAN: not given */
-    bool skipped; /**< status other than ok: no time */
-    bool waits;   /**< the sync of a step in buckets holds the wait for the slowest rank's pass */
+    double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz, power_w,
+        power_limit_w; /**< NAN: not given */
+    autocast_kind on;  /**< kind of device it ran on, as far as the file says (provenance_kind()) */
+    bool          skipped; /**< status other than ok: no time */
+    bool waits; /**< the sync of a step in buckets holds the wait for the slowest rank's pass */
     int  line;
 } observation;
 
@@ -87,6 +89,9 @@ void      observations_free(observations *obs);
 /** Checks what a row of its kind needs, and its words; the error names the column. Reading a file
  * includes this check. */
 lm_status observation_check(const observation *row, lm_error *err);
+
+/** On a CPU is what names a `cpu` and no `gpu`, and is not simulated; all else on a GPU. */
+autocast_kind provenance_kind(const provenance_entry *entry, size_t n);
 
 /** Its collective; of a network that of its gradients. N_COLLECTIVE_KINDS: unknown, which
  * observation_check() refuses. */

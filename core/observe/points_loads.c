@@ -36,6 +36,7 @@ workload_name row_workload(const observation *row, bool evaluation)
                             .input      = row->input,
                             .dtype      = row->dtype,
                             .mixed      = autocast_of_settings(row->settings),
+                            .on         = row->on,
                             .evaluation = evaluation };
 }
 

@@ -72,6 +72,7 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
     const bind_options options = { .batch      = batch,
                                    .dtype      = e->of.dtype,
                                    .mixed      = e->of.mixed,
+                                   .on         = e->of.on,
                                    .input      = *e->of.input ? e->of.input : NULL,
                                    .evaluation = e->of.evaluation,
                                    .shard      = e->of.shard,
@@ -125,9 +126,9 @@ static const char *input_of(const workload_name *of)
 
 static bool same_name(const workload_name *a, const workload_name *b)
 {
-    return a->dtype == b->dtype && a->mixed == b->mixed && a->evaluation == b->evaluation &&
-           !strcmp(a->name, b->name) && shard_equals(&a->shard, &b->shard) &&
-           !strcmp(input_of(a), input_of(b));
+    return a->dtype == b->dtype && a->mixed == b->mixed && a->on == b->on &&
+           a->evaluation == b->evaluation && !strcmp(a->name, b->name) &&
+           shard_equals(&a->shard, &b->shard) && !strcmp(input_of(a), input_of(b));
 }
 
 /* Key of an entry; false: too long. */
@@ -135,8 +136,8 @@ static bool entry_key(const workload_name *of, char key[PATH_MAX])
 {
     char shard[SHARD_TEXT];
 
-    return snprintf(key, PATH_MAX, "%s %s %d %d %d %s", of->name, input_of(of), of->dtype,
-                    of->mixed, of->evaluation, shard_print(&of->shard, shard)) < PATH_MAX;
+    return snprintf(key, PATH_MAX, "%s %s %d %d %d %d %s", of->name, input_of(of), of->dtype,
+                    of->mixed, of->on, of->evaluation, shard_print(&of->shard, shard)) < PATH_MAX;
 }
 
 /* An entry that cannot be found until it is kept; the caller sets `from`. */

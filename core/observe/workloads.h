@@ -24,11 +24,12 @@ lm_status workloads_lend(workloads *w, const char *name, const network *net, lm_
 
 /** A network, by model name or path, with inputs of a shape. */
 typedef struct workload_name {
-    const char *name, *input; /**< input "" or NULL: the file's */
-    lm_dtype    dtype;
-    lm_dtype    mixed;      /**< autocast to it; 0: none (bind_options) */
-    bool        evaluation; /**< bound for inference, see bind_options */
-    net_shard   shard;      /**< the part of one rank; zeros: all */
+    const char   *name, *input; /**< input "" or NULL: the file's */
+    lm_dtype      dtype;
+    lm_dtype      mixed;      /**< autocast to it; 0: none (bind_options) */
+    autocast_kind on;         /**< whose, of `mixed` */
+    bool          evaluation; /**< bound for inference, see bind_options */
+    net_shard     shard;      /**< the part of one rank; zeros: all */
 } workload_name;
 
 /**

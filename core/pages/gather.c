@@ -252,6 +252,7 @@ static lm_status gather_memory(page *p, lm_error *err)
     if (status)
         return status;
     b.batch      = s.batch;
+    b.on         = p->machine[0].who->on;
     b.evaluation = p->batch != NULL;
     o            = room_options(&s.sync, s.optimizer, b.dtype, &none, step_setup_ranks(&s) > 1,
                                 s.sync.accumulation > 1);

@@ -30,14 +30,14 @@ memory_options layout_memory_options(const predictor *who, const step_setup *set
 
 lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_error *err)
 {
-    const bind_options b    = { .batch = l->micro_batch,
-                                .dtype = a->who->dtype,
-                                .input = a->who->input };
-    memory_options     with = layout_memory_options(a->who, a->setup);
-    const rank_memory  m    = { a->net, a->reg, &b, &with, l, 0 };
-    memory_use         use;
-    int64_t            rank;
-    lm_status          status = rank_memory_check(l, err);
+    const bind_options b = {
+        .batch = l->micro_batch, .dtype = a->who->dtype, .on = a->who->on, .input = a->who->input
+    };
+    memory_options    with = layout_memory_options(a->who, a->setup);
+    const rank_memory m    = { a->net, a->reg, &b, &with, l, 0 };
+    memory_use        use;
+    int64_t           rank;
+    lm_status         status = rank_memory_check(l, err);
 
     if (recomputes(l))
         with.recompute = l->recompute;

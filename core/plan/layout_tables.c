@@ -53,6 +53,7 @@ static lm_status find_memory(making *m)
     const layout_tables *t = m->t;
     const bind_options   b = { .batch = m->setup.batch,
                                .dtype = t->who->dtype,
+                               .on    = t->who->on,
                                .input = t->who->input,
                                .shard = m->part.shard };
     const memory_options o = layout_memory_options(t->who, &t->setup);
@@ -304,9 +305,11 @@ static lm_status parts(void *by, int64_t tp, bool sp, int64_t micro_batch, const
 
 static lm_status find_facts(layout_tables *t, lm_error *err)
 {
-    const workload_name  of = predictor_workload(t->who, PROGRAM_TRAINING);
-    const bind_options   b  = { .batch = 1, .dtype = t->who->dtype, .input = t->who->input };
-    const memory_options o  = layout_memory_options(t->who, &t->setup);
+    const workload_name of = predictor_workload(t->who, PROGRAM_TRAINING);
+    const bind_options  b  = {
+          .batch = 1, .dtype = t->who->dtype, .on = t->who->on, .input = t->who->input
+    };
+    const memory_options o = layout_memory_options(t->who, &t->setup);
     bound_network       *whole;
     memory_use           use;
     uint64_t             weights;

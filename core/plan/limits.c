@@ -150,6 +150,7 @@ static lm_status check_memory(const limits *l, char *text, lm_error *err)
                                     .bind = { .batch      = l->batch[many][keep],
                                               .dtype      = l->who->dtype,
                                               .mixed      = limits_mixed(l->who),
+                                              .on         = l->who->on,
                                               .input      = l->who->input,
                                               .evaluation = program != PROGRAM_TRAINING },
                                     .with = room_options(&l->setup->sync, l->setup->optimizer,

@@ -53,6 +53,7 @@ static lm_status open_room(plan_job *job, size_t i, const device_list *devices, 
     plan_machine     *m    = &job->machine[i];
     bind_options      b    = { .dtype      = side->who->dtype,
                                .mixed      = limits_mixed(side->who),
+                               .on         = side->who->on,
                                .input      = side->who->input,
                                .evaluation = s->program == PROGRAM_INFERENCE };
     device_room       less;

@@ -49,6 +49,7 @@ lm_status layout_of_step(const predictor *who, const step_setup *s, layout *out,
                                   .input      = who->input,
                                   .dtype      = who->dtype,
                                   .mixed      = who->mixed,
+                                  .on         = who->on,
                                   .evaluation = s->program != PROGRAM_TRAINING };
     bound_network      *whole = NULL;
     layout              l     = s->layout;

@@ -109,6 +109,36 @@ static void single_precision_layers_cast_to_and_fro(void **state)
     nets_free(&m);
 }
 
+/* Norms and softmax are on no list of the CPU's, losses and pooling of three dimensions are. */
+static void a_cpu_has_a_list_of_its_own(void **state)
+{
+    bind_options on = { .batch = 2, .dtype = LM_F32, .mixed = LM_BF16, .on = AUTOCAST_CPU };
+    bound_text   m  = nets_bind_with(X "4\n[fc]\ntype = linear\nfeatures = 4\nbias = no\n"
+                                          "[norm]\ntype = layer_norm\n[softmax]\ntype = softmax\n"
+                                          "[loss]\ntype = mse_loss\ninputs = softmax, x\n",
+                                     &on);
+
+    (void)state;
+    assert_passes(&m, "fc", "v16 v8 gemm", "", "gemm ^16");
+    assert_passes(&m, "softmax", "softmax", "softmax", "");
+    assert_int_equal(nets_layer(&m, "norm")->output[0].dtype, LM_BF16);
+    assert_int_equal(nets_layer(&m, "softmax")->output[0].dtype, LM_BF16);
+    assert_int_equal(nets_layer(&m, "loss")->output[0].dtype, LM_F32);
+    nets_free(&m);
+    on.on = AUTOCAST_GPU;
+    m     = nets_bind_with(X "2x4x4x4\n[conv]\ntype = conv3d\nfilters = 2\nkernel = 1\n"
+                                 "[pool]\ntype = max_pool3d\nkernel = 2\n",
+                           &on);
+    assert_int_equal(nets_layer(&m, "pool")->output[0].dtype, LM_BF16);
+    nets_free(&m);
+    on.on = AUTOCAST_CPU;
+    m     = nets_bind_with(X "2x4x4x4\n[conv]\ntype = conv3d\nfilters = 2\nkernel = 1\n"
+                                 "[pool]\ntype = max_pool3d\nkernel = 2\n",
+                           &on);
+    assert_int_equal(nets_layer(&m, "pool")->output[0].dtype, LM_F32);
+    nets_free(&m);
+}
+
 /* A sum of two types takes the widest, without a cast of its own. */
 static void sums_take_the_widest_type(void **state)
 {
@@ -207,6 +237,7 @@ int main(void)
         cmocka_unit_test(updates_and_gradients_are_of_single_precision),
         cmocka_unit_test(a_bias_is_cast_by_itself),
         cmocka_unit_test(single_precision_layers_cast_to_and_fro),
+        cmocka_unit_test(a_cpu_has_a_list_of_its_own),
         cmocka_unit_test(sums_take_the_widest_type),
         cmocka_unit_test(shared_weights_are_cast_once),
         cmocka_unit_test(evaluation_has_no_casts_back),

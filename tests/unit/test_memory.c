@@ -387,21 +387,23 @@ static void autocast_treats_layers_as_its_lists_say(void **state)
 {
     static const struct {
         const char   *layer;
-        autocast_rule rule;
+        autocast_rule gpu, cpu;
     } cases[] = {
-        { "type = reduce\nop = sum", AUTOCAST_FULL },
-        { "type = reduce\nop = prod", AUTOCAST_FULL },
-        { "type = reduce\nop = l1", AUTOCAST_FULL },
-        { "type = reduce\nop = l2", AUTOCAST_FULL },
-        { "type = reduce\nop = sumsquare", AUTOCAST_FULL },
-        { "type = reduce\nop = logsumexp", AUTOCAST_FULL },
-        { "type = reduce\nop = mean", AUTOCAST_WIDEST },
-        { "type = reduce\nop = max", AUTOCAST_WIDEST },
-        { "type = bilinear\nfeatures = 3\ninputs = x, x", AUTOCAST_FULL },
-        { "type = linear\nfeatures = 3", AUTOCAST_LOWER },
-        { "type = prelu", AUTOCAST_LOWER },
-        { "type = exp", AUTOCAST_FULL },
-        { "type = relu", AUTOCAST_WIDEST },
+        { "type = reduce\nop = sum", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = reduce\nop = prod", AUTOCAST_FULL, AUTOCAST_FULL },
+        { "type = reduce\nop = l1", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = reduce\nop = l2", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = reduce\nop = sumsquare", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = reduce\nop = logsumexp", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = reduce\nop = mean", AUTOCAST_WIDEST, AUTOCAST_WIDEST },
+        { "type = reduce\nop = max", AUTOCAST_WIDEST, AUTOCAST_WIDEST },
+        { "type = bilinear\nfeatures = 3\ninputs = x, x", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = linear\nfeatures = 3", AUTOCAST_LOWER, AUTOCAST_LOWER },
+        { "type = prelu", AUTOCAST_LOWER, AUTOCAST_LOWER },
+        { "type = exp", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = layer_norm", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = softplus", AUTOCAST_FULL, AUTOCAST_WIDEST },
+        { "type = relu", AUTOCAST_WIDEST, AUTOCAST_WIDEST },
     };
     char text[200];
 
@@ -411,7 +413,8 @@ static void autocast_treats_layers_as_its_lists_say(void **state)
 
         snprintf(text, sizeof text, X "4\n[l]\n%s\n", cases[i].layer);
         m = nets_bind(text, 2);
-        assert_int_equal(autocast_rule_of(nets_layer(&m, "l")), cases[i].rule);
+        assert_int_equal(autocast_rule_of(nets_layer(&m, "l"), AUTOCAST_GPU), cases[i].gpu);
+        assert_int_equal(autocast_rule_of(nets_layer(&m, "l"), AUTOCAST_CPU), cases[i].cpu);
         nets_free(&m);
     }
 }

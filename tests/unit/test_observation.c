@@ -82,6 +82,33 @@ static void provenance_is_what_stands_before_the_header(void **state)
     observations_free(obs);
 }
 
+static void the_provenance_says_on_what_kind_of_device_rows_ran(void **state)
+{
+    static const struct {
+        const char   *text;
+        autocast_kind on;
+    } cases[] = {
+        { "", AUTOCAST_GPU },
+        { "# cpu: Xeon\n", AUTOCAST_CPU },
+        { "# cpu: Xeon\n# gpu: H100\n", AUTOCAST_GPU },
+        { "# gpu: H100\n# cpu: Xeon\n", AUTOCAST_GPU },
+        { "# cpu: Xeon\n# simulated: m.ini\n", AUTOCAST_GPU },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char          text[200];
+        observations *obs;
+
+        snprintf(text, sizeof text,
+                 "%skind,name,phase,seconds,batch\nnetwork,resnet18,forward,0.5,8\n",
+                 cases[i].text);
+        obs = load(text);
+        assert_int_equal(obs->row[0].on, cases[i].on);
+        observations_free(obs);
+    }
+}
+
 static void rows_without_a_time_say_why(void **state)
 {
     observations *obs = load("kind,name,phase,batch,seconds,status\n"
@@ -436,6 +463,7 @@ int main(void)
         cmocka_unit_test(the_shortest_file_has_four_columns_and_defaults),
         cmocka_unit_test(columns_stand_in_any_order_and_unknown_ones_are_passed_over),
         cmocka_unit_test(provenance_is_what_stands_before_the_header),
+        cmocka_unit_test(the_provenance_says_on_what_kind_of_device_rows_ran),
         cmocka_unit_test(rows_without_a_time_say_why),
         cmocka_unit_test(the_text_of_other_systems_is_read),
         cmocka_unit_test(refusals_name_file_line_and_column),

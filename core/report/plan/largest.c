@@ -25,6 +25,7 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
     const bind_options   b    = { .batch      = batch,
                                   .dtype      = side->who->dtype,
                                   .mixed      = limits_mixed(side->who),
+                                  .on         = side->who->on,
                                   .input      = side->who->input,
                                   .evaluation = s->program == PROGRAM_INFERENCE };
 
