@@ -72,14 +72,14 @@ lm_status registry_open(const char *const *plugins, size_t n, registry **out, lm
 
 /** What is said of a predictor beside its machine and network. */
 typedef struct predictor_asked {
-    const char  *model;
-    const char  *input; /**< shape of one sample; NULL: the file's */
-    int64_t      image; /**< height and width; 0: the shape's */
-    lm_dtype     dtype; /**< 0: the machine's */
-    lm_dtype     mixed; /**< autocast to LM_F16 or LM_BF16; LM_F32: none; 0: as the machine */
+    const char    *model;
+    const char    *input; /**< shape of one sample; NULL: the file's */
+    int64_t        image; /**< height and width; 0: the shape's */
+    lm_dtype       dtype; /**< 0: the machine's */
+    lm_dtype       mixed; /**< autocast to LM_F16 or LM_BF16; LM_F32: none; 0: as the machine */
     framework_kind framework;
-    interconnect link;  /**< zeros: the machine's */
-    model_source source;
+    interconnect   link; /**< zeros: the machine's */
+    model_source   source;
 } predictor_asked;
 
 /** What lm_predictor_open() does. `machine` NULL: a model that takes a datasheet. The texts of
@@ -113,6 +113,10 @@ void answer_give(void *theirs, const void *mine, size_t size);
 
 #define QUESTION_TAKE(mine, theirs, err) \
     question_take(&(mine), sizeof(mine), sizeof(mine), (theirs), #theirs, err)
+/** The same of a record that grew behind its first version: `behind` is the first member that came. */
+#define QUESTION_TAKE_FROM(mine, behind, theirs, err)                                        \
+    question_take(&(mine), sizeof(mine), (size_t)((char *)&(mine).behind - (char *)&(mine)), \
+                  (theirs), #theirs, err)
 #define ANSWER_CHECK(out, err) record_has((out), sizeof *(out), #out, err)
 
 #endif

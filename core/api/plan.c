@@ -27,16 +27,22 @@ static lm_status check(const lm_run *r, lm_error *err)
 static lm_status question_of(const lm_predictor *p, const lm_run *r, plan_question *out,
                              lm_error *err)
 {
-    *out = (plan_question){ .training     = { .epochs   = r->epochs ? r->epochs : 1,
-                                              .dataset  = r->dataset,
-                                              .evaluate = r->evaluate,
-                                              .startup  = r->startup },
-                            .global_batch = r->global_batch,
-                            .nodes        = r->nodes,
-                            .n_nodes      = r->n_nodes,
-                            .batch        = r->batch,
-                            .n_batch      = r->n_batches };
-    return step_of_record(p, r->step, &out->setup, err);
+    lm_status status;
+
+    *out   = (plan_question){ .training     = { .epochs   = r->epochs ? r->epochs : 1,
+                                                .dataset  = r->dataset,
+                                                .evaluate = r->evaluate,
+                                                .startup  = r->startup },
+                              .global_batch = r->global_batch,
+                              .nodes        = r->nodes,
+                              .n_nodes      = r->n_nodes,
+                              .batch        = r->batch,
+                              .n_batch      = r->n_batches };
+    status = step_of_record(p, r->step, &out->setup, err);
+    if (!status && out->setup.laid_out)
+        return lm_error_set(err, LM_E_ARG,
+                            "a run's step has no layout: lm_layouts_find() looks for layouts");
+    return status;
 }
 
 static lm_status machine_of(const lm_predictor *p, const lm_run *r, const step_setup *s,

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "network/autocast.h"
 #include "predict/explain.h"
+#include "predict/recompute.h"
 #include "predict/scaling.h"
 
 /* ---- predictors ---- */
@@ -233,10 +234,30 @@ lm_status lm_predictor_open(const lm_library *library, const lm_machine *machine
 
 /* ---- steps ---- */
 
+static lm_status take_layout(const lm_predictor *p, const char *words, step_setup *out,
+                             lm_error *err)
+{
+    layout   *l      = &out->layout;
+    lm_status status = LM_OK;
+
+    *l            = layout_plain();
+    out->laid_out = true;
+    if ((status = layout_parse(words, l, err))) {
+        lm_error_prefix(err, "step: layout");
+        return status;
+    }
+    if (l->micro_batch || l->accumulation)
+        return lm_error_set(err, LM_E_ARG,
+                            "step: layout: mb stands in `batch`, ga in `accumulation`");
+    if (out->program != PROGRAM_TRAINING || !strcmp(l->recompute, "none"))
+        return LM_OK;
+    return recompute_share(&p->who, out, l->recompute, &out->again, err);
+}
+
 lm_status step_of_record(const lm_predictor *p, const lm_step *step, step_setup *out, lm_error *err)
 {
     lm_step   s;
-    lm_status status = step ? QUESTION_TAKE(s, step, err)
+    lm_status status = step ? QUESTION_TAKE_FROM(s, layout, step, err)
                             : lm_error_set(err, LM_E_ARG, "step: there is no record");
 
     if (status)
@@ -258,7 +279,7 @@ lm_status step_of_record(const lm_predictor *p, const lm_step *step, step_setup 
         return status;
     out->sync.dtype        = s.gradients;
     out->sync.accumulation = s.accumulation ? s.accumulation : 1;
-    return LM_OK;
+    return s.layout ? take_layout(p, s.layout, out, err) : LM_OK;
 }
 
 static lm_bounded bounded_at(const prediction *p, phase q, double value)

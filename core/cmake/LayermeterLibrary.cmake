@@ -1,5 +1,9 @@
 # liblayermeter, shared and static: predictions and files of networks, for other programs. Both export lm_* alone.
 
+# Of the binary interface, apart from the program's version: it rises when a program built before no longer runs.
+set(LAYERMETER_SOVERSION 1)
+set(LAYERMETER_SOVERSION ${LAYERMETER_SOVERSION} PARENT_SCOPE) # for the packages
+
 add_library(layermeter SHARED
   $<TARGET_OBJECTS:layermeter_core> $<TARGET_OBJECTS:layermeter_formats> $<TARGET_OBJECTS:layermeter_api>)
 add_library(layermeter::layermeter ALIAS layermeter)
@@ -13,10 +17,11 @@ if(NOT LAYERMETER_SANITIZE) # clang's sanitizers leave their run time undefined 
   target_link_options(layermeter PRIVATE -Wl,-z,defs)
 endif()
 set_target_properties(layermeter PROPERTIES LINKER_LANGUAGE C
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+  VERSION ${LAYERMETER_SOVERSION} SOVERSION ${LAYERMETER_SOVERSION}
   LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/layermeter.map
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}) # as installed: it looks for files from there
-install(TARGETS layermeter EXPORT layermeter-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS layermeter EXPORT layermeter-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev)
 
 # What whoever links the static one links as well.
 set(LAYERMETER_STATIC_NEEDS ${INIH_LDFLAGS})
@@ -49,4 +54,4 @@ add_custom_command(OUTPUT ${LAYERMETER_STATIC}
   DEPENDS layermeter_core layermeter_formats layermeter_api
   COMMENT "Linking C static library liblayermeter.a" VERBATIM)
 add_custom_target(layermeter_static ALL DEPENDS ${LAYERMETER_STATIC})
-install(FILES ${LAYERMETER_STATIC} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${LAYERMETER_STATIC} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)

@@ -15,7 +15,7 @@ set(LAYERMETER_PLUGIN_ABI ${abi_MAJOR}.${abi_MINOR})
 
 set_target_properties(layermeter_plugin_headers PROPERTIES EXPORT_NAME plugin)
 install(TARGETS layermeter_plugin_headers EXPORT layermeter-targets)
-install(EXPORT layermeter-targets NAMESPACE layermeter:: DESTINATION ${package_dir})
+install(EXPORT layermeter-targets NAMESPACE layermeter:: DESTINATION ${package_dir} COMPONENT dev)
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/layermeter-config.cmake.in
   ${PROJECT_BINARY_DIR}/package/layermeter-config.cmake
@@ -28,11 +28,11 @@ string(REGEX REPLACE "/$" "" LAYERMETER_PC_TO_PREFIX ${LAYERMETER_PC_TO_PREFIX})
 list(JOIN LAYERMETER_STATIC_NEEDS " " LAYERMETER_PC_STATIC_NEEDS)
 foreach(name layermeter layermeter-plugin)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/package/${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/package/${name}.pc DESTINATION ${pkgconfig_dir})
+  install(FILES ${PROJECT_BINARY_DIR}/package/${name}.pc DESTINATION ${pkgconfig_dir} COMPONENT dev)
 endforeach()
 
 install(FILES
   ${PROJECT_BINARY_DIR}/package/layermeter-config.cmake
   ${PROJECT_BINARY_DIR}/package/layermeter-config-version.cmake
   ${CMAKE_CURRENT_LIST_DIR}/LayermeterAddPlugin.cmake
-  DESTINATION ${package_dir})
+  DESTINATION ${package_dir} COMPONENT dev)

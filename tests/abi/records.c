@@ -106,7 +106,7 @@ AT(lm_predictor_options, ppp_comm, 72);
 AT(lm_predictor_options, dtype, 80);
 AT(lm_predictor_options, mixed, 84);
 
-SIZE(lm_step, 56);
+SIZE(lm_step, 64);
 AT(lm_step, size, 0);
 AT(lm_step, batch, 8);
 AT(lm_step, nodes, 16);
@@ -115,6 +115,7 @@ AT(lm_step, accumulation, 32);
 AT(lm_step, sync, 40);
 AT(lm_step, gradients, 48);
 AT(lm_step, inference, 52);
+AT(lm_step, layout, 56);
 
 SIZE(lm_answer, 408);
 AT(lm_answer, size, 0);
@@ -207,13 +208,55 @@ AT(lm_plan, device_hours, 96);
 AT(lm_plan, cost, 104);
 AT(lm_plan, n_plans, 128);
 
+SIZE(lm_layout_question, 48);
+AT(lm_layout_question, size, 0);
+AT(lm_layout_question, step, 8);
+AT(lm_layout_question, global_batch, 16);
+AT(lm_layout_question, most_batch, 24);
+AT(lm_layout_question, memory, 32);
+AT(lm_layout_question, overhead, 40);
+
+SIZE(lm_layout, 552);
+AT(lm_layout, size, 0);
+AT(lm_layout, words, 8);
+AT(lm_layout, batch, 456);
+AT(lm_layout, accumulation, 464);
+AT(lm_layout, step, 472);
+AT(lm_layout, compute, 496);
+AT(lm_layout, tensor, 504);
+AT(lm_layout, pipeline, 512);
+AT(lm_layout, data, 520);
+AT(lm_layout, update, 528);
+AT(lm_layout, memory, 536);
+AT(lm_layout, tie, 544);
+
+SIZE(lm_device, 152);
+AT(lm_device, size, 0);
+AT(lm_device, name, 8);
+AT(lm_device, memory, 88);
+AT(lm_device, bandwidth, 96);
+AT(lm_device, power, 104);
+AT(lm_device, f32, 112);
+AT(lm_device, tf32, 120);
+AT(lm_device, f16, 128);
+AT(lm_device, bf16, 136);
+AT(lm_device, f8, 144);
+
+SIZE(lm_price, 128);
+AT(lm_price, size, 0);
+AT(lm_price, section, 8);
+AT(lm_price, date, 88);
+AT(lm_price, currency, 104);
+AT(lm_price, list, 112);
+AT(lm_price, spot, 120);
+
 static_assert(LM_MEMORY_FORWARD_ONLY == 1 && LM_MEMORY_KEEP_GRADIENTS == 2 &&
                   LM_MEMORY_INPLACE == 4 && LM_MEMORY_BUCKET_VIEWS == 8,
               "flags of memory");
 static_assert(LM_SCALING_WEAK == 0 && LM_SCALING_STRONG == 1 && LM_SCALING_GLOBAL == 2,
               "kinds of scaling");
 static_assert(LM_GOAL_NODES == 0 && LM_GOAL_COST == 1 && LM_GOAL_TIME == 2, "goals");
-static_assert(LM_BEYOND_TEXT == 200, "texts");
+static_assert(LM_BEYOND_TEXT == 200 && LM_LAYOUT_TEXT == 448 && LM_NAME_TEXT == 80, "texts");
 
 int main(void)
 {

@@ -41,7 +41,7 @@
 extern "C" {
 #endif
 
-/** Version of the library, "0.1.0". Static. */
+/** Version of the library, "0.2.0". Static. */
 LM_API const char *lm_version(void);
 
 /** Name of the i-th model that predicts steps, the default one first; NULL past the last.
@@ -255,11 +255,14 @@ typedef struct lm_step {
     int32_t     inference;    /**< 1: a forward pass in evaluation mode; nodes and devices are
                                    replicas that exchange nothing, and `accumulation`, `sync` and
                                    `gradients` must be 0. 0: training */
+    const char *layout; /**< how all ranks share the network and its batch, as words of `layermeter
+                                   predict --layout`: "tp4 pp2 sp zero1"; NULL: each has samples of its
+                                   own. Micro-batches stand in `batch` and `accumulation` alone */
 } lm_step;
 
 static inline lm_step lm_step_of(int64_t batch, int64_t nodes)
 {
-    lm_step step = { sizeof(lm_step), 0, 0, 0, 0, NULL, 0, 0 };
+    lm_step step = { sizeof(lm_step), 0, 0, 0, 0, NULL, 0, 0, NULL };
 
     step.batch = batch;
     step.nodes = nodes;
@@ -381,7 +384,7 @@ enum lm_goals {
 /** A training run and its limits. */
 typedef struct lm_run {
     size_t         size;
-    const lm_step *step;  /**< without its nodes and batch */
+    const lm_step *step;  /**< without its nodes, batch and layout */
     const int64_t *nodes; /**< to choose from */
     size_t         n_nodes;
     const int64_t *batch; /**< to choose from */
@@ -415,6 +418,80 @@ typedef struct lm_plan {
 /** Plans a run. LM_E_NOTFOUND: no plan meets deadline, budget and memory; the text says why. */
 LM_API lm_status lm_plan_run(lm_predictor *predictor, const lm_run *question, lm_plan *out,
                              lm_error *err);
+
+/* ---- layouts ----------------------------------------------------------------------------------
+ */
+
+/** Which ways of sharing a network among all ranks are looked for. */
+typedef struct lm_layout_question {
+    size_t         size;
+    const lm_step *step;         /**< with its nodes and devices; without batch and layout */
+    int64_t        global_batch; /**< samples of a step on all ranks */
+    int64_t        most_batch;   /**< samples of a micro-step on a rank; 0: 64 */
+    uint64_t       memory;       /**< per device, bytes; 0: any layout fits */
+    uint64_t       overhead;     /**< part of it that the step cannot use, bytes */
+} lm_layout_question;
+
+#define LM_LAYOUT_TEXT 448
+
+/** A layout. A step with these `words`, `batch` and `accumulation` is that step. The parts of the step
+ * add up to it. */
+typedef struct lm_layout {
+    size_t     size;
+    char       words[LM_LAYOUT_TEXT]; /**< as lm_step.layout: "tp4 pp2 sp zero1" */
+    int64_t    batch, accumulation;
+    lm_bounded step;     /**< s */
+    double     compute;  /**< s of passes */
+    double     tensor;   /**< s of messages that passes wait for */
+    double     pipeline; /**< s of waiting for other stages */
+    double     data;     /**< s of exposed messages with gradients and weights */
+    double     update;   /**< s */
+    double     memory;   /**< bytes of the fullest rank, with the overhead */
+    int64_t    tie;      /**< 1: may be as fast as the first, within their intervals */
+} lm_layout;
+
+/**
+ * Finds the fastest layouts, the fastest first; of each tp and pp the fastest alone.
+ *
+ * @param out *n records; the size of the first is that of all
+ * @param n   in: how many are wanted, 1 or more; out: how many there are
+ * @return LM_E_NOTFOUND: no layout fits the memory, or none can be predicted; the text says why
+ */
+LM_API lm_status lm_layouts_find(lm_predictor *predictor, const lm_layout_question *question,
+                                 lm_layout *out, size_t *n, lm_error *err);
+
+/* ---- datasheets and prices --------------------------------------------------------------------
+ */
+
+#define LM_NAME_TEXT 80
+
+/** Figures of a device's datasheet. NAN: not given. */
+typedef struct lm_device {
+    size_t size;
+    char   name[LM_NAME_TEXT];
+    double memory;                   /**< bytes */
+    double bandwidth;                /**< of the memory, bytes/s */
+    double power;                    /**< limit, W */
+    double f32, tf32, f16, bf16, f8; /**< peaks, dense, FLOP/s */
+} lm_device;
+
+/** Finds a device by any of its names. LM_E_NOTFOUND names those that come near. */
+LM_API lm_status lm_device_find(const lm_library *library, const char *name, lm_device *out,
+                                lm_error *err);
+
+/** Price of a node for an hour. NAN: not given. */
+typedef struct lm_price {
+    size_t size;
+    char   section[LM_NAME_TEXT]; /**< of the shipped prices: an instance or a device */
+    char   date[16];              /**< of the price, "2026-01-31"; "": not told */
+    char   currency[8];           /**< "USD" */
+    double list, spot;            /**< list: on demand; spot: may be withdrawn at any time */
+} lm_price;
+
+/** The cheapest of the shipped prices of a node with so many devices in use. They were copied with their
+ * dates, and not checked. LM_E_NOTFOUND, LM_E_ARG: there is none, or its nodes have fewer devices. */
+LM_API lm_status lm_price_find(const lm_library *library, const char *device, int64_t devices,
+                               lm_price *out, lm_error *err);
 
 #ifdef __cplusplus
 }

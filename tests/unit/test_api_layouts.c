@@ -1,0 +1,170 @@
+/* layermeter.h: steps under layouts, the search for them, datasheets and prices. */
+#include "check.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <layermeter/layermeter.h>
+
+static lm_library   *library;
+static lm_network   *network;
+static lm_machine   *machine;
+static lm_predictor *by;
+
+static int enter(void **state)
+{
+    const lm_machine_options of  = { .size = sizeof of, .device = "H100" };
+    lm_error                 err = { LM_OK, "" };
+
+    (void)state;
+    if (lm_library_open(NULL, &library, &err) ||
+        lm_network_open(library, "gpt2", NULL, &network, &err) ||
+        lm_machine_open_with(library, &of, &machine, &err) ||
+        lm_predictor_open(library, machine, network, NULL, NULL, &by, &err)) {
+        print_error("%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    lm_predictor_close(by);
+    lm_machine_close(machine);
+    lm_network_close(network);
+    lm_library_close(library);
+    return 0;
+}
+
+static lm_step step_on(int64_t batch, int64_t devices, const char *words)
+{
+    lm_step s = lm_step_of(batch, 1);
+
+    s.devices = devices;
+    s.layout  = words;
+    return s;
+}
+
+/* Data parallelism by its words is the step without a layout. */
+static void a_plain_layout_changes_nothing(void **state)
+{
+    const lm_step plain = step_on(8, 4, NULL), said = step_on(8, 4, "dp4");
+    lm_answer     a = { .size = sizeof a }, b = { .size = sizeof b };
+
+    (void)state;
+    assert_int_equal(lm_predict(by, &plain, &a, NULL), LM_OK);
+    assert_int_equal(lm_predict(by, &said, &b, NULL), LM_OK);
+    assert_true(a.step.value > 0);
+    assert_close(b.step.value, a.step.value, 1e-12);
+}
+
+static void a_step_of_the_first_version_has_no_layout(void **state)
+{
+    lm_step   old = step_on(8, 4, "tp0"), now = step_on(8, 4, NULL);
+    lm_answer a = { .size = sizeof a }, b = { .size = sizeof b };
+
+    (void)state;
+    old.size = offsetof(lm_step, layout);
+    assert_int_equal(lm_predict(by, &old, &a, NULL), LM_OK);
+    assert_int_equal(lm_predict(by, &now, &b, NULL), LM_OK);
+    assert_close(a.step.value, b.step.value, 1e-15);
+    old.size -= 8;
+    assert_int_equal(lm_predict(by, &old, &a, NULL), LM_E_ARG);
+}
+
+static void layouts_are_found_and_are_steps(void **state)
+{
+    const lm_step            step = step_on(0, 8, NULL);
+    const lm_layout_question q    = {
+           .size = sizeof q, .step = &step, .global_batch = 64, .most_batch = 8, .memory = 80000000000
+    };
+    lm_layout found[3] = { { .size = sizeof found[0] } };
+    size_t    n        = 3;
+
+    (void)state;
+    assert_int_equal(lm_layouts_find(by, &q, found, &n, NULL), LM_OK);
+    assert_true(n >= 1 && n <= 3);
+    for (size_t i = 0; i < n; i++) {
+        lm_step   s = step_on(found[i].batch, 8, found[i].words);
+        lm_answer a = { .size = sizeof a };
+
+        s.accumulation = found[i].accumulation;
+        assert_int_equal(lm_predict(by, &s, &a, NULL), LM_OK);
+        assert_close(a.step.value, found[i].step.value, 1e-12);
+        assert_close(found[i].compute + found[i].tensor + found[i].pipeline + found[i].data +
+                         found[i].update,
+                     found[i].step.value, 1e-12);
+        assert_true(found[i].memory <= 80e9);
+        assert_true(i == 0 || found[i].step.value >= found[i - 1].step.value);
+    }
+}
+
+static void what_cannot_be_searched_is_said(void **state)
+{
+    lm_step            step = step_on(0, 8, NULL);
+    lm_layout_question q    = { .size = sizeof q, .step = &step, .global_batch = 64, .memory = 1 };
+    lm_layout          one  = { .size = sizeof one };
+    lm_error           err  = { LM_OK, "" };
+    size_t             n    = 1;
+
+    (void)state;
+    assert_int_equal(lm_layouts_find(by, &q, &one, &n, &err), LM_E_NOTFOUND);
+    assert_non_null(strstr(err.text, "fits 1e-09 GB of memory"));
+    step.layout = "tp2";
+    assert_int_equal(lm_layouts_find(by, &q, &one, &n, &err), LM_E_ARG);
+    assert_string_equal(err.text, "question: its step has a layout: it is looked for");
+    step.layout = NULL;
+    n           = 0;
+    assert_int_equal(lm_layouts_find(by, &q, &one, &n, &err), LM_E_ARG);
+    step = step_on(8, 4, "mb2");
+    assert_int_equal(lm_predict(by, &step, &(lm_answer){ .size = sizeof(lm_answer) }, &err),
+                     LM_E_ARG);
+    assert_string_equal(err.text, "step: layout: mb stands in `batch`, ga in `accumulation`");
+}
+
+/* NVIDIA's datasheet of the A100: 312 TFLOP/s in f16, 19.5 in f32, 400 W as a module. */
+static void a_datasheet_is_told(void **state)
+{
+    lm_device d   = { .size = sizeof d };
+    lm_error  err = { LM_OK, "" };
+
+    (void)state;
+    assert_int_equal(lm_device_find(library, "NVIDIA A100-SXM4-80GB", &d, NULL), LM_OK);
+    assert_string_equal(d.name, "A100-SXM4-80GB");
+    assert_close(d.f16, 312e12, 1e-12);
+    assert_close(d.f32, 19.5e12, 1e-12);
+    assert_close(d.power, 400, 1e-12);
+    assert_true(isnan(d.f8));
+    assert_int_equal(lm_device_find(library, "A1000000", &d, &err), LM_E_NOTFOUND);
+}
+
+static void a_price_is_of_the_devices_in_use(void **state)
+{
+    lm_price one = { .size = sizeof one }, eight = { .size = sizeof eight };
+    lm_error err = { LM_OK, "" };
+
+    (void)state;
+    assert_int_equal(lm_price_find(library, "H100", 1, &one, NULL), LM_OK);
+    assert_int_equal(lm_price_find(library, "H100", 8, &eight, NULL), LM_OK);
+    assert_string_equal(one.currency, "USD");
+    assert_true(one.list > 0 && eight.list > one.list && eight.list <= 8 * one.list + 1e-9);
+    assert_int_equal(strlen(one.date) >= 7, 1);
+    assert_int_equal(lm_price_find(library, "H100", 0, &one, &err), LM_E_ARG);
+    assert_int_equal(lm_price_find(library, "no such thing", 1, &one, &err), LM_E_NOTFOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plain_layout_changes_nothing),
+        cmocka_unit_test(a_step_of_the_first_version_has_no_layout),
+        cmocka_unit_test(layouts_are_found_and_are_steps),
+        cmocka_unit_test(what_cannot_be_searched_is_said),
+        cmocka_unit_test(a_datasheet_is_told),
+        cmocka_unit_test(a_price_is_of_the_devices_in_use),
+    };
+
+    return cmocka_run_group_tests(tests, enter, leave);
+}
