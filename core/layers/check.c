@@ -15,12 +15,26 @@
 /* Generated uses per wanted legal use, before the check gives up. */
 #define TRIES 20
 
+/* Refusals before uses are sought that come nearer, and how many such are kept. */
+#define SEEK_AFTER 100
+#define NEAR_MOST  256
+
 static const check_manner plain     = { 0, false, NULL };
 static const check_manner otherwise = { 0xA5, true, NULL };
 
 typedef struct legal_case {
     uint64_t digest[N_STEPS];
 } legal_case;
+
+/* A use that was refused, and the numbers in the words: often those that were expected. */
+#define HINTS 8
+
+typedef struct near_use {
+    check_case use;
+    uint64_t   words; /* their hash */
+    int64_t    hint[HINTS];
+    uint64_t   n_hints;
+} near_use;
 
 typedef struct checking {
     const registry_entry *entry;
@@ -30,6 +44,8 @@ typedef struct checking {
     size_t                n_legal, room;
     case_random           random;
     char                  refusal[240]; /* the last one */
+    near_use             *near;         /* while none is legal: refused, each in other words */
+    size_t                n_near;
 } checking;
 
 static void show(const checking *k, const check_case *c)
@@ -276,6 +292,82 @@ static bool ask_again(checking *k, const check_case *c, bool legal, const uint64
     return fine;
 }
 
+/* Hash of a refusal's words. Numbers of several digits are those of one use alone. */
+static uint64_t words_of(const char *text)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+
+    for (const char *c = text; *c; c++) {
+        const size_t digits = strspn(c, "0123456789");
+
+        if (digits > 1)
+            c += digits - 1;
+        else
+            h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    }
+    return h;
+}
+
+/* A use that is refused in new words passed what refused the others, or fell at something else: other
+ * uses that differ in one thing from it may go further. */
+static void keep_near(checking *k, const check_case *c)
+{
+    const uint64_t words = words_of(k->refusal);
+    size_t         at    = 0;
+    near_use      *near;
+
+    while (at < k->n_near && k->near[at].words != words)
+        at++;
+    if (at == NEAR_MOST)
+        at = (size_t)case_below(&k->random, NEAR_MOST);
+    else if (at == k->n_near)
+        k->n_near++;
+    near  = &k->near[at];
+    *near = (near_use){ .use = *c, .words = words };
+    for (const char *t = k->refusal; *t && near->n_hints < HINTS; t++)
+        if (*t >= '1' && *t <= '9') {
+            char *end;
+
+            near->hint[near->n_hints++] = strtoll(t, &end, 10);
+            t                           = end - 1;
+        }
+}
+
+/* Some of the numbers, in their order, become dimensions of an input. */
+static void take_hint(checking *k, const near_use *near, check_case *c)
+{
+    lm_tensor *t = c->n_inputs ? &c->input[case_below(&k->random, c->n_inputs)] : NULL;
+    uint64_t   from, n, to;
+
+    if (!t || !t->rank || !near->n_hints)
+        return;
+    if (!case_below(&k->random, 4))
+        *t = c->input[0];
+    from = case_below(&k->random, near->n_hints);
+    n    = 1 + case_below(&k->random, near->n_hints - from);
+    to   = case_below(&k->random, t->rank);
+    for (uint64_t i = 0; i < n && to + i < t->rank; i++)
+        t->dim[to + i] = near->hint[from + i];
+}
+
+/* Half of them as without one that is near, half by its hints; the last one found went furthest. */
+static void make_use(checking *k, check_case *c)
+{
+    const lm_layer_type *type = &k->entry->type;
+    const near_use      *near;
+
+    if (k->n_legal || k->report->refused < SEEK_AFTER || !k->n_near) {
+        case_generate(type, k->legal, k->n_legal, &k->random, c);
+        return;
+    }
+    near = &k->near[case_below(&k->random, 2) ? k->n_near - 1 : case_below(&k->random, k->n_near)];
+    case_generate(type, &near->use, 1, &k->random, c);
+    if (case_below(&k->random, 2)) {
+        *c = near->use;
+        take_hint(k, near, c);
+    }
+}
+
 /* One use: true if the check goes on. */
 static bool try_case(checking *k, const check_case *c)
 {
@@ -287,6 +379,8 @@ static bool try_case(checking *k, const check_case *c)
     if (fine && !answer.legal) {
         k->report->refused++;
         snprintf(k->refusal, sizeof k->refusal, "%.200s", answer.refusal.text);
+        if (!k->n_legal)
+            keep_near(k, c);
     }
     fine = fine && ask_again(k, c, answer.legal, answer.digest, &otherwise,
                              "a second call gives another result: it keeps state, reads what it is "
@@ -325,7 +419,7 @@ static void run(checking *k)
     lm_error       err;
 
     for (uint64_t i = 0; i < TRIES * k->room && k->n_legal < k->room; i++) {
-        case_generate(&k->entry->type, k->legal, k->n_legal, &k->random, &c);
+        make_use(k, &c);
         if (case_parse(k->entry, &c, &err)) {
             show(k, &c);
             check_violated(k->report, "a value in its range is refused: %.240s", err.text);
@@ -360,7 +454,8 @@ void check_type(const registry_entry *entry, const check_options *o, check_repor
     snprintf(report->type, sizeof report->type, "%s", entry->type.name);
     k.legal = calloc(k.room, sizeof *k.legal);
     k.first = calloc(k.room, sizeof *k.first);
-    if (!k.legal || !k.first)
+    k.near  = calloc(NEAR_MOST, sizeof *k.near);
+    if (!k.legal || !k.first || !k.near)
         report->status = LM_E_NOMEM;
     else if (entry->type.flags & LM_SOURCE &&
              (!entry->type.n_params || schema_param(&entry->type, 0).kind != LM_SHAPE))
@@ -370,4 +465,5 @@ void check_type(const registry_entry *entry, const check_options *o, check_repor
     report->finished = true;
     free(k.legal);
     free(k.first);
+    free(k.near);
 }

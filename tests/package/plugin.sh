@@ -46,7 +46,7 @@ for block in "$work"/blocks/*; do
         name=$(cat "${block%.*}.name")
         part_of "$block" "$guide/$name" || { echo "$name: a part in the guide is not of the file"; exit 1; }
         if [ "$name" = low_rank.c ]; then # "copy it here"
-            cp "$guide/$name" .
+            cp "$guide/low_rank.c" "$guide/routed.c" "$guide/selective_scan.c" "$guide/deformable.c" "$guide/ci.sh" .
         else
             [ ! -s "$name" ] || echo >>"$name"
             cat "$block" >>"$name"
@@ -77,8 +77,86 @@ done
 layermeter layers low_rank | grep -qF "$HOME/.local/lib/layermeter/plugins/layermeter-low_rank.so"
 layermeter show ./tiny.ini --totals | grep -q '1,402'
 
+# Counts of the three, by hand.
+# counted NAME COLUMN...: of its layer, in a batch of 2
+counted() {
+    name=$1
+    shift
+    for column in "$@"; do
+        layermeter show "./$name.ini" --batch 2 --format csv | awk -F, -v name="$name" -v column="$column" '
+            NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+            $at["layer"] == name { print column "=" $at[column] }'
+    done | tr '\n' ' '
+}
+cat >routed.ini <<'END'
+[network]
+name = routed
+[x]
+type = input
+shape = 6x8
+[routed]
+type = routed
+experts = 4
+top_k = 2
+hidden = 16
+skew = 2
+END
+# a router of 4 x 8 and 4 experts of 16 x 8 twice; of 12 tokens, 24 rows. The fullest expert has 12 of them, three have 4.
+[ "$(counted routed params flops_forward)" = "params=$((4 * 8 + 4 * 2 * 16 * 8)) flops_forward=$((2 * (12 * 4 * 8 + 24 * 2 * 16 * 8))) " ]
+cat >selective_scan.ini <<'END'
+[network]
+name = scan
+[x]
+type = input
+shape = 10x6
+[d]
+type = linear
+inputs = x
+features = 6
+[b]
+type = linear
+inputs = x
+features = 4
+[c]
+type = linear
+inputs = x
+features = 4
+[selective_scan]
+type = selective_scan
+inputs = x, d, b, c
+states = 4
+END
+# A of 6 x 4 and D of 6; of each of 2 x 10 x 6 elements 7 FLOP a state and 3
+[ "$(counted selective_scan params other_flops_forward)" = "params=$((6 * 4 + 6)) other_flops_forward=$((2 * 10 * 6 * (7 * 4 + 3))) " ]
+cat >deformable.ini <<'END'
+[network]
+name = deformable
+[x]
+type = input
+shape = 3x8x8
+[offset]
+type = conv2d
+inputs = x
+filters = 18
+kernel = 3
+padding = 1
+[mask]
+type = conv2d
+inputs = x
+filters = 9
+kernel = 3
+padding = 1
+[deformable]
+type = deformable
+inputs = x, offset, mask
+filters = 5
+padding = 1
+END
+# the products of a convolution; of 9 taps at 2 x 64 places 8 FLOP, and 8 of each of their 3 channels; and the bias
+[ "$(counted deformable params flops_forward other_flops_forward)" = \
+    "params=$((5 * 27 + 5)) flops_forward=$((2 * 2 * 64 * 5 * 27)) other_flops_forward=$((9 * 128 * (8 + 8 * 3) + 5 * 128)) " ]
 # The sources are clean under the strictest warnings, in C17 as well.
-for source in swish.c low_rank.c; do
+for source in *.c; do
     cc -std=c17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -shared -fPIC \
         $(pkg-config --cflags layermeter-plugin) "$source" -o strict.so
 done
