@@ -543,7 +543,7 @@ static lm_status bind_plain(const network *net, const registry *reg, const bind_
         status = share_all(&b);
     if (!status && b.shared)
         status = sharding_finish(&b.sharding);
-    if (!status && options->shard.cp > 1)
+    if (!status && options->shard.cp > 1 && !options->checked)
         status = check_context(&b, net, reg, options);
     if (!status && options->evaluation)
         status = settle_evaluation(&b);
@@ -580,9 +580,15 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     return status;
 }
 
+bound_network *bound_network_share(bound_network *bound)
+{
+    bound->users++;
+    return bound;
+}
+
 void bound_network_free(bound_network *bound)
 {
-    if (!bound)
+    if (!bound || bound->users--)
         return;
     bound_network_free(bound->half);
     network_free(bound->own);

@@ -31,6 +31,9 @@ typedef struct bind_options {
     /** An earlier binding of the same network, registry and input, to reuse its layer types and
      * keys. It must outlive the result. NULL: none */
     const struct bound_network *like;
+    bool
+        checked; /**< another batch of this part was bound: that ranks of cp have their share of each
+                     layer is known */
 } bind_options;
 
 /** A bound layer. Its network owns it. */
@@ -71,6 +74,7 @@ typedef struct bound_network {
     size_t                n_data; /**< data inputs; options can replace the shape of a single one */
     char input[64];      /**< shape of one sample in use, "3x224x224", or "128, 128" of several */
     struct arena *arena; /**< owns all of the above */
+    size_t        users; /**< beside the first */
 } bound_network;
 
 /**
@@ -82,6 +86,8 @@ typedef struct bound_network {
  */
 lm_status bind_network(const network *net, const registry *reg, const bind_options *options,
                        bound_network **out, lm_error *err);
-void      bound_network_free(bound_network *bound);
+/** Another user of the same: each calls bound_network_free(). Of one thread. */
+bound_network *bound_network_share(bound_network *bound);
+void           bound_network_free(bound_network *bound);
 
 #endif

@@ -31,12 +31,17 @@ static uint64_t share_of(uint64_t bytes, int64_t ranks)
     return ranks > 1 ? bytes / (uint64_t)ranks + (bytes % (uint64_t)ranks != 0) : bytes;
 }
 
-/* Ranks that share a weight; weights of experts have fewer than others. */
-static int64_t sharers(const walk *w, const lm_weight *weight, int64_t ranks)
+/* Of so many ranks those that share weights of the same experts. */
+static int64_t expert_sharers(const walk *w, int64_t ranks)
 {
     const int64_t ep = w->o->shares.experts;
 
-    return weight->flags & LM_EXPERT && ep > 1 ? ranks / ep : ranks;
+    return ep > 1 ? ranks / ep : ranks;
+}
+
+static int64_t sharers(const walk *w, const lm_weight *weight, int64_t ranks)
+{
+    return weight->flags & LM_EXPERT ? expert_sharers(w, ranks) : ranks;
 }
 
 /* What the optimizer updates, and its states are like. */
@@ -86,7 +91,7 @@ static void hold_own_weights(walk *w, size_t l)
 
         w->layer[l].weights = lm_add(w->layer[l].weights, bytes);
         hold(w, frozen ? MEMORY_FROZEN : MEMORY_WEIGHTS, 0, last_event(w),
-             share_of(bytes, o->shares.weights));
+             share_of(bytes, sharers(w, weight, o->shares.weights)));
         if (train && !frozen)
             hold(w, MEMORY_OPTIMIZER, 0, last_event(w),
                  share_of(optimizer_state_bytes(optimizer_of(w, b), &master), states));
@@ -147,14 +152,23 @@ static void hold_shared_gradient(walk *w, size_t l, bool resident, uint64_t byte
         hold(w, MEMORY_GRADIENTS, end + 1, w->t.update, mine);
 }
 
-static uint64_t weight_bytes(const walk *w, size_t first, size_t last, bool root)
+/* Bytes of weights that other ranks hold. */
+static uint64_t others_bytes(const walk *w, size_t first, size_t last, bool root)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, own[2] = { 0, 0 }; /* of experts that fewer share, apart */
 
     for (size_t l = first; l <= last; l++)
-        for (size_t i = 0, n = weights_here(w, l); i < n; i++)
+        for (size_t i = 0, n = weights_here(w, l); i < n; i++) {
+            const lm_weight *weight = &plain(w, l)->weights[i];
+            const bool       fewer  = weight->flags & LM_EXPERT && w->o->shares.experts > 1;
+            uint64_t        *to     = &own[fewer];
+
             if (!root || !plain(w, l)->decl->block)
-                bytes = lm_add(bytes, lm_bytes(&plain(w, l)->weights[i].tensor));
+                *to = lm_add(*to, lm_bytes(&weight->tensor));
+        }
+    for (int k = 0; k < 2; k++)
+        bytes = lm_add(bytes, own[k] - share_of(own[k], k ? expert_sharers(w, w->o->shares.weights)
+                                                          : w->o->shares.weights));
     return bytes;
 }
 
@@ -178,13 +192,11 @@ static size_t begin_behind(const walk *w, size_t last, size_t begin)
  * of the root all the step. */
 static void hold_gathered(walk *w)
 {
-    const uint64_t root   = weight_bytes(w, 0, w->n_layers - 1, true);
-    const int64_t  ranks  = w->o->shares.weights;
-    size_t         before = 0; /* event: the begin of the block before */
+    size_t before = 0; /* event: the begin of the block before */
 
-    if (ranks <= 1)
+    if (w->o->shares.weights <= 1)
         return;
-    hold(w, MEMORY_GATHERED, 0, w->t.update - 1, root - share_of(root, ranks));
+    hold(w, MEMORY_GATHERED, 0, w->t.update - 1, others_bytes(w, 0, w->n_layers - 1, true));
     for (size_t l = 0, last; l < w->n_layers; l = last + 1) {
         size_t   first, begin, end;
         uint64_t bytes;
@@ -193,25 +205,25 @@ static void hold_gathered(walk *w)
         if (!plain(w, l)->decl->block || !is_mine(w, l))
             continue;
         block_around(w, l, &first, &last);
-        bytes = weight_bytes(w, first, last, false);
-        hold(w, MEMORY_GATHERED, before, w->t.forward[last], bytes - share_of(bytes, ranks));
+        bytes = others_bytes(w, first, last, false);
+        hold(w, MEMORY_GATHERED, before, w->t.forward[last], bytes);
         before = w->t.forward[first];
         backward_of(w, first, last, &begin, &end);
         if (begin != NEVER)
-            hold(w, MEMORY_GATHERED, begin_behind(w, last, begin), end,
-                 bytes - share_of(bytes, ranks));
+            hold(w, MEMORY_GATHERED, begin_behind(w, last, begin), end, bytes);
     }
 }
 
 /* Sums of gradients in a wider type, from the first micro-batch to the update. False: there are none. */
-static bool hold_sums(walk *w, const lm_tensor *weight)
+static bool hold_sums(walk *w, const lm_weight *weight)
 {
-    lm_tensor sum = *weight;
+    lm_tensor sum = weight->tensor;
 
     sum.dtype = w->o->sums;
-    if (!sum.dtype || lm_bytes(&sum) <= lm_bytes(weight))
+    if (!sum.dtype || lm_bytes(&sum) <= lm_bytes(&weight->tensor))
         return false;
-    hold(w, MEMORY_GRADIENTS, 0, w->t.update, share_of(lm_bytes(&sum), w->o->shares.gradients));
+    hold(w, MEMORY_GRADIENTS, 0, w->t.update,
+         share_of(lm_bytes(&sum), sharers(w, weight, w->o->shares.gradients)));
     return true;
 }
 
@@ -229,7 +241,7 @@ static void hold_weight_gradients(walk *w, size_t l)
 
         if (b->weights[i].flags & LM_FROZEN)
             continue;
-        if (*begun || (hold_sums(w, &b->weights[i].tensor) && !resident))
+        if (*begun || (hold_sums(w, &b->weights[i]) && !resident))
             hold(w, MEMORY_GRADIENTS, event, event, bytes);
         else if (w->o->shares.gradients > 1)
             hold_shared_gradient(w, l, resident, bytes,
@@ -457,13 +469,11 @@ static lm_status want_moments(walk *w, const wanted *also)
     return w->moment ? LM_OK : no_memory(w->err);
 }
 
-/* The layer of that name. It exists: both bindings are of one network. */
-static size_t layer_named(const network *net, const char *name)
+/* The layer of that name, looked for from `l` on. It exists: both bindings are of one network. */
+static size_t layer_named(const network *net, const char *name, size_t l)
 {
-    size_t l = 0;
-
-    while (strcmp(net->layer[l].name, name) != 0)
-        l++;
+    while (l >= net->n_layers || strcmp(net->layer[l].name, name) != 0)
+        l = l < net->n_layers ? l + 1 : 0;
     return l;
 }
 
@@ -487,11 +497,13 @@ static lm_status follow_bound(const network *net, const bound_network *full,
     if (status)
         goto out;
     *out       = use;
-    out->layer = use.layer ? net->layer[layer_named(net, use.layer)].name : NULL;
+    out->layer = use.layer ? net->layer[layer_named(net, use.layer, 0)].name : NULL;
     for (size_t l = 0; also->layer && l < net->n_layers; l++)
         also->layer[l] = (memory_of_layer){ 0 }; /* of auxiliary classifiers, in evaluation */
-    for (size_t l = 0; also->layer && l < w.n_layers; l++)
-        also->layer[layer_named(net, full->layer[l].decl->name)] = w.layer[l];
+    for (size_t l = 0, at = 0; also->layer && l < w.n_layers; l++, at++) {
+        at              = layer_named(net, full->layer[l].decl->name, at);
+        also->layer[at] = w.layer[l];
+    }
     if (also->moment) {
         *also->moment    = w.moment;
         *also->n_moments = w.t.n_events;
@@ -538,6 +550,14 @@ lm_status memory_of_step(const network *net, const registry *reg, const bind_opt
     const wanted also = { .layer = layer };
 
     return follow_step(net, reg, b, o, out, &also, err);
+}
+
+lm_status memory_of_bound(const network *net, const bound_network *bound, const memory_options *o,
+                          memory_use *out, memory_of_layer *layer, lm_error *err)
+{
+    const wanted also = { .layer = layer };
+
+    return follow_bound(net, bound, NULL, o, out, &also, err);
 }
 
 lm_status memory_over_step(const network *net, const registry *reg, const bind_options *b,

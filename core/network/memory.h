@@ -106,6 +106,10 @@ lm_status memory_of_step(const network *net, const registry *reg, const bind_opt
                          const memory_options *o, memory_use *out, memory_of_layer *layer,
                          lm_error *err);
 
+/** memory_of_step() of a network that is bound already, without `mixed`. */
+lm_status memory_of_bound(const network *net, const bound_network *bound, const memory_options *o,
+                          memory_use *out, memory_of_layer *layer, lm_error *err);
+
 /** memory_of_step() with each of n options, which differ in `stage` and `shares` alone. */
 lm_status memory_of_stages(const network *net, const registry *reg, const bind_options *b,
                            const memory_options *o, size_t n, memory_use *out, lm_error *err);

@@ -156,9 +156,7 @@ static void balance(const double *flops, int64_t blocks, int64_t stages, double 
         begin[v - 1] = i = from[v * row + i];
 }
 
-/* FLOPs of blocks in a training step; the first and the last include the layers outside of
- * blocks. */
-static void count_flops(const bound_network *net, double *flops)
+void stages_flops(const bound_network *net, double *flops)
 {
     const char *before = NULL;
     int64_t     block  = -1;
@@ -171,23 +169,33 @@ static void count_flops(const bound_network *net, double *flops)
     }
 }
 
-static lm_status find_balance(const bound_network *net, int64_t blocks, int64_t stages,
-                              int64_t *begin, lm_error *err)
+lm_status stages_balance(const double *flops, int64_t blocks, int64_t stages, int64_t *begin,
+                         lm_error *err)
 {
     const size_t cells = (size_t)((stages + 1) * (blocks + 1));
-    double      *flops = calloc((size_t)blocks, sizeof *flops);
     double      *least = calloc(cells, sizeof *least);
     int64_t     *from  = calloc(cells, sizeof *from);
-    const bool   room  = flops && least && from;
+    const bool   room  = least && from;
 
-    if (room) {
-        count_flops(net, flops);
+    if (room)
         balance(flops, blocks, stages, least, from, begin);
-    }
-    free(flops);
     free(least);
     free(from);
     return room ? LM_OK : no_memory(err);
+}
+
+static lm_status find_balance(const bound_network *net, int64_t blocks, int64_t stages,
+                              int64_t *begin, lm_error *err)
+{
+    double   *flops = calloc((size_t)blocks, sizeof *flops);
+    lm_status status;
+
+    if (!flops)
+        return no_memory(err);
+    stages_flops(net, flops);
+    status = stages_balance(flops, blocks, stages, begin, err);
+    free(flops);
+    return status;
 }
 
 static lm_status find_begins(const bound_network *net, int64_t blocks, int64_t stages,

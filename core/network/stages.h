@@ -14,6 +14,13 @@
  */
 int64_t stages_begin(int64_t blocks, int64_t stages, int64_t v);
 
+/** Spreads blocks by these FLOPs as STAGES_BALANCED does; begin: room for `stages`. LM_E_NOMEM */
+lm_status stages_balance(const double *flops, int64_t blocks, int64_t stages, int64_t *begin,
+                         lm_error *err);
+/** FLOPs of blocks in a training step; the first and the last include the layers outside of
+ * blocks. */
+void stages_flops(const bound_network *net, double *flops);
+
 /** Does a spread, as in stages_of_layers(), fit so many blocks? LM_E_ARG, with both numbers. */
 lm_status stages_check(int64_t blocks, int64_t stages, const char *spread, lm_error *err);
 

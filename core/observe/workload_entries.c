@@ -76,9 +76,39 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
                                    .input      = *e->of.input ? e->of.input : NULL,
                                    .evaluation = e->of.evaluation,
                                    .shard      = e->of.shard,
-                                   .like       = like };
+                                   .like       = like,
+                                   .checked    = e->counted };
 
     return bind_network(e->from->net, w->reg, &options, out, err);
+}
+
+/* Where a batch's is kept. */
+static struct bound_entry *place_of(workloads *w, int64_t batch)
+{
+    return &w->bound[batch > 0 && batch < WORKLOADS_BOUND ? batch - 1 : WORKLOADS_BOUND - 1];
+}
+
+static void keep_bound(workloads *w, const entry *e, int64_t batch, bound_network *bound)
+{
+    struct bound_entry *k = place_of(w, batch);
+
+    bound_network_free(k->bound);
+    *k = (struct bound_entry){ e, batch, bound };
+}
+
+lm_status entry_bind_again(workloads *w, const entry *e, int64_t batch, bound_network **out,
+                           lm_error *err)
+{
+    const struct bound_entry *k = place_of(w, batch);
+    lm_status                 status;
+
+    if (k->of != e || k->batch != batch) {
+        if ((status = entry_bind(w, e, batch, NULL, out, err)))
+            return status;
+        keep_bound(w, e, batch, *out);
+    }
+    *out = bound_network_share(k->bound);
+    return LM_OK;
 }
 
 lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_network **first,
@@ -93,6 +123,7 @@ lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_netw
     if (!status && terms)
         status = terms_of_network(bound, &term_settings_default, OPTIMIZER_MOMENTUM, terms, err);
     memcpy(e->in_use, bound->input, sizeof e->in_use);
+    e->counted = true;
     if (first && !*first)
         *first = bound;
     else
@@ -198,9 +229,12 @@ static lm_status new_entry(workloads *w, const workload_name *of, entry **out, l
     if ((status = entry_begin(w, of, out, err)) ||
         (status = load_network(w, of->name, &(*out)->from, err)))
         return status;
-    status = entry_count(w, *out, &first, err);
-    bound_network_free(first);
-    return status ? status : entry_keep(w, *out, err);
+    if ((status = entry_count(w, *out, &first, err)) || (status = entry_keep(w, *out, err))) {
+        bound_network_free(first);
+        return status;
+    }
+    keep_bound(w, *out, 1, first);
+    return LM_OK;
 }
 
 lm_status entry_find(workloads *w, const workload_name *of, entry **out, lm_error *err)

@@ -16,6 +16,7 @@ struct entry {
     workload_name      of;                                        /* input: not NULL */
     char               in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
     net_counts         first, second;                             /* at batches 1 and 2 */
+    bool               counted;                                   /* at batch 1 at least */
     bool               even;     /* the counts grow by equal steps */
     struct entry      *next;     /* of its network, while several are counted */
     struct terms_at   *terms;    /* NULL: not asked for */
@@ -46,6 +47,8 @@ typedef struct loaded {
     entry         *pending, *last; /* while several are counted */
 } loaded;
 
+#define WORKLOADS_BOUND 3 /* at batches 1, 2, and another */
+
 struct workloads {
     const registry *reg;
     entry         **entry;
@@ -54,7 +57,12 @@ struct workloads {
     size_t          n_nets, net_room;
     names           by_key, by_name;
     entry          *last; /* asked for: files list the points of a network together */
-    arena          *arena;
+    struct bound_entry {
+        const entry   *of; /* NULL: empty */
+        int64_t        batch;
+        bound_network *bound;
+    } bound[WORKLOADS_BOUND]; /* the last ones */
+    arena *arena;
 };
 
 /* The entry of a name; counts it the first time. */
@@ -63,6 +71,9 @@ lm_status entry_find(workloads *w, const workload_name *of, entry **out, lm_erro
 /* @param like see bind_options; or NULL */
 lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bound_network *like,
                      bound_network **out, lm_error *err);
+/* The same without `like`; the last ones are kept. To be freed by bound_network_free() all the same. */
+lm_status entry_bind_again(workloads *w, const entry *e, int64_t batch, bound_network **out,
+                           lm_error *err);
 /*
  * Counts at a batch.
  *

@@ -26,6 +26,8 @@ void workloads_free(workloads *w)
 {
     if (!w)
         return;
+    for (size_t i = 0; i < WORKLOADS_BOUND; i++)
+        bound_network_free(w->bound[i].bound);
     for (size_t i = 0; i < w->n_nets; i++)
         network_free(w->net[i]->own);
     for (size_t i = 0; i < w->n_entries; i++)
@@ -93,12 +95,12 @@ lm_status workloads_even(workloads *w, const workload_name *of, bool *out, lm_er
     return status;
 }
 
-static lm_status terms_of(const workloads *w, const entry *e, int64_t batch,
+static lm_status terms_of(workloads *w, const entry *e, int64_t batch,
                           const term_settings *settings, optimizer o, pass_terms *out,
                           lm_error *err)
 {
     bound_network *bound;
-    lm_status      status = entry_bind(w, e, batch, NULL, &bound, err);
+    lm_status      status = entry_bind_again(w, e, batch, &bound, err);
 
     if (status)
         return status;
@@ -107,8 +109,8 @@ static lm_status terms_of(const workloads *w, const entry *e, int64_t batch,
     return status;
 }
 
-static lm_status prepare_terms(const workloads *w, entry *e, const term_settings *settings,
-                               optimizer o, lm_error *err)
+static lm_status prepare_terms(workloads *w, entry *e, const term_settings *settings, optimizer o,
+                               lm_error *err)
 {
     terms_at  *t = e->terms;
     pass_terms first, second;
@@ -187,9 +189,9 @@ lm_status workloads_bind(workloads *w, const workload_name *of, int64_t batch,
 
     out[0] = out[1] = NULL;
     if ((status = entry_find(w, of, &e, err)) ||
-        (status = entry_bind(w, e, e->even ? 1 : batch, NULL, &out[0], err)) || !e->even)
+        (status = entry_bind_again(w, e, e->even ? 1 : batch, &out[0], err)) || !e->even)
         return status;
-    if ((status = entry_bind(w, e, 2, NULL, &out[1], err))) {
+    if ((status = entry_bind_again(w, e, 2, &out[1], err))) {
         bound_network_free(out[0]);
         out[0] = NULL;
     }
@@ -202,7 +204,7 @@ lm_status workloads_bind_at(workloads *w, const workload_name *of, int64_t batch
     entry          *e;
     const lm_status status = entry_find(w, of, &e, err);
 
-    return status ? status : entry_bind(w, e, batch, NULL, out, err);
+    return status ? status : entry_bind_again(w, e, batch, out, err);
 }
 
 lm_status workloads_gradients(workloads *w, const workload_name *of, int64_t batch,

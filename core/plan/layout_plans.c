@@ -156,8 +156,10 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
                                .nodes     = at->nodes,
                                .looked_at = s.looked_at,
                                .too_large = s.too_large,
-                               .no_time   = s.no_time };
-    status  = predict_best(&a, &q, best, &s, counts, err);
+                               .no_time   = s.no_time,
+                               .bounded   = s.bounded };
+    snprintf(counts->whole, sizeof counts->whole, "%s", s.why);
+    status = predict_best(&a, &q, best, &s, counts, err);
     if (!status && s.n)
         take(job, at, &s, out);
     else if (!status)

@@ -19,9 +19,10 @@ typedef struct layout_plan {
 typedef struct layout_counts {
     size_t  machine;
     int64_t nodes;
-    size_t  looked_at, too_large, no_time;
-    size_t  refused;  /**< of the best, those that nobody predicts */
-    char    why[200]; /**< the first of these */
+    size_t  looked_at, too_large, no_time, bounded; /**< as in layout_search */
+    char    whole[200]; /**< why the network does not divide among ranks of cp or ep; "" */
+    size_t  refused;    /**< of the best, those that nobody predicts */
+    char    why[200];   /**< the first of these */
 } layout_counts;
 
 typedef struct layout_plans {

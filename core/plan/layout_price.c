@@ -1,370 +1,258 @@
-/* One layout: bytes of its fullest rank, seconds of its step. */
+/* Seconds of the step of one layout, by sums over its layers. */
 #include "plan/layout_price.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/no_memory.h"
-#include "network/stages.h"
-#include "program/gather.h"
+/* ---- messages ---- */
 
-void layout_pricing_begin(layout_pricing *p, const layout_question *q, const layout_prices *prices)
+/* Of gradients and weights: those of experts go to fewer ranks than all others. */
+static double shared_message(layout_pricing *p, collective_kind kind, double bytes, double experts)
 {
-    memset(p, 0, sizeof *p);
-    p->q      = q;
-    p->prices = prices;
+    return layout_message(p, kind, bytes - experts, GROUP_DATA) +
+           (experts > 0 ? layout_message(p, kind, experts, GROUP_SAME_EXPERTS) : 0);
 }
-
-void layout_pricing_end(layout_pricing *p)
-{
-    free(p->stage);
-    free(p->last.rank);
-}
-
-/* ---- what is asked once ---- */
-
-static lm_status parts_of(layout_pricing *p, const layout *l, const layout_parts **out,
-                          lm_error *err)
-{
-    for (size_t i = 0; i < LAYOUT_PARTS; i++) {
-        struct known_parts *k = &p->parts[i];
-        lm_status           status;
-
-        if (!k->parts) {
-            if ((status =
-                     p->prices->parts(p->prices->by, l->tp, l->sp, l->micro_batch, &k->parts, err)))
-                return status;
-            k->tp          = l->tp;
-            k->sp          = l->sp;
-            k->micro_batch = l->micro_batch;
-        }
-        if (k->tp == l->tp && k->sp == l->sp && k->micro_batch == l->micro_batch) {
-            *out = k->parts;
-            return LM_OK;
-        }
-    }
-    return lm_error_set(err, LM_E_ARG, "more than %d parts and micro-batches: give a smaller batch",
-                        LAYOUT_PARTS);
-}
-
-static double message(layout_pricing *p, collective_kind kind, double bytes, const rank_span *group)
-{
-    struct known_message *k;
-    uint64_t              h;
-
-    if (group->nodes == 1 && group->devices == 1)
-        return 0;
-    memcpy(&h, &bytes, sizeof h);
-    h += (uint64_t)kind * 31 + (uint64_t)group->nodes * 1009 + (uint64_t)group->devices * 9176 +
-         (uint64_t)group->beside * 77;
-    h *= UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing */
-    k = &p->message[h >> 54];
-    if (!k->used || k->bytes != bytes || k->kind != kind || k->group.nodes != group->nodes ||
-        k->group.devices != group->devices || k->group.beside != group->beside)
-        *k = (struct known_message){ bytes, p->prices->message(p->prices->by, kind, bytes, group),
-                                     *group, kind, true };
-    return k->seconds;
-}
-
-static lm_status group_of(const layout_pricing *p, const layout *l, unsigned dims, rank_span *out,
-                          lm_error *err)
-{
-    return layout_span(l, dims, p->q->devices, out, err);
-}
-
-/* ---- stages ---- */
-
-static bool again(const layout *l)
-{
-    return !strcmp(l->recompute, "full");
-}
-
-static pipeline_question pipeline_of(const layout *l)
-{
-    static const pipeline_rule rules[N_LAYOUT_SCHEDULES] = {
-        [LAYOUT_1F1B]        = PIPELINE_1F1B,
-        [LAYOUT_INTERLEAVED] = PIPELINE_INTERLEAVED,
-        [LAYOUT_ZERO_BUBBLE] = PIPELINE_ZB_H1,
-        [LAYOUT_GPIPE]       = PIPELINE_GPIPE,
-    };
-
-    return (pipeline_question){ .rule          = rules[l->schedule],
-                                .ranks         = l->pp,
-                                .chunks        = l->vp,
-                                .micro_batches = l->accumulation,
-                                /* Megatron-LM waits for each message but between chunks */
-                                .exposed = l->schedule != LAYOUT_INTERLEAVED };
-}
-
-static void add(layer_cost *to, const layer_cost *a, double sign)
-{
-    to->forward += sign * a->forward;
-    to->input += sign * a->input;
-    to->weight += sign * a->weight;
-    to->waited[0] += sign * a->waited[0];
-    to->waited[1] += sign * a->waited[1];
-    to->weights += sign * a->weights;
-    to->kept += sign * a->kept;
-}
-
-/* The blocks of a virtual stage, with what lies in front of and behind all of them. */
-static layer_cost stage_of(const layout_question *q, const layout_parts *parts, const layout *l,
-                           int64_t v)
-{
-    const int64_t stages = l->pp * l->vp, n = q->facts.blocks;
-    layer_cost    c = parts->before[stages_begin(n, stages, v + 1)];
-
-    add(&c, &parts->before[stages_begin(n, stages, v)], -1);
-    if (v == 0)
-        add(&c, &parts->first, 1);
-    if (v + 1 == stages)
-        add(&c, &parts->last, 1);
-    return c;
-}
-
-/* Number of blocks of a rank, as the mean over its chunks. */
-static double blocks_of_chunk(const layout_question *q, const layout *l, int64_t rank)
-{
-    const int64_t stages = l->pp * l->vp;
-    int64_t       n      = 0;
-
-    for (int64_t v = rank; v < stages; v += l->pp)
-        n +=
-            stages_begin(q->facts.blocks, stages, v + 1) - stages_begin(q->facts.blocks, stages, v);
-    return (double)n / (double)l->vp;
-}
-
-static layer_cost rank_of(const layout_question *q, const layout_parts *parts, const layout *l,
-                          int64_t rank)
-{
-    layer_cost c = { 0 };
-
-    for (int64_t v = rank; v < l->pp * l->vp; v += l->pp) {
-        const layer_cost one = stage_of(q, parts, l, v);
-
-        add(&c, &one, 1);
-    }
-    return c;
-}
-
-/* ---- bytes ---- */
-
-/* A block that is recomputed keeps its inputs. */
-static double kept(const layout_question *q, const layout_parts *parts, const layout *l,
-                   int64_t rank, const layer_cost *c)
-{
-    const pipeline_question p      = pipeline_of(l);
-    const double            flight = (double)pipeline_in_flight(&p, rank);
-    const double            blocks = (double)q->facts.blocks;
-    const double            one    = blocks > 0 ? parts->before[q->facts.blocks].kept / blocks : 0;
-    const bool              first = rank == 0, last = rank + 1 == l->pp;
-    double chunk = c->kept - first * parts->first.kept - last * parts->last.kept, bytes;
-
-    chunk = again(l) ? parts->boundary * blocks_of_chunk(q, l, rank) : chunk / (double)l->vp;
-    bytes = flight * chunk + (again(l) ? one : 0);
-    if (first)
-        bytes += parts->first.kept * fmin(flight, (double)l->accumulation);
-    if (last) /* 1F1B goes back at once */
-        bytes +=
-            parts->last.kept * (p.rule == PIPELINE_GPIPE || p.rule == PIPELINE_ZB_H1 ? flight : 1);
-    return bytes + (l->pp > 1 ? 2 * parts->boundary : 0);
-}
-
-/* Weights and states of a rank that has so many bytes of weights, by shards. Gathered blocks: the one
- * that runs, and the next; what lies in no block stays. */
-static double held(const layout_question *q, const layout_parts *parts, const layout *l,
-                   double weights)
-{
-    const double dp = (double)l->dp, blocks = (double)q->facts.blocks;
-    const double block = blocks > 0 ? parts->before[q->facts.blocks].weights / blocks : 0;
-
-    if (l->zero == 3)
-        return weights * (1 + q->states) / dp + 2 * block + parts->first.weights +
-               parts->last.weights;
-    return weights * (1 + q->states / (l->zero ? dp : 1));
-}
-
-/* Gradients are there beside all that is kept, but for those of the only micro-batch of a step: it lets
- * go of what is kept as they come. */
-static double bytes_of(const layout_question *q, const layout_parts *parts, const layout *l,
-                       int64_t rank)
-{
-    const layer_cost c         = rank_of(q, parts, l, rank);
-    const double     gradients = q->gradients * c.weights / (l->zero == 3 ? (double)l->dp : 1);
-    const double     passing   = kept(q, parts, l, rank, &c) + parts->transient;
-
-    return held(q, parts, l, c.weights) +
-           (l->accumulation == 1 ? fmax(gradients, passing) : gradients + passing);
-}
-
-lm_status layout_bytes(layout_pricing *p, const layout *l, double *out, lm_error *err)
-{
-    const layout_parts *parts;
-    double              most   = 0;
-    const lm_status     status = parts_of(p, l, &parts, err);
-
-    for (int64_t r = 0; r < l->pp && !status; r++)
-        most = fmax(most, bytes_of(p->q, parts, l, r));
-    if (!status)
-        *out = most + p->q->overhead;
-    return status;
-}
-
-/* ---- seconds ---- */
 
 /* Equal buckets, one a block, each sent when it is ready: overlap_sums()'s recurrence for n buckets of
  * C / n seconds, ready at b / n, 2 b / n, ...: the first that waits for none decides. */
 static double behind(double pass, double seconds, double buckets)
 {
-    return fmax(pass / buckets + seconds - pass, seconds / buckets);
+    const double n = fmax(1, buckets);
+
+    return fmax(pass / n + seconds - pass, seconds / n);
 }
 
-typedef struct gathering {
-    layout_pricing  *p;
-    const rank_span *group;
-} gathering;
-
-static gather_price price_gather(void *context, double bytes, double trained)
+/* Gradients of weights `c`, exposed behind a pass. */
+static double exposed(layout_pricing *p, const layout *l, const layer_cost *c, double blocks,
+                      double pass)
 {
-    const gathering *g = context;
+    const double all = p->q->gradients;
 
-    return (gather_price){ message(g->p, COLLECTIVE_ALLGATHER, bytes, g->group),
-                           message(g->p, COLLECTIVE_REDUCESCATTER, trained, g->group) };
+    return behind(pass,
+                  shared_message(p, l->zero ? COLLECTIVE_REDUCESCATTER : COLLECTIVE_ALLREDUCE,
+                                 all * c->weights, all * c->experts),
+                  blocks);
+}
+
+static double gather_part(layout_pricing *p, rank_group group, double bytes, double trained,
+                          gather_price *to)
+{
+    const rank_span *shard = &p->group[group];
+    const double     ranks = (double)shard->nodes * (double)shard->devices;
+
+    to->gather += layout_message(p, COLLECTIVE_ALLGATHER, bytes, group);
+    to->scatter += layout_message(p, COLLECTIVE_REDUCESCATTER, trained, group) +
+                   layout_message(p, COLLECTIVE_ALLREDUCE, trained / ranks, GROUP_REPLICA);
+    return to->scatter;
+}
+
+static gather_price price_gather(void *context, const gather_block *b)
+{
+    layout_pricing *p   = context;
+    gather_price    sum = { 0, 0 };
+
+    gather_part(p, GROUP_SHARD, b->bytes - b->experts[0], b->trained - b->experts[1], &sum);
+    if (b->experts[0] > 0)
+        gather_part(p, GROUP_EXPERT_SHARD, b->experts[0], b->experts[1], &sum);
+    return sum;
+}
+
+/* ---- passes of a stage ---- */
+
+static double forward_of(const layer_cost *c)
+{
+    return c->forward + c->waited[0];
+}
+
+static double backward_of(const layer_cost *c, bool again)
+{
+    return c->input + c->weight + c->waited[1] + (again ? forward_of(c) : 0);
 }
 
 /* Of all layers of a network an equal part is trained. */
-static gather_block block_of(const layout_question *q, double weights, double forward,
-                             double backward)
+static gather_block block_of(const layout_question *q, const layer_cost *c, bool again)
 {
-    return (gather_block){ .bytes    = weights,
-                           .trained  = q->gradients * weights,
-                           .forward  = forward,
-                           .backward = backward };
+    return (gather_block){ .bytes    = c->weights,
+                           .trained  = q->gradients * c->weights,
+                           .experts  = { c->experts, q->gradients * c->experts },
+                           .forward  = forward_of(c),
+                           .backward = backward_of(c, again) };
 }
 
-/* Extra seconds of a micro-batch if weights are gathered block by block. */
-static lm_status gathered(layout_pricing *p, const layout_parts *parts, const layer_cost *all,
-                          const rank_span *data, double *out, lm_error *err)
+/* Difference of sums. */
+static layer_cost between(const layer_cost *from, const layer_cost *to)
 {
-    const int64_t n       = p->q->facts.blocks;
-    const double  forward = all->forward + all->waited[0];
-    const double  back    = all->input + all->weight + all->waited[1];
-    gathering     g       = { p, data };
-    gather_block *block   = calloc((size_t)n + 1, sizeof *block);
-    gather_times  t;
+    return (
+        layer_cost){ .forward = to->forward - from->forward,
+                     .input   = to->input - from->input,
+                     .weight  = to->weight - from->weight,
+                     .waited = { to->waited[0] - from->waited[0], to->waited[1] - from->waited[1] },
+                     .weights = to->weights - from->weights,
+                     .experts = to->experts - from->experts };
+}
 
-    if (!block)
-        return no_memory(err);
-    block[0] = block_of(p->q, parts->first.weights + parts->last.weights, 1, 1);
+/* Extra seconds of a micro-batch's passes in a stage whose weights are gathered block by block. */
+static double gathered(layout_pricing *p, const layout *l, int64_t v, double *forward)
+{
+    const layout_stages *s     = &p->now;
+    const bool           again = layout_again(l);
+    const layer_cost    *all   = &s->stage[v];
+    const int64_t        n     = s->begin[v + 1] - s->begin[v];
+    gather_block        *root  = &p->block[0];
+    gather_times         t;
+
+    *root = block_of(p->q, all, again);
     for (int64_t i = 0; i < n; i++) {
-        layer_cost c = parts->before[i + 1];
+        const layer_cost *at   = &s->parts->before[s->begin[v] + i];
+        const layer_cost  c    = between(at, at + 1);
+        gather_block     *b    = &p->block[i + 1];
+        const double      same = i ? b[-1].bytes : NAN;
 
-        add(&c, &parts->before[i], -1);
-        block[i + 1] = block_of(p->q, c.weights, (c.forward + c.waited[0]) / forward,
-                                (c.input + c.weight + c.waited[1]) / back);
-        block[0].forward -= block[i + 1].forward;
-        block[0].backward -= block[i + 1].backward;
+        *b = block_of(p->q, &c, again);
+        root->forward -= b->forward;
+        root->backward -= b->backward;
+        root->bytes -= b->bytes;
+        root->experts[0] -= b->experts[0];
+        if (fabs(b->bytes - same) <= 1e-9 * same) { /* differences of sums differ in last bits */
+            b->bytes      = b[-1].bytes;
+            b->trained    = b[-1].trained;
+            b->experts[0] = b[-1].experts[0];
+            b->experts[1] = b[-1].experts[1];
+        }
     }
-    t    = gather_run(block, (size_t)n + 1, forward, back, price_gather, &g);
-    *out = t.forward - forward + t.backward - back;
-    free(block);
-    return LM_OK;
+    root->bytes      = fmax(0, root->bytes);
+    root->experts[0] = root->bytes > 0 ? fmax(0, root->experts[0]) : 0;
+    root->trained    = p->q->gradients * root->bytes;
+    root->experts[1] = p->q->gradients * root->experts[0];
+    t                = gather_run(p->block, (size_t)n + 1, 1, 1, price_gather, p);
+    *forward         = t.forward - forward_of(all);
+    return t.backward - backward_of(all, again);
 }
 
-/* Of a rank: exposed messages of gradients and weights, behind a last backward pass of `pass` seconds. */
-static double data_seconds(layout_pricing *p, const layout *l, int64_t rank, const layer_cost *c,
-                           double pass, const rank_span *data)
+static layout_order order_of(const layout *l)
 {
-    const double blocks  = blocks_of_chunk(p->q, l, rank);
-    const double trained = p->q->gradients * c->weights;
-
-    if (l->dp == 1)
-        return 0;
-    return behind(
-               pass,
-               message(p, l->zero ? COLLECTIVE_REDUCESCATTER : COLLECTIVE_ALLREDUCE, trained, data),
-               blocks > 1 ? blocks : 1) +
-           (l->zero ? message(p, COLLECTIVE_ALLGATHER, trained, data) : 0);
+    return (layout_order){ .schedule     = l->schedule,
+                           .again        = layout_again(l),
+                           .accumulation = l->accumulation,
+                           .each         = l->fsdp        ? l->fsdp
+                                           : l->zero == 3 ? l->dp * l->cp
+                                           : l->zero == 2 ? -2
+                                                          : 0 };
 }
 
-/* Neighbours of a pipeline: on two nodes, or beside each other on one. */
-static lm_status hop_of(const layout_pricing *p, const layout *l, rank_span *out, lm_error *err)
+static bool same_order(const layout_order *a, const layout_order *b)
 {
-    rank_span       all;
-    const lm_status status = group_of(p, l, LAYOUT_BIT(LAYOUT_PP), &all, err);
-
-    if (!status && all.nodes > 1)
-        *out = (rank_span){ .nodes = 2, .devices = 1, .beside = all.beside * all.devices };
-    else if (!status)
-        *out = (rank_span){ .nodes = 1, .devices = all.devices > 1 ? 2 : 1 };
-    return status;
+    return a->schedule == b->schedule && a->again == b->again &&
+           a->accumulation == b->accumulation && a->each == b->each;
 }
 
-static lm_status make_room(layout_pricing *p, const layout *l, lm_error *err)
+/* What travels in each micro-batch makes a stage's passes longer. */
+static void add_each(layout_pricing *p, const layout *l, int64_t v)
 {
-    const size_t    need = (size_t)(l->pp * l->vp);
-    pipeline_stage *stage;
-    pipeline_rank  *rank;
+    const layout_stages *s    = &p->now;
+    const layer_cost    *c    = &s->stage[v];
+    const double         back = c->input + c->weight + c->waited[1];
+    double               more, forward = 0;
 
-    if (need <= p->room)
-        return LM_OK;
-    p->last.used = false;
-    stage        = realloc(p->stage, 2 * need * sizeof *stage);
-    if (stage)
-        p->stage = stage;
-    rank = realloc(p->last.rank, 2 * need * sizeof *rank);
-    if (rank)
-        p->last.rank = rank;
-    if (!stage || !rank)
-        return no_memory(err);
-    p->room = 2 * need;
-    return LM_OK;
+    if (l->zero == 2)
+        more = exposed(p, l, c, (double)(s->begin[v + 1] - s->begin[v]), back);
+    else
+        more = gathered(p, l, v, &forward);
+    p->stage[v].forward += forward;
+    p->stage[v].input += more;
+    p->wait[v % l->pp] += forward + more;
 }
 
-static lm_status fill_stages(layout_pricing *p, const layout *l, const layout_parts *parts,
-                             pipeline_question *out, lm_error *err)
+/* Of all micro-batches in a rank's stages. */
+static double work_of(const layout_pricing *p, const layout *l, int64_t rank)
 {
-    rank_span hop;
-    double    sent;
-    lm_status status = make_room(p, l, err);
+    double work = 0;
 
-    if (status || (status = hop_of(p, l, &hop, err)))
-        return status;
-    *out       = pipeline_of(l);
-    out->stage = p->stage;
-    sent       = message(p, COLLECTIVE_SENDRECV, parts->boundary, &hop);
+    for (int64_t v = rank; v < l->pp * l->vp; v += l->pp)
+        work += p->stage[v].forward + p->stage[v].input + p->stage[v].weight;
+    return (double)l->accumulation * work;
+}
+
+/* No step is shorter: a rank waits for the first micro-batch and does its work; those before it have
+ * the last micro-batch's gradient to hand on. Where gradients of weights are apart, that may happen
+ * sooner. NAN: not known. */
+static double least_of(const layout_pricing *p, const layout *l)
+{
+    double before = 0, after = 0, most = 0;
+
+    for (int64_t r = 0; r < l->pp; r++) {
+        const double least = before + work_of(p, l, r) + after;
+
+        if (isnan(least))
+            return least;
+        most = fmax(most, least);
+        before += p->stage[r].forward;
+        after += l->schedule == LAYOUT_ZERO_BUBBLE ? 0 : p->stage[r].input + p->stage[r].weight;
+    }
+    return most;
+}
+
+/* Passes of all virtual stages. */
+static void fill_stages(layout_pricing *p, const layout *l)
+{
+    const layout_order of = order_of(l);
+    const double       sent =
+        layout_message(p, COLLECTIVE_SENDRECV, p->now.parts->boundary, GROUP_STAGES);
+
+    if (p->is_filled && same_order(&p->filled, &of))
+        return;
+    for (int64_t r = 0; r < l->pp; r++)
+        p->wait[r] = 0;
     for (int64_t v = 0; v < l->pp * l->vp; v++) {
-        const layer_cost c    = stage_of(p->q, parts, l, v);
-        const double     pass = c.forward + c.waited[0];
+        const layer_cost *c    = &p->now.stage[v];
+        const double      pass = forward_of(c);
 
         p->stage[v] = (pipeline_stage){ .forward = pass,
-                                        .input   = c.input + c.waited[1] + (again(l) ? pass : 0),
-                                        .weight  = c.weight,
+                                        .input   = c->input + c->waited[1] + (of.again ? pass : 0),
+                                        .weight  = c->weight,
                                         .send    = sent,
                                         .back    = sent };
+        if (of.each)
+            add_each(p, l, v);
     }
-    return LM_OK;
+    p->least     = isnan(sent) ? NAN : least_of(p, l);
+    p->filled    = of;
+    p->is_filled = true;
 }
 
-lm_status layout_run(layout_pricing *p, const layout *l, pipeline_take take, void *by,
-                     lm_error *err)
-{
-    const layout_parts *parts;
-    pipeline_question   q;
-    double              step;
-    lm_status           status = parts_of(p, l, &parts, err);
+/* ---- a step ---- */
 
-    if (status || (status = fill_stages(p, l, parts, &q, err)))
-        return status;
-    return pipeline_run(&q, &step, NULL, take, by, err);
+/* Gradients and weights of a rank behind its last backward pass of `pass` seconds, exposed. */
+static double data_seconds(layout_pricing *p, const layout *l, int64_t rank, double pass)
+{
+    const layer_cost *c   = &p->now.rank[rank];
+    const double      all = p->q->gradients;
+    double            sum = 0;
+
+    if (l->dp * l->cp > 1 && !l->fsdp && l->zero < 3) {
+        if (l->zero < 2)
+            sum += exposed(p, l, c, p->now.blocks[rank], pass);
+        if (l->zero)
+            sum += shared_message(p, COLLECTIVE_ALLGATHER, all * c->weights, all * c->experts);
+    }
+    /* weights that the first and the last stage both have */
+    if (l->pp > 1 && p->now.parts->tied > 0 && (rank == 0 || rank + 1 == l->pp))
+        sum += layout_message(p, COLLECTIVE_ALLREDUCE, p->now.parts->tied, GROUP_STAGES);
+    return sum;
 }
 
-static bool same_pipeline(const layout *a, const layout *b)
+/* Of the update of all weights a rank's, which it shares with others or not. */
+static double update_seconds(const layout_pricing *p, const layout *l, int64_t rank)
 {
-    return a->tp == b->tp && a->pp == b->pp && a->vp == b->vp && a->sp == b->sp &&
-           a->micro_batch == b->micro_batch && a->accumulation == b->accumulation &&
-           a->schedule == b->schedule && !strcmp(a->recompute, b->recompute);
+    const layout_parts *parts = p->now.parts;
+    const layer_cost   *c     = &p->now.rank[rank];
+    const double        whole =
+        parts->before[p->q->facts.blocks].weights + parts->first.weights + parts->last.weights;
+    const double ranks = l->fsdp ? (double)l->fsdp : l->zero ? (double)(l->dp * l->cp) : 1;
+    const double own =
+        ranks > 1 ? (c->weights + c->experts * ((double)l->ep - 1)) / ranks : c->weights;
+
+    return parts->update * own / whole;
 }
 
 /* A step on one rank. */
@@ -372,54 +260,26 @@ typedef struct rank_step {
     double seconds, share[N_LAYOUT_SHARES];
 } rank_step;
 
-/* Gradients of weights that the first and the last stage both have, exposed. */
-static double tied_seconds(layout_pricing *p, const layout *l, const layout_parts *parts,
-                           int64_t rank)
+/* `end`: of its last task. */
+static rank_step step_on(layout_pricing *p, const layout *l, int64_t rank, double end)
 {
-    rank_span hop;
-
-    if (l->pp == 1 || !(parts->tied > 0) || (rank && rank + 1 < l->pp))
-        return 0;
-    return hop_of(p, l, &hop, NULL) ? NAN : message(p, COLLECTIVE_ALLREDUCE, parts->tied, &hop);
-}
-
-static rank_step step_on(layout_pricing *p, const layout *l, const layout_parts *parts,
-                         int64_t rank, double end, double longer, const rank_span *data)
-{
-    const layer_cost c = rank_of(p->q, parts, l, rank), *all = parts->before + p->q->facts.blocks;
-    const double     micro = (double)l->accumulation, more = again(l) ? 1 : 0;
-    const double     pass =
-        (c.input + c.weight + c.waited[1] + more * (c.forward + c.waited[0])) / (double)l->vp;
-    const double whole = all->weights + parts->first.weights + parts->last.weights;
-    rank_step    out   = { .share = {
-                               [SHARE_COMPUTE] = micro * ((1 + more) * c.forward + c.input + c.weight),
-                               [SHARE_TENSOR]  = micro * ((1 + more) * c.waited[0] + c.waited[1]),
-                               [SHARE_DATA]    = l->zero == 3 ? micro * longer
-                                                              : data_seconds(p, l, rank, &c, pass, data),
-                               [SHARE_UPDATE] =
-                                   parts->update * c.weights / whole / (l->zero ? (double)l->dp : 1),
+    const layer_cost *c     = &p->now.rank[rank];
+    const bool        again = layout_again(l);
+    const double      micro = (double)l->accumulation, more = again ? 1 : 0;
+    const double      wait = micro * p->wait[rank];
+    const double      data = data_seconds(p, l, rank, backward_of(c, again) / (double)l->vp);
+    rank_step         out  = { .share = {
+                                   [SHARE_COMPUTE] =
+                                       micro * ((1 + more) * c->forward + c->input + c->weight),
+                                   [SHARE_TENSOR] = micro * ((1 + more) * c->waited[0] + c->waited[1]),
+                                   [SHARE_DATA]   = data + wait,
+                                   [SHARE_UPDATE] = update_seconds(p, l, rank),
                       } };
 
-    out.share[SHARE_DATA] += tied_seconds(p, l, parts, rank);
-    out.share[SHARE_PIPELINE] = end - out.share[SHARE_COMPUTE] - out.share[SHARE_TENSOR];
-    out.seconds               = end + out.share[SHARE_DATA] + out.share[SHARE_UPDATE];
+    out.share[SHARE_PIPELINE] =
+        fmax(0, end - wait - out.share[SHARE_COMPUTE] - out.share[SHARE_TENSOR]);
+    out.seconds = end + data + out.share[SHARE_UPDATE];
     return out;
-}
-
-/* No step is shorter: a rank waits for the first micro-batch and does its work; then it has messages and
- * an update of its own, and those before it have the last micro-batch's gradient to hand on. Where
- * gradients of weights are apart, that may happen sooner. */
-static double least_step(layout_pricing *p, const layout *l, const layout_parts *parts,
-                         int64_t rank, double work, const rank_span *data)
-{
-    double before = 0, after = 0, own;
-
-    for (int64_t v = 0; v < rank; v++) {
-        before += p->stage[v].forward;
-        after += l->schedule == LAYOUT_ZERO_BUBBLE ? 0 : p->stage[v].input + p->stage[v].weight;
-    }
-    own = step_on(p, l, parts, rank, before + work, 0, data).seconds;
-    return fmax(own, before + work + after);
 }
 
 static void put_bounds(const layout_question *q, const layout_parts *parts, layout_found *out)
@@ -432,36 +292,6 @@ static void put_bounds(const layout_question *q, const layout_parts *parts, layo
     out->high       = layouts_at(out, parts->high, q->high);
 }
 
-/* Seconds at which ranks end, into p->last; `bound` reached: INFINITY. */
-static lm_status run_pipeline(layout_pricing *p, const layout *l, const layout_parts *parts,
-                              double bound, const rank_span *data, bool *worse, lm_error *err)
-{
-    pipeline_question q;
-    lm_status         status;
-
-    *worse = false;
-    if (p->last.used && same_pipeline(&p->last.layout, l))
-        return LM_OK;
-    if ((status = fill_stages(p, l, parts, &q, err)))
-        return status;
-    for (int64_t r = 0; r < l->pp && !*worse; r++) {
-        double work = 0;
-
-        for (int64_t v = r; v < l->pp * l->vp; v += l->pp)
-            work += p->stage[v].forward + p->stage[v].input + p->stage[v].weight;
-        work *= (double)l->accumulation;
-        if (isnan(work + p->stage[r].send))
-            return LM_OK; /* the caller sees it */
-        *worse = least_step(p, l, parts, r, work, data) >= bound;
-    }
-    if (*worse)
-        return LM_OK;
-    p->last.used   = true;
-    p->last.layout = *l;
-    p->run++;
-    return pipeline_run(&q, &p->last.step, p->last.rank, NULL, NULL, err);
-}
-
 static bool unknown(const layout_parts *parts, const layout_question *q)
 {
     const layer_cost *c = &parts->before[q->facts.blocks], *f = &parts->first, *l = &parts->last;
@@ -470,77 +300,105 @@ static bool unknown(const layout_parts *parts, const layout_question *q)
                  f->input + f->weight + l->forward + l->input + l->weight + parts->update);
 }
 
-/* Ranks without a pipeline: parts follow each other, nothing waits. */
-static lm_status alone(layout_pricing *p, const layout *l, const layout_parts *parts,
-                       const rank_span *data, rank_step *out, lm_error *err)
+lm_status layout_least(layout_pricing *p, const layout *l, double *out, lm_error *err)
 {
-    const layer_cost c      = rank_of(p->q, parts, l, 0);
-    const double     more   = again(l) ? 1 : 0;
-    double           longer = 0;
-    lm_status        status = LM_OK;
+    const lm_status status = layout_take(p, l, err);
 
-    if (l->zero == 3)
-        status = gathered(p, parts, &c, data, &longer, err);
-    if (!status)
-        *out = step_on(p, l, parts, 0,
-                       (double)l->accumulation * ((1 + more) * (c.forward + c.waited[0]) + c.input +
-                                                  c.weight + c.waited[1]),
-                       longer, data);
-    return status;
+    if (status)
+        return status;
+    *out = NAN;
+    if (unknown(p->now.parts, p->q))
+        return LM_OK;
+    fill_stages(p, l);
+    *out = p->least;
+    return LM_OK;
+}
+
+/* Is a step of a pipeline above the bound, by what each rank does after its last possible task? */
+static bool is_above(layout_pricing *p, const layout *l, double bound)
+{
+    double before = 0;
+
+    if (p->least > bound)
+        return true;
+    for (int64_t r = 0; r < l->pp; r++) {
+        if (step_on(p, l, r, before + work_of(p, l, r)).seconds > bound)
+            return true;
+        before += p->stage[r].forward;
+    }
+    return false;
+}
+
+/* Seconds at which ranks end, into p->rank. */
+static lm_status run_pipeline(layout_pricing *p, const layout *l, lm_error *err)
+{
+    pipeline_question q = layout_pipeline(l);
+    double            step;
+    lm_status         status;
+
+    if (p->has_run && same_order(&p->ran, &p->filled))
+        return LM_OK;
+    q.stage = p->stage;
+    p->run++;
+    p->has_run = false;
+    if ((status = pipeline_run(&q, &step, p->rank, NULL, NULL, err)))
+        return status;
+    p->ran     = p->filled;
+    p->has_run = true;
+    return LM_OK;
 }
 
 lm_status layout_seconds(layout_pricing *p, const layout *l, double bound, layout_found *out,
                          lm_error *err)
 {
-    const layout_parts *parts;
-    rank_span           data;
-    rank_step           slowest = { .seconds = -1 };
-    bool                worse   = false;
-    lm_status           status  = parts_of(p, l, &parts, err);
+    rank_step slowest = { .seconds = -1 };
+    double    least   = NAN;
+    lm_status status  = layout_least(p, l, &least, err);
 
-    if (status || (status = group_of(p, l, LAYOUT_BIT(LAYOUT_DP), &data, err)))
+    if (status)
         return status;
     *out = (layout_found){ .layout = *l, .step = NAN };
-    if (unknown(parts, p->q))
+    if (isnan(least))
         return LM_OK;
-    if (l->pp == 1) {
-        if ((status = alone(p, l, parts, &data, &slowest, err)))
-            return status;
-    } else {
-        if ((status = run_pipeline(p, l, parts, bound, &data, &worse, err)))
-            return status;
-        if (isnan(p->stage[0].send))
-            return LM_OK;
-        for (int64_t r = 0; r < l->pp && !worse; r++) {
-            const rank_step s = step_on(p, l, parts, r, p->last.rank[r].end, 0, &data);
+    out->step = INFINITY;
+    if (l->pp > 1 ? is_above(p, l, bound) : least > bound)
+        return LM_OK;
+    if (l->pp > 1 && (status = run_pipeline(p, l, err)))
+        return status;
+    for (int64_t r = 0; r < l->pp; r++) {
+        const rank_step s = step_on(p, l, r, l->pp > 1 ? p->rank[r].end : least);
 
-            if (!(s.seconds <= slowest.seconds)) /* an unknown one stays */
-                slowest = s;
-        }
+        if (!(s.seconds <= slowest.seconds)) /* an unknown one stays */
+            slowest = s;
     }
-    out->step = worse ? INFINITY : slowest.seconds;
+    out->step = slowest.seconds;
     memcpy(out->share, slowest.share, sizeof out->share);
-    if (!worse)
-        put_bounds(p->q, parts, out);
+    put_bounds(p->q, p->now.parts, out);
     return LM_OK;
+}
+
+lm_status layout_run(layout_pricing *p, const layout *l, pipeline_take take, void *by,
+                     lm_error *err)
+{
+    pipeline_question q = layout_pipeline(l);
+    double            step;
+    lm_status         status = layout_take(p, l, err);
+
+    if (status)
+        return status;
+    fill_stages(p, l);
+    q.stage = p->stage;
+    return pipeline_run(&q, &step, NULL, take, by, err);
 }
 
 /* ---- one alone ---- */
 
-#define SEARCHED (LAYOUT_BIT(LAYOUT_TP) | LAYOUT_BIT(LAYOUT_DP) | LAYOUT_BIT(LAYOUT_PP))
-
-static lm_status priced(const layout *l, lm_error *err)
+static lm_status check(const layout *l, lm_error *err)
 {
-    if (l->pp > 1 && (l->zero > 1 || l->fsdp))
-        return lm_error_set(err, LM_E_UNSUPPORTED, "layouts with pp %lld and %s are not searched",
-                            (long long)l->pp,
-                            l->fsdp       ? "fsdp"
-                            : l->zero > 2 ? "zero 3"
-                                          : "zero 2");
-    for (layout_dim d = 0; d < N_LAYOUT_DIMS; d++)
-        if (!(SEARCHED & LAYOUT_BIT(d)) && layout_ranks(l, d) > 1)
-            return lm_error_set(err, LM_E_UNSUPPORTED, "layouts with %s %lld are not searched",
-                                layout_dim_name(d), (long long)layout_ranks(l, d));
+    if (*l->stages && strcmp(l->stages, "balanced") != 0)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "stages=%.60s are not searched", l->stages);
+    if (strcmp(l->recompute, "none") != 0 && !layout_again(l))
+        return lm_error_set(err, LM_E_UNSUPPORTED, "recompute=%.60s is not searched", l->recompute);
     return LM_OK;
 }
 
@@ -548,15 +406,13 @@ lm_status layouts_price(const layout_question *q, const layout_prices *prices, c
                         layout_found *out, lm_error *err)
 {
     layout_pricing p;
-    double         bytes;
-    lm_status      status = priced(l, err);
+    lm_status      status = check(l, err);
 
     if (status)
         return status;
     layout_pricing_begin(&p, q, prices);
-    if (!(status = layout_bytes(&p, l, &bytes, err)) &&
-        !(status = layout_seconds(&p, l, INFINITY, out, err)))
-        out->bytes = bytes;
+    if (!(status = layout_seconds(&p, l, INFINITY, out, err)))
+        out->bytes = layout_bytes(&p, l);
     layout_pricing_end(&p);
     return status;
 }
@@ -565,7 +421,7 @@ lm_status layouts_tasks(const layout_question *q, const layout_prices *prices, c
                         pipeline_take take, void *by, lm_error *err)
 {
     layout_pricing p;
-    lm_status      status = priced(l, err);
+    lm_status      status = check(l, err);
 
     if (status)
         return status;

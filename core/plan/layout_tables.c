@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "network/memory.h"
+#include "network/stages.h"
 #include "plan/layout_predict.h"
 #include "predict/layer_passes.h"
 #include "program/facts.h"
@@ -16,6 +17,7 @@
 typedef struct kept_parts {
     layout_parts       parts;
     struct kept_parts *next;
+    double            *flops;    /* blocks, behind what follows */
     layer_cost         before[]; /* blocks + 1 */
 } kept_parts;
 
@@ -43,8 +45,8 @@ typedef struct making {
     memory_use       use;
     layer_passes    *work; /* of its layers */
     layer_passes     all;
-    double           sent[2];   /* bytes of messages, forward and backward */
-    double           waited[2]; /* s of these */
+    double           sent[3][2];   /* by shard_group: bytes of messages, forward and backward */
+    double           waited[3][2]; /* s of these */
     lm_error        *err;
 } making;
 
@@ -61,7 +63,9 @@ static lm_status find_memory(making *m)
     m->memory = calloc(m->bound->n_layers + 1, sizeof *m->memory);
     if (!m->memory)
         return no_memory(m->err);
-    return memory_of_step(t->net, t->reg, &b, &o, &m->use, m->memory, m->err);
+    return o.mixed || m->bound->half
+               ? memory_of_step(t->net, t->reg, &b, &o, &m->use, m->memory, m->err)
+               : memory_of_bound(t->net, m->bound, &o, &m->use, m->memory, m->err);
 }
 
 static lm_status find_price(making *m)
@@ -103,36 +107,45 @@ static double message_seconds(void *by, collective_kind kind, double bytes, cons
                                         &a);
 }
 
+static shard_group shared_by(rank_group g)
+{
+    return g == GROUP_CONTEXT ? SHARD_CP : g == GROUP_EXPERTS ? SHARD_EP : SHARD_TP;
+}
+
 /* What passes wait for, as schedule_step() has it: less what goes on meanwhile. */
 static lm_status find_waits(making *m)
 {
-    const layout   *l      = &m->setup.layout;
-    const double    pass[] = { m->price.forward.value, m->price.backward.value };
-    rank_program   *p      = calloc(1, sizeof *p);
-    const rank_span group  = { .nodes = 1, .devices = l->tp, .beside = 1 };
-    lm_status       status =
-        p ? rank_program_lay_out(p, l, m->bound, m->work,
-                                       calibration_travels(m->part.cal, m->part.dtype), m->err)
-                : no_memory(m->err);
+    const layout *l      = &m->setup.layout;
+    const double  pass[] = { m->price.forward.value, m->price.backward.value };
+    rank_program *p      = calloc(1, sizeof *p);
+    layout        places = *l;
+    rank_span     group[N_RANK_GROUPS];
+    lm_status     status = p ? LM_OK : no_memory(m->err);
 
+    places.dp = l->ep * m->setup.devices; /* groups within a replica do not depend on how many */
+    if (!status && !(status = layout_groups(&places, m->setup.devices, group, m->err)))
+        status = rank_program_lay_out(p, l, m->bound, m->work,
+                                      calibration_travels(m->part.cal, m->part.dtype), m->err);
     for (size_t i = 0; i < (p ? p->n : 0) && !status; i++) {
-        const message_rule rule = p->message[i].rule;
-        const int          back = p->message[i].pass != PHASE_FORWARD;
-        const double       seconds =
-            message_seconds(m->t, p->message[i].kind, p->message[i].bytes, &group) *
-            (p->message[i].times > 0 ? p->message[i].times : 1);
+        const message *e       = &p->message[i];
+        const int      back    = e->pass != PHASE_FORWARD;
+        double        *to      = &m->waited[shared_by(e->group)][back];
+        const double   seconds = message_seconds(m->t, e->kind, e->bytes, &group[e->group]) *
+                               (e->times > 0 ? e->times : 1);
 
-        if (rule == MESSAGE_WAITED)
-            m->waited[back] += fmax(0, seconds - p->message[i].behind * pass[back]);
+        if (e->rule == MESSAGE_WAITED)
+            *to += fmax(0, seconds - e->behind * pass[back]);
         else /* once a step */
             m->price.update.value += seconds;
         if (isnan(seconds))
-            m->waited[back] = NAN; /* fmax() passes over it */
+            *to = NAN; /* fmax() passes over it */
     }
     rank_program_free(p);
-    for (size_t i = 0; i < m->bound->sharing.n; i++)
-        m->sent[m->bound->sharing.message[i].backward] +=
-            (double)m->bound->sharing.message[i].bytes * m->bound->sharing.message[i].count;
+    for (size_t i = 0; i < m->bound->sharing.n; i++) {
+        const shard_message *e = &m->bound->sharing.message[i];
+
+        m->sent[e->group][e->backward] += (double)e->bytes * e->count;
+    }
     return status;
 }
 
@@ -148,6 +161,9 @@ static void put_layer(const making *m, size_t i, layer_cost *to)
         to->weight += m->price.backward.value * m->work[i].weight / back;
     }
     to->weights += (double)m->memory[i].weights;
+    for (size_t k = 0; k < m->bound->layer[i].n_weights && m->part.shard.ep > 1; k++)
+        if (m->bound->layer[i].weights[k].flags & LM_EXPERT)
+            to->experts += (double)lm_bytes(&m->bound->layer[i].weights[k].tensor);
     to->kept += (double)m->memory[i].kept + (double)m->memory[i].saved;
 }
 
@@ -157,10 +173,11 @@ static void put_waits(const making *m, size_t *next, size_t i, layer_cost *to)
     const net_sharing *s = &m->bound->sharing;
 
     for (; *next < s->n && s->message[*next].layer == i; ++*next) {
-        const int    back  = s->message[*next].backward;
-        const double bytes = (double)s->message[*next].bytes * s->message[*next].count;
+        const shard_message *e     = &s->message[*next];
+        const int            back  = e->backward;
+        const double         bytes = (double)e->bytes * e->count, all = m->sent[e->group][back];
 
-        to->waited[back] += m->sent[back] > 0 ? m->waited[back] * bytes / m->sent[back] : 0;
+        to->waited[back] += all > 0 ? m->waited[e->group][back] * bytes / all : 0;
     }
 }
 
@@ -172,6 +189,7 @@ static void add_cost(layer_cost *to, const layer_cost *a)
     to->waited[0] += a->waited[0];
     to->waited[1] += a->waited[1];
     to->weights += a->weights;
+    to->experts += a->experts;
     to->kept += a->kept;
 }
 
@@ -216,6 +234,8 @@ static void fill(const making *m, kept_parts *out)
     for (size_t i = 1; i <= n; i++)
         add_cost(&out->before[i], &out->before[i - 1]);
     out->parts.before = out->before;
+    stages_flops(m->bound, out->flops);
+    out->parts.flops = out->flops;
 }
 
 static double ratio(const making *m, const double at[N_TIMES], double *high)
@@ -258,10 +278,12 @@ static double transient_of(const making *m)
 
 static lm_status keep(making *m, const layout_parts **out)
 {
-    kept_parts *k = calloc(1, sizeof *k + ((size_t)m->t->facts.blocks + 1) * sizeof *k->before);
+    const size_t n = (size_t)m->t->facts.blocks;
+    kept_parts  *k = calloc(1, sizeof *k + (n + 1) * (sizeof *k->before + sizeof *k->flops));
 
     if (!k)
         return no_memory(m->err);
+    k->flops = (double *)(void *)&k->before[n + 1];
     fill(m, k);
     k->parts.transient = transient_of(m);
     k->parts.update    = m->price.update.value;
@@ -272,8 +294,8 @@ static lm_status keep(making *m, const layout_parts **out)
     return LM_OK;
 }
 
-static lm_status parts(void *by, int64_t tp, bool sp, int64_t micro_batch, const layout_parts **out,
-                       lm_error *err)
+static lm_status parts(void *by, const net_shard *shard, int64_t micro_batch,
+                       const layout_parts **out, lm_error *err)
 {
     layout_tables *t = by;
     making         m = { .t = t, .setup = t->setup, .err = err };
@@ -284,8 +306,11 @@ static lm_status parts(void *by, int64_t tp, bool sp, int64_t micro_batch, const
     m.setup.sync.accumulation = 1;
     m.setup.laid_out          = true;
     m.setup.layout            = layout_plain();
-    m.setup.layout.tp         = tp;
-    m.setup.layout.sp         = sp;
+    m.setup.layout.tp         = shard->tp;
+    m.setup.layout.cp         = shard->cp;
+    m.setup.layout.ep         = shard->ep;
+    m.setup.layout.sp         = shard->sp;
+    m.setup.layout.ulysses    = shard->ulysses;
     m.setup.layout.dp         = 1;
     m.part                    = predictor_part(t->who, &m.setup);
     status                    = find_price(&m);

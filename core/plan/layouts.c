@@ -8,9 +8,20 @@
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "network/stages.h"
 #include "plan/layout_price.h"
 
 #define SHAPES_MAX 1024 /* pairs of tp and pp */
+#define SHARINGS   5    /* how ranks of dp and cp share weights: ZeRO's stages, or on each node */
+
+/* Layouts that differ in how weights are shared. */
+typedef struct candidate {
+    double   least;  /* s: no step of these is shorter */
+    uint32_t number; /* in the order of enumeration */
+    int32_t  tp, cp, ep, pp, vp, micro_batch;
+    uint8_t  schedule, fits; /* fits: a bit each */
+    bool     sp, ulysses, again, balanced;
+} candidate;
 
 /* A layout whose bytes were asked for. */
 typedef struct weighed {
@@ -21,58 +32,69 @@ typedef struct weighed {
 typedef struct hunt {
     const layout_question *q;
     layout_pricing         pricing;
-    layout_found          *shape; /* the best of each tp and pp, the fastest first */
+    candidate             *try;
+    size_t                 n_try, try_room, run; /* run: those that were priced */
+    layout_found          *shape;                /* the best of each tp and pp, the fastest first */
+    uint64_t              *number;               /* of these, in the order of enumeration */
     weighed               *known;
     size_t                 n_known, room;
     layout_search         *out;
+    bool                   probing; /* a part that is not priced yet: is there any hope for it? */
+    bool                   hope;
     lm_error              *err;
 } hunt;
 
 /* ---- the best of each shape ---- */
 
-/* Seconds that a layout must beat: the best of its shape, and the last wanted one. */
-static double bound_of(const hunt *h, const layout *l)
+static size_t find_shape(const hunt *h, int64_t tp, int64_t pp)
 {
-    double bound = h->out->n >= h->q->best ? h->shape[h->q->best - 1].step : INFINITY;
+    size_t i = 0;
 
-    for (size_t i = 0; i < h->out->n; i++)
-        if (h->shape[i].layout.tp == l->tp && h->shape[i].layout.pp == l->pp)
-            return fmin(bound, h->shape[i].step);
-    return bound;
+    while (i < h->out->n && (h->shape[i].layout.tp != tp || h->shape[i].layout.pp != pp))
+        i++;
+    return i;
+}
+
+/* Seconds above which a layout of this shape is not among the best: those of the shape's best, and of
+ * the last wanted one. */
+static double bound_of(const hunt *h, int64_t tp, int64_t pp)
+{
+    const double bound = h->out->n >= h->q->best ? h->shape[h->q->best - 1].step : INFINITY;
+    const size_t own   = find_shape(h, tp, pp);
+
+    return own < h->out->n ? fmin(bound, h->shape[own].step) : bound;
+}
+
+/* Of equal ones the first. */
+static bool beats(const hunt *h, double step, uint64_t number, size_t i)
+{
+    return step < h->shape[i].step || (step == h->shape[i].step && number < h->number[i]);
 }
 
 /* Inserts the layout in order; an older one of its shape is removed. */
-static void keep(hunt *h, const layout_found *f)
+static void keep(hunt *h, const layout_found *f, uint64_t number)
 {
-    size_t n = 0, at;
+    size_t at = find_shape(h, f->layout.tp, f->layout.pp);
 
-    for (size_t i = 0; i < h->out->n; i++)
-        if (h->shape[i].layout.tp != f->layout.tp || h->shape[i].layout.pp != f->layout.pp)
-            h->shape[n++] = h->shape[i];
-    if (n == SHAPES_MAX)
-        n--;
-    for (at = n; at > 0 && h->shape[at - 1].step > f->step; at--)
-        h->shape[at] = h->shape[at - 1];
-    h->shape[at] = *f;
-    h->out->n    = n + 1;
-}
-
-/* Counts a layout that exceeds the memory. */
-static bool too_large(hunt *h, double bytes)
-{
-    if (!(bytes > h->q->room))
-        return false;
-    h->out->too_large++;
-    h->out->least_bytes = fmin(h->out->least_bytes, bytes);
-    return true;
+    if (at < h->out->n ? !beats(h, f->step, number, at) : h->out->n == SHAPES_MAX)
+        return;
+    h->out->n += at == h->out->n;
+    for (; at > 0 && beats(h, f->step, number, at - 1); at--) {
+        h->shape[at]  = h->shape[at - 1];
+        h->number[at] = h->number[at - 1];
+    }
+    h->shape[at]  = *f;
+    h->number[at] = number;
 }
 
 /* Of one search: they have the same ranks and global batch. */
 static bool same_layout(const layout *a, const layout *b)
 {
-    return a->tp == b->tp && a->pp == b->pp && a->vp == b->vp && a->sp == b->sp &&
-           a->zero == b->zero && a->micro_batch == b->micro_batch && a->schedule == b->schedule &&
-           !strcmp(a->recompute, b->recompute);
+    const net_shard x = layout_shard(a), y = layout_shard(b);
+
+    return shard_equals(&x, &y) && a->pp == b->pp && a->vp == b->vp && a->zero == b->zero &&
+           a->fsdp == b->fsdp && a->micro_batch == b->micro_batch && a->schedule == b->schedule &&
+           !strcmp(a->recompute, b->recompute) && !strcmp(a->stages, b->stages);
 }
 
 /* What was asked for; NULL: it was not. */
@@ -84,31 +106,10 @@ static const weighed *find_known(const hunt *h, const layout *l)
     return NULL;
 }
 
-static lm_status look_at(hunt *h, const layout *l)
+static void too_large(hunt *h, double bytes)
 {
-    const weighed *known;
-    layout_found   f;
-    double         bytes;
-    lm_status      status;
-
-    h->out->looked_at++;
-    if ((status = layout_bytes(&h->pricing, l, &bytes, h->err)))
-        return status;
-    if (too_large(h, bytes))
-        return LM_OK;
-    if ((status = layout_seconds(&h->pricing, l, bound_of(h, l), &f, h->err)))
-        return status;
-    if (isnan(f.step)) {
-        h->out->no_time++;
-        return LM_OK;
-    }
-    if (!(f.step < bound_of(h, l)))
-        return LM_OK;
-    known   = find_known(h, l);
-    f.bytes = known ? known->bytes : bytes;
-    if (!too_large(h, f.bytes))
-        keep(h, &f);
-    return LM_OK;
+    h->out->too_large++;
+    h->out->least_bytes = fmin(h->out->least_bytes, bytes);
 }
 
 /* Asks for the bytes of the best. *again: some do not fit, so that others are among them. */
@@ -130,7 +131,126 @@ static lm_status weigh_best(hunt *h, bool *again)
             bytes += h->q->overhead;
             h->known[h->n_known++] = (weighed){ *l, bytes };
             h->shape[i].bytes      = bytes;
-            *again |= bytes > h->q->room;
+            if (bytes > h->q->room) {
+                too_large(h, bytes);
+                *again = true;
+            }
+        }
+    }
+    return status;
+}
+
+/* ---- how weights are shared ---- */
+
+/* False: it makes no sense, or is another one. */
+static bool share_weights(const hunt *h, layout *l, int sharing)
+{
+    const int64_t data = l->dp * l->cp;
+    const int64_t near = h->pricing.group[GROUP_DATA].devices; /* of these on a node */
+
+    l->zero = sharing < SHARINGS - 1 ? sharing : 0;
+    l->fsdp = sharing < SHARINGS - 1 ? 0 : near;
+    return l->fsdp ? near > 1 && near < data && near % l->ep == 0 : !l->zero || data > 1;
+}
+
+/* ---- those that may be the best ---- */
+
+static void layout_of(const hunt *h, const candidate *c, layout *l)
+{
+    *l              = layout_plain();
+    l->tp           = c->tp;
+    l->cp           = c->cp;
+    l->ep           = c->ep;
+    l->pp           = c->pp;
+    l->vp           = c->vp;
+    l->sp           = c->sp;
+    l->ulysses      = c->ulysses;
+    l->schedule     = (layout_schedule)c->schedule;
+    l->dp           = h->q->ranks / (l->tp * l->cp * l->pp);
+    l->global_batch = h->q->global_batch;
+    l->micro_batch  = c->micro_batch;
+    l->accumulation = l->global_batch / l->dp / l->micro_batch;
+    if (c->again)
+        strcpy(l->recompute, "full");
+    if (c->balanced)
+        strcpy(l->stages, "balanced");
+}
+
+static lm_status price_one(hunt *h, layout *l, uint64_t number, bool *unknown)
+{
+    const double   bound = bound_of(h, l->tp, l->pp);
+    const weighed *known;
+    layout_found   f;
+    lm_status      status;
+
+    h->out->priced++;
+    if ((status = layout_seconds(&h->pricing, l, bound, &f, h->err)))
+        return status;
+    *unknown = isnan(f.step);
+    if (!(f.step <= bound))
+        return LM_OK;
+    known   = find_known(h, l);
+    f.bytes = known ? known->bytes : layout_bytes(&h->pricing, l);
+    if (!(known && f.bytes > h->q->room))
+        keep(h, &f, number);
+    return LM_OK;
+}
+
+static lm_status price_candidate(hunt *h, candidate *c)
+{
+    lm_status status = LM_OK;
+    layout    l;
+
+    layout_of(h, c, &l);
+    if ((status = layout_take(&h->pricing, &l, h->err)))
+        return status;
+    for (int s = 0; s < SHARINGS && !status; s++)
+        if (c->fits & 1u << s && c->least <= bound_of(h, l.tp, l.pp)) {
+            bool unknown = false;
+
+            share_weights(h, &l, s);
+            status = price_one(h, &l, (uint64_t)c->number * SHARINGS + (uint64_t)s, &unknown);
+            if (unknown) {
+                c->fits &= (uint8_t) ~(1u << s);
+                h->out->no_time++;
+            }
+        }
+    return status;
+}
+
+static int by_least(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+
+    return x->least != y->least ? (x->least > y->least) - (x->least < y->least)
+                                : (x->number > y->number) - (x->number < y->number);
+}
+
+/* Those from the first on. */
+static lm_status price_from(hunt *h, size_t first)
+{
+    lm_status status = LM_OK;
+
+    qsort(h->try + first, h->n_try - first, sizeof *h->try, by_least);
+    for (size_t i = first; i < h->n_try && !status; i++)
+        if (h->try[i].least <= bound_of(h, h->try[i].tp, h->try[i].pp))
+            status = price_candidate(h, &h->try[i]);
+    return status;
+}
+
+/* New candidates; all of them again where one of the best does not fit. */
+static lm_status price_new(hunt *h)
+{
+    bool      again  = h->run < h->n_try;
+    lm_status status = LM_OK;
+
+    while (again && !status) {
+        if (!(status = price_from(h, h->run)))
+            status = weigh_best(h, &again);
+        h->run = h->n_try;
+        if (again && !status) {
+            h->run    = 0;
+            h->out->n = 0;
         }
     }
     return status;
@@ -138,79 +258,254 @@ static lm_status weigh_best(hunt *h, bool *again)
 
 /* ---- enumeration ---- */
 
-/* ZeRO's third stage gathers weights in each micro-batch: with stages that is no layout in use. */
-static lm_status with_shards(hunt *h, layout l)
+/* Could it be among the best? */
+static lm_status probe(hunt *h, layout *l)
 {
-    static const char *const recompute[] = { "none", "full" };
-    lm_status                status      = LM_OK;
+    lm_status status = LM_OK;
 
-    for (int again = 0; again < 2; again++) {
-        strcpy(l.recompute, recompute[again]);
-        for (int64_t zero = 0; zero <= 3 && !status; zero++) {
-            if (zero == 2 || (zero && l.dp == 1) || (zero == 3 && l.pp > 1))
-                continue;
-            l.zero = zero;
-            status = look_at(h, &l);
+    for (int s = 0; s < SHARINGS && !status && !h->hope; s++)
+        if (share_weights(h, l, s) && layout_bytes(&h->pricing, l) <= h->q->room) {
+            const double bound = bound_of(h, l->tp, l->pp);
+            layout_found f;
+
+            status  = layout_seconds(&h->pricing, l, bound, &f, h->err);
+            h->hope = !(f.step > bound);
         }
-    }
+    l->zero = l->fsdp = 0;
     return status;
 }
 
-static lm_status with_schedules(hunt *h, layout l)
+static lm_status look_at(hunt *h, layout *l)
 {
+    candidate c = { .number      = (uint32_t)h->out->looked_at,
+                    .tp          = (int32_t)l->tp,
+                    .cp          = (int32_t)l->cp,
+                    .ep          = (int32_t)l->ep,
+                    .pp          = (int32_t)l->pp,
+                    .vp          = (int32_t)l->vp,
+                    .micro_batch = (int32_t)l->micro_batch,
+                    .schedule    = (uint8_t)l->schedule,
+                    .sp          = l->sp,
+                    .ulysses     = l->ulysses,
+                    .again       = layout_again(l),
+                    .balanced    = *l->stages != 0 };
+    size_t    n = 0;
     lm_status status;
 
-    l.vp       = 1;
-    l.schedule = LAYOUT_1F1B;
-    if ((status = with_shards(h, l)) || l.pp == 1)
-        return status;
-    l.schedule = LAYOUT_ZERO_BUBBLE;
-    status     = with_shards(h, l);
-    l.schedule = LAYOUT_INTERLEAVED;
-    for (l.vp = 2; l.vp * l.pp <= h->q->facts.blocks && !status; l.vp++)
-        if (h->q->facts.blocks % (l.vp * l.pp) == 0 && l.accumulation % l.pp == 0)
-            status = with_shards(h, l);
+    if (h->probing)
+        return h->hope ? LM_OK : probe(h, l);
+    for (int s = 0; s < SHARINGS; s++)
+        if (share_weights(h, l, s)) {
+            const double bytes = layout_bytes(&h->pricing, l);
+
+            h->out->looked_at++;
+            if (bytes > h->q->room) {
+                too_large(h, bytes);
+                continue;
+            }
+            c.fits |= (uint8_t)(1u << s);
+            n++;
+        }
+    l->zero = l->fsdp = 0;
+    if (!n || (status = layout_least(&h->pricing, l, &c.least, h->err)))
+        return n ? status : LM_OK;
+    if (isnan(c.least)) {
+        h->out->no_time += n;
+        return LM_OK;
+    }
+    c.least *= 1 - 1e-12; /* of other roundings */
+    if (!array_grow(&h->try, h->n_try, &h->try_room, sizeof *h->try))
+        return no_memory(h->err);
+    h->try[h->n_try++] = c;
+    return LM_OK;
+}
+
+static lm_status with_recompute(hunt *h, layout *l)
+{
+    lm_status status = look_at(h, l);
+
+    strcpy(l->recompute, "full");
+    if (!status)
+        status = look_at(h, l);
+    strcpy(l->recompute, "none");
     return status;
 }
 
-static lm_status with_batches(hunt *h, layout l)
+/* Does the other spread begin its stages elsewhere? */
+static lm_status is_balanced(hunt *h, layout *l, bool *out)
 {
-    const int64_t own    = h->q->global_batch / l.dp;
-    lm_status     status = LM_OK;
+    const layout_stages *s = &h->pricing.now;
+    lm_status            status;
 
-    for (int64_t m = 1; m <= own && m <= h->q->most_micro_batch && !status; m++) {
-        if (own % m)
-            continue;
-        l.micro_batch  = m;
-        l.accumulation = own / m;
-        for (int sp = 0; sp <= (l.tp > 1) && !status; sp++) {
-            l.sp = sp;
-            if (!sp || !h->q->facts.tokens || h->q->facts.tokens % l.tp == 0)
-                status = with_schedules(h, l);
+    *out = false;
+    strcpy(l->stages, "balanced");
+    if ((status = layout_take(&h->pricing, l, h->err)))
+        return status;
+    for (int64_t v = 0; v < l->pp * l->vp && !*out; v++)
+        *out = s->begin[v] != stages_begin(h->q->facts.blocks, l->pp * l->vp, v);
+    return LM_OK;
+}
+
+/* Stages of equal numbers of blocks, then balanced ones. */
+static lm_status with_spread(hunt *h, layout *l)
+{
+    static const layout_schedule plain[] = { LAYOUT_1F1B, LAYOUT_ZERO_BUBBLE, LAYOUT_GPIPE };
+    lm_status                    status  = LM_OK;
+    bool                         differs = true;
+
+    for (int spread = 0; spread < 1 + (l->pp > 1) && !status && differs; spread++) {
+        status = spread ? is_balanced(h, l, &differs) : layout_take(&h->pricing, l, h->err);
+        for (size_t i = 0; i < (l->pp > 1 && l->vp == 1 ? 3 : 1) && !status && differs; i++) {
+            l->schedule = l->vp > 1 ? LAYOUT_INTERLEAVED : plain[i];
+            status      = with_recompute(h, l);
         }
     }
+    *l->stages  = 0;
+    l->schedule = LAYOUT_1F1B;
     return status;
 }
 
-static bool divides_heads(const layout_facts *f, int64_t tp)
+static lm_status with_chunks(hunt *h, layout *l)
 {
-    return f->heads % tp == 0 && f->kv_heads % tp == 0;
-}
-
-static lm_status with_stages(hunt *h, layout l)
-{
-    const int64_t left   = h->q->ranks / l.tp;
+    const int64_t blocks = h->q->facts.blocks;
     lm_status     status = LM_OK;
 
-    for (l.pp = 1; l.pp <= left && !status; l.pp++) {
-        if (left % l.pp || (l.pp > 1 && l.pp > h->q->facts.blocks))
+    for (l->vp = 1; (l->vp == 1 || l->vp * l->pp <= blocks) && !status; l->vp++)
+        if (l->vp == 1 ||
+            (l->pp > 1 && blocks % (l->vp * l->pp) == 0 && l->accumulation % l->pp == 0))
+            status = with_spread(h, l);
+    l->vp = 1;
+    return status;
+}
+
+/* Sets what follows from tp, cp, pp and the micro-batch. */
+static bool divides(const hunt *h, layout *l)
+{
+    const layout_question *q    = h->q;
+    const int64_t          left = q->ranks / (l->tp * l->cp);
+
+    if (left % l->pp || (l->pp > 1 && l->pp > q->facts.blocks))
+        return false;
+    l->dp = left / l->pp;
+    if (q->global_batch % l->dp || q->global_batch / l->dp % l->micro_batch ||
+        l->dp * l->cp % l->ep)
+        return false;
+    l->global_batch = q->global_batch;
+    l->accumulation = q->global_batch / l->dp / l->micro_batch;
+    return true;
+}
+
+/* The part with the most ranks of cp so far of which this one is a part; NULL: none was asked for. */
+static const known_parts *find_larger(const hunt *h, const layout *l)
+{
+    net_shard of = layout_shard(l);
+
+    for (of.cp = l->cp - 1; of.cp > 0; of.cp--) {
+        const known_parts *k;
+
+        of.ulysses = l->ulysses && of.cp > 1;
+        if (l->cp % of.cp == 0 && (k = layout_known(&h->pricing, &of, l->micro_batch)) && k->parts)
+            return k;
+    }
+    return NULL;
+}
+
+/* All numbers of stages of a part. */
+static lm_status with_stages(hunt *h, layout *l)
+{
+    const int64_t left   = h->q->ranks / (l->tp * l->cp);
+    lm_status     status = LM_OK;
+
+    for (l->pp = 1; l->pp <= left && !status && !(h->probing && h->hope); l->pp++) {
+        if (!divides(h, l))
             continue;
-        l.dp           = left / l.pp;
-        l.global_batch = h->q->global_batch;
-        if (h->q->global_batch % l.dp == 0)
-            status = with_batches(h, l);
+        status = layout_take(&h->pricing, l, h->err);
+        if (!status)
+            status = with_chunks(h, l);
+        else if (status == LM_E_ARG && h->pricing.uneven)
+            status = LM_OK;
     }
     return status;
+}
+
+/* May any layout of this part be among the best, if it takes its share of a larger part's seconds? */
+static lm_status hope_for(hunt *h, layout *l)
+{
+    const known_parts *k = l->cp > 1 ? find_larger(h, l) : NULL;
+    lm_status          status;
+
+    h->hope = !k;
+    if (!k)
+        return LM_OK;
+    if ((status = layout_pricing_suppose(&h->pricing, l, k, h->err)))
+        return status;
+    h->probing = true;
+    status     = with_stages(h, l);
+    h->probing = false;
+    layout_pricing_forget(&h->pricing);
+    h->out->bounded += !status && !h->hope;
+    return status;
+}
+
+static lm_status with_part(hunt *h, layout *l)
+{
+    lm_status status = hope_for(h, l);
+
+    if (status || !h->hope)
+        return status;
+    status = with_stages(h, l);
+    if (status != LM_E_UNSUPPORTED || l->cp * l->ep == 1)
+        return status;
+    if (!*h->out->why)
+        snprintf(h->out->why, sizeof h->out->why, "%.199s", h->err->text);
+    return LM_OK;
+}
+
+static bool is_split(const layout_facts *f, const layout *l)
+{
+    const int64_t heads = l->ulysses ? l->tp * l->cp : l->tp;
+
+    return f->heads % heads == 0 && f->kv_heads % heads == 0 &&
+           (l->cp == 1 || (f->tokens && f->tokens % l->cp == 0)) &&
+           (!l->sp || !f->tokens || f->tokens % (l->tp * l->cp) == 0);
+}
+
+static lm_status with_batches(hunt *h, layout *l)
+{
+    lm_status status = LM_OK;
+
+    for (l->sp = false; !status; l->sp = true) {
+        for (l->ep = 1; l->ep <= (h->q->facts.experts ? h->q->facts.experts : 1) && !status;
+             l->ep++)
+            for (l->micro_batch = 1;
+                 is_split(&h->q->facts, l) && (l->ep == 1 || h->q->facts.experts % l->ep == 0) &&
+                 l->micro_batch <= h->q->most_micro_batch && !status;
+                 l->micro_batch++)
+                status = with_part(h, l);
+        if (l->sp || l->tp == 1)
+            break;
+    }
+    l->sp = false;
+    return status;
+}
+
+/* All layouts with so many ranks of cp. */
+static lm_status with_context(hunt *h, int64_t cp, bool ulysses)
+{
+    const layout_question *q      = h->q;
+    lm_status              status = LM_OK;
+
+    for (int64_t tp = 1; tp <= q->devices && tp <= q->ranks && !status; tp++) {
+        layout l = layout_plain();
+
+        l.tp      = tp;
+        l.cp      = cp;
+        l.ulysses = ulysses;
+        if (q->ranks % (tp * cp) || (tp > 1 && !q->splits) || (ulysses && !q->facts.heads))
+            continue;
+        status = with_batches(h, &l);
+    }
+    return status ? status : price_new(h);
 }
 
 static lm_status check(const layout_question *q, lm_error *err)
@@ -223,46 +518,49 @@ static lm_status check(const layout_question *q, lm_error *err)
             "%lld, the best %zu: all must be 1 or more",
             (long long)q->ranks, (long long)q->devices, (long long)q->global_batch,
             (long long)q->most_micro_batch, q->best);
+    if (q->ranks > LAYOUT_RANKS_MOST || q->most_micro_batch > INT32_MAX)
+        return lm_error_set(err, LM_E_ARG, "%lld ranks, micro-batches up to %lld: too many",
+                            (long long)q->ranks, (long long)q->most_micro_batch);
     return LM_OK;
 }
 
 static lm_status look_at_all(hunt *h)
 {
-    const layout_question *q      = h->q;
-    lm_status              status = LM_OK;
+    const int64_t most   = h->q->facts.tokens ? h->q->ranks : 1;
+    lm_status     status = with_context(h, 1, false);
 
-    *h->out = (layout_search){ .found = h->shape, .least_bytes = INFINITY };
-    for (int64_t tp = 1; tp <= q->devices && tp <= q->ranks && !status; tp++) {
-        layout l = layout_plain();
-
-        if (q->ranks % tp || (tp > 1 && (!q->splits || !divides_heads(&q->facts, tp))))
-            continue;
-        l.tp   = tp;
-        status = with_stages(h, l);
+    for (int64_t cp = 2; cp <= most && !status; cp++) {
+        if (h->q->ranks % cp == 0 && !(status = with_context(h, cp, false)))
+            status = with_context(h, cp, true);
     }
     return status;
+}
+
+static void free_hunt(hunt *h)
+{
+    layout_pricing_end(&h->pricing);
+    free(h->try);
+    free(h->number);
+    free(h->known);
 }
 
 lm_status layouts_find(const layout_question *q, const layout_prices *prices, layout_search *out,
                        lm_error *err)
 {
     hunt      h      = { .q = q, .out = out, .err = err };
-    bool      again  = true;
     lm_status status = check(q, err);
 
     *out = (layout_search){ .least_bytes = INFINITY };
     if (status)
         return status;
-    h.shape = calloc(SHAPES_MAX + 1, sizeof *h.shape);
-    if (!h.shape)
-        return no_memory(err);
+    h.number = calloc(SHAPES_MAX + 1, sizeof *h.number);
+    h.shape = out->found = calloc(SHAPES_MAX + 1, sizeof *h.shape);
     layout_pricing_begin(&h.pricing, q, prices);
-    while (again && !(status = look_at_all(&h)))
-        if ((status = weigh_best(&h, &again)))
-            break;
+    status = h.shape && h.number ? look_at_all(&h) : no_memory(err);
+    if (!status) /* parts and groups that were passed over */
+        *err = (lm_error){ LM_OK, "" };
     out->run = h.pricing.run;
-    layout_pricing_end(&h.pricing);
-    free(h.known);
+    free_hunt(&h);
     if (!status && !out->looked_at)
         status = lm_error_set(
             err, LM_E_ARG, "a global batch of %lld does not divide among %lld ranks in any layout",
@@ -278,75 +576,4 @@ void layouts_free(layout_search *s)
 {
     free(s->found);
     *s = (layout_search){ .found = NULL };
-}
-
-/* ---- words ---- */
-
-const char *layout_share_name(layout_share s)
-{
-    static const char *const names[N_LAYOUT_SHARES] = {
-        [SHARE_COMPUTE]  = "compute",
-        [SHARE_TENSOR]   = "tensor messages",
-        [SHARE_PIPELINE] = "pipeline bubble",
-        [SHARE_DATA]     = "data messages",
-        [SHARE_UPDATE]   = "update",
-    };
-
-    return names[s];
-}
-
-double layouts_at(const layout_found *f, double pass, double message)
-{
-    const double messages = f->share[SHARE_TENSOR] + f->share[SHARE_DATA];
-
-    return pass * (f->step - messages) + (messages > 0 ? message * messages : 0);
-}
-
-bool layouts_tie(const layout_found *a, const layout_found *b)
-{
-    for (int i = 0; i < 4; i++)
-        if (layouts_at(b, a->pass[i / 2], a->message[i % 2]) <=
-            layouts_at(a, a->pass[i / 2], a->message[i % 2]))
-            return true;
-    return false;
-}
-
-/* The share with the largest value but for one. */
-static layout_share largest(const double *share, int but)
-{
-    int at = but == 0;
-
-    for (int s = 0; s < N_LAYOUT_SHARES; s++)
-        if (s != but && share[s] > share[at])
-            at = s;
-    return (layout_share)at;
-}
-
-const char *layouts_limit(const layout_found *f, char buffer[LAYOUT_SENTENCE])
-{
-    const layout_share a = largest(f->share, -1), b = largest(f->share, (int)a);
-
-    snprintf(buffer, LAYOUT_SENTENCE, "of its time %s %.0f %%, %s %.0f %%", layout_share_name(a),
-             100 * f->share[a] / f->step, layout_share_name(b), 100 * f->share[b] / f->step);
-    return buffer;
-}
-
-const char *layouts_worse(const layout_found *a, const layout_found *b,
-                          char buffer[LAYOUT_SENTENCE])
-{
-    double       more[N_LAYOUT_SHARES];
-    layout_share first, second;
-    size_t       n;
-
-    for (int s = 0; s < N_LAYOUT_SHARES; s++)
-        more[s] = b->share[s] - a->share[s];
-    first  = largest(more, -1);
-    second = largest(more, (int)first);
-    n      = (size_t)snprintf(buffer, LAYOUT_SENTENCE, "%.1f %% slower: %s +%.1f %%",
-                              100 * (b->step / a->step - 1), layout_share_name(first),
-                              100 * more[first] / a->step);
-    if (more[second] > 0.001 * a->step && n < LAYOUT_SENTENCE)
-        snprintf(buffer + n, LAYOUT_SENTENCE - n, ", %s +%.1f %%", layout_share_name(second),
-                 100 * more[second] / a->step);
-    return buffer;
 }

@@ -2,9 +2,14 @@
  * The search for layouts: how so many ranks share a network and a global batch, fastest first.
  *
  * Layouts that divide what there is are enumerated; what does not fit the memory of the fullest rank is
- * left out before it is priced. Layers are priced once for each part of them (tp, sp) and micro-batch,
- * and messages once for each kind, size and group: a layout is sums of these, and a pipeline
- * (program/pipeline.h). Where no pipeline of these stages could be among the best, it is not run.
+ * left out before it is priced. Layers are priced once for each part of them (tp, sp, cp, ep) and
+ * micro-batch, and messages once for each kind, size and group: a layout is sums of these, and a
+ * pipeline (program/pipeline.h). What ranks compute bounds a step from below. Layouts are priced in the
+ * order of this bound, up to the one that none behind it can beat.
+ *
+ * More ranks of cp come after fewer. They are left out where a part that took its share of the seconds
+ * of the last one would not be among the best: of fewer tokens a kernel does no more in a second.
+ *
  * The sums rank layouts; what is told of the best is predicted (layout_predict.h).
  */
 #ifndef PLAN_LAYOUTS_H
@@ -19,12 +24,14 @@ typedef struct layer_cost {
     double forward, input, weight; /**< s; the last two are the backward pass */
     double waited[2]; /**< s of messages that the forward, the backward pass waits for */
     double weights;   /**< bytes */
+    double experts;   /**< of these, of experts that not all ranks have */
     double kept;      /**< bytes that wait for the backward pass */
 } layer_cost;
 
-/** A network as ranks of tp have it, at a micro-batch. */
+/** A network as one rank has it, but for stages, at a micro-batch. */
 typedef struct layout_parts {
     const layer_cost *before;    /**< sums of the blocks before block i: [0, blocks] */
+    const double     *flops;     /**< of each block, as stages_balance() takes them */
     layer_cost        first;     /**< in front of the blocks: on the first stage */
     layer_cost        last;      /**< behind them: on the last one */
     double            boundary;  /**< bytes of what a block hands to the next */
@@ -37,9 +44,10 @@ typedef struct layout_parts {
 /** Whom the search asks. */
 typedef struct layout_prices {
     void *by;
-    /** Asked once for each. *out lives as long as the search. */
-    lm_status (*parts)(void *by, int64_t tp, bool sp, int64_t micro_batch, const layout_parts **out,
-                       lm_error *err);
+    /** Asked once for each. *out lives as long as the search. LM_E_UNSUPPORTED: it does not divide
+     * among ranks of cp or ep. */
+    lm_status (*parts)(void *by, const net_shard *shard, int64_t micro_batch,
+                       const layout_parts **out, lm_error *err);
     /** Seconds of a message of a group; NAN: unknown. */
     double (*message)(void *by, collective_kind kind, double bytes, const rank_span *group);
     /** Bytes of the fullest rank, without the overhead, of a layout that is among the best by the sums:
@@ -88,8 +96,11 @@ typedef struct layout_search {
     layout_found *found; /**< the fastest first; of each tp and pp the fastest alone */
     size_t        n;
     size_t looked_at, too_large, no_time; /**< layouts in all; that do not fit; without a price */
-    size_t run;                           /**< pipelines that were run */
-    double least_bytes;                   /**< of those that do not fit, the smallest */
+    size_t bounded;     /**< parts with more ranks of cp that could not be among the best */
+    size_t priced;      /**< layouts whose seconds were asked for */
+    size_t run;         /**< pipelines that were run */
+    char   why[200];    /**< why the network does not divide among ranks of cp or ep; "": it does */
+    double least_bytes; /**< of those that do not fit, the smallest */
 } layout_search;
 
 /**
@@ -101,8 +112,8 @@ lm_status layouts_find(const layout_question *q, const layout_prices *prices, la
                        lm_error *err);
 void      layouts_free(layout_search *s);
 
-/** Seconds and bytes of one settled layout, as the search prices it. LM_E_UNSUPPORTED for
- * dimensions that it does not (cp, ep), and for pipelines whose gradients travel in each micro-batch. */
+/** Seconds and bytes of one settled layout, as the search prices it. LM_E_UNSUPPORTED for stages and
+ * layers that run again by lists. */
 lm_status layouts_price(const layout_question *q, const layout_prices *prices, const layout *l,
                         layout_found *out, lm_error *err);
 

@@ -29,17 +29,10 @@ typedef struct laid_step {
 /* Dimensions that nothing prices are refused, never left out. */
 static lm_status check_told(const laid_step *s)
 {
-    const layout *l = &s->asked->layout;
-
     if (s->part.by->from_layers || !s->part.cal)
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
                             "a layout takes the default model and a machine file, not %s",
                             s->part.model);
-    if (l->ep > 1 && (l->fsdp || l->zero == 3))
-        return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "ep %lld with %s: how experts' weights are gathered is not predicted "
-                            "yet",
-                            (long long)l->ep, l->fsdp ? "fsdp" : "zero 3");
     return LM_OK;
 }
 
@@ -319,9 +312,24 @@ static lm_status predict_replicas(const predictor *who, const step_setup *asked,
                     : predict_step(who, &s, out, err);
 }
 
-static double shares_of(const layout *l)
+/* Fewer ranks share the experts. */
+static double shares_of(const layout *l, double experts)
 {
-    return l->fsdp ? (double)l->fsdp : l->zero ? (double)(l->dp * l->cp) : 1;
+    const double ranks = l->fsdp ? (double)l->fsdp : l->zero ? (double)(l->dp * l->cp) : 1;
+
+    return ranks > 1 ? ranks / (1 - experts + experts * (double)l->ep) : 1;
+}
+
+/* Share of the updated weights that are experts' of this rank alone. */
+static double experts_of(const bound_network *part)
+{
+    double all = 0;
+
+    for (size_t i = 0; i < part->n_layers; i++)
+        for (size_t k = 0; k < part->layer[i].n_weights; k++)
+            if (!(part->layer[i].weights[k].flags & LM_FROZEN))
+                all += (double)lm_bytes(&part->layer[i].weights[k].tensor);
+    return all > 0 ? (double)part->sharing.expert_bytes / all : 0;
 }
 
 static lm_status copy_messages(const laid_step *s, step_times *out)
@@ -365,12 +373,11 @@ static lm_status settle_step(const predictor *who, laid_step *s)
 
 static lm_status price_step(laid_step *s)
 {
-    const lm_status status = layout_groups(&s->l, s->asked->devices, s->group, s->err);
+    lm_status status = layout_groups(&s->l, s->asked->devices, s->group, s->err);
 
-    if (status)
-        return status;
-    s->shares = shares_of(&s->l);
-    return find_prices(s);
+    if (!status && !(status = find_prices(s)))
+        s->shares = shares_of(&s->l, experts_of(s->bound));
+    return status;
 }
 
 lm_status predict_laid_out(const predictor *who, const step_setup *asked, prediction *out,

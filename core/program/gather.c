@@ -2,6 +2,7 @@
 #include "program/gather.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 /* The two streams, in seconds from the start of the pass. */
 typedef struct streams {
@@ -18,11 +19,17 @@ static double send(streams *s, double from, double seconds)
 
 /* Blocks are often equal: the last price holds for the next one. */
 typedef struct priced {
-    gather_prices *price;
-    void          *context;
-    double         bytes, trained;
-    gather_price   last;
+    gather_prices      *price;
+    void               *context;
+    const gather_block *of; /* NULL: none so far */
+    gather_price        last;
 } priced;
+
+static bool same_bytes(const gather_block *a, const gather_block *b)
+{
+    return a->bytes == b->bytes && a->trained == b->trained && a->experts[0] == b->experts[0] &&
+           a->experts[1] == b->experts[1];
+}
 
 static const gather_price *price_of(priced *p, const gather_block *b)
 {
@@ -30,11 +37,9 @@ static const gather_price *price_of(priced *p, const gather_block *b)
 
     if (!(b->bytes > 0))
         return &nothing;
-    if (!(p->bytes == b->bytes && p->trained == b->trained)) {
-        p->last    = p->price(p->context, b->bytes, b->trained);
-        p->bytes   = b->bytes;
-        p->trained = b->trained;
-    }
+    if (!p->of || !same_bytes(p->of, b))
+        p->last = p->price(p->context, b);
+    p->of = b;
     return &p->last;
 }
 
@@ -76,7 +81,7 @@ static void run_backward(const gather_block *block, size_t n, double backward, p
 gather_times gather_run(const gather_block *block, size_t n, double forward, double backward,
                         gather_prices *price, void *context)
 {
-    priced  p    = { price, context, NAN, NAN, { NAN, NAN } };
+    priced  p    = { price, context, NULL, { NAN, NAN } };
     streams fore = { 0 }, back = { 0 };
 
     run_forward(block, n, forward, &p, &fore);

@@ -14,6 +14,7 @@
 typedef struct gather_block {
     double bytes;             /**< of its weights, gathered */
     double trained;           /**< of these, that have gradients to be scattered */
+    double experts[2];        /**< of both, those of experts that fewer ranks share */
     double forward, backward; /**< shares of the passes */
 } gather_block;
 
@@ -23,7 +24,7 @@ typedef struct gather_price {
 } gather_price;
 
 /** Of a block's bytes, and of its gradients'. NAN: unknown. */
-typedef gather_price gather_prices(void *context, double bytes, double trained);
+typedef gather_price gather_prices(void *context, const gather_block *block);
 
 typedef struct gather_times {
     double forward,

@@ -151,23 +151,25 @@ static void scatter(rank_program *p, message *m, bool each)
     p->has[m->rule] = true;
 }
 
-static double weight_bytes(const bound_layer *l)
-{
-    double bytes = 0;
-
-    for (size_t i = 0; i < l->n_weights; i++)
-        bytes += (double)lm_bytes(&l->weights[i].tensor);
-    return bytes;
-}
-
-static double trained_of_layer(const bound_layer *l)
+/* Bytes of weights that have all of these flags, and none of those. */
+static double bytes_of(const bound_layer *l, uint32_t with, uint32_t without)
 {
     double bytes = 0;
 
     for (size_t k = 0; k < l->n_weights; k++)
-        if (!(l->weights[k].flags & LM_FROZEN))
+        if ((l->weights[k].flags & with) == with && !(l->weights[k].flags & without))
             bytes += (double)lm_bytes(&l->weights[k].tensor);
     return bytes;
+}
+
+static double weight_bytes(const bound_layer *l)
+{
+    return bytes_of(l, 0, 0);
+}
+
+static double trained_of_layer(const bound_layer *l)
+{
+    return bytes_of(l, 0, LM_FROZEN);
 }
 
 static double trained_bytes(const bound_network *part)
@@ -185,6 +187,10 @@ static void put_layer(gather_block *b, const laid *f, size_t i)
 {
     b->bytes += weight_bytes(&f->part->layer[i]);
     b->trained += trained_of_layer(&f->part->layer[i]);
+    if (f->part->options.shard.ep > 1) {
+        b->experts[0] += bytes_of(&f->part->layer[i], LM_EXPERT, 0);
+        b->experts[1] += bytes_of(&f->part->layer[i], LM_EXPERT, LM_FROZEN);
+    }
     b->forward += share(f->work[i].forward, f->forward);
     b->backward += share(backward_of(&f->work[i]), f->backward);
 }

@@ -101,6 +101,9 @@ static lm_status settle_shards(layout *l, lm_error *err)
     if (data % l->ep)
         return lm_error_set(err, LM_E_ARG, "dp %lld x cp %lld ranks are no multiple of ep %lld",
                             (long long)l->dp, (long long)l->cp, (long long)l->ep);
+    if (l->fsdp && l->fsdp % l->ep)
+        return lm_error_set(err, LM_E_ARG, "fsdp %lld ranks are no multiple of ep %lld",
+                            (long long)l->fsdp, (long long)l->ep);
     if (l->ulysses && l->cp == 1)
         return lm_error_set(err, LM_E_ARG, "ulysses shares heads among ranks of cp, and cp is 1");
     if (l->sp && l->tp == 1)
@@ -326,6 +329,11 @@ lm_status layout_groups(const layout *l, int64_t devices, rank_span group[N_RANK
             layout_expert_span(l, devices, &group[GROUP_EXPERTS], &group[GROUP_SAME_EXPERTS], err);
     if (!status)
         status = hop(l, devices, &group[GROUP_STAGES], err);
-    return status ? status
-                  : layout_shard_span(l, devices, &group[GROUP_SHARD], &group[GROUP_REPLICA], err);
+    if (!status)
+        status = layout_shard_span(l, devices, &group[GROUP_SHARD], &group[GROUP_REPLICA], err);
+    if (!status)
+        group[GROUP_EXPERT_SHARD] =
+            span_of(l->fsdp ? l->fsdp / l->ep : l->dp * l->cp / l->ep,
+                    group[GROUP_SHARD].devices / group[GROUP_EXPERTS].devices, devices);
+    return status;
 }

@@ -151,6 +151,7 @@ typedef enum rank_group {
     GROUP_CONTEXT,      /**< ranks that share the tokens of a sample */
     GROUP_EXPERTS,      /**< ranks that share the experts */
     GROUP_SAME_EXPERTS, /**< ranks of GROUP_DATA that have the same ones */
+    GROUP_EXPERT_SHARD, /**< ranks of GROUP_SHARD that have the same ones */
     N_RANK_GROUPS
 } rank_group;
 

@@ -8,10 +8,6 @@
 
 lm_status rank_memory_check(const layout *l, lm_error *err)
 {
-    if (l->ep > 1 && (l->fsdp || l->zero == 3))
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "ep %lld with %s: the memory of such a rank is not told",
-                            (long long)l->ep, l->fsdp ? "fsdp" : "zero 3");
     if ((l->zero || l->fsdp) && l->dp * l->cp == 1)
         return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
                             l->fsdp ? "fsdp" : "zero");

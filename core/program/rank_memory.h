@@ -16,8 +16,7 @@ typedef struct rank_memory {
     int64_t               stage; /**< of this rank of the pipeline, from 1; 0: the fullest */
 } rank_memory;
 
-/** LM_E_UNSUPPORTED for dimensions whose memory nobody tells, LM_E_ARG for what a rank alone would
- * share, and for a pipeline that keeps all micro-batches and is not told how many. Pure. */
+/** LM_E_ARG for what a rank alone would share, and for a pipeline that keeps all micro-batches and is not told how many. Pure. */
 lm_status rank_memory_check(const layout *l, lm_error *err);
 
 /**

@@ -184,19 +184,16 @@ static void run_beside(rank_program *p, const schedule_question *q, double last,
     out->last = t.backward - out->copy;
 }
 
-/* Weights that are gathered block by block, in each micro-step. */
-static gather_price price_gather(void *context, double bytes, double trained)
+/* One kind of weights: a block's, or its experts'. Shards of both lie on as many replicas. */
+static gather_price price_shared(const pricing *by, rank_group group, double bytes, double trained)
 {
-    const pricing   *by    = context;
-    const rank_span *shard = &by->q->group[GROUP_SHARD];
-    const message gather   = { .kind = COLLECTIVE_ALLGATHER, .bytes = bytes, .group = GROUP_SHARD };
-    const message scatter  = { .kind  = COLLECTIVE_REDUCESCATTER,
-                               .bytes = trained,
-                               .group = GROUP_SHARD };
-    const message all      = { .kind  = COLLECTIVE_ALLREDUCE,
-                               .bytes = trained / ((double)shard->nodes * (double)shard->devices),
-                               .group = GROUP_REPLICA };
-    gather_price  p        = { 0, 0 };
+    const rank_span *shard  = &by->q->group[group];
+    const message    gather = { .kind = COLLECTIVE_ALLGATHER, .bytes = bytes, .group = group };
+    const message scatter = { .kind = COLLECTIVE_REDUCESCATTER, .bytes = trained, .group = group };
+    const message all     = { .kind  = COLLECTIVE_ALLREDUCE,
+                              .bytes = trained / ((double)shard->nodes * (double)shard->devices),
+                              .group = GROUP_REPLICA };
+    gather_price  p       = { 0, 0 };
 
     if (travels(by->q, &gather)) {
         p.gather = by->q->message * by->price(by->context, &gather, bytes);
@@ -205,6 +202,22 @@ static gather_price price_gather(void *context, double bytes, double trained)
     }
     if (travels(by->q, &all) && trained > 0)
         p.scatter += by->q->message * by->price(by->context, &all, all.bytes);
+    return p;
+}
+
+/* Weights that are gathered block by block, in each micro-step. */
+static gather_price price_gather(void *context, const gather_block *b)
+{
+    const pricing *by = context;
+    gather_price   p  = { 0, 0 }, own;
+
+    if (b->bytes > b->experts[0])
+        p = price_shared(by, GROUP_SHARD, b->bytes - b->experts[0], b->trained - b->experts[1]);
+    if (b->experts[0] > 0) {
+        own = price_shared(by, GROUP_EXPERT_SHARD, b->experts[0], b->experts[1]);
+        p.gather += own.gather;
+        p.scatter += own.scatter;
+    }
     return p;
 }
 

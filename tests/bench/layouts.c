@@ -11,7 +11,7 @@
 #include "machine/machine.h"
 #include "plan/layout_tables.h"
 
-#define PARTS_MAX 512
+#define PARTS_MAX 4096
 #define BEST      5
 
 static double now(void)
@@ -26,34 +26,33 @@ static double now(void)
 typedef struct memo {
     layout_prices of;
     struct {
-        int64_t             tp, micro_batch;
+        net_shard           shard;
+        int64_t             micro_batch;
         const layout_parts *parts;
-        bool                sp;
+        lm_status           status;
     } known[PARTS_MAX];
     size_t n;
 } memo;
 
-static lm_status parts(void *by, int64_t tp, bool sp, int64_t micro_batch, const layout_parts **out,
-                       lm_error *err)
+static lm_status parts(void *by, const net_shard *shard, int64_t micro_batch,
+                       const layout_parts **out, lm_error *err)
 {
-    memo     *m = by;
-    lm_status status;
+    memo  *m = by;
+    size_t i = 0;
 
-    for (size_t i = 0; i < m->n; i++)
-        if (m->known[i].tp == tp && m->known[i].sp == sp &&
-            m->known[i].micro_batch == micro_batch) {
-            *out = m->known[i].parts;
-            return LM_OK;
-        }
-    if (m->n == PARTS_MAX)
-        return lm_error_set(err, LM_E_ARG, "more than %d parts", PARTS_MAX);
-    if ((status = m->of.parts(m->of.by, tp, sp, micro_batch, out, err)))
-        return status;
-    m->known[m->n].tp          = tp;
-    m->known[m->n].sp          = sp;
-    m->known[m->n].micro_batch = micro_batch;
-    m->known[m->n++].parts     = *out;
-    return LM_OK;
+    while (i < m->n &&
+           !(shard_equals(&m->known[i].shard, shard) && m->known[i].micro_batch == micro_batch))
+        i++;
+    if (i == PARTS_MAX)
+        return lm_error_set(err, LM_E_NOMEM, "more than %d parts", PARTS_MAX);
+    if (i == m->n) {
+        m->known[i].shard       = *shard;
+        m->known[i].micro_batch = micro_batch;
+        m->known[i].status = m->of.parts(m->of.by, shard, micro_batch, &m->known[i].parts, err);
+        m->n++;
+    }
+    *out = m->known[i].parts;
+    return m->known[i].status;
 }
 
 static double message_seconds(void *by, collective_kind kind, double bytes, const rank_span *group)
@@ -81,8 +80,9 @@ static lm_status search(memo *m, const layout_question *q, int rounds, lm_error 
     if (status)
         return status;
     printf(
-        "whole_search_s %.3f\nlayouts %zu\nthat_do_not_fit %zu\npipelines_run %zu\nparts_priced %zu\n",
-        now() - begin, s.looked_at, s.too_large, s.run, m->n);
+        "whole_search_s %.3f\nlayouts %zu\nthat_do_not_fit %zu\nlayouts_timed %zu\npipelines_run %zu\n"
+        "parts_priced %zu\nparts_bounded %zu\n",
+        now() - begin, s.looked_at, s.too_large, s.priced, s.run, m->n, s.bounded);
     for (int i = 0; i < rounds && !status; i++) {
         layouts_free(&s);
         begin  = now();

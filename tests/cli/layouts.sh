@@ -37,6 +37,12 @@ same 1 4 --global-batch 64 --batch 4 --memory 16GB
 same 4 4 --global-batch 64 --batch 4 --memory 16GB
 same 1 4 --global-batch 64 --batch 4                 # no memory to fit
 same 1 4 --global-batch 64 --batch 16 --memory 420MB # passes that run again
-for of in 'pp' 'zero1' 'tp. .* sp' 'interleaved\|zb' 'recompute=full'; do
+same 2 4 --global-batch 2 --batch 4                  # fewer samples than ranks
+same 4 1 --global-batch 16 --batch 4 --memory 700MB  # little room behind slow links
+net=mixtral_8x7b:layers=2:width=256:heads=8:kv_heads=4:intermediate=512:sequence=256
+same 2 8 --global-batch 16 --batch 2
+same 2 8 --global-batch 16 --batch 2 --memory 140MB
+for of in 'pp' 'zero1' 'tp. .* sp' 'interleaved\|zb' 'recompute=full' 'cp. ' 'ulysses' 'ep. ' 'ep.* \(zero3\|fsdp\)' \
+    'pp.* \(zero[23]\|fsdp\)' 'fsdp[0-9]' 'balanced'; do
     grep -q "$of" seen || fail "no row has '$of': $(cat seen)"
 done

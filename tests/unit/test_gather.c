@@ -6,12 +6,11 @@
 #define BLOCKS 4
 
 /* 1 s to gather a block, 0.5 s to scatter it; the root of 8 bytes twice as much. */
-static gather_price usual(void *context, double bytes, double trained)
+static gather_price usual(void *context, const gather_block *block)
 {
     const double *factor = context;
-    const double  f      = *factor * (bytes == 8 ? 2 : 1);
+    const double  f      = *factor * (block->bytes == 8 ? 2 : 1);
 
-    (void)trained;
     return (gather_price){ f * 1, f * 0.5 };
 }
 
@@ -86,11 +85,10 @@ static void a_root_alone_hides_nothing(void **state)
     assert_close(t.messages, 3, 1e-15);
 }
 
-static gather_price unknown(void *context, double bytes, double trained)
+static gather_price unknown(void *context, const gather_block *block)
 {
     (void)context;
-    (void)bytes;
-    (void)trained;
+    (void)block;
     return (gather_price){ NAN, 1 };
 }
 

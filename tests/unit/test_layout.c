@@ -125,6 +125,7 @@ static void what_does_not_fit_names_both_numbers(void **state)
         { "sp mb1", 4, "sp shares tokens among ranks of tp, and tp is 1" },
         { "zero1 fsdp mb1", 4, "fsdp and zero 1: give one of them" },
         { "fsdp3 mb1", 8, "dp 8 x cp 1 ranks are no multiple of fsdp 3" },
+        { "ep4 fsdp2 mb1", 4, "fsdp 2 ranks are no multiple of ep 4" },
         { "gb12 mb1", 8, "a global batch of 12 is no multiple of dp 8" },
         { "gb24 mb2", 8,
           "a global batch of 24 leaves a rank 3 samples, no multiple of "
@@ -260,6 +261,31 @@ static void ranks_with_the_same_experts_lie_so_many_apart(void **state)
     assert_string_equal(err.text, "ep 6: does not spread evenly over the 8 ranks of dp on a node");
 }
 
+/* The same: shards of weights are of all 16 ranks, or of the 8 of two nodes. */
+static void ranks_share_weights_of_the_same_experts(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t     nodes, devices;
+    } groups[] = { { "tp2 ep4 zero3", 4, 1 },
+                   { "tp2 ep2 zero3", 4, 2 },
+                   { "tp2 ep4 fsdp8", 2, 1 },
+                   { "tp2 ep8 fsdp8", 1, 1 },
+                   { "tp2 ep2 fsdp4", 1, 2 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        const layout l = settled(groups[i].text, 32);
+        rank_span    group[N_RANK_GROUPS];
+        lm_error     err = { LM_OK, "" };
+
+        if (layout_groups(&l, 8, group, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(group[GROUP_EXPERT_SHARD].nodes, groups[i].nodes);
+        assert_int_equal(group[GROUP_EXPERT_SHARD].devices, groups[i].devices);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +296,7 @@ int main(void)
         cmocka_unit_test(groups_lie_on_nodes_by_their_order),
         cmocka_unit_test(shards_are_the_nearest_ranks),
         cmocka_unit_test(ranks_with_the_same_experts_lie_so_many_apart),
+        cmocka_unit_test(ranks_share_weights_of_the_same_experts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

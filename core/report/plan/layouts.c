@@ -88,6 +88,10 @@ static void put_sentences(const plan_job *job, const layout_plans *p, FILE *out)
                 k->looked_at, k->too_large);
         if (k->no_time)
             fprintf(out, " and %zu have no price", k->no_time);
+        if (k->bounded)
+            fprintf(out, "; %zu ways to share tokens (cp) cannot be among the best", k->bounded);
+        if (*k->whole)
+            fprintf(out, "; %s", k->whole);
         if (k->refused)
             fprintf(out, "; %zu of the best %s not predicted: %s", k->refused,
                     k->refused == 1 ? "is" : "are", k->why);
