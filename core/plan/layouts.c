@@ -547,7 +547,8 @@ static void free_hunt(hunt *h)
 lm_status layouts_find(const layout_question *q, const layout_prices *prices, layout_search *out,
                        lm_error *err)
 {
-    hunt      h      = { .q = q, .out = out, .err = err };
+    lm_error  passed = { LM_OK, "" }; /* of parts and groups that are passed over, too */
+    hunt      h      = { .q = q, .out = out, .err = &passed };
     lm_status status = check(q, err);
 
     *out = (layout_search){ .least_bytes = INFINITY };
@@ -557,8 +558,8 @@ lm_status layouts_find(const layout_question *q, const layout_prices *prices, la
     h.shape = out->found = calloc(SHAPES_MAX + 1, sizeof *h.shape);
     layout_pricing_begin(&h.pricing, q, prices);
     status = h.shape && h.number ? look_at_all(&h) : no_memory(err);
-    if (!status) /* parts and groups that were passed over */
-        *err = (lm_error){ LM_OK, "" };
+    if (status && err)
+        *err = passed;
     out->run = h.pricing.run;
     free_hunt(&h);
     if (!status && !out->looked_at)
