@@ -192,6 +192,52 @@ static lm_status layers_price(const predictor *who, const step_setup *s, step_pr
     return linear_trains(who, &counts, err);
 }
 
+/* Layers' parts of a backward pass of so many seconds, by their FLOPs. */
+static void divide_backward(const bound_network *bound, double seconds, double *out)
+{
+    double all = 0;
+
+    for (size_t i = 0; i < bound->n_layers; i++) {
+        const lm_cost *cost = &bound->layer[i].cost;
+
+        out[i] = (double)cost->pass[LM_GRAD_INPUT].flops + (double)cost->pass[LM_GRAD_WEIGHT].flops;
+        all += out[i];
+    }
+    for (size_t i = 0; i < bound->n_layers; i++)
+        out[i] *= all > 0 ? seconds / all : 0;
+}
+
+/* Gradients are ready when the layers behind them are done. Sums of kernels know a pass: each layer has
+ * its FLOPs' share of it. */
+static lm_status layers_buckets(const predictor *who, const step_setup *s,
+                                const gradient_schedule *gradients, priced_program **out,
+                                lm_error *err)
+{
+    const workload_name of       = predictor_workload(who, s->program);
+    const size_t        backward = form_find(who->model, PHASE_BACKWARD);
+    double             *ready    = NULL;
+    bound_network      *bound    = NULL;
+    whole_seconds       found;
+    lm_status           status;
+
+    if (backward < n_forms && who->cal->fitted[backward].present)
+        return linear_buckets(who, s, gradients, out, err);
+    if ((status = sum_layers(who, s, &found, err)) ||
+        (status = workloads_bind_at(who->loads, &of, s->batch, &bound, err)))
+        return status;
+    if (!(ready = calloc(gradients->n + bound->n_layers + 1, sizeof *ready)))
+        status = no_memory(err);
+    if (!status) {
+        divide_backward(bound, found.backward, ready + gradients->n);
+        gradient_schedule_by_layers(gradients, ready + gradients->n, ready);
+        status = priced_program_told(who->cal, who->model, &who->link, gradients, s->batch, ready,
+                                     &s->sync, out, err);
+    }
+    free(ready);
+    bound_network_free(bound);
+    return status;
+}
+
 /* Steps of a multiprocessor count as arithmetic; an update moves weights. */
 static lm_status layers_bounds(const predictor *who, const step_setup *s, bound_price *out,
                                lm_error *err)
@@ -226,7 +272,7 @@ const step_model layers_model = {
     .close    = layers_close,
     .price    = layers_price,
     .exchange = linear_exchange,
-    .buckets  = linear_buckets,
+    .buckets  = layers_buckets,
     .bounds   = layers_bounds,
     .explain  = layers_explain,
 };

@@ -66,11 +66,13 @@ lm_status layer_passes_of(const predictor *who, const step_setup *s, const bound
     one.optimizer = s->optimizer;
     if (!work)
         return no_memory(err);
-    if ((status = explain_step(who, &one, &e, err))) {
+    status = explain_step(who, &one, &e, err);
+    if (status && !step_prices_launches(who)) {
         free(work);
         return status;
     }
-    sum = add_shares(e, bound, work);
+    sum = status ? (layer_passes){ 0 }
+                 : add_shares(e, bound, work); /* of kernels nothing is told apart */
     if (!(sum.forward > 0 && sum.input + sum.weight > 0))
         for (size_t i = 0; i < bound->n_layers; i++)
             work[i] = flops_of_layer(&bound->layer[i]);
