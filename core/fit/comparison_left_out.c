@@ -148,36 +148,78 @@ static lm_status residuals_new(const points *p, residuals r[N_TIMES], lm_error *
     return no_memory(err);
 }
 
-/* Appends residuals of one slot or (N_TIMES) of each, fold by fold. Their groups are the units of
- * the split, or the networks. */
+static bool tells(const points *p, const comparison *c, size_t i, phase slot)
+{
+    return in_slot(&p->point[i], slot) && !isnan(c[i].measured[phase_of(slot)]);
+}
+
+/* Marks the groups whose time in a slot some fit without a fold still sees: what is in
+ * no fold. None if these are fewer than half: errors of a fit that sees few networks are not those of a
+ * fit to all. */
+static void mark_staying(const points *p, const split *by, const comparison *c, phase slot,
+                         bool *stay, bool *there)
+{
+    size_t n = 0, all = 0;
+
+    memset(stay, 0, p->n_groups * sizeof *stay);
+    memset(there, 0, p->n_groups * sizeof *there);
+    for (size_t i = 0; i < p->n_points; i++)
+        if (tells(p, c, i, slot)) {
+            there[p->point[i].group] = true;
+            stay[p->point[i].group] |= by->fold[i] == SPLIT_ALWAYS;
+        }
+    for (size_t g = 0; g < p->n_groups; g++) {
+        n += stay[g];
+        all += there[g];
+    }
+    if (2 * n < all)
+        memset(stay, 0, p->n_groups * sizeof *stay);
+}
+
+/* Appends the residuals of one slot, fold by fold, but for groups that are not marked; `stay` NULL: of
+ * all. */
+static void add_slot(const points *p, const split *by, const bool *stay, const comparison *c,
+                     const ranges *seen, phase s, residuals *to)
+{
+    for (size_t f = 0; f < by->n_folds; f++)
+        for (size_t k = by->first[f]; k < by->first[f + 1]; k++) {
+            const size_t i         = by->point[k];
+            const double predicted = c[i].predicted[phase_of(s)];
+            double       at[N_SCOPES];
+
+            if (isnan(predicted) || !tells(p, c, i, s) ||
+                (stay && !p->point[i].shape && !stay[p->point[i].group]))
+                continue;
+            place_of(&p->point[i], predicted, at);
+            to->point[to->n] = i;
+            to->item[to->n++] =
+                (residual){ predicted > 0 ? c[i].measured[phase_of(s)] / predicted : HUGE_VAL,
+                            stay ? p->point[i].group : by->unit[i],
+                            interval_beyond(&seen[f].of[s], at) };
+        }
+}
+
+/* Appends residuals of one slot or (N_TIMES) of each. Their groups are the units of the split, or
+ * (`by_network`) the networks: those alone that the fits saw elsewhere, as errors of unseen networks say
+ * nothing of the distance. Single layers are alike. */
 static lm_status add_residuals(const points *p, const split *by, bool by_network,
                                const comparison *c, size_t only, residuals to[N_TIMES],
                                lm_error *err)
 {
-    const size_t from = only < N_TIMES ? only : 0;
-    const size_t end  = only < N_TIMES ? only + 1 : N_TIMES;
-    ranges      *seen = ranges_without(p, by, c);
+    const size_t from   = only < N_TIMES ? only : 0;
+    const size_t end    = only < N_TIMES ? only + 1 : N_TIMES;
+    ranges      *seen   = ranges_without(p, by, c);
+    bool        *stay   = malloc(2 * p->n_groups + 1);
+    lm_status    status = seen && stay ? LM_OK : no_memory(err);
 
-    if (!seen)
-        return no_memory(err);
-    for (size_t f = 0; f < by->n_folds; f++)
-        for (size_t k = by->first[f]; k < by->first[f + 1]; k++)
-            for (phase s = (phase)from; s < end; s++) {
-                const size_t i         = by->point[k];
-                const double predicted = c[i].predicted[phase_of(s)];
-                const double measured  = c[i].measured[phase_of(s)];
-                double       at[N_SCOPES];
-
-                if (isnan(predicted) || isnan(measured) || !in_slot(&p->point[i], s))
-                    continue;
-                place_of(&p->point[i], predicted, at);
-                to[s].point[to[s].n]  = i;
-                to[s].item[to[s].n++] = (residual){ predicted > 0 ? measured / predicted : HUGE_VAL,
-                                                    by_network ? p->point[i].group : by->unit[i],
-                                                    interval_beyond(&seen[f].of[s], at) };
-            }
+    for (phase s = (phase)from; s < end && !status; s++) {
+        if (by_network)
+            mark_staying(p, by, c, s, stay, stay + p->n_groups);
+        add_slot(p, by, by_network ? stay : NULL, c, seen, s, &to[s]);
+    }
+    free(stay);
     free(seen);
-    return LM_OK;
+    return status;
 }
 
 /* Leaves the upper octave of batches or of nodes out at once: these errors show extrapolation. Adds
@@ -235,7 +277,7 @@ static size_t groups_of(const residuals *r)
 static bool is_measured(const points *p, const comparison *c, phase slot)
 {
     for (size_t i = 0; i < p->n_points; i++)
-        if (in_slot(&p->point[i], slot) && !isnan(c[i].measured[phase_of(slot)]))
+        if (tells(p, c, i, slot))
             return true;
     return false;
 }

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "counts/feature_set.h"
+#include "device/roofline.h"
 #include "fit/calibration.h"
 #include "fit/shrink_rows.h"
 
@@ -54,27 +55,22 @@ static const workload *form_load(const form_data *d, size_t row)
  * reasons: decoding, which is nothing but weights, would be a hundred times too slow. */
 #define WEIGHTS_PASSES 4
 
-/* By the datasheet of the device. f32 may be multiplied as tf32 where there is such a thing. */
+/* By the datasheet of the device. */
 static term_bounds bounds_of(const points *p)
 {
     const observation *row = NULL;
-    device             d   = { .name = NULL };
     term_bounds        out = { 0, INFINITY };
-    double             peak;
+    roofline           best;
 
-    memcpy(d.figure, p->figure, sizeof d.figure);
     for (size_t i = 0; i < p->n_points && !row; i++)
         if (p->point[i].row->kind == OBS_NETWORK)
             row = p->point[i].row;
     if (!row)
         return out;
-    peak = device_peak(&d, settings_product_dtype(row->settings, row->dtype));
-    if (settings_product_dtype(row->settings, row->dtype) == LM_F32)
-        peak = fmax(peak, d.figure[DEVICE_TF32]);
-    if (peak > 0)
-        out.least_flop = 1 / peak;
-    if (d.figure[DEVICE_BANDWIDTH] > 0)
-        out.most_byte = WEIGHTS_PASSES / d.figure[DEVICE_BANDWIDTH];
+    best = roofline_of(p->figure, settings_product_dtype(row->settings, row->dtype), true);
+    out.least_flop = roofline_flop(&best);
+    if (p->figure[DEVICE_BANDWIDTH] > 0)
+        out.most_byte = WEIGHTS_PASSES / p->figure[DEVICE_BANDWIDTH];
     return out;
 }
 

@@ -141,10 +141,12 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err)
 
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err)
 {
-    size_t    beyond = 0, k;
+    size_t    beyond   = 0, k;
+    double    farthest = 1;
     weighted *w;
 
     out->per_octave = INTERVAL_PER_OCTAVE;
+    out->octaves    = 0;
     if (isnan(out->low))
         return LM_OK;
     for (size_t i = 0; i < n; i++)
@@ -166,9 +168,12 @@ lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err)
         /* an error just beyond the range has another cause: the slope is no steeper than over the
          * first whole octave */
         w[i].value = fmax(0, fmax(above, below)) / fmax(1, r[i].beyond);
+        farthest   = fmax(farthest, r[i].beyond);
     }
     weigh(r, beyond, k, w);
     out->per_octave = fmax(INTERVAL_PER_OCTAVE, exp2(cut(w, beyond, outside((double)k), true)));
+    if (out->per_octave > INTERVAL_PER_OCTAVE)
+        out->octaves = farthest;
     free(w);
     return LM_OK;
 }

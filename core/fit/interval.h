@@ -36,6 +36,9 @@ typedef struct interval {
     struct {
         double low, high; /**< what was measured; NAN: does not matter */
     } range[N_SCOPES];
+    double
+        octaves; /**< that `per_octave` was seen for; behind them it is INTERVAL_PER_OCTAVE. 0: it
+                         is the same however far beyond */
 } interval;
 
 /** One point that was left out. */
@@ -66,8 +69,9 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
  * score of a residual is its distance to the interval over its octaves beyond, at least one
  * (Romano, Patterson, Candes 2019, "Conformalized quantile regression").
  *
- * The result is INTERVAL_PER_OCTAVE at least, and also below INTERVAL_GROUPS groups beyond. Reads
- * low and high, sets per_octave. Sorts `r`.
+ * The result is INTERVAL_PER_OCTAVE at least, and also below INTERVAL_GROUPS groups beyond. A steeper
+ * one holds as far as residuals show it, one octave at least: a slope over an octave says nothing of
+ * the eighth. Reads low and high, sets per_octave and octaves. Sorts `r`.
  */
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);
 
@@ -95,9 +99,17 @@ typedef struct widening {
     double ratio, factor;
 } widening;
 
+/** Factor of so many octaves beyond. */
+static inline double interval_grown(const interval *i, double octaves)
+{
+    const double seen = i->octaves > 0 ? fmin(octaves, i->octaves) : octaves;
+
+    return pow(i->per_octave, seen) * pow(INTERVAL_PER_OCTAVE, octaves - seen);
+}
+
 static inline widening interval_widening(const interval *i, double ratio)
 {
-    return (widening){ ratio, ratio > 1 ? pow(i->per_octave, log2(ratio)) : 1 };
+    return (widening){ ratio, ratio > 1 ? interval_grown(i, log2(ratio)) : 1 };
 }
 
 /** Bounds of seconds. NAN: unknown. low is the smaller one also for a time below 0. */

@@ -135,7 +135,7 @@ static layerwise_answer answer_of(const layerwise_task *t, phase f, const device
 {
     const bool      seen  = knows(t, on);
     const interval *of    = seen ? layerwise_interval(t, f) : &t->unseen;
-    const double    wider = pow(of->per_octave, log2(beyond));
+    const double    wider = interval_grown(of, log2(beyond));
     const bool      known = interval_known(of) && isfinite(wider);
 
     return (layerwise_answer){ .value  = value,

@@ -266,6 +266,7 @@ void formula_both(record *r, calibration *cal, const char *star)
 static const key interval_words[] = {
     { KEY("groups", KEY_COUNT, interval, groups) },
     { KEY("per_octave", KEY_REAL, interval, per_octave), .digits = 4, KEY_ANY },
+    { KEY("octaves", KEY_REAL, interval, octaves), .digits = 4, .above = true },
     { KEY("seconds", KEY_RANGE, interval, range[SCOPE_SECONDS]), .digits = 5, ABOVE_0 },
     { KEY("batch", KEY_RANGE, interval, range[SCOPE_BATCH]), .digits = 5, ABOVE_0 },
     { KEY("nodes", KEY_RANGE, interval, range[SCOPE_NODES]), .digits = 5, ABOVE_0 },

@@ -71,6 +71,13 @@ typedef struct bounded {
     double value, low, high;
 } bounded;
 
+/** Raises a bound to `least`; what is unknown stays so. */
+static inline void bounded_hold(double *bound, double least)
+{
+    if (*bound < least)
+        *bound = least;
+}
+
 /** One step, in seconds. Of inference the forward pass is all of it: other parts are 0. */
 typedef struct prediction {
     int64_t batch;             /**< samples per device and micro-step */

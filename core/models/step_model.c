@@ -122,6 +122,28 @@ const step_model *step_model_of(const calibration *cal, const char *name)
     return cal && layers_model_applies(cal, name) ? &layers_model : step_model_find(name);
 }
 
+/* Nothing of a device without a datasheet. */
+static lm_status find_roof(predictor *who, const model_source *from, lm_error *err)
+{
+    const char   *name = !who->cal      ? NULL
+                         : from->device ? from->device
+                                        : calibration_device(who->cal);
+    device_list  *list = NULL;
+    const device *on;
+    lm_error      unknown;
+    lm_status     status;
+
+    who->roof = (roofline){ 0, 0, 0 };
+    if (!name)
+        return LM_OK;
+    if ((status = devices_open(from->devices, &list, err)))
+        return status;
+    if (!devices_find(list, name, &on, &unknown))
+        who->roof = roofline_of(on->figure, predictor_product_dtype(who), true);
+    devices_free(list);
+    return LM_OK;
+}
+
 lm_status predictor_open(predictor *who, const model_source *from, lm_error *err)
 {
     lm_status status;
@@ -142,7 +164,59 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
         lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
         return status;
     }
+    if ((status = find_roof(who, from, err)))
+        return status;
     return who->by->open ? who->by->open(who, from, err) : LM_OK;
+}
+
+/* ---- what the datasheet allows ---- */
+
+/* Weights are read by a pass, and written as gradients. */
+static lm_status find_least(const predictor *who, const step_setup *s, step_price *p, lm_error *err)
+{
+    const workload_name  of    = predictor_workload(who, s->program);
+    const term_settings *how   = who->cal ? &who->cal->settings : &term_settings_default;
+    const double         bytes = (double)p->counts.param_bytes;
+    full_workload        counted;
+    lm_status            status;
+
+    p->least = (least_price){ 0, 0, 0 };
+    /* learned models know optimizers that nobody counts; curves of jobs were measured */
+    if (!(who->roof.flops > 0 || who->roof.bandwidth > 0) || who->by->from_layers ||
+        who->by == &job_curve_model)
+        return LM_OK;
+    if ((status = workloads_full(who->loads, &of, s->batch, how, s->optimizer, &counted, err)))
+        return status;
+    p->least.forward = roofline_seconds(&who->roof, &counted.load.forward, bytes);
+    if (s->program != PROGRAM_TRAINING)
+        return LM_OK;
+    p->least.backward = roofline_seconds(&who->roof, &counted.load.backward, 2 * bytes);
+    p->least.update   = roofline_seconds(&who->roof, &counted.load.update, 0);
+    return LM_OK;
+}
+
+static void raise(bounded *to, double least, ledger *l)
+{
+    if (!(to->value < least)) /* so it is where it is unknown */
+        return;
+    ledger_add(l, CERTAINTY_ASSUMED, least - to->value);
+    to->value = least;
+    bounded_hold(&to->high, least);
+}
+
+lm_status predictor_price(const predictor *who, const step_setup *s, step_price *out, lm_error *err)
+{
+    lm_status status = who->by->price(who, s, out, err);
+
+    if (status || (status = find_least(who, s, out, err)))
+        return status;
+    raise(&out->forward, out->least.forward, &out->passes.ledger);
+    raise(&out->backward, out->least.backward, &out->passes.ledger);
+    raise(&out->update, out->least.update, &out->rest.ledger);
+    if (isnan(out->forward.value + out->backward.value))
+        raise(&out->step, out->least.forward + out->least.backward + out->least.update,
+              &out->passes.ledger);
+    return LM_OK;
 }
 
 bool predictor_other_types(const predictor *who)

@@ -11,6 +11,7 @@
 #ifndef MODELS_STEP_MODEL_H
 #define MODELS_STEP_MODEL_H
 
+#include "device/roofline.h"
 #include "models/paleo.h"
 #include "models/step.h"
 
@@ -44,7 +45,8 @@ typedef struct predictor {
     net_shard                shard;   /**< the part of the network that one rank has; zeros: all */
     const char              *machine; /**< file behind `cal`, for messages; may be NULL */
     interconnect             link;    /**< what connects nodes, as told; zeros: nothing is said */
-    struct step_scan        *scan;    /**< what steps share (step_scan_new()); NULL: nothing */
+    roofline          roof; /**< of the device behind `cal`, by its datasheet: opened with it */
+    struct step_scan *scan; /**< what steps share (step_scan_new()); NULL: nothing */
 } predictor;
 
 /** Inputs of some models beside a machine file; zeros: not given. */
@@ -57,6 +59,11 @@ typedef struct model_source {
 
 /** What a device takes by itself in one micro-step, its update included. Of inference: a forward pass
  * in evaluation mode; backward and update are 0, which inference_price() fills in. */
+/** Least seconds of a micro-step's parts by the device's datasheet; 0: nothing is known. */
+typedef struct least_price {
+    double forward, backward, update;
+} least_price;
+
 typedef struct step_price {
     bounded          forward, backward; /**< s; NAN: not known by themselves */
     bounded          update; /**< s; NAN: not told from the all-reduces, or not known by itself */
@@ -68,7 +75,8 @@ typedef struct step_price {
                        forward pass of training */
     bool    unbounded; /**< nothing is known of how far off it is, whatever it is added to */
     grounds passes, rest; /**< of forward, backward or the whole step; of the update */
-    bounded joules_passes, joules_step; /**< with the bounds of the power; NAN: not told */
+    least_price least;    /**< no part of it, and no bound, is below: predictor_price() */
+    bounded     joules_passes, joules_step; /**< with the bounds of the power; NAN: not told */
     net_metrics counts;
 } step_price;
 
@@ -175,6 +183,10 @@ const step_model *step_model_of(const calibration *cal, const char *name);
  */
 lm_status predictor_open(predictor *who, const model_source *from, lm_error *err);
 void      predictor_close(predictor *who);
+
+/** What the model prices, and no less than the device's datasheet allows: who->by->price, raised. */
+lm_status predictor_price(const predictor *who, const step_setup *s, step_price *out,
+                          lm_error *err);
 
 /** Does the machine file say nothing of the element types that are asked for? */
 bool predictor_other_types(const predictor *who);

@@ -22,7 +22,7 @@ static double widened(const step_setup *setup, const prediction *p, phase q, dou
                                      [SCOPE_BATCH]   = (double)setup->batch,
                                      [SCOPE_NODES]   = (double)ranks };
 
-    return i && interval_known(i) ? pow(i->per_octave, interval_beyond(i, at)) : NAN;
+    return i && interval_known(i) ? interval_grown(i, interval_beyond(i, at)) : NAN;
 }
 
 /* By the step's own interval, else by those of its parts, as for the bounds. */

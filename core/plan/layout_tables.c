@@ -74,7 +74,7 @@ static lm_status find_price(making *m)
     lm_status           status;
 
     if ((status = workloads_bind_at(m->part.loads, &of, m->setup.batch, &m->bound, m->err)) ||
-        (status = m->part.by->price(&m->part, &m->setup, &m->price, m->err)))
+        (status = predictor_price(&m->part, &m->setup, &m->price, m->err)))
         return status;
     if (isnan(m->price.forward.value + m->price.backward.value + m->price.update.value))
         return lm_error_set(

@@ -58,6 +58,9 @@ step_work answering_work(const answering *a);
 step_times answering_times(answering *a, const step_work *w, double pass, double longer,
                            bool brief);
 
+/** Raises low ends to what the device's datasheet allows (step_price.least). */
+void answering_hold_bounds(const answering *a, prediction *out);
+
 /** Fills low, high, slow, fast, p95 and the intervals behind them; NAN where nobody knows. */
 void answering_put_bounds(answering *a, prediction *out);
 

@@ -177,6 +177,23 @@ static void bound_inference(const answering *a, prediction *out)
     out->slow = out->fast = out->step; /* nothing is exchanged */
 }
 
+void answering_hold_bounds(const answering *a, prediction *out)
+{
+    const least_price *l        = &a->own->price.least;
+    const double       forward  = a->micro * l->forward;
+    const double       backward = a->micro * l->backward + a->asked->again * forward;
+    double            *low      = out->low;
+
+    bounded_hold(&low[PHASE_FORWARD], forward);
+    bounded_hold(&low[PHASE_BACKWARD], backward);
+    bounded_hold(&low[PHASE_UPDATE], l->update);
+    bounded_hold(&low[PHASE_GRAD], l->update);
+    bounded_hold(&low[PHASE_BACKWARD_GRAD], backward + l->update);
+    bounded_hold(&low[PHASE_STEP], forward + backward + l->update);
+    bounded_hold(&out->alone.low, backward);
+    bounded_hold(&out->p95_low, out->low[PHASE_STEP]);
+}
+
 void answering_put_bounds(answering *a, prediction *out)
 {
     out->known     = a->own->price.known;

@@ -80,7 +80,7 @@ lm_status host_price(const predictor *who, const step_setup *s, step_price *out,
 
     if (who->framework == FRAMEWORK_GRAPH)
         status = check_graph(who, err);
-    if (status || (status = who->by->price(who, s, out, err)) || who->framework != FRAMEWORK_EAGER)
+    if (status || (status = predictor_price(who, s, out, err)) || who->framework != FRAMEWORK_EAGER)
         return status;
     if ((status = check_eager(who, out, err)) ||
         (status = host_operations_at(who->loads, &of, s->batch, s->optimizer,

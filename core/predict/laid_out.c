@@ -120,7 +120,7 @@ static lm_status find_prices(laid_step *s)
                             "--framework: the host's time is told of whole networks, not of the "
                             "parts of a layout");
     if ((status = workloads_bind_at(s->part.loads, &of, s->asked->batch, &s->bound, s->err)) ||
-        (status = s->part.by->price(&s->part, s->asked, &s->price, s->err)))
+        (status = predictor_price(&s->part, s->asked, &s->price, s->err)))
         return status;
     if (isnan(s->price.forward.value + s->price.backward.value))
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
@@ -260,6 +260,9 @@ static void put_bounds(const laid_step *s, prediction *out)
     at[PHASE_SYNC]     = out->sync;
     for (phase q = PHASE_FORWARD; q <= PHASE_UPDATE; q++)
         intervals_at(s->price.known, q, at, &place, &low[q], &high[q]);
+    bounded_hold(&low[PHASE_FORWARD], s->micro * s->price.least.forward);
+    bounded_hold(&low[PHASE_BACKWARD], s->micro * s->price.least.backward);
+    bounded_hold(&low[PHASE_UPDATE], s->price.least.update / s->shares);
     if (!(out->sync > 0)) /* nothing is exchanged */
         low[PHASE_SYNC] = high[PHASE_SYNC] = 0;
     for (int i = 0; i < 2; i++) {

@@ -404,6 +404,7 @@ static lm_status predict(const predictor *who, const step_setup *s, bool brief, 
         answering_put_bounds(&a, out);
         if (predictor_other_types(who))
             doubt_dtype(out);
+        answering_hold_bounds(&a, out);
         status = messages ? copy_messages(&a, messages) : LM_OK;
     }
     release(&a);

@@ -8,6 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "device/roofline.h"
 #include "fit/shrink.h"
 #include "single/model.h"
 #include "solve/folds.h"
@@ -294,8 +295,8 @@ static coefficient mean_of(const mean *m)
 static void pool_terms(const transfer_source *from, size_t n, const device *to, size_t form_at,
                        fitted *out)
 {
-    const double      peak   = device_peak(to, calibration_product_dtype(from[0].cal));
-    const term_bounds bounds = { peak > 0 ? 1 / peak : 0, INFINITY };
+    const roofline    best = roofline_of(to->figure, calibration_product_dtype(from[0].cal), false);
+    const term_bounds bounds = { roofline_flop(&best), INFINITY };
 
     for (size_t t = 0; t < N_TERMS; t++) {
         mean m = { 0, 0, NAN, NAN };
@@ -376,6 +377,16 @@ static lm_status pool_form(const transfer_source *from, size_t n, const device *
 
 /* ---- intervals ---- */
 
+/* The steepest, as far as it was seen. */
+static void join_growth(const interval *from, interval *to)
+{
+    if (from->per_octave > to->per_octave)
+        to->octaves = from->octaves;
+    else if (!(from->per_octave < to->per_octave))
+        to->octaves = from->octaves > 0 && to->octaves > 0 ? fmax(from->octaves, to->octaves) : 0;
+    to->per_octave = fmax(to->per_octave, from->per_octave);
+}
+
 /* The union of the machines' ranges. Seconds differ on the new device; batches and nodes do not. */
 static void join_interval(const interval *from, interval *to)
 {
@@ -384,10 +395,10 @@ static void join_interval(const interval *from, interval *to)
     if (!interval_known(to)) {
         *to = *from;
     } else {
-        to->groups     = from->groups < to->groups ? from->groups : to->groups;
-        to->low        = fmin(to->low, from->low);
-        to->high       = fmax(to->high, from->high);
-        to->per_octave = fmax(to->per_octave, from->per_octave);
+        to->groups = from->groups < to->groups ? from->groups : to->groups;
+        to->low    = fmin(to->low, from->low);
+        to->high   = fmax(to->high, from->high);
+        join_growth(from, to);
         for (int s = 0; s < N_SCOPES; s++) {
             to->range[s].low  = fmin(to->range[s].low, from->range[s].low);
             to->range[s].high = fmax(to->range[s].high, from->range[s].high);

@@ -115,11 +115,32 @@ static void bounds_widen_as_errors_grow(void **state)
     (void)state;
     assert_int_equal(interval_growth(r, 5, &i, NULL), LM_OK);
     assert_close(i.per_octave, 2, 1e-14);
+    assert_close(i.octaves, 4, 0); /* the farthest */
     for (size_t k = 0; k < 5; k++) /* two groups beyond only: the rule */
         if (r[k].group == 2)
             r[k].beyond = 0;
     assert_int_equal(interval_growth(r, 5, &i, NULL), LM_OK);
     assert_close(i.per_octave, INTERVAL_PER_OCTAVE, 0);
+    assert_close(i.octaves, 0, 0);
+}
+
+/* Doubled for each of two octaves that were seen, by 1.1 for each behind them. */
+static void a_slope_holds_as_far_as_it_was_seen(void **state)
+{
+    const interval i = { .groups     = 3,
+                         .low        = 0.8,
+                         .high       = 1.25,
+                         .per_octave = 2,
+                         .octaves    = 2,
+                         .range      = { { NAN, NAN }, { 8, 16 }, { NAN, NAN } } };
+    double         low, high;
+
+    (void)state;
+    interval_at(&i, 1, (double[]){ 1, 4, 1 }, &low, &high);
+    assert_close(low, 0.4, 1e-14);
+    interval_at(&i, 1, (double[]){ 1, 256, 1 }, &low, &high);
+    assert_close(low, 0.8 / (4 * 1.1 * 1.1), 1e-14);
+    assert_close(high, 1.25 * (4 * 1.1 * 1.1), 1e-14);
 }
 
 static void bounds_widen_by_the_farthest_of_all_scopes(void **state)
@@ -157,6 +178,7 @@ int main(void)
         cmocka_unit_test(of_three_groups_the_bounds_are_the_range),
         cmocka_unit_test(fewer_groups_say_nothing),
         cmocka_unit_test(bounds_widen_as_errors_grow),
+        cmocka_unit_test(a_slope_holds_as_far_as_it_was_seen),
         cmocka_unit_test(bounds_widen_by_the_farthest_of_all_scopes),
     };
 

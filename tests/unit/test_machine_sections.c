@@ -283,14 +283,16 @@ static void intervals_are_read_as_they_were(void **state)
                     .low        = 0.85,
                     .high       = 1.2,
                     .per_octave = 1.125,
+                    .octaves    = 1.5,
                     .range      = { { 0.0005, 2 }, { 1, 64 }, { NAN, NAN } } };
     again = machine_text_again(&cal);
     assert_true(holds("again.ini",
                       "[layermeter.intervals]\nstep = 0.85 .. 1.2, groups 19, per_octave "
-                      "1.125, seconds 0.0005 .. 2, batch 1 .. 64\n"));
+                      "1.125, octaves 1.5, seconds 0.0005 .. 2, batch 1 .. 64\n"));
     back = &again->intervals[0].of[PHASE_STEP];
     assert_int_equal(back->groups, 19);
     assert_true(back->low == 0.85 && back->high == 1.2 && back->per_octave == 1.125);
+    assert_true(back->octaves == 1.5);
     assert_true(back->range[SCOPE_SECONDS].low == 0.0005 && back->range[SCOPE_BATCH].high == 64);
     assert_true(isnan(back->range[SCOPE_NODES].low) && isnan(back->range[SCOPE_NODES].high));
     calibration_free(again);

@@ -308,9 +308,9 @@ static void intervals_are_joined_and_widened(void **state)
     set(c0, "conv1x1.flops.forward", 1e-12);
     set(c1, "conv1x1.flops.forward", 1e-12);
     c0->intervals[0].of[PHASE_STEP] =
-        (interval){ 8, 0.9, 1.4, 1.1, { { 1e-3, 1 }, { 1, 64 }, { 1, 1 } } };
+        (interval){ 8, 0.9, 1.4, 1.1, { { 1e-3, 1 }, { 1, 64 }, { 1, 1 } }, 0 };
     c1->intervals[0].of[PHASE_STEP] =
-        (interval){ 5, 0.6, 1.2, 1.3, { { 1e-3, 1 }, { 8, 256 }, { 1, 1 } } };
+        (interval){ 5, 0.6, 1.2, 1.3, { { 1e-3, 1 }, { 8, 256 }, { 1, 1 } }, 2.5 };
     assert_int_equal(transfer_prepare(s, 2, &a, &by_peaks, NULL), LM_OK);
     assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
     assert_true(transfer_widen(out, 1.5, "assumed"));
@@ -320,6 +320,7 @@ static void intervals_are_joined_and_widened(void **state)
     assert_close(log(i->high / i->low), 2 * sqrt(pow(log(1.4 / 0.6) / 2, 2) + pow(log(1.5), 2)),
                  1e-12);
     assert_close(i->per_octave, 1.3, 0);
+    assert_close(i->octaves, 2.5, 0); /* of the steeper one */
     assert_close(i->range[SCOPE_BATCH].low, 1, 0);
     assert_close(i->range[SCOPE_BATCH].high, 256, 0);
     assert_true(isnan(i->range[SCOPE_SECONDS].low)); /* of another device */
