@@ -71,10 +71,10 @@ typedef struct bounded {
     double value, low, high;
 } bounded;
 
-/** Raises a bound to `least`; what is unknown stays so. */
+/** Raises a bound to `least`; what is unknown stays so. 0 holds nothing: formulas may go below it. */
 static inline void bounded_hold(double *bound, double least)
 {
-    if (*bound < least)
+    if (least > 0 && *bound < least)
         *bound = least;
 }
 

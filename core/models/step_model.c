@@ -197,7 +197,7 @@ static lm_status find_least(const predictor *who, const step_setup *s, step_pric
 
 static void raise(bounded *to, double least, ledger *l)
 {
-    if (!(to->value < least)) /* so it is where it is unknown */
+    if (!(least > 0) || !(to->value < least)) /* so it is where it is unknown */
         return;
     ledger_add(l, CERTAINTY_ASSUMED, least - to->value);
     to->value = least;

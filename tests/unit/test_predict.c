@@ -118,6 +118,36 @@ static void the_interval_adds_up_like_the_parts(void **state)
 
 /* All times 0.8 or 1.5 times as long: so is a step that hides its all-reduce, but for what is not
  * known to have an interval. */
+/*
+ * A device of 32 FLOP/s: 640 FLOP forward take 20 s, where the coefficients say 1.64, and as
+ * many backward, as nothing wants the gradient of the input. A fast enough one leaves them, and holds the low end alone: 640 FLOP at 500 a second.
+ */
+static void no_time_and_no_low_end_is_below_the_roofline(void **state)
+{
+    calibration *cal = machine(0.25, 0.001, "",
+                               "[counts.intervals]\nforward = 0.5 .. 2, groups 3, per_octave 1.1\n"
+                               "backward = 0.9 .. 2, groups 3, per_octave 1.1\n"
+                               "update = 0.5 .. 2, groups 3, per_octave 1.1\n");
+    predictor    p   = who(cal);
+    prediction   out;
+
+    (void)state;
+    p.roof.flops = 32;
+    assert_int_equal(step_at(&p, 10, 1, &out, NULL), LM_OK);
+    assert_close(out.forward, 20, 1e-14);
+    assert_close(out.low[PHASE_FORWARD], 20, 1e-14);
+    assert_close(out.high[PHASE_FORWARD], 40, 1e-14);
+    assert_close(out.step, 40.32, 1e-14);
+    assert_close(ledger_seconds(&out.grounds.ledger), 40.32, 1e-14);
+    assert_close(out.low[PHASE_STEP], 40, 1e-14);
+    p.roof.flops = 500;
+    assert_int_equal(step_at(&p, 10, 1, &out, NULL), LM_OK);
+    assert_close(out.forward, 1.64, 1e-14);
+    assert_close(out.low[PHASE_FORWARD], 1.28, 1e-14);
+    assert_close(out.low[PHASE_BACKWARD], 1.28, 1e-14);
+    calibration_free(cal);
+}
+
 static void the_interval_of_a_step_in_buckets_holds_it(void **state)
 {
     calibration    *cal = machine(0.25, 0.001, "",
@@ -364,6 +394,7 @@ int main(void)
         cmocka_unit_test(counts_outside_their_range_are_marked),
         cmocka_unit_test(a_model_without_an_update_of_its_own_knows_no_sync),
         cmocka_unit_test(a_missing_formula_says_how_to_get_it),
+        cmocka_unit_test(no_time_and_no_low_end_is_below_the_roofline),
         cmocka_unit_test(weak_scaling_keeps_the_batch_of_each_device),
         cmocka_unit_test(strong_scaling_shares_one_batch),
         cmocka_unit_test(the_turning_point_matches_its_formula),
