@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const struct {
     const char *name, *word[SETTING_WORDS], *all;
     bool        silent; /* where it is the default */
@@ -37,11 +39,9 @@ lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err
 
 void settings_print(const settings *s, uint32_t mask, char *buffer, size_t size)
 {
-    size_t n = 0;
-
     buffer[0] = '\0';
     for (setting i = 0; i < N_SETTINGS; i++)
-        if (mask >> i & 1 && n < size && (s->value[i] || !known[i].silent))
-            n += (size_t)snprintf(buffer + n, size - n, "%s%s=%s", n ? " " : "", known[i].name,
-                                  known[i].word[s->value[i]]);
+        if (mask >> i & 1 && (s->value[i] || !known[i].silent))
+            text_add(buffer, size, "%s%s=%s", *buffer ? " " : "", known[i].name,
+                     known[i].word[s->value[i]]);
 }

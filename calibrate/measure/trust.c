@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "measure/harness.h"
 
 /* State of a point of the sweep. */
@@ -57,12 +58,7 @@ void trust_free(trust *t)
 
 /* ---- every rank ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY_VALUE(compare, double)
 
 /* The lower median, so that of two ranks the slower one stands out against the other. */
 static double median_rank(double *seconds, size_t n)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "measure/clock.h"
 #include "ranks/pulse.h"
 
@@ -14,20 +15,18 @@
 
 void watch_tell(watchdog *d, const char *what)
 {
-    char   line[700];
-    size_t n;
+    char line[700];
 
     pthread_mutex_lock(&d->lock);
-    n = (size_t)snprintf(line, sizeof line, "%s", what);
+    snprintf(line, sizeof line, "%s", what);
     if (d->text[0])
-        n += (size_t)snprintf(line + n, sizeof line - n, " %s measuring '%s' (point %zu of %zu)",
-                              d->in_point ? "while" : "after", d->text, d->point.number,
-                              d->point.total);
+        text_add(line, sizeof line, " %s measuring '%s' (point %zu of %zu)",
+                 d->in_point ? "while" : "after", d->text, d->point.number, d->point.total);
     if (d->config.file && d->held)
-        snprintf(line + n, sizeof line - n, "; %.120s holds %zu point%s, --resume goes on",
-                 d->config.file, d->held, d->held == 1 ? "" : "s");
+        text_add(line, sizeof line, "; %.120s holds %zu point%s, --resume goes on", d->config.file,
+                 d->held, d->held == 1 ? "" : "s");
     else if (d->config.file)
-        snprintf(line + n, sizeof line - n, "; %.120s holds no points yet", d->config.file);
+        text_add(line, sizeof line, "; %.120s holds no points yet", d->config.file);
     pthread_mutex_unlock(&d->lock);
     d->config.say(line);
 }

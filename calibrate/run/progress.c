@@ -47,16 +47,14 @@ static bool is_default(const char *word, size_t n)
 /* ", bf16, layout=nhwc": settings other than the defaults, without the progress of all-reduces. */
 static void print_variant(const observation *r, char *buffer, size_t size)
 {
-    size_t n = 0;
-
     buffer[0] = '\0';
     if (r->dtype != LM_F32)
-        n = (size_t)snprintf(buffer, size, ", %s", text_dtype_name(r->dtype));
+        snprintf(buffer, size, ", %s", text_dtype_name(r->dtype));
     for (const char *word = r->settings; *(word += strspn(word, " "));) {
         const size_t length = strcspn(word, " ");
 
-        if (strncmp(word, "progress=", 9) != 0 && !is_default(word, length) && n < size)
-            n += (size_t)snprintf(buffer + n, size - n, ", %.*s", (int)length, word);
+        if (strncmp(word, "progress=", 9) != 0 && !is_default(word, length))
+            text_add(buffer, size, ", %.*s", (int)length, word);
         word += length;
     }
 }

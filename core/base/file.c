@@ -46,7 +46,7 @@ lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *e
             room = room ? 2 * room : (size_t)64 * 1024;
             more = realloc(text, room);
             if (!more) {
-                status = lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+                status = no_memory(err);
                 goto out;
             }
             text = more;

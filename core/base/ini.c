@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 
 #define LINE_MAX_BYTES  197 /* limits of inih with its default build, as in Debian */
@@ -217,7 +218,7 @@ lm_status ini_load_text(const char *path, const char *text, ini_document **out, 
 
     if (!doc || !(doc->path = arena_text(a, path, strlen(path)))) {
         arena_free(a);
-        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+        return no_memory(err);
     }
     doc->arena = a;
     bad        = ini_parse_stream(read_line, &r, take_pair, &r);

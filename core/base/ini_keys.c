@@ -1,11 +1,11 @@
 /* Keys of sections of INI files. */
 #include "base/ini_keys.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "base/text.h"
 
 const ini_key *ini_key_find(const ini_key *keys, const char *name)
 {
@@ -20,8 +20,8 @@ static lm_status unknown_key(const char *path, const ini_pair *p, const ini_key 
 {
     char known[300] = "";
 
-    for (size_t n = 0; keys->name && n < sizeof known; keys++)
-        n += (size_t)snprintf(known + n, sizeof known - n, " %s", keys->name);
+    for (; keys->name; keys++)
+        text_add(known, sizeof known, " %s", keys->name);
     return lm_error_set(err, LM_E_NOTFOUND, "%s:%d: unknown key '%.40s' of %s; known are%s", path,
                         p->line, p->key, what, known);
 }

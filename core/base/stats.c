@@ -4,12 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
+#include "base/order.h"
 
-    return (x > y) - (x < y);
-}
+ORDER_BY_VALUE(by_value, double)
 
 /* Callers ask for several quantiles of the same values: from the second time on they are sorted. */
 static void sort(double *values, size_t n)

@@ -51,6 +51,8 @@ lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size
 /** Splits `text` in place at `separator` and trims blanks. Returns the number of parts, at most
  * max. */
 size_t text_split(char *text, char separator, char **part, size_t max);
+/** Appends to a text in `size` bytes; what has no room there is cut. */
+void text_add(char *text, size_t size, const char *fmt, ...) LM_PRINTF(3, 4);
 /** Trims blanks at both ends, in place; returns the new start. */
 char *text_trim(char *text);
 

@@ -5,9 +5,20 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void text_add(char *text, size_t size, const char *fmt, ...)
+{
+    const size_t n = strlen(text);
+    va_list      args;
+
+    va_start(args, fmt);
+    vsnprintf(text + n, size - n, fmt, args);
+    va_end(args);
+}
 
 const char *text_si(double value, char *buffer, size_t size)
 {

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/text.h"
 
 static const double unknown = NAN;
@@ -168,12 +169,7 @@ static lm_status read_rate(READER)
     return status;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY_VALUE(by_number, int64_t)
 
 /* Sorts numbers, each once. Returns their number. */
 static size_t tidy(int64_t *list, size_t n)

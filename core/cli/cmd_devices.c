@@ -70,16 +70,13 @@ static void add_columns(table *t, format how)
 static const char *shipped_words(const shipped_list *shipped, const device *d, char *text,
                                  size_t size)
 {
-    size_t n = 0;
-
     *text = '\0';
-    for (size_t i = 0; i < shipped->n && n < size; i++) {
+    for (size_t i = 0; i < shipped->n; i++) {
         const shipped_machine *m = &shipped->machine[i];
 
         if (device_same_name(m->device, d->name))
-            n += (size_t)snprintf(text + n, size - n, "%s%s%s", n ? ", " : "",
-                                  text_dtype_name(m->product),
-                                  m->transferred ? " (transferred)" : "");
+            text_add(text, size, "%s%s%s", *text ? ", " : "", text_dtype_name(m->product),
+                     m->transferred ? " (transferred)" : "");
     }
     return text;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "cli/decoding.h"
 #include "cli/power_options.h"
 #include "predict/dataset.h"
@@ -77,12 +78,10 @@ static const char examples[] =
 /* "energy edp": the goals for which the clock is best. */
 static void best_of(const held_steps *h, size_t i, char *buffer, size_t size)
 {
-    size_t n = 0;
-
     *buffer = '\0';
     for (best_for b = 0; b < N_BEST_FOR; b++)
         if (clocks_best(h->at, h->n, b) == i)
-            n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", best_for_name(b));
+            text_add(buffer, size, "%s%s", *buffer ? " " : "", best_for_name(b));
 }
 
 /* By steps that were measured under limits. */

@@ -38,12 +38,10 @@ static const struct {
 /* "functional view"; empty if there are none. */
 static const char *print_flags(const lm_layer_type *type, char *buffer, size_t size)
 {
-    size_t n = 0;
-
     buffer[0] = '\0';
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (type->flags & flags[i].flag && n < size)
-            n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", flags[i].name);
+        if (type->flags & flags[i].flag)
+            text_add(buffer, size, "%s%s", *buffer ? " " : "", flags[i].name);
     return buffer;
 }
 

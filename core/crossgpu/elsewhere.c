@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 
 /* A metric is outside of the learned range beyond this share of the range. */
 #define OUTSIDE 0.1
@@ -75,12 +76,7 @@ static lm_status find_targets(elsewhere *w, const word_list *to, lm_error *err)
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
-{
-    const gpu_target *x = a, *y = b;
-
-    return (x->said.seconds > y->said.seconds) - (x->said.seconds < y->said.seconds);
-}
+ORDER_BY(by_time, gpu_target, said.seconds)
 
 /* Targets without a price come last. */
 static int by_cost(const void *a, const void *b)

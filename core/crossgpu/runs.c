@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "trace/lines.h"
@@ -214,12 +215,7 @@ static int by_work(const void *a, const void *b)
     return c ? c : (x->line > y->line) - (x->line < y->line);
 }
 
-static int by_line(const void *a, const void *b)
-{
-    const gpu_run *x = a, *y = b;
-
-    return (x->line > y->line) - (x->line < y->line);
-}
+ORDER_BY(by_line, gpu_run, line)
 
 /* Missing ones do not count; NAN: all are. */
 static double median_of(const gpu_run *first, size_t n, size_t column, double *scratch)

@@ -145,7 +145,7 @@ static const device *misspelt(const device_list *list, const char *wanted)
 lm_status devices_find(const device_list *list, const char *name, const device **out, lm_error *err)
 {
     char          wanted[NAME_MAX_BYTES], offer[300] = "";
-    size_t        near = 0, used = 0;
+    size_t        near = 0;
     const device *meant;
 
     normal_name(name, strlen(name), wanted);
@@ -154,10 +154,9 @@ lm_status devices_find(const device_list *list, const char *name, const device *
             *out = &list->device[i];
             return LM_OK;
         }
-    for (size_t i = 0; i < list->n && used < sizeof offer; i++)
+    for (size_t i = 0; i < list->n; i++)
         if (compare_all(&list->device[i], wanted) == NEAR && near++ < NEAR_MAX)
-            used += (size_t)snprintf(offer + used, sizeof offer - used, "%s'%.60s'",
-                                     near > 1 ? ", " : "", list->device[i].name);
+            text_add(offer, sizeof offer, "%s'%.60s'", near > 1 ? ", " : "", list->device[i].name);
     if (!near && (meant = misspelt(list, wanted))) {
         snprintf(offer, sizeof offer, "'%.60s'", meant->name);
         near = 1;
@@ -329,9 +328,7 @@ static lm_status read_files(const char *const *path, size_t n, device_list **out
     device_list *list = calloc(1, sizeof *list);
     lm_status    status;
 
-    status = list && (list->arena = arena_new())
-                 ? LM_OK
-                 : lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path[0]);
+    status = list && (list->arena = arena_new()) ? LM_OK : no_memory(err);
     for (size_t i = 0; i < n && !status; i++)
         status = append(list, path[i], err);
     if (status) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "epochs/methods.h"
 #include "epochs/series.h"
@@ -129,12 +130,7 @@ typedef struct weighted {
     double mean, length;
 } weighted;
 
-static int by_mean(const void *a, const void *b)
-{
-    const double x = ((const weighted *)a)->mean, y = ((const weighted *)b)->mean;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY(by_mean, weighted, mean)
 
 /* The level that splits the segments into two classes whose means are furthest apart: Jenks' (1967)
  * natural break, Otsu's (1979) threshold. */

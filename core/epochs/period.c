@@ -7,6 +7,7 @@
 
 #include "base/fft.h"
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/stats.h"
 
 /* Fewer marks say nothing of a period. */
@@ -27,19 +28,9 @@
 /* The next number of marks that is tried is larger by this part. */
 #define MORE 0.15
 
-static int by_area(const void *a, const void *b)
-{
-    const double x = ((const mark *)a)->area, y = ((const mark *)b)->area;
+ORDER_DOWN_BY(by_area, mark, area)
 
-    return (x < y) - (x > y);
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const size_t x = ((const mark *)a)->from, y = ((const mark *)b)->from;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY(by_time, mark, from)
 
 /* Twice as many as are kept are gathered before the smaller half goes. */
 static void gather(mark *list, size_t *n, mark m)
@@ -323,12 +314,7 @@ static void keep(period *list, size_t *n, period p)
     list[at] = p;
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const double x = ((const period *)a)->seconds, y = ((const period *)b)->seconds;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY(by_length, period, seconds)
 
 /* Peaks of one level's correlations. */
 static lm_status look(const float *x, size_t n_bins, double step, size_t level, bool events,

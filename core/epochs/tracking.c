@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "epochs/methods.h"
 #include "epochs/period.h"
@@ -51,19 +52,9 @@ typedef struct moments {
     size_t n;
 } moments;
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = ((const moment *)a)->at, y = ((const moment *)b)->at;
+ORDER_BY(ascending, moment, at)
 
-    return (x > y) - (x < y);
-}
-
-static int by_area(const void *a, const void *b)
-{
-    const double x = ((const mark *)a)->area, y = ((const mark *)b)->area;
-
-    return (x < y) - (x > y);
-}
+ORDER_DOWN_BY(by_area, mark, area)
 
 /* Ends of the largest marks of a level, and those of training. */
 static lm_status find_moments(const series *s, size_t level, moments *out, lm_error *err)

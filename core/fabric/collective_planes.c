@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "solve/robust.h"
 
 #define ROUNDS      4   /* of reweighting */
@@ -196,12 +197,7 @@ static lm_status settle(packed *p, fit_row *row, sync_plane plane[2], bool *ok, 
     return status;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY_VALUE(by_value, double)
 
 size_t planes_distinct(double *value, size_t n)
 {

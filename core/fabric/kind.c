@@ -124,16 +124,14 @@ double collective_volume(collective_kind kind, double n)
 
 lm_status collective_kind_parse(const char *name, collective_kind *out, lm_error *err)
 {
-    char   known[200] = "";
-    size_t n          = 0;
+    char known[200] = "";
 
     for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++) {
         if (!strcmp(collective_types[k].name, name)) {
             *out = k;
             return LM_OK;
         }
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", k ? ", " : "",
-                              collective_types[k].name);
+        text_add(known, sizeof known, "%s%s", k ? ", " : "", collective_types[k].name);
     }
     return lm_error_set(err, LM_E_NOTFOUND, "'%.40s' is no collective that is known: %s", name,
                         known);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "fit/interval.h"
 #include "solve/folds.h"
 
@@ -30,12 +31,7 @@ static double group_of(const rows *r, const collective_call *a)
     return r->by_size ? a->bytes : place_of(a);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY_VALUE(by_value, double)
 
 static void find_groups(rows *r, bool by_size)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "learn/lines.h"
 
@@ -20,20 +21,9 @@ typedef struct weighted {
     double value, weight;
 } weighted;
 
-static int by_group(const void *a, const void *b)
-{
-    const residual *x = a, *y = b;
+ORDER_BY_BOTH(by_group, residual, group, ratio)
 
-    return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
-                                : (x->ratio > y->ratio) - (x->ratio < y->ratio);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const weighted *x = a, *y = b;
-
-    return (x->value > y->value) - (x->value < y->value);
-}
+ORDER_BY(by_value, weighted, value)
 
 /* Sorts by group, unless they are in that order; returns how many there are. */
 static size_t count_groups(residual *r, size_t n)

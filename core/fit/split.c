@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -112,13 +113,7 @@ typedef struct keyed {
     size_t   at;
 } keyed;
 
-static int by_value(const void *a, const void *b)
-{
-    const keyed *x = a, *y = b;
-
-    return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-                                : (x->at > y->at) - (x->at < y->at);
-}
+ORDER_BY_BOTH(by_value, keyed, value, at)
 
 /* Each number by itself, not its octave. */
 static bool exact(split_kind kind)

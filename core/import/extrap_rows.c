@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "observe/flags.h"
 
 /* The wanted kind, else the first that the file has. */
@@ -141,7 +142,7 @@ void extrap_rows_step(extrap_rows *rows, const predictor *who, const step_setup 
 
 void extrap_rows_common(extrap_rows *rows, size_t n, char *left_out, size_t size)
 {
-    size_t there[N_TIMES] = { 0 }, kept = 0, used = 0;
+    size_t there[N_TIMES] = { 0 }, kept = 0;
 
     for (size_t i = 0; i < rows->n; i++)
         there[rows->row[i].phase]++;
@@ -150,10 +151,9 @@ void extrap_rows_common(extrap_rows *rows, size_t n, char *left_out, size_t size
             rows->row[kept++] = rows->row[i];
     rows->n   = kept;
     *left_out = '\0';
-    for (size_t f = 0; f < N_TIMES && used < size; f++)
+    for (size_t f = 0; f < N_TIMES; f++)
         if (there[f] && there[f] < n)
-            used += (size_t)snprintf(left_out + used, size - used, "%s%s", used ? ", " : "",
-                                     phase_name((phase)f));
+            text_add(left_out, size, "%s%s", *left_out ? ", " : "", phase_name((phase)f));
 }
 
 void extrap_rows_free(extrap_rows *rows)

@@ -139,13 +139,12 @@ static bool find_kind(const char *test, collective_kind *out)
 
 static lm_status unknown_test(const reader *r, const char *test)
 {
-    char   known[200] = "";
-    size_t n          = 0;
+    char known[200] = "";
 
     for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++)
-        if (collective_types[k].nccl_test && n < sizeof known)
-            n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "",
-                                  collective_types[k].nccl_test);
+        if (collective_types[k].nccl_test)
+            text_add(known, sizeof known, "%s%s", *known ? ", " : "",
+                     collective_types[k].nccl_test);
     return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.40s' is none of %s", r->log.path,
                         r->log.line, test, known);
 }

@@ -102,11 +102,10 @@ static const osu_test *titled(const char *title)
 
 static lm_status unknown_test(const reader *r, const char *title)
 {
-    char   known[200] = "";
-    size_t n          = 0;
+    char known[200] = "";
 
-    for (const osu_test *t = tests; t->name && n < sizeof known; t++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", t->name);
+    for (const osu_test *t = tests; t->name; t++)
+        text_add(known, sizeof known, "%s%s", *known ? ", " : "", t->name);
     return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.60s' is none of %s", r->log.path,
                         r->log.line, title, known);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/random.h"
 
 /* Predicts again with one feature permuted. */
@@ -89,12 +90,7 @@ static lm_status shuffled(asking *a, const layerwise_lot *like, const char *name
     return status;
 }
 
-static int by_rise(const void *a, const void *b)
-{
-    const layerwise_worth *x = a, *y = b;
-
-    return (x->rise < y->rise) - (x->rise > y->rise);
-}
+ORDER_DOWN_BY(by_rise, layerwise_worth, rise)
 
 static bool is_first(const layerwise_task *t, size_t k)
 {

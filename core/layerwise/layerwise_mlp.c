@@ -1,4 +1,5 @@
 /* A perceptron for each task. */
+#include "base/order.h"
 #include "layerwise/layerwise_learners.h"
 
 #include <math.h>
@@ -74,14 +75,7 @@ typedef struct member {
     size_t   place; /* in the order */
 } member;
 
-static int by_group(const void *a, const void *b)
-{
-    const member *x = a, *y = b;
-
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
-}
+ORDER_BY_BOTH(by_group, member, group, place)
 
 /*
  * Whole groups to the front of the order, in the order of their first rows, as long as no more than

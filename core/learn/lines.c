@@ -224,8 +224,8 @@ static void read_text(lines *l, const line_item *i)
 
 static void read_choice(lines *l, const line_item *i)
 {
-    const char *word = lines_item(l);
-    size_t      k = 0, n = 0;
+    const char *word     = lines_item(l);
+    size_t      k        = 0;
     char        all[120] = "";
 
     while (k < i->n && (!word || strcmp(i->word[k], word) != 0))
@@ -234,8 +234,8 @@ static void read_choice(lines *l, const line_item *i)
         *i->count = k;
         return;
     }
-    for (k = 0; k < i->n && n < sizeof all; k++)
-        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", k ? ", " : "", i->word[k]);
+    for (k = 0; k < i->n; k++)
+        text_add(all, sizeof all, "%s%s", k ? ", " : "", i->word[k]);
     lines_fail(l, LM_E_NOTFOUND, "'%.40s' is none of %s", word ? word : "", all);
 }
 

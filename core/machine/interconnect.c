@@ -67,7 +67,7 @@ static int by_text(const void *a, const void *b)
 static const char *names_of(const char *folder, char *text, size_t size)
 {
     char   name[64][40];
-    size_t n = 0, used = 0;
+    size_t n   = 0;
     DIR   *dir = opendir(folder);
 
     for (struct dirent *e; dir && n < 64 && (e = readdir(dir));) {
@@ -80,8 +80,8 @@ static const char *names_of(const char *folder, char *text, size_t size)
         closedir(dir);
     qsort(name, n, sizeof name[0], by_text);
     *text = '\0';
-    for (size_t i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name[i]);
+    for (size_t i = 0; i < n; i++)
+        text_add(text, size, "%s%s", i ? ", " : "", name[i]);
     return text;
 }
 

@@ -109,11 +109,9 @@ bool step_model_carried(const char *name)
 
 const char *step_model_names(const char *between, char *text, size_t size)
 {
-    size_t n = 0;
-
     *text = '\0';
-    for (size_t i = 0; step_model_name(i) && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? between : "", step_model_name(i));
+    for (size_t i = 0; step_model_name(i); i++)
+        text_add(text, size, "%s%s", i ? between : "", step_model_name(i));
     return text;
 }
 

@@ -9,17 +9,13 @@
 
 #include "base/arena.h"
 #include "base/expr.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 
 #define VALUE_BYTES 512           /* a value, arguments replaced */
 #define QUOTE_BYTES 40            /* of a text that a message quotes */
 #define VALUE_COST  32            /* memory beside the text of a value */
 #define SPENT_MAX   (128ul << 20) /* 200000 layers of 600 bytes each */
-
-static lm_status no_memory(block_table *t)
-{
-    return lm_error_set(t->err, LM_E_NOMEM, "%s: out of memory", t->doc->path);
-}
 
 block *block_find(block_table *t, const char *name, size_t n)
 {
@@ -97,7 +93,7 @@ lm_status block_collect(block_table *t)
 
     t->block = calloc(doc->n_sections + 1, sizeof *t->block);
     if (!t->block)
-        return no_memory(t);
+        return no_memory(t->err);
     for (size_t i = 0; i < doc->n_sections; i++) {
         const ini_section *s = &doc->section[i];
 
@@ -120,7 +116,7 @@ lm_status block_collect(block_table *t)
                             "[%s]: there is no [block %.*s]", s->name, (int)(slash - s->name),
                             s->name);
         if (!array_grow(&b->layer, b->n_layers, &b->room, sizeof *b->layer))
-            return no_memory(t);
+            return no_memory(t->err);
         b->layer[b->n_layers++] = s;
     }
     for (size_t i = 0; i < t->n_blocks; i++)
@@ -216,7 +212,7 @@ lm_status block_substitute(block_table *t, const environment *env, const char *t
         if ((status = block_spend(t, n + VALUE_COST, line)))
             return status;
         *out = arena_text(t->arena, text, n);
-        return *out ? LM_OK : no_memory(t);
+        return *out ? LM_OK : no_memory(t->err);
     }
     while (*text) {
         const char *value = text;
@@ -249,7 +245,7 @@ lm_status block_substitute(block_table *t, const environment *env, const char *t
     if ((status = block_spend(t, o + VALUE_COST, line)))
         return status;
     *out = arena_text(t->arena, buffer, o);
-    return *out ? LM_OK : no_memory(t);
+    return *out ? LM_OK : no_memory(t->err);
 }
 
 lm_status block_bind(block_table *t, const block *b, const ini_section *use,
@@ -263,7 +259,7 @@ lm_status block_bind(block_table *t, const block *b, const ini_section *use,
     if (status)
         return status;
     if (!arg)
-        return no_memory(t);
+        return no_memory(t->err);
     while (file->outer)
         file = file->outer;
     for (size_t i = 0; i < use->n_pairs; i++) {

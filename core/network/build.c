@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "network/graph.h"
 
 #define LAYERS_MAX 200000 /* as of a network file */
@@ -233,7 +234,7 @@ static lm_status order_layers(const net_builder *b, size_t *order, lm_error *err
         lm_error_set(err, status, "%s: layer '%s' is its own input, through a cycle", b->net->path,
                      b->draft[cycle].layer.name);
     else if (status)
-        lm_error_set(err, status, "%s: out of memory", b->net->path);
+        no_memory(err);
     return status;
 }
 
@@ -284,7 +285,7 @@ lm_status build_finish(net_builder *b, network **out, lm_error *err)
         status = lm_error_set(err, LM_E_SYNTAX, "%s: more than %d layers", net->path, LAYERS_MAX);
     else if (!order || b->no_memory ||
              !(net->layer = arena_array(b->arena, b->n + 1, sizeof *net->layer)))
-        status = lm_error_set(err, LM_E_NOMEM, "%s: out of memory", net->path);
+        status = no_memory(err);
     else
         status = order_layers(b, order, err);
     if (status) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/graph.h"
 #include "network/unfold.h"
@@ -33,7 +34,7 @@ static lm_status order_nodes(unfolding *u, size_t *order)
         ini_fail(u->doc, u->err, u->node[cycle].line, status,
                  "layer '%s' is its own input, through a cycle", u->node[cycle].name);
     else if (status)
-        unfold_no_memory(u);
+        no_memory(u->err);
     return status;
 }
 
@@ -82,7 +83,7 @@ static lm_status emit_layers(unfolding *u, const size_t *order)
     net->layer = arena_array(net->arena, u->n_nodes + 1, sizeof *net->layer);
     if (!index || !net->layer) {
         free(index);
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     }
     for (size_t o = 0; o < u->n_nodes; o++) {
         node *n = &u->node[order[o]];
@@ -140,7 +141,7 @@ static lm_status unfold_file(unfolding *u, const environment *arguments, const c
     lm_status           status;
 
     if (!item)
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     for (size_t i = 0; i < doc->n_sections; i++)
         if (is_layer(doc->section[i].name))
             item[n++] = &doc->section[i];
@@ -150,7 +151,7 @@ static lm_status unfold_file(unfolding *u, const environment *arguments, const c
     if (!status)
         status = mark_outputs(u, &top, output, output_line);
     if (!status && !(order = malloc((u->n_nodes + 1) * sizeof *order)))
-        status = unfold_no_memory(u);
+        status = no_memory(u->err);
     if (!status)
         status = order_nodes(u, order);
     if (!status)

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/ini_keys.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/block.h"
 #include "network/expand.h"
@@ -34,11 +35,6 @@ typedef struct loading {
     block_table           texts; /* to replace arguments in arguments */
     lm_error             *err;
 } loading;
-
-static lm_status no_memory(const loading *l)
-{
-    return lm_error_set(l->err, LM_E_NOMEM, "%s: out of memory", l->path);
-}
 
 /* [network]. A base decides `output` only. */
 typedef struct head {
@@ -107,7 +103,7 @@ static lm_status read_arguments(loading *l, environment *env)
     lm_status          status;
 
     if (!arg)
-        return no_memory(l);
+        return no_memory(l->err);
     if (n > BLOCK_ARGUMENTS_MAX)
         return ini_fail(l->doc, l->err, s->line, LM_E_SYNTAX, "more than %d arguments",
                         BLOCK_ARGUMENTS_MAX);
@@ -120,7 +116,7 @@ static lm_status read_arguments(loading *l, environment *env)
                             "'%s': an argument's name has letters, digits and _ only", p->key);
         arg[i].name = arena_text(l->net->arena, p->key, strlen(p->key));
         if (!arg[i].name)
-            return no_memory(l);
+            return no_memory(l->err);
         if (by)
             arg[i].value = by->value;
         else if ((status = block_substitute(&l->texts, &(environment){ arg, i, 0, NULL }, p->value,
@@ -161,7 +157,7 @@ static lm_status describe_set(const loading *l)
     if (size == 1)
         return LM_OK;
     if (!(net->set = set = arena_alloc(net->arena, size)))
-        return no_memory(l);
+        return no_memory(l->err);
     for (size_t i = 0; i < net->n_arguments; i++)
         if (net->argument[i].set)
             used += (size_t)snprintf(set + used, size - used, "%s%s=%s", used ? " " : "",
@@ -185,7 +181,7 @@ static lm_status keep_arguments(loading *l, const environment *env)
     }
     net->argument = arena_array(net->arena, env->n + 1, sizeof *net->argument);
     if (!net->argument)
-        return no_memory(l);
+        return no_memory(l->err);
     for (size_t i = 0; i < env->n; i++) {
         const override *by = find_override(l, env->argument[i].name);
 
@@ -297,7 +293,7 @@ static lm_status load_base(loading *l, const head *h, const environment *env)
     lm_status status;
 
     if (!all)
-        return no_memory(l);
+        return no_memory(l->err);
     for (size_t i = 0; i < l->doc->n_sections; i++)
         if (strcmp(l->doc->section[i].name, "network") &&
             strcmp(l->doc->section[i].name, "arguments"))
@@ -340,7 +336,7 @@ static lm_status load_file(loading *l)
         status = load_base(l, &h, &env);
     } else if (!status) {
         if (l->above && !(l->net->base = arena_text(l->net->arena, l->path, strlen(l->path))))
-            status = no_memory(l);
+            status = no_memory(l->err);
         if (!status)
             status = keep_arguments(l, &env);
         if (!status && !l->head_only && !(status = check_given(l, &env)))
@@ -357,7 +353,7 @@ static lm_status split_settings(const network_choices *choices, loading *l)
     override    *all = arena_array(l->net->arena, n + 1, sizeof *all);
 
     if (!all)
-        return no_memory(l);
+        return no_memory(l->err);
     for (size_t i = 0; i < n; i++) {
         const char *word  = choices->set[i];
         const char *equal = strchr(word, '=');
@@ -368,7 +364,7 @@ static lm_status split_settings(const network_choices *choices, loading *l)
         all[i].name  = arena_text(l->net->arena, word, (size_t)(equal - word));
         all[i].value = arena_text(l->net->arena, equal + 1, strlen(equal + 1));
         if (!all[i].name || !all[i].value)
-            return no_memory(l);
+            return no_memory(l->err);
     }
     l->override    = all;
     l->n_overrides = n;
@@ -387,7 +383,7 @@ static lm_status load(const char *path, const network *again, const network_choi
 
     if (!net || !(net->path = arena_text(a, path, strlen(path)))) {
         arena_free(a);
-        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+        return no_memory(err);
     }
     net->arena  = a;
     l.head_only = choices && choices->head_only;
@@ -429,7 +425,7 @@ static lm_status load_with(const network *net, const char *const *more, size_t n
         size += a->set ? strlen(a->name) + strlen(a->value) + 2 : 0;
     text = malloc(size);
     if (!word || !text) {
-        status = lm_error_set(err, LM_E_NOMEM, "%s: out of memory", net->path);
+        status = no_memory(err);
     } else {
         for (const net_argument *a = net->argument; a < net->argument + net->n_arguments; a++)
             if (a->set) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/shard.h"
 
@@ -20,11 +21,6 @@
 
 #define SHARES NONE /* the `input` of a pending `shares =` */
 
-lm_status unfold_no_memory(unfolding *u)
-{
-    return lm_error_set(u->err, LM_E_NOMEM, "%s: out of memory", u->doc->path);
-}
-
 /* ---- nodes ---- */
 
 static lm_status add_node(unfolding *u, const node *n, size_t *out)
@@ -32,7 +28,7 @@ static lm_status add_node(unfolding *u, const node *n, size_t *out)
     if (u->n_nodes == NODES_MAX)
         return ini_fail(u->doc, u->err, n->line, LM_E_SYNTAX, "more than %d layers", NODES_MAX);
     if (!array_grow(&u->node, u->n_nodes, &u->node_room, sizeof *u->node))
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     *out                  = u->n_nodes;
     u->node[u->n_nodes++] = *n;
     return LM_OK;
@@ -41,7 +37,7 @@ static lm_status add_node(unfolding *u, const node *n, size_t *out)
 static lm_status add_pending(unfolding *u, size_t at, size_t input, const char *text, int line)
 {
     if (!array_grow(&u->pending, u->n_pending, &u->pending_room, sizeof *u->pending))
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     u->pending[u->n_pending++] = (pending){ at, input, text, line };
     return LM_OK;
 }
@@ -73,7 +69,7 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
     lm_status status;
 
     if (!pair)
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     n->pair = pair;
     for (size_t i = 0; i < s->n_pairs; i++) {
         const ini_pair *p = &s->pair[i];
@@ -103,7 +99,7 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
         } else {
             pair[n->n_pairs].key = arena_text(u->net->arena, p->key, strlen(p->key));
             if (!pair[n->n_pairs].key)
-                return unfold_no_memory(u);
+                return no_memory(u->err);
             pair[n->n_pairs].value  = value;
             pair[n->n_pairs++].line = p->line;
         }
@@ -190,7 +186,7 @@ static lm_status unfold_layer(unfolding *u, name_scope *sc, const ini_section *s
     n.n_inputs = n_given ? n_given : sc->last != NONE && !source ? 1 : 0;
     n.input    = arena_array(u->net->arena, n.n_inputs ? n.n_inputs : 1, sizeof *n.input);
     if (!n.input)
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     if (!n_given && n.n_inputs)
         n.input[0].layer = sc->last;
     status = add_node(u, &n, out);
@@ -223,14 +219,14 @@ static lm_status add_port(unfolding *u, const name_scope *sc, const ini_section 
     kept       = arena_text(u->net->arena, input, strlen(input));
     port.input = arena_array(u->net->arena, 1, sizeof *port.input);
     if (!kept || !port.input)
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     if (!given)
         port.input[0].layer = sc->last;
     if ((status = add_node(u, &port, &at)) ||
         (given && (status = add_pending(u, at, 0, given, ini_get(s, "inputs")->line))))
         return status;
     if (!names_add(&inner->local, kept, at))
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     if (k == 0)
         inner->last = at;
     return LM_OK;
@@ -294,7 +290,7 @@ static lm_status unfold_one(unfolding *u, name_scope *sc, const ini_section *s, 
     name = arena_text(u->net->arena, full, strlen(full));
     kept = arena_text(u->net->arena, local, strlen(local));
     if (!name || !kept)
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     twin = names_find(&u->line_of, name);
     if (twin != NAMES_NONE)
         return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
@@ -303,7 +299,7 @@ static lm_status unfold_one(unfolding *u, name_scope *sc, const ini_section *s, 
         return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
                         "there is an input '%s' of the block already", full);
     if (!names_add(&u->line_of, name, (size_t)s->line))
-        return unfold_no_memory(u);
+        return no_memory(u->err);
     if (ini_get(s, "block") && ini_get(s, "type"))
         return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
                         "'%s' has both 'type =' and 'block ='", full);
@@ -312,9 +308,8 @@ static lm_status unfold_one(unfolding *u, name_scope *sc, const ini_section *s, 
     if (status)
         return status;
     sc->last = at;
-    return names_add(&sc->local, kept, at) && names_add(&u->by_name, name, at)
-               ? LM_OK
-               : unfold_no_memory(u);
+    return names_add(&sc->local, kept, at) && names_add(&u->by_name, name, at) ? LM_OK
+                                                                               : no_memory(u->err);
 }
 
 /* `when =`: does the layer exist? */

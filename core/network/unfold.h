@@ -65,6 +65,4 @@ typedef struct name_scope {
 lm_status unfold_scope(unfolding *u, name_scope *sc, const ini_section *const *item, size_t n,
                        size_t *last);
 
-lm_status unfold_no_memory(unfolding *u);
-
 #endif

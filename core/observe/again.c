@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "observe/flags.h"
 #include "observe/judge.h"
 
@@ -13,13 +14,7 @@ typedef struct place {
     point   *at;
 } place;
 
-static int by_hash(const void *a, const void *b)
-{
-    const place *x = a, *y = b;
-
-    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
-                              : (x->at > y->at) - (x->at < y->at);
-}
+ORDER_BY_BOTH(by_hash, place, hash, at)
 
 /* The configuration of a row, or the part of it that a pass in evaluation mode has. */
 static observation told_of(const observation *row, bool any_mode)

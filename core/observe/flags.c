@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *const words[] = { "contended", "throttled",       "drifted",
                                      "anchor",    "no_tensor_cores", "socket" };
 
@@ -30,10 +32,8 @@ lm_status flags_parse(const char *text, uint32_t *out)
 
 void flags_print(uint32_t flags, char *buffer, size_t size)
 {
-    size_t n = 0;
-
     buffer[0] = '\0';
-    for (size_t w = 0; w < N_WORDS && n < size; w++)
+    for (size_t w = 0; w < N_WORDS; w++)
         if (flags & 1u << w)
-            n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", words[w]);
+            text_add(buffer, size, "%s%s", *buffer ? " " : "", words[w]);
 }

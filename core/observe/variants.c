@@ -21,13 +21,13 @@ static bool has_time(const point *pt)
 
 void variant_print(const observation *row, char out[VARIANT_TEXT])
 {
-    size_t n = (size_t)snprintf(out, VARIANT_TEXT, "dtype=%s", text_dtype_name(row->dtype));
+    snprintf(out, VARIANT_TEXT, "dtype=%s", text_dtype_name(row->dtype));
 
     for (const char *word = row->settings; *(word += strspn(word, " "));) {
         const size_t length = strcspn(word, " ");
 
-        if (strncmp(word, "progress=", 9) != 0 && n < VARIANT_TEXT)
-            n += (size_t)snprintf(out + n, VARIANT_TEXT - n, " %.*s", (int)length, word);
+        if (strncmp(word, "progress=", 9) != 0)
+            text_add(out, VARIANT_TEXT, " %.*s", (int)length, word);
         word += length;
     }
 }
@@ -79,7 +79,7 @@ void variants_free(variants *v)
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
-#define SEPARATORS " ,\t"
+#define SEPARATORS  " ,\t"
 #define NO_AUTOCAST AUTOCAST_SETTING "none"
 
 /* Is every word of `where` one of the text's? mixed=none is none. */
@@ -107,14 +107,13 @@ static bool has_all(const char *text, const char *where)
 static lm_status list(const points *p, char *text, size_t size, size_t *n_variants, lm_error *err)
 {
     variants        all;
-    size_t          n      = 0;
     const lm_status status = variants_of(p, &all, err);
 
     if (status)
         return status;
     text[0] = '\0';
-    for (size_t i = 0; i < all.n && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? "; " : "", all.of[i].text);
+    for (size_t i = 0; i < all.n; i++)
+        text_add(text, size, "%s%s", i ? "; " : "", all.of[i].text);
     *n_variants = all.n;
     variants_free(&all);
     return LM_OK;

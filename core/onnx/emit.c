@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/layer.h"
 #include "onnx/import.h"
@@ -27,15 +28,13 @@ void recipe_set(recipe *r, const char *key, const char *fmt, ...)
 
 void recipe_list(recipe *r, const char *key, const int64_t *item, size_t n, bool fold)
 {
-    char   text[sizeof r->key->text] = "";
-    size_t used                      = 0;
-    bool   same                      = fold;
+    char text[sizeof r->key->text] = "";
+    bool same                      = fold;
 
     for (size_t i = 1; i < n; i++)
         same &= item[i] == item[0];
     for (size_t i = 0; i < (same && n ? 1 : n); i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", i ? "," : "",
-                                 (long long)item[i]);
+        text_add(text, sizeof text, "%s%lld", i ? "," : "", (long long)item[i]);
     recipe_set(r, key, "%s", text);
 }
 
@@ -234,7 +233,7 @@ static lm_status own_weights(importer *im, size_t layer, const recipe *r, value 
     if (n > 1 && one_each) {
         group = arena_array(im->arena, n, sizeof *group);
         if (!group)
-            return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+            return no_memory(im->err);
         for (size_t i = 0; i < n; i++)
             group[i] = weight[i]->origin[0];
     }
@@ -443,7 +442,7 @@ lm_status emit_lazy(importer *im, const recipe *r, value *in, value **out)
         return refused(im, r, status);
     kept = arena_copy(im->arena, r, 1, sizeof *r);
     if (!kept)
-        return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        return no_memory(im->err);
     (*out)->lazy   = kept;
     (*out)->source = in;
     (*out)->node   = im->node;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+#include "base/order.h"
 #include "onnx/operators.h"
 
 /*
@@ -473,7 +475,7 @@ static lm_status try_patterns(importer *im, size_t at)
             continue;
         im->plan[at].fusion = arena_copy(im->arena, &m.f, 1, sizeof m.f);
         if (!im->plan[at].fusion)
-            return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+            return no_memory(im->err);
         for (size_t k = 0; k < m.f.n_within; k++)
             im->plan[m.f.within[k]].fused = true;
         return LM_OK;
@@ -496,12 +498,7 @@ lm_status fusions_find(importer *im)
     return status;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY_VALUE(by_number, size_t)
 
 lm_status fusion_convert(importer *im, const fusion *f)
 {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "onnx/import.h"
 
@@ -475,7 +476,7 @@ lm_status inputs_define(importer *im)
     lm_status            status;
 
     if (!use)
-        return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", m->path);
+        return no_memory(im->err);
     if ((status = define_initializers(im, use, &inside)))
         return status;
     for (size_t i = 0; i < m->n_inputs && !status; i++) {

@@ -1,5 +1,6 @@
 /* From an ONNX file to a network. */
 #include "onnx/onnx.h"
+#include "base/no_memory.h"
 #include "onnx/pairs.h"
 
 #include <string.h>
@@ -73,7 +74,7 @@ static lm_status gather_origins(importer *im, value *out)
         return node_fail(im, LM_E_UNSUPPORTED, "the file joins its weights too often");
     out->origin = arena_array(im->arena, n + 1, sizeof *out->origin);
     if (!out->origin)
-        return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        return no_memory(im->err);
     im->visits++;
     for (size_t i = 0; i < im->node->n_inputs; i++) {
         const value *v = node_input(im, i);
@@ -326,7 +327,7 @@ lm_status onnx_load(const char *path, const registry *reg, const network_choices
     im.build = build_new(path, name);
     im.arena = arena_new();
     if (!im.build || !im.arena)
-        status = lm_error_set(im.err, LM_E_NOMEM, "%s: out of memory", path);
+        status = no_memory(im.err);
     else
         status = onnx_read(path, &model, im.err);
     im.model = model;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 /* In name order. */
 static const operation operations[] = {
     { "Abs", convert_plain, "abs", 0 },
@@ -235,7 +237,7 @@ static value *computed_weight(importer *im, value *v)
     w->origin    = arena_copy(im->arena, &v->of_weight, 1, sizeof *w->origin);
     w->n_origins = 1;
     if (!w->origin)
-        im->status = lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        im->status = no_memory(im->err);
     return w->origin ? w : NULL;
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "onnx/operators.h"
 
 /* Identity of a weight. Exporters store equal weights once and copy them by this operator. They
@@ -34,7 +35,7 @@ static double *new_content(importer *im, value *v, int lane, size_t n)
     double *content = arena_array(im->arena, n + 1, sizeof *content);
 
     if (!content)
-        im->status = lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        im->status = no_memory(im->err);
     v->content[lane] = content;
     return content;
 }

@@ -2,22 +2,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "onnx/operators.h"
 
 /* Swaps the last two dimensions and nothing else: the product can take its input directly. */
 static bool is_swap(const value *v)
 {
-    const uint32_t rank = v->shape[LANE_FILE].rank;
-    char           swap[2 * LM_MAX_RANK + 1];
-    size_t         n = 0;
+    const uint32_t rank                      = v->shape[LANE_FILE].rank;
+    char           swap[2 * LM_MAX_RANK + 1] = "";
 
     if (!v->lazy || strcmp(v->lazy->type, "permute") != 0 || rank < 2)
         return false;
     for (uint32_t d = 0; d < rank; d++)
-        n += (size_t)snprintf(swap + n, sizeof swap - n, "%s%u", d ? "," : "",
-                              d < rank - 2    ? d
-                              : d == rank - 2 ? rank - 1
-                                              : rank - 2);
+        text_add(swap, sizeof swap, "%s%u", d ? "," : "",
+                 d < rank - 2    ? d
+                 : d == rank - 2 ? rank - 1
+                                 : rank - 2);
     return !strcmp(swap, v->lazy->key[0].text);
 }
 

@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "onnx/import.h"
-
-static lm_status no_memory(importer *im)
-{
-    return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
-}
 
 /* ---- makers and takers of tensors ---- */
 
@@ -35,7 +31,7 @@ static lm_status find_producers(importer *im)
                 return lm_error_set(im->err, LM_E_SYNTAX, "%s: two nodes yield '%.80s'", m->path,
                                     name);
             if (!names_add(&im->producer, name, i))
-                return no_memory(im);
+                return no_memory(im->err);
         }
     return LM_OK;
 }
@@ -48,7 +44,7 @@ static lm_status find_reachable(importer *im)
     size_t            depth = 0;
 
     if (!stack)
-        return no_memory(im);
+        return no_memory(im->err);
     for (size_t i = 0; i < m->n_outputs; i++) {
         const size_t at = names_find(&im->producer, m->output[i].name);
 
@@ -80,7 +76,7 @@ static lm_status count_use(importer *im, const char *name)
     if (at == NAMES_NONE) {
         at = im->n_tensors++;
         if (!names_add(&im->tensors, name, at))
-            return no_memory(im);
+            return no_memory(im->err);
     }
     im->uses[at]++;
     return LM_OK;
@@ -96,7 +92,7 @@ static lm_status count_uses(importer *im)
         most += m->node[i].n_inputs;
     im->uses = arena_array(im->arena, most, sizeof *im->uses);
     if (!im->uses)
-        return no_memory(im);
+        return no_memory(im->err);
     for (size_t i = 0; i < m->n_nodes && !status; i++)
         for (size_t k = 0; k < m->node[i].n_inputs && im->plan[i].reachable && !status; k++)
             if (node_reads(&m->node[i], k))
@@ -277,7 +273,7 @@ static lm_status tally_unknown(importer *im, bool constants, bool assumed, names
             k         = (*n)++;
             t[k].type = m->node[i].type;
             if (!names_add(kinds, t[k].type, k))
-                return no_memory(im);
+                return no_memory(im->err);
         }
         t[k].n++;
     }
@@ -295,7 +291,7 @@ static lm_status refuse_unknown(importer *im, bool constants)
     char      list[300];
 
     if (!t)
-        return no_memory(im);
+        return no_memory(im->err);
     memset(t, 0, (im->model->n_nodes + 1) * sizeof *t);
     status = tally_unknown(im, constants, false, &kinds, t, &n);
     if (!status && n) {
@@ -397,7 +393,7 @@ static lm_status note_states(importer *im)
                    "tensors that are first states of recurrent layers, not counted as "
                    "parameters: %zu",
                    n);
-    return room ? LM_OK : no_memory(im);
+    return room ? LM_OK : no_memory(im->err);
 }
 
 static lm_status find_told(importer *im)
@@ -405,7 +401,7 @@ static lm_status find_told(importer *im)
     for (size_t i = 0; i < im->model->n_inner; i++)
         if (names_find(&im->told, im->model->inner[i].name) == NAMES_NONE &&
             !names_add(&im->told, im->model->inner[i].name, i))
-            return no_memory(im);
+            return no_memory(im->err);
     return LM_OK;
 }
 
@@ -415,7 +411,7 @@ lm_status plan_nodes(importer *im)
 
     im->plan = arena_array(im->arena, im->model->n_nodes + 1, sizeof *im->plan);
     if (!im->plan)
-        return no_memory(im);
+        return no_memory(im->err);
     if ((status = read_choices(im)) || (status = find_producers(im)) ||
         (status = find_reachable(im)) || (status = count_uses(im)) || (status = find_told(im)))
         return status;

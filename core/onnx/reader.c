@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "onnx/wire.h"
 
 /* Limits of a file. Large networks stay far below; a hostile file cannot pass them. */
@@ -395,7 +396,7 @@ static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
     message.functions                = wire_into(take_function, &function_target);
     if (!pb_decode(&stream, onnx_ModelProto_fields, &message)) {
         if (r->no_memory)
-            return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+            return no_memory(err);
         if (r->sparse)
             return lm_error_set(err, LM_E_UNSUPPORTED,
                                 "%s: '%.80s' is a sparse initializer: export it as a dense one",
@@ -454,7 +455,7 @@ lm_status onnx_read(const char *path, onnx_model **out, lm_error *err)
 
     if (!m || !(m->path = arena_text(a, path, strlen(path)))) {
         arena_free(a);
-        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+        return no_memory(err);
     }
     m->arena = a;
     status   = map_file(path, &bytes, &size, err);

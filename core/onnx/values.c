@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "onnx/import.h"
 
 value *value_new(importer *im, role r)
@@ -11,7 +12,7 @@ value *value_new(importer *im, role r)
         arena_grow(im->arena, im->value, im->n_values, &im->value_room, sizeof *im->value);
 
     if (!v || !more) {
-        im->status = lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        im->status = no_memory(im->err);
         return NULL;
     }
     v->role                   = r;
@@ -29,7 +30,7 @@ value *value_parameter(importer *im)
     value *v = value_new(im, ROLE_PARAMETER);
 
     if (v && !(v->origin = arena_copy(im->arena, &v, 1, sizeof *v->origin))) {
-        im->status = lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        im->status = no_memory(im->err);
         return NULL;
     }
     if (v)
@@ -59,7 +60,7 @@ void value_define(importer *im, const char *name, value *v)
     if (!*v->name)
         v->name = name;
     if (!names_add(&im->by_name, name, v->number))
-        im->status = lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        im->status = no_memory(im->err);
 }
 
 value *node_input(const importer *im, size_t i)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "pages/page.h"
 #include "pages/page_parts.h"
 #include "plan/limits.h"
@@ -190,12 +191,7 @@ static lm_status gather_buckets(page_machine *m, const step_setup *s, lm_error *
     return LM_OK;
 }
 
-static int by_seconds(const void *a, const void *b)
-{
-    const double x = ((const explained *)a)->seconds, y = ((const explained *)b)->seconds;
-
-    return (x < y) - (x > y);
-}
+ORDER_DOWN_BY(by_seconds, explained, seconds)
 
 /* Work of the device itself, the longest first. All-reduces run beside it, and the timeline shows
  * them. */

@@ -71,28 +71,23 @@ static void page_asked(const page *p, char *buffer, size_t size)
 {
     const scale_question *q = &p->question;
     char                  sync[SYNC_POLICY_TEXT];
-    size_t                n;
 
     if (p->batch) {
         snprintf(buffer, size, "batches of %lld to %lld on one device", (long long)p->batch[0],
                  (long long)p->batch[p->n_nodes - 1]);
         return;
     }
-    n = (size_t)snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));
+    snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));
 
     if (q->kind == SCALING_WEAK)
-        n += (size_t)snprintf(buffer + n, size - n, "batch %lld of each device",
-                              (long long)q->setup.batch);
+        text_add(buffer, size, "batch %lld of each device", (long long)q->setup.batch);
     else
-        n += (size_t)snprintf(buffer + n, size - n, "batch %lld of all devices together",
-                              (long long)q->global_batch);
+        text_add(buffer, size, "batch %lld of all devices together", (long long)q->global_batch);
     if (q->kind == SCALING_GLOBAL)
-        n += (size_t)snprintf(buffer + n, size - n, ", at most %lld of a device at once",
-                              (long long)q->setup.batch);
+        text_add(buffer, size, ", at most %lld of a device at once", (long long)q->setup.batch);
     if (q->setup.devices > 1)
-        n += (size_t)snprintf(buffer + n, size - n, ", %lld devices a node",
-                              (long long)q->setup.devices);
-    snprintf(buffer + n, size - n, ", gradients: %s, optimizer: %s",
+        text_add(buffer, size, ", %lld devices a node", (long long)q->setup.devices);
+    text_add(buffer, size, ", gradients: %s, optimizer: %s",
              sync_policy_print(&q->setup.sync, sync), optimizer_name(q->setup.optimizer));
 }
 

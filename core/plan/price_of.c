@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/prices.h"
 
 /* Is it one of "A, B"? */
@@ -31,17 +32,15 @@ static bool is_called(const price *p, const char *name)
 
 lm_status prices_find(const price_list *list, const char *name, const price **out, lm_error *err)
 {
-    char   offer[300] = "";
-    size_t used       = 0;
+    char offer[300] = "";
 
     for (size_t i = 0; i < list->n; i++)
         if (is_called(&list->price[i], name)) {
             *out = &list->price[i];
             return LM_OK;
         }
-    for (size_t i = 0; i < list->n && used < sizeof offer; i++)
-        used += (size_t)snprintf(offer + used, sizeof offer - used, "%s%.60s", i ? ", " : "",
-                                 list->price[i].name);
+    for (size_t i = 0; i < list->n; i++)
+        text_add(offer, sizeof offer, "%s%.60s", i ? ", " : "", list->price[i].name);
     return lm_error_set(err, LM_E_NOTFOUND, "%s has no price of '%.60s'; it has %.250s", list->path,
                         name, list->n ? offer : "none");
 }

@@ -178,7 +178,7 @@ static lm_status read_files(const char *own, const char *shipped, price_list **o
     lm_status   status = list && (list->arena = arena_new()) &&
                                (list->path = arena_text(list->arena, first, strlen(first)))
                              ? LM_OK
-                             : lm_error_set(err, LM_E_NOMEM, "%s: out of memory", first);
+                             : no_memory(err);
 
     if (!status && own) {
         status = append(list, own, true, err);

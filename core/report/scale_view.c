@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "report/plot.h"
 
 /* Facts of a grid: differences between curves, and columns worth showing. */
@@ -330,13 +331,7 @@ static const char *label_of(const scale_grid *g, const scale_line *l, bool by_ba
     return buffer;
 }
 
-static int by_batch(const void *a, const void *b)
-{
-    const int64_t x = ((const scale_point *)a)->step.batch,
-                  y = ((const scale_point *)b)->step.batch;
-
-    return (x > y) - (x < y);
-}
+ORDER_BY(by_batch, scale_point, step.batch)
 
 typedef struct drawing {
     plot_curve *curve;

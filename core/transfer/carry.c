@@ -79,15 +79,14 @@ size_t carried_factors(const carried *w)
 
 static lm_status note_correction(const char *with, carried *w, lm_error *err)
 {
-    char   text[300];
-    size_t n = (size_t)snprintf(text, sizeof text, "%zu times of %zu %s:", w->factors.rows,
-                                w->errors.groups, carried_groups_name(w));
+    char text[300];
 
+    snprintf(text, sizeof text, "%zu times of %zu %s:", w->factors.rows, w->errors.groups,
+             carried_groups_name(w));
     for (size_t r = 0; r < carried_factors(w); r++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s x%.3g",
-                              r == CORRECT_BACKWARD ? ", backward" : "",
-                              resource_name((resource)(r % N_RESOURCES)), w->factors.of[r]);
-    snprintf(text + n, sizeof text - n, ", of %.60s", with);
+        text_add(text, sizeof text, "%s %s x%.3g", r == CORRECT_BACKWARD ? ", backward" : "",
+                 resource_name((resource)(r % N_RESOURCES)), w->factors.of[r]);
+    text_add(text, sizeof text, ", of %.60s", with);
     return calibration_note(w->cal, "corrected_by", text) &&
                    calibration_note_origin(w->cal, w->obs->provenance, w->obs->n_provenance)
                ? LM_OK

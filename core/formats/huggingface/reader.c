@@ -176,12 +176,10 @@ static lm_status check_must(const reading *r, const config_must *m)
 
 static lm_status unknown(const reading *r, const char *name)
 {
-    char   all[640] = "", shown[64];
-    size_t used     = 0;
+    char all[640] = "", shown[64];
 
-    for (size_t i = 0; i < n_architectures && used < sizeof all; i++)
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "",
-                                 architectures[i].name);
+    for (size_t i = 0; i < n_architectures; i++)
+        text_add(all, sizeof all, "%s%s", i ? ", " : "", architectures[i].name);
     snprintf(shown, sizeof shown, "%.60s", name);
     for (char *c = shown; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)

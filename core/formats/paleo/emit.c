@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "formats/paleo/model.h"
 #include "formats/paleo/paleo.h"
 #include "network/build.h"
@@ -345,11 +346,11 @@ static lm_status order_layers(const paleo_model *m, arena *a, size_t **out, lm_e
     lm_status status;
 
     if (!(*out = arena_array(a, m->n_layers + 1, sizeof **out)))
-        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", m->path);
+        return no_memory(err);
     status = graph_order(&(graph){ m->n_layers, parent, m }, *out, &cycle);
     if (status == LM_E_SYNTAX)
         return paleo_fail(m, &m->layer[cycle], err, status, "is its own parent, through a cycle");
-    return status ? lm_error_set(err, status, "%s: out of memory", m->path) : LM_OK;
+    return status ? no_memory(err) : LM_OK;
 }
 
 static lm_status emit_all(emission *e, arena *a)
@@ -361,7 +362,7 @@ static lm_status emit_all(emission *e, arena *a)
 
     e->done = arena_array(a, m->n_layers + 1, sizeof *e->done);
     if (!status && !e->done)
-        status = lm_error_set(e->err, LM_E_NOMEM, "%s: out of memory", m->path);
+        status = no_memory(e->err);
     for (size_t i = 0; i < m->n_layers && !status; i++) {
         fed |= m->layer[order[i]].kind == PALEO_INPUT;
         status = emit_layer(e, order[i]);
@@ -401,8 +402,7 @@ lm_status paleo_load(const char *path, const registry *reg, const network_choice
 
     name_of(path, name, sizeof name);
     e.builder = build_new(path, name);
-    status    = a && e.builder ? paleo_read(path, a, &model, e.err)
-                               : lm_error_set(e.err, LM_E_NOMEM, "%s: out of memory", path);
+    status    = a && e.builder ? paleo_read(path, a, &model, e.err) : no_memory(e.err);
     if (!status)
         status = emit_all(&e, a);
     if (!status) {

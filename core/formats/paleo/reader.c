@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "formats/paleo/keys.h"
 
 #define BYTES_MAX   (4 << 20) /* of a file; the largest known file has 47 kB */
@@ -36,11 +37,6 @@ typedef struct reading {
     arena       *arena;
     lm_error    *err;
 } reading;
-
-static lm_status no_memory(reading *r)
-{
-    return lm_error_set(r->err, LM_E_NOMEM, "%s: out of memory", r->model->path);
-}
 
 /* Line of a name, by its next occurrence as a key; 0: not found. jansson gives no lines of values. */
 static int find_line(reading *r, const char *name)
@@ -82,7 +78,7 @@ static lm_status add_layer(reading *r, const char *name, int line, const place *
     layers = arena_grow(r->arena, m->layer, m->n_layers, &r->layer_room, sizeof *layers);
     places = arena_grow(r->arena, r->place, m->n_layers, &r->place_room, sizeof *places);
     if (!name || !layers || !places)
-        return no_memory(r);
+        return no_memory(r->err);
     m->layer              = layers;
     r->place              = places;
     m->layer[m->n_layers] = (paleo_layer){ .name = name, .line = line };
@@ -91,7 +87,7 @@ static lm_status add_layer(reading *r, const char *name, int line, const place *
         return paleo_fail(m, &m->layer[m->n_layers], r->err, LM_E_SYNTAX, "expected an object");
     if (names_find(&r->by_name, name) != NAMES_NONE)
         return paleo_fail(m, &m->layer[m->n_layers], r->err, LM_E_SYNTAX, "the name is taken");
-    return names_add(&r->by_name, name, m->n_layers++) ? LM_OK : no_memory(r);
+    return names_add(&r->by_name, name, m->n_layers++) ? LM_OK : no_memory(r->err);
 }
 
 /* "block/layer", with "@0" after it for parts; false if it is too long. */
@@ -130,7 +126,7 @@ static lm_status add_part(reading *r, const char *name, json_t *layers, const pl
         base = of->n_splits && !of->split ? arena_text(r->arena, full, strlen(full)) : NULL;
         if (of->n_splits && !of->split &&
             (!base || !names_set(&r->splits, base, (size_t)of->n_splits)))
-            return no_memory(r);
+            return no_memory(r->err);
     }
     return LM_OK;
 }
@@ -145,7 +141,7 @@ static lm_status add_block(reading *r, const char *name, json_t *block, bool par
 
     find_line(r, name);
     if (!kept)
-        return no_memory(r);
+        return no_memory(r->err);
     if (!json_is_object(layers))
         return lm_error_set(r->err, LM_E_SYNTAX, "%s: block '%.100s' has no 'layers'",
                             r->model->path, name);
@@ -157,7 +153,7 @@ static lm_status add_block(reading *r, const char *name, json_t *block, bool par
                             BLOCKS_MAX);
     r->head[r->n_blocks] = block;
     if (!names_add(&r->blocks, kept, r->n_blocks++))
-        return no_memory(r);
+        return no_memory(r->err);
     if (parallel)
         r->model->parallel = kept;
     for (int64_t s = 0; s < n && !status; s++)
@@ -212,7 +208,7 @@ static lm_status add_parent(reading *r, paleo_layer *l, const char *name, parent
                             PARENTS_MAX);
     more = arena_grow(r->arena, out->index, out->n, &out->room, sizeof *more);
     if (!more)
-        return no_memory(r);
+        return no_memory(r->err);
     more[out->n++] = at;
     out->index     = more;
     return LM_OK;
@@ -324,7 +320,8 @@ static lm_status read_layer(reading *r, paleo_layer *l, const place *at)
     if (!type)
         return paleo_fail(r->model, l, r->err, LM_E_SYNTAX, "no 'type'");
     l->type = arena_text(r->arena, type, strlen(type));
-    return l->type ? paleo_read_layer(r->model, l, at->json, at->n_splits, r->err) : no_memory(r);
+    return l->type ? paleo_read_layer(r->model, l, at->json, at->n_splits, r->err)
+                   : no_memory(r->err);
 }
 
 static lm_status read_root(reading *r, json_t *root)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "report/chart.h"
 #include "report/gnuplot.h"
 
@@ -13,15 +14,13 @@
 static const char *beyond_of(const void *record, size_t i, char *room)
 {
     const collective_answer *a = &((const asked_collective *)record)->of;
-    size_t                   n = 0;
 
     (void)i;
     *room = '\0';
-    for (size_t k = 0; k < a->n_beyond && n < FIELD_TEXT_MAX; k++) {
-        n += (size_t)snprintf(room + n, FIELD_TEXT_MAX - n, "%s%s", k ? ", " : "",
-                              a->beyond[k].what);
-        if (a->beyond[k].factor > 0 && n < FIELD_TEXT_MAX)
-            n += (size_t)snprintf(room + n, FIELD_TEXT_MAX - n, " x%.3g", a->beyond[k].factor);
+    for (size_t k = 0; k < a->n_beyond; k++) {
+        text_add(room, FIELD_TEXT_MAX, "%s%s", k ? ", " : "", a->beyond[k].what);
+        if (a->beyond[k].factor > 0)
+            text_add(room, FIELD_TEXT_MAX, " x%.3g", a->beyond[k].factor);
     }
     return room;
 }

@@ -21,15 +21,12 @@ static bool priced(const plan_job *job)
 /* "fewest nodes, cheapest": the questions that this plan answers. */
 static const char *answers_to(const plan_answers *answers, const plan *p, char *out, size_t size)
 {
-    size_t n = 0;
-
     *out = '\0';
-    for (size_t i = 0; i < answers->n && n < size; i++) {
+    for (size_t i = 0; i < answers->n; i++) {
         const plan_asked *a = &answers->answer[i].asked;
 
         if (a->answer == p && !strstr(out, plan_goal_name(a->goal)))
-            n +=
-                (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", plan_goal_name(a->goal));
+            text_add(out, size, "%s%s", *out ? ", " : "", plan_goal_name(a->goal));
     }
     return out;
 }
