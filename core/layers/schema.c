@@ -160,7 +160,8 @@ lm_status schema_parse(const lm_param *p, const char *text, lm_value *out, lm_er
             if ((status = check_range(p, (double)value.u.i[i], err)))
                 return status;
         break;
-    default: return lm_error_set(err, LM_E_ABI, "%s: unknown kind %d", p->name, p->kind);
+    default: /* open: kinds of a plugin */
+        return lm_error_set(err, LM_E_ABI, "%s: unknown kind %d", p->name, p->kind);
     }
     if (status) {
         if (p->kind == LM_BOOL || p->kind == LM_SHAPE)

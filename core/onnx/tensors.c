@@ -54,7 +54,7 @@ static bool raw_element(pb_istream_t *stream, int32_t type, int64_t *i, float *f
             return false;
         *f = (float)real;
         return true;
-    default: return false;
+    default: /* open: numbers of a file */ return false;
     }
 }
 

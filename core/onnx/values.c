@@ -104,7 +104,7 @@ lm_dtype value_dtype(int32_t onnx_type)
     case ONNX_INT8:
     case ONNX_UINT8:
     case ONNX_BOOL: return LM_U8;
-    default: return 0;
+    default: /* open: numbers of a file */ return 0;
     }
 }
 

@@ -84,7 +84,7 @@ static laid_factor factor_of_term(size_t term)
     case SLOT_MAP_AFTER_BYTES:
     case SLOT_MAP_ELEMENTS:
     case SLOT_NORM_PLANES: return LAID_MOVES;
-    default: return N_LAID_FACTORS;
+    default: /* open: what transformers have none of */ return N_LAID_FACTORS;
     }
 }
 
