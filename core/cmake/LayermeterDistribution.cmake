@@ -8,7 +8,7 @@ set(CPACK_PACKAGE_NAME layermeter)
 set(CPACK_PACKAGE_VENDOR Layermeter)
 set(CPACK_PACKAGE_CONTACT ${LAYERMETER_MAINTAINER})
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has a line of its own
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_GENERATOR TGZ)
@@ -45,6 +45,12 @@ macro(debian_package component name text)
   endwhile()
 endmacro()
 
+# cpack makes no trigger, and of modules it asks for a soname
+file(WRITE ${PROJECT_BINARY_DIR}/package/shlibs
+  "liblayermeter ${LAYERMETER_SOVERSION} liblayermeter${LAYERMETER_SOVERSION} (>= ${PROJECT_VERSION})\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/triggers
+  ${PROJECT_BINARY_DIR}/package/shlibs)
+
 set(what "Layermeter counts a network's FLOPs, bytes and layers exactly, and predicts
 the time of a training step from prices that benchmarks on a machine gave.
 It plans hours, money and memory over batches, nodes and layouts.")
@@ -62,7 +68,7 @@ ${what}
 This package has the shared library. It finds layer types and networks in
 the package layermeter."
   SHLIBDEPS ON SECTION libs
-  CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/triggers
+  MULTIARCH same
   DEPENDS "layermeter ${same}"
   RECOMMENDS "liblapacke, libopenblas0-pthread | libblas3")
 debian_package(DEV liblayermeter-dev "predicts how long training a neural network takes - development
@@ -71,17 +77,19 @@ ${what}
 This package has headers, the static library, and files for pkg-config and
 CMake, for programs that predict and for plugins with layer types."
   SECTION libdevel
-  DEPENDS "liblayermeter${LAYERMETER_SOVERSION} ${same}")
+  DEPENDS "liblayermeter${LAYERMETER_SOVERSION} ${same}"
+  SUGGESTS "libinih-dev, libjansson-dev") # what the static library needs
+set(openmpi "")
+if(MPI_mpi_LIBRARY MATCHES openmpi) # starts a program of that package, with one process, too
+  set(openmpi ", openmpi-bin")
+endif()
 debian_package(CALIBRATE layermeter-calibrate "measures a machine for layermeter
 ${what}
 .
 This package has the program behind 'layermeter calibrate', which runs the
 benchmarks on a CPU with oneDNN, in one process or in several under MPI."
   SHLIBDEPS ON
-  DEPENDS "layermeter ${same}"
-  SUGGESTS "openmpi-bin")
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+  DEPENDS "layermeter ${same}${openmpi}")
 
 # What Debian wants beside the files themselves.
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/LayermeterDebian.cmake)

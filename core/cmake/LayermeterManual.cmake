@@ -37,4 +37,9 @@ add_custom_command(OUTPUT ${LAYERMETER_MANUAL}/layermeter.1
     -DCALIBRATE=$<TARGET_EXISTS:layermeter-calibrate> -P ${CMAKE_CURRENT_LIST_FILE}
   DEPENDS ${needs} ${CMAKE_CURRENT_LIST_FILE} VERBATIM)
 add_custom_target(layermeter_manual ALL DEPENDS ${LAYERMETER_MANUAL}/layermeter.1)
-install(DIRECTORY ${LAYERMETER_MANUAL} DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(DIRECTORY ${LAYERMETER_MANUAL} DESTINATION ${CMAKE_INSTALL_MANDIR}
+  PATTERN layermeter-calibrate.1 EXCLUDE)
+if(TARGET layermeter-calibrate) # beside its program
+  install(FILES ${LAYERMETER_MANUAL}/layermeter-calibrate.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+    COMPONENT calibrate)
+endif()

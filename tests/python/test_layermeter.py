@@ -1,5 +1,6 @@
 """The Python package: answers by hand, answers of the program, errors, threads, what is absent."""
 
+import contextlib
 import csv
 import dataclasses
 import gc
@@ -19,6 +20,7 @@ import layermeter
 from layermeter import _abi
 
 PROGRAM = os.path.join(os.environ["LAYERMETER_BIN"], "layermeter")
+SANITIZED = os.environ.get("LAYERMETER_SANITIZED") == "1"
 SOURCE = pathlib.Path(os.environ["LAYERMETER_SOURCE"])
 
 NETWORK = """[network]
@@ -292,7 +294,7 @@ class Plots(Folder):
         self.assertAlmostEqual(sum(bar.get_width() for bar in bars.patches), 3240, places=8)
 
 
-@unittest.skipUnless(has("torch") and os.environ.get("LAYERMETER_SANITIZED") != "1", "no PyTorch, or sanitizers")
+@unittest.skipUnless(has("torch") and not SANITIZED, "no PyTorch, or sanitizers")
 class Torch(unittest.TestCase):
     def test_a_module_is_a_network(self):
         import torch
@@ -304,8 +306,41 @@ class Torch(unittest.TestCase):
         self.assertEqual(counts.params, sum(p.numel() for p in module.parameters()))
         self.assertEqual(counts.macs, 4 * (8 * 3 * 9 * 256 + 8 * 256 * 10))
         self.assertGreater(layermeter.predict(network, device="T4", batch=4).step_ms, 0)
+        normed = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4), torch.nn.Dropout(0.5)).eval()
+        before, state = {k: v.clone() for k, v in normed.state_dict().items()}, torch.random.get_rng_state()
+        self.assertEqual(layermeter.from_torch(normed, torch.ones(2, 4)).counts().layers, 3)
+        self.assertTrue(all(torch.equal(v, before[k]) for k, v in normed.state_dict().items()))
+        self.assertTrue(torch.equal(state, torch.random.get_rng_state()) and not normed.training)
+        with self.assertRaisesRegex(layermeter.UnsupportedError, "PyTorch does not export Linear: "):
+            layermeter.from_torch(torch.nn.Linear(4, 4), torch.ones(2, 5))
         with self.assertRaisesRegex(layermeter.ArgumentError, "takes a torch.nn.Module"):
             layermeter.from_torch("resnet50", None)
+
+
+class Guide(unittest.TestCase):
+    """The guide and the tour run as they stand; what needs a package that is absent is left out."""
+
+    def test_the_guide_runs(self):
+        page = (SOURCE / "examples/guides/python.md").read_text()
+        blocks = re.findall(r"^```python *(\w*)\n(.*?)^```", page, re.M | re.S)
+        self.assertGreaterEqual(len(blocks), 7)
+        names, printed, kept = {}, io.StringIO(), os.getcwd()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
+            os.chdir(folder)
+            try:
+                for needs, text in blocks:
+                    if not needs or has(needs) and not (needs == "torch" and SANITIZED):
+                        exec(compile(text, "examples/guides/python.md", "exec"), names)
+            finally:
+                os.chdir(kept)
+        self.assertGreaterEqual(len(printed.getvalue().splitlines()), 12)
+
+    @unittest.skipUnless(has("matplotlib"), "no matplotlib")
+    def test_the_tour_draws_its_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-W", "error", SOURCE / "examples/python/tour.py", folder], check=True,
+                           capture_output=True)
+            self.assertEqual(sorted(os.listdir(folder)), ["python-curves.svg", "python-parts.svg"])
 
 
 class WithoutTorch(unittest.TestCase):

@@ -260,7 +260,8 @@ class Curve(Tuple[Point, ...]):
             one = self[0].samples_per_s / self[0].speedup
             axes.plot(nodes, [one * n for n in nodes], color="0.6", linestyle=":", linewidth=1, label="ideal")
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log", base=2)
+        samples = [p.samples_per_s for p in self if p.samples_per_s > 0] or [1.0]
+        axes.set_yscale("log", base=10 if max(samples) > 10 * min(samples) else 2)
         axes.set_xticks(nodes, [str(n) for n in nodes])
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:.3g}")
         axes.set_xlabel("nodes")
