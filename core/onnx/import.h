@@ -90,14 +90,20 @@ struct importer {
     struct node_plan *plan; /**< one for each node */
     const onnx_node  *node; /**< being converted */
     bool virtual;           /**< only shapes are wanted: no layers are made */
-    uint64_t  params;       /**< elements of the parameters that layers have */
-    size_t    n_samples;    /**< inputs that are no weights */
-    int64_t   batch;        /**< of the file, or assumed; 0: it has no such inputs */
-    size_t    parts;        /**< parameters of which layers have parts */
-    size_t    again;        /**< weights that a second call of a module has its own copy of */
-    size_t    origins;      /**< of all values together */
-    size_t    folded;       /**< elements of constants computed so far */
-    unsigned  visits;
+    uint64_t params;        /**< elements of the parameters that layers have */
+    size_t   n_samples;     /**< inputs that are no weights */
+    int64_t  batch;         /**< of the file, or assumed; 0: it has no such inputs */
+    size_t   parts;         /**< parameters of which layers have parts */
+    size_t   again;         /**< weights that a second call of a module has its own copy of */
+    size_t   origins;       /**< of all values together */
+    size_t   folded;        /**< elements of constants computed so far */
+    unsigned visits;
+    struct loop {
+        bool
+            known; /**< of the loop at `node`: its steps are to take its place, and all begins anew */
+        bool    sized; /**< of it, or of one before: as many steps as the file's input has rows */
+        int64_t steps;
+    } loop;
     lm_status status; /**< of what cannot report it: memory; sticky */
 };
 
@@ -230,6 +236,9 @@ typedef struct node_plan {
 } node_plan;
 
 lm_status plan_nodes(importer *im);
+/** The layer type that the user chose for an operator (NULL: none), and whether to ignore it. */
+const char *choice_treats(const network_choices *c, const char *type);
+bool        choice_ignores(const network_choices *c, const char *type);
 /** The shape that the file tells of a tensor; NULL: none, or none of numbers and of symbols of the
  * inputs. */
 const onnx_shape *told_shape(const importer *im, const char *name);

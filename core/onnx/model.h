@@ -48,8 +48,11 @@ typedef struct onnx_branch {
     size_t                    n_outputs;
 } onnx_branch;
 
+struct onnx_body;
+
 typedef struct onnx_attribute {
     const char        *name;
+    const char        *from; /**< in a function: the attribute of its call that it is; "": none */
     int64_t            i;
     float              f;
     const char        *text; /**< "" unless it is text */
@@ -59,6 +62,7 @@ typedef struct onnx_attribute {
     size_t             n_floats;
     const onnx_tensor *tensor; /**< NULL unless it is one */
     onnx_branch       *branch; /**< NULL unless it is a graph, of an If */
+    struct onnx_body  *body;   /**< NULL unless it is a graph, of a loop */
 } onnx_attribute;
 
 typedef struct onnx_node {
@@ -70,6 +74,22 @@ typedef struct onnx_node {
     size_t                n_attributes;
     const onnx_branch    *branch; /**< that it is in; NULL: none */
 } onnx_node;
+
+/** Nodes that stand for one: those of a function, or of a step of a loop. */
+typedef struct onnx_body {
+    const char          **input, **output;
+    size_t                n_inputs, n_outputs;
+    onnx_node            *node;
+    size_t                n_nodes;
+    const onnx_attribute *attribute; /**< of a function: for calls without them */
+    size_t                n_attributes;
+} onnx_body;
+
+/** An operator that the file defines itself. */
+typedef struct onnx_function {
+    const char *type; /**< local.Twice */
+    onnx_body   body;
+} onnx_function;
 
 typedef struct onnx_value_info {
     const char *name;
@@ -85,9 +105,10 @@ typedef struct onnx_model {
     size_t           n_initializers;
     onnx_value_info *input, *output, *inner; /**< inner: tensors whose shapes the file tells */
     size_t           n_inputs, n_outputs, n_inner;
-    const char     **function; /**< operators that the file defines itself: local.Twice */
+    onnx_function   *function;
     size_t           n_functions;
-    struct arena    *arena; /**< owns all of the above */
+    size_t           n_instances; /**< of functions and steps of loops that were put in place */
+    struct arena    *arena;       /**< owns all of the above */
 } onnx_model;
 
 /**

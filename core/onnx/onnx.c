@@ -1,12 +1,12 @@
 /* From an ONNX file to a network. */
 #include "onnx/onnx.h"
-#include "base/no_memory.h"
-#include "onnx/pairs.h"
 
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "network/bind.h"
 #include "network/metrics.h"
+#include "onnx/expand.h"
 #include "onnx/fold.h"
 #include "onnx/operators.h"
 #include "onnx/pairs.h"
@@ -239,7 +239,7 @@ static void add_notes(importer *im, bool image)
         build_note(im->build,
                    NETWORK_BATCH_FIXED "%lld: the graph does not tell how it depends on it",
                    (long long)im->batch);
-    if (image && !im->alive[LANE_IMAGE])
+    if ((image || im->loop.sized) && !im->alive[LANE_IMAGE])
         build_note(im->build, NETWORK_IMAGE_FIXED ": the graph does not tell how it depends on it");
 }
 
@@ -312,40 +312,74 @@ static void name_of(const char *path, char *buffer, size_t size)
     strncat(buffer, name, kept < size - 1 ? kept : size - 1);
 }
 
+/* Most loops of a file: each is found by beginning again. */
+#define LOOPS_MAX 300
+
+static void importer_free(importer *im)
+{
+    build_free(im->build);
+    names_free(&im->by_name);
+    names_free(&im->producer);
+    names_free(&im->told);
+    names_free(&im->tensors);
+    arena_free(im->arena);
+}
+
+/* One attempt. *node: the loop whose steps must take its place before the next one. */
+static lm_status attempt(const onnx_model *model, const registry *reg,
+                         const network_choices *choices, const char *name, struct loop *loop,
+                         size_t *node, network **out, lm_error *err)
+{
+    importer  im = { .model   = model,
+                     .reg     = reg,
+                     .choices = choices,
+                     .err     = err,
+                     .alive   = { true, true, !loop->sized },
+                     .loop    = { .sized = loop->sized } };
+    lm_status status;
+
+    im.build = build_new(model->path, name);
+    im.arena = arena_new();
+    if (!im.build || !im.arena)
+        status = no_memory(err);
+    else
+        status = import_model(&im, out);
+    *loop = im.loop;
+    *node = im.loop.known ? (size_t)(im.node - model->node) : 0;
+    importer_free(&im);
+    return status;
+}
+
 lm_status onnx_load(const char *path, const registry *reg, const network_choices *choices,
                     network **out, lm_error *err)
 {
     lm_error    ignored;
     onnx_model *model = NULL;
-    importer    im    = {
-              .reg = reg, .choices = choices, .err = err ? err : &ignored, .alive = { true, true, true }
-    };
-    char      name[100];
-    lm_status status;
+    char        name[100];
+    struct loop loop = { .known = false };
+    size_t      node;
+    lm_status   status;
 
+    err = err ? err : &ignored;
     name_of(path, name, sizeof name);
-    im.build = build_new(path, name);
-    im.arena = arena_new();
-    if (!im.build || !im.arena)
-        status = no_memory(im.err);
-    else
-        status = onnx_read(path, &model, im.err);
-    im.model = model;
+    status = onnx_read(path, &model, err);
     if (!status && model->opset && (model->opset < 1 || model->opset > 100))
-        status = lm_error_set(im.err, LM_E_UNSUPPORTED, "%s: opset %lld: 1 to 100 are supported",
-                              path, (long long)model->opset);
+        status = lm_error_set(err, LM_E_UNSUPPORTED, "%s: opset %lld: 1 to 100 are supported", path,
+                              (long long)model->opset);
     if (!status)
-        status = import_model(&im, out);
-    if (!status && (status = pairs_mark(*out, im.err)))
+        status = onnx_expand_calls(model, choices, err);
+    for (int tries = 0; !status && tries <= LOOPS_MAX; tries++) {
+        status = attempt(model, reg, choices, name, &loop, &node, out, err);
+        if (!loop.known || tries == LOOPS_MAX)
+            break;
+        status = onnx_expand_loop(model, node, loop.steps, err);
+        if (!status)
+            status = onnx_expand_calls(model, choices, err);
+    }
+    if (!status && (status = pairs_mark(*out, err)))
         network_free(*out);
     if (!status)
-        *im.err = (lm_error){ LM_OK, "" };
-    build_free(im.build);
-    names_free(&im.by_name);
-    names_free(&im.producer);
-    names_free(&im.told);
-    names_free(&im.tensors);
-    arena_free(im.arena);
+        *err = (lm_error){ LM_OK, "" };
     onnx_model_free(model);
     return status;
 }

@@ -78,6 +78,7 @@ static const operation operations[] = {
     { "LessOrEqual", convert_binary, "compare", OP_ANY },
     { "Log", convert_plain, "log", 0 },
     { "LogSoftmax", convert_softmax, "log_softmax", 0 },
+    { "Loop", convert_loop, NULL, OP_ANY },
     { "LpNormalization", convert_map, "traffic", 0 },
     { "LpPool", convert_pool, "lp_pool", 0 },
     { "MatMul", convert_matmul, "matmul", OP_TWO },

@@ -61,7 +61,7 @@ converter convert_plain, convert_binary, convert_pow, convert_clip, convert_redu
     convert_log_sum, convert_loss;
 /* operators_constant.c */
 converter convert_identity, convert_constant_node, convert_shape, convert_size, convert_fill,
-    convert_range, convert_nonzero, convert_if;
+    convert_range, convert_nonzero, convert_if, convert_loop;
 /* operators_traffic.c */
 converter convert_like_first, convert_like_second, convert_map, convert_test, convert_random_like,
     convert_gather_nd, convert_one_hot, convert_top_k, convert_roi_align, convert_grid_sample;

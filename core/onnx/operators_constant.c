@@ -227,3 +227,25 @@ lm_status convert_if(importer *im, conversion *c)
     }
     return im->status;
 }
+
+/* How often it is run is known now, not when the nodes were planned: onnx_load() puts the steps in its
+ * place. */
+lm_status convert_loop(importer *im, conversion *c)
+{
+    const value *v = im->node->n_inputs ? node_input(im, 0) : NULL;
+    double       steps;
+
+    (void)c;
+    if (!im->node->n_inputs || !*im->node->input[0])
+        return node_fail(im, LM_E_UNSUPPORTED, "it runs until a condition ends it");
+    if (!value_number(im, v, &steps) && im->alive[LANE_IMAGE]) {
+        lane_drop(im, LANE_IMAGE); /* as many as the file's input has rows */
+        im->loop.sized = true;
+    }
+    if (!value_number(im, v, &steps))
+        return node_fail(im, LM_E_UNSUPPORTED,
+                         "its number of steps depends on samples, or on how many there are");
+    im->loop.known = true;
+    im->loop.steps = steps < 0 ? 0 : steps < 1e9 ? (int64_t)steps : (int64_t)1e9;
+    return node_fail(im, LM_E_UNSUPPORTED, "a loop");
+}

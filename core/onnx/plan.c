@@ -179,19 +179,33 @@ static lm_status read_choices(importer *im)
     return LM_OK;
 }
 
-static void choose(importer *im, size_t i)
+const char *choice_treats(const network_choices *c, const char *type)
 {
-    const network_choices *c    = im->choices;
-    const char            *type = im->model->node[i].type;
+    const char *treat = NULL;
 
     for (size_t k = 0; c && k < c->n_treat; k++) {
         const size_t n = strcspn(c->treat[k], "=");
 
         if (strlen(type) == n && !strncmp(c->treat[k], type, n))
-            im->plan[i].treat = c->treat[k] + n + 1;
+            treat = c->treat[k] + n + 1;
     }
+    return treat;
+}
+
+bool choice_ignores(const network_choices *c, const char *type)
+{
     for (size_t k = 0; c && k < c->n_ignore; k++)
-        im->plan[i].ignore |= !strcmp(c->ignore[k], type);
+        if (!strcmp(c->ignore[k], type))
+            return true;
+    return false;
+}
+
+static void choose(importer *im, size_t i)
+{
+    const char *type = im->model->node[i].type;
+
+    im->plan[i].treat  = choice_treats(im->choices, type);
+    im->plan[i].ignore = choice_ignores(im->choices, type);
 }
 
 /* An operator and its number of nodes. */
@@ -210,15 +224,12 @@ static bool known(const importer *im, size_t i, bool constants)
 }
 
 /* Operators whose work is in a graph of their own. */
-static bool holds_graph(const importer *im, const onnx_node *node)
+static bool holds_graph(const onnx_node *node)
 {
     static const char *const flows[] = { "If", "Loop", "Scan", "SequenceMap" };
 
     for (size_t i = 0; i < sizeof flows / sizeof flows[0]; i++)
         if (!strcmp(node->type, flows[i]))
-            return true;
-    for (size_t i = 0; i < im->model->n_functions; i++)
-        if (!strcmp(node->type, im->model->function[i]))
             return true;
     return false;
 }
@@ -229,7 +240,7 @@ static void assume(importer *im, size_t i)
     const onnx_node *node    = &im->model->node[i];
     bool             assumed = !operation_find(node) && !(im->choices && im->choices->strict) &&
                    !im->plan[i].treat && !im->plan[i].ignore && node->n_inputs &&
-                   !holds_graph(im, node);
+                   !holds_graph(node);
 
     for (size_t k = 0; k < node->n_outputs && assumed; k++)
         assumed = !*node->output[k] || !tensor_uses(im, node->output[k]) ||

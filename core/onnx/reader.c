@@ -29,7 +29,7 @@ static bool take_option(pb_istream_t *stream, const pb_field_t *field, void **ar
                                     : wire_text(stream, field, arg);
 }
 
-#define BRANCHES_WITHIN 16
+#define GRAPHS_WITHIN 16
 
 static wire_callback take_node, take_initializer;
 
@@ -93,7 +93,67 @@ static bool rename_branch(reading *r, size_t first_node, size_t first_tensor, te
     return fine || wire_no_memory(r);
 }
 
-/* The branch of an If: its nodes are the model's. Graphs of other operators are not read. */
+/* The nodes of a body are its own, but those that were read before are kept for after it. */
+typedef struct nodes_aside {
+    onnx_node         *node;
+    size_t             n, room;
+    const onnx_branch *branch;
+} nodes_aside;
+
+static nodes_aside put_aside(reading *r)
+{
+    onnx_model       *m    = r->model;
+    const nodes_aside were = { m->node, m->n_nodes, r->node_room, r->branch };
+
+    m->node      = NULL;
+    m->n_nodes   = 0;
+    r->node_room = 0;
+    r->branch    = NULL;
+    return were;
+}
+
+static void put_back(reading *r, const nodes_aside *were, onnx_body *body)
+{
+    onnx_model *m = r->model;
+
+    body->node    = m->node;
+    body->n_nodes = m->n_nodes;
+    m->node       = were->node;
+    m->n_nodes    = were->n;
+    r->node_room  = were->room;
+    r->branch     = were->branch;
+}
+
+/* The body of a loop. Its initializers are the model's: every step has the same. */
+static bool take_body(reading *r, pb_istream_t *stream, onnx_attribute *a)
+{
+    onnx_GraphProto   message = onnx_GraphProto_init_zero;
+    text_list         inputs = { NULL, 0, 0 }, outputs = { NULL, 0, 0 };
+    wire_target       self         = { r, NULL };
+    wire_target       input_target = { r, &inputs }, output_target = { r, &outputs };
+    const nodes_aside were = put_aside(r);
+    bool              fine;
+
+    if (++r->depth == GRAPHS_WITHIN)
+        return wire_too_many(r, "16 loops within each other");
+    if (!(a->body = arena_alloc(r->arena, sizeof *a->body)))
+        return wire_no_memory(r);
+    message.node        = wire_into(take_node, &self);
+    message.initializer = wire_into(take_initializer, &self);
+    message.input       = wire_into(take_output_name, &input_target);
+    message.output      = wire_into(take_output_name, &output_target);
+    fine                = pb_decode(stream, onnx_GraphProto_fields, &message);
+    put_back(r, &were, a->body);
+    a->body->input     = inputs.item;
+    a->body->n_inputs  = inputs.n;
+    a->body->output    = outputs.item;
+    a->body->n_outputs = outputs.n;
+    r->depth--;
+    return fine;
+}
+
+/* The branch of an If: its nodes are the model's. Graphs of other operators are not read, but for
+ * the bodies of loops. */
 static bool take_graph(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     const wire_target *t       = *arg;
@@ -107,10 +167,12 @@ static bool take_graph(pb_istream_t *stream, const pb_field_t *field, void **arg
     size_t             depth = 0;
 
     (void)field;
+    if (!strcmp(a->name, "body"))
+        return take_body(r, stream, a);
     if (strcmp(a->name, "then_branch") != 0 && strcmp(a->name, "else_branch") != 0)
         return wire_skip(r, stream);
     for (const onnx_branch *b = outer; b; b = b->outer)
-        if (++depth == BRANCHES_WITHIN)
+        if (++depth == GRAPHS_WITHIN)
             return wire_too_many(r, "16 branches within each other");
     if (!(a->branch = arena_alloc(r->arena, sizeof *a->branch)))
         return wire_no_memory(r);
@@ -134,14 +196,14 @@ static bool take_attribute(pb_istream_t *stream, const pb_field_t *field, void *
     const wire_target  *t       = *arg;
     attribute_list     *list    = t->to;
     onnx_AttributeProto message = onnx_AttributeProto_init_zero;
-    onnx_attribute      a       = { .name = "", .text = "" };
+    onnx_attribute      a       = { .name = "", .from = "", .text = "" };
     onnx_tensor         tensor;
     tensor_reading      own;
     int_list            ints        = { NULL, 0, 0 };
     float_list          floats      = { NULL, 0, 0 };
     wire_target         name_target = { t->r, &a.name }, text_target = { t->r, &a.text };
     wire_target         ints_target = { t->r, &ints }, floats_target = { t->r, &floats };
-    wire_target         graph_target = { t->r, &a };
+    wire_target         graph_target = { t->r, &a }, from_target = { t->r, &a.from };
 
     (void)field;
     if (!wire_grow(t->r, (void **)&list->item, list->n, &list->room, sizeof *list->item))
@@ -152,6 +214,8 @@ static bool take_attribute(pb_istream_t *stream, const pb_field_t *field, void *
     message.ints   = wire_into(wire_ints, &ints_target);
     message.floats = wire_into(wire_floats, &floats_target);
     message.g      = wire_into(take_graph, &graph_target);
+
+    message.ref_attr_name = wire_into(wire_text, &from_target);
     if (!pb_decode(stream, onnx_AttributeProto_fields, &message))
         return false;
     a.i        = message.i;
@@ -354,22 +418,45 @@ static bool take_opset(pb_istream_t *stream, const pb_field_t *field, void **arg
     return true;
 }
 
+typedef struct function_list {
+    onnx_function *item;
+    size_t         n, room;
+} function_list;
+
 static bool take_function(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     const wire_target *t       = *arg;
-    text_list         *list    = t->to;
+    function_list     *list    = t->to;
     onnx_FunctionProto message = onnx_FunctionProto_init_zero;
-    const char        *name = "", *domain = "";
-    wire_target        name_target = { t->r, &name }, domain_target = { t->r, &domain };
+    onnx_function      f       = { .type = "" };
+    const char        *domain  = "";
+    text_list          inputs = { NULL, 0, 0 }, outputs = { NULL, 0, 0 };
+    attribute_list     attributes  = { NULL, 0, 0 };
+    wire_target        name_target = { t->r, &f.type }, domain_target = { t->r, &domain };
+    wire_target        self = { t->r, NULL }, attribute_target = { t->r, &attributes };
+    wire_target        input_target = { t->r, &inputs }, output_target = { t->r, &outputs };
+    const nodes_aside  were = put_aside(t->r);
+    bool               fine;
 
     (void)field;
-    message.name   = wire_into(wire_text, &name_target);
-    message.domain = wire_into(wire_text, &domain_target);
-    if (!pb_decode(stream, onnx_FunctionProto_fields, &message) ||
-        !name_operator(t->r, domain, &name) ||
+    message.name            = wire_into(wire_text, &name_target);
+    message.domain          = wire_into(wire_text, &domain_target);
+    message.input           = wire_into(wire_names, &input_target);
+    message.output          = wire_into(wire_names, &output_target);
+    message.node            = wire_into(take_node, &self);
+    message.attribute_proto = wire_into(take_attribute, &attribute_target);
+    fine                    = pb_decode(stream, onnx_FunctionProto_fields, &message);
+    put_back(t->r, &were, &f.body);
+    if (!fine || !name_operator(t->r, domain, &f.type) ||
         !wire_grow(t->r, (void **)&list->item, list->n, &list->room, sizeof *list->item))
         return false;
-    list->item[list->n++] = name;
+    f.body.input          = inputs.item;
+    f.body.n_inputs       = inputs.n;
+    f.body.output         = outputs.item;
+    f.body.n_outputs      = outputs.n;
+    f.body.attribute      = attributes.item;
+    f.body.n_attributes   = attributes.n;
+    list->item[list->n++] = f;
     return true;
 }
 
@@ -383,7 +470,7 @@ static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
     value_list      outputs      = { &r->model->output, &r->model->n_outputs, 0 };
     value_list      inner        = { &r->model->inner, &r->model->n_inner, 0 };
     wire_target     input_target = { r, &inputs }, output_target = { r, &outputs };
-    text_list       functions    = { NULL, 0, 0 };
+    function_list   functions    = { NULL, 0, 0 };
     wire_target     inner_target = { r, &inner }, function_target = { r, &functions };
 
     message.opset_import             = wire_into(take_opset, &self);

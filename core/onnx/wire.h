@@ -21,6 +21,7 @@ typedef struct reading {
     bool               no_memory;
     const char        *too_many; /**< of what; NULL: not too many */
     const onnx_branch *branch;   /**< the nodes that are read are in this one */
+    size_t             depth;    /**< bodies of loops within each other */
     const char        *sparse;   /**< name of an initializer that is; NULL: none */
 } reading;
 

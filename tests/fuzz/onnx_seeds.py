@@ -168,3 +168,42 @@ save("folded",
       node("Conv", "r onnx::Conv_8 b2", "y", kernel_shape=[1, 1])],
      [info("x", [1, 2, 4, 4])], [info("y", [1, 2, 4, 4])],
      [reals("onnx::Conv_7", [2, 2, 1, 1]), reals("onnx::Conv_8", [2, 2, 1, 1]), reals("b", [2])])
+
+# functions of the file: one within another, an attribute that is the call's, an output that is an input
+scaled = h.make_function("local", "Scaled", ["p", "w"], ["q", "p"], [node("MatMul", "p w", "t"), node("LeakyRelu", "t", "q")],
+                         [h.make_opsetid("", 18)], ["alpha"])
+scaled.node[1].attribute.extend([onnx.AttributeProto(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="alpha")])
+twice = h.make_function("local", "Twice", ["p", "w"], ["r"],
+                        [node("Scaled", "p w", "q same", domain="local", alpha=0.3), node("Scaled", "q w", "s", domain="local"),
+                         node("Add", "s same", "r")], [h.make_opsetid("", 18), h.make_opsetid("local", 1)])
+save("calls", [node("Twice", "x v", "a", domain="local", name="first"), node("Twice", "a w", "y", domain="local", name="second")],
+     [info("x", [2, 8])], [info("y", [2, 8])], [empty("v", [8, 8]), empty("w", [8, 8])], opset=18, functions=[scaled, twice])
+
+# a function that calls itself
+save("calls_itself", [node("Again", "x", "y", domain="local")], [info("x", [2, 8])], [info("y", [2, 8])], opset=18,
+     functions=[h.make_function("local", "Again", ["p"], ["q"], [node("Again", "p", "q", domain="local")], [h.make_opsetid("", 18)])])
+
+# a loop of 8 - 5 steps, one weight in all of them; it yields its last state, and a number of each step
+step = h.make_graph([node("MatMul", "h w", "m"), node("Tanh", "m", "g"), node("Identity", "on", "more"), node("ReduceSum", "g one", "part", keepdims=0)],
+                    "body", [info("i", [], T.INT64), info("on", [], T.BOOL), info("h", [2, 8])],
+                    [info("more", [], T.BOOL), info("g", [2, 8]), info("part", [2])])
+save("loop",
+     [node("Shape", "w", "s"), node("Gather", "s first", "eight"), node("Sub", "eight five", "n"),
+      h.make_node("Loop", ["n", "", "x"], ["end", "parts"], body=step), node("Gemm", "end l", "z", transB=1),
+      node("ReduceSum", "parts zero", "sums", keepdims=0), node("Unsqueeze", "sums one", "column"), node("Add", "z column", "y")],
+     [info("x", [2, 8])], [info("y", [2, 4])],
+     [empty("w", [8, 8]), empty("l", [4, 8]), ints("first", [0], []), ints("zero", [0]), ints("five", [5], []), ints("one", [1])], opset=18)
+
+# as many steps as the input has rows, each with its own
+row = h.make_graph([node("Gather", "x i", "r", axis=1), node("Add", "h r", "k"), node("MatMul", "k w", "g"), node("Identity", "on", "more")],
+                   "body", [info("i", [], T.INT64), info("on", [], T.BOOL), info("h", [2, 8])], [info("more", [], T.BOOL), info("g", [2, 8])])
+save("loop_rows", [node("Shape", "x", "s"), node("Gather", "s one", "n"), node("Gather", "x first", "h0", axis=1),
+                   h.make_node("Loop", ["n", "yes", "h0"], ["y"], body=row)],
+     [info("x", [2, 5, 8])], [info("y", [2, 8])],
+     [empty("w", [8, 8]), ints("one", [1], []), ints("first", [0], []), h.make_tensor("yes", T.BOOL, [], [True])], opset=18)
+
+# a loop that ends when the data say so
+until = h.make_graph([node("Tanh", "h", "g"), node("ReduceSum", "g", "t", keepdims=0), node("Greater", "t limit", "more")],
+                     "body", [info("i", [], T.INT64), info("on", [], T.BOOL), info("h", [2, 8])], [info("more", [], T.BOOL), info("g", [2, 8])])
+save("loop_until", [h.make_node("Loop", ["n", "", "x"], ["y"], body=until)], [info("x", [2, 8])], [info("y", [2, 8])],
+     [ints("n", [9], []), reals("limit", [], 1.0)], opset=18)
