@@ -24,6 +24,35 @@ size_t fitted_coefficients(const form *f, const fitted *of)
 /* A key and its value must fit into an INI line. */
 #define VALUE_MAX_BYTES 140
 
+bool laid_steps_add(laid_steps *l, const char *name)
+{
+    char **more = realloc(l->network, (l->n_networks + 1) * sizeof *more);
+
+    if (!more)
+        return false;
+    l->network = more;
+    if (!(more[l->n_networks] = strdup(name)))
+        return false;
+    l->n_networks++;
+    return true;
+}
+
+bool laid_steps_hold(const laid_steps *l, const char *name)
+{
+    for (size_t i = 0; i < l->n_networks; i++)
+        if (!strcmp(l->network[i], name))
+            return true;
+    return !l->n_networks;
+}
+
+void laid_steps_free(laid_steps *l)
+{
+    for (size_t i = 0; i < l->n_networks; i++)
+        free(l->network[i]);
+    free(l->network);
+    *l = (laid_steps){ .rows = 0 };
+}
+
 void calibration_free(calibration *cal)
 {
     if (!cal)
@@ -38,6 +67,7 @@ void calibration_free(calibration *cal)
     measured_free(&cal->measured);
     job_curves_free(&cal->curves);
     limit_curves_free(&cal->limits);
+    laid_steps_free(&cal->laid);
     for (size_t f = 0; f < MAX_FORMS; f++)
         free(cal->fitted[f].term);
     if (cal->operators)

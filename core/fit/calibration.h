@@ -66,7 +66,25 @@ typedef struct laid_steps {
     double mape;      /**< of steps left out */
     double low, high; /**< of measured / predicted, the same: their central 90 % */
     size_t groups;    /**< behind these; 0: unknown */
+    /* Where too few networks were measured to leave them out, single steps were: what they say is of
+     * these networks, by network_name_key(). Others are off by LAID_OTHERS, too. */
+    char **network;
+    size_t n_networks; /**< 0: networks were left out */
 } laid_steps;
+
+/**
+ * How far steps of a network are off by a fit to steps of others, beside what steps of the same
+ * are: half the width of the central 90 %, as a logarithm. The root mean square of both sides of the
+ * intervals of networks left out, of three published sets (foundry2024, big_models_misc,
+ * vtrain2024).
+ */
+#define LAID_OTHERS 0.19
+
+/** Adds a copy; false: out of memory. */
+bool laid_steps_add(laid_steps *l, const char *name);
+void laid_steps_free(laid_steps *l);
+/** Do the intervals hold of this network, by network_name_key()? */
+bool laid_steps_hold(const laid_steps *l, const char *name);
 
 /** Everything `fit` found out. */
 typedef struct calibration {

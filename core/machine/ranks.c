@@ -274,12 +274,32 @@ static const key laid_keys[] = {
     { KEY("interval_groups", KEY_COUNT, laid_steps, groups), .above = true },
 };
 
+/* "network.1 = NAME" */
+static void laid_networks(record *r, laid_steps *l)
+{
+    char            name[40];
+    const ini_pair *p;
+
+    for (size_t i = 0; r->out && i < l->n_networks; i++) {
+        snprintf(name, sizeof name, "network.%zu", i + 1);
+        record_put(r, name, "%s", l->network[i]);
+    }
+    for (size_t i = 1; !r->out && !r->status; i++) {
+        snprintf(name, sizeof name, "network.%zu", i);
+        if (!(p = record_take(r, name)))
+            return;
+        if (!laid_steps_add(l, p->value))
+            r->status = no_memory(r->err);
+    }
+}
+
 void laid_both(record *r, calibration *cal, const char *star)
 {
     if (r->out && !cal->laid.rows)
         return;
     record_begin(r, star);
     RECORD_KEYS(r, laid_keys, &cal->laid);
+    laid_networks(r, &cal->laid);
     check_upwards(r, "interval",
                   &(sync_range){ cal->laid.groups ? cal->laid.low : NAN,
                                  cal->laid.groups ? cal->laid.high : NAN });

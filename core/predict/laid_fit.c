@@ -1,6 +1,7 @@
 /* A machine from whole steps under layouts. */
 #include "predict/laid_fit.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ typedef struct laid_fitting {
     calibration        *cal;
     laid_row           *row;
     size_t              n, groups;
+    bool                few;          /* networks, too few to leave them out */
     double             *base[N_TOLD]; /* prices of terms, before */
     collective_model   *collectives;  /* the same of messages */
     double              launch;       /* and of the host */
@@ -255,9 +257,10 @@ static void find_groups(laid_fitting *f)
             k++;
         f->row[i].group = k < i ? f->row[k].group : n++;
     }
-    for (size_t i = 0; i < f->n && n < INTERVAL_GROUPS; i++)
+    f->few = n < INTERVAL_GROUPS;
+    for (size_t i = 0; i < f->n && f->few; i++)
         f->row[i].group = i;
-    f->groups = n < INTERVAL_GROUPS ? f->n : n;
+    f->groups = f->few ? f->n : n;
 }
 
 static lm_status open_rows(laid_fitting *f)
@@ -444,6 +447,21 @@ static double mape_of(const laid_fitting *f, const double *seconds)
     return sum;
 }
 
+/* The networks that steps left out speak of, where no network was. */
+static lm_status keep_networks(laid_fitting *f)
+{
+    char name[PATH_MAX];
+
+    for (size_t i = 0; i < f->n && f->few; i++) {
+        laid_steps *to = &f->cal->laid;
+
+        if (network_name_key(f->row[i].of->name, name, sizeof name) &&
+            !(to->n_networks && laid_steps_hold(to, name)) && !laid_steps_add(to, name))
+            return no_memory(f->err);
+    }
+    return LM_OK;
+}
+
 /* What is left out still says what hides: the factors alone are without it. */
 static lm_status judge(laid_fitting *f, laid_fit *out)
 {
@@ -467,14 +485,17 @@ static lm_status judge(laid_fitting *f, laid_fit *out)
         status = interval_bounds(r, f->n, &i, f->err);
     }
     if (!status) {
-        const bool known = i.groups >= INTERVAL_GROUPS && isfinite(i.low) && isfinite(i.high);
+        const bool   known  = i.groups >= INTERVAL_GROUPS && isfinite(i.low) && isfinite(i.high);
+        const double launch = f->cal->laid.launch;
 
+        laid_steps_free(&f->cal->laid);
         f->cal->laid = (laid_steps){ .rows   = f->n,
-                                     .launch = f->cal->laid.launch,
+                                     .launch = launch,
                                      .mape   = out->mape,
                                      .low    = i.low,
                                      .high   = i.high,
                                      .groups = known ? i.groups : 0 };
+        status       = keep_networks(f);
     }
     free(seconds);
     free(group);

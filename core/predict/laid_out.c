@@ -291,15 +291,26 @@ static void put_bounds(const laid_step *s, prediction *out)
     out->alone.high = high[PHASE_BACKWARD];
 }
 
+/* A bound of the fitted networks, and what others are off beside it: both vary independently. */
+static double beside_others(double bound)
+{
+    return exp(copysign(hypot(log(bound), LAID_OTHERS), log(bound)));
+}
+
 /* Steps that were left out say it of steps; of their parts nothing does. */
 static void put_own_bounds(const laid_step *s, prediction *out)
 {
-    const laid_steps *l = &s->part.cal->laid;
+    const laid_steps *l   = &s->part.cal->laid;
+    double            low = l->low, high = l->high;
 
     if (!l->groups)
         return;
-    out->low[PHASE_STEP]  = l->low * out->step;
-    out->high[PHASE_STEP] = l->high * out->step;
+    if (!laid_steps_hold(l, s->part.network)) {
+        low  = beside_others(fmin(low, 1 - 1e-9));
+        high = beside_others(fmax(high, 1 + 1e-9));
+    }
+    out->low[PHASE_STEP]  = low * out->step;
+    out->high[PHASE_STEP] = high * out->step;
 }
 
 /* ---- answers ---- */
