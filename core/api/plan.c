@@ -49,10 +49,7 @@ static lm_status machine_of(const lm_predictor *p, const lm_run *r, const step_s
                             plan_machine *out, lm_error *err)
 {
     const device_room  room = { .bytes = r->memory, .overhead = r->overhead };
-    const bind_options b    = { .dtype = p->who.dtype,
-                                .mixed = limits_mixed(&p->who),
-                                .on    = p->who.on,
-                                .input = p->who.input };
+    const bind_options b    = limits_bind(&p->who, s->program);
 
     *out = (plan_machine){ .who = &p->who };
     for (price_tier t = 0; t < N_PRICE_TIERS; t++)

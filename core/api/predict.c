@@ -62,6 +62,27 @@ static void settle_types(const lm_machine *machine, const predictor_asked *asked
     who->mixed = asked->mixed || asked->dtype ? 0 : own;
 }
 
+/* Who asks a file of `amp=` rows for 16 bits, or for nothing of a network of tokens, infers with weights of
+ * 16 bits: autocast would keep them in f32, and cast them for each token. */
+static lm_status settle_weights(const lm_machine *machine, const predictor_asked *asked,
+                                predictor *who, lm_error *err)
+{
+    const calibration *cal     = machine ? machine->cal : NULL;
+    const lm_dtype     product = cal ? calibration_product_dtype(cal) : 0;
+    const bool         amp     = cal && !calibration_mixed(cal) && cal->dtype == LM_F32 &&
+                     (product == LM_F16 || product == LM_BF16);
+    int64_t   tokens = 0;
+    lm_status status = LM_OK;
+
+    if (!amp || asked->mixed)
+        return LM_OK;
+    if (!asked->dtype && !(status = scale_tokens(who, &tokens, err)) && tokens)
+        who->weights = product;
+    if (asked->dtype && dtype_of_rate(asked->dtype, product))
+        who->weights = asked->dtype;
+    return status;
+}
+
 /* What `amp=` made of its products cannot be taken back. */
 static lm_status check_amp(const predictor *who, const predictor_asked *asked, lm_error *err)
 {
@@ -87,17 +108,18 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
         (status = settle_input(p, asked, err)))
         return status;
     snprintf(p->model, sizeof p->model, "%s", asked->model);
-    p->who = (predictor){ .cal     = machine ? machine->cal : NULL,
-                          .machine = machine ? machine->path : NULL,
-                          .loads   = p->loads,
-                          .model   = p->model,
-                          .network = p->network->name,
-                          .input   = *p->input ? p->input : NULL,
-                          .link    = asked->link.bytes_per_second > 0 || !machine ? asked->link
-                                                                                  : machine->link };
+    p->who           = (predictor){ .cal     = machine ? machine->cal : NULL,
+                                    .machine = machine ? machine->path : NULL,
+                                    .loads   = p->loads,
+                                    .model   = p->model,
+                                    .network = p->network->name,
+                                    .input   = *p->input ? p->input : NULL,
+                                    .link    = asked->link.bytes_per_second > 0 || !machine ? asked->link
+                                                                                            : machine->link };
     p->who.framework = asked->framework;
     settle_types(machine, asked, &p->who);
-    if ((status = check_amp(&p->who, asked, err)))
+    if ((status = check_amp(&p->who, asked, err)) ||
+        (status = settle_weights(machine, asked, &p->who, err)))
         return status;
     return predictor_open(&p->who, &asked->source, err);
 }

@@ -47,7 +47,7 @@ certainty linear_certainty(const predictor *who, unsigned measured, phase which,
 {
     if (measured & 1u << which)
         return CERTAINTY_MEASURED;
-    if (who->cal->transferred) /* of another machine */
+    if (who->cal->transferred || (who->weights && which == PHASE_INFERENCE))
         return CERTAINTY_ASSUMED;
     return certainty_of(c->c, c->count, predictor_other_types(who));
 }
@@ -117,6 +117,44 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err)
 /* Only terms with at least this share of the time are marked. */
 #define SHARE 0.1
 
+/* Rows under autocast were counted in f32, of which activations move half in 16 bits: a byte of these costs
+ * twice the coefficient. Of a weight, counted as 4 bytes, autocast reads 4, writes 2 and reads these; of 16
+ * bits it is read once, 2 bytes of 8: half the coefficient for each. */
+#define HALF_TRAFFIC 2.0
+#define HALF_WEIGHTS 0.5
+
+/* By what a coefficient of autocast is multiplied for kernels that are of 16 bits themselves. */
+static double of_halves(size_t term)
+{
+    const term_family f = term_family_of(term);
+
+    return f == FAMILY_WEIGHTS ? HALF_WEIGHTS : f == FAMILY_TRAFFIC ? HALF_TRAFFIC : 1;
+}
+
+bool linear_tells_halves(const predictor *who)
+{
+    size_t at;
+
+    return who->by == &linear_model && fitted_of(who, PHASE_INFERENCE, &at) &&
+           !forms[at].n_features;
+}
+
+double linear_coefficient(const predictor *who, phase which, const contribution *c)
+{
+    return c->c->value * (who->weights && which == PHASE_INFERENCE ? of_halves(c->regressor) : 1);
+}
+
+size_t linear_contributions(const predictor *who, phase which, size_t form_at, const workload *load,
+                            contribution *room)
+{
+    const size_t n = calibration_contributions(who->cal, form_at, load, room);
+
+    if (!forms[form_at].n_features)
+        for (size_t k = 0; k < n; k++)
+            room[k].seconds = linear_coefficient(who, which, &room[k]) * room[k].count;
+    return n;
+}
+
 /* A coefficient that was not fitted is unknown, not zero. */
 static lm_status unknown_term(const predictor *who, phase which, const contribution *c,
                               lm_error *err)
@@ -152,7 +190,7 @@ static lm_status ask(const predictor *who, phase which, const workload *load, un
     if (!fitted_of(who, which, &at))
         return linear_missing(who, which, err);
     term     = !forms[at].n_features;
-    n        = calibration_contributions(who->cal, at, load, room);
+    n        = linear_contributions(who, which, at, load, room);
     *seconds = n ? 0 : NAN;
     for (size_t k = 0; k < n; k++)
         *seconds += room[k].seconds;
@@ -348,7 +386,7 @@ static void add_bounds(const predictor *who, phase which, const workload *load, 
     size_t       at, n = 0;
 
     if (fitted_of(who, which, &at))
-        n = calibration_contributions(who->cal, at, load, room);
+        n = linear_contributions(who, which, at, load, room);
     for (size_t k = 0; k < n; k++) {
         const uint32_t r = room[k].regressor;
 

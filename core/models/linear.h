@@ -40,6 +40,13 @@ lm_status linear_exchange(const predictor *who, const step_setup *s, const net_m
                           exchange_price *out, lm_error *err);
 lm_status linear_buckets(const predictor *who, const step_setup *s,
                          const gradient_schedule *gradients, priced_program **out, lm_error *err);
+/** Does the machine file tell inference of 16 bits by that under autocast (predictor.weights)? */
+bool linear_tells_halves(const predictor *who);
+/** calibration_contributions(), at linear_coefficient(). */
+size_t linear_contributions(const predictor *who, phase which, size_t form_at, const workload *load,
+                            contribution *room);
+/** Seconds of a unit, of a contribution by terms: the fitted coefficient, and what 16 bits make of it. */
+double linear_coefficient(const predictor *who, phase which, const contribution *c);
 /** Certainty of a contribution to a time, including step_measured(). */
 certainty linear_certainty(const predictor *who, unsigned measured, phase which,
                            const contribution *c);

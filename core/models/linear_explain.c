@@ -247,7 +247,7 @@ static lm_status share_cells(work *w, phase which, const cells *c, const contrib
         s.regressor   = name[x->term];
         s.passes      = term_of_update(x->term) ? 0 : 1u << term_pass(x->term);
         s.unit        = term_unit(x->term);
-        s.coefficient = from->c->value;
+        s.coefficient = linear_coefficient(w->who, which, from);
         s.seconds     = s.coefficient * s.count;
         s.bound       = term_family_bound(term_family_of(x->term));
         s.standing    = linear_certainty(w->who, w->measured, which, from);
@@ -303,7 +303,7 @@ static lm_status share_forms(work *w)
             status = share_sync(w);
             continue;
         }
-        n = calibration_contributions(w->who->cal, at, &w->load.load, room);
+        n = linear_contributions(w->who, which, at, &w->load.load, room);
 
         status = share_host(w, which, room, n);
         for (size_t k = 0; k < n && forms[at].n_features && !status; k++)

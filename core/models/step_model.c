@@ -162,6 +162,8 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
         lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
         return status;
     }
+    if (!linear_tells_halves(who))
+        who->weights = 0;
     if ((status = find_roof(who, from, err)))
         return status;
     return who->by->open ? who->by->open(who, from, err) : LM_OK;
@@ -241,10 +243,12 @@ lm_dtype predictor_product_dtype(const predictor *who)
 
 workload_name predictor_workload(const predictor *who, program_kind program)
 {
+    const bool halves = who->weights && program == PROGRAM_INFERENCE;
+
     return (workload_name){ .name       = who->network,
                             .input      = who->input,
-                            .dtype      = who->dtype,
-                            .mixed      = who->mixed,
+                            .dtype      = halves ? who->weights : who->dtype,
+                            .mixed      = halves ? 0 : who->mixed,
                             .on         = who->on,
                             .evaluation = program == PROGRAM_INFERENCE,
                             .shard      = who->shard };

@@ -39,12 +39,16 @@ typedef struct predictor {
     const char              *network; /**< name or path */
     const char              *input;   /**< shape of one sample; NULL: the file's */
     lm_dtype                 dtype;
-    lm_dtype                 mixed;     /**< autocast to it; 0: none, or as `cal` was counted */
-    autocast_kind            on;        /**< whose: set by predictor_open(), as `cal` says */
-    framework_kind           framework; /**< of step prices as predict/host_step.h tells them */
-    net_shard                shard;   /**< the part of the network that one rank has; zeros: all */
-    const char              *machine; /**< file behind `cal`, for messages; may be NULL */
-    interconnect             link;    /**< what connects nodes, as told; zeros: nothing is said */
+    lm_dtype                 mixed; /**< autocast to it; 0: none, or as `cal` was counted */
+    lm_dtype
+        weights; /**< inference: of all, in place of `dtype` and autocast, with a file of `amp=` rows;
+                           0: as it was measured, which
+                           predictor_open() makes of it where the file does not tell */
+    autocast_kind     on;        /**< whose: set by predictor_open(), as `cal` says */
+    framework_kind    framework; /**< of step prices as predict/host_step.h tells them */
+    net_shard         shard;     /**< the part of the network that one rank has; zeros: all */
+    const char       *machine;   /**< file behind `cal`, for messages; may be NULL */
+    interconnect      link;      /**< what connects nodes, as told; zeros: nothing is said */
     roofline          roof; /**< of the device behind `cal`, by its datasheet: opened with it */
     struct step_scan *scan; /**< what steps share (step_scan_new()); NULL: nothing */
 } predictor;

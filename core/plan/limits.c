@@ -125,6 +125,17 @@ lm_dtype limits_mixed(const predictor *who)
     return !strncmp(amp + 4, "bf16", 4) ? LM_BF16 : LM_F16;
 }
 
+bind_options limits_bind(const predictor *who, program_kind program)
+{
+    const workload_name of = predictor_workload(who, program);
+
+    return (bind_options){ .dtype      = of.dtype,
+                           .mixed      = of.dtype == who->dtype ? limits_mixed(who) : 0,
+                           .on         = who->on,
+                           .input      = who->input,
+                           .evaluation = program == PROGRAM_INFERENCE };
+}
+
 /* Steps of layouts were predicted, so that these divide. What is not told of a rank's memory is not
  * judged. */
 static lm_status settle(asked_memory *a, lm_error *err)
@@ -147,18 +158,14 @@ static lm_status check_memory(const limits *l, char *text, lm_error *err)
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
             asked_memory a      = { .l    = l,
-                                    .bind = { .batch      = l->batch[many][keep],
-                                              .dtype      = l->who->dtype,
-                                              .mixed      = limits_mixed(l->who),
-                                              .on         = l->who->on,
-                                              .input      = l->who->input,
-                                              .evaluation = program != PROGRAM_TRAINING },
+                                    .bind = limits_bind(l->who, program),
                                     .with = room_options(&l->setup->sync, l->setup->optimizer,
                                                          l->who->dtype, &l->room, many, keep) };
             lm_error     untold = { LM_OK, "" };
             memory_use   use;
             lm_status    status;
 
+            a.bind.batch = l->batch[many][keep];
             if (!a.bind.batch || (l->setup->laid_out && settle(&a, &untold)))
                 continue;
             status = use_of(&a, &use, err);

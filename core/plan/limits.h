@@ -34,6 +34,9 @@ void limits_meet(limits *l, const scale_point *p);
 /** What the machine file was measured with: f32 under autocast to 16 bit, or 0. */
 lm_dtype limits_mixed(const predictor *who);
 
+/** How memory binds a network of a program: types, input and mode as the predictor has them; batch 0. */
+bind_options limits_bind(const predictor *who, program_kind program);
+
 /** Room for the words of limits_check(). */
 #define LIMITS_TEXT 400
 

@@ -47,17 +47,13 @@ static lm_status open_again(const plan_job *job, plan_side *side, lm_error *err)
 static lm_status open_room(plan_job *job, size_t i, const device_list *devices, bool told,
                            lm_error *err)
 {
-    plan_side        *side = &job->side[i];
-    const device     *d    = NULL;
-    const step_setup *s    = &job->question.setup;
-    plan_machine     *m    = &job->machine[i];
-    bind_options      b    = { .dtype      = side->who->dtype,
-                               .mixed      = limits_mixed(side->who),
-                               .on         = side->who->on,
-                               .input      = side->who->input,
-                               .evaluation = s->program == PROGRAM_INFERENCE };
-    device_room       less;
-    lm_status         status;
+    plan_side         *side = &job->side[i];
+    const device      *d    = NULL;
+    const step_setup  *s    = &job->question.setup;
+    plan_machine      *m    = &job->machine[i];
+    const bind_options b    = limits_bind(side->who, s->program);
+    device_room        less;
+    lm_status          status;
 
     if (!side->room.bytes && side->device) {
         status = devices_find(devices, side->device, &d, err);

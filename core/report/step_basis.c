@@ -99,6 +99,16 @@ static void print_dtype(const predictor *who, const char *label, FILE *out)
             types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
 }
 
+/* Of inference all but the forward pass takes no time; of training it does, or is not known. */
+static void print_weights(const predictor *who, const prediction *p, const char *label, FILE *out)
+{
+    if (!who->weights || !(p->forward > 0) || p->backward > 0 || isnan(p->backward))
+        return;
+    begin_note(label, out);
+    fprintf(out, "weights of %s, priced by what autocast takes; --mixed %s keeps them in f32\n",
+            text_dtype_name(who->weights), text_dtype_name(who->weights));
+}
+
 static void print_host(const predictor *who, const char *label, FILE *out)
 {
     if (who->framework != FRAMEWORK_EAGER)
@@ -182,6 +192,7 @@ void step_basis_explain(const predictor *who, const prediction *p, const char *l
     print_origin(who, label, out);
     print_links(who, p, label, out);
     print_dtype(who, label, out);
+    print_weights(who, p, label, out);
     print_far(who, p, label, out);
     print_host(who, label, out);
 }

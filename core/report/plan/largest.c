@@ -22,13 +22,9 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
     const step_setup    *s    = &job->question.setup;
     const memory_options with = room_options(&s->sync, s->optimizer, side->who->dtype, &side->room,
                                              many, s->sync.accumulation > 1);
-    const bind_options   b    = { .batch      = batch,
-                                  .dtype      = side->who->dtype,
-                                  .mixed      = limits_mixed(side->who),
-                                  .on         = side->who->on,
-                                  .input      = side->who->input,
-                                  .evaluation = s->program == PROGRAM_INFERENCE };
+    bind_options         b    = limits_bind(side->who, s->program);
 
+    b.batch = batch;
     return memory_of_step(job->net, job->reg, &b, &with, out, NULL, err);
 }
 
