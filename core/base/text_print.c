@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef __GLIBC__ /* other C libraries have only printf() */
+#define strfromd snprintf
+#endif
+
 void text_add(char *text, size_t size, const char *fmt, ...)
 {
     const size_t n = strlen(text);

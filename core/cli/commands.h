@@ -16,7 +16,11 @@
 extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale,
     cmd_import, cmd_models, cmd_memory, cmd_check, cmd_calibrate, cmd_suggest, cmd_devices,
     cmd_transfer, cmd_learn, cmd_digest, cmd_export, cmd_plan, cmd_report, cmd_collectives,
-    cmd_epochs, cmd_watch, cmd_energy;
+    cmd_epochs, cmd_watch, cmd_energy, cmd_page;
+
+/** Those of this program: all, or the few that a page in a browser asks. */
+extern const command *const commands[];
+extern const size_t         n_commands;
 
 /** All layer types, from --plugin and the usual places. */
 lm_status open_registry(const options *o, registry **out, lm_error *err);

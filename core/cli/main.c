@@ -15,15 +15,6 @@
 #include "report/memory_fields.h"
 #include "report/plan/fields.h"
 
-static const command *const commands[] = {
-    &cmd_show,   &cmd_memory,    &cmd_predict, &cmd_scale,    &cmd_plan,        &cmd_energy,
-    &cmd_report, &cmd_calibrate, &cmd_fit,     &cmd_validate, &cmd_suggest,     &cmd_transfer,
-    &cmd_learn,  &cmd_digest,    &cmd_import,  &cmd_export,   &cmd_collectives, &cmd_epochs,
-    &cmd_watch,  &cmd_models,    &cmd_layers,  &cmd_devices,  &cmd_check,
-};
-
-#define N_COMMANDS (sizeof commands / sizeof commands[0])
-
 #define DOC "Predicts how long training a neural network takes, before you pay for it"
 
 static void print_overview(FILE *out)
@@ -31,7 +22,7 @@ static void print_overview(FILE *out)
     fputs(DOC ".\n\n"
               "Usage: layermeter <command> [options] <files>\n\nCommands:\n",
           out);
-    for (size_t i = 0; i < N_COMMANDS; i++)
+    for (size_t i = 0; i < n_commands; i++)
         fprintf(out, "  %-13s%s\n", commands[i]->name, commands[i]->doc);
     fputs(
         "  version      Print the version\n\n'layermeter <command> --help' explains one; --help=man is "
@@ -65,7 +56,7 @@ static void unknown_command(const char *name)
     size_t      distance = TEXT_NEAR;
     lm_error    err;
 
-    for (size_t i = 0; i < N_COMMANDS; i++)
+    for (size_t i = 0; i < n_commands; i++)
         if (text_nearer(name, commands[i]->name, &distance))
             near = commands[i]->name;
     lm_error_set(&err, LM_E_ARG, "unknown command '%.200s'%s%s%s (see 'layermeter --help')", name,
@@ -137,16 +128,16 @@ int main(int argc, char **argv)
         return finish_output(EXIT_DONE);
     }
     if (!strcmp(name, "--help=man")) {
-        manual_print_overview(commands, N_COMMANDS, DOC, stdout);
+        manual_print_overview(commands, n_commands, DOC, stdout);
         return finish_output(EXIT_DONE);
     }
     if (!strcmp(name, "--complete")) { /* the command; behind `help`, too */
-        complete_commands(commands, N_COMMANDS, argc > 2 ? argv[argc - 1] : "", stdout);
+        complete_commands(commands, n_commands, argc > 2 ? argv[argc - 1] : "", stdout);
         return finish_output(EXIT_DONE);
     }
     if (help && argc > 3 && !strcmp(argv[3], "columns") && explain_columns(name, &code))
         return code;
-    for (size_t i = 0; i < N_COMMANDS; i++)
+    for (size_t i = 0; i < n_commands; i++)
         if (!strcmp(commands[i]->name, name) ||
             (commands[i]->also && !strcmp(commands[i]->also, name))) {
             char *help_of[] = { argv[0], "--help", NULL };

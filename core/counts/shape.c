@@ -54,7 +54,7 @@ void shape_of_layer(const bound_layer *layer, layer_shape *out)
         measure_dense(k, out);
 }
 
-void shape_pad(const bound_layer *pad, layer_shape *conv)
+void shape_add_pad(const bound_layer *pad, layer_shape *conv)
 {
     const lm_tensor *from = &pad->input[0], *to = &pad->output[0];
 
@@ -160,7 +160,7 @@ void shape_of_chain(const bound_network *chain, layer_work *work, layer_shape *o
             other = true;
     }
     if (pad && found.kind == SHAPE_CONV)
-        shape_pad(pad, &found);
+        shape_add_pad(pad, &found);
     if (other || (pad && found.kind != SHAPE_CONV))
         found = (layer_shape){ .kind = SHAPE_OTHER };
     if (found.kind == SHAPE_OTHER && work)

@@ -49,7 +49,7 @@ void shape_by_work(const bound_layer *layer, layer_work *work, layer_shape *out)
 void shape_of_layer(const bound_layer *layer, layer_shape *out);
 
 /** Takes padding, a layer of its own in front, into the convolution. */
-void shape_pad(const bound_layer *pad, layer_shape *conv);
+void shape_add_pad(const bound_layer *pad, layer_shape *conv);
 
 /**
  * Turns a product of flattened images (channels x height x width) into the convolution that it is:

@@ -108,7 +108,7 @@ static bool find_keys(const layerwise_case *c, keys *out)
     if (!found || (pad && out->kind != KIND_CONV))
         return false;
     if (pad)
-        shape_pad(pad, &out->shape);
+        shape_add_pad(pad, &out->shape);
     return (out->kind != KIND_CONV && out->kind != KIND_DENSE) || plain(&out->shape);
 }
 

@@ -76,3 +76,17 @@ need_fake() {
     ASAN_OPTIONS=detect_leaks=0 # of Open MPI
     export ASAN_OPTIONS
 }
+
+# browse ARGUMENT...: what is looked up or fetched fails, but files. A sandbox of its own takes rights that
+# tests lack.
+browse() {
+    chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" \
+        --host-resolver-rules='MAP * ~NOTFOUND' --proxy-server=127.0.0.1:9 --no-first-run \
+        --disable-background-networking --disable-dev-shm-usage "$@" >out 2>err
+}
+
+# A browser that does not start says nothing about a page.
+need_browser() {
+    command -v chromium >/dev/null || skip "no chromium (Debian: chromium)"
+    browse --dump-dom about:blank && grep -q '<html>' out || skip "chromium does not start here: $(tail -n 1 err)"
+}

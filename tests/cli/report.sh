@@ -1,20 +1,13 @@
 #!/bin/sh
 # The page of `layermeter report` in a real browser, without a network: on a phone, on a desk, on paper.
 . "$(dirname -- "$0")/common.sh"
-for program in chromium gnuplot xmllint; do
-    command -v $program >/dev/null || skip "no $program (Debian: chromium, gnuplot-nox, libxml2-utils)"
+for program in gnuplot xmllint; do
+    command -v $program >/dev/null || skip "no $program (Debian: gnuplot-nox, libxml2-utils)"
 done
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 sed 's/= 1e-10 s/= 2e-11 s/' machine.ini >fast.ini
 
-# browse ARGUMENT...: what is looked up or fetched fails, but files. A sandbox of its own takes rights that
-# tests lack. A browser that does not start says nothing about the page.
-browse() {
-    chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" \
-        --host-resolver-rules='MAP * ~NOTFOUND' --proxy-server=127.0.0.1:9 --no-first-run \
-        --disable-background-networking --disable-dev-shm-usage "$@" >out 2>err
-}
-browse --dump-dom about:blank && grep -q '<html>' out || skip "chromium does not start here: $(tail -n 1 err)"
+need_browser
 
 # check.html looks at the page in frames as wide as a phone and a desk, and writes down what is wrong.
 cat >check.html <<'END'

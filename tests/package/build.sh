@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 case $1 in
 clang) # the other compiler, of the tests too; all warnings are errors
     command -v clang >/dev/null || { echo "skipped: no clang"; exit 77; }
-    set -- -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DLAYERMETER_TESTS=ON
+    set -- -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DLAYERMETER_TESTS=ON -DLAYERMETER_WITH_PAGE=OFF
     has="onednn"
     ;;
 minimal) # with what is needed alone, without cmocka too: what is left must say what it lacks
@@ -20,7 +20,7 @@ END
     chmod +x "$work/pkg-config"
     set -- "-DPKG_CONFIG_EXECUTABLE=$work/pkg-config" -DLAYERMETER_TESTS=AUTO -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF -DLAYERMETER_WITH_JSON=OFF \
         -DLAYERMETER_WITH_ONNX=OFF -DLAYERMETER_WITH_ZLIB=OFF -DLAYERMETER_WITH_CUDA=OFF -DLAYERMETER_WITH_NCCL=OFF \
-        -DLAYERMETER_WITH_XGBOOST=OFF
+        -DLAYERMETER_WITH_XGBOOST=OFF -DLAYERMETER_WITH_PAGE=OFF
     has="sim"
     ;;
 esac
