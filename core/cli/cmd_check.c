@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "layers/checked.h"
-#include "report/table.h"
+#include "report/fields.h"
 
 typedef struct check_command {
     const char  *type; /* only this one; NULL: all */
@@ -45,31 +45,25 @@ static const char details[] =
 static const char examples[] = "  layermeter check ./swish.so\n"
                                "  layermeter check --type conv2d --cases 5000 --seed 7\n";
 
-static void list_reports(const check_result *j, format f, table *t)
-{
-    table_column(t, "type", "type", 0);
-    if (f != FORMAT_TABLE)
-        table_column(t, "file", "file", 0);
-    table_column(t, "legal", "legal", 0);
-    table_column(t, "refused", "refused", 0);
-    table_column(t, "scaled", "scaled", 0);
-    table_column(t, "violation", "result", 0);
-    if (f != FORMAT_TABLE)
-        table_column(t, "snippet", "model", 0);
-    for (size_t i = 0; i < j->n_reports; i++) {
-        const check_report *r = &j->report[i];
+/* A report, and where its type comes from. */
+typedef struct report_row {
+    check_report of;
+    const char  *origin;
+} report_row;
 
-        table_text(t, r->type);
-        if (f != FORMAT_TABLE)
-            table_text(t, j->origin[i]);
-        table_count(t, r->legal);
-        table_count(t, r->refused);
-        table_count(t, r->scaled);
-        table_text(t, f == FORMAT_TABLE && !r->violation[0] ? "ok" : r->violation);
-        if (f != FORMAT_TABLE)
-            table_text(t, r->snippet);
-    }
-}
+TEXT_OF(result_of, report_row, r->of.violation[0] ? r->of.violation : "ok")
+
+static const field fields[] = {
+    { "type", "type", FIELD_AT(report_row, of.type) },
+    { "file", FIELD_AT(report_row, origin) },
+    { "legal", "legal", FIELD_AT(report_row, of.legal) },
+    { "refused", "refused", FIELD_AT(report_row, of.refused) },
+    { "scaled", "scaled", FIELD_AT(report_row, of.scaled) },
+    { "violation", "result", .text = result_of, .not_in = IN_FILES },
+    { "violation", FIELD_AT(report_row, of.violation) },
+    { "snippet", FIELD_AT(report_row, of.snippet) },
+    { 0 },
+};
 
 static void print_json(const check_options *made, const table *t)
 {
@@ -102,25 +96,27 @@ static size_t count_violated(const check_result *j)
 static lm_status print_reports(const check_result *j, const check_command *a,
                                const check_options *made, lm_error *err)
 {
-    const format f        = a->format;
-    const size_t violated = count_violated(j);
-    table       *t        = table_new();
-    lm_status    status   = LM_OK;
+    const format     f        = a->format;
+    const size_t     violated = count_violated(j);
+    const field_view v        = { .fields = fields, .in = field_place_of(f) };
+    field_rows       rows     = field_rows_of(&v);
+    lm_status        status   = LM_OK;
 
-    list_reports(j, f, t);
+    for (size_t i = 0; i < j->n_reports; i++)
+        field_row(&rows, &(report_row){ j->report[i], j->origin[i] });
     if (a->badge && !violated)
         print_badge(j);
     else if (f == FORMAT_JSON)
-        print_json(made, t);
+        print_json(made, rows.t);
     else
-        status = table_print(t, f, stdout, err);
+        status = table_print(rows.t, f, stdout, err);
     for (size_t i = 0; i < j->n_reports && !status; i++) {
         const check_report *r = &j->report[i];
 
         if (f == FORMAT_TABLE && r->violation[0])
             printf("\n%s: %s\n%s", r->type, r->violation, r->snippet);
     }
-    table_free(t);
+    table_free(rows.t);
     if (!status && violated)
         status = lm_error_set(err, LM_E_ABI, "%zu of %zu layer types break%s the contract",
                               violated, j->n_reports, violated == 1 ? "s" : "");

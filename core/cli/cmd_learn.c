@@ -217,35 +217,40 @@ static lm_status judge_methods(const learn_options *a, const work *w, lm_error *
 
 /* ---- writing ---- */
 
+/* A pair of GPUs. */
+typedef struct pair_row {
+    const char *from, *to;
+    uint64_t    runs;
+    double      ratio;
+} pair_row;
+
+static const field pair_fields[] = {
+    { "from", "from", FIELD_AT(pair_row, from) },
+    { "to", "to", FIELD_AT(pair_row, to) },
+    { "runs", "runs", FIELD_AT(pair_row, runs) },
+    { "median_ratio", "median ratio", FIELD_AT(pair_row, ratio), .digits = 3 },
+    { 0 },
+};
+
 static lm_status print_pairs(const work *w, format f, lm_error *err)
 {
-    const pairs *p      = w->p;
-    table       *t      = table_new();
-    double      *some   = malloc(p->n * sizeof *some);
-    lm_status    status = some ? LM_OK : no_memory(err);
+    const field_view v    = { .fields = pair_fields, .in = field_place_of(f) };
+    const pairs     *p    = w->p;
+    field_rows       t    = field_rows_of(&v);
+    double          *some = malloc(p->n * sizeof *some);
 
-    table_column(t, "from", "from", 0);
-    table_column(t, "to", "to", 0);
-    table_column(t, "runs", "runs", 0);
-    table_column(t, "median_ratio", "median ratio", 3);
-    for (size_t k = 0; k < p->n_gpus * p->n_gpus && !status; k++) {
-        size_t n = 0;
+    for (size_t k = 0; some && k < p->n_gpus * p->n_gpus; k++) {
+        pair_row r = { p->gpu[k / p->n_gpus].name, p->gpu[k % p->n_gpus].name, 0, NAN };
 
         for (size_t i = 0; i < p->n; i++)
             if (p->row[i].pair == k)
-                some[n++] = exp(p->row[i].log_ratio);
-        if (!n)
-            continue;
-        table_text(t, p->gpu[k / p->n_gpus].name);
-        table_text(t, p->gpu[k % p->n_gpus].name);
-        table_count(t, n);
-        table_real(t, stats_quantile(some, n, 0.5));
+                some[r.runs++] = exp(p->row[i].log_ratio);
+        r.ratio = r.runs ? stats_quantile(some, r.runs, 0.5) : NAN;
+        if (r.runs)
+            field_row(&t, &r);
     }
-    if (!status)
-        status = table_print(t, f, stdout, err);
-    table_free(t);
     free(some);
-    return status;
+    return field_rows_print(&t, f, stdout, some ? LM_OK : no_memory(err), err);
 }
 
 static void say_interval(const char *what, const interval *i)

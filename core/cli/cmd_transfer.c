@@ -9,7 +9,6 @@
 #include "crossgpu/pairs.h"
 #include "machine/machine.h"
 #include "report/fit_notes.h"
-#include "report/table.h"
 #include "single/learned.h"
 #include "transfer/carry.h"
 
@@ -129,35 +128,52 @@ static lm_status check(options *o, lm_error *err)
                                          "goes with one file of runs, not with %d", o->n_arguments);
 }
 
-static void add_columns(table *t, bool corrected)
+/* A factor of what is carried over from one device. */
+typedef struct factor_row {
+    const carried         *w;
+    const transfer_source *from;
+    size_t                 at;
+} factor_row;
+
+enum { CORRECTED = 1 };
+
+TEXT_OF(device_of, factor_row, r->from->device->name)
+REAL_OF(weight_of, factor_row, r->from->weight)
+REAL_OF(scale_of, factor_row, r->from->scale.of[r->at % N_RESOURCES])
+REAL_OF(factor_of, factor_row, r->w->factors.of[r->at])
+REAL_OF(share_of, factor_row, r->w->share[r->at])
+
+static const char *resource_of(const void *record, size_t i, char *room)
 {
-    table_column(t, "device", "device", 0);
-    table_column(t, "weight", "weight", 2);
-    table_column(t, "resource", "resource", 0);
-    table_column(t, "scale", "scale", 3);
-    if (corrected) {
-        table_column(t, "factor", "factor", 3);
-        table_column(t, "share", "share", 2);
-    }
+    const factor_row *r = record;
+
+    (void)i;
+    snprintf(room, FIELD_TEXT_MAX, "%s%s", resource_name((resource)(r->at % N_RESOURCES)),
+             r->at < CORRECT_BACKWARD ? "" : ", backward");
+    return room;
 }
 
-static void add_rows(table *t, const carried *w, bool corrected)
-{
-    for (size_t i = 0; i < w->n; i++)
-        for (size_t r = 0; r < carried_factors(w); r++) {
-            const char *of = resource_name((resource)(r % N_RESOURCES));
-            char        name[40];
+static const field factor_fields[] = {
+    { "device", "device", .text = device_of },
+    { "weight", "weight", .real = weight_of, .digits = 2 },
+    { "resource", "resource", .text = resource_of },
+    { "scale", "scale", .real = scale_of, .digits = 3 },
+    { "factor", "factor", .real = factor_of, .digits = 3, .when = CORRECTED },
+    { "share", "share", .real = share_of, .digits = 2, .when = CORRECTED },
+    { 0 },
+};
 
-            snprintf(name, sizeof name, "%s%s", of, r < CORRECT_BACKWARD ? "" : ", backward");
-            table_text(t, w->from[i].device->name);
-            table_real(t, w->from[i].weight);
-            table_text(t, name);
-            table_real(t, w->from[i].scale.of[r % N_RESOURCES]);
-            if (corrected) {
-                table_real(t, w->factors.of[r]);
-                table_real(t, w->share[r]);
-            }
-        }
+static lm_status print_factors(const carried *w, bool corrected, format f, lm_error *err)
+{
+    const field_view v = { .fields = factor_fields,
+                           .in     = field_place_of(f),
+                           .facts  = corrected ? CORRECTED : 0 };
+    field_rows       t = field_rows_of(&v);
+
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t k = 0; k < carried_factors(w); k++)
+            field_row(&t, &(factor_row){ w, &w->from[i], k });
+    return field_rows_print(&t, f, stdout, LM_OK, err);
 }
 
 /* Parts of a machine file that are left out, since they hold for that device alone. */
@@ -224,18 +240,14 @@ static lm_status carry(const options *o, lm_error *err)
                                      .how     = a->machines.how };
     registry               *reg  = NULL;
     carried                 w    = { .n = 0 };
-    table                  *t    = table_new();
     lm_status               status;
 
     if (!(with && (status = open_registry(o, &reg, err))) &&
         !(status = carry_over(&q, reg, &w, err)) &&
         !(status = machine_save(w.cal, a->machines.output, err))) {
         print_words(o, &w);
-        add_columns(t, with);
-        add_rows(t, &w, with);
-        status = table_print(t, a->format, stdout, err);
+        status = print_factors(&w, with, a->format, err);
     }
-    table_free(t);
     carried_free(&w);
     registry_free(reg);
     return status;
@@ -267,46 +279,44 @@ static void tell_outside(const elsewhere *w, const gpu_run *of, const gpu *from)
              w->c->s.n_metrics);
 }
 
-static void add_runs_columns(table *t, const char *currency)
-{
-    char title[40];
+/* A run, and a GPU that it could move to. */
+typedef struct run_row {
+    gpu_run    of;
+    gpu        from;
+    uint64_t   rank;
+    gpu_target to;
+} run_row;
 
-    snprintf(title, sizeof title, "cost [%s]", currency);
-    table_column(t, "workload", "workload", 0);
-    table_column(t, "from", "from", 0);
-    table_column(t, "from_seconds", "from [s]", -1);
-    table_column(t, "rank", "rank", 0);
-    table_column(t, "to", "to", 0);
-    table_column(t, "seconds", "seconds", -1);
-    table_column(t, "low_seconds", "low", -1);
-    table_column(t, "high_seconds", "high", -1);
-    table_column(t, "speedup", "speed-up", 2);
-    table_column(t, "basis", "basis", 0);
-    table_column(t, "cost", *currency ? title : NULL, 5);
-    table_column(t, "currency", NULL, 0);
-    table_column(t, "price_per_hour", NULL, 0);
-}
+enum { PRICED = 1 };
 
-static void add_run(table *t, const gpu_run *of, const gpu *from, size_t rank, const gpu_target *to)
-{
-    table_text(t, *of->workload ? of->workload : "-");
-    table_text(t, from->name);
-    table_real(t, of->seconds);
-    table_count(t, rank);
-    table_text(t, to->to.name);
-    table_real(t, to->said.seconds);
-    table_real(t, to->said.low);
-    table_real(t, to->said.high);
-    table_real(t, of->seconds / to->said.seconds);
-    table_text(t, to->here                          ? "measured"
-                  : to->said.basis == BASIS_LEARNED ? "learned"
-                                                    : "datasheet");
-    table_real(t, to->cost);
-    table_text(t, isnan(to->hour.amount) ? "" : to->hour.currency);
-    table_real(t, to->hour.amount);
-}
+TEXT_OF(workload_of, run_row, *r->of.workload ? r->of.workload : "-")
+TEXT_OF(basis_of, run_row,
+        r->to.here                          ? "measured"
+        : r->to.said.basis == BASIS_LEARNED ? "learned"
+                                            : "datasheet")
+TEXT_OF(currency_of, run_row, isnan(r->to.hour.amount) ? "" : r->to.hour.currency)
+REAL_OF(speedup_of, run_row, r->of.seconds / r->to.said.seconds)
 
-static lm_status predict_run(elsewhere *w, const gpu_run *of, bool by_cost, table *t, lm_error *err)
+static const field run_fields[] = {
+    { "workload", "workload", .text = workload_of },
+    { "from", "from", FIELD_AT(run_row, from.name) },
+    { "from_seconds", "from [s]", FIELD_AT(run_row, of.seconds), .digits = -1 },
+    { "rank", "rank", FIELD_AT(run_row, rank) },
+    { "to", "to", FIELD_AT(run_row, to.to.name) },
+    { "seconds", "seconds", FIELD_AT(run_row, to.said.seconds), .digits = -1 },
+    { "low_seconds", "low", FIELD_AT(run_row, to.said.low), .digits = -1 },
+    { "high_seconds", "high", FIELD_AT(run_row, to.said.high), .digits = -1 },
+    { "speedup", "speed-up", .real = speedup_of, .digits = 2 },
+    { "basis", "basis", .text = basis_of },
+    { "cost", "cost [%s]", FIELD_AT(run_row, to.cost), .digits = 5, .each = field_named,
+      .worth = PRICED },
+    { "currency", .text = currency_of },
+    { "price_per_hour", FIELD_AT(run_row, to.hour.amount) },
+    { 0 },
+};
+
+static lm_status predict_run(elsewhere *w, const gpu_run *of, bool by_cost, field_rows *t,
+                             lm_error *err)
 {
     gpu             from;
     const lm_status status = elsewhere_predict(w, of, by_cost, &from, err);
@@ -315,7 +325,7 @@ static lm_status predict_run(elsewhere *w, const gpu_run *of, bool by_cost, tabl
         return status;
     tell_outside(w, of, &from);
     for (size_t i = 0; i < w->n; i++)
-        add_run(t, of, &from, i + 1, &w->target[i]);
+        field_row(t, &(run_row){ *of, from, i + 1, w->target[i] });
     return LM_OK;
 }
 
@@ -332,7 +342,7 @@ static void tell_unlearned(const elsewhere *w)
         }
 }
 
-static lm_status predict_runs(elsewhere *w, const transfer_command *a, table *t, lm_error *err)
+static lm_status predict_runs(elsewhere *w, const transfer_command *a, field_rows *t, lm_error *err)
 {
     const char *from   = a->from.n ? a->from.at[0] : NULL;
     size_t      n      = 0;
@@ -373,16 +383,19 @@ static lm_status transfer_runs(const char *path, const transfer_command *a, lm_e
                                    .prices  = a->runs.prices,
                                    .tier    = a->runs.spot ? PRICE_SPOT : PRICE_LIST };
     elsewhere                w = { .n = 0 };
-    table                   *t = table_new();
     lm_status                status;
 
     if (!(status = elsewhere_open(&q, &w, err)) && !(status = check_prices(&w, a, err))) {
+        const field_view v = { .fields = run_fields,
+                               .in     = field_place_of(a->format),
+                               .facts  = *w.currency ? PRICED : 0,
+                               .whole  = w.currency };
+        field_rows       t = field_rows_of(&v);
+
         tell_unlearned(&w);
-        add_runs_columns(t, w.currency);
-        if (!(status = predict_runs(&w, a, t, err)))
-            status = table_print(t, a->format, stdout, err);
+        status = predict_runs(&w, a, &t, err);
+        status = field_rows_print(&t, a->format, stdout, status, err);
     }
-    table_free(t);
     elsewhere_free(&w);
     return status;
 }
