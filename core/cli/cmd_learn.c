@@ -218,17 +218,17 @@ static lm_status judge_methods(const learn_options *a, const work *w, lm_error *
 /* ---- writing ---- */
 
 /* A pair of GPUs. */
-typedef struct pair_row {
+typedef struct gpu_pair_row {
     const char *from, *to;
     uint64_t    runs;
     double      ratio;
-} pair_row;
+} gpu_pair_row;
 
 static const field pair_fields[] = {
-    { "from", "from", FIELD_AT(pair_row, from) },
-    { "to", "to", FIELD_AT(pair_row, to) },
-    { "runs", "runs", FIELD_AT(pair_row, runs) },
-    { "median_ratio", "median ratio", FIELD_AT(pair_row, ratio), .digits = 3 },
+    { "from", "from", FIELD_AT(gpu_pair_row, from) },
+    { "to", "to", FIELD_AT(gpu_pair_row, to) },
+    { "runs", "runs", FIELD_AT(gpu_pair_row, runs) },
+    { "median_ratio", "median ratio", FIELD_AT(gpu_pair_row, ratio), .digits = 3 },
     { 0 },
 };
 
@@ -240,7 +240,7 @@ static lm_status print_pairs(const work *w, format f, lm_error *err)
     double          *some = malloc(p->n * sizeof *some);
 
     for (size_t k = 0; some && k < p->n_gpus * p->n_gpus; k++) {
-        pair_row r = { p->gpu[k / p->n_gpus].name, p->gpu[k % p->n_gpus].name, 0, NAN };
+        gpu_pair_row r = { p->gpu[k / p->n_gpus].name, p->gpu[k % p->n_gpus].name, 0, NAN };
 
         for (size_t i = 0; i < p->n; i++)
             if (p->row[i].pair == k)

@@ -32,7 +32,8 @@ typedef struct memory_command {
     format          format;
 } memory_command;
 
-#define AT(member) OPTION_AT(memory_command, member)
+#define AT(member)   OPTION_AT(memory_command, member)
+#define OF_GRADIENTS OF_TRAINING("is of training: --phase %s keeps no gradients")
 
 VALUE_TYPE(type_optimizer, optimizer, optimizer_parse);
 
@@ -43,9 +44,10 @@ static const option_row option_rows[] = {
       .help =
           "what is run: a step of training, a forward pass in evaluation mode, or one a token" },
     OPTION_GROUP(memory_command, decode, decode_option_rows),
-    { "image", AT(bind.image) },
-    { "input", AT(bind.input) },
-    { "nodes", AT(memory.nodes), &type_count, "N", "1", .help = "nodes of one device each" },
+    { "image", AT(bind.image), NOT_OF_DECODING },
+    { "input", AT(bind.input), NOT_OF_DECODING },
+    { "nodes", AT(memory.nodes), &type_count, "N", "1", .help = "nodes of one device each",
+      OF_GRADIENTS },
     { "memory", AT(room), .help = "memory of the device, 24GB, 80GiB: find the largest batch" },
     { "device", AT(device), .help = "the device whose memory it is, by its datasheet",
       .excludes = "memory", .refusal = "says how much memory: give it or --memory" },
@@ -55,16 +57,17 @@ static const option_row option_rows[] = {
     { "mixed", AT(memory.mixed), &type_dtype, "TYPE", NULL, HELP_HOW,
       "mixed precision: f32 with autocast to f16 or bf16" },
     { "optimizer", AT(memory.optimizer), &type_optimizer, "NAME", "momentum", HELP_HOW,
-      OPTIMIZERS_KEPT ", " OPTIMIZERS_MEASURED },
+      OPTIMIZERS_KEPT ", " OPTIMIZERS_MEASURED, OF_GRADIENTS },
     { "buckets", AT(buckets), &type_text, "KIND", "copy", HELP_HOW,
       "gradients on their way to other nodes: copy, view or a size", .needs = "nodes",
-      .refusal = "one node has none: give --nodes too" },
+      .refusal = "one node has none: give --nodes too", OF_GRADIENTS },
     { "keep-gradients", AT(memory.keep_gradients), &type_flag, NULL, NULL, HELP_HOW,
-      "gradients are set to zero, not freed" },
+      "gradients are set to zero, not freed", OF_GRADIENTS },
     { "inplace", AT(memory.inplace), &type_flag, NULL, NULL, HELP_HOW,
       "elementwise layers overwrite an input that no other layer reads" },
     { "recompute", AT(memory.recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
-      "segments computed again in the backward pass: layer1.0,layer1.1, blocks (full), or selective" },
+      "segments computed again in the backward pass: layer1.0,layer1.1, blocks (full), or selective",
+      OF_GRADIENTS },
     { "masters", AT(memory.masters), &type_flag, NULL, NULL, HELP_HOW,
       "weights of 16 bit have copies in f32, which the optimizer updates, with its states in f32" },
     { "grad-dtype", AT(memory.sums), &type_dtype, "TYPE", NULL, HELP_HOW,
@@ -357,19 +360,6 @@ static lm_status check_buckets(options *o, memory_command *a, lm_error *err)
     return LM_OK;
 }
 
-/* Inference keeps nothing of these. */
-static lm_status check_inference(const options *o, const memory_command *a, lm_error *err)
-{
-    const void *const trained[] = { &a->memory.optimizer, &a->buckets, &a->memory.nodes,
-                                    &a->memory.keep_gradients, &a->memory.recompute };
-
-    for (size_t i = 0; i < sizeof trained / sizeof trained[0]; i++)
-        if (option_given(o, trained[i]))
-            return misused(o, trained[i], err, "is of training: --phase %s keeps no gradients",
-                           program_kind_name(a->program));
-    return LM_OK;
-}
-
 static lm_status check_layout(const options *o, memory_command *a, lm_error *err)
 {
     layout   *l      = &a->layout.layout;
@@ -391,11 +381,9 @@ static lm_status check(options *o, lm_error *err)
     memory_command *a     = o->filled;
     const lm_dtype  mixed = a->memory.mixed;
 
-    if (decode_check(o, &a->decode, a->program, &a->bind, err))
+    if (decode_check(&a->decode, a->program, err))
         return err->code;
     a->bind.evaluation = a->program != PROGRAM_TRAINING;
-    if (a->bind.evaluation && check_inference(o, a, err))
-        return err->code;
     a->memory.overhead = (uint64_t)a->overhead;
     if (mixed && mixed != LM_F16 && mixed != LM_BF16)
         return misused(o, &a->memory.mixed, err, "expected f16 or bf16, found '%.40s'",

@@ -51,7 +51,9 @@ static lm_status read_budget(const char *text, money *out, lm_error *err)
 VALUE_TYPE(type_budget, money, read_budget);
 VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
-#define AT(member) OPTION_AT(plan_options, member)
+#define AT(member)   OPTION_AT(plan_options, member)
+#define OF_RUNS      OF_TRAINING("is of training: a run of --phase %s is one pass over --dataset")
+#define OF_INFERENCE .when = "phase!=training", .otherwise = "goes with --phase inference"
 
 static const option_row option_rows[] = {
     { "deadline", AT(deadline), &type_time, "TIME", NULL, HELP_WHAT,
@@ -62,26 +64,28 @@ static const option_row option_rows[] = {
     { "rate", AT(rate), &type_real, "N", NULL, HELP_WHAT,
       "inference: samples that come in a second: the fewest nodes that keep up",
       .excludes = "deadline", .refusal = "says when the last sample comes: give one of the two",
-      .least = OPTION_ABOVE_0, .outside = "expected a number of samples above 0" },
+      .least = OPTION_ABOVE_0, .outside = "expected a number of samples above 0", OF_INFERENCE },
     { "within", AT(within), &type_time, "TIME", NULL, HELP_WHAT,
       "inference: 50ms: no batch takes longer (its p95 where the machine file tells it)",
-      .least = OPTION_ABOVE_0, .outside = "no batch takes no time: give one above 0" },
+      .least = OPTION_ABOVE_0, .outside = "no batch takes no time: give one above 0",
+      OF_INFERENCE },
     { "largest-batch", AT(largest), &type_flag, NULL, NULL, HELP_WHAT,
       "the largest batch that fits the device's memory" },
     { "layouts", AT(layouts), &type_count, "N", NULL, HELP_WHAT,
       "the N best ways in which all devices share the network (tp, pp, dp, ZeRO ...) and --global-batch; "
       "micro-batches are of --batch at most",
       .excludes = "largest-batch", .refusal = "looks for another answer: give one of the two" },
-    { "epochs", AT(training.epochs) },
+    { "epochs", AT(training.epochs), OF_RUNS },
     { "dataset", AT(training.dataset) },
     { "tokens", AT(tokens) },
     { "evaluate", AT(training.evaluate), &type_whole, "SAMPLES", "0", HELP_WHAT,
-      "samples of an evaluation after each epoch" },
+      "samples of an evaluation after each epoch", OF_RUNS },
     { "startup", AT(training.startup), &type_time, "TIME", "0", HELP_WHAT,
       "time before the first step, once: 5min" },
     { "mtbf", AT(failures.mtbf), &type_time, "TIME", NULL, HELP_WHAT,
       "mean time between failures of one device, 50000h: adds what they cost",
-      .least = OPTION_ABOVE_0, .outside = "nothing runs on devices that always fail: give more" },
+      .least = OPTION_ABOVE_0, .outside = "nothing runs on devices that always fail: give more",
+      OF_RUNS },
     { "checkpoint", AT(failures.checkpoint), &type_time, "TIME", NULL, HELP_WHAT,
       "time to write a checkpoint, 30s, while the run waits", .needs = "mtbf",
       .refusal = "goes with --mtbf", .least = OPTION_ABOVE_0,
@@ -92,16 +96,16 @@ static const option_row option_rows[] = {
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
       .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory)" },
     { "global-batch", AT(global_batch),
-      .help = "samples of a step on all devices, in micro-steps of --batch at most" },
+      .help = "samples of a step on all devices, in micro-steps of --batch at most", OF_RUNS },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64", .help = "numbers of nodes to look at" },
     { "devices-per-node", AT(how.setup.devices) },
     { "memory", AT(memory), .repeats = true },
     { "framework-overhead", AT(overhead), .repeats = true },
     { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
       "segments computed again in the backward pass, in time and memory: layer1.0,layer1.1 or blocks",
-      .excludes = "layouts", .refusal = "is part of what --layouts looks for" },
+      .excludes = "layouts", .refusal = "is part of what --layouts looks for", OF_RUNS },
     { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
-      "samples of a step beyond which more gain little: a note says what that costs" },
+      "samples of a step beyond which more gain little: a note says what that costs", OF_RUNS },
     OPTION_GROUP(plan_options, fleet, fleet_option_rows),
     OPTION_GROUP(plan_options, fleet.session, session_option_rows),
     OPTION_GROUP(plan_options, power, power_option_rows),
@@ -178,29 +182,6 @@ static const char examples[] =
     "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900 \\\n"
     "    --tokens 10M\n";
 
-/* Options of one of the two programs. */
-static lm_status check_program(const options *o, plan_options *a, lm_error *err)
-{
-    const void *const of_training[]  = { &a->training.epochs, &a->training.evaluate,
-                                         &a->global_batch,    &a->failures.mtbf,
-                                         &a->recompute,       &a->critical };
-    const void *const of_inference[] = { &a->rate, &a->within };
-
-    if (a->how.program == PROGRAM_TRAINING) {
-        for (size_t i = 0; i < sizeof of_inference / sizeof of_inference[0]; i++)
-            if (option_given(o, of_inference[i]))
-                return misused(o, of_inference[i], err, "goes with --phase inference");
-        return LM_OK;
-    }
-    for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
-        if (option_given(o, of_training[i]))
-            return misused(o, of_training[i], err,
-                           "is of training: a run of --phase %s is one pass over --dataset",
-                           program_kind_name(a->how.program));
-    a->training.epochs = 1;
-    return LM_OK;
-}
-
 static const field *columns_of(const plan_options *a)
 {
     return a->layouts ? layout_fields : a->largest ? largest_fields : plan_fields;
@@ -227,10 +208,12 @@ static lm_status check(options *o, lm_error *err)
     lm_status     status;
 
     power_choice_begin(o, &a->power, false);
+    if (a->how.program != PROGRAM_TRAINING)
+        a->training.epochs = 1;
     if (a->failures.mtbf > 0 && (isnan(a->failures.checkpoint) || isnan(a->failures.restart)))
         return misused(o, &a->failures.mtbf, err,
                        "what a failure costs is not known: give --checkpoint and --restart, too");
-    if ((status = check_program(o, a, err)) || (status = check_layouts(o, a, err)) ||
+    if ((status = check_layouts(o, a, err)) ||
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
         (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))

@@ -443,8 +443,6 @@ static lm_status check(options *o, lm_error *err)
         if (a->nodes.at[i] * a->how.setup.devices == 1)
             return misused(o, &a->how.buckets, err,
                            "one device exchanges no gradients: give --nodes 2 or more");
-    if ((status = limit_check(o, &a->limit, a->how.program, err)))
-        return status;
     if (a->explain && a->limit.recompute)
         return misused(o, &a->limit.recompute, err, "is not taken apart: leave out --explain");
     if (a->explain && points_of(a) > 1)

@@ -21,17 +21,21 @@ typedef struct report_options {
 } report_options;
 
 #define AT(member) OPTION_AT(report_options, member)
+#define OF_SEVERAL OF_TRAINING("is of training: a page of --phase %s is on one device")
 
 static const option_row option_rows[] = {
     { "batch", AT(batch), &type_ascending, "LIST", "32",
       .help = "samples of each device; strong: of all together; global: of a device at once, at "
               "most; of inference several, 1..64*2 by default" },
+    { "scaling", OF_SEVERAL },
+    { "global-batch", OF_SEVERAL },
     OPTION_GROUP(report_options, scaling, scaling_option_rows),
     { "dataset", AT(dataset.samples) },
     { "tokens", AT(dataset.tokens) },
-    { "epochs", AT(epochs), .help = "passes over the data set, of the run that is paid for" },
-    { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2" },
-    { "devices-per-node", AT(how.setup.devices) },
+    { "epochs", AT(epochs), .help = "passes over the data set, of the run that is paid for",
+      OF_SEVERAL },
+    { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2", OF_SEVERAL },
+    { "devices-per-node", AT(how.setup.devices), OF_SEVERAL },
     { "memory", AT(memory), .outside = "must be above 0", .least = 1,
       .help = "memory of a device, 24GB, 80GiB, drawn beside what is needed" },
     OPTION_GROUP(report_options, fleet, fleet_option_rows),
@@ -211,19 +215,12 @@ static const int64_t usual_batches[] = { 1, 2, 4, 8, 16, 32, 64 };
 
 static lm_status check_program(const options *o, report_options *a, lm_error *err)
 {
-    const void *const of_training[] = { &a->epochs, &a->nodes, &a->how.setup.devices,
-                                        &a->scaling.kind, &a->scaling.whole };
-    int64_t          *one;
+    int64_t *one;
 
     if (a->how.program == PROGRAM_TRAINING)
         return a->batch.n > 1
                    ? misused(o, &a->batch, err, "several go with --phase inference: give one")
                    : LM_OK;
-    for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
-        if (option_given(o, of_training[i]))
-            return misused(o, of_training[i], err,
-                           "is of training: a page of --phase %s is on one device",
-                           program_kind_name(a->how.program));
     if (!option_given(o, &a->batch))
         a->batch = (option_counts){ .at = usual_batches, .n = N_USUAL };
     if (!(one = arena_array(o->room, a->batch.n, sizeof *one)))

@@ -111,8 +111,6 @@ static lm_status check(options *o, lm_error *err)
 
     power_choice_begin(o, &q->power, false);
     if (!status)
-        status = limit_check(o, &q->limit, q->how.program, err);
-    if (!status)
         status = layout_choice_check_step(o, &q->layout, err);
     q->how.setup.layout   = q->layout.layout;
     q->how.setup.laid_out = q->layout.given;

@@ -22,6 +22,12 @@ extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, c
 extern const command *const commands[];
 extern const size_t         n_commands;
 
+/** Of rows: options that go with training, with its messages, and not with decoding. */
+#define OF_TRAINING(else_said) .when = "phase=training", .otherwise = else_said
+#define OF_EXCHANGE            OF_TRAINING("is of training: replicas of --phase %s exchange nothing")
+#define NOT_OF_DECODING \
+    .when = "phase!=decode", .otherwise = "--phase decode has one token: give --context"
+
 /** All layer types, from --plugin and the usual places. */
 lm_status open_registry(const options *o, registry **out, lm_error *err);
 

@@ -15,21 +15,13 @@ const option_row limit_option_rows[] = {
           "a note warns)" },
     { "framework-overhead", AT(overhead) },
     { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
-      "segments computed again in the backward pass: layer1.0,layer1.1 or blocks" },
+      "segments computed again in the backward pass: layer1.0,layer1.1 or blocks",
+      OF_TRAINING("is of training") },
     { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
-      "samples of a step beyond which more gain little: a note says what that costs" },
+      "samples of a step beyond which more gain little: a note says what that costs",
+      OF_TRAINING("is of training") },
     { .name = NULL },
 };
-
-lm_status limit_check(const options *o, const limit_choice *c, program_kind program, lm_error *err)
-{
-    const void *const trained[] = { &c->recompute, &c->critical };
-
-    for (size_t i = 0; i < sizeof trained / sizeof trained[0]; i++)
-        if (program != PROGRAM_TRAINING && option_given(o, trained[i]))
-            return misused(o, trained[i], err, "is of training");
-    return LM_OK;
-}
 
 lm_status limit_begin(limit_choice *c, const session *s, const session_options *q,
                       step_setup *setup, int64_t batch, lm_error *err)

@@ -15,8 +15,6 @@ typedef struct limit_choice {
 /** Fill it: --memory, --framework-overhead, --recompute, --critical-batch. */
 extern const option_row limit_option_rows[];
 
-/** Misuse: of training alone. */
-lm_status limit_check(const options *o, const limit_choice *c, program_kind program, lm_error *err);
 /** Opens them for a session, and puts what is run again into the setup, whose batch is `batch`. */
 lm_status limit_begin(limit_choice *c, const session *s, const session_options *q,
                       step_setup *setup, int64_t batch, lm_error *err);

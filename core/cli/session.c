@@ -48,8 +48,8 @@ VALUE_TYPE(type_mixed, lm_dtype, read_mixed);
 #define AT(member) OPTION_AT(session_options, member)
 
 const option_row session_machine_option_rows[] = {
-    { "image", AT(input.image) },
-    { "input", AT(input.input) },
+    { "image", AT(input.image), NOT_OF_DECODING },
+    { "input", AT(input.input), NOT_OF_DECODING },
     OPTION_GROUP(session_options, network, network_option_rows),
     { "machine", AT(machine),
       .help = "machine file of 'layermeter fit' or 'layermeter calibrate' (default: the one that "
@@ -77,9 +77,9 @@ const option_row session_option_rows[] = {
     { "ppp-comp", AT(source.platform.ppp_comp), &type_fraction, "FRACTION", "1", HELP_HOW,
       "paleo: fraction of the device's peaks that is reached" },
     { "ppp-comm", AT(source.platform.ppp_comm), &type_fraction, "FRACTION", "1", HELP_HOW,
-      "paleo: fraction of the bandwidth between nodes that is reached" },
+      "paleo: fraction of the bandwidth between nodes that is reached", OF_EXCHANGE },
     { "scheme", AT(source.platform.scheme), &type_scheme, "NAME", "tree", HELP_HOW,
-      "paleo: one_to_all, tree, butterfly or butterfly_mixing" },
+      "paleo: one_to_all, tree, butterfly or butterfly_mixing", OF_EXCHANGE },
     { .name = NULL },
 };
 
@@ -277,25 +277,15 @@ VALUE_TYPE(type_gradients, lm_dtype, read_gradients);
 const option_row decode_option_rows[] = {
     { "context", OPTION_AT(decode_choice, context), &type_whole, "TOKENS", NULL, HELP_WHAT,
       "decode: tokens before the first new one, whose keys and values are cached", TOKENS,
-      .needs = "phase", .refusal = "goes with --phase decode" },
+      .when = "phase=decode", .otherwise = "goes with --phase decode" },
     { "new-tokens", OPTION_AT(decode_choice, tokens), &type_whole, "N", "1", HELP_WHAT,
       "decode: tokens that are generated, one after the other", TOKENS, .needs = "phase",
       .refusal = "goes with --phase decode" },
     { .name = NULL },
 };
 
-lm_status decode_check(const options *o, const decode_choice *d, program_kind program,
-                       const bind_options *input, lm_error *err)
+lm_status decode_check(const decode_choice *d, program_kind program, lm_error *err)
 {
-    const void *const own[]    = { &d->context, &d->tokens };
-    const void *const theirs[] = { &input->input, &input->image };
-
-    for (size_t i = 0; i < 2 && program != PROGRAM_DECODE; i++)
-        if (option_given(o, own[i]))
-            return misused(o, own[i], err, "goes with --phase decode");
-    for (size_t i = 0; i < 2 && program == PROGRAM_DECODE; i++)
-        if (option_given(o, theirs[i]))
-            return misused(o, theirs[i], err, "--phase decode has one token: give --context");
     if (program == PROGRAM_DECODE && !d->context)
         return lm_error_set(
             err, LM_E_ARG,
@@ -314,17 +304,21 @@ const option_row phase_option_rows[] = {
 const option_row setup_option_rows[] = {
     { "sync", AT(sync), &type_sync, "RULE", "auto", HELP_HOW,
       "how gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: ddp if it was "
-      "measured between nodes, else once" },
+      "measured between nodes, else once",
+      OF_EXCHANGE },
     { "bucket", AT(buckets), &type_sizes, "SIZES", NULL, HELP_HOW,
       "--sync ddp with buckets of this size, 25MiB or 1MiB..64MiB*2; auto: the best of all",
       .or_auto = true, .excludes = "sync",
-      .refusal = "stands for --sync ddp:SIZE: give one of the two" },
+      .refusal = "stands for --sync ddp:SIZE: give one of the two", OF_EXCHANGE },
     { "grad-dtype", AT(dtype), &type_gradients, "TYPE", NULL, HELP_HOW,
-      "element type of gradients in messages, such as f16 (default: that of the weights)" },
+      "element type of gradients in messages, such as f16 (default: that of the weights)",
+      OF_EXCHANGE },
     { "accumulate", AT(accumulate), &type_count, "K", "1", HELP_HOW,
-      "micro-steps of a step; gradients travel after the last" },
+      "micro-steps of a step; gradients travel after the last",
+      OF_TRAINING("is of training: --phase %s has no micro-steps") },
     { "optimizer", AT(optimizer), &type_text, "NAME", "momentum", HELP_HOW,
-      OPTIMIZERS_MEASURED "; learned models: any that was measured" },
+      OPTIMIZERS_MEASURED "; learned models: any that was measured",
+      OF_TRAINING("is of training: --phase %s updates nothing") },
     { .name = NULL },
 };
 
@@ -368,32 +362,6 @@ static lm_status check_optimizer(const options *o, setup_choice *c, session_opti
                : LM_OK;
 }
 
-/* Options of training mean nothing in inference. */
-static lm_status check_inference(const options *o, const setup_choice *c, const session_options *q,
-                                 lm_error *err)
-{
-    const void *const sends[] = { &c->sync,
-                                  &c->buckets,
-                                  &c->dtype,
-                                  &q->link.bytes_per_second,
-                                  &q->link.latency,
-                                  &q->source.platform.scheme,
-                                  &q->source.platform.ppp_comm };
-
-    for (size_t i = 0; i < sizeof sends / sizeof sends[0]; i++)
-        if (option_given(o, sends[i]))
-            return misused(o, sends[i], err,
-                           "is of training: replicas of --phase %s exchange nothing",
-                           program_kind_name(c->program));
-    if (option_given(o, &c->accumulate))
-        return misused(o, &c->accumulate, err, "is of training: --phase %s has no micro-steps",
-                       program_kind_name(c->program));
-    return option_given(o, &c->optimizer)
-               ? misused(o, &c->optimizer, err, "is of training: --phase %s updates nothing",
-                         program_kind_name(c->program))
-               : LM_OK;
-}
-
 lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
                       lm_error *err)
 {
@@ -401,8 +369,7 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
     sync_policy      base = c->sync.policy;
     lm_status        status;
 
-    if ((c->program != PROGRAM_TRAINING && (status = check_inference(o, c, q, err))) ||
-        (status = decode_check(o, &c->decode, c->program, &q->input, err)))
+    if ((status = decode_check(&c->decode, c->program, err)))
         return status;
     c->setup           = step_setup_of(1, 1);
     c->setup.program   = c->program == PROGRAM_TRAINING ? PROGRAM_TRAINING : PROGRAM_INFERENCE;

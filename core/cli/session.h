@@ -72,9 +72,8 @@ extern const option_row decode_option_rows[];
 /** What a row of --phase has in place of the shared words, where a command knows decoding. */
 #define PHASES_AND_DECODE "training, inference or decode"
 
-/** Do these options and those of the input go with --phase? */
-lm_status decode_check(const options *o, const decode_choice *d, program_kind program,
-                       const bind_options *input, lm_error *err);
+/** Is the context there that decoding takes? */
+lm_status decode_check(const decode_choice *d, program_kind program, lm_error *err);
 
 /* ---- how gradients travel, and what the update is ---- */
 

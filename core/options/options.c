@@ -61,6 +61,10 @@ static void take_from(option_row *to, const option_row *from)
         to->excludes = from->excludes;
         to->refusal  = from->refusal;
     }
+    if (!to->when) {
+        to->when      = from->when;
+        to->otherwise = from->otherwise;
+    }
     to->heading = to->heading ? to->heading : from->heading;
     to->words   = to->words ? to->words : from->words;
     to->help    = to->help ? to->help : from->help;
@@ -347,6 +351,22 @@ static lm_status check_company(const options *o, const option_slot *s, lm_error 
     return LM_OK;
 }
 
+/* Checks an option against what was chosen. */
+static lm_status check_choice(const options *o, const option_slot *s, lm_error *err)
+{
+    const size_t       n     = s->n && s->row.when ? strcspn(s->row.when, "!=") : 0;
+    const option_slot *other = n ? options_find(o, s->row.when, n) : NULL;
+    const bool         is    = n && s->row.when[n] == '=';
+    const char        *said  = s->row.otherwise;
+    const size_t       at    = n && strstr(said, "%s") ? (size_t)(strstr(said, "%s") - said) : 0;
+
+    if (!other || other->row.type != &type_choice ||
+        !strcmp(other->text, s->row.when + n + (is ? 1 : 2)) == is)
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG, "--%s: %.*s%s%s", s->row.name, (int)at, said,
+                        at ? other->text : "", at ? said + at + 2 : said);
+}
+
 static lm_status read_value(const options *o, const option_row *row, const char *text, void *out,
                             lm_error *err)
 {
@@ -392,6 +412,8 @@ lm_status options_fill(options *o, lm_error *err)
         else if (s->target && s->text)
             status = read_value(o, &s->row, s->text, s->target, err);
     }
+    for (size_t i = 0; i < o->n_slots && !status; i++)
+        status = check_choice(o, &o->slot[i], err);
     for (size_t i = 0; i < o->n_slots && !status; i++)
         if (o->slot[i].row.needed && !o->slot[i].text)
             status = lm_error_set(err, LM_E_ARG, "%s", o->slot[i].row.needed);

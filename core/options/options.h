@@ -64,7 +64,10 @@ struct option_row {
     double      least, most; /**< of a number; most 0: none */
     const char *outside;     /**< said of one beyond; its text follows where this ends in "found" */
     /** Another option that must, or must not, be given with this one; else `refusal` is said. */
-    const char       *needs, *excludes, *refusal;
+    const char *needs, *excludes, *refusal;
+    /** "phase=training": a choice that must have that word, or "phase!=decode" must not; else
+     * `otherwise` is said, with the word that it has in place of %s. */
+    const char       *when, *otherwise;
     const char       *needed; /**< said where the option is not given and has no default */
     const option_row *group;  /**< with `name` NULL: these rows fill the struct at `at` */
 };
