@@ -174,6 +174,7 @@ lm_status fit_runs_correct(const char *path, workloads *loads, calibration *cal,
         lm_error_prefix(err, "%s", path);
     if (!status)
         status = note(out, cal, err);
+    out->cut_short = obs && obs->cut_short;
     points_free(&p);
     observations_free(obs);
     return status;

@@ -48,6 +48,7 @@ typedef struct fit_runs {
     const char    *path; /**< NULL: nothing was asked for */
     run_rows       rows;
     run_correction correction;
+    bool           cut_short; /**< the last line of the file is left out */
 } fit_runs;
 
 /** Corrects by the runs of a file of observations, where that helps, and notes it in the

@@ -11,6 +11,7 @@
 #include "cli/layout_options.h"
 #include "import/extrap.h"
 #include "import/extrap_rows.h"
+#include "report/notes.h"
 #include "report/step_fields.h"
 
 typedef struct export_options {
@@ -123,6 +124,8 @@ static lm_status export_measurements(const options *o, lm_error *err)
                                         &c, err)) &&
         (status = write_rows(&c, a->format, title, a->output, err)))
         lm_error_prefix(err, "%s", obs->path);
+    if (!status)
+        note_cut_short(obs->cut_short, obs->path);
     if (!status && c.n_flagged)
         note("%s: %zu flagged row%s among them: nothing better was measured there", obs->path,
              c.n_flagged, c.n_flagged == 1 ? "" : "s");

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "machine/machine.h"
 #include "report/fields.h"
+#include "report/notes.h"
 #include "suggest/job.h"
 
 typedef struct suggest_options {
@@ -198,6 +199,8 @@ static lm_status run(const options *o, lm_error *err)
         q.known = known;
         status  = suggest_job_run(&q, reg, o->n_arguments ? o->argument[0] : NULL, err);
     }
+    if (!status && q.obs)
+        note_cut_short(q.obs->cut_short, q.obs->path);
     if (!status && a->output)
         status = suggest_sweep_write(&q, a->output, err);
     if (!status)

@@ -245,6 +245,8 @@ static lm_status carry(const options *o, lm_error *err)
     if (!(with && (status = open_registry(o, &reg, err))) &&
         !(status = carry_over(&q, reg, &w, err)) &&
         !(status = machine_save(w.cal, a->machines.output, err))) {
+        if (w.obs)
+            note_cut_short(w.obs->cut_short, w.obs->path);
         print_words(o, &w);
         status = print_factors(&w, with, a->format, err);
     }

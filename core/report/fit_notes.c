@@ -200,6 +200,7 @@ static void print_runs(const fit_runs *f)
 
     if (!f->path)
         return;
+    note_cut_short(f->cut_short, f->path);
     print_unused_runs(f, r->n_doubtful, "flagged");
     print_unused_runs(f, r->n_other,
                       "of another element type, other settings or another optimizer");
@@ -218,8 +219,7 @@ static void print_runs(const fit_runs *f)
 
 void fit_notes_flagged(const observations *obs, const points *p)
 {
-    if (obs->cut_short)
-        note("%s: the last line is cut short and left out (a run that was killed?)", obs->path);
+    note_cut_short(obs->cut_short, obs->path);
     if (p->n_flagged_out)
         note("%s: %zu flagged point%s left out: the same was measured again, better", obs->path,
              p->n_flagged_out, p->n_flagged_out == 1 ? " is" : "s are");

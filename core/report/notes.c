@@ -28,3 +28,9 @@ void note_begin(const char *fmt, ...)
     begin(fmt, args);
     va_end(args);
 }
+
+void note_cut_short(bool cut_short, const char *path)
+{
+    if (cut_short)
+        note("%s: the last line is cut short and left out (a run that was killed?)", path);
+}

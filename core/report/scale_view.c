@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "base/order.h"
+#include "report/notes.h"
 #include "report/plot.h"
 
 /* Facts of a grid: differences between curves, and columns worth showing. */
@@ -388,6 +389,8 @@ static lm_status find_marks(const scale_grid *g, const char *path, drawing *d, m
     lm_status     status = observations_load(path, &obs, err);
     size_t        n      = 0;
 
+    if (!status)
+        note_cut_short(obs->cut_short, obs->path);
     if (!status && !(*room = calloc(obs->n_rows * d->n + 1, sizeof **room)))
         status = no_memory(err);
     for (size_t k = 0; k < d->n && !status; k++) {
