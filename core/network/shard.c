@@ -325,7 +325,7 @@ static bool is_shared(const sharding *s, const bound_layer *l, size_t i)
     for (size_t k = 0; k < i; k++)
         if (l->decl->input[k].layer == from.layer && l->decl->input[k].output == from.output)
             return true;
-    for (const bound_layer *other = l; other-- > s->out->layer;)
+    for (const bound_layer *other = l; other-- > &s->out->layer[from.layer];)
         for (size_t k = 0; k < other->decl->n_inputs; k++)
             if (other->decl->input[k].layer == from.layer &&
                 other->decl->input[k].output == from.output && other->way == l->way &&

@@ -5,7 +5,8 @@
 #include "plan/layouts.h"
 #include "program/gather.h"
 
-#define LAYOUT_MESSAGES 4096 /* prices that are kept; a power of 2 */
+#define LAYOUT_MESSAGES 4096 /* prices that are kept */
+#define LAYOUT_SPREADS  1021 /* balanced stages that are kept */
 
 /* Parts that were asked for. */
 typedef struct known_parts {
@@ -47,6 +48,10 @@ typedef struct layout_pricing {
         collective_kind kind;
         bool            used;
     } message[LAYOUT_MESSAGES];
+    struct known_spread {
+        const double *flops; /* of the part's blocks; NULL: empty */
+        int64_t       stages, *begin;
+    } spread[LAYOUT_SPREADS];
     layout    groups_of; /* layout of the groups; tp 0: none */
     rank_span group[N_RANK_GROUPS];
     bool      uneven; /* they do not spread evenly over nodes */

@@ -18,6 +18,8 @@ void layout_pricing_end(layout_pricing *p)
 {
     free(p->parts);
     free(p->before);
+    for (size_t i = 0; i < LAYOUT_SPREADS; i++)
+        free(p->spread[i].begin);
     free(p->now.stage);
     free(p->now.rank);
     free(p->now.blocks);
@@ -228,6 +230,27 @@ static void fill_stage(layout_stages *s, int64_t v)
     s->blocks[v % s->pp] += (double)(s->begin[v + 1] - s->begin[v]) / (double)s->vp;
 }
 
+/* Supposed parts have the FLOPs of those that they are a share of. */
+static lm_status balance(layout_pricing *p, int64_t stages, lm_error *err)
+{
+    const double        *flops = p->now.parts->flops;
+    const size_t         bytes = (size_t)stages * sizeof *p->now.begin;
+    struct known_spread *k =
+        &p->spread[((uintptr_t)flops / 64 + 31 * (uintptr_t)stages) % LAYOUT_SPREADS];
+    lm_status status = LM_OK;
+
+    if (k->flops != flops || k->stages != stages) {
+        free(k->begin);
+        *k = (struct known_spread){ NULL, stages, malloc(bytes) };
+        if (!k->begin)
+            return no_memory(err);
+        status   = stages_balance(flops, p->q->facts.blocks, stages, k->begin, err);
+        k->flops = status ? NULL : flops;
+    }
+    memcpy(p->now.begin, k->begin, bytes);
+    return status;
+}
+
 static lm_status fill(layout_pricing *p, lm_error *err)
 {
     layout_stages *s = &p->now;
@@ -237,7 +260,7 @@ static lm_status fill(layout_pricing *p, lm_error *err)
     s->begin[n] = blocks;
     for (int64_t v = 0; v < n && !s->balanced; v++)
         s->begin[v] = stages_begin(blocks, n, v);
-    if (s->balanced && (status = stages_balance(s->parts->flops, blocks, n, s->begin, err)))
+    if (s->balanced && (status = balance(p, n, err)))
         return status;
     for (int64_t r = 0; r < s->pp; r++) {
         s->rank[r]   = (layer_cost){ 0 };
