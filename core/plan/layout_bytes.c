@@ -3,7 +3,14 @@
 
 #include "plan/layout_price.h"
 
-/* What waits for the backward pass on a rank. A block that is recomputed keeps its inputs. */
+/* What a block that runs again keeps of the one before. */
+static double input_of(const layout_parts *parts)
+{
+    return parts->input > 0 ? parts->input : parts->boundary;
+}
+
+/* What waits for the backward pass on a rank. A block that is recomputed keeps its inputs: that of the
+ * first one is what lies in front of it. */
 static double kept_of(const layout_pricing *p, const layout *l, int64_t rank)
 {
     const layout_parts     *parts  = p->now.parts;
@@ -15,7 +22,8 @@ static double kept_of(const layout_pricing *p, const layout *l, int64_t rank)
     double                  chunk = p->now.rank[rank].kept, bytes;
 
     chunk -= first * parts->first.kept + last * parts->last.kept;
-    chunk = again ? parts->boundary * p->now.blocks[rank] : chunk / (double)l->vp;
+    chunk = again ? input_of(parts) * (p->now.blocks[rank] - (first ? 1 / (double)l->vp : 0))
+                  : chunk / (double)l->vp;
     bytes = flight * chunk + (again ? one : 0);
     if (first)
         bytes += parts->first.kept * fmin(flight, (double)l->accumulation);
@@ -44,29 +52,52 @@ static double shared(const layer_cost *c, double ranks, double ep)
     return (c->weights - c->experts) / ranks + c->experts * ep / ranks;
 }
 
+static double block_weights(const layout_pricing *p)
+{
+    const double n = (double)p->q->facts.blocks;
+
+    return n > 0 ? p->now.parts->before[p->q->facts.blocks].weights / n : 0;
+}
+
 /* Weights that are gathered: the block that runs, and the next; what lies in no block stays. */
 static double gathered(const layout_pricing *p, const layout *l, int64_t rank)
 {
-    const layout_parts *parts  = p->now.parts;
-    const double        blocks = (double)p->q->facts.blocks;
+    const layout_parts *parts = p->now.parts;
 
-    return (blocks > 0 ? 2 * parts->before[p->q->facts.blocks].weights / blocks : 0) +
-           (rank == 0 ? parts->first.weights : 0) + (rank + 1 == l->pp ? parts->last.weights : 0);
+    return 2 * block_weights(p) + (rank == 0 ? parts->first.weights : 0) +
+           (rank + 1 == l->pp ? parts->last.weights : 0);
 }
 
-/* Gradients are there beside all that is kept, but for those of the only micro-batch of a step: it lets
- * go of what is kept as they come. */
+/* Gradients of a rank. From ZeRO's second stage on each is whole until its block's backward pass is done,
+ * and what lies behind the blocks until all are. */
+static double gradients_of(const layout_pricing *p, const layout *l, int64_t rank, double share)
+{
+    const double all = p->now.rank[rank].weights;
+
+    if (l->zero < 2 && !l->fsdp)
+        return p->q->gradients * all;
+    return p->q->gradients * fmin(all, share + block_weights(p) +
+                                           (rank + 1 == l->pp ? p->now.parts->last.weights : 0));
+}
+
+/* The larger of two moments. At the end of the forward pass all copies of weights in 16 bit are there, of
+ * layers that run again for the last time. In the backward pass gradients are there beside all that is
+ * kept, but for those of the only micro-batch of a step: it lets go of what is kept as they come. */
 static double bytes_of(const layout_pricing *p, const layout *l, int64_t rank)
 {
     const layer_cost *c     = &p->now.rank[rank];
-    const bool        whole = l->zero < 3 && !l->fsdp; /* weights are */
+    const bool        whole = l->zero < 3 && !l->fsdp, again = layout_again(l);
     const double      ranks = (double)(l->fsdp ? l->fsdp : l->dp * l->cp), ep = (double)l->ep;
-    const double      share     = whole && !l->zero ? c->weights : shared(c, ranks, ep);
-    const double      held      = whole ? c->weights : share + gathered(p, l, rank);
-    const double      gradients = p->q->gradients * (whole && l->zero < 2 ? c->weights : share);
+    const double      share = whole && !l->zero ? c->weights : shared(c, ranks, ep);
+    const double held = (whole ? c->weights : share + gathered(p, l, rank)) + p->q->states * share;
+    const double gradients = gradients_of(p, l, rank, share), kept = p->kept[rank];
+    const double sums     = whole && l->zero < 2 ? gradients : p->q->gradients * share;
+    const double backward = p->q->copies * (again ? block_weights(p) : c->weights) +
+                            (l->accumulation == 1 ? fmax(gradients, kept) : gradients + kept);
+    const double turn = p->q->copies * c->weights + kept - p->now.parts->transient +
+                        (l->accumulation > 1 || l->pp > 1 ? sums : 0);
 
-    return held + p->q->states * share +
-           (l->accumulation == 1 ? fmax(gradients, p->kept[rank]) : gradients + p->kept[rank]);
+    return held + fmax(backward, turn);
 }
 
 double layout_bytes(layout_pricing *p, const layout *l)

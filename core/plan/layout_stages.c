@@ -96,6 +96,7 @@ lm_status layout_pricing_suppose(layout_pricing *p, const layout *l, const known
     p->supposed.first  = share_of(&of->first, share);
     p->supposed.last   = share_of(&of->last, share);
     p->supposed.boundary *= share;
+    p->supposed.input *= share;
     p->supposed.transient *= share;
     p->parts[p->n_parts++] = (known_parts){ layout_shard(l), l->micro_batch, &p->supposed };
     p->now.parts           = NULL;

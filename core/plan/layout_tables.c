@@ -28,8 +28,8 @@ struct layout_tables {
     step_setup       setup;
     layout_facts     facts;
     bool             splits;
-    double           states, gradients; /* bytes, for each byte of weights */
-    const intervals *known;             /* of the machine; NULL: none */
+    double           states, gradients, copies; /* bytes, for each byte of weights */
+    const intervals *known;                     /* of the machine; NULL: none */
     kept_parts      *made;
 };
 
@@ -231,6 +231,10 @@ static void fill(const making *m, kept_parts *out)
             out->parts.boundary = calibration_travels(m->part.cal, m->part.dtype) *
                                   (double)lm_bytes(&m->bound->layer[i].output[0]);
     }
+    for (size_t i = 0; i + 1 < m->bound->n_layers && !(out->parts.input > 0); i++)
+        if (layer[i].decl->block && layer[i + 1].decl->block &&
+            strcmp(layer[i].decl->block, layer[i + 1].decl->block) != 0)
+            out->parts.input = (double)m->memory[i].kept;
     for (size_t i = 1; i <= n; i++)
         add_cost(&out->before[i], &out->before[i - 1]);
     out->parts.before = out->before;
@@ -351,9 +355,9 @@ static lm_status find_facts(layout_tables *t, lm_error *err)
     weights = use.part[MEMORY_WEIGHTS] + use.part[MEMORY_FROZEN];
     if (weights) {
         t->gradients = (double)use.part[MEMORY_WEIGHTS] / (double)weights;
-        t->states    = (double)(use.part[MEMORY_OPTIMIZER] + use.part[MEMORY_COPIES] +
-                             use.part[MEMORY_MASTERS]) /
-                    (double)weights;
+        t->states =
+            (double)(use.part[MEMORY_OPTIMIZER] + use.part[MEMORY_MASTERS]) / (double)weights;
+        t->copies = (double)use.part[MEMORY_COPIES] / (double)weights;
     }
     return LM_OK;
 }
@@ -415,6 +419,7 @@ void layout_tables_ask(const layout_tables *t, int64_t ranks, layout_question *q
     q->splits    = t->splits;
     q->gradients = t->gradients;
     q->states    = t->states;
+    q->copies    = t->copies;
     q->low = q->high = NAN;
     for (phase p = 0; p < N_TIMES; p++)
         at[p] = NAN;

@@ -12,14 +12,16 @@
 #include "plan/layout_price.h"
 
 #define SHAPES_MAX 1024 /* pairs of tp and pp */
+#define SUMS_OVER  0.9  /* sums over layers may be so much above the bytes that are there */
 #define SHARINGS   5    /* how ranks of dp and cp share weights: ZeRO's stages, or on each node */
 
 /* Layouts that differ in how weights are shared. */
 typedef struct candidate {
-    double   least;  /* s: no step of these is shorter */
-    uint32_t number; /* in the order of enumeration */
+    double   least;          /* s: no step of these is shorter */
+    double   step[SHARINGS]; /* s, or what it is not below */
+    uint32_t number;         /* in the order of enumeration */
     int32_t  tp, cp, ep, pp, vp, micro_batch;
-    uint8_t  schedule, fits; /* fits: a bit each */
+    uint8_t  schedule, fits, priced; /* fits, priced: a bit each */
     bool     sp, ulysses, again, balanced;
 } candidate;
 
@@ -176,44 +178,56 @@ static void layout_of(const hunt *h, const candidate *c, layout *l)
         strcpy(l->stages, "balanced");
 }
 
-static lm_status price_one(hunt *h, layout *l, uint64_t number, bool *unknown)
+/* Prices one; what is known of its step stays for when others turn out not to fit. */
+static lm_status price_one(hunt *h, candidate *c, const layout *l, int sharing)
 {
     const double   bound = bound_of(h, l->tp, l->pp);
-    const weighed *known;
+    const uint8_t  bit   = (uint8_t)(1u << sharing);
+    const weighed *known = find_known(h, l);
     layout_found   f;
     lm_status      status;
 
-    h->out->priced++;
+    if ((known && known->bytes > h->q->room) || c->step[sharing] > bound)
+        return LM_OK;
+    h->out->priced += !(c->priced & bit);
+    c->priced |= bit;
     if ((status = layout_seconds(&h->pricing, l, bound, &f, h->err)))
         return status;
-    *unknown = isnan(f.step);
-    if (!(f.step <= bound))
+    if (isnan(f.step)) {
+        c->fits &= (uint8_t)~bit;
+        h->out->no_time++;
         return LM_OK;
-    known   = find_known(h, l);
+    }
+    c->step[sharing] = isinf(f.step) ? nextafter(bound, INFINITY) : f.step;
+    if (f.step > bound)
+        return LM_OK;
     f.bytes = known ? known->bytes : layout_bytes(&h->pricing, l);
-    if (!(known && f.bytes > h->q->room))
-        keep(h, &f, number);
+    keep(h, &f, (uint64_t)c->number * SHARINGS + (uint64_t)sharing);
     return LM_OK;
+}
+
+static bool may_beat(const candidate *c, int sharing, double bound)
+{
+    return c->fits & 1u << sharing && fmax(c->least, c->step[sharing]) <= bound;
 }
 
 static lm_status price_candidate(hunt *h, candidate *c)
 {
     lm_status status = LM_OK;
+    bool      any    = false;
     layout    l;
 
+    for (int s = 0; s < SHARINGS; s++)
+        any |= may_beat(c, s, bound_of(h, c->tp, c->pp));
+    if (!any)
+        return LM_OK;
     layout_of(h, c, &l);
     if ((status = layout_take(&h->pricing, &l, h->err)))
         return status;
     for (int s = 0; s < SHARINGS && !status; s++)
-        if (c->fits & 1u << s && c->least <= bound_of(h, l.tp, l.pp)) {
-            bool unknown = false;
-
+        if (may_beat(c, s, bound_of(h, c->tp, c->pp))) {
             share_weights(h, &l, s);
-            status = price_one(h, &l, (uint64_t)c->number * SHARINGS + (uint64_t)s, &unknown);
-            if (unknown) {
-                c->fits &= (uint8_t) ~(1u << s);
-                h->out->no_time++;
-            }
+            status = price_one(h, c, &l, s);
         }
     return status;
 }
@@ -258,13 +272,19 @@ static lm_status price_new(hunt *h)
 
 /* ---- enumeration ---- */
 
+/* What sums say at least, where the bytes of the best are asked for. */
+static double least_bytes(const hunt *h, double bytes)
+{
+    return h->pricing.prices->bytes ? SUMS_OVER * bytes : bytes;
+}
+
 /* Could it be among the best? */
 static lm_status probe(hunt *h, layout *l)
 {
     lm_status status = LM_OK;
 
     for (int s = 0; s < SHARINGS && !status && !h->hope; s++)
-        if (share_weights(h, l, s) && layout_bytes(&h->pricing, l) <= h->q->room) {
+        if (share_weights(h, l, s) && least_bytes(h, layout_bytes(&h->pricing, l)) <= h->q->room) {
             const double bound = bound_of(h, l->tp, l->pp);
             layout_found f;
 
@@ -299,7 +319,7 @@ static lm_status look_at(hunt *h, layout *l)
             const double bytes = layout_bytes(&h->pricing, l);
 
             h->out->looked_at++;
-            if (bytes > h->q->room) {
+            if (least_bytes(h, bytes) > h->q->room) {
                 too_large(h, bytes);
                 continue;
             }

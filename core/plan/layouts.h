@@ -35,6 +35,7 @@ typedef struct layout_parts {
     layer_cost        first;     /**< in front of the blocks: on the first stage */
     layer_cost        last;      /**< behind them: on the last one */
     double            boundary;  /**< bytes of what a block hands to the next */
+    double            input;     /**< bytes of it that a block which runs again keeps */
     double            tied;      /**< bytes of weights of `last` that are those of `first`, too */
     double            transient; /**< bytes that a pass holds beside what is kept */
     double            update;    /**< s of the update of all its weights */
@@ -64,9 +65,9 @@ typedef struct layout_question {
     bool         splits;   /**< layers divide among ranks of tp */
     double       room;     /**< bytes of a rank's memory; INFINITY: any */
     double       overhead; /**< part of it that is not the step's */
-    /** Bytes for each byte of weights: gradients, and what ZeRO's first stage divides (copies and
-     * states of the optimizer). */
-    double gradients, states;
+    /** Bytes for each byte of weights: gradients; what ZeRO's first stage divides (masters and states
+     * of the optimizer); copies in 16 bit, which nothing divides. */
+    double gradients, states, copies;
     double low, high; /**< bounds of messages, of what is predicted; NAN: unknown */
     size_t best;      /**< so many are wanted */
 } layout_question;

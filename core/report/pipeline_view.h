@@ -24,7 +24,7 @@ typedef struct pipeline_picture {
 } pipeline_picture;
 
 /** More bars are no picture. */
-#define PIPELINE_BARS_MAX 20000
+#define PIPELINE_BARS_MAX 60000
 
 /**
  * Writes it, by its suffix: .svg, a picture of up to PIPELINE_BARS_MAX tasks; .json, a trace as
