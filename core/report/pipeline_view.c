@@ -50,8 +50,8 @@ static void put_bar(FILE *out, const pipeline_picture *p, const pipeline_task *t
     fprintf(out,
             "<rect x=\"%.2f\" y=\"%lld\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
             "fill-opacity=\"%.2f\"><title>%s of micro-batch %lld",
-            x, (long long)y, fmax(width - 0.4, 0.2), BAR, colour_of(t->pass),
-            1 / (1 + 0.5 * (double)t->chunk), pipeline_pass_name(t->pass),
+            x, (long long)y, fmax(width - 0.4, 0.9 * width), BAR, colour_of(t->pass),
+            fmax(0.4, 1 / (1 + 0.5 * (double)t->chunk)), pipeline_pass_name(t->pass),
             (long long)t->micro_batch);
     if (t->chunk)
         fprintf(out, ", chunk %lld", (long long)t->chunk);

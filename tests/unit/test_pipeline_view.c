@@ -98,7 +98,7 @@ static void other_files_and_too_many_bars_are_refused(void **state)
     assert_int_equal(pipeline_draw("t.png", &p, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "t.png: expected a name ending in .svg or .json");
     assert_int_equal(pipeline_draw("t.svg", &p, &err), LM_E_ARG);
-    assert_error(err, LM_E_ARG, "t.svg: a picture of 20001 bars; at most 20000: name a .json");
+    assert_error(err, LM_E_ARG, "t.svg: a picture of 60001 bars; at most 60000: name a .json");
 }
 
 int main(void)
