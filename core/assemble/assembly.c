@@ -107,8 +107,8 @@ static lm_status run(assembling *w)
     lm_error                *err = w->err;
     lm_status                status;
 
-    if ((status = observations_load(w->path, &a->obs, err)) || (status = choose_points(w)) ||
-        (status = choose_features(w)) ||
+    if ((!a->obs && (status = observations_load(w->path, &a->obs, err))) ||
+        (status = choose_points(w)) || (status = choose_features(w)) ||
         (q->layers && (status = fit_layers_load(q->layers, a->obs, &a->p, &w->layers, err))) ||
         (status = fit_to(w)) ||
         (w->layers && (status = fit_layers_compose(&a->p, w->layers, a->cal, err))) ||

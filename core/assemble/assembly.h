@@ -22,7 +22,7 @@ typedef struct assembly_question {
 
 /** What came of it: whatever was found until it failed, if it did. Zero-initialise. */
 typedef struct assembly {
-    observations *obs;
+    observations *obs; /**< of the question's path; the caller may have read them before */
     points        p;
     calibration  *cal;
     fit_residuals residuals;

@@ -240,12 +240,13 @@ static lm_status fit_several(const options *o, workloads *loads, taught_models *
     return status;
 }
 
-static lm_status fit_one(const options *o, workloads *loads, taught_models *models, lm_error *err)
+static lm_status fit_one(const options *o, observations *obs, workloads *loads,
+                         taught_models *models, lm_error *err)
 {
     const fit_options *a      = o->filled;
     const char        *output = option_text(o, &a->outputs), *on = option_text(o, &a->device);
     assembly_question  q     = question_of(o);
-    assembly           found = { .cal = NULL };
+    assembly           found = { .obs = obs };
     field_rows         t     = { 0 };
     lm_status          status;
 
@@ -327,10 +328,12 @@ static lm_status fit_file(const options *o, workloads *loads, taught_models *mod
     lm_status     status = observations_load(o->argument[0], &obs, err);
     const bool    laid   = !status && laid_fit_rows(obs) > 0;
 
+    if (!status && !laid)
+        return fit_one(o, obs, loads, models, err); /* which takes them over */
     if (laid)
         status = fit_laid_out(o, obs, loads, err);
     observations_free(obs);
-    return status || laid ? status : fit_one(o, loads, models, err);
+    return status;
 }
 
 static lm_status run(const options *o, lm_error *err)

@@ -229,16 +229,28 @@ void intervals_reach(const intervals *all, scope s, int64_t value, interval_reac
 }
 
 /* By the scope whose range it exceeds most. */
-static double factor_at(const interval *i, phase slot, double seconds, const interval_place *place)
+static inline double factor_at(const interval *i, phase slot, double seconds,
+                               const interval_place *place)
 {
-    const double   mine = interval_ratio(i, SCOPE_SECONDS, seconds);
-    const widening batch =
-        place->of_batch ? place->of_batch->of[slot] : reach_of(i, SCOPE_BATCH, place->batch);
-    const widening ranks =
-        place->of_ranks ? place->of_ranks->of[slot] : reach_of(i, SCOPE_NODES, place->ranks);
-    const widening most = batch.ratio > ranks.ratio ? batch : ranks;
+    const double    mine = interval_ratio(i, SCOPE_SECONDS, seconds);
+    widening        by_batch, by_ranks;
+    const widening *batch = &by_batch, *ranks = &by_ranks, *most;
 
-    return mine > most.ratio ? interval_widening(i, mine).factor : most.factor;
+    if (place->of_batch)
+        batch = &place->of_batch->of[slot];
+    else
+        by_batch = reach_of(i, SCOPE_BATCH, place->batch);
+    if (place->of_ranks)
+        ranks = &place->of_ranks->of[slot];
+    else
+        by_ranks = reach_of(i, SCOPE_NODES, place->ranks);
+    most = batch->ratio > ranks->ratio ? batch : ranks;
+    return mine > most->ratio ? interval_widening(i, mine).factor : most->factor;
+}
+
+static inline bool is_known(const intervals *all, phase slot, const interval_place *place)
+{
+    return place->of_batch ? place->of_batch->known >> slot & 1 : interval_known(&all->of[slot]);
 }
 
 /* Bounds by the interval of the time itself. False: it is unknown, and the bounds stay. */
@@ -247,7 +259,7 @@ static inline bool bound_own(const intervals *all, phase slot, double seconds,
 {
     const interval *i = &all->of[slot];
 
-    if (!(place->of_batch ? place->of_batch->known >> slot & 1 : interval_known(i)))
+    if (!is_known(all, slot, place))
         return false;
     interval_widened(i, seconds, factor_at(i, slot, seconds, place), low, high);
     return true;
@@ -263,7 +275,7 @@ static bool bound_as_whole(const intervals *all, phase p, const double seconds[N
     const interval_place alone = { .batch = place->batch, .ranks = 1, .of_batch = place->of_batch };
 
     if (place->ranks < 2 || (p != PHASE_FORWARD && p != PHASE_BACKWARD && p != PHASE_UPDATE) ||
-        interval_known(&all->of[PHASE_FORWARD]) || !interval_known(whole))
+        is_known(all, PHASE_FORWARD, place) || !is_known(all, PHASE_STEP, place))
         return false;
     interval_widened(whole, seconds[p], factor_at(whole, PHASE_STEP, own, &alone), low, high);
     return true;

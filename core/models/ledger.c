@@ -39,17 +39,6 @@ certainty certainty_of(const coefficient *c, double count, bool elsewhere)
                                                     : CERTAINTY_INTERPOLATED;
 }
 
-void ledger_add(ledger *l, certainty c, double seconds)
-{
-    l->seconds[c] += fabs(seconds);
-}
-
-void ledger_add_all(ledger *l, const ledger *other, double times)
-{
-    for (certainty k = 0; k < N_CERTAINTIES; k++)
-        l->seconds[k] += times * other->seconds[k];
-}
-
 double ledger_seconds(const ledger *l)
 {
     double all = 0;

@@ -2,6 +2,7 @@
 #ifndef PREDICT_LEDGER_H
 #define PREDICT_LEDGER_H
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "fit/calibration.h"
@@ -36,9 +37,16 @@ typedef struct ledger {
     double seconds[N_CERTAINTIES];
 } ledger;
 
-void ledger_add(ledger *l, certainty c, double seconds);
+static inline void ledger_add(ledger *l, certainty c, double seconds)
+{
+    l->seconds[c] += fabs(seconds);
+}
 /** Adds another ledger, multiplied by a factor. */
-void ledger_add_all(ledger *l, const ledger *other, double times);
+static inline void ledger_add_all(ledger *l, const ledger *other, double times)
+{
+    for (certainty k = 0; k < N_CERTAINTIES; k++)
+        l->seconds[k] += times * other->seconds[k];
+}
 /** The sum of all seconds. */
 double ledger_seconds(const ledger *l);
 /** The share of one certainty; NAN for an empty ledger. */

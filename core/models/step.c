@@ -13,32 +13,11 @@ step_setup step_setup_of(int64_t batch, int64_t nodes)
                          .optimizer = OPTIMIZER_MOMENTUM };
 }
 
-int64_t step_setup_ranks(const step_setup *s)
-{
-    return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
-}
-
 int64_t step_setup_replicas(const step_setup *s)
 {
     const int64_t ranks = step_setup_ranks(s), one = s->laid_out ? layout_replica(&s->layout) : 1;
 
     return ranks < one ? 1 : ranks / one;
-}
-
-bool step_setup_exchanges(const step_setup *s)
-{
-    return s->program == PROGRAM_TRAINING && step_setup_ranks(s) > 1;
-}
-
-bool step_setup_in_turn(const step_setup *s)
-{
-    return !step_setup_exchanges(s) || s->sync.rule == SYNC_ONCE;
-}
-
-double step_setup_bytes(const step_setup *s, const net_metrics *counts)
-{
-    return s->sync.dtype ? (double)counts->params * (double)lm_dtype_bytes(s->sync.dtype)
-                         : (double)counts->param_bytes;
 }
 
 void grounds_note(grounds *g, const char *what, double factor)

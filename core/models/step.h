@@ -28,20 +28,33 @@ typedef struct step_setup {
 step_setup step_setup_of(int64_t batch, int64_t nodes);
 
 /** Devices of all nodes together; INT64_MAX where that is too many. */
-int64_t step_setup_ranks(const step_setup *s);
+static inline int64_t step_setup_ranks(const step_setup *s)
+{
+    return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
+}
 
 /** Replicas of the network among them: ranks that have samples of their own. */
 int64_t step_setup_replicas(const step_setup *s);
 
 /** Do its ranks exchange anything? Several that train do. */
-bool step_setup_exchanges(const step_setup *s);
+static inline bool step_setup_exchanges(const step_setup *s)
+{
+    return s->program == PROGRAM_TRAINING && step_setup_ranks(s) > 1;
+}
 
 /** Is one part done after the other? One message behind the backward pass, or none, hides nothing.
  */
-bool step_setup_in_turn(const step_setup *s);
+static inline bool step_setup_in_turn(const step_setup *s)
+{
+    return !step_setup_exchanges(s) || s->sync.rule == SYNC_ONCE;
+}
 
 /** Bytes of all gradients as they travel: of the policy's type, or the weights' own. */
-double step_setup_bytes(const step_setup *s, const net_metrics *counts);
+static inline double step_setup_bytes(const step_setup *s, const net_metrics *counts)
+{
+    return s->sync.dtype ? (double)counts->params * (double)lm_dtype_bytes(s->sync.dtype)
+                         : (double)counts->param_bytes;
+}
 
 #define GROUNDS_NOTES 12
 

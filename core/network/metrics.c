@@ -28,7 +28,7 @@ static bool saturated(const net_metrics *m)
     return false;
 }
 
-typedef enum product { CONV, LINEAR, MATMUL } product;
+typedef enum product { CONV, LINEAR, MATMUL, N_PRODUCTS } product;
 
 static product product_of(const lm_kernel *k)
 {
@@ -37,18 +37,18 @@ static product product_of(const lm_kernel *k)
     return k->op == LM_OP_GEMM && !k->u.gemm.activations ? LINEAR : MATMUL;
 }
 
-/* Multiply-accumulates of one kind that one pass takes. */
-static uint64_t pass_macs(const bound_layer *l, lm_pass pass, product kind)
+/* Multiply-accumulates of each kind that one pass takes. Their sum. */
+static uint64_t pass_macs(const bound_layer *l, lm_pass pass, uint64_t macs[N_PRODUCTS])
 {
-    uint64_t macs = 0;
-
+    for (product p = 0; p < N_PRODUCTS; p++)
+        macs[p] = 0;
     for (size_t i = 0; i < l->n_kernels[pass]; i++) {
-        const lm_kernel *k = &l->kernels[pass][i];
+        const lm_kernel *k    = &l->kernels[pass][i];
+        const product    kind = product_of(k);
 
-        if (product_of(k) == kind)
-            macs = lm_add(macs, lm_mul(k->repeat, lm_kernel_macs(k)));
+        macs[kind] = lm_add(macs[kind], lm_mul(k->repeat, lm_kernel_macs(k)));
     }
-    return macs;
+    return lm_add(lm_add(macs[CONV], macs[LINEAR]), macs[MATMUL]);
 }
 
 /* What a pass does beside multiply-accumulates. */
@@ -74,10 +74,8 @@ static void count_weights(const bound_layer *l, net_metrics *m)
 
 lm_status metrics_of_layer(const bound_layer *l, net_metrics *out, lm_error *err)
 {
-    net_metrics    m      = { 0 };
-    const uint64_t conv   = pass_macs(l, LM_FORWARD, CONV);
-    const uint64_t linear = pass_macs(l, LM_FORWARD, LINEAR);
-    uint64_t       macs[LM_N_PASSES], work = 0;
+    net_metrics m = { 0 };
+    uint64_t    of[LM_N_PASSES][N_PRODUCTS], macs[LM_N_PASSES], work = 0;
 
     if (l->idle) {
         *out = m;
@@ -85,16 +83,15 @@ lm_status metrics_of_layer(const bound_layer *l, net_metrics *out, lm_error *err
     }
     count_weights(l, &m);
     for (lm_pass p = 0; p < LM_N_PASSES; p++) {
-        macs[p] =
-            lm_add(lm_add(pass_macs(l, p, CONV), pass_macs(l, p, LINEAR)), pass_macs(l, p, MATMUL));
-        work = lm_add(work, l->cost.pass[p].flops);
+        macs[p] = pass_macs(l, p, of[p]);
+        work    = lm_add(work, l->cost.pass[p].flops);
 
         m.read_bytes    = lm_add(m.read_bytes, l->cost.pass[p].read_bytes);
         m.written_bytes = lm_add(m.written_bytes, l->cost.pass[p].written_bytes);
     }
-    m.macs_conv            = conv;
-    m.macs_linear          = linear;
-    m.macs_matmul          = pass_macs(l, LM_FORWARD, MATMUL);
+    m.macs_conv            = of[LM_FORWARD][CONV];
+    m.macs_linear          = of[LM_FORWARD][LINEAR];
+    m.macs_matmul          = of[LM_FORWARD][MATMUL];
     m.flops_forward        = lm_mul(2, macs[LM_FORWARD]);
     m.flops_grad_input     = lm_mul(2, macs[LM_GRAD_INPUT]);
     m.flops_grad_weight    = lm_mul(2, macs[LM_GRAD_WEIGHT]);
@@ -102,10 +99,10 @@ lm_status metrics_of_layer(const bound_layer *l, net_metrics *out, lm_error *err
     m.other_flops_forward  = other_flops(l, LM_FORWARD, macs[LM_FORWARD]);
     m.other_flops_backward = lm_add(other_flops(l, LM_GRAD_INPUT, macs[LM_GRAD_INPUT]),
                                     other_flops(l, LM_GRAD_WEIGHT, macs[LM_GRAD_WEIGHT]));
-    if (conv) {
+    if (m.macs_conv) {
         m.conv_inputs  = lm_elements(&l->input[0]);
         m.conv_outputs = lm_elements(&l->output[0]);
-    } else if (linear) {
+    } else if (m.macs_linear) {
         m.linear_inputs  = lm_elements(&l->input[0]);
         m.linear_outputs = lm_elements(&l->output[0]);
     }

@@ -244,8 +244,8 @@ lm_status entry_find(workloads *w, const workload_name *of, entry **out, lm_erro
     entry    *e = NULL;
     lm_status status;
 
-    *out = w->last;
-    if (w->last && same_name(of, &w->last->of))
+    *out = w->last[of->evaluation];
+    if (*out && same_name(of, &(*out)->of))
         return LM_OK;
     if (!entry_key(of, key))
         return lm_error_set(err, LM_E_ARG, "%s: name is too long", of->name);
@@ -254,7 +254,7 @@ lm_status entry_find(workloads *w, const workload_name *of, entry **out, lm_erro
         e = w->entry[at];
     else if ((status = new_entry(w, of, &e, err)))
         return status;
-    *out = w->last = e;
+    *out = w->last[of->evaluation] = e;
     return LM_OK;
 }
 
@@ -324,15 +324,18 @@ static loaded *find_loaded(workloads *w, const char *name, names *seen, pending 
 static lm_status find_pending(workloads *w, const workload_name *of, size_t n, pending *to,
                               lm_error *err)
 {
-    names     keys = { .n = 0 }, nets = { .n = 0 };
-    lm_status status = LM_OK;
+    names                keys = { .n = 0 }, nets = { .n = 0 };
+    const workload_name *before[2] = { NULL, NULL }; /* in training, in evaluation */
+    lm_status            status    = LM_OK;
+    char                 key[PATH_MAX];
 
     for (size_t i = 0; i < n && !status; i++) {
-        char   key[PATH_MAX];
+        const bool new = is_new(w, &of[i], before[of[i].evaluation], &keys, key);
         char  *kept;
         entry *e;
 
-        if (!is_new(w, &of[i], i ? &of[i - 1] : NULL, &keys, key))
+        before[of[i].evaluation] = &of[i];
+        if (!new)
             continue;
         kept = arena_text(w->arena, key, strlen(key));
         if (!kept || !names_add(&keys, kept, i)) {

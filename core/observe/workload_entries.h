@@ -56,7 +56,8 @@ struct workloads {
     loaded        **net;
     size_t          n_nets, net_room;
     names           by_key, by_name;
-    entry          *last; /* asked for: files list the points of a network together */
+    entry *last[2]; /* asked for, in training and in evaluation: files list the points of a network
+                       together */
     struct bound_entry {
         const entry   *of; /* NULL: empty */
         int64_t        batch;

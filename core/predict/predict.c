@@ -267,7 +267,7 @@ static void put_power(const answering *a, prediction *out)
 /* ---- what it stands on ------------------------------------------------------------------------
  */
 
-static void put_grounds(const answering *a, prediction *out)
+static void put_grounds(const answering *a, bool other_types, prediction *out)
 {
     const predictor  *who     = a->who;
     const step_price *p       = &a->own->price;
@@ -287,7 +287,7 @@ static void put_grounds(const answering *a, prediction *out)
         grounds_note(g, "layers without kernels are not in it", 0);
     if (who->cal && who->cal->transferred)
         grounds_note(g, "transferred", 0);
-    if (predictor_other_types(who))
+    if (other_types)
         grounds_note(g, "dtype", 0);
     if (p->stands_in) {
         grounds_note(g, "training's forward pass", 0);
@@ -399,10 +399,12 @@ static lm_status predict(const predictor *who, const step_setup *s, bool brief, 
         return predict_laid_out(who, s, out, messages, err);
     status = find_prices(&a, &room, messages != NULL);
     if (!status && !(status = put_seconds(&a, out))) {
+        const bool other_types = predictor_other_types(who);
+
         put_power(&a, out);
-        put_grounds(&a, out);
+        put_grounds(&a, other_types, out);
         answering_put_bounds(&a, out);
-        if (predictor_other_types(who))
+        if (other_types)
             doubt_dtype(out);
         answering_hold_bounds(&a, out);
         status = messages ? copy_messages(&a, messages) : LM_OK;
