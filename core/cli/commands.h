@@ -28,6 +28,12 @@ extern const size_t         n_commands;
 #define NOT_OF_DECODING \
     .when = "phase!=decode", .otherwise = "--phase decode has one token: give --context"
 
+/** Of rows: options that go with training, with its messages, and not with decoding. */
+#define OF_TRAINING(else_said) .when = "phase=training", .otherwise = else_said
+#define OF_EXCHANGE            OF_TRAINING("is of training: replicas of --phase %s exchange nothing")
+#define NOT_OF_DECODING \
+    .when = "phase!=decode", .otherwise = "--phase decode has one token: give --context"
+
 /** All layer types, from --plugin and the usual places. */
 lm_status open_registry(const options *o, registry **out, lm_error *err);
 
