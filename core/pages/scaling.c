@@ -1,5 +1,6 @@
 /* Throughput and efficiency over nodes; throughput and latency over batches. */
 #include <math.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "pages/page_parts.h"
@@ -35,39 +36,35 @@ static const field curve_fields[] = {
     { 0 },
 };
 
-static int column(const char *key)
-{
-    return fields_column(curve_fields, key);
-}
-
 /* What bands do. */
 #define HOLD " hold 9 cases of 10."
 
 /* Columns of samples a second, or of percent of linear scaling. */
 typedef struct curve_columns {
-    const char *all, *within, *beyond, *low, *high;
+    const char  *all, *within, *beyond, *low, *high;
+    const field *of;
 } curve_columns;
 
-static const curve_columns rates    = { "samples_per_s", "rate_within", "rate_beyond",
-                                        "samples_low_per_s", "samples_high_per_s" };
+static const curve_columns rates    = { "samples_per_s",     "rate_within",        "rate_beyond",
+                                        "samples_low_per_s", "samples_high_per_s", curve_fields };
 static const curve_columns percents = { "efficiency_percent", "percent_within", "percent_beyond",
-                                        "percent_low", "percent_high" };
+                                        "percent_low",        "percent_high",   curve_fields };
 
 /* Of a point, as drawn: its value, or an end of its interval. */
 static bounded drawn_of(const scale_point *x, const curve_columns *c)
 {
     const prediction *s = &x->step;
 
-    if (c == &rates)
+    if (!strcmp(c->all, "samples_per_s"))
         return (bounded){ x->samples_per_second, x->samples.low, x->samples.high };
-    if (c == &percents)
+    if (!strcmp(c->all, "efficiency_percent"))
         return (bounded){ x->efficiency, x->efficiencies.low, x->efficiencies.high };
     return (bounded){ 1e3 * s->step, 1e3 * s->low[PHASE_STEP], 1e3 * s->high[PHASE_STEP] };
 }
 
-static void put_data(FILE *out, const page *p)
+static void put_data(FILE *out, const page *p, const curve_columns *c)
 {
-    const field_view v = { .fields = curve_fields, .from = step_fields, .in = IN_DATA };
+    const field_view v = { .fields = c->of, .from = step_fields, .in = IN_DATA };
 
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out, "$m%zu << EOD\n", k);
@@ -126,12 +123,15 @@ static const char *band_words(const page *p, const curve_columns *c, const char 
 /* Bands of all machines come first: no curve may hide under one. */
 static void plot_curves(FILE *out, const page *p, const curve_columns *c)
 {
+    const int all = fields_column(c->of, c->all);
+
     for (size_t k = 0; k < p->n_machines; k++)
-        page_band(out, k, intervals_of(p, k, c), column(c->all), column(c->low), column(c->high));
+        page_band(out, k, intervals_of(p, k, c), all, fields_column(c->of, c->low),
+                  fields_column(c->of, c->high));
     for (size_t k = 0; k < p->n_machines; k++)
         if (drawn(p, k))
-            chart_curve(out, k, p->machine[k].label, column(c->all), column(c->within),
-                        column(c->beyond));
+            chart_curve(out, k, p->machine[k].label, all, fields_column(c->of, c->within),
+                        fields_column(c->of, c->beyond));
 }
 
 /* The fewest or the most samples a second in the picture. */
@@ -193,7 +193,7 @@ static void put_throughput(FILE *out, const void *what)
     bool              first = true;
 
     page_begin_chart(c, 1, out);
-    put_data(out, p);
+    put_data(out, p, &rates);
     page_point_hints(out, p, tell_rate);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     chart_log_axis(out, 'y', extreme(p, false), extreme(p, true));
@@ -203,7 +203,7 @@ static void put_throughput(FILE *out, const void *what)
         if (!drawn(p, k))
             continue;
         fprintf(out, "  $m%zu using 1:%d with lines lw 1.5 dt 3 lc rgb '#777777' %s, \\\n", k,
-                column("linear"), first ? "title 'linear'" : "notitle");
+                fields_column(curve_fields, "linear"), first ? "title 'linear'" : "notitle");
         first = false;
     }
     page_end_plot(out, p);
@@ -215,7 +215,7 @@ static void put_efficiency(FILE *out, const void *what)
     const page       *p = c->page;
 
     page_begin_chart(c, 0, out);
-    put_data(out, p);
+    put_data(out, p, &percents);
     page_point_hints(out, p, tell_efficiency);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     fputs("set yrange [0:*<130]\nset ylabel 'percent of linear scaling'\nplot \\\n", out);
@@ -318,50 +318,39 @@ static const field batch_fields[] = {
     { 0 },
 };
 
-static const curve_columns latencies = { "latency_ms", "latency_within", "latency_beyond",
-                                         "latency_low_ms", "latency_high_ms" };
-
-static int batch_column(const char *key)
-{
-    return fields_column(batch_fields, key);
-}
+static const curve_columns latencies   = { "latency_ms",     "latency_within",  "latency_beyond",
+                                           "latency_low_ms", "latency_high_ms", batch_fields };
+static const curve_columns batch_rates = {
+    "samples_per_s",     "rate_within",        "rate_beyond",
+    "samples_low_per_s", "samples_high_per_s", batch_fields
+};
 
 static void put_over_batches(FILE *out, const page_chart *chart, const curve_columns *c,
                              const char *label)
 {
-    const page      *p   = chart->page;
-    double           low = INFINITY, high = 0;
-    const field_view v = { .fields = batch_fields, .from = step_fields, .in = IN_DATA };
+    const page *p   = chart->page;
+    double      low = INFINITY, high = 0;
 
     page_begin_chart(chart, 0, out);
-    for (size_t k = 0; k < p->n_machines; k++) {
-        fprintf(out, "$m%zu << EOD\n", k);
+    put_data(out, p, c);
+    for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < p->n_nodes; i++) {
-            const page_row r = page_row_of(p, &p->machine[k], &p->machine[k].point[i]);
-            const bounded  y = drawn_of(&p->machine[k].point[i], c);
+            const bounded y = drawn_of(&p->machine[k].point[i], c);
 
-            fields_data(&v, &r, out);
             low  = fmin(low, fmin(y.value, y.low)); /* NAN does not count */
             high = fmax(high, fmax(y.value, y.high));
         }
-        fputs("EOD\n", out);
-    }
-    page_point_hints(out, p, c == &rates ? tell_rate : tell_latency);
+    page_point_hints(out, p, c == &latencies ? tell_latency : tell_rate);
     chart_log_axis(out, 'x', (double)p->batch[0], (double)p->batch[p->n_nodes - 1]);
     chart_log_axis(out, 'y', low, high);
     fprintf(out, "set xlabel 'batch'\nset ylabel '%s'\nplot \\\n", label);
-    for (size_t k = 0; k < p->n_machines; k++)
-        page_band(out, k, intervals_of(p, k, c), batch_column(c->all), batch_column(c->low),
-                  batch_column(c->high));
-    for (size_t k = 0; k < p->n_machines; k++)
-        chart_curve(out, k, p->machine[k].label, batch_column(c->all), batch_column(c->within),
-                    batch_column(c->beyond));
+    plot_curves(out, p, c);
     page_end_plot(out, p);
 }
 
 static void put_batch_rates(FILE *out, const void *what)
 {
-    put_over_batches(out, what, &rates, "samples per second");
+    put_over_batches(out, what, &batch_rates, "samples per second");
 }
 
 static void put_latencies(FILE *out, const void *what)

@@ -311,15 +311,19 @@ void page_step_charts(page *p)
 
 /* ---- words ---- */
 
-static void add_work(table *t, const page_machine *m, const char *name, const explained *x)
+/* `pass`: of a forward pass in evaluation mode, whose parts are in one column. */
+static void add_work(table *t, const page_machine *m, const char *name, const explained *x,
+                     bool pass)
 {
     const double update = x->part[PHASE_UPDATE] + x->part[PHASE_GRAD_ONE] + x->part[PHASE_GRAD];
     const bool   whole  = m->apart->part[0] == PHASE_STEP; /* whose parts are unknown */
 
     table_text(t, name);
-    table_real(t, whole ? NAN : 1e3 * x->part[PHASE_FORWARD]);
-    table_real(t, whole ? NAN : 1e3 * x->part[PHASE_BACKWARD]);
-    table_real(t, whole ? NAN : 1e3 * update);
+    if (!pass) {
+        table_real(t, whole ? NAN : 1e3 * x->part[PHASE_FORWARD]);
+        table_real(t, whole ? NAN : 1e3 * x->part[PHASE_BACKWARD]);
+        table_real(t, whole ? NAN : 1e3 * update);
+    }
     table_real(t, 1e3 * x->seconds);
     table_real(t, 100 * x->seconds / m->work);
 }
@@ -342,28 +346,42 @@ static const char *bottleneck_words(bottleneck b)
 #define ROWS_LISTED 20
 
 static table *work_table(const page *p, const page_machine *m, const char *what,
-                         const explained *row, size_t n)
+                         const explained *row, size_t n, bool pass)
 {
     table    *t    = table_new();
     explained rest = { .coefficient = NAN };
+    char      text[40];
 
     table_column(t, what, what, 0);
-    table_column(t, "forward_ms", "forward [ms]", page_decimals(p));
-    table_column(t, "backward_ms", "backward [ms]", page_decimals(p));
-    table_column(t, "update_ms", "update [ms]", page_decimals(p));
-    table_column(t, "all_ms", "together [ms]", page_decimals(p));
+    if (!pass) {
+        table_column(t, "forward_ms", "forward [ms]", page_decimals(p));
+        table_column(t, "backward_ms", "backward [ms]", page_decimals(p));
+        table_column(t, "update_ms", "update [ms]", page_decimals(p));
+    }
+    table_column(t, "all_ms", pass ? "time [ms]" : "together [ms]", page_decimals(p));
     table_column(t, "percent", "%", 1);
     for (size_t i = 0; i < n && i < ROWS_LISTED; i++)
-        add_work(t, m, row[i].name, &row[i]);
+        add_work(t, m, row[i].name, &row[i], pass);
     for (size_t i = ROWS_LISTED; i < n; i++)
         explained_add(&rest, &row[i]);
-    if (n > ROWS_LISTED) {
-        char text[40];
-
-        snprintf(text, sizeof text, "(%zu more)", n - ROWS_LISTED);
-        add_work(t, m, text, &rest);
-    }
+    snprintf(text, sizeof text, "(%zu more)", n - ROWS_LISTED);
+    if (n > ROWS_LISTED)
+        add_work(t, m, text, &rest, pass);
     return t;
+}
+
+/* Classes of kernels, and blocks; `where`: the machine, and its batch. */
+static void put_works(const page *p, const page_machine *m, const char *where, bool pass, FILE *out)
+{
+    const bool learned = page_learned(p);
+    char       text[3 * PAGE_NAME];
+
+    snprintf(text, sizeof text, "%s on %s", learned ? "Types of layers" : "Classes of kernels",
+             where);
+    page_numbers(work_table(p, m, learned ? "type" : "class", m->kernels, m->n_kernels, pass), text,
+                 out);
+    snprintf(text, sizeof text, "Blocks of the network on %s", where);
+    page_numbers(work_table(p, m, "block", m->blocks, m->n_blocks, pass), text, out);
 }
 
 /* The largest part of a step, in one sentence. */
@@ -381,7 +399,7 @@ static void put_bound(const page *p, const page_machine *m, FILE *out)
 
 void page_step_write(const page *p, FILE *out)
 {
-    char name[PAGE_NAME], text[2 * PAGE_NAME];
+    char name[PAGE_NAME];
 
     for (size_t k = 0; k < p->n_machines; k++)
         put_bound(p, &p->machine[k], out);
@@ -396,52 +414,13 @@ void page_step_write(const page *p, FILE *out)
                        "bounds these, it does not say.",
                        p->machine[0].who->model);
     page_numbers(page_points(p, step_parts_told), "The parts in numbers", out);
-    for (size_t k = 0; k < p->n_machines; k++) {
-        const page_machine *m = &p->machine[k];
-
-        snprintf(text, sizeof text, "%s on %s",
-                 page_learned(p) ? "Types of layers" : "Classes of kernels", m->label);
-        page_numbers(work_table(p, m, page_learned(p) ? "type" : "class", m->kernels, m->n_kernels),
-                     text, out);
-        snprintf(text, sizeof text, "Blocks of the network on %s", m->label);
-        page_numbers(work_table(p, m, "block", m->blocks, m->n_blocks), text, out);
-    }
-}
-
-/* A forward pass in evaluation mode: its parts in one column. */
-static void put_pass_parts(const page *p, const page_machine *m, const char *summary,
-                           const char *what, const explained *row, size_t n, FILE *out)
-{
-    table *t    = table_new();
-    double rest = 0;
-
-    table_column(t, what, what, 0);
-    table_column(t, "all_ms", "time [ms]", page_decimals(p));
-    table_column(t, "percent", "%", 1);
-    for (size_t i = 0; i < n; i++) {
-        if (i >= ROWS_LISTED) {
-            rest += row[i].seconds;
-            continue;
-        }
-        table_text(t, row[i].name);
-        table_real(t, 1e3 * row[i].seconds);
-        table_real(t, 100 * row[i].seconds / m->work);
-    }
-    if (n > ROWS_LISTED) {
-        char text[40];
-
-        snprintf(text, sizeof text, "(%zu more)", n - ROWS_LISTED);
-        table_text(t, text);
-        table_real(t, 1e3 * rest);
-        table_real(t, 100 * rest / m->work);
-    }
-    page_numbers(t, summary, out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_works(p, &p->machine[k], p->machine[k].label, false, out);
 }
 
 void page_pass_write(const page *p, FILE *out)
 {
-    const bool learned = page_learned(p);
-    char       text[2 * PAGE_NAME];
+    char where[2 * PAGE_NAME];
 
     for (size_t k = 0; k < p->n_machines; k++) {
         const page_machine *m = &p->machine[k];
@@ -451,12 +430,7 @@ void page_pass_write(const page *p, FILE *out)
             html_paragraph(out, "%s at batch %lld: the largest share of a pass, %.0f %%, is %s.",
                            m->label, (long long)x->step.batch, 100 * x->bottleneck.share,
                            bottleneck_words(x->bottleneck.most));
-        snprintf(text, sizeof text, "%s on %s, batch %lld",
-                 learned ? "Types of layers" : "Classes of kernels", m->label,
-                 (long long)x->step.batch);
-        put_pass_parts(p, m, text, learned ? "type" : "class", m->kernels, m->n_kernels, out);
-        snprintf(text, sizeof text, "Blocks of the network on %s, batch %lld", m->label,
-                 (long long)x->step.batch);
-        put_pass_parts(p, m, text, "block", m->blocks, m->n_blocks, out);
+        snprintf(where, sizeof where, "%s, batch %lld", m->label, (long long)x->step.batch);
+        put_works(p, m, where, true, out);
     }
 }
