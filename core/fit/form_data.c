@@ -9,7 +9,7 @@
 #include "counts/feature_set.h"
 #include "device/roofline.h"
 #include "fit/calibration.h"
-#include "fit/shrink_rows.h"
+#include "shrink/shrink_rows.h"
 
 /* Rows of one place: regressors, times, weights. */
 static lm_status factor_rows(const points *p, const form_data *d, size_t place, lm_error *err)

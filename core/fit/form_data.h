@@ -3,9 +3,9 @@
 #define FIT_FORM_DATA_H
 
 #include "fit/forms.h"
-#include "fit/shrink.h"
 #include "fit/split.h"
 #include "observe/points.h"
+#include "shrink/shrink.h"
 #include "solve/lsq.h"
 
 /** Rows are factored fold by fold, so that leaving one out costs next to nothing. */

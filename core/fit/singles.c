@@ -229,20 +229,19 @@ lm_status singles_left_out(const points *p, const split *by, bool learned, doubl
     return status;
 }
 
-/* A forward pass in evaluation mode. */
-static lm_status whole_evaluated(const points *p, size_t at, layer_asker *by, bool learned,
-                                 double *seconds, lm_error *err)
+/* A network by its layers, in training or as a forward pass in evaluation mode. */
+static lm_status whole_of(const points *p, size_t at, bool evaluated, layer_asker *by, bool learned,
+                          whole_seconds *out, lm_error *err)
 {
-    const observation  *row = p->point[at].row;
-    const workload_name of  = row_workload(row, true);
+    const observation  *row  = p->point[at].row;
+    const workload_name of   = row_workload(row, evaluated);
+    const char         *step = *row->optimizer ? row->optimizer : "momentum";
     bound_network      *bound;
-    whole_seconds       found;
     lm_status           status = workloads_bind_at(p->loads, &of, row->batch, &bound, err);
 
     if (status)
         return status;
-    if (!(status = whole_predict(by, bound, "", learned, &found, err)))
-        *seconds = found.forward;
+    status = whole_predict(by, bound, evaluated ? "" : step, learned, out, err);
     bound_network_free(bound);
     return status;
 }
@@ -251,25 +250,18 @@ static lm_status whole_evaluated(const points *p, size_t at, layer_asker *by, bo
 static lm_status whole_network(const points *p, size_t at, layer_asker *by, bool learned,
                                double *seconds, lm_error *err)
 {
-    const observation  *row = p->point[at].row;
-    const workload_name of  = row_workload(row, false);
-    bound_network      *bound;
-    whole_seconds       found;
-    lm_status           status = workloads_bind_at(p->loads, &of, row->batch, &bound, err);
+    whole_seconds found;
+    lm_status     status = whole_of(p, at, false, by, learned, &found, err);
 
-    if (status)
-        return status;
-    status = whole_predict(by, bound, *row->optimizer ? row->optimizer : "momentum", learned,
-                           &found, err);
     if (!status) {
         seconds[PHASE_FORWARD]  = found.forward;
         seconds[PHASE_BACKWARD] = found.backward;
         seconds[PHASE_UPDATE]   = found.update;
         seconds[PHASE_STEP]     = found.forward + found.backward + found.update;
+        status                  = whole_of(p, at, true, by, learned, &found, err);
     }
-    bound_network_free(bound);
     if (!status)
-        status = whole_evaluated(p, at, by, learned, &seconds[PHASE_INFERENCE], err);
+        seconds[PHASE_INFERENCE] = found.forward;
     return status == LM_E_NOTFOUND ? lm_error_set(err, LM_OK, "%s", "") : status;
 }
 

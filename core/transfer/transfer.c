@@ -9,7 +9,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "device/roofline.h"
-#include "fit/shrink.h"
+#include "shrink/shrink.h"
 #include "single/model.h"
 #include "solve/folds.h"
 #include "transfer/layers.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/shrink.h"
+#include "shrink/shrink.h"
 
 enum { ROWS = 40, ITEMS = 6 };
 

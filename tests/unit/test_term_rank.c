@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "fit/shrink_rows.h"
+#include "shrink/shrink_rows.h"
 
 #define ROWS  20
 #define TERMS 12

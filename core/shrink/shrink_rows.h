@@ -2,8 +2,8 @@
  * Rows of shrunk fits, in units of their measured times, with what fits without a fold begin from:
  * sums over each fold, of which the others' are added.
  */
-#ifndef FIT_SHRINK_ROWS_H
-#define FIT_SHRINK_ROWS_H
+#ifndef SHRINK_ROWS_H
+#define SHRINK_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

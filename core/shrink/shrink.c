@@ -1,5 +1,5 @@
 /* Shrunk fits. */
-#include "fit/shrink.h"
+#include "shrink/shrink.h"
 
 #include <math.h>
 #include <stdlib.h>

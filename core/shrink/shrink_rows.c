@@ -1,5 +1,5 @@
 /* Rows of shrunk fits, in units of their measured times. */
-#include "fit/shrink_rows.h"
+#include "shrink/shrink_rows.h"
 
 #include <math.h>
 #include <stdlib.h>

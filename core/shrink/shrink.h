@@ -22,10 +22,10 @@
  * Relative: rows are divided by the measured time, so that small times count as much as large ones.
  * Robust: residuals beyond `huber` count linearly (Huber 1964), by repeated reweighting.
  */
-#ifndef FIT_SHRINK_H
-#define FIT_SHRINK_H
+#ifndef SHRINK_H
+#define SHRINK_H
 
-#include "fit/shrink_rows.h"
+#include "shrink/shrink_rows.h"
 
 typedef struct shrink_options {
     double mu;         /**< of both stages */
