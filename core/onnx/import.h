@@ -200,7 +200,7 @@ typedef lm_status converter(importer *im, conversion *c);
 
 /** One row of the operator table. */
 typedef struct operation {
-    const char *name; /**< ONNX's */
+    const char *name; /**< ONNX's, and others of which the same becomes, after blanks */
     converter  *convert;
     const char *type;  /**< layer type, where one is enough */
     unsigned    flags; /**< OP_* */

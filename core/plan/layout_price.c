@@ -187,7 +187,7 @@ static double least_of(const layout_pricing *p, const layout *l)
             return least;
         most = fmax(most, least);
         before += p->stage[r].forward;
-        after += l->schedule == LAYOUT_ZERO_BUBBLE ? 0 : p->stage[r].input + p->stage[r].weight;
+        after += l->schedule == PIPELINE_ZB_H1 ? 0 : p->stage[r].input + p->stage[r].weight;
     }
     return most;
 }

@@ -28,10 +28,10 @@ typedef struct layout_stages {
 
 /* What a pipeline's seconds depend on beside its stages. */
 typedef struct layout_order {
-    layout_schedule schedule;
-    bool            again;
-    int64_t         accumulation;
-    int64_t         each; /* what travels in each micro-batch: 0 nothing, 2 of ZeRO's second stage,
+    pipeline_rule schedule;
+    bool          again;
+    int64_t       accumulation;
+    int64_t       each; /* what travels in each micro-batch: 0 nothing, 2 of ZeRO's second stage,
                              else ranks that share the weights */
 } layout_order;
 

@@ -156,19 +156,12 @@ bool layout_again(const layout *l)
 
 pipeline_question layout_pipeline(const layout *l)
 {
-    static const pipeline_rule rules[N_LAYOUT_SCHEDULES] = {
-        [LAYOUT_1F1B]        = PIPELINE_1F1B,
-        [LAYOUT_INTERLEAVED] = PIPELINE_INTERLEAVED,
-        [LAYOUT_ZERO_BUBBLE] = PIPELINE_ZB_H1,
-        [LAYOUT_GPIPE]       = PIPELINE_GPIPE,
-    };
-
-    return (pipeline_question){ .rule          = rules[l->schedule],
+    return (pipeline_question){ .rule          = l->schedule,
                                 .ranks         = l->pp,
                                 .chunks        = l->vp,
                                 .micro_batches = l->accumulation,
                                 /* Megatron-LM waits for each message but between chunks */
-                                .exposed = l->schedule != LAYOUT_INTERLEAVED };
+                                .exposed = l->schedule != PIPELINE_INTERLEAVED };
 }
 
 static void add(layer_cost *to, const layer_cost *a, double sign)

@@ -167,7 +167,7 @@ static void layout_of(const hunt *h, const candidate *c, layout *l)
     l->vp           = c->vp;
     l->sp           = c->sp;
     l->ulysses      = c->ulysses;
-    l->schedule     = (layout_schedule)c->schedule;
+    l->schedule     = (pipeline_rule)c->schedule;
     l->dp           = h->q->ranks / (l->tp * l->cp * l->pp);
     l->global_batch = h->q->global_batch;
     l->micro_batch  = c->micro_batch;
@@ -369,19 +369,19 @@ static lm_status is_balanced(hunt *h, layout *l, bool *out)
 /* Stages of equal numbers of blocks, then balanced ones. */
 static lm_status with_spread(hunt *h, layout *l)
 {
-    static const layout_schedule plain[] = { LAYOUT_1F1B, LAYOUT_ZERO_BUBBLE, LAYOUT_GPIPE };
-    lm_status                    status  = LM_OK;
-    bool                         differs = true;
+    static const pipeline_rule plain[] = { PIPELINE_1F1B, PIPELINE_ZB_H1, PIPELINE_GPIPE };
+    lm_status                  status  = LM_OK;
+    bool                       differs = true;
 
     for (int spread = 0; spread < 1 + (l->pp > 1) && !status && differs; spread++) {
         status = spread ? is_balanced(h, l, &differs) : layout_take(&h->pricing, l, h->err);
         for (size_t i = 0; i < (l->pp > 1 && l->vp == 1 ? 3 : 1) && !status && differs; i++) {
-            l->schedule = l->vp > 1 ? LAYOUT_INTERLEAVED : plain[i];
+            l->schedule = l->vp > 1 ? PIPELINE_INTERLEAVED : plain[i];
             status      = with_recompute(h, l);
         }
     }
     *l->stages  = 0;
-    l->schedule = LAYOUT_1F1B;
+    l->schedule = PIPELINE_1F1B;
     return status;
 }
 

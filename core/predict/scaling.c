@@ -32,14 +32,6 @@ scale_question scale_weak(int64_t batch, int64_t dataset)
                              .setup   = step_setup_of(batch, 1) };
 }
 
-scale_question scale_strong(int64_t global_batch, int64_t dataset)
-{
-    return (scale_question){ .kind         = SCALING_STRONG,
-                             .global_batch = global_batch,
-                             .dataset      = dataset,
-                             .setup        = step_setup_of(1, 1) };
-}
-
 static int64_t parts_of(int64_t whole, int64_t each)
 {
     return (whole - 1) / each + 1;

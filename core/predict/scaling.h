@@ -32,8 +32,6 @@ typedef struct scale_question {
 
 /** Weak scaling of a batch per device. */
 scale_question scale_weak(int64_t batch, int64_t dataset);
-/** Strong scaling of a batch of all devices. */
-scale_question scale_strong(int64_t global_batch, int64_t dataset);
 
 /** Bounds; NAN: unknown. */
 typedef struct scale_bounds {

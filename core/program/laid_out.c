@@ -231,18 +231,6 @@ static lm_status gather_blocks(rank_program *p, const laid *f, const int64_t *st
 
 /* ---- stages ---- */
 
-static pipeline_rule rule_of(layout_schedule s)
-{
-    switch (s) {
-    case LAYOUT_INTERLEAVED: return PIPELINE_INTERLEAVED;
-    case LAYOUT_ZERO_BUBBLE: return PIPELINE_ZB_H1;
-    case LAYOUT_GPIPE: return PIPELINE_GPIPE;
-    case LAYOUT_1F1B:
-    case N_LAYOUT_SCHEDULES: break;
-    }
-    return PIPELINE_1F1B;
-}
-
 /* Weights of this layer that another stage has, too: the table's, as scores take them. */
 static double tied_bytes(const bound_network *part, const int64_t *stage, size_t i)
 {
@@ -288,7 +276,7 @@ static lm_status add_stages(rank_program *p, const layout *l, const laid *f, dou
     const bound_network *part = f->part;
     lm_status            status;
 
-    p->stages = (stage_list){ .ranks = l->pp, .chunks = l->vp, .rule = rule_of(l->schedule) };
+    p->stages = (stage_list){ .ranks = l->pp, .chunks = l->vp, .rule = l->schedule };
     *stage    = calloc(part->n_layers + 1, sizeof **stage);
     status =
         *stage ? stages_of_layers(part, l->pp * l->vp, l->stages, *stage, err) : no_memory(err);

@@ -114,9 +114,9 @@ static lm_status settle_shards(layout *l, lm_error *err)
     if (*l->stages && l->pp == 1)
         return lm_error_set(err, LM_E_ARG, "stages=%.40s: stages are of a pipeline, and pp is 1",
                             l->stages);
-    if (l->vp > 1 && l->schedule != LAYOUT_INTERLEAVED)
+    if (l->vp > 1 && l->schedule != PIPELINE_INTERLEAVED)
         return lm_error_set(err, LM_E_ARG, "vp %lld takes the schedule interleaved, not %s",
-                            (long long)l->vp, layout_schedule_name(l->schedule));
+                            (long long)l->vp, pipeline_rule_names[l->schedule]);
     return LM_OK;
 }
 

@@ -13,6 +13,7 @@
 #include <layermeter/error.h>
 
 #include "network/shard.h"
+#include "program/pipeline.h"
 
 /** Dimensions in which ranks share work. */
 typedef enum layout_dim {
@@ -27,40 +28,28 @@ typedef enum layout_dim {
 /** "tp", "cp", "ep", "dp", "pp". */
 const char *layout_dim_name(layout_dim d);
 
-/** The order in which stages take micro-batches. */
-typedef enum layout_schedule {
-    LAYOUT_1F1B,        /**< one forward, one backward (Narayanan et al. 2019, "PipeDream") */
-    LAYOUT_INTERLEAVED, /**< the same with several chunks a stage (Narayanan et al. 2021) */
-    LAYOUT_ZERO_BUBBLE, /**< weight gradients fill the gaps (Qi et al. 2023, ZB-H1) */
-    LAYOUT_GPIPE,       /**< all forward, then all backward (Huang et al. 2019) */
-    N_LAYOUT_SCHEDULES
-} layout_schedule;
-
-/** "1f1b", "interleaved", "zb", "gpipe". */
-const char *layout_schedule_name(layout_schedule o);
-
 #define LAYOUT_RANKS_MOST ((int64_t)1 << 24) /**< of all dimensions together */
 #define LAYOUT_RECOMPUTE  96
 #define LAYOUT_STAGES     160
 #define LAYOUT_ALL        ((int64_t)-1) /**< of `fsdp`: all ranks of dp */
 
 typedef struct layout {
-    int64_t         dp;         /**< 0: what the others leave of the ranks */
-    int64_t         tp, pp, cp; /**< ranks; 1: not shared so */
-    int64_t         vp;         /**< chunks of layers of each stage */
-    int64_t         ep;         /**< ranks that share the experts */
-    bool            sp;      /**< ranks of tp share the tokens between the layers that they split */
-    bool            ulysses; /**< ranks of cp share heads within attention; else a ring */
-    int64_t         zero;    /**< 0 to 3: what ranks of dp keep a part of: states of the optimizer,
+    int64_t       dp;         /**< 0: what the others leave of the ranks */
+    int64_t       tp, pp, cp; /**< ranks; 1: not shared so */
+    int64_t       vp;         /**< chunks of layers of each stage */
+    int64_t       ep;         /**< ranks that share the experts */
+    bool          sp;      /**< ranks of tp share the tokens between the layers that they split */
+    bool          ulysses; /**< ranks of cp share heads within attention; else a ring */
+    int64_t       zero;    /**< 0 to 3: what ranks of dp keep a part of: states of the optimizer,
                             gradients too, weights too (Rajbhandari et al. 2020, "ZeRO") */
-    int64_t         fsdp;    /**< ranks that share weights, gathered block by block; 0: not so */
-    int64_t         micro_batch;  /**< samples of a rank's pass; 0: not told */
-    int64_t         global_batch; /**< samples of a step on all ranks; 0: not told */
-    int64_t         accumulation; /**< micro-batches of a step on one rank; 0: not told */
-    layout_schedule schedule;
-    char       recompute[LAYOUT_RECOMPUTE]; /**< none, selective, full, or layers by name: a,b */
-    char       stages[LAYOUT_STAGES];       /**< blocks of each stage, as stages.h takes them */
-    layout_dim order[N_LAYOUT_DIMS];        /**< of neighbouring ranks first */
+    int64_t       fsdp;    /**< ranks that share weights, gathered block by block; 0: not so */
+    int64_t       micro_batch;  /**< samples of a rank's pass; 0: not told */
+    int64_t       global_batch; /**< samples of a step on all ranks; 0: not told */
+    int64_t       accumulation; /**< micro-batches of a step on one rank; 0: not told */
+    pipeline_rule schedule;
+    char          recompute[LAYOUT_RECOMPUTE]; /**< none, selective, full, or layers by name: a,b */
+    char          stages[LAYOUT_STAGES];       /**< blocks of each stage, as stages.h takes them */
+    layout_dim    order[N_LAYOUT_DIMS];        /**< of neighbouring ranks first */
 } layout;
 
 /** One rank by itself: every dimension 1, dp as many as there are. */

@@ -15,13 +15,6 @@ const char *layout_dim_name(layout_dim d)
     return dim_names[d];
 }
 
-static const char *const order_names[N_LAYOUT_SCHEDULES] = { "1f1b", "interleaved", "zb", "gpipe" };
-
-const char *layout_schedule_name(layout_schedule o)
-{
-    return order_names[o];
-}
-
 /* ---- numbers ---- */
 
 /* A property with a number: its option, and its word in a text. */
@@ -77,12 +70,12 @@ static lm_status set_number(layout *l, const number_key *k, const char *value, l
 
 static lm_status set_schedule(layout *l, const char *value, lm_error *err)
 {
-    const size_t at = text_place(value, order_names, N_LAYOUT_SCHEDULES);
+    const size_t at = text_place(value, pipeline_rule_names, N_PIPELINE_RULES);
 
-    if (at == N_LAYOUT_SCHEDULES)
+    if (at == N_PIPELINE_RULES)
         return lm_error_set(err, LM_E_SYNTAX,
                             "expected 1f1b, interleaved, zb or gpipe, found '%.40s'", value);
-    l->schedule = (layout_schedule)at;
+    l->schedule = (pipeline_rule)at;
     return LM_OK;
 }
 
@@ -196,7 +189,7 @@ static lm_status set_word(layout *l, const char *word, lm_error *err)
         if (strlen(number_keys[i].word) == letters && word[letters] &&
             !strncmp(word, number_keys[i].word, letters))
             return set_number(l, &number_keys[i], word + letters, err);
-    if (text_place(word, order_names, N_LAYOUT_SCHEDULES) < N_LAYOUT_SCHEDULES)
+    if (text_place(word, pipeline_rule_names, N_PIPELINE_RULES) < N_PIPELINE_RULES)
         return set_schedule(l, word, err);
     return lm_error_set(err, LM_E_SYNTAX,
                         "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found "
@@ -263,7 +256,7 @@ const char *layout_print(const layout *l, char buffer[LAYOUT_TEXT])
     if (l->ulysses)
         add_word(buffer, "ulysses", "");
     if (l->schedule != plain.schedule)
-        add_word(buffer, order_names[l->schedule], "");
+        add_word(buffer, pipeline_rule_names[l->schedule], "");
     if (strcmp(l->recompute, plain.recompute) != 0)
         add_word(buffer, "recompute=", l->recompute);
     if (*l->stages)

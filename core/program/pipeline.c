@@ -3,26 +3,7 @@
 
 #include <string.h>
 
-static const char *const rules[N_PIPELINE_RULES] = { [PIPELINE_1F1B]        = "1f1b",
-                                                     [PIPELINE_GPIPE]       = "gpipe",
-                                                     [PIPELINE_INTERLEAVED] = "interleaved",
-                                                     [PIPELINE_ZB_H1]       = "zb" };
-
-const char *pipeline_rule_name(pipeline_rule r)
-{
-    return rules[r];
-}
-
-lm_status pipeline_rule_parse(const char *text, pipeline_rule *out, lm_error *err)
-{
-    for (int r = 0; r < N_PIPELINE_RULES; r++)
-        if (!strcmp(text, rules[r])) {
-            *out = (pipeline_rule)r;
-            return LM_OK;
-        }
-    return lm_error_set(err, LM_E_ARG, "schedule '%s': expected 1f1b, gpipe, interleaved or zb",
-                        text);
-}
+const char *const pipeline_rule_names[N_PIPELINE_RULES] = { "1f1b", "interleaved", "zb", "gpipe" };
 
 const char *pipeline_pass_name(pipeline_pass p)
 {
@@ -46,7 +27,7 @@ lm_status pipeline_check(const pipeline_question *q, lm_error *err)
         return lm_error_set(
             err, LM_E_ARG,
             "schedule %s with %lld chunks of a rank: only interleaved has more than 1",
-            rules[q->rule], chunks);
+            pipeline_rule_names[q->rule], chunks);
     if (chunked && chunks > 1 && batches % ranks)
         return lm_error_set(
             err, LM_E_ARG,

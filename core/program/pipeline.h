@@ -15,19 +15,18 @@
 
 #include <layermeter/error.h>
 
+/** The order in which stages take micro-batches. */
 typedef enum pipeline_rule {
     PIPELINE_1F1B,        /**< one forward, one backward after a warm-up (Narayanan et al. 2019) */
-    PIPELINE_GPIPE,       /**< all forwards, then all backwards (Huang et al. 2019) */
     PIPELINE_INTERLEAVED, /**< 1F1B over several chunks of a rank (Narayanan et al. 2021, section 2.2,
                                in the order of Megatron-LM's schedules.py) */
     PIPELINE_ZB_H1, /**< 1F1B whose weight gradients fill the bubbles (Qi et al. 2023, section 3) */
+    PIPELINE_GPIPE, /**< all forwards, then all backwards (Huang et al. 2019) */
     N_PIPELINE_RULES
 } pipeline_rule;
 
-/** "1f1b", "gpipe", "interleaved", "zb". */
-const char *pipeline_rule_name(pipeline_rule r);
-/** LM_E_ARG, with all names. */
-lm_status pipeline_rule_parse(const char *text, pipeline_rule *out, lm_error *err);
+/** "1f1b", "interleaved", "zb", "gpipe". */
+extern const char *const pipeline_rule_names[N_PIPELINE_RULES];
 
 /** One micro-batch in a virtual stage, in seconds: finite, not below 0. */
 typedef struct pipeline_stage {

@@ -11,7 +11,7 @@ lm_status rank_memory_check(const layout *l, lm_error *err)
     if ((l->zero || l->fsdp) && l->dp * l->cp == 1)
         return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
                             l->fsdp ? "fsdp" : "zero");
-    if (l->pp > 1 && l->schedule == LAYOUT_GPIPE && !l->accumulation)
+    if (l->pp > 1 && l->schedule == PIPELINE_GPIPE && !l->accumulation)
         return lm_error_set(
             err, LM_E_ARG,
             "gpipe keeps all micro-batches: say how many, as --layout 'pp%lld gpipe "
@@ -38,13 +38,7 @@ static memory_shares shares_of(const layout *l)
 
 static int64_t in_flight(const layout *l, int64_t rank)
 {
-    static const pipeline_rule rules[N_LAYOUT_SCHEDULES] = {
-        [LAYOUT_1F1B]        = PIPELINE_1F1B,
-        [LAYOUT_INTERLEAVED] = PIPELINE_INTERLEAVED,
-        [LAYOUT_ZERO_BUBBLE] = PIPELINE_ZB_H1,
-        [LAYOUT_GPIPE]       = PIPELINE_GPIPE,
-    };
-    const pipeline_question q = { .rule          = rules[l->schedule],
+    const pipeline_question q = { .rule          = l->schedule,
                                   .ranks         = l->pp,
                                   .chunks        = l->vp,
                                   .micro_batches = l->accumulation ? l->accumulation : 2 * l->pp };

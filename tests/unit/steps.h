@@ -23,6 +23,15 @@ static inline lm_status step_at(const predictor *who, int64_t batch, int64_t nod
     return predict_step(who, &s, out, err);
 }
 
+/** Strong scaling of a batch of all devices. */
+static inline scale_question scale_strong(int64_t global_batch, int64_t dataset)
+{
+    return (scale_question){ .kind         = SCALING_STRONG,
+                             .global_batch = global_batch,
+                             .dataset      = dataset,
+                             .setup        = step_setup_of(1, 1) };
+}
+
 static inline scale_question question_of(scaling_kind kind, int64_t batch, int64_t dataset)
 {
     return kind == SCALING_WEAK ? scale_weak(batch, dataset) : scale_strong(batch, dataset);

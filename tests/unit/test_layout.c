@@ -45,7 +45,7 @@ static void words_are_read_and_printed(void **state)
     assert_int_equal(l.zero, 1);
     assert_int_equal(l.micro_batch, 2);
     assert_int_equal(l.global_batch, 512);
-    assert_int_equal(l.schedule, LAYOUT_ZERO_BUBBLE);
+    assert_int_equal(l.schedule, PIPELINE_ZB_H1);
     assert_string_equal(l.recompute, "full");
     assert_int_equal(l.order[0], LAYOUT_DP);
     assert_string_equal(layout_print(&l, text),

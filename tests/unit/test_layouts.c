@@ -294,14 +294,14 @@ static bool share(layout *l, int sharing, int64_t devices)
 
 static void try_schedules(world *w, const layout_question *q, layout *l, tried *t)
 {
-    static const layout_schedule order[] = { LAYOUT_1F1B, LAYOUT_ZERO_BUBBLE, LAYOUT_GPIPE };
+    static const pipeline_rule order[] = { PIPELINE_1F1B, PIPELINE_ZB_H1, PIPELINE_GPIPE };
 
     for (l->vp = 1; l->vp <= BLOCKS; l->vp++)
         for (int i = 0; i < 2 * 3 * 2 * 5; i++) {
             /* balanced stages of 2 and 4 differ from equal ones: 7 FLOPs in front and 9 behind */
             const bool balanced = i / 30 % 2;
 
-            l->schedule = l->vp > 1 ? LAYOUT_INTERLEAVED : order[i / 10 % 3];
+            l->schedule = l->vp > 1 ? PIPELINE_INTERLEAVED : order[i / 10 % 3];
             strcpy(l->stages, balanced ? "balanced" : "");
             strcpy(l->recompute, i / 5 % 2 ? "full" : "none");
             if ((l->vp > 1 && (l->pp == 1 || BLOCKS % (l->vp * l->pp) || l->accumulation % l->pp ||

@@ -40,9 +40,10 @@ static void one_forward_one_backward_has_a_bubble_of_the_ranks_less_one(void **s
 
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        for (int rule = PIPELINE_1F1B; rule <= PIPELINE_GPIPE; rule++) {
+        for (int k = 0; k < 2; k++) {
+            const pipeline_rule     rule = k ? PIPELINE_GPIPE : PIPELINE_1F1B;
             const int64_t           p = shapes[i][0], m = shapes[i][1];
-            const pipeline_question q = even((pipeline_rule)rule, p, 1, m, 1.25, 1.5, 0.75, stage);
+            const pipeline_question q = even(rule, p, 1, m, 1.25, 1.5, 0.75, stage);
             pipeline_rank           rank[STAGES_MAX];
 
             assert_close(step_of(&q, rank), (double)(m + p - 1) * (1.25 + 2.25), 1e-12);
@@ -406,7 +407,6 @@ static void what_does_not_fit_is_named(void **state)
     };
     pipeline_stage    stage[] = { { .forward = 1 }, { .forward = NAN } };
     pipeline_question q       = { .ranks = 2, .chunks = 1, .micro_batches = 2, .stage = stage };
-    pipeline_rule     rule;
     double            step;
     lm_error          err;
 
@@ -417,13 +417,6 @@ static void what_does_not_fit_is_named(void **state)
     }
     assert_int_equal(pipeline_run(&q, &step, NULL, NULL, NULL, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "stage 1 takes nan s: expected seconds of 0 or more");
-    assert_int_equal(pipeline_rule_parse("zero", &rule, &err), LM_E_ARG);
-    assert_error(err, LM_E_ARG, "schedule 'zero': expected 1f1b, gpipe, interleaved or zb");
-    for (int r = 0; r < N_PIPELINE_RULES; r++) {
-        assert_int_equal(pipeline_rule_parse(pipeline_rule_name((pipeline_rule)r), &rule, &err),
-                         LM_OK);
-        assert_int_equal(rule, r);
-    }
 }
 
 int main(void)

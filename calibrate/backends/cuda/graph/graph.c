@@ -257,7 +257,3 @@ graph_node graph_number(dnn_graph *g, int rank, float value)
     return make_number(g, rank, (number){ .f = value }, CUDNN_DATA_FLOAT);
 }
 
-graph_node graph_long(dnn_graph *g, int rank, int64_t value)
-{
-    return make_number(g, rank, (number){ .i = value }, CUDNN_DATA_INT64);
-}

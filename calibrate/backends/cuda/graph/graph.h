@@ -65,7 +65,6 @@ graph_node graph_virtual(dnn_graph *g, const graph_layout *layout, cudnnDataType
 graph_node graph_scratch(dnn_graph *g, const graph_layout *layout, cudnnDataType_t type);
 /** One number, of shape 1,1,...; handed over with each run. */
 graph_node graph_number(dnn_graph *g, int rank, float value);
-graph_node graph_long(dnn_graph *g, int rank, int64_t value);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
