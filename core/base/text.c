@@ -176,8 +176,28 @@ lm_status text_bytes(const char *text, int64_t *out, lm_error *err)
 lm_status text_seconds(const char *text, double *out, lm_error *err)
 {
     static const unit units[] = {
-        { "s", 1 },    { "ms", 1e-3 }, { "us", 1e-6 },  { "ns", 1e-9 }, { "min", 60 },
-        { "h", 3600 }, { "d", 86400 }, { "w", 604800 }, { NULL, 0 },
+        { "s", 1 },
+        { "ms", 1e-3 },
+        { "us", 1e-6 },
+        { "ns", 1e-9 },
+        { "min", 60 },
+        { "h", 3600 },
+        { "d", 86400 },
+        { "w", 604800 },
+        /* as people say them */
+        { "sec", 1 },
+        { "seconds", 1 },
+        { "minute", 60 },
+        { "minutes", 60 },
+        { "hr", 3600 },
+        { "hrs", 3600 },
+        { "hour", 3600 },
+        { "hours", 3600 },
+        { "day", 86400 },
+        { "days", 86400 },
+        { "week", 604800 },
+        { "weeks", 604800 },
+        { NULL, 0 },
     };
     double value;
 
@@ -244,7 +264,7 @@ lm_status text_quantity(const char *text, const char *of, double *out, lm_error 
  * alone means bits, and so does any b but a capital one. */
 static double rate_unit(const char *name, size_t n)
 {
-    static const char *const bits[] = { "", "bit/s", "b/s", "bps" };
+    static const char *const bits[] = { "", "bit/s", "b/s", "bps", "bit" };
 
     if (n == 3 && (!strncmp(name, "B/s", n) || !strncmp(name, "Bps", n)))
         return 1;

@@ -291,6 +291,8 @@ static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err
 
     if (status)
         return status;
+    if (!q->training.dataset && a->rate > 0) /* an hour of them */
+        q->training.dataset = (int64_t)ceil(fmin(a->rate * 3600, 9e18));
     if (!q->training.dataset && !a->largest)
         return lm_error_set(err, LM_E_ARG,
                             "a sample of '%.80s' is a row of tokens: give the run's tokens, "
