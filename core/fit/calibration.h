@@ -61,8 +61,6 @@ typedef struct learned_part {
 /** What whole steps under layouts told (predict/laid_fit.h). */
 typedef struct laid_steps {
     size_t rows; /**< 0: none */
-    double
-        launch; /**< s that the host takes to start a kernel: a pass takes no less for all of its */
     double mape;      /**< of steps left out */
     double low, high; /**< of measured / predicted, the same: their central 90 % */
     size_t groups;    /**< behind these; 0: unknown */

@@ -10,6 +10,7 @@ static const key keys[] = {
     { KEY("mape_percent", KEY_REAL, host_time, mape), .scale = 100 },
     { KEY("queue", KEY_FLAG, host_time, queue) },
     { KEY("foreach", KEY_FLAG, host_time, foreach), .above = true },
+    { KEY("layouts", KEY_FLAG, host_time, laid), .above = true },
 };
 
 void host_both(record *r, calibration *cal, const char *star)

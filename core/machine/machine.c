@@ -47,8 +47,8 @@ static const section sections[] = {
       "non-negative\n; least squares; stragglers from the spread of steps",
       overlap_both, false },
     { "layouts",
-      "steps under layouts, which corrected the prices above; `launch`: what the host takes to start "
-      "a kernel;\n; measured / predicted of steps left out",
+      "steps under layouts, which corrected the prices above, and [host]; measured / predicted of "
+      "steps left out",
       laid_both, false },
     { "sharing.*",
       "what a part takes with so many ranks of a host at work, for each second alone: medians",
@@ -57,7 +57,9 @@ static const section sections[] = {
       "sigma of repetitions of inference, for each second of their median: median of the "
       "measurements'",
       latency_both, false },
-    { "host", "of a framework that issues operations one by one: least absolute logarithm of steps",
+    { "host",
+      "of a framework that issues operations one by one: least absolute logarithm of steps, or (layouts) "
+      "as their correction says",
       host_both, false },
     { "power",
       "watts while all time is bound so, at the clock `top`; `memory` of traffic's and `idle` do "

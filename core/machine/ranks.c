@@ -269,7 +269,6 @@ void curves_both(record *r, calibration *cal, const char *star)
 static const key laid_keys[] = {
     { KEY("rows", KEY_COUNT, laid_steps, rows), .least = 1, .needed = true },
     { KEY("mape_percent", KEY_REAL, laid_steps, mape), .scale = 100 },
-    { KEY("launch", KEY_REAL, laid_steps, launch), .unit = "s/launch", .needed = true },
     { KEY("interval", KEY_RANGE, laid_steps, low), .above = true },
     { KEY("interval_groups", KEY_COUNT, laid_steps, groups), .above = true },
 };

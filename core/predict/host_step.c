@@ -72,6 +72,16 @@ static lm_status check_eager(const predictor *who, const step_price *p, lm_error
     return LM_OK;
 }
 
+lm_status host_check(const predictor *who, const step_price *p, lm_error *err)
+{
+    switch (who->framework) {
+    case FRAMEWORK_GRAPH: return check_graph(who, err);
+    case FRAMEWORK_EAGER: return check_eager(who, p, err);
+    case FRAMEWORK_NONE: break;
+    }
+    return LM_OK;
+}
+
 lm_status host_price(const predictor *who, const step_setup *s, step_price *out, lm_error *err)
 {
     const workload_name of = predictor_workload(who, s->program);
@@ -82,7 +92,7 @@ lm_status host_price(const predictor *who, const step_setup *s, step_price *out,
         status = check_graph(who, err);
     if (status || (status = predictor_price(who, s, out, err)) || who->framework != FRAMEWORK_EAGER)
         return status;
-    if ((status = check_eager(who, out, err)) ||
+    if ((status = host_check(who, out, err)) ||
         (status = host_operations_at(who->loads, &of, s->batch, s->optimizer,
                                      who->cal->host.foreach, &n, err)))
         return status;

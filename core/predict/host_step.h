@@ -4,6 +4,9 @@
 
 #include "models/step_model.h"
 
+/** May the host of `who`'s framework be told beside these prices? As host_price(). */
+lm_status host_check(const predictor *who, const step_price *p, lm_error *err);
+
 /**
  * What `who->by` prices, as the framework of `who` runs it:
  * - none: as it was measured

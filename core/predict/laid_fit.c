@@ -59,7 +59,7 @@ typedef struct laid_fitting {
     bool                few;          /* networks, too few to leave them out */
     double             *base[N_TOLD]; /* prices of terms, before */
     collective_model   *collectives;  /* the same of messages */
-    double              launch;       /* and of the host */
+    host_time           host;         /* the same */
     double              factor[N_LAID_FACTORS];
     double             *seconds; /* of each row, predicted by these */
     double             *slope;   /* n x N_LAID_FACTORS */
@@ -125,7 +125,13 @@ static void put_factors(const laid_fitting *f, const double *factor)
         for (fabric k = 0; k < N_FABRICS; k++)
             scale_fabric(&f->collectives->algorithm[i].of[k], k, factor,
                          &f->cal->collectives->algorithm[i].of[k]);
-    f->cal->laid.launch = factor[LAID_HOST] * LAID_LAUNCH;
+    f->cal->host = (host_time){ .rows      = factor[LAID_HOST] > 0 ? f->n : 0,
+                                .seconds   = factor[LAID_HOST] * LAID_LAUNCH,
+                                .mape      = NAN,
+                                .queue     = true,
+                                .foreach   = true,
+                                .laid      = true,
+                                .framework = HOST_OF_LAYOUTS };
 }
 
 static lm_status keep_base(laid_fitting *f)
@@ -485,12 +491,11 @@ static lm_status judge(laid_fitting *f, laid_fit *out)
         status = interval_bounds(r, f->n, &i, f->err);
     }
     if (!status) {
-        const bool   known  = i.groups >= INTERVAL_GROUPS && isfinite(i.low) && isfinite(i.high);
-        const double launch = f->cal->laid.launch;
+        const bool known = i.groups >= INTERVAL_GROUPS && isfinite(i.low) && isfinite(i.high);
 
+        f->cal->host.mape = out->mape;
         laid_steps_free(&f->cal->laid);
         f->cal->laid = (laid_steps){ .rows   = f->n,
-                                     .launch = launch,
                                      .mape   = out->mape,
                                      .low    = i.low,
                                      .high   = i.high,
@@ -511,11 +516,11 @@ static lm_status run(laid_fitting *f, laid_fit *out)
     for (int k = 0; k < N_LAID_FACTORS; k++)
         f->factor[k] = 1;
     f->factor[LAID_STARTS] = 0;
-    f->factor[LAID_HOST]   = f->launch / LAID_LAUNCH;
+    f->factor[LAID_HOST]   = f->host.laid ? f->host.seconds / LAID_LAUNCH : 0;
     if ((status = predict_all(f)))
         return status;
     out->mape_before = mape_of(f, f->seconds);
-    if (!(f->launch > 0) && (status = begin_host(f)))
+    if (!f->host.laid && (status = begin_host(f)))
         return status;
     for (out->rounds = 0; out->rounds < TURNS && !settled && !status; out->rounds++)
         if (!(status = find_slopes(f)))
@@ -537,7 +542,7 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
                          calibration *cal, laid_fit *out, lm_error *err)
 {
     laid_fitting f = {
-        .obs = obs, .loads = loads, .link = link, .cal = cal, .launch = cal->laid.launch, .err = err
+        .obs = obs, .loads = loads, .link = link, .cal = cal, .host = cal->host, .err = err
     };
     lm_status status;
 
@@ -554,8 +559,9 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
         for (int k = 0; k < N_LAID_FACTORS; k++)
             none[k] = 1;
         none[LAID_STARTS] = 0;
-        none[LAID_HOST]   = f.launch / LAID_LAUNCH;
+        none[LAID_HOST]   = 0;
         put_factors(&f, none);
+        cal->host = f.host;
     }
     for (size_t i = 0; i < f.n; i++)
         predictor_close(&f.row[i].who);

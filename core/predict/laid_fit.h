@@ -11,7 +11,7 @@
  * Rounds take turns: the schedule says what hides under the present factors, by its slopes, and the
  * solver of factors (solve/factors.h) says these. A ridge holds them near 1, the
  * machine file's own prices: a few steps tell what they show, the rest stays. The host's time for a
- * kernel has no price to begin with: it begins as the most that no step contradicts.
+ * kernel (calibration.host) has no price to begin with: it begins as the most that no step contradicts.
  */
 #ifndef PREDICT_LAID_FIT_H
 #define PREDICT_LAID_FIT_H

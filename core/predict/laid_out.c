@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "predict/answering.h"
+#include "predict/host_step.h"
 #include "predict/layer_passes.h"
 #include "program/facts.h"
 
@@ -20,7 +21,8 @@ typedef struct laid_step {
     priced_program   *program;
     rank_span         group[N_RANK_GROUPS];
     double            micro, shares; /* ranks among which the update is divided */
-    double            host[2];       /* s of the host, forward and backward, of a micro-step */
+    const host_time  *host;          /* NULL: it counts for nothing */
+    host_operations   operations;    /* that it issues for a micro-step */
     lm_error         *err;
 } laid_step;
 
@@ -82,31 +84,17 @@ static lm_status find_program(laid_step *s)
     return status;
 }
 
-static double launches_of(const term_vector *v)
-{
-    double n = 0;
-
-    for (size_t k = 0; k < v->n; k++)
-        if (term_family_of(v->item[k].term) == FAMILY_LAUNCHES)
-            n += v->item[k].value;
-    return n;
-}
-
-/* The host starts one kernel after the other. */
+/* Steps under layouts tell their host; else it is asked for. */
 static lm_status find_host(laid_step *s)
 {
-    const workload_name of   = predictor_workload(&s->part, s->asked->program);
-    const double        each = s->part.cal->laid.launch;
-    full_workload       counted;
-    lm_status           status;
+    const host_time *h      = &s->part.cal->host;
+    const bool       eager  = s->part.framework == FRAMEWORK_EAGER;
+    const lm_status  status = host_check(&s->part, &s->price, s->err);
 
-    if (!(each > 0))
-        return LM_OK;
-    if ((status = workloads_full(s->part.loads, &of, s->asked->batch, &s->part.cal->settings,
-                                 s->asked->optimizer, &counted, s->err)))
+    if (status || s->part.framework == FRAMEWORK_GRAPH || !(eager || (h->rows && h->laid)))
         return status;
-    s->host[0] = each * launches_of(&counted.load.forward);
-    s->host[1] = each * launches_of(&counted.load.backward);
+    s->host       = h;
+    s->operations = host_operations_of(s->bound, s->asked->optimizer, h->foreach);
     return LM_OK;
 }
 
@@ -115,10 +103,6 @@ static lm_status find_prices(laid_step *s)
     const workload_name of = predictor_workload(&s->part, s->asked->program);
     lm_status           status;
 
-    if (s->part.framework)
-        return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "--framework: the host's time is told of whole networks, not of the "
-                            "parts of a layout");
     if ((status = workloads_bind_at(s->part.loads, &of, s->asked->batch, &s->bound, s->err)) ||
         (status = predictor_price(&s->part, s->asked, &s->price, s->err)))
         return status;
@@ -160,14 +144,15 @@ static step_work work_of(const laid_step *s)
     const double forward  = s->micro * s->price.forward.value;
     const double backward = s->micro * s->price.backward.value + again * forward;
 
-    return (
-        step_work){ .forward  = forward,
-                    .backward = backward,
-                    .host = { s->micro * s->host[0], s->micro * (s->host[1] + again * s->host[0]) },
-                    .update  = s->price.update.value / s->shares,
-                    .compute = forward + backward,
-                    .micro   = s->micro,
-                    .again   = again };
+    return (step_work){ .forward    = forward,
+                        .backward   = backward,
+                        .host       = s->host,
+                        .operations = { s->operations.forward,
+                                        s->operations.backward + again * s->operations.forward },
+                        .update     = s->price.update.value / s->shares,
+                        .compute    = forward + backward,
+                        .micro      = s->micro,
+                        .again      = again };
 }
 
 /* Why a message has no price: the first group whose all-reduces have none. */

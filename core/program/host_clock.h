@@ -23,7 +23,8 @@
 #include "network/optimizer.h"
 #include "observe/workloads.h"
 
-#define HOST_FRAMEWORK 64
+#define HOST_FRAMEWORK  64
+#define HOST_OF_LAYOUTS "a training framework"
 
 /** What a framework's host takes, of a machine file. */
 typedef struct host_time {
@@ -32,7 +33,9 @@ typedef struct host_time {
     double mape;                      /**< of steps on networks left out; NAN: of one network */
     bool   queue;                     /**< the device works behind the host */
     bool foreach; /**< an update goes over all tensors at once, see host_operations_of() */
-    char   framework[HOST_FRAMEWORK]; /**< "PyTorch 2.4.0" */
+    bool laid; /**< told by whole steps under layouts, whose prices are corrected along with it: each
+                  prediction of a layout counts it */
+    char framework[HOST_FRAMEWORK]; /**< "PyTorch 2.4.0"; HOST_OF_LAYOUTS */
 } host_time;
 
 /** "PyTorch 2.4.0 takes 12.3 us of the host for an operation, by 14 steps; ..." and a newline. */

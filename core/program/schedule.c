@@ -109,15 +109,24 @@ static double add_waited(const schedule_question *q, pricing *by, step_times *ou
     return last;
 }
 
-/* Passes take no less than the host does to start their kernels. Returns by how much the last backward
- * pass is longer. */
+/* The host issues the kernels of all micro-steps, and runs ahead where it can. Returns by how much the
+ * last backward pass is longer. */
 static double add_host(const step_work *w, step_times *out)
 {
-    out->host[0] = fmax(0, w->host[0] - out->forward);
-    out->host[1] = fmax(0, w->host[1] - out->backward);
+    const double pass[] = { out->forward / w->micro, out->backward / w->micro };
+    host_clock   clock  = { 0, 0 };
+    double       last   = 0;
+
+    if (!w->host)
+        return 0;
+    for (double k = 0; k < w->micro; k++)
+        for (int back = 0; back < 2; back++) {
+            last = host_pass(&clock, w->host, w->operations[back], pass[back]) - pass[back];
+            out->host[back] += last;
+        }
     out->forward += out->host[0];
     out->backward += out->host[1];
-    return out->host[1] / w->micro;
+    return last;
 }
 
 /* Buckets that are sent beside the last pass, of so many seconds; how many. What that pass waits for

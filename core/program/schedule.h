@@ -2,6 +2,7 @@
 #ifndef PROGRAM_SCHEDULE_H
 #define PROGRAM_SCHEDULE_H
 
+#include "program/host_clock.h"
 #include "program/program.h"
 
 /** Compute of a rank in a step, in seconds, with the device to itself. */
@@ -10,10 +11,10 @@ typedef struct step_work {
     double update;
     double micro; /**< micro-steps */
     double again; /**< share of the forward pass that `backward` runs again: its messages follow */
-    double
-        host[2]; /**< s of all micro-steps that the host takes to start the kernels of the forward
-                       and of the backward pass, which take no less, messages in them included; 0 */
-    double compute; /**< of all passes: the base of the stragglers' wait */
+    const host_time
+          *host;          /**< that starts the kernels of the passes; NULL: it counts for nothing */
+    double operations[2]; /**< that it issues for the forward, the backward pass of a micro-step */
+    double compute;       /**< of all passes: the base of the stragglers' wait */
 } step_work;
 
 /** What the compute and the communication stream cost each other. 0: nothing. */

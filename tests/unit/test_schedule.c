@@ -385,6 +385,30 @@ static void weights_of_experts_are_gathered_among_fewer_ranks(void **state)
     assert_close(scheduled(&m, &q).exposed, 2 * 3 * 0.9, 1e-12);
 }
 
+/* Two micro-steps of 1 and 2 s, for which a host issues 10 and 100 operations of 0.05 s. Forward passes
+ * wait for one operation, or for what the host is behind: they end at 1.05 and 6.55 s. Backward passes
+ * end 0.02 s behind their last operation, which is issued at 5.5 and 11 s. */
+static void a_host_runs_ahead_over_micro_steps(void **state)
+{
+    const host_time   host = { .rows = 1, .seconds = 0.05, .queue = true };
+    schedule_question q    = question();
+    step_times        t;
+    made              m;
+
+    (void)state;
+    make(&m, NULL, 0);
+    q.work.forward       = 2;
+    q.work.backward      = 4;
+    q.work.host          = &host;
+    q.work.operations[0] = 10;
+    q.work.operations[1] = 100;
+    t                    = scheduled(&m, &q);
+    assert_close(t.forward + t.backward, 11.02, 1e-12);
+    assert_close(t.host[0], 0.05 + 0.03, 1e-12);
+    assert_close(t.host[1], 2 * 2.47, 1e-12);
+    assert_close(t.tensor, 0, 1e-12);
+}
+
 /* Prices are asked once for the same ranks, and anew for others. */
 static void prices_are_kept_for_the_same_ranks(void **state)
 {
@@ -420,6 +444,7 @@ int main(void)
         cmocka_unit_test(stages_wait_in_each_micro_batch),
         cmocka_unit_test(gradients_of_experts_go_to_fewer_ranks),
         cmocka_unit_test(weights_of_experts_are_gathered_among_fewer_ranks),
+        cmocka_unit_test(a_host_runs_ahead_over_micro_steps),
         cmocka_unit_test(prices_are_kept_for_the_same_ranks),
     };
 
