@@ -6,7 +6,7 @@ const at = (id) => document.getElementById(id);
 const MODELS = '/share/layermeter/models', LINKS = '/share/layermeter/configs/interconnects';
 const OWN = 'file:'; /* before the name of a machine file that was dropped */
 const FIELDS = ['network', 'phase', 'batch', 'accumulate', 'context', 'new-tokens', 'precision', 'optimizer', 'device', 'nodes',
-    'per', 'interconnect', 'tp', 'pp', 'zero', 'layout', 'epochs', 'dataset', 'tokens', 'price'];
+    'per', 'interconnect', 'tp', 'pp', 'zero', 'layout', 'global', 'epochs', 'dataset', 'tokens', 'price'];
 const LINK_MOST = 16384; /* bytes of a network within a link */
 const SVG = 'http://www.w3.org/2000/svg';
 const usual = {}; /* what the form holds at first */
@@ -147,11 +147,12 @@ const planWords = (s) => ['plan', ...step(s), '--nodes', s.nodes, '--devices-per
 const probeWords = (s) => ['plan', ...step(s).slice(0, -1), '1', '--nodes', '1', '--dataset', '1000', '--memory', '1000000TB'];
 
 function memoryWords(s, of) {
-    const laid = layout(s), device = of && of.machines[0].device;
-    const types = !of ? precision(s) : of.mixed ? ['--mixed', of.mixed] : ['--dtype', of.dtype];
+    const laid = layout(s), device = of && of.machines[0].device, mixed = of && of.machines[0].memory_mixed;
+    const types = !of ? precision(s) : mixed ? ['--mixed', mixed] : ['--dtype', of.dtype];
     const half = types[0] === '--dtype' && (types[1] === 'f16' || types[1] === 'bf16');
     return ['memory', network(s), '--batch', s.batch, ...phase(s), ...types, ...update(s),
         ...(s.training && half ? ['--masters'] : []), ...(device ? ['--device', device] : []),
+        ...(s.training && !laid.length && s.accumulate > 1 ? ['--keep-gradients'] : []),
         ...(laid.length ? [...laid, ...replicas(s)] : s.training ? ['--nodes', String(s.n * (Number(s.per) || 1))] : [])];
 }
 
@@ -162,13 +163,17 @@ function replicas(s) {
     return / dp\d/.test(words) || !Number.isInteger(left) ? [] : ['--dp', String(left)];
 }
 
+const searchWords = (s) => ['plan', ...step({ ...s, accumulate: '1' }), '--nodes', s.nodes, '--devices-per-node', s.per, '--layouts', '5',
+    '--global-batch', s.global, ...(s.epochs ? ['--epochs', s.epochs] : []), ...data(s), ...(s.price ? ['--price', s.price] : [])];
+
 /* One curve; of a layout, which some numbers of nodes do not suit, its points one by one. */
-function curve(s) {
+async function curve(s, fresh) {
     if (!layout(s).length) return ask(scaleWords(s, numbers(s).join(',')));
     let first = null, all = null;
     for (const n of numbers(s)) {
         const one = ask(scaleWords(s, String(n)));
-        if (one.broken) return one;
+        if (one.broken || !fresh()) return one;
+        await tick();
         first = first || one;
         if (one.error) continue;
         if (all) all.json.points.push(...one.json.points);
@@ -180,6 +185,12 @@ function curve(s) {
 
 /* ---- the answer ---- */
 
+/* A program that stopped is begun anew: its memory cannot be trusted. */
+async function revive() {
+    await begin();
+    for (const [name, content] of files) engine.FS.writeFile(name, content);
+}
+
 const tick = () => new Promise((go) => setTimeout(go, 0));
 
 async function answer() {
@@ -187,18 +198,19 @@ async function answer() {
     const a = { s };
     remember(s);
     at('answer').setAttribute('data-busy', '');
-    for (const [key, what] of [['predict', () => ask(predictWords(s))], ['scale', () => curve(s)], ['probe', () => ask(probeWords(s))],
+    at('layouts').replaceChildren();
+    for (const [key, what] of [['predict', () => ask(predictWords(s))], ['scale', () => curve(s, fresh)], ['probe', () => ask(probeWords(s))],
         ['memory', () => ask(memoryWords(s, a.probe.json))], ['plan', () => (layout(s).length ? null : ask(planWords(s)))]]) {
-        a[key] = what();
+        a[key] = await what();
+        if (!fresh()) return;
         if (a[key] && a[key].broken) {
-            await begin(); /* its memory cannot be trusted any more */
-            restoreFiles();
+            await revive();
             at('trouble').hidden = false;
             at('trouble').textContent = a[key].error;
             at('answer').removeAttribute('data-busy');
             return;
         }
-        if (key === 'scale') show(a);
+        if (key === 'predict' || key === 'scale') show(a);
         if (key === 'scale' && a.predict.error && a.scale.error) break;
         await tick();
         if (!fresh()) return;
@@ -286,7 +298,7 @@ function bar(list, total, name, say) {
 }
 
 function showParts(a, row) {
-    const point = a.scale.json && a.scale.json.points.find((p) => p.nodes === a.s.n);
+    const point = a.scale && a.scale.json && a.scale.json.points.find((p) => p.nodes === a.s.n);
     const list = [], rows = [];
     for (const [key, name, colour] of PARTS)
         if (point && point[key] > 0) list.push({ name, colour, value: point[key] });
@@ -383,7 +395,7 @@ function showMemory(a) {
 
 function showCost(a, row) {
     if (!a.plan) {
-        at('cards').append(card('A run', row.epoch_s ? seconds(row.epoch_s) : '–', row.epoch_s ? 'an epoch; costs are not told of layouts' : 'give samples or tokens'));
+        at('cards').append(card('A run', row.epoch_s ? seconds(row.epoch_s) : '–', row.epoch_s ? 'an epoch; the search of layouts tells what runs cost' : 'give samples or tokens'));
         return;
     }
     if (a.plan.error) {
@@ -399,6 +411,44 @@ function showCost(a, row) {
     at('tables').append(make('p', { class: 'note', id: 'sentence' }, best.sentence));
 }
 
+/* The search takes seconds, so that a button asks for it. */
+async function search() {
+    const home = at('layouts'), s = state();
+    home.replaceChildren(make('p', {}, 'Searching ...'));
+    await tick();
+    await tick();
+    const said = ask(searchWords(s));
+    if (said.broken) await revive();
+    if (said.error) {
+        home.replaceChildren(make('p', { class: 'bad' }, said.error));
+        return;
+    }
+    const body = make('tbody', {});
+    for (const l of said.json.layouts) {
+        const cost = Object.keys(l).find((k) => /^cost/.test(k) && l[k] !== null), take = make('button', { type: 'button' }, 'Take it');
+        take.addEventListener('click', () => takeLayout(l.layout));
+        body.append(make('tr', {}, make('th', { scope: 'row' }, l.layout), ...[ms(l.step_ms) + between(l.step_low_ms, l.step_high_ms, ms),
+            bytes(l.memory_bytes), l.run_h ? seconds(l.run_h * 3600) : '–', cost ? figure(l[cost]) : '–', l.tie].map((v) => make('td', {}, v)),
+            make('td', {}, take)));
+    }
+    const heads = make('tr', {});
+    for (const h of ['layout', 'step', 'memory', 'run', 'cost', 'tie', '']) heads.append(make('th', { scope: 'col' }, h));
+    home.replaceChildren(make('h3', {}, 'The best layouts of ' + s.global + ' samples a step'),
+        make('div', { class: 'scroll' }, make('table', {}, make('thead', {}, heads), body)),
+        make('p', { class: 'note' }, 'A tie may be as fast as the first: their intervals meet.'), ...printed('layouts', said));
+}
+/* Its words, but micro-batch and micro-steps, which have fields of their own. */
+function takeLayout(words) {
+    const of = (name) => (words.match(new RegExp('(?:^| )' + name + '(\\d+)')) || [])[1];
+    at('layout').value = words.split(' ').filter((w) => !/^(mb|gb|ga)\d+$/.test(w)).join(' ');
+    at('batch').value = of('mb') || at('batch').value;
+    at('accumulate').value = of('ga') || '1';
+    for (const f of ['tp', 'pp', 'zero']) at(f).value = '';
+    const kept = [...at('layouts').childNodes];
+    answer();
+    at('layouts').replaceChildren(...kept);
+}
+
 function showNotes(a) {
     const seen = new Set();
     for (const k of ['predict', 'scale', 'memory', 'plan'])
@@ -410,15 +460,20 @@ function showNotes(a) {
 function quoted(w) {
     return /^[A-Za-z0-9_@%+=:,.\/-]+$/.test(w) ? w : "'" + w.replace(/'/g, "'\\''") + "'";
 }
+/* A command, and what it printed. */
+function printed(k, said) {
+    return [make('pre', { id: 'words-' + k }, 'layermeter ' + said.words.map(quoted).join(' ')),
+        make('details', { 'data-of': k }, make('summary', {}, 'What it prints'), make('pre', { class: 'json', id: 'json-' + k, tabindex: '0' },
+            said.error || (said.merged ? JSON.stringify(said.json, null, 2) : said.text)))];
+}
 function showCommands(a) {
     const home = at('commands'), open = new Set([...home.querySelectorAll('details[open]')].map((d) => d.dataset.of));
     home.replaceChildren();
     for (const k of ['predict', 'scale', 'memory', 'plan']) {
         if (!a[k]) continue;
-        const box = make('details', { 'data-of': k }, make('summary', {}, 'What it prints'),
-            make('pre', { class: 'json', id: 'json-' + k, tabindex: '0' }, a[k].error || (a[k].merged ? JSON.stringify(a[k].json, null, 2) : a[k].text)));
+        const [words, box] = printed(k, a[k]);
         box.open = open.has(k);
-        home.append(make('pre', { id: 'words-' + k }, 'layermeter ' + a[k].words.map(quoted).join(' ')), box);
+        home.append(words, box);
     }
 }
 
@@ -451,9 +506,6 @@ function warn(text) {
 
 const files = new Map();
 
-function restoreFiles() {
-    for (const [name, content] of files) engine.FS.writeFile(name, content);
-}
 /* A name without folders, which ends in .ini. */
 function nameOf(name) {
     const plain = name.replace(/^.*[\/\\]/, '').replace(/^[.-]+/, '').slice(0, 80) || 'own';
@@ -540,6 +592,7 @@ function start() {
         takeNetwork('pasted.ini', at('ini').value);
         later();
     });
+    at('search').addEventListener('click', search);
     at('machine').addEventListener('change', () => [...at('machine').files].forEach(takeFile));
     document.addEventListener('dragover', (e) => {
         e.preventDefault();

@@ -52,7 +52,7 @@ const settled = (f, what) => until('answer to ' + what, () => of(f, 'said').text
     !of(f, 'answer').hasAttribute('data-busy'));
 function tell(name, f) {
     say('said', name, b64(of(f, 'said').textContent + ' ' + of(f, 'cards').textContent + ' ' + of(f, 'notes').textContent));
-    for (const k of ['predict', 'scale', 'memory', 'plan'])
+    for (const k of ['predict', 'scale', 'memory', 'plan', 'layouts'])
         if (of(f, 'words-' + k)) say('ran', name, k, b64(of(f, 'words-' + k).textContent), b64(of(f, 'json-' + k).textContent));
 }
 async function drop(f, name, content, taken) {
@@ -108,6 +108,15 @@ async function all() {
         say('link', name, f.contentWindow.location.hash.slice(1) === hash ? 'kept' : f.contentWindow.location.hash);
         f.remove();
     }
+    f = await frame('planner.html', 'network=gpt2&batch=4&nodes=2&global=64&tokens=1M', 600);
+    of(f, 'search').click();
+    await until('layouts', () => of(f, 'layouts').querySelector('button'));
+    tell('search', f);
+    const row = of(f, 'layouts').querySelector('td').textContent;
+    of(f, 'layouts').querySelector('button').click();
+    await settled(f, 'the layout that was found');
+    say('taken', of(f, 'said').textContent.includes('takes ' + row + ' on 2 nodes') ? 'the same' : b64(row + of(f, 'said').textContent));
+    f.remove();
     f = await frame('planner.html', 'network=resnet5', 600);
     say('trouble', b64(of(f, 'trouble').textContent));
     f.remove();
@@ -156,18 +165,21 @@ while read -r _ name key words text; do
     cmp -s own.json page.json || fail "$name: $(cat words.sh; diff own.json page.json | head -n 6)"
     runs=$((runs + 1))
 done <ran
-[ $runs = 26 ] || fail "$runs commands were compared: $(cut -d' ' -f2,3 ran)"
+[ $runs = 31 ] || fail "$runs commands were compared: $(cut -d' ' -f2,3 ran)"
 
 # what is written large is that number, rounded
 step=$(layermeter predict resnet50 --device 'H100 80GB HBM3' --batch 64 --nodes 8 --devices-per-node 8 --format json 2>err |
     awk '/"step_ms"/ { printf "%.3g ms", $2 }')
 plain "$(sed -n 's/^said plain //p' said)" >text
 grep -q "A step of resnet50 takes $step (" text || fail "not $step: $(cat text)"
-grep -q 'Memory5.* GBof the fullest device: fits 85.9 GB' text || fail "$(cat text)"
+held=$(layermeter plan resnet50 --device 'H100 80GB HBM3' --largest-batch --nodes 8 --devices-per-node 8 --format json 2>err |
+    awk '/"largest_batch":/ { print $2 + 0 }')
+grep -q "largest batch$(echo "$held" | sed 's/\(...\)$/.*\1/')A run" text || fail "not $held: $(cat text)"
 [ "$(grep -c '^link .* kept$' said)" = 4 ] || fail "links: $(grep '^link' said)"
 plain "$(sed -n 's/^trouble //p' said)" | grep -q "did you mean 'resnet50'" || fail "no trouble"
 plain "$(sed -n 's/^damaged kept //p' said)" | grep -q 'bad.ini:[0-9]*: ' || fail "damaged: $(grep '^damaged' said)"
 [ "$(plain "$(sed -n 's/^markup 0 //p' said)")" = '<img src=x>.ini' ] || fail "markup: $(grep '^markup' said)"
+grep -q '^taken the same$' said || fail "the layout that was found: $(grep '^taken' said)"
 grep -q '^device file:machine.ini$' said || fail "$(grep '^device' said)"
 plain "$(sed -n 's/^said again //p' said)" | grep -q 'A step of tiny.ini' || fail "the link lost its network"
 echo "$runs commands compared"

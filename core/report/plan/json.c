@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "plan/limits.h"
 #include "report/step_fields.h"
 
 static void json_known(json *j, const char *key, double value)
@@ -16,8 +17,9 @@ static void json_known(json *j, const char *key, double value)
 
 static void put_machine(const plan_job *job, size_t i, json *j)
 {
-    const plan_side *side = &job->side[i];
-    const price     *p    = side->price;
+    const plan_side *side  = &job->side[i];
+    const price     *p     = side->price;
+    const lm_dtype   mixed = limits_mixed(side->who);
 
     json_open(j, NULL, '{');
     json_text(j, "machine", side->name);
@@ -26,6 +28,7 @@ static void put_machine(const plan_job *job, size_t i, json *j)
         json_count(j, "memory_bytes", side->room.bytes);
     else
         json_text(j, "memory_bytes", NULL);
+    json_text(j, "memory_mixed", mixed ? text_dtype_name(mixed) : NULL); /* as `memory --mixed` */
     json_known(j, "price_per_node_hour", job->machine[i].hour[job->view.tier].amount);
     json_text(j, "price_of", p ? p->name : NULL);
     json_text(j, "price_file", p ? p->path : NULL);
