@@ -25,13 +25,13 @@ function figure(x) {
 function scaled(x, units) {
     if (x === null || x === undefined || !isFinite(x)) return '–';
     const u = units.find((v) => Math.abs(x) >= v[0]) || units[units.length - 1];
-    return figure(x / u[1]) + ' ' + u[2];
+    return figure(x / u[1]) + '\u00a0' + u[2];
 }
 const seconds = (s) => scaled(s, [[2 * 86400, 86400, 'd'], [2 * 3600, 3600, 'h'], [120, 60, 'min'], [1, 1, 's'], [1e-3, 1e-3, 'ms'],
     [0, 1e-6, 'µs']]);
 const ms = (x) => (x === null || x === undefined ? '–' : seconds(x / 1000));
 const bytes = (b) => scaled(b, [[1e12, 1e12, 'TB'], [1e9, 1e9, 'GB'], [1e6, 1e6, 'MB'], [1e3, 1e3, 'kB'], [0, 1, 'B']]);
-const money = (x, of) => (x < 1000 ? x.toFixed(2) : figure(x)) + ' ' + of;
+const money = (x, of) => (x >= 1 && x < 1000 ? x.toFixed(2) : figure(x)) + '\u00a0' + of;
 const between = (low, high, say) => (low === null || low === undefined ? '' : ' (' + say(low) + ' to ' + say(high) + ')');
 
 /* ---- elements: texts are always texts ---- */
@@ -314,7 +314,7 @@ function showParts(a, row) {
 
 function table(summary, heads, rows) {
     const head = make('tr', {}), body = make('tbody', {});
-    for (const h of heads) head.append(make('th', { scope: 'col' }, h));
+    heads.forEach((h, i) => head.append(make('th', { scope: 'col', class: i ? 'n' : '' }, h)));
     for (const r of rows)
         body.append(fill(make('tr', {}), {}, r.map((v, i) => (i ? make('td', { class: 'n' }, v) : make('th', { scope: 'row' }, v)))));
     return make('details', {}, make('summary', {}, summary), make('div', { class: 'scroll' }, make('table', {}, make('thead', {}, head), body)));

@@ -20,7 +20,7 @@ need_browser
 {
     cat <<'END2'
 <!DOCTYPE html><html><body><pre id="said"></pre><script>
-const said = [], b64 = (t) => btoa(unescape(encodeURIComponent(t)));
+const said = [], b64 = (t) => btoa(unescape(encodeURIComponent(t.replace(/\u00a0/g, ' '))));
 const say = (...words) => said.push(words.join(' '));
 END2
     for file in machine bad tiny; do
