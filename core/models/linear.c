@@ -119,7 +119,9 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err)
 
 /* Rows under autocast were counted in f32, of which activations move half in 16 bits: a byte of these costs
  * twice the coefficient. Of a weight, counted as 4 bytes, autocast reads 4, writes 2 and reads these; of 16
- * bits it is read once, 2 bytes of 8: half the coefficient for each. */
+ * bits it is read once, 2 bytes of 8: half the coefficient for each. Of 1,323 networks of images on an RTX PRO 6000,
+ * whose weights are little of their traffic, bf16 takes 0.99 of autocast to it at the median, nine of ten 0.93
+ * to 1.09 (timm's results, commit aa4b5850). */
 #define HALF_TRAFFIC 2.0
 #define HALF_WEIGHTS 0.5
 

@@ -21,10 +21,12 @@ class Carried:
 A100 = Campaigns(("paik_a100",), LAYOUT)
 V100 = Campaigns(("paik_v100", "dlperf"), LAYOUT)
 AMP_3090, AMP_4090, AMP_A100, AMP_V100, AMP_H100 = "rtx-3090-amp", "rtx-4090-amp", "a100-sxm4-80gb-amp", "v100-sxm2-16gb-amp", "h100-sxm-amp"
+AMP_PRO6000 = "rtx-pro-6000-max-q-amp"
 
 RECIPES = {
     AMP_3090: Measured("GeForce RTX 3090", Timm("rtx3090", LAYOUT, "2.4.0", "1.12")),
     AMP_4090: Carried("GeForce RTX 4090", (AMP_3090,), Timm("rtx4090", LAYOUT, "2.4.0")),
+    AMP_PRO6000: Carried("RTX PRO 6000 Blackwell Max-Q Workstation Edition", (AMP_3090,), Timm("pro6000maxq", "nchw", "2.9.1")),
     AMP_A100: Carried("A100-SXM4-80GB", (AMP_3090,), A100),
     "a100-sxm4-40gb-amp": Carried("A100-SXM4-40GB", (AMP_A100,)),
     "a100-pcie-40gb-amp": Carried("A100-PCIE-40GB", (AMP_A100,)),

@@ -65,7 +65,8 @@ class Timm:
         self.settings = f"{AMP}layout={layout}"
 
     def framework(self):
-        return ", ".join(f"PyTorch {version} ({phase.replace('_', ' ')})" for phase, version in self.versions.items() if version)
+        versions = ", ".join(f"PyTorch {version} ({phase.replace('_', ' ')})" for phase, version in self.versions.items() if version)
+        return versions + (", images in NCHW" if self.layout == "nchw" else "")
 
     def rows(self, data):
         names = {r["model"]: r["torchvision_network"] for r in data.rows("timm", "torchvision_names.csv")}
