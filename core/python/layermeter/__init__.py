@@ -10,7 +10,7 @@ with its one line. Threads may share networks, machines and predictors.
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, Dict, List
 
 from . import _abi
 from ._abi import (
@@ -29,7 +29,7 @@ _OF_PREDICTOR = ("machine", "device", "model", "interconnect", "shape", "image",
                  "latency_s", "dtype", "mixed", "library")
 
 
-def _predictor(network: Any, options: dict) -> Predictor:
+def _predictor(network: Any, options: Dict[str, Any]) -> Predictor:
     return Predictor(network, **{key: options.pop(key) for key in _OF_PREDICTOR if key in options})
 
 

@@ -6,7 +6,7 @@ import ctypes
 import os
 import pathlib
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 SONAME = "liblayermeter.so.1"
 
@@ -92,7 +92,7 @@ def _record(name: str, *members: Any) -> Any:
     return type(name, (Record,), {"_fields_": [("size", c_size_t), *members]})
 
 
-def _all(kind: Any, names: str) -> list:
+def _all(kind: Any, names: str) -> List[Any]:
     return [(name, kind) for name in names.split()]
 
 
@@ -206,7 +206,7 @@ _E = POINTER(_Error)
 _P = POINTER
 
 # Of these the last argument is the error, and the result a status.
-_CHECKED = {
+_CHECKED: Dict[str, List[Any]] = {
     "lm_library_open": [_P(LibraryOptions), _OUT],
     "lm_network_open": [_H, c_char_p, _P(NetworkOptions), _OUT],
     "lm_network_counts": [_H, _P(Input), _P(Counts)],
@@ -224,7 +224,7 @@ _CHECKED = {
     "lm_device_find": [_H, c_char_p, _P(Device)],
     "lm_price_find": [_H, c_char_p, c_int64, _P(Price)],
 }
-_PLAIN = {
+_PLAIN: Dict[str, Tuple[List[Any], Any]] = {
     "lm_version": ([], c_char_p),
     "lm_model_name": ([c_size_t], c_char_p),
     "lm_machine_told": ([_H, c_char_p], c_char_p),

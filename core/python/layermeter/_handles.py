@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, SupportsIndex, Union
 
 from . import _abi
 from ._records import (
@@ -34,7 +34,9 @@ def _choice(table: Mapping[str, int], value: Optional[str], what: str) -> int:
 
 
 def _listed(values: Counted) -> List[int]:
-    return [int(values)] if isinstance(values, (int,)) or hasattr(values, "__index__") else [int(v) for v in values]
+    if isinstance(values, SupportsIndex):  # numpy's whole numbers, too
+        return [int(values)]
+    return [int(v) for v in values]
 
 
 def _whole(value: Optional[float]) -> int:
@@ -207,20 +209,21 @@ class Predictor(_Handle):
                  bandwidth_bytes_per_s: float = 0.0, latency_s: float = 0.0, dtype: Optional[str] = None,
                  mixed: Optional[str] = None, library: Optional[Library] = None) -> None:
         self.network = network if isinstance(network, Network) else Network(network, library=library)
-        sheet = model == "paleo"
-        if not isinstance(machine, Machine) and not sheet:
-            machine = Machine(machine, device=device, interconnect=interconnect, library=self.network.library)
-        elif interconnect is not None:
-            raise _abi.ArgumentError("interconnect: an open Machine has one already")
-        self.machine: Any = machine
-        self.device = device or (machine.device if machine is not None else None)
+        self.machine: Optional[Machine] = None
+        if isinstance(machine, Machine):
+            self.machine = machine
+            if interconnect is not None:
+                raise _abi.ArgumentError("interconnect: an open Machine has its own")
+        elif model != "paleo" or machine is not None:
+            self.machine = Machine(machine, device=device, interconnect=interconnect, library=self.network.library)
+        self.device = device or (self.machine.device if self.machine is not None else None)
         options = _abi.PredictorOptions(
             shape=_abi.text(shape), image=image, device=_abi.text(device), optimizer=_abi.text(optimizer),
             bandwidth=bandwidth_bytes_per_s, latency=latency_s, dtype=_choice(_DTYPES, dtype, "dtype"),
             mixed=_choice(_DTYPES, mixed, "mixed"))
         self._lock = threading.Lock()
         super().__init__("predictor", lambda out: _abi.call(
-            "lm_predictor_open", self.network.library, machine, self.network, _abi.text(model), options, out))
+            "lm_predictor_open", self.network.library, self.machine, self.network, _abi.text(model), options, out))
 
     def _call(self, name: str, *arguments: Any) -> None:
         with self._lock:
