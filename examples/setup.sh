@@ -1,12 +1,13 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: setup.sh build|run|tests ...
+# Installs the Debian packages that are missing: setup.sh build|run|tests|packages ...
 # As root or with sudo that asks nothing; otherwise prints the line to run, and fails.
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev liblapacke-dev
        libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libjansson-dev libxgboost-dev zlib1g-dev"
 run="gnuplot-nox"
-tests="g++ libcmocka-dev binutils jq chromium libxml2-utils mandoc"
+tests="g++ libcmocka-dev binutils dpkg-dev jq chromium libxml2-utils mandoc"
+packages="dpkg-dev lintian python3-build python3-venv"
 
 wanted=
 for set_name in "$@"; do
@@ -14,7 +15,8 @@ for set_name in "$@"; do
     build) wanted="$wanted $build" ;;
     run) wanted="$wanted $run" ;;
     tests) wanted="$wanted $tests" ;;
-    *) echo "setup.sh: unknown set '$set_name' (build, run, tests)" >&2; exit 2 ;;
+    packages) wanted="$wanted $packages" ;;
+    *) echo "setup.sh: unknown set '$set_name' (build, run, tests, packages)" >&2; exit 2 ;;
     esac
 done
 
