@@ -13,7 +13,7 @@ export LC_ALL=C SOURCE_DATE_EPOCH=1577836800
 fail() { echo "$*" >&2; exit 1; }
 
 cd "$work"
-(cd "$LAYERMETER_BUILD" && cpack -B "$work/made") >log 2>&1 || { tail -n 20 log; exit 1; }
+(cd "$LAYERMETER_BUILD" && cpack -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip -B "$work/made") >log 2>&1 || { tail -n 20 log; exit 1; }
 version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")/\1/p' "$LAYERMETER_BUILD/CPackConfig.cmake")
 [ "$("$LAYERMETER_BIN/layermeter" version | cut -d' ' -f2)" = "$version" ]
 
