@@ -8,6 +8,56 @@
 
 ORDER_BY_VALUE(by_value, double)
 
+static void swap(double *a, double *b)
+{
+    const double kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+static void insert(double *v, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--)
+            swap(&v[k], &v[k - 1]);
+}
+
+#define FEW  16 /* are inserted */
+#define DEEP 48 /* where so many cuts leave more than few, qsort() goes on */
+
+/* Hoare's quicksort by the median of three, without a call for each comparison. */
+static void quicksort(double *v, size_t n, int depth)
+{
+    while (n > FEW && depth-- > 0) {
+        double *middle = v + n / 2, *last = v + n - 1, pivot;
+        size_t  low = 0, high = n - 1;
+
+        if (*middle < *v)
+            swap(middle, v);
+        if (*last < *middle)
+            swap(last, middle);
+        if (*middle < *v)
+            swap(middle, v);
+        pivot = *middle;
+        for (;; low++, high--) {
+            while (v[low] < pivot)
+                low++;
+            while (pivot < v[high])
+                high--;
+            if (low >= high)
+                break;
+            swap(&v[low], &v[high]);
+        }
+        quicksort(v + high + 1, n - high - 1, depth);
+        n = high + 1;
+    }
+    if (n > FEW)
+        qsort(v, n, sizeof *v, by_value);
+    else
+        insert(v, n);
+}
+
 /* Callers ask for several quantiles of the same values: from the second time on they are sorted. */
 static void sort(double *values, size_t n)
 {
@@ -16,7 +66,7 @@ static void sort(double *values, size_t n)
     while (i < n && values[i - 1] <= values[i])
         i++;
     if (i < n)
-        qsort(values, n, sizeof *values, by_value);
+        quicksort(values, n, DEEP);
 }
 
 double stats_quantile(double *values, size_t n, double q)

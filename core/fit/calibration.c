@@ -132,11 +132,6 @@ lm_dtype calibration_product_dtype(const calibration *cal)
     return settings_product_dtype(settings ? settings : "", cal->dtype ? cal->dtype : LM_F32);
 }
 
-lm_dtype calibration_mixed(const calibration *cal)
-{
-    return cal->mixed;
-}
-
 /* Was the slot of a term in any row? */
 static bool measured_slot(const fitted *f, size_t term)
 {

@@ -153,7 +153,10 @@ lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype);
 lm_dtype calibration_product_dtype(const calibration *cal);
 /** Autocast under which the networks of a machine were measured and counted (network/autocast.h); 0:
  * none. Those of `amp=` were counted in the type of their weights. */
-lm_dtype calibration_mixed(const calibration *cal);
+static inline lm_dtype calibration_mixed(const calibration *cal)
+{
+    return cal->mixed;
+}
 /** What of the bytes of activations, bound as `dtype`, ranks send each other: products' where these are
  * narrower (autocast: what products make and read has their type). */
 double calibration_travels(const calibration *cal, lm_dtype dtype);

@@ -17,28 +17,6 @@ const char *certainty_name(certainty c)
     return names[c];
 }
 
-double range_beyond(const coefficient *c, double count)
-{
-    if (!isfinite(c->low))
-        return 1;
-    if (count > c->high * RANGE_TOLERANCE)
-        return count / c->high;
-    if (count * RANGE_TOLERANCE < c->low)
-        return count / c->low;
-    return 1;
-}
-
-certainty certainty_of(const coefficient *c, double count, bool elsewhere)
-{
-    /* `known` is of terms only; a fit leaves the range of what no row has empty, a file leaves it
-     * out
-     */
-    if (!isfinite(c->low) || !c->determined || c->known <= KNOWN_LEAST)
-        return CERTAINTY_ASSUMED;
-    return elsewhere || range_beyond(c, count) != 1 ? CERTAINTY_EXTRAPOLATED
-                                                    : CERTAINTY_INTERPOLATED;
-}
-
 double ledger_seconds(const ledger *l)
 {
     double all = 0;

@@ -26,11 +26,29 @@ const char *certainty_name(certainty c);
 
 /** The factor by which a count leaves its coefficient's range; below 1: downwards. 1: it does not, or
  * the range is unknown. */
-double range_beyond(const coefficient *c, double count);
+static inline double range_beyond(const coefficient *c, double count)
+{
+    if (!isfinite(c->low))
+        return 1;
+    if (count > c->high * RANGE_TOLERANCE)
+        return count / c->high;
+    if (count * RANGE_TOLERANCE < c->low)
+        return count / c->low;
+    return 1;
+}
 
 /** Of what a coefficient makes of a count; `elsewhere`: on what it was not calibrated with, such as
  * another element type. */
-certainty certainty_of(const coefficient *c, double count, bool elsewhere);
+static inline certainty certainty_of(const coefficient *c, double count, bool elsewhere)
+{
+    /* `known` is of terms only; a fit leaves the range of what no row has empty, a file leaves it
+     * out
+     */
+    if (!isfinite(c->low) || !c->determined || c->known <= KNOWN_LEAST)
+        return CERTAINTY_ASSUMED;
+    return elsewhere || range_beyond(c, count) != 1 ? CERTAINTY_EXTRAPOLATED
+                                                    : CERTAINTY_INTERPOLATED;
+}
 
 /** Seconds by certainty. A negative contribution, which least squares may give, counts by size. */
 typedef struct ledger {

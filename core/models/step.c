@@ -46,7 +46,7 @@ void grounds_note_layers(grounds *g, const char *type, size_t layers, const char
     }
 }
 
-void grounds_join(grounds *g, const grounds *other)
+void grounds_join_notes(grounds *g, const grounds *other)
 {
     if (!g->n_beyond) { /* nothing is there twice */
         memcpy(g->beyond, other->beyond, other->n_beyond * sizeof *g->beyond);

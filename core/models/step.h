@@ -75,7 +75,14 @@ void grounds_note(grounds *g, const char *what, double factor);
 /** Adds that so many layers of a type are priced by another model. */
 void grounds_note_layers(grounds *g, const char *type, size_t layers, const char *by);
 /** Adds the notes of another one; the ledger stays. */
-void grounds_join(grounds *g, const grounds *other);
+void grounds_join_notes(grounds *g, const grounds *other);
+
+static inline void grounds_join(grounds *g, const grounds *other)
+{
+    if (other->n_beyond)
+        grounds_join_notes(g, other);
+}
+
 /** "nodes x2, conv3x3.flops x16": what leaves the calibrated range, in `buffer`; "": nothing. */
 const char *grounds_beyond(const grounds *g, char *buffer, size_t size);
 

@@ -219,12 +219,6 @@ lm_status predictor_price(const predictor *who, const step_setup *s, step_price 
     return LM_OK;
 }
 
-bool predictor_other_types(const predictor *who)
-{
-    return who->cal && who->cal->dtype &&
-           (who->dtype != who->cal->dtype || who->mixed != calibration_mixed(who->cal));
-}
-
 const char *types_print(lm_dtype dtype, lm_dtype mixed, char text[TYPES_TEXT])
 {
     snprintf(text, TYPES_TEXT, "%s%s%s", text_dtype_name(dtype), mixed ? " with autocast to " : "",

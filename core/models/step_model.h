@@ -193,7 +193,11 @@ lm_status predictor_price(const predictor *who, const step_setup *s, step_price 
                           lm_error *err);
 
 /** Does the machine file say nothing of the element types that are asked for? */
-bool predictor_other_types(const predictor *who);
+static inline bool predictor_other_types(const predictor *who)
+{
+    return who->cal && who->cal->dtype &&
+           (who->dtype != who->cal->dtype || who->mixed != calibration_mixed(who->cal));
+}
 enum { TYPES_TEXT = 40 };
 
 /** "f32", or "f32 with autocast to bf16"; returns `text`. */

@@ -476,16 +476,6 @@ static void add_stragglers(const schedule_question *q, double compute, step_time
     out->straggler = out->wait * (1 - sqrt(log(q->rules.slowest) / log(ranks)));
 }
 
-static double grad_of(double exposed, double copy, double straggler, double update)
-{
-    return exposed + copy + straggler + update;
-}
-
-static double step_of(double forward, double backward, double grad)
-{
-    return forward + backward + grad;
-}
-
 void schedule_step(rank_program *p, const schedule_question *q, message_price *price, void *context,
                    step_times *out)
 {
@@ -519,23 +509,6 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
     add_stragglers(q, mine.forward * w->compute, out);
     out->passes  = mine.forward;
     out->weights = mine.weights;
-    out->grad    = grad_of(out->exposed, out->copy, out->straggler, mine.weights * w->update);
-    out->step    = step_of(out->forward, out->backward, out->grad);
-}
-
-step_times schedule_in_turn(const step_work *w, double pass, double seconds, size_t n)
-{
-    const double backward = pass * w->backward;
-    const double grad     = grad_of(seconds, 0, 0, w->update);
-
-    return (step_times){ .forward  = w->forward,
-                         .backward = backward,
-                         .last     = pass * (w->backward / w->micro),
-                         .passes   = 1,
-                         .weights  = 1,
-                         .sync     = seconds,
-                         .exposed  = seconds,
-                         .grad     = grad,
-                         .step     = step_of(w->forward, backward, grad),
-                         .n        = n };
+    out->grad    = schedule_grad(out->exposed, out->copy, out->straggler, mine.weights * w->update);
+    out->step    = schedule_sum(out->forward, out->backward, out->grad);
 }

@@ -77,9 +77,35 @@ typedef struct step_times {
 void schedule_step(rank_program *p, const schedule_question *q, message_price *price, void *context,
                    step_times *out);
 
+/** What stands behind the backward pass, and the whole step. */
+static inline double schedule_grad(double exposed, double copy, double straggler, double update)
+{
+    return exposed + copy + straggler + update;
+}
+
+static inline double schedule_sum(double forward, double backward, double grad)
+{
+    return forward + backward + grad;
+}
+
 /** A step that hides nothing: `n` messages of so many seconds in all, behind the last pass, which is
  * `pass` times as long. */
-step_times schedule_in_turn(const step_work *w, double pass, double seconds, size_t n);
+static inline step_times schedule_in_turn(const step_work *w, double pass, double seconds, size_t n)
+{
+    const double backward = pass * w->backward;
+    const double grad     = schedule_grad(seconds, 0, 0, w->update);
+
+    return (step_times){ .forward  = w->forward,
+                         .backward = backward,
+                         .last     = pass * (w->backward / w->micro),
+                         .passes   = 1,
+                         .weights  = 1,
+                         .sync     = seconds,
+                         .exposed  = seconds,
+                         .grad     = grad,
+                         .step     = schedule_sum(w->forward, backward, grad),
+                         .n        = n };
+}
 
 /** Tasks of a pipeline of so many micro-batches, as the program was scheduled last. As pipeline_run(). */
 lm_status schedule_tasks(const rank_program *p, int64_t micro, pipeline_take take, void *by,

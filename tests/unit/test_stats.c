@@ -1,8 +1,10 @@
 /* Order statistics and the errors of predictions, by hand. */
 #include "check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/stats.h"
 
 static void quantiles_are_linear_between_ranks(void **state)
@@ -34,6 +36,37 @@ static void quantiles_are_linear_between_ranks(void **state)
         for (size_t k = 1; k < cases[i].n; k++)
             assert_true(values[k - 1] <= values[k]);
     }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Rising, falling, up and down, few different ones, any; of sizes around where sorting changes its way. */
+static void many_values_are_sorted_as_by_the_library(void **state)
+{
+    uint64_t random = 7;
+
+    (void)state;
+    for (size_t n = 1; n < 3000; n = n < 40 ? n + 1 : 2 * n + 1)
+        for (int kind = 0; kind < 5; kind++) {
+            double *mine = malloc(n * sizeof *mine), *theirs = malloc(n * sizeof *theirs);
+
+            for (size_t i = 0; i < n; i++)
+                mine[i] = theirs[i] = kind == 0   ? (double)i
+                                      : kind == 1 ? -(double)i
+                                      : kind == 2 ? (double)(i < n / 2 ? i : n - i)
+                                      : kind == 3 ? (double)(random_next(&random) % 3)
+                                                  : (double)(random_next(&random) % 100000);
+            qsort(theirs, n, sizeof *theirs, by_value);
+            (void)stats_quantile(mine, n, 0.5);
+            assert_memory_equal(mine, theirs, n * sizeof *mine);
+            free(mine);
+            free(theirs);
+        }
 }
 
 /* An interval whose end is "as far off as it can be" must not become NaN, which reads as unknown.
@@ -108,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantiles_are_linear_between_ranks),
+        cmocka_unit_test(many_values_are_sorted_as_by_the_library),
         cmocka_unit_test(quantiles_take_infinite_values),
         cmocka_unit_test(the_median_deviation_forgets_outliers),
         cmocka_unit_test(errors_of_predictions_match_hand_computation),
