@@ -45,11 +45,11 @@ while IFS= read -r line; do
     file=$FAKES/faulty_$fault.so
     [ "$fault" != cut ] || file=$work/faulty_cut.so
     {
-        layermeter check "$file" --cases 20 --time 3s >"$fault.check" 2>&1
+        timeout -s KILL 20 layermeter check "$file" --cases 20 --time 3s >"$fault.check" 2>&1
         echo $? >"$fault.check.code"
     } &
     {
-        layermeter layers --plugin "$file" >"$fault.load" 2>"$fault.why"
+        timeout -s KILL 20 layermeter layers --plugin "$file" >"$fault.load" 2>"$fault.why"
         echo $? >"$fault.load.code"
     } &
 done <faults

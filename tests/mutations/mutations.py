@@ -24,6 +24,20 @@ MUTATIONS = [
     Mutation("strict", "core/onnx/plan.c", "!(im->choices && im->choices->strict)", "(im->choices || !im->choices)", "cli", "import_onnx_strict"),
     Mutation("traffic_reads", "plugins/shape_traffic.c", "if (!real || lm_dtype_is_real(layer->input[i].dtype))", "if (real || lm_dtype_is_real(layer->input[i].dtype))",
              "unit", "layers_shape"),
+    Mutation("loop_any_end", "core/onnx/expand.c", "!stays_true(e->model, b, b->output[0])", "!b->output", "cli", "import_onnx_loop_until"),
+    Mutation("loop_any_size", "core/onnx/operators_constant.c", "im->loop.sized = true;", "im->loop.sized = false;", "cli",
+             "import_onnx_loop_more_rows"),
+    # plugins that hurt
+    Mutation("plugins_untried", "core/layers/loader.c", "        if (!s->file[i].own)\n", "        if (!s->file[i].own && !path)\n", "script", "plugins"),
+    Mutation("own_by_name_alone", "core/layers/loader.c", "realpath(folder, real) && !strcmp(real, s->real)", "realpath(folder, real)", "script", "plugins"),
+    Mutation("deadline_unkept", "core/layers/guarded.c", "        if (now() >= deadline) {", "        if (now() >= deadline && seconds > 5) {", "script", "plugins"),
+    Mutation("writes_unseen", "core/layers/check_rules.c", "    if (!kept_within(a, step, out))", "    if (!kept_within(a, step, out) && !out)", "script", "plugins"),
+    # what is measured, and what is no more than chance
+    Mutation("allreduce_unverified", "calibrate/backends/mpi.c", "status = expect(w, i, trial_gets(&w->of, &at), err);",
+             "status = w->data ? LM_OK : expect(w, i, trial_gets(&w->of, &at), err);", "unit", "mpi_collectives"),
+    Mutation("epochs_of_chance", "core/epochs/period.c", "fmax(WEAKEST, SIGMAS * chance(&a, lag))", "fmax(WEAKEST, 0 * chance(&a, lag))", "unit", "epochs"),
+    Mutation("row_bands", "core/counts/dense_layers.c", "m > (double)row_bands[band])", "m >= (double)row_bands[band])", "unit", "layers_columns"),
+    Mutation("width_bands", "core/counts/dense_layers.c", "floor((width - 1) / BAND)", "floor(width / BAND)", "unit", "layers_columns"),
     # bad input
     Mutation("share_known", "core/machine/formulas.c", ".most = 1, .range = \"0 .. 1\"", ".most = 2, .range = \"0 .. 1\"", "cli", "machine_known_outside"),
     Mutation("algorithm_slip", "core/observe/observation.c", "collective_algorithm_meant(kind, row->algorithm))\n", "!row->algorithm)\n", "cli", "fit_algorithm_slip"),

@@ -18,6 +18,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 def fails(build, kind, name):
     if kind == "unit":
         return subprocess.run(["ctest", "--test-dir", build, "-R", f"^unit_{name}$"], capture_output=True, check=False).returncode != 0
+    if kind == "script":
+        return subprocess.run(["ctest", "--test-dir", build, "-R", f"^cli_{name}$"], capture_output=True, check=False).returncode != 0
     environ = dict(os.environ, LAYERMETER_BIN=f"{build}/bin", LAYERMETER_BUILD=build, FAKES=f"{build}/tests/cli/fakes", HAVE_ONNX="ON")
     return subprocess.run(["sh", f"{ROOT}/tests/cli/run.sh", name], env=environ, capture_output=True, check=False).returncode != 0
 
