@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "cli/commands.h"
 #include "import/extrap.h"
+#include "import/kineto.h"
 #include "import/logs.h"
 #include "network/write.h"
 #include "report/fields.h"
@@ -44,11 +45,11 @@ static const option_row option_rows[] = {
     { "parameter", AT(extrap.parameters), &type_pair, "NAME=MEANING", NULL, HELP_WHAT,
       "extra-p: meaning of a parameter, p=ranks", .repeats = true },
     { "region", AT(extrap.regions), &type_pair, "NAME=NETWORK", NULL, HELP_WHAT,
-      "extra-p: network of a region, or allreduce", .repeats = true },
+      "extra-p: network of a region, or allreduce; pytorch: of ProfilerStep", .repeats = true },
     { "metric", AT(metrics), &type_text, "NAME=PHASE", .repeats = true,
       .help = "extra-p: phase of a metric, in seconds; power: NAME, its column" },
     { "fixed", AT(extrap.fixed), &type_pair, "KEY=VALUE", NULL, HELP_WHAT,
-      "extra-p: what the file does not say, batch=32", .repeats = true },
+      "extra-p, pytorch: what the file does not say, batch=32", .repeats = true },
     { "gpu", AT(power.gpu), .argument = "NAME", .help = "power: only this GPU of the log" },
     { "interval", AT(power.interval), .heading = HELP_WHAT, .outside = "must be above 0",
       .least = OPTION_ABOVE_0, .help = "power: time between rows, where the log has no times" },
@@ -83,6 +84,11 @@ static const char details[] =
     "seconds. Any other word is an error that says what to give. Repetitions of a point become one row,\n"
     "their median.\n"
     "\n"
+    "After the word pytorch: traces of PyTorch's profiler, Chrome's JSON. Its steps are one row, the\n"
+    "median from one beginning to the next, of the network that --region ProfilerStep=NETWORK names;\n"
+    "--fixed batch=N says the rest. All-reduces by NCCL are a row for each size, the least of their\n"
+    "times, since a kernel waits for the slowest rank; other collectives are left out, and counted.\n"
+    "\n"
     "After the word power: logs of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv, dcgmi\n"
     "dmon and other traces that 'epochs' reads. Prints the settled mean of each GPU, as power_w of\n"
     "observations. Start-up and end are left out so that the standard error of the rest is least, then\n"
@@ -96,6 +102,7 @@ static const char examples[] =
     "  layermeter import nccl-tests 1node.log 4nodes.log -o allreduces.csv\n"
     "  layermeter import osu allreduce.log --ranks 64 --hosts 4 -o o.csv\n"
     "  layermeter import power smi.csv --gpu 0\n"
+    "  layermeter import pytorch trace.json --region ProfilerStep=resnet50 --fixed batch=32\n"
     "  layermeter import extra-p scaling.txt -o scaling.csv\n"
     "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
@@ -315,6 +322,30 @@ static lm_status import_extrap(const options *o, lm_error *err)
     return status;
 }
 
+static void print_events_left_out(const log_rows *rows)
+{
+    if (rows->n_other)
+        note("%zu other collective%s left out", rows->n_other, rows->n_other == 1 ? "" : "s");
+    if (rows->n_broken)
+        note("%zu event%s left out: without a time, a size or a number of ranks", rows->n_broken,
+             rows->n_broken == 1 ? "" : "s");
+}
+
+static lm_status import_pytorch(const options *o, lm_error *err)
+{
+    const import_options *a      = o->filled;
+    const word_list       paths  = files_of(o);
+    log_rows              rows   = { 0 };
+    lm_status             status = LM_OK;
+
+    for (size_t i = 0; i < paths.n && !status; i++)
+        status = kineto_read(paths.at[i], &a->given, &rows, err);
+    if (!status && !(status = import_write(o, &rows, err)))
+        print_events_left_out(&rows);
+    log_rows_free(&rows);
+    return status;
+}
+
 /* ---- logs of power ---- */
 
 /* A deviation above this share of the mean shows more than one load. */
@@ -420,6 +451,7 @@ static const struct {
     { "osu", "LOG", import_logs_check, import_osu },
     { "extra-p", "FILE", import_extrap_check, import_extrap },
     { "power", "LOG", NULL, import_power },
+    { "pytorch", "TRACE", import_extrap_check, import_pytorch },
 };
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
@@ -438,13 +470,17 @@ static lm_status check(options *o, lm_error *err)
 {
     import_options *a    = o->filled;
     const size_t    kind = kind_of(o);
-    const bool      log = kind < 2, extrap = kind == 2, power = kind == 3;
+    const bool      log = kind < 2, extrap = kind == 2, power = kind == 3, pytorch = kind == 4;
     lm_status       status = LM_OK;
 
     if (!log)
         status = refused(o, &a->log, sizeof a->log, "logs, behind the word nccl-tests or osu", err);
     if (!status && !extrap)
-        status = refused(o, &a->extrap, sizeof a->extrap, "files behind the word extra-p", err);
+        status = refused(o, &a->extrap.parameters, sizeof a->extrap.parameters,
+                         "files behind the word extra-p", err);
+    if (!status && !extrap && !pytorch)
+        status = refused(o, &a->extrap, sizeof a->extrap,
+                         "files behind the word extra-p or pytorch", err);
     if (!status && !extrap && !power)
         status = refused(o, &a->metrics, sizeof a->metrics,
                          "files behind the word extra-p or power", err);
@@ -464,7 +500,7 @@ static lm_status check(options *o, lm_error *err)
                ? LM_OK
                : lm_error_set(
                      err, LM_E_ARG,
-                     "one FILE at a time (logs go behind the word nccl-tests, osu or power)");
+                     "one FILE at a time (logs go behind the word nccl-tests, osu, power or pytorch)");
 }
 
 static lm_status run(const options *o, lm_error *err)
@@ -474,7 +510,8 @@ static lm_status run(const options *o, lm_error *err)
     return kind < N_KINDS ? kinds[kind].run(o, err) : import_network(o, err);
 }
 
-const command cmd_import =
-    COMMAND("import", "FILE | nccl-tests LOG... | osu LOG... | power LOG... | extra-p FILE...",
-            "Turn a network of another format into an INI file, or logs into observations",
-            import_options, 1, ARGUMENTS_MAX, check, run);
+const command cmd_import = COMMAND(
+    "import",
+    "FILE | nccl-tests LOG... | osu LOG... | power LOG... | extra-p FILE... | pytorch TRACE...",
+    "Turn a network of another format into an INI file, or logs into observations", import_options,
+    1, ARGUMENTS_MAX, check, run);

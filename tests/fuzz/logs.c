@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "epochs/epochs.h"
 #include "import/extrap.h"
+#include "import/kineto.h"
 #include "import/logs.h"
 #include "trace/power_log.h"
 #include "trace/trace.h"
@@ -105,6 +106,32 @@ bool fuzz_extrap(const uint8_t *data, size_t size)
         n++;
     if (n)
         check_exported(found.row, n);
+    log_rows_free(&found);
+    return !status;
+}
+
+/* Traces of PyTorch's profiler: rows that hold, or a refusal with the path. */
+bool fuzz_kineto(const uint8_t *data, size_t size)
+{
+    static const extrap_name    step  = { KINETO_STEP, "resnet18" };
+    static const extrap_options given = {
+        .regions = { &step, 1 }, .fixed = { .count = { [EXTRAP_BATCH] = 8, [EXTRAP_DEVICES] = 4 } }
+    };
+    memory_file f      = file_of(data, size);
+    log_rows    found  = { 0 };
+    lm_error    err    = { 0 };
+    lm_status   status = kineto_read(f.path, &given, &found, &err);
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        check(!strncmp(err.text, f.path, strlen(f.path)));
+    }
+    for (size_t i = 0; i < found.n_rows; i++) {
+        check(!observation_check(&found.row[i], &err));
+        check(found.row[i].seconds > 0 && isfinite(found.row[i].seconds));
+        check(found.row[i].ranks >= found.row[i].hosts && found.row[i].hosts >= 1);
+    }
     log_rows_free(&found);
     return !status;
 }

@@ -79,6 +79,7 @@ const fuzz_target fuzz_targets[] = {
     { "paleo", fuzz_paleo },
     { "config", fuzz_config },
     { "onnx", fuzz_onnx },
+    { "kineto", fuzz_kineto },
     { "logs", fuzz_logs },
     { "extrap", fuzz_extrap },
     { "trace", fuzz_trace },
