@@ -149,6 +149,25 @@ static lm_status find_waits(making *m)
     return status;
 }
 
+/* A host that steps under layouts told makes passes of a micro-batch longer, evenly. */
+static void add_host(making *m)
+{
+    const host_time *h     = &m->t->who->cal->host;
+    host_clock       clock = { 0, 0 };
+    host_operations  n;
+    double           pass[2] = { m->price.forward.value, m->price.backward.value };
+
+    if (!h->rows || !h->laid)
+        return;
+    n = host_operations_of(m->bound, m->setup.optimizer, h->foreach);
+    for (int back = 0; back < 2; back++) {
+        for (int g = 0; g < 3; g++)
+            pass[back] += m->waited[g][back];
+        *(back ? &m->price.backward.value : &m->price.forward.value) +=
+            host_pass(&clock, h, back ? n.backward : n.forward, pass[back]) - pass[back];
+    }
+}
+
 /* A layer's share of the passes, by its own seconds. */
 static void put_layer(const making *m, size_t i, layer_cost *to)
 {
@@ -322,8 +341,10 @@ static lm_status parts(void *by, const net_shard *shard, int64_t micro_batch,
         status = find_memory(&m);
     if (!status)
         status = find_waits(&m);
-    if (!status)
+    if (!status) {
+        add_host(&m);
         status = keep(&m, out);
+    }
     bound_network_free(m.bound);
     free(m.memory);
     free(m.work);
