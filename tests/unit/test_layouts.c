@@ -368,7 +368,7 @@ static void the_search_finds_what_trying_all_of_them_finds(void **state)
     size_t              bounded = 0;
 
     (void)state;
-    for (size_t i = 0; i < 30; i++) {
+    for (size_t i = 0; i < 15; i++) {
         world               w = plain(), again = plain();
         layout_question     q      = question(i % 2 ? 16 : 8, i % 4 < 2 ? 4 : 8, 32);
         const layout_prices prices = { &w, parts, message, NULL };
