@@ -30,7 +30,7 @@ END2
 const pause = () => new Promise((go) => setTimeout(go, 20));
 /* Time of the page does not wait for the compiler: the turns of a loop take real time. */
 async function until(what, fine) {
-    for (let i = 0; i < 3000; i++) {
+    for (let i = 0; i < 1000; i++) {
         if (fine()) return true;
         for (let k = 0, x = 1; k < 4e6; k++) x = (x * 16807) % 2147483647;
         await pause();
