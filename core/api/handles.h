@@ -71,11 +71,14 @@ struct lm_predictor {
 lm_status registry_open(const char *const *plugins, size_t n, registry **out, lm_error *err);
 
 /** What is said of a predictor beside its machine and network. */
+/** Of predictor_asked.dtype: f32 whose products are taken as TF32, which is no type of its own. */
+#define ASKED_TF32 ((lm_dtype)-1)
+
 typedef struct predictor_asked {
     const char    *model;
     const char    *input; /**< shape of one sample; NULL: the file's */
     int64_t        image; /**< height and width; 0: the shape's */
-    lm_dtype       dtype; /**< 0: the machine's */
+    lm_dtype       dtype; /**< 0: the machine's; or ASKED_TF32 */
     lm_dtype       mixed; /**< autocast to LM_F16 or LM_BF16; LM_F32: none; 0: as the machine */
     framework_kind framework;
     interconnect   link; /**< zeros: the machine's */

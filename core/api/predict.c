@@ -98,11 +98,40 @@ static lm_status check_amp(const predictor *who, const predictor_asked *asked, l
                         text_dtype_name(calibration_product_dtype(cal)));
 }
 
-static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
-                                const predictor_asked *asked, lm_error *err)
+/* A file that was measured so has it; one of 16 bits tells it by the ratio of the peaks. */
+static lm_status settle_tf32(const lm_machine *machine, predictor_asked *asked, double *as_tf32,
+                             lm_error *err)
 {
-    lm_status status;
+    const calibration *cal      = machine ? machine->cal : NULL;
+    const char        *settings = cal ? calibration_told(cal, "settings") : NULL;
+    const lm_dtype     product  = cal ? calibration_product_dtype(cal) : 0;
 
+    *as_tf32 = 0;
+    if (asked->dtype != ASKED_TF32)
+        return LM_OK;
+    asked->dtype = LM_F32;
+    if (settings && strstr(settings, "math=tf32"))
+        return LM_OK;
+    if (!cal || cal->dtype != LM_F32 || (product != LM_F16 && product != LM_BF16))
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--dtype: tf32 is how f32 is multiplied: a machine file measured with "
+            "math=tf32 has it, one of 16 bits tells it by the peaks; without one it "
+            "lies between f32 and f16");
+    *as_tf32 = 1;
+    return LM_OK;
+}
+
+static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
+                                const predictor_asked *said, lm_error *err)
+{
+    predictor_asked  own   = *said;
+    predictor_asked *asked = &own;
+    double           as_tf32;
+    lm_status        status = settle_tf32(machine, &own, &as_tf32, err);
+
+    if (status)
+        return status;
     if ((status = workloads_new(p->network->library->reg, &p->loads, err)) ||
         (status = workloads_lend(p->loads, p->network->name, p->network->net, err)) ||
         (status = settle_input(p, asked, err)))
@@ -117,6 +146,7 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
                                     .link    = asked->link.bytes_per_second > 0 || !machine ? asked->link
                                                                                             : machine->link };
     p->who.framework = asked->framework;
+    p->who.as_tf32   = as_tf32;
     settle_types(machine, asked, &p->who);
     if ((status = check_amp(&p->who, asked, err)) ||
         (status = settle_weights(machine, asked, &p->who, err)))

@@ -22,8 +22,8 @@ VALUE_TYPE(type_scheme, paleo_scheme, paleo_scheme_parse);
 /* 0: the machine file's. */
 static lm_status read_dtype(const char *text, lm_dtype *out, lm_error *err)
 {
-    *out = 0;
-    return strcmp(text, OF_MACHINE) ? text_dtype(text, out, err) : LM_OK;
+    *out = strcmp(text, "tf32") ? 0 : ASKED_TF32;
+    return !*out && strcmp(text, OF_MACHINE) ? text_dtype(text, out, err) : LM_OK;
 }
 
 VALUE_TYPE(type_machine_dtype, lm_dtype, read_dtype);
@@ -61,7 +61,7 @@ const option_row session_machine_option_rows[] = {
     { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
       "model that predicts the step", .words = model_words },
     { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
-      "element type: f32, f16, bf16, f64; file: of the machine file" },
+      "element type: f32, f16, bf16, f64, or tf32 for products; file: of the machine file" },
     { "framework", AT(framework), &type_choice, "KIND", "none", HELP_HOW,
       "what issues kernels: the loop that was measured, a framework one by one, or a replay",
       .choices = "none, eager or graph" },
@@ -108,7 +108,9 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
 lm_status session_shipped(const options *o, const session_options *q, const char *name,
                           const device_machine **out, lm_error *err)
 {
-    const lm_dtype type = q->input.mixed ? q->input.mixed : q->input.dtype;
+    const lm_dtype type = q->input.mixed                 ? q->input.mixed
+                          : q->input.dtype == ASKED_TF32 ? 0
+                                                         : q->input.dtype;
     device_machine found;
     lm_status      status = device_machine_find(name, q->source.devices, type, &found, err);
 

@@ -47,7 +47,7 @@ certainty linear_certainty(const predictor *who, unsigned measured, phase which,
 {
     if (measured & 1u << which)
         return CERTAINTY_MEASURED;
-    if (who->cal->transferred || (who->weights && which == PHASE_INFERENCE))
+    if (who->cal->transferred || (who->weights && which == PHASE_INFERENCE) || who->as_tf32 > 0)
         return CERTAINTY_ASSUMED;
     return certainty_of(c->c, c->count, predictor_other_types(who));
 }
@@ -141,9 +141,21 @@ bool linear_tells_halves(const predictor *who)
            !forms[at].n_features;
 }
 
+/* What other products than the measured ones make of a time, but for what the optimizer and messages take
+ * by themselves. */
+static double of_products(const predictor *who, phase which)
+{
+    const bool pass = which == PHASE_FORWARD || which == PHASE_BACKWARD ||
+                      which == PHASE_INFERENCE || which == PHASE_STEP;
+
+    return who->as_tf32 > 0 && pass ? who->as_tf32 : 1;
+}
+
 double linear_coefficient(const predictor *who, phase which, const contribution *c)
 {
-    return c->c->value * (who->weights && which == PHASE_INFERENCE ? of_halves(c->regressor) : 1);
+    const double halves = who->weights && which == PHASE_INFERENCE ? of_halves(c->regressor) : 1;
+
+    return c->c->value * halves * of_products(who, which);
 }
 
 size_t linear_contributions(const predictor *who, phase which, size_t form_at, const workload *load,

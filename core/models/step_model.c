@@ -120,6 +120,28 @@ const step_model *step_model_of(const calibration *cal, const char *name)
     return cal && layers_model_applies(cal, name) ? &layers_model : step_model_find(name);
 }
 
+static lm_status take_tf32(predictor *who, const device *on, lm_error *err)
+{
+    if (who->by != &linear_model || strcmp(who->model, step_model_name(0)) != 0)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "tf32: the default model tells it, of networks that were measured as "
+                            "wholes");
+    if (!on)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "tf32: %s names no device with a datasheet, whose peaks tell it: take f32 or "
+            "f16",
+            who->machine ? who->machine : "the machine file");
+    who->as_tf32    = device_peak(on, predictor_product_dtype(who)) / on->figure[DEVICE_TF32];
+    who->roof.flops = on->figure[DEVICE_TF32];
+    return who->as_tf32 > 0
+               ? LM_OK
+               : lm_error_set(
+                     err, LM_E_NOTFOUND,
+                     "tf32: '%.60s' does not multiply so by its datasheet: take f32 or f16",
+                     on->name);
+}
+
 /* Nothing of a device without a datasheet. */
 static lm_status find_roof(predictor *who, const model_source *from, lm_error *err)
 {
@@ -127,19 +149,20 @@ static lm_status find_roof(predictor *who, const model_source *from, lm_error *e
                          : from->device ? from->device
                                         : calibration_device(who->cal);
     device_list  *list = NULL;
-    const device *on;
+    const device *on   = NULL;
     lm_error      unknown;
     lm_status     status;
 
     who->roof = (roofline){ 0, 0, 0 };
-    if (!name)
-        return LM_OK;
-    if ((status = devices_open(from->devices, &list, err)))
+    if (name && (status = devices_open(from->devices, &list, err)))
         return status;
-    if (!devices_find(list, name, &on, &unknown))
+    if (name && !devices_find(list, name, &on, &unknown))
         who->roof = roofline_of(on->figure, predictor_product_dtype(who), true);
+    else
+        on = NULL;
+    status = who->as_tf32 > 0 ? take_tf32(who, on, err) : LM_OK;
     devices_free(list);
-    return LM_OK;
+    return status;
 }
 
 lm_status predictor_open(predictor *who, const model_source *from, lm_error *err)

@@ -44,12 +44,15 @@ typedef struct predictor {
         weights; /**< inference: of all, in place of `dtype` and autocast, with a file of `amp=` rows;
                            0: as it was measured, which
                            predictor_open() makes of it where the file does not tell */
-    autocast_kind     on;        /**< whose: set by predictor_open(), as `cal` says */
-    framework_kind    framework; /**< of step prices as predict/host_step.h tells them */
-    net_shard         shard;     /**< the part of the network that one rank has; zeros: all */
-    const char       *machine;   /**< file behind `cal`, for messages; may be NULL */
-    interconnect      link;      /**< what connects nodes, as told; zeros: nothing is said */
-    roofline          roof; /**< of the device behind `cal`, by its datasheet: opened with it */
+    autocast_kind  on;        /**< whose: set by predictor_open(), as `cal` says */
+    framework_kind framework; /**< of step prices as predict/host_step.h tells them */
+    net_shard      shard;     /**< the part of the network that one rank has; zeros: all */
+    const char    *machine;   /**< file behind `cal`, for messages; may be NULL */
+    interconnect   link;      /**< what connects nodes, as told; zeros: nothing is said */
+    roofline       roof;      /**< of the device behind `cal`, by its datasheet: opened with it */
+    double
+        as_tf32; /**< above 0: products are asked as TF32 of a file of 16 bits, which take so many times as
+                         long: the ratio of the datasheet's peaks, of predictor_open(); 1 asks for it */
     struct step_scan *scan; /**< what steps share (step_scan_new()); NULL: nothing */
 } predictor;
 

@@ -120,7 +120,7 @@ lm_dtype limits_mixed(const predictor *who)
 
     if (who->mixed)
         return who->mixed;
-    if (!amp || who->dtype != LM_F32)
+    if (!amp || who->dtype != LM_F32 || who->as_tf32 > 0)
         return 0;
     return !strncmp(amp + 4, "bf16", 4) ? LM_BF16 : LM_F16;
 }

@@ -58,6 +58,9 @@ step_work answering_work(const answering *a);
 step_times answering_times(answering *a, const step_work *w, double pass, double longer,
                            bool brief);
 
+/** Widens all bounds for products that are asked as TF32 (predictor.as_tf32). */
+void answering_doubt_tf32(const predictor *who, prediction *out);
+
 /** Raises low ends to what the device's datasheet allows (step_price.least). */
 void answering_hold_bounds(const answering *a, prediction *out);
 

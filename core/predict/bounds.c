@@ -177,6 +177,18 @@ static void bound_inference(const answering *a, prediction *out)
     out->slow = out->fast = out->step; /* nothing is exchanged */
 }
 
+void answering_doubt_tf32(const predictor *who, prediction *out)
+{
+    if (!(who->as_tf32 > 0))
+        return;
+    for (phase q = 0; q < N_TIMES; q++)
+        if (q != PHASE_SYNC) {
+            out->low[q] *= TF32_LEAST;
+            out->high[q] *= TF32_MOST;
+        }
+    grounds_note(&out->grounds, "tf32", 0);
+}
+
 void answering_hold_bounds(const answering *a, prediction *out)
 {
     const least_price *l        = &a->own->price.least;

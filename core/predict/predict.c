@@ -406,6 +406,7 @@ static lm_status predict(const predictor *who, const step_setup *s, bool brief, 
         answering_put_bounds(&a, out);
         if (other_types)
             doubt_dtype(out);
+        answering_doubt_tf32(who, out);
         answering_hold_bounds(&a, out);
         status = messages ? copy_messages(&a, messages) : LM_OK;
     }

@@ -28,6 +28,14 @@ bool predict_in_buckets(const predictor *who);
 #define DTYPE_DOUBT 4.5
 
 /**
+ * By what steps with products as TF32 are off those of 16 bits times the ratio of the peaks, which is 2 on an
+ * A100: published pairs of ResNet-50, SSD, BERT-large and Transformer on one take 1.6 to 3.2 times as long
+ * (NVIDIA/DeepLearningExamples, six pairs).
+ */
+#define TF32_LEAST 0.8
+#define TF32_MOST  1.62
+
+/**
  * Predicts a step.
  *
  * @return LM_E_ARG and LM_E_OVERFLOW for a setup that cannot be; LM_E_NOTFOUND if the machine file

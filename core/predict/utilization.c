@@ -14,6 +14,8 @@ static double peak_of(const device *d, const predictor *who)
 {
     const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;
 
+    if (who->as_tf32 > 0)
+        return d->figure[DEVICE_TF32];
     if (who->dtype == LM_F32 && !who->mixed && settings && strstr(settings, "math=tf32"))
         return d->figure[DEVICE_TF32];
     return device_peak(d, predictor_product_dtype(who));

@@ -109,6 +109,18 @@ static void print_weights(const predictor *who, const prediction *p, const char 
             text_dtype_name(who->weights), text_dtype_name(who->weights));
 }
 
+static void print_tf32(const predictor *who, const char *label, FILE *out)
+{
+    if (!(who->as_tf32 > 0))
+        return;
+    begin_note(label, out);
+    fprintf(
+        out,
+        "nothing of %s is of tf32: assumed as %.3g times its 16 bits, by the peaks, and off that by "
+        "x %.2g to x %.3g as published steps on an A100\n",
+        file_of(who), who->as_tf32, TF32_LEAST, TF32_MOST);
+}
+
 static void print_host(const predictor *who, const char *label, FILE *out)
 {
     if (who->framework != FRAMEWORK_EAGER)
@@ -193,6 +205,7 @@ void step_basis_explain(const predictor *who, const prediction *p, const char *l
     print_links(who, p, label, out);
     print_dtype(who, label, out);
     print_weights(who, p, label, out);
+    print_tf32(who, label, out);
     print_far(who, p, label, out);
     print_host(who, label, out);
 }
