@@ -56,7 +56,8 @@ double job_curve_exposed(const job_curve *c, double hosts, double devices);
 /** Are the all-reduces of several hosts, or of several devices of a host, among what was measured? */
 bool job_curve_knows(const job_curve *c, bool hosts, bool devices);
 
-/** By what factor these may be longer or shorter: the central 90 %. */
+/** By what factor these may be longer or shorter: the central 90 %, by what jobs are off and by what
+ * the curve misses its own rows. */
 double job_curve_own_spread(const job_curve *c, double batch);
 double job_curve_exposed_spread(const job_curve *c, double hosts, double devices);
 
