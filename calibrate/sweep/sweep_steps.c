@@ -19,13 +19,11 @@ const sweep_steps sweep_steps_usual = { .optimizers = { &usual_optimizer, 1 },
 
 lm_status sweep_check_optimizer(const char *word, lm_error *err)
 {
-    const lm_tensor any = { .dtype = LM_F32, .rank = 1, .dim = { 1 } };
-    lm_kernel       unused;
     optimizer       o;
-    lm_status       status = optimizer_parse(word, &o, err);
+    const lm_status status = optimizer_parse(word, &o, err);
 
     /* a known optimizer may have no update that can be run */
-    return status ? status : optimizer_update(o, &any, &unused, err);
+    return status ? status : optimizer_check_measured(o, err);
 }
 
 static lm_status read_optimizers(READER)

@@ -57,7 +57,7 @@ static const option_row option_rows[] = {
     { "mixed", AT(memory.mixed), &type_dtype, "TYPE", NULL, HELP_HOW,
       "mixed precision: f32 with autocast to f16 or bf16" },
     { "optimizer", AT(memory.optimizer), &type_optimizer, "NAME", "momentum", HELP_HOW,
-      OPTIMIZERS_KEPT ", " OPTIMIZERS_MEASURED, OF_GRADIENTS },
+      OPTIMIZERS_PRICED ", " OPTIMIZERS_MEASURED, OF_GRADIENTS },
     { "buckets", AT(buckets), &type_text, "KIND", "copy", HELP_HOW,
       "gradients on their way to other nodes: copy, view or a size", .needs = "nodes",
       .refusal = "one node has none: give --nodes too", OF_GRADIENTS },

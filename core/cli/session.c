@@ -319,7 +319,7 @@ const option_row setup_option_rows[] = {
       "micro-steps of a step; gradients travel after the last",
       OF_TRAINING("is of training: --phase %s has no micro-steps") },
     { "optimizer", AT(optimizer), &type_text, "NAME", "momentum", HELP_HOW,
-      OPTIMIZERS_MEASURED "; learned models: any that was measured",
+      OPTIMIZERS_PRICED ", " OPTIMIZERS_MEASURED "; learned models: any that was measured",
       OF_TRAINING("is of training: --phase %s updates nothing") },
     { .name = NULL },
 };
@@ -355,12 +355,8 @@ static lm_status check_optimizer(const options *o, setup_choice *c, session_opti
     q->source.optimizer = c->optimizer;
     if (by && by->from_layers && !known_only)
         return LM_OK;
-    if (optimizer_parse(c->optimizer, &c->setup.optimizer, &why))
-        return misused(o, &c->optimizer, err, "%s", why.text);
-    return !optimizer_is_measured(c->setup.optimizer)
-               ? misused(o, &c->optimizer, err,
-                         "expected " OPTIMIZERS_MEASURED "; the update of %s is not priced",
-                         optimizer_name(c->setup.optimizer))
+    return optimizer_parse(c->optimizer, &c->setup.optimizer, &why)
+               ? misused(o, &c->optimizer, err, "%s", why.text)
                : LM_OK;
 }
 

@@ -200,7 +200,7 @@ static lm_status visit_update(const audience *a, const bound_network *net, size_
 
         if (l->weights[i].flags & LM_FROZEN)
             continue;
-        if ((status = optimizer_update(o, &l->weights[i].tensor, &k, err)))
+        if ((status = optimizer_update(optimizer_of_layer(o, l), &l->weights[i].tensor, &k, err)))
             return status;
         a->visit(a->context, layer, TERMS_UPDATE, &k, NULL);
     }

@@ -166,6 +166,13 @@ static lm_status layers_price(const predictor *who, const step_setup *s, step_pr
 
     if (s->program == PROGRAM_INFERENCE)
         return price_inference(who, s, out, err);
+    if (s->optimizer == OPTIMIZER_MUON)
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "%s: prices of single %s do not tell an update of muon: calibrate whole "
+            "networks",
+            who->machine ? who->machine : "the machine file",
+            any(who->cal->layers) ? "layers" : "kernels");
     status = workloads_counts(who->loads, &of, s->batch, &counts, err);
     if (status || (status = sum_layers(who, s, &found, err)))
         return status;

@@ -2,8 +2,10 @@
 #include "models/linear.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "fit/comparison.h"
 #include "fit/shared.h"
 
@@ -284,6 +286,72 @@ static void divide_step(const predictor *who, const workload *load, step_price *
     grounds_note(&out->passes, "parts of whole steps", 0);
 }
 
+/* ---- products of an update ---- */
+
+static void add_products(const bound_network *bound, const term_settings *how, optimizer o,
+                         double *sum)
+{
+    term_chain chain = { .samples = 1 };
+
+    for (size_t i = 0; i < bound->n_layers; i++) {
+        const bound_layer *l = &bound->layer[i];
+
+        for (size_t k = 0; k < l->n_weights; k++) {
+            lm_kernel    kernel[OPTIMIZER_PRODUCTS];
+            const size_t n =
+                l->weights[k].flags & LM_FROZEN
+                    ? 0
+                    : optimizer_products(optimizer_of_layer(o, l), &l->weights[k].tensor, kernel);
+
+            for (size_t j = 0; j < n; j++)
+                terms_add(&kernel[j], how, &chain, sum);
+        }
+    }
+}
+
+lm_status linear_products(const predictor *who, const step_setup *s, double *seconds, grounds *g,
+                          lm_error *err)
+{
+    const workload_name of    = predictor_workload(who, s->program);
+    workload            load  = { .nodes = 1 };
+    double             *sum   = NULL;
+    term_item          *room  = NULL;
+    bound_network      *bound = NULL;
+    grounds             mine  = { .n_beyond = 0 };
+    lm_status           status;
+    size_t              at;
+
+    *seconds = 0;
+    if (s->optimizer != OPTIMIZER_MUON)
+        return LM_OK;
+    at = form_find(who->model, PHASE_STEP);
+    if (at == n_forms || forms[at].n_features)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "model '%s' has no products of matrices, which an update of %s takes",
+                            who->model, optimizer_name(s->optimizer));
+    sum  = calloc(N_TERMS, sizeof *sum);
+    room = malloc(N_TERMS * sizeof *room);
+    if (!sum || !room)
+        status = no_memory(err);
+    else
+        status = workloads_bind_at(who->loads, &of, s->batch, &bound, err);
+    if (!status) {
+        add_products(bound, &who->cal->settings, s->optimizer, sum);
+        load.forward = terms_pack(sum, room);
+    }
+    if (!status && load.forward.n)
+        status = ask(who, fitted_of(who, PHASE_FORWARD, &at) ? PHASE_FORWARD : PHASE_STEP, &load, 0,
+                     seconds, &mine, err);
+    if (!status && *seconds > 0) {
+        ledger_add(&g->ledger, CERTAINTY_ASSUMED, *seconds);
+        grounds_note(g, "products of the update", 0);
+    }
+    bound_network_free(bound);
+    free(room);
+    free(sum);
+    return status;
+}
+
 static lm_status linear_price(const predictor *who, const step_setup *s, step_price *out,
                               lm_error *err)
 {
@@ -292,6 +360,7 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
     full_workload       counted;
     unsigned            measured;
     phase               part[4];
+    double              products;
     size_t              n;
     lm_status           status;
 
@@ -328,6 +397,8 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
     }
     if (!status && (many || s->laid_out || s->again > 0) && part[0] == PHASE_STEP)
         divide_step(who, &counted.load, out);
+    if (!status && !(status = linear_products(who, s, &products, &out->rest, err)))
+        *(isnan(out->update.value) ? &out->step.value : &out->update.value) += products;
     return status ? status : linear_trains(who, &out->counts, err);
 }
 

@@ -35,6 +35,11 @@ certainty fabric_certainty(const predictor *who, const collective_share *s);
 /** LM_E_UNSUPPORTED for a network without parameters. */
 lm_status linear_trains(const predictor *who, const net_metrics *counts, lm_error *err);
 
+/** Seconds of what an update takes beside its map (optimizer_products()), at the prices of a forward
+ * pass, or of a whole step where none was measured by itself: assumed, into `g`. 0: nothing. */
+lm_status linear_products(const predictor *who, const step_setup *s, double *seconds, grounds *g,
+                          lm_error *err);
+
 /** Exchange and buckets by the model's own formulas, as in step_model. */
 lm_status linear_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
                           exchange_price *out, lm_error *err);

@@ -350,12 +350,16 @@ static lm_status share_overlap(work *w)
 static lm_status take_apart(work *w)
 {
     const int64_t       batch = w->asked->batch, ranks = step_setup_ranks(w->asked);
-    const predictor    *who = w->who;
-    const workload_name of  = predictor_workload(who, w->asked->program);
+    const predictor    *who    = w->who;
+    const workload_name of     = predictor_workload(who, w->asked->program);
+    grounds             unused = { .n_beyond = 0 };
+    double              products;
+    bool                whole;
     lm_status           status;
 
     w->steps      = (double)(batch - 1);
     w->e->n_parts = linear_parts(who, w->asked->program, ranks > 1, w->e->part);
+    whole         = w->e->part[0] == PHASE_STEP;
     if ((status = workloads_full(who->loads, &of, batch, &who->cal->settings, w->asked->optimizer,
                                  &w->load, w->err)) ||
         (status = workloads_bind(who->loads, &of, batch, w->bound, w->err)))
@@ -370,6 +374,11 @@ static lm_status take_apart(work *w)
         status = share_forms(w);
     if (!status && !step_setup_in_turn(w->asked))
         status = share_overlap(w);
+    if (!status && w->asked->program == PROGRAM_TRAINING &&
+        !(status = linear_products(who, w->asked, &products, &unused, w->err)))
+        status =
+            explanation_add_whole(w->e, whole ? PHASE_STEP : PHASE_UPDATE, "products of the update",
+                                  products, BOUND_ARITHMETIC, CERTAINTY_ASSUMED, w->err);
     bound_network_free(w->bound[0]);
     bound_network_free(w->bound[1]);
     return status;

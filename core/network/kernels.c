@@ -60,7 +60,8 @@ lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *lis
 
             if (weight->flags & LM_FROZEN)
                 continue;
-            if ((status = optimizer_update(o, &weight->tensor, &k, err)) ||
+            if ((status = optimizer_update(optimizer_of_layer(o, &net->layer[i]), &weight->tensor,
+                                           &k, err)) ||
                 (status = kernel_list_add(list, &k, err)))
                 return status;
         }

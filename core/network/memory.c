@@ -65,16 +65,6 @@ static size_t weights_here(const walk *w, size_t l)
            (b->shares && !is_mine(w, (size_t)(b->shares - w->full->layer)) ? b->n_shared : 0);
 }
 
-/* Muon leaves tables, and scores of a vocabulary, to Adam. */
-static optimizer optimizer_of(const walk *w, const bound_layer *b)
-{
-    const bool table = b->n_kernels[LM_FORWARD] && b->kernels[LM_FORWARD][0].op == LM_OP_GATHER;
-
-    return w->o->optimizer == OPTIMIZER_MUON && (table || b->decl->way == LM_VOCABULARY)
-               ? OPTIMIZER_ADAM
-               : w->o->optimizer;
-}
-
 /* Memory that lives for the whole step, once per tensor. */
 static void hold_own_weights(walk *w, size_t l)
 {
@@ -94,7 +84,8 @@ static void hold_own_weights(walk *w, size_t l)
              share_of(bytes, sharers(w, weight, o->shares.weights)));
         if (train && !frozen)
             hold(w, MEMORY_OPTIMIZER, 0, last_event(w),
-                 share_of(optimizer_state_bytes(optimizer_of(w, b), &master), states));
+                 share_of(optimizer_state_bytes(optimizer_of_layer(o->optimizer, b), &master),
+                          states));
         if (train && !frozen && master.dtype != weight->tensor.dtype)
             hold(w, MEMORY_MASTERS, 0, last_event(w), share_of(lm_bytes(&master), states));
         if (train && !frozen && o->nodes > 1 && o->buckets == BUCKETS_COPY && !o->sums)

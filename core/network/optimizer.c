@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "network/bind.h"
+
 static const char *const optimizer_names[] = {
     [OPTIMIZER_SGD]       = "sgd",
     [OPTIMIZER_MOMENTUM]  = "momentum",
@@ -28,7 +30,7 @@ lm_status optimizer_parse(const char *name, optimizer *out, lm_error *err)
             return LM_OK;
         }
     return lm_error_set(err, LM_E_ARG,
-                        "expected " OPTIMIZERS_KEPT ", " OPTIMIZERS_MEASURED ", found '%.40s'",
+                        "expected " OPTIMIZERS_PRICED ", " OPTIMIZERS_MEASURED ", found '%.40s'",
                         name);
 }
 
@@ -82,27 +84,104 @@ bool optimizer_is_measured(optimizer o)
     return (size_t)o < N_UPDATES;
 }
 
+lm_status optimizer_check_measured(optimizer o, lm_error *err)
+{
+    return optimizer_is_measured(o)
+               ? LM_OK
+               : lm_error_set(err, LM_E_UNSUPPORTED,
+                              "the update of %s cannot be measured: choose " OPTIMIZERS_MEASURED,
+                              optimizer_name(o));
+}
+
+optimizer optimizer_of_layer(optimizer o, const bound_layer *l)
+{
+    const bool table = l->n_kernels[LM_FORWARD] && l->kernels[LM_FORWARD][0].op == LM_OP_GATHER;
+
+    return o == OPTIMIZER_MUON && (table || l->decl->way == LM_VOCABULARY) ? OPTIMIZER_ADAM : o;
+}
+
+/* A map in numbers of the weight's elements, and more that is read and written. */
+static void put_map(lm_kernel *out, uint64_t n, int64_t operands, int64_t writes, int64_t flops,
+                    uint64_t more)
+{
+    out->u.map.elements          = (int64_t)n;
+    out->u.map.operands          = operands;
+    out->u.map.flops_per_element = flops;
+    out->u.map.reads             = more ? operands * (int64_t)n + (int64_t)more : 0;
+    out->u.map.writes            = writes * (int64_t)n + (int64_t)more;
+}
+
 lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err)
 {
     const uint64_t n = lm_elements(weight);
 
-    if (!optimizer_is_measured(o))
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "the update of %s cannot be measured: choose " OPTIMIZERS_MEASURED,
-                            optimizer_name(o));
-    if (lm_mul(n, 4) > INT64_MAX)
-        return lm_error_set(err, LM_E_OVERFLOW, "a weight of more than 2^61 elements");
+    if (lm_mul(n, 8) > INT64_MAX)
+        return lm_error_set(err, LM_E_OVERFLOW, "a weight of more than 2^60 elements");
     *out = (lm_kernel){ .size   = sizeof *out,
                         .op     = LM_OP_MAP,
                         .pass   = LM_GRAD_WEIGHT,
                         .dtype  = weight->dtype,
                         .repeat = 1 };
-
-    out->u.map.elements          = (int64_t)n;
-    out->u.map.operands          = updates[o].operands;
-    out->u.map.flops_per_element = updates[o].flops;
-    out->u.map.writes            = updates[o].writes * (int64_t)n;
+    if (o == OPTIMIZER_MUON && weight->rank < 2)
+        o = OPTIMIZER_ADAM;
+    if (o == OPTIMIZER_MUON)
+        put_map(out, n, 4, 3, 8, 0);
+    else if (o == OPTIMIZER_ADAFACTOR && weight->rank < 2)
+        put_map(out, n, 4, 2, 10, 0);
+    else if (o == OPTIMIZER_ADAFACTOR)
+        put_map(out, n, 4, 1, 11, adafactor_elements(weight));
+    else
+        put_map(out, n, updates[o].operands, updates[o].writes, updates[o].flops, 0);
     return LM_OK;
+}
+
+static lm_kernel product(int64_t batch, int64_t m, int64_t n, int64_t k)
+{
+    lm_kernel out = { .size   = sizeof out,
+                      .op     = LM_OP_GEMM,
+                      .pass   = LM_FORWARD,
+                      .dtype  = LM_BF16,
+                      .repeat = OPTIMIZER_MUON_STEPS };
+
+    out.u.gemm.batch       = batch;
+    out.u.gemm.m           = m;
+    out.u.gemm.n           = n;
+    out.u.gemm.k           = k;
+    out.u.gemm.activations = 1; /* no factor is a weight of a pass */
+    return out;
+}
+
+static lm_kernel map(uint32_t repeat, int64_t elements, int64_t operands, int64_t flops)
+{
+    lm_kernel out = {
+        .size = sizeof out, .op = LM_OP_MAP, .pass = LM_FORWARD, .dtype = LM_BF16, .repeat = repeat
+    };
+
+    out.u.map.elements          = elements;
+    out.u.map.operands          = operands;
+    out.u.map.flops_per_element = flops;
+    return out;
+}
+
+size_t optimizer_products(optimizer o, const lm_tensor *weight, lm_kernel out[OPTIMIZER_PRODUCTS])
+{
+    const int64_t all = (int64_t)lm_elements(weight);
+    int64_t       batch, rows, columns, n, m;
+
+    if (o != OPTIMIZER_MUON || weight->rank < 2 || all < 1)
+        return 0;
+    batch   = weight->rank == 3 ? weight->dim[0] : 1;
+    rows    = weight->rank == 3 ? weight->dim[1] : weight->dim[0];
+    columns = all / batch / rows;
+    n       = rows < columns ? rows : columns;
+    m       = rows < columns ? columns : rows;
+    out[0]  = map(1, all, 2, 3); /* the sum of squares, and what is divided by its root */
+    out[1]  = product(batch, n, n, m);
+    out[2]  = product(batch, n, n, n);
+    out[3]  = map(OPTIMIZER_MUON_STEPS, batch * n * n, 2, 3);
+    out[4]  = product(batch, n, m, n);
+    out[5]  = map(OPTIMIZER_MUON_STEPS, all, 2, 2);
+    return OPTIMIZER_PRODUCTS;
 }
 
 bool optimizer_of_update(const lm_kernel *k, optimizer *out)

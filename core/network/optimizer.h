@@ -19,18 +19,25 @@ typedef enum optimizer {
     OPTIMIZER_MUON       /**< one value per weight of a matrix, adam's two of all others */
 } optimizer;
 
-/** Those whose updates are maps over the weights: measured, priced. */
+/** Those whose updates backends run. */
 #define OPTIMIZERS_MEASURED "sgd, momentum, adam, adagrad, adadelta or rmsprop"
 
-/** Those of which memory alone is told. */
-#define OPTIMIZERS_KEPT "adafactor, muon"
+/** Those that are priced alone: by the traffic of a map, and by products. */
+#define OPTIMIZERS_PRICED "adafactor, muon"
 
-/** By name: OPTIMIZERS_MEASURED, adamw as adam, or OPTIMIZERS_KEPT. */
+/** By name: OPTIMIZERS_MEASURED, adamw as adam, or OPTIMIZERS_PRICED. */
 lm_status   optimizer_parse(const char *name, optimizer *out, lm_error *err);
 const char *optimizer_name(optimizer o);
 
 /** Is it one of OPTIMIZERS_MEASURED? */
 bool optimizer_is_measured(optimizer o);
+/** LM_E_UNSUPPORTED for another. */
+lm_status optimizer_check_measured(optimizer o, lm_error *err);
+
+struct bound_layer;
+
+/** What updates a layer's weights: muon leaves tables, and scores of a vocabulary, to Adam. */
+optimizer optimizer_of_layer(optimizer o, const struct bound_layer *l);
 
 /**
  * Bytes of state for one trained tensor, in the tensor's element type. Saturates. Muon (Jordan et al. 2024;
@@ -56,10 +63,34 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
  *  - adadelta  4 operands, 16 FLOP (Zeiler 2012, as torch.optim.Adadelta): s = r s + (1-r) g^2: 4;
  *              d = sqrt(u + eps) / sqrt(s + eps) g: 6; u = r u + (1-r) d^2: 4; w -= rate d: 2
  *
- * @return LM_E_UNSUPPORTED for adafactor and muon: sums over rows and columns, and products of matrices,
- *         are no map
+ *  - adafactor 4 reads of the elements, 1 write, and the sums over rows and columns read and written;
+ *              11 FLOP (Shazeer & Stern 2018, algorithms 4 and 5, fused: a pass over g for the sums, one
+ *              for the size of the update, one for the update, each pass needing the one before):
+ *              g^2 + eps: 2; both sums: 2; v = r c: 1; u = g / sqrt(v): 2; sum of u^2: 2; w -= rate u: 2.
+ *              Of a vector: 4 reads, 2 writes, 10 FLOP: v in place of the sums (4) and of r c
+ *  - muon      of a matrix 4 operands, 3 writes, 8 FLOP beside optimizer_products() (Jordan et al.
+ *              2024, with decay as Liu et al. 2025): m = decay m + g: 2; u = g + decay m: 2, which is
+ *              written; w = (1 - decay) w - rate o: 4 for o, which is read. Of a vector Adam's
+ *
+ * @return LM_E_OVERFLOW for a weight of more than 2^61 elements
  */
 lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err);
+
+/** Kernels of optimizer_products() at most. */
+#define OPTIMIZER_PRODUCTS 6
+/** Steps of the Newton-Schulz iteration. */
+#define OPTIMIZER_MUON_STEPS 5
+
+/**
+ * Kernels of an update beside its map, in 16 bits: muon's orthogonal factor of u, n x m with n <= m,
+ * by the Newton-Schulz iteration (Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural
+ * networks"; 5 steps): X = u / |u|; A = X X^T; B = b A + c A A; X = a X + B X, 4 n^2 m + 2 n^3 FLOP a
+ * step in products. A tensor of rank 3 is matrices in a batch, of higher rank a matrix of its first
+ * dimension by all others.
+ *
+ * @return how many; 0: none
+ */
+size_t optimizer_products(optimizer o, const lm_tensor *weight, lm_kernel out[OPTIMIZER_PRODUCTS]);
 
 /** Whose update a map is. False: no optimizer's. */
 bool optimizer_of_update(const lm_kernel *k, optimizer *out);

@@ -393,6 +393,11 @@ lm_status layout_tables_new(const predictor *who, const network *net, const regi
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "layouts take the default model and a machine file, not %s",
                             who->model);
+    if (setup->optimizer == OPTIMIZER_MUON)
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "--layouts: an update of muon takes whole matrices, and what ranks send "
+            "each other for them is not predicted: choose another optimizer");
     if (!(t = calloc(1, sizeof *t)))
         return no_memory(err);
     *t     = (layout_tables){ .who = who, .net = net, .reg = reg, .setup = *setup };

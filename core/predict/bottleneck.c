@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-
 _Static_assert((int)BOTTLENECK_ARITHMETIC == (int)BOUND_ARITHMETIC &&
                    (int)BOTTLENECK_TRAFFIC == (int)BOUND_TRAFFIC &&
                    (int)BOTTLENECK_LAUNCH == (int)BOUND_LAUNCH,

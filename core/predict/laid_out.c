@@ -360,6 +360,23 @@ static void end_step(laid_step *s)
     bound_network_free(s->bound);
 }
 
+/* Muon's products take whole matrices. */
+static lm_status check_whole(const laid_step *s)
+{
+    const layout *l = &s->l;
+
+    if (s->asked->optimizer != OPTIMIZER_MUON || !(l->tp > 1 || l->zero || l->fsdp || l->ep > 1))
+        return LM_OK;
+    return lm_error_set(
+        s->err, LM_E_UNSUPPORTED,
+        "muon with %s: an update takes whole matrices, and what ranks send each other "
+        "for them is not predicted: take replicas and stages (--dp, --pp)",
+        l->tp > 1 ? "tp"
+        : l->fsdp ? "fsdp"
+        : l->zero ? "zero"
+                  : "ep");
+}
+
 static lm_status settle_step(const predictor *who, laid_step *s)
 {
     lm_status status = check_told(s);
@@ -367,7 +384,9 @@ static lm_status settle_step(const predictor *who, laid_step *s)
     if (!status && s->asked->program != PROGRAM_TRAINING)
         status = lm_error_set(s->err, LM_E_UNSUPPORTED, "a layout is of training, not of %s",
                               program_kind_name(s->asked->program));
-    return status ? status : layout_of_step(who, s->asked, &s->l, s->err);
+    if (!status)
+        status = layout_of_step(who, s->asked, &s->l, s->err);
+    return status ? status : check_whole(s);
 }
 
 static lm_status price_step(laid_step *s)

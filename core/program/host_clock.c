@@ -33,7 +33,7 @@ static double operations_of_update(optimizer o)
     case OPTIMIZER_RMSPROP: return 5;
     case OPTIMIZER_ADADELTA: return 11;
     case OPTIMIZER_ADAFACTOR:
-    case OPTIMIZER_MUON: break; /* are not priced */
+    case OPTIMIZER_MUON: break; /* not counted: host_operations_at() refuses them */
     }
     return 0;
 }
@@ -52,7 +52,7 @@ static double launches(const bound_layer *l, lm_pass pass, lm_op *op)
 
 host_operations host_operations_of(const bound_network *net, optimizer o, bool foreach)
 {
-    host_operations all = { 0 };
+    host_operations all     = { 0 };
     double          tensors = 0;
 
     for (size_t i = 0; i < net->n_layers; i++) {
@@ -73,10 +73,15 @@ host_operations host_operations_of(const bound_network *net, optimizer o, bool f
 lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t batch, optimizer o,
                              bool foreach, host_operations *out, lm_error *err)
 {
-    bound_network  *bound;
-    const lm_status status = workloads_bind_at(loads, of, batch, &bound, err);
+    bound_network *bound;
+    lm_status      status;
 
-    if (status)
+    if (!optimizer_is_measured(o))
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "--framework eager: how many operations an update of %s issues is not "
+                            "counted",
+                            optimizer_name(o));
+    if ((status = workloads_bind_at(loads, of, batch, &bound, err)))
         return status;
     *out = host_operations_of(bound, o, foreach);
     bound_network_free(bound);

@@ -350,9 +350,76 @@ static void updates_read_and_write_the_optimizers_state(void **state)
         assert_int_equal(w.read_bytes - 2 * 48, optimizer_state_bytes(cases[i].o, &weight));
         assert_int_equal(w.written_bytes - 48, optimizer_state_bytes(cases[i].o, &weight));
     }
-    assert_int_equal(optimizer_update(OPTIMIZER_ADAFACTOR, &weight, &k, &err), LM_E_UNSUPPORTED);
+    assert_int_equal(optimizer_check_measured(OPTIMIZER_ADAFACTOR, &err), LM_E_UNSUPPORTED);
     assert_string_equal(err.text, "the update of adafactor cannot be measured: choose sgd, "
                                   "momentum, adam, adagrad, adadelta or rmsprop");
+}
+
+/* A 4 x 3 matrix of f32: 12 elements, 4 + 3 sums. Adafactor reads the gradient three times and the weight
+ * once, and writes the weight; muon's map reads and writes weight, momentum and what is made
+ * orthogonal, and reads the gradient. */
+static void updates_of_matrices_are_their_traffic(void **state)
+{
+    static const struct {
+        optimizer o;
+        int64_t   rank;
+        uint64_t  flops, read, written;
+    } cases[] = {
+        { OPTIMIZER_ADAFACTOR, 2, 12 * 11, 4 * (4 * 12 + 7), 4 * (12 + 7) },
+        { OPTIMIZER_ADAFACTOR, 1, 12 * 10, 4 * 4 * 12, 4 * 2 * 12 },
+        { OPTIMIZER_MUON, 2, 12 * 8, 4 * 4 * 12, 4 * 3 * 12 },
+        { OPTIMIZER_MUON, 1, 12 * 13, 4 * 4 * 12, 4 * 3 * 12 }, /* Adam's */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const lm_tensor matrix = { .dtype = LM_F32, .rank = 2, .dim = { 4, 3 } };
+        const lm_tensor vector = { .dtype = LM_F32, .rank = 1, .dim = { 12 } };
+        lm_kernel       k;
+        lm_work         w;
+        optimizer       o;
+
+        assert_int_equal(
+            optimizer_update(cases[i].o, cases[i].rank == 2 ? &matrix : &vector, &k, NULL), LM_OK);
+        w = lm_kernel_work(&k);
+        assert_int_equal(w.flops, cases[i].flops);
+        assert_int_equal(w.read_bytes, cases[i].read);
+        assert_int_equal(w.written_bytes, cases[i].written);
+        assert_true(!optimizer_of_update(&k, &o) || o == OPTIMIZER_ADAM); /* no backend runs it */
+    }
+}
+
+static uint64_t flops_of_products(optimizer o, const lm_tensor *w)
+{
+    lm_kernel    k[OPTIMIZER_PRODUCTS];
+    const size_t n   = optimizer_products(o, w, k);
+    uint64_t     sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (k[i].op == LM_OP_GEMM)
+            sum += k[i].repeat * lm_kernel_work(&k[i]).flops;
+    return sum;
+}
+
+/* Five steps of 4 n^2 m + 2 n^3 FLOP with n the smaller side: square matrices take the 6 n m^2 of the
+ * source, 5 times. */
+static void muon_takes_the_published_products(void **state)
+{
+    const lm_tensor square = { .dtype = LM_F32, .rank = 2, .dim = { 8, 8 } };
+    const lm_tensor wide   = { .dtype = LM_F32, .rank = 2, .dim = { 4, 10 } };
+    const lm_tensor tall   = { .dtype = LM_F32, .rank = 2, .dim = { 10, 4 } };
+    const lm_tensor expert = { .dtype = LM_F32, .rank = 3, .dim = { 7, 10, 4 } };
+    const lm_tensor conv   = { .dtype = LM_F32, .rank = 4, .dim = { 4, 5, 1, 2 } };
+    const lm_tensor vector = { .dtype = LM_F32, .rank = 1, .dim = { 10 } };
+
+    (void)state;
+    assert_int_equal(flops_of_products(OPTIMIZER_MUON, &square), 5 * 6 * 8 * 8 * 8);
+    assert_int_equal(flops_of_products(OPTIMIZER_MUON, &wide), 5 * (4 * 16 * 10 + 2 * 64));
+    assert_int_equal(flops_of_products(OPTIMIZER_MUON, &tall), 5 * (4 * 16 * 10 + 2 * 64));
+    assert_int_equal(flops_of_products(OPTIMIZER_MUON, &expert), 7 * 5 * (4 * 16 * 10 + 2 * 64));
+    assert_int_equal(flops_of_products(OPTIMIZER_MUON, &conv), 5 * (4 * 16 * 10 + 2 * 64));
+    assert_int_equal(flops_of_products(OPTIMIZER_MUON, &vector), 0);
+    assert_int_equal(flops_of_products(OPTIMIZER_ADAM, &square), 0);
 }
 
 static void check_gradient(const weight_gradient *g, uint64_t bytes, size_t begin, size_t end)
@@ -415,6 +482,8 @@ int main(void)
         cmocka_unit_test(work_beyond_64_bits_saturates),
         cmocka_unit_test(a_step_lists_its_kernels_in_running_order),
         cmocka_unit_test(updates_read_and_write_the_optimizers_state),
+        cmocka_unit_test(updates_of_matrices_are_their_traffic),
+        cmocka_unit_test(muon_takes_the_published_products),
         cmocka_unit_test(gradients_come_in_the_order_in_which_they_are_complete),
         cmocka_unit_test(a_shared_gradient_is_complete_where_the_last_of_its_layers_has_run),
     };
