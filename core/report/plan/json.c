@@ -7,14 +7,6 @@
 #include "plan/limits.h"
 #include "report/step_fields.h"
 
-static void json_known(json *j, const char *key, double value)
-{
-    if (isfinite(value))
-        json_real(j, key, value);
-    else
-        json_text(j, key, NULL);
-}
-
 static void put_machine(const plan_job *job, size_t i, json *j)
 {
     const plan_side *side  = &job->side[i];
@@ -29,7 +21,7 @@ static void put_machine(const plan_job *job, size_t i, json *j)
     else
         json_text(j, "memory_bytes", NULL);
     json_text(j, "memory_mixed", mixed ? text_dtype_name(mixed) : NULL); /* as `memory --mixed` */
-    json_known(j, "price_per_node_hour", job->machine[i].hour[job->view.tier].amount);
+    json_real(j, "price_per_node_hour", job->machine[i].hour[job->view.tier].amount);
     json_text(j, "price_of", p ? p->name : NULL);
     json_text(j, "price_file", p ? p->path : NULL);
     json_text(j, "price_date", p ? p->date : NULL);
@@ -78,8 +70,8 @@ static void put_assumptions(const plan_answer *a, json *j)
             json_count(j, "nodes", (uint64_t)s->answer->setup.nodes);
         else
             json_text(j, "nodes", NULL);
-        json_known(j, "hours", s->seconds / 3600);
-        json_known(j, "cost", s->cost);
+        json_real(j, "hours", s->seconds / 3600);
+        json_real(j, "cost", s->cost);
         json_bool(j, "keeps_to_limits", s->answer != NULL);
         json_close(j, '}');
     }
@@ -126,8 +118,8 @@ void plan_json_question(const plan_job *job, json *j)
     if (!infers)
         json_count(j, "evaluate", (uint64_t)t->evaluate);
     if (infers) {
-        json_known(j, "rate_per_s", q->rate > 0 ? q->rate : NAN);
-        json_known(j, "within_s", q->within > 0 ? q->within : NAN);
+        json_real(j, "rate_per_s", q->rate > 0 ? q->rate : NAN);
+        json_real(j, "within_s", q->within > 0 ? q->within : NAN);
     }
     json_real(j, "startup_s", t->startup);
     if (q->failures.mtbf > 0) {
@@ -135,8 +127,8 @@ void plan_json_question(const plan_job *job, json *j)
         json_real(j, "checkpoint_s", q->failures.checkpoint);
         json_real(j, "restart_s", q->failures.restart);
     }
-    json_known(j, "deadline_s", job->limits.seconds);
-    json_known(j, "budget", job->limits.cost);
+    json_real(j, "deadline_s", job->limits.seconds);
+    json_real(j, "budget", job->limits.cost);
     json_text(j, "currency", *job->currency ? job->currency : NULL);
     json_text(j, "price", plan_price_name(job));
     json_open(j, "left_out", '{');
