@@ -213,9 +213,7 @@ void mpi_release_buckets(backend *self, void *work)
         return;
     if (b->threaded)
         end_thread(b);
-    free(b->request);
-    free(b->index);
-    free(b);
+    free_all(b->request, b->index, b);
 }
 
 static lm_status check(const gradient_bucket *bucket, size_t n, lm_error *err)

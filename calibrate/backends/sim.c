@@ -166,9 +166,7 @@ static void sim_release(backend *self, void *work)
     (void)self;
     if (!w)
         return;
-    free(w->done);
-    free(w->gradient);
-    free(w);
+    free_all(w->done, w->gradient, w);
 }
 
 /* A machine that was not measured in evaluation mode passes as in training. */

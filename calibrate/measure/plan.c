@@ -396,9 +396,7 @@ lm_status plan_make(step_plan *p, lm_error *err)
     for (size_t i = 0; i < p->n[PHASE_UPDATE]; i++)
         place_update(&all, &p->launch[PHASE_UPDATE][i]);
 out:
-    free(all.product);
-    free(all.taken);
-    free(all.gradients_before);
+    free_all(all.product, all.taken, all.gradients_before);
     return status;
 }
 

@@ -51,9 +51,7 @@ void trust_free(trust *t)
 {
     if (!t)
         return;
-    free(t->point);
-    free(t->ratio);
-    free(t);
+    free_all(t->point, t->ratio, t);
 }
 
 /* ---- every rank ---- */
@@ -286,9 +284,7 @@ lm_status trust_summarise(const trust *t, const world *everyone, trust_summary *
         world_max(everyone, &best, 1);
         out->clock_best_mhz = best > 0 ? best : (double)NAN;
     }
-    free(ratio);
-    free(scratch);
-    free(host);
+    free_all(ratio, scratch, host);
     return ready < 0 ? LM_OK : no_memory(err);
 }
 

@@ -77,10 +77,7 @@ static void watchdog_free(watchdog *d)
         if (d->order[i] >= 0)
             close(d->order[i]);
     run_queue_close(d->queue);
-    free(d->host);
-    free(d->peer);
-    free(d->state);
-    free(d);
+    free_all(d->host, d->peer, d->state, d);
 }
 
 static watchdog *watchdog_new(const watchdog_config *config)

@@ -287,15 +287,8 @@ void chooser_free(chooser *c)
         return;
     design_free(c->d);
     names_free(&c->by_name);
-    free(c->candidate);
-    free(c->runs);
-    free(c->once);
-    free(c->cost);
-    free(c->learned_at);
-    free(c->taken);
-    free(c->learned);
-    free(c->asked_for_text);
-    free(c);
+    free_all(c->candidate, c->runs, c->once, c->cost, c->learned_at, c->taken, c->learned,
+             c->asked_for_text, c);
 }
 
 /* ---- learning ---- */

@@ -171,9 +171,7 @@ void file_draft_drop(file_draft *draft)
         fclose(draft->stream);
     if (draft->temporary)
         unlink(draft->temporary);
-    free(draft->temporary);
-    free(draft->path);
-    free(draft->target);
+    free_all(draft->temporary, draft->path, draft->target);
     *draft = (file_draft){ 0 };
 }
 

@@ -80,9 +80,7 @@ static lm_status leaving_new(const selection *rows, const crossgpu_options *o, l
 
 static void leaving_free(leaving *l)
 {
-    free(l->of);
-    free(l->at);
-    free(l->x);
+    free_all(l->of, l->at, l->x);
 }
 
 /* Residuals of all parts into left[], by a method that learns from rows. */

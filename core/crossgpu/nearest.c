@@ -62,10 +62,7 @@ void nearest_free(nearest *k)
         free(k->pair[i].run);
         free(k->pair[i].alpha);
     }
-    free(k->mean);
-    free(k->deviation);
-    free(k->z);
-    free(k->pair);
+    free_all(k->mean, k->deviation, k->z, k->pair);
     *k = (nearest){ .n_runs = 0 };
 }
 

@@ -13,13 +13,7 @@ void pairs_free(pairs *p)
     if (!p)
         return;
     space_free(&p->s);
-    free(p->gpu);
-    free(p->of);
-    free(p->x);
-    free(p->device);
-    free(p->row);
-    free(p->group);
-    free(p);
+    free_all(p->gpu, p->of, p->x, p->device, p->row, p->group, p);
 }
 
 size_t pairs_n_features(const pairs *p)

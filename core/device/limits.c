@@ -214,10 +214,7 @@ limit_row limit_curve_at(const limit_curves *all, const limit_curve *c, double l
 
 static void drop(limit_curve *c)
 {
-    free(c->network);
-    free(c->input);
-    free(c->optimizer);
-    free(c->row);
+    free_all(c->network, c->input, c->optimizer, c->row);
 }
 
 static void drop_short(limit_curves *all)

@@ -67,9 +67,7 @@ lm_status pelt(const float *x, size_t n, double penalty, size_t shortest, size_t
     size_t  count = 0;
 
     if (!memory || !places || !out) {
-        free(memory);
-        free(places);
-        free(out);
+        free_all(memory, places, out);
         return no_memory(err);
     }
     s.sum[0] = s.squares[0] = 0;
@@ -258,9 +256,7 @@ static lm_status by_changes(const trace_grid *g, const series *s, epochs_method 
     }
     if (m != EPOCHS_CHANGEPOINTS) /* most intervals of the comparators are no epochs */
         out->low = out->high = NAN;
-    free(place);
-    free(seg.mean);
-    free(seg.end);
+    free_all(place, seg.mean, seg.end);
     return status;
 }
 

@@ -158,10 +158,7 @@ bool sequence_open(sequence *r, size_t n, double bins)
 
 void sequence_free(sequence *r)
 {
-    free(r->match);
-    free(r->score);
-    free(r->back);
-    free(r->found);
+    free_all(r->match, r->score, r->back, r->found);
 }
 
 /* A template out of a window's values: tapered (Hann), without mean, of length 1. */

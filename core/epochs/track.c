@@ -89,9 +89,7 @@ static lm_status beyond_at(const series *s, const track *inner, const track *out
     }
     *beyond -= most;
 out:
-    free(own);
-    free(place);
-    free(alike);
+    free_all(own, place, alike);
     return status;
 }
 

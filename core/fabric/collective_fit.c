@@ -49,9 +49,7 @@ static lm_status spread_of(const fit_row *row, size_t n, spread *out, lm_error *
 
     out->place = malloc((n + 1) * sizeof *out->place);
     if (!size || !device || !out->place) {
-        free(size);
-        free(device);
-        free(out->place);
+        free_all(size, device, out->place);
         return no_memory(err);
     }
     for (size_t i = 0; i < n; i++) {

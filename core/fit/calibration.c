@@ -61,9 +61,7 @@ void calibration_free(calibration *cal)
         free(cal->provenance[i].key);
         free(cal->provenance[i].value);
     }
-    free(cal->provenance);
-    free(cal->power);
-    free(cal->composed);
+    free_all(cal->provenance, cal->power, cal->composed);
     measured_free(&cal->measured);
     job_curves_free(&cal->curves);
     limit_curves_free(&cal->limits);

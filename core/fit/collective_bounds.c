@@ -150,9 +150,6 @@ lm_status collective_bounds(const collective_time *row, size_t n, collective_mod
                 take(row, n, &m->algorithm[k], f, &r);
                 status = bound(&r, &m->algorithm[k].of[f].bounds, err);
             }
-    free(r.of);
-    free(r.rest);
-    free(r.group);
-    free(r.left);
+    free_all(r.of, r.rest, r.group, r.left);
     return status;
 }

@@ -434,9 +434,7 @@ judgement validate_judge(const points *p, const comparison *c, phase q, const sp
                      .n_stated = n_stated,
                      .coverage = n_stated ? (double)inside / (double)n_stated : NAN,
                      .width    = n_stated ? stats_quantile(width, n_stated, 0.5) : NAN };
-    free(predicted);
-    free(measured);
-    free(width);
+    free_all(predicted, measured, width);
     return j;
 }
 

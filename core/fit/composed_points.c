@@ -22,11 +22,7 @@ typedef struct composing {
 
 static void composing_free(composing *c)
 {
-    free(c->step);
-    free(c->inference);
-    free(c->point);
-    free(c->by);
-    free(c->in);
+    free_all(c->step, c->inference, c->point, c->by, c->in);
 }
 
 /* A network as the sum of its layers, in training or in evaluation mode. */
@@ -176,11 +172,11 @@ static const phase power_phases[2] = { PHASE_STEP, PHASE_INFERENCE };
 static power_load load_of(const double by[N_RESOURCES], const composed_factors *f,
                           const double parts[N_WHOLE_PARTS])
 {
-    const double all    = composed_seconds(f, parts);
-    const double busy   = composed_device_seconds(f, parts);
-    const double flops  = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
+    const double all   = composed_seconds(f, parts);
+    const double busy  = composed_device_seconds(f, parts);
+    const double flops = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
     const double works = flops + by[RESOURCE_BANDWIDTH] + by[RESOURCE_HOST];
-    power_load   out    = { .join = 1 };
+    power_load   out   = { .join = 1 };
 
     if (all > 0 && works > 0) {
         out.share[BOUND_ARITHMETIC] = busy / all * flops / works;

@@ -198,9 +198,7 @@ void form_data_free(form_data *d)
         free(d->block[f]);
     free(d->block);
     shrink_rows_free(&d->terms);
-    free(d->first);
-    free(d->point);
-    free(d->seconds);
+    free_all(d->first, d->point, d->seconds);
     *d = (form_data){ .n_rows = 0 };
 }
 

@@ -61,13 +61,7 @@ typedef struct watt_rows {
 
 static void watt_rows_free(watt_rows *w)
 {
-    free(w->row);
-    free(w->in);
-    free(w->x);
-    free(w->y);
-    free(w->room);
-    free(w->power);
-    free(w->time);
+    free_all(w->row, w->in, w->x, w->y, w->room, w->power, w->time);
 }
 
 lm_status watts_limit(const double *watts, size_t n, double *out, lm_error *err)

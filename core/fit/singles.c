@@ -66,9 +66,7 @@ typedef struct times {
 
 static void times_free(times *t)
 {
-    free(t->time);
-    free(t->point);
-    free(t->phase);
+    free_all(t->time, t->point, t->phase);
 }
 
 /* Times of a product of few rows. */

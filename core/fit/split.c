@@ -345,12 +345,7 @@ lm_status split_new(const points *p, const split_rule *rule, split *out, lm_erro
 void split_free(split *s)
 {
     arena_free(s->arena);
-    free(s->fold);
-    free(s->unit);
-    free(s->name);
-    free(s->points);
-    free(s->point);
-    free(s->first);
+    free_all(s->fold, s->unit, s->name, s->points, s->point, s->first);
     *s = (split){ .n_folds = 0 };
 }
 

@@ -131,9 +131,7 @@ lm_status spread_of_inference(const observations *obs, repeat_spread *out, lm_er
         out->rows  = n;
         status     = bound(x, n, room, r, out, err);
     }
-    free(x);
-    free(room);
-    free(r);
+    free_all(x, room, r);
     return status;
 }
 

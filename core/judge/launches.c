@@ -221,9 +221,7 @@ lm_status launch_errors_of(const launch_question *q, launch_errors *out, lm_erro
     launch_folds_free(&by);
     layer_model_free(&own);
     launches_free(&l);
-    free(j.group);
-    free(j.time);
-    free(j.predicted);
+    free_all(j.group, j.time, j.predicted);
     names_free(&j.index);
     out->texts = j.arena;
     return status;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "layers/check_case.h"
 #include "layers/check_rules.h"
@@ -463,7 +464,5 @@ void check_type(const registry_entry *entry, const check_options *o, check_repor
     else
         run(&k);
     report->finished = true;
-    free(k.legal);
-    free(k.first);
-    free(k.near);
+    free_all(k.legal, k.first, k.near);
 }

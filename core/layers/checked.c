@@ -122,7 +122,5 @@ void check_result_free(check_result *r)
 {
     for (size_t i = 0; i < r->n_reg; i++)
         registry_free(r->reg[i]);
-    free(r->reg);
-    free(r->report);
-    free(r->origin);
+    free_all(r->reg, r->report, r->origin);
 }

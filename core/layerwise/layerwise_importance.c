@@ -20,9 +20,7 @@ typedef struct asking {
 
 static void asking_free(asking *a)
 {
-    free(a->lot.x);
-    free(a->told);
-    free(a->order);
+    free_all(a->lot.x, a->told, a->order);
 }
 
 static lm_status asking_new(const layerwise_model *m, const layerwise_lot *l, asking *a,

@@ -58,9 +58,7 @@ typedef struct dealt {
 
 static void dealt_free(dealt *d)
 {
-    free(d->order);
-    free(d->x);
-    free(d->y);
+    free_all(d->order, d->x, d->y);
 }
 
 static void draw(size_t *order, size_t n, uint64_t seed)

@@ -16,12 +16,8 @@
 void layerwise_data_free(layerwise_data *d)
 {
     for (size_t i = 0; i < d->n_lots; i++) {
-        free(d->lot[i].x);
-        free(d->lot[i].y);
-        free(d->lot[i].group);
-        free(d->lot[i].when);
-        free(d->lot[i].from);
-        free(d->lot[i].on);
+        free_all(d->lot[i].x, d->lot[i].y, d->lot[i].group, d->lot[i].when, d->lot[i].from,
+                 d->lot[i].on);
     }
     free(d->lot);
     *d = (layerwise_data){ .kind = d->kind };
@@ -287,12 +283,7 @@ typedef struct lesson {
 
 static void lesson_free(lesson *l)
 {
-    free(l->x);
-    free(l->y);
-    free(l->group);
-    free(l->when);
-    free(l->left_out);
-    free(l->device);
+    free_all(l->x, l->y, l->group, l->when, l->left_out, l->device);
 }
 
 /* Its place among the task's devices; a new one is added while there is room. */

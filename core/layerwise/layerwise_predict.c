@@ -234,9 +234,6 @@ lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *l
         status = m->kind->learner->predict(t->learned, x, n, y, err);
     for (size_t i = 0; i < n && !status; i++)
         out[row[i]] = answer_of(t, lot->when[row[i]], lot->on[row[i]], y[i], beyond[i]);
-    free(row);
-    free(x);
-    free(y);
-    free(beyond);
+    free_all(row, x, y, beyond);
     return status;
 }

@@ -106,9 +106,7 @@ static lm_status fit(const learn_rows *r, linear *to, lm_error *err)
             to->base -= to->factor[k] * mean_of(r->x + k, r->n, r->n_features);
         }
     }
-    free(a);
-    free(b);
-    free(values);
+    free_all(a, b, values);
     return status;
 }
 

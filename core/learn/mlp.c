@@ -112,13 +112,7 @@ static lm_status training_new(training *t, lm_error *err)
 
 static void training_free(training *t)
 {
-    free(t->y);
-    free(t->order);
-    free(t->gradient);
-    free(t->first);
-    free(t->second);
-    free(t->best);
-    free(t->target);
+    free_all(t->y, t->order, t->gradient, t->first, t->second, t->best, t->target);
     mlp_room_free(&t->room);
 }
 
@@ -161,9 +155,10 @@ static void adam(training *t, double rate)
     for (size_t k = 0; k < t->m->n_weights; k++) {
         const float g = zeroed(t->gradient[k], LEAST_GRADIENT);
 
-        t->first[k]     = zeroed(b1 * t->first[k] + (1 - b1) * g, LEAST_GRADIENT);
-        t->second[k]    = zeroed(b2 * t->second[k] + (1 - b2) * g * g, LEAST_SQUARE);
-        t->m->weight[k] = zeroed(t->m->weight[k] - by * t->first[k] / (sqrtf(t->second[k]) + tiny), LEAST_WEIGHT);
+        t->first[k]  = zeroed(b1 * t->first[k] + (1 - b1) * g, LEAST_GRADIENT);
+        t->second[k] = zeroed(b2 * t->second[k] + (1 - b2) * g * g, LEAST_SQUARE);
+        t->m->weight[k] =
+            zeroed(t->m->weight[k] - by * t->first[k] / (sqrtf(t->second[k]) + tiny), LEAST_WEIGHT);
     }
 }
 

@@ -54,10 +54,7 @@ void mlp_free(mlp *m)
 {
     if (!m)
         return;
-    free(m->weight);
-    free(m->mean);
-    free(m->deviation);
-    free(m);
+    free_all(m->weight, m->mean, m->deviation, m);
 }
 
 size_t mlp_n_features(const mlp *m)

@@ -13,9 +13,7 @@ void trees_free(trees *t)
 {
     if (!t)
         return;
-    free(t->node);
-    free(t->begin);
-    free(t);
+    free_all(t->node, t->begin, t);
 }
 
 #define TOGETHER 8 /* trees walked together: while one waits for memory, others go on */

@@ -161,9 +161,7 @@ static void learned_close(predictor *who)
     forget(&o->last[1]);
     layerwise_free(s->model);
     devices_free(s->list);
-    free(s->optimizer);
-    free(s);
-    free(o);
+    free_all(s->optimizer, s, o);
     who->state = who->memo = NULL;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 enum { UNSEEN, OPEN, DONE };
 
 lm_status graph_order(const graph *g, size_t *order, size_t *cycle)
@@ -48,8 +50,6 @@ lm_status graph_order(const graph *g, size_t *order, size_t *cycle)
         }
     }
 out:
-    free(state);
-    free(stack);
-    free(next);
+    free_all(state, stack, next);
     return status;
 }

@@ -135,11 +135,7 @@ void gradient_schedule_free(gradient_schedule *s)
 {
     if (!s)
         return;
-    free(s->gradient);
-    free(s->item);
-    free(s->first);
-    free(s->second);
-    free(s);
+    free_all(s->gradient, s->item, s->first, s->second, s);
 }
 
 /* Samples in addition to those of `first`. */

@@ -468,11 +468,7 @@ void observations_free(observations *obs)
 {
     if (!obs)
         return;
-    free(obs->row);
-    free(obs->provenance);
-    free(obs->text);
-    free(obs->path);
-    free(obs);
+    free_all(obs->row, obs->provenance, obs->text, obs->path, obs);
 }
 
 const char *observations_provenance(const observations *obs, const char *key)

@@ -292,9 +292,7 @@ lm_status page_gather(page *p, lm_error *err)
 void page_free(page *p)
 {
     for (size_t k = 0; k < p->n_machines; k++) {
-        free(p->machine[k].point);
-        free(p->machine[k].kernels);
-        free(p->machine[k].blocks);
+        free_all(p->machine[k].point, p->machine[k].kernels, p->machine[k].blocks);
         explanation_free(p->machine[k].apart);
         free(p->machine[k].buckets.bucket);
     }

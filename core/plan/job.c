@@ -187,8 +187,5 @@ void plan_job_ask(const plan_job *job, plan_answers *out)
 void plan_job_free(plan_job *job)
 {
     plan_set_free(&job->set);
-    free(job->own_batch);
-    free(job->side);
-    free(job->machine);
-    free(job->half);
+    free_all(job->own_batch, job->side, job->machine, job->half);
 }

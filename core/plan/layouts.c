@@ -559,9 +559,7 @@ static lm_status look_at_all(hunt *h)
 static void free_hunt(hunt *h)
 {
     layout_pricing_end(&h->pricing);
-    free(h->try);
-    free(h->number);
-    free(h->known);
+    free_all(h->try, h->number, h->known);
 }
 
 lm_status layouts_find(const layout_question *q, const layout_prices *prices, layout_search *out,

@@ -319,7 +319,5 @@ lm_status held_steps_of(const predictor *who, const held_question *q, held_steps
 
 void held_steps_free(held_steps *h)
 {
-    free(h->mhz);
-    free(h->at);
-    free(h->on);
+    free_all(h->mhz, h->at, h->on);
 }

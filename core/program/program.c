@@ -92,13 +92,6 @@ void rank_program_free(rank_program *p)
 {
     if (!p)
         return;
-    free(p->message);
-    free(p->gather);
-    free(p->stages.part);
-    free(p->stages.stage);
-    free(p->stages.wait);
-    free(p->stages.rank);
-    free(p->running);
-    free(p->paid);
-    free(p);
+    free_all(p->message, p->gather, p->stages.part, p->stages.stage, p->stages.wait, p->stages.rank,
+             p->running, p->paid, p);
 }

@@ -234,9 +234,7 @@ static lm_status draw(const judging *all, phase q, const char *path, lm_error *e
     }
     if (!status)
         status = plot_scatter(path, title, panel, all->n, false, err);
-    free(predicted);
-    free(measured);
-    free(panel);
+    free_all(predicted, measured, panel);
     return status;
 }
 

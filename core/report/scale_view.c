@@ -439,9 +439,6 @@ lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, c
         if (!status)
             status = plot_scaling(path, &heads, d.curve, d.n, keep_script, err);
     }
-    free(marks);
-    free(d.curve);
-    free(d.label);
-    free(d.room);
+    free_all(marks, d.curve, d.label, d.room);
     return status;
 }

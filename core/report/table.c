@@ -56,9 +56,7 @@ void table_free(table *t)
         free(t->column[i].key);
         free(t->column[i].title);
     }
-    free(t->column);
-    free(t->cell);
-    free(t);
+    free_all(t->column, t->cell, t);
 }
 
 void table_column(table *t, const char *key, const char *title, int decimals)
@@ -371,9 +369,7 @@ static lm_status print_aligned(const table *t, FILE *out, lm_error *err)
         print_rows(t, &l, out);
         print_below(t, &l, out);
     }
-    free(l.width);
-    free(l.shown);
-    free(l.once);
+    free_all(l.width, l.shown, l.once);
     return found ? LM_OK : no_memory(err);
 }
 

@@ -166,10 +166,7 @@ void shrink_rows_free(shrink_rows *r)
 {
     for (size_t f = 0; r->of && f < r->n_folds; f++)
         shrink_sums_free(&r->of[f]);
-    free(r->of);
-    free(r->relative);
-    free(r->fold);
-    free(r->group);
+    free_all(r->of, r->relative, r->fold, r->group);
     *r = (shrink_rows){ .n = 0 };
 }
 

@@ -29,9 +29,7 @@ static void class_rows_free(class_rows *c)
         layer_rows_free(&c->rows[i]);
         free(c->time[i]);
     }
-    free(c->of);
-    free(c->rows);
-    free(c->time);
+    free_all(c->of, c->rows, c->time);
 }
 
 static lm_status class_rows_new(size_t class, const learned_source *from, size_t n, class_rows *out,

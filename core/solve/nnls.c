@@ -160,8 +160,6 @@ lm_status nnls_solve(const double *gram, const double *h, size_t n, double *x, l
         status = nnls_descend(&f, err);
     for (size_t j = 0; j < n && !status; j++)
         x[j] = f.x[j] * e.scale[j];
-    free(room);
-    free(f.use);
-    free(f.in);
+    free_all(room, f.use, f.in);
     return status;
 }

@@ -11,12 +11,7 @@
 
 void robust_work_free(robust_work *w)
 {
-    free(w->gram);
-    free(w->h);
-    free(w->weight);
-    free(w->fit);
-    free(w->summed);
-    free(w->by);
+    free_all(w->gram, w->h, w->weight, w->fit, w->summed, w->by);
     *w = (robust_work){ 0 };
 }
 

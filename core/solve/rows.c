@@ -82,10 +82,7 @@ void rows_clear(rows *r)
 
 void rows_free(rows *r)
 {
-    free(r->item);
-    free(r->alternative);
-    free(r->part);
-    free(r->row);
+    free_all(r->item, r->alternative, r->part, r->row);
     *r = (rows){ 0 };
 }
 

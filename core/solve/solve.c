@@ -280,8 +280,6 @@ lm_status solve_prices(const rows *r, const bool *in, const solve_options *o, co
     if (!status)
         status = fit(&f, err);
     rows_free(&gathered);
-    free(f.vector);
-    free(counts);
-    free(room);
+    free_all(f.vector, counts, room);
     return status;
 }

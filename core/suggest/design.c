@@ -213,13 +213,9 @@ void design_free(design *d)
     if (!d)
         return;
     for (size_t i = 0; i < DESIGN_PARTS; i++) {
-        free(d->formula[i].row);
-        free(d->formula[i].p);
-        free(d->formula[i].t);
+        free_all(d->formula[i].row, d->formula[i].p, d->formula[i].t);
     }
-    free(d->scratch);
-    free(d->target);
-    free(d);
+    free_all(d->scratch, d->target, d);
 }
 
 static lm_status add_row(formula *m, const design_case *what, double seconds, lm_error *err)

@@ -59,9 +59,7 @@ static lm_status fit(formula *m, double scale, lm_error *err)
         status = lsq_fit(&(lsq_problem){ a, b, weight, n, p }, true, &s, err);
     if (!status)
         memcpy(m->c, s.x, p * sizeof *m->c);
-    free(a);
-    free(b);
-    free(weight);
+    free_all(a, b, weight);
     return status;
 }
 

@@ -236,9 +236,7 @@ void suggest_job_free(suggest_job *q)
 {
     suggestion_free(&q->s);
     design_free(q->d);
-    free(q->cost);
-    free(q->step);
-    free(q->target_of);
+    free_all(q->cost, q->step, q->target_of);
     targets_free(&q->t);
     candidates_free(&q->c);
     points_free(&q->p);

@@ -87,9 +87,7 @@ lm_status suggest_points(const design *d, const design_case *candidate, const do
     if (!status)
         status = choose(&c, candidate, cost, n, limits, out, err);
     design_free(c.d);
-    free(c.each);
-    free(c.of);
-    free(c.taken);
+    free_all(c.each, c.of, c.taken);
     if (status)
         suggestion_free(out);
     return status;

@@ -204,9 +204,7 @@ lm_status run_rows_from(const calibration *cal, const points *p, run_rows *out, 
 
 void run_rows_free(run_rows *r)
 {
-    free(r->row);
-    free(r->slot);
-    free(r->nodes);
+    free_all(r->row, r->slot, r->nodes);
     *r = (run_rows){ .row = NULL };
 }
 

@@ -1,4 +1,5 @@
 /* cuDNN's graph API: descriptors, who destroys them, and tensors. */
+#include "base/no_memory.h"
 #include "parts.h"
 
 #include <stdio.h>
@@ -69,9 +70,7 @@ void graph_free(dnn_graph *g)
         (void)cudnnBackendDestroyDescriptor(g->pack[i].variant);
     while (g->n_owned)
         (void)cudnnBackendDestroyDescriptor(g->owned[--g->n_owned]);
-    free(g->pack);
-    free(g->owned);
-    free(g);
+    free_all(g->pack, g->owned, g);
 }
 
 /* The library's own last words are of the calling thread and often the only ones that help. */
@@ -256,4 +255,3 @@ graph_node graph_number(dnn_graph *g, int rank, float value)
 {
     return make_number(g, rank, (number){ .f = value }, CUDNN_DATA_FLOAT);
 }
-
