@@ -381,7 +381,7 @@ static void the_search_finds_what_trying_all_of_them_finds(void **state)
         w.rate[1]       = i % 3 ? 20 : 300;
         w.context       = i % 4 ? 0.01 * (double)(i % 7) : 0;
         w.experts       = i % 3 == 1 ? 60 : 0;
-        q.facts.tokens  = i % 3 ? 1024 : 0;
+        q.facts.tokens  = i % 2 ? 1024 : 0;
         q.facts.experts = i % 3 == 1 ? 4 : 0;
         q.room          = rooms[i % 5];
         q.best          = i % 2 ? 5 : 1;
