@@ -13,13 +13,14 @@
 #include "network/layer.h"
 
 typedef struct binding {
-    bound_network  *out;
-    const network  *net;
-    const registry *reg;
-    host_sink       sink;
-    sharding        sharding;
-    bool            shared; /* one rank's part is bound */
-    lm_error       *err;
+    bound_network       *out;
+    const network       *net;
+    const registry      *reg;
+    host_sink            sink;
+    sharding             sharding;
+    bool                 shared; /* one rank's part is bound */
+    const bound_network *like;   /* whose types and keys are taken; or NULL */
+    lm_error            *err;
 } binding;
 
 /* Puts the layer's place in front of the error. Networks of a builder have no lines. */
@@ -465,12 +466,12 @@ static lm_status read_keys(binding *b, const bound_layer *before, bound_layer *l
 /* Type, parameters, shapes and counts of a declared layer. */
 static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l)
 {
-    const bound_network *like = b->out->options.like;
-    int                  line = decl->line;
-    lm_status            status;
+    const bound_layer *before = b->like ? &b->like->layer[l - b->out->layer] : NULL;
+    int                line   = decl->line;
+    lm_status          status;
 
     l->decl = decl;
-    if (!(status = read_keys(b, like ? &like->layer[l - b->out->layer] : NULL, l, &line))) {
+    if (!(status = read_keys(b, before, l, &line))) {
         line = decl->line;
         b->out->n_data += is_data(l);
         if (b->out->n_data > 1 && is_data(l) && (b->out->options.input || b->out->options.image))
@@ -502,6 +503,15 @@ static lm_status check_context(const binding *b, const network *net, const regis
     return status;
 }
 
+/* Do both take the network in one way, so that what was read for `before` holds? */
+static bool used_alike(const bound_network *before, const bind_options *options)
+{
+    const char *input = options->input ? options->input : "";
+
+    return before && before->options.evaluation == options->evaluation &&
+           !strcmp(before->options.input ? before->options.input : "", input);
+}
+
 /* In one element type. */
 static lm_status bind_plain(const network *net, const registry *reg, const bind_options *options,
                             bound_network **out, lm_error *err)
@@ -512,13 +522,17 @@ static lm_status bind_plain(const network *net, const registry *reg, const bind_
     network  *own    = NULL;
     lm_status status = check_options(net, options, b.err);
 
-    if (!status && options->like)
+    if (!status && used_alike(options->like, options))
         b.net = options->like->net;
     else if (!status)
         status = network_for_use(net, options->input, options->evaluation, &own, b.err);
     if (own)
         b.net = own;
-    b.out = a ? arena_alloc(a, sizeof *b.out) : NULL;
+    b.like = options->like && options->like->net == b.net &&
+                     options->like->options.evaluation == options->evaluation
+                 ? options->like
+                 : NULL;
+    b.out  = a ? arena_alloc(a, sizeof *b.out) : NULL;
     if (b.out)
         b.out->layer = arena_array(a, b.net->n_layers + 1, sizeof *b.out->layer);
     if (!b.out || !b.out->layer)

@@ -28,8 +28,8 @@ typedef struct bind_options {
     bool      evaluation;
     net_shard shard;          /**< which part of it one rank has; zeros: all */
     bool      input_gradient; /**< data gets a gradient too, as if a trained layer came before it */
-    /** An earlier binding of the same network, registry and input, to reuse its layer types and
-     * keys. It must outlive the result. NULL: none */
+    /** An earlier binding of the same network and registry, to reuse its layer types and keys where
+     * the network is used in the same way. It and its `input` must outlive the result. NULL: none */
     const struct bound_network *like;
     bool
         checked; /**< another batch of this part was bound: that ranks of cp have their share of each

@@ -456,6 +456,48 @@ static void a_function_may_be_counted_as_a_layer(void **state)
     nets_free(&m);
 }
 
+/* What was read for one use of a network does not hold for another: a position for each of 128 tokens is none for 512, and an auxiliary
+ * classifier of training is not there in evaluation. */
+static void a_binding_is_reused_for_the_same_use_alone(void **state)
+{
+    static const struct {
+        const char  *name;
+        bind_options first, then;
+    } cases[] = {
+        { "bert_base:layers=1", { .input = "128" }, { .input = "512" } },
+        { "bert_base:layers=1", { .input = "128" }, { .input = "128", .evaluation = true } },
+        { "googlenet", { .evaluation = false }, { .evaluation = true } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bind_options   first = cases[i].first, then = cases[i].then;
+        bound_text     before, alone;
+        bound_network *again = NULL;
+        lm_error       err   = { LM_OK, "" };
+        net_metrics    expected, found;
+
+        first.batch = then.batch = 2;
+        first.dtype = then.dtype = LM_F32;
+        before                   = nets_open(cases[i].name, &first);
+        alone                    = nets_open(cases[i].name, &then);
+        then.like                = before.bound;
+        assert_int_equal(bind_network(before.net, nets_registry, &then, &again, &err), LM_OK);
+        assert_int_equal(metrics_of_network(alone.bound, NULL, &expected, NULL), LM_OK);
+        assert_int_equal(metrics_of_network(again, NULL, &found, NULL), LM_OK);
+        assert_memory_equal(&found, &expected, sizeof found);
+        assert_int_equal(again->n_layers, alone.bound->n_layers);
+        for (size_t l = 0; l < again->n_layers; l++) {
+            assert_int_equal(again->layer[l].n_kernels[LM_FORWARD],
+                             alone.bound->layer[l].n_kernels[LM_FORWARD]);
+            assert_int_equal(again->layer[l].passes, alone.bound->layer[l].passes);
+        }
+        bound_network_free(again);
+        nets_free(&before);
+        nets_free(&alone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +518,7 @@ int main(void)
         cmocka_unit_test(gradients_of_shared_parameters_are_added),
         cmocka_unit_test(sharing_that_means_nothing_is_refused),
         cmocka_unit_test(a_function_may_be_counted_as_a_layer),
+        cmocka_unit_test(a_binding_is_reused_for_the_same_use_alone),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);
