@@ -3,7 +3,7 @@
 # root: each has its own files, depends on what it is linked with, and together they run, compile and predict.
 set -eu
 
-for tool in cpack dpkg-deb dpkg-shlibdeps gzip; do
+for tool in cpack dpkg-deb dpkg-shlibdeps file gzip; do
     command -v $tool >/dev/null || { echo "skipped: no $tool"; exit 77; }
 done
 work=$(mktemp -d)
