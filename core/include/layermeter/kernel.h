@@ -1,4 +1,4 @@
-/** Kernels: layer types lower to them, backends run them, models price them. */
+/** Kernels: layer types are described by them, backends run them, models predict their time. */
 #ifndef LAYERMETER_KERNEL_H
 #define LAYERMETER_KERNEL_H
 
@@ -17,12 +17,15 @@ typedef int32_t lm_op;
 enum lm_ops {
     LM_OP_OPAQUE = 0, /**< priced from u.opaque; no backend can run it */
     LM_OP_GEMM   = 1, /**< batch x (m,k) * (k,n): the shapes of this pass's own product */
-    LM_OP_CONV = 2, /**< the forward geometry; `pass` says which of the three products. A transposed
-                       convolution's forward is the input gradient of the convolution it transposes:
-                       since 1.1 `pass` may differ from the pass the kernel is launched in */
-    LM_OP_POOL = 3, /**< the forward geometry */
-    LM_OP_MAP  = 4, /**< elementwise, any arity */
-    LM_OP_NORM = 5,
+    /**
+     * the forward geometry; `pass` selects one of the three products. A transposed convolution's
+     * forward pass is the input gradient of the convolution that it transposes. Therefore, since
+     * 1.1, `pass` may differ from the pass that launches the kernel
+     */
+    LM_OP_CONV      = 2,
+    LM_OP_POOL      = 3, /**< the forward geometry */
+    LM_OP_MAP       = 4, /**< elementwise, any arity */
+    LM_OP_NORM      = 5,
     LM_OP_SOFTMAX   = 6,
     LM_OP_GATHER    = 7,
     LM_OP_COPY      = 8,
@@ -50,8 +53,11 @@ typedef struct lm_kernel {
         lm_work opaque;
         struct {
             int64_t batch, m, n, k, bias, activations;
-        } gemm; /**< bias: 1 adds a row vector; activations: 1 if neither factor is a weight, as in
-                   attention (since 1.1) */
+            /**
+         * bias: 1 adds a row vector; activations: 1 if neither factor is a weight, as in attention
+         * (since 1.1)
+         */
+        } gemm;
         struct {
             int64_t n, c_in, c_out, groups, bias;
             int64_t in[3], out[3], window[3], stride[3], pad[3], dilation[3];
@@ -60,18 +66,27 @@ typedef struct lm_kernel {
             int64_t n, channels, mode;
             int64_t in[3], out[3], window[3], stride[3], pad[3], dilation[3];
             int64_t taps;
-        } pool; /**< taps (since 1.1): elements under all windows of one channel, where the windows
-                   are of unequal length; 0: `window` under each output */
+            /**
+         * taps (since 1.1): elements under all windows of one channel, for windows of unequal size;
+         * 0: `window` under each output
+         */
+        } pool;
         struct {
             int64_t elements, operands, flops_per_element, reads, writes;
-        } map; /**< reads `operands` tensors, writes one. Since 1.1, where these are of other sizes
-                  than `elements`: elements read and written in all; 0: `operands` x `elements`, and
-                  `elements` */
+            /**
+         * reads `operands` tensors, writes one. reads, writes (since 1.1): elements read and
+         * written in all, if tensors differ in size; 0: `operands` x `elements` read, `elements`
+         * written
+         */
+        } map;
         struct {
             int64_t rows, group, inner, rms;
-        } norm; /**< statistics over `group` elements for each of `rows`; `inner` of them lie
-                   together: batch norm of N,C,H,W has rows C, group N*H*W, inner H*W; layer norm
-                   inner = group. rms: 1 is without mean and shift (since 1.1) */
+            /**
+         * statistics over `group` elements for each of `rows`; `inner` of these elements are
+         * adjacent in memory. Batch norm of N,C,H,W has rows C, group N*H*W, inner H*W; layer norm
+         * has inner = group. rms (since 1.1): 1 is without mean and shift
+         */
+        } norm;
         struct {
             int64_t rows, group;
         } softmax;
@@ -83,12 +98,18 @@ typedef struct lm_kernel {
         } copy;
         struct {
             int64_t rows, group, inner;
-        } reduce; /**< `group` elements become one, for each of `rows`; `inner` of the rows lie
-                     together: the sum of N,C,H,W over C has rows N*H*W, group C, inner H*W */
+            /**
+         * reduces `group` elements to one, for each of `rows`; `inner` of the rows are adjacent in
+         * memory. The sum of N,C,H,W over C has rows N*H*W, group C, inner H*W
+         */
+        } reduce;
         struct {
             int64_t batch, heads, kv_heads, queries, keys, width, value_width, causal, dropout;
-        } attention; /**< width: of a head's query and key; causal: query i sees keys 0..i; dropout:
-                        1 leaves out random probabilities */
+            /**
+         * width: of one head's query and key; causal: query i sees keys 0..i; dropout: 1 drops
+         * random probabilities
+         */
+        } attention;
         struct {
             int64_t bytes, ranks, nodes;
         } collective;     /**< bytes per rank */
@@ -102,7 +123,7 @@ static inline uint64_t lm_volume(const int64_t triple[3])
     return lm_mul(lm_mul((uint64_t)triple[0], (uint64_t)triple[1]), (uint64_t)triple[2]);
 }
 
-/** Pairs of a query and a key it sees, of one head; saturates. */
+/** Number of (query, key) pairs of one head in which the query sees the key. Saturates. */
 static inline uint64_t lm_attention_pairs(const lm_kernel *k)
 {
     const uint64_t q = (uint64_t)k->u.attention.queries, n = (uint64_t)k->u.attention.keys;
@@ -148,24 +169,26 @@ static inline uint64_t lm_kernel_macs(const lm_kernel *k)
  * Work of one launch: the only place where the arithmetic and traffic of a primitive are defined.
  * Bias parameters, running statistics and max-pooling indices are left out of the traffic.
  *
- *  - gemm, conv: 2 FLOP a multiply-accumulate, 1 more per output element for a bias
+ *  - gemm, conv: 2 FLOP per multiply-accumulate, 1 more per output element for a bias
  *  - pool: 1 FLOP for each element under each window
  *  - norm forward 8 per element: mean 1, variance 3, normalise 2, scale and shift 2;
  *    backward 9: x-hat 2, sum dy 1, sum dy*x-hat 2, dx 4 (Ioffe & Szegedy 2015, section 3);
  *    rms the same without mean and shift, 4 (square and add 2, normalise 1, scale 1) and
  *    6 (x-hat 1, sum dy*x-hat 2, dx 3) (Zhang & Sennrich 2019, equation 4)
  *  - softmax forward 5 (max, subtract, exp, sum, divide), backward 4 (y*dy, sum, subtract,
- * multiply)
+ *    multiply)
  *  - gather: copies forward, 1 addition per element backward
- *  - reduce: 1 per element that goes in
- *  - attention, beside the products: forward per pair 5 (scale, maximum, subtract, exp, sum), and 1
- *    per output element, the division; rescaling as blocks come is left out: it depends on their
- *    size. Backward per pair 6 (scale, subtract, exp; dS = P (dP - D) scaled: 3), and 2 per output
- *    element, D = rowsum(dO O). Dropout per pair 2 forward (draw against p, scale), 3 backward (the
- *    same again, and dP). Reads Q, K, V and, backward, the output and its gradient; writes the
- *    output, or the gradients of Q, K, V. (Dao et al. 2022, algorithms 2 and 4; the division last
- *    and the kept logarithms of sums, left out of the traffic, are those of Dao 2023,
- *    "FlashAttention-2", section 3.1)
+ *  - reduce: 1 per input element
+ *  - attention, in addition to the products:
+ *    forward 5 per pair (scale, maximum, subtract, exp, sum) and 1 per output element (division);
+ *    rescaling between blocks is left out, because it depends on the block size;
+ *    backward 6 per pair (scale, subtract, exp; dS = P (dP - D) scaled: 3) and 2 per output
+ *    element (D = rowsum(dO O));
+ *    dropout 2 per pair forward (draw against p, scale), 3 backward (the same, and dP).
+ *    Traffic: reads Q, K, V and, backward, the output and its gradient; writes the output, or the
+ *    gradients of Q, K, V. (Dao et al. 2022, algorithms 2 and 4; the final division and the stored
+ *    logarithms of sums, which the traffic leaves out, are in Dao 2023, "FlashAttention-2",
+ *    section 3.1)
  */
 static inline lm_work lm_kernel_work(const lm_kernel *k)
 {

@@ -37,7 +37,8 @@ enum lm_kinds {
     LM_ENUM  = 4, /**< one of `choices`; the value is its index */
     LM_TEXT  = 5,
     LM_SHAPE = 6, /**< 1 to LM_MAX_RANK integers joined by x: 3x224x224 */
-    LM_LIST  = 7 /**< since 1.1: 1 to LM_MAX_RANK integers of any sign joined by commas: 0,-1,768 */
+    /** since 1.1: 1 to LM_MAX_RANK integers, also negative, separated by commas: 0,-1,768 */
+    LM_LIST = 7
 };
 
 /** One line of a parameter schema. Record; tables carry their stride. */
@@ -77,10 +78,11 @@ struct lm_layer {
     const lm_host       *host;
     const lm_layer_type *type; /**< the plugin's own descriptor: embed it in a struct to add data */
     const char          *name;
-    const lm_value      *param;  /**< in schema order, parsed and range-checked */
-    const lm_tensor     *input;  /**< for a type with min_inputs == 0 and none given: see `infer` */
-    const lm_tensor     *output; /**< NULL during infer() */
-    uint32_t             n_params, n_inputs, n_outputs, reserved;
+    const lm_value      *param; /**< in schema order, parsed and range-checked */
+    /** if the type has min_inputs == 0 and the layer no input: see `infer` */
+    const lm_tensor *input;
+    const lm_tensor *output; /**< NULL during infer() */
+    uint32_t         n_params, n_inputs, n_outputs, reserved;
     /* since 1.1 */
     lm_dtype       dtype; /**< of the network's weights and activations, whatever the inputs hold */
     uint32_t       reserved2;
@@ -105,12 +107,15 @@ typedef struct lm_cost {
     uint64_t workspace_bytes;   /**< scratch live during one pass */
     uint32_t keeps;
     uint32_t reserved;
-    uint64_t cached_bytes; /**< since 1.1: kept from pass to pass of inference (keys and values) */
+    uint64_t cached_bytes; /**< since 1.1: kept between passes of inference (keys and values) */
 } lm_cost;
 
 enum {
     LM_FROZEN = 1u << 0,
-    LM_EXPERT = 1u << 1 /**< since 1.3: of experts, of which each rank of LM_EXPERTS has its own */
+    /**
+     * since 1.3: a weight of an expert; each rank of LM_EXPERTS has the weights of its own experts
+     */
+    LM_EXPERT = 1u << 1
 };
 
 /** One parameter tensor. Record. */
@@ -122,39 +127,44 @@ typedef struct lm_weight {
     uint32_t    reserved;
 } lm_weight;
 
-/** Since 1.2. How the ranks of a group share one layer. */
+/** Since 1.2. The way in which the ranks of a group share one layer. */
 typedef int32_t lm_way;
 enum lm_ways {
-    LM_WHOLE   = 0, /**< each rank has all of it */
-    LM_COLUMNS = 1, /**< each has some of the output's features, and all of the input */
-    LM_ROWS    = 2, /**< each has some of the input's features; outputs add up */
-    LM_HEADS   = 3, /**< each has some of the heads */
-    LM_VOCABULARY =
-        4,         /**< each has some rows of a table, or some classes; the last may have fewer */
-    LM_TOKENS = 5, /**< each has some of dimension 1 */
-    /* Since 1.3. Asked of every layer, which need not be marked: */
-    LM_RING    = 6, /**< each has some of dimension 1, and keys and values of the others come by */
-    LM_ULYSSES = 7, /**< the same before and behind the layer; within, some of the heads of all */
-    LM_EXPERTS = 8  /**< each has some of the experts, and gets the tokens that go to them */
+    LM_WHOLE   = 0, /**< each rank has the whole layer */
+    LM_COLUMNS = 1, /**< each rank has some output features, and the whole input */
+    LM_ROWS    = 2, /**< each rank has some input features; the outputs of all ranks add up */
+    LM_HEADS   = 3, /**< each rank has some heads */
+    /** each rank has some rows of a table, or some classes; the last rank may have fewer */
+    LM_VOCABULARY = 4,
+    LM_TOKENS     = 5, /**< each rank has a part of dimension 1 */
+    /* Since 1.3. The host asks every layer for these, without a mark in the model file: */
+    /** each rank has a part of dimension 1; keys and values of the other ranks arrive in turn */
+    LM_RING = 6,
+    /** the same as LM_RING outside the layer; inside, each rank has some heads of all tokens */
+    LM_ULYSSES = 7,
+    LM_EXPERTS = 8 /**< each rank has some experts, and receives the tokens for them */
 };
 
 enum {
-    LM_SUMS_OUTPUT = 1u << 0, /**< each rank's output is a summand of the layer's */
-    LM_SUMS_INPUT  = 1u << 1  /**< so is its gradient of the inputs */
+    LM_SUMS_OUTPUT = 1u << 0, /**< each rank's output is one summand of the layer's output */
+    LM_SUMS_INPUT  = 1u << 1  /**< each rank's gradient of the inputs is one summand */
 };
 
-/** Since 1.2. One rank's part of a layer. Record; the host sets `parts`, `way` and `param`. */
+/** Since 1.2. One rank's part of a layer. Record. The host sets `parts`, `way` and `param`. */
 typedef struct lm_split {
-    size_t    size;
-    lm_value *param; /**< a copy of layer->param, which becomes that of the largest part */
+    size_t size;
+    /** copy of layer->param; split() changes it to the parameters of the largest part */
+    lm_value *param;
     int64_t   parts; /**< 2 or more */
-    uint64_t  exchanged_bytes; /**< of each all-reduce within the forward pass; LM_RING: of each
-                                  send-recv; LM_ULYSSES, LM_EXPERTS: of each all-to-all, of which the
-                                  backward pass has as many */
-    lm_way    way;
-    uint32_t  sums;      /**< LM_SUMS_OUTPUT, LM_SUMS_INPUT */
-    uint32_t  exchanges; /**< so many of these within the forward pass */
-    uint32_t  reserved;
+    /**
+     * size of each all-reduce within the forward pass; LM_RING: of each send-recv; LM_ULYSSES,
+     * LM_EXPERTS: of each all-to-all, and the backward pass has as many
+     */
+    uint64_t exchanged_bytes;
+    lm_way   way;
+    uint32_t sums;      /**< LM_SUMS_OUTPUT, LM_SUMS_INPUT */
+    uint32_t exchanges; /**< number of these messages within the forward pass */
+    uint32_t reserved;
 } lm_split;
 
 /** Receives what a layer emits, in order, and copies it at once. The host handles failures. */
@@ -169,8 +179,10 @@ enum {
     /** A function in frameworks, not a module: add, concat, flatten. It counts in time and FLOPs,
      * but not in the number of layers or in activation bytes. */
     LM_FUNCTIONAL = 1u << 0,
-    /** A source of the network, without input layers. Its one input is a tensor of rank 1 that
-     * holds the batch and the element type. Its parameter 0 is the shape of one sample. */
+    /**
+     * A source of the network, without input layers. Its one input is a tensor of rank 1 with the
+     * batch as size and the element type. Its parameter 0 is the shape of one sample.
+     */
     LM_SOURCE = 1u << 1,
     /** Since 1.1. With LM_SOURCE: the output belongs to the network (a learned table, a constant).
      * A user's input shape does not replace its shape. */
@@ -178,8 +190,10 @@ enum {
     /** Since 1.1. The output shares the memory of the first input: no forward kernels, no memory.
      */
     LM_VIEW = 1u << 3,
-    /** Since 1.1. Part of the work does not depend on the batch, as in weight normalisation.
-     * Without this flag, `layermeter check` expects FLOPs in proportion to the batch. */
+    /**
+     * Since 1.1. Part of the work does not depend on the batch, as in weight normalisation. Without
+     * this flag, `layermeter check` expects FLOPs proportional to the batch.
+     */
     LM_FIXED_PART = 1u << 4,
     /** Since 1.1. In evaluation mode the output is the input. */
     LM_TRAINING_ONLY = 1u << 5
@@ -203,15 +217,19 @@ struct lm_layer_type {
     lm_status (*cost)(const lm_layer *layer, lm_cost *cost);
     /** Emits the parameter tensors. NULL: none. */
     lm_status (*weights)(const lm_layer *layer, lm_sink *sink);
-    /** Emits the kernels that a framework would launch for `pass`. NULL: the price follows from
-     * cost alone, and reports say "not benchmarked". A kernel that yields both gradients at once
-     * (norms) belongs to LM_GRAD_INPUT; LM_GRAD_WEIGHT then has none. */
+    /**
+     * Emits the kernels that a framework would launch for `pass`. NULL: the price follows from
+     * cost() alone, and reports say "not benchmarked". A kernel that computes both gradients at
+     * once (norms) belongs to LM_GRAD_INPUT; LM_GRAD_WEIGHT then has no kernel for it.
+     */
     lm_status (*lower)(const lm_layer *layer, lm_pass pass, lm_sink *sink);
     /** "name/revision" -> interface or NULL. May be NULL. */
     const void *(*extension)(const char *id);
-    /** Since 1.2. One rank's part of the layer, whose inputs are the rank's own. NULL, or
-     * LM_E_UNSUPPORTED: it does not split this way. LM_E_SHAPE where `parts` do not divide it, with
-     * both numbers. */
+    /**
+     * Since 1.2. Describes one rank's part of the layer; layer->input are the rank's own inputs.
+     * NULL, or LM_E_UNSUPPORTED: the layer cannot be split this way. LM_E_SHAPE: `parts` does not
+     * divide a size; the text has both numbers.
+     */
     lm_status (*split)(const lm_layer *layer, lm_split *split);
 };
 
@@ -219,8 +237,9 @@ struct lm_layer_type {
 typedef struct lm_plugin {
     size_t                      size;
     uint32_t                    abi_minor, n_types;
-    const lm_layer_type *const *types;                    /**< pointers: types may grow */
-    const char                 *name, *version, *license; /**< for reports; license: an SPDX id */
+    const lm_layer_type *const *types; /**< pointers: types may grow */
+    /** for reports; license: an SPDX identifier */
+    const char *name, *version, *license;
 } lm_plugin;
 
 /* Comfort -------------------------------------------------------------------------------------- */
@@ -255,13 +274,15 @@ static inline int64_t lm_int(const lm_layer *layer, uint32_t param)
     return layer->param[param].u.i[0];
 }
 
-/** Does backward have to yield the gradient of this input? Not of data, constants and integers. */
+/**
+ * Does the backward pass compute the gradient of this input? No for data, constants and integers.
+ */
 static inline int lm_wants_gradient(const lm_layer *layer, uint32_t input)
 {
     return !layer->wants_gradient || layer->wants_gradient[input];
 }
 
-/** Does a layer that keeps this much read input i again backward? */
+/** Does the backward pass read input i again, according to `keeps` of lm_cost? */
 static inline int lm_keeps_input(uint32_t keeps, uint32_t i)
 {
     return (keeps & LM_KEEPS_INPUT) || (i < LM_KEEPS_MAX && (keeps & LM_KEEPS_ONE(i)));
