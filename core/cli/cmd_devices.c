@@ -1,11 +1,9 @@
 /* layermeter devices: lists devices and figures of their public datasheets. */
-#include <math.h>
-
 #include "base/text.h"
 #include "cli/commands.h"
 #include "device/device.h"
 #include "machine/shipped.h"
-#include "report/table.h"
+#include "report/fields.h"
 
 typedef struct devices_options {
     const char *devices;
@@ -34,106 +32,94 @@ static const char examples[] = "  layermeter devices\n"
                                "  layermeter devices 'Tesla T4'\n"
                                "  layermeter devices --devices mine.ini --format csv\n";
 
-/* The printed list has the figures that tell devices apart; CSV and JSON have all. */
-static bool shown(device_figure f, format how)
+/* A device, and the machine files that ship. */
+typedef struct device_row {
+    device              of;
+    const shipped_list *shipped;
+} device_row;
+
+TEXT_OF(architecture_words, device_row, r->of.architecture ? r->of.architecture : "")
+TEXT_OF(capability_words, device_row, r->of.capability ? r->of.capability : "")
+TEXT_OF(class_name, device_row, device_class_names[r->of.power_class])
+TEXT_OF(link_words, device_row, r->of.link ? r->of.link : "")
+TEXT_OF(bridge_words, device_row, r->of.bridge ? r->of.bridge : "")
+TEXT_OF(also_words, device_row, r->of.also ? r->of.also : "")
+TEXT_OF(note_words, device_row, r->of.note ? r->of.note : "")
+TEXT_OF(source_words, device_row, r->of.source ? r->of.source : "")
+
+/* The element types of products for which a machine file ships. */
+static const char *shipped_words(const void *record, size_t i, char *room)
 {
-    return how != FORMAT_TABLE || f == DEVICE_F32 || f == DEVICE_F16 || f == DEVICE_BANDWIDTH ||
-           f == DEVICE_MEMORY || f == DEVICE_MULTIPROCESSORS || f == DEVICE_POWER;
-}
+    const device_row *r = record;
 
-static void add_columns(table *t, format how)
-{
-    table_column(t, "device", "device", 0);
-    table_column(t, "architecture", "architecture", 0);
-    table_column(t, "capability", "capability", 0);
-    for (int f = 0; f < N_DEVICE_FIGURES; f++)
-        if (shown((device_figure)f, how)) {
-            const device_key *k = &device_keys[f];
-            char              title[60];
+    *room = '\0';
+    for (i = 0; i < r->shipped->n; i++) {
+        const shipped_machine *m = &r->shipped->machine[i];
 
-            snprintf(title, sizeof title, *k->shown ? "%s [%s]" : "%s", k->key, k->shown);
-            table_column(t, k->column, title, f <= DEVICE_F8 ? 1 : 0);
-        }
-    table_column(t, "class", "class", 0);
-    table_column(t, "machine_files", "machine files", 0);
-    if (how == FORMAT_TABLE)
-        return;
-    table_column(t, "link", "link", 0);
-    table_column(t, "bridge", "bridge", 0);
-    table_column(t, "also", "also", 0);
-    table_column(t, "note", "note", 0);
-    table_column(t, "source", "source", 0);
-    table_column(t, "file", "file", 0);
-}
-
-/* The element types of products for which a machine file ships, and its file where that is asked. */
-static const char *shipped_words(const shipped_list *shipped, const device *d, char *text,
-                                 size_t size)
-{
-    *text = '\0';
-    for (size_t i = 0; i < shipped->n; i++) {
-        const shipped_machine *m = &shipped->machine[i];
-
-        if (device_same_name(m->device, d->name))
-            text_add(text, size, "%s%s%s", *text ? ", " : "", text_dtype_name(m->product),
+        if (device_same_name(m->device, r->of.name))
+            text_add(room, FIELD_TEXT_MAX, "%s%s%s", *room ? ", " : "", text_dtype_name(m->product),
                      m->transferred ? " (transferred)" : "");
     }
-    return text;
+    return room;
 }
 
-static void add_row(table *t, format how, const shipped_list *shipped, const device *d)
+/* A row for each of the files that ship; those of other devices have no text. */
+static const char *each_shipped(const void *whole, size_t i)
 {
-    char words[200];
-
-    table_text(t, d->name);
-    table_text(t, d->architecture ? d->architecture : "");
-    table_text(t, d->capability ? d->capability : "");
-    for (int f = 0; f < N_DEVICE_FIGURES; f++)
-        if (shown((device_figure)f, how))
-            table_real(t,
-                       how == FORMAT_TABLE ? d->figure[f] / device_keys[f].factor : d->figure[f]);
-    table_text(t, device_class_names[d->power_class]);
-    table_text(t, shipped_words(shipped, d, words, sizeof words));
-    if (how == FORMAT_TABLE)
-        return;
-    table_text(t, d->link ? d->link : "");
-    table_text(t, d->bridge ? d->bridge : "");
-    table_text(t, d->also ? d->also : "");
-    table_text(t, d->note ? d->note : "");
-    table_text(t, d->source ? d->source : "");
-    table_text(t, d->path);
+    return i < ((const shipped_list *)whole)->n ? "" : NULL;
 }
 
-static void print_line(const char *key, const char *text)
+static const char *shipped_path(const void *record, size_t i, char *room)
 {
-    if (text && *text)
-        printf("  %-16s%s\n", key, text);
+    const device_row *r = record;
+
+    (void)room;
+    return device_same_name(r->shipped->machine[i].device, r->of.name) ? r->shipped->machine[i].path
+                                                                       : NULL;
 }
 
-/* One device for people: all its figures. */
-static void print_device(const shipped_list *shipped, const device *d)
-{
-    printf("%s\n", d->name);
-    print_line("architecture", d->architecture);
-    print_line("capability", d->capability);
-    for (int f = 0; f < N_DEVICE_FIGURES; f++) {
-        const device_key *k = &device_keys[f];
+#define FIGURE(which, unit_, scale, digits_)                                             \
+    FIELD_AT(device_row, of.figure[DEVICE_##which]), .unit = unit_, .for_people = scale, \
+                                                     .digits = digits_
+#define PEAK(which) FIGURE(which, "TFLOP/s", 1e12, 1)
+#define KIB         1024.0
 
-        if (!isnan(d->figure[f]))
-            printf("  %-16s%.7g%s%s\n", k->key, d->figure[f] / k->factor, *k->shown ? " " : "",
-                   k->shown);
-    }
-    print_line("class", device_class_names[d->power_class]);
-    print_line("link", d->link);
-    print_line("bridge", d->bridge);
-    for (size_t i = 0; i < shipped->n; i++)
-        if (device_same_name(shipped->machine[i].device, d->name))
-            print_line("machine file", shipped->machine[i].path);
-    print_line("also", d->also);
-    print_line("note", d->note);
-    print_line("source", d->source);
-    print_line("file", d->path);
-}
+/* The printed list has the figures that tell devices apart; one device, CSV and JSON have all. */
+static const field fields[] = {
+    { "device", "device", FIELD_AT(device_row, of.name) },
+    { "architecture", "architecture", "architecture", .text = architecture_words },
+    { "capability", "capability", "capability", .text = capability_words },
+    { "f64_flop_per_s", NULL, "f64", PEAK(F64) },
+    { "f32_flop_per_s", "f32 [TFLOP/s]", "f32", PEAK(F32) },
+    { "tf32_flop_per_s", NULL, "tf32", PEAK(TF32) },
+    { "f16_flop_per_s", "f16 [TFLOP/s]", "f16", PEAK(F16) },
+    { "bf16_flop_per_s", NULL, "bf16", PEAK(BF16) },
+    { "f8_flop_per_s", NULL, "f8", PEAK(F8) },
+    { "bandwidth_bytes_per_s", "bandwidth [GB/s]", "bandwidth", FIGURE(BANDWIDTH, "GB/s", 1e9, 0) },
+    { "memory_bytes", "memory [GiB]", "memory", FIGURE(MEMORY, "GiB", KIB *KIB *KIB, 0) },
+    { "l2_bytes", NULL, "l2", FIGURE(L2, "MiB", KIB *KIB, 0) },
+    { "multiprocessors", "multiprocessors", "multiprocessors",
+      FIGURE(MULTIPROCESSORS, NULL, 1, 0) },
+    { "cores", NULL, "cores", FIGURE(CORES, NULL, 1, 0) },
+    { "tensor_cores", NULL, "tensor_cores", FIGURE(TENSOR_CORES, NULL, 1, 0) },
+    { "bus_bits", NULL, "bus", FIGURE(BUS, "bit", 1, 0) },
+    { "l1_bytes", NULL, "l1", FIGURE(L1, "KiB", KIB, 0) },
+    { "shared_bytes", NULL, "shared", FIGURE(SHARED, "KiB", KIB, 0) },
+    { "threads", NULL, "threads", FIGURE(THREADS, NULL, 1, 0) },
+    { "clock_hz", NULL, "clock", FIGURE(CLOCK, "MHz", 1e6, 0) },
+    { "power_w", "power [W]", "power", FIGURE(POWER, "W", 1, 0) },
+    { "class", "class", "class", .text = class_name },
+    { "machine_files", "machine files", .text = shipped_words },
+    { "link", NULL, "link", .text = link_words },
+    { "bridge", NULL, "bridge", .text = bridge_words },
+    { "machine_file", NULL, "machine file", .text = shipped_path, .each = each_shipped,
+      .not_in = IN_FILES },
+    { "also", NULL, "also", .text = also_words },
+    { "note", NULL, "note", .text = note_words },
+    { "source", NULL, "source", .text = source_words },
+    { "file", NULL, "file", FIELD_AT(device_row, of.path) },
+    { 0 },
+};
 
 static lm_status run(const options *o, lm_error *err)
 {
@@ -141,21 +127,24 @@ static lm_status run(const options *o, lm_error *err)
     device_list           *list    = NULL;
     shipped_list          *shipped = NULL;
     const device          *one     = NULL;
-    table                 *t       = table_new();
+    field_view             v       = { .fields = fields, .in = field_place_of(a->format) };
     lm_status              status;
 
     if (!(status = devices_open(a->devices, &list, err)) &&
         !(status = shipped_open(&shipped, err)) && o->n_arguments)
         status = devices_find(list, o->argument[0], &one, err);
     if (!status && one && a->format == FORMAT_TABLE) {
-        print_device(shipped, one);
+        v.in    = IN_PAGE;
+        v.whole = shipped;
+        puts(one->name);
+        fields_lines(&v, &(device_row){ *one, shipped }, stdout);
     } else if (!status) {
-        add_columns(t, a->format);
+        field_rows rows = field_rows_of(&v);
+
         for (size_t i = 0; i < (one ? 1 : list->n); i++)
-            add_row(t, a->format, shipped, one ? one : &list->device[i]);
-        status = table_print(t, a->format, stdout, err);
+            field_row(&rows, &(device_row){ one ? *one : list->device[i], shipped });
+        status = field_rows_print(&rows, a->format, stdout, status, err);
     }
-    table_free(t);
     shipped_free(shipped);
     devices_free(list);
     return status;

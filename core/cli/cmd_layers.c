@@ -1,11 +1,12 @@
 /* layermeter layers: lists layer types and explains them by their own schemas. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
 #include "layers/schema.h"
-#include "report/table.h"
+#include "report/fields.h"
 
 typedef struct layers_options {
     format format;
@@ -59,50 +60,66 @@ static const char *print_inputs(const lm_layer_type *type, char *buffer, size_t 
     return buffer;
 }
 
-static void list_types(const registry *reg, table *t)
-{
-    table_column(t, "type", "type", 0);
-    table_column(t, "doc", "what it does", 0);
-    table_column(t, "inputs", "inputs", 0);
-    table_column(t, "outputs", "outputs", 0);
-    table_column(t, "flags", "flags", 0);
-    table_column(t, "plugin", "plugin", 0);
-    for (size_t i = 0; i < registry_count(reg); i++) {
-        const registry_entry *e = registry_at(reg, i);
-        char                  text[64];
+TEXT_OF(inputs_text, registry_entry, print_inputs(&r->type, room, FIELD_TEXT_MAX))
+TEXT_OF(flags_text, registry_entry, print_flags(&r->type, room, FIELD_TEXT_MAX))
+COUNT_OF(outputs_of, registry_entry, r->type.n_outputs)
+REAL_OF(least_inputs, registry_entry, r->type.flags &LM_SOURCE ? 0 : r->type.min_inputs)
+REAL_OF(most_inputs, registry_entry,
+        !r->type.max_inputs         ? (double)NAN
+        : r->type.flags & LM_SOURCE ? 0
+                                    : r->type.max_inputs)
 
-        table_text(t, e->type.name);
-        table_text(t, e->type.doc);
-        table_text(t, print_inputs(&e->type, text, sizeof text));
-        table_count(t, e->type.n_outputs);
-        table_text(t, print_flags(&e->type, text, sizeof text));
-        table_text(t, e->plugin_name);
-    }
+static const field type_fields[] = {
+    { "type", "type", FIELD_AT(registry_entry, type.name) },
+    { "doc", "what it does", FIELD_AT(registry_entry, type.doc) },
+    { "inputs", "inputs", .text = inputs_text },
+    { "outputs", "outputs", .count = outputs_of },
+    { "flags", "flags", .text = flags_text },
+    { "plugin", "plugin", FIELD_AT(registry_entry, plugin_name) },
+    { 0 },
+};
+
+/* Of one type in JSON, before its flags. */
+static const field one_fields[] = {
+    { .key = "type" },
+    { .key = "doc" },
+    { .key = "plugin" },
+    { "version", FIELD_AT(registry_entry, plugin_version) },
+    { "license", FIELD_AT(registry_entry, plugin_license) },
+    { "file", FIELD_AT(registry_entry, origin) },
+    { "min_inputs", .real = least_inputs },
+    { "max_inputs", .real = most_inputs },
+    { .key = "outputs" },
+    { 0 },
+};
+
+/* "1 .. 1000000"; "" where all are good. */
+static const char *print_range(const lm_param *p, char *room)
+{
+    char low[40], high[40];
+
+    if (p->min == 0 && p->max == 0)
+        return "";
+    snprintf(room, FIELD_TEXT_MAX, "%s .. %s", text_exact(p->min, low, sizeof low),
+             text_exact(p->max, high, sizeof high));
+    return room;
 }
 
-static void list_params(const lm_layer_type *type, table *t)
-{
-    table_column(t, "key", "key", 0);
-    table_column(t, "takes", "takes", 0);
-    table_column(t, "default", "default", 0);
-    table_column(t, "range", "range", 0);
-    table_column(t, "unit", "unit", 0);
-    table_column(t, "doc", "meaning", 0);
-    for (uint32_t i = 0; i < type->n_params; i++) {
-        const lm_param p = schema_param(type, i);
-        char           what[96], range[96] = "", low[40], high[40];
+TEXT_OF(range_text, lm_param, print_range(r, room))
+TEXT_OF(takes_text, lm_param, schema_describe(r, room, FIELD_TEXT_MAX))
+TEXT_OF(default_text, lm_param, r->fallback ? r->fallback : "(required)")
+TEXT_OF(unit_text, lm_param, r->unit ? r->unit : "")
+TEXT_OF(doc_text, lm_param, r->doc ? r->doc : "")
 
-        if (p.min != 0 || p.max != 0)
-            snprintf(range, sizeof range, "%s .. %s", text_exact(p.min, low, sizeof low),
-                     text_exact(p.max, high, sizeof high));
-        table_text(t, p.name);
-        table_text(t, schema_describe(&p, what, sizeof what));
-        table_text(t, p.fallback ? p.fallback : "(required)");
-        table_text(t, range);
-        table_text(t, p.unit ? p.unit : "");
-        table_text(t, p.doc ? p.doc : "");
-    }
-}
+static const field param_fields[] = {
+    { "key", "key", FIELD_AT(lm_param, name) },
+    { "takes", "takes", .text = takes_text },
+    { "default", "default", .text = default_text },
+    { "range", "range", .text = range_text },
+    { "unit", "unit", .text = unit_text },
+    { "doc", "meaning", .text = doc_text },
+    { 0 },
+};
 
 static void print_head(const registry_entry *e)
 {
@@ -118,27 +135,46 @@ static void print_head(const registry_entry *e)
 
 static void print_json(const registry_entry *e, const table *params)
 {
-    const lm_layer_type *type   = &e->type;
-    const bool           source = (type->flags & LM_SOURCE) != 0;
-    json                 j      = { .out = stdout };
+    const field_view v = { .fields = one_fields, .from = type_fields, .in = IN_JSON };
+    json             j = { .out = stdout };
 
     json_open(&j, NULL, '{');
-    json_text(&j, "type", type->name);
-    json_text(&j, "doc", type->doc);
-    json_text(&j, "plugin", e->plugin_name);
-    json_text(&j, "version", e->plugin_version);
-    json_text(&j, "license", e->plugin_license);
-    json_text(&j, "file", e->origin);
-    json_count(&j, "min_inputs", source ? 0 : type->min_inputs);
-    if (type->max_inputs)
-        json_count(&j, "max_inputs", source ? 0 : type->max_inputs);
-    else
-        json_text(&j, "max_inputs", NULL);
-    json_count(&j, "outputs", type->n_outputs);
+    fields_json(&v, e, &j);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        json_bool(&j, flags[i].name, (type->flags & flags[i].flag) != 0);
+        json_bool(&j, flags[i].name, (e->type.flags & flags[i].flag) != 0);
     table_json(params, &j, "keys");
     json_close(&j, '}');
+}
+
+static lm_status print_rows(const registry_entry *e, field_rows *rows, format f, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    if (e && f == FORMAT_TABLE)
+        print_head(e);
+    if (e && f == FORMAT_JSON)
+        print_json(e, rows->t);
+    else if (e && f == FORMAT_TABLE && !e->type.n_params)
+        puts("no keys of its own");
+    else
+        status = table_print(rows->t, f, stdout, err);
+    table_free(rows->t);
+    return status;
+}
+
+/* Of a type its keys, else the types. */
+static lm_status print_all(const registry *reg, const registry_entry *e, format f, lm_error *err)
+{
+    const field_view v    = { .fields = e ? param_fields : type_fields, .in = field_place_of(f) };
+    const size_t     n    = e ? e->type.n_params : registry_count(reg);
+    field_rows       rows = field_rows_of(&v);
+
+    for (size_t i = 0; i < n; i++)
+        if (e)
+            field_row(&rows, &(lm_param[]){ schema_param(&e->type, (uint32_t)i) });
+        else
+            field_row(&rows, registry_at(reg, i));
+    return print_rows(e, &rows, f, err);
 }
 
 static lm_status run(const options *o, lm_error *err)
@@ -146,24 +182,12 @@ static lm_status run(const options *o, lm_error *err)
     const layers_options *a      = o->filled;
     const registry_entry *e      = NULL;
     registry             *reg    = NULL;
-    table                *t      = table_new();
     lm_status             status = open_registry(o, &reg, err);
 
     if (!status && o->n_arguments)
         status = registry_need(reg, o->argument[0], &e, err);
-    if (!status && e)
-        list_params(&e->type, t);
-    else if (!status)
-        list_types(reg, t);
-    if (!status && e && a->format == FORMAT_TABLE)
-        print_head(e);
-    if (!status && e && a->format == FORMAT_JSON)
-        print_json(e, t);
-    else if (!status && e && a->format == FORMAT_TABLE && !e->type.n_params)
-        puts("no keys of its own");
-    else if (!status)
-        status = table_print(t, a->format, stdout, err);
-    table_free(t);
+    if (!status)
+        status = print_all(reg, e, a->format, err);
     registry_free(reg);
     return status;
 }

@@ -34,7 +34,7 @@ typedef struct row {
 static const field fields[] = {
     { "network", "network", FIELD_AT(row, network) },
     { "params", "parameters", FIELD_AT(row, params) },
-    { "flops_forward", "GFLOPs fwd", FIELD_AT(row, flops), .for_people = 1e-9, .digits = 3 },
+    { "flops_forward", "GFLOPs fwd", FIELD_AT(row, flops), .for_people = 1e9, .digits = 3 },
     { "input", "input", FIELD_AT(row, input) },
     { "source", "source", FIELD_AT(row, source) },
     { "arguments", "arguments", FIELD_AT(row, arguments) }, /* last: some are long */

@@ -61,13 +61,10 @@ typedef struct device_list {
     struct arena *arena; /**< owns all of the above */
 } device_list;
 
-/** A figure's name and units in files and tables. */
+/** A figure in a file: its key, and the unit of its values. */
 typedef struct device_key {
-    const char *key;    /**< in a file: "bandwidth" */
-    const char *unit;   /**< there: "FLOP/s"; "": a count */
-    const char *column; /**< with its unit: "bandwidth_bytes_per_s" */
-    const char *shown;  /**< unit for people: "GB/s"; "" for counts */
-    double      factor; /**< a shown unit in base units: 1e9 */
+    const char *key;  /**< "bandwidth" */
+    const char *unit; /**< "B/s"; "": a count */
 } device_key;
 
 extern const device_key device_keys[N_DEVICE_FIGURES];

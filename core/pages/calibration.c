@@ -156,66 +156,77 @@ void page_calibration_charts(page *p)
 
 /* ---- words ---- */
 
-static void add_row(table *t, const page_machine *m, phase which, const fitted *f)
+typedef struct part_row {
+    const char *machine, *part;
+    double      rows, rank, condition, mape, held_out, groups;
+} part_row;
+
+static const field part_fields[] = {
+    { "machine", .page = "machine", FIELD_AT(part_row, machine) },
+    { "part", .page = "part", FIELD_AT(part_row, part) },
+    { "rows", .page = "rows", FIELD_AT(part_row, rows) },
+    { "rank", .page = "rank", FIELD_AT(part_row, rank) },
+    { "condition", .page = "condition", FIELD_AT(part_row, condition), WITH_DIGITS(-1) },
+    { "mape", .page = "error of the fit [%]", FIELD_AT(part_row, mape), IN_PERCENT },
+    { "held_out_mape", .page = "held out [%]", FIELD_AT(part_row, held_out), IN_PERCENT },
+    { "groups", .page = "left out in turn", FIELD_AT(part_row, groups) },
+    { 0 },
+};
+
+/* A file may not say how many there are. */
+static double known(size_t n)
 {
-    table_text(t, m->label);
-    table_text(t, phase_formula(which));
-    table_real(t, f->rows ? (double)f->rows : NAN); /* a file may not say */
-    table_real(t, f->rank ? (double)f->rank : NAN);
-    table_real(t, f->condition);
-    table_real(t, 100 * f->errors.mape);
-    table_real(t, f->held_out_groups ? 100 * f->held_out_mape : NAN);
-    table_real(t, f->held_out_groups ? (double)f->held_out_groups : NAN);
+    return n ? (double)n : NAN;
 }
 
 static table *parts_table(const page *p)
 {
-    table *t = table_new();
+    field_rows rows = page_rows(p, part_fields, 0, NULL);
 
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "part", "part", 0);
-    table_column(t, "rows", "rows", 0);
-    table_column(t, "rank", "rank", 0);
-    table_column(t, "condition", "condition", -1);
-    table_column(t, "mape", "error of the fit [%]", 1);
-    table_column(t, "held_out_mape", "held out [%]", 1);
-    table_column(t, "groups", "left out in turn", 0);
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < N_TIMES; i++) {
             const page_machine *m     = &p->machine[k];
             const phase         which = phases_shown[i];
             const size_t        at    = form_find(m->who->model, which);
+            const fitted       *f     = at < n_forms ? &m->who->cal->fitted[at] : NULL;
 
-            if (at < n_forms && m->who->cal->fitted[at].present)
-                add_row(t, m, which, &m->who->cal->fitted[at]);
+            if (f && f->present)
+                field_row(&rows, &(part_row){ m->label, phase_formula(which), known(f->rows),
+                                              known(f->rank), f->condition, f->errors.mape,
+                                              f->held_out_groups ? f->held_out_mape : NAN,
+                                              known(f->held_out_groups) });
         }
-    return t;
+    return rows.t;
 }
+
+typedef struct interval_row {
+    const char *machine, *of;
+    interval    at;
+} interval_row;
+
+static const field interval_fields[] = {
+    { "machine", .page = "machine", FIELD_AT(interval_row, machine) },
+    { "of", .page = "of", FIELD_AT(interval_row, of) },
+    { "low", .page = "low", FIELD_AT(interval_row, at.low), WITH_DIGITS(3) },
+    { "high", .page = "high", FIELD_AT(interval_row, at.high), WITH_DIGITS(3) },
+    { "groups", .page = "networks behind it", FIELD_AT(interval_row, at.groups) },
+    { "per_octave", .page = "wider each octave beyond", FIELD_AT(interval_row, at.per_octave),
+      WITH_DIGITS(3) },
+    { 0 },
+};
 
 static table *intervals_table(const page *p)
 {
-    table *t = table_new();
+    field_rows rows = page_rows(p, interval_fields, 0, NULL);
 
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "of", "of", 0);
-    table_column(t, "low", "low", 3);
-    table_column(t, "high", "high", 3);
-    table_column(t, "groups", "networks behind it", 0);
-    table_column(t, "per_octave", "wider each octave beyond", 3);
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < N_SHOWN; i++) {
             const interval *x = interval_of(&p->machine[k], i);
 
-            if (!interval_known(x))
-                continue;
-            table_text(t, p->machine[k].label);
-            table_text(t, shown[i].name);
-            table_real(t, x->low);
-            table_real(t, x->high);
-            table_count(t, x->groups);
-            table_real(t, x->per_octave);
+            if (interval_known(x))
+                field_row(&rows, &(interval_row){ p->machine[k].label, shown[i].name, *x });
         }
-    return t;
+    return rows.t;
 }
 
 /* "2 to 8", "2". */
@@ -228,52 +239,65 @@ static const char *range_text(const sync_range *r, double unit, char *buffer, si
     return buffer;
 }
 
-static void add_fabric(table *t, const page_machine *m, const algorithm_model *a, fabric f)
-{
-    const fabric_model *x   = &a->of[f];
-    const bool          own = a->kind == COLLECTIVE_ALLREDUCE; /* needs no name */
-    char                text[64];
+typedef struct fabric_row {
+    const char            *machine, *where;
+    const algorithm_model *a;
+    const fabric_model    *x;
+} fabric_row;
 
-    table_text(t, m->label);
-    snprintf(text, sizeof text, "%s%s%s", own ? "" : collective_types[a->kind].title,
-             own ? "" : " ", a->name);
-    table_text(t, text);
-    table_text(t, f == FABRIC_ONE ? "within a node" : "between nodes");
-    table_count(t, x->rows);
-    table_text(t, range_text(&x->bytes, 1e6, text, sizeof text));
-    table_text(t, range_text(&x->nodes, 1, text, sizeof text));
-    table_text(t, range_text(&x->devices, 1, text, sizeof text));
-    table_real(t, 100 * x->errors.mape);
+TEXT_OF(mb_text, fabric_row, range_text(&r->x->bytes, 1e6, room, FIELD_TEXT_MAX))
+TEXT_OF(nodes_text, fabric_row, range_text(&r->x->nodes, 1, room, FIELD_TEXT_MAX))
+TEXT_OF(devices_text, fabric_row, range_text(&r->x->devices, 1, room, FIELD_TEXT_MAX))
+COUNT_OF(rows_behind, fabric_row, r->x->rows)
+REAL_OF(mape_of, fabric_row, r->x->errors.mape)
+
+static const char *algorithm_text(const void *record, size_t i, char *room)
+{
+    const algorithm_model *a = ((const fabric_row *)record)->a;
+
+    (void)i;
+    if (a->kind == COLLECTIVE_ALLREDUCE) /* needs no name */
+        return a->name;
+    snprintf(room, FIELD_TEXT_MAX, "%s %s", collective_types[a->kind].title, a->name);
+    return room;
 }
 
-/* NULL: no machine has measured collectives. */
-static table *collectives_table(const page *p)
-{
-    table *t   = table_new();
-    bool   any = false;
+static const field fabric_fields[] = {
+    { "machine", .page = "machine", FIELD_AT(fabric_row, machine) },
+    { "algorithm", .page = "algorithm", .text = algorithm_text },
+    { "fabric", .page = "", FIELD_AT(fabric_row, where) },
+    { "rows", .page = "rows", .count = rows_behind },
+    { "mb", .page = "MB", .text = mb_text },
+    { "nodes", .page = "nodes", .text = nodes_text },
+    { "devices", .page = "devices a node", .text = devices_text },
+    { "mape", .page = "error of the fit [%]", .real = mape_of, IN_PERCENT },
+    { 0 },
+};
 
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "algorithm", "algorithm", 0);
-    table_column(t, "fabric", "", 0);
-    table_column(t, "rows", "rows", 0);
-    table_column(t, "mb", "MB", 0);
-    table_column(t, "nodes", "nodes", 0);
-    table_column(t, "devices", "devices a node", 0);
-    table_column(t, "mape", "error of the fit [%]", 1);
+/* Of the collectives that were measured, if there are any. */
+static void put_collectives(const page *p, FILE *out)
+{
+    field_rows rows = page_rows(p, fabric_fields, 0, NULL);
+    bool       any  = false;
+
     for (size_t k = 0; k < p->n_machines; k++) {
         const collective_model *c = p->machine[k].who->cal->collectives;
 
         for (size_t i = 0; c && i < c->n; i++)
-            for (fabric f = FABRIC_ONE; f < N_FABRICS; f++)
-                if (c->algorithm[i].of[f].rows) {
-                    add_fabric(t, &p->machine[k], &c->algorithm[i], f);
-                    any = true;
-                }
+            for (fabric f = FABRIC_ONE; f < N_FABRICS; f++) {
+                const fabric_row r = { p->machine[k].label,
+                                       f == FABRIC_ONE ? "within a node" : "between nodes",
+                                       &c->algorithm[i], &c->algorithm[i].of[f] };
+
+                if (r.x->rows)
+                    field_row(&rows, &r);
+                any |= r.x->rows > 0;
+            }
     }
     if (any)
-        return t;
-    table_free(t);
-    return NULL;
+        page_numbers(rows.t, "All-reduces that were measured", out);
+    else
+        table_free(rows.t);
 }
 
 /* Steps of jobs that are continued, whose intervals are of other jobs. */
@@ -327,8 +351,6 @@ void page_calibration_write(const page *p, FILE *out)
                 "in turn.",
                 p->machine[k].label);
     }
-    table *t;
-
     if (page_learned(p)) {
         page_learned_calibration(p, out);
     } else if (has_formulas(p)) {
@@ -337,13 +359,9 @@ void page_calibration_write(const page *p, FILE *out)
             out,
             "Errors are means of |predicted - measured| / measured. Held out: of networks that "
             "were left out of the fit, one after the other.");
-        t = parts_table(p);
-        table_html(t, out);
-        table_free(t);
+        page_table(parts_table(p), out);
     }
     if (rows_of(p, row))
         page_numbers(intervals_table(p), "Intervals in numbers", out);
-    t = collectives_table(p);
-    if (t)
-        page_numbers(t, "All-reduces that were measured", out);
+    put_collectives(p, out);
 }

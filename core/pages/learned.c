@@ -14,66 +14,69 @@ static const layerwise_model *model_of(const page_machine *m)
     return learned_model_of(m->who);
 }
 
-static void put_interval(table *t, const interval *i)
-{
-    const bool known = interval_known(i);
+/* A task, or one of its phases, of which only the interval is known. */
+typedef struct task_row {
+    const char *name;
+    int64_t     rows, held; /* -1: not known */
+    double      mape, low, high;
+    int64_t     groups;
+} task_row;
 
-    table_real(t, known ? i->low : NAN);
-    table_real(t, known ? i->high : NAN);
-    table_real(t, known ? (double)i->groups : NAN);
+static const field task_fields[] = {
+    { "task", .page = "layers", FIELD_AT(task_row, name) },
+    { "rows", .page = "times", FIELD_AT(task_row, rows) },
+    { "held", .page = "left out to judge it", FIELD_AT(task_row, held) },
+    { "mape", .page = "off on these [%]", FIELD_AT(task_row, mape), IN_PERCENT },
+    { "low", .page = "low", FIELD_AT(task_row, low), WITH_DIGITS(3) },
+    { "high", .page = "high", FIELD_AT(task_row, high), WITH_DIGITS(3) },
+    { "groups", .page = "groups behind the interval", FIELD_AT(task_row, groups) },
+    { 0 },
+};
+
+static void put_task(field_rows *rows, task_row r, const interval *x)
+{
+    const bool known = interval_known(x);
+
+    r.low    = known ? x->low : NAN;
+    r.high   = known ? x->high : NAN;
+    r.groups = known ? (int64_t)x->groups : -1;
+    field_row(rows, &r);
 }
 
-/* Phases of a task with intervals of their own. */
-static void put_phases(table *t, const layerwise_task *x)
-{
-    for (phase f = 0; f < N_PHASES; f++)
-        if (interval_known(&x->of_phase[f])) {
-            char text[LAYERWISE_TASK_TEXT];
-
-            snprintf(text, sizeof text, "%s: %s", x->name, phase_name(f));
-            table_text(t, text);
-            for (int i = 0; i < 3; i++)
-                table_real(t, NAN);
-            put_interval(t, &x->of_phase[f]);
-        }
-}
-
-static table *tasks_table(const page_machine *m)
+static table *tasks_table(const page *p, const page_machine *m)
 {
     const layerwise_model *model = model_of(m);
-    table                 *t     = table_new();
+    field_rows             rows  = page_rows(p, task_fields, 0, NULL);
     char                   text[LAYERWISE_TASK_TEXT];
 
-    table_column(t, "task", "layers", 0);
-    table_column(t, "rows", "times", 0);
-    table_column(t, "held", "left out to judge it", 0);
-    table_column(t, "mape", "off on these [%]", 1);
-    table_column(t, "low", "low", 3);
-    table_column(t, "high", "high", 3);
-    table_column(t, "groups", "groups behind the interval", 0);
     for (size_t i = 0; i < model->n_tasks; i++) {
-        const layerwise_task *x = &model->task[i];
+        const layerwise_task *x    = &model->task[i];
+        const int64_t         held = (int64_t)x->judged.held;
 
-        table_text(t, layerwise_task_text(model->kind, x, text));
-        table_count(t, x->judged.seen + x->judged.held);
-        table_count(t, x->judged.held);
-        table_real(t, 100 * x->judged.mape);
-        put_interval(t, &x->interval);
-        put_phases(t, x);
+        put_task(&rows,
+                 (task_row){ .name = layerwise_task_text(model->kind, x, text),
+                             .rows = (int64_t)x->judged.seen + held,
+                             .held = held,
+                             .mape = x->judged.mape },
+                 &x->interval);
+        for (phase f = 0; f < N_PHASES; f++) {
+            if (!interval_known(&x->of_phase[f]))
+                continue;
+            snprintf(text, sizeof text, "%s: %s", x->name, phase_name(f));
+            put_task(&rows, (task_row){ .name = text, .rows = -1, .held = -1, .mape = NAN },
+                     &x->of_phase[f]);
+        }
     }
-    return t;
+    return rows.t;
 }
 
 void page_learned_calibration(const page *p, FILE *out)
 {
     for (size_t k = 0; k < p->n_machines; k++) {
-        table *t = tasks_table(&p->machine[k]);
-
         fputs("<h3>", out);
         html_textf(out, "What %s learned on %s", p->machine[k].who->model, p->machine[k].label);
         fputs("</h3>\n", out);
-        table_html(t, out);
-        table_free(t);
+        page_table(tasks_table(p, &p->machine[k]), out);
     }
     html_paragraph(
         out, "Errors are means of |predicted - measured| / measured on layers that were "

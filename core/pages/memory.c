@@ -215,33 +215,37 @@ void page_memory_charts(page *p)
         size_text(p->use.peak, size, sizeof size), peak);
 }
 
+typedef struct peak_row {
+    const char *what;
+    double      size, share;
+} peak_row;
+
+static const field peak_fields[] = {
+    { "what", .page = "at the peak", FIELD_AT(peak_row, what) },
+    { "size", .page = "%s", FIELD_AT(peak_row, size), WITH_DIGITS(2), .each = field_named },
+    { "percent", .page = "%", FIELD_AT(peak_row, share), IN_PERCENT },
+    { 0 },
+};
+
 static table *peak_table(const page *p)
 {
     const char  *name;
-    const double unit = unit_of((double)p->use.peak, &name);
-    table       *t    = table_new();
+    const double peak = (double)p->use.peak;
+    const double unit = unit_of(peak, &name);
+    field_rows   rows = page_rows(p, peak_fields, 0, name);
 
-    table_column(t, "what", "at the peak", 0);
-    table_column(t, "size", name, 2);
-    table_column(t, "percent", "%", 1);
     for (size_t g = 0; g < N_GROUPS; g++) {
         const double bytes = group_bytes(p->use.part, g);
 
-        table_text(t, groups[g].name);
-        table_real(t, bytes / unit);
-        table_real(t, 100 * bytes / (double)p->use.peak);
+        field_row(&rows, &(peak_row){ groups[g].name, bytes / unit, bytes / peak });
     }
-    table_text(t, "together");
-    table_real(t, (double)p->use.peak / unit);
-    table_real(t, 100);
-    return t;
+    field_row(&rows, &(peak_row){ "together", peak / unit, 1 });
+    return rows.t;
 }
 
 void page_memory_write(const page *p, FILE *out)
 {
     char peak[200], size[32], room[32];
-
-    table *t = peak_table(p);
 
     put_peak(p, peak, sizeof peak);
     html_paragraph(out, "A device needs %s at batch %lld; the peak is %s.",
@@ -255,9 +259,8 @@ void page_memory_write(const page *p, FILE *out)
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "memory", out);
     fputs("<div>\n", out);
-    table_html(t, out);
+    page_table(peak_table(p), out);
     fputs("</div>\n</div>\n", out);
-    table_free(t);
     html_paragraph(
         out, "Not counted: the device's context, the allocator's rounding, scratch of libraries "
              "(see 'layermeter memory').");

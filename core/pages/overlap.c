@@ -166,29 +166,36 @@ static const char *layer_name(const page_machine *m, size_t layer)
     return layer < m->apart->n_layers ? m->apart->layer[layer].name : "";
 }
 
+typedef struct bucket_row {
+    uint64_t    bucket;
+    double      bytes, ready, start, end; /* s since the step began */
+    const char *from, *to;
+} bucket_row;
+
+static const field bucket_fields[] = {
+    { "bucket", .page = "bucket", FIELD_AT(bucket_row, bucket) },
+    { "mb", .page = "MB", FIELD_AT(bucket_row, bytes), .times = 1e-6, WITH_DIGITS(-1) },
+    { "ready_ms", .page = "ready [ms]", FIELD_AT(bucket_row, ready), IN_MS },
+    { "start_ms", .page = "start [ms]", FIELD_AT(bucket_row, start), IN_MS },
+    { "end_ms", .page = "end [ms]", FIELD_AT(bucket_row, end), IN_MS },
+    { "from", .page = "from layer", FIELD_AT(bucket_row, from) },
+    { "to", .page = "to layer", FIELD_AT(bucket_row, to) },
+    { 0 },
+};
+
 static table *buckets_table(const page *p, const page_machine *m)
 {
-    table *t = table_new();
+    field_rows   rows  = page_rows(p, bucket_fields, 0, NULL);
+    const double begin = before(m);
 
-    table_column(t, "bucket", "bucket", 0);
-    table_column(t, "mb", "MB", -1);
-    table_column(t, "ready_ms", "ready [ms]", page_decimals(p));
-    table_column(t, "start_ms", "start [ms]", page_decimals(p));
-    table_column(t, "end_ms", "end [ms]", page_decimals(p));
-    table_column(t, "from", "from layer", 0);
-    table_column(t, "to", "to layer", 0);
     for (size_t i = 0; i < m->buckets.n; i++) {
         const overlap_bucket *b = &m->buckets.bucket[i];
 
-        table_count(t, i + 1);
-        table_real(t, 1e-6 * b->bytes);
-        table_real(t, 1e3 * (before(m) + b->ready));
-        table_real(t, 1e3 * (before(m) + b->start));
-        table_real(t, 1e3 * (before(m) + b->end));
-        table_text(t, layer_name(m, b->last_layer));
-        table_text(t, layer_name(m, b->first_layer));
+        field_row(&rows, &(bucket_row){ i + 1, b->bytes, begin + b->ready, begin + b->start,
+                                        begin + b->end, layer_name(m, b->last_layer),
+                                        layer_name(m, b->first_layer) });
     }
-    return t;
+    return rows.t;
 }
 
 static void put_words(const page *p, const page_machine *m, FILE *out)

@@ -114,6 +114,12 @@ static unsigned spread_of_page(const page *p)
     return facts;
 }
 
+field_rows page_rows(const page *p, const field *fields, unsigned facts, const void *whole)
+{
+    return field_rows_of(&(field_view){
+        .fields = fields, .in = IN_PAGE, .facts = facts, .whole = whole, .ms = page_decimals(p) });
+}
+
 table *page_points(const page *p, const field *fields)
 {
     const field_view v    = { .fields = fields,
@@ -235,14 +241,19 @@ void page_figure(const page *p, const char *name, FILE *out)
     fputs("</figcaption>\n</figure>\n", out);
 }
 
+void page_table(table *t, FILE *out)
+{
+    table_html(t, out);
+    table_free(t);
+}
+
 void page_numbers(table *t, const char *summary, FILE *out)
 {
     fputs("<details><summary>", out);
     html_text(out, summary);
     fputs("</summary>\n", out);
-    table_html(t, out);
+    page_table(t, out);
     fputs("</details>\n", out);
-    table_free(t);
 }
 
 static void picture_of(const page_chart *c, gnuplot_picture *out)

@@ -24,6 +24,8 @@ const char *page_band_words(const size_t *known, size_t n, const char *say, char
 /** The picture of that name as a figure with what can be seen below it; nothing if there is none.
  */
 void page_figure(const page *p, const char *name, FILE *out);
+/** A table, which it frees. */
+void page_table(table *t, FILE *out);
 /** <details> with the numbers behind a picture; frees the table. */
 void page_numbers(table *t, const char *summary, FILE *out);
 
@@ -40,6 +42,8 @@ typedef void page_teller(const page_row *r, double *y, char *text, size_t size);
 void         page_point_hints(FILE *out, const page *p, page_teller *tell);
 /** The end of a plot command: hints, if they are wanted. */
 void page_end_plot(FILE *out, const page *p);
+/** The columns of a table of its own, without rows; `whole`: of fields with a name. */
+field_rows page_rows(const page *p, const field *fields, unsigned facts, const void *whole);
 /** These fields of all known points. What has no value there stands in step_fields. */
 table *page_points(const page *p, const field *fields);
 

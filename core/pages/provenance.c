@@ -2,10 +2,19 @@
 #include "base/text.h"
 #include "pages/page_parts.h"
 
-static void put_machine(const page_machine *m, FILE *out)
+TEXT_OF(key_text, provenance_entry, r->key)
+TEXT_OF(value_text, provenance_entry, r->value)
+
+static const field entry_fields[] = {
+    { "key", .page = "of the measurements", .text = key_text },
+    { "value", .page = "", .text = value_text },
+    { 0 },
+};
+
+static void put_machine(const page *p, const page_machine *m, FILE *out)
 {
-    const calibration *cal = m->who->cal;
-    table             *t   = table_new();
+    const calibration *cal  = m->who->cal;
+    field_rows         rows = page_rows(p, entry_fields, 0, NULL);
 
     fputs("<h3>", out);
     html_text(out, m->label);
@@ -23,22 +32,18 @@ static void put_machine(const page_machine *m, FILE *out)
     fputs("</p>\n", out);
     if (m->who->by->from_layers)
         page_learned_provenance(m, out);
-    table_column(t, "key", "of the measurements", 0);
-    table_column(t, "value", "", 0);
-    for (size_t i = 0; i < cal->n_provenance; i++) {
-        table_text(t, cal->provenance[i].key);
-        table_text(t, cal->provenance[i].value);
-    }
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        field_row(&rows, &cal->provenance[i]);
     if (cal->n_provenance) {
-        page_numbers(t, "What it was measured on, with and from", out);
+        page_numbers(rows.t, "What it was measured on, with and from", out);
     } else {
         html_paragraph(out, "The file says nothing of where and how it was measured.");
-        table_free(t);
+        table_free(rows.t);
     }
 }
 
 void page_provenance_write(const page *p, FILE *out)
 {
     for (size_t k = 0; k < p->n_machines; k++)
-        put_machine(&p->machine[k], out);
+        put_machine(p, &p->machine[k], out);
 }

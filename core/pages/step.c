@@ -311,21 +311,36 @@ void page_step_charts(page *p)
 
 /* ---- words ---- */
 
-/* `pass`: of a forward pass in evaluation mode, whose parts are in one column. */
-static void add_work(table *t, const page_machine *m, const char *name, const explained *x,
-                     bool pass)
-{
-    const double update = x->part[PHASE_UPDATE] + x->part[PHASE_GRAD_ONE] + x->part[PHASE_GRAD];
-    const bool   whole  = m->apart->part[0] == PHASE_STEP; /* whose parts are unknown */
+/* A class or block, and its parts of a step. */
+typedef struct work_row {
+    const char *name;
+    double      forward, backward, update, seconds, share;
+} work_row;
 
-    table_text(t, name);
-    if (!pass) {
-        table_real(t, whole ? NAN : 1e3 * x->part[PHASE_FORWARD]);
-        table_real(t, whole ? NAN : 1e3 * x->part[PHASE_BACKWARD]);
-        table_real(t, whole ? NAN : 1e3 * update);
-    }
-    table_real(t, 1e3 * x->seconds);
-    table_real(t, 100 * x->seconds / m->work);
+/* Facts: a forward pass in evaluation mode, whose parts are in one column, or not. */
+enum { PASS = 1, PARTS = 2 };
+
+static const field work_fields[] = {
+    { "%s", .page = "%s", FIELD_AT(work_row, name), .each = field_named },
+    { "forward_ms", .page = "forward [ms]", FIELD_AT(work_row, forward), IN_MS, .when = PARTS },
+    { "backward_ms", .page = "backward [ms]", FIELD_AT(work_row, backward), IN_MS, .when = PARTS },
+    { "update_ms", .page = "update [ms]", FIELD_AT(work_row, update), IN_MS, .when = PARTS },
+    { "all_ms", .page = "together [ms]", FIELD_AT(work_row, seconds), IN_MS, .when = PARTS },
+    { "all_ms", .page = "time [ms]", FIELD_AT(work_row, seconds), IN_MS, .when = PASS },
+    { "percent", .page = "%", FIELD_AT(work_row, share), IN_PERCENT },
+    { 0 },
+};
+
+static void add_work(field_rows *rows, const page_machine *m, const char *name, const explained *x)
+{
+    const bool whole = m->apart->part[0] == PHASE_STEP; /* whose parts are unknown */
+
+    field_row(
+        rows,
+        &(work_row){
+            name, whole ? NAN : x->part[PHASE_FORWARD], whole ? NAN : x->part[PHASE_BACKWARD],
+            whole ? NAN : x->part[PHASE_UPDATE] + x->part[PHASE_GRAD_ONE] + x->part[PHASE_GRAD],
+            x->seconds, x->seconds / m->work });
 }
 
 static const char *bottleneck_words(bottleneck b)
@@ -348,26 +363,18 @@ static const char *bottleneck_words(bottleneck b)
 static table *work_table(const page *p, const page_machine *m, const char *what,
                          const explained *row, size_t n, bool pass)
 {
-    table    *t    = table_new();
-    explained rest = { .coefficient = NAN };
-    char      text[40];
+    field_rows rows = page_rows(p, work_fields, pass ? PASS : PARTS, what);
+    explained  rest = { .coefficient = NAN };
+    char       text[40];
 
-    table_column(t, what, what, 0);
-    if (!pass) {
-        table_column(t, "forward_ms", "forward [ms]", page_decimals(p));
-        table_column(t, "backward_ms", "backward [ms]", page_decimals(p));
-        table_column(t, "update_ms", "update [ms]", page_decimals(p));
-    }
-    table_column(t, "all_ms", pass ? "time [ms]" : "together [ms]", page_decimals(p));
-    table_column(t, "percent", "%", 1);
     for (size_t i = 0; i < n && i < ROWS_LISTED; i++)
-        add_work(t, m, row[i].name, &row[i], pass);
+        add_work(&rows, m, row[i].name, &row[i]);
     for (size_t i = ROWS_LISTED; i < n; i++)
         explained_add(&rest, &row[i]);
     snprintf(text, sizeof text, "(%zu more)", n - ROWS_LISTED);
     if (n > ROWS_LISTED)
-        add_work(t, m, text, &rest, pass);
-    return t;
+        add_work(&rows, m, text, &rest);
+    return rows.t;
 }
 
 /* Classes of kernels, and blocks; `where`: the machine, and its batch. */

@@ -266,55 +266,81 @@ static bool any_carried(const clock_answer *a, size_t n)
     return false;
 }
 
-static void each_columns(table *t, clock_basis last)
+/* The point of a power. */
+typedef struct clock_row {
+    const observation *row;
+    const char        *phase;
+    double             mhz;
+} clock_row;
+
+TEXT_OF(clock_network, clock_row, r->row->name)
+TEXT_OF(clock_input, clock_row, r->row->input)
+COUNT_OF(clock_batch, clock_row, r->row->batch)
+
+static const field clock_fields[] = {
+    { "network", "network", .text = clock_network },
+    { "phase", "phase", FIELD_AT(clock_row, phase) },
+    { "input", "input", .text = clock_input },
+    { "batch", "batch", .count = clock_batch },
+    { "clock_mhz", "clock [MHz]", FIELD_AT(clock_row, mhz) },
+    { 0 },
+};
+
+/* A figure, measured or predicted; the error of what is predicted. */
+typedef struct figure {
+    double value, error;
+} figure;
+
+#define IN_W        FIELD_AT(figure, value), IN_UNIT("W", 1)
+#define IN_J        FIELD_AT(figure, value), IN_UNIT("J", -1)
+#define CLOCK_MS    FIELD_AT(figure, value), .unit = "ms", .times = 1e3, .digits = TABLE_MS(3)
+#define CLOCK_ERROR "error [%]", FIELD_AT(figure, error), IN_PERCENT, .each = field_named
+
+static const field measured_fields[N_CLOCK_FIGURES][2] = {
+    { { "power_w", "measured [W]", IN_W } },
+    { { "energy_j", "measured [J]", IN_J } },
+    { { "time_ms", "measured [ms]", CLOCK_MS } },
+};
+static const field predicted_fields[N_CLOCK_FIGURES][3] = {
+    { { "%s_power_w", "%s [W]", IN_W, .each = field_named },
+      { "%s_power_error_percent", CLOCK_ERROR } },
+    { { "%s_energy_j", "%s [J]", IN_J, .each = field_named },
+      { "%s_energy_error_percent", CLOCK_ERROR } },
+    { { "%s_time_ms", "%s [ms]", CLOCK_MS, .each = field_named },
+      { "%s_time_error_percent", CLOCK_ERROR } },
+};
+
+/* A row for each power. */
+static field_rows clock_points(const points *p, const power_rows *r, const clock_answer *a,
+                               format f)
 {
-    static const char *const key[N_CLOCK_FIGURES]    = { "power_w", "energy_j", "time_ms" };
-    static const char *const unit[N_CLOCK_FIGURES]   = { "W", "J", "ms" };
-    static const int         digits[N_CLOCK_FIGURES] = { 1, -1, TABLE_MS(3) };
+    const size_t n_bases = any_carried(a, r->n) ? N_CLOCK_BASES : 1;
+    field_view   v       = { .fields = clock_fields, .in = field_place_of(f) };
+    field_rows   rows    = field_rows_of(&v), measured[N_CLOCK_FIGURES];
+    field_rows   predicted[N_CLOCK_FIGURES][N_CLOCK_BASES];
 
-    table_column(t, "network", "network", 0);
-    table_column(t, "phase", "phase", 0);
-    table_column(t, "input", "input", 0);
-    table_column(t, "batch", "batch", 0);
-    table_column(t, "clock_mhz", "clock [MHz]", 0);
-    for (clock_figure w = 0; w < N_CLOCK_FIGURES; w++) {
-        char name[60], title[60];
-
-        snprintf(title, sizeof title, "measured [%s]", unit[w]);
-        table_column(t, key[w], title, digits[w]);
-        for (clock_basis b = 0; b <= last; b++) {
-            snprintf(name, sizeof name, "%s_%s", basis_name(b), key[w]);
-            snprintf(title, sizeof title, "%s [%s]", basis_name(b), unit[w]);
-            table_column(t, name, title, digits[w]);
-            snprintf(name, sizeof name, "%s_%s_error_percent", basis_name(b), figure_names[w]);
-            table_column(t, name, "error [%]", 1);
+    for (size_t w = 0; w < N_CLOCK_FIGURES; w++) {
+        v.fields    = measured_fields[w];
+        measured[w] = field_rows_in(rows.t, &v);
+        v.fields    = predicted_fields[w];
+        for (size_t b = 0; b < n_bases; b++) {
+            v.whole         = basis_name((clock_basis)b);
+            predicted[w][b] = field_rows_in(rows.t, &v);
         }
     }
-}
-
-static void add_each(const points *p, const power_rows *r, const clock_answer *a, table *t)
-{
-    const clock_basis last = any_carried(a, r->n) ? CLOCK_CARRIED : CLOCK_BY_MODEL;
-
-    each_columns(t, last);
     for (size_t i = 0; i < r->n; i++) {
-        const observation *row = p->point[r->at[i].point].row;
+        field_row(&rows, &(clock_row){ p->point[r->at[i].point].row, phase_name(r->at[i].phase),
+                                       r->row[i].mhz });
+        for (size_t w = 0; w < N_CLOCK_FIGURES; w++) {
+            const double is = a[i].measured[w];
 
-        table_text(t, row->name);
-        table_text(t, phase_name(r->at[i].phase));
-        table_text(t, row->input);
-        table_count(t, (uint64_t)row->batch);
-        table_real(t, r->row[i].mhz);
-        for (clock_figure w = 0; w < N_CLOCK_FIGURES; w++) {
-            const double factor = w == CLOCK_TIME ? 1e3 : 1;
-
-            table_real(t, factor * a[i].measured[w]);
-            for (clock_basis b = 0; b <= last; b++) {
-                table_real(t, factor * a[i].predicted[b][w]);
-                table_real(t, 100 * (a[i].predicted[b][w] / a[i].measured[w] - 1));
-            }
+            field_row(&measured[w], &(figure){ is, NAN });
+            for (size_t b = 0; b < n_bases; b++)
+                field_row(&predicted[w][b],
+                          &(figure){ a[i].predicted[b][w], a[i].predicted[b][w] / is - 1 });
         }
     }
+    return rows;
 }
 
 /* The error of a group; group n_groups: of all groups. */
@@ -343,12 +369,11 @@ static void add_group(const points *p, const power_rows *r, const clock_answer *
 lm_status clock_answers_print(const points *p, const clock_answers *a, const errors_form *as,
                               lm_error *err)
 {
-    field_rows rows = as->points ? (field_rows){ .t = table_new() } : errors_table(as, 0);
-    double    *room = malloc(2 * a->rows.n * sizeof *room);
-    lm_status  status;
+    field_rows rows =
+        as->points ? clock_points(p, &a->rows, a->answer, as->f) : errors_table(as, 0);
+    double   *room = malloc(2 * a->rows.n * sizeof *room);
+    lm_status status;
 
-    if (as->points)
-        add_each(p, &a->rows, a->answer, rows.t);
     for (size_t g = 0; room && g <= p->n_groups && !as->points; g++)
         for (clock_figure w = 0; w < N_CLOCK_FIGURES; w++)
             for (clock_basis b = 0; b < N_CLOCK_BASES; b++)

@@ -45,28 +45,6 @@ static value member(const field *f, const char *record)
     return v;
 }
 
-static double in_unit(const field *f, double x)
-{
-    x = f->times != 0 ? f->times * x : x;
-    return f->per != 0 ? x / f->per : x;
-}
-
-/* The value of a field; an unknown text has no kind. */
-static value value_of(const field *f, size_t i, const void *record, char room[FIELD_TEXT_MAX])
-{
-    const char *text = f->text ? f->text(record, i, room) : NULL;
-    value       v    = text       ? (value){ FIELD_TEXT, { .text = text } }
-                       : f->real  ? (value){ FIELD_REAL, { .real = f->real(record, i) } }
-                       : f->count ? (value){ FIELD_COUNT, { .count = f->count(record, i) } }
-                                  : member(f, record);
-
-    if (v.kind == FIELD_REAL)
-        v.u.real = in_unit(f, v.u.real);
-    if (v.kind == FIELD_TEXT && !v.u.text)
-        v.kind = FIELD_NONE;
-    return v;
-}
-
 static double number_of(value v)
 {
     switch (v.kind) {
@@ -79,6 +57,31 @@ static double number_of(value v)
     case FIELD_CHARS: break;
     }
     return NAN;
+}
+
+static double in_unit(const field *f, double x)
+{
+    x = f->times != 0 ? f->times * x : x;
+    return f->per != 0 ? x / f->per : x;
+}
+
+/* The value of a field, in the unit of people or of files; an unknown text has no kind. */
+static value value_of(const field *f, size_t i, const void *record, bool people,
+                      char room[FIELD_TEXT_MAX])
+{
+    const char *text = f->text ? f->text(record, i, room) : NULL;
+    value       v    = text       ? (value){ FIELD_TEXT, { .text = text } }
+                       : f->real  ? (value){ FIELD_REAL, { .real = f->real(record, i) } }
+                       : f->count ? (value){ FIELD_COUNT, { .count = f->count(record, i) } }
+                                  : member(f, record);
+
+    if (people && f->for_people != 0)
+        return (value){ FIELD_REAL, { .real = number_of(v) / f->for_people } };
+    if (v.kind == FIELD_REAL)
+        v.u.real = in_unit(f, v.u.real);
+    if (v.kind == FIELD_TEXT && !v.u.text)
+        v.kind = FIELD_NONE;
+    return v;
 }
 
 /* ---- columns ---- */
@@ -224,10 +227,8 @@ void field_row(field_rows *rows, const void *record)
 
     for (size_t c = 0; c < rows->n; c++) {
         const field *f = rows->column[c].of;
-        value        v = value_of(f, rows->column[c].i, record, room);
+        const value  v = value_of(f, rows->column[c].i, record, rows->for_people, room);
 
-        if (rows->for_people && f->for_people != 0)
-            v = (value){ FIELD_REAL, { .real = f->for_people * number_of(v) } };
         switch (v.kind) {
         case FIELD_REAL: table_real(rows->t, v.u.real); break;
         case FIELD_COUNT: table_count(rows->t, v.u.count); break;
@@ -255,7 +256,7 @@ void fields_json(const field_view *v, const void *record, json *j)
 
     for (walk w = walk_of(v); next(&w);) {
         const char *key = named(w.f->key, w.name, name);
-        const value x   = value_of(w.d, w.i, record, room);
+        const value x   = value_of(w.d, w.i, record, false, room);
 
         switch (x.kind) {
         case FIELD_REAL: json_real(j, key, x.u.real); break;
@@ -269,13 +270,30 @@ void fields_json(const field_view *v, const void *record, json *j)
     }
 }
 
+void fields_lines(const field_view *v, const void *record, FILE *out)
+{
+    char room[FIELD_TEXT_MAX], name[FIELD_TEXT_MAX];
+
+    for (walk w = walk_of(v); next(&w);) {
+        const value  x      = value_of(w.d, w.i, record, true, room);
+        const char  *head   = named(w.f->page, w.name, name);
+        const double number = number_of(x);
+
+        if (x.kind == FIELD_TEXT && *x.u.text)
+            fprintf(out, "  %-16s%s\n", head, x.u.text);
+        else if (isfinite(number))
+            fprintf(out, "  %-16s%.7g%s%s\n", head, number, w.d->unit ? " " : "",
+                    w.d->unit ? w.d->unit : "");
+    }
+}
+
 void fields_data(const field_view *v, const void *record, FILE *out)
 {
     const char *between = "";
     char        room[FIELD_TEXT_MAX];
 
     for (walk w = walk_of(v); next(&w); between = " ") {
-        const double x = number_of(value_of(w.d, w.i, record, room));
+        const double x = number_of(value_of(w.d, w.i, record, false, room));
 
         if (isfinite(x))
             fprintf(out, "%s%.9g", between, x);

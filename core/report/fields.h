@@ -53,8 +53,8 @@ typedef struct field {
 
     const char *unit;       /**< of what is shown: "ms", "W"; NULL: none */
     double      times, per; /**< shown is value * times / per; 0: as 1 */
-    double      for_people; /**< where people read it, times this, too; 0: as 1 */
-    int         digits;     /**< as table_column() takes them */
+    double for_people; /**< where people read it, instead: value / for_people; 0: as elsewhere */
+    int    digits;     /**< as table_column() takes them */
 
     unsigned when;   /**< facts that must hold wherever it is shown */
     unsigned worth;  /**< facts that must hold, too, where people read it: in tables, on pages */
@@ -106,8 +106,8 @@ typedef struct field {
 /** Shares shown as percent. */
 #define IN_PERCENT .unit = "%", .times = 100, .digits = 1
 /** Bytes, which people read in MB or GB. */
-#define IN_MB .unit = "B", .for_people = 1e-6, .digits = 1
-#define IN_GB .unit = "B", .for_people = 1e-9, .digits = 3
+#define IN_MB .unit = "B", .for_people = 1e6, .digits = 1
+#define IN_GB .unit = "B", .for_people = 1e9, .digits = 3
 
 /** For `each`: one column, whose name is the text behind `whole`. */
 const char *field_named(const void *whole, size_t i);
@@ -150,6 +150,10 @@ lm_status field_rows_print(const field_rows *rows, format f, FILE *out, lm_statu
 
 /** The fields of one record as keys of an open JSON object; what is unknown becomes null. */
 void fields_json(const field_view *v, const void *record, json *j);
+
+/** The fields of one record with a head on pages, a line each: head, value and unit. What is unknown
+ * or an empty text has no line. */
+void fields_lines(const field_view *v, const void *record, FILE *out);
 
 /** Values of one record on a line, for gnuplot: what is unknown or a text is NaN. */
 void fields_data(const field_view *v, const void *record, FILE *out);

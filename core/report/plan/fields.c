@@ -53,7 +53,7 @@ REAL_OF(million, plan_row, r->cost[TIME_EXPECTED] * 1e6 / (double)r->of.dataset)
 #define PLAN(member) FIELD_AT(plan_row, plan.member)
 #define YIELDS(n)    .yields = n
 /* Hours in files, a duration for people. */
-#define RUN(at)  PLAN(run.seconds[at]), .per = 3600, IN_UNIT("h", TABLE_DURATION), .for_people = 3600
+#define RUN(at)  PLAN(run.seconds[at]), .per = 3600, IN_UNIT("h", TABLE_DURATION), .for_people = 1
 #define COST(at) ROW(cost[at]), .digits = -1, .worth = PLAN_PRICED
 
 const field plan_fields[] = {
