@@ -11,6 +11,7 @@
 #include "layers/schema.h"
 #include "network/autocast.h"
 #include "network/layer.h"
+#include "network/tied.h"
 
 typedef struct binding {
     bound_network       *out;
@@ -243,121 +244,17 @@ static lm_status bind_layer(binding *b, bound_layer *l)
 
 /* ---- shared parameters ---- */
 
-static const lm_weight *find_weight(const bound_layer *owner, const char *role)
-{
-    for (size_t i = 0; i < owner->n_weights; i++)
-        if (!strcmp(owner->weights[i].role, role))
-            return &owner->weights[i];
-    return NULL;
-}
-
-/* "64x3x7x7 f32" */
-static const char *describe_weight(const lm_weight *w, char *buffer, size_t size)
-{
-    size_t used = 0;
-
-    for (uint32_t i = 0; i < w->tensor.rank && used < size; i++)
-        used += (size_t)snprintf(buffer + used, size - used, "%s%lld", i ? "x" : "",
-                                 (long long)w->tensor.dim[i]);
-    if (used < size)
-        snprintf(buffer + used, size - used, " %s%s", text_dtype_name(w->tensor.dtype),
-                 w->flags & LM_FROZEN ? " frozen" : "");
-    return buffer;
-}
-
-/* A shared tensor must equal the owner's tensor of the same role in shape, type and flags. */
-static lm_status check_alike(binding *b, const bound_layer *owner, const lm_weight *theirs,
-                             const lm_weight *mine)
-{
-    char there[200], here[200];
-
-    if (theirs->flags == mine->flags &&
-        !memcmp(&theirs->tensor, &mine->tensor, sizeof mine->tensor))
-        return LM_OK;
-    return lm_error_set(b->err, LM_E_ARG,
-                        "shares = %s: whose %s is %s, and this layer's %s: they must be alike",
-                        owner->decl->name, mine->role, describe_weight(theirs, there, sizeof there),
-                        describe_weight(mine, here, sizeof here));
-}
-
-/* The second gradient of a tensor is added to the first. */
-static lm_status add_gradients(binding *b, bound_layer *l)
-{
-    const size_t n       = l->n_kernels[LM_GRAD_WEIGHT];
-    lm_kernel   *kernels = arena_array(b->out->arena, n + l->n_shared, sizeof *kernels);
-    lm_work     *cost    = &l->cost.pass[LM_GRAD_WEIGHT];
-
-    if (!kernels)
-        return no_memory(b->err);
-    if (n)
-        memcpy(kernels, l->kernels[LM_GRAD_WEIGHT], n * sizeof *kernels);
-    l->kernels[LM_GRAD_WEIGHT] = kernels;
-    for (size_t i = 0; i < l->n_shared; i++) {
-        const lm_weight *w = &l->weights[l->n_weights + i];
-        lm_kernel        k = { .size   = sizeof k,
-                               .op     = LM_OP_MAP,
-                               .pass   = LM_GRAD_WEIGHT,
-                               .dtype  = w->tensor.dtype,
-                               .repeat = 1 };
-        lm_work          work;
-
-        if (w->flags & LM_FROZEN)
-            continue;
-        k.u.map.elements          = (int64_t)lm_elements(&w->tensor);
-        k.u.map.operands          = 2;
-        k.u.map.flops_per_element = 1;
-        work                      = lm_kernel_work(&k);
-        cost->flops               = lm_add(cost->flops, work.flops);
-        cost->read_bytes          = lm_add(cost->read_bytes, work.read_bytes);
-        cost->written_bytes       = lm_add(cost->written_bytes, work.written_bytes);
-        if (l->lowered)
-            kernels[l->n_kernels[LM_GRAD_WEIGHT]++] = k;
-    }
-    return check_cost(b, l);
-}
-
-/* `shares =`: the owner's tensors follow the layer's own tensors, so that counts include them once.
- * */
-static lm_status share_weights(binding *b, bound_layer *l)
-{
-    const bound_layer *owner = &b->out->layer[l->decl->shares - b->net->layer];
-    const size_t       n     = l->n_weights;
-    lm_weight         *own   = arena_array(b->out->arena, n + 1, sizeof *own);
-
-    if (!own)
-        return no_memory(b->err);
-    if (owner->decl->shares)
-        return lm_error_set(b->err, LM_E_ARG,
-                            "shares = %s: which has its parameters from another layer itself",
-                            owner->decl->name);
-    l->n_weights = 0;
-    for (size_t i = 0; i < n; i++) {
-        const lm_weight *mine = &l->weights[i], *theirs = find_weight(owner, mine->role);
-        const lm_status  status = theirs ? check_alike(b, owner, theirs, mine) : LM_OK;
-
-        if (status)
-            return status;
-        if (theirs)
-            own[n - ++l->n_shared] = *mine;
-        else
-            own[l->n_weights++] = *mine;
-    }
-    if (!l->n_shared)
-        return lm_error_set(b->err, LM_E_ARG,
-                            "shares = %s: which has no parameter tensor of the same role",
-                            owner->decl->name);
-    l->weights = own;
-    l->shares  = owner;
-    return l->trained ? add_gradients(b, l) : LM_OK;
-}
-
 static lm_status share_all(binding *b)
 {
     for (size_t i = 0; i < b->out->n_layers; i++) {
-        bound_layer *l      = &b->out->layer[i];
-        lm_status    status = l->decl->shares ? share_weights(b, l) : LM_OK;
+        bound_layer     *l     = &b->out->layer[i];
+        const net_layer *owner = l->decl->shares;
+        lm_status        status;
 
-        if (status) {
+        if (!owner)
+            continue;
+        status = tied_weights(l, &b->out->layer[owner - b->net->layer], b->out->arena, b->err);
+        if (status || (status = check_cost(b, l))) {
             prefix_place(b, l->decl, l->decl->line);
             return status;
         }

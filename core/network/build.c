@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "base/no_memory.h"
-#include "network/graph.h"
+#include "base/graph.h"
 
 #define LAYERS_MAX 200000 /* as of a network file */
 #define NONE       ((size_t)-1)

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "network/graph.h"
+#include "base/graph.h"
 #include "network/unfold.h"
 
 /* Follows ports to the layer that feeds them. Ports form no cycle once the order is known. */

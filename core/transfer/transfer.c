@@ -9,10 +9,10 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "device/roofline.h"
-#include "shrink/shrink.h"
 #include "single/model.h"
 #include "solve/folds.h"
 #include "transfer/layers.h"
+#include "transfer/pool.h"
 
 const transfer_options transfer_default = { .power = 0.5, .near = 0.5, .doubt_most = HUGE_VAL };
 
@@ -35,13 +35,6 @@ resource transfer_resource(size_t term)
     case N_TERM_FAMILIES: break;
     }
     return RESOURCE_BANDWIDTH;
-}
-
-static double term_scale(const transfer_scale *s, size_t term)
-{
-    const resource r = transfer_resource(term);
-
-    return r == RESOURCE_FLOPS && term_family_of(term) != FAMILY_DENSE ? s->scalar : s->of[r];
 }
 
 /* ---- scales ---- */
@@ -264,218 +257,7 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
     return status;
 }
 
-/* ---- coefficients ---- */
-
-/* A mean over those that know it. */
-typedef struct mean {
-    double sum, weight, low, high;
-} mean;
-
-static void mean_add(mean *m, double weight, double scale, const coefficient *c)
-{
-    if (isnan(c->value))
-        return;
-    m->sum += weight * scale * c->value;
-    m->weight += weight;
-    m->low  = fmin(m->low, c->low); /* passes over unknown figures */
-    m->high = fmax(m->high, c->high);
-}
-
-static coefficient mean_of(const mean *m)
-{
-    return (coefficient){ .value          = m->weight > 0 ? m->sum / m->weight : NAN,
-                          .standard_error = NAN,
-                          .low            = m->low,
-                          .high           = m->high,
-                          .determined     = true,
-                          .known          = 0 };
-}
-
-/* Counts alone are not carried over: each machine's knots stand elsewhere. */
-static void pool_terms(const transfer_source *from, size_t n, const device *to, size_t form_at,
-                       fitted *out)
-{
-    const roofline    best = roofline_of(to->figure, calibration_product_dtype(from[0].cal), false);
-    const term_bounds bounds = { roofline_flop(&best), INFINITY };
-
-    for (size_t t = 0; t < N_TERMS; t++) {
-        mean m = { 0, 0, NAN, NAN };
-
-        for (size_t i = 0; i < n; i++)
-            if (from[i].cal->fitted[form_at].present && !term_counted(t))
-                mean_add(&m, from[i].weight, term_scale(&from[i].scale, t),
-                         &from[i].cal->fitted[form_at].term[t]);
-        out->term[t]       = mean_of(&m);
-        out->term[t].value = term_bounds_keep(&bounds, t, out->term[t].value);
-        out->rank += out->term[t].value > 0;
-    }
-}
-
-static bool has_allreduces(const calibration *cal)
-{
-    return collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL) != NULL;
-}
-
-/* Links between devices stay: the collectives of the nearest machine that has all-reduces. */
-static lm_status pool_collectives(const transfer_source *from, size_t n, calibration *out,
-                                  lm_error *err)
-{
-    const transfer_source *of = NULL;
-
-    for (size_t i = 0; i < n; i++)
-        if (has_allreduces(from[i].cal) && (!of || from[i].weight > of->weight))
-            of = &from[i];
-    if (!of)
-        return LM_OK;
-    if (!(out->collectives = collective_copy(of->cal->collectives)))
-        return no_memory(err);
-    for (size_t f = 0; f < n_forms; f++)
-        if (form_carried(f) && forms[f].part == PHASE_SYNC && out->fitted[f].present) {
-            memset(out->fitted[f].coefficient, 0, sizeof out->fitted[f].coefficient);
-            out->fitted[f].by_allreduces = true;
-        }
-    return LM_OK;
-}
-
-/* Formulas in features are of networks between nodes, which are as they were. */
-static void pool_features(const transfer_source *from, size_t n, size_t form_at, fitted *out)
-{
-    for (size_t k = 0; k < forms[form_at].n_features; k++) {
-        mean m = { 0, 0, NAN, NAN };
-
-        for (size_t i = 0; i < n; i++)
-            if (from[i].cal->fitted[form_at].present && !from[i].cal->fitted[form_at].by_allreduces)
-                mean_add(&m, from[i].weight, 1, &from[i].cal->fitted[form_at].coefficient[k]);
-        out->coefficient[k] = mean_of(&m);
-        out->rank++;
-    }
-}
-
-static lm_status pool_form(const transfer_source *from, size_t n, const device *to, size_t form_at,
-                           fitted *out, lm_error *err)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < n; i++)
-        any |= from[i].cal->fitted[form_at].present;
-    if (!any)
-        return LM_OK;
-    *out = (fitted){ .present       = true,
-                     .condition     = NAN,
-                     .errors        = { 0, NAN, NAN, NAN, NAN, NAN },
-                     .held_out_mape = NAN };
-    if (forms[form_at].n_features) {
-        pool_features(from, n, form_at, out);
-        return LM_OK;
-    }
-    out->term = malloc(N_TERMS * sizeof *out->term);
-    if (!out->term)
-        return no_memory(err);
-    pool_terms(from, n, to, form_at, out);
-    return LM_OK;
-}
-
-/* ---- intervals ---- */
-
-/* The steepest, as far as it was seen. */
-static void join_growth(const interval *from, interval *to)
-{
-    if (from->per_octave > to->per_octave)
-        to->octaves = from->octaves;
-    else if (!(from->per_octave < to->per_octave))
-        to->octaves = from->octaves > 0 && to->octaves > 0 ? fmax(from->octaves, to->octaves) : 0;
-    to->per_octave = fmax(to->per_octave, from->per_octave);
-}
-
-/* The union of the machines' ranges. Seconds differ on the new device; batches and nodes do not. */
-static void join_interval(const interval *from, interval *to)
-{
-    if (!interval_known(from))
-        return;
-    if (!interval_known(to)) {
-        *to = *from;
-    } else {
-        to->groups = from->groups < to->groups ? from->groups : to->groups;
-        to->low    = fmin(to->low, from->low);
-        to->high   = fmax(to->high, from->high);
-        join_growth(from, to);
-        for (int s = 0; s < N_SCOPES; s++) {
-            to->range[s].low  = fmin(to->range[s].low, from->range[s].low);
-            to->range[s].high = fmax(to->range[s].high, from->range[s].high);
-        }
-    }
-    to->range[SCOPE_SECONDS].low = to->range[SCOPE_SECONDS].high = NAN;
-}
-
-static void join_intervals(const transfer_source *from, size_t n, calibration *out)
-{
-    for (size_t s = 0; s < N_TIMES; s++) {
-        out->intervals[0].of[s] = interval_unknown;
-        for (size_t i = 0; i < n; i++)
-            join_interval(&from[i].cal->intervals[0].of[s], &out->intervals[0].of[s]);
-    }
-}
-
-/* In logarithms. A range that reaches down to 0 has no middle. */
-static void widen_about_middle(interval *i, double doubt)
-{
-    const double mid = sqrt(i->low * i->high), half = hypot(log(i->high / i->low) / 2, log(doubt));
-
-    if (!(mid > 0)) {
-        i->high *= doubt;
-        return;
-    }
-    i->low  = mid / exp(half);
-    i->high = mid * exp(half);
-}
-
-bool transfer_widen(calibration *cal, double doubt, const char *why)
-{
-    char text[120];
-
-    for (size_t s = 0; s < N_TIMES; s++)
-        if (s != PHASE_SYNC)
-            widen_about_middle(&cal->intervals[0].of[s], doubt);
-    snprintf(text, sizeof text, "by %.3g, %s", doubt, why);
-    return calibration_note(cal, "intervals_widened", text);
-}
-
-/* ---- all together ---- */
-
-static lm_status pool(const transfer_source *from, size_t n, const device *to, calibration **out,
-                      lm_error *err)
-{
-    calibration *cal    = calloc(1, sizeof *cal);
-    lm_status    status = cal ? LM_OK : no_memory(err);
-
-    for (size_t f = 0; f < n_forms && !status; f++)
-        if (form_carried(f))
-            status = pool_form(from, n, to, f, &cal->fitted[f], err);
-    if (!status)
-        status = pool_collectives(from, n, cal, err);
-    if (!status)
-        status = transfer_layers_pool(from, n, to, false, &cal->layers, err);
-    if (status) {
-        calibration_free(cal);
-        return status;
-    }
-    cal->transferred = true;
-    cal->dtype       = from[0].cal->dtype;
-    cal->settings    = from[0].cal->settings;
-    cal->max_ranks = cal->max_hosts = 1;
-    for (size_t i = 0; i < n; i++) {
-        if (from[i].cal->max_ranks > cal->max_ranks)
-            cal->max_ranks = from[i].cal->max_ranks;
-        if (from[i].cal->max_hosts > cal->max_hosts)
-            cal->max_hosts = from[i].cal->max_hosts;
-    }
-    for (size_t m = 1; m < MAX_MODELS; m++)
-        for (size_t s = 0; s < N_TIMES; s++)
-            cal->intervals[m].of[s] = interval_unknown;
-    join_intervals(from, n, cal);
-    *out = cal;
-    return LM_OK;
-}
+/* ---- doubt ---- */
 
 /* |log| of a formula's own seconds over those carried over, at the middle of what it measured. */
 static double deviation(const fitted *own, const fitted *other)
@@ -528,7 +310,7 @@ static lm_status doubt_source(void *context, const fold_turn *t, lm_error *err)
     lm_status              status = transfer_prepare(others, n, left->device, d->o, err);
 
     if (!status)
-        status = pool(others, n, left->device, &cal, err);
+        status = transfer_mean(others, n, left->device, &cal, err);
     for (size_t f = 0; f < n_forms && !status; f++)
         if (form_carried(f) && cal->fitted[f].present)
             apart = fmax(apart, deviation(&left->cal->fitted[f], &cal->fitted[f]));
@@ -564,21 +346,26 @@ lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to
 static lm_status note_source(const transfer_source *s, const device *to, calibration *cal,
                              lm_error *err)
 {
-    const lm_dtype      dtype = calibration_product_dtype(s->cal);
-    const device_figure of[]  = { DEVICE_BANDWIDTH, DEVICE_MULTIPROCESSORS, DEVICE_POWER };
-    char                text[300];
+    static const struct {
+        device_figure figure;
+        double        per;
+        const char   *unit;
+    } of[]               = { { DEVICE_BANDWIDTH, 1e9, " GB/s" },
+                             { DEVICE_MULTIPROCESSORS, 1, "" },
+                             { DEVICE_POWER, 1, " W" } };
+    const lm_dtype dtype = calibration_product_dtype(s->cal);
+    char           text[300];
     int n = snprintf(text, sizeof text, "%.2g of %.60s: %s %.4g -> %.4g TFLOP/s", s->weight,
                      s->device->name, text_dtype_name(dtype), device_peak(s->device, dtype) / 1e12,
                      device_peak(to, dtype) / 1e12);
 
     for (size_t i = 0; i < sizeof of / sizeof of[0] && n < (int)sizeof text; i++) {
-        const device_key *k = &device_keys[of[i]];
+        const double from = s->device->figure[of[i].figure], is = to->figure[of[i].figure];
 
-        if (isnan(s->device->figure[of[i]]) || isnan(to->figure[of[i]]))
-            continue;
-        n += snprintf(text + n, sizeof text - (size_t)n, ", %s %.4g -> %.4g%s%s", k->key,
-                      s->device->figure[of[i]] / k->factor, to->figure[of[i]] / k->factor,
-                      *k->shown ? " " : "", k->shown);
+        if (!isnan(from) && !isnan(is))
+            n += snprintf(text + n, sizeof text - (size_t)n, ", %s %.4g -> %.4g%s",
+                          device_keys[of[i].figure].key, from / of[i].per, is / of[i].per,
+                          of[i].unit);
     }
     return calibration_note(cal, "transferred_from", text) &&
                    calibration_note_origin(cal, s->cal->provenance, s->cal->n_provenance)
@@ -592,7 +379,7 @@ lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
     calibration *cal = NULL;
     char         text[120];
     const char  *settings = settings_of(from[0].cal);
-    lm_status    status   = pool(from, n, to, &cal, err);
+    lm_status    status   = transfer_mean(from, n, to, &cal, err);
 
     if (status)
         return status;

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "network/graph.h"
+#include "base/graph.h"
 
 /* ---- errors
  * ---------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "formats/paleo/model.h"
 #include "formats/paleo/paleo.h"
 #include "network/build.h"
-#include "network/graph.h"
+#include "base/graph.h"
 
 /* The layers of ours that a layer of PALEO became. */
 typedef struct emitted {

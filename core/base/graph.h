@@ -1,6 +1,6 @@
 /** Topological order: inputs precede their uses. */
-#ifndef NETWORK_GRAPH_H
-#define NETWORK_GRAPH_H
+#ifndef BASE_GRAPH_H
+#define BASE_GRAPH_H
 
 #include <stddef.h>
 

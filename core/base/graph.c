@@ -1,5 +1,5 @@
 /* An order in which every input precedes its use: depth first, without recursion. */
-#include "network/graph.h"
+#include "base/graph.h"
 
 #include <stdlib.h>
 
