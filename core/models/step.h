@@ -1,4 +1,4 @@
-/** A training step, or a forward pass of inference: question and prediction. */
+/** A training step, or a forward pass of inference: the question and the prediction. */
 #ifndef MODELS_STEP_H
 #define MODELS_STEP_H
 
@@ -7,49 +7,56 @@
 #include "observe/workloads.h"
 #include "program/program.h"
 
-/** A step that is asked about. step_setup_of() is one to begin with. */
+/** The question: a step. step_setup_of() makes one with defaults. */
 typedef struct step_setup {
-    int64_t      batch;   /**< samples of each device in a micro-step */
-    int64_t      nodes;   /**< what a network connects; of inference: replicas */
-    int64_t      devices; /**< of each node */
-    sync_policy  sync;    /**< training; so is the optimizer */
+    int64_t      batch;   /**< samples per device and micro-step */
+    int64_t      nodes;   /**< nodes that a network connects; inference: independent replicas */
+    int64_t      devices; /**< devices per node */
+    sync_policy  sync;    /**< only for training; so is `optimizer` */
     optimizer    optimizer;
     program_kind program;
-    double again; /**< training: share of the forward pass that the backward pass runs again */
-    layout
-        layout; /**< how ranks share the work; in use where `laid_out`, else each has samples of its
-                      own. Its micro-batch and accumulation are those above */
+    double again; /**< training: share of the forward pass that the backward pass recomputes */
+    /**
+     * how ranks share the work; valid if `laid_out`, else each rank has samples of its own. Its
+     * micro-batch and accumulation are the fields above
+     */
+    layout layout;
     bool   laid_out;
-    double clock_mhz; /**< that devices are held at, of models that tell clocks; 0: as they run */
+    /** clock that devices are held at, for models that know clocks; 0: the device's own */
+    double clock_mhz;
 } step_setup;
 
-/** A training step: one device a node, all gradients in one message behind the backward pass,
- * momentum. */
+/**
+ * Defaults of a training step: one device per node, one all-reduce after the backward pass,
+ * momentum.
+ */
 step_setup step_setup_of(int64_t batch, int64_t nodes);
 
-/** Devices of all nodes together; INT64_MAX where that is too many. */
+/** Number of devices on all nodes; INT64_MAX on overflow. */
 static inline int64_t step_setup_ranks(const step_setup *s)
 {
     return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
 }
 
-/** Replicas of the network among them: ranks that have samples of their own. */
+/** Number of replicas of the network: groups of ranks with samples of their own. */
 int64_t step_setup_replicas(const step_setup *s);
 
-/** Do its ranks exchange anything? Several that train do. */
+/** Do the ranks exchange gradients? They do if several ranks train. */
 static inline bool step_setup_exchanges(const step_setup *s)
 {
     return s->program == PROGRAM_TRAINING && step_setup_ranks(s) > 1;
 }
 
-/** Is one part done after the other? One message behind the backward pass, or none, hides nothing.
+/**
+ * Do the parts follow each other without overlap? They do with one message after the backward pass,
+ * or with none.
  */
 static inline bool step_setup_in_turn(const step_setup *s)
 {
     return !step_setup_exchanges(s) || s->sync.rule == SYNC_ONCE;
 }
 
-/** Bytes of all gradients as they travel: of the policy's type, or the weights' own. */
+/** Bytes of all gradients in messages: in the policy's type, or in that of the weights. */
 static inline double step_setup_bytes(const step_setup *s, const net_metrics *counts)
 {
     return s->sync.dtype ? (double)counts->params * (double)lm_dtype_bytes(s->sync.dtype)
@@ -58,23 +65,26 @@ static inline double step_setup_bytes(const step_setup *s, const net_metrics *co
 
 #define GROUNDS_NOTES 12
 
-/** Evidence behind a predicted time. */
+/** Evidence for a predicted time. */
 typedef struct grounds {
     ledger ledger; /**< all 0: no seconds */
     struct {
-        const char *what;    /**< a regressor, or what is wrong */
-        double      factor;  /**< count over the range's end; 0: `what` says it all */
-        size_t      layers;  /**< so many; else 0 */
-        const char *by;      /**< `what` is a type of layers that this model prices; else NULL */
-    } beyond[GROUNDS_NOTES]; /**< what leaves the calibrated range */
+        const char *what; /**< a regressor, or a description of the problem */
+        /** count divided by the end of its range; 0: `what` is complete by itself */
+        double      factor;
+        size_t      layers;  /**< number of layers; else 0 */
+        const char *by;      /**< if set, `what` is a layer type, which this other model prices */
+    } beyond[GROUNDS_NOTES]; /**< values outside the calibrated range */
     size_t n_beyond;
 } grounds;
 
-/** Adds to `beyond`, once; what does not fit is dropped. Texts are printed only when asked for. */
+/**
+ * Adds an entry to `beyond`, if it is new and there is room. The text is made only when asked for.
+ */
 void grounds_note(grounds *g, const char *what, double factor);
-/** Adds that so many layers of a type are priced by another model. */
+/** Adds an entry: `layers` layers of a type have prices of another model. */
 void grounds_note_layers(grounds *g, const char *type, size_t layers, const char *by);
-/** Adds the notes of another one; the ledger stays. */
+/** Adds the notes of another one, but not its ledger. */
 void grounds_join_notes(grounds *g, const grounds *other);
 
 static inline void grounds_join(grounds *g, const grounds *other)
@@ -83,7 +93,7 @@ static inline void grounds_join(grounds *g, const grounds *other)
         grounds_join_notes(g, other);
 }
 
-/** "nodes x2, conv3x3.flops x16": what leaves the calibrated range, in `buffer`; "": nothing. */
+/** Writes the notes to `buffer`: "nodes x2, conv3x3.flops x16"; "": none. */
 const char *grounds_beyond(const grounds *g, char *buffer, size_t size);
 
 /** A value and its bounds. NAN: unknown. */
@@ -91,46 +101,60 @@ typedef struct bounded {
     double value, low, high;
 } bounded;
 
-/** Raises a bound to `least`; what is unknown stays so. 0 holds nothing: formulas may go below it. */
+/**
+ * Raises a bound to `least`; an unknown bound stays unknown. 0 means no limit, because formulas may
+ * give negative times.
+ */
 static inline void bounded_hold(double *bound, double least)
 {
     if (least > 0 && *bound < least)
         *bound = least;
 }
 
-/** One step, in seconds. Of inference the forward pass is all of it: other parts are 0. */
+/**
+ * A predicted step, in seconds. Inference: the forward pass is the whole step; other parts are 0.
+ */
 typedef struct prediction {
-    int64_t batch;             /**< samples per device and micro-step */
-    int64_t nodes, devices;    /**< devices: of each node */
-    double  forward, backward; /**< of all micro-steps; with sync and grad NAN where only whole
-                                  steps were fitted; backward as it is beside messages */
-    double  sync;      /**< all-reduces, however much of them the backward pass hides; NAN: this
-                          model does not tell them from the update */
-    int64_t messages;  /**< of these all-reduces; 0: one rank, or not told from the update */
-    double  exposed;   /**< what is left of them behind the backward pass; NAN as sync */
-    double  copy;      /**< into buckets and out of them */
-    double  straggler; /**< what the slowest of the ranks takes longer than one */
-    double  update;    /**< NAN: not told from the all-reduces */
-    double  unsplit;   /**< share of the FLOPs of a rank in layers that each rank of tp computes */
-    double  grad;      /**< exposed all-reduces, copies, stragglers and update */
-    double  step;      /**< forward, backward and grad */
-    double  p95;       /**< inference: 95th percentile of repetitions, `step` being their median;
-                          NAN: unknown */
-    double  p95_low, p95_high; /**< its bounds; NAN: unknown */
-    /** Bounds by time, from ratios measured / predicted on what was left out of the fit
-     * (interval.h); of a step without an interval of its own, those of its parts added up. NAN:
-     * unknown. */
+    int64_t batch;          /**< samples per device and micro-step */
+    int64_t nodes, devices; /**< devices: of each node */
+    /**
+     * all micro-steps; backward includes the slowdown by messages. NAN, as are sync and grad, if
+     * only whole steps were fitted
+     */
+    double forward, backward;
+    /** all all-reduces, overlapped or not; NAN: the model cannot separate them from the update */
+    double  sync;
+    int64_t messages;  /**< number of all-reduces; 0: one rank, or not separated from the update */
+    double  exposed;   /**< part of `sync` after the backward pass; NAN as sync */
+    double  copy;      /**< copies of gradients into and out of buckets */
+    double  straggler; /**< extra time of the slowest rank */
+    double  update;    /**< NAN: not separated from the all-reduces */
+    /** share of a rank's FLOPs in layers that each rank of tp computes in full */
+    double unsplit;
+    double grad; /**< sum of exposed all-reduces, copies, stragglers and update */
+    double step; /**< sum of forward, backward and grad */
+    /** inference: 95th percentile of repetitions; `step` is their median. NAN: unknown */
+    double p95;
+    double p95_low, p95_high; /**< bounds of p95; NAN: unknown */
+    /**
+     * Bounds per time, from ratios measured / predicted in cross-validation (interval.h). A step
+     * without its own interval adds up those of its parts. NAN: unknown.
+     */
     double low[N_TIMES], high[N_TIMES];
-    /** The step if its all-reduces alone take as long as the high and the low end of their
-     * interval, and all else what is predicted; NAN: unknown. */
-    double           slow, fast;
-    bounded          alone; /**< backward, of all micro-steps, beside no message */
-    const intervals *known; /**< that the bounds are by; NULL: by none */
-    bool    stands_in;      /**< inference: no pass in evaluation mode was measured, so this is the
-                          forward pass of training */
+    /**
+     * The step if only its all-reduces take the high and the low end of their interval; NAN:
+     * unknown.
+     */
+    double slow, fast;
+    /** backward pass of all micro-steps, without messages at the same time */
+    bounded          alone;
+    const intervals *known; /**< intervals that the bounds come from; NULL: none */
+    /**
+     * inference: no pass in evaluation mode was measured; the forward pass of training replaces it
+     */
+    bool    stands_in;
     grounds grounds;
-    /** Energy of a device's own work, by a model that tells power beside time. joules 0: the model
-     * tells none. */
+    /** Energy of a device's own work, if the model predicts power. joules 0: it does not. */
     double  own_seconds;
     bounded own_joules; /**< with the bounds of the power */
 } prediction;

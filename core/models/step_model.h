@@ -1,11 +1,11 @@
 /**
- * What tells how long a step takes: one interface for all models.
+ * The interface of all models that predict the time of a step.
  *
- * A model prices what a device does by itself (forward, backward, update) and the gradients that
- * ranks exchange. It says when gradients are ready, what bounds its seconds, and what they are made
- * of. predict/ composes the answer from these: no other room asks which model it is.
+ * A model prices a device's own work (forward, backward, update) and the exchange of gradients
+ * between ranks. It knows when gradients are ready, what bounds its seconds, and what they consist
+ * of. predict/ composes the answer from these; no other room asks which model it is.
  *
- * A new kind of model is a file beside this one with its step_model, and a line in step_model.c. A
+ * A new kind of model is a file in this folder with its step_model, and a line in step_model.c. A
  * learned model of single layers is a file with its layerwise_kind, and a line in layerwise.c.
  */
 #ifndef MODELS_STEP_MODEL_H
@@ -23,179 +23,215 @@ struct device;     /* device/device.h */
 struct points;     /* observe/points.h */
 struct split;      /* fit/split.h */
 
-/** What runs a step: as it was measured; a framework that issues operations one by one; a graph of
- * launches that is replayed. */
+/**
+ * What runs a step. NONE: as it was measured. EAGER: a framework that issues operations one by one.
+ * GRAPH: a recorded graph of launches that is replayed.
+ */
 typedef enum framework_kind { FRAMEWORK_NONE, FRAMEWORK_EAGER, FRAMEWORK_GRAPH } framework_kind;
 
 /** A model, a machine and a network, ready to predict: predictor_open(). */
 typedef struct predictor {
     const struct step_model *by;
-    const void              *state; /**< of `by`: made when it is opened, then never written */
-    void                    *memo;  /**< of `by`: what was asked last, for one thread; as `scan`
-                                       written while steps are priced */
-    const calibration       *cal;   /**< NULL: `by` takes a datasheet instead */
-    workloads               *loads;
-    const char              *model;   /**< "layermeter", "paleo" ... */
-    const char              *network; /**< name or path */
-    const char              *input;   /**< shape of one sample; NULL: the file's */
-    lm_dtype                 dtype;
-    lm_dtype                 mixed; /**< autocast to it; 0: none, or as `cal` was counted */
-    lm_dtype
-        weights; /**< inference: of all, in place of `dtype` and autocast, with a file of `amp=` rows;
-                           0: as it was measured, which
-                           predictor_open() makes of it where the file does not tell */
-    autocast_kind  on;        /**< whose: set by predictor_open(), as `cal` says */
-    framework_kind framework; /**< of step prices as predict/host_step.h tells them */
+    const void              *state; /**< state of `by`, made by open(), constant afterwards */
+    /** cache of `by`, for one thread; like `scan` it changes while steps are priced */
+    void              *memo;
+    const calibration *cal; /**< NULL: `by` uses a datasheet instead */
+    workloads         *loads;
+    const char        *model;   /**< "layermeter", "paleo" ... */
+    const char        *network; /**< name or path */
+    const char        *input;   /**< shape of one sample; NULL: the file's */
+    lm_dtype           dtype;
+    /** autocast to this type; 0: none, or as `cal` was counted */
+    lm_dtype mixed;
+    /**
+     * inference: element type of all tensors, instead of `dtype` and autocast, for a file of `amp=`
+     * rows. 0: as measured; predictor_open() sets it if the file does not say
+     */
+    lm_dtype       weights;
+    autocast_kind  on; /**< kind of device for autocast; predictor_open() takes it from `cal` */
+    framework_kind framework; /**< changes step prices as in predict/host_step.h */
     net_shard      shard;     /**< the part of the network that one rank has; zeros: all */
-    const char    *machine;   /**< file behind `cal`, for messages; may be NULL */
-    interconnect   link;      /**< what connects nodes, as told; zeros: nothing is said */
-    roofline       roof;      /**< of the device behind `cal`, by its datasheet: opened with it */
-    double
-        as_tf32; /**< above 0: products are asked as TF32 of a file of 16 bits, which take so many times as
-                         long: the ratio of the datasheet's peaks, of predictor_open(); 1 asks for it */
-    struct step_scan *scan; /**< what steps share (step_scan_new()); NULL: nothing */
+    const char    *machine;   /**< path of the machine file, for messages; may be NULL */
+    interconnect   link;      /**< the user's description of the link between nodes; zeros: none */
+    roofline       roof;      /**< peaks of the device behind `cal`, from its datasheet */
+    /**
+     * above 0: products run as TF32, and `cal` has 16-bit measurements. They take as_tf32 times as
+     * long: the ratio of the datasheet's peaks, set by predictor_open(). 1 requests this
+     */
+    double            as_tf32;
+    struct step_scan *scan; /**< cache that steps share (step_scan_new()); NULL: none */
 } predictor;
 
-/** Inputs of some models beside a machine file; zeros: not given. */
+/** Inputs of some models, beside a machine file; zeros: not given. */
 typedef struct model_source {
-    const char    *device;    /**< by name, of a datasheet */
-    const char    *devices;   /**< file of datasheets, looked at before the shipped ones */
-    const char    *optimizer; /**< any word, of models that learned it by its name */
-    paleo_platform platform;  /**< its percents of peak and scheme */
+    const char    *device;    /**< name of a datasheet */
+    const char    *devices;   /**< file of datasheets that is searched before the shipped ones */
+    const char    *optimizer; /**< any word, for models that learned optimizers by name */
+    paleo_platform platform;  /**< paleo: percents of peak, and scheme */
 } model_source;
 
-/** What a device takes by itself in one micro-step, its update included. Of inference: a forward pass
- * in evaluation mode; backward and update are 0, which inference_price() fills in. */
-/** Least seconds of a micro-step's parts by the device's datasheet; 0: nothing is known. */
+/** Lower bounds by the device's datasheet: seconds of a micro-step's parts; 0: no bound. */
 typedef struct least_price {
     double forward, backward, update;
 } least_price;
 
+/** A device's own work in one micro-step, its update included. Inference: a forward pass in evaluation
+ * mode; backward and update are 0, as inference_price() sets them. */
 typedef struct step_price {
-    bounded          forward, backward; /**< s; NAN: not known by themselves */
-    bounded          update; /**< s; NAN: not told from the all-reduces, or not known by itself */
-    bounded          step;   /**< s, of the whole; in use where the passes are NAN */
-    const intervals *known;  /**< the bounds are by these, and so are those of composed times;
-                                 NULL: they are as stated */
+    bounded forward, backward; /**< s, of one micro-step; NAN: not known separately */
+    bounded update;            /**< s; NAN: not separated from the all-reduces, or not known */
+    bounded step;              /**< s, the whole micro-step; valid if the passes are NAN */
+    /** intervals of the bounds and of composed times; NULL: the bounds are stated here */
+    const intervals *known;
     bool             tells_update; /**< `known` has an interval of the update */
-    bool    stands_in; /**< inference: nothing was measured in evaluation mode, and `forward` is the
-                       forward pass of training */
-    bool    unbounded; /**< nothing is known of how far off it is, whatever it is added to */
-    grounds passes, rest; /**< of forward, backward or the whole step; of the update */
-    least_price least;    /**< no part of it, and no bound, is below: predictor_price() */
-    bounded     joules_passes, joules_step; /**< with the bounds of the power; NAN: not told */
+    /**
+     * inference: nothing was measured in evaluation mode; `forward` is the forward pass of training
+     */
+    bool stands_in;
+    bool unbounded; /**< the error is unknown, also of any sum with it */
+    /** passes: of forward, backward or the whole step; rest: of the update */
+    grounds     passes, rest;
+    least_price least;                      /**< no part and no bound is lower: predictor_price() */
+    bounded     joules_passes, joules_step; /**< J, with the bounds of the power; NAN: unknown */
     net_metrics counts;
 } step_price;
 
-/** A price of inference: all unknown but what inference does not do, which takes 0 s. */
+/**
+ * A price of inference to fill in: all unknown, except the parts that inference does not have,
+ * which are 0.
+ */
 step_price inference_price(void);
 
-/** Time of the all-reduces of a step in one message behind the backward pass. */
+/** Time of a step's all-reduces as one message after the backward pass. */
 typedef struct exchange_price {
-    double  seconds;
-    bool    joint;     /**< with the update: nobody tells one from the other */
-    double  beyond;    /**< ranks over the most that were measured; 0: not beyond */
-    bool    told_link; /**< over a link that was told: what was measured of others bounds nothing */
-    grounds grounds;   /**< its ledger: as if nothing of this very step had been measured */
-    const intervals *known;         /**< has the interval of PHASE_SYNC; NULL: nobody knows it */
-    bool             bounds_stated; /**< low and high are the model's own; else by `known` */
-    double           low, high;
+    double seconds;
+    bool   joint;  /**< includes the update, which cannot be separated */
+    double beyond; /**< ranks divided by the most that were measured; 0: within the range */
+    /** the user described the link: measurements of other links give no bounds */
+    bool             told_link;
+    grounds          grounds; /**< its ledger assumes that this same step was not measured */
+    const intervals *known;   /**< has the interval of PHASE_SYNC; NULL: unknown */
+    /** low and high are stated by the model; else they come from `known` */
+    bool   bounds_stated;
+    double low, high;
 } exchange_price;
 
-/** Clocks that a model was taught, MHz. */
+/** Clocks that a model learned, MHz. */
 typedef struct clock_range {
-    double low, high; /**< of those that devices were held at */
-    double usual;     /**< at which a step is told where none is asked for; 0: held at none */
+    double low, high; /**< lowest and highest clock that devices were held at */
+    double usual;     /**< clock of predictions without a clock; 0: devices were not held */
 } clock_range;
 
-/** Seconds by what bounds them (terms.h), in one micro-step: of passes, of an update on one rank
- * and on several. */
+/**
+ * Seconds of one micro-step by bound (terms.h): of the passes; of the update on one rank [0] and on
+ * several [1].
+ */
 typedef struct bound_price {
     double passes[N_TERM_BOUNDS], update[2][N_TERM_BOUNDS];
 } bound_price;
 
 typedef struct explanation explanation; /* models/explanation.h */
 
-/** Measured points, and what is known to predict them by. */
+/** Measured points, and the means to predict them. */
 typedef struct compared {
-    const observations  *obs; /**< that the points are from */
+    const observations  *obs; /**< source of the points */
     const struct points *p;
-    const struct split  *by;      /**< what is left out; without folds where `cal` is there */
-    const calibration   *cal;     /**< coefficients made elsewhere; NULL: fits to the points */
-    const char          *machine; /**< its file */
-    const struct device *on;      /**< by its datasheet; NULL: as the observations say */
+    const struct split  *by;      /**< groups to leave out; without folds if `cal` is set */
+    const calibration   *cal;     /**< coefficients from elsewhere; NULL: fit to the points */
+    const char          *machine; /**< path of that file */
+    const struct device *on;      /**< device with a datasheet; NULL: as the observations say */
     const char          *devices; /**< file of datasheets; NULL: the shipped ones */
-    const char          *learn;   /**< settings of learned models; NULL: the usual ones */
-    lm_error *untold; /**< set to why a network is not told, the first of these; NULL: not asked */
+    const char          *learn;   /**< settings of learned models; NULL: defaults */
+    /** receives the reason why the first network could not be predicted; NULL: not wanted */
+    lm_error *untold;
 } compared;
 
 typedef struct step_model {
-    bool from_datasheet; /**< takes model_source.platform in place of a machine file */
-    bool from_layers;    /**< learned single layers: knows optimizers by any word, and no terms */
-    bool grows_evenly;   /**< its seconds grow with the batch as the counts do, by equal steps */
-    /** Sets who->state and who->memo. NULL: there are none. */
+    bool from_datasheet; /**< uses model_source.platform instead of a machine file */
+    /** learned single layers: knows optimizers by any word, and has no terms */
+    bool from_layers;
+    bool grows_evenly; /**< seconds grow with the batch in equal steps, as counts do */
+    /** Sets who->state and who->memo. NULL: the model has none. */
     lm_status (*open)(predictor *who, const model_source *from, lm_error *err);
     void (*close)(predictor *who);
-    /** Prices the program in `s`. LM_E_NOTFOUND if the machine file lacks what this needs; errors
-     * of binding the network. */
+    /**
+     * Prices the program in `s`. LM_E_NOTFOUND if the machine file lacks a needed coefficient;
+     * errors of binding the network.
+     */
     lm_status (*price)(const predictor *who, const step_setup *s, step_price *out, lm_error *err);
-    /** Prices the exchange of several ranks. LM_E_NOTFOUND for what was neither measured nor told.
+    /**
+     * Prices the gradient exchange of several ranks. LM_E_NOTFOUND if it was neither measured nor
+     * described.
      */
     lm_status (*exchange)(const predictor *who, const step_setup *s, const net_metrics *counts,
                           exchange_price *out, lm_error *err);
-    /** Buckets of a policy, and when they are ready. LM_E_UNSUPPORTED where the model does not know
-     * when gradients are ready, or the all-reduce from the update. */
+    /**
+     * Buckets of a policy, and when each is ready. LM_E_UNSUPPORTED if the model does not know when
+     * gradients are ready, or cannot separate all-reduce and update.
+     */
     lm_status (*buckets)(const predictor *who, const step_setup *s,
                          const gradient_schedule *gradients, priced_program **out, lm_error *err);
-    /** At s->batch. NULL: the model does not say what bounds its seconds. */
+    /** Seconds by bound, at s->batch. NULL: the model does not know its bounds. */
     lm_status (*bounds)(const predictor *who, const step_setup *s, bound_price *out, lm_error *err);
-    /** Which clocks it can be asked at; false, and NULL: its seconds are of one way to run it. */
+    /** The clocks that it can predict. False, or NULL: it knows no clocks. */
     bool (*clocks)(const predictor *who, clock_range *out);
-    /** Does it tell power beside time? NULL: it does not. */
+    /** Does it predict power, too? NULL: no. */
     bool (*tells_power)(const predictor *who);
-    /** Shares of e->step, which is there already. */
+    /** Fills in the parts of e->step, which is set already. */
     lm_status (*explain)(const predictor *who, const step_setup *s, explanation *e, lm_error *err);
-    /** How trees come to what it says of one layer, to explanation.h's decision_taker. LM_E_NOTFOUND: it
-     * says nothing of that layer; LM_E_UNSUPPORTED: no tree does. NULL: it has no trees. */
+    /**
+     * Passes the decisions of its trees for one layer to `take` (explanation.h). LM_E_NOTFOUND: no
+     * prediction for that layer; LM_E_UNSUPPORTED: its prediction uses no tree. NULL: the model has
+     * no trees.
+     */
     lm_status (*decide)(const predictor *who, const step_setup *s, const char *layer,
                         void (*take)(void *context, const struct decision *d), void *context,
                         lm_error *err);
-    /** Predictions, with bounds, of points whose fold the fit did not see, or by a machine file. */
+    /**
+     * Predicts points, with bounds: by fits that did not see the point's fold, or by a machine
+     * file.
+     */
     lm_status (*compare)(const char *model, const compared *with, struct comparison *out,
                          lm_error *err);
 } step_model;
 
 /** Name of the i-th model, the default one first; NULL past the last. */
 const char *step_model_name(size_t i);
-/** NULL: there is none of that name. */
+/** NULL: no model of that name. */
 const step_model *step_model_find(const char *name);
-/** "layermeter, counts, ...", with `between` between two. */
+/** All names, separated by `between`: "layermeter, counts, ...". */
 const char *step_model_names(const char *between, char *text, size_t size);
-/** The models that can be compared with points, up to NULL: beside those that predict steps some
- * that only tell layers and kernels. */
+/**
+ * Name of the i-th model that can be compared with points; NULL past the last. Some of them predict
+ * only layers and kernels.
+ */
 const char *step_model_compared(size_t i);
-/** Whose `compare` a name is, a formula of all-reduces among them; NULL: nobody's. */
+/**
+ * The model whose `compare` handles this name, which may be a formula for all-reduces; NULL: none.
+ */
 const step_model *step_model_comparing(const char *name);
-/** Is it predicted of a device by what was measured on others? */
+/** Can it predict a device from measurements on others? */
 bool step_model_carried(const char *name);
 /** Does it learn rows of all clocks together? */
 bool step_model_knows_clocks(const char *name);
-/** The model behind a name on a machine. The default model has two forms, by what was measured. */
+/**
+ * The model of this name on a machine. The default model has two forms; the measurements decide.
+ */
 const step_model *step_model_of(const calibration *cal, const char *name);
 
 /**
- * Opens the model `who->model` for who->cal; the other fields are the caller's, and stay.
+ * Opens the model `who->model` for who->cal; the other fields are the caller's and stay. Call
  * predictor_close() in either case. LM_E_NOTFOUND for an unknown model, one that the machine file
- * lacks, and an unknown device.
+ * lacks, or an unknown device.
  */
 lm_status predictor_open(predictor *who, const model_source *from, lm_error *err);
 void      predictor_close(predictor *who);
 
-/** What the model prices, and no less than the device's datasheet allows: who->by->price, raised. */
+/** The price by who->by->price, raised to the device's datasheet limit. */
 lm_status predictor_price(const predictor *who, const step_setup *s, step_price *out,
                           lm_error *err);
 
-/** Does the machine file say nothing of the element types that are asked for? */
+/** Does the machine file lack the element types that are asked for? */
 static inline bool predictor_other_types(const predictor *who)
 {
     return who->cal && who->cal->dtype &&
@@ -208,32 +244,42 @@ const char *types_print(lm_dtype dtype, lm_dtype mixed, char text[TYPES_TEXT]);
 /** Element type of its products. */
 lm_dtype predictor_product_dtype(const predictor *who);
 
-/** Is a step the sum of single launches, whose host is priced apart? */
+/** Is a step the sum of single launches, with a separate price for the host? */
 bool step_prices_launches(const predictor *who);
 
-/** The network of a predictor, as a program runs it. */
+/** The network of a predictor, in the mode of a program. */
 workload_name predictor_workload(const predictor *who, program_kind program);
 
-/** A predictor of the part of the network that one rank has in this step. It owns nothing, and shares
- * no prices with other steps if that is not all. */
+/**
+ * A predictor of the part of the network that one rank has in this step. It owns nothing. If the
+ * part is not the whole network, it shares no prices with other steps.
+ */
 predictor predictor_part(const predictor *who, const step_setup *s);
 
-/** The model whose all-reduces the predictor's are: its own, of learned layers the default one. */
+/**
+ * The model that predicts the all-reduces: the predictor's own; for learned layers the default one.
+ */
 const char *predictor_sync_model(const predictor *who);
-/** Most nodes, each of so many devices, whose all-reduces were measured, 1 at least. Of a predictor
- * with a machine file. */
+/**
+ * The largest number of nodes, with `devices` each, whose all-reduces were measured; at least 1.
+ * Needs a machine file.
+ */
 int64_t predictor_nodes(const predictor *who, int64_t devices);
-/** Does it say when gradients are ready, so that all-reduces may hide behind the pass? False, too,
- * where it says nothing of the network's steps. */
+/**
+ * Does the model know when gradients are ready, so that all-reduces can overlap the backward pass?
+ * False also if it cannot predict the network's steps.
+ */
 bool predictor_tells_gradients(const predictor *who);
-/** Can it be asked at several clocks? */
+/** Can it predict several clocks? */
 bool predictor_tells_clocks(const predictor *who, clock_range *out);
-/** LM_E_ARG for a clock above the device's highest, where that is known. */
+/** LM_E_ARG for a clock above the device's highest, if that is known. */
 lm_status predictor_check_highest(const predictor *who, double mhz, lm_error *err);
-/** LM_E_UNSUPPORTED where it was taught no clocks, LM_E_ARG for one above the device's highest,
- * or outside of those that it was taught. */
+/**
+ * LM_E_UNSUPPORTED if it learned no clocks; LM_E_ARG for a clock above the device's highest, or
+ * outside those that it learned.
+ */
 lm_status predictor_check_clock(const predictor *who, double mhz, lm_error *err);
-/** Does it tell power beside time? */
+/** Does it predict power, too? */
 bool predictor_tells_power(const predictor *who);
 
 #endif

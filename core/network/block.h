@@ -7,17 +7,19 @@
 #include "base/arena.h"
 #include "base/ini.h"
 
-#define BLOCK_ARGUMENTS_MAX 64 /**< of a block, or of a file */
+#define BLOCK_ARGUMENTS_MAX 64 /**< limit for a block, and for a file */
 
 typedef struct argument {
     const char *name, *value;
 } argument;
 
-/** Scope of arguments: a range's $index, then the block's arguments, then the file's. */
+/**
+ * Scope of arguments. Search order: a range's $index, the block's arguments, the file's arguments.
+ */
 typedef struct environment {
     const argument           *argument;
     size_t                    n;
-    int                       used_line; /**< of the outermost `block =`; 0 at the top */
+    int                       used_line; /**< line of the outermost `block =`; 0 at the top */
     const struct environment *outer;     /**< next scope to search; NULL: none */
 } environment;
 
@@ -32,14 +34,18 @@ typedef struct block {
 /** All templates of a file. */
 typedef struct block_table {
     const ini_document *doc;
-    arena              *arena; /**< of the texts made here */
+    arena              *arena; /**< owns the texts that substitution makes */
     lm_error           *err;
     block              *block;
     size_t              n_blocks;
-    size_t spent; /**< bytes made so far; limited, as a short file may unfold to any length */
+    /**
+     * bytes made by substitution so far. They are limited, because a short file can unfold to any
+     * length
+     */
+    size_t spent;
 } block_table;
 
-/** Is it a valid name after $: letters, digits and _, no digit first? */
+/** Is `text` a valid name after $? Letters, digits and _; the first character is no digit. */
 bool argument_is_name(const char *text);
 
 /** Fills t->block from t->doc. */
@@ -52,14 +58,14 @@ block *block_find(block_table *t, const char *name, size_t n);
 /** The slash of [BLOCK/layer]; NULL for a section of another kind. */
 const char *block_slash(const char *section);
 
-/** Adds `bytes` to the unfolded size of the file; LM_E_SYNTAX if the size is too large. */
+/** Adds `bytes` to the unfolded size of the file. LM_E_SYNTAX above the limit. */
 lm_status block_spend(block_table *t, size_t bytes, int line);
 
 /** Replaces $name and ${expression} in `text`, which stands at `line`, by their values. */
 lm_status block_substitute(block_table *t, const environment *env, const char *text, int line,
                            const char **out);
 
-/** The arguments of one use of a block: the section's pairs, else the template's defaults. */
+/** Sets the arguments for one use of a block: the section's pairs, then the template's defaults. */
 lm_status block_bind(block_table *t, const block *b, const ini_section *use,
                      const environment *outer, environment *inner);
 

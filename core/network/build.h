@@ -10,16 +10,20 @@
  */
 typedef struct net_builder net_builder;
 
-/** @param path in messages; @param name of the network. NULL when memory runs out. */
+/**
+ * @param path used in messages
+ * @param name of the network
+ * @return NULL when memory runs out
+ */
 net_builder *build_new(const char *path, const char *name);
-/** NULL is fine; not after build_finish(). */
+/** Frees a builder before build_finish(), not after it. NULL is fine. */
 void build_free(net_builder *b);
 
 /**
- * Adds a layer and returns its number, from 0 up. The builder replaces characters that a section's
- * name cannot hold, and appends a number to a name that is taken.
+ * Adds a layer and returns its number, counted from 0. Characters that a section name cannot hold
+ * are replaced. A name that exists already gets a number appended.
  *
- * @param type must outlive the builder, or be a layer type's name in a registry
+ * @param type must outlive the builder, or be the name of a layer type in a registry
  */
 size_t build_layer(net_builder *b, const char *name, const char *type);
 void build_key(net_builder *b, size_t layer, const char *key, const char *fmt, ...) LM_PRINTF(4, 5);

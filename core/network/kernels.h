@@ -18,20 +18,25 @@ typedef struct kernel_list {
 lm_status kernel_list_add(kernel_list *list, const lm_kernel *kernel, lm_error *err);
 void      kernel_list_free(kernel_list *list);
 
-/** Forward pass, in the order in which the layers run. Appends. */
+/** Appends the kernels of the forward pass, in the order in which the layers run. */
 lm_status kernels_forward(const bound_network *net, kernel_list *list, lm_error *err);
-/** Backward pass: layers in reverse order, each with the input gradient before the weight gradient.
+/**
+ * Appends the kernels of the backward pass: layers in reverse order, in each layer the input
+ * gradient before the weight gradient.
  */
 lm_status kernels_backward(const bound_network *net, kernel_list *list, lm_error *err);
-/** Update: one map per trained tensor, see optimizer_update(). */
+/** Appends the kernels of the update: one map per trained tensor, see optimizer_update(). */
 lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *list, lm_error *err);
 
 /** The gradient of one trained tensor. */
 typedef struct weight_gradient {
     uint64_t bytes;
     lm_dtype dtype;
-    size_t   begin, end; /**< its layer's backward kernels; the gradient is complete after kernel
-                            `end` - 1. begin = end: the layer has none */
+    /**
+     * indices of the layer's backward kernels. The gradient is complete after kernel `end` - 1.
+     * begin = end: the layer has none
+     */
+    size_t begin, end;
 } weight_gradient;
 
 typedef struct gradient_list {

@@ -8,14 +8,17 @@
 #include "network/network.h"
 
 /**
- * Parses the layer's keys as parameters of its type, with defaults.
+ * Parses the layer's keys as parameters of its type; missing keys get their defaults.
  *
- * @param line on failure the line of the wrong key; of a missing key the layer's line
+ * @param line on failure: line of the wrong key; for a missing key the line of the layer
  */
 lm_status layer_params(const registry_entry *entry, const net_layer *decl, arena *a, lm_value **out,
                        int *line, lm_error *err);
 
-/** The layer as callbacks see it. All arguments must outlive it. layer_infer() sets its outputs. */
+/**
+ * The layer as callbacks see it. All arguments must outlive the result. layer_infer() sets its
+ * outputs.
+ */
 host_layer layer_view(const registry_entry *entry, const char *name, const lm_value *param,
                       const lm_tensor *input, uint32_t n_inputs, lm_dtype dtype, lm_error *err);
 
@@ -28,7 +31,7 @@ lm_status layer_infer(const registry_entry *entry, host_layer *view, lm_tensor *
 /** Collects the parameter tensors in sink->weight. */
 lm_status layer_weights(const registry_entry *entry, const host_layer *view, host_sink *sink);
 
-/** Status of a failed callback, with a default text if the callback gave none. */
+/** Status of a failed callback. Adds a default text if the callback gave none. */
 lm_status layer_explained(lm_status status, lm_error *err);
 
 #endif

@@ -10,119 +10,138 @@
 #include "network/optimizer.h"
 #include "network/timeline.h"
 
-/** What memory is for. */
+/** Uses of memory. */
 typedef enum memory_part {
-    MEMORY_WEIGHTS,     /**< trained */
+    MEMORY_WEIGHTS,     /**< trained weights */
     MEMORY_FROZEN,      /**< weights without gradient: running statistics */
-    MEMORY_COPIES,      /**< 16-bit copies of weights, in mixed precision */
-    MEMORY_MASTERS,     /**< single-precision copies of 16-bit weights, which are updated */
-    MEMORY_GATHERED,    /**< weights of other ranks, while a block runs */
+    MEMORY_COPIES,      /**< mixed precision: 16-bit copies of weights */
+    MEMORY_MASTERS,     /**< single-precision copies of 16-bit weights; the update changes these */
+    MEMORY_GATHERED,    /**< weights of other ranks, while a block uses them */
     MEMORY_GRADIENTS,   /**< of the weights */
-    MEMORY_BUCKETS,     /**< what gradients are copied to for the all-reduce */
-    MEMORY_OPTIMIZER,   /**< its state */
+    MEMORY_BUCKETS,     /**< copies of gradients for the all-reduce */
+    MEMORY_OPTIMIZER,   /**< states of the optimizer */
     MEMORY_CACHE,       /**< inference: keys and values of all tokens so far */
-    MEMORY_INPUTS,      /**< of the network; there all the step */
-    MEMORY_ACTIVATIONS, /**< outputs of layers, each once, while anything still reads them */
-    MEMORY_SAVED,       /**< what layers keep beside: masks, indices, statistics */
-    MEMORY_BACKWARD,    /**< gradients of activations */
-    MEMORY_WORKSPACE,   /**< scratch that layers declare */
-    MEMORY_OVERHEAD,    /**< what the caller adds */
+    MEMORY_INPUTS,      /**< data of the network; in memory during the whole step */
+    MEMORY_ACTIVATIONS, /**< outputs of layers, each counted once, until the last read */
+    /** other tensors that layers keep for the backward pass: masks, indices, statistics */
+    MEMORY_SAVED,
+    MEMORY_BACKWARD,  /**< gradients of activations */
+    MEMORY_WORKSPACE, /**< scratch memory that layers declare */
+    MEMORY_OVERHEAD,  /**< memory that the caller adds */
     MEMORY_N_PARTS
 } memory_part;
 
-/** How gradients reach the all-reduce, where there is more than one node. */
+/** Where gradients lie for the all-reduce, with more than one node. */
 typedef enum memory_buckets {
     BUCKETS_COPY, /**< a second copy of all gradients (torch DistributedDataParallel) */
-    BUCKETS_VIEW, /**< the gradients lie in the buckets, all the step (gradient_as_bucket_view) */
+    /** gradients lie in the buckets during the whole step (gradient_as_bucket_view) */
+    BUCKETS_VIEW,
     BUCKETS_FIXED /**< one buffer of a given size (Horovod's fusion buffer) */
 } memory_buckets;
 
-/** Ranks that share what each would hold; 0 is 1. */
+/** Numbers of ranks that share a kind of memory; 0 counts as 1. */
 typedef struct memory_shares {
-    int64_t experts;   /**< of all these, ranks that have experts of their own (ep) */
-    int64_t states;    /**< of the optimizer, and masters */
-    int64_t gradients; /**< each is whole until its block's backward pass is done */
-    int64_t
-        weights; /**< gathered block by block, one block ahead; what lies in none, for the step */
-    int64_t
-        in_flight; /**< micro-batches, each in one chunk, whose activations are kept at once: 0 is one
-                          in each chunk */
+    int64_t experts; /**< of these ranks, the ones that have experts of their own (ep) */
+    int64_t states;  /**< share optimizer states and masters */
+    /** share gradients; each gradient is whole until its block's backward pass is done */
+    int64_t gradients;
+    /**
+     * share weights; they are gathered block by block, one block ahead. Weights outside blocks are
+     * gathered for the whole step
+     */
+    int64_t weights;
+    /**
+     * number of micro-batches, each in one chunk, whose activations are in memory at once; 0: one
+     * per chunk
+     */
+    int64_t in_flight;
 } memory_shares;
 
-/** The rank of a pipeline whose memory it is: every `ranks`-th of ranks * chunks stages (stages.h). */
+/**
+ * The pipeline rank whose memory is computed. A rank has every `ranks`-th of ranks * chunks stages
+ * (stages.h).
+ */
 typedef struct memory_stage {
-    int64_t     ranks, chunks, rank; /**< ranks 0: it has all layers */
+    int64_t     ranks, chunks, rank; /**< ranks 0: no pipeline */
     const char *spread;              /**< as in stages_of_layers() */
 } memory_stage;
 
-/** Zeroed: plain SGD on one node. */
+/** Options of a memory computation. All zero: plain SGD on one node. */
 typedef struct memory_options {
-    optimizer      optimizer;
-    memory_shares  shares;
-    memory_stage   stage;
-    bool           masters; /**< weights of 16 bit have copies in f32, and states of these */
-    lm_dtype       mixed;   /**< 0; or LM_F16, LM_BF16: autocast to it, as bind_options.mixed */
-    int64_t        nodes;   /**< 0 is 1 */
+    optimizer     optimizer;
+    memory_shares shares;
+    memory_stage  stage;
+    /** 16-bit weights have copies in f32; the optimizer states belong to these copies */
+    bool           masters;
+    lm_dtype       mixed; /**< 0, or LM_F16, LM_BF16: autocast, as in bind_options.mixed */
+    int64_t        nodes; /**< 0 counts as 1 */
     memory_buckets buckets;
-    uint64_t       bucket_bytes; /**< of BUCKETS_FIXED */
-    bool
-        keep_gradients; /**< they exist from the start of the step, not from the backward pass on */
-    bool        inplace; /**< elementwise layers overwrite an input without later use */
-    lm_dtype    sums;    /**< 0; or gradients that are narrower are added up in it, all the step: a
-                              layer's own live for its backward pass, or on (keep_gradients) */
-    const char *recompute; /**< NULL, or segments as timeline_make() takes them */
+    uint64_t       bucket_bytes; /**< size of the buffer of BUCKETS_FIXED */
+    /** gradients exist during the whole step, not only from the backward pass on */
+    bool keep_gradients;
+    bool inplace; /**< elementwise layers overwrite an input that no later layer reads */
+    /**
+     * 0, or the type in which narrower gradients are summed during the whole step. A layer's own
+     * gradients then live for its backward pass, or longer with keep_gradients
+     */
+    lm_dtype    sums;
+    const char *recompute; /**< NULL: no recomputation; else segments, as for timeline_make() */
     uint64_t    overhead;  /**< bytes */
 } memory_options;
 
 /** Peak memory of a step, and the moment of the peak. */
 typedef struct memory_use {
     uint64_t      peak;                 /**< bytes */
-    uint64_t      part[MEMORY_N_PARTS]; /**< at the peak; they add up to it */
-    timeline_pass pass;                 /**< at the first event that reaches the peak */
-    const char   *layer;                /**< NULL: the update; lives as long as the network */
-    uint64_t      kept;                 /**< activations and saved between forward and backward */
-    uint64_t      recompute_flops;      /**< of the forward passes run again */
+    uint64_t      part[MEMORY_N_PARTS]; /**< bytes at the peak; the parts add up to the peak */
+    timeline_pass pass;                 /**< pass of the first event that reaches the peak */
+    /** layer of that event; NULL: the update. Lives as long as the network */
+    const char *layer;
+    uint64_t    kept; /**< activations and saved tensors between forward and backward pass */
+    uint64_t    recompute_flops; /**< FLOPs of the recomputed forward passes */
 } memory_use;
 
 /** Memory of one layer, in bytes. */
 typedef struct memory_of_layer {
-    uint64_t weights;                     /**< trained and frozen */
-    uint64_t kept, saved;                 /**< live between forward and backward */
-    uint64_t live_forward, live_backward; /**< all live memory while it runs; 0: no backward pass */
+    uint64_t weights;     /**< trained and frozen */
+    uint64_t kept, saved; /**< live between forward and backward */
+    /** all live memory while the layer runs; 0: no backward pass */
+    uint64_t live_forward, live_backward;
 } memory_of_layer;
 
 /**
- * Memory of a step of `net`, bound with `b`; with b->evaluation, of a forward pass in evaluation
- * mode: no gradients, no optimizer, no buckets.
+ * Computes the memory of a step of `net`, bound with `b`. With b->evaluation: of a forward pass in
+ * evaluation mode, without gradients, optimizer and buckets.
  *
- * A tensor lives from the pass that makes it to the last pass that reads it. A pass holds inputs,
- * outputs and workspace at once. The count excludes the device's context, the allocator's rounding,
- * scratch of libraries, and temporaries of the framework's update. Pure.
+ * A tensor lives from the pass that makes it to the last pass that reads it. A pass needs its
+ * inputs, outputs and workspace at the same time. Not counted: the device's context, rounding by
+ * the allocator, scratch memory of libraries, temporaries of the framework's update. Pure.
  *
  * @param layer NULL, or room for net->n_layers entries, in the order of the layers
- * @return as bind_network() and timeline_make(); LM_E_ARG for `mixed` with another dtype than f32
+ * @return errors of bind_network() and timeline_make(); LM_E_ARG for `mixed` with a dtype other
+ *         than f32
  */
 lm_status memory_of_step(const network *net, const registry *reg, const bind_options *b,
                          const memory_options *o, memory_use *out, memory_of_layer *layer,
                          lm_error *err);
 
-/** memory_of_step() of a network that is bound already, without `mixed`. */
+/** memory_of_step() for a network that is bound already, without `mixed`. */
 lm_status memory_of_bound(const network *net, const bound_network *bound, const memory_options *o,
                           memory_use *out, memory_of_layer *layer, lm_error *err);
 
-/** memory_of_step() with each of n options, which differ in `stage` and `shares` alone. */
+/** memory_of_step() for each of n options, which may differ only in `stage` and `shares`. */
 lm_status memory_of_stages(const network *net, const registry *reg, const bind_options *b,
                            const memory_options *o, size_t n, memory_use *out, lm_error *err);
 
 /** Live memory at one event of a step. */
 typedef struct memory_moment {
     timeline_pass pass;
-    size_t        layer;                /**< TIMELINE_NEVER in turn and update */
+    size_t        layer;                /**< TIMELINE_NEVER for turn and update */
     uint64_t      part[MEMORY_N_PARTS]; /**< bytes */
 } memory_moment;
 
 /**
- * memory_of_step(), event by event in the order of execution. The fullest moment holds `out->peak`.
+ * memory_of_step() with all events, in the order of execution. The largest moment equals
+ * `out->peak`.
  *
  * @param moment malloc'ed, *n entries
  */
@@ -133,9 +152,9 @@ lm_status memory_over_step(const network *net, const registry *reg, const bind_o
 #define MEMORY_BATCH_MAX ((int64_t)1 << 40)
 
 /**
- * The largest batch whose peak is at most `room` bytes; 0 if 1 does not fit, MEMORY_BATCH_MAX if
- * memory does not depend on the batch. The function does not read b->batch. The peak never falls
- * with a growing batch, so bisection finds the limit.
+ * The largest batch whose peak is at most `room` bytes. 0: batch 1 does not fit. MEMORY_BATCH_MAX:
+ * memory does not depend on the batch. The function does not read b->batch. It bisects, because the
+ * peak never falls when the batch grows.
  */
 lm_status memory_largest_batch(const network *net, const registry *reg, const bind_options *b,
                                const memory_options *o, uint64_t room, int64_t *batch,

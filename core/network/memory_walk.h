@@ -1,4 +1,4 @@
-/** State of memory_of_step() on its walk over a step: private to its files. */
+/** Private state of memory_of_step() while it walks over a step. */
 #ifndef NETWORK_MEMORY_WALK_H
 #define NETWORK_MEMORY_WALK_H
 
@@ -7,15 +7,15 @@
 
 #define NEVER TIMELINE_NEVER
 
-/* Memory of one or more tensors: views and overwriting layers share it. */
+/* Memory that one or more tensors share: views and overwriting layers share it. */
 typedef struct storage {
-    size_t   owner; /* layer */
+    size_t   owner; /* index of the layer that makes it */
     uint64_t bytes;
-    bool     resident;                      /* live for the whole step: data, constants, weights */
-    size_t   last_reader;                   /* layer, by order of forward */
-    bool     kept;                          /* by a layer other than the overwriting one */
-    bool     here;                          /* this rank makes or reads it */
-    size_t   first_dies, again, again_dies; /* events; `again` NEVER: not computed twice */
+    bool     resident;    /* live during the whole step: data, constants, weights */
+    size_t   last_reader; /* layer, in forward order */
+    bool     kept;        /* a layer other than the overwriting one keeps it */
+    bool     here;        /* this rank makes or reads it */
+    size_t   first_dies, again, again_dies; /* events; `again` NEVER: it is not recomputed */
 } storage;
 
 /* Gradient of an activation; several tensors may share it. */
@@ -29,34 +29,38 @@ typedef struct gradient {
 /* Uses of a weight tensor so far. */
 typedef struct weight_life {
     bool     has_gradient;
-    size_t   copied, copy_dies; /* autocast's copy; NEVER: none */
+    size_t   copied, copy_dies; /* events of autocast's 16-bit copy; NEVER: no copy */
     uint64_t copy_bytes;
 } weight_life;
 
 typedef struct walk {
-    const bound_network  *full, *half; /* half: bound in 16 bit; NULL without mixed precision */
+    /* half: the 16-bit binding; NULL without mixed precision */
+    const bound_network  *full, *half;
     const memory_options *o;
     timeline              t;
     arena                *arena;
     lm_error             *err;
-    bool                 *is_half; /* by layer: its outputs are 16 bit */
-    int64_t              *stage;   /* by layer; NULL: there is no pipeline */
-    bool                 *used;    /* by layer: another reads what it makes */
-    size_t               *first;   /* by layer: the number of its first output among all tensors */
-    size_t               *base;    /* by tensor: the tensor whose storage it has */
-    storage              *store;   /* by tensor, where base[i] == i */
-    size_t               *grad;    /* by tensor: index of its gradient; NEVER: none yet */
+    bool                 *is_half; /* per layer: its outputs are 16 bit */
+    int64_t              *stage;   /* per layer; NULL: no pipeline */
+    bool                 *used;    /* per layer: another layer reads its output */
+    size_t               *first;   /* per layer: number of its first output among all tensors */
+    size_t               *base;    /* per tensor: the tensor whose storage it uses */
+    storage              *store;   /* per tensor, valid where base[i] == i */
+    size_t               *grad;    /* per tensor: index of its gradient; NEVER: none yet */
     gradient             *gradient;
-    size_t               *first_weight; /* by layer: the number of its first own weight */
+    size_t               *first_weight; /* per layer: number of its first own weight */
     weight_life          *weight;
     size_t                n_layers, n_tensors, n_gradients, n_weights;
-    uint64_t             *live[MEMORY_N_PARTS]; /* changes at each event */
-    uint64_t              ever;                 /* all bytes of all lives: no sum is greater */
+    uint64_t             *live[MEMORY_N_PARTS]; /* change of live bytes at each event */
+    uint64_t              ever; /* sum of all bytes: no sum of live bytes can be larger */
     memory_of_layer      *layer;
-    memory_moment        *moment; /* NULL: nobody asks */
+    memory_moment        *moment; /* NULL: not wanted */
 } walk;
 
-/* Adds memory that is live from event `born` to event `dies`. Differences may wrap; sums do not. */
+/*
+ * Adds memory that is live from event `born` to event `dies`. Single differences may wrap around;
+ * their sums do not.
+ */
 static inline void hold(walk *w, memory_part part, size_t born, size_t dies, uint64_t bytes)
 {
     w->ever = lm_add(w->ever, bytes);
@@ -81,7 +85,7 @@ static inline void extend(size_t *dies, size_t event)
         *dies = event;
 }
 
-/* The layer in single precision: names, shapes, edges. */
+/* The layer in the single-precision binding: names, shapes, edges. */
 static inline const bound_layer *plain(const walk *w, size_t l)
 {
     return &w->full->layer[l];
@@ -89,7 +93,7 @@ static inline const bound_layer *plain(const walk *w, size_t l)
 
 static inline size_t n_inputs(const walk *w, size_t l)
 {
-    return plain(w, l)->decl->n_inputs; /* a source's batch is no input */
+    return plain(w, l)->decl->n_inputs; /* the batch of a source is not an input */
 }
 
 /** Adds activations, saved data and gradients of activations. LM_E_NOMEM. */

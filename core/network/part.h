@@ -1,40 +1,44 @@
-/** Networks made of others: a block by itself, `resnet50:block=layer1.0`; with adapters, `gpt2:lora=16`. */
+/**
+ * Networks derived from others: one block, `resnet50:block=layer1.0`; with adapters,
+ * `gpt2:lora=16`.
+ */
 #ifndef NETWORK_PART_H
 #define NETWORK_PART_H
 
 #include "network/network.h"
 
-/** The word that a name ends with; no argument of a file can have its name. */
+/** Last argument of a name that selects a block. No argument of a file may be called so. */
 #define NETWORK_PART ":block="
 
-/** Where NETWORK_PART begins in a name; NULL: it names a whole network. */
+/** Points to NETWORK_PART in a name; NULL: the name is a whole network. */
 const char *network_part_at(const char *name);
 
 /**
- * Leaves of `net` the layer `block` and those under it. What they take from others becomes data, of
- * the shape that it has in the whole; data of a block wants a gradient, as it has within the whole
- * (network.part). Shared parameters whose owner is outside are the block's.
+ * Reduces `net` to the layer `block` and the layers below it. Inputs from other layers become data,
+ * with the shape that they have in the whole network. This data wants a gradient, as it has within
+ * the whole (network.part). Shared parameters with an owner outside become the block's own.
  *
- * @param image height and width of the whole's input; 0: the file's
- * @return LM_E_NOTFOUND: no such block; LM_E_SHAPE: it takes what is no sample of a batch; errors of
- * bind_network(). `net` is then to be freed as before.
+ * @param image height and width of the whole network's input; 0: the file's
+ * @return LM_E_NOTFOUND: no such block; LM_E_SHAPE: an input of the block is no sample of a batch;
+ *         errors of bind_network(). The caller still frees `net`
  */
 lm_status network_cut(network *net, const char *block, int64_t image, const registry *reg,
                       lm_error *err);
 
-/** The setting that network_adapt() stands behind. */
+/** Name of the setting for network_adapt(). */
 #define NETWORK_LORA "lora"
 
 /**
- * Freezes a network's parameters and adds low-rank adapters (Hu et al. 2021, arXiv:2106.09685): beside a
- * linear layer x W two without bias, scaled and added: s x A B, with A of `rank` features.
+ * Freezes a network's parameters and adds low-rank adapters (Hu et al. 2021, arXiv:2106.09685). An
+ * adapter consists of two linear layers without bias beside a linear layer x W; their output is
+ * scaled and added: s x A B, where A has `rank` features.
  *
- * Adapters stand beside the linear layers of blocks, or of a network without blocks beside all; with
- * names beside those whose last word is one. Ranks share them as they share the layer: rows of A, or
- * columns of B.
+ * Without names, the linear layers of blocks get adapters; in a network without blocks all linear
+ * layers do. With names, the linear layers whose last word is one of the names do. Ranks share an
+ * adapter as they share its layer: rows of A, or columns of B.
  *
  * @param words "16", or with names "16+q_proj+v_proj"
- * @return LM_E_ARG for a rank below 1; LM_E_NOTFOUND where no layer takes one
+ * @return LM_E_ARG for a rank below 1; LM_E_NOTFOUND if no layer gets an adapter
  */
 lm_status network_adapt(network *net, const char *words, lm_error *err);
 

@@ -1,4 +1,4 @@
-/** Times of a training step: those in rows of observations, and those composed of them. */
+/** Times of a training step: those that observations hold, and those composed of them. */
 #ifndef NETWORK_PHASE_H
 #define NETWORK_PHASE_H
 
@@ -13,30 +13,30 @@ typedef enum phase {
     PHASE_STEP,      /**< forward, backward, sync and update */
     PHASE_INFERENCE, /**< forward pass in evaluation mode; no part of a step */
     PHASE_GRAD_INPUT,
-    PHASE_GRAD_WEIGHT, /**< of a single layer: the two halves of its backward pass */
+    /** Halves of the backward pass of a single layer: PHASE_GRAD_INPUT and PHASE_GRAD_WEIGHT. */
+    PHASE_GRAD_WEIGHT,
     N_PHASES,
 
     /* Times composed of these. */
-    PHASE_GRAD = N_PHASES, /**< sync and update; on one rank the update */
-    PHASE_BACKWARD_GRAD,   /**< backward and grad, by one formula where a model has one */
-    PHASE_GRAD_ONE,        /**< grad on one rank, by a formula of its own */
-    PHASE_STEP_MANY,       /**< a step on several ranks, whose interval is its own */
-    PHASE_EXPOSED,         /**< of all-reduces in buckets: the part after the backward pass */
-    PHASE_OVERLAPPED,      /**< a step that hides its all-reduces in buckets */
+    PHASE_GRAD = N_PHASES, /**< sync and update; on one rank only the update */
+    PHASE_BACKWARD_GRAD,   /**< backward and grad, by one formula if the model has one */
+    PHASE_GRAD_ONE,        /**< grad on one rank, with its own formula */
+    PHASE_STEP_MANY,       /**< a step on several ranks, with its own interval */
+    PHASE_EXPOSED,         /**< all-reduces in buckets: the part after the backward pass */
+    PHASE_OVERLAPPED,      /**< a step whose all-reduces in buckets overlap the backward pass */
     N_TIMES
 } phase;
 
-/** All times, in the order in which tables show them. Users may ask for the first N_PHASES_SHOWN.
- */
+/** All times in the order of tables. Users may ask for the first N_PHASES_SHOWN. */
 #define N_PHASES_SHOWN (N_TIMES - 2)
 extern const phase phases_shown[N_TIMES];
 
-/** "forward", "backward+grad": in rows of observations, options and tables. */
+/** Name in observations, options and tables: "forward", "backward+grad". */
 const char *phase_name(phase p);
-/** Of a time that observations hold. LM_E_NOTFOUND for any other name. */
+/** Reads the name of a time that observations hold. LM_E_NOTFOUND for another name. */
 lm_status phase_parse(const char *text, phase *out);
 
-/** "forward", "grad_many": of a formula in machine files. */
+/** Name of its formula in machine files: "forward", "grad_many". */
 const char *phase_formula(phase p);
 
 #endif

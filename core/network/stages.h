@@ -1,42 +1,56 @@
-/** Stages of a network: which layers each rank of a pipeline has. */
+/** Stages of a pipeline: assigns layers to stages. */
 #ifndef NETWORK_STAGES_H
 #define NETWORK_STAGES_H
 
 #include "network/bind.h"
 
-/** Spread of blocks over stages: the largest FLOPs of a stage are least, then the sum of their squares. */
+/**
+ * Spreads blocks over stages so that the largest FLOPs of a stage are minimal, then the sum of
+ * squares of the FLOPs.
+ */
 #define STAGES_BALANCED "balanced"
 
 /**
- * The first block of stage v where blocks are spread evenly. The rest of a division goes one by one to
- * the last stages but the very last, which has the scores: early ones hold most activations. Stage
- * `stages` begins behind the last block. Pure.
+ * The first block of stage v if blocks are spread evenly. A remainder goes one by one to the last
+ * stages except the very last, which also computes the scores; early stages hold the most
+ * activations. Stage `stages` begins behind the last block. Pure.
  */
 int64_t stages_begin(int64_t blocks, int64_t stages, int64_t v);
 
-/** Spreads blocks by these FLOPs as STAGES_BALANCED does; begin: room for `stages`. LM_E_NOMEM */
+/**
+ * Spreads blocks with these FLOPs as STAGES_BALANCED does.
+ * @param begin room for `stages`
+ * @return LM_E_NOMEM
+ */
 lm_status stages_balance(const double *flops, int64_t blocks, int64_t stages, int64_t *begin,
                          lm_error *err);
-/** FLOPs of blocks in a training step; the first and the last include the layers outside of
- * blocks. */
+/**
+ * FLOPs of each block in a training step. The first and the last block include the layers outside
+ * blocks.
+ */
 void stages_flops(const bound_network *net, double *flops);
 
-/** Does a spread, as in stages_of_layers(), fit so many blocks? LM_E_ARG, with both numbers. */
+/**
+ * Does a spread, as in stages_of_layers(), fit this number of blocks? LM_E_ARG; the text has both
+ * numbers.
+ */
 lm_status stages_check(int64_t blocks, int64_t stages, const char *spread, lm_error *err);
 
 /**
- * Gives each layer its stage, 0 .. stages - 1: uses of blocks at the top of the network's file, with what
- * lies in front of the first, behind the last, and between two with the one before.
+ * Assigns a stage, 0 .. stages - 1, to each layer. Stages consist of the blocks at the top of the
+ * network's file. Layers before the first block belong to it, layers after a block belong to that
+ * block.
  *
- * @param spread "": evenly; STAGES_BALANCED; or the blocks of each stage, "7,8,8,7"; NULL is ""
+ * @param spread "" or NULL: evenly; STAGES_BALANCED; or the number of blocks in each stage,
+ *               "7,8,8,7"
  * @param stage room for net->n_layers
- * @return as stages_check(); LM_E_UNSUPPORTED for a layer that reads what another stage than the one
- *         before it makes, which it names
+ * @return errors of stages_check(); LM_E_UNSUPPORTED for a layer that reads the output of a stage
+ *         other than its own and the previous one; the text names the layer
  */
 lm_status stages_of_layers(const bound_network *net, int64_t stages, const char *spread,
                            int64_t *stage, lm_error *err);
 
-/** Bytes of what stage `from` hands to the next one, in one pass of the batch. */
+/** Bytes that stage `from` sends to the next stage in one pass of the batch. */
 uint64_t stages_boundary(const bound_network *net, const int64_t *stage, int64_t from);
 
 #endif

@@ -22,33 +22,34 @@ const char *timeline_pass_name(timeline_pass pass);
 
 typedef struct timeline_event {
     timeline_pass pass;
-    size_t        layer; /**< none for TURN and UPDATE */
+    size_t        layer; /**< unused for TURN and UPDATE */
 } timeline_event;
 
 /**
- * Events by place and, for each layer, the place of its own.
+ * Events in order and, for each layer, the positions of its own events.
  *
- * A segment is a group of layers without kept activations. The backward pass first recomputes the
- * forward pass of the whole segment (Chen et al. 2016, "Training deep nets with sublinear
+ * A segment is a group of layers whose activations are not kept. The backward pass first recomputes
+ * the forward pass of the whole segment (Chen et al. 2016, "Training deep nets with sublinear
  * memory cost", section 4).
  */
 typedef struct timeline {
     const timeline_event *event;
     size_t                n_events;
     size_t                turn, update;
-    const size_t *forward, *again, *backward; /**< TIMELINE_NEVER where it does not happen */
-    const size_t *segment;                    /**< by layer; TIMELINE_NEVER: kept as usual */
+    /** positions per layer; TIMELINE_NEVER: no such event */
+    const size_t *forward, *again, *backward;
+    const size_t *segment; /**< segment per layer; TIMELINE_NEVER: activations are kept */
 } timeline;
 
 /**
- * Of a network bound for evaluation there is no backward pass and no update.
+ * Makes the events of a step. A network bound for evaluation has no backward pass and no update.
  *
- * @param recompute    NULL, or segments: "blocks" (each use of a block at the top of the network's
- *                     file) or "full", "selective" (cores of attention), or layers by name with those under them, separated
- *                    by commas
- * @param arena        owns what *out points to
- * @return LM_E_NOTFOUND for a name nobody has or "blocks" where there are none, LM_E_ARG for
- * segments that overlap or are interrupted
+ * @param recompute NULL: none. Else segments, separated by commas: "blocks" (each use of a block at
+ *                  the top of the network's file), "full", "selective" (cores of attention), or
+ *                  names of layers, which include the layers below them
+ * @param arena     owns what *out points to
+ * @return LM_E_NOTFOUND for an unknown name, or "blocks" in a network without blocks; LM_E_ARG for
+ *         segments that overlap or are interrupted
  */
 lm_status timeline_make(const bound_network *net, const char *recompute, arena *a, timeline *out,
                         lm_error *err);

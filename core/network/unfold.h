@@ -11,18 +11,18 @@
 #include "network/network.h"
 
 #define NONE       ((size_t)-1)
-#define INPUTS_MAX 256 /* of one layer or block, as written; a concat takes no more */
+#define INPUTS_MAX 256 /* limit for one layer or block, as written; a concat cannot have more */
 
-/* A layer, or an input port of a block: ports pass one tensor on and vanish in the end. */
+/* A layer, or an input port of a block. Ports only pass on a tensor; expand.c removes them. */
 typedef struct node {
     const char        *name;
     const char        *block;   /* outermost use of a block; NULL: none */
     const ini_section *section; /* NULL: a port */
-    const net_pair    *pair;    /* parameters, arguments replaced */
+    const net_pair    *pair;    /* parameters with arguments replaced */
     const char        *type;
     net_edge          *input; /* .layer is a node here */
     size_t             n_pairs, n_inputs;
-    size_t             shares; /* node whose parameters these are; NONE: its own */
+    size_t             shares; /* node that owns the parameters; NONE: its own */
     int                line, used_line;
     net_counted        counted;
     lm_way             way;
@@ -56,12 +56,16 @@ typedef struct name_scope {
     const char *block;  /* outermost use of a block; NULL: the top */
     environment env;
     names       local; /* names as written in this scope -> node */
-    size_t      last;  /* node a layer without `inputs` takes; NONE: nothing yet */
-    int         depth;
+    /* input of a layer without `inputs`: the previous node; NONE: no node yet */
+    size_t last;
+    int    depth;
 } name_scope;
 
-/** Unfolds all sections of a scope and resolves its inputs; *last is the node that its last section
- * ends with, NONE: there is none. LM_E_SYNTAX, LM_E_NOTFOUND, LM_E_NOMEM. */
+/**
+ * Unfolds all sections of a scope and resolves its inputs.
+ * @param last node of the scope's last section; NONE: there is none
+ * @return LM_E_SYNTAX, LM_E_NOTFOUND, LM_E_NOMEM
+ */
 lm_status unfold_scope(unfolding *u, name_scope *sc, const ini_section *const *item, size_t n,
                        size_t *last);
 

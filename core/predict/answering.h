@@ -1,40 +1,43 @@
-/** A step while it is answered: what predict.c finds and composes, and what bounds.c states of it. */
+/**
+ * Intermediate state of a predicted step: predict.c composes the step, bounds.c adds its bounds.
+ */
 #ifndef PREDICT_ANSWERING_H
 #define PREDICT_ANSWERING_H
 
 #include "predict/predict.h"
 
-/* Inputs of the price of a device's own work. */
+/* Inputs of the price of a device's own work (forward, backward, update). */
 typedef struct price_key {
-    int64_t      batch;   /* 0: of nothing */
-    int64_t      devices; /* of its node, all at work */
+    int64_t      batch;   /* 0: the entry is empty */
+    int64_t      devices; /* devices of its node that work at the same time */
     optimizer    optimizer;
     program_kind program;
     unsigned     how; /* PRICED_TOGETHER ... */
 } price_key;
 
 enum {
-    PRICED_TOGETHER = 1, /* this very step was measured on as many ranks */
-    PRICED_MANY     = 2, /* of several ranks that exchange gradients: models may update by another
-                            formula */
-    PRICED_MICRO    = 4  /* of several micro-steps: models may refuse them */
+    PRICED_TOGETHER = 1, /* this same step was measured on as many ranks */
+    /* several ranks exchange gradients: a model may use another formula for the update */
+    PRICED_MANY  = 2,
+    PRICED_MICRO = 4 /* several micro-steps: a model may refuse them */
 };
 
-/* Price of a device's own work, at a batch. */
+/* Price of a device's own work for one batch. */
 typedef struct priced {
     price_key      key;
     bool           many;
-    interval_reach reach; /* of the batch, where its intervals are known */
+    interval_reach reach; /* distance of the batch from the measured range, if `price.known` */
     step_price     price;
 } priced;
 
-/* Prices that depend on nodes and devices, not on the batch. */
+/* Prices that depend on nodes and devices, but not on the batch. */
 typedef struct exchanged {
-    int64_t          nodes, devices; /* nodes 0: of nothing */
+    int64_t          nodes, devices; /* nodes 0: the entry is empty */
     measured_batches measured;       /* batches that were measured on as many ranks */
-    interval_reach   reach;          /* of the ranks, where its intervals are known */
+    /* distance of the ranks from the measured range, for the intervals `reach_of` */
+    interval_reach   reach;
     const intervals *reach_of;
-    double           bytes; /* of `price`; NAN: of nothing yet */
+    double           bytes; /* message size of `price`; NAN: not priced yet */
     exchange_price   price;
 } exchanged;
 
@@ -46,25 +49,31 @@ typedef struct answering {
     bool              in_turn; /* step_setup_in_turn() */
     priced           *own;
     exchanged        *ranks;
-    priced_program   *program; /* NULL: nothing is hidden, and nobody wants buckets */
-    bool              brief;   /* of the bounds those of the all-reduces, slow and fast suffice */
-    lm_error         *err;
+    priced_program   *program; /* NULL: nothing overlaps, and the caller wants no buckets */
+    /* the caller needs only the bounds of the all-reduces, `slow` and `fast` */
+    bool      brief;
+    lm_error *err;
 } answering;
 
-/** Seconds of the step's segments by themselves: passes, update, all-reduces. */
+/** Seconds of each segment of the step without overlap: passes, update, all-reduces. */
 step_work answering_work(const answering *a);
 
-/** The step with its passes and messages so many times as long. `brief`: without buckets one by one. */
+/**
+ * The step with passes and messages scaled in time.
+ * @param pass   factor on the passes
+ * @param longer factor on the messages
+ * @param brief  without the list of buckets
+ */
 step_times answering_times(answering *a, const step_work *w, double pass, double longer,
                            bool brief);
 
-/** Widens all bounds for products that are asked as TF32 (predictor.as_tf32). */
+/** Widens all bounds if products run as TF32 on a 16-bit machine file (predictor.as_tf32). */
 void answering_doubt_tf32(const predictor *who, prediction *out);
 
-/** Raises low ends to what the device's datasheet allows (step_price.least). */
+/** Raises low bounds to the device's datasheet limit (step_price.least). */
 void answering_hold_bounds(const answering *a, prediction *out);
 
-/** Fills low, high, slow, fast, p95 and the intervals behind them; NAN where nobody knows. */
+/** Fills low, high, slow, fast, p95 and the intervals that they come from; NAN if unknown. */
 void answering_put_bounds(answering *a, prediction *out);
 
 #endif

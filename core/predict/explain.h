@@ -4,7 +4,7 @@
 
 #include "models/explanation.h"
 
-/** Predicts and takes apart. `out` is to be freed; LM_E_... as predict_step(). */
+/** Predicts a step and splits it into parts. The caller frees `out`. Errors as predict_step(). */
 lm_status explain_step(const predictor *who, const step_setup *s, explanation **out, lm_error *err);
 void      explanation_free(explanation *e);
 
@@ -21,32 +21,32 @@ const char *explain_key_name(explain_key k);
 lm_status   explain_key_parse(const char *text, explain_key *out, lm_error *err);
 
 /**
- * Block of a layer by its name, into `out`: up to the first number that is not the last word,
- * "layer1.0" of layer1.0.downsample.0; without one up to the last word, "features" of features.0; a
- * single word is a block of its own.
+ * Writes the block of a layer to `out`. The block's name ends with the first number that is not the
+ * last word: "layer1.0" for layer1.0.downsample.0. Without such a number it ends before the last
+ * word: "features" for features.0. A single word is its own block.
  */
 void explain_block(const char *layer, char *out, size_t size);
 
-/** Shares of one layer, block, class or regressor, added up. */
+/** Sum over the parts of one layer, block, class or regressor. */
 typedef struct explained {
     const char *name;          /**< owned by the explanation */
-    const char *type;          /**< of a layer; else NULL */
+    const char *type;          /**< type of a layer; else NULL */
     double      part[N_TIMES]; /**< seconds */
-    double      seconds;       /**< their sum */
+    double      seconds;       /**< sum of `part` */
     double      bound[N_TERM_BOUNDS];
     ledger      ledger;
-    size_t      shares;      /**< how many; 0: of the layers there are none */
-    const char *unit;        /**< of a regressor; else NULL */
-    double      count;       /**< of a regressor */
-    double      coefficient; /**< of a regressor; NAN: of several */
+    size_t      shares;      /**< number of parts in the sum; 0: the model does not know layers */
+    const char *unit;        /**< unit of a regressor; else NULL */
+    double      count;       /**< count of a regressor */
+    double      coefficient; /**< coefficient of a regressor; NAN: several values */
 } explained;
 
-/** Rows by seconds, the longest first; malloc'ed. */
+/** Sums by `key`, the longest first; malloc'ed. */
 lm_status explain_by(explanation *e, explain_key key, explained **out, size_t *n, lm_error *err);
 
-/** Adds row `b` to `a`: the rest, the total. */
+/** Adds row `b` to `a`, for the rows "rest" and "total". */
 void explained_add(explained *a, const explained *b);
-/** Bound of most of its seconds. */
+/** The bound with the most seconds. */
 term_bound explained_bound(const explained *x);
 
 #endif

@@ -1,10 +1,10 @@
-/** Steps of an eager framework: a machine's own price, and the host's time beside it. */
+/** Steps of an eager framework: the price of the machine, and the time of the host. */
 #ifndef PREDICT_HOST_STEP_H
 #define PREDICT_HOST_STEP_H
 
 #include "models/step_model.h"
 
-/** May the host of `who`'s framework be told beside these prices? As host_price(). */
+/** Can the host of `who`'s framework be added to these prices? Errors as host_price(). */
 lm_status host_check(const predictor *who, const step_price *p, lm_error *err);
 
 /**

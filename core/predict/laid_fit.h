@@ -1,17 +1,17 @@
 /**
- * A machine from whole steps under layouts: logs of training runs, of which nothing but seconds, a
- * network and a layout are known (column `layout` of observations).
+ * Fits a machine to whole steps under layouts: logs of training runs that have only seconds, a
+ * network and a layout (column `layout` of observations).
  *
- * A step is a sum over what the rank that ends last does: kernels of some kinds, messages within a
- * node and between nodes, starting kernels. What hides behind something else is not in it. So the
- * seconds are linear in factors on the prices of these, as long as the same things hide:
+ * A step is a sum over the work of the rank that ends last: kernels of several kinds, messages
+ * within a node and between nodes, starts of kernels. Overlapped work is not in the sum. So the
+ * seconds are linear in factors on the prices, as long as the same work is overlapped:
  *
  *   seconds = sum over factors of factor_k x d(seconds)/d(factor_k)
  *
- * Rounds take turns: the schedule says what hides under the present factors, by its slopes, and the
- * solver of factors (solve/factors.h) says these. A ridge holds them near 1, the
- * machine file's own prices: a few steps tell what they show, the rest stays. The host's time for a
- * kernel (calibration.host) has no price to begin with: it begins as the most that no step contradicts.
+ * The fit alternates: the schedule gives the slopes under the present factors, then the solver
+ * (solve/factors.h) gives new factors. A ridge holds the factors near 1, the machine file's own
+ * prices, so a few steps change only what they determine. The host's time for a kernel
+ * (calibration.host) has no price yet: it starts at the largest value that no step contradicts.
  */
 #ifndef PREDICT_LAID_FIT_H
 #define PREDICT_LAID_FIT_H
@@ -19,19 +19,22 @@
 #include "fit/calibration.h"
 #include "observe/workloads.h"
 
-/** What a factor is on. */
+/** Target of a factor. */
 typedef enum laid_factor {
     LAID_PRODUCTS,      /**< products of activations and weights */
     LAID_ATTENTION,     /**< fused attention */
     LAID_MOVES,         /**< norms, elementwise functions, copies */
     LAID_UPDATE,        /**< the optimizer */
-    LAID_WITHIN_STEPS,  /**< messages within a node: what their bytes do not change ... */
-    LAID_WITHIN_BYTES,  /**< ... and the rest */
-    LAID_BETWEEN_STEPS, /**< the same of messages between nodes, */
-    LAID_BETWEEN_BYTES, /**< where the machine file has prices of these */
-    LAID_STARTS,        /**< of each kernel what its size does not change, on top of its price: in
-                           units of LAID_START */
-    LAID_HOST,          /**< starting kernels: in units of LAID_LAUNCH */
+    LAID_WITHIN_STEPS,  /**< messages within a node: the part independent of the bytes */
+    LAID_WITHIN_BYTES,  /**< messages within a node: the part proportional to the bytes */
+    LAID_BETWEEN_STEPS, /**< messages between nodes: the part independent of the bytes */
+    /**
+     * messages between nodes: the part proportional to the bytes, if the machine file has these
+     * prices
+     */
+    LAID_BETWEEN_BYTES,
+    LAID_STARTS, /**< constant time of each kernel, added to its price, in units of LAID_START */
+    LAID_HOST,   /**< starts of kernels by the host, in units of LAID_LAUNCH */
     N_LAID_FACTORS
 } laid_factor;
 
@@ -40,29 +43,31 @@ const char *laid_factor_name(laid_factor k);
 
 #define LAID_LAUNCH 1e-5 /**< s */
 #define LAID_START  1e-6 /**< s */
-#define LAID_LEAST  4    /**< steps that a fit takes, at least */
+#define LAID_LEAST  4    /**< fewest steps for a fit */
 
 typedef struct laid_fit {
     double factor[N_LAID_FACTORS];
-    size_t rows, groups; /**< groups: networks, or steps where there are fewer than three */
+    /** groups: networks, or single steps if there are fewer than three networks */
+    size_t rows, groups;
     double mape_before, mape_fitted,
-        mape; /**< without factors, with them, and of groups left out */
+        mape; /**< errors without factors, with factors, and in cross-validation over groups */
     int rounds;
 } laid_fit;
 
-/** The element type of products of such rows; 0: there is none. */
+/** The element type of products in such rows; 0: no such row. */
 lm_dtype laid_fit_dtype(const observations *obs);
 
 /** Number of rows that are steps under a layout. */
 size_t laid_fit_rows(const observations *obs);
 
 /**
- * Corrects the prices of the default model, and of collectives, by all such rows.
+ * Corrects the prices of the default model and of collectives, from all rows under a layout.
  *
  * @param cal  a machine file with passes and collectives; changed on success only
- * @param link what connects nodes, as told; zeros: nothing is told
- * @return LM_E_ARG for fewer than LAID_LEAST rows, for other rows beside them, a layout that does not fit its row (file, line and
- *         the two numbers); what predict_laid_out() returns
+ * @param link the user's description of the link between nodes; zeros: none
+ * @return LM_E_ARG for fewer than LAID_LEAST rows, for a file with other rows, or for a layout that
+ *         does not fit its row (the text has file, line and the two numbers); errors of
+ *         predict_laid_out()
  */
 lm_status laid_fit_steps(const observations *obs, workloads *loads, const interconnect *link,
                          calibration *cal, laid_fit *out, lm_error *err);

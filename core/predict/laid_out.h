@@ -1,28 +1,29 @@
-/** A step whose ranks share the network and its batch by a layout. */
+/** A step under a layout: the ranks share the network and its batch. */
 #ifndef PREDICT_LAID_OUT_H
 #define PREDICT_LAID_OUT_H
 
 #include "predict/predict.h"
 
-/** The layout of a step as layout_settle() has it for the predictor's network and all ranks. */
+/** The layout of a step, settled by layout_settle() for the predictor's network and all ranks. */
 lm_status layout_of_step(const predictor *who, const step_setup *s, layout *out, lm_error *err);
 
 /**
- * predict_step() of a step that is laid out. What a rank computes is priced as a network with its part
- * of the layers; prediction.sync holds all that ranks exchange, prediction.forward and .backward what
- * their kernels wait for.
+ * predict_step() for a step with a layout. A rank's compute is priced as a network with its part of
+ * the layers. prediction.sync holds all messages between ranks; prediction.forward and .backward
+ * include the time that kernels wait for messages.
  *
- * @param messages NULL, or as predict_timeline()
- * @return LM_E_ARG for a layout that does not fit, LM_E_UNSUPPORTED for a dimension that has no price,
- *         what predict_step() returns
+ * @param messages NULL, or as for predict_timeline()
+ * @return LM_E_ARG for a layout that does not fit; LM_E_UNSUPPORTED for a dimension without a
+ *         price; errors of predict_step()
  */
 lm_status predict_laid_out(const predictor *who, const step_setup *s, prediction *out,
                            step_times *messages, lm_error *err);
 
 /**
- * The tasks of its pipeline, as predict_laid_out() has them: what passes wait for is part of them.
+ * The tasks of the pipeline in predict_laid_out(). A task includes the time that its passes wait
+ * for messages.
  *
- * @return as predict_laid_out(); LM_E_ARG where there is no pipeline; what `take` returns
+ * @return as predict_laid_out(); LM_E_ARG without a pipeline; errors of `take`
  */
 lm_status predict_stage_tasks(const predictor *who, const step_setup *s, pipeline_take take,
                               void *by, lm_error *err);

@@ -1,4 +1,4 @@
-/** Forward passes run again in the backward pass, to keep fewer activations. */
+/** Recomputation: forward passes are repeated in the backward pass, to keep fewer activations. */
 #ifndef PREDICT_RECOMPUTE_H
 #define PREDICT_RECOMPUTE_H
 
@@ -6,11 +6,12 @@
 #include "network/bind.h"
 
 /**
- * Share of a forward pass that recomputation runs again, for step_setup.again: seconds of the layers of
- * these segments over those of all layers, by the predictor's model at s->batch on one device.
+ * Share of the forward pass that recomputation repeats, for step_setup.again. It is the seconds of
+ * the layers in these segments over those of all layers, by the predictor's model at s->batch on
+ * one device.
  *
- * @param segments as timeline_make() takes them
- * @return what that and explain_step() return
+ * @param segments as for timeline_make()
+ * @return errors of timeline_make() and explain_step()
  */
 lm_status recompute_share(const predictor *who, const step_setup *s, const char *segments,
                           double *out, lm_error *err);
