@@ -75,8 +75,10 @@ typedef struct least_price {
     double forward, backward, update;
 } least_price;
 
-/** A device's own work in one micro-step, its update included. Inference: a forward pass in evaluation
- * mode; backward and update are 0, as inference_price() sets them. */
+/**
+ * A device's own work in one micro-step, its update included. Inference: a forward pass in
+ * evaluation mode; backward and update are 0, as inference_price() sets them.
+ */
 typedef struct step_price {
     bounded forward, backward; /**< s, of one micro-step; NAN: not known separately */
     bounded update;            /**< s; NAN: not separated from the all-reduces, or not known */

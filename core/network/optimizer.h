@@ -45,7 +45,10 @@ optimizer optimizer_of_layer(optimizer o, const struct bound_layer *l);
  * Bytes of state for one trained tensor, in the tensor's element type. Saturates. Muon (Jordan et
  * al. 2024; Liu et al. 2025, arXiv:2502.16982, section 2.1) uses AdamW for tables and scores: call
  * with OPTIMIZER_ADAM for those.
- * 17
+ */
+uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
+
+/**
  * The update of one trained tensor, as a map over its elements. It reads weight, gradient and
  * state, and writes weight and state. Operands and FLOPs identify the optimizer.
  *
@@ -70,36 +73,6 @@ optimizer optimizer_of_layer(optimizer o, const struct bound_layer *l);
  *  - muon      matrices: 4 operands, 3 writes, 8 FLOP, in addition to optimizer_products() (Jordan
  *              et al. 2024, with decay as Liu et al. 2025): m = decay m + g: 2; u = g + decay m: 2
  *              (u is written); w = (1 - decay) w - rate o: 4 (o is read). Vectors: as adam
- *
- * @return LM_E_OVERFLOW for a weight of more than 2^61 elements
- */
-uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
-
-/**
- * The update of one trained tensor, as a map over its elements. It reads weight, gradient and
- * state, and writes all but the gradient. Operands and FLOPs identify the optimizer.
- *
- *  - sgd       w -= rate g: 2 operands, 2 FLOP
- *  - momentum  m = decay m + g; w -= rate m: 3 operands, 4 FLOP (torch.optim.SGD without dampening)
- *  - adam      4 operands, 13 FLOP (Kingma & Ba 2015, algorithm 1, as torch.optim.Adam computes it:
- *              no weight decay; the first moment's correction is part of the rate, the second's is
- *              not): m = b1 m + (1-b1) g: 3; v = b2 v + (1-b2) g^2: 4; sqrt(v) / c + eps: 3;
- *              w -= rate m / that: 3
- *  - adagrad   3 operands, 7 FLOP (Duchi et al. 2011, as torch.optim.Adagrad without decay):
- *              s += g^2: 2; sqrt(s) + eps: 2; w -= rate g / that: 3
- *  - rmsprop   3 operands, 9 FLOP (Tieleman & Hinton 2012, as torch.optim.RMSprop without momentum,
- *              not centred): s = a s + (1-a) g^2: 4; sqrt(s) + eps: 2; w -= rate g / that: 3
- *  - adadelta  4 operands, 16 FLOP (Zeiler 2012, as torch.optim.Adadelta): s = r s + (1-r) g^2: 4;
- *              d = sqrt(u + eps) / sqrt(s + eps) g: 6; u = r u + (1-r) d^2: 4; w -= rate d: 2
- *
- *  - adafactor 4 reads of the elements, 1 write, and the sums over rows and columns read and written;
- *              11 FLOP (Shazeer & Stern 2018, algorithms 4 and 5, fused: a pass over g for the sums, one
- *              for the size of the update, one for the update, each pass needing the one before):
- *              g^2 + eps: 2; both sums: 2; v = r c: 1; u = g / sqrt(v): 2; sum of u^2: 2; w -= rate u: 2.
- *              Of a vector: 4 reads, 2 writes, 10 FLOP: v in place of the sums (4) and of r c
- *  - muon      of a matrix 4 operands, 3 writes, 8 FLOP beside optimizer_products() (Jordan et al.
- *              2024, with decay as Liu et al. 2025): m = decay m + g: 2; u = g + decay m: 2, which is
- *              written; w = (1 - decay) w - rate o: 4 for o, which is read. Of a vector Adam's
  *
  * @return LM_E_OVERFLOW for a weight of more than 2^61 elements
  */

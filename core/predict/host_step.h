@@ -8,13 +8,13 @@
 lm_status host_check(const predictor *who, const step_price *p, lm_error *err);
 
 /**
- * What `who->by` prices, as the framework of `who` runs it:
- * - none: as it was measured
- * - eager: passes by the host's time of each operation (program/host_clock.h)
- * - graph: launches cost the host nothing, where they were measured so, or are priced one by one
+ * The price from `who->by`, adapted to the framework of `who`:
+ * - none: unchanged, as measured
+ * - eager: passes also take the host's time for each operation (program/host_clock.h)
+ * - graph: launches take no time of the host, if they were measured so or are priced one by one
  *
- * @return LM_E_NOTFOUND for a machine file that knows no host, LM_E_UNSUPPORTED where passes are not
- *         known by themselves; what the model's price returns
+ * @return LM_E_NOTFOUND if the machine file knows no host; LM_E_UNSUPPORTED if passes are not known
+ *         separately; errors of the model's price
  */
 lm_status host_price(const predictor *who, const step_setup *s, step_price *out, lm_error *err);
 
