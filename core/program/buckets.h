@@ -1,4 +1,4 @@
-/** Gradient buckets: which tensors are all-reduced together. */
+/** Gradient buckets: groups of tensors that share one all-reduce. */
 #ifndef PROGRAM_BUCKETS_H
 #define PROGRAM_BUCKETS_H
 
@@ -13,29 +13,33 @@ typedef struct bucket_tensor {
     lm_dtype dtype;
 } bucket_tensor;
 
-/** Gradients first .. last, all-reduced together; complete when the last one is. */
+/** Gradients first .. last, with one all-reduce. A bucket is complete when its last gradient is. */
 typedef struct bucket_span {
     size_t   first, last;
     uint64_t bytes; /**< saturates */
 } bucket_span;
 
 /**
- * Groups gradients as PyTorch's DistributedDataParallel does once it knows the order in which they
+ * Groups gradients as PyTorch's DistributedDataParallel does after it knows the order in which they
  * become ready (Li et al. 2020, "PyTorch Distributed", VLDB 13(12), section 3.2.3; torch
- * reducer.cpp, compute_bucket_assignment_by_size): in that order, a bucket is closed as soon as it
- * holds its limit or more: `first_limit` bytes the first one, `limit` all others. So a bucket may
- * exceed the limit by all but one element of its last tensor. Unlike there, tensors of different
- * types close a bucket instead of filling several side by side. Pure.
+ * reducer.cpp, compute_bucket_assignment_by_size).
+ *
+ * Gradients are taken in that order. A bucket is closed as soon as it reaches its limit:
+ * `first_limit` bytes for the first bucket, `limit` for the others. So a bucket can exceed the
+ * limit by all but one element of its last tensor. One difference: torch fills several buckets side
+ * by side for different types; here another type closes the bucket. Pure.
  *
  * @param limit, first_limit bytes, at least 1
  * @param out                room for n
- * @return how many buckets there are
+ * @return number of buckets
  */
 size_t buckets_make(const bucket_tensor *tensor, size_t n, uint64_t first_limit, uint64_t limit,
                     bucket_span *out);
 
-/** The limit of the first bucket where all others have this one: torch's, or less (as torch does
- * from 2.x on for any limit that is not its default). */
+/**
+ * The limit of the first bucket if the other buckets have `limit`: torch's first limit, or `limit`
+ * if that is less (as in torch from 2.x on for any limit that is not its default).
+ */
 uint64_t buckets_first_limit(uint64_t limit);
 
 #endif

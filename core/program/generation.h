@@ -1,10 +1,10 @@
 /**
- * The program of generation: one token of each sequence after the other.
+ * The program of generation: tokens of each sequence are computed one by one.
  *
- * A step runs the network on one token, which sees those before it through their cached keys and
- * values, so that each step has one more in its cache. Counts grow by equal amounts from step to step;
- * seconds need not, as prices change with shapes. So a few steps are priced, and the others lie on lines
- * between them where a step in the middle does.
+ * A step runs the network on one token. The token sees the earlier ones through their cached keys
+ * and values, so the cache grows by one in each step. Counts grow by equal amounts per step.
+ * Seconds need not, because prices depend on shapes. So a few steps are priced, and the others are
+ * interpolated linearly where a price in the middle confirms the line.
  */
 #ifndef PROGRAM_GENERATION_H
 #define PROGRAM_GENERATION_H
@@ -14,25 +14,26 @@
 
 #include <layermeter/error.h>
 
-/** How far the middle of a line may lie beside it, of its own seconds. */
+/** Allowed distance of the middle from the line, relative to its own seconds. */
 #define GENERATION_TOLERANCE 1e-3
 
-/** A step that was priced, and for how many it stands. */
+/** A priced step, and the number of steps that it stands for. */
 typedef struct generation_step {
     int64_t context; /**< tokens in the cache */
     double  seconds, weight;
 } generation_step;
 
-/** Seconds of a step with so many tokens in the cache, each asked for once. */
+/** Seconds of a step with `context` tokens in the cache; called once per context. */
 typedef lm_status (*generation_price)(void *by, int64_t context, double *seconds, lm_error *err);
 
 /**
- * Steps whose weighted seconds are those of all, in the order in which they were priced: the first
- * step, then the last. The weights add up to `tokens`. Up to five tokens all steps are priced.
+ * Prices some steps so that their weighted seconds are the sum of all steps. The order is that of
+ * pricing: first step, last step, others. The weights add up to `tokens`. Up to five tokens all
+ * steps are priced.
  *
  * @param context tokens in the cache before the first step
- * @param step    malloc'ed, *n of them
- * @return LM_E_ARG where the contexts do not fit 64 bits; LM_E_NOMEM; what `price` returns
+ * @param step    malloc'ed, *n entries
+ * @return LM_E_ARG if the contexts exceed 64 bits; LM_E_NOMEM; errors of `price`
  */
 lm_status generation_steps(int64_t context, int64_t tokens, generation_price price, void *by,
                            generation_step **step, size_t *n, lm_error *err);

@@ -1,4 +1,4 @@
-/** The policy of gradient synchronisation: when gradients travel, and in which groups. */
+/** The policy of gradient synchronisation: when gradients are sent, and in which groups. */
 #ifndef PROGRAM_POLICY_H
 #define PROGRAM_POLICY_H
 
@@ -8,11 +8,15 @@
 #include <layermeter/types.h>
 
 typedef enum sync_rule {
-    SYNC_ONCE,   /**< one message after the backward pass: nothing is hidden */
-    SYNC_TENSOR, /**< one message a gradient, as soon as it is ready */
-    SYNC_DDP,   /**< PyTorch DistributedDataParallel: buckets, in order (Li et al. 2020, VLDB 13) */
-    SYNC_FUSION /**< Horovod: gradients ready at a cycle go together (Sergeev & Del Balso 2018)
-                 */
+    SYNC_ONCE,   /**< one message after the backward pass: no overlap */
+    SYNC_TENSOR, /**< one message per gradient, as soon as it is ready */
+    /** PyTorch DistributedDataParallel: buckets in a fixed order (Li et al. 2020, VLDB 13) */
+    SYNC_DDP,
+    /**
+     * Horovod: gradients that are ready at the end of a cycle share a message (Sergeev & Del Balso
+     * 2018)
+     */
+    SYNC_FUSION
 } sync_rule;
 
 #define SYNC_DDP_FIRST_BYTES ((uint64_t)1 << 20)   /**< torch: kDefaultFirstBucketBytes */
@@ -23,19 +27,19 @@ typedef enum sync_rule {
 typedef struct sync_policy {
     sync_rule rule;
     uint64_t  first_bytes;   /**< SYNC_DDP: limit of the first bucket */
-    uint64_t  limit_bytes;   /**< SYNC_DDP, SYNC_FUSION: of a bucket */
-    double    cycle_seconds; /**< SYNC_FUSION: a gradient waits for the next cycle */
-    lm_dtype  dtype;         /**< that gradients travel in; 0: the weights' own */
-    int64_t   accumulation;  /**< micro-steps of a step; gradients travel in the last one; 0: 1 */
+    uint64_t  limit_bytes;   /**< SYNC_DDP, SYNC_FUSION: limit of a bucket */
+    double    cycle_seconds; /**< SYNC_FUSION: a gradient waits until the next cycle */
+    lm_dtype  dtype;         /**< type of gradients in messages; 0: that of the weights */
+    int64_t   accumulation;  /**< micro-steps per step; the last one sends the gradients; 0: 1 */
 } sync_policy;
 
 /**
- * Reads "once", "tensor", "ddp", "ddp:10MiB", "horovod", "horovod:64MB" or "horovod:64MB:5ms";
- * dtype and accumulation stay as they are in `out`. LM_E_SYNTAX, LM_E_ARG.
+ * Reads "once", "tensor", "ddp", "ddp:10MiB", "horovod", "horovod:64MB" or "horovod:64MB:5ms". Does
+ * not change dtype and accumulation in `out`. LM_E_SYNTAX, LM_E_ARG.
  */
 lm_status sync_policy_parse(const char *text, sync_policy *out, lm_error *err);
 
-/** Prints the policy as such a word, with all limits. */
+/** Prints the policy in this form, with all limits. */
 #define SYNC_POLICY_TEXT 64
 const char *sync_policy_print(const sync_policy *p, char buffer[SYNC_POLICY_TEXT]);
 

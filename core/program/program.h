@@ -1,15 +1,15 @@
 /**
  * The program of a rank: its kernels and messages in a training step, or in inference.
  *
- * A program runs the forward and the backward kernels of each micro-step, then the update. Each
- * message to other ranks names the pass that produces its data, the ranks that join, and what may run
- * meanwhile. schedule.h turns a program into seconds; nothing else adds up a step.
+ * A program runs the forward and backward kernels of each micro-step, then the update. A message to
+ * other ranks has a pass that produces its data, a group of ranks, and a rule for what runs at the
+ * same time. schedule.h turns a program into seconds; no other code adds up a step.
  *
- * Inference is a program of one pass, the forward pass in evaluation mode. It sends nothing: several
- * ranks are replicas.
+ * Inference is a program of one pass, the forward pass in evaluation mode. It sends nothing:
+ * several ranks are replicas.
  *
- * In data-parallel training the messages are the all-reduces of the gradients. Another dimension of
- * parallelism adds messages, and its own group of ranks.
+ * In data-parallel training the messages are the all-reduces of the gradients. Each further
+ * dimension of parallelism adds messages, with its own group of ranks.
  */
 #ifndef PROGRAM_PROGRAM_H
 #define PROGRAM_PROGRAM_H
@@ -27,8 +27,11 @@
 typedef enum program_kind {
     PROGRAM_TRAINING,  /**< a step: forward, backward, messages, update */
     PROGRAM_INFERENCE, /**< a forward pass in evaluation mode, and nothing else */
-    PROGRAM_DECODE,    /**< such passes of one token after the other: generation.h. Each is asked
-                            for as PROGRAM_INFERENCE, of a network with a cache */
+    /**
+     * passes of one token after the other (generation.h). Each pass is priced as PROGRAM_INFERENCE,
+     * of a network with a cache
+     */
+    PROGRAM_DECODE,
     N_PROGRAM_KINDS
 } program_kind;
 
@@ -37,54 +40,67 @@ const char *program_kind_name(program_kind k);
 
 /** What may run while a message is in flight. */
 typedef enum message_rule {
-    MESSAGE_WAITED, /**< nothing: the pass waits for it, in each micro-step */
+    MESSAGE_WAITED, /**< nothing: the pass waits for the message in each micro-step */
     MESSAGE_BESIDE, /**< the pass; only the update waits */
-    MESSAGE_BEHIND, /**< nothing: it starts after the last pass, and the update waits */
+    MESSAGE_BEHIND, /**< nothing: the message starts after the last pass, and the update waits */
     N_MESSAGE_RULES
 } message_rule;
 
 typedef struct message {
     collective_kind kind;
-    double          bytes; /**< as its kind counts them, as they travel */
-    rank_group      group;
-    phase           pass; /**< that produces it: PHASE_FORWARD or PHASE_BACKWARD */
-    message_rule    rule;
-    double ready, more; /**< s into the pass with one sample until it is there, and for each sample
-                           more; of a pass of one second where they are `even` */
-    double times;       /**< MESSAGE_WAITED: so many of them in a micro-step; 0 is 1 */
-    double behind;      /**< MESSAGE_WAITED: share of its pass that goes on meanwhile */
-    size_t first_layer, last_layer; /**< that it is of, by the order of execution: first <= last */
+    /** size of the message, counted as its kind defines it, in the type that travels */
+    double       bytes;
+    rank_group   group;
+    phase        pass; /**< pass that produces its data: PHASE_FORWARD or PHASE_BACKWARD */
+    message_rule rule;
+    /**
+     * s from the start of the pass until the data is ready, with one sample, and per further
+     * sample; if the program is `even`: for a pass of one second
+     */
+    double ready, more;
+    double times;  /**< MESSAGE_WAITED: number of such messages in a micro-step; 0 counts as 1 */
+    double behind; /**< MESSAGE_WAITED: share of its pass that runs at the same time */
+    /** the layers whose data it carries, in the order of execution: first <= last */
+    size_t first_layer, last_layer;
 } message;
 
-/** What a layer takes of the passes, in a unit of the caller's: seconds, or FLOPs. */
+/** A layer's part of the passes, in a unit of the caller: seconds or FLOPs. */
 typedef struct layer_passes {
-    double forward, input, weight; /**< input, weight: of the backward pass, by their gradients */
+    /** input, weight: parts of the backward pass, for these gradients */
+    double forward, input, weight;
 } layer_passes;
 
 /** A virtual stage of a pipeline, as shares of the whole network's passes and weights. */
 typedef struct stage_part {
-    double forward, input, weight; /**< input, weight: of the backward pass, by their gradients */
-    double weights;                /**< of their bytes */
-    double bytes;                  /**< that it hands to the next one */
-    size_t gather, n_gather; /**< its blocks among the program's, its root first; 0 of them: weights
-                                are there */
+    /** input, weight: parts of the backward pass, for these gradients */
+    double forward, input, weight;
+    double weights; /**< share of the weights' bytes */
+    double bytes;   /**< bytes that it sends to the next stage */
+    /**
+     * its blocks among the program's `gather`, the root first; n_gather 0: the weights are there
+     */
+    size_t gather, n_gather;
 } stage_part;
 
-/** What a micro-batch's passes in a virtual stage wait for gradients and weights of other replicas. */
+/**
+ * Time that a micro-batch's passes in a virtual stage wait for gradients and weights of other
+ * replicas.
+ */
 typedef struct stage_wait {
-    double forward, backward; /**< s that they take longer */
-    double messages;          /**< s of all of these, by themselves */
+    double forward, backward; /**< s by which the passes are longer */
+    double messages;          /**< s of all these messages, without overlap */
 } stage_wait;
 
 /** A pipeline. */
 typedef struct stage_list {
-    stage_part   *part; /**< ranks * chunks, by virtual stage; NULL: there is no pipeline */
+    stage_part   *part; /**< ranks * chunks entries, by virtual stage; NULL: no pipeline */
     int64_t       ranks, chunks;
     pipeline_rule rule;
-    double        tied; /**< bytes of gradients that the first and the last rank add up */
-    /* Scratch of schedule_step(). */
+    /** bytes of gradients that the first and the last rank sum (shared weights) */
+    double tied;
+    /* Work space of schedule_step(). */
     pipeline_stage *stage; /* ranks * chunks */
-    stage_wait     *wait;  /* ranks * chunks; not in use where all travels once a step */
+    stage_wait     *wait;  /* ranks * chunks; unused if all gradients are sent once per step */
     pipeline_rank  *rank;  /* ranks */
 } stage_list;
 
@@ -92,55 +108,61 @@ typedef struct rank_program {
     message    *message; /**< in the order in which they are issued */
     size_t      n;
     sync_policy policy;
-    double      experts; /**< share of the experts' weights, which are GROUP_SAME_EXPERTS', in what
-                            GROUP_DATA sends */
-    bool        each;    /**< gradients travel in each micro-step, not in the last one alone */
-    bool        even;    /**< `ready` are shares of the pass */
-    bool        has[N_MESSAGE_RULES];
-    gather_block
-              *gather; /**< weights that are gathered block by block, the root first, of a pipeline
-                             stage by stage; NULL: all are there */
-    size_t     n_gather;
-    stage_list stages;
-    /* Scratch of schedule_step(). */
-    overlap_bucket *running; /* n */
+    /** share of experts' weights (of GROUP_SAME_EXPERTS) in the messages of GROUP_DATA */
+    double experts;
+    bool   each; /**< gradients are sent in each micro-step, not only in the last one */
+    bool   even; /**< `ready` are shares of the pass */
+    bool   has[N_MESSAGE_RULES];
+    /**
+     * weights that are gathered block by block, the root first; in a pipeline stage by stage. NULL:
+     * all weights are there
+     */
+    gather_block *gather;
+    size_t        n_gather;
+    stage_list    stages;
+    /* Work space of schedule_step(). */
+    overlap_bucket *running; /* n entries */
     struct message_paid {
         double bytes, seconds;
-    } * paid; /* prices of the last run, in their order: bounds ask for the same again */
+    } * paid; /* prices of the last run, in order: bounds need the same prices again */
     size_t    n_paid;
     rank_span priced_for[N_RANK_GROUPS];
 } rank_program;
 
-/** When each gradient is ready, in seconds from the start of the pass, for one sample and for two. */
+/**
+ * Time at which each gradient is ready, in seconds from the start of the pass, for one sample and
+ * for two samples.
+ */
 typedef struct gradient_times {
     const double *first, *second;
 } gradient_times;
 
 /**
- * The messages of data-parallel training: gradients in the buckets of a policy.
+ * Makes the messages of data-parallel training: gradients in the buckets of a policy.
  *
- * Element types: DDP makes buckets of the weights' own bytes and a hook casts them on the way
- * (torch fp16_compress_hook); Horovod casts first (Compression.fp16).
+ * Element types: DDP makes buckets by the bytes of the weights' type, and a hook casts them for the
+ * message (torch fp16_compress_hook). Horovod casts first (Compression.fp16).
  *
- * @param out to be freed by rank_program_free(). LM_E_NOMEM
+ * @param out freed by rank_program_free()
+ * @return LM_E_NOMEM
  */
 lm_status rank_program_of_gradients(const gradient_schedule *gradients, const gradient_times *ready,
                                     const sync_policy *policy, rank_program **out, lm_error *err);
 void      rank_program_free(rank_program *p);
 
 /**
- * Makes it the program of a layout: what ranks of tp exchange at their parts of layers, gradients and
- * weights that ranks of dp share (ZeRO), or gather block by block (FSDP).
+ * Adds the messages of a layout: those of tensor parallelism, those of gradients and weights that
+ * ranks of dp share (ZeRO), and those of blocks that are gathered (FSDP).
  *
- * ZeRO scatters gradients in place of adding them up everywhere, its second stage in each micro-step,
- * and gathers the updated weights behind the update. Messages of shared tokens hide behind the
- * gradients of the layers that they belong to (Korthikanti et al. 2022, section 4.2.2).
+ * ZeRO uses a reduce-scatter of gradients instead of an all-reduce, in its second stage in each
+ * micro-step, and gathers the updated weights after the update. Messages of shared tokens overlap
+ * the gradients of their layers (Korthikanti et al. 2022, section 4.2.2).
  *
  * @param l       settled
  * @param part    the rank's part of the network, bound at the micro-batch
- * @param work    of each of its layers: shares of passes are by these
- * @param travels what of an activation's bytes travels: less than 1 where products are narrower than
- *                what they are bound with (autocast)
+ * @param work    one entry per layer of `part`; gives the shares of the passes
+ * @param travels share of an activation's bytes in a message: below 1 if products are narrower than
+ *                the type of the binding (autocast)
  */
 lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
                                const layer_passes *work, double travels, lm_error *err);

@@ -1,34 +1,38 @@
-/** Memory of the fullest rank under a layout. */
+/** Memory of the rank that needs most under a layout. */
 #ifndef PROGRAM_RANK_MEMORY_H
 #define PROGRAM_RANK_MEMORY_H
 
 #include "network/memory.h"
 #include "program/layout.h"
 
-/** What is asked: a network, how it is trained, and a layout. */
+/** The question: a network, options of its training, and a layout. */
 typedef struct rank_memory {
     const network        *net;
     const registry       *reg;
     const bind_options   *bind; /**< `shard` is not read */
-    const memory_options *how;  /**< `shares`, `stage` are not read; `nodes` are dp's */
-    const layout         *l; /**< settled; accumulation 0: as many micro-batches as keep a pipeline
-                                   full */
-    int64_t               stage; /**< of this rank of the pipeline, from 1; 0: the fullest */
+    const memory_options *how;  /**< `shares` and `stage` are not read; `nodes` are those of dp */
+    /** settled; accumulation 0: enough micro-batches to keep a pipeline full */
+    const layout *l;
+    /** rank of the pipeline, counted from 1; 0: the one that needs most */
+    int64_t stage;
 } rank_memory;
 
-/** LM_E_ARG for what a rank alone would share, and for a pipeline that keeps all micro-batches and is not told how many. Pure. */
+/**
+ * LM_E_ARG if a single rank should share something, or if a pipeline keeps all micro-batches and
+ * their number is not given. Pure.
+ */
 lm_status rank_memory_check(const layout *l, lm_error *err);
 
 /**
- * memory_of_step() of the rank that holds most, at a micro-batch of bind->batch.
+ * memory_of_step() of the rank that needs most, at a micro-batch of bind->batch.
  *
- * @param rank  of the pipeline, from 0
- * @param layer NULL, or as memory_of_step()
+ * @param rank  its rank in the pipeline, counted from 0
+ * @param layer NULL, or as for memory_of_step()
  */
 lm_status rank_memory_of(const rank_memory *m, memory_use *out, int64_t *rank,
                          memory_of_layer *layer, lm_error *err);
 
-/** memory_largest_batch() of all ranks. */
+/** memory_largest_batch() for the rank that needs most. */
 lm_status rank_memory_largest(const rank_memory *m, uint64_t room, int64_t *batch, lm_error *err);
 
 #endif
