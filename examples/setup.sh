@@ -4,7 +4,7 @@
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev liblapacke-dev
-       libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libjansson-dev libxgboost-dev zlib1g-dev"
+       libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libjansson-dev libxgboost-dev zlib1g-dev libsqlite3-dev"
 run="gnuplot-nox"
 tests="g++ libcmocka-dev binutils dpkg-dev file jq chromium libxml2-utils mandoc"
 packages="dpkg-dev file lintian python3-build python3-venv"

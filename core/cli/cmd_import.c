@@ -7,8 +7,8 @@
 #include "base/no_memory.h"
 #include "cli/commands.h"
 #include "import/extrap.h"
-#include "import/kineto.h"
 #include "import/logs.h"
+#include "import/profile.h"
 #include "network/write.h"
 #include "report/fields.h"
 #include "trace/power_log.h"
@@ -45,11 +45,12 @@ static const option_row option_rows[] = {
     { "parameter", AT(extrap.parameters), &type_pair, "NAME=MEANING", NULL, HELP_WHAT,
       "extra-p: meaning of a parameter, p=ranks", .repeats = true },
     { "region", AT(extrap.regions), &type_pair, "NAME=NETWORK", NULL, HELP_WHAT,
-      "extra-p: network of a region, or allreduce; pytorch: of ProfilerStep", .repeats = true },
+      "network of a region of the file: ProfilerStep=resnet50; extra-p: or allreduce",
+      .repeats = true },
     { "metric", AT(metrics), &type_text, "NAME=PHASE", .repeats = true,
-      .help = "extra-p: phase of a metric, in seconds; power: NAME, its column" },
+      .help = "phase of a metric, in seconds; power: NAME, its column" },
     { "fixed", AT(extrap.fixed), &type_pair, "KEY=VALUE", NULL, HELP_WHAT,
-      "extra-p, pytorch: what the file does not say, batch=32", .repeats = true },
+      "what the file does not say, batch=32", .repeats = true },
     { "gpu", AT(power.gpu), .argument = "NAME", .help = "power: only this GPU of the log" },
     { "interval", AT(power.interval), .heading = HELP_WHAT, .outside = "must be above 0",
       .least = OPTION_ABOVE_0, .help = "power: time between rows, where the log has no times" },
@@ -89,6 +90,17 @@ static const char details[] =
     "--fixed batch=N says the rest. All-reduces by NCCL are a row for each size, the least of their\n"
     "times, since a kernel waits for the slowest rank; other collectives are left out, and counted.\n"
     "\n"
+    "After the word nsys: the SQLite file that 'nsys export --type sqlite' makes of a report of Nsight\n"
+    "Systems with --trace=cuda,nvtx, or CSV of 'nsys stats --format csv --report nvtx_gpu_proj_trace'.\n"
+    "NVTX ranges tell steps, by --region RANGE=NETWORK, numbered or not (\"step 12\"), and, where ranges\n"
+    "are called as the network's layers are, the forward pass of each: the sum of the kernels that were\n"
+    "launched within. All-reduces by NCCL are as of pytorch, where NCCL told their sizes.\n"
+    "\n"
+    "After the word tensorboard or wandb: a run's own log. TensorBoard's event files, or the CSV of its\n"
+    "page; the history of a run of Weights & Biases, CSV or JSON lines. The time of a step is the median\n"
+    "time between two that were logged, over the steps between them; --metric NAME=step takes a value\n"
+    "that was logged in seconds instead. --region step=NETWORK names what ran.\n"
+    "\n"
     "After the word power: logs of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv, dcgmi\n"
     "dmon and other traces that 'epochs' reads. Prints the settled mean of each GPU, as power_w of\n"
     "observations. Start-up and end are left out so that the standard error of the rest is least, then\n"
@@ -103,6 +115,9 @@ static const char examples[] =
     "  layermeter import osu allreduce.log --ranks 64 --hosts 4 -o o.csv\n"
     "  layermeter import power smi.csv --gpu 0\n"
     "  layermeter import pytorch trace.json --region ProfilerStep=resnet50 --fixed batch=32\n"
+    "  layermeter import nsys report.sqlite --region step=resnet50 --fixed batch=32\n"
+    "  layermeter import tensorboard events.out.* --region step=resnet50 --fixed batch=32\n"
+    "  layermeter import wandb history.csv --region step=gpt2 --fixed batch=8 --metric dt=step\n"
     "  layermeter import extra-p scaling.txt -o scaling.csv\n"
     "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
@@ -331,19 +346,43 @@ static void print_events_left_out(const log_rows *rows)
              rows->n_broken == 1 ? "" : "s");
 }
 
-static lm_status import_pytorch(const options *o, lm_error *err)
+/* ---- traces and logs of a run ---- */
+
+static lm_status import_profiles(const options *o, profile_reader *read, lm_error *err)
 {
     const import_options *a      = o->filled;
     const word_list       paths  = files_of(o);
+    registry             *reg    = NULL;
     log_rows              rows   = { 0 };
-    lm_status             status = LM_OK;
+    lm_status             status = open_registry(o, &reg, err);
 
     for (size_t i = 0; i < paths.n && !status; i++)
-        status = kineto_read(paths.at[i], &a->given, &rows, err);
+        status = read(paths.at[i], &a->given, reg, &rows, err);
     if (!status && !(status = import_write(o, &rows, err)))
         print_events_left_out(&rows);
     log_rows_free(&rows);
+    registry_free(reg);
     return status;
+}
+
+static lm_status import_pytorch(const options *o, lm_error *err)
+{
+    return import_profiles(o, kineto_read, err);
+}
+
+static lm_status import_nsys(const options *o, lm_error *err)
+{
+    return import_profiles(o, nsys_read, err);
+}
+
+static lm_status import_tensorboard(const options *o, lm_error *err)
+{
+    return import_profiles(o, tensorboard_read, err);
+}
+
+static lm_status import_wandb(const options *o, lm_error *err)
+{
+    return import_profiles(o, wandb_read, err);
 }
 
 /* ---- logs of power ---- */
@@ -441,17 +480,24 @@ static lm_status import_power(const options *o, lm_error *err)
 
 /* ---- the command ---- */
 
+/* Options that a kind of import takes; a network takes those of networks alone. */
+enum takes { LOGS = 1, PARAMETERS = 2, REGIONS = 4, METRICS = 8, POWER = 16 };
+
 /* Kinds of imports, by the first argument: a word; else it is the file of a network. */
 static const struct {
     const char *word, *takes;
+    unsigned    options;                           /* enum takes */
     lm_status (*check)(options *o, lm_error *err); /* NULL: nothing to check */
     lm_status (*run)(const options *o, lm_error *err);
 } kinds[] = {
-    { "nccl-tests", "LOG", import_logs_check, import_nccl_tests },
-    { "osu", "LOG", import_logs_check, import_osu },
-    { "extra-p", "FILE", import_extrap_check, import_extrap },
-    { "power", "LOG", NULL, import_power },
-    { "pytorch", "TRACE", import_extrap_check, import_pytorch },
+    { "nccl-tests", "LOG", LOGS, import_logs_check, import_nccl_tests },
+    { "osu", "LOG", LOGS, import_logs_check, import_osu },
+    { "extra-p", "FILE", PARAMETERS | REGIONS | METRICS, import_extrap_check, import_extrap },
+    { "power", "LOG", METRICS | POWER, NULL, import_power },
+    { "pytorch", "TRACE", REGIONS, import_extrap_check, import_pytorch },
+    { "nsys", "TRACE", REGIONS, import_extrap_check, import_nsys },
+    { "tensorboard", "LOG", REGIONS | METRICS, import_extrap_check, import_tensorboard },
+    { "wandb", "LOG", REGIONS | METRICS, import_extrap_check, import_wandb },
 };
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
@@ -468,23 +514,23 @@ static size_t kind_of(const options *o)
 /* Refuses options of the other kinds. */
 static lm_status check(options *o, lm_error *err)
 {
-    import_options *a    = o->filled;
-    const size_t    kind = kind_of(o);
-    const bool      log = kind < 2, extrap = kind == 2, power = kind == 3, pytorch = kind == 4;
+    import_options *a      = o->filled;
+    const size_t    kind   = kind_of(o);
+    const unsigned  takes  = kind < N_KINDS ? kinds[kind].options : 0;
     lm_status       status = LM_OK;
 
-    if (!log)
+    if (!(takes & LOGS))
         status = refused(o, &a->log, sizeof a->log, "logs, behind the word nccl-tests or osu", err);
-    if (!status && !extrap)
+    if (!status && !(takes & PARAMETERS))
         status = refused(o, &a->extrap.parameters, sizeof a->extrap.parameters,
                          "files behind the word extra-p", err);
-    if (!status && !extrap && !pytorch)
+    if (!status && !(takes & REGIONS))
         status = refused(o, &a->extrap, sizeof a->extrap,
-                         "files behind the word extra-p or pytorch", err);
-    if (!status && !extrap && !power)
+                         "files behind the word extra-p, pytorch, nsys, tensorboard or wandb", err);
+    if (!status && !(takes & METRICS))
         status = refused(o, &a->metrics, sizeof a->metrics,
-                         "files behind the word extra-p or power", err);
-    if (!status && !power)
+                         "files behind the word extra-p, tensorboard, wandb or power", err);
+    if (!status && !(takes & POWER))
         status = refused(o, &a->power, sizeof a->power, "logs behind the word power", err);
     if (!status && kind < N_KINDS)
         status = refused(o, &a->network, sizeof a->network, "networks", err);
@@ -500,7 +546,7 @@ static lm_status check(options *o, lm_error *err)
                ? LM_OK
                : lm_error_set(
                      err, LM_E_ARG,
-                     "one FILE at a time (logs go behind the word nccl-tests, osu, power or pytorch)");
+                     "one FILE at a time (several logs go behind a word, such as nccl-tests or pytorch)");
 }
 
 static lm_status run(const options *o, lm_error *err)
@@ -510,8 +556,7 @@ static lm_status run(const options *o, lm_error *err)
     return kind < N_KINDS ? kinds[kind].run(o, err) : import_network(o, err);
 }
 
-const command cmd_import = COMMAND(
-    "import",
-    "FILE | nccl-tests LOG... | osu LOG... | power LOG... | extra-p FILE... | pytorch TRACE...",
-    "Turn a network of another format into an INI file, or logs into observations", import_options,
-    1, ARGUMENTS_MAX, check, run);
+const command cmd_import =
+    COMMAND("import", "FILE | WORD FILE...",
+            "Turn a network of another format into an INI file, or logs into observations",
+            import_options, 1, ARGUMENTS_MAX, check, run);

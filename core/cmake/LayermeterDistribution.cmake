@@ -61,7 +61,7 @@ This package has the program, layer types, networks and machine files of
 common GPUs."
   SHLIBDEPS ON
   RECOMMENDS "liblapacke, libopenblas0-pthread | libblas3, gnuplot-nox"
-  SUGGESTS "layermeter-calibrate")
+  SUGGESTS "layermeter-calibrate, libsqlite3-0")
 debian_package(LIBRARY liblayermeter${LAYERMETER_SOVERSION} "predicts how long training a neural network takes - library
 ${what}
 .

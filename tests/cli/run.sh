@@ -17,6 +17,7 @@
 # LAYERMETER_BUILD   build folder; its path is printed as @BUILD@
 # FAKES              folder of the fake plugins
 # HAVE_ONNX          OFF: this build reads no ONNX, and cases of such files are passed over
+# HAVE_SQLITE        the same of SQLite
 . "$(dirname -- "$0")/common.sh"
 : "${LAYERMETER_BUILD:?}" "${FAKES:?}"
 
@@ -110,6 +111,9 @@ for name; do
     fi
     if [ "${HAVE_ONNX:-ON}" = OFF ] && grep -q '^\$.*\.onnx' "$here/cases/$name.case"; then
         continue # nor this
+    fi
+    if [ "${HAVE_SQLITE:-ON}" = OFF ] && grep -q '^\$.*\.sqlite' "$here/cases/$name.case"; then
+        continue
     fi
     if ! run_case "$name"; then
         failed=$((failed + 1))

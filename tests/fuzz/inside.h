@@ -47,7 +47,8 @@ fuzz_run fuzz_options;
 /* networks.c */
 fuzz_run fuzz_network, fuzz_paleo, fuzz_config, fuzz_onnx;
 /* logs.c */
-fuzz_run fuzz_logs, fuzz_extrap, fuzz_kineto, fuzz_trace, fuzz_power_log, fuzz_watch_plan;
+fuzz_run fuzz_logs, fuzz_extrap, fuzz_kineto, fuzz_nsys, fuzz_tensorboard, fuzz_wandb, fuzz_trace,
+    fuzz_power_log, fuzz_watch_plan;
 /* machines.c */
 fuzz_run fuzz_machine, fuzz_devices, fuzz_prices;
 /* observations.c */

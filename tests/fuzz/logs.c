@@ -10,8 +10,8 @@
 #include "device/device.h"
 #include "epochs/epochs.h"
 #include "import/extrap.h"
-#include "import/kineto.h"
 #include "import/logs.h"
+#include "import/profile.h"
 #include "trace/power_log.h"
 #include "trace/trace.h"
 #include "watch/plan.h"
@@ -110,22 +110,25 @@ bool fuzz_extrap(const uint8_t *data, size_t size)
     return !status;
 }
 
-/* Traces of PyTorch's profiler: rows that hold, or a refusal with the path. */
-bool fuzz_kineto(const uint8_t *data, size_t size)
+/* Traces of profilers and logs of runs: rows that hold, or a refusal with the path. */
+static bool check_profile(profile_reader *read, const char *path, bool metrics)
 {
-    static const extrap_name    step  = { KINETO_STEP, "resnet18" };
-    static const extrap_options given = {
-        .regions = { &step, 1 }, .fixed = { .count = { [EXTRAP_BATCH] = 8, [EXTRAP_DEVICES] = 4 } }
+    static const extrap_name    region[] = { { KINETO_STEP, "resnet18" }, { "step", "resnet18" } };
+    static const extrap_name    metric   = { "train/step_time", "step" };
+    static const extrap_options given    = {
+           .regions = { region, 2 }, .fixed = { .count = { [EXTRAP_BATCH] = 8, [EXTRAP_DEVICES] = 4 } }
     };
-    memory_file f      = file_of(data, size);
-    log_rows    found  = { 0 };
-    lm_error    err    = { 0 };
-    lm_status   status = kineto_read(f.path, &given, &found, &err);
+    extrap_options asked = given;
+    log_rows       found = { 0 };
+    lm_error       err   = { 0 };
+    lm_status      status;
 
-    close(f.fd);
+    if (metrics)
+        asked.metrics = (extrap_names){ &metric, 1 };
+    status = read(path, &asked, fuzz_types, &found, &err);
     if (status) {
         check_refusal(status, &err);
-        check(!strncmp(err.text, f.path, strlen(f.path)));
+        check(!strncmp(err.text, path, strlen(path)));
     }
     for (size_t i = 0; i < found.n_rows; i++) {
         check(!observation_check(&found.row[i], &err));
@@ -134,6 +137,88 @@ bool fuzz_kineto(const uint8_t *data, size_t size)
     }
     log_rows_free(&found);
     return !status;
+}
+
+static bool fuzz_profile(profile_reader *read, const uint8_t *data, size_t size)
+{
+    memory_file f   = file_of(data, size);
+    const bool  any = check_profile(read, f.path, size % 2);
+
+    close(f.fd);
+    return any;
+}
+
+bool fuzz_kineto(const uint8_t *data, size_t size)
+{
+    return fuzz_profile(kineto_read, data, size);
+}
+
+/* Table-driven, unlike the reader's own. */
+static uint32_t masked_crc32c(const uint8_t *data, size_t n)
+{
+    static uint32_t table[256];
+    uint32_t        crc = UINT32_MAX;
+
+    for (uint32_t i = 0; i < 256 && !table[255]; i++) {
+        table[i] = i;
+        for (int bit = 0; bit < 8; bit++)
+            table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0x82f63b78 : 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        crc = crc >> 8 ^ table[(crc ^ data[i]) & 255];
+    crc = ~crc;
+    return (crc >> 15 | crc << 17) + 0xa282ead8;
+}
+
+static void put_u32(uint8_t *at, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* Gives the records of a file of events their checksums, so that what is in them is read. */
+static void seal_records(uint8_t *data, size_t size)
+{
+    for (size_t at = 0, n; at + 16 <= size; at += 16 + n) {
+        n = data[at] | (size_t)data[at + 1] << 8;
+        memset(data + at + 2, 0, 6);
+        if (n > size - at - 16)
+            data[at] = (uint8_t)(n = (size - at - 16) & 255), data[at + 1] = 0;
+        put_u32(data + at + 8, masked_crc32c(data + at, 8));
+        put_u32(data + at + 12 + n, masked_crc32c(data + at + 12, n));
+    }
+}
+
+bool fuzz_tensorboard(const uint8_t *data, size_t size)
+{
+    uint8_t *sealed = malloc(size + 1);
+    bool     any    = fuzz_profile(tensorboard_read, data, size);
+
+    check(sealed);
+    memcpy(sealed, data, size);
+    seal_records(sealed, size);
+    any = fuzz_profile(tensorboard_read, sealed, size) || any;
+    free(sealed);
+    return any;
+}
+
+bool fuzz_wandb(const uint8_t *data, size_t size)
+{
+    return fuzz_profile(wandb_read, data, size);
+}
+
+/* SQLite opens what has a name of its own. */
+bool fuzz_nsys(const uint8_t *data, size_t size)
+{
+    char      path[] = "/tmp/fuzz_nsys_XXXXXX";
+    const int fd     = mkstemp(path);
+    bool      any;
+
+    check(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    close(fd);
+    any = check_profile(nsys_read, path, false);
+    unlink(path);
+    return any;
 }
 
 /* Epochs lie one behind the other within the trace. */

@@ -19,7 +19,7 @@ exec pkg-config "$@"
 END
     chmod +x "$work/pkg-config"
     set -- "-DPKG_CONFIG_EXECUTABLE=$work/pkg-config" -DLAYERMETER_TESTS=AUTO -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF -DLAYERMETER_WITH_JSON=OFF \
-        -DLAYERMETER_WITH_ONNX=OFF -DLAYERMETER_WITH_ZLIB=OFF -DLAYERMETER_WITH_CUDA=OFF -DLAYERMETER_WITH_NCCL=OFF \
+        -DLAYERMETER_WITH_ONNX=OFF -DLAYERMETER_WITH_SQLITE=OFF -DLAYERMETER_WITH_ZLIB=OFF -DLAYERMETER_WITH_CUDA=OFF -DLAYERMETER_WITH_NCCL=OFF \
         -DLAYERMETER_WITH_XGBOOST=OFF -DLAYERMETER_WITH_PAGE=OFF
     has="sim"
     ;;
@@ -43,6 +43,9 @@ if [ $has = sim ]; then
     echo utilization | gzip >"$work/trace.csv.gz"
     ! "$work/build/bin/layermeter" epochs "$work/trace.csv.gz" 2>"$work/refusal"
     grep -q "trace.csv.gz: is gzip, which this build does not read" "$work/refusal"
+    [ "$(wc -l <"$work/refusal")" = 1 ]
+    ! "$work/build/bin/layermeter" import nsys "$LAYERMETER_SOURCE/tests/cli/inputs/nsys.sqlite" 2>"$work/refusal"
+    grep -q "nsys.sqlite: this build reads no SQLite files" "$work/refusal"
     [ "$(wc -l <"$work/refusal")" = 1 ]
     # trees are not grown here, but what others grew predicts
     inputs=$LAYERMETER_SOURCE/tests/cli/inputs
