@@ -143,34 +143,48 @@ static lm_status fit_candidate(fit_row *row, size_t n, const candidate *c, fabri
     return status;
 }
 
-/* Numbers of nodes that are left out, and two formulas beside each other. */
+/* Numbers of nodes that are left out: the error of one plane and of two there, alone and with
+ * BASELINE_LOG2's share. */
 typedef struct leaving {
-    const fit_row   *row;
-    fit_row         *rest; /* scratch */
-    const candidate *of[2];
-    bool             ring;
-    double           error[2]; /* sums of mean relative errors */
+    const fit_row *row;
+    fit_row       *rest; /* scratch */
+    candidate      of;   /* with one plane or two, and any share */
+    bool           ring, shares;
+    double         error[2][2]; /* of planes - 1, shared: sums of mean relative errors */
 } leaving;
 
-/* Mean relative errors on one number of nodes, by the rest. */
-static lm_status error_without(void *context, const fold_turn *t, lm_error *err)
+/* Mean relative error of the rows that are left out. */
+static double error_of(const leaving *l, const fold_turn *t, const fabric_model *m)
+{
+    double sum  = 0;
+    size_t left = 0;
+
+    for (size_t i = 0; i < t->by->rows; i++)
+        if (fold_out(t, i)) {
+            sum += fabs(fabric_seconds(m, &l->row[i].of) / l->row[i].seconds - 1);
+            left++;
+        }
+    return sum / (double)left;
+}
+
+/* Errors on one number of nodes, by the rest. */
+static lm_status errors_without(void *context, const fold_turn *t, lm_error *err)
 {
     leaving     *l      = context;
     const size_t kept   = folds_copy(t, true, l->row, sizeof *l->row, l->rest);
     lm_status    status = LM_OK;
 
-    for (size_t k = 0; k < 2 && !status; k++) {
-        fabric_model found = { .kind = l->row[0].of.kind, .ring = l->ring };
-        double       sum   = 0;
-        size_t       left  = 0;
+    for (size_t planes = 1; planes <= 2 && !status; planes++) {
+        fabric_model m = { .kind = l->row[0].of.kind, .ring = l->ring };
 
-        status = fit_candidate(l->rest, kept, l->of[k], &found, err);
-        for (size_t i = 0; i < t->by->rows && !status; i++)
-            if (fold_out(t, i)) {
-                sum += fabs(fabric_seconds(&found, &l->row[i].of) / l->row[i].seconds - 1);
-                left++;
-            }
-        l->error[k] += sum / (double)left;
+        l->of.planes     = planes;
+        l->of.log2_share = l->shares ? LOG2_SHARE : 0;
+        if ((status = fit_candidate(l->rest, kept, &l->of, &m, err)))
+            break;
+        for (size_t shared = 0; shared <= l->shares; shared++) {
+            m.log2_share = shared ? LOG2_SHARE : 0;
+            l->error[planes - 1][shared] += error_of(l, t, &m);
+        }
     }
     return status;
 }
@@ -194,7 +208,7 @@ static lm_status held_out_errors(const fit_row *row, size_t n, const spread *s, 
                 of[i] = k - 1;
     }
     if (!status)
-        status = folds_leave_out(&by, error_without, l, err);
+        status = folds_leave_out(&by, errors_without, l, err);
     free(of);
     free(l->rest);
     return status;
@@ -208,40 +222,16 @@ static unsigned growing_columns(const spread *s, const collective_algorithm_type
     return known->ring_bytes ? columns : columns | COLUMN(SYNC_TREE_BYTES);
 }
 
-/* Does the second formula reduce the first one's error on left-out node counts to `share`? */
-static lm_status leaves(const fit_row *row, size_t n, const spread *s, bool ring,
-                        const candidate *first, const candidate *second, double share, bool *out,
-                        lm_error *err)
+/* May half of an answer be BASELINE_LOG2's? */
+static bool may_share(const fit_row *row, const spread *s)
 {
-    leaving         l      = { .of = { first, second }, .ring = ring };
-    const lm_status status = held_out_errors(row, n, s, &l, err);
-
-    *out = !status && l.error[1] < share * l.error[0];
-    return status;
+    return row[0].of.nodes > 1 && s->places >= LOG2_PLACES && s->sizes >= LOG2_SIZES &&
+           !collective_types[row[0].of.kind].hop;
 }
 
-/* Half of it is BASELINE_LOG2's, unless node counts left out say otherwise. Where none can be left
- * out, planes are alone of algorithms that are known by name to send as little as a ring in log2 N
- * steps. */
-static lm_status choose_share(const fit_row *row, size_t n, const spread *s,
-                              const collective_algorithm_type *known, candidate *c, lm_error *err)
-{
-    candidate shared = *c;
-    bool      alone  = known->ring_bytes && !known->ring;
-    lm_status status = LM_OK;
-
-    if (row[0].of.nodes < 2 || s->places < LOG2_PLACES || s->sizes < LOG2_SIZES ||
-        collective_types[row[0].of.kind].hop)
-        return LM_OK;
-    shared.log2_share = LOG2_SHARE;
-    if (s->places >= MANY_PLACES)
-        status = leaves(row, n, s, known->ring, &shared, c, s->places > MANY_PLACES ? 1 : LOG2_THIN,
-                        &alone, err);
-    if (!status && !alone)
-        *c = shared;
-    return status;
-}
-
+/* Node counts that are left out choose between one plane and two, and whether half of an answer is
+ * BASELINE_LOG2's. Where none can be left out, one plane is alone of algorithms that are known by
+ * name to send as little as a ring in log2 N steps. */
 static lm_status choose(const fit_row *row, size_t n, const spread *s,
                         const collective_algorithm_type *known, fit_what what, candidate *out,
                         lm_error *err)
@@ -249,19 +239,22 @@ static lm_status choose(const fit_row *row, size_t n, const spread *s,
     const unsigned usual   = usual_columns(row, s, known);
     const bool     many    = s->places >= MANY_PLACES;
     const unsigned growing = many ? growing_columns(s, known) & ~usual : 0;
-    candidate      two;
-    bool           better = false;
-    lm_status      status = LM_OK;
+    leaving        l = { .ring = known->ring, .shares = what != FIT_PLANES && may_share(row, s) };
+    bool           alone = known->ring_bytes && !known->ring;
 
-    *out       = (candidate){ .columns = usual | growing, .planes = 1 };
-    two        = *out;
-    two.planes = 2;
-    if (many)
-        status = leaves(row, n, s, known->ring, out, &two, GAIN, &better, err);
-    if (!status && better)
-        *out = two;
-    out->growing = growing;
-    return status || what == FIT_PLANES ? status : choose_share(row, n, s, known, out, err);
+    *out = (candidate){ .columns = usual | growing, .growing = growing, .planes = 1 };
+    l.of = *out;
+    if (many) {
+        const double    share  = s->places > MANY_PLACES ? 1 : LOG2_THIN;
+        const lm_status status = held_out_errors(row, n, s, &l, err);
+
+        if (status)
+            return status;
+        out->planes += l.error[1][0] < GAIN * l.error[0][0];
+        alone = l.error[out->planes - 1][0] < share * l.error[out->planes - 1][1];
+    }
+    out->log2_share = l.shares && !alone ? LOG2_SHARE : 0;
+    return LM_OK;
 }
 
 /* ---- a fabric ---- */
@@ -380,11 +373,11 @@ static bool name_algorithms(const collective_time *row, size_t n, collective_mod
 {
     for (size_t pass = 0; pass < 2 * N_COLLECTIVE_KINDS; pass++)
         for (size_t i = 0; i < n; i++) {
-            const collective_kind kind  = (collective_kind)(pass / 2);
-            const bool            other = strcmp(row[i].algorithm, ALGORITHM_DEFAULT) != 0;
+            const collective_kind kind = (collective_kind)(pass / 2);
             algorithm_model      *more;
 
-            if (row[i].of.kind != kind || other != (pass % 2 > 0) ||
+            if (row[i].of.kind != kind ||
+                (strcmp(row[i].algorithm, ALGORITHM_DEFAULT) != 0) != (pass % 2 > 0) ||
                 collective_algorithm(m, kind, row[i].algorithm))
                 continue;
             if (!(more = realloc(m->algorithm, (m->n + 1) * sizeof *more)))

@@ -127,11 +127,12 @@ lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_pl
 
 /* ---- two planes ---- */
 
-static double loss_of(const fit_row *row, size_t n, const sync_plane plane[2])
+/* Up to `most`: what is beyond it is not added up. */
+static double loss_of(const fit_row *row, size_t n, const sync_plane plane[2], double most)
 {
     double loss = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && loss < most; i++) {
         const double t = fmin(dot(row[i].x, N_SYNC_COLUMNS, plane[0].price),
                               dot(row[i].x, N_SYNC_COLUMNS, plane[1].price));
 
@@ -144,7 +145,7 @@ double planes_loss(const fit_row *row, size_t n, const sync_plane *plane)
 {
     const sync_plane both[2] = { *plane, *plane };
 
-    return loss_of(row, n, both);
+    return loss_of(row, n, both, HUGE_VAL);
 }
 
 /* Collects the rows of one plane. Returns their number. */
@@ -175,19 +176,47 @@ static size_t move(const packed *p, const sync_plane plane[2], fit_row *row)
     return moved;
 }
 
-/* Repeats until no row changes. False: one plane has fewer rows than columns. */
-static lm_status settle(packed *p, fit_row *row, sync_plane plane[2], bool *ok, lm_error *err)
+/* Assignments of rows to planes that other borders have led to: they lead to the same planes
+ * again. */
+typedef struct seen {
+    bool  *second; /* of p->rows rows each */
+    size_t n;
+} seen;
+
+/* The number of the assignment among those seen, to which it is added where it is new. */
+static size_t seen_at(seen *s, const fit_row *row, size_t n)
 {
-    lm_status status = LM_OK;
+    bool *to = s->second + s->n * n;
+
+    for (size_t i = 0; i < n; i++)
+        to[i] = row[i].second;
+    for (size_t k = 0; k < s->n; k++)
+        if (memcmp(s->second + k * n, to, n * sizeof *to) == 0)
+            return k;
+    return s->n++;
+}
+
+/* Repeats until no row changes, or the rows come round. False: one plane has fewer rows than
+ * columns, or an earlier border has found the planes already. */
+static lm_status settle(packed *p, fit_row *row, seen *s, sync_plane plane[2], bool *ok,
+                        lm_error *err)
+{
+    const size_t before = s->n;
+    lm_status    status = LM_OK;
 
     *ok = false;
     for (int turn = 0; turn < PLANE_TURNS && !status; turn++) {
-        size_t second = 0;
+        const size_t fresh  = s->n;
+        size_t       second = 0, at;
 
         for (size_t i = 0; i < p->rows; i++)
             second += row[i].second;
         if (second < p->n || p->rows - second < p->n)
             return LM_OK;
+        if ((at = seen_at(s, row, p->rows)) < fresh) {
+            *ok = *ok && at >= before;
+            return LM_OK;
+        }
         for (int k = 0; k < 2 && !status; k++)
             status = fit_one(p, p->some, take(p, row, k > 0), &plane[k], err);
         *ok = !status;
@@ -201,14 +230,17 @@ ORDER_BY_VALUE(by_value, double)
 
 size_t planes_distinct(double *value, size_t n)
 {
-    size_t kept = 0;
+    size_t kept = 0, sorted = 0;
 
-    if (n)
-        qsort(value, n, sizeof *value, by_value);
     for (size_t i = 0; i < n; i++)
         if (!kept || value[i] != value[kept - 1])
             value[kept++] = value[i];
-    return kept;
+    if (kept)
+        qsort(value, kept, sizeof *value, by_value);
+    for (size_t i = 0; i < kept; i++)
+        if (!sorted || value[i] != value[sorted - 1])
+            value[sorted++] = value[i];
+    return sorted;
 }
 
 lm_status planes_fit_two(fit_row *row, size_t n, unsigned columns, fabric_model *out, lm_error *err)
@@ -216,7 +248,8 @@ lm_status planes_fit_two(fit_row *row, size_t n, unsigned columns, fabric_model 
     double   *size   = malloc((n + 1) * sizeof *size);
     double    best   = HUGE_VAL;
     packed    p      = { .n = 0 };
-    lm_status status = size ? pack(row, n, columns, &p, err) : no_memory(err);
+    seen      s      = { .second = malloc(CUTS * PLANE_TURNS * n + 1) };
+    lm_status status = size && s.second ? pack(row, n, columns, &p, err) : no_memory(err);
     size_t    sizes;
 
     for (size_t i = 0; i < n && size; i++)
@@ -225,18 +258,20 @@ lm_status planes_fit_two(fit_row *row, size_t n, unsigned columns, fabric_model 
     for (size_t k = 1; k <= CUTS && k < sizes && !status; k++) {
         const double cut = size[k * (sizes - 1) / (CUTS + 1)];
         sync_plane   plane[2];
+        double       loss;
         bool         ok;
 
         for (size_t i = 0; i < n; i++)
             row[i].second = row[i].of.bytes > cut;
-        status = settle(&p, row, plane, &ok, err);
-        if (!status && ok && loss_of(row, n, plane) < best) {
-            best          = loss_of(row, n, plane);
+        status = settle(&p, row, &s, plane, &ok, err);
+        if (!status && ok && (loss = loss_of(row, n, plane, best)) < best) {
+            best          = loss;
             out->n_planes = 2;
             memcpy(out->plane, plane, sizeof plane);
         }
     }
     packed_free(&p);
+    free(s.second);
     free(size);
     return status;
 }

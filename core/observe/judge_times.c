@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/parallel.h"
 #include "base/stats.h"
 #include "observe/judge.h"
 
@@ -141,6 +142,16 @@ typedef struct kin {
     bool     many;
 } kin;
 
+#define MOST_KINS (OBS_N_KINDS * (N_PHASES + 1))
+
+/* All kins, each with doubts of its own. */
+typedef struct judging {
+    const points *p;
+    kin           kin[MOST_KINS];
+    doubts        found[MOST_KINS];
+    size_t        n;
+} judging;
+
 static bool belongs(const point *pt, const kin *k)
 {
     return pt->row->kind == k->kind && !isnan(pt->seconds[k->phase]) &&
@@ -176,15 +187,30 @@ static bool judge_kin(const points *p, const kin *k, usual_row *row, doubts *out
     return done;
 }
 
+static lm_status judge_part(void *context, size_t part, lm_error *err)
+{
+    judging   *j    = context;
+    usual_row *row  = malloc((j->p->n_points + 1) * sizeof *row);
+    const bool done = row && judge_kin(j->p, &j->kin[part], row, &j->found[part]);
+
+    free(row);
+    return done ? LM_OK : no_memory(err);
+}
+
 lm_status judge_times(const points *p, doubts *out, lm_error *err)
 {
-    usual_row *row  = malloc((p->n_points + 1) * sizeof *row);
-    bool       done = row != NULL;
+    judging   j = { .p = p };
+    lm_status status;
 
     for (obs_kind kind = 0; kind < OBS_N_KINDS; kind++)
         for (phase f = 0; f < N_PHASES; f++)
             for (int many = 0; many < (f == PHASE_STEP ? 2 : 1); many++)
-                done = done && judge_kin(p, &(kin){ kind, f, many > 0 }, row, out);
-    free(row);
-    return done ? LM_OK : no_memory(err);
+                j.kin[j.n++] = (kin){ kind, f, many > 0 };
+    status = parallel_for(j.n, judge_part, &j, err);
+    for (size_t k = 0; k < j.n; k++) {
+        for (size_t i = 0; i < j.found[k].n && !status; i++)
+            status = doubts_add(out, &j.found[k].doubt[i]) ? LM_OK : no_memory(err);
+        doubts_free(&j.found[k]);
+    }
+    return status;
 }

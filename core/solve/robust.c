@@ -92,12 +92,14 @@ static void add_sums(const robust_problem *r, robust_work *w)
 static void add_row(const robust_problem *r, robust_work *w, size_t row, double weight)
 {
     const double *from = r->a + row * r->places;
-    double       *a    = w->by;
+    const bool    same = !r->column && !r->scale; /* places are unknowns */
+    const double *a    = same ? from : w->by;
 
-    memset(a, 0, r->n * sizeof *a);
-    for (size_t p = 0; p < r->places; p++)
+    if (!same)
+        memset(w->by, 0, r->n * sizeof *w->by);
+    for (size_t p = 0; p < r->places && !same; p++)
         if (column_of(r, p) < r->n)
-            a[column_of(r, p)] += from[p] * scale_of(r, p);
+            w->by[column_of(r, p)] += from[p] * scale_of(r, p);
     for (size_t j = 0; j < r->n; j++) {
         double      *to = w->gram + j * r->n;
         const double wa = weight * a[j];
