@@ -182,7 +182,7 @@ void interval_at(const interval *i, double seconds, const double at[N_SCOPES], d
 {
     const widening w = interval_widening(i, exp2(interval_beyond(i, at)));
 
-    interval_widened(i, seconds, w.factor, low, high);
+    interval_widened(&w, seconds, low, high);
 }
 
 /* ---- text ---- */
@@ -229,8 +229,8 @@ void intervals_reach(const intervals *all, scope s, int64_t value, interval_reac
 }
 
 /* By the scope whose range it exceeds most. */
-static inline double factor_at(const interval *i, phase slot, double seconds,
-                               const interval_place *place)
+static inline widening widening_at(const interval *i, phase slot, double seconds,
+                                   const interval_place *place)
 {
     const double    mine = interval_ratio(i, SCOPE_SECONDS, seconds);
     widening        by_batch, by_ranks;
@@ -245,7 +245,7 @@ static inline double factor_at(const interval *i, phase slot, double seconds,
     else
         by_ranks = reach_of(i, SCOPE_NODES, place->ranks);
     most = batch->ratio > ranks->ratio ? batch : ranks;
-    return mine > most->ratio ? interval_widening(i, mine).factor : most->factor;
+    return mine > most->ratio ? interval_widening(i, mine) : *most;
 }
 
 static inline bool is_known(const intervals *all, phase slot, const interval_place *place)
@@ -257,11 +257,11 @@ static inline bool is_known(const intervals *all, phase slot, const interval_pla
 static inline bool bound_own(const intervals *all, phase slot, double seconds,
                              const interval_place *place, double *low, double *high)
 {
-    const interval *i = &all->of[slot];
-
     if (!is_known(all, slot, place))
         return false;
-    interval_widened(i, seconds, factor_at(i, slot, seconds, place), low, high);
+    const widening w = widening_at(&all->of[slot], slot, seconds, place);
+
+    interval_widened(&w, seconds, low, high);
     return true;
 }
 
@@ -277,7 +277,9 @@ static bool bound_as_whole(const intervals *all, phase p, const double seconds[N
     if (place->ranks < 2 || (p != PHASE_FORWARD && p != PHASE_BACKWARD && p != PHASE_UPDATE) ||
         is_known(all, PHASE_FORWARD, place) || !is_known(all, PHASE_STEP, place))
         return false;
-    interval_widened(whole, seconds[p], factor_at(whole, PHASE_STEP, own, &alone), low, high);
+    const widening w = widening_at(whole, PHASE_STEP, own, &alone);
+
+    interval_widened(&w, seconds[p], low, high);
     return true;
 }
 

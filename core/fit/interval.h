@@ -94,9 +94,9 @@ static inline double interval_octaves(const interval *i, scope s, double value)
 /** The largest ratio of a place over all scopes. */
 double interval_beyond(const interval *i, const double at[N_SCOPES]);
 
-/** Ratio by which a place lies outside, and the factor that divides low and multiplies high. */
+/** Ratio by which a place lies outside, and the bounds of measured / predicted there. */
 typedef struct widening {
-    double ratio, factor;
+    double ratio, low, high;
 } widening;
 
 /** Factor of so many octaves beyond. */
@@ -109,14 +109,15 @@ static inline double interval_grown(const interval *i, double octaves)
 
 static inline widening interval_widening(const interval *i, double ratio)
 {
-    return (widening){ ratio, ratio > 1 ? interval_grown(i, log2(ratio)) : 1 };
+    const double factor = ratio > 1 ? interval_grown(i, log2(ratio)) : 1;
+
+    return (widening){ ratio, i->low / factor, i->high * factor };
 }
 
 /** Bounds of seconds. NAN: unknown. low is the smaller one also for a time below 0. */
-static inline void interval_widened(const interval *i, double seconds, double factor, double *low,
-                                    double *high)
+static inline void interval_widened(const widening *w, double seconds, double *low, double *high)
 {
-    const double a = seconds * i->low / factor, b = seconds * i->high * factor;
+    const double a = seconds * w->low, b = seconds * w->high;
 
     *low  = seconds < 0 ? b : a;
     *high = seconds < 0 ? a : b;

@@ -14,9 +14,10 @@
 /* ---- what steps share -------------------------------------------------------------------------
  */
 
-/* Grids go through nodes by batches or the other way round. An entry takes the place of the one
- * before. Both are powers of two. */
-#define SCAN_PRICED    256
+/* Grids go through nodes by batches or the other way round, and over both again for each size of
+ * buckets: 256 batches of four prices each are kept. An entry takes the place of the one before.
+ * Both are powers of two. */
+#define SCAN_PRICED    1024
 #define SCAN_EXCHANGED 1024
 
 struct step_scan {
