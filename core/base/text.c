@@ -207,19 +207,34 @@ lm_status text_seconds(const char *text, double *out, lm_error *err)
     return LM_OK;
 }
 
+/* Whole numbers from 1 up. */
+static lm_status read_whole(const char *text, const unit *units, const char *such, int64_t *out,
+                            lm_error *err)
+{
+    double value;
+
+    if (read_quantity(text, units, &value) || !(value >= 1 && value <= 9e18) ||
+        value != floor(value))
+        return expected(err, such, text);
+    *out = (int64_t)value;
+    return LM_OK;
+}
+
 lm_status text_amount(const char *text, int64_t *out, lm_error *err)
 {
     static const unit units[] = {
         { "", 1 },    { "k", 1e3 },  { "M", 1e6 }, { "B", 1e9 },
         { "G", 1e9 }, { "T", 1e12 }, { NULL, 0 },
     };
-    double value;
 
-    if (read_quantity(text, units, &value) || !(value >= 1 && value <= 9e18) ||
-        value != floor(value))
-        return expected(err, "a number from 1 up such as 500M, 300B or 15T", text);
-    *out = (int64_t)value;
-    return LM_OK;
+    return read_whole(text, units, "a number from 1 up such as 500M, 300B or 15T", out, err);
+}
+
+lm_status text_length(const char *text, int64_t *out, lm_error *err)
+{
+    static const unit units[] = { { "", 1 }, { "k", 1024 }, { "M", 1048576 }, { NULL, 0 } };
+
+    return read_whole(text, units, "a number of tokens such as 512 or 4k (4096)", out, err);
 }
 
 /* Factor of an SI prefix; 0: the letter is none. */

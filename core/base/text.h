@@ -26,6 +26,8 @@ lm_status text_seconds(const char *text, double *out, lm_error *err);
 lm_status text_quantity(const char *text, const char *unit, double *out, lm_error *err);
 /** Whole numbers from 1 up, with k, M, B or G (1e9), T: 300B, 15T. */
 lm_status text_amount(const char *text, int64_t *out, lm_error *err);
+/** Tokens of a sequence, from 1 up, with k and M as people say them of these: 4k is 4096. */
+lm_status text_length(const char *text, int64_t *out, lm_error *err);
 /** Bytes per second: 10Gbit/s, 100Gbps, 100G (bits), 1.25 GB/s, with an SI prefix or without. */
 lm_status text_rate(const char *text, double *out, lm_error *err);
 /** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x. */

@@ -129,6 +129,7 @@ NUMBER(seed, uint64_t, text_uint, NULL);
 NUMBER(real, double, text_real, &unknown);
 NUMBER(seconds, double, text_seconds, &unknown);
 NUMBER(amount, int64_t, text_amount, NULL);
+NUMBER(length, int64_t, text_length, NULL);
 NUMBER(time, double, time_of, &unknown);
 NUMBER(size, int64_t, size_of, NULL);
 

@@ -43,6 +43,7 @@ extern const value_type type_fraction;  /**< double, above 0 and at most 1 */
 extern const value_type type_seconds;   /**< double, s, within bounds; NAN: not given */
 extern const value_type type_time;      /**< the same, with a unit */
 extern const value_type type_amount;    /**< int64_t: 300B, 15T */
+extern const value_type type_length;    /**< int64_t within bounds: 512, 4k */
 extern const value_type type_rate;      /**< double, bytes/s, above 0; NAN: not given */
 extern const value_type type_bytes;     /**< int64_t within bounds */
 extern const value_type type_size;      /**< the same, with a unit */

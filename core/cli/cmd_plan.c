@@ -20,6 +20,7 @@ typedef struct plan_options {
     power_choice  power;
     training      training;
     int64_t       tokens; /* of the data set; 0: not given */
+    int64_t       gpus;   /* of all nodes; 0: not given */
     failure_model failures;
     double        deadline;             /* s; NAN: not given */
     double        rate, within;         /* samples/s, s; NAN: not given */
@@ -99,6 +100,7 @@ static const option_row option_rows[] = {
       .help = "samples of a step on all devices, in micro-steps of --batch at most", OF_RUNS },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64", .help = "numbers of nodes to look at" },
     { "devices-per-node", AT(how.setup.devices) },
+    { "gpus", AT(gpus) },
     { "memory", AT(memory), .repeats = true },
     { "framework-overhead", AT(overhead), .repeats = true },
     { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
@@ -213,7 +215,8 @@ static lm_status check(options *o, lm_error *err)
     if (a->failures.mtbf > 0 && (isnan(a->failures.checkpoint) || isnan(a->failures.restart)))
         return misused(o, &a->failures.mtbf, err,
                        "what a failure costs is not known: give --checkpoint and --restart, too");
-    if ((status = check_layouts(o, a, err)) ||
+    if ((status = gpus_settle(o, &a->gpus, &a->nodes, &a->how.setup.devices, err)) ||
+        (status = check_layouts(o, a, err)) ||
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
         (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))
@@ -256,7 +259,7 @@ static void ask(plan_command *c, const options *o)
                          .n_policies   = a->how.n };
     job->automatic   = a->batch.automatic;
     job->critical    = a->critical;
-    job->nodes_given = option_given(o, &a->nodes);
+    job->nodes_given = option_given(o, &a->nodes) || a->gpus;
     if (a->largest && !job->nodes_given) { /* a row for each number of nodes: only one */
         job->question.nodes   = &one;
         job->question.n_nodes = 1;
@@ -303,6 +306,30 @@ static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err
     return LM_OK;
 }
 
+/* Instances that are named say how many devices a node has, unless they differ or that is told. */
+static lm_status settle_node(plan_command *c, const options *o, lm_error *err)
+{
+    plan_options       *a        = c->a;
+    const option_texts *instance = &a->fleet.instances;
+    int64_t             devices  = 0;
+
+    if (a->gpus || option_given(o, &a->how.setup.devices))
+        return LM_OK;
+    for (size_t i = 0; i < instance->n; i++) {
+        const price    *p;
+        const lm_status status = prices_find(c->prices, instance->at[i], &p, err);
+
+        if (status)
+            return status;
+        if (!p->devices || (devices && devices != p->devices))
+            return LM_OK;
+        devices = p->devices;
+    }
+    if (devices)
+        a->how.setup.devices = c->job.question.setup.devices = devices;
+    return LM_OK;
+}
+
 static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
 {
     const plan_options  *a   = c->a;
@@ -324,7 +351,7 @@ static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
         (status = settle_dataset(c, o, err)) ||
         (status = decoding_network(c->decode[0], &c->session[0], &job->net, err)) ||
         (status = devices_open(all.device_file, &c->devices, err)) ||
-        (status = prices_open(f->prices, &c->prices, err)))
+        (status = prices_open(f->prices, &c->prices, err)) || (status = settle_node(c, o, err)))
         return status;
     /* buckets take memory, so they are settled before batches */
     setup_settle(&c->a->how, fleet_in_buckets(c->session, job->n));

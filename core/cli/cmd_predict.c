@@ -2,16 +2,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/no_memory.h"
-#include "cli/decoding.h"
 #include "cli/layout_options.h"
-#include "cli/limit_options.h"
-#include "cli/power_options.h"
+#include "cli/sides.h"
 #include "predict/dataset.h"
 #include "predict/generation.h"
-#include "predict/utilization.h"
 #include "report/explain_view.h"
 #include "report/pipeline_view.h"
 
@@ -25,33 +21,13 @@ typedef struct predict_options {
     dataset_told  dataset;
     int64_t       samples; /* of it; 0: not known */
     int64_t       tokens;  /* of a sample; 0: it has none */
+    int64_t       gpus;    /* of all nodes; 0: not given */
     int64_t       top;
     bool          explain;
     explain_key   by;
     const char   *path, *timeline;
     table_look    look;
 } predict_options;
-
-/* A machine that answers. */
-typedef struct side {
-    session     *s;
-    const char  *label; /* its file or device, where there are several; NULL: it is alone */
-    model_source source;
-    decoding    *decode; /* NULL: not wanted */
-    power_choice power;
-    limit_choice limit;
-    limit_notes  notes;
-    step_setup   setup;
-    double       at_peak, again; /* utilization_at_peak(), utilization_again() */
-    scale_point  first;          /* step that is told of */
-    bool         no_power;
-} side;
-
-typedef struct sides {
-    session one[FLEET_MAX];
-    side    of[FLEET_MAX];
-    size_t  n;
-} sides;
 
 #define AT(member) OPTION_AT(predict_options, member)
 
@@ -64,6 +40,7 @@ static const option_row option_rows[] = {
     { "tokens", AT(dataset.tokens) },
     { "nodes", AT(nodes), .fallback = "1" },
     { "devices-per-node", AT(how.setup.devices) },
+    { "gpus", AT(gpus) },
     OPTION_GROUP(predict_options, power, power_option_rows),
     OPTION_GROUP(predict_options, power, grid_option_rows),
     OPTION_GROUP(predict_options, how, phase_option_rows),
@@ -178,65 +155,18 @@ static scale_question question_at(const predict_options *a, const side *m, size_
 
 /* ---- machines ---- */
 
-static lm_status begin_side(predict_options *a, const session_options *q, side *m, lm_error *err)
-{
-    session   asked  = *m->s;
-    lm_status status = decoding_open(m->s, q, &a->how, &m->decode, err);
-
-    m->source = q->source;
-    m->power  = a->power;
-    m->limit  = a->limit;
-    m->setup  = a->how.setup;
-    if (status || (status = power_choice_open(&m->power, m->s->who, &q->source, err)) ||
-        (status = decoding_network(m->decode, m->s, &asked.net, err)) ||
-        (status = limit_begin(&m->limit, &asked, q, &m->setup, a->batch.at[a->batch.n - 1], err)))
-        return status;
-    if (a->tokens && a->how.program == PROGRAM_TRAINING &&
-        ((status = utilization_at_peak(m->s->who, a->how.program, &q->source, &m->at_peak, err)) ||
-         (status = utilization_again(m->s->who, m->limit.recompute, &m->again, err))))
-        return status;
-    return a->how.setup.clock_mhz > 0
-               ? predictor_check_clock(m->s->who, a->how.setup.clock_mhz, err)
-               : LM_OK;
-}
-
-/* Several machines: the message names this one. */
-static lm_status blame(const side *m, lm_status status, lm_error *err)
-{
-    if (status && m->label && strncmp(err->text, m->label, strlen(m->label)) != 0)
-        lm_error_prefix(err, "%s", m->label);
-    return status;
-}
-
 static lm_status open_sides(const options *o, predict_options *a, sides *all, lm_error *err)
 {
-    lm_status status = fleet_open(o, &a->fleet, all->one, err);
+    const sides_options q      = { &a->fleet, &a->how, &a->power, &a->limit,
+                                   a->batch.at[a->batch.n - 1] };
+    lm_status           status = sides_open(o, &q, all, err);
 
-    all->n = fleet_size(&a->fleet);
-    if (status)
-        return status;
-    setup_settle(&a->how, fleet_in_buckets(all->one, all->n));
     a->dataset.given = option_given(o, &a->dataset.samples);
-    if ((status = dataset_samples(all->one[0].who, &a->dataset, &a->samples, err)) ||
-        (status = scale_tokens(all->one[0].who, &a->tokens, err)))
+    if (status || (status = dataset_samples(all->one[0].who, &a->dataset, &a->samples, err)) ||
+        (status = scale_tokens(all->one[0].who, &a->tokens, err)) ||
+        (status = sides_begin(&q, all, err)))
         return status;
-    for (size_t i = 0; i < all->n && !status; i++) {
-        const session_options q = fleet_session(&a->fleet, i);
-        side                 *m = &all->of[i];
-
-        *m = (side){ .s = &all->one[i] };
-        if (all->n > 1)
-            m->label = q.machine ? q.machine : q.source.device;
-        status = blame(m, begin_side(a, &q, m, err), err);
-    }
-    return status;
-}
-
-static void close_sides(sides *all)
-{
-    for (size_t i = 0; i < all->n; i++)
-        decoding_close(all->of[i].decode);
-    fleet_close(all->one, FLEET_MAX);
+    return a->tokens && a->how.program == PROGRAM_TRAINING ? sides_utilization(all, err) : LM_OK;
 }
 
 /* ---- rows ---- */
@@ -304,8 +234,7 @@ static lm_status print_rows(const predict_options *a, sides *all, field_rows *ro
 {
     FILE *out = a->look.format == FORMAT_TABLE ? stdout : stderr;
 
-    for (size_t i = 0; i < all->n && !status; i++)
-        status = blame(&all->of[i], limit_judge(&all->of[i].limit, &all->of[i].notes, err), err);
+    status = status ? status : sides_judge(all, err);
     status = field_rows_print(rows, a->look.format, stdout, status, err);
     for (size_t i = 0; i < all->n && !status; i++) {
         const side      *m = &all->of[i];
@@ -326,7 +255,7 @@ static lm_status predict_points(const predict_options *a, side *m, scale_point *
     for (size_t i = 0; i < points_of(a) && !status; i++) {
         const scale_question q = question_at(a, m, i);
 
-        status = blame(m, scale_at(m->s->who, &q, nodes_at(a, i), &out[i], err), err);
+        status = side_blame(m, scale_at(m->s->who, &q, nodes_at(a, i), &out[i], err), err);
         if (!status)
             status = scale_fits_dataset(&q, nodes_at(a, i), err);
         if (!status)
@@ -382,7 +311,7 @@ static lm_status print_generations(predict_options *a, sides *all, lm_error *err
         side                *m = &all->of[k / n];
         const scale_question q = question_at(a, m, k % n);
 
-        status = blame(
+        status = side_blame(
             m,
             generation_predict(decoding_who(m->decode, m->s), &q, nodes_at(a, k % n), &g[k], err),
             err);
@@ -422,8 +351,10 @@ static lm_status check(options *o, lm_error *err)
 {
     predict_options  *a      = o->filled;
     const step_model *by     = session_model(&a->fleet.session);
-    lm_status         status = setup_check(o, &a->how, &a->fleet.session, false, err);
+    lm_status         status = gpus_settle(o, &a->gpus, &a->nodes, &a->how.setup.devices, err);
 
+    if (!status)
+        status = setup_check(o, &a->how, &a->fleet.session, false, err);
     if (!status)
         status = layout_choice_check_step(o, &a->layout, err);
     a->how.setup.layout   = a->layout.layout;
@@ -483,7 +414,7 @@ static lm_status run(const options *o, lm_error *err)
     if (!status)
         print_note(all->one[0].net, a->look.format == FORMAT_TABLE ? stdout : stderr);
     if (all)
-        close_sides(all);
+        sides_close(all);
     free(all);
     return status;
 }

@@ -4,17 +4,14 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "cli/decoding.h"
 #include "cli/layout_options.h"
-#include "cli/limit_options.h"
-#include "cli/power_options.h"
+#include "cli/sides.h"
 #include "predict/dataset.h"
-#include "predict/utilization.h"
 #include "report/plot.h"
 #include "report/scale_view.h"
 
 typedef struct scale_options {
-    session_options session;
+    fleet_options   fleet;
     setup_choice    how;
     power_choice    power;
     limit_choice    limit;
@@ -35,7 +32,7 @@ static const option_row option_rows[] = {
       .help = "samples of each device; strong: of all together; global: of a device at once, at "
               "most" },
     OPTION_GROUP(scale_options, scaling, scaling_option_rows),
-    OPTION_GROUP(scale_options, session, session_option_rows),
+    OPTION_GROUP(scale_options, fleet, compare_option_rows),
     { "dataset", AT(dataset.samples) },
     { "tokens", AT(dataset.tokens) },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2" },
@@ -59,8 +56,8 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "One row for each number of nodes, devices per node, batch and bucket. --scaling says what stays the\n"
-    "same:\n"
+    "One row for each number of nodes, devices per node, batch and bucket. Several --machine and --device,\n"
+    "also of both, are compared: curves side by side. --scaling says what stays the same:\n"
     "  weak: the batch of each device\n"
     "  strong: the whole batch (--global-batch, or --batch); each device takes ceil(whole / devices) at\n"
     "    once\n"
@@ -90,6 +87,7 @@ static const char examples[] =
     "  layermeter scale vgg16 --machine machine.ini --scaling strong --batch 256 --nodes 1..32*2\n"
     "  layermeter scale bert_base --machine machine.ini --scaling global --global-batch 4096 --batch 8\n"
     "  layermeter scale resnet50 --machine machine.ini --devices-per-node 4,8 --batch 16..64*2\n"
+    "  layermeter scale resnet50 --device A100 --device H100 --nodes 1..64*2\n"
     "  layermeter scale resnet50 --machine machine.ini --nodes 8 --bucket 1MiB..128MiB*2 --format csv\n";
 
 /* Limit of rows: nobody reads more, and memory is limited. */
@@ -101,21 +99,13 @@ static size_t policies(const scale_options *q)
     return q->how.buckets.automatic ? 1 : q->how.n;
 }
 
-static lm_status check(options *o, lm_error *err)
+static lm_status check_sizes(const options *o, const scale_options *q, lm_error *err)
 {
-    scale_options *q      = o->filled;
-    lm_status      status = setup_check(o, &q->how, &q->session, false, err);
-    const double   curves = (double)q->devices.n * (double)q->batch.n * (double)policies(q);
-    const double   points = curves * (double)q->nodes.n;
-    const double   drawn  = q->nodes.n == 1 ? curves / (double)q->batch.n : curves;
+    const double curves = (double)q->devices.n * (double)q->batch.n * (double)policies(q) *
+                          (double)fleet_size(&q->fleet);
+    const double points = curves * (double)q->nodes.n;
+    const double drawn  = q->nodes.n == 1 ? curves / (double)q->batch.n : curves;
 
-    power_choice_begin(o, &q->power, false);
-    if (!status)
-        status = layout_choice_check_step(o, &q->layout, err);
-    q->how.setup.layout   = q->layout.layout;
-    q->how.setup.laid_out = q->layout.given;
-    if (status || (status = scaling_check(o, &q->scaling, &q->batch, &q->how, err)))
-        return status;
     if (points > POINTS_MAX)
         return misused(o, &q->nodes, err,
                        "%.0f points, nodes x devices x batches x buckets: give fewer, at most %d",
@@ -125,33 +115,53 @@ static lm_status check(options *o, lm_error *err)
             o, &q->plot, err,
             "%.0f curves, devices x batches x buckets: give fewer, at most %d can be told apart",
             drawn, PLOT_CURVES_MAX);
-    if (q->scaling.kind == SCALING_STRONG && q->scaling.whole)
-        q->batch = (option_counts){ .at = &q->scaling.whole, .n = 1 };
-    if ((status = look_check(o, &q->look, step_fields, NULL, err)))
-        return status;
-    return session_check(o, &q->session, power_asks_device(o, &q->power), err);
+    return q->measured && fleet_size(&q->fleet) > 1
+               ? misused(o, &q->measured, err, "takes one machine, on which it was measured")
+               : LM_OK;
 }
 
-static scale_question question_at(const scale_options *q, size_t line)
+static lm_status check(options *o, lm_error *err)
 {
-    const int64_t  batch = q->batch.at[line / policies(q) % q->batch.n];
+    scale_options *q      = o->filled;
+    lm_status      status = setup_check(o, &q->how, &q->fleet.session, false, err);
+
+    power_choice_begin(o, &q->power, false);
+    if (!status)
+        status = layout_choice_check_step(o, &q->layout, err);
+    q->how.setup.layout   = q->layout.layout;
+    q->how.setup.laid_out = q->layout.given;
+    if (status || (status = scaling_check(o, &q->scaling, &q->batch, &q->how, err)) ||
+        (status = check_sizes(o, q, err)))
+        return status;
+    if (q->scaling.kind == SCALING_STRONG && q->scaling.whole)
+        q->batch = (option_counts){ .at = &q->scaling.whole, .n = 1 };
+    if ((status = look_check(o, &q->look, step_fields, NULL, err)) ||
+        (status = compare_check(o, &q->fleet, power_asks_device(o, &q->power), err)))
+        return status;
+    return check_sizes(o, q, err); /* now with the devices for which machine files ship */
+}
+
+static scale_question question_at(const scale_options *q, const side *m, size_t setting)
+{
+    const int64_t  batch = q->batch.at[setting / policies(q) % q->batch.n];
     scale_question one   = { .kind = q->scaling.kind,
                              .global_batch =
                                q->scaling.kind == SCALING_STRONG ? batch : q->scaling.whole,
                              .dataset = q->samples,
-                             .setup   = q->how.setup };
+                             .setup   = m->setup };
 
     one.setup.batch   = batch;
-    one.setup.devices = q->devices.at[line / policies(q) / q->batch.n];
-    one.setup.sync    = q->how.policy[line % policies(q)];
+    one.setup.devices = q->devices.at[setting / policies(q) / q->batch.n];
+    one.setup.sync    = q->how.policy[setting % policies(q)];
     return one;
 }
 
-static lm_status predict_line(const predictor *who, scale_options *q, scale_line *l, size_t at,
+static lm_status predict_line(scale_options *q, side *m, size_t setting, scale_line *l,
                               lm_error *err)
 {
-    scale_question one    = question_at(q, at);
-    lm_status      status = scale_fits_dataset(&one, q->nodes.at[q->nodes.n - 1], err);
+    const predictor *who    = l->on->who;
+    scale_question   one    = question_at(q, m, setting);
+    lm_status        status = scale_fits_dataset(&one, q->nodes.at[q->nodes.n - 1], err);
 
     if (!status && q->how.buckets.automatic)
         status = scale_best_policy(&who, 1, &one, q->nodes.at[q->nodes.n - 1], q->how.policy,
@@ -160,7 +170,7 @@ static lm_status predict_line(const predictor *who, scale_options *q, scale_line
         status = scale_curve_begin(who, &one, &l->curve, err);
     for (size_t i = 0; i < q->nodes.n && !status; i++)
         if (!(status = scale_curve_at(&l->curve, q->nodes.at[i], &l->point[i], err)))
-            limits_meet(&q->limit.met, &l->point[i]);
+            limits_meet(&m->limit.met, &l->point[i]);
     if (status)
         return status;
     if (one.setup.program == PROGRAM_INFERENCE /* replicas never stop to pay */ ||
@@ -178,35 +188,20 @@ static void grid_free(scale_grid *g)
     free(g->line);
 }
 
-static lm_status predict_grid(const session *s, const decoding *d, scale_options *q, scale_grid *g,
-                              lm_error *err)
+static lm_status predict_grid(scale_options *q, sides *all, scale_grid *g, lm_error *err)
 {
-    const predictor *who    = decoding_who(d, s);
-    lm_status        status = LM_OK;
+    lm_status status = LM_OK;
 
-    *g = (scale_grid){ .who     = who,
-                       .network = s->who->network,
-                       .net     = s->net,
-                       .span    = decoding_span(d),
-                       .device  = q->session.source.device,
-                       .layout  = q->layout.given ? q->layout.words : NULL,
-                       .n_lines = q->devices.n * q->batch.n * policies(q),
-                       .n_nodes = q->nodes.n,
-                       .power   = power_choice_watts(&q->power) };
-    if ((status = scale_tokens(who, &g->tokens, err)) ||
-        (g->tokens && q->how.program == PROGRAM_TRAINING &&
-         ((status =
-               utilization_at_peak(who, PROGRAM_TRAINING, &q->session.source, &g->at_peak, err)) ||
-          (status = utilization_again(who, q->limit.recompute, &g->again, err)))) ||
-        (status = dataset_samples(who, &q->dataset, &q->samples, err)))
-        return status;
     g->line = calloc(g->n_lines, sizeof *g->line);
     if (!g->line)
         return no_memory(err);
     for (size_t i = 0; i < g->n_lines && !status; i++) {
+        side *m = &all->of[i % all->n];
+
+        g->line[i].on = &g->machine[i % all->n];
         if (!(g->line[i].point = calloc(g->n_nodes, sizeof *g->line[i].point)))
             return no_memory(err);
-        status = predict_line(who, q, &g->line[i], i, err);
+        status = side_blame(m, predict_line(q, m, i / all->n, &g->line[i], err), err);
     }
     return status;
 }
@@ -220,47 +215,81 @@ static lm_status draw(const scale_grid *g, const options *o, lm_error *err)
                    : LM_OK;
 }
 
-/* Memory is that of the network and the predictor that steps are asked of. */
-static lm_status begin_limits(scale_options *q, const session *s, decoding *d, lm_error *err)
+/* Machines, and what all of them are asked. */
+static lm_status open_sides(const options *o, scale_options *q, sides *all, int64_t *tokens,
+                            lm_error *err)
 {
-    session         asked  = *s;
-    const lm_status status = decoding_network(d, s, &asked.net, err);
+    const sides_options asked  = { &q->fleet, &q->how, &q->power, &q->limit,
+                                   q->batch.at[q->batch.n - 1] };
+    lm_status           status = sides_open(o, &asked, all, err);
+    const predictor    *who;
 
-    asked.who = decoding_who(d, s);
-    return status ? status
-                  : limit_begin(&q->limit, &asked, &q->session, &q->how.setup,
-                                q->batch.at[q->batch.n - 1], err);
+    for (size_t i = 0; i < all->n && !status; i++)
+        status = predictor_handle_scan(all->one[i].by, err);
+    if (status || (status = sides_begin(&asked, all, err)))
+        return status;
+    who              = decoding_who(all->of[0].decode, all->of[0].s);
+    q->dataset.given = option_given(o, &q->dataset.samples);
+    if ((status = scale_tokens(who, tokens, err)) ||
+        (*tokens && q->how.program == PROGRAM_TRAINING && (status = sides_utilization(all, err))))
+        return status;
+    return dataset_samples(who, &q->dataset, &q->samples, err);
+}
+
+static void print_notes(const scale_options *q, const sides *all, const scale_grid *g)
+{
+    FILE *out = q->look.format == FORMAT_TABLE ? stdout : stderr;
+
+    decoding_explain(all->of[0].decode, out);
+    for (size_t i = 0; i < all->n; i++) {
+        const predictor *who = all->of[i].s->who;
+
+        limit_print(&all->of[i].notes, all->of[i].label, out);
+        if (scale_lacks_power(g, &g->machine[i]))
+            step_watts_explain(&g->machine[i].power, who->model, who->machine);
+    }
+}
+
+static lm_status answer(const options *o, scale_options *q, sides *all, lm_error *err)
+{
+    scale_machine machine[FLEET_MAX];
+    scale_grid    g      = { .machine = machine };
+    lm_status     status = open_sides(o, q, all, &g.tokens, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < all->n; i++) {
+        const side *m = &all->of[i];
+
+        machine[i] = (scale_machine){ .who     = decoding_who(m->decode, m->s),
+                                      .label   = m->label,
+                                      .device  = m->source.device,
+                                      .at_peak = m->at_peak,
+                                      .again   = m->again,
+                                      .power   = power_choice_watts(&m->power) };
+    }
+    g.n_machines = all->n;
+    g.network    = all->one[0].who->network;
+    g.net        = all->one[0].net;
+    g.span       = decoding_span(all->of[0].decode);
+    g.layout     = q->layout.given ? q->layout.words : NULL;
+    g.n_lines    = q->devices.n * q->batch.n * policies(q) * all->n;
+    g.n_nodes    = q->nodes.n;
+    if (!(status = predict_grid(q, all, &g, err)) && !(status = sides_judge(all, err)) &&
+        !(status = draw(&g, o, err)) && !(status = scale_print(&g, &q->look, err)))
+        print_notes(q, all, &g);
+    grid_free(&g);
+    return status;
 }
 
 static lm_status run(const options *o, lm_error *err)
 {
-    scale_options *q = o->filled;
-    session        s;
-    decoding      *d      = NULL;
-    scale_grid     g      = { .line = NULL };
-    limit_notes    notes  = { .memory = "" };
-    lm_status      status = session_open(o, &q->session, &s, err);
+    sides    *all    = calloc(1, sizeof *all);
+    lm_status status = all ? answer(o, o->filled, all, err) : no_memory(err);
 
-    if (!status) {
-        q->dataset.given = option_given(o, &q->dataset.samples);
-        setup_settle(&q->how, predict_in_buckets(s.who));
-        if (!(status = power_choice_open(&q->power, s.who, &q->session.source, err)) &&
-            !(status = predictor_handle_scan(s.by, err)) &&
-            !(status = decoding_open(&s, &q->session, &q->how, &d, err)) &&
-            !(status = begin_limits(q, &s, d, err)) &&
-            !(status = predict_grid(&s, d, q, &g, err)) &&
-            !(status = limit_judge(&q->limit, &notes, err)) && !(status = draw(&g, o, err)))
-            status = scale_print(&g, &q->look, err);
-    }
-    if (!status)
-        decoding_explain(d, q->look.format == FORMAT_TABLE ? stdout : stderr);
-    if (!status)
-        limit_print(&notes, NULL, q->look.format == FORMAT_TABLE ? stdout : stderr);
-    if (!status && scale_lacks_power(&g))
-        step_watts_explain(&g.power, s.who->model, s.who->machine);
-    grid_free(&g);
-    decoding_close(d);
-    session_close(&s);
+    if (all)
+        sides_close(all);
+    free(all);
     return status;
 }
 

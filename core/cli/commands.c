@@ -33,8 +33,8 @@ const option_row network_option_rows[] = {
       .help = "of an import: refuse an unknown operator even if its shapes are known" },
     { "set", AT(set), &type_pair, "NAME=VALUE", .heading = HELP_WHAT, .repeats = true,
       .help = "one of the network's [arguments]" },
-    { "sequence", AT(sequence), &type_count, "TOKENS", NULL, HELP_WHAT,
-      "length of a sample of tokens: the network's argument 'sequence'" },
+    { "sequence", AT(sequence), &type_length, "TOKENS", NULL, HELP_WHAT,
+      "length of a sample of tokens, 512 or 4k (4096): the network's argument 'sequence'" },
     { .name = NULL },
 };
 

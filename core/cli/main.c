@@ -50,6 +50,21 @@ static void prepare_process(void)
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
 }
 
+/* The command of a word that other programs have for it; NULL: nobody knows. */
+static const char *meant(const char *name)
+{
+    static const char *const words[][2] = { { "compare", "predict" },  { "estimate", "predict" },
+                                            { "time", "predict" },     { "train", "predict" },
+                                            { "cost", "plan" },        { "price", "plan" },
+                                            { "networks", "models" },  { "gpus", "devices" },
+                                            { "machines", "devices" }, { "power", "energy" } };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (!strcmp(name, words[i][0]))
+            return words[i][1];
+    return NULL;
+}
+
 static void unknown_command(const char *name)
 {
     const char *near     = NULL;
@@ -59,6 +74,8 @@ static void unknown_command(const char *name)
     for (size_t i = 0; i < n_commands; i++)
         if (text_nearer(name, commands[i]->name, &distance))
             near = commands[i]->name;
+    if (!near)
+        near = meant(name);
     lm_error_set(&err, LM_E_ARG, "unknown command '%.200s'%s%s%s (see 'layermeter --help')", name,
                  near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     report_misuse(&err);

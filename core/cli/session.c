@@ -116,6 +116,8 @@ lm_status session_shipped(const options *o, const session_options *q, const char
 
     if (status) {
         lm_error_prefix(err, "--device");
+        if (strchr(name, ','))
+            text_add(err->text, sizeof err->text, "; several take a --device each");
         return status;
     }
     *out = arena_copy(o->room, &found, 1, sizeof found);
@@ -136,9 +138,10 @@ static lm_status check_machine(const options *o, const session_options *q, bool 
         return misused(o, &q->model, err, "expected one of %s; found '%.40s'",
                        model_words(all, sizeof all), q->model);
     if (!q->machine)
-        return lm_error_set(err, LM_E_ARG,
-                            "--machine FILE is needed, the coefficients that 'layermeter fit' "
-                            "wrote; or --device NAME, of a device for which one ships");
+        return lm_error_set(
+            err, LM_E_ARG,
+            "on what? give --device NAME, such as H100 ('layermeter devices' has "
+            "all), or --machine FILE, the coefficients that 'layermeter fit' wrote");
     for (size_t i = 0; i < (by->from_layers || device_counts ? 3 : 5); i++)
         if (option_given(o, own[i]))
             return misused(o, own[i], err, "is for --model paleo");
@@ -163,7 +166,7 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
         if (option_again(o, one[i]))
             return misused(
                 o, one[i], err,
-                "given twice: 'layermeter predict', 'plan' and 'report' compare machines");
+                "given twice: 'layermeter predict', 'scale', 'plan' and 'report' compare machines");
 
     if (!datasheet && !q->machine && q->source.device) {
         if ((status = session_shipped(o, q, q->source.device, &q->shipped, err)))
@@ -274,13 +277,13 @@ VALUE_TYPE(type_gradients, lm_dtype, read_gradients);
 
 #define AT(member) OPTION_AT(setup_choice, member)
 
-#define TOKENS .least = 1, .most = 1e9, .outside = "expected 1 to 1e9 tokens, found"
+#define TOKENS .most = 1e9, .outside = "expected 1 to 1e9 tokens, found"
 
 const option_row decode_option_rows[] = {
-    { "context", OPTION_AT(decode_choice, context), &type_whole, "TOKENS", NULL, HELP_WHAT,
-      "decode: tokens before the first new one, whose keys and values are cached", TOKENS,
-      .when = "phase=decode", .otherwise = "goes with --phase decode" },
-    { "new-tokens", OPTION_AT(decode_choice, tokens), &type_whole, "N", "1", HELP_WHAT,
+    { "context", OPTION_AT(decode_choice, context), &type_length, "TOKENS", NULL, HELP_WHAT,
+      "decode: tokens before the first new one, 512 or 4k (4096), whose keys and values are cached",
+      TOKENS, .when = "phase=decode", .otherwise = "goes with --phase decode" },
+    { "new-tokens", OPTION_AT(decode_choice, tokens), &type_length, "N", "1", HELP_WHAT,
       "decode: tokens that are generated, one after the other", TOKENS, .needs = "phase",
       .refusal = "goes with --phase decode" },
     { .name = NULL },
@@ -416,6 +419,30 @@ lm_status scaling_check(const options *o, const scaling_options *s, const void *
     if (s->kind != SCALING_WEAK && option_given(o, &how->accumulate))
         return misused(o, &how->accumulate, err,
                        "goes with --scaling weak: global finds the micro-steps itself");
+    return LM_OK;
+}
+
+#define USUAL_NODE 8 /* devices of the clouds' nodes that have several */
+
+lm_status gpus_settle(const options *o, const int64_t *gpus, option_counts *nodes, int64_t *devices,
+                      lm_error *err)
+{
+    int64_t each = *gpus < USUAL_NODE ? *gpus : USUAL_NODE, *n;
+
+    if (!*gpus)
+        return LM_OK;
+    if (option_given(o, devices))
+        each = *devices;
+    if (*gpus % each)
+        return misused(o, gpus, err,
+                       "%lld devices are no whole nodes of %lld: give --nodes and "
+                       "--devices-per-node",
+                       (long long)*gpus, (long long)each);
+    if (!(n = arena_array(o->room, 1, sizeof *n)))
+        return no_memory(err);
+    *n       = *gpus / each;
+    *devices = each;
+    *nodes   = (option_counts){ .at = n, .n = 1 };
     return LM_OK;
 }
 

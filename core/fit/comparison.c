@@ -415,6 +415,7 @@ judgement validate_judge(const points *p, const comparison *c, phase q, const sp
     double   *measured  = calloc(p->n_points + 1, sizeof *measured);
     double   *width     = calloc(p->n_points + 1, sizeof *width);
     size_t    n = 0, n_stated = 0, inside = 0;
+    double    score = 0;
     judgement j;
 
     for (size_t i = 0; predicted && measured && width && i < p->n_points; i++) {
@@ -429,11 +430,13 @@ judgement validate_judge(const points *p, const comparison *c, phase q, const sp
             continue;
         inside += at->measured[q] >= at->low[q] && at->measured[q] <= at->high[q];
         width[n_stated++] = (at->high[q] - at->low[q]) / at->predicted[q];
+        score += interval_score(at->low[q], at->high[q], at->measured[q]);
     }
     j = (judgement){ .errors   = stats_compare(predicted, measured, n),
                      .n_stated = n_stated,
                      .coverage = n_stated ? (double)inside / (double)n_stated : NAN,
-                     .width    = n_stated ? stats_quantile(width, n_stated, 0.5) : NAN };
+                     .width    = n_stated ? stats_quantile(width, n_stated, 0.5) : NAN,
+                     .score    = n_stated ? score / (double)n_stated : NAN };
     free_all(predicted, measured, width);
     return j;
 }

@@ -75,6 +75,7 @@ typedef struct judgement {
     size_t       n_stated; /**< points of which an interval was stated */
     double       coverage; /**< share of them that it holds; NAN: none was stated */
     double       width;    /**< median of (high - low) / predicted */
+    double       score;    /**< mean of interval_score() */
 } judgement;
 
 /** Judges the points of one fold (SPLIT_ALWAYS: all points, those of no fold too). */

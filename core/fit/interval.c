@@ -129,6 +129,13 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err)
     return LM_OK;
 }
 
+double interval_score(double low, double high, double value)
+{
+    const double outside = fmax(0, fmax(log(low / value), log(value / high)));
+
+    return low > 0 ? log(high / low) + 2 / (1 - INTERVAL_COVERAGE) * outside : HUGE_VAL;
+}
+
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err)
 {
     size_t    beyond   = 0, k;

@@ -64,6 +64,14 @@ typedef struct residual {
 lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
 
 /**
+ * Score of bounds by their width and by what they miss; less is better. The interval score of the
+ * logarithms (Gneiting and Raftery 2007, "Strictly proper scoring rules, prediction, and estimation",
+ * section 6.2): the width, plus 2 / (1 - INTERVAL_COVERAGE) times the distance of a value outside.
+ * Infinite for bounds that reach down to 0.
+ */
+double interval_score(double low, double high, double value);
+
+/**
  * Growth of bounds beyond the range: the smallest factor per octave with which they hold the
  * central INTERVAL_COVERAGE of the residuals that lie beyond, each group weighing the same. The
  * score of a residual is its distance to the interval over its octaves beyond, at least one

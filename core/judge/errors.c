@@ -88,6 +88,7 @@ static lm_status judge_row(const judging *all, size_t fold, phase q, figure what
                                 .seconds   = what == FIGURE_TIME,
                                 .coverage  = j.coverage,
                                 .width     = j.width,
+                                .score     = j.score,
                                 .fold_mean = mean,
                                 .fold_sd   = sd });
     return LM_OK;

@@ -30,7 +30,7 @@ typedef struct error_row {
     const char  *phase, *model; /**< phase: "forward", "step power" */
     stats_errors of;
     bool         seconds;         /**< errors of times; rmse of others has no column */
-    double       coverage, width; /**< as in a judgement; NAN: no interval */
+    double       coverage, width, score; /**< as in a judgement; NAN: no interval */
     /** Of all groups together the mean of the folds' errors (MAPE) and their standard deviation
      * (n - 1); NAN: of one group, of figures that are no times, of fewer than two folds. */
     double fold_mean, fold_sd;

@@ -142,7 +142,8 @@ static void add_row(const launch_judging *j, size_t group, const char *phase_tex
                                           .of       = stats_compare(predicted, measured, n),
                                           .seconds  = true,
                                           .coverage = NAN, /* no intervals of launches yet */
-                                          .width    = NAN };
+                                          .width    = NAN,
+                                          .score    = NAN };
 }
 
 static lm_status fill(const launch_judging *j, launch_errors *out, lm_error *err)

@@ -63,8 +63,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* "efa3200, ib-fdr, nvlink2 ..." of the files there are. */
-static const char *names_of(const char *folder, char *text, size_t size)
+/* "efa3200, ib-fdr, nvlink2 ..." of the files there are that begin so. */
+static const char *names_of(const char *folder, const char *begin, char *text, size_t size)
 {
     char   name[64][40];
     size_t n   = 0;
@@ -73,7 +73,8 @@ static const char *names_of(const char *folder, char *text, size_t size)
     for (struct dirent *e; dir && n < 64 && (e = readdir(dir));) {
         const size_t length = strlen(e->d_name);
 
-        if (*e->d_name != '.' && length > 4 && !strcmp(e->d_name + length - 4, ".ini"))
+        if (*e->d_name != '.' && !strncmp(e->d_name, begin, strlen(begin)) && length > 4 &&
+            !strcmp(e->d_name + length - 4, ".ini"))
             snprintf(name[n++], sizeof name[0], "%.*s", (int)(length - 4), e->d_name);
     }
     if (dir)
@@ -85,11 +86,42 @@ static const char *names_of(const char *folder, char *text, size_t size)
     return text;
 }
 
+/* A kind of network without its rate or generation. */
+static lm_status which_of(const char *part, const char *folder, lm_error *err)
+{
+    static const struct {
+        const char *kind, *file, *rates; /* file NULL: none is measured */
+    } kinds[] = { { "efa", "efa", "efa100, efa400, 8xib400" },
+                  { "ib", "ib", "ib100, ib400, 8xib400" },
+                  { "infiniband", "ib", "ib100, ib400, 8xib400" },
+                  { "ethernet", NULL, "10gbe, 25gbe, 100gbe" },
+                  { "gbe", NULL, "10gbe, 25gbe, 100gbe" },
+                  { "roce", NULL, "roce100, roce400" },
+                  { "slingshot", "slingshot", NULL },
+                  { "nvlink", "nvlink", NULL },
+                  { "pcie", "pcie", NULL } };
+    char all[300];
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const char *file = kinds[i].file, *rates = kinds[i].rates;
+
+        if (!strcmp(part, kinds[i].kind))
+            return lm_error_set(
+                err, LM_E_NOTFOUND, "which '%s'? %s%s%s%s%s", part, file ? "measured: " : "",
+                file ? names_of(folder, file, all, sizeof all) : "", file && rates ? "; " : "",
+                rates ? "by nominal rate, in Gbit/s: " : "", rates ? rates : "");
+    }
+    return LM_OK;
+}
+
 static lm_status nobody_knows(const char *part, const char *folder, lm_error *err)
 {
-    char   all[300];
-    double rate;
+    const lm_status known = which_of(part, folder, err);
+    char            all[300];
+    double          rate;
 
+    if (known)
+        return known;
     if (!text_rate(part, &rate, NULL))
         return lm_error_set(
             err, LM_E_NOTFOUND,
@@ -99,7 +131,7 @@ static lm_status nobody_knows(const char *part, const char *folder, lm_error *er
     return lm_error_set(err, LM_E_NOTFOUND,
                         "no interconnect '%.40s': there are %s, and nominal rates such as 25gbe, "
                         "ib400, efa100, 8xib400",
-                        part, names_of(folder, all, sizeof all));
+                        part, names_of(folder, "", all, sizeof all));
 }
 
 /* A preset is of one fabric, which its sections say. */

@@ -258,11 +258,15 @@ static lm_status misuse(const options *o, const char *program, const char *what,
 static lm_status unknown_option(const options *o, const char *program, const char *word,
                                 lm_error *err)
 {
-    const char *near     = NULL;
+    const char *near     = NULL, *said;
     size_t      distance = TEXT_NEAR;
     char        name[64], text[200];
 
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    if (!strncmp(name, "--", 2) && (said = options_hint(o, name + 2, strlen(name + 2)))) {
+        snprintf(text, sizeof text, "%s: %s", name, said);
+        return misuse(o, program, "unknown option ", text, err);
+    }
     for (size_t i = 0; i < o->n_slots && !strncmp(name, "--", 2); i++)
         if (text_nearer(name + 2, o->slot[i].row.name, &distance))
             near = o->slot[i].row.name;

@@ -18,6 +18,9 @@ extern const char *const options_headings[N_HELP_HEADINGS];
 /** The option whose name is `name`, of n bytes; NULL: the command has none. */
 option_slot *options_find(const options *o, const char *name, size_t n);
 
+/** What to give instead of an option of other programs; NULL: nobody knows. */
+const char *options_hint(const options *o, const char *name, size_t n);
+
 /** The help of an option with its words and its default. */
 void options_describe(const option_row *row, char *text, size_t size);
 

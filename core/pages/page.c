@@ -125,7 +125,8 @@ table *page_points(const page *p, const field *fields)
     const field_view v    = { .fields = fields,
                               .from   = step_fields,
                               .in     = IN_PAGE,
-                              .facts  = STEP_WHOLE | step_program_fact(p->question.setup.program) |
+                              .facts  = STEP_COMPARED | STEP_WHOLE |
+                                       step_program_fact(p->question.setup.program) |
                                        spread_of_page(p) | (p->tokens ? STEP_TOKENS : 0) |
                                        (p->question.dataset ? STEP_EPOCHS : 0),
                               .ms = page_decimals(p) };

@@ -131,8 +131,9 @@ lm_status price_of_node(const price *p, price_tier tier, int64_t devices, money 
             (long long)devices);
     if (isnan(hour->amount))
         return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s:%d: '%.60s' has no %s price: write %s = 2.50 USD/h", p->path,
-                            p->line, p->name, price_tier_name(tier), price_tier_name(tier));
+                            "%s:%d: '%.60s' has no %s price: write %s = 2.50 USD/h%s", p->path,
+                            p->line, p->name, price_tier_name(tier), price_tier_name(tier),
+                            tier == PRICE_SPOT ? ", or leave out --spot" : "");
     *out = *hour;
     if (p->per == PRICE_PER_DEVICE)
         out->amount *= (double)devices;

@@ -382,8 +382,10 @@ static lm_status settle_step(const predictor *who, laid_step *s)
     lm_status status = check_told(s);
 
     if (!status && s->asked->program != PROGRAM_TRAINING)
-        status = lm_error_set(s->err, LM_E_UNSUPPORTED, "a layout is of training, not of %s",
-                              program_kind_name(s->asked->program));
+        status = lm_error_set(s->err, LM_E_UNSUPPORTED,
+                              "a layout (--tp, --pp ...) is of training: tokens and forward passes "
+                              "are priced on one device each; leave it out, and take a device that "
+                              "holds the network ('layermeter memory' tells, also with --tp)");
     if (!status)
         status = layout_of_step(who, s->asked, &s->l, s->err);
     return status ? status : check_whole(s);

@@ -92,6 +92,7 @@ static const field error_fields[] = {
     { "coverage_percent", "in 90 % [%]", FIELD_AT(error_row, coverage), IN_PERCENT, .when = TIMES,
       .worth = BOUNDED },
     { "width_percent", "width [%]", FIELD_AT(error_row, width), IN_PERCENT, .when = BOUNDED },
+    { "score_percent", NULL, FIELD_AT(error_row, score), IN_PERCENT, .when = BOUNDED },
     { 0 },
 };
 

@@ -44,12 +44,13 @@ static shows looked(const scale_grid *g)
 
 static step_row row_of(const scale_grid *g, const scale_line *l, const scale_point *p)
 {
-    step_row r = step_row_of(p, &g->power);
+    step_row r = step_row_of(p, &l->on->power);
 
+    r.machine = l->on->label;
     r.sync    = l->curve.q.setup.sync;
     r.tokens  = g->tokens;
-    r.at_peak = g->at_peak;
-    r.again   = g->again;
+    r.at_peak = l->on->at_peak;
+    r.again   = l->on->again;
     r.turning = l->turns ? l->turning : (turning_point){ 0, 0, 0 };
     r.set     = g->net->set;
     r.layout  = g->layout;
@@ -58,17 +59,25 @@ static step_row row_of(const scale_grid *g, const scale_line *l, const scale_poi
 
 static unsigned facts_of(const scale_grid *g, const shows *s)
 {
-    return step_program_fact(g->line[0].curve.q.setup.program) | step_watts_facts(&g->power) |
-           (g->net->set ? STEP_SET : 0) | (g->layout ? STEP_LAYOUT : 0) |
-           (s->several ? STEP_SEVERAL : 0) | (s->micro ? STEP_MICRO : 0) |
-           (s->whole ? STEP_WHOLE : 0) | step_spread_fact(&g->line[0].point[0].step) |
-           (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0) |
-           (g->line[0].curve.q.dataset ? STEP_EPOCHS : 0) | (g->at_peak > 0 ? STEP_PEAK : 0) |
-           (g->again > 0 ? STEP_AGAIN : 0) |
-           (g->line[0].point[0].step.unsplit >= 5e-5 ? STEP_UNSPLIT : 0);
+    unsigned facts =
+        step_program_fact(g->line[0].curve.q.setup.program) | (g->net->set ? STEP_SET : 0) |
+        (g->layout ? STEP_LAYOUT : 0) | (s->several ? STEP_SEVERAL : 0) |
+        (s->micro ? STEP_MICRO : 0) | (s->whole ? STEP_WHOLE : 0) |
+        (s->syncs || s->synced ? STEP_SYNC : 0) | (s->tokens ? STEP_TOKENS : 0) |
+        (g->line[0].curve.q.dataset ? STEP_EPOCHS : 0) | (g->n_machines > 1 ? STEP_COMPARED : 0);
+
+    for (size_t i = 0; i < g->n_machines; i++) {
+        const scale_machine *m    = g->line[i].on;
+        const prediction    *step = &g->line[i].point[0].step;
+
+        facts |= step_watts_facts(&m->power) | step_spread_fact(step) |
+                 (m->at_peak > 0 ? STEP_PEAK : 0) | (m->again > 0 ? STEP_AGAIN : 0) |
+                 (step->unsplit >= 5e-5 ? STEP_UNSPLIT : 0);
+    }
+    return facts;
 }
 
-/* A row for each point. */
+/* A row for each point: machines beside each other. */
 static table *points_table(const scale_grid *g, const table_look *look)
 {
     const shows      s    = looked(g);
@@ -78,12 +87,13 @@ static table *points_table(const scale_grid *g, const table_look *look)
                               .look   = look };
     field_rows       rows = field_rows_of(&v);
 
-    for (size_t i = 0; i < g->n_lines; i++)
-        for (size_t k = 0; k < g->n_nodes; k++) {
-            const step_row r = row_of(g, &g->line[i], &g->line[i].point[k]);
+    for (size_t i = 0; i < g->n_lines * g->n_nodes; i++) {
+        const size_t      n = g->n_machines, setting = i / (n * g->n_nodes);
+        const scale_line *l = &g->line[setting * n + i % n];
+        const step_row    r = row_of(g, l, &l->point[i / n % g->n_nodes]);
 
-            field_row(&rows, &r);
-        }
+        field_row(&rows, &r);
+    }
     return rows.t;
 }
 
@@ -98,6 +108,7 @@ enum turn_facts {
 };
 
 static const field turn_fields[] = {
+    { "machine", .title = "machine", .when = STEP_COMPARED },
     { "devices_per_node", .title = "devices per node", .worth = STEP_SEVERAL },
     { "batch", .title = "batch", .when = TURN_BATCH, .worth = TURN_SIZE },
     { "global_batch", .title = "global batch", .when = TURN_WHOLE, .worth = TURN_STRONG },
@@ -112,11 +123,12 @@ static unsigned turn_facts(const scale_grid *g)
 {
     const shows        s    = looked(g);
     const scaling_kind kind = g->line[0].curve.q.kind;
-    const bool         size = s.batches || !s.syncs;
+    const bool         size = s.batches || (!s.syncs && g->n_machines == 1);
 
-    return (s.several ? STEP_SEVERAL : 0) | (kind == SCALING_STRONG ? 0 : TURN_BATCH) |
-           (kind == SCALING_WEAK ? 0 : TURN_WHOLE) | (size ? TURN_SIZE : 0) |
-           (size && kind == SCALING_STRONG ? TURN_STRONG : 0) | (s.syncs ? TURN_SYNC : 0);
+    return (g->n_machines > 1 ? STEP_COMPARED : 0) | (s.several ? STEP_SEVERAL : 0) |
+           (kind == SCALING_STRONG ? 0 : TURN_BATCH) | (kind == SCALING_WEAK ? 0 : TURN_WHOLE) |
+           (size ? TURN_SIZE : 0) | (size && kind == SCALING_STRONG ? TURN_STRONG : 0) |
+           (s.syncs ? TURN_SYNC : 0);
 }
 
 /* A row for each curve: its turning point. */
@@ -193,31 +205,34 @@ static int64_t measured_nodes(const predictor *who, int64_t devices)
     return who->cal ? predictor_nodes(who, devices) : 0;
 }
 
-/* How far the curves go beyond the measured ranks. */
-static void print_measured(const scale_grid *g, FILE *out)
+/* How far the curves of a machine go beyond the measured ranks. */
+static void print_measured(const scale_line *l, size_t n_nodes, FILE *out)
 {
-    const prediction  *last     = &g->line[g->n_lines - 1].point[g->n_nodes - 1].step;
-    const calibration *cal      = g->who->cal;
-    const int64_t      measured = measured_nodes(g->who, last->devices);
+    const predictor   *who      = l->on->who;
+    const prediction  *last     = &l->point[n_nodes - 1].step;
+    const calibration *cal      = who->cal;
+    const int64_t      measured = measured_nodes(who, last->devices);
+    const char        *label = l->on->label ? l->on->label : "", *colon = l->on->label ? ": " : "";
 
     if (!cal || last->nodes * last->devices == 1)
         return;
-    if (!calibration_asks(cal, predictor_sync_model(g->who))) {
+    if (!calibration_asks(cal, predictor_sync_model(who))) {
         if (last->nodes * last->devices > cal->max_ranks)
             fprintf(
                 out,
-                "note: calibrated on at most %lld rank%s on %lld host%s; beyond that the curve is "
-                "an extrapolation over the same link\n",
-                (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s",
+                "note: %s%scalibrated on at most %lld rank%s on %lld host%s; beyond that the curve "
+                "is an extrapolation over the same link\n",
+                label, colon, (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s",
                 (long long)cal->max_hosts, cal->max_hosts == 1 ? "" : "s");
     } else if (last->nodes > 1 && measured == 1) {
-        fputs("note: what connects nodes is told (--bandwidth), not measured\n", out);
+        fprintf(out, "note: %s%swhat connects nodes is told (--bandwidth), not measured\n", label,
+                colon);
     } else if (last->nodes > measured) {
         fprintf(
             out,
-            "note: all-reduces were measured on at most %lld nodes; beyond that the curve is an "
+            "note: %s%sall-reduces were measured on at most %lld nodes; beyond that the curve is an "
             "extrapolation\n",
-            (long long)measured);
+            label, colon, (long long)measured);
     }
 }
 
@@ -228,19 +243,22 @@ static bool trains(const scale_grid *g)
 
 static void print_words(const scale_grid *g, FILE *out)
 {
-    step_basis_explain(g->who, &g->line[0].point[g->n_nodes - 1].step, NULL, out);
+    for (size_t i = 0; i < g->n_machines; i++)
+        step_basis_explain(g->line[i].on->who, &g->line[i].point[g->n_nodes - 1].step,
+                           g->line[i].on->label, out);
     if (g->n_lines == 1 && trains(g))
         print_turning(&g->line[0], out);
     print_idle(g, out);
-    if (trains(g))
-        print_measured(g, out);
+    for (size_t i = 0; i < g->n_machines && trains(g); i++)
+        print_measured(&g->line[g->n_lines - g->n_machines + i], g->n_nodes, out);
     if (g->net->note)
         fprintf(out, "note: %s\n", g->net->note);
 }
 
 static void print_json(const scale_grid *g, const table *rows)
 {
-    const predictor   *who   = g->who;
+    const predictor   *who   = g->machine->who;
+    const bool         alone = g->n_machines == 1; /* of several the rows say it */
     const scaling_kind kind  = g->line[0].curve.q.kind;
     const field_rows   turns = turns_of(g, FORMAT_JSON); /* of inference there are none */
     json               j     = { .out = stdout };
@@ -249,7 +267,8 @@ static void print_json(const scale_grid *g, const table *rows)
     json_text(&j, "network", g->network);
     json_text(&j, "set", g->net->set);
     json_text(&j, "note", g->net->note);
-    json_text(&j, "machine", who->machine);
+    if (alone)
+        json_text(&j, "machine", who->machine);
     json_text(&j, "model", who->model);
     step_json_phase(&j, g->line[0].curve.q.setup.program, &g->span);
     json_text(&j, "scaling", scaling_kind_name(kind));
@@ -257,11 +276,11 @@ static void print_json(const scale_grid *g, const table *rows)
         json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
     else
         json_text(&j, "dataset", NULL);
-    if (who->cal) {
+    if (alone && who->cal) {
         json_count(&j, "calibrated_ranks", (uint64_t)who->cal->max_ranks);
         json_count(&j, "calibrated_hosts", (uint64_t)who->cal->max_hosts);
-    } else {
-        json_text(&j, "device", g->device);
+    } else if (alone) {
+        json_text(&j, "device", g->machine->device);
     }
     if (trains(g)) {
         json_text(&j, "turning_point", turn_meaning(kind));
@@ -299,19 +318,20 @@ lm_status scale_print(const scale_grid *g, const table_look *look, lm_error *err
     return status;
 }
 
-bool scale_lacks_power(const scale_grid *g)
+bool scale_lacks_power(const scale_grid *g, const scale_machine *m)
 {
     for (size_t k = 0; k < g->n_lines; k++)
         for (size_t i = 0; i < g->n_nodes; i++)
-            if (!step_power_told(&g->power, &g->line[k].point[i]))
+            if (g->line[k].on == m && !step_power_told(&m->power, &g->line[k].point[i]))
                 return true;
     return false;
 }
 
 /* ---- picture ---- */
 
-/* "DEVICES a node, batch N, ddp:25MiB": the settings of a curve that differ; "" for a single one. */
-#define LABEL 96
+/* "MACHINE, DEVICES a node, batch N, ddp:25MiB": the settings of a curve that differ; "" for a single
+ * one. */
+#define LABEL 160
 static const char *label_of(const scale_grid *g, const scale_line *l, bool by_batch,
                             char buffer[LABEL])
 {
@@ -321,8 +341,11 @@ static const char *label_of(const scale_grid *g, const scale_line *l, bool by_ba
     char                  policy[SYNC_POLICY_TEXT];
 
     *buffer = '\0';
+    if (l->on->label)
+        n += (size_t)snprintf(buffer, LABEL, "%.60s", l->on->label);
     if (s.devices)
-        n += (size_t)snprintf(buffer, LABEL, "%lld a node", (long long)q->setup.devices);
+        n += (size_t)snprintf(buffer + n, LABEL - n, "%s%lld a node", n ? ", " : "",
+                              (long long)q->setup.devices);
     if (s.batches && !by_batch)
         n += (size_t)snprintf(buffer + n, LABEL - n, "%sbatch %lld", n ? ", " : "",
                               (long long)q->setup.batch);
@@ -347,13 +370,13 @@ static void draw_nodes(const scale_grid *g, drawing *d)
     for (size_t i = 0; i < g->n_lines; i++) {
         const scale_line *l = &g->line[i];
 
-        d->curve[d->n++] =
-            (plot_curve){ .label   = label_of(g, l, false, d->label[i]),
-                          .point   = l->point,
-                          .n       = g->n_nodes,
-                          .turning = l->turns ? l->turning : (turning_point){ 0, -1, -1 },
-                          .measured =
-                              !trains(g) ? 0 : measured_nodes(g->who, l->curve.q.setup.devices) };
+        d->curve[d->n++] = (plot_curve){
+            .label    = label_of(g, l, false, d->label[i]),
+            .point    = l->point,
+            .n        = g->n_nodes,
+            .turning  = l->turns ? l->turning : (turning_point){ 0, -1, -1 },
+            .measured = !trains(g) ? 0 : measured_nodes(l->on->who, l->curve.q.setup.devices)
+        };
     }
 }
 
@@ -396,8 +419,8 @@ static lm_status find_marks(const scale_grid *g, const char *path, drawing *d, m
     for (size_t k = 0; k < d->n && !status; k++) {
         plot_curve *c = &d->curve[k];
 
-        status =
-            measured_marks(obs, g->who, !trains(g), c->point, c->n, *room + n, &c->n_marks, err);
+        status  = measured_marks(obs, g->machine->who, !trains(g), c->point, c->n, *room + n,
+                                 &c->n_marks, err);
         c->mark = *room + n;
         n += c->n_marks;
     }
@@ -428,7 +451,7 @@ lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, c
                  g->line[0].point[0].step.nodes == 1 ? "" : "s");
     snprintf(title, sizeof title, "%.60s: %s%s scaling, batch %.40s%s%s, %s", g->network,
              trains(g) ? "" : "inference, ", scaling_kind_name(kind), batch,
-             kind == SCALING_WEAK ? " per device" : " in all", nodes, g->who->model);
+             kind == SCALING_WEAK ? " per device" : " in all", nodes, g->machine->who->model);
     if (!status) {
         if (heads.by_batch)
             draw_batches(g, &d);

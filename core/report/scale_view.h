@@ -4,36 +4,46 @@
 
 #include "report/step_fields.h"
 
+/** A machine that answers. */
+typedef struct scale_machine {
+    const predictor *who;
+    const char      *label;   /**< its file or device, where there are several; NULL: it is alone */
+    const char      *device;  /**< of a model that takes a datasheet */
+    double           at_peak; /**< utilization_at_peak(), s; NAN or 0: not known */
+    double           again;   /**< utilization_again() */
+    step_watts       power;
+} scale_machine;
+
 /** One curve over nodes. */
 typedef struct scale_line {
+    const scale_machine *on;
+
     scale_curve   curve;
     bool          turns; /**< several nodes can be predicted: `turning` says something */
     turning_point turning;
     scale_point  *point; /**< of each number of nodes */
 } scale_line;
 
-/** Devices per node x batch x sync policy, each a curve over the same numbers of nodes. */
+/** Devices per node x batch x sync policy, each a curve over the same numbers of nodes for each
+ * machine. */
 typedef struct scale_grid {
-    const predictor *who;
-    const char      *network; /**< as it was asked for */
-    const network   *net;
-    generation_span  span;   /**< of decoding */
-    const char      *layout; /**< words; NULL: ranks share the batch alone */
-    const char      *device; /**< of a model that takes a datasheet */
-    scale_line      *line;
-    size_t           n_lines; /**< at least one */
-    size_t           n_nodes; /**< points of each curve, at least one */
-    int64_t          tokens;  /**< of a sample; 0: it is none of tokens */
-    double           at_peak; /**< utilization_at_peak(), s; NAN or 0: not known */
-    double           again;   /**< utilization_again() */
-    step_watts       power;
+    const scale_machine *machine;
+    size_t               n_machines; /**< at least one */
+    const char          *network;    /**< as it was asked for */
+    const network       *net;
+    generation_span      span;    /**< of decoding */
+    const char          *layout;  /**< words; NULL: ranks share the batch alone */
+    scale_line          *line;    /**< the machines of a setting, one after the other */
+    size_t               n_lines; /**< at least one */
+    size_t               n_nodes; /**< points of each curve, at least one */
+    int64_t              tokens;  /**< of a sample; 0: it is none of tokens */
 } scale_grid;
 
 /** Data to stdout; words beside them to stdout for tables, to stderr for files. */
 lm_status scale_print(const scale_grid *g, const table_look *look, lm_error *err);
 
-/** Has any point no power, though there are columns for it? */
-bool scale_lacks_power(const scale_grid *g);
+/** Has any point of a machine no power, though there are columns for it? */
+bool scale_lacks_power(const scale_grid *g, const scale_machine *m);
 
 /**
  * A picture of the curves, as plot_scaling(). `batch`: as it was asked for.

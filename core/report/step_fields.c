@@ -144,7 +144,8 @@ TEXT_OF(epoch_text, step_row, html_time(r->point.epoch_seconds, room, FIELD_TEXT
 #define ONLY_IN_TABLE .not_in = IN_FILES | IN_DATA | IN_PAGE
 
 const field step_fields[] = {
-    { "machine", NULL, "machine", ROW(machine), ONLY_IN_PAGE, .help = "the machine's label" },
+    { "machine", "machine", "machine", ROW(machine), .when = STEP_COMPARED,
+      .help = "the machine's label" },
     { "nodes", "nodes", "nodes", STEP(nodes), .help = "what a network connects" },
     { "devices_per_node", "x devices", NULL, STEP(devices), .worth = STEP_SEVERAL,
       .help = "devices of each node" },

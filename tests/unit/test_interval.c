@@ -168,9 +168,20 @@ static void bounds_widen_by_the_farthest_of_all_scopes(void **state)
     assert_close(high, -1.6, 1e-14);
 }
 
+/* Of 0.9 .. 1.2 the width is log(4/3); 0.6 is log(1.5) below, 1.5 log(1.25) above, each 20 times. */
+static void an_interval_is_scored_by_its_width_and_by_what_it_misses(void **state)
+{
+    (void)state;
+    assert_close(interval_score(0.9, 1.2, 1.0), log(4.0 / 3), 1e-12);
+    assert_close(interval_score(0.9, 1.2, 0.6), log(4.0 / 3) + 20 * log(1.5), 1e-12);
+    assert_close(interval_score(0.9, 1.2, 1.5), log(4.0 / 3) + 20 * log(1.25), 1e-12);
+    assert_true(isinf(interval_score(0, 1.2, 1.0)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interval_is_scored_by_its_width_and_by_what_it_misses),
         cmocka_unit_test(bounds_hold_the_central_share_of_what_was_left_out),
         cmocka_unit_test(groups_that_deviate_alike_are_worth_one_ratio_each),
         cmocka_unit_test(what_ratios_are_worth_is_by_components_of_variance),

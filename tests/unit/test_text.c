@@ -98,6 +98,8 @@ static void amounts_are_counted_as_people_say_them(void **state)
     } cases[] = { { "15T", 15000000000000 }, { "300B", 300000000000 }, { "300b", 300000000000 },
                   { "1.5k", 1500 },          { "2e9", 2000000000 },    { "7", 7 } };
     static const char *const bad[] = { "", "0", "-1", "1.5", "3X", "T", "1e30", "1.0005k" };
+    static const char *const lengths[] = { "4096", "4k", "4K", "0.5k", "1M" };
+    static const int64_t     tokens[]  = { 4096, 4096, 4096, 512, 1048576 };
     int64_t                  value;
 
     (void)state;
@@ -107,6 +109,14 @@ static void amounts_are_counted_as_people_say_them(void **state)
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(text_amount(bad[i], &value, NULL), LM_E_ARG);
+    /* tokens of a sequence are counted in powers of two */
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        assert_int_equal(text_length(lengths[i], &value, NULL), LM_OK);
+        assert_int_equal(value, tokens[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(text_length(bad[i], &value, NULL), LM_E_ARG);
+    assert_int_equal(text_length("15T", &value, NULL), LM_E_ARG);
 }
 
 static void element_types_have_the_names_of_frameworks(void **state)

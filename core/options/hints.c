@@ -1,0 +1,74 @@
+/* Options as other programs call them: what to give instead. */
+#include "options/slots.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Words of other programs, and what has that meaning here. */
+static const struct {
+    const char *typed;   /* words between blanks */
+    const char *command; /* that it is of; NULL: any */
+    const char *option;  /* that the command must have; NULL: none */
+    const char *said;
+} hints[] = {
+    { "tp sp cp ep dp pp vp zero zero-stage fsdp layout", "plan", "layouts",
+      "plan looks for the layout: --layouts 5 --global-batch N; 'layermeter predict' prices one" },
+    { "gpus num-gpus n-gpus ngpus gpu-count", NULL, "gpus", "give --gpus" },
+    { "gpus num-gpus n-gpus ngpus gpu-count", NULL, "devices-per-node",
+      "give --devices-per-node 8, of each of --nodes" },
+    { "gpus-per-node gpu-per-node", NULL, "devices-per-node", "give --devices-per-node" },
+    { "num-nodes n-nodes hosts", NULL, "nodes", "give --nodes" },
+    { "gpu gpu-type accelerator hardware card", NULL, "device", "give --device" },
+    { "batch-size bs micro-batch micro-batch-size per-device-batch mbs", NULL, "batch",
+      "give --batch, the samples of a device" },
+    { "global-batch-size total-batch gbs", NULL, "global-batch", "give --global-batch" },
+    { "seq seq-len seq-length seqlen sequence-length max-seq-len", NULL, "sequence",
+      "give --sequence" },
+    { "ctx ctx-len context-length prompt prompt-tokens input-tokens", NULL, "context",
+      "give --context" },
+    { "max-new-tokens output-tokens", NULL, "new-tokens", "give --new-tokens" },
+    { "precision type fp16 bf16 amp fp8 float16 bfloat16 half", NULL, "dtype",
+      "give --dtype f16 or bf16; --mixed of weights in f32" },
+    { "cost max-cost money", NULL, "budget", "give --budget 500USD" },
+    { "hours days time max-time", NULL, "deadline", "give --deadline 24h" },
+    { "tensor-parallel tensor-parallel-size tensor-model-parallel-size", NULL, "tp", "give --tp" },
+    { "pipeline-parallel pipeline-parallel-size pipeline-model-parallel-size", NULL, "pp",
+      "give --pp" },
+    { "zero-stage", NULL, "zero", "give --zero" },
+    { "grad-accum gradient-accumulation gradient-accumulation-steps accumulation", NULL,
+      "accumulate", "give --accumulate" },
+    { "checkpointing activation-checkpointing gradient-checkpointing", NULL, "recompute",
+      "give --recompute" },
+    { "network fabric link", NULL, "interconnect", "give --interconnect or --bandwidth" },
+    { "qps rps requests throughput", "plan", "rate", "give --phase inference --rate N" },
+    { "samples images", NULL, "dataset", "give --dataset" },
+    { "resolution image-size img-size size", NULL, "image", "give --image" },
+    { "inference training decode generate", NULL, "phase",
+      "give --phase training, inference or decode" },
+    { "cloud provider region vm sku", NULL, "instance",
+      "give --instance NAME, a section of the price file (--prices)" },
+    { "json csv", NULL, "format", "give --format json or csv" },
+};
+
+/* Is `name`, of n bytes, one of the words? */
+static bool is_word(const char *words, const char *name, size_t n)
+{
+    while (*words) {
+        const size_t length = strcspn(words, " ");
+
+        if (length == n && !strncmp(words, name, n))
+            return true;
+        words += length + strspn(words + length, " ");
+    }
+    return false;
+}
+
+const char *options_hint(const options *o, const char *name, size_t n)
+{
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+        if (is_word(hints[i].typed, name, n) &&
+            (!hints[i].command || !strcmp(hints[i].command, o->command->name)) &&
+            (!hints[i].option || options_find(o, hints[i].option, strlen(hints[i].option))))
+            return hints[i].said;
+    return NULL;
+}
