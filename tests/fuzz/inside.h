@@ -52,13 +52,13 @@ fuzz_run fuzz_logs, fuzz_extrap, fuzz_kineto, fuzz_nsys, fuzz_tensorboard, fuzz_
 /* machines.c */
 fuzz_run fuzz_machine, fuzz_devices, fuzz_prices;
 /* observations.c */
-fuzz_run fuzz_observations;
+fuzz_run fuzz_observations, fuzz_stream;
 /* learned.c */
 fuzz_run fuzz_layer_watts, fuzz_residual, fuzz_kernels, fuzz_learner, fuzz_layerwise, fuzz_runs,
     fuzz_crossgpu;
 /* sweep.c */
 #ifdef FUZZ_SWEEP
-fuzz_run fuzz_sweep;
+fuzz_run fuzz_sweep, fuzz_resume;
 #endif
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fit/fit.h"
+#include "observe/launches.h"
 
 static void check_fit(const observations *obs)
 {
@@ -89,5 +90,25 @@ bool fuzz_observations(const uint8_t *data, size_t size)
     check_rows(obs);
     check_fit(obs);
     observations_free(obs);
+    return true;
+}
+
+/* A list of kernels that run one after the other. */
+bool fuzz_stream(const uint8_t *data, size_t size)
+{
+    memory_file   f = file_of(data, size);
+    kernel_stream s;
+    lm_error      err    = { 0 };
+    lm_status     status = kernel_stream_load(f.path, &s, &err);
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    check(s.kernels.n >= 1);
+    for (size_t i = 0; i < s.kernels.n; i++)
+        check(s.kernels.kernel[i].repeat >= 1 && s.tag[i]);
+    kernel_stream_free(&s);
     return true;
 }

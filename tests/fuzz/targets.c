@@ -91,6 +91,7 @@ const fuzz_target fuzz_targets[] = {
     { "machine", fuzz_machine },
     { "layer_watts", fuzz_layer_watts },
     { "observations", fuzz_observations },
+    { "stream", fuzz_stream },
     { "devices", fuzz_devices },
     { "prices", fuzz_prices },
     { "residual", fuzz_residual },
@@ -101,6 +102,7 @@ const fuzz_target fuzz_targets[] = {
     { "crossgpu", fuzz_crossgpu },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },
+    { "resume", fuzz_resume },
 #endif
     { NULL, NULL },
 };
