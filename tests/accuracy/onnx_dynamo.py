@@ -28,9 +28,9 @@ torch.backends.mha.set_fastpath_enabled(False)
 
 
 class Bert(nn.Module):
-    def __init__(self, width=64, heads=4, words=100):
+    def __init__(self, width=192, heads=4, words=1000):
         super().__init__()
-        self.words, self.places = nn.Embedding(words, width), nn.Embedding(32, width)
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(64, width)
         self.layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(width, heads, 4 * width, batch_first=True, activation="gelu"), 2)
         self.out = nn.Linear(width, words)
 
@@ -52,9 +52,9 @@ class Causal(nn.Module):
 
 
 class Gpt2(nn.Module):
-    def __init__(self, width=64, heads=4, words=100):
+    def __init__(self, width=192, heads=4, words=1000):
         super().__init__()
-        self.words, self.places = nn.Embedding(words, width), nn.Embedding(32, width)
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(64, width)
         self.attention = nn.ModuleList(Causal(width, heads) for _ in range(2))
         self.dense = nn.ModuleList(nn.Sequential(nn.Linear(width, 4 * width), nn.GELU("tanh"), nn.Linear(4 * width, width)) for _ in range(2))
         self.norm = nn.ModuleList(nn.LayerNorm(width) for _ in range(5))
@@ -70,7 +70,7 @@ class Gpt2(nn.Module):
 class Llama(nn.Module):
     """RMSNorm, rotary places, fewer heads of keys and values, a gated product."""
 
-    def __init__(self, width=64, heads=4, kept=2, words=100):
+    def __init__(self, width=192, heads=4, kept=2, words=1000):
         super().__init__()
         self.heads, self.kept, self.each = heads, kept, width // heads
         self.words = nn.Embedding(words, width)
@@ -172,7 +172,7 @@ class Seq2Seq(nn.Module):
         self.layers, self.out = nn.Transformer(32, 4, 1, 1, 64, batch_first=True), nn.Linear(32, 50)
 
     def forward(self, x):
-        return self.out(self.layers(self.words(x), self.words(x[:, :4]), tgt_mask=nn.Transformer.generate_square_subsequent_mask(4)))
+        return self.out(self.layers(self.words(x), self.words(x[:, :4]), tgt_mask=nn.Transformer.generate_square_subsequent_mask(4), tgt_is_causal=True))
 
 
 def words():
@@ -234,7 +234,14 @@ def show(program, path, batch):
 
 def compare(program, name, opset, dynamic, folder, verbose):
     net, sample = build(name)
-    net.eval()
+    net.train(not dynamic)
+    with torch.no_grad():  # equal tensors would become one
+        for tensor in net.state_dict().values():
+            if tensor.is_floating_point():
+                tensor.uniform_(0.1, 1)
+    for module in net.modules():
+        if isinstance(module, torchvision.ops.StochasticDepth):
+            module.p = 0.0
     theirs, path = count(net, sample), f"{folder}/{name}.{opset}.onnx"
     shapes = ({0: torch.export.Dim("batch", min=1, max=64)},) if dynamic else None
     try:

@@ -77,7 +77,7 @@ bool fuzz_resume(const uint8_t *data, size_t size)
                                           .virtual  = true,
                                           .describe = describes_nothing };
     static backend            compute = { .type = &type };
-    static const sweep        plan    = { .compute = "sim" };
+    static const sweep        plan    = { .compute = "sim", .threads = 1 };
     const bench               b       = { .compute = &compute, .plan = &plan };
     memory_file               f       = file_of(data, size);
     world                    *alone   = NULL;

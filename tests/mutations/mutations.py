@@ -43,12 +43,12 @@ MUTATIONS = [
     Mutation("algorithm_slip", "core/observe/observation.c", "collective_algorithm_meant(kind, row->algorithm))\n", "!row->algorithm)\n", "cli", "fit_algorithm_slip"),
     # schedules and messages
     Mutation("bucket_limits", "core/program/buckets.c", "(made ? limit : first_limit)", "(made ? first_limit : limit)", "unit", "overlap"),
-    Mutation("latency_behind", "core/program/schedule.c", "fmin(r->latency, r->lag * pass)", "fmax(r->latency, r->lag * pass)", "unit", "exposed"),
+    Mutation("latency_behind", "core/program/schedule.c", "fmin(r->latency, r->lag * pass)", "fmax(r->latency, r->lag * pass)", "unit", "priced_program"),
     Mutation("experts_twice", "core/program/schedule.c", "m, (1 - own) * bytes)", "m, bytes)", "unit", "schedule"),
     Mutation("slowest_of_all", "core/program/schedule.c", "sqrt(log(q->rules.slowest) / log(ranks))", "log(q->rules.slowest) / log(ranks)", "unit", "schedule"),
     Mutation("again_backward", "core/program/schedule.c", "if (forward && q->work.again > 0)", "if (!forward && q->work.again > 0)", "unit", "schedule"),
     Mutation("gradients_at_once", "core/program/pipeline_run.c", "push(r, v - 1, 1, end + sent);", "push(r, v - 1, 1, end);", "unit", "pipeline"),
-    Mutation("skipped_rounds", "core/program/pipeline_run.c", "s->last += times * later;", "s->last += 0 * later;", "unit", "pipeline"),
+    Mutation("skipped_rounds", "core/program/pipeline_run.c", "s->free += times * later;", "s->free += (times - 1) * later;", "unit", "pipeline"),
     Mutation("weights_unwaited", "core/program/gather.c", "const double begun = fmax(s->compute, there);", "const double begun = s->compute + 0 * there;", "unit",
              "gather"),
     Mutation("beside_slowed", "core/program/recurrence.c", "m->beside += seconds / progress / slowed;", "m->beside += seconds / progress;", "unit", "overlap"),
@@ -61,16 +61,15 @@ MUTATIONS = [
     Mutation("share_cut", "core/network/memory.c", "+ (bytes % (uint64_t)ranks != 0) : bytes", ": bytes", "unit", "memory"),
     Mutation("sums_as_wide", "core/network/memory.c", "lm_bytes(&sum) <= lm_bytes(&weight->tensor)", "lm_bytes(&sum) < lm_bytes(&weight->tensor)", "unit",
              "memory"),
-    Mutation("one_more_in_flight", "core/network/memory.c", "now - last : now, flight - chunks)", "now - last : now, flight)", "unit", "stages"),
+    Mutation("one_more_in_flight", "core/network/memory.c", "now - last : now, flight - chunks)", "now - last : now, flight)", "unit", "shard"),
     Mutation("muon_states", "core/network/optimizer.c", "weight->rank < 2 ? 2 : 1, lm_bytes", "weight->rank < 2 ? 1 : 2, lm_bytes", "unit", "memory"),
     # counts
     Mutation("rms_shifts", "plugins/norm.c", "return kind_of(layer) != RMS &&", "return", "unit", "layers_norm"),
     Mutation("output_padding", "plugins/conv.c", "(p[KERNEL].u.i[i] - 1) + behind) + 1;", "(p[KERNEL].u.i[i] - 1)) + 1;", "unit", "layers_conv"),
-    Mutation("stem_channels", "core/counts/conv.c", "in > STEM_CHANNELS)", "in >= STEM_CHANNELS)", "unit", "features"),
+    Mutation("stem_channels", "core/counts/conv.c", "in > STEM_CHANNELS)", "in >= STEM_CHANNELS)", "unit", "terms"),
     # fits and prices
     Mutation("cut_by_rounding", "core/fit/interval.c", "if (sum > tail + 1e-9)", "if (sum > tail)", "unit", "interval"),
     Mutation("slope_just_beyond", "core/fit/interval.c", "/ fmax(1, r[i].beyond)", "/ r[i].beyond", "unit", "interval"),
-    Mutation("nnls_first_out", "core/solve/nnls.c", "(out == f->n || reach < step)", "(out == f->n)", "unit", "nnls"),
     Mutation("interval_of_failures", "core/plan/failures.c", "(1 + root / 3 + share / 9)", "(1 + root / 3)", "unit", "failures"),
     Mutation("rate_turned", "core/plan/money.c", "here.amount / there.amount", "there.amount / here.amount", "unit", "prices"),
     # readers

@@ -6,6 +6,21 @@
 
 #include "fit/interval.h"
 
+/* 29 ratios of groups of their own: 1 - 0.9 * 30 / 29 = 2 / 29 may lie outside, so the farthest on each
+ * side. Rounded, 1 / 29 is a little more than that. */
+static void what_may_just_lie_outside_does(void **state)
+{
+    residual r[29];
+    interval i = interval_unknown;
+
+    (void)state;
+    for (size_t k = 0; k < 29; k++)
+        r[k] = (residual){ 0.86 + 0.01 * (double)k, k, 0 };
+    assert_int_equal(interval_bounds(r, 29, &i, NULL), LM_OK);
+    assert_close(i.low, 0.87, 1e-14);
+    assert_close(i.high, 1.13, 1e-14);
+}
+
 /* 18 groups of 20 ratios, 0.82 to 1.179 in steps of a thousandth, dealt out: the groups do not
  * differ, so these are worth 360. What may lie outside is 1 - 0.9 * 361 / 360 = 9.75 %, half of it
  * on each side, which is 17.55 of 360: the 18th from each end is the bound. */
@@ -124,6 +139,17 @@ static void bounds_widen_as_errors_grow(void **state)
     assert_close(i.octaves, 0, 0);
 }
 
+/* An octave above the bounds a quarter of an octave beyond: no steeper than over a whole one. */
+static void an_error_just_beyond_makes_no_steep_slope(void **state)
+{
+    residual r[] = { { 2.5, 0, 0.25 }, { 1, 1, 0.5 }, { 1, 2, 0.5 } };
+    interval i   = { .low = 0.8, .high = 1.25 };
+
+    (void)state;
+    assert_int_equal(interval_growth(r, 3, &i, NULL), LM_OK);
+    assert_close(i.per_octave, 2, 1e-14);
+}
+
 /* Doubled for each of two octaves that were seen, by 1.1 for each behind them. */
 static void a_slope_holds_as_far_as_it_was_seen(void **state)
 {
@@ -182,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_interval_is_scored_by_its_width_and_by_what_it_misses),
+        cmocka_unit_test(what_may_just_lie_outside_does),
         cmocka_unit_test(bounds_hold_the_central_share_of_what_was_left_out),
         cmocka_unit_test(groups_that_deviate_alike_are_worth_one_ratio_each),
         cmocka_unit_test(what_ratios_are_worth_is_by_components_of_variance),
@@ -189,6 +216,7 @@ int main(void)
         cmocka_unit_test(of_three_groups_the_bounds_are_the_range),
         cmocka_unit_test(fewer_groups_say_nothing),
         cmocka_unit_test(bounds_widen_as_errors_grow),
+        cmocka_unit_test(an_error_just_beyond_makes_no_steep_slope),
         cmocka_unit_test(a_slope_holds_as_far_as_it_was_seen),
         cmocka_unit_test(bounds_widen_by_the_farthest_of_all_scopes),
     };

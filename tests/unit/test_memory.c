@@ -489,6 +489,23 @@ static void gradients_are_freed_kept_or_bucketed(void **state)
     nets_free(&m);
 }
 
+/* Weights of 128 and 64 bytes among 7 ranks: 19 and 10 of the fullest. Gradients in f32 are summed in f32
+ * as they are. */
+static void the_fullest_rank_holds_what_does_not_divide(void **state)
+{
+    bound_text     m     = nets_bind(chain, 2);
+    memory_options o     = { .optimizer = OPTIMIZER_ADAM, .keep_gradients = true };
+    const measured whole = succeed(&m, o, 2);
+
+    (void)state;
+    o.sums = LM_F32;
+    assert_int_equal(succeed(&m, o, 2).use.peak, whole.use.peak);
+    o.shares.weights = o.shares.states = 7;
+    assert_int_equal(succeed(&m, o, 2).use.part[MEMORY_WEIGHTS], 19 + 10);
+    assert_int_equal(succeed(&m, o, 2).use.part[MEMORY_OPTIMIZER], 37 + 19);
+    nets_free(&m);
+}
+
 /* 16 bytes a tensor, 64 a weight. */
 static void a_shared_weight_counts_once_and_sums_its_gradient(void **state)
 {
@@ -634,6 +651,7 @@ int main(void)
         cmocka_unit_test(optimizers_keep_what_their_papers_say),
         cmocka_unit_test(muon_leaves_tables_to_adam),
         cmocka_unit_test(gradients_are_freed_kept_or_bucketed),
+        cmocka_unit_test(the_fullest_rank_holds_what_does_not_divide),
         cmocka_unit_test(a_shared_weight_counts_once_and_sums_its_gradient),
         cmocka_unit_test(the_largest_batch_is_exact),
         cmocka_unit_test(what_must_hold_holds_for_every_shipped_network),

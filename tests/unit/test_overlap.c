@@ -245,6 +245,7 @@ static void both_slow_each_other_down(void **state)
     assert_close(b.end, 5, 1e-12);
     assert_close(t.backward, 6, 1e-12);
     assert_close(t.exposed, 0, 0);
+    assert_close(t.beside, 2, 1e-12);
     /* 6 s of message: the pass ends at 1 + 2 * 3 = 7, when 3 s of it are left */
     b = (overlap_bucket){ .bytes = 1, .ready = 1 };
     t = run(&b, &n, rules, (link){ 0, 6 });

@@ -93,6 +93,27 @@ static void kernels_wait_in_each_micro_step(void **state)
     assert_true(t.sync == 0 && t.exposed == 0); /* the update waits for none of them */
 }
 
+/* Half of the forward pass runs again in each of two backward passes, with half of its messages: 1 s and
+ * 0.5 s of the first, 2 s of those of the backward pass itself. */
+static void a_forward_pass_that_runs_again_waits_again(void **state)
+{
+    const message     of[] = { { .rule = MESSAGE_WAITED, .pass = PHASE_FORWARD },
+                               { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD },
+                               { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD } };
+    schedule_question q    = question();
+    step_times        t;
+    made              m;
+
+    (void)state;
+    q.work.again = 0.5;
+    make(&m, of, 3);
+    t = scheduled(&m, &q);
+    assert_close(t.forward, 4 + 2, 0);
+    assert_close(t.backward, 8 + 2 * (2 + 0.5), 0);
+    assert_close(t.waited, 2 * (1 + 2 + 0.5), 0);
+    assert_close(t.last, 4 + 2 + 0.5, 0);
+}
+
 /* Three of 1 s in each of two backward passes of 4 s, of which a quarter goes on meanwhile: 2 s are
  * left. Gradients that are ready halfway are so halfway through the longer pass. */
 static void a_share_of_the_pass_goes_on_meanwhile(void **state)
@@ -433,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_messages_a_step_is_what_it_computes),
         cmocka_unit_test(kernels_wait_in_each_micro_step),
+        cmocka_unit_test(a_forward_pass_that_runs_again_waits_again),
         cmocka_unit_test(a_share_of_the_pass_goes_on_meanwhile),
         cmocka_unit_test(gradients_travel_in_each_micro_step),
         cmocka_unit_test(the_last_pass_hides_messages),

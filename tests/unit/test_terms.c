@@ -90,12 +90,14 @@ static void windows_are_told_apart_by_their_area(void **state)
 
 static void an_images_channels_are_not_rounded(void **state)
 {
-    const lm_kernel k            = conv(3, 16, 1, 1);
-    double          sum[N_TERMS] = { 0 };
+    const lm_kernel k = conv(3, 16, 1, 1), most = conv(4, 16, 1, 1);
+    double          sum[N_TERMS] = { 0 }, more[N_TERMS] = { 0 };
 
     (void)state;
     add(&k, sum);
+    add(&most, more);
     assert_close(value(sum, "conv_stem.flops.grad_weight"), 2 * 2 * 3 * 25 * 3.0 * 16, 1e-15);
+    assert_close(value(more, "conv_stem.flops.grad_weight"), 2 * 2 * 3 * 25 * 4.0 * 16, 1e-15);
 }
 
 static void grouped_and_depthwise_convolutions_are_classes_of_their_own(void **state)
