@@ -17,7 +17,8 @@ enum {
     AS_NUMBER = 4,  /* an option of the operator, such as a bound or a factor: never trained */
     AS_TEST   = 8,  /* compared or used to choose elements: no gradient comes back */
     AS_BIAS   = 16, /* added to a product of matrices: a bias, if the file has it as a tensor */
-    AS_OTHER  = 32
+    AS_OTHER  = 32,
+    AS_TABLE  = 64 /* computed by code, such as a mask: no parameter, says the exporter */
 };
 
 /* Inputs that are always weights of the operator, as a bit set. The first input is never a weight. */
@@ -68,6 +69,18 @@ static bool adds_to_product(const importer *im, const onnx_node *node, size_t at
     return from != NAMES_NONE && !strcmp(im->model->node[from].type, "MatMul");
 }
 
+/* Operators in which exporters leave what they computed of the code; elsewhere such a tensor may be a
+ * weight that was only turned around. */
+static const char *const elementwise[] = {
+    "Add", "Div", "Max", "Min", "Mul", "Pow", "Sub", "Where"
+};
+
+static bool is_elementwise(const onnx_node *node)
+{
+    return text_place(node->type, elementwise, sizeof elementwise / sizeof *elementwise) <
+           sizeof elementwise / sizeof *elementwise;
+}
+
 /* Purpose of input `at` of the node. */
 static unsigned use_of(const importer *im, const onnx_node *node, size_t at)
 {
@@ -79,6 +92,8 @@ static unsigned use_of(const importer *im, const onnx_node *node, size_t at)
             return AS_TEST;
     if (!strcmp(node->type, "Where") && at == 0)
         return AS_TEST;
+    if (node->of_code && is_elementwise(node))
+        return AS_TABLE | (adds_to_product(im, node, at) ? AS_BIAS : 0);
     if (adds_to_product(im, node, at))
         return AS_BIAS;
     for (size_t i = 0; i < sizeof takers / sizeof takers[0]; i++)
@@ -432,11 +447,17 @@ static bool is_number(const onnx_tensor *t, unsigned use)
            !names_a_module(t->name) && !(use & (AS_WEIGHT | AS_BIAS));
 }
 
+/* A part of a bias may be added to a product, too. */
+static bool is_table(const onnx_tensor *t, unsigned use)
+{
+    return use == AS_TABLE || (use == (AS_TABLE | AS_BIAS) && t->shape.rank > 1);
+}
+
 static lm_status define_initializers(importer *im, const unsigned char *use, bool *weights)
 {
     const onnx_model *m       = im->model;
     lm_status         status  = LM_OK;
-    size_t            numbers = 0;
+    size_t            numbers = 0, tables = 0;
 
     *weights = false;
     for (size_t i = 0; i < m->n_initializers && !status; i++) {
@@ -454,6 +475,9 @@ static lm_status define_initializers(importer *im, const unsigned char *use, boo
         } else if (is_number(t, use[at])) {
             numbers++;
             status = constant_define(im, t->name, t);
+        } else if (is_table(t, use[at])) {
+            tables++;
+            status = constant_define(im, t->name, t);
         } else {
             *weights |= t->shape.rank > 0;
             status = define_weight(im, t->name, &t->shape);
@@ -464,6 +488,11 @@ static lm_status define_initializers(importer *im, const unsigned char *use, boo
                    "numbers stored as tensors, taken as constants and not as parameters: "
                    "%zu",
                    numbers);
+    if (tables)
+        build_note(im->build,
+                   "tables that the exporter computed of code, such as masks, taken as constants "
+                   "and not as parameters: %zu",
+                   tables);
     return status;
 }
 

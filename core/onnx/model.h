@@ -73,6 +73,8 @@ typedef struct onnx_node {
     const onnx_attribute *attribute;
     size_t                n_attributes;
     const onnx_branch    *branch; /**< that it is in; NULL: none */
+    /** What its exporter tells: no parameter was among its inputs; it was a batch norm. */
+    bool of_code, of_norm;
 } onnx_node;
 
 /** Nodes that stand for one: those of a function, or of a step of a loop. */

@@ -217,7 +217,8 @@ static bool norm_was_folded(const onnx_model *m)
 
         if (!strcmp(n->type, "BatchNormalization"))
             return false;
-        renamed += !strcmp(n->type, "Conv") && n->n_inputs > 2 && strchr(n->input[1], ':') != NULL;
+        renamed += !strcmp(n->type, "Conv") && n->n_inputs > 2 &&
+                   (n->of_norm || strchr(n->input[1], ':') != NULL);
     }
     return renamed > 0;
 }
@@ -225,8 +226,8 @@ static bool norm_was_folded(const onnx_model *m)
 static void add_notes(importer *im, bool image)
 {
     if (norm_was_folded(im->model))
-        build_note(im->build, "an eval export: batch norm is folded into convolutions; counts of "
-                              "training need a training export");
+        build_note(im->build, "batch norm is folded into convolutions; counts of training need an "
+                              "export that keeps it");
     if (im->parts)
         build_note(im->build, "%zu parameter tensors are used in parts, and counted as these parts",
                    im->parts);

@@ -292,14 +292,17 @@ static bool take_node(pb_istream_t *stream, const pb_field_t *field, void **arg)
                 domain_target = { r, &domain };
     wire_target input_target = { r, &inputs }, output_target = { r, &outputs };
     wire_target attribute_target = { r, &attributes };
+    node_source source           = { .r = r };
+    wire_target source_target    = { r, &source };
 
     (void)field;
-    message.name      = wire_into(wire_text, &name_target);
-    message.op_type   = wire_into(wire_text, &type_target);
-    message.domain    = wire_into(wire_text, &domain_target);
-    message.input     = wire_into(wire_names, &input_target);
-    message.output    = wire_into(wire_names, &output_target);
-    message.attribute = wire_into(take_attribute, &attribute_target);
+    message.metadata_props = wire_into(wire_source, &source_target);
+    message.name           = wire_into(wire_text, &name_target);
+    message.op_type        = wire_into(wire_text, &type_target);
+    message.domain         = wire_into(wire_text, &domain_target);
+    message.input          = wire_into(wire_names, &input_target);
+    message.output         = wire_into(wire_names, &output_target);
+    message.attribute      = wire_into(take_attribute, &attribute_target);
     if (!pb_decode(stream, onnx_NodeProto_fields, &message) || !name_operator(r, domain, &n.type))
         return false;
     if (!strcmp(n.type, "If") && !join_branches(r, &inputs, outputs.n, &attributes))
@@ -309,6 +312,8 @@ static bool take_node(pb_istream_t *stream, const pb_field_t *field, void **arg)
     if (!wire_grow(r, (void **)&m->node, m->n_nodes, &r->node_room, sizeof *m->node))
         return false;
     n.branch              = r->branch;
+    n.of_code             = source.told && !source.has[SOURCE_PARAMETER];
+    n.of_norm             = source.has[SOURCE_NORM];
     n.input               = inputs.item;
     n.n_inputs            = inputs.n;
     n.output              = outputs.item;

@@ -109,3 +109,70 @@ bool wire_floats(pb_istream_t *stream, const pb_field_t *field, void **arg)
     }
     return true;
 }
+
+/* ---- where nodes come from ---- */
+
+/* What torch.onnx.export(dynamo=True) says of a node: the call of the traced program that it comes from. Names
+ * of parameters begin with "p_" there, those of buffers with "b_". */
+#define SOURCE_KEY       "pkg.torch.onnx.fx_node"
+#define SOURCE_KEY_BYTES (sizeof SOURCE_KEY - 1)
+
+/* Words that are looked for in it, of which no end is a beginning. */
+static const char *const source_words[N_SOURCE_WORDS] = {
+    [SOURCE_PARAMETER] = "%p_", [SOURCE_NORM] = "batch_norm"
+};
+
+static bool take_key(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    node_source *s = *arg;
+    char         key[sizeof SOURCE_KEY];
+
+    (void)field;
+    s->next = stream->bytes_left == SOURCE_KEY_BYTES;
+    if (!s->next)
+        return wire_skip(s->r, stream);
+    if (!pb_read(stream, (pb_byte_t *)key, SOURCE_KEY_BYTES))
+        return false;
+    s->next = !memcmp(key, SOURCE_KEY, SOURCE_KEY_BYTES);
+    return true;
+}
+
+/* Looked through without being kept: sources are long. */
+static bool take_source(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    node_source *s                       = *arg;
+    size_t       matched[N_SOURCE_WORDS] = { 0 };
+
+    (void)field;
+    if (!s->next)
+        return wire_skip(s->r, stream);
+    s->told = true;
+    while (stream->bytes_left) {
+        pb_byte_t c;
+
+        if (!pb_read(stream, &c, 1))
+            return false;
+        for (int w = 0; w < N_SOURCE_WORDS && c; w++) {
+            const char *word = source_words[w];
+
+            if (!word[matched[w]]) /* found */
+                continue;
+            matched[w] = c == (pb_byte_t)word[matched[w]] ? matched[w] + 1 : c == (pb_byte_t)*word;
+            s->has[w] |= !word[matched[w]];
+        }
+    }
+    return true;
+}
+
+bool wire_source(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    node_source                *s       = ((const wire_target *)*arg)->to;
+    onnx_StringStringEntryProto message = onnx_StringStringEntryProto_init_zero;
+
+    (void)field;
+    s->next         = false;
+    message.key.arg = message.value.arg = s;
+    message.key.funcs.decode            = take_key;
+    message.value.funcs.decode          = take_source;
+    return pb_decode(stream, onnx_StringStringEntryProto_fields, &message);
+}

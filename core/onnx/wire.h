@@ -64,6 +64,18 @@ bool wire_skip(reading *r, pb_istream_t *stream);
 /** Into a const char *, and at the end of a text_list, int_list and float_list. */
 wire_callback wire_text, wire_names, wire_ints, wire_floats;
 
+/** What a node's exporter tells of its source. */
+enum { SOURCE_PARAMETER, SOURCE_NORM, N_SOURCE_WORDS };
+
+typedef struct node_source {
+    reading *r;
+    bool     next; /**< the value that follows is the source */
+    bool     told, has[N_SOURCE_WORDS];
+} node_source;
+
+/** An entry of a node's metadata, into a node_source. */
+wire_callback wire_source;
+
 /** A tensor while it is read. */
 typedef struct tensor_reading {
     onnx_TensorProto *message;

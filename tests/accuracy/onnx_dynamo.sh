@@ -4,6 +4,8 @@
 #
 #   python3 -m venv FOLDER && FOLDER/bin/pip install torch torchvision onnx onnxscript
 #   LAYERMETER_TORCH=FOLDER/bin/python3 tests/accuracy/onnx_dynamo.sh [-v] [--opsets N,...] [NETWORK ...]
+#
+# onnx_dynamo.sh --fixtures FOLDER: writes dynamo_*.onnx of tests/cli/inputs.
 set -eu
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
