@@ -140,7 +140,8 @@ static void a_node_costs_its_price_or_that_of_its_devices(void **state)
                  "p.ini:1: a node of 'big' has 8 devices, fewer than the 9 asked for "
                  "(--devices-per-node)");
     assert_int_equal(price_of_node(p, PRICE_SPOT, 4, &m, &err), LM_E_NOTFOUND);
-    assert_error(err, LM_E_NOTFOUND, "p.ini:1: 'big' has no spot price: write spot = 2.50 USD/h");
+    assert_error(err, LM_E_NOTFOUND,
+                 "p.ini:1: 'big' has no spot price: write spot = 2.50 USD/h, or leave out --spot");
     assert_int_equal(prices_find(list, "small", &p, &err), LM_OK);
     assert_int_equal(p->check, PRICE_CHECK_UNKNOWN);
     assert_int_equal(price_of_node(p, PRICE_SPOT, 4, &m, &err), LM_OK);
@@ -189,7 +190,8 @@ static void of_several_prices_the_cheapest_is_taken(void **state)
     }
     /* none has so many devices at spot prices: the first reason */
     assert_int_equal(of_device(list, devices, "Z", PRICE_SPOT, 4, &p, &n, &err), LM_E_NOTFOUND);
-    assert_error(err, LM_E_NOTFOUND, "p.ini:1: 'node' has no spot price: write spot = 2.50 USD/h");
+    assert_error(err, LM_E_NOTFOUND,
+                 "p.ini:1: 'node' has no spot price: write spot = 2.50 USD/h, or leave out --spot");
     prices_free(list);
 
     list = load("[a]\ndevice = Z\nlist = 3 USD/h\n[b]\ndevice = Z\nlist = 2 EUR/h\n", &err);
