@@ -9,6 +9,7 @@
 #include "network/memory.h"
 #include "network/stages.h"
 #include "plan/layout_predict.h"
+#include "predict/laid_out.h"
 #include "predict/layer_passes.h"
 #include "program/facts.h"
 #include "program/program.h"
@@ -265,15 +266,14 @@ static double ratio(const making *m, const double at[N_TIMES], double *high)
 {
     const interval_place place = { .batch = m->setup.batch, .ranks = 1 };
     const double         sum   = at[PHASE_FORWARD] + at[PHASE_BACKWARD];
-    double               low[2], top[2];
+    double               low[N_TIMES], top[N_TIMES];
 
     *high = NAN;
     if (!m->price.known || m->price.unbounded)
         return NAN;
-    intervals_at(m->price.known, PHASE_FORWARD, at, &place, &low[0], &top[0]);
-    intervals_at(m->price.known, PHASE_BACKWARD, at, &place, &low[1], &top[1]);
-    *high = (top[0] + top[1]) / sum;
-    return (low[0] + low[1]) / sum;
+    laid_pass_bounds(&m->part, m->price.known, at, &place, low, top);
+    *high = (top[PHASE_FORWARD] + top[PHASE_BACKWARD]) / sum;
+    return (low[PHASE_FORWARD] + low[PHASE_BACKWARD]) / sum;
 }
 
 static void put_bounds(const making *m, layout_parts *out)

@@ -91,10 +91,11 @@ static lm_status find_host(laid_step *s)
     const bool       eager  = s->part.framework == FRAMEWORK_EAGER;
     const lm_status  status = host_check(&s->part, &s->price, s->err);
 
-    if (status || s->part.framework == FRAMEWORK_GRAPH || !(eager || (h->rows && h->laid)))
+    if (status)
         return status;
-    s->host       = h;
     s->operations = host_operations_of(s->bound, s->asked->optimizer, h->foreach);
+    if (s->part.framework != FRAMEWORK_GRAPH && (eager || (h->rows && h->laid)))
+        s->host = h;
     return LM_OK;
 }
 
@@ -226,51 +227,118 @@ static void put_grounds(const laid_step *s, const step_times *t, prediction *out
     ledger_add(&g->ledger, CERTAINTY_ASSUMED, fmax(0, out->step - ledger_seconds(&g->ledger)));
 }
 
-/* The schedule with all parts at the lows of their intervals, and at the highs. */
-static void put_bounds(const laid_step *s, prediction *out)
+/* Was the machine file carried over, and does it know no step under a layout? */
+static bool is_carried(const predictor *part)
 {
-    const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
-    const step_work      w     = work_of(s);
-    double               at[N_TIMES], low[N_TIMES], high[N_TIMES];
+    return part->cal->transferred && !part->cal->laid.rows;
+}
+
+void laid_pass_bounds(const predictor *part, const intervals *known, const double at[N_TIMES],
+                      const interval_place *place, double low[N_TIMES], double high[N_TIMES])
+{
+    const bool carried = is_carried(part);
+
+    for (phase q = PHASE_FORWARD; q <= PHASE_UPDATE; q++) {
+        if (q == PHASE_SYNC)
+            continue;
+        if (carried) {
+            low[q]  = LAID_CARRIED_LOW * at[q];
+            high[q] = LAID_CARRIED_HIGH * at[q];
+        } else {
+            intervals_at(known, q, at, place, &low[q], &high[q]);
+        }
+    }
+}
+
+/* Bounds of a step's parts: how large kernels are a micro-batch tells, not the step. */
+static void bound_parts(const laid_step *s, const step_work *w, double sync, double *low,
+                        double *high)
+{
+    const interval_place place = { .batch = s->asked->batch, .ranks = step_setup_ranks(s->asked) };
+    const double         micro = s->micro;
+    double               at[N_TIMES];
 
     for (phase q = 0; q < N_TIMES; q++)
-        at[q] = low[q] = high[q] = out->low[q] = out->high[q] = NAN;
+        at[q] = low[q] = high[q] = NAN;
+    at[PHASE_FORWARD]  = w->forward / micro;
+    at[PHASE_BACKWARD] = w->backward / micro;
+    at[PHASE_UPDATE]   = w->update; /* of all stages */
+    at[PHASE_SYNC]     = sync;
+    intervals_at(s->price.known, PHASE_SYNC, at, &place, &low[PHASE_SYNC], &high[PHASE_SYNC]);
+    laid_pass_bounds(&s->part, s->price.known, at, &place, low, high);
+    low[PHASE_FORWARD] *= micro;
+    high[PHASE_FORWARD] *= micro;
+    low[PHASE_BACKWARD] *= micro;
+    high[PHASE_BACKWARD] *= micro;
+    bounded_hold(&low[PHASE_FORWARD], micro * s->price.least.forward);
+    bounded_hold(&low[PHASE_BACKWARD], micro * s->price.least.backward);
+    bounded_hold(&low[PHASE_UPDATE], s->price.least.update / s->shares);
+    if (!(sync > 0)) /* nothing is exchanged */
+        low[PHASE_SYNC] = high[PHASE_SYNC] = 0;
+}
+
+/* What a framework's host adds to a step of which it is not known, at the most. */
+static double host_at_most(const laid_step *s, const step_work *w, double step)
+{
+    const host_time most  = { .rows = 1, .seconds = LAID_HOST_MOST, .queue = true };
+    step_work       slow  = *w;
+    const bool      known = s->host || s->part.framework == FRAMEWORK_GRAPH;
+
+    if (known || !is_carried(&s->part))
+        return 0;
+    slow.host = &most;
+    return run(s, &slow, 1, 1, true).step - step;
+}
+
+/*
+ * How far an end of the step is from it. All kernels are off alike, as one machine file prices them all,
+ * and so are all messages; the two have nothing to do with each other, nor with the host. So what each adds by
+ * itself is added up as independent errors are. `passes`: the step with kernels at their end, `sent`: with
+ * messages at it.
+ */
+static double far_of(const laid_step *s, const step_work *w, double step, double passes,
+                     double sent, bool high)
+{
+    return hypot(hypot(passes - step, sent - step), high ? host_at_most(s, w, step) : 0);
+}
+
+/* The schedule with kernels at the lows of their intervals, and messages, and at the highs. */
+static void put_bounds(const laid_step *s, prediction *out)
+{
+    const step_work w = work_of(s);
+    double          low[N_TIMES], high[N_TIMES];
+
+    for (phase q = 0; q < N_TIMES; q++)
+        out->low[q] = out->high[q] = NAN;
     out->slow = out->fast = NAN;
     out->known            = s->price.known;
     if (!s->price.known || s->price.unbounded)
         return;
-    at[PHASE_FORWARD]  = w.forward;
-    at[PHASE_BACKWARD] = w.backward;
-    at[PHASE_UPDATE]   = w.update; /* of all stages */
-    at[PHASE_SYNC]     = out->sync;
-    for (phase q = PHASE_FORWARD; q <= PHASE_UPDATE; q++)
-        intervals_at(s->price.known, q, at, &place, &low[q], &high[q]);
-    bounded_hold(&low[PHASE_FORWARD], s->micro * s->price.least.forward);
-    bounded_hold(&low[PHASE_BACKWARD], s->micro * s->price.least.backward);
-    bounded_hold(&low[PHASE_UPDATE], s->price.least.update / s->shares);
-    if (!(out->sync > 0)) /* nothing is exchanged */
-        low[PHASE_SYNC] = high[PHASE_SYNC] = 0;
+    bound_parts(s, &w, out->sync, low, high);
     for (int i = 0; i < 2; i++) {
         const double *from   = i ? high : low;
         const double  longer = out->sync > 0 ? from[PHASE_SYNC] / out->sync : 1;
+        const double  pass   = from[PHASE_BACKWARD] / w.backward;
+        double *const to     = i ? out->high : out->low;
+        double *const sent   = i ? &out->slow : &out->fast;
         step_work     mine   = w;
         step_times    all;
+        double        far;
 
-        *(i ? &out->slow : &out->fast) = isnan(longer) ? NAN : run(s, &w, 1, longer, true).step;
-        mine.forward                   = from[PHASE_FORWARD];
-        mine.update                    = from[PHASE_UPDATE];
+        *sent        = isnan(longer) ? NAN : run(s, &w, 1, longer, true).step;
+        mine.forward = from[PHASE_FORWARD];
+        mine.update  = from[PHASE_UPDATE];
         if (isnan(mine.forward + mine.update + from[PHASE_BACKWARD] + longer))
             continue;
-        all = run(s, &mine, from[PHASE_BACKWARD] / w.backward, longer, true);
-
-        double *const to        = i ? out->high : out->low;
+        all                     = run(s, &mine, pass, longer, true);
         to[PHASE_FORWARD]       = all.forward;
         to[PHASE_BACKWARD]      = all.backward;
         to[PHASE_UPDATE]        = all.weights * mine.update;
         to[PHASE_SYNC]          = from[PHASE_SYNC];
         to[PHASE_GRAD]          = all.grad;
         to[PHASE_BACKWARD_GRAD] = all.backward + all.grad;
-        to[PHASE_STEP]          = all.step;
+        far            = far_of(s, &w, out->step, run(s, &mine, pass, 1, true).step, *sent, i);
+        to[PHASE_STEP] = out->step + (i ? far : -far);
     }
     out->alone.low  = low[PHASE_BACKWARD];
     out->alone.high = high[PHASE_BACKWARD];

@@ -20,6 +20,14 @@ lm_status predict_laid_out(const predictor *who, const step_setup *s, prediction
                            step_times *messages, lm_error *err);
 
 /**
+ * Bounds of the passes and the update of one micro-batch, `at` seconds each, where `part->cal` has
+ * intervals `known`: these, or, of a machine file that was carried over and knows no step under a
+ * layout, what such files are off. Sets those of PHASE_FORWARD, PHASE_BACKWARD and PHASE_UPDATE.
+ */
+void laid_pass_bounds(const predictor *part, const intervals *known, const double at[N_TIMES],
+                      const interval_place *place, double low[N_TIMES], double high[N_TIMES]);
+
+/**
  * The tasks of the pipeline in predict_laid_out(). A task includes the time that its passes wait
  * for messages.
  *
