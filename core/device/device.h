@@ -10,28 +10,29 @@
 
 /** Figures of a datasheet. */
 typedef enum device_figure {
-    DEVICE_F64, /**< peaks in FLOP/s, dense, at `DEVICE_CLOCK`, of the fastest unit */
+    /** peak rates in FLOP/s, without sparsity, at `DEVICE_CLOCK`, of the fastest unit */
+    DEVICE_F64,
     DEVICE_F32, /**< without tensor cores */
     DEVICE_TF32,
-    DEVICE_F16, /**< accumulated in f32 if tensor cores leave the choice */
+    DEVICE_F16, /**< accumulated in f32 if tensor cores have the choice */
     DEVICE_BF16,
     DEVICE_F8,
-    DEVICE_BANDWIDTH, /**< of the memory, bytes/s, 1 GB = 1e9 B as everywhere */
+    DEVICE_BANDWIDTH, /**< of the memory, bytes/s; 1 GB = 1e9 B */
     DEVICE_MEMORY,    /**< bytes */
     DEVICE_L2,        /**< bytes */
     DEVICE_MULTIPROCESSORS,
-    DEVICE_CORES,        /**< f32 multiply-adds a clock, all multiprocessors together */
-    DEVICE_TENSOR_CORES, /**< all multiprocessors together; unknown of boards without any */
-    DEVICE_BUS,          /**< of the memory, bits */
-    DEVICE_L1,           /**< bytes of each multiprocessor, with the shared memory in it */
+    DEVICE_CORES,        /**< f32 multiply-adds per clock, all multiprocessors together */
+    DEVICE_TENSOR_CORES, /**< all multiprocessors together; unknown for boards without any */
+    DEVICE_BUS,          /**< width of the memory bus, bits */
+    DEVICE_L1,           /**< bytes per multiprocessor, including its shared memory */
     DEVICE_SHARED,       /**< most shared memory of a multiprocessor, bytes */
-    DEVICE_THREADS,      /**< most threads of a multiprocessor at once */
-    DEVICE_CLOCK,        /**< boost, Hz; of boards without boost the constant clock */
-    DEVICE_POWER,        /**< limit as shipped, watts */
+    DEVICE_THREADS,      /**< most threads on a multiprocessor at once */
+    DEVICE_CLOCK,        /**< boost clock, Hz; the constant clock of boards without boost */
+    DEVICE_POWER,        /**< default power limit, W */
     N_DEVICE_FIGURES
 } device_figure;
 
-/** Power supply of a device, which tells how near its peak it can stay. */
+/** Power supply of a device. It tells how near its peak the device can stay. */
 typedef enum device_class {
     DEVICE_CLASS_UNKNOWN,
     DEVICE_SLOT,   /**< from the slot alone: 75 W or less */
@@ -42,16 +43,17 @@ typedef enum device_class {
 
 /** One device. Owned by its list. */
 typedef struct device {
-    const char  *name;          /**< of its section */
-    const char  *also;          /**< other names, "A, B"; NULL: none */
-    const char  *architecture;  /**< this and the next five: NULL if unknown */
-    const char  *capability;    /**< compute capability, "7.0" */
-    const char  *link;          /**< of a usual node, and between such nodes: "nvlink4+8xib400" */
-    const char  *bridge;        /**< that its connector takes, "nvlink3" */
-    const char  *source, *note; /**< source of the figures; remarks */
-    const char  *path;          /**< of its file */
-    int          line;          /**< of its section */
-    device_class power_class;   /**< DEVICE_CLASS_UNKNOWN: not given */
+    const char *name;         /**< name of its section */
+    const char *also;         /**< other names, "A, B"; NULL: none */
+    const char *architecture; /**< this and the next five: NULL if unknown */
+    const char *capability;   /**< CUDA compute capability, "7.0" */
+    /** interconnect of a usual node, and between such nodes: "nvlink4+8xib400" */
+    const char  *link;
+    const char  *bridge;                   /**< interconnect that its connector takes, "nvlink3" */
+    const char  *source, *note;            /**< document with the figures; remarks */
+    const char  *path;                     /**< path of its file */
+    int          line;                     /**< line of its section */
+    device_class power_class;              /**< DEVICE_CLASS_UNKNOWN: not given */
     double       figure[N_DEVICE_FIGURES]; /**< NAN: not given */
 } device;
 
@@ -72,32 +74,36 @@ extern const device_key device_keys[N_DEVICE_FIGURES];
 extern const char *const device_class_names[N_DEVICE_CLASSES];
 
 /**
- * Reads the devices of `own` (NULL: none), then the shipped ones. Of two devices of one name the
+ * Reads the devices of `own` (NULL: none), then the shipped ones. If two devices have one name, the
  * first is found.
  *
  * A section is a device. Its keys are those of device_keys and also, architecture, capability,
- * class, link, bridge, source, note; absent values are unknown.
+ * class, link, bridge, source, note. Missing values are unknown.
  *
- * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for an unknown key, LM_E_ARG for a value; the text
- * begins with file:line
+ * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for an unknown key, LM_E_ARG for a wrong value; the
+ *         text begins with file:line
  */
 lm_status devices_open(const char *own, device_list **out, lm_error *err);
-/** One file alone. */
+/** Reads one file only. */
 lm_status devices_load(const char *path, device_list **out, lm_error *err);
 void      devices_free(device_list *list);
 
-/** Finds a device by one of its names. Case, blanks, punctuation and a leading "NVIDIA" do not
- * count. LM_E_NOTFOUND names those that come near. */
+/**
+ * Finds a device by one of its names. Case, blanks, punctuation and a leading "NVIDIA" are ignored.
+ * LM_E_NOTFOUND suggests similar names.
+ */
 lm_status devices_find(const device_list *list, const char *name, const device **out,
                        lm_error *err);
 
-/** Figures of a shipped device; all NAN for a NULL or unknown name. As devices_open(). */
+/** Figures of a shipped device; all NAN for a NULL or unknown name. Errors as devices_open(). */
 lm_status device_figures(const char *name, double figure[N_DEVICE_FIGURES], lm_error *err);
 
-/** Are these names of one device? Case, blanks, punctuation and a leading "NVIDIA" do not count. */
+/**
+ * Are these names of the same device? Case, blanks, punctuation and a leading "NVIDIA" are ignored.
+ */
 bool device_same_name(const char *a, const char *b);
 
-/** Peak of an element type, FLOP/s; NAN: unknown, or not computed with. */
+/** Peak rate of an element type, FLOP/s; NAN: unknown, or not supported. */
 double device_peak(const device *d, lm_dtype dtype);
 
 #endif

@@ -10,23 +10,24 @@
 typedef struct power_row {
     power_load load;
     double     watts;
-    double     mhz;   /**< NAN: unknown, the usual clock */
-    size_t     group; /**< unit of leaving out */
+    double     mhz;   /**< NAN: the default clock, unknown */
+    size_t     group; /**< group that is left out together */
 } power_row;
 
-/** Fewest rows of a fit: one more than the unknowns of rows at one clock. */
+/** Fewest rows of a fit: the unknowns for rows at one clock, plus one. */
 #define POWER_LEAST_ROWS 4
 
 /**
- * Fits what `told` leaves NAN of idle_w, cap_w, top_mhz, knee_mhz; and memory_w, for which rows of
- * several clocks are needed.
+ * Fits the values that are NAN in `told`: idle_w, cap_w, top_mhz, knee_mhz; and memory_w, if there
+ * are rows of several clocks.
  *
- * Rows at different clocks determine the part that follows the clock, the idle power, the memory's
- * part and the knee: the knee of a grid with the least loss, with four clocks or more also the
- * slope above it. Rows at one clock determine bound_w alone. A row at the limit without a known
- * clock is censored: it would draw that power or more. It counts by the model's expectation if that
- * is more (the EM algorithm for censored data, Dempster, Laird & Rubin 1977). Errors and interval
- * are those of groups left out one at a time, if there are two or more, with the knee of all rows.
+ * Rows at several clocks determine the part that follows the clock, the idle power, the memory's
+ * part and the knee. The knee is the point of a grid with the least loss; with four clocks or more,
+ * the slope above it is fitted, too. Rows at one clock determine only bound_w. A row at the power
+ * limit without a known clock is censored: it would draw that power or more. It counts with the
+ * model's expectation if that is higher (the EM algorithm for censored data, Dempster, Laird &
+ * Rubin 1977). Errors and interval come from groups that are left out in turn, if there are two or
+ * more, with the knee of all rows.
  *
  * @return LM_E_ARG for fewer than POWER_LEAST_ROWS; LM_E_NOMEM
  */

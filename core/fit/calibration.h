@@ -21,44 +21,46 @@
 #define MAX_FORMS  48
 #define MAX_MODELS 8
 
-/** One coefficient with what the data say of it. */
+/** One coefficient, and the evidence for it. */
 typedef struct coefficient {
     double value;          /**< seconds per unit of the feature */
     double standard_error; /**< NAN: unknown */
-    double low, high;      /**< range of the feature in the data; NAN: not known there */
-    bool   determined;     /**< false: the data cannot tell it from the others */
-    bool   at_bound;       /**< held at 0 */
-    double known;          /**< of terms: how much of it is the measurements', 0 to 1 (shrink.h) */
+    double low, high;      /**< range of the feature in the data; NAN: unknown */
+    bool   determined;     /**< false: the data cannot separate it from other coefficients */
+    bool   at_bound;       /**< the fit holds it at 0 */
+    double known; /**< terms: the share that the measurements determine, 0 to 1 (shrink.h) */
 } coefficient;
 
 /** One formula of one model, fitted. */
 typedef struct fitted {
     bool         present;
-    size_t       rows, rank; /**< rows: too few, where it is not present */
+    size_t       rows, rank; /**< rows: too few if not `present` */
     double       condition;
-    stats_errors errors; /**< on the rows it was fitted to */
-    /* On networks left out one at a time; NAN and 0 where there are fewer than two. */
+    stats_errors errors; /**< errors on the rows of the fit */
+    /* Errors of cross-validation over networks; NAN and 0 with fewer than two networks. */
     double       held_out_mape;
     size_t       held_out_groups;
     coefficient  coefficient[FORM_MAX_FEATURES];
-    bool         by_allreduces; /**< of PHASE_SYNC: calibration.allreduces answers */
-    count_knots  knots; /**< of a form in terms: of networks of which only counts are known */
-    coefficient *term;  /**< of a form in terms: N_TERMS of them; NAN: unknown */
+    bool         by_allreduces; /**< for PHASE_SYNC: calibration.collectives answers */
+    count_knots  knots; /**< for a form in terms: for networks of which only counts are known */
+    coefficient *term;  /**< for a form in terms: N_TERMS coefficients; NAN: unknown */
 } fitted;
 
-/** Coefficients of a fitted formula; of terms those that some row has. */
+/** Number of coefficients of a fitted formula; for terms, those that appear in some row. */
 size_t fitted_coefficients(const form *f, const fitted *of);
 
-/** Something learned of single layers, in a file beside the machine file: a model
- * (layerwise/layerwise.h), or powers (layer_watts.h). */
+/**
+ * Something learned, in a file beside the machine file: a model of single layers
+ * (layerwise/layerwise.h), or powers (layer_watts.h).
+ */
 typedef struct learned_part {
     char            *name; /**< "justus" */
-    const kept_kind *kind; /**< of `what` */
-    void            *what; /**< NULL: it lies in the file and was not asked for */
+    const kept_kind *kind; /**< type of `what` */
+    void            *what; /**< NULL: it is in the file and was not read yet */
     kept_file        file;
 } learned_part;
 
-/** What whole steps under layouts told (predict/laid_fit.h). */
+/** Results of a fit to whole steps under layouts (predict/laid_fit.h). */
 typedef struct laid_steps {
     size_t rows;      /**< 0: none */
     double mape;      /**< of steps left out */
@@ -71,10 +73,9 @@ typedef struct laid_steps {
 } laid_steps;
 
 /**
- * How far steps of a network are off by a fit to steps of others, beside what steps of the same
- * are: half the width of the central 90 %, as a logarithm. The root mean square of both sides of the
- * intervals of networks left out, of three published sets (foundry2024, big_models_misc,
- * vtrain2024).
+ * Further error of a fit on steps of other networks: half the width of the central 90 %, as a
+ * logarithm. It is the root mean square over both sides of the intervals from cross-validation over
+ * networks, on three published sets (foundry2024, big_models_misc, vtrain2024).
  */
 #define LAID_OTHERS 0.19
 
@@ -95,148 +96,175 @@ typedef struct laid_steps {
 /** Adds a copy; false: out of memory. */
 bool laid_steps_add(laid_steps *l, const char *name);
 void laid_steps_free(laid_steps *l);
-/** Do the intervals hold of this network, by network_name_key()? */
+/** Are the bounds valid for this network, named by network_name_key()? */
 bool laid_steps_hold(const laid_steps *l, const char *name);
 
-/** Everything `fit` found out. */
+/** All results of `fit`. */
 typedef struct calibration {
-    fitted               fitted[MAX_FORMS];     /**< by place in `forms` */
-    intervals            intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
-    struct layer_model  *operators;             /**< of single kernels; NULL: none was fitted */
-    struct layer_model  *layers;                /**< of single layers; NULL: none was fitted */
-    struct composed_set *composed; /**< networks are composed of `layers`; NULL: they are not */
-    power_model         *power;    /**< NULL: none was measured */
-    limit_curves         limits;   /**< of jobs whose steps were measured under several limits */
+    fitted               fitted[MAX_FORMS];     /**< indexed as `forms` */
+    intervals            intervals[MAX_MODELS]; /**< indexed by model, see model_at() */
+    struct layer_model  *operators;             /**< prices of single kernels; NULL: none */
+    struct layer_model  *layers;                /**< prices of single layers; NULL: none */
+    struct composed_set *composed; /**< factors that compose networks of `layers`; NULL: none */
+    power_model         *power;    /**< NULL: no power was measured */
+    limit_curves         limits;   /**< jobs whose steps were measured under several power limits */
     learned_part        *learned;
     size_t               n_learned;
     collective_model    *collectives; /**< NULL: none was fitted */
     provenance_entry    *provenance;  /**< of the observations, and "fitted from" */
     size_t               n_provenance;
-    lm_dtype             mixed;      /**< calibration_mixed(), as its settings say */
-    bool                 of_another; /**< its all-reduces are another cluster's ("interconnect") */
-    job_curves           curves;     /**< of networks known by steps on several numbers of ranks */
-    measured_set         measured;   /**< whole steps; of a transferred machine none */
-    int64_t              max_ranks, max_hosts; /**< most that were measured together; >= 1 */
-    lm_dtype             dtype;                /**< of all observations; 0: not known */
-    term_settings        settings;             /**< what terms were counted with */
-    overlap_constants    overlapping;
-    sharing              shared;
-    laid_steps           laid;
-    repeat_spread        latency;     /**< of inference */
-    host_time            host;        /**< of an eager framework */
-    bool                 transferred; /**< carried over from other machines, see transfer.h */
-    bool                 checked;     /**< loaded from a file whose checksum agrees */
+    lm_dtype             mixed; /**< as calibration_mixed() */
+    /** its all-reduces were measured on another cluster ("interconnect") */
+    bool       of_another;
+    job_curves curves; /**< networks with steps on several numbers of ranks */
+    /** whole steps that were measured; empty for a transferred machine */
+    measured_set      measured;
+    int64_t           max_ranks, max_hosts; /**< the most that were measured together; >= 1 */
+    lm_dtype          dtype;                /**< of all observations; 0: unknown */
+    term_settings     settings;             /**< settings with which terms were counted */
+    overlap_constants overlapping;
+    sharing           shared;
+    laid_steps        laid;
+    repeat_spread     latency;     /**< spread of repetitions, for inference */
+    host_time         host;        /**< time of an eager framework's host */
+    bool              transferred; /**< derived from other machines, see transfer.h */
+    bool              checked;     /**< read from a file whose checksum is right */
 } calibration;
 
 void calibration_free(calibration *cal);
 
-/** Adds an entry, its key numbered if it is there already; false when memory runs out. */
+/** Adds an entry; a key that exists already gets a number appended. False: out of memory. */
 bool calibration_note(calibration *cal, const char *key, const char *value);
 
-/** Adds those entries that say where measurements are from: source, licence, framework ... */
+/**
+ * Adds the entries about the origin of measurements: source, licence, framework ... False: out of
+ * memory.
+ */
 bool calibration_note_origin(calibration *cal, const provenance_entry *from, size_t n);
 
-/** Adds what was learned, which is the calibration's from now on. LM_E_NOMEM. */
+/** Adds a learned part and takes ownership of `what`. LM_E_NOMEM. */
 lm_status calibration_learned_add(calibration *cal, const char *name, const kept_kind *kind,
                                   void *what, lm_error *err);
 
-/** Was anything learned under that name? */
+/** Is there a learned part of that name? */
 bool calibration_learned_has(const calibration *cal, const char *name);
 
 /**
- * What was learned under that name: read, or copied; the caller's, to be freed by its kind.
+ * Reads or copies the learned part of that name. The caller frees it by its kind.
  *
- * @return LM_E_NOTFOUND if there is nothing of that name, what kept_file_load() returns
+ * @return LM_E_NOTFOUND if there is none; errors of kept_file_load()
  */
 lm_status calibration_learned_open(const calibration *cal, const char *name, const kept_kind *kind,
                                    void **out, lm_error *err);
 
-/** Path of its file; its name, where it is in none yet or nothing of that name was learned. */
+/** Path of the file of a learned part; `name` itself if it has no file yet, or does not exist. */
 const char *calibration_learned_path(const calibration *cal, const char *name);
 
-/** Could what was learned on top of prices of layers and kernels be read? What learned_check()
- * returns. */
+/** Checks that the residuals of layers and kernels can be read. Errors of learned_check(). */
 lm_status calibration_check_residuals(const calibration *cal, lm_error *err);
 
-/** Value of a key of the provenance; NULL: there is none. */
+/** Value of a key of the provenance; NULL: no such key. */
 const char *calibration_told(const calibration *cal, const char *key);
-/** Element type of products: that of autocast where settings ("amp=f16 layout=nhwc", "mixed=f16") say
- * so, else `dtype`. */
+/**
+ * Element type of products: that of autocast in the settings ("amp=f16 layout=nhwc", "mixed=f16"),
+ * else `dtype`.
+ */
 lm_dtype settings_product_dtype(const char *settings, lm_dtype dtype);
-/** The same of a machine; LM_F32 where it does not say. */
+/** settings_product_dtype() of a machine; LM_F32 if it is unknown. */
 lm_dtype calibration_product_dtype(const calibration *cal);
-/** Autocast under which the networks of a machine were measured and counted (network/autocast.h); 0:
- * none. Those of `amp=` were counted in the type of their weights. */
+/**
+ * Autocast type with which a machine's networks were measured and counted (network/autocast.h); 0:
+ * none. Networks with `amp=` were counted in the type of their weights.
+ */
 static inline lm_dtype calibration_mixed(const calibration *cal)
 {
     return cal->mixed;
 }
-/** What of the bytes of activations, bound as `dtype`, ranks send each other: products' where these are
- * narrower (autocast: what products make and read has their type). */
+/**
+ * The share of an activation's bytes, bound as `dtype`, that ranks send to each other. It is below
+ * 1 if products have a narrower type (autocast): tensors of products then have that type.
+ */
 double calibration_travels(const calibration *cal, lm_dtype dtype);
-/** Are products of two types equally fast, where a device has both? f16 and bf16 are. */
+/** Are products of two types equally fast on devices that have both? f16 and bf16 are. */
 bool dtype_of_rate(lm_dtype a, lm_dtype b);
-/** The device that was measured, else the one it was carried over to, else the CPU, as the
- * provenance has it; NULL: it does not say. */
+/**
+ * Name of the device in the provenance: the measured one, else the target of a transfer, else the
+ * CPU. NULL: not stated.
+ */
 const char *calibration_device(const calibration *cal);
-/** Says which device was measured, whatever the provenance says; false: out of memory. */
+/** Sets the name of the measured device, whatever the provenance says; false: out of memory. */
 bool calibration_measured_on(calibration *cal, const char *device);
 
 /**
- * Terms of the default model that no row of training has, and inference has, cost in training what they
- * cost in inference: the kernels are the same. Not measured there, as the terms of unknown families.
+ * Copies coefficients of inference to the default model's terms without a row of training: the
+ * kernels are the same. In training they count as not measured, like terms of unknown families.
  */
 void calibration_lend(calibration *cal);
 
-/** Contribution of one regressor to the seconds of a part. */
+/** The part of one regressor in the seconds of a form. */
 typedef struct contribution {
-    uint32_t           regressor; /**< a term, or of a form in features a feature */
+    uint32_t           regressor; /**< a term; for a form in features, a feature */
     const coefficient *c;
-    double             count;   /**< NAN: not known of this network */
-    double             seconds; /**< coefficient times count; NAN: one of them is unknown */
+    double             count;   /**< NAN: unknown for this network */
+    double             seconds; /**< coefficient * count; NAN: one of them is unknown */
 } contribution;
 
-/** At most this many in a part. */
+/** Largest number in one form. */
 #define MAX_CONTRIBUTIONS N_TERMS
 
-/** Regressors of a form that is present, into `room` (MAX_CONTRIBUTIONS); their seconds add up to
- * calibration_seconds(). How many; 0 where no terms are known of the network. */
+/**
+ * Writes the contributions of a fitted form into `room` (MAX_CONTRIBUTIONS). Their seconds add up
+ * to calibration_seconds(). Returns their number; 0 if no terms are known of the network.
+ */
 size_t calibration_contributions(const calibration *cal, size_t form, const workload *load,
                                  contribution *room);
 
-/** Seconds of a part: coefficients times features or terms. NAN if the form is not fitted, or a
- * coefficient it needs is unknown. */
+/**
+ * Seconds of a form: sum of coefficients times features or terms. NAN if the form is not fitted, or
+ * a needed coefficient is unknown.
+ */
 double calibration_seconds(const calibration *cal, size_t form, const workload *load);
 
 /**
- * Seconds of an all-reduce by a model, or by a baseline of that name (sync_baseline); NAN if it was
- * not calibrated for such. One rank: 0. Machine files by hand may state a ring over all ranks
- * instead, as the model's formula of PHASE_SYNC; it answers where no all-reduce was fitted.
+ * Seconds of an all-reduce by a model, or by a published formula of that name (sync_baseline). NAN
+ * if it was not calibrated. One rank: 0. A machine file that was written by hand may state the
+ * model's formula of PHASE_SYNC instead: a ring over all ranks. This formula is used if no
+ * all-reduce was fitted.
  *
- * @param link what connects nodes, as told, where nothing was measured between them; NULL: nothing
- *             was told
+ * @param link the user's description of the link between nodes, used if nothing was measured there;
+ *             NULL: none
  */
 double calibration_collective(const calibration *cal, const char *model, const interconnect *link,
                               const collective_call *a);
-/** The same of a bucket beside the backward pass: by nonblocking all-reduces, where those were
- * measured. */
+/**
+ * calibration_collective() for a bucket during the backward pass: uses nonblocking all-reduces, if
+ * these were measured.
+ */
 double calibration_bucket(const calibration *cal, const char *model, const interconnect *link,
                           const collective_call *a);
 
-/** Is the all-reduce of a model that tells it from the update answered by calibration_ask()? */
+/**
+ * Does calibration_ask() answer for this model? The model must separate the all-reduce from the
+ * update.
+ */
 bool calibration_asks(const calibration *cal, const char *model);
-/** Is what lies between nodes as told (`link`), not measured? */
+/** Is the link between nodes taken from `link`, because it was not measured? */
 bool calibration_assumes(const calibration *cal, const char *model, const interconnect *link,
                          int64_t nodes);
-/** What it is made of, or why there is no answer: collective_ask() of the library's own choice. */
+/**
+ * The parts of an all-reduce, or the reason why there is no answer: collective_ask() for the
+ * library's default.
+ */
 lm_status calibration_ask(const calibration *cal, const interconnect *link,
                           const collective_call *a, collective_answer *out, lm_error *err);
 
-/** Most nodes, each of so many devices, on which all-reduces were measured, 1 at least; of a
- * formula that does not tell nodes from devices as many as the ranks make. */
+/**
+ * The largest number of nodes, with `devices` each, on which all-reduces were measured; at least 1.
+ * A formula that does not separate nodes and devices counts the ranks.
+ */
 int64_t calibration_nodes(const calibration *cal, const char *model, int64_t devices);
 
-/** Intervals of a model that model_known(). */
+/** Intervals of a model; model_known() must be true. */
 const intervals *calibration_intervals(const calibration *cal, const char *model);
 
 #endif

@@ -6,83 +6,91 @@
 #include "fit/calibration.h"
 #include "fit/form_data.h"
 
-/** Predicted and measured seconds at one point; NAN: not measured, or not predicted by this model.
+/**
+ * Predicted and measured seconds at one point; NAN: not measured, or the model does not predict it.
  */
 typedef struct comparison {
-    double part[N_TIMES]; /**< predicted, of what the model has a formula for */
+    double part[N_TIMES]; /**< predicted parts that the model has a formula for */
     double predicted[N_TIMES], measured[N_TIMES];
-    double low[N_TIMES], high[N_TIMES];             /**< of the stated interval; NAN: unknown */
-    double watts[N_TIMES], measured_watts[N_TIMES]; /**< mean power meanwhile */
+    double low[N_TIMES], high[N_TIMES];             /**< of the prediction interval; NAN: unknown */
+    double watts[N_TIMES], measured_watts[N_TIMES]; /**< mean power during that time */
 } comparison;
 
-/** The measured side alone, powers among it; those predicted become NAN. */
+/** Fills in only the measured times and powers; the predicted ones become NAN. */
 void compare_measured(const point *pt, comparison *out);
 
 /**
- * Compares one model with every point (out: n_points of them). Each point is predicted by fits that
- * did not see its fold, as form_data_predict() has it. low and high become NAN.
+ * Compares one model with each point (out: n_points). Points are predicted by fits that did not see
+ * their fold, as in form_data_predict(). low and high become NAN.
  *
  * @param by  split of the points
- * @param cal coefficients made elsewhere, which predict all points whatever their fold, and bounds;
- *            NULL: none
+ * @param cal coefficients and bounds from elsewhere, which predict all points; NULL: none
  */
 lm_status compare_points(const points *p, const char *model, const split *by,
                          const calibration *cal, comparison *out, lm_error *err);
 
-/** compare_points() for compare_intervals(), which does not look at what is said of single layers
- * that belong to no group: these are not predicted by it.
+/**
+ * compare_points() for compare_intervals(). Single layers without a group are not predicted,
+ * because intervals do not use them here.
  *
- * @param left_out of each form the points' seconds by fits that did not see their fold; NULL: of a
- *                 form that they are not at hand of */
+ * @param left_out per form: seconds at the points, by fits that did not see their fold; NULL for
+ *                 forms that must be fitted here
+ */
 lm_status compare_networks(const points *p, const char *model, const split *by_network,
                            const double *const *left_out, comparison *out, lm_error *err);
 
 /**
- * Intervals of a model, as they are written into the machine file.
+ * Intervals of a model, for the machine file.
  *
- * They come from points that were left out network by network. All-reduces of fewer than three
- * networks are left out by number of nodes. 100 single layers or more, without three groups, are
- * left out a tenth at a time. The upper octave of batches, or of nodes, left out as a whole, tells
- * how intervals widen beyond the measured range.
+ * They come from cross-validation over networks. With fewer than three networks with all-reduces,
+ * all-reduces are left out by number of nodes. 100 or more single layers that form fewer than three
+ * groups are left out a tenth at a time. The growth beyond the measured range comes from a fit
+ * without the upper octave of batches, or of nodes.
  *
  * @param by_network      split of the points by network
- * @param network_left_out predictions of compare_points() or compare_networks(). It is overwritten
- *                         by the other predictions, as a second one of many points is large
+ * @param network_left_out predictions of compare_points() or compare_networks(). They are
+ *                     overwritten by other predictions, because a second array for many points
+ *                     would be large
  */
 lm_status compare_intervals(const points *p, const char *model, const split *by_network,
                             comparison *network_left_out, intervals *out, lm_error *err);
 
 /**
- * Bounds for points that were left out, by the other points.
+ * Bounds for points that were left out, from the other points.
  *
- * For networks, or parts drawn at random, they come from the ratios of all other folds, as
- * compare_points() found them (in the spirit of CV+; Barber, Candes, Ramdas, Tibshirani 2021,
- * "Predictive inference with the jackknife+"). For node counts, batches, images or a range they are
+ * For networks, and for random parts, they come from the ratios of all other folds in
+ * compare_points() (similar to CV+; Barber, Candes, Ramdas, Tibshirani 2021, "Predictive inference
+ * with the jackknife+"). For numbers of nodes, batches, images or a range, they are
  * compare_intervals() of the rest, as a fit to the rest would state them. Without folds: unknown.
  */
 lm_status compare_left_out(const points *p, const char *model, const split *by, comparison *c,
                            lm_error *err);
 
-/** Are the points single layers without a group? Then the next one is one more of them, not another
- * type. */
+/**
+ * Are the points single layers without a group? Then a new layer is of the same types as these.
+ * @param layers all points are single layers
+ * @param alike  and none has a group
+ */
 void compare_of_layers(const points *p, bool *layers, bool *alike);
 
-/** Bounds of the prediction of point i, by known intervals. */
+/** Bounds of the prediction of point i, from known intervals. */
 void compare_state_bounds(const points *p, const intervals *known, size_t i, comparison *c);
 
 typedef struct judgement {
     stats_errors errors;
-    size_t       n_stated; /**< points of which an interval was stated */
-    double       coverage; /**< share of them that it holds; NAN: none was stated */
+    size_t       n_stated; /**< number of points with an interval */
+    double       coverage; /**< share of these inside their interval; NAN: no interval */
     double       width;    /**< median of (high - low) / predicted */
     double       score;    /**< mean of interval_score() */
 } judgement;
 
-/** Judges the points of one fold (SPLIT_ALWAYS: all points, those of no fold too). */
+/** Judges the points of one fold. SPLIT_ALWAYS: all points, also those without a fold. */
 judgement validate_judge(const points *p, const comparison *c, phase q, const split *by,
                          size_t fold);
 
-/** Has it something to say that no other quantity says? On one node the update is PHASE_GRAD. */
+/**
+ * Does this quantity say more than the others? On one node the update is the same as PHASE_GRAD.
+ */
 bool validate_tells(const points *p, phase q);
 
 #endif

@@ -1,4 +1,4 @@
-/** Intervals of predictions, from ratios measured / predicted on groups that were left out. */
+/** Prediction intervals, from ratios measured / predicted on groups that were left out. */
 #ifndef FIT_INTERVAL_H
 #define FIT_INTERVAL_H
 
@@ -13,51 +13,56 @@
 
 struct lines; /* learn/lines.h */
 
-/** Central share of new points that an interval should hold. */
+/** Share of new points that an interval should contain. */
 #define INTERVAL_COVERAGE 0.90
-/** Fewer groups say nothing of the next one. */
+/** Fewest groups for an interval. */
 #define INTERVAL_GROUPS 3
-/** Least factor by which an interval widens for each octave beyond the measured range, up and down:
- * 10 %. Errors that did not grow within the range say little of what comes behind it. */
+/**
+ * Smallest factor by which an interval widens, up and down, for each octave beyond the measured
+ * range: 10 %. Errors that did not grow within the range say little about the region beyond.
+ */
 #define INTERVAL_PER_OCTAVE 1.10
 
-/** Place of a prediction, and the measured ranges: the input of extrapolation. */
+/** Dimensions of extrapolation. */
 typedef enum scope {
-    SCOPE_SECONDS, /**< the time itself */
+    SCOPE_SECONDS, /**< the predicted time itself */
     SCOPE_BATCH,
     SCOPE_NODES,
     N_SCOPES
 } scope;
 
 typedef struct interval {
-    size_t groups;     /**< behind it */
-    double low, high;  /**< of measured / predicted; NAN: fewer than INTERVAL_GROUPS */
-    double per_octave; /**< >= 1: low is divided and high multiplied by it for each octave beyond */
+    size_t groups;    /**< number of groups */
+    double low, high; /**< bounds of measured / predicted; NAN: fewer than INTERVAL_GROUPS */
+    /** >= 1: divides low and multiplies high for each octave beyond the range */
+    double per_octave;
     struct {
-        double low, high; /**< what was measured; NAN: does not matter */
+        double low, high; /**< measured range; NAN: the dimension does not matter */
     } range[N_SCOPES];
-    double
-        octaves; /**< that `per_octave` was seen for; behind them it is INTERVAL_PER_OCTAVE. 0: it
-                         is the same however far beyond */
+    /**
+     * number of octaves for which `per_octave` was measured; beyond it INTERVAL_PER_OCTAVE is used.
+     * 0: `per_octave` for any distance
+     */
+    double octaves;
 } interval;
 
 /** One point that was left out. */
 typedef struct residual {
-    double ratio;  /**< measured / predicted, > 0; HUGE_VAL for a prediction that is not above 0 */
-    size_t group;  /**< number of the group that was left out together: its ratios are not
-                        independent */
-    double beyond; /**< octaves beyond what its fit saw; 0: none */
+    double ratio; /**< measured / predicted, > 0; HUGE_VAL for a prediction of 0 or less */
+    /** number of the group that was left out together: its ratios are not independent */
+    size_t group;
+    double beyond; /**< octaves beyond the data of its fit; 0: within */
 } residual;
 
 /**
- * Bounds that hold the central INTERVAL_COVERAGE of the ratios of a new group.
+ * Bounds that contain the central INTERVAL_COVERAGE of the ratios of a new group.
  *
- * They are quantiles of the mean of the groups' own distributions, so that each group weighs the
- * same (CDF pooling: Dunn, Wasserman, Ramdas 2022, "Distribution-free prediction sets for two-layer
- * hierarchical models"). The share is raised (1 + 1 / n) times (conformal prediction, Vovk et al.
- * 2005). n is the number of independent ratios: that of groups if a group's ratios deviate alike,
- * that of ratios if groups do not differ (components of variance of their logarithms). The bounds
- * always enclose 1.
+ * They are quantiles of the mean of the groups' distributions, so that each group has the same
+ * weight (CDF pooling: Dunn, Wasserman, Ramdas 2022, "Distribution-free prediction sets for
+ * two-layer hierarchical models"). The share is raised (1 + 1 / n) times (conformal prediction,
+ * Vovk et al. 2005). n is the number of independent ratios. It is the number of groups if the
+ * ratios of a group deviate alike, and the number of ratios if groups do not differ (components of
+ * variance of their logarithms). The bounds always enclose 1.
  *
  * Sets low, high and groups; NAN below INTERVAL_GROUPS groups. Sorts `r`.
  */
@@ -77,14 +82,17 @@ double interval_score(double low, double high, double value);
  * score of a residual is its distance to the interval over its octaves beyond, at least one
  * (Romano, Patterson, Candes 2019, "Conformalized quantile regression").
  *
- * The result is INTERVAL_PER_OCTAVE at least, and also below INTERVAL_GROUPS groups beyond. A steeper
- * one holds as far as residuals show it, one octave at least: a slope over an octave says nothing of
- * the eighth. Reads low and high, sets per_octave and octaves. Sorts `r`.
+ * The result is at least INTERVAL_PER_OCTAVE; it is INTERVAL_PER_OCTAVE with fewer than
+ * INTERVAL_GROUPS groups beyond the range. A larger factor applies as far as residuals reach, at
+ * least one octave: a slope over one octave says nothing about the eighth. Reads low and high, sets
+ * per_octave and octaves. Sorts `r`.
  */
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);
 
-/** Ratio by which a value lies outside the range of a scope; 1: inside, or the scope does not
- * matter. */
+/**
+ * Ratio by which a value lies outside the range of a scope; 1: inside, or the scope does not
+ * matter.
+ */
 static inline double interval_ratio(const interval *i, scope s, double value)
 {
     /* comparisons with NAN are false */
@@ -93,13 +101,13 @@ static inline double interval_ratio(const interval *i, scope s, double value)
     return value > 0 && value < i->range[s].low ? i->range[s].low / value : 1;
 }
 
-/** The same in octaves; 0: not outside. */
+/** The same in octaves; 0: inside. */
 static inline double interval_octaves(const interval *i, scope s, double value)
 {
     return log2(interval_ratio(i, s, value));
 }
 
-/** The largest ratio of a place over all scopes. */
+/** The largest ratio over all scopes. */
 double interval_beyond(const interval *i, const double at[N_SCOPES]);
 
 /** Ratio by which a place lies outside, and the bounds of measured / predicted there. */
@@ -107,7 +115,7 @@ typedef struct widening {
     double ratio, low, high;
 } widening;
 
-/** Factor of so many octaves beyond. */
+/** Widening factor for this many octaves beyond the range. */
 static inline double interval_grown(const interval *i, double octaves)
 {
     const double seen = i->octaves > 0 ? fmin(octaves, i->octaves) : octaves;
@@ -131,57 +139,64 @@ static inline void interval_widened(const widening *w, double seconds, double *l
     *high = seconds < 0 ? a : b;
 }
 
-/** The same at a place, widened by interval_beyond(). */
+/** The same for a point, widened by interval_beyond(). */
 void interval_at(const interval *i, double seconds, const double at[N_SCOPES], double *low,
                  double *high);
 
 /** An unknown interval. */
 extern const interval interval_unknown;
 
-/** Do its bounds say anything? */
+/** Are the bounds known? */
 static inline bool interval_known(const interval *i)
 {
     return i->groups >= INTERVAL_GROUPS && isfinite(i->low) && isfinite(i->high) &&
            isfinite(i->per_octave);
 }
 
-/** Reads or writes a line of a learned model: low, high, groups and growth; nothing if the interval
- * is unknown. Ranges are left out. */
+/**
+ * Reads or writes the interval's line of a learned model: low, high, groups and growth; nothing if
+ * the interval is unknown. Ranges are not stored.
+ */
 void interval_line(struct lines *l, const char *word, interval *i);
 
 typedef struct intervals {
-    interval of[N_TIMES]; /**< PHASE_GRAD: of several ranks; PHASE_GRAD_ONE: none */
+    interval of[N_TIMES]; /**< PHASE_GRAD: on several ranks; PHASE_GRAD_ONE: unused */
 } intervals;
 
-/** The interval of a time on one rank or on several: a step has two, as all-reduces differ more. */
+/**
+ * The interval for a time on one rank or on several ranks: a step has two intervals, because
+ * all-reduces vary more.
+ */
 phase interval_phase(phase p, bool many);
 
-/** Distances of a batch, or of a number of ranks, from the measured ranges of all intervals: many
- * points share them. */
+/**
+ * Distances of a batch, or of a number of ranks, from the measured ranges of all intervals. Many
+ * points share them.
+ */
 typedef struct interval_reach {
     widening of[N_TIMES];
-    unsigned known; /**< the intervals that are, 1 << phase each */
+    unsigned known; /**< bits 1 << phase of the known intervals */
 } interval_reach;
 
-/** Reach of a value of SCOPE_BATCH or SCOPE_NODES. */
+/** Distances of a value of SCOPE_BATCH or SCOPE_NODES. */
 void intervals_reach(const intervals *all, scope s, int64_t value, interval_reach *out);
 
-/** Reach of a prediction. It may be NULL: not asked for. */
+/** Distances of a prediction. A member may be NULL: not needed. */
 typedef struct interval_place {
-    int64_t               batch, ranks; /**< batch 0: of none */
+    int64_t               batch, ranks; /**< batch 0: no batch */
     const interval_reach *of_batch, *of_ranks;
 } interval_place;
 
 /**
- * Bounds of a predicted time. If its own interval is unknown, those of its parts are added up: a
+ * Bounds of a predicted time. If its own interval is unknown, the bounds of its parts are added: a
  * step is forward, backward, all-reduce and update.
  *
- * @param seconds predicted, of each quantity there is at this point
+ * @param seconds predicted times at this point
  */
 void intervals_at(const intervals *all, phase q, const double seconds[N_TIMES],
                   const interval_place *place, double *low, double *high);
 
-/** The same of a step and all of its parts; of other quantities NAN. */
+/** Bounds of a step and all of its parts; NAN for other quantities. */
 void intervals_of_step(const intervals *all, const double seconds[N_TIMES],
                        const interval_place *place, double low[N_TIMES], double high[N_TIMES]);
 

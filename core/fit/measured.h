@@ -1,5 +1,7 @@
-/** Which configurations of which networks were measured: what a prediction of one of them stands
- * on. */
+/**
+ * The configurations of networks that were measured: evidence for predictions of the same
+ * configuration.
+ */
 #ifndef FIT_MEASURED_H
 #define FIT_MEASURED_H
 
@@ -8,20 +10,20 @@
 
 #include "base/arena.h"
 
-/** Of whole training steps on one machine, in one element type. */
+/** Whole training steps on one machine, in one element type. */
 typedef struct measured_at {
     const char *network, *input; /**< input: shape of one sample, "3x224x224" */
-    int64_t     batch, ranks;    /**< batch: of each rank */
+    int64_t     batch, ranks;    /**< batch: per rank */
 } measured_at;
 
-/** Sorted, each once. Zero-initialise. */
+/** Sorted, without duplicates. Zero-initialise. */
 typedef struct measured_set {
     measured_at *at;
     size_t       n, room;
     arena       *arena; /**< owns the texts */
 } measured_set;
 
-/** Adds one that may be there already. False when memory runs out. */
+/** Adds an entry, which may exist already. False: out of memory. */
 bool measured_add(measured_set *set, const measured_at *at);
 bool measured_has(const measured_set *set, const measured_at *at);
 
@@ -31,7 +33,7 @@ typedef struct measured_batches {
     size_t             n;
 } measured_batches;
 
-/** `at->batch` is not read. Holds until one is added. */
+/** Finds these batches; `at->batch` is not read. Valid until an entry is added. */
 measured_batches measured_on(const measured_set *set, const measured_at *at);
 bool             measured_batch(const measured_batches *of, int64_t batch);
 

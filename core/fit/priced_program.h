@@ -7,45 +7,53 @@
 #include "fit/calibration.h"
 #include "program/schedule.h"
 
-/** Seconds of one micro-step's computing on one device. */
+/** Seconds of one micro-step's compute on one device. */
 typedef struct step_passes {
     double forward, backward, update;
     bool   told_apart; /**< false: only whole steps were fitted; see below */
 } step_passes;
 
-/** Of a backward pass and the forward pass it belongs to, where only both together are known of a
- * network without layers: it computes two products for each of the forward pass's. */
+/**
+ * Share of the backward pass in the sum of both passes, used if only the sum is known, for a
+ * network without layers: the backward pass computes two products for each product of the forward
+ * pass.
+ */
 #define BACKWARD_SHARE (2.0 / 3)
 
 /**
- * By a model's forms. Where it has only one of whole steps, that is divided: by which pass each
- * term is of, or whether it is of the update, bytes of weights having one price; of a network of which only counts are known by
- * BACKWARD_SHARE, the update being in it. NAN where the model has neither.
+ * Times of the passes from a model's forms. If the model has only a form for whole steps, the step
+ * is divided: each term belongs to a pass or to the update, and bytes of weights have one price. A
+ * network of which only counts are known uses BACKWARD_SHARE and includes the update. NAN if the
+ * model has no such form.
  */
 step_passes step_passes_of(const calibration *cal, const char *model, const workload *load);
 
-/** Data-parallel messages of a network, when they are ready and who prices them: what steps of any
- * batch on any number of nodes share. The calibration must stay, the schedule need not. */
+/**
+ * Data-parallel messages of a network, their ready times and prices. Steps with any batch and
+ * number of nodes share it. The calibration must outlive it; the schedule need not.
+ */
 typedef struct priced_program priced_program;
 
 /**
- * Gradients are ready when the prices of the model's backward form say.
+ * Makes a program. The ready times of gradients come from the model's backward form.
  *
- * @param link what connects nodes, as told; NULL: nothing was told
- * @param out  to be freed by priced_program_free(), on success only
- * @return LM_E_UNSUPPORTED where the model does not know when gradients are ready, or the
- *         all-reduce from the update; LM_E_NOMEM
+ * @param link the user's description of the link between nodes; NULL: none
+ * @param out  freed by priced_program_free(); set on success only
+ * @return LM_E_UNSUPPORTED if the model does not know when gradients are ready, or cannot separate
+ *         all-reduce and update; LM_E_NOMEM
  */
 lm_status priced_program_of(const calibration *cal, const char *model, const interconnect *link,
                             const gradient_schedule *gradients, const sync_policy *policy,
                             priced_program **out, lm_error *err);
-/** The same where somebody else tells when gradients are ready: so many seconds (of each) into a
- * pass at one batch, the only one it is of. All-reduces and what they take are the model's. */
+/**
+ * The same with given ready times, in seconds from the start of the pass, one per gradient, for one
+ * batch only. The model prices the all-reduces.
+ */
 lm_status priced_program_told(const calibration *cal, const char *model, const interconnect *link,
                               const gradient_schedule *gradients, int64_t batch,
                               const double *ready, const sync_policy *policy, priced_program **out,
                               lm_error *err);
-/** Makes it the program of a rank under a layout: rank_program_lay_out(). */
+/** Turns it into the program of a rank under a layout: rank_program_lay_out(). */
 lm_status priced_program_lay_out(priced_program *p, const layout *l, const bound_network *part,
                                  const layer_passes *work, double travels, lm_error *err);
 /** schedule_tasks(). */
@@ -53,21 +61,23 @@ lm_status priced_program_tasks(const priced_program *p, int64_t micro, pipeline_
                                lm_error *err);
 void      priced_program_free(priced_program *p);
 
-/** Is it of these gradients, batch and policy, but for accumulation? */
+/**
+ * Does it belong to these gradients, this batch and this policy, without regard to accumulation?
+ */
 bool priced_program_holds(const priced_program *p, const gradient_schedule *gradients,
                           int64_t batch, const sync_policy *policy);
 
-/** Inputs of a question about a step. */
+/** Inputs of one step. */
 typedef struct program_case {
     step_work        work;
     int64_t          batch;
-    rank_span        ranks; /**< of GROUP_DATA */
-    const rank_span *group; /**< of all groups, GROUP_DATA among them; NULL: there is no other */
-    double           pass, message; /**< factors on passes and messages: 1, or bounds' */
-    bool             brief;         /**< no buckets are wanted */
+    rank_span        ranks;         /**< of GROUP_DATA */
+    const rank_span *group;         /**< all groups, GROUP_DATA included; NULL: only GROUP_DATA */
+    double           pass, message; /**< factors on passes and messages: 1, or those of a bound */
+    bool             brief;         /**< no list of buckets is needed */
 } program_case;
 
-/** Schedules a step by the constants that the calibration has. As schedule_step(). */
+/** Schedules a step with the constants of the calibration. As schedule_step(). */
 void priced_program_run(priced_program *p, const program_case *c, step_times *out);
 
 #endif

@@ -5,18 +5,22 @@
 #include "fit/calibration.h"
 #include "observe/points.h"
 
-/** Times of a part that a number of devices needs: fewer say nothing. */
+/** Fewest times of a part, for each number of devices. */
 #define SHARED_LEAST 6
 
-/** For each number of ranks of a host the medians of measured / predicted by a model's forms, which
- * must be fitted: cal->shared. */
+/**
+ * Sets cal->shared: for each number of ranks per host the median of measured / predicted, by the
+ * forms of a model that is fitted already.
+ */
 lm_status shared_fit(const points *p, const char *model, calibration *cal, lm_error *err);
 
-/** By what a part of a model is longer with so many ranks of a host at work: 1 of models that do
- * not tell the all-reduce from the update. */
+/**
+ * Slowdown factor of a part with `devices` ranks at work on a host; 1 for models that cannot
+ * separate all-reduce and update.
+ */
 double shared_times(const calibration *cal, const char *model, phase which, int64_t devices);
 
-/** Ranks of each host of a row. */
+/** Ranks per host in a row. */
 int64_t shared_devices(const observation *row);
 
 #endif

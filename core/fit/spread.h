@@ -1,33 +1,42 @@
-/** How far repetitions of one time are apart: what the slowest rank waits for, and slow answers. */
+/**
+ * Spread of repeated times: for the wait for the slowest rank, and for slow answers of inference.
+ */
 #ifndef FIT_SPREAD_H
 #define FIT_SPREAD_H
 
 #include "observe/observation.h"
 
-/** Sigma of a time, per second of its median. */
+/** Standard deviation of a time, per second of its median. */
 typedef struct repeat_spread {
     double sigma;
-    size_t rows; /**< that tell it; 0: unknown */
+    size_t rows; /**< number of rows; 0: unknown */
     double low,
-        high; /**< bounds of measured / predicted percentiles over their medians, on networks
-                         that were left out (interval.h); 0: too few of them */
+        /**
+         * bounds of measured / predicted for the ratio of 95th percentile to median, from
+         * cross-validation over networks (interval.h); 0: too few networks
+         */
+        high;
 } repeat_spread;
 
-/** Rows that a spread takes: fewer say nothing. */
+/** Fewest rows for a spread. */
 #define SPREAD_LEAST 3
 
-/** Sigma of a row of a network on one rank, by its 95th percentile; NAN: unknown, or fewer than
- * three repetitions. */
+/**
+ * Sigma of a row of a network on one rank, from its 95th percentile; NAN: unknown, or fewer than
+ * three repetitions.
+ */
 double spread_of(const observation *row);
 
-/** The median of a file's rows of inference without flags. LM_E_NOMEM */
+/** The median over a file's rows of inference without flags. LM_E_NOMEM */
 lm_status spread_of_inference(const observations *obs, repeat_spread *out, lm_error *err);
 
-/** 95th percentile of a time of that median; NAN: unknown. */
+/** 95th percentile of a time with this median; NAN: unknown. */
 double spread_p95(const repeat_spread *s, double median);
 
-/** Its bounds by those of the median: each end is that of both, so that more than INTERVAL_COVERAGE
- * lie between. NAN: unknown. */
+/**
+ * Bounds of that percentile. They combine the bounds of the median and of the spread, so that more
+ * than INTERVAL_COVERAGE lies between them. NAN: unknown.
+ */
 void spread_p95_bounds(const repeat_spread *s, double median_low, double median_high, double *low,
                        double *high);
 

@@ -1,23 +1,25 @@
-/** The sections of machine files: what each is called, and what it holds. Within this room. */
+/** The sections of machine files: their names and contents. Private to this room. */
 #ifndef MACHINE_SECTIONS_H
 #define MACHINE_SECTIONS_H
 
 #include "fit/calibration.h"
 #include "machine/record.h"
 
-#define SECTION_STAR    192 /**< room for what a star stands for */
+#define SECTION_STAR    192 /**< room for the text of a star */
 #define SECTION_MACHINE "machine"
-#define SECTION_KIND    "KIND."    /**< in front of a name: any kind of collective, and a point */
-#define SECTION_COUNT   "sections" /**< the key of it that says how many there are */
-#define SECTION_SUM     "checksum" /**< that of all else of the file (base/checksum.h) */
+#define SECTION_KIND    "KIND."    /**< prefix of a name: any kind of collective, then a point */
+#define SECTION_COUNT   "sections" /**< key with the number of sections */
+/** key with the checksum of all other bytes of the file (base/checksum.h) */
+#define SECTION_SUM "checksum"
 
 typedef struct section {
-    const char
-        *name; /**< "sharing.*": the star stands for any text; or SECTION_KIND "*", all of it */
-    const char *doc; /**< its comment, further lines beginning with "; "; NULL: its own, or none */
-    /** Writes all of them that there are, each behind record_begin(); or reads one. */
+    /** "sharing.*": the star is any text; or SECTION_KIND "*": the whole name is */
+    const char *name;
+    /** comment; further lines begin with "; ". NULL: the section writes its own, or has none */
+    const char *doc;
+    /** Writes all sections of this name, each after record_begin(); or reads one. */
     void (*both)(record *r, calibration *cal, const char *star);
-    bool coefficients; /**< a machine file has one of these at least */
+    bool coefficients; /**< a machine file needs at least one such section */
 } section;
 
 /* head.c */
@@ -51,16 +53,16 @@ void power_both(record *r, calibration *cal, const char *star);
 void limits_both(record *r, calibration *cal, const char *star);
 void limit_both(record *r, calibration *cal, const char *star);
 
-/** What `there` is, or room for it, zeroed: NULL with a failure when memory runs out. */
+/** Returns `there`, or zeroed memory if it is NULL. NULL and a failure when out of memory. */
 void *section_room(record *r, void *there, size_t size);
 
-/** LM_E_ARG where nothing takes as long as a coefficient says: such a file is not written. */
+/** LM_E_ARG for an implausibly large coefficient: such a file is not written. */
 lm_status formulas_check(const calibration *cal, const char *path, lm_error *err);
-/** What formulas and collectives must hold together, once all is read. */
+/** Checks, after all sections are read, that formulas and collectives fit together. */
 lm_status formulas_join(calibration *cal, const char *path, lm_error *err);
-/** Reads what prices of layers and kernels leave over, from beside a machine file. */
+/** Reads the residuals of layers and kernels from beside a machine file. */
 void residuals_load(calibration *cal);
-/** Drafts what was learned beside a machine file. */
+/** Drafts the files of learned parts beside a machine file. */
 lm_status learned_files_save(const calibration *cal, const char *path, file_drafts *to,
                              lm_error *err);
 

@@ -4,16 +4,16 @@
 
 #include "fit/calibration.h"
 
-/** What a shipped file says of itself: its heads alone are read. */
+/** Description of a shipped file, from its head only. */
 typedef struct shipped_machine {
-    const char *device; /**< as the datasheets name it */
+    const char *device; /**< name as in the datasheets */
     const char *path;
     const char *settings;    /**< "amp=f16 layout=nhwc"; "": none */
-    const char *source;      /**< of the measurements behind it */
+    const char *source;      /**< source of its measurements */
     lm_dtype    dtype;       /**< of weights */
     lm_dtype    product;     /**< of products: calibration_product_dtype() */
-    bool        transferred; /**< nothing but a few runs was measured on the device */
-    bool        measured;    /**< something was: it may be carried over */
+    bool        transferred; /**< only a few runs, or nothing, were measured on the device */
+    bool        measured;    /**< something was measured: the file may be transferred */
 } shipped_machine;
 
 typedef struct shipped_list {
@@ -22,15 +22,15 @@ typedef struct shipped_list {
     struct arena    *arena; /**< owns all of the above */
 } shipped_list;
 
-/** LM_E_SYNTAX for a file that does not say its device. A folder that is not there has none. */
+/** LM_E_SYNTAX for a file that does not name its device. A missing folder gives an empty list. */
 lm_status shipped_open(shipped_list **out, lm_error *err);
 void      shipped_free(shipped_list *list);
 
 /**
- * The file of a device: the one whose products are of `dtype`, else (0, or no such file) of 16 bits.
+ * The file of a device for products of `dtype`; without one, or with dtype 0, the file for 16 bits.
  * NULL: none ships.
  *
- * @param name as the datasheets name it
+ * @param name as in the datasheets
  */
 const shipped_machine *shipped_find(const shipped_list *list, const char *name, lm_dtype dtype);
 

@@ -1,4 +1,4 @@
-/** The ledger of a predicted time: the share of each kind of coefficient in it. */
+/** The ledger of a predicted time: the share of each kind of coefficient. */
 #ifndef PREDICT_LEDGER_H
 #define PREDICT_LEDGER_H
 
@@ -9,23 +9,29 @@
 
 typedef enum certainty {
     CERTAINTY_MEASURED,     /**< the network was measured with this input and batch */
-    CERTAINTY_INTERPOLATED, /**< by a fitted coefficient, within the measured range */
-    CERTAINTY_EXTRAPOLATED, /**< by a fitted coefficient, outside the measured range */
-    CERTAINTY_ASSUMED, /**< by a coefficient of other kernels, or one of which no measurement is
-                          known */
+    CERTAINTY_INTERPOLATED, /**< a fitted coefficient, within the measured range */
+    CERTAINTY_EXTRAPOLATED, /**< a fitted coefficient, outside the measured range */
+    CERTAINTY_ASSUMED, /**< a coefficient from other kernels, or one without known measurements */
     N_CERTAINTIES
 } certainty;
 
 /** "interpolated", ... */
 const char *certainty_name(certainty c);
 
-/** A count within this factor of its range is not marked: rounding of batches causes that much. */
+/**
+ * A count outside its range by less than this factor is not marked: rounding of batches causes that
+ * much.
+ */
 #define RANGE_TOLERANCE 1.05
-/** A shrunk coefficient counts as fitted if the measurements' share of it is above this. */
+/**
+ * A shrunk coefficient counts as fitted if the measurements determine more than this share of it.
+ */
 #define KNOWN_LEAST 0.5
 
-/** The factor by which a count leaves its coefficient's range; below 1: downwards. 1: it does not, or
- * the range is unknown. */
+/**
+ * The factor by which a count is outside its coefficient's range; below 1: below the range. 1:
+ * inside, or the range is unknown.
+ */
 static inline double range_beyond(const coefficient *c, double count)
 {
     if (!isfinite(c->low))
@@ -37,12 +43,15 @@ static inline double range_beyond(const coefficient *c, double count)
     return 1;
 }
 
-/** Of what a coefficient makes of a count; `elsewhere`: on what it was not calibrated with, such as
- * another element type. */
+/**
+ * Certainty of coefficient times count. `elsewhere`: the coefficient was calibrated under other
+ * conditions, such as another element type.
+ */
 static inline certainty certainty_of(const coefficient *c, double count, bool elsewhere)
 {
-    /* `known` is of terms only; a fit leaves the range of what no row has empty, a file leaves it
-     * out
+    /*
+     * `known` is set only for terms. If no row has a term, a fit leaves its range empty, and a file
+     * omits it.
      */
     if (!isfinite(c->low) || !c->determined || c->known <= KNOWN_LEAST)
         return CERTAINTY_ASSUMED;
@@ -50,7 +59,10 @@ static inline certainty certainty_of(const coefficient *c, double count, bool el
                                                     : CERTAINTY_INTERPOLATED;
 }
 
-/** Seconds by certainty. A negative contribution, which least squares may give, counts by size. */
+/**
+ * Seconds by certainty. Negative contributions, which least squares may give, count by absolute
+ * value.
+ */
 typedef struct ledger {
     double seconds[N_CERTAINTIES];
 } ledger;
@@ -69,15 +81,19 @@ static inline void ledger_add_all(ledger *l, const ledger *other, double times)
 double ledger_seconds(const ledger *l);
 /** The share of one certainty; NAN for an empty ledger. */
 double ledger_share(const ledger *l, certainty c);
-/** Shares in whole percents that add up to 100: what is missing after rounding down goes to the
- * largest remainders (Hamilton's method). Something must be in it. */
+/**
+ * Shares in whole percents that add up to 100: percents missing after rounding down go to the
+ * largest remainders (Hamilton's method). The ledger must not be empty.
+ */
 void ledger_percents(const ledger *l, int out[N_CERTAINTIES]);
-/** "0/83/12/5": these by the order of `certainty`, "-" where nothing is in it. */
+/** "0/83/12/5": the shares in the order of `certainty`; "-" for an empty ledger. */
 #define LEDGER_TEXT  32
-#define LEDGER_TITLE "me/in/ex/as [%]" /**< what a column of it is called */
+#define LEDGER_TITLE "me/in/ex/as [%]" /**< heading of such a column */
 const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT]);
-/** In a word: the least certain part that is 1 % or more, "assumed", or "partly assumed" where it is
- * less than half; "-" where nothing is in it. */
+/**
+ * One word: the least certain part of 1 % or more, "assumed", or "partly assumed" if it is less
+ * than half; "-" for an empty ledger.
+ */
 const char *ledger_word(const ledger *l, char buffer[LEDGER_TEXT]);
 
 #endif

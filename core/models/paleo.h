@@ -14,24 +14,24 @@
  * heuristics (every convolution a GEMM), layers/conv.py, comm.py, simulation.py.
  *
  * A pass takes FLOPs / peak + bytes / bandwidth, both divided by the platform's percent of peak
- * ("ppp"); an update the same without it; nothing is overlapped. A baseline that repeats what the
- * model says, right or wrong; the exact counts are `layermeter show`'s. Where the two differ:
+ * ("ppp"). An update takes the same without it. Nothing overlaps. This is a baseline: it repeats the
+ * published model, right or wrong. `layermeter show` has the exact counts. PALEO's counts differ:
  *
- *  - a convolution moves the zeros around its input as if they were in memory
- *  - the gradient of its input is a convolution over all of its output, spread out by the stride
- * and padded: 2 x kernel x pixels of the *input*, so k^2 times the FLOPs for a layer that is fully
- *    connected but written as a convolution, stride^2 times for a strided one
- *  - a convolution behind the data has no such gradient; a fully connected layer there has
- *  - every layer with weights has a bias, which counts in the parameters and nowhere else (that of
- * a transposed convolution is as long as its input has channels)
- *  - poolings take 2 FLOPs an element under a window, dropouts 1 an element, in either direction
- *  - everything else costs nothing and has no parameters: activations, norms, sums, softmax,
+ *  - a convolution also moves the zeros around its input, as if they were in memory
+ *  - the gradient of its input is a convolution over its whole output, spread out by the stride and
+ *    padded: 2 x kernel x pixels of the *input*. So it has k^2 times the FLOPs for a layer that is
+ *    fully connected but written as a convolution, and stride^2 times for a strided convolution
+ *  - a convolution after the data has no such gradient; a fully connected layer there has one
+ *  - each layer with weights has a bias, which counts only in the parameters (that of a transposed
+ *    convolution has as many elements as its input has channels)
+ *  - poolings have 2 FLOPs per element under a window, dropouts 1 per element, in either direction
+ *  - all other layers cost nothing and have no parameters: activations, norms, sums, softmax,
  *    attention, recurrent layers ...
- *  - a GB of the memory's bandwidth is 2^30 bytes, of the network's 10^9
+ *  - a GB is 2^30 bytes in the memory's bandwidth, and 10^9 bytes in the network's
  *
- * Where PALEO refuses a layer (its shapes do not come back from the gradient) the zeros are as many
- * as make them; with groups, one, three or dilated dimensions the same formulas go on. A transfer
- * of its takes a clock cycle at least, which is left out.
+ * PALEO refuses a layer whose shapes do not come back from the gradient. Here the padding gets as
+ * many zeros as the shapes need. The same formulas also apply to groups, and to one, three or
+ * dilated dimensions. PALEO's minimum of one clock cycle per transfer is left out.
  */
 
 /** Arithmetic and traffic of a pass. */
@@ -40,10 +40,10 @@ typedef struct paleo_work {
 } paleo_work;
 
 typedef struct paleo_counts {
-    paleo_work pass[LM_N_PASSES]; /**< what has one backward pass stands in LM_GRAD_INPUT */
-    double     param_bytes;       /**< weights and biases: what is updated and sent */
+    paleo_work pass[LM_N_PASSES]; /**< a layer with one backward pass has it in LM_GRAD_INPUT */
+    double     param_bytes;       /**< weights and biases: updated and sent */
     double     params;
-    size_t     unknown; /**< layers with kernels that PALEO counts as nothing */
+    size_t     unknown; /**< layers with kernels that PALEO counts as 0 */
 } paleo_counts;
 
 /** Counts of one layer of a bound network. Pure. */
@@ -53,16 +53,16 @@ paleo_counts paleo_of_network(const bound_network *net);
 /** Sum of both gradients. */
 paleo_work paleo_backward(const paleo_counts *c);
 
-/** Of an update: w - rate * gradient reads both and writes one. */
+/** Work of an update: w - rate * gradient reads both and writes one. */
 paleo_work paleo_update(const paleo_counts *c);
 
-/** A device, what connects several, and how much of their peaks a framework gets out of them. */
+/** A device, the link between several, and the share of their peaks that a framework reaches. */
 typedef struct paleo_platform {
     double       peak;      /**< FLOP/s */
-    double       bandwidth; /**< of the memory, bytes/s as datasheets say it */
+    double       bandwidth; /**< of the memory, bytes/s as in datasheets */
     double       link;      /**< between workers, bytes/s; NAN: unknown */
-    double       ppp_comp;  /**< fraction of `peak` and `bandwidth` that is reached */
-    double       ppp_comm;  /**< fraction of `link` */
+    double       ppp_comp;  /**< share of `peak` and `bandwidth` that is reached */
+    double       ppp_comm;  /**< share of `link` that is reached */
     paleo_scheme scheme;
 } paleo_platform;
 
@@ -71,23 +71,26 @@ typedef struct paleo_times {
     double forward, backward, update, sync, step;
 } paleo_times;
 
-/** `workers` >= 1, each with the batch that was counted. sync is NAN where the link is unknown. */
+/**
+ * Times of a step. `workers` >= 1, each with the batch that was counted. sync is NAN if the link is
+ * unknown.
+ */
 paleo_times paleo_step(const paleo_counts *c, const paleo_platform *p, int64_t workers);
 
-/** A measured time beside PALEO's for it at 100 % of every peak, in seconds. */
+/** A measured time, and PALEO's prediction for it at 100 % of each peak, in seconds. */
 typedef struct paleo_point {
-    double computed; /**< forward and backward, which take 1 / ppp_comp times as long */
-    double sent;     /**< sync: 1 / ppp_comm times */
-    double fixed;    /**< update: as long as it says */
+    double computed; /**< forward and backward; divided by ppp_comp */
+    double sent;     /**< sync; divided by ppp_comm */
+    double fixed;    /**< update; unchanged */
     double measured; /**< above 0 */
 } paleo_point;
 
 /**
- * The percents of peak with the least sum of squares of (predicted - measured) / measured: one
- * scalar each, as the paper estimates them for a platform. NAN for one that no point tells of;
- * `ppp_comm` is INFINITY where the times are best without any for the network.
+ * Fits the percents of peak with the least sum of squares of (predicted - measured) / measured: one
+ * number each, as the paper does for a platform. NAN for a percent that no point determines.
+ * `ppp_comm` is INFINITY if the fit is best without time for the network.
  *
- * @return LM_E_ARG without points, or where the times are shorter than any percent would allow
+ * @return LM_E_ARG without points, or if the times are shorter than any percent allows
  */
 lm_status paleo_fit(const paleo_point *row, size_t n, double *ppp_comp, double *ppp_comm,
                     lm_error *err);

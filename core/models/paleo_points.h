@@ -1,4 +1,6 @@
-/** PALEO's model on observations: percents of peak from some points, times of the others. */
+/**
+ * PALEO's model on observations: percents of peak are fitted to some points and predict the others.
+ */
 #ifndef MODELS_PALEO_POINTS_H
 #define MODELS_PALEO_POINTS_H
 
@@ -7,26 +9,22 @@
 #include "models/paleo.h"
 
 /**
- * Predicts every point by percents of peak (paleo_fit()) that were fitted to the points of the
- * other folds: one for arithmetic and memory, from all that was measured of forward, backward,
- * evaluation and whole steps; one for the network between workers, from all-reduces, whose
- * bandwidth need not be known for that.
+ * Predicts each point with percents of peak (paleo_fit()) that were fitted to the points of the
+ * other folds. One percent is for arithmetic and memory, from all measured forward, backward,
+ * evaluation and step times. One is for the network between workers, from all-reduces; its
+ * bandwidth need not be known.
  *
- * @param by      of the same points; without folds (SPLIT_NONE) the fit is to all of them
- * @param of      device that all points were measured on: peak of their element type, bandwidth
- * @param seconds of each phase at each point; NAN: no fit, a point of no fold, a network of which
- * only counts are known
- * @return LM_E_NOTFOUND if the datasheet lacks a figure, or what opening and binding a network
- * returns
+ * @param by      split of the same points; without folds (SPLIT_NONE) the fit uses all points
+ * @param of      device of all points: peak of their element type, bandwidth
+ * @param seconds per phase and point; NAN: no fit, a point without a fold, or a network of which
+ *                only counts are known
+ * @return LM_E_NOTFOUND if the datasheet lacks a figure; errors of opening and binding a network
  */
 lm_status paleo_predict_points(const points *p, const split *by, const registry *reg,
                                const device *of, paleo_scheme scheme, double (*seconds)[N_PHASES],
                                lm_error *err);
 
-/**
- * As compare_points(), by paleo_predict_points(): percents of peak are fitted to the other folds.
- * It states no interval.
- */
+/** compare_points() with paleo_predict_points(). There is no interval. */
 lm_status compare_paleo(const points *p, const split *by, const registry *reg, const device *of,
                         comparison *out, lm_error *err);
 

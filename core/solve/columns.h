@@ -10,32 +10,38 @@
 #include "base/arena.h"
 #include "base/names.h"
 
-/** What of a device a price falls with: how it is carried over to another one. */
+/**
+ * The resource of a device that a price depends on. It determines how a price is transferred to
+ * another device.
+ */
 typedef enum resource {
-    RESOURCE_HOST,      /**< the program that feeds the device: not of the device */
-    RESOURCE_FLOPS,     /**< peak arithmetic */
-    RESOURCE_BANDWIDTH, /**< memory */
-    RESOURCE_DEPTH,     /**< time steps of one multiprocessor: its share of the peak */
+    RESOURCE_HOST,      /**< the program that feeds the device: independent of the device */
+    RESOURCE_FLOPS,     /**< peak arithmetic rate */
+    RESOURCE_BANDWIDTH, /**< bandwidth of the memory */
+    RESOURCE_DEPTH,     /**< sequential steps on one multiprocessor: its share of the peak */
     N_RESOURCES
 } resource;
 
 /** "host", "flops", "bandwidth", "depth" */
 const char *resource_name(resource r);
-/** N_RESOURCES if there is none of that name. */
+/** N_RESOURCES: unknown name. */
 resource resource_parse(const char *name);
 
 #define COLUMN_NONE ((size_t)-1)
 
 typedef struct column {
     const char *name; /**< "forward.winograd4.flops" */
-    const char *unit; /**< what one of it is: FLOP, element, row ... */
+    const char *unit; /**< unit of the count: FLOP, element, row ... */
     resource    resource;
-    bool        floor; /**< beside the work, not part of it: see rows.h */
-    double      price; /**< seconds per unit: the start of a fit, then its result */
-    size_t      from; /**< its price as the second stage of a fit begins: that of this column ... */
-    double      share;  /**< ... times this; COLUMN_NONE: its own start */
-    size_t      parent; /**< the family it is held near to; COLUMN_NONE: none */
-    size_t      rows; /**< that determined the price; 0: nothing did but its start or its family */
+    bool        floor; /**< a cost in addition to the work: see rows.h */
+    double      price; /**< seconds per unit: initial value of a fit, then its result */
+    /** initial price for the second stage of a fit: that of this column, times `share` */
+    size_t from;
+    /** factor on that price. COLUMN_NONE in `from`: `price` is the initial value */
+    double share;
+    size_t parent; /**< the family whose price it is held near; COLUMN_NONE: none */
+    /** rows that determined the price; 0: only its initial value or its family did */
+    size_t rows;
 } column;
 
 /** Zero-initialise. */
@@ -44,16 +50,19 @@ typedef struct columns {
     size_t  n, room;
     names   index;
     arena  *arena; /**< owns the names */
-    double  join;  /**< p of rows.h, by which floors and work join; 0, as before a fit: 1 */
+    /** exponent p of rows.h, which joins floor and work; 0 before a fit counts as 1 */
+    double join;
 } columns;
 
-/** p of rows.h, by which floors and work of these columns join. */
+/** Exponent p of rows.h, which joins floor and work of these columns. */
 double columns_join(const columns *c);
 
-/** Number of the column of that name, which is made if it is not there: no floor, price 0, none to
- * begin with and no family. COLUMN_NONE when memory runs out. */
+/**
+ * Number of the column of that name. A missing column is added: no floor, price 0, no initial
+ * column, no family. COLUMN_NONE: out of memory.
+ */
 size_t columns_need(columns *c, const char *name, const char *unit, resource r);
-/** COLUMN_NONE: there is none. */
+/** COLUMN_NONE: no such column. */
 size_t columns_find(const columns *c, const char *name);
 void   columns_free(columns *c);
 

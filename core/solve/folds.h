@@ -1,9 +1,9 @@
 /**
- * Leaving out: of rows that are parted into folds each fold is left out in turn, the rest is fitted,
- * and the fit says what it makes of the fold.
+ * Leave-out engine: rows have folds; each fold is left out in turn, the rest is fitted, and the fit
+ * predicts the fold.
  *
- * The one loop of this kind. What a turn does with the rows is its own: it may copy those that stay
- * (folds_copy()), mark them (folds_mark()), or add up what was summed fold by fold before
+ * This is the only loop of this kind. A turn chooses how it handles the rows: copy those that stay
+ * (folds_copy()), mark them (folds_mark()), or sum results that were computed fold by fold
  * (shrink_rows.h, lsq.h).
  */
 #ifndef SOLVE_FOLDS_H
@@ -14,47 +14,52 @@
 
 #include <layermeter/error.h>
 
-/** The fold of rows that stay in every fit and are never told. */
+/** Fold of rows that stay in each fit and are never predicted. */
 #define FOLD_ALWAYS ((size_t)-1)
 
 typedef struct folds {
     const size_t *of; /**< fold of each row: 0 .. n - 1, or FOLD_ALWAYS */
     size_t        rows;
     size_t        n;
-    bool          all; /**< nothing is left out: one turn, whose fit sees all rows and tells them */
-    bool silent;       /**< LM_E_ARG of a turn says that too few rows are left: nothing is told */
-    bool parallel;     /**< turns on all cores: what one writes no other one reads */
+    bool          all; /**< nothing is left out: one turn fits all rows and predicts them */
+    /** an LM_E_ARG of a turn means that too few rows remain: the fold gets no prediction */
+    bool silent;
+    bool parallel; /**< turns run on all cores: no turn may read what another writes */
 } folds;
 
-/** One fit. */
+/** One turn. */
 typedef struct fold_turn {
     const folds *by;
-    size_t       fold; /**< that is left out; FOLD_ALWAYS: none, as of folds.all */
+    size_t       fold; /**< the fold to leave out; FOLD_ALWAYS: none, as with folds.all */
 } fold_turn;
 
-/** Is the row fitted to? */
+/** Is the row in this turn's fit? */
 static inline bool fold_in(const fold_turn *t, size_t row)
 {
     return t->by->all || t->by->of[row] != t->fold;
 }
 
-/** Is it told? */
+/** Is the row predicted in this turn? */
 static inline bool fold_out(const fold_turn *t, size_t row)
 {
     return t->by->all || t->by->of[row] == t->fold;
 }
 
-/** fold_in() of all rows into in[]. How many are. */
+/** Writes fold_in() of each row to in[]; returns how many are true. */
 size_t folds_mark(const fold_turn *t, bool *in);
 
-/** Copies the elements, of `size` bytes each, of the rows that are fitted to (or, `in` false, that are
- * told) from row[] to out[], in their order. How many they are. */
+/**
+ * Copies elements of `size` bytes from row[] to out[], in order: those of the rows in the fit, or
+ * with `in` false of the rows to predict. Returns their number.
+ */
 size_t folds_copy(const fold_turn *t, bool in, const void *row, size_t size, void *out);
 
 typedef lm_status (*fold_fit)(void *context, const fold_turn *t, lm_error *err);
 
-/** Calls fit() for each fold that has a row, in their order unless f->parallel. The status of the
- * first, by number, that failed. */
+/**
+ * Calls fit() for each fold that has a row; in order, unless f->parallel. Returns the error of the
+ * failed fold with the lowest number.
+ */
 lm_status folds_leave_out(const folds *f, fold_fit fit, void *context, lm_error *err);
 
 #endif

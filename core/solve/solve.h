@@ -1,18 +1,18 @@
 /**
- * Prices of columns from rows of which each part takes its cheapest alternative.
+ * Fits prices of columns to rows whose parts take their cheapest alternative.
  *
- * For a given choice the model is linear in the prices, so the choice and a robust relative
- * non-negative least squares fit take turns: divide rows by the measured time, choose under the
- * present prices, weight residuals beyond `huber` down (Huber 1964), solve. A p above 1 is fitted
- * by Gauss-Newton: d(t)/d(floor) = (floor/t)^(p-1), the same of work, with steps halved until the
- * robust loss falls.
+ * For a given choice of alternatives the model is linear in the prices. So the choice alternates
+ * with a robust relative non-negative least squares fit. One round divides rows by the measured
+ * time, chooses under the present prices, gives residuals above `huber` less weight (Huber 1964),
+ * and solves. For p above 1 the fit is Gauss-Newton: d(t)/d(floor) = (floor/t)^(p-1), the same for
+ * work, with steps halved until the robust loss falls.
  *
- * The choice needs prices to begin with. Rows of stage 0 are fitted alone; then columns begin with
- * the price of another (column.from) and all rows take part. A column that too few rows have, given
- * the choice, keeps its price: an algorithm that nobody takes must not become free.
+ * The first choice needs initial prices. Rows of stage 0 are fitted alone. Then columns start with
+ * the price of another column (column.from), and all rows are used. A column keeps its price if,
+ * under the present choice, too few rows use it: an unused algorithm must not become free.
  *
- * Rounds run on a sample of the rows, drawn by a seed, and then once on all of them. By the sample
- * p is chosen, too.
+ * Rounds run on a random sample of the rows, and finally once on all rows. The sample also decides
+ * p.
  */
 #ifndef SOLVE_SOLVE_H
 #define SOLVE_SOLVE_H
@@ -21,19 +21,24 @@
 
 typedef struct solve_options {
     double p;
-    /** p is 4 where that lowers the mean relative error of the sample by 5 %: where the overhead of
-     * a call hides behind its work, and nobody waits for it. */
+    /**
+     * Use p = 4 if this lowers the mean relative error of the sample by 5 %. This is the case if
+     * the overhead of a call overlaps its work.
+     */
     bool   may_overlap;
-    double huber; /**< relative residual beyond which errors count linearly */
-    double power; /**< of the measured time that residuals are divided by: 1, relative */
-    /** mu of mu (price / family's - 1)^2, beside the sum of squared relative residuals, for columns
-     * with a parent; their families are fitted first. */
+    double huber; /**< relative residual above which errors count linearly */
+    double power; /**< residuals are divided by the measured time to this power; 1: relative */
+    /**
+     * Factor mu of mu (price / family's - 1)^2, relative to the sum of squared relative residuals,
+     * for columns with a parent. Families are fitted first.
+     */
     double ridge;
-    bool orphans; /**< columns of a family that costs nothing are fitted; else they cost nothing */
-    double   damping; /**< of Levenberg-Marquardt, to begin with, p not 1; 0: steps are halved */
-    int      rounds;  /**< in each stage */
-    size_t   least;   /**< rows that a column needs to get a price of its own */
-    size_t   sample;  /**< rows of all rounds but the last; 0: all */
+    bool   orphans; /**< fit the columns of a family whose price is 0; else they cost nothing */
+    /** first damping of Levenberg-Marquardt, for p other than 1; 0: steps are halved instead */
+    double   damping;
+    int      rounds; /**< per stage */
+    size_t   least;  /**< rows that a column needs for a price of its own */
+    size_t   sample; /**< rows in all rounds except the last; 0: all rows */
     uint64_t seed;
 } solve_options;
 
@@ -41,9 +46,9 @@ typedef struct solve_options {
 extern const solve_options solve_default;
 
 /**
- * Fits the prices of `c` to rows, which begins with those it has.
+ * Fits the prices of `c` to rows, starting with the present prices.
  *
- * @param in which rows take part; NULL: all
+ * @param in rows to use; NULL: all
  * @return LM_E_ARG if there are none, or for numbers that are not finite; LM_E_NOMEM
  */
 lm_status solve_prices(const rows *r, const bool *in, const solve_options *o, columns *c,
