@@ -1,9 +1,9 @@
 /**
  * Times of collectives on a machine or cluster: the fitted model and its predictions.
  *
- * Each measured algorithm of a kind (kind.h) has prices of its own, within a node and between nodes
- * (fabric.h). Prices within a node say nothing about links between nodes, nor the other way round:
- * such a question is refused, and the message says what to measure.
+ * Each measured algorithm of a kind (kind.h) has its own prices, within a node and between nodes
+ * (fabric.h). Prices within a node say nothing about links between nodes, and vice versa. A
+ * question about an unmeasured fabric is refused; the message says what to measure.
  */
 #ifndef FABRIC_COLLECTIVE_H
 #define FABRIC_COLLECTIVE_H
@@ -15,34 +15,38 @@
 /** An algorithm's name in a model: letters, digits, _ and -; other characters become _. */
 const char *algorithm_name(const char *text, char buffer[ALGORITHM_NAME]);
 
-/** The network between nodes as the user describes it, for machines that were not measured between
- * nodes. */
+/**
+ * The user's description of the network between nodes, for machines without measurements between
+ * nodes.
+ */
 typedef struct interconnect {
-    double      bytes_per_second; /**< of each node, one way; 0: not given */
-    double      latency;          /**< s, of a message from node to node */
-    double      low, high;        /**< of true / told times; 0: LINK_LEAST and LINK_MOST */
-    const char *name;             /**< asked for in place of a rate, "nvlink4+ib400"; NULL: none */
-    bool        assumed;          /**< nobody said it: it is that of a usual node of the device */
+    double      bytes_per_second; /**< per node and direction; 0: not given */
+    double      latency;          /**< s, of a message between nodes */
+    double      low, high;        /**< bounds of true / stated times; 0: LINK_LEAST and LINK_MOST */
+    const char *name;    /**< named interconnect instead of a rate, "nvlink4+ib400"; NULL: none */
+    bool        assumed; /**< not stated by the user: it is that of a usual node of the device */
 } interconnect;
 
-/** The share of a given link rate that messages are assumed to reach. Headers, protocols and steps
- * that do not overlap take the rest. */
+/**
+ * The assumed share of a stated link rate that messages reach. Headers, protocols and steps without
+ * overlap use the rest.
+ */
 #define LINK_EFFICIENCY 0.8
 
 /**
- * By what factor all-reduces took longer than a link's nominal rate says, at LINK_EFFICIENCY and
- * LINK_MESSAGE: the median and the central 90 % of 329 published times of 1 MiB to 1 GiB, on
- * LINK_CLUSTERS clusters of which each weighs the same (InfiniBand FDR to EFA at 3.2 Tbit/s; the
- * sources: configs/interconnects).
+ * Factor by which all-reduces took longer than a link's nominal rate predicts, at LINK_EFFICIENCY
+ * and LINK_MESSAGE: median and central 90 % of 329 published times of 1 MiB to 1 GiB, on
+ * LINK_CLUSTERS clusters with equal weights (InfiniBand FDR to EFA at 3.2 Tbit/s; the sources:
+ * configs/interconnects).
  */
 #define LINK_LEAST    1.0
 #define LINK_SLOWER   1.82
 #define LINK_MOST     4.46
 #define LINK_CLUSTERS 11
-#define LINK_MESSAGE  20e-6 /**< s, of a message from node to node */
-#define LINK_NODES    1024  /**< that a told link is asked about without a note */
+#define LINK_MESSAGE  20e-6 /**< s, latency of a message between nodes */
+#define LINK_NODES    1024  /**< largest number of nodes for a stated link without a note */
 
-/** An end of the bounds of a told link's times, over what is told. */
+/** A bound of a stated link's times, relative to the stated time. */
 static inline double link_end(const interconnect *l, bool high)
 {
     const double told = high ? l->high : l->low;
@@ -63,39 +67,41 @@ typedef struct algorithm_model {
     fabric_model    of[N_FABRICS];
 } algorithm_model;
 
-/** All measured algorithms, kind after kind. The first one of a kind answers questions that name no
- * algorithm; it is "default" if that was measured. */
+/**
+ * All measured algorithms, sorted by kind. The first one of a kind answers questions without an
+ * algorithm; it is "default" if that was measured.
+ */
 typedef struct collective_model {
     algorithm_model *algorithm;
     size_t           n;
 } collective_model;
 
 /**
- * Fits each algorithm that has two rows or more on a fabric. The solver is non-negative least squares
- * of relative errors, with Huber's weights beyond 30 % (1964) in four rounds.
+ * Fits each algorithm that has two or more rows on a fabric. The solver is non-negative least
+ * squares of relative errors, with Huber's weights above 30 % (1964) in four rounds.
  *
- * The formula has start, steps, bytes (two nodes apart) and the pipeline's term, as far as the rows
- * can tell them. With three node counts or more (device counts, within a node), bytes and chunks of
- * every step join. Some algorithms are known by name (kind.h). An algorithm that sends as little as a
- * ring has no bytes of every step. An algorithm that sends all bytes in every step has only these if
- * one node count was measured.
+ * The formula has start, steps, bytes (separately for two nodes) and the pipeline's term, as far as
+ * the rows determine them. With three or more numbers of nodes (within a node: of devices), bytes
+ * and chunks of each step are added. Some algorithms are known by name (kind.h). An algorithm that
+ * sends as little as a ring has no bytes of each step. An algorithm that sends all bytes in each
+ * step has only these, if one number of nodes was measured.
  *
- * Then each node count but the smallest is left out in turn (eight at most). A second plane joins if
- * it lowers the held-out error by a tenth or more; the cheaper plane answers (NCCL takes the minimum
- * over algorithms and protocols, tuning.cc). If there are no rows of two nodes, their bytes take the
- * price of more nodes, and the other way round.
+ * Then each number of nodes but the smallest is left out in turn (at most eight). A second plane is
+ * added if it lowers the held-out error by a tenth or more; the cheaper plane answers (NCCL takes
+ * the minimum over algorithms and protocols, tuning.cc). Without rows of two nodes, their bytes get
+ * the price for more nodes, and vice versa.
  *
- * Between nodes half of an answer is BASELINE_LOG2's, from two node counts and four sizes on. It is
- * not if planes alone do better on node counts left out, of three node counts by a fifth. Two
- * formulas that err independently err less together (Bates & Granger 1969, "The combination of
- * forecasts").
+ * Between nodes, with at least two numbers of nodes and four sizes, an answer is the mean of the
+ * planes and BASELINE_LOG2. It is the planes alone if these have a lower error on numbers of nodes
+ * left out (with three numbers: by a fifth). Two formulas with independent errors have a smaller
+ * error together (Bates & Granger 1969, "The combination of forecasts").
  *
- * @return LM_E_NOMEM; LM_E_ARG for times or sizes that are not above 0. A model without algorithms
- *         is no error
+ * @return LM_E_NOMEM; LM_E_ARG for times or sizes of 0 or less. A model without algorithms is no
+ *         error
  */
 lm_status collective_fit(const collective_time *row, size_t n, collective_model **out,
                          lm_error *err);
-/** The same by planes alone: of times that were not measured by themselves. */
+/** collective_fit() with planes only, for times that were not measured separately. */
 lm_status collective_fit_planes(const collective_time *row, size_t n, collective_model **out,
                                 lm_error *err);
 /** Fits only the baselines' formulas: only collective_baseline() may be asked. */
@@ -107,71 +113,78 @@ collective_model *collective_copy(const collective_model *m);
 /** Moves the kinds that *to lacks from `from` to *to, and frees `from`. LM_E_NOMEM */
 lm_status collective_join(collective_model **to, collective_model *from, lm_error *err);
 
-/** Gives all-reduces that lack them the prices of a told link between nodes, which stay assumed until
- * so many rows correct them: of one device a node, what goes on within nodes being added. */
+/**
+ * Gives all-reduces without prices between nodes those of a stated link. These prices stay assumed
+ * until `rows` rows correct them. They are for one device per node; the time within nodes is added.
+ */
 void collective_take_link(collective_model *m, const interconnect *link, size_t rows);
 
-/** The algorithm of that name; the first of the kind if `name` is NULL. NULL: not measured. */
+/** The algorithm of that name; `name` NULL: the first of the kind. NULL: not measured. */
 const algorithm_model *collective_algorithm(const collective_model *m, collective_kind kind,
                                             const char *name);
 
-/** A regressor's part in an answer. */
+/** The part of one regressor in an answer. */
 typedef struct collective_share {
     const char *name, *unit;
     term_bound  bound;
     double      count, price, seconds;
-    bool        assumed; /**< by a given link, not by a measurement */
-    bool        beyond;  /**< the fabric was measured at other sizes or counts */
+    bool        assumed; /**< from a stated link, not from a measurement */
+    bool        beyond;  /**< the fabric was measured at other sizes or counts only */
 } collective_share;
 
 #define COLLECTIVE_SHARES (2 * (N_SYNC_COLUMNS + BASELINE_COLUMNS) + 2)
 #define COLLECTIVE_NOTES  6
 
 typedef struct collective_answer {
-    double           seconds;
-    double           low, high;                /**< by the fits' bounds; NAN: unknown */
-    collective_share share[COLLECTIVE_SHARES]; /**< add up to `seconds` */
-    size_t           n;
-    bool             assumed; /**< by a given link, or by another kind that was measured */
+    double                        seconds;
+    double                        low, high; /**< bounds from the fits; NAN: unknown */
+    collective_share              share[COLLECTIVE_SHARES]; /**< they add up to `seconds` */
+    size_t                        n;
+    bool                          assumed; /**< from a stated link, or from another measured kind */
     const struct collective_type *stand_in; /**< that kind; NULL: none */
     struct {
         const char *what;
-        double      factor;     /**< over the end of the range; 0: `what` says it all */
-    } beyond[COLLECTIVE_NOTES]; /**< what leaves the measured range */
+        /** value divided by the end of its range; 0: `what` is complete by itself */
+        double factor;
+    } beyond[COLLECTIVE_NOTES]; /**< values outside the measured range */
     size_t n_beyond;
 } collective_answer;
 
-/** A size or count within this factor of its range is not marked. */
+/** A value outside its range by less than this factor is not marked. */
 #define COLLECTIVE_TOLERANCE 1.05
 
 /**
- * Predicts one collective of any kind for a group of ranks, by its own fit where it was measured.
- * Else the kind that it is like stands in, or all-reduces, through volume and steps
- * (fabric_columns()), for each fabric by itself. Several groups share what connects nodes, not what
- * connects devices within a node. If nodes were measured with one device each and are asked for with several,
- * the time within a node is added. If nothing was measured between nodes, `link` (NULL: none) stands
- * in: V / (LINK_EFFICIENCY rate) + p log2 N latency, with V of N ranks for a kind of p passes
- * (pieces: N - 1 latencies; a hop: one). One rank takes no time.
+ * Predicts one collective of any kind for a group of ranks, from its own fit if it was measured. If
+ * not, a similar kind replaces it, else all-reduces, converted by volume and steps
+ * (fabric_columns()), separately on each fabric. Several groups share the link between nodes, but
+ * not the links between devices within a node.
+ *
+ * If nodes were measured with one device each, and the question has several devices, the time
+ * within a node is added. If nothing was measured between nodes, `link` (NULL: none) replaces it: V
+ * / (LINK_EFFICIENCY rate) + p log2 N latency, with V of N ranks for a kind of p passes (pieces: N
+ * - 1 latencies; a hop: one). One rank takes no time.
  *
  * @param m         NULL: nothing was fitted
  * @param algorithm NULL: the first
- * @return LM_E_NOTFOUND, with what to measure or to tell, for what was not measured; LM_E_ARG for
- *         bytes below 0 (0: what is left of the time), no nodes or devices
+ * @return LM_E_NOTFOUND if it was not measured; the text says what to measure or to state. LM_E_ARG
+ *         for negative bytes (0 is allowed: the remaining time), no nodes or no devices
  */
 lm_status collective_ask(const collective_model *m, const char *algorithm, const interconnect *link,
                          const collective_call *a, collective_answer *out, lm_error *err);
 
-/** Its seconds alone, fast; NAN where it refuses. */
+/** Only the seconds, fast; NAN for refused questions. */
 double collective_seconds(const collective_model *m, const char *algorithm,
                           const interconnect *link, const collective_call *a);
-/** The extra time if none of the message's bytes are in caches (fabric_cold_seconds()); NAN where it
- * refuses. */
+/**
+ * Extra time if no byte of the message is in caches (fabric_cold_seconds()); NAN for refused
+ * questions.
+ */
 double collective_cold_seconds(const collective_model *m, const char *algorithm,
                                const interconnect *link, const collective_call *a);
-/** Does any fabric of the all-reduces have a cache border? */
+/** Does a fabric of the all-reduces have a cache limit? */
 bool collective_spills(const collective_model *m);
 
-/** Seconds by a baseline's formula on the call's fabric; NAN: not measured. */
+/** Seconds by a published formula on the call's fabric; NAN: not measured. */
 double collective_baseline(const collective_model *m, const char *algorithm, sync_baseline b,
                            const collective_call *a);
 

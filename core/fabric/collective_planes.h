@@ -18,24 +18,28 @@ typedef struct fit_row {
     bool            second; /**< belongs to the second plane */
 } fit_row;
 
-/** Relative least squares without negative prices: of `rows` rows of n columns one behind the other,
- * which are divided by their seconds. */
+/**
+ * Relative least squares without negative prices. `x` has `rows` rows of n columns; rows are
+ * divided by their seconds.
+ */
 lm_status planes_solve(double *x, const double *seconds, size_t rows, size_t n, double *price,
                        lm_error *err);
 
-/** One plane through all rows, by this set of columns. */
+/** Fits one plane with this set of columns to all rows. */
 lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_plane *out,
                          lm_error *err);
 
-/** Two planes into out->plane, if a border between small and large messages leaves enough rows for
- * each. out->n_planes is 2 then, and stays as it was otherwise. Changes row[].second. */
+/**
+ * Fits two planes into out->plane, if a limit between small and large messages leaves enough rows
+ * for each. Then out->n_planes is 2; otherwise it is unchanged. Changes row[].second.
+ */
 lm_status planes_fit_two(fit_row *row, size_t n, unsigned columns, fabric_model *out,
                          lm_error *err);
 
-/** The fitted loss of a plane: the sum of Huber's losses. */
+/** Loss of a fitted plane: the sum of Huber's losses. */
 double planes_loss(const fit_row *row, size_t n, const sync_plane *plane);
 
-/** Sorts n values and drops repeated ones, in place. Returns how many are left. */
+/** Sorts n values in place and removes duplicates. Returns the number left. */
 size_t planes_distinct(double *value, size_t n);
 
 #endif

@@ -1,15 +1,18 @@
 /**
- * A job's own curve: steps of one network on few devices, continued to more.
+ * A job's own curve: steps of one network on few devices, extrapolated to more devices.
  *
- * A step is what a device does by itself, a + b batch, and what its all-reduces leave behind the
- * backward pass: w (d - 1) / d among the d devices of a host and x (h - 1) / h among h hosts, which
- * is how the bytes of a ring grow (Patarasuk & Yuan 2009) within a host and between hosts. Hosts
- * share one link each, so ranks do not count by themselves. Relative, robust, non-negative least
- * squares, rows of more ranks weighing more; a ridge holds w and x near 0: a step stays as it was. It
- * holds a, too, unless two batches were measured on the same devices: batches that differ with the
- * number of devices do not tell it from all-reduces.
+ * A step is the device's own work, a + b batch, plus the exposed part of its all-reduces. That part
+ * is w (d - 1) / d for the d devices of a host, and x (h - 1) / h for h hosts: so do the bytes of a
+ * ring grow (Patarasuk & Yuan 2009) within a host and between hosts. The devices of a host share
+ * one link, so the number of ranks has no own term.
  *
- * Jobs that the accuracy exam does not score chose the form, the ridge and the widths of the bounds.
+ * The fit is relative, robust, non-negative least squares; rows of more ranks have more weight. A
+ * ridge holds w and x near 0, so a step stays as it was measured. It also holds a, unless two
+ * batches were measured on the same devices: if batches differ only with the number of devices, a
+ * cannot be separated from the all-reduces.
+ *
+ * The form, the ridge and the widths of the bounds were chosen on jobs that the accuracy exam does
+ * not score.
  */
 #ifndef FABRIC_JOB_CURVE_H
 #define FABRIC_JOB_CURVE_H
@@ -22,19 +25,20 @@
 
 /** A measured step. */
 typedef struct job_row {
-    int64_t batch;          /**< of each device */
-    int64_t hosts, devices; /**< devices: of each host */
+    int64_t batch;          /**< per device */
+    int64_t hosts, devices; /**< devices: per host */
     double  seconds;
 } job_row;
 
 typedef struct job_curve {
-    char  *network, *input; /**< as measured networks are looked up (fit/measured.h) */
-    double step, sample;    /**< s, s per sample of a device; `step` 0: one batch was measured */
-    double within, between; /**< s of many devices of a host, of many hosts */
-    double least_batch, most_batch; /**< that were measured */
-    double hosts, devices, ranks;   /**< most of each */
+    char  *network, *input; /**< as in the list of measured networks (fit/measured.h) */
+    double step, sample;    /**< a in s, b in s per sample; `step` 0: only one batch was measured */
+    /** w and x in s: limits for many devices of a host, and for many hosts */
+    double within, between;
+    double least_batch, most_batch; /**< measured range of the batch */
+    double hosts, devices, ranks;   /**< largest measured numbers */
     size_t rows;
-    double mape; /**< on them */
+    double mape; /**< on its own rows */
 } job_curve;
 
 /** Zero-initialise. */
@@ -43,25 +47,33 @@ typedef struct job_curves {
     size_t     n, room;
 } job_curves;
 
-/** Fewest numbers of ranks that a curve needs. */
+/** Fewest numbers of ranks for a curve. */
 #define JOB_CURVE_LEAST 2
 
-/** Fits all but the names. LM_E_ARG for fewer numbers of ranks than JOB_CURVE_LEAST; LM_E_NOMEM. */
+/**
+ * Fits everything except the names. LM_E_ARG for fewer numbers of ranks than JOB_CURVE_LEAST;
+ * LM_E_NOMEM.
+ */
 lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *err);
 
-/** Seconds of a device by itself. */
+/** Seconds of the device's own work. */
 double job_curve_own(const job_curve *c, double batch);
-/** Seconds of the all-reduces behind it, on hosts that were measured: see job_curve_knows(). */
+/** Seconds of the exposed all-reduces, on measured fabrics: see job_curve_knows(). */
 double job_curve_exposed(const job_curve *c, double hosts, double devices);
-/** Are the all-reduces of several hosts, or of several devices of a host, among what was measured? */
+/**
+ * Were all-reduces measured between hosts (`hosts`), or between devices of a host (`devices`), as
+ * needed?
+ */
 bool job_curve_knows(const job_curve *c, bool hosts, bool devices);
 
-/** By what factor these may be longer or shorter: the central 90 %, by what jobs are off and by what
- * the curve misses its own rows. */
+/**
+ * Factors of the bounds of these seconds, up and down: the central 90 %, from the errors of jobs
+ * and the curve's error on its own rows.
+ */
 double job_curve_own_spread(const job_curve *c, double batch);
 double job_curve_exposed_spread(const job_curve *c, double hosts, double devices);
 
-/** Adds one under copies of its names. LM_E_NOMEM. */
+/** Adds a curve under copies of its names. LM_E_NOMEM. */
 lm_status job_curves_add(job_curves *all, const char *network, const char *input,
                          const job_curve *c, lm_error *err);
 /** NULL: there is none. */

@@ -1,10 +1,10 @@
 /**
- * Kinds of collectives, one row each, as nccl-tests' struct testColl. Measuring, importing, fitting,
- * storing and pricing all read that row. A new kind is a row here and a function in each backend
- * (calibrate/backends).
+ * Kinds of collectives, one row each, as nccl-tests' struct testColl. Measuring, importing,
+ * fitting, storing and pricing all use that row. A new kind needs a row here and a function in each
+ * backend (calibrate/backends).
  *
- * S is what nccl-tests prints as the size of a message: the larger of what a rank gives and what it
- * gets. Volumes are those of its page on bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
+ * S is the size of a message in nccl-tests: the larger of a rank's input and output. Volumes follow
+ * its page on bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
  */
 #ifndef FABRIC_KIND_H
 #define FABRIC_KIND_H
@@ -14,70 +14,76 @@
 #include <layermeter/error.h>
 
 typedef enum collective_kind {
-    COLLECTIVE_ALLREDUCE,     /**< each rank has a vector of S bytes, and all get the sum */
-    COLLECTIVE_ALLGATHER,     /**< each rank has S / n bytes, and all get all: S */
-    COLLECTIVE_REDUCESCATTER, /**< each rank has a vector of S bytes, and gets S / n of the sum */
-    COLLECTIVE_ALLTOALL,      /**< each rank has S bytes, S / n of them for each rank */
-    COLLECTIVE_SENDRECV,      /**< each rank sends S bytes to the next, and gets S from the last */
-    COLLECTIVE_BROADCAST,     /**< one rank has S bytes, and all get them */
+    COLLECTIVE_ALLREDUCE, /**< each rank has a vector of S bytes; all get the sum */
+    COLLECTIVE_ALLGATHER, /**< each rank has S / n bytes; all get all S bytes */
+    /** each rank has a vector of S bytes, and gets S / n bytes of the sum */
+    COLLECTIVE_REDUCESCATTER,
+    COLLECTIVE_ALLTOALL, /**< each rank has S bytes, S / n of them for each rank */
+    /** each rank sends S bytes to the next rank, and receives S from the previous one */
+    COLLECTIVE_SENDRECV,
+    COLLECTIVE_BROADCAST, /**< one rank has S bytes; all get them */
     N_COLLECTIVE_KINDS
 } collective_kind;
 
-#define ALGORITHM_DEFAULT "default" /**< what the library chooses by itself */
-#define ALGORITHM_RING    "ring"    /**< of sends and receives */
+#define ALGORITHM_DEFAULT "default" /**< the library's choice */
+#define ALGORITHM_RING    "ring"    /**< a ring of sends and receives */
 #define ALGORITHM_NONBLOCKING \
-    "nonblocking"                 /**< the library's, as buckets take it (MPI_Iallreduce) */
+    "nonblocking" /**< the library's nonblocking call, as for buckets (MPI_Iallreduce) */
 #define ALGORITHM_WINDOW "window" /**< one of many messages in flight: bandwidth tests */
 
-/** What an algorithm's name tells about it, whatever the rows say. */
+/** Properties of an algorithm that follow from its name. */
 typedef struct collective_algorithm_type {
-    const char *name;       /**< NULL: any other */
-    bool        ring;       /**< N - 1 steps, else log2 N */
-    bool        ring_bytes; /**< each rank sends no more than a ring's: V */
-    bool        all_bytes;  /**< it sends all of them in each step */
-    bool        beside;     /**< measured for comparison: training does not use it */
-    bool        measured;   /**< sweeps can ask for it */
+    const char *name;       /**< NULL: any other name */
+    bool        ring;       /**< N - 1 steps; otherwise log2 N */
+    bool        ring_bytes; /**< each rank sends as little as in a ring: V */
+    bool        all_bytes;  /**< all bytes are sent in each step */
+    bool        beside;     /**< measured for comparison only: training does not use it */
+    bool        measured;   /**< sweeps can request it */
 } collective_algorithm_type;
 
 #define COLLECTIVE_SPELLINGS 5
 
 typedef struct collective_type {
-    const char     *name;  /**< of rows, sections of machine files, options */
-    const char     *title; /**< in messages: "all-reduce" */
-    const char     *one;   /**< the same with its article */
-    const char     *spelled[COLLECTIVE_SPELLINGS]; /**< by other programs; NULL behind the last */
-    const char     *nccl_test; /**< of NVIDIA's and AMD's programs; NULL: none is read */
-    double          passes;    /**< how often the message leaves each rank of a ring: */
-    bool            whole;     /**< all of it, S; else S (n - 1) / n */
-    bool            pieces;  /**< each rank sends to all others, so that all pieces for other nodes
-                              leave a node: g (N - 1) / N S */
-    bool            hop;     /**< in one step, however many ranks there are */
-    bool            reduces; /**< values are added up: a sum, in logs */
-    bool            sums;    /**< gradients are added up so: formulas of others know it */
-    collective_kind like;    /**< travels as it does, backwards: stands in first where it was not
-                              measured; its own: none */
-    const char     *stands_in; /**< what an answer says where it does; NULL: it never does */
-    const collective_algorithm_type *algorithm; /**< the last has no name */
+    const char *name;  /**< name in rows, sections of machine files, options */
+    const char *title; /**< name in messages: "all-reduce" */
+    const char *one;   /**< the title with its article */
+    const char *spelled[COLLECTIVE_SPELLINGS]; /**< names in other programs; ends with NULL */
+    const char *nccl_test; /**< name of NVIDIA's and AMD's test program; NULL: none is read */
+    double      passes;    /**< how often the message leaves each rank of a ring */
+    bool        whole;     /**< all of it, S; otherwise S (n - 1) / n */
+    /**
+     * each rank sends to all others, so a node sends all pieces for other nodes: g (N - 1) / N S
+     */
+    bool pieces;
+    bool hop;     /**< one step for any number of ranks */
+    bool reduces; /**< values are added up: logs show a sum */
+    bool sums;    /**< used to add up gradients: published formulas know it */
+    /**
+     * kind with the reverse pattern: replaces this kind first if it was not measured; itself: none
+     */
+    collective_kind like;
+    const char     *stands_in; /**< text of an answer that uses a replacement; NULL: never */
+    const collective_algorithm_type *algorithm; /**< ends with an entry without a name */
 } collective_type;
 
 extern const collective_type collective_types[N_COLLECTIVE_KINDS];
 
-/** Of its name alone. LM_E_NOTFOUND, naming all there are. */
+/** Reads the kind's own name only. LM_E_NOTFOUND lists all names. */
 lm_status collective_kind_parse(const char *name, collective_kind *out, lm_error *err);
-/** The same of any spelling, as options take them: "all-gather". */
+/** Reads any spelling, for options: "all-gather". */
 lm_status collective_kind_find(const char *word, collective_kind *out, lm_error *err);
-/** Of its name or another spelling; N_COLLECTIVE_KINDS: none. */
+/** Kind of a name in any spelling; N_COLLECTIVE_KINDS: unknown. */
 collective_kind collective_kind_spelled(const char *word);
 
 /**
- * Bytes that leave each of n ranks in a ring, for each byte of the message: bus over algorithm
- * bandwidth of nccl-tests.
+ * Bytes that leave each of n ranks in a ring, per byte of the message: nccl-tests' ratio of bus
+ * bandwidth to algorithm bandwidth.
  */
 double collective_volume(collective_kind kind, double n);
 
 /** Never NULL. */
 const collective_algorithm_type *collective_algorithm_known(collective_kind kind, const char *name);
-/** The algorithm that a name nobody knows is a slip of ("rign"); NULL: it is another one's. */
+/** The algorithm that a misspelled name probably means ("rign"); NULL: none. */
 const char *collective_algorithm_meant(collective_kind kind, const char *name);
 
 #endif

@@ -11,16 +11,19 @@
 #include "observe/points.h"
 
 typedef enum doubt_kind {
-    DOUBT_FILE,          /**< all times: FLOP or bytes a second beyond any device */
+    DOUBT_FILE,          /**< all times: more FLOP or bytes per second than any device can do */
     DOUBT_PHASE,         /**< all times of a phase, compared with the other phases */
     DOUBT_TIME,          /**< one time, compared with others of its phase: left out */
     DOUBT_COPY,          /**< a repeated point, its times equal to the last digit */
     DOUBT_CONTRADICTION, /**< times of one point differ by DOUBT_APART, and no flag tells why */
-    DOUBT_MODES,         /**< steps of training and passes of inference, which is which being
-                              unknown: both left out */
-    DOUBT_STEP,          /**< a step shorter than its forward, backward and update */
-    DOUBT_POWER,         /**< all powers: above the device's limit, or near zero */
-    DOUBT_REFUSED,       /**< a network that cannot have the row's input: left out */
+    /**
+     * two times, one of a training step and one of inference, exchanged or mislabelled: both left
+     * out
+     */
+    DOUBT_MODES,
+    DOUBT_STEP,    /**< a step shorter than its forward, backward and update */
+    DOUBT_POWER,   /**< all powers: above the device's limit, or near 0 */
+    DOUBT_REFUSED, /**< a network that cannot have the row's input: left out */
     N_DOUBTS
 } doubt_kind;
 
@@ -31,13 +34,13 @@ typedef enum doubt_kind {
  * whose links have any speed; and of updates compared with passes. */
 #define DOUBT_DECADES_WIDE   3.0
 #define DOUBT_DECADES_UPDATE 2.0
-/** Largest factor between times of one point. */
+/** Largest factor between two times of one point. */
 #define DOUBT_APART 3.0
 /**
- * A step by itself beside a time of the same work: one of them was measured in the other mode if the
- * step takes less than so many times as long as inference, or if two steps are so far apart. Measured
- * on a CPU (PyTorch, 539 networks, images and batches) steps take 1.36 to 12 times as long as
- * inference, 95 in 100 of them 2 times and more.
+ * A whole step compared with another time of the same work. One of the two was measured in the
+ * wrong mode if the step takes less than DOUBT_MODES_STEP times as long as inference, or if two
+ * steps differ by DOUBT_MODES_APART. Measured on a CPU (PyTorch, 539 networks, images and batches),
+ * steps take 1.36 to 12 times as long as inference, and 95 in 100 of them at least twice as long.
  */
 #define DOUBT_MODES_STEP  1.25
 #define DOUBT_MODES_APART 2.0
@@ -46,18 +49,24 @@ typedef enum doubt_kind {
 
 typedef struct doubt {
     doubt_kind         kind;
-    const observation *row;   /**< the first of its point; of files and phases NULL */
+    const observation *row;   /**< first row of its point; NULL for files and phases */
     size_t             at;    /**< the point */
-    phase              phase; /**< not of copies */
-    phase       beside;   /**< DOUBT_PHASE: the other suspect, if nothing tells which is wrong; else
-                        N_PHASES; DOUBT_MODES: what the other time was given as */
-    size_t      other_at; /**< DOUBT_MODES: the other point */
-    int         line, other_line;
-    double      seconds, other_seconds;
-    double      factor; /**< DOUBT_TIME, DOUBT_PHASE: measured over expected; DOUBT_FILE: a second;
-                        DOUBT_POWER: median watts */
-    const char *why;    /**< DOUBT_REFUSED: what the network says; the points' */
-    double      peak;   /**< of the device, DOUBT_FILE: FLOP/s, DOUBT_POWER: watts; NAN: unknown */
+    phase              phase; /**< unused for copies */
+    /**
+     * DOUBT_PHASE: the other suspect, if it is unknown which is wrong; else N_PHASES. DOUBT_MODES:
+     * phase of the other time
+     */
+    phase  beside;
+    size_t other_at; /**< DOUBT_MODES: the other point */
+    int    line, other_line;
+    double seconds, other_seconds;
+    /**
+     * DOUBT_TIME, DOUBT_PHASE: measured / expected; DOUBT_FILE: per second; DOUBT_POWER: median
+     * watts
+     */
+    double      factor;
+    const char *why;  /**< DOUBT_REFUSED: error text of the network; owned by the points */
+    double      peak; /**< of the device; DOUBT_FILE: FLOP/s, DOUBT_POWER: watts; NAN: unknown */
 } doubt;
 
 typedef struct doubts {
@@ -67,7 +76,9 @@ typedef struct doubts {
 
 /** Finds doubts among the points of fits. LM_E_NOMEM, or as devices_open(). */
 lm_status doubts_find(const observations *obs, const points *p, doubts *out, lm_error *err);
-/** Removes the times of DOUBT_TIME and DOUBT_MODES from the same points: they would harm a fit. */
+/**
+ * Removes the times of DOUBT_TIME and DOUBT_MODES from the points, because they would harm a fit.
+ */
 void doubts_leave_out(const doubts *d, points *p);
 void doubts_free(doubts *d);
 
@@ -75,8 +86,10 @@ void doubts_free(doubts *d);
 #define DOUBT_TEXT 320
 const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT]);
 
-/** A line for each of the first few doubts of a kind (of copies the first), then the number of
- * others: "BEFORE PATH:LINE: TEXT". */
+/**
+ * Prints the first few doubts of each kind, one per line (for copies only the first), then the
+ * number of others: "BEFORE PATH:LINE: TEXT".
+ */
 #define DOUBTS_SAID 3
 void doubts_print(const doubts *d, const char *before, const char *path, FILE *out);
 

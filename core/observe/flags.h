@@ -9,11 +9,13 @@
 
 typedef enum {
     FLAG_CONTENDED = 1 << 0, /**< other programs used its cores */
-    FLAG_THROTTLED = 1 << 1, /**< the clock fell, or was held down by heat or power */
-    FLAG_DRIFTED   = 1 << 2, /**< measured while the machine was not as fast as usual */
+    FLAG_THROTTLED = 1 << 1, /**< the clock fell, or heat or power held it down */
+    FLAG_DRIFTED   = 1 << 2, /**< the machine was not as fast as usual */
     FLAG_ANCHOR    = 1 << 3, /**< a point measured again, to see whether the machine changes */
-    FLAG_NO_TENSOR_CORES = 1 << 4, /**< of a type that has them, and most products ran without */
-    FLAG_SOCKET = 1 << 5, /**< messages between hosts over TCP, though these have InfiniBand */
+    /** the type has tensor cores, but most products ran without them */
+    FLAG_NO_TENSOR_CORES = 1 << 4,
+    /** messages between hosts used TCP, although the hosts have InfiniBand */
+    FLAG_SOCKET = 1 << 5,
 } flag;
 
 /** Times with one of these flags are used only if nothing better was measured. */

@@ -1,4 +1,4 @@
-/** The searches for doubts (doubts.h); for core/observe alone. */
+/** The searches for doubts (doubts.h). Private to core/observe. */
 #ifndef OBSERVE_JUDGE_H
 #define OBSERVE_JUDGE_H
 
@@ -7,41 +7,42 @@
 
 #include "observe/doubts.h"
 
-/** Each adds its doubts. LM_E_NOMEM; judge_units() also as devices_open(). */
+/** Each search adds its doubts. LM_E_NOMEM; judge_units() also errors of devices_open(). */
 lm_status judge_times(const points *p, doubts *out, lm_error *err);
 lm_status judge_units(const observations *obs, const points *p, doubts *out, lm_error *err);
 lm_status judge_repeated(const points *p, doubts *out, lm_error *err);
 
-/** Flagged times give way to the same times without flags; of times that are all doubtful the best
- * is kept. Counts both in p->n_flagged_used and p->n_flagged_out. LM_E_NOMEM */
+/**
+ * Removes flagged times if the same time exists without flags; if all are doubtful, the best one is
+ * kept. Counts both in p->n_flagged_used and p->n_flagged_out. LM_E_NOMEM
+ */
 lm_status points_settle(points *p, lm_error *err);
 
-/** At the end; false when memory runs out. */
+/** Appends a doubt; false: out of memory. */
 bool doubts_add(doubts *d, const doubt *new);
 
-/** FLOP of a phase; 0 for phases that move bytes alone. */
+/** FLOP of a phase; 0 for phases that only move bytes. */
 double phase_flops(const net_metrics *m, phase f);
-/** Bytes moved by the passes, as far as counts tell. */
+/** Bytes moved by the passes, as far as the counts tell. */
 double phase_bytes(const net_metrics *m);
 
 #define USUAL_COUNTS 3
-/** Fewest rows that can be compared. */
+/** Fewest rows for a comparison. */
 #define USUAL_LEAST 4
 
 /**
- * The time something should take, judged by the times beside it. That is enough to detect a wrong
- * unit; it is no model.
+ * Expected time of a row, from the other rows. It is only accurate enough to detect a wrong unit.
  *
- * A time is expected to be c1 n1 + c2 n2 + c3 n3 of three counts, such as FLOP, bytes and layers.
- * Each c is a quantile of seconds per count over all rows. The quantiles are chosen together: those
- * that leave the least sum of |log10(seconds / expected)|, cut at 2. A row that is far off thus
- * says no more than that it is (Rousseeuw & Leroy 1987, "Robust Regression and Outlier Detection",
+ * The expected time is c1 n1 + c2 n2 + c3 n3 for three counts, such as FLOP, bytes and layers. Each
+ * c is a quantile of seconds per count over all rows. The quantiles are chosen together, with the
+ * least sum of |log10(seconds / expected)|, cut at 2. Because of the cut, a row that is far off
+ * hardly influences the choice (Rousseeuw & Leroy 1987, "Robust Regression and Outlier Detection",
  * chapter 1, on why the fit must not see it).
  */
 typedef struct usual_row {
-    double count[USUAL_COUNTS]; /**< >= 0, one of them above 0 */
+    double count[USUAL_COUNTS]; /**< >= 0, at least one above 0 */
     double seconds;             /**< > 0 */
-    double deviation; /**< result: log10(seconds / expected), 0 in the middle of all rows */
+    double deviation; /**< result: log10(seconds / expected); its median over all rows is 0 */
 } usual_row;
 
 /** Fills the deviations, all 0 for fewer than USUAL_LEAST rows. False when memory runs out. */

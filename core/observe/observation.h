@@ -1,9 +1,9 @@
 /**
- * Observations: measured times as a CSV file that anyone can write. OBSERVATIONS.md, beside this
- * file, specifies columns, units, words and points.
+ * Observations: measured times in a CSV file that any program can write. OBSERVATIONS.md, in this
+ * folder, specifies columns, units, words and points.
  *
- * One row is one time of one thing. The file holds geometry and seconds, never a regressor, so
- * files measured with another framework fit as well as our own.
+ * One row is one time of one thing. The file has geometry and seconds, never a regressor. So files
+ * from another framework can be fitted, too.
  */
 #ifndef OBSERVE_OBSERVATION_H
 #define OBSERVE_OBSERVATION_H
@@ -19,7 +19,7 @@
 #include "network/bind.h"
 #include "network/phase.h"
 
-/** OBS_COUNTS: a network known by its counts alone; OBS_STREAM: one known by its kernels alone. */
+/** OBS_COUNTS: a network of which only counts are known; OBS_STREAM: only a list of kernels. */
 typedef enum {
     OBS_NETWORK,
     OBS_KERNEL,
@@ -30,7 +30,7 @@ typedef enum {
     OBS_N_KINDS
 } obs_kind;
 
-/** No machine has more ranks; sums of more would leave their types. */
+/** Limit for ranks: sums of more would overflow. */
 #define OBSERVATION_MOST_RANKS ((int64_t)1 << 24)
 
 /** One row. Text points into the file's own storage. */
@@ -40,16 +40,20 @@ typedef struct observation {
     lm_pass     pass;  /**< kernels */
     lm_dtype    dtype;
     const char *name, *input, *algorithm, *geometry, *optimizer, *settings, *flags;
-    const char *group;  /**< unit of leaving out; "": its name */
-    const char *layout; /**< how ranks share the network, in words (program/layout.h); "": each has
-                           samples of its own */
+    const char *group; /**< unit of leaving out; "": the name */
+    /**
+     * how ranks share the network, in words (program/layout.h); "": each rank has samples of its
+     * own
+     */
+    const char *layout;
     int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
         repeats; /**< 0: not given (ranks, hosts: 1) */
     double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz, power_w,
-        power_limit_w; /**< NAN: not given */
-    autocast_kind on;  /**< kind of device it ran on, as far as the file says (provenance_kind()) */
-    bool          skipped; /**< status other than ok: no time */
-    bool waits; /**< the sync of a step in buckets holds the wait for the slowest rank's pass */
+        power_limit_w;     /**< NAN: not given */
+    autocast_kind on;      /**< kind of device, as far as the file says (provenance_kind()) */
+    bool          skipped; /**< status other than ok: the row has no time */
+    /** the sync time of a step in buckets includes the wait for the slowest rank's pass */
+    bool waits;
     int  line;
 } observation;
 
@@ -61,17 +65,19 @@ typedef struct provenance_entry {
 typedef struct observations {
     char        *path;
     observation *row;
-    size_t       n_rows, n_skipped; /**< n_skipped: rows without a time, which name the
-                                              reason */
-    size_t n_typed, n_untyped; /**< rows that say their element type; that do not, but have one */
+    size_t       n_rows, n_skipped; /**< n_skipped: rows without a time, with a reason */
+    /** rows with an element type; rows without one whose kind has one */
+    size_t            n_typed, n_untyped;
     provenance_entry *provenance;
     size_t            n_provenance;
-    bool              cut_short; /**< the last line was incomplete and is left out */
+    bool              cut_short; /**< the last line was incomplete and was ignored */
     char             *text;      /**< owns the texts of the rows */
 } observations;
 
-/** Key of the provenance of files whose syncs in buckets begin after the last rank's backward
- * pass. */
+/**
+ * Key of the provenance: in such files the sync time in buckets begins after the last rank's
+ * backward pass.
+ */
 #define OBSERVATIONS_EXPOSED "exposed"
 
 /** An empty row: an f32 network, texts empty, counts 0, times NAN. */
@@ -90,25 +96,32 @@ void      observations_free(observations *obs);
  * includes this check. */
 lm_status observation_check(const observation *row, lm_error *err);
 
-/** On a CPU is what names a `cpu` and no `gpu`, and is not simulated; all else on a GPU. */
+/**
+ * AUTOCAST_CPU if the provenance has a `cpu` and no `gpu`, and is not simulated; otherwise
+ * AUTOCAST_GPU.
+ */
 autocast_kind provenance_kind(const provenance_entry *entry, size_t n);
 
-/** Its collective; of a network that of its gradients. N_COLLECTIVE_KINDS: unknown, which
- * observation_check() refuses. */
+/**
+ * The row's collective; for a network that of its gradients. N_COLLECTIVE_KINDS: unknown;
+ * observation_check() refuses it.
+ */
 collective_kind observation_collective(const observation *row);
 
 /** First value under `key` in the provenance; NULL: none. */
 const char *observations_provenance(const observations *obs, const char *key);
 
-/** Word in the settings of rows with a held clock. */
+/** Word for a held clock in the settings of a row. */
 #define OBSERVATION_CLOCK "clock="
 /** The held clock, MHz; NAN: not held, or no number. */
 double observation_held_mhz(const observation *row);
 
-/** The highest power limit of the rows, at which the device's usual times were measured; NAN: no row
- * has one. */
+/**
+ * The highest power limit of the rows; the device's normal times were measured at it. NAN: no row
+ * has one.
+ */
 double observations_limit(const observations *obs);
-/** Is it of a lower limit than `usual`, the highest? */
+/** Was the row measured at a power limit below `usual`, the highest one? */
 bool observation_limited(const observation *row, double usual);
 
 /** Its optimizer; momentum if a step's row names none. */

@@ -1,4 +1,4 @@
-/** Counted networks; for the files of workloads.h alone. */
+/** Counted networks. Private to the files of workloads.h. */
 #ifndef OBSERVE_WORKLOAD_ENTRIES_H
 #define OBSERVE_WORKLOAD_ENTRIES_H
 
@@ -37,17 +37,19 @@ typedef struct terms_at {
     growing_pass  forward, backward, update;
 } terms_at;
 
-/* A network file. Equal steps of its counts are a property of its layers, not of the input's size:
- * the first input decides. */
+/*
+ * A network file. Whether counts grow in equal steps depends on its layers, not on the input's
+ * size: the first input decides.
+ */
 typedef struct loaded {
     const char    *name;
     const network *net;
-    network       *own; /* the same, to be freed; NULL: lent */
+    network       *own; /* the same network if it must be freed; NULL: it is lent */
     bool           judged, even;
-    entry         *pending, *last; /* while several are counted */
+    entry         *pending, *last; /* used while several networks are counted */
 } loaded;
 
-#define WORKLOADS_BOUND 3 /* at batches 1, 2, and another */
+#define WORKLOADS_BOUND 3 /* at batches 1, 2, and one other */
 
 struct workloads {
     const registry *reg;
@@ -56,23 +58,32 @@ struct workloads {
     loaded        **net;
     size_t          n_nets, net_room;
     names           by_key, by_name;
-    entry *last[2]; /* asked for, in training and in evaluation: files list the points of a network
-                       together */
+    /*
+     * last requests, in training and in evaluation mode: files list the points of a network
+     * together
+     */
+    entry *last[2];
     struct bound_entry {
         const entry   *of; /* NULL: empty */
         int64_t        batch;
         bound_network *bound;
-    } bound[WORKLOADS_BOUND]; /* the last ones */
+    } bound[WORKLOADS_BOUND]; /* the most recent ones */
     arena *arena;
 };
 
-/* The entry of a name; counts it the first time. */
+/* Finds the entry of a name; counts it on first use. */
 lm_status entry_find(workloads *w, const workload_name *of, entry **out, lm_error *err);
 
-/* @param like see bind_options; or NULL */
+/*
+ * Binds the network of an entry.
+ * @param like see bind_options; or NULL
+ */
 lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bound_network *like,
                      bound_network **out, lm_error *err);
-/* The same without `like`; the last ones are kept. To be freed by bound_network_free() all the same. */
+/*
+ * entry_bind() with a cache of the most recent bindings. The caller calls bound_network_free() in
+ * each case.
+ */
 lm_status entry_bind_again(workloads *w, const entry *e, int64_t batch, bound_network **out,
                            lm_error *err);
 /*
