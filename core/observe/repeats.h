@@ -34,11 +34,12 @@ typedef struct repeats {
  * Compares rows in the order of the file, which is the order of time. A point's time is its `step`
  * (networks, layers) or its only time.
  *
- * @param drifted NULL, or obs->n_rows flags, cleared first. A flag is set for rows between two
- *                times of the anchor (the configuration with the most rows flagged anchor) if one
- *                of these two differs from the median of all anchor times by more than DRIFT_FLOORS
- *                noise floors and DRIFT_LEAST. Rows before the first time are judged by the first,
- *                rows after the last time by the last
+ * The anchor is the configuration with the most rows flagged anchor. A row lies between two times
+ * of the anchor. It has drifted if one of these two differs from the median of all anchor times by
+ * more than DRIFT_FLOORS noise floors and DRIFT_LEAST. Rows before the first time are judged by the
+ * first, rows after the last time by the last.
+ *
+ * @param drifted NULL, or obs->n_rows flags, cleared first; set for rows that have drifted
  */
 lm_status repeats_find(const observations *obs, bool *drifted, repeats *out, lm_error *err);
 
