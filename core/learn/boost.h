@@ -11,12 +11,12 @@ typedef struct boost_options {
     bool     forest;    /**< a random forest (Breiman 2001): all trees at once, their mean */
     unsigned trees;     /**< maximum of trees or rounds; held-out rows choose the best number */
     unsigned together;  /**< of boosting: trees per round, which adds their mean; 0: one */
-    unsigned depth;     /**< of each */
-    double   rate;      /**< of boosting: factor of what each tree adds */
+    unsigned depth;     /**< depth of each tree */
+    double   rate;      /**< boosting: factor on each tree */
     double   rows;      /**< share of the rows that each tree sees, in (0, 1] */
-    double   features;  /**< share of the features that each tree (of forests: each node) sees */
-    double   leaf_rows; /**< rows that a leaf has at least */
-    double   l2;        /**< on what leaves add */
+    double   features;  /**< share of the features for each tree (forests: for each node) */
+    double   leaf_rows; /**< fewest rows of a leaf */
+    double   l2;        /**< L2 penalty on the values of leaves */
     uint64_t seed;
 } boost_options;
 

@@ -42,12 +42,14 @@ lm_status kept_text(const kept_kind *k, const char *name, const void *what, char
 lm_status kept_read(const kept_kind *k, const char *name, const char *path, char *text, void **out,
                     lm_error *err);
 
-/** A copy, by way of its text. LM_E_NOMEM. */
+/** Copies a model by writing and reading its text. LM_E_NOMEM. */
 lm_status kept_copy(const kept_kind *k, const char *name, const void *what, void **out,
                     lm_error *err);
 
-/** A file of its own, which ends in a checksum (base/checksum.h). Errors as file_drafts_commit(),
- * file_read_text(), checksum_check() and kept_read(), with what to run again. */
+/**
+ * A separate file, which ends with a checksum (base/checksum.h). Errors as file_drafts_commit(),
+ * file_read_text(), checksum_check() and kept_read(); the text names the command to run again.
+ */
 lm_status kept_save(const kept_kind *k, const char *name, const void *what, const char *path,
                     lm_error *err);
 lm_status kept_load(const kept_kind *k, const char *name, const char *path, void **out,

@@ -37,9 +37,12 @@ const char *learner_name(learner_kind kind);
 bool learner_available(learner_kind kind);
 
 typedef struct learner_options {
-    learner_kind  kind;
-    bool          log;   /**< learn the logarithm, so errors are relative. Features without negative
-                         values become log(1 + x), so products become sums */
+    learner_kind kind;
+    /**
+     * learn the logarithm, so errors are relative. Features without negative values become log(1 +
+     * x), so products become sums
+     */
+    bool          log;
     boost_options boost; /**< of forest, boosted, xgboost */
     mlp_options   mlp;   /**< of mlp */
 } learner_options;
@@ -76,18 +79,18 @@ size_t       learner_n_features(const learner *l);
  */
 lm_status learner_predict(const learner *l, const double *x, size_t n, double *y, lm_error *err);
 
-/** How one tree of a forest comes to what it says, in the units that were learned. */
+/** The decisions of one tree of a forest, in the units of the training data. */
 typedef struct learner_way {
-    size_t   tree, trees; /**< which, from 1, of how many */
-    double   value;       /**< what the tree says */
-    tree_way way;         /**< its features and thresholds are as they were given */
+    size_t   tree, trees; /**< number of the tree, from 1, and of all trees */
+    double   value;       /**< prediction of the tree */
+    tree_way way;         /**< with features and thresholds as they were given */
 } learner_way;
 
 /**
- * The way of a row of features down the tree that says what comes nearest to what all of them say.
+ * The decisions for a row of features in the tree whose prediction is nearest to that of all trees.
  *
- * @return LM_E_UNSUPPORTED for what is no mean of trees: of boosted trees each adds to those before
- *         it; and as trees_way()
+ * @return LM_E_UNSUPPORTED for learners that are not a mean of trees (each boosted tree adds to
+ *         those before it); errors of trees_way()
  */
 lm_status learner_decide(const learner *l, const double *x, learner_way *out, lm_error *err);
 
@@ -106,13 +109,13 @@ typedef struct learner_trial {
 extern const learner_trial learner_trial_usual;
 
 /**
- * Finds the candidate with the least mean relative error on held-out groups.
+ * Finds the candidate with the least mean relative error in cross-validation over groups.
  *
- * @param errors   of each; n = 0: this build cannot train it. NULL: not wanted
- * @param left_out of each row what the best said without its group; NAN: it was not judged. NULL:
- *                 not wanted
- * @return LM_E_ARG where all rows are of one group, and as learner_train(); LM_E_UNSUPPORTED where
- *         no candidate can be trained
+ * @param errors   per candidate; n = 0: this build cannot train it. NULL: not wanted
+ * @param left_out per row: prediction of the best candidate without the row's group; NAN: not
+ *                 judged. NULL: not wanted
+ * @return LM_E_ARG if all rows are in one group; errors of learner_train(); LM_E_UNSUPPORTED if no
+ *         candidate can be trained
  */
 lm_status learner_best(const learner_rows *rows, const learner_options *candidate, size_t n,
                        const learner_trial *trial, size_t *best, stats_errors *errors,

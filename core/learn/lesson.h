@@ -18,7 +18,7 @@ typedef struct residual_trees {
     size_t         judged;      /**< held-out rows */
     double         mape_priced; /**< held-out error, by prices alone ... */
     double         mape;        /**< ... and with the residual */
-    double         low, high;   /**< of r */
+    double         low, high;   /**< limits of r */
     residual_space space;
     trees         *trees;
 } residual_trees;
@@ -31,10 +31,10 @@ double residual_at(const residual_trees *r, bool word, const double *x);
 /** Minimum of rows for learning. */
 #define RESIDUAL_ROWS 150
 
-/** The price of a row. */
+/** Price of a row. */
 typedef struct priced_look {
     double seconds; /**< by prices; 0 or less: the row is skipped */
-    bool   word;    /**< it is of a word, see residual_space_holds() */
+    bool   word;    /**< the row has a word, see residual_space_holds() */
 } priced_look;
 
 /** Rows of one class to learn from. */
@@ -51,15 +51,15 @@ typedef struct lesson {
 } lesson;
 
 /**
- * Holds out a fifth of the shapes at a time, until 2,000 rows or all fifths are judged. If the mean
- * relative error on held-out rows falls by 3 % or more, it learns from all rows. Last, it fits the
- * prices of all rows in any case.
+ * Learns a residual. It holds out a fifth of the shapes at a time, until 2,000 rows or all fifths
+ * are judged. If the mean relative error on held-out rows falls by 3 % or more, it learns from all
+ * rows. Finally it fits the prices to all rows, in any case.
  *
  * @param space  the features, without ranges
  * @param out    NULL: no gain, or too few rows
  * @param judged held-out errors, also without a gain; may be NULL
  * @return LM_E_UNSUPPORTED in a build without XGBoost, LM_E_ARG for too few rows for prices,
- * LM_E_NOMEM
+ *         LM_E_NOMEM
  */
 lm_status lesson_learn(const lesson *l, const residual_space *space, residual_trees **out,
                        residual_trees *judged, lm_error *err);

@@ -23,7 +23,7 @@ typedef struct lines {
     const char *end;    /**< of the text */
     char       *item;   /**< the rest of the current line */
     int         line;   /**< number of the current line */
-    size_t      number; /**< of the number that was read last in that line */
+    size_t      number; /**< index of the last number that was read in that line */
     lm_status   status; /**< of the first failure */
     lm_error   *err;
 } lines;
@@ -43,15 +43,15 @@ typedef enum line_kind {
 
 typedef struct line_item {
     line_kind          kind;
-    size_t             n;     /**< numbers; room of a text; words to choose from */
-    size_t            *found; /**< of counts: as many as there are, n at most; NULL: n */
-    bool               known; /**< of reals: they may be missing, which is NAN */
+    size_t             n; /**< count of numbers; size of a text; number of words to choose from */
+    size_t            *found; /**< counts: actual number, at most n; NULL: n */
+    bool               known; /**< reals may be missing: NAN */
     double            *real;
     float             *single;
-    size_t            *count; /**< of a choice its place */
+    size_t            *count; /**< of a choice: its index */
     char              *text;
     const char *const *word;
-    double             least, most; /**< of numbers */
+    double             least, most; /**< limits of numbers */
 } line_item;
 
 #define ITEM_REALS(x, how_many, from, to)                                      \
@@ -60,7 +60,7 @@ typedef struct line_item {
     }
 #define ITEM_REAL(x, from, to) ITEM_REALS(x, 1, from, to)
 #define ITEM_ANY(x)            ITEM_REALS(x, 1, -DBL_MAX, DBL_MAX)
-/** All of them, or, where the first is NAN, none. */
+/** All numbers, or none if the first is NAN. */
 #define ITEM_KNOWN(x, how_many, from, to)                                                     \
     {                                                                                         \
         .kind = LINE_REAL, .n = how_many, .known = true, .real = x, .least = from, .most = to \
@@ -92,9 +92,9 @@ typedef struct line_item {
     }
 
 /**
- * A whole line. Reading it fails with LM_E_SYNTAX ("path:line: ...") for another word, for fewer or
- * more items, for what is no number or none of the words, and at the end of the text; with LM_E_ARG
- * for a number out of range.
+ * Reads or writes a whole line. Reading fails with LM_E_SYNTAX ("path:line: ...") for another word,
+ * for fewer or more items, for an invalid number or word, and at the end of the text. It fails with
+ * LM_E_ARG for a number out of range.
  *
  * @return `status` is LM_OK
  */
@@ -106,13 +106,13 @@ bool lines_line(lines *l, const char *word, const line_item *items);
  * which lines_line() then reports. */
 size_t lines_which(const lines *l, const char *const *word, size_t n, size_t at);
 
-/* A line by its parts: its word, some items, others by hand, its end. */
+/* A line in parts: its word, items, other parts by hand, its end. */
 bool lines_begin(lines *l, const char *word);
 void lines_items(lines *l, const line_item *items);
 void lines_end(lines *l);
 #define ITEMS(l, ...) lines_items(l, (const line_item[]){ __VA_ARGS__, { .kind = LINE_END } })
 
-/** Reading: the next item of the line, cut off; NULL: there is none. */
+/** Reading: the next item of the line; NULL: none. */
 char *lines_item(lines *l);
 
 /** Fails with LM_E_ARG and the text unless `holds`. */

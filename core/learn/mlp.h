@@ -3,9 +3,9 @@
  *
  *   h_0 = (x - mean) / deviation, h_l = relu(W_l h_(l-1) + b_l), y = w . h_L + b, scaled back
  *
- * Weights begin uniform in +- sqrt(6 / inputs) (He et al. 2015). Adam is Kingma & Ba 2015,
- * algorithm 1; dropout is inverted, of the last hidden layer (Srivastava et al. 2014). The same
- * seed gives the same network on the same BLAS.
+ * Initial weights are uniform in +- sqrt(6 / inputs) (He et al. 2015). Adam is Kingma & Ba 2015,
+ * algorithm 1. Dropout is inverted dropout of the last hidden layer (Srivastava et al. 2014). The
+ * same seed gives the same network on the same BLAS.
  */
 #ifndef LEARN_MLP_H
 #define LEARN_MLP_H
@@ -16,23 +16,24 @@
 #include "learn/lines.h"
 #include "learn/rows.h"
 
-#define MLP_LAYERS 8    /**< hidden ones, at most */
-#define MLP_WIDTH  4096 /**< units or features, at most */
+#define MLP_LAYERS 8    /**< limit for hidden layers */
+#define MLP_WIDTH  4096 /**< limit for units or features */
 
 typedef struct mlp_options {
     size_t   width[MLP_LAYERS]; /**< units of each hidden layer */
     size_t   n_layers;
     size_t   epochs, batch;
-    double   rate;        /**< of Adam, to begin with */
-    double   epsilon;     /**< of Adam, beside the root of its second moment; 0: 1e-8 */
+    double   rate;        /**< initial rate of Adam */
+    double   epsilon;     /**< epsilon of Adam, added to the root of its second moment; 0: 1e-8 */
     double   decay;       /**< factor of the rate ... */
-    size_t   decay_every; /**< ... every so many epochs; 0: never */
-    double   l2;          /**< l2 / 2 |W|^2 beside half the mean squared error; not of biases */
-    double   dropout;     /**< share of dropped units in a batch, in [0, 1) */
+    size_t   decay_every; /**< ... every `decay_every` epochs; 0: never */
+    double   l2;      /**< adds l2 / 2 |W|^2 to half the mean squared error; biases are excluded */
+    double   dropout; /**< share of dropped units in a batch, in [0, 1) */
     uint64_t seed;
 } mlp_options;
 
-/** Called after each epoch with root mean squared errors; `held_rmse` is NAN without held-out rows.
+/**
+ * Called after each epoch with root mean squared errors; `held_rmse` is NAN without held-out rows.
  */
 typedef void mlp_listener(void *context, size_t epoch, double rmse, double held_rmse);
 

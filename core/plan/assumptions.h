@@ -1,4 +1,4 @@
-/** Answers and their assumptions: the question is asked again with one assumption changed. */
+/** Sensitivity of answers: the question is asked again with one assumption changed. */
 #ifndef PLAN_ASSUMPTIONS_H
 #define PLAN_ASSUMPTIONS_H
 
@@ -19,20 +19,21 @@ typedef struct plan_asked {
     const plan_machine *machines;
     plan_goal           goal;
     plan_limits         limits;
-    const plan         *answer; /**< at expected times; not NULL */
+    const plan         *answer; /**< the plan at expected times; not NULL */
     plan_view           view;   /**< the view of the answer */
 } plan_asked;
 
 /** Effect of an assumption on an answer. */
 typedef struct sensitivity {
     assumption  of;
-    const plan *answer;        /**< NULL: no plan meets the limits any more */
-    double      seconds, cost; /**< of `answer`, or of the former plan if NULL; NAN: unknown */
-    double      moved; /**< |log of the goal's new value over the former|; INFINITY: no answer */
-    double      stretched; /**< the same for the time of the former plan */
+    const plan *answer;        /**< NULL: no plan meets the limits now */
+    double      seconds, cost; /**< of `answer`; of the former plan if NULL. NAN: unknown */
+    /** |log of the new value of the goal divided by the former|; INFINITY: no answer */
+    double moved;
+    double stretched; /**< the same for the time of the former plan */
 } sensitivity;
 
-/** The goal's own value of a plan: nodes, cost (device-hours without a price), or seconds. */
+/** The value of a plan for the goal: nodes, cost (device-hours without a price), or seconds. */
 double plan_value(const plan *p, const plan_machine *machines, plan_goal goal, const plan_view *v);
 
 typedef struct plan_answer {
@@ -40,8 +41,11 @@ typedef struct plan_answer {
     bool        bounded; /**< intervals of the plan's time are known */
     const plan *low;     /**< the answer if all steps take their lower bound */
     const plan *high;    /**< the answer at the upper bound; NULL: no plan meets the limits then */
-    const plan *fewer;   /**< for fewest nodes: the fastest plan with the next smaller number, which
-                            misses the limits; NULL: none */
+    /**
+     * goal fewest nodes: the fastest plan with the next smaller number of nodes, which misses the
+     * limits; NULL: none
+     */
+    const plan *fewer;
     sensitivity hangs_on[ASSUMPTIONS_MAX];
     size_t      n_hangs_on;
 } plan_answer;

@@ -8,9 +8,9 @@ typedef enum time_case {
     TIME_EXPECTED,
     TIME_LOW, /**< all at the bounds of their intervals */
     TIME_HIGH,
-    TIME_COMPUTE_LOW, /**< forward, backward and update alone */
+    TIME_COMPUTE_LOW, /**< only forward, backward and update */
     TIME_COMPUTE_HIGH,
-    TIME_SYNC_LOW, /**< all-reduces alone */
+    TIME_SYNC_LOW, /**< only all-reduces */
     TIME_SYNC_HIGH,
     TIME_BEYOND_LOW, /**< only the widening of intervals beyond the measured range */
     TIME_BEYOND_HIGH,
@@ -24,16 +24,16 @@ typedef struct cases {
 } cases;
 
 /**
- * Cases of a predicted step. With a part at a bound, overlapped_sync() finds anew what the backward
- * pass hides. TIME_HALF_LINK is the expected time here: it needs another predictor.
+ * Cases of a predicted step. If a part is at a bound, overlapped_sync() computes the overlap again.
+ * TIME_HALF_LINK gets the expected time, because it needs another predictor.
  *
- * @return what workloads_gradients() and overlapped_sync() return
+ * @return errors of workloads_gradients() and overlapped_sync()
  */
 lm_status cases_of_step(const predictor *who, const step_setup *s, const prediction *step,
                         cases *out, lm_error *err);
 
 /**
- * Cases of the evaluation of a training run: inference with such a batch on one device. As
+ * Cases of the evaluation in a training run: inference with this batch on one device. As
  * predict_step().
  */
 lm_status cases_of_evaluation(const predictor *who, int64_t batch, cases *out, lm_error *err);

@@ -1,4 +1,4 @@
-/** The best layouts on each machine and number of nodes of a planning job. */
+/** The best layouts for each machine and number of nodes of a planning job. */
 #ifndef PLAN_LAYOUT_PLANS_H
 #define PLAN_LAYOUT_PLANS_H
 
@@ -8,46 +8,48 @@
 typedef struct layout_plan {
     size_t       machine;
     int64_t      nodes;
-    size_t       place; /**< among the layouts of that machine and these nodes, from 0 */
+    size_t       place; /**< rank among the layouts of this machine and number of nodes, from 0 */
     layout_found found;
-    double       run;  /**< s of the whole training */
-    double       cost; /**< of the job's currency; NAN: no price */
-    bool         tie;  /**< as good as the first, as far as anyone knows */
+    double       run;  /**< s, whole training run */
+    double       cost; /**< in the job's currency; NAN: no price */
+    bool         tie;  /**< as fast as the first layout, within their uncertainty */
 } layout_plan;
 
-/** What a search came across. */
+/** Statistics of a search. */
 typedef struct layout_counts {
     size_t  machine;
     int64_t nodes;
     size_t  looked_at, too_large, no_time, bounded; /**< as in layout_search */
-    char    whole[200]; /**< why the network does not divide among ranks of cp or ep; "" */
-    size_t  refused;    /**< of the best, those that nobody predicts */
-    char    why[200];   /**< the first of these */
+    char    whole[200]; /**< why the network cannot be divided among ranks of cp or ep; "" */
+    size_t  refused;    /**< number of the best layouts that could not be predicted */
+    char    why[200];   /**< error of the first of these */
 } layout_counts;
 
 typedef struct layout_plans {
-    layout_plan   *plan; /**< by machine, nodes, and place */
+    layout_plan   *plan; /**< sorted by machine, nodes, and rank */
     size_t         n;
-    layout_counts *counts; /**< of each machine and number of nodes */
+    layout_counts *counts; /**< for each machine and number of nodes */
     size_t         n_counts;
-    int64_t        tokens;  /**< of a sample; 0: it has none */
-    size_t         missed;  /**< plans that do not keep to deadline or budget: not among these */
-    double         fastest; /**< s of the whole training by the fastest of these */
+    int64_t        tokens; /**< of a sample; 0: samples are not tokens */
+    /** number of plans that miss the deadline or budget; they are left out */
+    size_t missed;
+    double fastest; /**< s of the whole run with the fastest of these missed plans */
 } layout_plans;
 
 /**
- * The `best` layouts of each, as they are predicted: several times as many are taken from the search,
- * each of another tp and pp, which ranks them by sums. job->question.global_batch is split among micro-batches of up to
- * `most_micro_batch`. To be freed by layout_plans_free() in either case.
+ * Finds the `best` layouts for each machine and number of nodes, and predicts them. The search,
+ * which ranks by sums of parts, delivers several times as many layouts, each with another pair of
+ * tp and pp. job->question.global_batch is split into micro-batches of at most `most_micro_batch`.
+ * Call layout_plans_free() in either case.
  *
- * @return LM_E_NOTFOUND where nothing fits, nothing has a price, or no plan keeps to the limits: with
- *         the best there is
+ * @return LM_E_NOTFOUND if no layout fits, none has a price, or no plan meets the limits; the text
+ *         has the best layout
  */
 lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro_batch,
                             layout_plans *out, lm_error *err);
 void      layout_plans_free(layout_plans *p);
 
-/** The pipeline of a plan, task by task. As pipeline_run(). */
+/** The tasks of a plan's pipeline. As pipeline_run(). */
 lm_status layout_plan_tasks(const plan_job *job, const layout_plan *p, pipeline_take take, void *by,
                             lm_error *err);
 

@@ -1,4 +1,4 @@
-/** A layout that a search found, as `predict` and `memory` tell it. */
+/** The prediction of a layout that a search found, equal to that of `predict` and `memory`. */
 #ifndef PLAN_LAYOUT_PREDICT_H
 #define PLAN_LAYOUT_PREDICT_H
 
@@ -6,25 +6,29 @@
 #include "network/memory.h"
 #include "plan/layouts.h"
 
-/** Of whom it is asked. */
+/** The environment of a layout. */
 typedef struct layout_asked {
     const predictor  *who;
     const network    *net;
     const registry   *reg;
-    const step_setup *setup; /**< devices of a node, optimizer, policy */
+    const step_setup *setup; /**< devices per node, optimizer, policy */
     int64_t           nodes;
 } layout_asked;
 
-/** How its memory is counted: weights of 16 bit are updated in 32, as all published runs of large
- * networks have it. */
+/**
+ * Options for its memory: weights of 16 bit have master copies in 32 bit, as in all published runs
+ * of large networks.
+ */
 memory_options layout_memory_options(const predictor *who, const step_setup *setup);
 
-/** Bytes of the fullest rank of a settled layout, by rank_memory_of(), with its errors. */
+/**
+ * Bytes on the rank that needs most, for a settled layout, by rank_memory_of(), with its errors.
+ */
 lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_error *err);
 
 /**
- * Seconds, bounds and shares of a settled layout by predict_laid_out(), with its errors; not its bytes.
- * Passes and messages get the factors that make the step as long as its bounds.
+ * Seconds, bounds and shares of a settled layout, by predict_laid_out(), with its errors; without
+ * bytes. Passes and messages get the factors that reproduce the bounds of the step.
  */
 lm_status layout_predict(const layout_asked *a, const layout *l, layout_found *out, lm_error *err);
 

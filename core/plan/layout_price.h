@@ -1,38 +1,41 @@
-/** Bytes and seconds of one layout, and what was asked for others. */
+/** Bytes and seconds of one layout, with a cache for further layouts. */
 #ifndef PLAN_LAYOUT_PRICE_H
 #define PLAN_LAYOUT_PRICE_H
 
 #include "plan/layouts.h"
 #include "program/gather.h"
 
-#define LAYOUT_MESSAGES 4096 /* prices that are kept */
-#define LAYOUT_SPREADS  1021 /* balanced stages that are kept */
+#define LAYOUT_MESSAGES 4096 /* number of cached prices */
+#define LAYOUT_SPREADS  1021 /* number of cached balanced stages */
 
-/* Parts that were asked for. */
+/* Cached parts. */
 typedef struct known_parts {
     net_shard           shard;
     int64_t             micro_batch;
-    const layout_parts *parts; /* NULL: the network does not divide so */
+    const layout_parts *parts; /* NULL: the network cannot be divided this way */
 } known_parts;
 
-/* The stages of the layout that is in work. */
+/* Stages of the current layout. */
 typedef struct layout_stages {
     const layout_parts *parts;
     int64_t             pp, vp;
     bool                balanced;
     layer_cost         *stage;  /* pp * vp */
-    layer_cost         *rank;   /* pp: sums of these */
-    double             *blocks; /* pp: of a chunk of the rank, in the mean */
+    layer_cost         *rank;   /* pp: sums over the stages of a rank */
+    double             *blocks; /* pp: blocks per chunk of the rank, on average */
     int64_t            *begin;  /* pp * vp + 1: first block of each stage */
 } layout_stages;
 
-/* What a pipeline's seconds depend on beside its stages. */
+/* Inputs of a pipeline's seconds, beside its stages. */
 typedef struct layout_order {
     pipeline_rule schedule;
     bool          again;
     int64_t       accumulation;
-    int64_t       each; /* what travels in each micro-batch: 0 nothing, 2 of ZeRO's second stage,
-                             else ranks that share the weights */
+    /*
+     * messages of each micro-batch: 0: none; 2: of ZeRO's second stage; else the number of ranks
+     * that share the weights
+     */
+    int64_t each;
 } layout_order;
 
 typedef struct layout_pricing {
@@ -41,7 +44,7 @@ typedef struct layout_pricing {
     known_parts           *parts;
     size_t                 n_parts, parts_room;
     layout_parts           supposed;
-    layer_cost            *before; /* of `supposed` */
+    layer_cost            *before; /* storage for `supposed` */
     struct known_message {
         double          bytes, seconds;
         rank_span       group;
@@ -49,57 +52,62 @@ typedef struct layout_pricing {
         bool            used;
     } message[LAYOUT_MESSAGES];
     struct known_spread {
-        const double *flops; /* of the part's blocks; NULL: empty */
+        const double *flops; /* per block of the part; NULL: empty */
         int64_t       stages, *begin;
     } spread[LAYOUT_SPREADS];
-    layout    groups_of; /* layout of the groups; tp 0: none */
+    layout    groups_of; /* layout of `group`; tp 0: none */
     rank_span group[N_RANK_GROUPS];
-    bool      uneven; /* they do not spread evenly over nodes */
+    bool      uneven; /* the groups do not spread evenly over nodes */
 
     layout_stages   now;
-    pipeline_stage *stage; /* pp * vp, with what travels in each micro-batch */
-    double         *wait;  /* pp: s of this, of a rank in a micro-batch */
-    double         *kept;  /* pp: bytes of what waits for the backward pass */
-    pipeline_rank  *rank;  /* pp: of the last pipeline that was run */
+    pipeline_stage *stage; /* pp * vp, with the messages of each micro-batch */
+    double         *wait;  /* pp: s per rank and micro-batch, of these messages */
+    double         *kept;  /* pp: bytes that wait for the backward pass */
+    pipeline_rank  *rank;  /* pp: results of the last pipeline run */
     gather_block   *block; /* blocks + 1 */
     size_t          room;
-    layout_order    filled, kept_for, ran; /* what these are of */
+    layout_order    filled, kept_for, ran; /* layouts of these results */
     bool            is_filled, is_kept, has_run;
-    double          least; /* s of passes, of `filled` */
+    double          least; /* s of passes, for `filled` */
     size_t          run;
 } layout_pricing;
 
 void layout_pricing_begin(layout_pricing *p, const layout_question *q, const layout_prices *prices);
 void layout_pricing_end(layout_pricing *p);
 
-/** Takes a layout in work: parts, groups, stages. Before all that follows. LM_E_ARG where groups do not
- * spread evenly over nodes; LM_E_UNSUPPORTED where the network does not divide so. */
+/**
+ * Selects the current layout: parts, groups, stages. Call it before the functions below. LM_E_ARG
+ * if groups do not spread evenly over nodes; LM_E_UNSUPPORTED if the network cannot be divided this
+ * way.
+ */
 lm_status layout_take(layout_pricing *p, const layout *l, lm_error *err);
-/** Parts that were asked for; NULL: they were not. */
+/** Cached parts; NULL: not cached. */
 const known_parts *layout_known(const layout_pricing *p, const net_shard *shard,
                                 int64_t micro_batch);
-/** Until layout_pricing_forget(), a layout's part is a share of what a part with fewer ranks of cp has: of
- * its seconds, of what it keeps, not of its weights. LM_E_NOMEM */
+/**
+ * Until layout_pricing_forget(), the part of a layout is estimated as a share of a part with fewer
+ * ranks of cp: a share of its seconds and of its kept bytes, but not of its weights. LM_E_NOMEM
+ */
 lm_status layout_pricing_suppose(layout_pricing *p, const layout *l, const known_parts *larger,
                                  lm_error *err);
 void      layout_pricing_forget(layout_pricing *p);
-/** Seconds of a message of a group, asked for once. */
+/** Seconds of a message of a group, cached. */
 double layout_message(layout_pricing *p, collective_kind kind, double bytes, rank_group group);
-/** Do its passes run again? */
+/** Does the layout recompute forward passes? */
 bool layout_again(const layout *l);
-/** What a pipeline is asked with, but its stages. */
+/** The question for a pipeline, without its stages. */
 pipeline_question layout_pipeline(const layout *l);
 
-/** Of the fullest rank, with the overhead. */
+/** Bytes on the rank that needs most, with the overhead. */
 double layout_bytes(layout_pricing *p, const layout *l);
 
-/** No step of these passes is shorter, however weights are shared; NAN: no price is known. */
+/** Lower bound of the step with these passes, for any sharing of weights; NAN: no price. */
 lm_status layout_least(layout_pricing *p, const layout *l, double *out, lm_error *err);
-/** All but bytes; step INFINITY: above `bound`, and not priced further; NAN: not known. */
+/** Everything but bytes. step INFINITY: above `bound`, not priced further; NAN: unknown. */
 lm_status layout_seconds(layout_pricing *p, const layout *l, double bound, layout_found *out,
                          lm_error *err);
 
-/** Its pipeline's tasks. */
+/** The tasks of its pipeline. */
 lm_status layout_run(layout_pricing *p, const layout *l, pipeline_take take, void *by,
                      lm_error *err);
 

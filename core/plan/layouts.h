@@ -1,16 +1,18 @@
 /**
- * The search for layouts: how so many ranks share a network and a global batch, fastest first.
+ * The search for layouts: how ranks share a network and a global batch, the fastest first.
  *
- * Layouts that divide what there is are enumerated; what does not fit the memory of the fullest rank is
- * left out before it is priced. Layers are priced once for each part of them (tp, sp, cp, ep) and
- * micro-batch, and messages once for each kind, size and group: a layout is sums of these, and a
- * pipeline (program/pipeline.h). What ranks compute bounds a step from below. Layouts are priced in the
- * order of this bound, up to the one that none behind it can beat.
+ * The search enumerates the layouts that divide the network and the ranks. A layout that does not
+ * fit the memory of any rank is dropped before it is priced. Layers are priced once for each part
+ * (tp, sp, cp, ep) and micro-batch, messages once for each kind, size and group. A layout is a sum
+ * of these, plus a pipeline (program/pipeline.h). The compute of the ranks is a lower bound of the
+ * step. Layouts are priced in the order of this bound, until no later layout can be faster than the
+ * best ones.
  *
- * More ranks of cp come after fewer. They are left out where a part that took its share of the seconds
- * of the last one would not be among the best: of fewer tokens a kernel does no more in a second.
+ * More ranks of cp come after fewer. They are skipped if even a proportional share of the last
+ * part's seconds would not be among the best: with fewer tokens a kernel does not get more
+ * efficient.
  *
- * The sums rank layouts; what is told of the best is predicted (layout_predict.h).
+ * The sums rank layouts; the best ones are then predicted (layout_predict.h).
  */
 #ifndef PLAN_LAYOUTS_H
 #define PLAN_LAYOUTS_H
@@ -19,65 +21,72 @@
 #include "program/layout.h"
 #include "program/pipeline.h"
 
-/** Layers on a rank that has them, in one micro-batch. */
+/** Cost of layers on a rank that has them, in one micro-batch. */
 typedef struct layer_cost {
-    double forward, input, weight; /**< s; the last two are the backward pass */
-    double waited[2]; /**< s of messages that the forward, the backward pass waits for */
+    double forward, input, weight; /**< s; input and weight together are the backward pass */
+    double waited[2]; /**< s that the forward and the backward pass wait for messages */
     double weights;   /**< bytes */
-    double experts;   /**< of these, of experts that not all ranks have */
+    double experts;   /**< the part of `weights` in experts that not all ranks have */
     double kept;      /**< bytes that wait for the backward pass */
 } layer_cost;
 
-/** A network as one rank has it, but for stages, at a micro-batch. */
+/** A network as one rank has it, without stages, at a micro-batch. */
 typedef struct layout_parts {
-    const layer_cost *before;    /**< sums of the blocks before block i: [0, blocks] */
-    const double     *flops;     /**< of each block, as stages_balance() takes them */
-    layer_cost        first;     /**< in front of the blocks: on the first stage */
-    layer_cost        last;      /**< behind them: on the last one */
-    double            boundary;  /**< bytes of what a block hands to the next */
-    double            input;     /**< bytes of it that a block which runs again keeps */
-    double            tied;      /**< bytes of weights of `last` that are those of `first`, too */
-    double            transient; /**< bytes that a pass holds beside what is kept */
+    const layer_cost *before;    /**< sums over the blocks before block i: [0, blocks] */
+    const double     *flops;     /**< per block, for stages_balance() */
+    layer_cost        first;     /**< layers before the blocks: on the first stage */
+    layer_cost        last;      /**< layers after the blocks: on the last stage */
+    double            boundary;  /**< bytes that a block sends to the next */
+    double            input;     /**< bytes of it that a recomputed block keeps */
+    double            tied;      /**< bytes of weights that `last` shares with `first` */
+    double            transient; /**< bytes that a pass holds in addition to the kept ones */
     double            update;    /**< s of the update of all its weights */
-    double            low, high; /**< bounds of its passes, of what is predicted; NAN: unknown */
+    /** bounds of its passes, relative to the prediction; NAN: unknown */
+    double low, high;
 } layout_parts;
 
-/** Whom the search asks. */
+/** Source of prices for the search. */
 typedef struct layout_prices {
     void *by;
-    /** Asked once for each. *out lives as long as the search. LM_E_UNSUPPORTED: it does not divide
-     * among ranks of cp or ep. */
+    /**
+     * Called once per part. *out lives as long as the search. LM_E_UNSUPPORTED: the network cannot
+     * be divided among ranks of cp or ep.
+     */
     lm_status (*parts)(void *by, const net_shard *shard, int64_t micro_batch,
                        const layout_parts **out, lm_error *err);
     /** Seconds of a message of a group; NAN: unknown. */
     double (*message)(void *by, collective_kind kind, double bytes, const rank_span *group);
-    /** Bytes of the fullest rank, without the overhead, of a layout that is among the best by the sums:
-     * asked once for each. Where it does not fit, the search goes on without it. NULL: the sums tell. */
+    /**
+     * Bytes on the rank that needs most, without the overhead, for a layout among the best: called
+     * once per layout. A layout that does not fit is dropped. NULL: the sums decide.
+     */
     lm_status (*bytes)(void *by, const layout *l, double *out, lm_error *err);
 } layout_prices;
 
-/** What is searched. */
+/** What to search. */
 typedef struct layout_question {
-    int64_t      ranks, devices; /**< all, and those of each node */
+    int64_t      ranks, devices; /**< all ranks; devices per node */
     int64_t      global_batch;   /**< samples of a step */
     layout_facts facts;
     int64_t      most_micro_batch;
-    bool         splits;   /**< layers divide among ranks of tp */
-    double       room;     /**< bytes of a rank's memory; INFINITY: any */
-    double       overhead; /**< part of it that is not the step's */
-    /** Bytes for each byte of weights: gradients; what ZeRO's first stage divides (masters and states
-     * of the optimizer); copies in 16 bit, which nothing divides. */
+    bool         splits;   /**< layers can be divided among ranks of tp */
+    double       room;     /**< bytes of a rank's memory; INFINITY: no limit */
+    double       overhead; /**< part of the memory that the step cannot use */
+    /**
+     * Bytes per byte of weights: of gradients; of what ZeRO's first stage divides (masters and
+     * optimizer states); of 16-bit copies, which are never divided.
+     */
     double gradients, states, copies;
-    double low, high; /**< bounds of messages, of what is predicted; NAN: unknown */
-    size_t best;      /**< so many are wanted */
+    double low, high; /**< bounds of messages, relative to the prediction; NAN: unknown */
+    size_t best;      /**< number of layouts wanted */
 } layout_question;
 
-/** What a step's seconds are, on the rank that ends last. They add up to it. */
+/** Parts of a step's seconds on the rank that ends last. They add up to the step. */
 typedef enum layout_share {
-    SHARE_COMPUTE,  /**< passes */
-    SHARE_TENSOR,   /**< messages that they wait for */
+    SHARE_COMPUTE,  /**< forward and backward passes */
+    SHARE_TENSOR,   /**< messages that the passes wait for */
     SHARE_PIPELINE, /**< waiting for other stages */
-    SHARE_DATA,     /**< gradients and weights, exposed */
+    SHARE_DATA,     /**< exposed messages with gradients and weights */
     SHARE_UPDATE,
     N_LAYOUT_SHARES
 } layout_share;
@@ -89,49 +98,56 @@ typedef struct layout_found {
     layout layout;                 /**< settled */
     double step, low, high;        /**< s; bounds NAN: unknown */
     double share[N_LAYOUT_SHARES]; /**< s */
-    double bytes;                  /**< of the fullest rank, with the overhead */
-    double pass[2], message[2];    /**< least and largest factor on what ranks do, and send */
+    double bytes;                  /**< bytes on the rank that needs most, with the overhead */
+    double pass[2], message[2];    /**< smallest and largest factor on compute, and on messages */
 } layout_found;
 
 typedef struct layout_search {
-    layout_found *found; /**< the fastest first; of each tp and pp the fastest alone */
+    layout_found *found; /**< the fastest first; for each pair of tp and pp only the fastest */
     size_t        n;
-    size_t looked_at, too_large, no_time; /**< layouts in all; that do not fit; without a price */
-    size_t bounded;     /**< parts with more ranks of cp that could not be among the best */
-    size_t priced;      /**< layouts whose seconds were asked for */
-    size_t run;         /**< pipelines that were run */
-    char   why[200];    /**< why the network does not divide among ranks of cp or ep; "": it does */
-    double least_bytes; /**< of those that do not fit, the smallest */
+    /** numbers of layouts: all; too large for the memory; without a price */
+    size_t looked_at, too_large, no_time;
+    size_t bounded;  /**< parts with more ranks of cp that could not be among the best */
+    size_t priced;   /**< layouts whose seconds were computed */
+    size_t run;      /**< number of pipeline runs */
+    char   why[200]; /**< why the network cannot be divided among ranks of cp or ep; "": it can */
+    double least_bytes; /**< the smallest need among the layouts that do not fit */
 } layout_search;
 
 /**
- * Searches. *out is to be freed by layouts_free(); it is empty where nothing fits.
+ * Runs the search. The caller frees *out by layouts_free(); it is empty if nothing fits.
  *
- * @return LM_E_ARG for counts below 1 and a global batch that no layout divides; what the prices return
+ * @return LM_E_ARG for counts below 1 and a global batch that no layout divides; errors of the
+ *         prices
  */
 lm_status layouts_find(const layout_question *q, const layout_prices *prices, layout_search *out,
                        lm_error *err);
 void      layouts_free(layout_search *s);
 
-/** Seconds and bytes of one settled layout, as the search prices it. LM_E_UNSUPPORTED for stages and
- * layers that run again by lists. */
+/**
+ * Seconds and bytes of one settled layout, by the sums of the search. LM_E_UNSUPPORTED for lists of
+ * stages, and for lists of recomputed layers.
+ */
 lm_status layouts_price(const layout_question *q, const layout_prices *prices, const layout *l,
                         layout_found *out, lm_error *err);
 
-/** Its pipeline, task by task. As pipeline_run(). */
+/** The tasks of its pipeline. As pipeline_run(). */
 lm_status layouts_tasks(const layout_question *q, const layout_prices *prices, const layout *l,
                         pipeline_take take, void *by, lm_error *err);
 
-/** Seconds of its step where what ranks do takes so many times as long, and what they send. */
+/** Seconds of its step with these factors on compute and on messages. */
 double layouts_at(const layout_found *f, double pass, double message);
-/** May b be as fast as a? What makes a rank slower does so in both: it is with some pair of a's bounds,
- * one of what ranks do and one of what they send. Without bounds it is not. */
+/**
+ * Can b be as fast as a? A slower rank is slower in both layouts. So the answer is yes if one pair
+ * of factors within a's bounds, one on compute and one on messages, makes b as fast. Without bounds
+ * it is no.
+ */
 bool layouts_tie(const layout_found *a, const layout_found *b);
 
-/** "compute takes 71 %, tensor messages 20 %": what takes most of it. */
+/** What takes most of the step: "compute takes 71 %, tensor messages 20 %". */
 #define LAYOUT_SENTENCE 192
 const char *layouts_limit(const layout_found *f, char buffer[LAYOUT_SENTENCE]);
-/** "4.1 % slower: pipeline bubble +3.0 %, tensor messages +1.1 %": why `b` is worse than `a`. */
+/** Why `b` is slower than `a`: "4.1 % slower: pipeline bubble +3.0 %, tensor messages +1.1 %". */
 const char *layouts_worse(const layout_found *a, const layout_found *b,
                           char buffer[LAYOUT_SENTENCE]);
 

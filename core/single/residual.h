@@ -5,23 +5,23 @@
 #include "learn/lesson.h"
 #include "single/residual_features.h"
 
-/** Of each class; NULL: none. */
+/** Residual of each class; NULL: none. */
 typedef struct residual_set {
     residual_trees *of[N_LAYER_CLASSES];
 } residual_set;
 
 /**
  * Learns from rows of one class on one machine or several, as lesson_learn() does. Each machine has
- * its own prices, which stay in `r`. The residual is one for all, with the devices' figures as
- * features. Rows that differ in batch or device alone have one shape.
+ * its own prices, which stay in `r`. All share one residual, with the devices' figures as features.
+ * Rows that differ only in batch or device have one shape.
  *
- * @param out    NULL: nothing was gained, or there are too few rows
- * @param judged as lesson_learn() has it; may be NULL
+ * @param out    NULL: no gain, or too few rows
+ * @param judged as for lesson_learn(); may be NULL
  */
 lm_status residual_learn(size_t class, const residual_source *from, size_t n, residual_trees **out,
                          residual_trees *judged, lm_error *err);
 
-/** r of a priced row; 0 outside of what was learned. Fails as residual_features() does. */
+/** r of a priced row; 0 outside the training range. Errors as residual_features(). */
 lm_status residual_of(const residual_trees *r, const priced_row *row, double *out, lm_error *err);
 
 void residual_set_free(residual_set *s);

@@ -7,8 +7,10 @@
 #define RESIDUAL_FILE "residual" /**< "m.residual": of single layers */
 #define KERNELS_FILE  "kernels"  /**< "m.kernels": of single launches */
 
-/** A residual_set as text: its classes of layers, its classes of launches. Refuses features that
- * nobody knows, LM_E_NOTFOUND. */
+/**
+ * Formats of a residual_set: classes of layers; classes of launches. LM_E_NOTFOUND for unknown
+ * features.
+ */
 extern const kept_kind residual_kept, kernels_kept;
 
 #endif
