@@ -4,24 +4,27 @@
 
 #include "layerwise/layerwise_model.h"
 
-/** One feature of one task; the flags of one word ("optimizer.sgd", ...) are one. */
+/**
+ * Importance of one feature of a task; the flags of one word ("optimizer.sgd", ...) count as one
+ * feature.
+ */
 typedef struct layerwise_worth {
-    const char *model, *task, *feature; /**< "seconds" of a task as in its name; with ", watts" */
+    const char *model, *task, *feature; /**< task: as its name, for power with ", watts" */
     size_t      rows;
-    double      error; /**< mean relative error on the rows that were learned from */
-    double      rise;  /**< by how much it rises where the feature's values are dealt out anew */
+    double      error; /**< mean relative error on the training rows */
+    double      rise;  /**< increase of the error if the feature's values are shuffled */
 } layerwise_worth;
 
 typedef void layerwise_worth_taker(void *context, const layerwise_worth *w);
 
 /**
- * Deals the values of each feature out anew among the rows, which breaks what it tells and keeps
- * how it is distributed (Breiman 2001, section 10), and asks the model again. Rows are those that it
- * was taught: a learner that knows them by heart makes features look better than they are.
+ * Shuffles the values of each feature among the rows, which keeps their distribution (Breiman 2001,
+ * section 10), and predicts again. The rows are the training rows: a learner that has memorised
+ * them makes features look better than they are.
  *
- * @param seed the same one gives the same again
- * @param take told all features of a task, the most important one first
- * @return what layerwise_predict_lot() returns, LM_E_NOMEM
+ * @param seed the same seed gives the same result
+ * @param take receives all features of a task, the most important one first
+ * @return errors of layerwise_predict_lot(), LM_E_NOMEM
  */
 lm_status layerwise_importance(const layerwise_model *m, const layerwise_data *d, uint64_t seed,
                                layerwise_worth_taker *take, void *context, lm_error *err);

@@ -1,23 +1,27 @@
-/** Learners of the models of single layers. A model has a perceptron for each task, of log(1 +
- * milliseconds) or log(1 + watts), or the best of several learners (learn/learner.h). The best is
- * found on groups that the learner did not see. */
+/**
+ * Learners for models of single layers. A task has either a perceptron, for log(1 + milliseconds)
+ * or log(1 + watts), or the best of several learners (learn/learner.h), chosen on groups that the
+ * learner did not see.
+ */
 #ifndef LAYERWISE_LEARNERS_H
 #define LAYERWISE_LEARNERS_H
 
 #include "layerwise/layerwise.h"
 #include "learn/mlp.h"
 
-/** layerwise_kind.word of all kinds. */
+/** Setting of all kinds, for layerwise_kind.word. */
 #define LAYERWISE_GPU_SETTING "gpu", 0, 0, 1, "1: what devices are called is a feature, too"
 
-/** Hidden layers have 32, 64 and then 128 units. A tenth of the rows, drawn at random by whole
- * groups, says which epoch is kept; of fewer than ten groups' worth by single rows. */
+/**
+ * Perceptrons with hidden layers of 32, 64 and then 128 units. A tenth of the rows decides which
+ * epoch is kept. It is drawn at random by whole groups; with fewer than ten groups by single rows.
+ */
 extern const layerwise_learner layerwise_mlp;
 
 /**
- * Settings of kinds that learn with it, all of them and in this order. The usual values are those
- * of the least error on rows set apart within training rows, of published convolutions on five
- * GPUs; dropout gained nothing on any of them.
+ * Settings of kinds with this learner, in this order. The default values have the least error on
+ * validation rows within the training rows, for published convolutions on five GPUs. Dropout
+ * improved none of them.
  */
 #define LAYERWISE_MLP_SETTINGS                                                             \
     {                                                                                      \
@@ -35,17 +39,19 @@ extern const layerwise_learner layerwise_mlp;
     }
 
 /**
- * Candidates: least squares, a forest, boosted trees, XGBoost's, and a perceptron of hidden layers
- * of 32, 64 and four times 128 units; each of seconds (or watts) as they are and of their
- * logarithm. The one with the least mean relative error on whole groups left out learns all rows;
- * of one group, where nothing is left to judge by, it is least squares. Where the choice was made
- * of some rows, it learns all but a tenth of the groups, too, by which it is judged. In builds
- * without XGBoost those are left that need no trees.
+ * Candidates: least squares, a forest, boosted trees, XGBoost's trees, and a perceptron with hidden
+ * layers of 32, 64 and four times 128 units; each for seconds (or watts) and for their logarithm.
+ * The one with the least mean relative error in cross-validation over groups learns all rows. With
+ * one group, where nothing can be left out, it is least squares. If only some rows were used for
+ * the choice, it is judged on a tenth of the groups after learning the others. Builds without
+ * XGBoost use only candidates without trees.
  */
 extern const layerwise_learner layerwise_best;
 
-/** Settings of kinds that learn with it, all of them and in this order, with the learner and logs
- * that are usual; between braces. */
+/**
+ * Settings of kinds with this learner, in this order, with the default learner and logarithm; put
+ * it between braces.
+ */
 #define LAYERWISE_BEST_SETTINGS(usual_learner, usual_logs)                                                 \
     {                                                                                                      \
         "learner", usual_learner, 0, 6,                                                                    \

@@ -1,4 +1,4 @@
-/** Networks as a learned model of single layers sees them: cases one by one, and their sum. */
+/** Networks as cases of a learned model of single layers, and their sums. */
 #ifndef LAYERWISE_NETWORK_H
 #define LAYERWISE_NETWORK_H
 
@@ -7,16 +7,17 @@
 
 /** Facts that all layers share. */
 typedef struct layerwise_setup {
-    const char   *optimizer; /**< of the update: any word */
-    const char   *settings;
-    const device *on;        /**< NULL: unknown */
-    double        clock_mhz; /**< that the device is held at; NAN: at none */
-    const calibration
-        *cal; /**< prices of layers that the model does not know; NULL: there are none */
+    const char        *optimizer; /**< of the update: any word */
+    const char        *settings;
+    const device      *on;        /**< NULL: unknown */
+    double             clock_mhz; /**< held clock of the device; NAN: not held */
+    const calibration *cal;       /**< prices for layers that the model does not know; NULL: none */
 } layerwise_setup;
 
-/** Which layers are a case together: none; convolutions, products and attention with what belongs to
- * them; or each layer with the function that alone reads it. */
+/**
+ * Which layers form a case together. SINGLE: none. CHAINS: convolutions, products and attention
+ * with their neighbours. FUNCTIONS: each layer with the function that is its only reader.
+ */
 typedef enum layerwise_joined {
     LAYERWISE_SINGLE,
     LAYERWISE_CHAINS,
@@ -24,35 +25,41 @@ typedef enum layerwise_joined {
 } layerwise_joined;
 
 /**
- * Shows all layers that do something, each once: by itself, or (LAYERWISE_CHAINS) convolutions with padding
- * in front, and they and products with the function behind them that nobody else reads. With
- * these, attention comes first as frameworks state it: the products of queries, keys and values,
- * what lies between them and the attention, and the product of its output, as one case.
+ * Calls `see` for all layers that do work, each once. With LAYERWISE_CHAINS a case is a convolution
+ * with the padding before it, or a convolution or product with the function that is its only
+ * reader. Attention as frameworks define it is one case: the products of queries, keys and values,
+ * the layers between them and the attention, and the product of its output.
  *
- * @param see the case of the forward pass; to be asked for other phases by layerwise_in(). Its
- *            status ends the walk. It sets *parted of attention, and of a layer with a function, whose layers are to be shown one by
- *            one instead
+ * @param see receives the case of the forward pass; layerwise_in() makes those of other phases. An
+ *            error of `see` ends the walk. For attention, or a layer with a function, it may set
+ *            *parted: then the layers follow one by one
  */
 lm_status layerwise_each(const bound_network *net, layerwise_joined joined,
                          const layerwise_setup *s,
                          lm_status (*see)(void *context, layerwise_case *c, bool *parted),
                          void *context, lm_error *err);
 
-/** The same case in another phase, with the optimizer only where it has an update. */
+/** The same case in another phase. It has the optimizer only if the phase has an update. */
 layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *updated);
 
-/** A forward pass in training and one in inference stand in for one another where only one was
- * learned; every other phase for itself. */
+/**
+ * The phase that may replace f if only one of them was learned: the forward passes of training and
+ * of inference replace each other. Other phases have no replacement: the result is f.
+ */
 phase layerwise_other_forward(phase f);
 
-/** Told what is said of one case in each phase, in seconds: 0 where it does nothing there, NAN
- * where nothing is said. Its status ends the walk. */
+/**
+ * Receives the prediction for one case in each phase, in seconds: 0 if it does nothing in that
+ * phase, NAN if there is no prediction. An error ends the walk.
+ */
 typedef lm_status layerwise_see(void *context, const layerwise_case *c,
                                 const double seconds[N_PHASES], lm_error *err);
 
-#define LAYERWISE_OTHERS 8 /**< types of layers, the last of several */
+#define LAYERWISE_OTHERS 8 /**< limit for types of layers; the last entry stands for several */
 
-/** Layers that the default model's prices stand in for, by type; the dearest type first. */
+/**
+ * Layers with the default model's prices instead, by type; the type with the most seconds first.
+ */
 typedef struct layerwise_others {
     struct {
         const char *type;
@@ -60,39 +67,49 @@ typedef struct layerwise_others {
         double      seconds;
     } of[LAYERWISE_OTHERS];
     size_t   n;
-    lm_error why; /**< LM_OK; else of the first layer that has no price either */
+    lm_error why; /**< LM_OK; else the error of the first layer without a price */
 } layerwise_others;
 
-/** Says of which layer neither the model nor a price tells anything: LM_E_NOTFOUND. */
+/** The error for a layer that has neither a prediction nor a price: LM_E_NOTFOUND. */
 lm_status layerwise_refuse(const layerwise_others *o, const char *model, lm_error *err);
 
-/** Answer for a network in each phase. */
+/** Prediction for a network in each phase. */
 typedef struct layerwise_sum {
-    double seconds[N_PHASES]; /**< NAN: of no layer it is said by the model, or of one by nobody */
-    /** Of the seconds, by the intervals of all layers as if all were off alike; those that prices
-     * tell as far as the farthest of the others. NAN: one is unknown. */
+    /** NAN: the model predicts no layer, or one layer has neither a prediction nor a price */
+    double seconds[N_PHASES];
+    /**
+     * Bounds of the seconds, from the intervals of all layers, as if all layers had the same
+     * relative error. Layers with prices count like the worst of the others. NAN: unknown for one
+     * layer.
+     */
     double low[N_PHASES], high[N_PHASES];
-    double joules[N_PHASES]; /**< power times time; NAN: of a layer no power is said */
-    double joules_low[N_PHASES], joules_high[N_PHASES]; /**< by the power's intervals alone */
-    size_t told[N_PHASES];                              /**< layers, by the model */
-    size_t other[N_PHASES]; /**< layers of which either this phase is told or the step, not both */
-    size_t stood_in[N_PHASES]; /**< layers of which only the other forward pass was learned, in
-                                  training for inference or the other way round */
+    double joules[N_PHASES]; /**< power times time; NAN: no power for one layer */
+    /** from the intervals of the power only */
+    double joules_low[N_PHASES], joules_high[N_PHASES];
+    size_t told[N_PHASES]; /**< number of layers with a prediction */
+    /** number of layers for which either this phase or the step is predicted, but not both */
+    size_t other[N_PHASES];
+    /**
+     * number of layers for which only the other forward pass was learned (training instead of
+     * inference, or vice versa)
+     */
+    size_t           stood_in[N_PHASES];
     layerwise_others others;
-    double beyond; /**< the farthest that a count leaves what was learned from, a factor */
-    bool   unseen; /**< devices were learned from by name, none of which is this one */
+    double           beyond; /**< largest factor by which a count exceeds its training range */
+    bool unseen; /**< the model learned from named devices, and this is not one of them */
 } layerwise_sum;
 
 /**
- * Adds up; of a network bound for evaluation PHASE_INFERENCE alone, else all others. A step is its layers' passes and updates, where all were learned, else their steps. A
- * layer that the model does not know takes what s->cal prices it at.
+ * Adds up the layers. For a network bound for evaluation only PHASE_INFERENCE, otherwise all other
+ * phases. A step is the sum of its layers' passes and updates, if all were learned; else of their
+ * steps. A layer that the model does not know gets its price in s->cal.
  *
- * @return as layerwise_predict()
+ * @return errors of layerwise_predict()
  */
 lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
                            const layerwise_setup *s, layerwise_sum *out, lm_error *err);
 
-/** The same, and shows each case it adds. */
+/** The same, and calls `see` for each case in the sum. */
 lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
                              const layerwise_setup *s, layerwise_see *see, void *context,
                              layerwise_sum *out, lm_error *err);

@@ -1,4 +1,4 @@
-/** Learned models of single layers on observations: fits, left-out rows, networks. */
+/** Learned models of single layers on observations: fits, cross-validation, networks. */
 #ifndef LAYERWISE_POINTS_H
 #define LAYERWISE_POINTS_H
 
@@ -8,52 +8,60 @@
 
 /** Observations of one device. */
 typedef struct layerwise_source {
-    const observations *obs; /**< whose `p` is */
+    const observations *obs; /**< source of `p` */
     const points       *p;
-    const device       *on;     /**< by its datasheet; NULL: unknown */
-    const points       *clocks; /**< rows at every clock, for models that know clocks; NULL: `p`
-                                     has them */
-    /** A row at a clock that this was not taught is asked at the nearest one; NULL: it is not. */
+    const device       *on; /**< device with a datasheet; NULL: unknown */
+    /** rows at all clocks, for models that know clocks; NULL: `p` has them */
+    const points *clocks;
+    /**
+     * Rows at a clock outside this model's range are predicted at its nearest clock; NULL: they are
+     * not.
+     */
     const layerwise_model *taught;
 } layerwise_source;
 
 /**
- * Single layers of all sources by task. `from` of a row is its phase and point, the points of all
- * sources counted through: point x N_PHASES + phase.
+ * Collects single layers of all sources by task. `from` of a row is point x N_PHASES + phase, with
+ * the points of all sources numbered consecutively.
  *
- * @return what binding a layer returns, with file and line; LM_E_ARG, LM_E_NOMEM
+ * @return errors of binding a layer, with file and line; LM_E_ARG, LM_E_NOMEM
  */
 lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *from, size_t n,
                            layerwise_data *out, lm_error *err);
 
-/** Compares as compare_points() does: points of single layers by fits that did not see their fold.
- * LM_E_ARG where there are none. */
+/**
+ * compare_points() for such a model: points of single layers, by fits that did not see their fold.
+ * LM_E_ARG without such points.
+ */
 lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
                             const layerwise_source *from, const split *by, comparison *out,
                             lm_error *err);
 
-/** Says why rows of the lowest and the highest clock are not told, where these were left out. */
+/**
+ * Explains why rows of the lowest and the highest clock have no prediction, if these were left out.
+ */
 void layerwise_say_clocks(const layerwise_kind *kind, const points *p, const comparison *at,
                           lm_error *untold);
 
 /**
- * The same of several devices, each of which is a fold: single layers of each by a fit to the
- * layers of all others and what the datasheets say.
+ * The same for several devices, each of which is a fold: its single layers are predicted from the
+ * layers of all other devices and the datasheets.
  *
- * @param from what was measured on each
- * @param all  the points of all of them, one behind the other
- * @return LM_E_ARG, LM_E_NOTFOUND also where a datasheet lacks a figure
+ * @param from measurements on each device
+ * @param all  the points of all devices in this order
+ * @return LM_E_ARG, LM_E_NOTFOUND also if a datasheet lacks a figure
  */
 lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *setting,
                                     const layerwise_source *from, size_t n, const points *all,
                                     const split *by, comparison *out, lm_error *err);
 
 /**
- * The same by a model made elsewhere, which tells whole networks, too, as sums of their layers. Rows
- * at a clock that it was not taught are told at the nearest one, and carried over by the power model.
+ * The same by a given model, which also predicts whole networks as sums of their layers. Rows at a
+ * clock that it did not learn are predicted at the nearest clock and converted by the power model.
  *
  * @param cal    prices of layers that the model does not know, and the power model
- * @param untold why a network is not told, the first of these: LM_OK: each is; NULL: not asked
+ * @param untold reason why the first network has no prediction; LM_OK: all have one. NULL: not
+ *               wanted
  */
 lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,
                                const calibration *cal, comparison *out, lm_error *untold,

@@ -8,7 +8,7 @@
 
 #include <layermeter/error.h>
 
-/** "USD" and its end. */
+/** Size of "USD" with its terminating 0. */
 #define CURRENCY_TEXT 4
 
 typedef struct money {
@@ -19,16 +19,18 @@ typedef struct money {
 /** Is it an ISO 4217 code of a current currency? */
 bool currency_known(const char *code);
 
-/** "500USD", "1.5e3 EUR": a number that is not below 0, and a known currency. LM_E_ARG. */
+/** Reads "500USD", "1.5e3 EUR": a number of 0 or more, and a known currency. LM_E_ARG. */
 lm_status money_parse(const char *text, money *out, lm_error *err);
 
-/** "2.50 USD/h": the same for an hour, above 0. LM_E_ARG. */
+/** Reads "2.50 USD/h": an amount per hour, above 0. LM_E_ARG. */
 lm_status money_parse_per_hour(const char *text, money *out, lm_error *err);
-/** "0.30 EUR/kWh": the same for a unit of electricity. LM_E_ARG. */
+/** Reads "0.30 EUR/kWh": an amount per kWh of electricity. LM_E_ARG. */
 lm_status money_parse_per_kwh(const char *text, money *out, lm_error *err);
 
-/** "1,040 USD", "12.34 USD", "0.00123 USD": cents below 100, whole numbers from there on; three
- * digits below one cent. */
+/**
+ * Prints "1,040 USD", "12.34 USD", "0.00123 USD": whole numbers from 100, with cents below, three
+ * digits below one cent.
+ */
 #define MONEY_TEXT 48
 const char *money_print(const money *m, char buffer[MONEY_TEXT]);
 

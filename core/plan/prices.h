@@ -17,23 +17,23 @@ typedef enum price_tier {
 /** "list", "spot". */
 const char *price_tier_name(price_tier t);
 
-/** Has somebody checked the source? */
+/** Was the price compared with its source? */
 typedef enum price_check { PRICE_CHECK_UNKNOWN, PRICE_CHECKED, PRICE_NOT_CHECKED } price_check;
 
-/** What a price is of. */
+/** Unit of a price. */
 typedef enum price_per { PRICE_PER_DEVICE, PRICE_PER_NODE } price_per;
 
 /** One section of the file. Owned by its list. */
 typedef struct price {
     const char *name;                 /**< an instance, or a device */
     const char *also;                 /**< other names, "A, B"; NULL: none */
-    const char *device;               /**< its device; NULL: the name of the section */
+    const char *device;               /**< its device; NULL: the section's name */
     const char *date, *source, *note; /**< NULL: not given */
-    const char *path;                 /**< of its file */
-    int         line;                 /**< of its section */
+    const char *path;                 /**< path of its file */
+    int         line;                 /**< line of its section */
     money       hour[N_PRICE_TIERS];  /**< amount NAN: not given */
     price_per   per;
-    int64_t     devices; /**< of a node; 0: not given */
+    int64_t     devices; /**< per node; 0: not given */
     price_check check;
 } price;
 
@@ -58,29 +58,31 @@ typedef struct price_list {
  * text begins with file:line
  */
 lm_status prices_open(const char *own, price_list **out, lm_error *err);
-/** One file alone. */
+/** Reads one file only. */
 lm_status prices_load(const char *path, price_list **out, lm_error *err);
 void      prices_free(price_list *list);
 
-/** By the name of its section or another of its names, as device_same_name() compares.
- * LM_E_NOTFOUND. */
+/**
+ * Finds a price by the name of its section or another of its names; names are compared by
+ * device_same_name(). LM_E_NOTFOUND.
+ */
 lm_status prices_find(const price_list *list, const char *name, const price **out, lm_error *err);
 
-/** What is paid for a device. */
+/** The price question for a device. */
 typedef struct price_asked {
     const char *device;
     price_tier  tier;
-    int64_t     used; /**< devices of a node */
+    int64_t     used; /**< devices per node */
 } price_asked;
 
 /**
- * The price of a device: a section that is named as the device or holds it, by any of the device's
- * names in `devices`. Of several the one by which the used devices of a node are cheapest, in the
- * order of the file where two are equal. The user's own sections are looked at first.
+ * The price of a device: a section with one of the device's names, or a section whose device it is.
+ * Of several, the one with the lowest cost for the used devices of a node; the first in the file if
+ * equal. The user's own sections come first.
  *
- * @param among how many there are to choose from
- * @return LM_E_NOTFOUND without one; what price_of_node() returns where none can be paid; what
- *         exchange_to() returns where two cannot be compared
+ * @param among number of candidates
+ * @return LM_E_NOTFOUND if there is none; errors of price_of_node() if none applies; errors of
+ *         exchange_to() if two cannot be compared
  */
 lm_status prices_of_device(const price_list *list, const device_list *devices, const price_asked *a,
                            const price **out, size_t *among, lm_error *err);

@@ -6,15 +6,15 @@
 #include "report/table.h"
 
 typedef struct counts_question {
-    const char *block;    /**< only layers under this name; NULL: all */
-    const char *features; /**< counts as a model of this name takes them; NULL: the exact ones */
-    bool        totals;   /**< only these */
-    bool        unique;   /**< each distinct operation once */
-    bool        as_published; /**< the shape is the file's own */
+    const char *block;        /**< only layers under this name; NULL: all */
+    const char *features;     /**< features of the model with this name; NULL: exact counts */
+    bool        totals;       /**< only the totals */
+    bool        unique;       /**< each distinct operation once */
+    bool        as_published; /**< the input shape is that of the file */
     format      format;
 } counts_question;
 
-/** Has any model features of this name? */
+/** Does a model have features under this name? */
 bool counts_features_known(const char *name);
 
 /** LM_E_NOTFOUND without layers under the block. */

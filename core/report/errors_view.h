@@ -9,18 +9,18 @@
 
 /** Which rows are printed, and how. */
 typedef struct errors_form {
-    phase       q; /**< of points and plots; N_TIMES: clocks */
-    format      f;
-    bool        points; /**< a row for each point */
-    bool        pooled; /**< only errors of all groups together */
-    bool        folds;  /**< mean and standard deviation over folds, too */
-    const char *plot;   /**< picture of predicted and measured times, a panel for each model; NULL:
-                             none */
+    phase  q; /**< time of points and plots; N_TIMES: clocks */
+    format f;
+    bool   points; /**< a row for each point */
+    bool   pooled; /**< only errors of all groups together */
+    bool   folds;  /**< also print mean and standard deviation over folds */
+    /** picture of predicted and measured times, a panel for each model; NULL: none */
+    const char *plot;
 } errors_form;
 
-/* On stdout, but the picture. LM_E_NOMEM, what plot_scatter() returns. */
+/* Print to stdout; the picture goes to a file. LM_E_NOMEM, errors of plot_scatter(). */
 
-/** What was left out, then errors or points. */
+/** Prints the units that were left out, then errors or points. */
 lm_status judging_print(const judging *all, const errors_form *as, lm_error *err);
 /** Errors on single kernels and streams. */
 lm_status launch_errors_print(const launch_errors *e, const errors_form *as, lm_error *err);

@@ -1,16 +1,18 @@
-/** What a predicted step is made of, as `layermeter predict --explain` shows it. */
+/** The parts of a predicted step, for `layermeter predict --explain`. */
 #ifndef REPORT_EXPLAIN_VIEW_H
 #define REPORT_EXPLAIN_VIEW_H
 
 #include "predict/explain.h"
 #include "report/fields.h"
 
-/** Prints what a step is made of, the `top` longest rows and the rest as one; 0: all. What
- * explain_step() returns. */
+/**
+ * Prints the parts: the `top` longest rows, then the rest as one row; 0: all rows. Errors of
+ * explain_step().
+ */
 lm_status explain_print(const predictor *who, const step_setup *s, explain_key key, size_t top,
                         format f, lm_error *err);
 
-/** Prints how a tree comes to what a model says of one layer. What step_model.decide() returns. */
+/** Prints the decisions of a tree for one layer. Errors of step_model.decide(). */
 lm_status explain_path_print(const predictor *who, const step_setup *s, const char *layer, format f,
                              lm_error *err);
 

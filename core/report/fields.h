@@ -1,7 +1,7 @@
 /**
- * Fields of a record: each is one row of a table, which says its name, unit, heads, digits, when it
- * is shown, what it means and where its value lies. Printed tables, CSV, JSON, pages of HTML and
- * the data of pictures all take their columns from such rows.
+ * Fields of a record. Each field is one row of a table with name, unit, headings, digits,
+ * conditions for showing it, help, and the place of its value. Tables, CSV, JSON, HTML pages and
+ * the data of pictures take their columns from such rows.
  */
 #ifndef REPORT_FIELDS_H
 #define REPORT_FIELDS_H
@@ -17,15 +17,15 @@ typedef enum field_place {
     IN_CSV   = 1 << FORMAT_CSV,
     IN_JSON  = 1 << FORMAT_JSON,
     IN_PAGE  = 1 << (FORMAT_JSON + 1),
-    IN_DATA  = 1 << (FORMAT_JSON + 2), /**< of pictures */
+    IN_DATA  = 1 << (FORMAT_JSON + 2), /**< data of pictures */
     IN_FILES = IN_CSV | IN_JSON
 } field_place;
 
-/** The place of a --format. */
+/** The place for a --format. */
 field_place field_place_of(format f);
 
 typedef enum field_kind {
-    FIELD_NONE,  /**< an unknown value; a row of this kind is described elsewhere */
+    FIELD_NONE,  /**< an unknown value; a row of this kind is described in another table */
     FIELD_REAL,  /**< double; NAN: unknown */
     FIELD_COUNT, /**< uint64_t */
     FIELD_WHOLE, /**< int64_t; below 0: unknown */
@@ -34,43 +34,48 @@ typedef enum field_kind {
     FIELD_FLAG   /**< bool: "yes" or "no", in JSON true or false */
 } field_kind;
 
-/** A function's text fits this. */
+/** Size of a text that a function writes. */
 #define FIELD_TEXT_MAX 320
 
 typedef struct field {
-    const char *key; /**< in CSV and JSON, with its unit: forward_ms; NULL: the end of the table */
-    const char *title; /**< head in a printed table; NULL: not shown there */
-    const char *page;  /**< head on a page of HTML; NULL: not shown there */
+    /** name in CSV and JSON, with its unit: forward_ms; NULL: end of the table */
+    const char *key;
+    const char *title; /**< heading in a printed table; NULL: not shown there */
+    const char *page;  /**< heading on an HTML page; NULL: not shown there */
 
-    /* Where the value lies: a member, by FIELD_AT(); else one of the functions. `i` counts the
-     * columns that `each` makes. A text may be written to `room`, of FIELD_TEXT_MAX bytes. With a
-     * member or a number beside `text`, the text goes first unless it is NULL. */
+    /*
+     * Place of the value: a member, by FIELD_AT(); else one of the functions. `i` is the index of a
+     * column that `each` makes. A text may be written to `room`, of FIELD_TEXT_MAX bytes. If there
+     * are both `text` and a number, the text is used unless it is NULL.
+     */
     field_kind kind;
     size_t     at;
     double (*real)(const void *record, size_t i);
     uint64_t (*count)(const void *record, size_t i);
     const char *(*text)(const void *record, size_t i, char *room);
 
-    const char *unit;       /**< of what is shown: "ms", "W"; NULL: none */
-    double      times, per; /**< shown is value * times / per; 0: as 1 */
-    double for_people; /**< where people read it, instead: value / for_people; 0: as elsewhere */
-    int    digits;     /**< as table_column() takes them */
+    const char *unit;       /**< unit of the shown value: "ms", "W"; NULL: none */
+    double      times, per; /**< shown value: value * times / per; 0 counts as 1 */
+    double      for_people; /**< in tables and on pages: value / for_people; 0: as elsewhere */
+    int         digits;     /**< as for table_column() */
 
-    unsigned when;   /**< facts that must hold wherever it is shown */
-    unsigned worth;  /**< facts that must hold, too, where people read it: in tables, on pages */
-    unsigned not_in; /**< places that leave it out */
+    unsigned when;   /**< facts that must hold for showing the field at all */
+    unsigned worth;  /**< further facts that must hold in tables and on pages */
+    unsigned not_in; /**< places without this field */
 
-    /* In printed tables, as table_column_look() takes them. */
+    /* For printed tables, as for table_column_look(). */
     int         yields;
     const char *once;
 
-    /** A column for each name, until NULL; the name takes the place of %s in key and heads.
-     * `whole` NULL: of all that there may be. */
+    /**
+     * Makes a column for each name, until NULL; the name replaces %s in key and headings. `whole`
+     * NULL: all possible names.
+     */
     const char *(*each)(const void *whole, size_t i);
-    const char *help; /**< a sentence */
+    const char *help; /**< one sentence */
 } field;
 
-/** The value is a member of the record, of a type that tells the kind. */
+/** The value is a member of the record; its type gives the kind. */
 /* clang-format off */
 #define FIELD_AT(T, member)                            \
     .at   = offsetof(T, member),                       \
@@ -78,7 +83,9 @@ typedef struct field {
         double: FIELD_REAL, uint64_t: FIELD_COUNT, int64_t: FIELD_WHOLE, \
         const char *: FIELD_TEXT, char *: FIELD_CHARS, bool: FIELD_FLAG)
 /* clang-format on */
-/** The value is an expression of the record `r`, and of `i`: a function for `.real` and so on. */
+/**
+ * The value is an expression of the record `r` and of `i`: makes a function for `.real` and so on.
+ */
 #define FIELD_FUNCTION(type, name, T, value)       \
     static type name(const void *record, size_t i) \
     {                                              \
@@ -99,31 +106,33 @@ typedef struct field {
         return value;                                                 \
     }
 
-/** Seconds shown as milliseconds, others as they are. */
+/** Seconds shown in milliseconds; others without conversion. */
 #define IN_MS          .unit = "ms", .times = 1e3, .digits = TABLE_MS(2)
 #define IN_UNIT(u, d)  .unit = u, .digits = d
 #define WITH_DIGITS(d) .digits = d
-/** Shares shown as percent. */
+/** Shares shown in percent. */
 #define IN_PERCENT .unit = "%", .times = 100, .digits = 1
-/** Bytes, which people read in MB or GB. */
+/** Bytes, shown in MB or GB in tables and on pages. */
 #define IN_MB .unit = "B", .for_people = 1e6, .digits = 1
 #define IN_GB .unit = "B", .for_people = 1e9, .digits = 3
 
 /** For `each`: one column, whose name is the text behind `whole`. */
 const char *field_named(const void *whole, size_t i);
 
-/** Which fields of a table are shown, and how. */
+/** Selects the fields of a table and how they are shown. */
 typedef struct field_view {
     const field *fields;
-    /** Rows of `fields` without a value take kind, value, unit, digits, `each` and help of the row
-     * with their key in this table; NULL: there are none. */
+    /**
+     * Rows of `fields` without a value take kind, value, unit, digits, `each` and help from the row
+     * with the same key in this table; NULL: none.
+     */
     const field *from;
     field_place  in;
-    unsigned     facts; /**< that hold: bits to which the table gives a meaning */
-    const void  *whole; /**< what `each` looks at */
+    unsigned     facts; /**< facts that hold: bits, which the table defines */
+    const void  *whole; /**< argument of `each` */
     int          ms;    /**< digits of milliseconds on a page */
 
-    const table_look *look; /**< of tables and CSV; NULL: nothing is asked for */
+    const table_look *look; /**< user's choices for tables and CSV; NULL: none */
 } field_view;
 
 /** Rows and columns of a view. */
@@ -138,35 +147,42 @@ typedef struct field_rows {
     } column[FIELD_COLUMNS_MAX];
 } field_rows;
 
-/** The columns of a view, without rows. Running out of memory is told by table_print(). */
+/** The columns of a view, without rows. Out of memory is reported by table_print(). */
 field_rows field_rows_of(const field_view *v);
-/** The columns of a view behind those of a table, which the caller owns: rows are then made of
- * several records, a field_row() each, in the order of their columns. */
+/**
+ * Adds the columns of a view to a table that the caller owns. Rows then consist of several records:
+ * one field_row() each, in the order of their columns.
+ */
 field_rows field_rows_in(table *t, const field_view *v);
 void       field_row(field_rows *rows, const void *record);
-/** Prints them unless `status` is a failure, which it then returns; frees them. */
+/**
+ * Prints the rows and frees them. If `status` is a failure, it only frees them and returns
+ * `status`.
+ */
 lm_status field_rows_print(const field_rows *rows, format f, FILE *out, lm_status status,
                            lm_error *err);
 
-/** The fields of one record as keys of an open JSON object; what is unknown becomes null. */
+/** Writes the fields of one record as keys of an open JSON object; unknown values become null. */
 void fields_json(const field_view *v, const void *record, json *j);
 
-/** The fields of one record with a head on pages, a line each: head, value and unit. What is unknown
- * or an empty text has no line. */
+/**
+ * Writes the fields of one record that have a heading on pages, one line each: heading, value and
+ * unit. Unknown values and empty texts are left out.
+ */
 void fields_lines(const field_view *v, const void *record, FILE *out);
 
-/** Values of one record on a line, for gnuplot: what is unknown or a text is NaN. */
+/** Writes the values of one record on a line, for gnuplot; unknown values and texts become NaN. */
 void fields_data(const field_view *v, const void *record, FILE *out);
-/** Where a key stands on that line, from 1; it must be there. Of tables without `each`. */
+/** Column of a key on that line, counted from 1; the key must exist. For tables without `each`. */
 int fields_column(const field *fields, const char *key);
-/** The keys of that line, behind a #. */
+/** Writes the keys of that line, after a #. */
 void fields_data_head(const field_view *v, FILE *out);
 
-/** Are these the keys of columns? LM_E_NOTFOUND: the text names one that is none. */
+/** Checks keys of columns. LM_E_NOTFOUND names an unknown key. */
 lm_status fields_check(const field *fields, const field *from, const word_list *keys,
                        lm_error *err);
 
-/** A line on each column: its key, its unit and what it means. `from` as of a view. */
+/** Writes one line per column: key, unit and help. `from` as for a view. */
 lm_status fields_help(const field *fields, const field *from, FILE *out, lm_error *err);
 
 #endif

@@ -1,21 +1,25 @@
-/** Notes on a fit, on stderr (notes.h): what was found, unused rows, what the data leave open. */
+/**
+ * Notes on a fit, on stderr (notes.h): results, unused rows, and what the data do not determine.
+ */
 #ifndef REPORT_FIT_NOTES_H
 #define REPORT_FIT_NOTES_H
 
 #include "assemble/assembly.h"
 #include "predict/laid_fit.h"
 
-/** What was found of residuals, learned models and powers; also where the fit failed later. */
+/** Results for residuals, learned models and powers; also if the fit failed later. */
 void fit_notes_found(const char *path, const assembly *a, const taught_models *t);
-/** What steps under layouts corrected, on what machine. */
+/** Machine and coefficients that steps under layouts corrected. */
 void fit_notes_laid(const char *path, const laid_fit *f);
-/** Unused rows, what the data cannot tell, and the runs that correct. */
+/** Unused rows, undetermined coefficients, and the runs of a correction. */
 void fit_notes_warnings(const assembly *a);
-/** Of several machines. `asked`: a residual was asked for; `done`: the fit did not fail. */
+/** Notes for several machines. `asked`: the user wants a residual; `done`: the fit succeeded. */
 void fit_notes_several(const assemblies *a, const taught_models *t, bool asked, bool done);
 
-/** A last line that is cut short; flagged times that are left out, or used for want of better ones;
- * and of times that cannot be (doubts.h) the first few of each kind. */
+/**
+ * An incomplete last line; flagged times that are left out, or used because nothing better exists;
+ * the first few doubts of each kind (doubts.h).
+ */
 void fit_notes_flagged(const observations *obs, const points *p);
 
 #endif

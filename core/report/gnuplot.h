@@ -7,12 +7,12 @@
 
 #include <layermeter/error.h>
 
-/** In hundredths of an inch where the format knows inches. */
+/** Hundredths of an inch, in formats with inches. */
 typedef struct gnuplot_size {
     double width, height;
 } gnuplot_size;
 
-/** Writes the script of a picture, between `set output` and its end. May be called twice. */
+/** Writes the script of a picture, after `set output`. It may be called twice. */
 typedef void gnuplot_writer(FILE *out, const void *what);
 
 /**
@@ -34,23 +34,27 @@ typedef struct gnuplot_picture {
 } gnuplot_picture;
 
 /**
- * Draws several by one process: picture i into the file path[i], all whole or none. Where a .pdf
- * has the path of the one before it is its next page.
+ * Draws several pictures with one gnuplot process: picture i into the file path[i]; either all or
+ * none is written. Equal consecutive paths of a .pdf are its pages.
  *
  * @return as gnuplot_draw()
  */
 lm_status gnuplot_draw_all(const char *const path[], const gnuplot_picture *picture, size_t n,
                            lm_error *err);
 
-/** The same as texts of SVG documents, malloc'ed into svg[0..n). LM_E_NOTFOUND without gnuplot,
- * LM_E_IO. */
+/**
+ * The same as texts of SVG documents, malloc'ed, in svg[0..n). LM_E_NOTFOUND without gnuplot,
+ * LM_E_IO.
+ */
 lm_status gnuplot_svg(const gnuplot_picture *picture, size_t n, char *svg[], lm_error *err);
 
-/** Is it the ending of a picture that can be drawn, ".svg"? NULL: of none of them. */
+/** The suffix of a picture format, ".svg"; NULL: no picture format. */
 const char *gnuplot_ending(const char *path);
 
-/** Text between single quotes of a script; its markup characters lose their meaning, and control
- * characters become blanks. */
+/**
+ * Writes text between single quotes of a script: markup characters are escaped, control characters
+ * become blanks.
+ */
 void gnuplot_put_quoted(FILE *out, const char *text);
 
 #endif

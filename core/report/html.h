@@ -1,4 +1,4 @@
-/** HTML: text that cannot become markup, and pictures that stand within a page. */
+/** HTML: escaped text, and pictures within a page. */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
 
@@ -10,34 +10,38 @@
 #define HTML_PRINTF
 #endif
 
-/** Text as it is shown: markup characters are escaped; what is no UTF-8 and control characters are
- * replaced by U+FFFD. Good within quotes of an attribute, too. */
+/**
+ * Writes text with escaped markup characters. Invalid UTF-8 and control characters become U+FFFD.
+ * Also valid within quotes of an attribute.
+ */
 void html_text(FILE *out, const char *text);
 
-/** What printf makes of it, as text; cut after 1000 bytes. */
+/** Formatted text like printf's, escaped; cut after 1000 bytes. */
 void html_textf(FILE *out, const char *format, ...) HTML_PRINTF;
 
 /** A paragraph of such text. */
 void html_paragraph(FILE *out, const char *format, ...) HTML_PRINTF;
-/** An item of a list. */
+/** A list item of such text. */
 void html_item(FILE *out, const char *format, ...) HTML_PRINTF;
 
-/** What printf makes of it, as the text of a gnuplot label with `hypertext`: html_svg() shows it
- * where the pointer rests on the label. Cut after 1000 bytes. */
+/**
+ * Formatted text of a gnuplot label with `hypertext`: html_svg() shows it when the pointer is over
+ * the label. Cut after 1000 bytes.
+ */
 void html_hint(FILE *script, const char *format, ...) HTML_PRINTF;
 
 /**
- * A picture of gnuplot within a page: its own names get `name` before them, as those of a page must
- * be unique; it scales with the page, and says what it shows to who cannot see it.
+ * Inserts a picture of gnuplot into a page. Its ids get the prefix `name`, because ids of a page
+ * must be unique. The picture scales with the page, and has a text alternative.
  *
- * @param svg   a whole document; what is none is left out
+ * @param svg   a whole document; otherwise nothing is inserted
  * @param name  letters and digits
  * @param title a few words
- * @param desc  what can be seen, in sentences
+ * @param desc  description of the picture, in sentences
  */
 void html_svg(FILE *out, const char *svg, const char *name, const char *title, const char *desc);
 
-/** "34.9 ms", "2.3 h": seconds as people say them. NAN: a dash. */
+/** Seconds in a readable unit: "34.9 ms", "2.3 h". NAN: a dash. */
 const char *html_time(double seconds, char *buffer, size_t size);
 
 #endif

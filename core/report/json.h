@@ -1,4 +1,4 @@
-/** JSON written as it comes, with commas and escapes in the right places. */
+/** A JSON writer that sets commas and escapes. */
 #ifndef REPORT_JSON_H
 #define REPORT_JSON_H
 
@@ -10,17 +10,17 @@
 typedef struct json {
     FILE    *out;
     unsigned depth;
-    bool     started;  /* something stands in the open object or array */
+    bool     started;  /* the open object or array is not empty */
     bool     one_line; /* set before the first call: JSON Lines */
 } json;
 
 void json_open(json *j, const char *key, char bracket);
-/** bracket: '}' or ']' as opened; after the outermost a newline. */
+/** bracket: '}' or ']' for the last opened; a newline follows the outermost. */
 void json_close(json *j, char bracket);
 void json_text(json *j, const char *key, const char *value);
 void json_count(json *j, const char *key, uint64_t value);
 void json_real(json *j, const char *key, double value);
-/** A number that is text already. */
+/** A number that is a text already. */
 void json_number(json *j, const char *key, const char *value);
 void json_bool(json *j, const char *key, bool value);
 

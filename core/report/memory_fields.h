@@ -1,4 +1,4 @@
-/** Fields of what a step needs in memory: what `layermeter memory` shows of it. */
+/** Fields of the memory of a step, for `layermeter memory`. */
 #ifndef REPORT_MEMORY_FIELDS_H
 #define REPORT_MEMORY_FIELDS_H
 
@@ -9,20 +9,20 @@
 typedef struct memory_row {
     int64_t     batch;
     memory_use  use;
-    bool        fits; /**< the device's memory */
-    const char *set;  /**< of the network; NULL: nothing */
+    bool        fits; /**< it fits the device's memory */
+    const char *set;  /**< arguments that were set; NULL: none */
 } memory_row;
 
-/** Facts that decide on columns; below them stands for each memory_part whether there is any. */
+/** Facts that decide on columns. The lower bits say for each memory_part whether it is above 0. */
 enum memory_facts {
-    MEMORY_RECOMPUTED = 1 << (MEMORY_N_PARTS + 0), /**< segments are computed again */
+    MEMORY_RECOMPUTED = 1 << (MEMORY_N_PARTS + 0), /**< segments are recomputed */
     MEMORY_LIMITED    = 1 << (MEMORY_N_PARTS + 1), /**< the device's memory is known */
-    MEMORY_SET        = 1 << (MEMORY_N_PARTS + 2)  /**< arguments of the network are set */
+    MEMORY_SET        = 1 << (MEMORY_N_PARTS + 2)  /**< arguments of the network were set */
 };
 
 extern const field memory_fields[];
 
-/** A layer of it. */
+/** Memory of one layer. */
 typedef struct memory_layer_row {
     const char     *name, *type;
     memory_of_layer of;

@@ -1,4 +1,4 @@
-/** Remarks of the program beside an answer, on stderr: "layermeter: ..." */
+/** Remarks beside an answer, on stderr: "layermeter: ..." */
 #ifndef REPORT_NOTES_H
 #define REPORT_NOTES_H
 
@@ -6,11 +6,11 @@
 
 #include <layermeter/error.h>
 
-/** A line. */
+/** Prints one line. */
 void note(const char *fmt, ...) LM_PRINTF(1, 2);
-/** That the last line of observations was left out, if it was: of every file that a command reads. */
+/** Notes that the last line of observations was incomplete and left out, if `cut_short`. */
 void note_cut_short(bool cut_short, const char *path);
-/** The beginning of one, which the caller ends. */
+/** Begins a line that the caller ends. */
 void note_begin(const char *fmt, ...) LM_PRINTF(1, 2);
 
 #endif

@@ -1,4 +1,4 @@
-/** Curves over nodes as `layermeter scale` shows them: table, CSV, JSON, words and a picture. */
+/** Output of `layermeter scale`: curves over nodes as table, CSV, JSON, text and picture. */
 #ifndef REPORT_SCALE_VIEW_H
 #define REPORT_SCALE_VIEW_H
 
@@ -19,9 +19,9 @@ typedef struct scale_line {
     const scale_machine *on;
 
     scale_curve   curve;
-    bool          turns; /**< several nodes can be predicted: `turning` says something */
+    bool          turns; /**< several nodes can be predicted: `turning` is valid */
     turning_point turning;
-    scale_point  *point; /**< of each number of nodes */
+    scale_point  *point; /**< one per number of nodes */
 } scale_line;
 
 /** Devices per node x batch x sync policy, each a curve over the same numbers of nodes for each
@@ -39,17 +39,17 @@ typedef struct scale_grid {
     int64_t              tokens;  /**< of a sample; 0: it is none of tokens */
 } scale_grid;
 
-/** Data to stdout; words beside them to stdout for tables, to stderr for files. */
+/** Data go to stdout. Text goes to stdout for tables, to stderr for CSV and JSON. */
 lm_status scale_print(const scale_grid *g, const table_look *look, lm_error *err);
 
 /** Has any point of a machine no power, though there are columns for it? */
 bool scale_lacks_power(const scale_grid *g, const scale_machine *m);
 
 /**
- * A picture of the curves, as plot_scaling(). `batch`: as it was asked for.
+ * Draws the curves with plot_scaling(). `batch`: as the user gave it.
  *
- * @param measured observations whose steps stand beside the curves; NULL: none
- * @return LM_E_NOTFOUND if none of their steps is of the network and of a point of the curves
+ * @param measured observations, whose steps are drawn beside the curves; NULL: none
+ * @return LM_E_NOTFOUND if none of their steps belongs to the network and a point of the curves
  */
 lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, const char *measured,
                      bool keep_script, lm_error *err);

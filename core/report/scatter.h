@@ -1,4 +1,4 @@
-/** Predicted against measured times, as a picture. */
+/** A picture of predicted against measured times. */
 #ifndef REPORT_SCATTER_H
 #define REPORT_SCATTER_H
 
@@ -7,17 +7,16 @@
 
 #include <layermeter/error.h>
 
-/** Points of one model, a panel of the picture. */
+/** Points of one model: a panel of the picture. */
 typedef struct scatter_panel {
-    const char   *title; /**< one line */
-    const double *predicted,
-        *measured; /**< seconds; pairs that are not both above 0 are left out */
-    size_t n;
+    const char   *title;                /**< one line */
+    const double *predicted, *measured; /**< seconds; a pair is left out unless both are above 0 */
+    size_t        n;
 } scatter_panel;
 
 /**
- * Draws panels side by side, all of the same scale, both axes logarithmic, in ms: the diagonal, and
- * between thin lines what is at most 20 % off.
+ * Draws panels side by side with the same logarithmic scales, in ms: the diagonal, and thin lines
+ * at errors of 20 %.
  *
  * @return as gnuplot_draw(); LM_E_ARG if there is no point
  */

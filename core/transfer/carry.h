@@ -1,4 +1,4 @@
-/** Machine files carried over to a device that was hardly measured, or not at all. */
+/** Transfers machine files to a device with few measurements or none. */
 #ifndef TRANSFER_CARRY_H
 #define TRANSFER_CARRY_H
 
@@ -12,8 +12,9 @@ typedef struct carry_question {
     word_list   machine, from; /**< files, and the device of each */
     const char *to;            /**< device */
     const char *devices;       /**< datasheets; NULL: the shipped ones */
-    const char *with, *where;  /**< times of the new device that correct, and which; NULL: none */
-    transfer_options how;      /**< without doubt_most */
+    /** measurements on the new device for the correction, and a selection of them; NULL: none */
+    const char      *with, *where;
+    transfer_options how; /**< without doubt_most */
 } carry_question;
 
 /** The result. Zero-initialise. */
@@ -25,28 +26,30 @@ typedef struct carried {
     const device   *to;
     calibration    *cal; /**< of the new device */
     workloads      *loads;
-    observations   *obs; /**< that correct; NULL: none */
+    observations   *obs; /**< measurements for the correction; NULL: none */
     points          p;
     correct_row    *row;
     size_t          n_rows;
     correct_factors factors;
     correct_errors  errors;
-    intervals       own;              /**< of the machines, before they are widened */
-    double          share[N_CORRECT]; /**< of what corrects, before */
-    bool            of_layers;        /**< factors of single layers, too */
+    intervals       own; /**< intervals of the machines before widening */
+    /** shares of the corrected time by factor, before the correction */
+    double share[N_CORRECT];
+    bool   of_layers; /**< there are also factors for single layers */
 } carried;
 
 /**
- * Carries coefficients over by datasheets, widens their intervals by what leaving each machine out
- * shows, and corrects them by times of the new device. carried_free() in either case.
+ * Transfers coefficients by datasheets, widens their intervals by the errors when each machine is
+ * left out, and corrects them with measurements on the new device. Call carried_free() in either
+ * case.
  *
- * @return LM_E_ARG for a file that was itself carried over and not corrected, for times of another variant; LM_E_NOTFOUND
- *         for an unknown device
+ * @return LM_E_ARG for a file that was itself transferred and not corrected, and for measurements
+ *         of another variant; LM_E_NOTFOUND for an unknown device
  */
 lm_status carry_over(const carry_question *q, const registry *reg, carried *out, lm_error *err);
 void      carried_free(carried *c);
 
-/** "single layers" or "networks": what corrects. */
+/** Unit of the correction: "single layers" or "networks". */
 const char *carried_groups_name(const carried *c);
 /** Number of its factors. */
 size_t carried_factors(const carried *c);

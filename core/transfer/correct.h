@@ -1,14 +1,14 @@
 /**
- * Correction of a model by a few measurements of a device. A few measurements cannot tell single
- * coefficients apart, so there is one factor for each resource (solve/columns.h). Single layers
- * have one for forward passes and one for the rest of training, whose kernels are others.
+ * Correction of a model by a few measurements on a device. A few measurements cannot separate
+ * single coefficients, so there is one factor per resource (solve/columns.h). Single layers have
+ * one factor for forward passes and one for the rest of training, whose kernels differ.
  *
  *   seconds = fixed + sum over factors of factor_r x seconds_r
  *
- * seconds_r is the model's time that is bound by r. The fit is relative and robust (Huber 0.3, five
- * rounds of reweighting). Factors are not negative. A ridge 0.1 (factor - 1)^2 beside the sum of
- * squared relative residuals holds them near 1: a resource that the measurements do not show keeps
- * 1.
+ * seconds_r is the part of the model's time that r bounds. The fit is relative and robust (Huber
+ * 0.3, five rounds of reweighting), with factors of 0 or more. A ridge 0.1 (factor - 1)^2 is added
+ * to the sum of squared relative residuals. It holds factors near 1: a resource that the
+ * measurements do not determine keeps 1.
  */
 #ifndef TRANSFER_CORRECT_H
 #define TRANSFER_CORRECT_H
@@ -18,17 +18,20 @@
 #include "solve/columns.h"
 #include "solve/folds.h"
 
-/** Factors: by resource, then of what single layers do behind their forward pass. */
+/**
+ * Factors by resource: first of networks and forward passes, then of the training passes of single
+ * layers.
+ */
 enum { CORRECT_BACKWARD = N_RESOURCES, N_CORRECT = 2 * N_RESOURCES };
 
-/** One measurement, and what the model says of it. */
+/** One measurement, and the model's prediction for it. */
 typedef struct correct_row {
-    double  part[N_CORRECT]; /**< seconds by factor */
+    double  part[N_CORRECT]; /**< s, by factor */
     double  seconds;         /**< measured, > 0 */
-    size_t  group;           /**< of its network, or of the layer by itself: left out together */
+    size_t  group;           /**< its network, or its layer: left out together */
     phase   of;
     int64_t batch;
-    double  fixed; /**< s that no factor is of: beside those by factor */
+    double  fixed; /**< s without a factor */
 } correct_row;
 
 typedef struct correct_factors {
@@ -36,31 +39,34 @@ typedef struct correct_factors {
     size_t rows;
 } correct_factors;
 
-/** By the rows that `t` fits to; NULL: by all. LM_E_ARG if there are none. */
+/** Fits the factors to the rows in the turn's fit; `t` NULL: to all. LM_E_ARG without rows. */
 lm_status correct_fit(const correct_row *row, size_t n, const fold_turn *t, correct_factors *out,
                       lm_error *err);
 
 double correct_seconds(const correct_row *row, const correct_factors *f);
 
-/** Adds up, by factor, what the model says of a network by a form in terms; false where it says
- * nothing. */
+/**
+ * Splits a network's prediction, by a form in terms, by factor; false if there is no prediction.
+ */
 bool correct_split(const calibration *cal, size_t form_at, const point *pt,
                    double by_factor[N_CORRECT]);
 
-/** Takes every time at the points that the default model of `cal` can predict in terms, or by
- * prices of single layers. LM_E_ARG if there is none. *out is to be freed. */
+/**
+ * Makes rows of all times at the points that the default model of `cal` can predict in terms, or
+ * from prices of single layers. LM_E_ARG if there is none. The caller frees *out.
+ */
 lm_status correct_rows(const calibration *cal, const points *p, correct_row **out, size_t *n,
                        lm_error *err);
 
-/** Seconds of each row by a correction that did not see its group; of two groups or more. */
+/** Seconds of each row by a correction that did not see its group. Needs two groups or more. */
 lm_status correct_left_out(const correct_row *row, size_t n, double *seconds, lm_error *err);
 
-/** Multiplies coefficients of the default model, their standard errors and prices of layers. */
+/** Multiplies the default model's coefficients, their standard errors and the prices of layers. */
 void correct_apply(calibration *cal, const correct_factors *f);
 
-/** Errors with each group left out in turn; NAN and 0 for fewer than two groups. */
+/** Errors in cross-validation over groups; NAN and 0 for fewer than two groups. */
 typedef struct correct_errors {
-    double mape, mape_before; /**< of left out rows; before any correction */
+    double mape, mape_before; /**< of rows left out; without a correction */
     size_t groups;
 } correct_errors;
 

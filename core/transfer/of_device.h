@@ -1,9 +1,9 @@
 /**
- * The machine of a device by its name: the file that ships for it. Where none ships, the files of the
- * devices that were measured are carried over together: what each reached of its datasheet by class of
- * kernels, near devices first, with the spread that leaving each device out shows (transfer.h). That
- * spread says nothing of a device that is farther from all of them than any of them from the others:
- * it takes the nearest file alone, whose spread is assumed.
+ * The machine of a device: the file that ships for it. If none ships, the files of the measured
+ * devices are transferred together (transfer.h): the share of its datasheet that each device
+ * reaches, by class of kernels, near devices first. The spread comes from leaving each device out.
+ * This spread is not valid for a device that is farther from all of them than any of them is from
+ * the others. For such a device only the nearest file is transferred, with an assumed spread.
  */
 #ifndef TRANSFER_OF_DEVICE_H
 #define TRANSFER_OF_DEVICE_H
@@ -14,33 +14,35 @@
 
 #define OF_DEVICE_NAME   80
 #define OF_DEVICE_BESIDE 7
-/** Key of the provenance of a machine that was found so: its file, without the folder. */
+/** Key of the provenance of such a machine: its file, without the folder. */
 #define SHIPPED_AS "shipped_as"
 
 typedef struct device_machine {
-    char device[OF_DEVICE_NAME]; /**< as its datasheet names it */
-    char path[PATH_MAX];       /**< of a file that ships: the device's own, or the nearest one's */
-    char from[OF_DEVICE_NAME]; /**< the file's device */
+    char device[OF_DEVICE_NAME]; /**< name as in its datasheet */
+    char path[PATH_MAX];         /**< a file that ships: the device's own, or the nearest one */
+    char from[OF_DEVICE_NAME];   /**< device of the file */
     struct {
         char path[PATH_MAX], from[OF_DEVICE_NAME];
-    } beside[OF_DEVICE_BESIDE]; /**< others that are carried over with it */
+    } beside[OF_DEVICE_BESIDE]; /**< other files that are transferred with it */
     size_t n_beside;
 } device_machine;
 
 /**
- * Finds a file.
+ * Finds the file.
  *
  * @param name    any of the device's names
- * @param devices datasheets that are read before the shipped ones; NULL: none
- * @param dtype   of products; 0: the usual one of those there are
- * @return LM_E_NOTFOUND for an unknown device, and where nothing ships or a datasheet lacks what
- *         tells how near it is
+ * @param devices datasheets that are searched before the shipped ones; NULL: none
+ * @param dtype   element type of products; 0: the usual type
+ * @return LM_E_NOTFOUND for an unknown device, and if nothing ships or a datasheet lacks a figure
+ *         for the distance
  */
 lm_status device_machine_find(const char *name, const char *devices, lm_dtype dtype,
                               device_machine *out, lm_error *err);
 
-/** Reads it, and carries it over where it is of another device. What machine_load() and carry_over()
- * return. */
+/**
+ * Reads the file, and transfers it if it belongs to another device. Errors of machine_load() and
+ * carry_over().
+ */
 lm_status device_machine_load(const device_machine *m, const char *devices, calibration **out,
                               lm_error *err);
 

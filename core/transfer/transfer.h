@@ -1,14 +1,14 @@
 /**
- * Transfer: coefficients of calibrated machines, carried over to a device that nobody measured.
+ * Transfer: coefficients of calibrated machines, converted to a device without measurements.
  *
  * A coefficient scales inversely with the figure that bounds it (solve/columns.h). Arithmetic
- * scales with the peak of its element type, traffic with the bandwidth of the memory, steps of a
- * multiprocessor with its share of the peak. Launches by the host, and networks between nodes, do
- * not belong to the device and stay.
+ * scales with the peak of its element type, traffic with the bandwidth of the memory, sequential
+ * steps with one multiprocessor's share of the peak. Launches by the host, and networks between
+ * nodes, do not belong to the device and stay.
  *
- * The coefficients of several machines are averaged, near devices first. The mean of coefficients
- * predicts the mean of the machines' predictions. It stays right if one fit has put into arithmetic
- * what another has put into traffic.
+ * The coefficients of several machines are averaged; near devices have more weight. The mean of
+ * coefficients predicts the mean of the machines' predictions. It stays right even if one fit
+ * counts as arithmetic what another fit counts as traffic.
  */
 #ifndef TRANSFER_TRANSFER_H
 #define TRANSFER_TRANSFER_H
@@ -28,79 +28,90 @@ typedef struct transfer_options {
      * squares of half the logarithms of the datasheets' ratios, and of 1.5 for each compute
      * capability between the devices. */
     double near;
-    double doubt_most; /**< see transfer_doubt() */
-    bool   launches;   /**< prices of single launches alone; else all but these */
+    double doubt_most; /**< limit of the result of transfer_doubt() */
+    bool   launches;   /**< transfer only prices of single launches; false: everything else */
 } transfer_options;
 
-/** Power 0.5: a clock under a limit falls about as the root of the demand on the limit. near 0.5;
- * no limit on the doubt. */
+/**
+ * power 0.5: a clock under a power limit falls about as the root of the demand on the limit. near
+ * 0.5; no limit on the doubt.
+ */
 extern const transfer_options transfer_default;
 
 /** Factors on coefficients. */
 typedef struct transfer_scale {
-    double of[N_RESOURCES]; /**< RESOURCE_FLOPS: of the element type's own units */
-    double scalar; /**< of arithmetic that is no convolution or product: by the peak of f32, which
-                      tensor cores have no part in */
+    double of[N_RESOURCES]; /**< RESOURCE_FLOPS: for the units of the element type */
+    /**
+     * for arithmetic other than convolutions and products: by the peak of f32, without tensor cores
+     */
+    double scalar;
 } transfer_scale;
 
 /** A machine that was calibrated. */
 typedef struct transfer_source {
     const calibration *cal;
-    const device      *device; /**< that it was calibrated on */
+    const device      *device; /**< device of the calibration */
     transfer_scale     scale;
-    double             weight; /**< of all sources: 1 */
+    double             weight; /**< the weights of all sources add up to 1 */
 } transfer_source;
 
-/** How far apart two devices are, as machines are averaged by: the root of `near`'s squares. */
+/**
+ * Distance between two devices, for weights of machines: the root of the sum of squares in `near`.
+ */
 double transfer_distance(const device *a, const device *b, lm_dtype dtype);
 
-/** Which resource bounds a term. */
+/** Resource that bounds a term. */
 resource transfer_resource(size_t term);
 
 /**
- * Fills in scales and weights. A resource of which no machine has a coefficient above 0 takes no
- * figure of the datasheets.
+ * Sets scales and weights. A resource needs no figure of the datasheets if no machine has a
+ * coefficient above 0 for it.
  *
- * @return LM_E_NOTFOUND for a figure that a datasheet lacks, LM_E_ARG for machines that do not
- * belong together: of another element type, other settings, other tiles; the text names it
+ * @return LM_E_NOTFOUND for a figure that a datasheet lacks; LM_E_ARG for machines that do not fit
+ *         together: other element type, settings or tiles. The text names it
  */
 lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
                            const transfer_options *o, lm_error *err);
 
 /**
  * The default model's coefficients on the new device, each marked as not measured there (known 0,
- * no standard error), and prices of single layers (layers.h). Products are no faster than the device's
- * peak. Intervals are those of the machines;
- * transfer_doubt() tells what another device adds.
+ * no standard error), and prices of single layers (layers.h). Products are not faster than the
+ * device's peak. Intervals are those of the machines; transfer_doubt() gives the further error of
+ * another device.
  */
 lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
                         const transfer_options *o, calibration **out, lm_error *err);
 
-/** Factor by which a transfer by datasheets alone may be off, up and down, for a device that is not
- * near, if nothing shows it. Published leave-one-device-out errors are 14 to 43 % in the mean. */
+/**
+ * Factor of the error of a transfer by datasheets alone, up and down, for a device that is not
+ * near, if nothing is known about it. Published mean errors with one device left out are 14 to 43
+ * %.
+ */
 #define TRANSFER_DOUBT 2.0
-/** And at least, whatever is shown. */
+/** Lower limit of the factor in any case. */
 #define TRANSFER_DOUBT_LEAST 1.15
-/** The same once a few rows of the device have corrected it: 11 to 17 % in the mean. */
+/** The same after a correction with a few rows of the device: mean errors are 11 to 17 %. */
 #define TRANSFER_DOUBT_CORRECTED 1.5
 
 /**
- * Factor by which this transfer may be off.
+ * Factor by which this transfer may be wrong.
  *
  * Each machine is left out and predicted from the others. A formula's seconds are compared with the
- * machine's own, at the middle of the range (in logarithms) of each term that it has measured;
- * prices of single layers are compared on a spread of sizes. The logarithm of a ratio grows with
- * the distance to the nearest of the others, so it shrinks if the new device has a nearer machine.
+ * machine's own, at the middle of the range (in logarithms) of each measured term. Prices of single
+ * layers are compared over a spread of sizes. The logarithm of a ratio is scaled by the distance to
+ * the nearest other machine, so it is smaller if the new device has a nearer machine.
  *
- * Of K machines the result is the largest ratio to the power (K + 1) / K. Of a single machine it is
- * TRANSFER_DOUBT to the power of the distance, 1 at most. It never exceeds the options' limit.
+ * For K machines the result is the largest ratio to the power (K + 1) / K. For a single machine it
+ * is TRANSFER_DOUBT to the power of the distance, at most 1. It never exceeds the options' limit.
  */
 lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to,
                          const transfer_options *o, double *out, lm_error *err);
 
-/** Widens the default model's intervals by that factor, except that of the all-reduce, and notes
- * it. Errors of devices and errors of networks are independent, so half the widths in logarithms
- * add up in squares. False: memory ran out. */
+/**
+ * Widens the default model's intervals by that factor, except that of the all-reduce, and notes it.
+ * Errors of devices and errors of networks are independent, so half the widths in logarithms add up
+ * in squares. False: out of memory.
+ */
 bool transfer_widen(calibration *cal, double doubt, const char *why);
 
 #endif
