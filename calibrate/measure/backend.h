@@ -104,6 +104,10 @@ struct backend_type {
     void (*describe)(const backend *self,
                      void (*put)(void *context, const char *key, const char *value), void *context);
 
+    /** Can this device follow the settings? LM_E_UNSUPPORTED, with one line that says why not. NULL: it
+     * always can. */
+    lm_status (*follows)(const backend *self, const settings *how, lm_error *err);
+
     /**
      * Buffers and primitives for the phases of `what` this backend serves (see `serves`).
      * LM_E_NOMEM and LM_E_UNSUPPORTED skip the case: the harness records it and goes on.

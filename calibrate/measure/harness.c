@@ -13,7 +13,7 @@
 #include "measure/trust.h"
 #include "network/autocast.h"
 #include "network/kernels.h"
-#include "network/single.h"
+#include "observe/workloads.h"
 #include "ranks/pulse.h"
 #include "ranks/watchdog.h"
 
@@ -52,8 +52,7 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
     lm_status          status;
 
     if (p->row.kind == OBS_LAYER)
-        status = single_bind(p->row.name, p->row.geometry, p->row.input, p->row.batch, p->row.dtype,
-                             b->reg, &net, &bound, err);
+        status = row_bind_layer(&p->row, b->reg, &net, &bound, err);
     else if (!(status = network_open(p->row.name, b->reg, NULL, &net, err)))
         status = bind_network(net, b->reg, &options, &bound, err);
     if (!status)

@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "layers/kernel_text.h"
 #include "network/autocast.h"
+#include "network/mixed/fp8.h"
 
 /*
  * Kernels say what they compute, not on which tensors. Who reads what is guessed.
@@ -44,7 +45,8 @@ bool kernels_equal(const lm_kernel *a, const lm_kernel *b)
 /* Passes of a product have other shapes, those of a map other operands: their volumes agree. */
 static bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
 {
-    bool widens;
+    lm_dtype from;
+    bool     widens;
 
     if (forward->op != backward->op || forward->dtype != backward->dtype)
         return false;
@@ -53,7 +55,8 @@ static bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
                lm_kernel_macs(forward) == lm_kernel_macs(backward);
     if (forward->op == LM_OP_MAP) /* a cast belongs to none */
         return forward->u.map.elements == backward->u.map.elements &&
-               !autocast_is_cast(forward, &widens) && !autocast_is_cast(backward, &widens);
+               !autocast_is_cast(forward, &widens) && !autocast_is_cast(backward, &widens) &&
+               !fp8_is_cast(forward, &from, &widens) && !fp8_is_cast(backward, &from, &widens);
     return !memcmp(&forward->u, &backward->u, kernel_geometry_size(forward->op));
 }
 

@@ -18,7 +18,7 @@ static const struct {
     [SETTING_LAUNCH]     = { "launch", { "stream", "graph" }, "stream graph", false },
     [SETTING_LAYOUT]     = { "layout", { "nchw", "nhwc" }, "nchw nhwc", false },
     [SETTING_MATH]       = { "math", { "ieee", "tf32" }, "ieee tf32", false },
-    [SETTING_MIXED]      = { "mixed", { "none", "bf16", "f16" }, "none bf16 f16", true },
+    [SETTING_MIXED]      = { "mixed", { "none", "bf16", "f16", "f8" }, "none bf16 f16 f8", true },
     [SETTING_PROGRESS]   = { "progress", { "poll", "thread" }, "poll thread", false },
 };
 
@@ -29,6 +29,8 @@ const char *setting_name(setting s)
 
 lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err)
 {
+    if (s == SETTING_MIXED && !strcmp(word, "fp8"))
+        word = "f8";
     for (uint8_t i = 0; i < SETTING_WORDS && known[s].word[i]; i++)
         if (!strcmp(word, known[s].word[i])) {
             *out = i;

@@ -15,13 +15,13 @@ typedef enum {
     SETTING_LAUNCH, /**< stream (default) | graph: kernels launched one by one, or replayed */
     SETTING_LAYOUT, /**< nchw (default) | nhwc: of images */
     SETTING_MATH,   /**< ieee (default) | tf32: products of f32 */
-    SETTING_MIXED, /**< none (default) | bf16 | f16: a network of f32 under autocast (autocast.h) */
+    SETTING_MIXED, /**< none (default) | bf16 | f16 | f8: what is f32 under autocast (autocast.h) */
     SETTING_PROGRESS, /**< poll (default) | thread: who moves all-reduces on while a backward pass
                          runs: the computing thread between kernels, or one beside it */
     N_SETTINGS
 } setting;
 
-enum { SETTING_WORDS = 3 };
+enum { SETTING_WORDS = 4 };
 
 /** 0 is the default of each, others as setting_parse() finds them. */
 typedef struct settings {

@@ -146,11 +146,25 @@ static lm_status open_power(campaign *c, lm_error *err)
     return LM_OK;
 }
 
+/* What the device lacks is said before anything is measured. */
+static lm_status check_settings(const campaign *c, lm_error *err)
+{
+    const backend *b      = c->b.compute;
+    lm_status      status = LM_OK;
+
+    for (size_t i = 0; i < c->plan->n_points && b->type->follows && !status; i++)
+        if ((status = b->type->follows(b, &c->plan->point[i].how, err)))
+            lm_error_prefix(err, "%s", c->plan->path);
+    return status;
+}
+
 /* On one GPU a sweep's 'collective = nccl' asks for nothing: it need not be in the build. */
 lm_status campaign_connect(campaign *c, lm_error *err)
 {
     lm_status status = open_backend(c, c->plan->compute, &c->b.compute, err);
 
+    if (!status)
+        status = check_settings(c, err);
     if (!status && c->plan->collective &&
         (find_backend(c->plan->collective) || with_ranks(c->plan)))
         status = open_backend(c, c->plan->collective, &c->b.collective, err);

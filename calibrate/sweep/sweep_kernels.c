@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "network/autocast.h"
 #include "network/kernels.h"
 #include "sweep/sweep_points.h"
 
@@ -52,19 +53,24 @@ static lm_status add_kernels(sweep_loading *l, const sweep_values *v, const swee
 {
     const bind_options options = { .batch = point->row.batch,
                                    .dtype = point->row.dtype,
+                                   .mixed = autocast_of_settings(point->row.settings),
+                                   .on    = point->row.on,
                                    .input = point->row.input };
+    sweep_point        alone   = *point;
     network           *net     = NULL;
     bound_network     *bound   = NULL;
     kernel_list        all     = { NULL, 0, 0 };
     lm_status          status;
 
+    if ((status = sweep_variant_of_kernel(l, &alone)))
+        return status;
     status = network_open(point->row.name, l->reg, NULL, &net, l->err);
     if (!status)
         status = bind_network(net, l->reg, &options, &bound, l->err);
     if (!status && !(status = kernels_forward(bound, &all, l->err)))
         status = kernels_backward(bound, &all, l->err);
     for (size_t i = 0; i < all.n && !status; i++)
-        status = add_kernel(l, v, point, &all.kernel[i], n_kernels);
+        status = add_kernel(l, v, &alone, &all.kernel[i], n_kernels);
     kernel_list_free(&all);
     bound_network_free(bound);
     network_free(net);

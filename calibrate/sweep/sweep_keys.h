@@ -70,7 +70,8 @@ extern const value_type type_dtypes;     /**< sweep_dtypes */
         SWEEP_KEY("cache", setting[SETTING_CACHE], &type_names),           \
         SWEEP_KEY("launch", setting[SETTING_LAUNCH], &type_names),         \
         SWEEP_KEY("layout", setting[SETTING_LAYOUT], &type_names),         \
-        SWEEP_KEY("math", setting[SETTING_MATH], &type_names)
+        SWEEP_KEY("math", setting[SETTING_MATH], &type_names),             \
+        SWEEP_KEY("mixed", setting[SETTING_MIXED], &type_names)
 
 /** Rows of a table: filters. */
 #define SWEEP_FILTER_KEYS                                              \

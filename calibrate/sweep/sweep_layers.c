@@ -5,7 +5,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "layers/schema.h"
-#include "network/single.h"
+#include "observe/points.h"
 #include "sweep/draw.h"
 #include "sweep/sweep_points.h"
 
@@ -140,7 +140,7 @@ static lm_status print_geometry(const drawing *w, char *buffer, size_t size, lm_
 }
 
 /* Counts the drawn layer; LM_E_SHAPE and LM_E_ARG: there is no such layer. */
-static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_error *err)
+static lm_status count_layer(drawing *w, sweep_point *p, lm_error *err)
 {
     char           geometry[400], type[2 * DRAW_TEXT];
     const char    *input = draw_get(&w->d, "input"), *o = draw_get(&w->d, "optimizer");
@@ -152,22 +152,20 @@ static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_erro
         status = print_geometry(w, geometry, sizeof geometry, err);
     snprintf(type, sizeof type, "%s%s%s", w->v->type, activation(w) ? "; " : "",
              activation(w) ? activation(w) : "");
-    if (!status)
-        status =
-            single_bind(type, geometry, input, p->row.batch, dtype, w->l->reg, &net, &bound, err);
-    if (!status)
-        status = metrics_of_network(bound, NULL, &p->counts, err);
-    bound_network_free(bound);
-    network_free(net);
     if (status)
         return status;
+    p->row.on        = w->l->limits.on;
     p->row.name      = arena_text(w->l->s->arena, type, strlen(type));
     p->row.input     = arena_text(w->l->s->arena, input, strlen(input));
     p->row.geometry  = arena_text(w->l->s->arena, geometry, strlen(geometry));
     p->row.optimizer = o ? arena_text(w->l->s->arena, o, strlen(o)) : "";
-    return p->row.name && p->row.input && p->row.geometry && p->row.optimizer
-               ? LM_OK
-               : no_memory(w->l->err);
+    if (!p->row.name || !p->row.input || !p->row.geometry || !p->row.optimizer)
+        return no_memory(err);
+    if (!(status = row_bind_layer(&p->row, w->l->reg, &net, &bound, err)))
+        status = metrics_of_network(bound, NULL, &p->counts, err);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
 }
 
 /* Adds a layer in all variants, if the first variant passes and is new. */
@@ -183,7 +181,7 @@ static lm_status add_layer(drawing *w)
 
         if ((status = sweep_variant(w->l, &w->variants, i, &p)))
             return status;
-        status = count_layer(w, p.row.dtype, &p, &err);
+        status = count_layer(w, &p, &err);
         if (status == LM_E_SHAPE || status == LM_E_ARG || status == LM_E_OVERFLOW) {
             snprintf(w->refused, sizeof w->refused, "%.299s", err.text);
             return LM_OK;

@@ -21,7 +21,6 @@ static const ini_key keys[] = {
     SWEEP_KEY("progress", steps.progress, &type_progress),
     SWEEP_KEY("phases", steps.phases, &type_phases),
     SWEEP_VARIANT_KEYS,
-    SWEEP_KEY("mixed", setting[SETTING_MIXED], &type_names),
     SWEEP_FILTER_KEYS,
     SWEEP_END,
 };

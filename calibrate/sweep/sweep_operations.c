@@ -3,7 +3,7 @@
 
 #include "base/no_memory.h"
 #include "network/operations.h"
-#include "network/single.h"
+#include "observe/points.h"
 #include "sweep/sweep_points.h"
 
 static const ini_key keys[] = {
@@ -65,22 +65,22 @@ static lm_status add_point(catalogue *c, const net_operation *o, int64_t batch)
     network       *net   = NULL;
     bound_network *bound = NULL;
     sweep_work     work;
-    lm_status status = single_bind(o->type, o->geometry, o->input, batch, p.row.dtype, c->l->reg,
-                                   &net, &bound, c->l->err);
+    lm_status      status;
 
-    if (!status)
-        status = metrics_of_network(bound, NULL, &p.counts, c->l->err);
-    bound_network_free(bound);
-    network_free(net);
-    if (status)
-        return status;
     p.row.kind     = OBS_LAYER;
+    p.row.on       = c->l->limits.on;
     p.row.batch    = batch;
     p.row.name     = arena_text(a, o->type, strlen(o->type));
     p.row.geometry = arena_text(a, o->geometry, strlen(o->geometry));
     p.row.input    = arena_text(a, o->input, strlen(o->input));
     if (!p.row.name || !p.row.geometry || !p.row.input)
         return no_memory(c->l->err);
+    if (!(status = row_bind_layer(&p.row, c->l->reg, &net, &bound, c->l->err)))
+        status = metrics_of_network(bound, NULL, &p.counts, c->l->err);
+    bound_network_free(bound);
+    network_free(net);
+    if (status)
+        return status;
     work = sweep_work_of_counts(&p.counts);
     if (sweep_wanted(c->l, c->v, &work))
         return sweep_steps_add(c->l, &c->steps, &p);

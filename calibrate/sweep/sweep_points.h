@@ -61,6 +61,9 @@ lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const swee
 /** Writes combination `i` into a point: dtype, how, and the column `settings`. */
 lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p);
 
+/** Writes the column `settings` as of a kernel by itself: autocast is of whole layers. */
+lm_status sweep_variant_of_kernel(sweep_loading *l, sweep_point *p);
+
 /** LM_E_UNSUPPORTED for an optimizer whose update cannot be run, LM_E_ARG for none. */
 lm_status sweep_check_optimizer(const char *word, lm_error *err);
 /** Adds a network's point in each of these forms. */

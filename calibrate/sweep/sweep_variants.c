@@ -53,13 +53,21 @@ static lm_status read_setting(sweep_loading *l, setting at, const word_list *wor
     return status;
 }
 
-/* Autocast is of f32. */
+/* Autocast is of f32; FP8 of GPUs. */
 static lm_status check_mixed(sweep_loading *l, const sweep_variants *v)
 {
-    bool any = false;
+    bool    any = false;
+    uint8_t f8  = 0;
 
-    for (size_t i = 0; i < v->n_choices[SETTING_MIXED]; i++)
+    if (setting_parse(SETTING_MIXED, "f8", &f8, l->err))
+        return l->err->code;
+    for (size_t i = 0; i < v->n_choices[SETTING_MIXED]; i++) {
         any |= v->choice[SETTING_MIXED][i] != 0;
+        if (v->choice[SETTING_MIXED][i] == f8 && l->limits.on == AUTOCAST_CPU)
+            return lm_error_set(l->err, LM_E_ARG,
+                                "backend '%s' runs on a CPU, which has no products of f8",
+                                l->s->compute);
+    }
     for (size_t i = 0; i < v->dtypes.n && any; i++)
         if (v->dtypes.at[i] != LM_F32)
             return lm_error_set(l->err, LM_E_ARG,
@@ -104,17 +112,30 @@ static void print_settings(const sweep_loading *l, const settings *s, char *text
         snprintf(text + n, size - n, "%s%s", n ? " " : "", behind);
 }
 
-lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p)
+static lm_status write_settings(sweep_loading *l, const settings *how, const char **out)
 {
     char text[200];
 
+    print_settings(l, how, text, sizeof text);
+    *out = arena_text(l->s->arena, text, strlen(text));
+    return *out ? LM_OK : no_memory(l->err);
+}
+
+lm_status sweep_variant_of_kernel(sweep_loading *l, sweep_point *p)
+{
+    settings alone = p->how;
+
+    alone.value[SETTING_MIXED] = 0;
+    return write_settings(l, &alone, &p->row.settings);
+}
+
+lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p)
+{
     p->row.dtype = all->dtypes.at[i % all->dtypes.n];
     i /= all->dtypes.n;
     for (setting at = 0; at < N_SETTINGS; at++) {
         p->how.value[at] = all->choice[at][i % all->n_choices[at]];
         i /= all->n_choices[at];
     }
-    print_settings(l, &p->how, text, sizeof text);
-    p->row.settings = arena_text(l->s->arena, text, strlen(text));
-    return p->row.settings ? LM_OK : no_memory(l->err);
+    return write_settings(l, &p->how, &p->row.settings);
 }

@@ -49,7 +49,7 @@ static void settle_types(const lm_machine *machine, const predictor_asked *asked
 {
     const calibration *cal    = machine ? machine->cal : NULL;
     const lm_dtype     own    = cal ? calibration_mixed(cal) : 0;
-    const bool         wanted = asked->mixed == LM_F16 || asked->mixed == LM_BF16;
+    const bool         wanted = asked->mixed && asked->mixed != LM_F32;
     const bool         amp    = cal && !own && cal->dtype == LM_F32 &&
                      dtype_of_rate(asked->mixed, calibration_product_dtype(cal));
 

@@ -55,7 +55,7 @@ static const option_row option_rows[] = {
     { "framework-overhead", AT(overhead) },
     { "dtype", AT(bind.dtype), .help = "element type of all tensors: f32, f16, bf16, f64" },
     { "mixed", AT(memory.mixed), &type_dtype, "TYPE", NULL, HELP_HOW,
-      "mixed precision: f32 with autocast to f16 or bf16" },
+      "mixed precision: f32 with autocast to f16, bf16 or fp8" },
     { "optimizer", AT(memory.optimizer), &type_optimizer, "NAME", "momentum", HELP_HOW,
       OPTIMIZERS_PRICED ", " OPTIMIZERS_MEASURED, OF_GRADIENTS },
     { "buckets", AT(buckets), &type_text, "KIND", "copy", HELP_HOW,
@@ -385,8 +385,8 @@ static lm_status check(options *o, lm_error *err)
         return err->code;
     a->bind.evaluation = a->program != PROGRAM_TRAINING;
     a->memory.overhead = (uint64_t)a->overhead;
-    if (mixed && mixed != LM_F16 && mixed != LM_BF16)
-        return misused(o, &a->memory.mixed, err, "expected f16 or bf16, found '%.40s'",
+    if (mixed && mixed != LM_F16 && mixed != LM_BF16 && mixed != LM_F8)
+        return misused(o, &a->memory.mixed, err, "expected f16, bf16 or fp8, found '%.40s'",
                        text_dtype_name(mixed));
     if (mixed && a->bind.dtype != LM_F32)
         return misused(o, &a->memory.mixed, err, "the weights are f32 then: leave out --dtype");

@@ -19,7 +19,7 @@ static const option_row option_rows[] = {
     { "input", AT(bind.input) },
     { "dtype", AT(bind.dtype) },
     { "mixed", AT(bind.mixed), &type_dtype, "TYPE", NULL, HELP_HOW,
-      "mixed precision: f32 with autocast to f16 or bf16, whose casts are counted",
+      "mixed precision: f32 with autocast to f16, bf16 or fp8, whose casts are counted",
       .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },
     { "block", AT(block) },
     { "features", AT(features), &type_text, "NAME", NULL, HELP_WHAT,

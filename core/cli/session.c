@@ -38,9 +38,10 @@ static lm_status read_mixed(const char *text, lm_dtype *out, lm_error *err)
         return LM_OK;
     if ((status = text_dtype(text, out, err)))
         return status;
-    return *out == LM_F16 || *out == LM_BF16
+    return *out == LM_F16 || *out == LM_BF16 || *out == LM_F8
                ? LM_OK
-               : lm_error_set(err, LM_E_ARG, "expected bf16, f16, none or file, found '%s'", text);
+               : lm_error_set(err, LM_E_ARG, "expected bf16, f16, fp8, none or file, found '%s'",
+                              text);
 }
 
 VALUE_TYPE(type_mixed, lm_dtype, read_mixed);
@@ -66,7 +67,7 @@ const option_row session_machine_option_rows[] = {
       "what issues kernels: the loop that was measured, a framework one by one, or a replay",
       .choices = "none, eager or graph" },
     { "mixed", AT(input.mixed), &type_mixed, "TYPE", OF_MACHINE, HELP_HOW,
-      "f32 with autocast to bf16 or f16; none: without; file: as the machine file",
+      "f32 with autocast to bf16, f16 or fp8; none: without; file: as the machine file",
       .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },
     { .name = NULL },
 };

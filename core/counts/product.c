@@ -12,6 +12,8 @@ static double weight_bytes(const lm_kernel *k)
 {
     if (k->u.gemm.batch != 1 || k->u.gemm.activations)
         return 0;
+    if (k->pass == LM_GRAD_WEIGHT && k->u.gemm.result_bytes)
+        return (double)k->u.gemm.result_bytes * (double)k->u.gemm.n * (double)k->u.gemm.m;
     return (double)lm_dtype_bytes(k->dtype) * (double)k->u.gemm.n *
            (double)(k->pass == LM_GRAD_WEIGHT ? k->u.gemm.m : k->u.gemm.k);
 }

@@ -64,6 +64,7 @@ static const field gemm_fields[]   = { ONE(gemm, batch, 1),
                                        ONE(gemm, k, 1),
                                        ONE(gemm, bias, 0),
                                        OPTIONAL(gemm, activations),
+                                       OPTIONAL(gemm, result_bytes),
                                        END };
 static const field conv_fields[]   = { ONE(conv, n, 1),
                                        ONE(conv, c_in, 1),
@@ -74,9 +75,13 @@ static const field conv_fields[]   = { ONE(conv, n, 1),
                                        END };
 static const field pool_fields[]   = { ONE(pool, n, 1), ONE(pool, channels, 1), ONE(pool, mode, 0),
                                        WINDOWED(pool),  OPTIONAL(pool, taps),   END };
-static const field map_fields[]    = { ONE(map, elements, 1),          ONE(map, operands, 0),
-                                       ONE(map, flops_per_element, 0), OPTIONAL(map, reads),
-                                       OPTIONAL(map, writes),          END };
+static const field map_fields[]    = { ONE(map, elements, 1),
+                                       ONE(map, operands, 0),
+                                       ONE(map, flops_per_element, 0),
+                                       OPTIONAL(map, reads),
+                                       OPTIONAL(map, writes),
+                                       OPTIONAL(map, width),
+                                       END };
 static const field norm_fields[]   = { ONE(norm, rows, 1), ONE(norm, group, 1), ONE(norm, inner, 1),
                                        OPTIONAL(norm, rms), END };
 static const field softmax_fields[]   = { ONE(softmax, rows, 1), ONE(softmax, group, 1), END };

@@ -99,8 +99,7 @@ static lm_status add_point(layerwise_data *d, const layerwise_source *s, const p
     bound_network     *bound = NULL;
     const bound_layer *layer[LAYERS];
     size_t             n = 0;
-    lm_status status     = single_bind(row->name, row->geometry, row->input, row->batch, row->dtype,
-                                       workloads_registry(s->p->loads), &net, &bound, err);
+    lm_status status     = row_bind_layer(row, workloads_registry(s->p->loads), &net, &bound, err);
 
     if (status)
         return status;

@@ -66,10 +66,9 @@ static double line(double one, double two, int64_t batch)
 static lm_status counts_of_layer(const registry *reg, const observation *row, paleo_counts *out,
                                  lm_error *err)
 {
-    network       *net   = NULL;
-    bound_network *bound = NULL;
-    lm_status status     = single_bind(row->name, row->geometry, row->input, row->batch, row->dtype,
-                                       reg, &net, &bound, err);
+    network       *net    = NULL;
+    bound_network *bound  = NULL;
+    lm_status      status = row_bind_layer(row, reg, &net, &bound, err);
 
     if (!status)
         *out = paleo_of_network(bound);

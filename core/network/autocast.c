@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "layers/schema.h"
+#include "network/mixed/fp8.h"
 
 /* Types of layers, and of "reduce" what it does. Others that multiply matrices or convolve are
  * lowered on each kind of device; what is left is not touched.
@@ -116,11 +117,19 @@ bool autocast_casts(const bound_network *full, const bound_network *half, const 
            here->layer[l].input[i].dtype != from->layer[e.layer].output[e.output].dtype;
 }
 
+lm_dtype autocast_half(lm_dtype mixed)
+{
+    return mixed == LM_F8 ? LM_BF16 : mixed;
+}
+
 lm_status autocast_check(const bind_options *o, lm_error *err)
 {
-    if (o->mixed != LM_F16 && o->mixed != LM_BF16)
-        return lm_error_set(err, LM_E_ARG, "mixed precision: expected f16 or bf16, found '%s'",
+    if (o->mixed != LM_F16 && o->mixed != LM_BF16 && o->mixed != LM_F8)
+        return lm_error_set(err, LM_E_ARG, "mixed precision: expected f16, bf16 or f8, found '%s'",
                             text_dtype_name(o->mixed));
+    if (o->mixed == LM_F8 && o->on == AUTOCAST_CPU)
+        return lm_error_set(err, LM_E_ARG,
+                            "mixed precision: a CPU has no products of f8: take bf16");
     if (o->dtype != LM_F32)
         return lm_error_set(err, LM_E_ARG, "mixed precision: the weights are f32, not %s",
                             text_dtype_name(o->dtype));
@@ -169,11 +178,22 @@ bool autocast_is_cast(const lm_kernel *k, bool *widens)
     return *widens || (k->u.map.reads == 2 * n && k->u.map.writes == n);
 }
 
+size_t autocast_fp8(const bound_network *full, const bound_network *half, size_t l)
+{
+    const bound_layer *b = &full->layer[l];
+
+    return b->lowered && !b->idle && !b->passes &&
+                   autocast_rule_of(b, full->options.on) == AUTOCAST_LOWER
+               ? fp8_products(&half->layer[l])
+               : 0;
+}
+
 /* ---- joining ---------------------------------------------------------------------------------- */
 
 typedef struct joining {
     bound_network *full, *half;
     bool          *is_half;
+    size_t        *fp8; /* by layer: its products in FP8 */
     lm_dtype       type;
     lm_error      *err;
 } joining;
@@ -185,21 +205,36 @@ typedef struct pass_list {
     lm_work   *cost;
 } pass_list;
 
+static void add_kernel(pass_list *to, lm_kernel k)
+{
+    const lm_work work = lm_kernel_work(&k);
+
+    to->kernel[to->n++]     = k;
+    to->cost->flops         = lm_add(to->cost->flops, work.flops);
+    to->cost->read_bytes    = lm_add(to->cost->read_bytes, work.read_bytes);
+    to->cost->written_bytes = lm_add(to->cost->written_bytes, work.written_bytes);
+}
+
 static void add_cast(const joining *j, pass_list *to, bool widens, const lm_tensor *of,
                      lm_pass pass)
 {
-    const lm_kernel k    = autocast_kernel(j->type, widens, lm_elements(of), pass);
-    const lm_work   work = lm_kernel_work(&k);
-
-    to->kernel[to->n++]     = k;
-    to->cost->read_bytes    = lm_add(to->cost->read_bytes, work.read_bytes);
-    to->cost->written_bytes = lm_add(to->cost->written_bytes, work.written_bytes);
+    add_kernel(to, autocast_kernel(j->type, widens, lm_elements(of), pass));
 }
 
 static void add_all(pass_list *to, const lm_kernel *from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         to->kernel[to->n++] = from[i];
+}
+
+static void add_scales(pass_list *to, size_t products, uint64_t tensors)
+{
+    add_kernel(to, fp8_scales(products * tensors));
+}
+
+static bool goes_back(const bound_layer *b)
+{
+    return b->n_kernels[LM_GRAD_INPUT] || b->n_kernels[LM_GRAD_WEIGHT];
 }
 
 static bool lowers(const joining *j, const bound_layer *b)
@@ -213,6 +248,37 @@ static bool casts_weight(const joining *j, const bound_layer *b, size_t i)
 {
     return lowers(j, b) && lm_dtype_is_real(b->weights[i].tensor.dtype) &&
            (i < b->n_weights || !lowers(j, b->shares));
+}
+
+/* Is that copy of FP8? Biases are added in 16 bit. */
+static bool copies_in_fp8(const joining *j, size_t l, size_t i)
+{
+    return j->fp8[l] && j->full->layer[l].weights[i].tensor.rank > 1;
+}
+
+/* Does this layer make a copy of weight `i`? Not of another's that is there in the same type. */
+static bool copies_weight(const joining *j, size_t l, size_t i)
+{
+    const bound_layer *b = &j->full->layer[l];
+
+    if (casts_weight(j, b, i))
+        return true;
+    return lowers(j, b) && lm_dtype_is_real(b->weights[i].tensor.dtype) && i >= b->n_weights &&
+           !j->fp8[b->shares - j->full->layer] != !j->fp8[l];
+}
+
+/* A copy of a weight, from f32. The input's gradient wants it transposed. */
+static void add_copy(const joining *j, size_t l, size_t i, pass_list *to)
+{
+    const bound_layer *b      = &j->full->layer[l];
+    const lm_tensor   *w      = &b->weights[i].tensor;
+    const uint64_t     rows   = (uint64_t)w->dim[0];
+    const int          copies = j->half->layer[l].n_kernels[LM_GRAD_INPUT] ? 2 : 1;
+
+    if (copies_in_fp8(j, l, i))
+        add_kernel(to, fp8_cast(w->dtype, rows, lm_elements(w) / rows, copies, LM_GRAD_WEIGHT));
+    else
+        add_cast(j, to, false, w, LM_GRAD_WEIGHT);
 }
 
 /* The last kernels of a weight gradient add to the gradient of another user of the weight. */
@@ -230,8 +296,8 @@ static void list_forward(const joining *j, size_t l, pass_list *to)
     const bound_layer *b = &j->full->layer[l];
 
     for (size_t i = 0; i < b->n_weights + b->n_shared; i++)
-        if (casts_weight(j, b, i))
-            add_cast(j, to, false, &b->weights[i].tensor, LM_GRAD_WEIGHT);
+        if (copies_weight(j, l, i))
+            add_copy(j, l, i, to);
     for (size_t i = 0; i < b->decl->n_inputs; i++)
         if (autocast_casts(j->full, j->half, j->is_half, l, i))
             add_cast(j, to, !j->is_half[l], &b->input[i], LM_FORWARD);
@@ -255,6 +321,64 @@ static void list_weight_gradient(const joining *j, size_t l, pass_list *to)
             add_cast(j, to, true, &b->weights[i].tensor, LM_GRAD_WEIGHT);
 }
 
+/* The factor that is no weight, cast: an activation; the gradient of the output, once for both passes
+ * that read it. A transposed copy is the weight gradient's. */
+static void add_factor(const joining *j, size_t l, lm_pass pass, const lm_kernel *k, pass_list *to)
+{
+    const bound_layer *half   = &j->half->layer[l];
+    const bool         inputs = half->n_kernels[LM_GRAD_INPUT] > 0;
+    const bool         trains = half->n_kernels[LM_GRAD_WEIGHT] > 0;
+    const uint64_t     m = (uint64_t)k->u.gemm.m, depth = (uint64_t)k->u.gemm.k;
+
+    if (pass == LM_FORWARD)
+        add_kernel(to, fp8_cast(LM_BF16, m, depth, trains ? 2 : 1, LM_FORWARD));
+    else if (pass == LM_GRAD_INPUT)
+        add_kernel(to, fp8_cast(LM_BF16, m, depth, trains ? 2 : 1, LM_GRAD_INPUT));
+    else if (!inputs) /* k: rows of the batch */
+        add_kernel(to, fp8_cast(LM_BF16, depth, m, 1, LM_GRAD_INPUT));
+}
+
+/* Kernels of a layer with products in FP8. What these move less is taken from the layer's cost. */
+static void add_in_fp8(const joining *j, size_t l, lm_pass pass, const lm_kernel *from, size_t n,
+                       pass_list *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        const lm_work in_half = lm_kernel_work(&from[i]);
+
+        if (!fp8_is_weighed(&from[i])) {
+            add_all(to, &from[i], 1);
+            continue;
+        }
+        add_factor(j, l, pass, &from[i], to);
+        to->cost->flops -= in_half.flops;
+        to->cost->read_bytes -= in_half.read_bytes;
+        to->cost->written_bytes -= in_half.written_bytes;
+        add_kernel(to, fp8_product(&from[i]));
+    }
+}
+
+/* The last of those layers sets the scales in the forward pass, the first in the backward pass. */
+static void list_scales(const joining *j, size_t l, lm_pass pass, pass_list *to)
+{
+    const bound_layer *half = j->half->layer;
+    const bool         last =
+        half[l].n_kernels[LM_GRAD_WEIGHT] ? pass == LM_GRAD_WEIGHT : pass == LM_GRAD_INPUT;
+    size_t all = 0, until = 0;
+    bool   first = goes_back(&half[l]); /* of those that run backward */
+
+    if (!j->fp8[l] || j->full->options.evaluation)
+        return;
+    for (size_t i = 0; i < j->full->n_layers; i++) {
+        all += j->fp8[i];
+        until += i <= l ? j->fp8[i] : 0;
+        first &= i >= l || !j->fp8[i] || !goes_back(&half[i]);
+    }
+    if (pass == LM_FORWARD && until == all)
+        add_scales(to, all, FP8_FORWARD_TENSORS);
+    if (last && first)
+        add_scales(to, all, FP8_BACKWARD_TENSORS);
+}
+
 /* One pass of a layer: its kernels where it runs, casts before and behind them. */
 static lm_status join_pass(const joining *j, size_t l, lm_pass pass, lm_work *cost)
 {
@@ -263,23 +387,28 @@ static lm_status join_pass(const joining *j, size_t l, lm_pass pass, lm_work *co
     const bool         adds = pass == LM_GRAD_WEIGHT && b->n_shared;
     const size_t       n = runs->n_kernels[pass], added = adds ? additions(runs) : 0;
     const bound_layer *sum  = adds && !lowers(j, b->shares) ? b : runs;
-    const size_t       room = n + b->n_weights + b->n_shared + b->decl->n_inputs;
+    const size_t       room = 2 * n + b->n_weights + b->n_shared + b->decl->n_inputs + 1;
     pass_list          to   = { arena_array(j->full->arena, room + 1, sizeof *to.kernel), 0, cost };
 
     if (!to.kernel)
         return no_memory(j->err);
     if (pass == LM_FORWARD)
         list_forward(j, l, &to);
-    add_all(&to, runs->kernels[pass], n - added);
+    if (j->fp8[l])
+        add_in_fp8(j, l, pass, runs->kernels[pass], n - added, &to);
+    else
+        add_all(&to, runs->kernels[pass], n - added);
     if (pass == LM_GRAD_INPUT)
         list_input_gradient(j, l, &to);
     else if (pass == LM_GRAD_WEIGHT)
         list_weight_gradient(j, l, &to);
     if (added)
         add_all(&to, sum->kernels[pass] + sum->n_kernels[pass] - added, added);
+    list_scales(j, l, pass, &to);
     b->kernels[pass]   = to.kernel;
     b->n_kernels[pass] = to.n;
-    return cost->read_bytes == UINT64_MAX || cost->written_bytes == UINT64_MAX
+    return cost->flops == UINT64_MAX || cost->read_bytes == UINT64_MAX ||
+                   cost->written_bytes == UINT64_MAX
                ? lm_error_set(j->err, LM_E_OVERFLOW, "work does not fit 64 bits")
                : LM_OK;
 }
@@ -311,15 +440,18 @@ static void join_tensors(const joining *j)
 
 lm_status autocast_join(bound_network *full, bound_network *half, lm_dtype mixed, lm_error *err)
 {
-    joining   j      = { .full = full, .half = half, .type = mixed, .err = err };
+    joining   j      = { .full = full, .half = half, .type = autocast_half(mixed), .err = err };
     lm_status status = LM_OK;
 
     full->half          = half;
     full->options.mixed = mixed;
     j.is_half           = arena_array(full->arena, full->n_layers + 1, sizeof *j.is_half);
-    if (!j.is_half)
+    j.fp8               = arena_array(full->arena, full->n_layers + 1, sizeof *j.fp8);
+    if (!j.is_half || !j.fp8)
         return no_memory(err);
     autocast_halves(full, j.is_half);
+    for (size_t l = 0; l < full->n_layers && mixed == LM_F8; l++)
+        j.fp8[l] = autocast_fp8(full, half, l);
     for (size_t l = 0; l < full->n_layers && !status; l++)
         status = join_layer(&j, l);
     if (!status)

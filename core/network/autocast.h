@@ -35,7 +35,16 @@ void autocast_halves(const bound_network *full, bool *is_half);
 bool autocast_casts(const bound_network *full, const bound_network *half, const bool *is_half,
                     size_t l, size_t i);
 
-/** LM_E_ARG for an element type that autocast does not support. */
+/** The type of layers that autocast lowers to `mixed`: bf16 beside products in FP8 (fp8.h). */
+lm_dtype autocast_half(lm_dtype mixed);
+
+/**
+ * The number of products of layer `l` that run in FP8 if `mixed` is LM_F8; 0: the layer stays in
+ * bf16. `half`: bound in bf16.
+ */
+size_t autocast_fp8(const bound_network *full, const bound_network *half, size_t l);
+
+/** LM_E_ARG for an element type that autocast does not support; FP8 is of GPUs alone. */
 lm_status autocast_check(const bind_options *o, lm_error *err);
 
 /**
@@ -45,6 +54,7 @@ lm_status autocast_check(const bind_options *o, lm_error *err);
  * - forward: casts of inputs, and of weights that a lowered layer reads. A shared weight is cast
  *   once
  * - backward: casts of the gradients of both
+ * - LM_F8: the casts of fp8.h, and its scales
  *
  * @param half owned by `full` from now on, also on failure
  * @return LM_E_NOMEM; LM_E_OVERFLOW

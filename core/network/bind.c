@@ -479,7 +479,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     lm_status      status = options->mixed ? autocast_check(options, err) : LM_OK;
 
     single.mixed = lower.mixed = 0;
-    lower.dtype                = options->mixed;
+    lower.dtype                = autocast_half(options->mixed);
     if (status || (status = bind_plain(net, reg, &single, &full, err)))
         return status;
     if (options->mixed && !(status = bind_plain(net, reg, &lower, &half, err)))

@@ -19,7 +19,10 @@ typedef enum autocast_kind { AUTOCAST_GPU, AUTOCAST_CPU, N_AUTOCAST_KINDS } auto
 typedef struct bind_options {
     int64_t  batch; /**< per device; >= 1 */
     lm_dtype dtype; /**< of activations and weights */
-    /** 0: no autocast. LM_F16 or LM_BF16: autocast from LM_F32 to this type (autocast.h) */
+    /**
+     * 0: no autocast. LM_F16 or LM_BF16: autocast from LM_F32 to this type (autocast.h). LM_F8:
+     * autocast to bf16, with products in FP8 (mixed/fp8.h)
+     */
     lm_dtype      mixed;
     autocast_kind on;    /**< kind of device, for `mixed` */
     const char   *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */

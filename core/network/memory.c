@@ -243,6 +243,15 @@ static void hold_weight_gradients(walk *w, size_t l)
     }
 }
 
+/* Of a matrix in FP8, an element a byte: one for the forward product, a transposed one for the input's
+ * gradient. */
+static uint64_t copy_bytes(const walk *w, size_t l, const lm_tensor *half)
+{
+    const bool back = w->half->layer[l].n_kernels[LM_GRAD_INPUT] > 0;
+
+    return w->fp8[l] && half->rank > 1 ? lm_mul(back ? 2 : 1, lm_elements(half)) : lm_bytes(half);
+}
+
 /* Autocast's copy of a weight lives from its first use to the end of the forward pass, or to the
  * layer's backward pass. That pass first makes a 16-bit gradient. */
 static void hold_copies(walk *w, size_t l)
@@ -255,17 +264,19 @@ static void hold_copies(walk *w, size_t l)
         return;
     for (size_t i = 0; i < b->n_weights + b->n_shared; i++) {
         const uint64_t bytes = lm_bytes(&w->half->layer[l].weights[i].tensor);
+        const uint64_t copy  = copy_bytes(w, l, &w->half->layer[l].weights[i].tensor);
         weight_life   *life  = &w->weight[weight_number(w, l, i)];
 
         if (life->copied == NEVER || life->copied > w->t.forward[l])
             life->copied = w->t.forward[l];
-        life->copy_bytes = bytes;
+        life->copy_bytes = life->copy_bytes > copy ? life->copy_bytes : copy;
         extend(&life->copy_dies, again == NEVER && backward != NEVER ? backward : w->t.turn);
         if (backward != NEVER)
             hold(w, MEMORY_COPIES, backward, backward, bytes);
         if (again != NEVER && backward != NEVER)
-            hold(w, MEMORY_COPIES, again, backward, bytes);
+            hold(w, MEMORY_COPIES, again, backward, copy);
     }
+    hold(w, MEMORY_COPIES, 0, last_event(w), lm_mul(w->fp8[l], fp8_record_bytes()));
 }
 
 static void hold_weights(walk *w)
@@ -407,12 +418,13 @@ static lm_status walk_open(walk *w)
             w->used[plain(w, l)->decl->input[i].layer] = true;
     }
     w->is_half  = arena_array(w->arena, n + 1, sizeof *w->is_half);
+    w->fp8      = arena_array(w->arena, n + 1, sizeof *w->fp8);
     w->base     = arena_array(w->arena, w->n_tensors + 1, sizeof *w->base);
     w->store    = arena_array(w->arena, w->n_tensors + 1, sizeof *w->store);
     w->grad     = arena_array(w->arena, w->n_tensors + 1, sizeof *w->grad);
     w->gradient = arena_array(w->arena, 2 * n_edges + n + 1, sizeof *w->gradient);
     w->weight   = arena_array(w->arena, w->n_weights + 1, sizeof *w->weight);
-    if (!w->is_half || !w->base || !w->store || !w->grad || !w->gradient || !w->weight)
+    if (!w->is_half || !w->fp8 || !w->base || !w->store || !w->grad || !w->gradient || !w->weight)
         return no_memory(w->err);
     for (size_t i = 0; i < w->n_weights; i++)
         w->weight[i].copied = w->weight[i].copy_dies = NEVER;
@@ -436,11 +448,14 @@ static lm_status bind_both(const network *net, const registry *reg, const bind_o
     single.mixed = mixed ? mixed : b->mixed;
     if (single.mixed && (status = autocast_check(&single, err)))
         return status;
-    lower.dtype  = single.mixed;
+    mixed        = single.mixed;
+    lower.dtype  = autocast_half(mixed);
     single.mixed = lower.mixed = 0;
     status                     = bind_network(net, reg, &single, full, err);
-    if (!status && lower.dtype)
+    if (!status && mixed)
         status = bind_network(net, reg, &lower, half, err);
+    if (!status)
+        (*full)->options.mixed = mixed; /* for the walk: the two are not joined */
     return status;
 }
 

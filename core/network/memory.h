@@ -14,7 +14,7 @@
 typedef enum memory_part {
     MEMORY_WEIGHTS,     /**< trained weights */
     MEMORY_FROZEN,      /**< weights without gradient: running statistics */
-    MEMORY_COPIES,      /**< mixed precision: 16-bit copies of weights */
+    MEMORY_COPIES,      /**< mixed precision: copies of weights; in FP8 with their scales */
     MEMORY_MASTERS,     /**< single-precision copies of 16-bit weights; the update changes these */
     MEMORY_GATHERED,    /**< weights of other ranks, while a block uses them */
     MEMORY_GRADIENTS,   /**< of the weights */
@@ -73,7 +73,7 @@ typedef struct memory_options {
     memory_stage  stage;
     /** 16-bit weights have copies in f32; the optimizer states belong to these copies */
     bool           masters;
-    lm_dtype       mixed; /**< 0, or LM_F16, LM_BF16: autocast, as in bind_options.mixed */
+    lm_dtype       mixed; /**< 0, or autocast, as in bind_options.mixed */
     int64_t        nodes; /**< 0 counts as 1 */
     memory_buckets buckets;
     uint64_t       bucket_bytes; /**< size of the buffer of BUCKETS_FIXED */

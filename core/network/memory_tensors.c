@@ -44,6 +44,12 @@ static bool casts_input(const walk *w, size_t l, size_t i)
     return w->half && autocast_casts(w->full, w->half, w->is_half, l, i);
 }
 
+/* A layer with products in FP8 keeps what they read in FP8, not what it was cast from. */
+static bool keeps_copies(const walk *w, size_t l)
+{
+    return w->fp8[l] > 0;
+}
+
 static bool runs_backward(const walk *w, size_t l)
 {
     return w->t.backward[l] != NEVER;
@@ -59,6 +65,12 @@ static bool keeps_input(const walk *w, size_t l, size_t i)
     return runs_backward(w, l) && lm_keeps_input(plain(w, l)->cost.keeps, (uint32_t)i);
 }
 
+/* Does a layer keep input `i` as it is? */
+static bool keeps_as_is(const walk *w, size_t l, size_t i)
+{
+    return keeps_input(w, l, i) && !casts_input(w, l, i) && !keeps_copies(w, l);
+}
+
 /* ---- storage ---- */
 
 static void lay_out(walk *w)
@@ -72,7 +84,7 @@ static void lay_out(walk *w)
 
             s->last_reader = l;
             s->here |= is_mine(w, l);
-            s->kept |= keeps_input(w, l, i) && !casts_input(w, l, i);
+            s->kept |= keeps_as_is(w, l, i);
         }
         for (uint32_t o = 0; o < b->n_outputs; o++) {
             const size_t id = w->first[l] + o;
@@ -152,7 +164,7 @@ static void hold_activations(walk *w)
 {
     for (size_t l = 0; l < w->n_layers; l++) {
         for (size_t i = 0; i < n_inputs(w, l); i++)
-            live_for(w, l, input_tensor(w, l, i), keeps_input(w, l, i) && !casts_input(w, l, i));
+            live_for(w, l, input_tensor(w, l, i), keeps_as_is(w, l, i));
         for (uint32_t o = 0; o < plain(w, l)->n_outputs; o++)
             live_for(w, l, w->first[l] + o, keeps_output(w, l));
         if (!w->used[l]) /* the result */
@@ -222,12 +234,54 @@ static void hold_saved(walk *w, size_t l)
     for (size_t i = 0; i < n_inputs(w, l) && !plain(w, l)->idle; i++)
         if (casts_input(w, l, i)) {
             const uint64_t bytes = lm_bytes(&working(w, l)->input[i]);
-            const bool     kept  = keeps_input(w, l, i);
+            const bool     kept  = keeps_input(w, l, i) && !keeps_copies(w, l);
 
             hold_beside(w, MEMORY_ACTIVATIONS, l, kept, bytes);
             if (kept && w->t.again[l] == NEVER)
                 w->layer[l].kept = lm_add(w->layer[l].kept, bytes);
         }
+}
+
+/* Elements that the products with weights read in one pass of a layer: of the factor that is no
+ * weight. *most: of one product. */
+static uint64_t factors(const walk *w, size_t l, lm_pass pass, uint64_t *most)
+{
+    const bound_layer *half = &w->half->layer[l];
+    uint64_t           all  = 0;
+
+    *most = 0;
+    for (size_t i = 0; i < half->n_kernels[pass]; i++) {
+        const lm_kernel *k = &half->kernels[pass][i];
+        const uint64_t   n = lm_mul((uint64_t)k->u.gemm.k, (uint64_t)k->u.gemm.m);
+
+        if (!fp8_is_weighed(k))
+            continue;
+        *most = n > *most ? n : *most;
+        all   = lm_add(all, n);
+    }
+    return all;
+}
+
+/* Copies in FP8, a byte an element: of activations one for the product, and a transposed one that is
+ * kept for the weight's gradient; of gradients two while the layer runs. */
+static void hold_fp8(walk *w, size_t l)
+{
+    const bool inputs  = w->half && w->half->layer[l].n_kernels[LM_GRAD_INPUT] > 0;
+    const bool trained = w->half && w->half->layer[l].n_kernels[LM_GRAD_WEIGHT] > 0;
+    uint64_t   all, most;
+
+    if (!w->fp8[l] || !is_mine(w, l))
+        return;
+    all = factors(w, l, LM_FORWARD, &most);
+    hold_beside(w, MEMORY_ACTIVATIONS, l, false, most);
+    if (trained && runs_backward(w, l))
+        hold_beside(w, MEMORY_ACTIVATIONS, l, true, all);
+    if (trained && runs_backward(w, l) && w->t.again[l] == NEVER)
+        w->layer[l].kept = lm_add(w->layer[l].kept, all);
+    (void)factors(w, l, inputs ? LM_GRAD_INPUT : LM_GRAD_WEIGHT, &most);
+    if (runs_backward(w, l))
+        hold(w, MEMORY_BACKWARD, w->t.backward[l], w->t.backward[l],
+             lm_mul(inputs && trained ? 2 : 1, most));
 }
 
 /* ---- gradients of activations ---- */
@@ -328,6 +382,8 @@ lm_status hold_tensors(walk *w)
 
     if (w->half)
         autocast_halves(w->full, w->is_half);
+    for (size_t l = 0; l < w->n_layers && w->full->options.mixed == LM_F8; l++)
+        w->fp8[l] = autocast_fp8(w->full, w->half, l);
     lay_out(w);
     if (w->o->inplace && (status = share_overwritten(w)))
         return status;
@@ -338,8 +394,10 @@ lm_status hold_tensors(walk *w)
         s->again_dies = w->t.again[s->owner];
     }
     hold_activations(w);
-    for (size_t l = 0; l < w->n_layers; l++)
+    for (size_t l = 0; l < w->n_layers; l++) {
         hold_saved(w, l);
+        hold_fp8(w, l);
+    }
     hold_gradients(w);
     return LM_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "network/autocast.h"
 #include "network/memory.h"
+#include "network/mixed/fp8.h"
 
 #define NEVER TIMELINE_NEVER
 
@@ -41,6 +42,7 @@ typedef struct walk {
     arena                *arena;
     lm_error             *err;
     bool                 *is_half; /* per layer: its outputs are 16 bit */
+    size_t               *fp8;     /* per layer: its products in FP8 */
     int64_t              *stage;   /* per layer; NULL: no pipeline */
     bool                 *used;    /* per layer: another layer reads its output */
     size_t               *first;   /* per layer: number of its first output among all tensors */

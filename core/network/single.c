@@ -147,10 +147,20 @@ lm_status single_bind(const char *type, const char *geometry, const char *input,
                       lm_dtype dtype, const registry *reg, network **net, bound_network **out,
                       lm_error *err)
 {
-    const bind_options options = { .batch = batch, .dtype = dtype, .input_gradient = true };
-    network           *made    = NULL;
-    lm_status          status  = single_network(type, geometry, input, reg, &made, err);
+    const bind_options as = { .batch = batch, .dtype = dtype };
 
+    return single_bind_as(type, geometry, input, &as, reg, net, out, err);
+}
+
+lm_status single_bind_as(const char *type, const char *geometry, const char *input,
+                         const bind_options *as, const registry *reg, network **net,
+                         bound_network **out, lm_error *err)
+{
+    bind_options options = *as;
+    network     *made    = NULL;
+    lm_status    status  = single_network(type, geometry, input, reg, &made, err);
+
+    options.input_gradient = true;
     if (!status)
         status = bind_network(made, reg, &options, out, err);
     if (status) {

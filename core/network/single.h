@@ -21,4 +21,9 @@ lm_status single_bind(const char *type, const char *geometry, const char *input,
                       lm_dtype dtype, const registry *reg, network **net, bound_network **out,
                       lm_error *err);
 
+/** The same with options of a binding: batch, dtype, and autocast. Under it data is f32, and cast. */
+lm_status single_bind_as(const char *type, const char *geometry, const char *input,
+                         const bind_options *as, const registry *reg, network **net,
+                         bound_network **out, lm_error *err);
+
 #endif

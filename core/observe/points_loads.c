@@ -10,7 +10,6 @@
 #include "base/no_memory.h"
 #include "counts/known.h"
 #include "network/autocast.h"
-#include "network/single.h"
 #include "observe/judge.h"
 
 static lm_status layer_counts(const observation *row, const registry *reg, layer_work *work,
@@ -18,8 +17,7 @@ static lm_status layer_counts(const observation *row, const registry *reg, layer
 {
     network       *net;
     bound_network *bound;
-    lm_status status = single_bind(row->name, row->geometry, row->input, row->batch, row->dtype,
-                                   reg, &net, &bound, err);
+    lm_status      status = row_bind_layer(row, reg, &net, &bound, err);
 
     if (status)
         return status;

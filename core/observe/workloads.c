@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "network/autocast.h"
+#include "network/single.h"
 #include "observe/workload_entries.h"
 
 lm_status workloads_new(const registry *reg, workloads **out, lm_error *err)
@@ -233,4 +235,15 @@ lm_status workloads_gradients(workloads *w, const workload_name *of, int64_t bat
     }
     *out = e->schedule;
     return LM_OK;
+}
+
+lm_status row_bind_layer(const observation *row, const registry *reg, network **net,
+                         bound_network **out, lm_error *err)
+{
+    const bind_options as = { .batch = row->batch,
+                              .dtype = row->dtype,
+                              .mixed = autocast_of_settings(row->settings),
+                              .on    = row->on };
+
+    return single_bind_as(row->name, row->geometry, row->input, &as, reg, net, out, err);
 }

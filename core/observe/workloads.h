@@ -7,6 +7,7 @@
 #include "network/bind.h"
 #include "network/metrics.h"
 #include "observe/gradients.h"
+#include "observe/observation.h"
 
 typedef struct workloads workloads;
 
@@ -86,5 +87,9 @@ lm_status workloads_bind(workloads *w, const workload_name *of, int64_t batch,
  */
 lm_status workloads_gradients(workloads *w, const workload_name *of, int64_t batch,
                               const term_settings *s, const gradient_schedule **out, lm_error *err);
+
+/** Binds a row of a layer as it ran, under autocast if it did: single_bind_as(). */
+lm_status row_bind_layer(const observation *row, const registry *reg, network **net,
+                         bound_network **out, lm_error *err);
 
 #endif

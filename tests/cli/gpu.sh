@@ -155,6 +155,56 @@ LAYERMETER_FAKE_LAUNCH=40 "$fake" gpu.ini -o lost.csv --quiet 2>err
 "$fake" gpu.ini -o lost.csv --quiet --resume || fail "going on after a lost device"
 rows lost.csv | diff expected - || fail "rows after a lost device"
 
+# ---- FP8: networks, layers and kernels; a device without is told before anything runs ----------------------------
+cat >f8.ini <<'END'
+[sweep]
+backend     = cudnn
+warmup      = 0
+min_repeats = 2
+max_repeats = 2
+mixed       = fp8
+
+[networks]
+networks = f8_net.ini
+batch    = 16
+phases   = training, inference
+
+[layers]
+networks = f8_net.ini
+batch    = 16
+
+[kernels]
+networks = f8_net.ini
+batch    = 16
+END
+cat >f8_net.ini <<'END'
+[network]
+name = f8
+
+[x]
+type  = input
+shape = 16
+
+[fc]
+type     = linear
+features = 32
+
+[relu]
+type = relu
+
+[head]
+type     = linear
+features = 10
+END
+"$fake" f8.ini -o f8.csv --quiet || fail "FP8"
+grep -v -e '^#' -e '^kind' -e ',ok$' f8.csv >skipped && fail "FP8: $(cat skipped)"
+for each in network,f8_net.ini,step layer,linear,step kernel,gemm,forward,,,f8 kernel,gemm,grad_weight,,,f8 kernel,map,grad_input,,,f8; do
+    grep -q "^$each" f8.csv || fail "FP8: no $each: $(cat f8.csv)"
+done
+LAYERMETER_FAKE_CAPABILITY=86 "$fake" f8.ini -o old.csv 2>err && fail "FP8 on a device that has none"
+[ "$(cat err)" = 'layermeter-calibrate-fake: f8.ini: Fake device has no FP8: its compute capability is 8.6, and 8.9 and later have it' ] ||
+    fail "FP8 on a device that has none: $(cat err)"
+
 # ---- no device ----------------------------------------------------------------------------------
 LAYERMETER_FAKE_DEVICES=0 "$fake" gpu.ini -o no.csv 2>err
 [ $? -eq 1 ] || fail "no device is no failure"

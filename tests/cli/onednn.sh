@@ -200,3 +200,8 @@ mkdir empty && rm p.csv
 LAYERMETER_SYSTEM_ROOT=$work/empty layermeter-calibrate sweep.ini -o p.csv >out 2>&1 || fail "$(cat out)"
 [ "$(grep -c '^power is not measured: ' out)" = 1 ] || fail "$(cat out)"
 ! grep -q power_source p.csv || fail "a source: $(grep power p.csv)"
+
+# ---- FP8 is of GPUs ----------------------------------------------------------------------------------------------
+printf '[sweep]\nbackend = onednn\n\n[networks]\nnetworks = net.ini\nmixed = fp8\n' >f8.ini
+layermeter-calibrate f8.ini --dry-run 2>err && fail "FP8 on a CPU"
+grep -q "f8.ini:6: mixed: backend 'onednn' runs on a CPU, which has no products of f8\$" err || fail "FP8 on a CPU: $(cat err)"

@@ -14,6 +14,7 @@
  *   LAYERMETER_FAKE_REFUSED=N        the N-th launch of a library fails, and the device is none the
  * worse
  *   LAYERMETER_FAKE_CUDNN=N          the version of cuDNN (default 91900)
+ *   LAYERMETER_FAKE_CAPABILITY=N     compute capability, 80 for 8.0 (default 90)
  *   LAYERMETER_FAKE_NO_TENSOR=1      cuBLASLt's products run without tensor cores
  *   LAYERMETER_FAKE_LATENCY=N        events tell a clock of its own: whatever the host enqueues takes
  *                                    it N ns, and runs 2000 ns, products on tensor cores 500,

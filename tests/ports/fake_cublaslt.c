@@ -8,6 +8,7 @@
 
 #include "fake.h"
 #include "fake_tensor.h"
+#include "half.h"
 
 struct cublasLtContext {
     int unused;
@@ -17,7 +18,8 @@ struct cublasLtMatmulDesc {
     cublasComputeType_t compute;
     int32_t             turn_a, turn_b;
     cublasLtEpilogue_t  epilogue;
-    const void         *bias;
+    const void         *bias, *scale_a, *scale_b;
+    int8_t              fast; /* sums of fewer bits */
 };
 
 struct cublasLtMatrixLayout {
@@ -113,6 +115,11 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t           d,
     case CUBLASLT_MATMUL_DESC_TRANSB: return put(&d->turn_b, sizeof d->turn_b, value, size);
     case CUBLASLT_MATMUL_DESC_EPILOGUE: return put(&d->epilogue, sizeof d->epilogue, value, size);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return put(&d->bias, sizeof d->bias, value, size);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+        return put(&d->scale_a, sizeof d->scale_a, value, size);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+        return put(&d->scale_b, sizeof d->scale_b, value, size);
+    case CUBLASLT_MATMUL_DESC_FAST_ACCUM: return put(&d->fast, sizeof d->fast, value, size);
     default: return CUBLAS_STATUS_INVALID_VALUE;
     }
 }
@@ -191,12 +198,17 @@ static cudnnDataType_t element(cudaDataType_t type)
                                  : CUDNN_DATA_FLOAT;
 }
 
+static bool is_f8(cudaDataType_t type)
+{
+    return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
+}
+
 static size_t bytes_of(const struct cublasLtMatrixLayout *l)
 {
     const size_t one = (l->columns - 1) * (size_t)l->leading + l->rows;
 
     return ((size_t)(l->batch - 1) * (size_t)l->offset + one) *
-           fake_element_bytes(element(l->type));
+           (is_f8(l->type) ? 1 : fake_element_bytes(element(l->type)));
 }
 
 static uint64_t outer(const struct cublasLtMatrixLayout *l, int32_t turned)
@@ -215,7 +227,23 @@ static bool fits(const struct cublasLtMatmulDesc *w, const struct cublasLtMatrix
     return a->leading >= (int64_t)a->rows && b->leading >= (int64_t)b->rows &&
            d->leading >= (int64_t)d->rows && outer(a, w->turn_a) == d->rows &&
            inner(b, w->turn_b) == d->columns && inner(a, w->turn_a) == outer(b, w->turn_b) &&
-           a->batch == d->batch && b->batch == d->batch && a->type == d->type && b->type == d->type;
+           a->batch == d->batch && b->batch == d->batch;
+}
+
+/* "To use FP8 kernels, the following set of requirements must be satisfied" (cuBLAS' documentation,
+ * cublasLtMatmul): A transposed and B not, 16-byte alignment of matrices and their dimensions, sums in
+ * f32; of the combinations of types those without two of e5m2; from compute capability 8.9 on. Types
+ * that are not FP8 are all the same. */
+static bool has_types(const struct cublasLtMatmulDesc *w, const struct cublasLtMatrixLayout *a,
+                      const struct cublasLtMatrixLayout *b, const struct cublasLtMatrixLayout *d)
+{
+    if (!is_f8(a->type) && !is_f8(b->type))
+        return a->type == d->type && b->type == d->type && !w->scale_a && !w->scale_b;
+    return is_f8(a->type) && is_f8(b->type) && !is_f8(d->type) &&
+           (a->type == CUDA_R_8F_E4M3 || b->type == CUDA_R_8F_E4M3) &&
+           fake_number("LAYERMETER_FAKE_CAPABILITY", 90) >= 89 && w->turn_a == CUBLAS_OP_T &&
+           w->turn_b == CUBLAS_OP_N && w->compute == CUBLAS_COMPUTE_32F && a->rows % 16 == 0 &&
+           d->rows % 16 == 0 && d->columns % 16 == 0;
 }
 
 static double entry(const char *at, const struct cublasLtMatrixLayout *l, int32_t turned,
@@ -224,12 +252,21 @@ static double entry(const char *at, const struct cublasLtMatrixLayout *l, int32_
     const int64_t r = turned == CUBLAS_OP_T ? column : row;
     const int64_t c = turned == CUBLAS_OP_T ? row : column;
 
+    if (is_f8(l->type))
+        return f8_value((uint8_t)at[batch * l->offset + c * l->leading + r],
+                        l->type == CUDA_R_8F_E4M3 ? 3 : 2);
     return fake_read(element(l->type), at, batch * l->offset + c * l->leading + r);
+}
+
+static double scale_of(const void *pointer)
+{
+    return pointer ? fake_read(CUDNN_DATA_FLOAT, pointer, 0) : 1;
 }
 
 static void multiply(void *context)
 {
     const product        *p     = context;
+    const double          scale = scale_of(p->what.scale_a) * scale_of(p->what.scale_b);
     const cudnnDataType_t type  = element(p->d.type);
     const int64_t         depth = (int64_t)inner(&p->a, p->what.turn_a);
 
@@ -244,7 +281,7 @@ static void multiply(void *context)
                 for (int64_t k = 0; k < depth; k++)
                     sum += entry(p->at_a, &p->a, p->what.turn_a, z, i, k) *
                            entry(p->at_b, &p->b, p->what.turn_b, z, k, j);
-                sum *= p->alpha;
+                sum *= p->alpha * scale;
                 if (p->beta < 0 || p->beta > 0)
                     sum += p->beta * fake_read(type, p->at_d, place);
                 if (p->what.epilogue == CUBLASLT_EPILOGUE_BIAS)
@@ -271,7 +308,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     *n = 0;
     if (!handle || !fits(what, a, b, d) || c->rows != d->rows || c->columns != d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (what->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && d->type != CUDA_R_32F)
+    if (!has_types(what, a, b, d) ||
+        (what->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && d->type != CUDA_R_32F))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (what->epilogue == CUBLASLT_EPILOGUE_BIAS && !what->bias)
         return CUBLAS_STATUS_INVALID_VALUE; /* its alignment would not be known */
@@ -326,6 +364,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t what
     const size_t  needed = workspaces[algo->data[0] - 20];
 
     if (!handle || c != d || c_type != d_type || !fits(what, a_type, b_type, d_type))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (!has_types(what, a_type, b_type, d_type))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (is_f8(a_type->type) && ((uintptr_t)a % 16 || (uintptr_t)b % 16 || (uintptr_t)d % 16))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if ((what->scale_a && !fake_is_device_memory(what->scale_a, sizeof(float))) ||
+        (what->scale_b && !fake_is_device_memory(what->scale_b, sizeof(float))))
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!fake_is_device_memory(a, bytes_of(a_type)) ||
         !fake_is_device_memory(b, bytes_of(b_type)) || !fake_is_device_memory(d, bytes_of(d_type)))

@@ -382,6 +382,11 @@ cudaError_t cudaDeviceSynchronize(void)
     return fake_leave(cudaSuccess);
 }
 
+static int capability(void)
+{
+    return (int)fake_number("LAYERMETER_FAKE_CAPABILITY", 90);
+}
+
 /* Those of an H100, but for the cache: fewer bytes to empty. */
 cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribute, int device)
 {
@@ -391,8 +396,8 @@ cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribute, int 
     case cudaDevAttrMultiProcessorCount: *out = 132; break;
     case cudaDevAttrEccEnabled: *out = 1; break;
     case cudaDevAttrL2CacheSize: *out = 1 << 20; break;
-    case cudaDevAttrComputeCapabilityMajor: *out = 9; break;
-    case cudaDevAttrComputeCapabilityMinor: *out = 0; break;
+    case cudaDevAttrComputeCapabilityMajor: *out = capability() / 10; break;
+    case cudaDevAttrComputeCapabilityMinor: *out = capability() % 10; break;
     default: return cudaErrorInvalidValue;
     }
     return cudaSuccess;

@@ -9,18 +9,19 @@
 #define INLINE static inline
 #define UNROLL
 #define UNROLL_SOME
-#define ALIGNED(bytes) __attribute__((aligned(bytes)))
-#define FIRST          0
-#define STEP           1
-#define FIRST_ROW      0
-#define ROW_STEP       1
-#define LANE           0
-#define LANES          1
-#define BLOCK_ROW      0
-#define ROW_OF_BLOCK   0
-#define LANES_SUM(x)   (x)
-#define LANES_MAX(x)   (x)
-#define SPEND(ns)      fake_spend(ns)
+#define ALIGNED(bytes)      __attribute__((aligned(bytes)))
+#define FIRST               0
+#define STEP                1
+#define FIRST_ROW           0
+#define ROW_STEP            1
+#define LANE                0
+#define LANES               1
+#define BLOCK_ROW           0
+#define ROW_OF_BLOCK        0
+#define LANES_SUM(x)        (x)
+#define LANES_MAX(x)        (x)
+#define SPEND(ns)           fake_spend(ns)
+#define KEEP_LARGEST(at, x) (*(at) = fmaxf(*(at), x))
 
 typedef unsigned short half_bits;
 
@@ -114,6 +115,7 @@ static inline void atomic_add_bfloat(half_bits *at, float x)
 
 ONE(fill_index)
 ONE(delay)
+ONE(fill_normal_f8)
 EACH(map_relu)
 EACH(map_swish)
 EACH(map_gelu)
@@ -123,6 +125,8 @@ EACH(map_swish_back)
 EACH(map_gelu_back)
 EACH(cast_down)
 EACH(cast_up)
+EACH(cast_e4m3)
+EACH(cast_e5m2)
 EACH(map_many)
 EACH(update_sgd)
 EACH(update_momentum)
@@ -147,15 +151,16 @@ static const struct {
     const char  *name;
     fake_kernel *run;
 } kernels[] = {
-    NAMED(fill_index) NAMED(delay) NAMED_EACH(map_relu) NAMED_EACH(map_swish) NAMED_EACH(map_gelu)
-        NAMED_EACH(map_sum) NAMED_EACH(map_relu_back) NAMED_EACH(map_swish_back)
-            NAMED_EACH(map_gelu_back) NAMED_EACH(cast_down) NAMED_EACH(cast_up) NAMED_EACH(map_many)
-                NAMED_EACH(update_sgd) NAMED_EACH(update_momentum) NAMED_EACH(update_adam)
-                    NAMED_EACH(update_adagrad) NAMED_EACH(update_adadelta)
-                        NAMED_EACH(update_rmsprop) NAMED_EACH(gather) NAMED_EACH(scatter)
-                            NAMED_EACH(sum_rows) NAMED_EACH(sum_columns) NAMED_EACH(sum_slices)
-                                NAMED_EACH(attend) NAMED_EACH(attend_back) NAMED_EACH(fill_normal)
-                                    NAMED_EACH(fill_value)
+    NAMED(fill_index) NAMED(delay) NAMED(fill_normal_f8) NAMED_EACH(cast_e4m3) NAMED_EACH(cast_e5m2)
+        NAMED_EACH(map_relu) NAMED_EACH(map_swish) NAMED_EACH(map_gelu) NAMED_EACH(map_sum)
+            NAMED_EACH(map_relu_back) NAMED_EACH(map_swish_back) NAMED_EACH(map_gelu_back)
+                NAMED_EACH(cast_down) NAMED_EACH(cast_up) NAMED_EACH(map_many)
+                    NAMED_EACH(update_sgd) NAMED_EACH(update_momentum) NAMED_EACH(update_adam)
+                        NAMED_EACH(update_adagrad) NAMED_EACH(update_adadelta)
+                            NAMED_EACH(update_rmsprop) NAMED_EACH(gather) NAMED_EACH(scatter)
+                                NAMED_EACH(sum_rows) NAMED_EACH(sum_columns) NAMED_EACH(sum_slices)
+                                    NAMED_EACH(attend) NAMED_EACH(attend_back)
+                                        NAMED_EACH(fill_normal) NAMED_EACH(fill_value)
 };
 
 fake_kernel *fake_find_kernel(const char *name, size_t *argument_bytes)

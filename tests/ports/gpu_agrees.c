@@ -39,6 +39,8 @@ static bool may_be_missing(const lm_kernel *k)
 {
     if (k->op == LM_OP_ATTENTION && k->dtype != LM_F32 && cudnnGetVersion() < 91500)
         return true;
+    if (k->dtype == LM_F8 && 10 * gpu_device()->major + gpu_device()->minor < 89)
+        return true;
     return gpu_device()->major < 8 && (k->dtype == LM_BF16 || k->op == LM_OP_ATTENTION);
 }
 

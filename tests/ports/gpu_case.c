@@ -157,6 +157,7 @@ static double read_element(lm_dtype type, const char *at)
     case LM_F16: memcpy(&b, at, sizeof b); return half_value(b);
     case LM_BF16: memcpy(&b, at, sizeof b); return bf16_value(b);
     case LM_I32: memcpy(&i, at, sizeof i); return i;
+    case LM_F8: return f8_value((uint8_t)*at, 3); /* of gradients e5m2: gpu_bytes() */
     default: return *at;
     }
 }
@@ -202,6 +203,23 @@ double *gpu_get(const gpu_case *c, size_t i)
         values[j] = read_element(type, host + j * size);
     free(host);
     return values;
+}
+
+uint8_t *gpu_bytes(const gpu_case *c, size_t i)
+{
+    const size_t bytes = c->kernel.base.slot[i].bytes;
+    uint8_t     *host  = malloc(bytes);
+
+    assert_non_null(host);
+    check_cuda(cudaMemcpy(host, c->memory[i], bytes, cudaMemcpyDeviceToHost));
+    return host;
+}
+
+void gpu_put_bytes(const gpu_case *c, size_t i, const uint8_t *bytes)
+{
+    check_cuda(
+        cudaMemcpy(c->memory[i], bytes, c->kernel.base.slot[i].bytes, cudaMemcpyHostToDevice));
+    check_cuda(cudaStreamSynchronize(NULL));
 }
 
 void gpu_run(const gpu_case *c)

@@ -50,6 +50,9 @@ size_t gpu_elements(const gpu_case *c, size_t slot);
 void gpu_put(const gpu_case *c, size_t slot, const double *values);
 /** malloc'ed. */
 double *gpu_get(const gpu_case *c, size_t slot);
+/** A slot as it is; gpu_bytes() is malloc'ed. */
+uint8_t *gpu_bytes(const gpu_case *c, size_t slot);
+void     gpu_put_bytes(const gpu_case *c, size_t slot, const uint8_t *bytes);
 /** Runs it once and waits. */
 void gpu_run(const gpu_case *c);
 

@@ -56,4 +56,19 @@ static inline double bf16_value(uint16_t bits)
     return (double)f;
 }
 
+/** FP8 by its bits of the fraction: 3 is e4m3, without infinities; 2 is e5m2, which is half a half. */
+static inline double f8_value(uint8_t bits, int mantissa)
+{
+    const int    size     = bits & 0x7f;
+    const int    exponent = size >> mantissa;
+    const double fraction = size & ((1 << mantissa) - 1);
+    const double value    = exponent ? ldexp((1 << mantissa) + fraction, exponent - 1) : fraction;
+
+    if (mantissa == 2)
+        return half_value((uint16_t)(bits << 8));
+    if (size == 0x7f)
+        return (double)NAN;
+    return ldexp(bits & 0x80 ? -value : value, 1 - 7 - mantissa);
+}
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "network/autocast.h"
 #include "network/kernels.h"
+#include "network/mixed/fp8.h"
 
 #define X "[network]\nname = n\n[x]\ntype = input\nshape = "
 
@@ -226,7 +227,117 @@ static void other_types_are_refused(void **state)
     assert_error(m.err, LM_E_ARG, "mixed precision: the weights are f32, not f16");
     nets_free(&m);
     m = nets_bind_with(chain, &(bind_options){ .batch = 1, .dtype = LM_F32, .mixed = LM_F64 });
-    assert_error(m.err, LM_E_ARG, "mixed precision: expected f16 or bf16, found 'f64'");
+    assert_error(m.err, LM_E_ARG, "mixed precision: expected f16, bf16 or f8, found 'f64'");
+    nets_free(&m);
+    m = nets_bind_with(
+        chain, &(bind_options){ .batch = 1, .dtype = LM_F32, .mixed = LM_F8, .on = AUTOCAST_CPU });
+    assert_error(m.err, LM_E_ARG, "mixed precision: a CPU has no products of f8: take bf16");
+    nets_free(&m);
+}
+
+/* ---- FP8 --------------------------------------------------------------------------------------- */
+
+/* At batch 16: weights 32x16 and 48x32, a bias of 48; and one of which a size is no multiple of 16. */
+static const char three[] = X "16\n"
+                              "[fc1]\ntype = linear\nfeatures = 32\nbias = no\n"
+                              "[fc2]\ntype = linear\nfeatures = 48\n"
+                              "[fc3]\ntype = linear\nfeatures = 10\nbias = no\n";
+
+static bound_text bind_f8(const char *text, int64_t batch, bool evaluation)
+{
+    return nets_bind_with(
+        text, &(bind_options){
+                  .batch = batch, .dtype = LM_F32, .mixed = LM_F8, .evaluation = evaluation });
+}
+
+/* "q512>1024": casts to FP8 by bytes read and written, "gemm8", "scales6" of so many records of 1024;
+ * others as above. */
+static const char *f8_text(const bound_text *m, const char *name, lm_pass pass, char text[240])
+{
+    const bound_layer *l = nets_layer(m, name);
+    size_t             n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < l->n_kernels[pass]; i++) {
+        const lm_kernel *k    = &l->kernels[pass][i];
+        const lm_work    work = lm_kernel_work(k);
+        lm_dtype         from;
+        bool             wide;
+
+        n += (size_t)snprintf(text + n, 240 - n, "%s", i ? " " : "");
+        if (fp8_is_cast(k, &from, &wide))
+            n += (size_t)snprintf(text + n, 240 - n, "q%llu>%llu",
+                                  (unsigned long long)work.read_bytes,
+                                  (unsigned long long)work.written_bytes);
+        else if (autocast_is_cast(k, &wide))
+            n += (size_t)snprintf(text + n, 240 - n, "%c%lld", wide ? '^' : 'v',
+                                  (long long)k->u.map.elements);
+        else if (k->op == LM_OP_MAP && k->dtype == LM_F32)
+            n += (size_t)snprintf(text + n, 240 - n, "scales%lld",
+                                  (long long)(k->u.map.elements / 1024));
+        else
+            n += (size_t)snprintf(text + n, 240 - n, "%s%s", kernel_op_name(k->op),
+                                  k->dtype == LM_F8     ? "8"
+                                  : k->dtype == LM_BF16 ? ""
+                                                        : "!");
+    }
+    return text;
+}
+
+static void assert_f8(const bound_text *m, const char *name, const char *forward,
+                      const char *grad_input, const char *grad_weight)
+{
+    char text[240];
+
+    assert_string_equal(f8_text(m, name, LM_FORWARD, text), forward);
+    assert_string_equal(f8_text(m, name, LM_GRAD_INPUT, text), grad_input);
+    assert_string_equal(f8_text(m, name, LM_GRAD_WEIGHT, text), grad_weight);
+}
+
+/* fc1: its weights, 512 elements of f32, into one copy, as nobody wants its input's gradient; the input,
+ * 256, to bf16, then to FP8 twice; the gradient of 512 elements once, transposed. Two layers' products:
+ * 6 records forward, 4 backward, behind the last and the first of them. */
+static void products_run_in_f8_between_casts(void **state)
+{
+    bound_text         m   = bind_f8(three, 16, false);
+    const bound_layer *fc2 = nets_layer(&m, "fc2");
+
+    (void)state;
+    assert_f8(&m, "fc1", "q2048>512 v256 q512>512 gemm8", "", "q1024>512 gemm8 ^512 scales4");
+    assert_f8(&m, "fc2", "q6144>3072 v48 q1024>1024 gemm8 scales6", "q1536>1536 gemm8",
+              "gemm8 reduce ^1536 ^48");
+    assert_f8(&m, "fc3", "v480 gemm", "gemm", "gemm ^480");
+    /* the product reads 16x32 and 48x32 bytes and writes 16x48 of bf16; 6 records are read and written */
+    assert_int_equal(fc2->cost.pass[LM_FORWARD].read_bytes,
+                     6144 + 48 * 4 + 1024 + 512 + 1536 + 6 * 4096);
+    assert_int_equal(fc2->cost.pass[LM_FORWARD].written_bytes,
+                     3072 + 48 * 2 + 1024 + 768 * 2 + 6 * 4096);
+    /* products and bias, a comparison and a scaling of each element, a comparison of each record */
+    assert_int_equal(fc2->cost.pass[LM_FORWARD].flops,
+                     2 * 16 * 32 * 48 + 768 + 2 * (1536 + 512) + 6 * 1024);
+    assert_int_equal(fc2->output[0].dtype, LM_BF16);
+    nets_free(&m);
+}
+
+static void what_is_no_multiple_of_16_stays_in_16_bit(void **state)
+{
+    bound_text m = bind_f8(three, 8, false);
+
+    (void)state;
+    assert_f8(&m, "fc1", "v512 v128 gemm", "", "gemm ^512");
+    nets_free(&m);
+    m = bind_f8(X "16x4x4\n[c]\ntype = conv2d\nfilters = 16\nkernel = 1\nbias = no\n", 16, false);
+    assert_f8(&m, "c", "v256 v4096 conv", "", "conv ^256");
+    nets_free(&m);
+}
+
+static void evaluation_takes_one_copy_and_no_scales(void **state)
+{
+    bound_text m = bind_f8(three, 16, true);
+
+    (void)state;
+    assert_f8(&m, "fc1", "q2048>512 v256 q512>256 gemm8", "", "");
+    assert_f8(&m, "fc2", "q6144>1536 v48 q1024>512 gemm8", "", "");
     nets_free(&m);
 }
 
@@ -244,6 +355,9 @@ int main(void)
         cmocka_unit_test(a_cast_moves_the_bytes_of_both_types),
         cmocka_unit_test(settings_name_the_type),
         cmocka_unit_test(other_types_are_refused),
+        cmocka_unit_test(products_run_in_f8_between_casts),
+        cmocka_unit_test(what_is_no_multiple_of_16_stays_in_16_bit),
+        cmocka_unit_test(evaluation_takes_one_copy_and_no_scales),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

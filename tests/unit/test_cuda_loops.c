@@ -6,7 +6,9 @@
 
 #include "cuda_loops.h"
 #include "gpu_case.h"
+#include "half.h"
 #include "network/autocast.h"
+#include "network/mixed/fp8.h"
 
 static const lm_dtype types[] = { LM_F32, LM_F16, LM_BF16 };
 
@@ -199,6 +201,73 @@ static void casts_of_weights_are_the_optimizers(void **state)
     assert_int_equal(c.kernel.base.slot[0].role, ROLE_ASIDE);
     assert_int_equal(c.kernel.base.slot[1].role, ROLE_GRADIENT);
     gpu_release(&c);
+}
+
+/* The nearest of all 127, ties to the even one; the largest where none is as large. */
+static uint8_t nearest_code(double x, int mantissa)
+{
+    const int last = mantissa == 3 ? 0x7e : 0x7b;
+    int       best = 0;
+
+    for (int code = 1; code <= last; code++) {
+        const double here  = fabs(f8_value((uint8_t)code, mantissa) - fabs(x));
+        const double least = fabs(f8_value((uint8_t)best, mantissa) - fabs(x));
+
+        if (here < least || (here <= least && code % 2 == 0))
+            best = code;
+    }
+    return (uint8_t)(best | (x < 0 ? 0x80 : 0));
+}
+
+static void check_cast_f8(lm_dtype from, size_t rows, size_t width, int copies, lm_pass pass)
+{
+    const lm_kernel k        = fp8_cast(from, rows, width, copies, pass);
+    const int       mantissa = pass == LM_GRAD_INPUT ? 2 : 3;
+    const double    scale    = 0.75;
+    const size_t    n        = rows * width;
+    double         *x = malloc(n * sizeof *x), *largest, most = 0;
+    uint8_t        *code;
+    gpu_case        c;
+
+    assert_non_null(x);
+    gpu_prepare(&c, NULL, &k, false);
+    assert_int_equal(c.kernel.base.slot[0].bytes, n * lm_dtype_bytes(from));
+    assert_int_equal(c.kernel.base.slot[1].bytes, n * (size_t)copies);
+    for (size_t i = 0; i < n; i++) { /* from 2^-20 to 2^21: denormal, and too large */
+        x[i] = ldexp(1 + (double)(i * 37 % 64) / 64, (int)(i * 11 % 41) - 20) * (i % 3 ? 1 : -1);
+        x[i] = i % 17 ? gpu_round(from, x[i]) : 0;
+        most = fmax(most, fabs(x[i]));
+    }
+    gpu_put(&c, 0, x);
+    gpu_put(&c, 2, &scale);
+    gpu_run(&c);
+    code    = gpu_bytes(&c, 1);
+    largest = gpu_get(&c, 3);
+    for (size_t i = 0; i < n; i++)
+        if (code[i] != nearest_code(scale * x[i], mantissa))
+            fail_msg("[%zu] of %zu x %zu, pass %d: %g is %#x, not %#x", i, rows, width, (int)pass,
+                     scale * x[i], code[i], nearest_code(scale * x[i], mantissa));
+    for (size_t i = 0; i < n && copies == 2; i++)
+        assert_int_equal(code[n + i % width * rows + i / width], code[i]);
+    assert_close(*largest, most, 0);
+    free(x);
+    free(code);
+    free(largest);
+    gpu_release(&c);
+}
+
+static void casts_to_f8_round_turn_and_keep_the_largest(void **state)
+{
+    static const lm_dtype from[] = { LM_F32, LM_BF16 };
+
+    (void)state;
+    for (size_t t = 0; t < 2; t++)
+        for (int copies = 1; copies <= 2; copies++)
+            for (lm_pass pass = 0; pass < LM_N_PASSES; pass++) {
+                check_cast_f8(from[t], 16, 16, copies, pass);
+                check_cast_f8(from[t], 48, 80, copies, pass);
+                check_cast_f8(from[t], 96, 32, copies, pass);
+            }
 }
 
 static void a_map_of_more_operands_than_there_is_room_for_is_refused(void **state)
@@ -451,6 +520,7 @@ int main(void)
         cmocka_unit_test(maps_compute_what_double_precision_does),
         cmocka_unit_test(casts_round_to_the_nearest_and_widen_exactly),
         cmocka_unit_test(casts_of_weights_are_the_optimizers),
+        cmocka_unit_test(casts_to_f8_round_turn_and_keep_the_largest),
         cmocka_unit_test(a_map_of_more_operands_than_there_is_room_for_is_refused),
         cmocka_unit_test(optimizers_keep_what_they_should),
         cmocka_unit_test(a_step_goes_against_the_gradient),

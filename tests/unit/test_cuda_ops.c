@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "gpu_agrees.h"
+#include "half.h"
+#include "network/mixed/fp8.h"
 
 /* ---- product --------------------------------------------------------------------------------- */
 
@@ -60,6 +62,115 @@ static void products_agree(void **state)
                     how.value[SETTING_MATH]       = tuned && gpu_types[t] == LM_F32;
                     gemm_agrees(&gemms[i], gpu_types[t], pass, how);
                 }
+}
+
+/* Codes of FP8 from 1/8 to 4 on either side of zero, and what they say. */
+static double *give_codes(const gpu_case *c, int argument, int mantissa, unsigned seed)
+{
+    const size_t s = gpu_slot(c, argument), n = c->kernel.base.slot[s].bytes;
+    double      *random = reference_numbers(n, seed), *value = malloc(n * sizeof *value);
+    uint8_t     *code = malloc(n);
+
+    assert_non_null(value);
+    assert_non_null(code);
+    for (size_t i = 0; i < n; i++) {
+        const int size = (mantissa == 3 ? 0x20 : 0x30) + (int)(fabs(random[i]) * 4096) % 0x10;
+
+        code[i]  = (uint8_t)(size | (random[i] < 0 ? 0x80 : 0));
+        value[i] = f8_value(code[i], mantissa);
+    }
+    gpu_put_bytes(c, s, code);
+    free(random);
+    free(code);
+    return value;
+}
+
+/* Both factors lie along the axis that is summed over; gradients are e5m2. */
+static void f8_agrees(int64_t m, int64_t n, int64_t depth, lm_pass pass, bool bias)
+{
+    const settings how     = { { 0 } };
+    const size_t   before  = gpu_left();
+    const double   scale[] = { 0.0078125, 0.5 };
+    lm_kernel      half    = {
+                .size = sizeof half, .op = LM_OP_GEMM, .pass = pass, .dtype = LM_BF16, .repeat = 1
+    };
+    lm_kernel k;
+    double   *a, *b, *add = NULL;
+    gpu_case  c;
+
+    half.u.gemm.batch = 1;
+    half.u.gemm.m     = m;
+    half.u.gemm.n     = n;
+    half.u.gemm.k     = depth;
+    half.u.gemm.bias  = bias;
+    k                 = fp8_product(&half);
+    if (!gpu_open_case(&c, &how, &k))
+        return;
+    assert_true(c.kernel.tensor_cores);
+    a = give_codes(&c, pass == LM_FORWARD ? CUDA_SRC : CUDA_DIFF_DST, pass == LM_FORWARD ? 3 : 2,
+                   1);
+    b = give_codes(&c, gpu_has(&c, CUDA_WEIGHTS) ? CUDA_WEIGHTS : CUDA_SRC_OTHER, 3, 2);
+    gpu_put(&c, gpu_slot(&c, CUDA_FACTOR), &scale[0]);
+    gpu_put(&c, gpu_slot(&c, CUDA_FACTOR_OTHER), &scale[1]);
+    if (bias)
+        add = gpu_give(&c, CUDA_BIAS);
+    gpu_run(&c);
+    for (int64_t i = 0; i < m * depth; i++)
+        a[i] *= scale[0] * scale[1];
+    /* sums of fewer bits, forward */
+    gpu_agrees(&c, pass == LM_GRAD_WEIGHT ? CUDA_DIFF_WEIGHTS : CUDA_DST,
+               reference_gemm(&k, false, true, a, b, add), 0x1p-12);
+    free(a);
+    free(b);
+    free(add);
+    gpu_close_case(&c, before);
+}
+
+static void products_in_f8_agree(void **state)
+{
+    (void)state;
+    for (lm_pass pass = 0; pass < LM_N_PASSES; pass++) {
+        f8_agrees(32, 16, 48, pass, pass == LM_FORWARD);
+        f8_agrees(16, 64, 16, pass, false);
+    }
+}
+
+static void refuses_f8(const cuda_device *device, const lm_kernel *k, const char *why)
+{
+    const settings how = { { 0 } };
+    cuda_kernel    out;
+    lm_error       err;
+
+    assert_int_equal(cuda_kernel_prepare(device, &how, k, USE_TRAINING, &out, &err),
+                     LM_E_UNSUPPORTED);
+    if (!strstr(err.text, why))
+        fail_msg("'%s' is not in '%s'", why, err.text);
+}
+
+static void what_has_no_f8_is_refused(void **state)
+{
+    lm_kernel   k    = { .size = sizeof k, .op = LM_OP_GEMM, .dtype = LM_F8, .repeat = 1 };
+    lm_kernel   cast = fp8_cast(LM_BF16, 32, 16, 2, LM_FORWARD);
+    cuda_device old  = *gpu_device();
+
+    (void)state;
+    k.u.gemm.batch = 1;
+    k.u.gemm.m = k.u.gemm.n = k.u.gemm.k = 32;
+    refuses_f8(gpu_device(), &k, "no such element type"); /* a result of FP8 */
+    k.u.gemm.result_bytes = 2;
+    old.major             = 8;
+    old.minor             = 6;
+    refuses_f8(&old, &k, "has no FP8: its compute capability is 8.6, and 8.9 and later have it");
+    refuses_f8(&old, &cast, "has no FP8");
+    cast.u.map.width = 8;
+    refuses_f8(gpu_device(), &cast, "no multiple of 16");
+    for (int i = 0; i < 3; i++) {
+        int64_t *const side[] = { &k.u.gemm.m, &k.u.gemm.n, &k.u.gemm.k };
+
+        *side[i] = 24;
+        refuses_f8(gpu_device(), &k, "no algorithm");
+        *side[i] = 32;
+    }
 }
 
 /* ---- pooling --------------------------------------------------------------------------------- */
@@ -369,6 +480,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree),
+        cmocka_unit_test(products_in_f8_agree),
+        cmocka_unit_test(what_has_no_f8_is_refused),
         cmocka_unit_test(poolings_agree),
         cmocka_unit_test(poolings_that_cannot_be_said_are_refused),
         cmocka_unit_test(norms_agree),

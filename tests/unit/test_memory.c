@@ -383,6 +383,29 @@ static void mixed_precision_halves_what_autocast_halves(void **state)
     nets_free(&m);
 }
 
+/* At batch 16: weights 32x16 and 32x32. */
+static void products_in_f8_keep_what_they_read(void **state)
+{
+    bound_text     m = nets_bind(X "16\n[fc1]\ntype = linear\nfeatures = 32\nbias = no\n"
+                                       "[fc2]\ntype = linear\nfeatures = 32\nbias = no\n",
+                                 16);
+    memory_options o = { .mixed = LM_F8 };
+    const measured r = succeed(&m, o, 16);
+    /* weights, x; of two products five records of 1024, their scales and inverses */
+    const uint64_t s = 4 * (512 + 1024) + 4 * 256 + 2 * 5 * 1026 * 4;
+
+    (void)state;
+    /* x and fc1's result transposed in FP8, a byte each; the result in bf16 */
+    assert_int_equal(r.use.kept, 256 + 512 + 1024);
+    /* x in bf16 and twice in FP8, a copy of the weights (nobody wants x's gradient), the result */
+    assert_int_equal(at(&m, &r, "fc1")->live_forward, s + 512 + 512 + 256 + 256 + 1024);
+    /* kept; fc1's copy of weights is alive until its pass, fc2's are two; their gradient in bf16 and f32;
+     * the gradients of both sides in bf16, and that of the result twice in FP8 */
+    assert_int_equal(at(&m, &r, "fc2")->live_backward,
+                     s + r.use.kept + 512 + 2048 + 2048 + 4096 + 1024 + 1024 + 1024);
+    nets_free(&m);
+}
+
 static void autocast_treats_layers_as_its_lists_say(void **state)
 {
     static const struct {
@@ -646,6 +669,7 @@ int main(void)
         cmocka_unit_test(recomputation_keeps_the_inputs_of_segments),
         cmocka_unit_test(segments_are_named_by_what_they_hold),
         cmocka_unit_test(mixed_precision_halves_what_autocast_halves),
+        cmocka_unit_test(products_in_f8_keep_what_they_read),
         cmocka_unit_test(autocast_treats_layers_as_its_lists_say),
         cmocka_unit_test(mixed_precision_starts_from_single),
         cmocka_unit_test(optimizers_keep_what_their_papers_say),

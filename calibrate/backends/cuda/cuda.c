@@ -150,6 +150,17 @@ static void describe(const backend *self,
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
+static lm_status follows(const backend *self, const settings *how, lm_error *err)
+{
+    uint8_t f8 = 0;
+
+    if (setting_parse(SETTING_MIXED, "f8", &f8, err))
+        return err->code;
+    return how->value[SETTING_MIXED] == f8
+               ? cuda_need_f8(&((const cuda *)(const void *)self)->device, err)
+               : LM_OK;
+}
+
 static lm_status prepare(backend *self, const bench_case *what, void **out, lm_error *err)
 {
     cuda_case      *c      = NULL;
@@ -280,6 +291,7 @@ const backend_type backend_cudnn = {
     .open            = open_cuda,
     .close           = close_cuda,
     .describe        = describe,
+    .follows         = follows,
     .prepare         = prepare,
     .run             = run,
     .release         = release,

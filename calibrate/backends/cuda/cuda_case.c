@@ -344,7 +344,8 @@ static bool could_use_tensor_cores(const cuda_case *c, const lm_kernel *k)
         k->op == LM_OP_CONV && k->u.conv.groups > 1 && k->u.conv.groups == k->u.conv.c_in;
 
     return (k->op == LM_OP_CONV || k->op == LM_OP_GEMM || k->op == LM_OP_ATTENTION) && !depthwise &&
-           (k->dtype == LM_F16 || k->dtype == LM_BF16 || (k->dtype == LM_F32 && c->tf32));
+           (k->dtype == LM_F16 || k->dtype == LM_BF16 || k->dtype == LM_F8 ||
+            (k->dtype == LM_F32 && c->tf32));
 }
 
 double cuda_case_on_tensor_cores(const cuda_case *c)

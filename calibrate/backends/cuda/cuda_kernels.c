@@ -26,6 +26,16 @@ lm_status cuda_unsupported(const cuda_kernel *k, const char *library, const char
                         kernel_print_geometry(what, geometry, sizeof geometry));
 }
 
+lm_status cuda_need_f8(const cuda_device *device, lm_error *err)
+{
+    if (10 * device->major + device->minor >= 89)
+        return LM_OK;
+    return lm_error_set(
+        err, LM_E_UNSUPPORTED,
+        "%.80s has no FP8: its compute capability is %d.%d, and 8.9 and later have it",
+        device->name, device->major, device->minor);
+}
+
 lm_status cuda_kernel_prepare(const cuda_device *device, const settings *how, const lm_kernel *k,
                               kernel_use use, cuda_kernel *out, lm_error *err)
 {

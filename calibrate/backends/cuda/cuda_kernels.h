@@ -48,6 +48,9 @@ typedef enum cuda_argument {
     CUDA_VARIANCE, /**< or its inverse root */
     CUDA_INDEX,    /**< int32_t */
     CUDA_MASK,
+    CUDA_FACTOR, /**< FP8: what a tensor is multiplied by, f32; of the second factor */
+    CUDA_FACTOR_OTHER,
+    CUDA_LARGEST, /**< FP8: the largest magnitude of a tensor, f32 */
     CUDA_SCRATCH,
     CUDA_BIAS_SCRATCH,
     CUDA_OPERAND /**< the first of many */
@@ -88,6 +91,10 @@ void cuda_add_slot(cuda_kernel *k, cuda_argument argument, slot_role role, uint6
 /** LM_E_UNSUPPORTED: "cuDNN has no bf16 conv grad_weight: CAUSE: GEOMETRY". */
 lm_status cuda_unsupported(const cuda_kernel *k, const char *library, const char *cause,
                            lm_error *err);
+
+/** LM_E_UNSUPPORTED on a device without products in FP8: those of compute capability 8.9 and later
+ * have them (Ada, Hopper, Blackwell). */
+lm_status cuda_need_f8(const cuda_device *device, lm_error *err);
 
 /** Normal numbers of standard deviation `scale`. */
 static inline fill cuda_normal(lm_dtype type, double scale)

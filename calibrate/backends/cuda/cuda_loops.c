@@ -24,6 +24,8 @@ static const char *const names[N_LOOPS] = {
     [LOOP_GELU_BACK]   = "map_gelu_back",
     [LOOP_CAST_DOWN]   = "cast_down",
     [LOOP_CAST_UP]     = "cast_up",
+    [LOOP_CAST_E4M3]   = "cast_e4m3",
+    [LOOP_CAST_E5M2]   = "cast_e5m2",
     [LOOP_MANY]        = "map_many",
     [LOOP_SGD]         = "update_sgd",
     [LOOP_MOMENTUM]    = "update_momentum",
@@ -47,7 +49,7 @@ static const char *const type_names[N_TYPES] = { "f32", "f16", "bf16" };
 struct cuda_loops {
     cuda_driver driver;
     CUmodule    module;
-    CUfunction  function[N_LOOPS][N_TYPES], fill_index, delay;
+    CUfunction  function[N_LOOPS][N_TYPES], fill_index, fill_f8, delay;
 };
 
 static int type_number(lm_dtype type)
@@ -167,7 +169,8 @@ static lm_status find_functions(cuda_loops *l, lm_error *err)
 
     if (status == CUDA_SUCCESS)
         status = l->driver.module_get_function(&l->delay, l->module, "delay");
-
+    if (status == CUDA_SUCCESS)
+        status = l->driver.module_get_function(&l->fill_f8, l->module, "fill_normal_f8");
     for (int i = 0; i < N_LOOPS && status == CUDA_SUCCESS; i++)
         for (int t = 0; t < N_TYPES && status == CUDA_SUCCESS; t++) {
             snprintf(name, sizeof name, "%s_%s", names[i], type_names[t]);
@@ -279,6 +282,20 @@ lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type
                  THREADS, 1, args, names[loop], err);
 }
 
+lm_status cuda_cast_f8(const cuda_device *device, cuda_loop loop, lm_dtype from,
+                       const loop_args *args, lm_error *err)
+{
+    const long long tiles = (args->n + 31) / 32 * ((args->width + 31) / 32);
+    const int       t     = type_number(from);
+
+    if (t < 0)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "%s: element type", names[loop]);
+    return start(device, device->loops->function[loop][t],
+                 at_most((tiles * 32 + THREADS - 1) / THREADS,
+                         (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
+                 THREADS, 1, args, names[loop], err);
+}
+
 lm_status cuda_delay(const cuda_device *device, long long nanoseconds, lm_error *err)
 {
     const loop_args args = { .n = nanoseconds };
@@ -311,6 +328,13 @@ lm_status cuda_fill(const cuda_device *device, const fill *f, unsigned long long
                      at_most(args.n / THREADS + 1,
                              (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
                      THREADS, 1, &args, "fill_index", err);
+    }
+    if (f->type == LM_F8 && f->kind == FILL_NORMAL && bytes % 4 == 0) {
+        args.n = (long long)(bytes / 4);
+        return start(device, device->loops->fill_f8,
+                     at_most(args.n / THREADS + 1,
+                             (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
+                     THREADS, 1, &args, "fill_normal_f8", err);
     }
     if (!cuda_loops_know(f->type))
         return fill_bytes(device, 1, at, bytes, err);

@@ -23,13 +23,16 @@ typedef enum cuda_loop {
     LOOP_GELU_BACK,
     LOOP_CAST_DOWN, /**< at[0], of f32 -> at[1] */
     LOOP_CAST_UP,   /**< at[0] -> at[1], of f32 */
-    LOOP_MANY,      /**< at[0 .. width-1] -> at[width]: their sum times `scale` */
-    LOOP_SGD,       /**< weights at[0], gradients at[1], rate `scale` */
-    LOOP_MOMENTUM,  /**< and at[2] */
-    LOOP_ADAM,      /**< and at[2], at[3] */
-    LOOP_ADAGRAD,   /**< and at[2] */
-    LOOP_ADADELTA,  /**< and at[2], at[3] */
-    LOOP_RMSPROP,   /**< and at[2] */
+    LOOP_CAST_E4M3, /**< rows at[0] -> at[1], of FP8, and at[2], transposed, unless it is NULL; scale
+                       at[3], of f32; largest magnitude at[4]. Rows and width are multiples of 16 */
+    LOOP_CAST_E5M2,
+    LOOP_MANY,     /**< at[0 .. width-1] -> at[width]: their sum times `scale` */
+    LOOP_SGD,      /**< weights at[0], gradients at[1], rate `scale` */
+    LOOP_MOMENTUM, /**< and at[2] */
+    LOOP_ADAM,     /**< and at[2], at[3] */
+    LOOP_ADAGRAD,  /**< and at[2] */
+    LOOP_ADADELTA, /**< and at[2], at[3] */
+    LOOP_RMSPROP,  /**< and at[2] */
     LOOP_GATHER,  /**< table at[0], row numbers at[1] (int) -> at[2]: n rows, width elements each */
     LOOP_SCATTER, /**< rows at[0], row numbers at[1] -> at[2]: table, added */
     LOOP_SUM_ROWS, /**< sums: see cuda_sum */
@@ -58,6 +61,9 @@ lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type
 /** The same for kernels whose threads share rows: `lanes` (a power of two) to each of `rows`. */
 lm_status cuda_loop_rows(const cuda_device *device, cuda_loop loop, lm_dtype type, unsigned lanes,
                          long long rows, const loop_args *args, lm_error *err);
+/** LOOP_CAST_E4M3 and _E5M2: of args->n rows of args->width. */
+lm_status cuda_cast_f8(const cuda_device *device, cuda_loop loop, lm_dtype from,
+                       const loop_args *args, lm_error *err);
 /** As many lanes as have something to do, a power of two, `most` at most. */
 unsigned cuda_loop_lanes(long long wanted, unsigned most);
 

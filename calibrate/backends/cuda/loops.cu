@@ -21,6 +21,7 @@
 #define LANES_SUM      sum_of_lanes
 #define LANES_MAX      largest_of_lanes
 #define SPEND          spend
+#define KEEP_LARGEST   keep_largest
 
 typedef unsigned short half_bits;
 
@@ -85,6 +86,35 @@ INLINE float largest_of_lanes(float x)
         x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, away));
     return x;
 }
+
+/* Over a warp, all of whose threads are here; magnitudes are ordered as their bits are. */
+INLINE void keep_largest(float *at, float x)
+{
+    for (unsigned away = 16; away; away /= 2)
+        x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, away));
+    if (threadIdx.x % 32 == 0)
+        atomicMax((int *)at, __float_as_int(x));
+}
+
+#if __CUDA_ARCH__ >= 890
+#define HAVE_F8 1
+
+INLINE unsigned word_e4m3(const float *x)
+{
+    half_bits low, high;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(low) : "f"(x[1]), "f"(x[0]));
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(high) : "f"(x[3]), "f"(x[2]));
+    return (unsigned)high << 16 | low;
+}
+
+INLINE unsigned word_e5m2(const float *x)
+{
+    half_bits low, high;
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(low) : "f"(x[1]), "f"(x[0]));
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(high) : "f"(x[3]), "f"(x[2]));
+    return (unsigned)high << 16 | low;
+}
+#endif
 
 INLINE void atomic_add_float(float *at, float x)
 {
@@ -258,6 +288,60 @@ INLINE float dropped(long long place, float kept)
     if (kept >= 1.0f)
         return 1.0f;
     return (float)(mix((unsigned long long)place) >> 40) < kept * 16777216.0f ? 1.0f / kept : 0.0f;
+}
+
+#ifndef HAVE_F8
+/* To the nearest number of `mantissa` bits behind the point, ties to even; what is beyond the largest
+ * becomes it. In units of the last place a number is what its bits are, less one exponent. */
+INLINE unsigned bits_of_f8(float f, int mantissa, int bias, float most)
+{
+    const unsigned sign     = f < 0.0f ? 0x80u : 0u;
+    float          x        = fabsf(f);
+    int            exponent = 0;
+
+    if (f != f)
+        return 0x7fu;
+    x = x < most ? x : most;
+    (void)frexpf(x, &exponent);
+    exponent = x > 0.0f && exponent - 1 > 1 - bias ? exponent - 1 : 1 - bias; /* of 0 it says 0 */
+    return sign | (((unsigned)(exponent + bias - 1) << mantissa) +
+                   (unsigned)rintf(ldexpf(x, mantissa - exponent)));
+}
+
+INLINE unsigned word_of_f8(const float *x, int mantissa, int bias, float most)
+{
+    unsigned word = 0;
+
+    for (int i = 0; i < 4; i++)
+        word |= bits_of_f8(x[i], mantissa, bias, most) << 8 * i;
+    return word;
+}
+
+INLINE unsigned word_e4m3(const float *x)
+{
+    return word_of_f8(x, 3, 7, 448.0f);
+}
+
+INLINE unsigned word_e5m2(const float *x)
+{
+    return word_of_f8(x, 2, 15, 57344.0f);
+}
+#endif
+
+typedef struct ALIGNED(8) two_words {
+    unsigned at[2];
+} two_words;
+
+/* at[0]: normal numbers of deviation `scale`, by `position`, in words of four e4m3 */
+KERNEL fill_normal_f8(const loop_args a)
+{
+    for (long long i = FIRST; i < a.n; i += STEP) {
+        float x[4];
+
+        UNROLL for (int j = 0; j < 4; j++)
+            x[j] = a.scale * normal(a.position + (unsigned long long)(4 * i + j));
+        ((unsigned *)a.at[0])[i] = word_e4m3(x);
+    }
 }
 
 /* Row numbers below `width`. */

@@ -86,6 +86,59 @@ KERNEL NAME(cast_up)(const loop_args a)
     EACH_REST(i)((float *)a.at[1])[i] = GET(0, i);
 }
 
+/* ---- casts to FP8 ------------------------------------------------------------------------------
+ *
+ * at[0], n rows of `width`, both multiples of 16 -> at[1]; at[2] the same transposed, or nothing. at[3]
+ * the scale; at[4] the largest magnitude so far. A thread has 8 rows of 4 columns, a warp 32 of 32:
+ * what it reads and writes are whole sectors of 32 bytes, on each side. */
+
+typedef struct ALIGNED(4 * sizeof(ELEMENT)) NAME(quad) {
+    ELEMENT e[4];
+} NAME(quad);
+
+#define CAST_F8(kernel, word_of)                                                                     \
+    KERNEL NAME(kernel)(const loop_args a)                                                           \
+    {                                                                                                \
+        const long long across = (a.width + 31) / 32, down = (a.n + 31) / 32;                        \
+        const float     scale   = *(const float *)a.at[3];                                           \
+        float           largest = 0.0f;                                                              \
+                                                                                                     \
+        for (long long i = FIRST; i < 32 * across * down; i += STEP) {                               \
+            const long long row    = i / 32 / across * 32 + i % 32 / 8 * 8;                          \
+            const long long column = i / 32 % across * 32 + i % 8 * 4;                               \
+            unsigned        word[8];                                                                 \
+                                                                                                     \
+            if (row >= a.n || column >= a.width)                                                     \
+                continue;                                                                            \
+            UNROLL for (int r = 0; r < 8; r++)                                                       \
+            {                                                                                        \
+                const NAME(quad) x =                                                                 \
+                    ((const NAME(quad) *)a.at[0])[((row + r) * a.width + column) / 4];               \
+                float scaled[4];                                                                     \
+                                                                                                     \
+                UNROLL for (int c = 0; c < 4; c++)                                                   \
+                {                                                                                    \
+                    largest   = larger(largest, fabsf(WIDEN(x.e[c])));                               \
+                    scaled[c] = scale * WIDEN(x.e[c]);                                               \
+                }                                                                                    \
+                word[r] = word_of(scaled);                                                           \
+                ((unsigned *)a.at[1])[((row + r) * a.width + column) / 4] = word[r];                 \
+            }                                                                                        \
+            UNROLL for (int c = 0; a.at[2] && c < 4; c++)                                            \
+            {                                                                                        \
+                two_words turned = { { 0, 0 } };                                                     \
+                                                                                                     \
+                UNROLL for (int r = 0; r < 8; r++)                                                   \
+                    turned.at[r / 4] |= (word[r] >> 8 * c & 0xffu) << 8 * (r % 4);                   \
+                ((two_words *)a.at[2])[((column + c) * a.n + row) / 8] = turned;                     \
+            }                                                                                        \
+        }                                                                                            \
+        KEEP_LARGEST((float *)a.at[4], largest);                                                     \
+    }
+
+CAST_F8(cast_e4m3, word_e4m3)
+CAST_F8(cast_e5m2, word_e5m2)
+
 /* at[0 .. width-1] -> at[width]: sum, scaled. */
 KERNEL NAME(map_many)(const loop_args a)
 {
@@ -497,6 +550,7 @@ KERNEL NAME(fill_value)(const loop_args a)
 #undef PIECE_END
 #undef PIECE_AT
 #undef UNARY
+#undef CAST_F8
 #undef BINARY
 #undef NAME
 #undef ELEMENT

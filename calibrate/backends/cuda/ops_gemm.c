@@ -26,21 +26,42 @@ enum {
     WORKSPACE      = 32 << 20 /* bytes: what NVIDIA advises for its latest devices */
 };
 
+/* Element types as the library names them; scaled: FP8, whose factors have scales. */
+typedef struct formats {
+    cudaDataType_t      first, second, result; /* first: our A */
+    cublasComputeType_t compute;
+    bool                scaled;
+} formats;
+
 typedef struct gemm {
     cublasLtMatmulDesc_t            what;
     cublasLtMatrixLayout_t          a, b, c; /* as the library names them */
     cublasLtMatmulHeuristicResult_t found[MAX_ALGORITHMS];
     int                             n_found, chosen;
     size_t                          a_at, b_at, c_at, bias_at, scratch_at;
+    size_t                          a_scale_at, b_scale_at; /* NONE: not scaled */
 } gemm;
 
 enum { NONE = MAX_SLOTS };
 
-static bool types_of(lm_dtype dtype, bool tf32, cudaDataType_t *data, cublasComputeType_t *compute)
+/* In FP8 gradients, which come first, are e5m2, all else is e4m3, and results are bf16. */
+static bool types_of(const lm_kernel *k, bool tf32, formats *out)
 {
-    *compute = dtype == LM_F32 && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    *data    = dtype == LM_F16 ? CUDA_R_16F : dtype == LM_BF16 ? CUDA_R_16BF : CUDA_R_32F;
-    return dtype == LM_F16 || dtype == LM_BF16 || dtype == LM_F32;
+    const lm_dtype       dtype = k->dtype;
+    const bool           f8    = dtype == LM_F8 && k->u.gemm.result_bytes == 2;
+    const cudaDataType_t all   = dtype == LM_F16    ? CUDA_R_16F
+                                 : dtype == LM_BF16 ? CUDA_R_16BF
+                                                    : CUDA_R_32F;
+
+    *out = (formats){ all, all, all, CUBLAS_COMPUTE_32F, f8 };
+    if (dtype == LM_F32 && tf32)
+        out->compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+    if (f8) {
+        out->first  = k->pass == LM_FORWARD ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
+        out->second = CUDA_R_8F_E4M3;
+        out->result = CUDA_R_16BF;
+    }
+    return f8 || dtype == LM_F16 || dtype == LM_BF16 || dtype == LM_F32;
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
@@ -90,6 +111,29 @@ static cublasStatus_t set_bias(const gemm *g, const void *pointer)
                                           sizeof pointer);
 }
 
+static cublasStatus_t set_scales(const gemm *g, const void *a, const void *b)
+{
+    const cublasStatus_t cause =
+        cublasLtMatmulDescSetAttribute(g->what, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &a, sizeof a);
+
+    return cause != CUBLAS_STATUS_SUCCESS
+               ? cause
+               : cublasLtMatmulDescSetAttribute(g->what, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &b,
+                                                sizeof b);
+}
+
+/* As Transformer Engine has it: sums of the forward pass are taken with fewer bits, which Hopper does
+ * faster (use_split_accumulator of DelayedScaling: no, yes, yes). */
+static cublasStatus_t make_scaled(const gemm *g, lm_pass pass)
+{
+    const int8_t         fast  = pass == LM_FORWARD;
+    const void          *later = (const void *)(uintptr_t)ALIGNMENT;
+    const cublasStatus_t cause = cublasLtMatmulDescSetAttribute(
+        g->what, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast);
+
+    return cause == CUBLAS_STATUS_SUCCESS ? set_scales(g, later, later) : cause;
+}
+
 /* The pointer is known later; until then its alignment is what counts. */
 static cublasStatus_t make_what(gemm *g, cublasComputeType_t compute, bool turn_a, bool turn_b,
                                 bool bias)
@@ -112,18 +156,20 @@ static cublasStatus_t make_what(gemm *g, cublasComputeType_t compute, bool turn_
     return cause;
 }
 
-static cublasStatus_t make_descriptors(gemm *g, const lm_kernel *k, cudaDataType_t data,
-                                       cublasComputeType_t compute, bool a_turned, bool b_turned)
+static cublasStatus_t make_descriptors(gemm *g, const lm_kernel *k, const formats *f, bool a_turned,
+                                       bool b_turned)
 {
     const int64_t  m = k->u.gemm.m, n = k->u.gemm.n, depth = k->u.gemm.k, batch = k->u.gemm.batch;
-    cublasStatus_t cause = make_what(g, compute, b_turned, a_turned, k->u.gemm.bias);
+    cublasStatus_t cause = make_what(g, f->compute, b_turned, a_turned, k->u.gemm.bias);
 
+    if (cause == CUBLAS_STATUS_SUCCESS && f->scaled)
+        cause = make_scaled(g, k->pass);
     if (cause == CUBLAS_STATUS_SUCCESS)
-        cause = make_matrix(data, b_turned ? depth : n, b_turned ? n : depth, batch, &g->a);
+        cause = make_matrix(f->second, b_turned ? depth : n, b_turned ? n : depth, batch, &g->a);
     if (cause == CUBLAS_STATUS_SUCCESS)
-        cause = make_matrix(data, a_turned ? m : depth, a_turned ? depth : m, batch, &g->b);
+        cause = make_matrix(f->first, a_turned ? m : depth, a_turned ? depth : m, batch, &g->b);
     if (cause == CUBLAS_STATUS_SUCCESS)
-        cause = make_matrix(data, n, m, batch, &g->c);
+        cause = make_matrix(f->result, n, m, batch, &g->c);
     return cause;
 }
 
@@ -172,6 +218,8 @@ static lm_status run(const cuda_kernel *k, const cuda_device *device, void *cons
 
     if (g->bias_at != NONE)
         cause = set_bias(g, at[g->bias_at]);
+    if (cause == CUBLAS_STATUS_SUCCESS && g->a_scale_at != NONE)
+        cause = set_scales(g, at[g->a_scale_at], at[g->b_scale_at]);
     if (cause == CUBLAS_STATUS_SUCCESS)
         cause = cublasLtMatmul(device->blas, g->what, &one, at[g->a_at], g->a, at[g->b_at], g->b,
                                &zero, at[g->c_at], g->c, at[g->c_at], g->c, &how->algo, scratch,
@@ -184,14 +232,17 @@ static lm_status run(const cuda_kernel *k, const cuda_device *device, void *cons
 /* A product of activations with activations has no weights, nor has a batch of products. */
 static void add_slots(cuda_kernel *k, gemm *g)
 {
-    const lm_kernel *s = &k->base.kernel;
-    const lm_dtype   t = s->dtype;
+    const lm_kernel *s      = &k->base.kernel;
+    const bool       scaled = s->dtype == LM_F8;
+    const lm_dtype   t = s->dtype, made = scaled ? LM_BF16 : t;
+    const fill       once = { FILL_ONE, LM_F32, 0 };
     const int64_t    m = s->u.gemm.m, n = s->u.gemm.n, depth = s->u.gemm.k, batch = s->u.gemm.batch;
     const bool       weights  = batch == 1 && !s->u.gemm.activations;
     const graph_layout first  = graph_packed(3, (const int64_t[]){ batch, m, depth });
     const graph_layout second = graph_packed(3, (const int64_t[]){ batch, depth, n });
     const graph_layout result = graph_packed(3, (const int64_t[]){ batch, m, n });
     const graph_layout bias   = graph_packed(1, &n);
+    const graph_layout one    = graph_packed(1, (const int64_t[]){ 1 });
     slot_role          role = ROLE_SAVED_IN, out = ROLE_OUT;
 
     if (s->pass == LM_FORWARD)
@@ -206,9 +257,14 @@ static void add_slots(cuda_kernel *k, gemm *g)
                           cuda_normal(t, role == ROLE_WEIGHT ? ops_fan_in(depth) : 1.0));
     g->bias_at = NONE;
     if (s->u.gemm.bias)
-        g->bias_at = ops_slot(k, CUDA_BIAS, ROLE_WEIGHT, &bias, t, (fill){ FILL_ZERO, t, 0 });
-    g->c_at = ops_slot(k, out == ROLE_GRADIENT ? CUDA_DIFF_WEIGHTS : CUDA_DST, out, &result, t,
-                       cuda_normal(t, 1.0));
+        g->bias_at = ops_slot(k, CUDA_BIAS, ROLE_WEIGHT, &bias, made, (fill){ FILL_ZERO, made, 0 });
+    g->c_at = ops_slot(k, out == ROLE_GRADIENT ? CUDA_DIFF_WEIGHTS : CUDA_DST, out, &result, made,
+                       cuda_normal(made, 1.0));
+    g->a_scale_at = g->b_scale_at = NONE;
+    if (!scaled)
+        return;
+    g->b_scale_at = ops_slot(k, CUDA_FACTOR, ROLE_STATE, &one, LM_F32, once);
+    g->a_scale_at = ops_slot(k, CUDA_FACTOR_OTHER, ROLE_STATE, &one, LM_F32, once);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
@@ -264,10 +320,17 @@ static void describe(cuda_kernel *k, const gemm *g, bool tuned)
              tuned ? "autotuned" : "heuristic");
 }
 
+/* Both factors of a product in FP8 lie along the axis that is summed over: casts write transposed
+ * copies. */
 lm_status ops_gemm(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
 {
     const lm_kernel *s = &k->base.kernel;
 
+    if (s->dtype == LM_F8) {
+        const lm_status status = cuda_need_f8(device, err);
+
+        return status ? status : ops_product(device, how, k, false, true, err);
+    }
     return ops_product(device, how, k, s->pass == LM_GRAD_WEIGHT,
                        s->pass == LM_FORWARD && s->u.gemm.batch == 1, err);
 }
@@ -275,23 +338,22 @@ lm_status ops_gemm(const cuda_device *device, const settings *how, cuda_kernel *
 lm_status ops_product(const cuda_device *device, const settings *how, cuda_kernel *k, bool a_turned,
                       bool b_turned, lm_error *err)
 {
-    const bool          autotune = how->value[SETTING_ALGORITHMS] != 0;
-    const int           wanted   = autotune ? MAX_ALGORITHMS : 1;
-    cudaDataType_t      data;
-    cublasComputeType_t compute;
-    gemm               *g;
-    cublasStatus_t      cause;
-    lm_status           status;
-    bool                tuned;
+    const bool     autotune = how->value[SETTING_ALGORITHMS] != 0;
+    const int      wanted   = autotune ? MAX_ALGORITHMS : 1;
+    formats        f;
+    gemm          *g;
+    cublasStatus_t cause;
+    lm_status      status;
+    bool           tuned;
 
-    if (!types_of(k->base.kernel.dtype, how->value[SETTING_MATH] != 0, &data, &compute))
+    if (!types_of(&k->base.kernel, how->value[SETTING_MATH] != 0, &f))
         return cuda_unsupported(k, "cuBLASLt", "no such element type", err);
     if (k->base.kernel.u.gemm.batch > INT32_MAX)
         return cuda_unsupported(k, "cuBLASLt", "a batch beyond 31 bits", err);
     g = calloc(1, sizeof *g);
     if (!g)
         return no_memory(err);
-    cause = make_descriptors(g, &k->base.kernel, data, compute, a_turned, b_turned);
+    cause = make_descriptors(g, &k->base.kernel, &f, a_turned, b_turned);
     if (cause == CUBLAS_STATUS_SUCCESS)
         cause = find(g, device, wanted);
     if (cause == CUBLAS_STATUS_NOT_SUPPORTED ||

@@ -4,6 +4,7 @@
 
 #include "cuda_loops.h"
 #include "network/autocast.h"
+#include "network/mixed/fp8.h"
 #include "ops.h"
 
 static bool is_forward(const cuda_kernel *k)
@@ -98,16 +99,61 @@ static void prepare_cast(cuda_kernel *k, bool widens)
     snprintf(k->implementation, sizeof k->implementation, "own cast");
 }
 
+/* ---- casts to FP8 ---- */
+
+/* Both copies lie in one buffer, the transposed one behind. */
+static lm_status run_cast_f8(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                             lm_error *err)
+{
+    const lm_kernel *m          = &k->base.kernel;
+    loop_args        args       = { .at    = { at[0], at[1], NULL, at[2], at[3] },
+                                    .n     = m->u.map.elements / m->u.map.width,
+                                    .width = m->u.map.width };
+    lm_dtype         from       = LM_BF16;
+    bool             transposed = false;
+
+    (void)fp8_is_cast(m, &from, &transposed);
+    if (transposed)
+        args.at[2] = (char *)at[1] + m->u.map.elements;
+    return cuda_cast_f8(device, m->pass == LM_GRAD_INPUT ? LOOP_CAST_E5M2 : LOOP_CAST_E4M3, from,
+                        &args, err);
+}
+
+static lm_status prepare_cast_f8(const cuda_device *device, cuda_kernel *k, lm_dtype from,
+                                 lm_error *err)
+{
+    const lm_kernel *m       = &k->base.kernel;
+    const bool       weights = m->pass == LM_GRAD_WEIGHT;
+    const lm_status  status  = cuda_need_f8(device, err);
+
+    if (status)
+        return status;
+    if (m->u.map.width % 16 || m->u.map.elements / m->u.map.width % 16)
+        return cuda_unsupported(k, "the backend cudnn", "rows or width no multiple of 16", err);
+    cuda_add_slot(k, CUDA_SRC, weights ? ROLE_WEIGHT : ROLE_IN, (uint64_t)m->u.map.reads,
+                  cuda_normal(from, 1.0));
+    cuda_add_slot(k, CUDA_DST, weights ? ROLE_ASIDE : ROLE_OUT, (uint64_t)m->u.map.writes,
+                  cuda_normal(LM_F8, 1.0));
+    cuda_add_slot(k, CUDA_FACTOR, ROLE_STATE, sizeof(float), (fill){ FILL_ONE, LM_F32, 0 });
+    cuda_add_slot(k, CUDA_LARGEST, ROLE_STATE, sizeof(float), (fill){ FILL_ZERO, LM_F32, 0 });
+    k->run = run_cast_f8;
+    snprintf(k->implementation, sizeof k->implementation, "own cast to %s",
+             m->pass == LM_GRAD_INPUT ? "e5m2" : "e4m3");
+    return LM_OK;
+}
+
 lm_status ops_map(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
 {
     const lm_kernel *m        = &k->base.kernel;
     const int64_t    operands = m->u.map.operands;
     const uint64_t   bytes    = size_of(k, m->u.map.elements);
     const fill       normal   = cuda_normal(m->dtype, 1.0);
+    lm_dtype         from;
     bool             widens;
 
-    (void)device;
     (void)how;
+    if (fp8_is_cast(m, &from, &widens))
+        return prepare_cast_f8(device, k, from, err);
     if (!cuda_loops_know(m->dtype))
         return unknown_type(k, err);
     if (operands < 0 || operands > MAX_OPERANDS)

@@ -52,10 +52,11 @@ typedef struct lm_kernel {
     union {
         lm_work opaque;
         struct {
-            int64_t batch, m, n, k, bias, activations;
+            int64_t batch, m, n, k, bias, activations, result_bytes;
             /**
          * bias: 1 adds a row vector; activations: 1 if neither factor is a weight, as in attention
-         * (since 1.1)
+         * (since 1.1); result_bytes (since 1.3): size of an element of the result, if its type is not
+         * `dtype`, else 0
          */
         } gemm;
         struct {
@@ -72,11 +73,11 @@ typedef struct lm_kernel {
          */
         } pool;
         struct {
-            int64_t elements, operands, flops_per_element, reads, writes;
+            int64_t elements, operands, flops_per_element, reads, writes, width;
             /**
          * reads `operands` tensors, writes one. reads, writes (since 1.1): elements read and
          * written in all, if tensors differ in size; 0: `operands` x `elements` read, `elements`
-         * written
+         * written. width (since 1.3): of a row, if a transposed copy is written, too
          */
         } map;
         struct {
@@ -204,7 +205,8 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
         w.flops         = lm_mul(2, lm_kernel_macs(k));
         w.read_bytes    = lm_mul(a, lm_add(lm_mul((uint64_t)k->u.gemm.m, (uint64_t)k->u.gemm.k),
                                            lm_mul((uint64_t)k->u.gemm.k, (uint64_t)k->u.gemm.n)));
-        w.written_bytes = lm_mul(a, b);
+        d               = k->u.gemm.result_bytes > 0 ? (uint64_t)k->u.gemm.result_bytes : s;
+        w.written_bytes = lm_mul(lm_mul((uint64_t)k->u.gemm.batch, d), b);
         if (k->u.gemm.bias)
             w.flops = lm_add(w.flops, lm_mul((uint64_t)k->u.gemm.batch, b));
         return w;

@@ -149,7 +149,7 @@ typedef struct lm_memory_options {
     const char *recompute;
     int64_t     nodes;    /**< 0: 1 */
     uint64_t    overhead; /**< bytes added for driver context, allocator and libraries */
-    lm_dtype    mixed;    /**< autocast to LM_F16 or LM_BF16, of f32 weights; 0: none */
+    lm_dtype    mixed;    /**< autocast to LM_F16, LM_BF16 or LM_F8, of f32 weights; 0: none */
     uint32_t    flags;    /**< of lm_memory_flags */
 } lm_memory_options;
 
@@ -235,7 +235,7 @@ typedef struct lm_predictor_options {
     double      ppp_comp;  /**< paleo: achieved fraction of peak; 0: 1 */
     double      ppp_comm;  /**< paleo: achieved fraction of the bandwidth between nodes; 0: 1 */
     lm_dtype    dtype;     /**< of activations and weights; 0: that of the machine file */
-    /** f32 with autocast to LM_F16 or LM_BF16; LM_F32: no autocast; 0: as in the machine file */
+    /** f32 with autocast to LM_F16, LM_BF16 or LM_F8; LM_F32: no autocast; 0: as in the machine */
     lm_dtype mixed;
 } lm_predictor_options;
 

@@ -28,9 +28,11 @@ typedef enum {
 } cublasStatus_t;
 
 typedef enum {
-    CUDA_R_32F  = 0,
-    CUDA_R_16F  = 2,
-    CUDA_R_16BF = 14,
+    CUDA_R_32F     = 0,
+    CUDA_R_16F     = 2,
+    CUDA_R_16BF    = 14,
+    CUDA_R_8F_E4M3 = 28,
+    CUDA_R_8F_E5M2 = 29,
 } cudaDataType_t;
 typedef enum {
     CUBLAS_OP_N = 0,
@@ -46,10 +48,13 @@ typedef enum {
 } cublasLtEpilogue_t;
 
 typedef enum {
-    CUBLASLT_MATMUL_DESC_TRANSA       = 3,
-    CUBLASLT_MATMUL_DESC_TRANSB       = 4,
-    CUBLASLT_MATMUL_DESC_EPILOGUE     = 7,
-    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,
+    CUBLASLT_MATMUL_DESC_TRANSA          = 3,
+    CUBLASLT_MATMUL_DESC_TRANSB          = 4,
+    CUBLASLT_MATMUL_DESC_EPILOGUE        = 7,
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER    = 8,
+    CUBLASLT_MATMUL_DESC_A_SCALE_POINTER = 17,
+    CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18,
+    CUBLASLT_MATMUL_DESC_FAST_ACCUM      = 25,
 } cublasLtMatmulDescAttributes_t;
 
 typedef enum {
