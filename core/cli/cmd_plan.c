@@ -6,6 +6,7 @@
 
 #include "base/no_memory.h"
 #include "cli/decoding.h"
+#include "cli/layout_options.h"
 #include "cli/power_options.h"
 #include "predict/dataset.h"
 #include "report/pipeline_view.h"
@@ -29,8 +30,10 @@ typedef struct plan_options {
     option_counts memory, overhead;     /* bytes, for all machines or for each */
     option_counts nodes, batch;         /* batch automatic: powers of two that fit */
     int64_t       layouts;              /* 0: none are searched */
-    int64_t       critical;             /* samples of a step; 0: not given */
-    const char   *recompute;            /* segments; NULL: none */
+    layout_choice layout;
+    bool          whole;     /* it is the layout, as it stands */
+    int64_t       critical;  /* samples of a step; 0: not given */
+    const char   *recompute; /* segments; NULL: none */
     bool          largest, all, keep_script;
     table_look    look;
     const char   *plot, *timeline;
@@ -118,6 +121,7 @@ static const option_row option_rows[] = {
       .refusal = "micro-steps follow from --global-batch: give one of the two" },
     OPTION_GROUP(plan_options, how, phase_option_rows),
     OPTION_GROUP(plan_options, how, setup_option_rows),
+    OPTION_GROUP(plan_options, layout, layout_option_rows),
     { "all", AT(all), &type_flag, NULL, NULL, HELP_OUTPUT,
       "list all plans: dominated ones, too, and those that differ by less than their intervals" },
     OPTION_GROUP(plan_options, look, look_option_rows),
@@ -160,6 +164,10 @@ static const char details[] =
     "and messages lie elsewhere in their intervals. --timeline draws a stage's tasks by the sums, as long\n"
     "as its predicted passes, and messages and the update at the end.\n"
     "\n"
+    "What is told of the layout (--tp 8, or --layout 'tp8 sp') is the same in all of them, and the rest\n"
+    "is searched. If tp, pp and dp are told, and no --layouts, it is the layout itself: what is not told\n"
+    "is as in predict, and of several micro-batches the fastest that fits is taken.\n"
+    "\n"
     "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (devices x batch))\n"
     "forward passes. With --rate samples come one by one: a plan has to keep up, the run ends when the\n"
     "last sample has come, and 'an hour' is the price of the nodes meanwhile. Power is that of full load.\n"
@@ -180,6 +188,8 @@ static const char examples[] =
     "  layermeter plan vgg16 --machine a.ini --global-batch 1024 --batch auto --memory 24GB\n"
     "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n"
     "  layermeter plan llama3_8b --device H100 --layouts 5 --tokens 15T --global-batch 512 --nodes 4\n"
+    "  layermeter plan llama3_70b --device H100 --gpus 64 --layout 'tp8 pp4 dp2 zero1' --batch 1 \\\n"
+    "    --global-batch 512 --tokens 1T\n"
     "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n"
     "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900 \\\n"
     "    --tokens 10M\n";
@@ -189,16 +199,51 @@ static const field *columns_of(const plan_options *a)
     return a->layouts ? layout_fields : a->largest ? largest_fields : plan_fields;
 }
 
-/* What goes with --layouts. */
-static lm_status check_layouts(const options *o, const plan_options *a, lm_error *err)
+/* What is told of a layout. */
+static lm_status check_told(const options *o, plan_options *a, lm_error *err)
 {
+    layout   *l      = &a->layout.layout;
+    lm_status status = layout_choice_check(o, &a->layout, err);
+
+    if (status || !a->layout.given)
+        return status;
+    if (l->global_batch)
+        return misused(o, &a->layout.text, err, "gb stands as --global-batch");
+    if (a->recompute)
+        return misused(o, &a->recompute, err, "stands in --layout: recompute=full");
+    if (a->largest)
+        return misused(o, &a->largest, err, "looks for another answer than a layout's plan");
+    a->whole = !a->layouts && layout_is_whole(l);
+    if (a->whole && option_given(o, &a->batch) && a->batch.n == 1) {
+        l->micro_batch = a->batch.at[0];
+        l->told |= LAYOUT_BIT(TOLD_MICRO_BATCH);
+    }
+    if (a->whole && !a->gpus && !option_given(o, &a->nodes))
+        a->gpus = layout_replica(l) * l->dp;
+    a->layouts += !a->layouts;
+    return LM_OK;
+}
+
+/* What goes with --layouts. */
+static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
+{
+    const lm_status status = check_told(o, a, err);
+
+    if (status)
+        return status;
     if (!a->layouts)
         return a->timeline ? misused(o, &a->timeline, err, "goes with --layouts") : LM_OK;
     if (a->how.program != PROGRAM_TRAINING)
-        return misused(o, &a->layouts, err, "is of training");
+        return misused(o, a->layout.given ? (void *)&a->layout.text : &a->layouts, err,
+                       "is of training");
     if (!a->global_batch)
-        return misused(o, &a->layouts, err,
+        return misused(o, a->layout.given ? (void *)&a->global_batch : &a->layouts, err,
                        "takes --global-batch: the samples of a step that layouts share");
+    if (a->training.evaluate)
+        return misused(o, &a->training.evaluate, err,
+                       "what an evaluation takes is not told of layouts: leave it out");
+    if (a->plot)
+        return misused(o, &a->plot, err, "draws plans of replicas: of a layout --timeline");
     return a->timeline && pipeline_draw_check(a->timeline, err)
                ? misused(o, &a->timeline, err, "expected a name ending in .svg or .json")
                : LM_OK;
@@ -215,8 +260,8 @@ static lm_status check(options *o, lm_error *err)
     if (a->failures.mtbf > 0 && (isnan(a->failures.checkpoint) || isnan(a->failures.restart)))
         return misused(o, &a->failures.mtbf, err,
                        "what a failure costs is not known: give --checkpoint and --restart, too");
-    if ((status = gpus_settle(o, &a->gpus, &a->nodes, &a->how.setup.devices, err)) ||
-        (status = check_layouts(o, a, err)) ||
+    if ((status = check_layouts(o, a, err)) ||
+        (status = gpus_settle(o, &a->gpus, &a->nodes, &a->how.setup.devices, err)) ||
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
         (status = fleet_check(o, &a->fleet, err)) ||
         (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))
@@ -259,6 +304,8 @@ static void ask(plan_command *c, const options *o)
                          .n_policies   = a->how.n };
     job->automatic   = a->batch.automatic;
     job->critical    = a->critical;
+    job->told        = a->layout.layout;
+    job->whole       = a->whole;
     job->nodes_given = option_given(o, &a->nodes) || a->gpus;
     if (a->largest && !job->nodes_given) { /* a row for each number of nodes: only one */
         job->question.nodes   = &one;
@@ -337,6 +384,7 @@ static lm_status open_machines(plan_command *c, const options *o, lm_error *err)
     plan_job            *job = &c->job;
     sides_asked          all = { .device_file = f->session.source.devices,
                                  .wants_price = fleet_priced(f),
+                                 .wants_peak  = a->layouts,
                                  .power       = a->power };
     lm_status            status;
 

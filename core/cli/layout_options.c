@@ -64,7 +64,8 @@ lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err)
             status =
                 set(o, c, row->name,
                     &c->word[(row->at - offsetof(layout_choice, word)) / sizeof *c->word], err);
-    c->layout.sp |= c->sp;
+    if (!status && c->sp)
+        status = layout_set(&c->layout, "sp", "yes", err);
     layout_print(&c->layout, c->words);
     if (!status && c->layout.micro_batch)
         status = misused(o, &c->text, err, "mb stands as --batch");

@@ -50,6 +50,7 @@ void clocks_usual(const power_model *m, double out[CLOCKS_USUAL])
 const power_model power_unknown = {
     .bound_w       = { NAN, NAN, NAN },
     .idle_w        = NAN,
+    .wait_w        = NAN,
     .cap_w         = NAN,
     .top_mhz       = NAN,
     .knee_mhz      = NAN,
@@ -84,6 +85,20 @@ double power_dynamic(const power_model *m, double mhz)
     return mhz / m->top_mhz * v * v;
 }
 
+power_range power_waiting(const power_model *m)
+{
+    const double rest = isnan(m->idle_w) ? m->bound_w[BOUND_LAUNCH] : m->idle_w;
+    double       most = rest;
+
+    if (isfinite(m->wait_w))
+        return (power_range){ m->wait_w, m->wait_w, m->wait_w };
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        most = fmax(most, m->bound_w[k]);
+    if (most > m->cap_w)
+        most = fmax(rest, m->cap_w);
+    return (power_range){ (rest + most) / 2, rest, most };
+}
+
 double power_memory_share(const power_load *load)
 {
     return fmax(load->share[BOUND_TRAFFIC] - load->more, 0);
@@ -97,6 +112,8 @@ double power_draw(const power_model *m, const power_load *load, double mhz)
 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         watts += m->bound_w[k] * load->share[k];
+    if (load->wait > 0)
+        watts += power_waiting(m).value * load->wait;
     if (the_top)
         return watts;
     return m->idle_w + still + (watts - m->idle_w - still) * power_dynamic(m, mhz);
@@ -117,7 +134,8 @@ double power_slow_down(const power_load *load, double slower, power_load *out)
     to[BOUND_TRAFFIC] += (slower - 1) * fmax(load->more, 0);
     to[BOUND_ARITHMETIC] /= all;
     to[BOUND_TRAFFIC] /= all;
-    to[BOUND_LAUNCH] = fmax(1 - slow / all, 0);
+    out->wait        = load->wait / all;
+    to[BOUND_LAUNCH] = fmax(1 - slow / all - out->wait, 0);
     out->more        = slower * clocked / all - to[BOUND_ARITHMETIC];
     return all;
 }
@@ -179,6 +197,7 @@ static power_model scaled(const power_model *m, double watts, double told)
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         out.bound_w[k] = m->idle_w + scale * (m->bound_w[k] - m->idle_w);
     out.memory_w = scale * m->memory_w;
+    out.wait_w   = m->idle_w + scale * (m->wait_w - m->idle_w);
     return out;
 }
 

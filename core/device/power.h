@@ -34,6 +34,7 @@ typedef struct power_model {
     double bound_w[N_TERM_BOUNDS]; /**< watts while this bounds all the time, at the top clock */
     double idle_w;                 /**< idle power, device switched on */
     double memory_w; /**< the memory's part of bound_w[BOUND_TRAFFIC], independent of the clock */
+    double wait_w;   /**< while waiting for other devices; NAN: see power_waiting() */
     double cap_w;    /**< power limit of the board */
     double top_mhz;  /**< highest clock, for which bound_w is valid */
     double knee_mhz; /**< the voltage is constant up to this clock */
@@ -62,13 +63,26 @@ bool power_known(const power_model *m);
 /** Does it know the power at other clocks? This needs the clock, the knee and the idle power. */
 bool power_clocks_known(const power_model *m);
 
+/** Watts with bounds. */
+typedef struct power_range {
+    double value, low, high;
+} power_range;
+
 /**
- * Shares of a step's time by bound; they add up to 1. Waiting for others counts as launch. If
+ * Watts of a device that waits for other devices, in a message or a pipeline bubble. This is wait_w if
+ * it was measured. Otherwise the middle between the idle power (if unknown, that of launches) and the
+ * highest power at work is assumed, and these two are the bounds.
+ */
+power_range power_waiting(const power_model *m);
+
+/**
+ * Shares of a step's time by bound; with `wait` they add up to 1. If
  * others work at the same time, such as a host that runs ahead, a step takes (others^join +
  * work^join)^(1/join); waiting is this time without the work.
  */
 typedef struct power_load {
     double share[N_TERM_BOUNDS];
+    double wait; /**< waiting for other devices, independent of this device's clock */
     double join; /**< 0 counts as 1: work follows the waiting */
     /**
      * the cache's part of the traffic share, which follows the clock; negative: the memory-bound

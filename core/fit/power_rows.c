@@ -64,15 +64,13 @@ static bool by_prices(const points *p, layer_asker *by, const point *pt, phase f
            *seconds > 0;
 }
 
-/* Predicted seconds; NAN: there are no prices. `by`: prices of single layers. */
-static double load_of(const points *p, const calibration *cal, layer_asker *by, const point *pt,
-                      phase f, power_load *out)
+/* Predicted seconds of a rank's own work; NAN: there are no prices. `by`: prices of single layers. */
+static double own_load(const points *p, const calibration *cal, layer_asker *by, const point *pt,
+                       phase f, power_load *out)
 {
     double sum[N_TERM_BOUNDS] = { 0 }, all = 0;
 
     *out = (power_load){ .join = 1 };
-    if (pt->row->ranks > 1)
-        return NAN;
     if (by_prices(p, by, pt, f, out, &all))
         return all;
     if (!by_terms(cal, pt, f, sum))
@@ -83,6 +81,13 @@ static double load_of(const points *p, const calibration *cal, layer_asker *by, 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         out->share[k] = fmax(sum[k], 0) / all;
     return all > 0 ? all : (double)NAN;
+}
+
+static double load_of(const points *p, const calibration *cal, layer_asker *by, const point *pt,
+                      phase f, power_load *out)
+{
+    *out = (power_load){ .join = 1 };
+    return pt->row->ranks > 1 ? (double)NAN : own_load(p, cal, by, pt, f, out);
 }
 
 double power_point_load(const points *p, const calibration *cal, const point *pt, phase f,
@@ -239,6 +244,44 @@ static lm_status leave_out_odd(const points *p, power_rows *r, power_model *told
     return LM_OK;
 }
 
+/* ---- waiting ---- */
+
+/* Of a step; less says more of errors of the prices. */
+#define WAITS_LEAST 0.1
+
+/* Least squares of the relative errors of a step's energy: E = own W x own s + wait W x wait s. */
+static void fit_waiting(const points *p, calibration *cal, power_rows *measured)
+{
+    power_model *m   = cal->power;
+    layer_asker  by  = layer_asker_of(cal->layers);
+    double       sum = 0, squares = 0;
+    size_t       n = 0;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const point *pt      = &p->point[i];
+        const double seconds = pt->seconds[PHASE_STEP], watts = pt->watts[PHASE_STEP];
+        power_load   load;
+        double       own, share;
+
+        if (!(pt->row->ranks > 1) || !(watts > 0) || !(seconds > 0))
+            continue;
+        own   = own_load(p, cal, &by, pt, PHASE_STEP, &load);
+        share = 1 - own / seconds;
+        if (!(share >= WAITS_LEAST))
+            continue;
+        sum += share / watts * (1 - (1 - share) * power_draw(m, &load, NAN) / watts);
+        squares += share / watts * share / watts;
+        n++;
+    }
+    layer_asker_free(&by);
+    if (n < POWER_LEAST_ROWS)
+        return;
+    m->wait_w         = fmax(sum / squares, isnan(m->idle_w) ? 0 : m->idle_w);
+    m->wait_w         = m->wait_w > m->cap_w ? m->cap_w : m->wait_w;
+    measured->waiting = n;
+    measured->unused -= n;
+}
+
 lm_status power_calibrate(const points *p, double usual_mhz, const power_model *told,
                           calibration *cal, power_rows *measured, lm_error *err)
 {
@@ -251,7 +294,10 @@ lm_status power_calibrate(const points *p, double usual_mhz, const power_model *
         return status;
     if (!cal->power && !(cal->power = malloc(sizeof *cal->power)))
         return no_memory(err);
-    return power_fit(measured->row, measured->n, &known, cal->power, err);
+    status = power_fit(measured->row, measured->n, &known, cal->power, err);
+    if (!status)
+        fit_waiting(p, cal, measured);
+    return status;
 }
 
 bool power_doubted(const points *p)

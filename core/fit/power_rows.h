@@ -17,7 +17,8 @@ typedef struct power_rows {
     power_row   *row; /**< with the groups of the points */
     power_place *at;
     size_t       n;
-    size_t       unused; /**< powers of several ranks, or of points without a price */
+    size_t       unused;  /**< powers of several ranks, or of points without a price */
+    size_t       waiting; /**< steps of several ranks that power_model.wait_w was fitted to */
     /** powers that power_calibrate() left out: far from all others, or at an outlying clock */
     size_t odd;
     int    odd_line; /**< line of the first one */
@@ -51,7 +52,8 @@ lm_status power_told(const calibration *cal, const char *name, power_model *out,
 
 /**
  * Fits the power model to the points' powers, if there are POWER_LEAST_ROWS; else cal->power is
- * unchanged. `told` as for power_fit().
+ * unchanged. `told` as for power_fit(). wait_w is fitted if POWER_LEAST_ROWS steps of several ranks
+ * wait for each other.
  */
 lm_status power_calibrate(const points *p, double usual_mhz, const power_model *told,
                           calibration *cal, power_rows *measured, lm_error *err);

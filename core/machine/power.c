@@ -14,6 +14,7 @@ static const key keys[] = {
     { KEY("launch", KEY_REAL, power_model, bound_w[BOUND_LAUNCH]), WATTS, .needed = true },
     { KEY("memory", KEY_REAL, power_model, memory_w), WATTS },
     { KEY("idle", KEY_REAL, power_model, idle_w), WATTS },
+    { KEY("wait", KEY_REAL, power_model, wait_w), WATTS },
     { KEY("cap", KEY_REAL, power_model, cap_w), WATTS },
     { KEY("top", KEY_REAL, power_model, top_mhz), MHZ },
     { KEY("knee", KEY_REAL, power_model, knee_mhz), MHZ },
@@ -37,6 +38,8 @@ static const char *what_is_wrong(const power_model *m)
         return "low is above high";
     if (m->idle_w + m->memory_w > m->bound_w[BOUND_TRAFFIC] * (1 + 1e-9))
         return "idle and memory are more than traffic";
+    if (m->wait_w < m->idle_w || m->wait_w > m->cap_w)
+        return "wait is below idle or above cap";
     if (m->idle_w >= m->cap_w)
         return "idle is not below cap";
     return NULL;

@@ -129,6 +129,9 @@ typedef struct prediction {
     double  copy;      /**< copies of gradients into and out of buckets */
     double  straggler; /**< extra time of the slowest rank */
     double  update;    /**< NAN: not separated from the all-reduces */
+    /** part of forward and backward: messages of a layout that the passes wait for */
+    double waited;
+    double bubble; /**< part of backward: waiting of a pipeline's slowest rank for other stages */
     /** share of a rank's FLOPs in layers that each rank of tp computes in full */
     double unsplit;
     double grad; /**< sum of exposed all-reduces, copies, stragglers and update */

@@ -351,6 +351,7 @@ static const char *bottleneck_words(bottleneck b)
         [BOTTLENECK_LAUNCH]     = "starting kernels",
         [BOTTLENECK_INTRA_NODE] = "waiting for gradients from devices of the same node",
         [BOTTLENECK_INTER_NODE] = "waiting for gradients from other nodes",
+        [BOTTLENECK_BUBBLE]     = "waiting for other stages of the pipeline",
         [BOTTLENECK_COMPUTE]    = "the device's own work",
     };
 

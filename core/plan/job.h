@@ -20,6 +20,7 @@ typedef struct plan_side {
     char         no_price[508]; /**< reason for a missing price; "": there is a price */
     power_model  power;         /**< of one device, if known */
     bool         learned;       /**< the step model also predicts power */
+    double       at_peak;       /**< utilization_at_peak(); NAN or 0: unknown, or not asked for */
     double       again;         /**< recompute_share() of room.recompute */
     /** reason why plans have one device only; "": no such limit */
     char one_node[508];
@@ -45,6 +46,8 @@ typedef struct plan_job {
     bool                  nodes_given; /**< the user gave numbers of nodes */
     /** batch of all devices above which larger steps gain little; 0: not given */
     int64_t     critical;
+    layout      told;      /**< properties that all layouts are to have (layout.told) */
+    bool        whole;     /**< `told` is the layout; nothing is searched */
     bool        automatic; /**< batches are powers of two that fit */
     int64_t    *own_batch; /**< storage of these batches; NULL: none */
     plan_view   view;
@@ -65,6 +68,7 @@ typedef struct sides_asked {
     const device_list *devices;     /**< devices of these files */
     const price_list  *prices;
     bool               wants_price; /**< it is an error if no machine has a price */
+    bool               wants_peak;  /**< fill plan_side.at_peak */
     power_choice       power;
 } sides_asked;
 

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "plan/layout_predict.h"
+#include "plan/layout_question.h"
 #include "plan/layout_tables.h"
 
 #define RUNNERS_UP 4 /* multiple of the wanted layouts that are predicted */
@@ -23,22 +24,38 @@ static layout_question question_of(const plan_job *job, size_t machine, int64_t 
                               .most_micro_batch = most,
                               .room             = room->bytes ? (double)room->bytes : INFINITY,
                               .overhead         = (double)room->overhead,
-                              .best             = best };
+                              .best             = best,
+                              .told             = job->told.told ? &job->told : NULL };
+}
+
+/* A whole run of steps of so many seconds. */
+static failure_cost run_at(const plan_job *job, const layout_plan *p, double step, double *ideal)
+{
+    const plan_question *q = &job->question;
+
+    *ideal =
+        training_seconds(&q->training, training_steps(&q->training, q->global_batch), step, 0, 0);
+    return plan_run_of(q, p->nodes * q->setup.devices, *ideal);
 }
 
 static void put_run(const plan_job *job, layout_plan *p)
 {
-    const training *t    = &job->question.training;
-    const money    *hour = &job->machine[p->machine].hour[job->view.tier];
+    const money       *hour = &job->machine[p->machine].hour[job->view.tier];
+    const failure_cost c    = run_at(job, p, p->found.step, &p->ideal);
+    double             ideal;
 
-    p->run =
-        training_seconds(t, training_steps(t, job->question.global_batch), p->found.step, 0, 0);
-    p->cost = money_of_run(hour, p->nodes, p->run).amount;
+    p->every      = c.every;
+    p->n_failures = c.failures;
+    p->run        = (bounded){ c.seconds, run_at(job, p, p->found.low, &ideal).seconds,
+                               run_at(job, p, p->found.high, &ideal).seconds };
+    p->cost       = (bounded){ money_of_run(hour, p->nodes, p->run.value).amount,
+                               money_of_run(hour, p->nodes, p->run.low).amount,
+                               money_of_run(hour, p->nodes, p->run.high).amount };
 }
 
 static bool keeps_to(const plan_limits *l, const layout_plan *p)
 {
-    return p->run <= l->seconds && (isinf(l->cost) || p->cost <= l->cost);
+    return p->run.value <= l->seconds && (isinf(l->cost) || p->cost.value <= l->cost);
 }
 
 static void take(const plan_job *job, const layout_plan *like, const layout_search *s,
@@ -52,11 +69,15 @@ static void take(const plan_job *job, const layout_plan *like, const layout_sear
         p->found = s->found[i];
         p->tie   = i > 0 && layouts_tie(&s->found[0], &s->found[i]);
         put_run(job, p);
+        if (isinf(p->run.value)) {
+            out->no_end++;
+            continue;
+        }
         if (keeps_to(&job->limits, p)) {
             out->n++;
             continue;
         }
-        out->fastest = out->missed && out->fastest < p->run ? out->fastest : p->run;
+        out->fastest = out->missed && out->fastest < p->run.value ? out->fastest : p->run.value;
         out->missed++;
     }
 }
@@ -150,7 +171,9 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
 
     layout_tables_ask(t, q.ranks, &q);
     out->tokens = q.facts.tokens;
-    if ((status = layouts_find(&q, &prices, &s, err)))
+    status =
+        job->whole ? layout_question_whole(&q, &a, &s, err) : layouts_find(&q, &prices, &s, err);
+    if (status)
         return status;
     *counts = (layout_counts){ .machine   = at->machine,
                                .nodes     = at->nodes,
@@ -159,7 +182,8 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
                                .no_time   = s.no_time,
                                .bounded   = s.bounded };
     snprintf(counts->whole, sizeof counts->whole, "%s", s.why);
-    status = predict_best(&a, &q, best, &s, counts, err);
+    if (!job->whole)
+        status = predict_best(&a, &q, best, &s, counts, err);
     if (!status && s.n)
         take(job, at, &s, out);
     else if (!status)
@@ -170,6 +194,11 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
 
 static lm_status unmet(const layout_plans *p, lm_error *err)
 {
+    if (p->no_end)
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "devices fail more often than a run of the best %zu layouts gets on: "
+                            "take fewer --nodes, or a longer --mtbf",
+                            p->no_end);
     return lm_error_set(err, LM_E_NOTFOUND,
                         "none of the best %zu layouts keeps to the deadline or budget: the fastest "
                         "takes %.3g h; take other --nodes, or give more",

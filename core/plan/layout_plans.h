@@ -10,9 +10,12 @@ typedef struct layout_plan {
     int64_t      nodes;
     size_t       place; /**< rank among the layouts of this machine and number of nodes, from 0 */
     layout_found found;
-    double       run;  /**< s, whole training run */
-    double       cost; /**< in the job's currency; NAN: no price */
-    bool         tie;  /**< as fast as the first layout, within their uncertainty */
+    bounded      run;        /**< s, whole training run with its failures */
+    bounded      cost;       /**< in the job's currency; NAN: no price */
+    double       ideal;      /**< s, the run without failures */
+    double       every;      /**< s of work between checkpoints; only used with failures */
+    double       n_failures; /**< expected number */
+    bool         tie;        /**< as fast as the first layout, within their uncertainty */
 } layout_plan;
 
 /** Statistics of a search. */
@@ -33,11 +36,13 @@ typedef struct layout_plans {
     int64_t        tokens; /**< of a sample; 0: samples are not tokens */
     /** number of plans that miss the deadline or budget; they are left out */
     size_t missed;
+    size_t no_end; /**< number of plans whose devices fail faster than the run advances; left out */
     double fastest; /**< s of the whole run with the fastest of these missed plans */
 } layout_plans;
 
 /**
- * Finds the `best` layouts for each machine and number of nodes, and predicts them. The search,
+ * Predicts the layout job->told (job->whole), or finds the `best` layouts that agree with it for each
+ * machine and number of nodes, and predicts them. The search,
  * which ranks by sums of parts, delivers several times as many layouts, each with another pair of
  * tp and pp. job->question.global_batch is split into micro-batches of at most `most_micro_batch`.
  * Call layout_plans_free() in either case.

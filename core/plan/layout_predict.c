@@ -73,21 +73,25 @@ static void put_factors(const prediction *p, int end, layout_found *out)
     out->pass[end]    = (step - out->message[end] * messages) / (out->step - messages);
 }
 
+lm_status layout_step(const layout_asked *a, const layout *l, step_setup *out, lm_error *err)
+{
+    *out                   = *a->setup;
+    out->nodes             = a->nodes;
+    out->batch             = l->micro_batch;
+    out->sync.accumulation = l->accumulation;
+    out->laid_out          = true;
+    out->layout            = *l;
+    return recomputes(l) ? recompute_share(a->who, out, l->recompute, &out->again, err) : LM_OK;
+}
+
 lm_status layout_predict(const layout_asked *a, const layout *l, layout_found *out, lm_error *err)
 {
     const bool plain = layout_is_plain(l);
-    step_setup s     = *a->setup;
-    step_times t     = { .bucket = NULL };
+    step_setup s;
+    step_times t = { .bucket = NULL };
     prediction p;
-    lm_status  status = LM_OK;
+    lm_status  status = layout_step(a, l, &s, err);
 
-    s.nodes             = a->nodes;
-    s.batch             = l->micro_batch;
-    s.sync.accumulation = l->accumulation;
-    s.laid_out          = true;
-    s.layout            = *l;
-    if (recomputes(l))
-        status = recompute_share(a->who, &s, l->recompute, &s.again, err);
     if (!status)
         status = predict_laid_out(a->who, &s, &p, plain ? NULL : &t, err);
     if (status)

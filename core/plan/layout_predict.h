@@ -21,6 +21,9 @@ typedef struct layout_asked {
  */
 memory_options layout_memory_options(const predictor *who, const step_setup *setup);
 
+/** Step of a settled layout. What recompute_share() returns. */
+lm_status layout_step(const layout_asked *a, const layout *l, step_setup *out, lm_error *err);
+
 /**
  * Bytes on the rank that needs most, for a settled layout, by rank_memory_of(), with its errors.
  */

@@ -10,6 +10,7 @@
 #include "base/no_memory.h"
 #include "network/stages.h"
 #include "plan/layout_price.h"
+#include "plan/layout_question.h"
 
 #define SHAPES_MAX 1024 /* pairs of tp and pp */
 #define SUMS_OVER  0.9  /* sums over layers may be so much above the bytes that are there */
@@ -144,7 +145,15 @@ static lm_status weigh_best(hunt *h, bool *again)
 
 /* ---- how weights are shared ---- */
 
-/* False: it makes no sense, or is another one. */
+#define TOLD(property) LAYOUT_BIT(TOLD_##property)
+
+/* Is it as it is told, in these properties? */
+static bool is_as_told(const hunt *h, const layout *l, unsigned properties)
+{
+    return !h->q->told || layout_agrees(l, h->q->told, properties);
+}
+
+/* False: it makes no sense, is another one, or not what is told. */
 static bool share_weights(const hunt *h, layout *l, int sharing)
 {
     const int64_t data = l->dp * l->cp;
@@ -152,6 +161,9 @@ static bool share_weights(const hunt *h, layout *l, int sharing)
 
     l->zero = sharing < SHARINGS - 1 ? sharing : 0;
     l->fsdp = sharing < SHARINGS - 1 ? 0 : near;
+    if (!is_as_told(h, l, TOLD(ZERO) | TOLD(FSDP)) ||
+        (l->fsdp && h->q->told && h->q->told->told & TOLD(ZERO)))
+        return false;
     return l->fsdp ? near > 1 && near < data && near % l->ep == 0 : !l->zero || data > 1;
 }
 
@@ -342,23 +354,26 @@ static lm_status look_at(hunt *h, layout *l)
 
 static lm_status with_recompute(hunt *h, layout *l)
 {
-    lm_status status = look_at(h, l);
+    static const char *const which[] = { "none", "full" };
+    lm_status                status  = LM_OK;
 
-    strcpy(l->recompute, "full");
-    if (!status)
-        status = look_at(h, l);
+    for (int i = 0; i < 2 && !status; i++) {
+        strcpy(l->recompute, which[i]);
+        if (is_as_told(h, l, TOLD(RECOMPUTE)))
+            status = look_at(h, l);
+    }
     strcpy(l->recompute, "none");
     return status;
 }
 
-/* Does the other spread begin its stages elsewhere? */
+/* Does the other spread begin its stages elsewhere? If it is told, it is looked at in any case. */
 static lm_status is_balanced(hunt *h, layout *l, bool *out)
 {
     const layout_stages *s = &h->pricing.now;
     lm_status            status;
 
-    *out = false;
     strcpy(l->stages, "balanced");
+    *out = h->q->told && h->q->told->told & TOLD(STAGES);
     if ((status = layout_take(&h->pricing, l, h->err)))
         return status;
     for (int64_t v = 0; v < l->pp * l->vp && !*out; v++)
@@ -377,7 +392,8 @@ static lm_status with_spread(hunt *h, layout *l)
         status = spread ? is_balanced(h, l, &differs) : layout_take(&h->pricing, l, h->err);
         for (size_t i = 0; i < (l->pp > 1 && l->vp == 1 ? 3 : 1) && !status && differs; i++) {
             l->schedule = l->vp > 1 ? PIPELINE_INTERLEAVED : plain[i];
-            status      = with_recompute(h, l);
+            if (is_as_told(h, l, TOLD(STAGES) | TOLD(SCHEDULE)))
+                status = with_recompute(h, l);
         }
     }
     *l->stages  = 0;
@@ -391,8 +407,9 @@ static lm_status with_chunks(hunt *h, layout *l)
     lm_status     status = LM_OK;
 
     for (l->vp = 1; (l->vp == 1 || l->vp * l->pp <= blocks) && !status; l->vp++)
-        if (l->vp == 1 ||
-            (l->pp > 1 && blocks % (l->vp * l->pp) == 0 && l->accumulation % l->pp == 0))
+        if (is_as_told(h, l, TOLD(VP)) &&
+            (l->vp == 1 ||
+             (l->pp > 1 && blocks % (l->vp * l->pp) == 0 && l->accumulation % l->pp == 0)))
             status = with_spread(h, l);
     l->vp = 1;
     return status;
@@ -412,7 +429,7 @@ static bool divides(const hunt *h, layout *l)
         return false;
     l->global_batch = q->global_batch;
     l->accumulation = q->global_batch / l->dp / l->micro_batch;
-    return true;
+    return is_as_told(h, l, TOLD(DP) | TOLD(ACCUMULATION));
 }
 
 /* The part with the most ranks of cp so far of which this one is a part; NULL: none was asked for. */
@@ -437,7 +454,7 @@ static lm_status with_stages(hunt *h, layout *l)
     lm_status     status = LM_OK;
 
     for (l->pp = 1; l->pp <= left && !status && !(h->probing && h->hope); l->pp++) {
-        if (!divides(h, l))
+        if (!is_as_told(h, l, TOLD(PP)) || !divides(h, l))
             continue;
         status = layout_take(&h->pricing, l, h->err);
         if (!status)
@@ -501,7 +518,8 @@ static lm_status with_batches(hunt *h, layout *l)
                  is_split(&h->q->facts, l) && (l->ep == 1 || h->q->facts.experts % l->ep == 0) &&
                  l->micro_batch <= h->q->most_micro_batch && !status;
                  l->micro_batch++)
-                status = with_part(h, l);
+                if (is_as_told(h, l, TOLD(SP) | TOLD(EP) | TOLD(MICRO_BATCH)))
+                    status = with_part(h, l);
         if (l->sp || l->tp == 1)
             break;
     }
@@ -521,27 +539,12 @@ static lm_status with_context(hunt *h, int64_t cp, bool ulysses)
         l.tp      = tp;
         l.cp      = cp;
         l.ulysses = ulysses;
-        if (q->ranks % (tp * cp) || (tp > 1 && !q->splits) || (ulysses && !q->facts.heads))
+        if (q->ranks % (tp * cp) || (tp > 1 && !q->splits) || (ulysses && !q->facts.heads) ||
+            !is_as_told(h, &l, TOLD(TP) | TOLD(CP) | TOLD(CP_KIND)))
             continue;
         status = with_batches(h, &l);
     }
     return status ? status : price_new(h);
-}
-
-static lm_status check(const layout_question *q, lm_error *err)
-{
-    if (q->ranks < 1 || q->devices < 1 || q->global_batch < 1 || q->most_micro_batch < 1 ||
-        !q->best)
-        return lm_error_set(
-            err, LM_E_ARG,
-            "%lld ranks on nodes of %lld, a global batch of %lld, micro-batches up to "
-            "%lld, the best %zu: all must be 1 or more",
-            (long long)q->ranks, (long long)q->devices, (long long)q->global_batch,
-            (long long)q->most_micro_batch, q->best);
-    if (q->ranks > LAYOUT_RANKS_MOST || q->most_micro_batch > INT32_MAX)
-        return lm_error_set(err, LM_E_ARG, "%lld ranks, micro-batches up to %lld: too many",
-                            (long long)q->ranks, (long long)q->most_micro_batch);
-    return LM_OK;
 }
 
 static lm_status look_at_all(hunt *h)
@@ -567,7 +570,7 @@ lm_status layouts_find(const layout_question *q, const layout_prices *prices, la
 {
     lm_error  passed = { LM_OK, "" }; /* of parts and groups that are passed over, too */
     hunt      h      = { .q = q, .out = out, .err = &passed };
-    lm_status status = check(q, err);
+    lm_status status = layout_question_check(q, err);
 
     *out = (layout_search){ .least_bytes = INFINITY };
     if (status)
@@ -581,9 +584,7 @@ lm_status layouts_find(const layout_question *q, const layout_prices *prices, la
     out->run = h.pricing.run;
     free_hunt(&h);
     if (!status && !out->looked_at)
-        status = lm_error_set(
-            err, LM_E_ARG, "a global batch of %lld does not divide among %lld ranks in any layout",
-            (long long)q->global_batch, (long long)q->ranks);
+        status = layout_question_unmet(q, err);
     if (status)
         layouts_free(out);
     else if (out->n > q->best)

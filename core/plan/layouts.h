@@ -76,9 +76,10 @@ typedef struct layout_question {
      * Bytes per byte of weights: of gradients; of what ZeRO's first stage divides (masters and
      * optimizer states); of 16-bit copies, which are never divided.
      */
-    double gradients, states, copies;
-    double low, high; /**< bounds of messages, relative to the prediction; NAN: unknown */
-    size_t best;      /**< number of layouts wanted */
+    double        gradients, states, copies;
+    double        low, high; /**< bounds of messages, relative to the prediction; NAN: unknown */
+    size_t        best;      /**< number of layouts wanted */
+    const layout *told;      /**< properties that all layouts have (layout.told); NULL: none */
 } layout_question;
 
 /** Parts of a step's seconds on the rank that ends last. They add up to the step. */

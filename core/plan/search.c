@@ -86,19 +86,27 @@ double plan_paced_seconds(const plan_question *q)
     return q->rate > 0 ? q->training.startup + (double)q->training.dataset / q->rate : 0;
 }
 
+failure_cost plan_run_of(const plan_question *q, int64_t devices, double ideal)
+{
+    const double startup = q->training.startup;
+    failure_cost c       = failures_of_run(&q->failures, devices, ideal - startup);
+
+    c.seconds = q->failures.mtbf > 0 ? startup + c.seconds : ideal;
+    return c;
+}
+
 /* Time and cost of the whole run: one start-up, and a restart for each failure. */
 static void add_run(const plan_question *q, const cases *evaluation, plan *p)
 {
-    const double  paced = plan_paced_seconds(q), startup = q->training.startup;
+    const double  paced = plan_paced_seconds(q);
     const int64_t ranks = step_setup_ranks(&p->setup);
 
     for (int i = 0; i < N_TIME_CASES; i++) {
         const double       ideal = training_seconds(&q->training, p->steps, p->step.seconds[i],
                                                     p->evaluations, evaluation->seconds[i]);
-        const failure_cost c     = failures_of_run(&q->failures, ranks, ideal - startup);
+        const failure_cost c     = plan_run_of(q, ranks, ideal);
 
-        /* without failures not a digit changes */
-        p->run.seconds[i] = q->failures.mtbf > 0 ? startup + c.seconds : ideal;
+        p->run.seconds[i] = c.seconds;
         if (p->run.seconds[i] < paced) /* not where it is unknown */
             p->run.seconds[i] = paced;
         if (i == TIME_EXPECTED) {

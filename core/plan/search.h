@@ -42,6 +42,10 @@ typedef struct plan_question {
  */
 double plan_paced_seconds(const plan_question *q);
 
+/** A whole run on so many devices that takes `ideal` seconds without failures: what failures make of it,
+ * its one start-up among the seconds. Without failures not a digit changes. */
+failure_cost plan_run_of(const plan_question *q, int64_t devices, double ideal);
+
 /** One way to train, or to run. */
 typedef struct plan {
     size_t     machine;

@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "plan/limits.h"
 #include "predict/recompute.h"
+#include "predict/utilization.h"
 
 /* The same predictor with half the bandwidth that is assumed between nodes, if it is assumed. */
 static void open_half_link(plan_job *job, size_t i)
@@ -136,6 +137,20 @@ static lm_status open_powers(plan_job *job, const sides_asked *all, lm_error *er
     return LM_OK;
 }
 
+static lm_status open_peaks(plan_job *job, const sides_asked *all, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < job->n && !status && all->wants_peak; i++) {
+        plan_side         *side = &job->side[i];
+        const model_source from = { .device = side->device, .devices = all->device_file };
+
+        status =
+            utilization_at_peak(side->who, job->question.setup.program, &from, &side->at_peak, err);
+    }
+    return status;
+}
+
 lm_status plan_job_open(plan_job *job, const side_asked *side, const sides_asked *all,
                         lm_error *err)
 {
@@ -151,7 +166,7 @@ lm_status plan_job_open(plan_job *job, const side_asked *side, const sides_asked
     status = open_prices(job, side, all, err);
     for (size_t i = 0; i < job->n && !status; i++)
         status = open_room(job, i, all->devices, side[i].paid.device, err);
-    if (status)
-        return status;
-    return open_powers(job, all, err);
+    if (!status)
+        status = open_powers(job, all, err);
+    return status ? status : open_peaks(job, all, err);
 }

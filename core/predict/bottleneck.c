@@ -14,7 +14,8 @@ const char *bottleneck_name(bottleneck b)
     static const char *const name[N_BOTTLENECKS] = {
         [BOTTLENECK_ARITHMETIC] = "arithmetic", [BOTTLENECK_TRAFFIC] = "traffic",
         [BOTTLENECK_LAUNCH] = "launch",         [BOTTLENECK_INTRA_NODE] = "intra-node",
-        [BOTTLENECK_INTER_NODE] = "inter-node", [BOTTLENECK_COMPUTE] = "compute",
+        [BOTTLENECK_INTER_NODE] = "inter-node", [BOTTLENECK_BUBBLE] = "bubble",
+        [BOTTLENECK_COMPUTE] = "compute",
     };
 
     return name[b];
@@ -114,6 +115,22 @@ static void only_compute(bottleneck_of *out, const prediction *step)
     out->seconds[BOTTLENECK_COMPUTE] = step->step - step->exposed;
 }
 
+/* A layout's rank has some of the layers that the profile is of, and may compute some again: what it
+ * computes is told, and the profile says what bounds it. */
+static void lay_out(bottleneck_of *out, const step_setup *s, const prediction *step)
+{
+    const bool   near = s->layout.tp * s->layout.cp <= s->devices;
+    const double own  = step->forward + step->backward - step->waited - step->bubble + step->update;
+    double       all  = 0;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += out->seconds[k];
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        out->seconds[k] *= own / all;
+    out->seconds[near ? BOTTLENECK_INTRA_NODE : BOTTLENECK_INTER_NODE] += step->waited;
+    out->seconds[BOTTLENECK_BUBBLE] = step->bubble;
+}
+
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
                               const step_setup *s, const prediction *step)
 {
@@ -132,10 +149,12 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
         seconds[k] = micro * (p->passes.first[k] + more * p->passes.more[k]) + mine;
         update += mine;
     }
+    if (s->laid_out && !layout_is_plain(&s->layout))
+        lay_out(&out, s, step);
     if (many) {
         /* all-reduces without a time of their own are what the update's regressors leave */
-        seconds[between] = isnan(step->exposed) ? step->grad - update : step->exposed;
-        out.sync         = sync_bound_of(who, s, step);
+        seconds[between] += isnan(step->exposed) ? step->grad - update : step->exposed;
+        out.sync = sync_bound_of(who, s, step);
     }
     if (who->by->from_layers || !who->by->bounds)
         only_compute(&out, step);

@@ -6,15 +6,17 @@
 
 typedef enum bottleneck {
     BOTTLENECK_ARITHMETIC,
-    BOTTLENECK_TRAFFIC,    /**< bytes to and from a device's memory */
-    BOTTLENECK_LAUNCH,     /**< moving bytes to and from a device's memory */
-    BOTTLENECK_INTRA_NODE, /**< starting kernels */
+    BOTTLENECK_TRAFFIC,    /**< moving bytes to and from a device's memory */
+    BOTTLENECK_LAUNCH,     /**< starting kernels */
+    BOTTLENECK_INTRA_NODE, /**< exposed all-reduces among the devices of one node */
     BOTTLENECK_INTER_NODE, /**< the same between nodes */
+    BOTTLENECK_BUBBLE,     /**< waiting for other stages of a pipeline */
     BOTTLENECK_COMPUTE,    /**< a device's own work, if the model does not know its bound */
     N_BOTTLENECKS
 } bottleneck;
 
-/** "arithmetic", "traffic", "launch", "intra-node", "inter-node", "compute". */
+/** "arithmetic", "traffic", "launch", "intra-node", "inter-node", "bubble",
+ * "compute". */
 const char *bottleneck_name(bottleneck b);
 
 /** What bounds an all-reduce. */
@@ -69,7 +71,8 @@ typedef struct bottleneck_of {
 
 /**
  * Largest share of a predicted step. Exposed all-reduces are one share: inter-node if there are
- * several nodes, else intra-node. Pure.
+ * several nodes, else intra-node. Under a layout the profile is scaled to what the slowest rank
+ * computes, and messages that passes wait for count as those of the ranks of tp. Pure.
  */
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
                               const step_setup *s, const prediction *step);

@@ -195,6 +195,8 @@ static lm_status put_seconds(const laid_step *s, prediction *out, step_times *t)
                          .copy      = t->copy,
                          .straggler = t->straggler,
                          .update    = t->weights * w.update,
+                         .waited    = t->tensor,
+                         .bubble    = t->bubble,
                          .grad      = t->grad,
                          .step      = t->step,
                          .alone     = { w.backward, NAN, NAN },

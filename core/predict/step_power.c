@@ -14,11 +14,6 @@ static bool compute_known(const bottleneck_of *b)
 
 power_load step_load(const bottleneck_of *b)
 {
-    static const term_bound bound[N_BOTTLENECKS] = {
-        [BOTTLENECK_ARITHMETIC] = BOUND_ARITHMETIC, [BOTTLENECK_TRAFFIC] = BOUND_TRAFFIC,
-        [BOTTLENECK_LAUNCH] = BOUND_LAUNCH,         [BOTTLENECK_INTRA_NODE] = BOUND_LAUNCH,
-        [BOTTLENECK_INTER_NODE] = BOUND_LAUNCH,     [BOTTLENECK_COMPUTE] = BOUND_ARITHMETIC,
-    };
     power_load load = { .join = 1 };
     double     all  = 0;
 
@@ -27,12 +22,17 @@ power_load step_load(const bottleneck_of *b)
             if (k == BOTTLENECK_COMPUTE && compute_known(b))
                 for (term_bound t = 0; t < N_TERM_BOUNDS; t++)
                     load.share[t] += b->compute[t] * b->seconds[k];
+            else if (k == BOTTLENECK_COMPUTE)
+                load.share[BOUND_ARITHMETIC] += b->seconds[k];
+            else if (k < (int)N_TERM_BOUNDS)
+                load.share[k] += b->seconds[k];
             else
-                load.share[bound[k]] += b->seconds[k];
+                load.wait += b->seconds[k];
             all += b->seconds[k];
         }
     for (term_bound k = 0; k < N_TERM_BOUNDS && all > 0; k++)
         load.share[k] /= all;
+    load.wait = all > 0 ? load.wait / all : 0;
     return load;
 }
 
@@ -42,31 +42,43 @@ static double both(double a, double b)
     return exp(sqrt(log(a) * log(a) + log(b) * log(b)));
 }
 
-/* By the model's own power of a device at work. While the device waits for others it draws the
- * power of waiting for its host. */
+/* By the model's own power of a device at work, and what is drawn while it waits for others. */
 static bounded told_watts(const power_model *m, const prediction *step)
 {
     const double waits = fmax(0, step->step - step->own_seconds);
-    double       rest  = 0;
+    power_range  rest  = { 0, 0, 0 };
 
     if (waits > 1e-9 * step->step)
-        rest = waits * (power_known(m) ? m->bound_w[BOUND_LAUNCH] : (double)NAN);
-    return (bounded){ (step->own_joules.value + rest) / step->step,
-                      (step->own_joules.low + rest) / step->step,
-                      (step->own_joules.high + rest) / step->step };
+        rest = power_known(m) ? power_waiting(m) : (power_range){ NAN, NAN, NAN };
+    return (bounded){ (step->own_joules.value + waits * rest.value) / step->step,
+                      (step->own_joules.low + waits * rest.low) / step->step,
+                      (step->own_joules.high + waits * rest.high) / step->step };
+}
+
+/* With waiting devices at an end of what they may draw, and the rest at an end of its interval. */
+static double watts_at(const power_model *m, const power_load *load, double waiting, double end)
+{
+    power_model at = *m;
+
+    if (m->assumed && load->wait > 0)
+        end = 1;
+    at.wait_w = waiting;
+    return end * power_usual(&at, load).watts;
 }
 
 /* Shares of the time by bound, or of the time at work. */
 static bounded watts_of(const power_model *m, const bottleneck_of *b)
 {
     const power_load  load  = step_load(b);
-    const power_state usual = power_usual(m, &load);
+    const power_range waits = power_waiting(m);
     /* a fitted power needs the bounds of the time, an assumed one only the time at work */
     const bool known =
         power_known(m) && (m->assumed || !(b->seconds[BOTTLENECK_COMPUTE] > 0) || compute_known(b));
-    const double watts = known ? usual.watts : (double)NAN;
 
-    return (bounded){ watts, watts * m->low, watts * m->high };
+    if (!known)
+        return (bounded){ NAN, NAN, NAN };
+    return (bounded){ power_usual(m, &load).watts, watts_at(m, &load, waits.low, m->low),
+                      watts_at(m, &load, waits.high, m->high) };
 }
 
 step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step)

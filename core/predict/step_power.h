@@ -6,8 +6,8 @@
 #include "predict/bottleneck.h"
 
 /**
- * Shares of the step's time by bound, for the power model. Waiting for all-reduces counts as
- * launch. BOTTLENECK_COMPUTE is split by the default model's prices; without these it counts as
+ * Shares of the step's time by bound, for the power model. Time in exposed messages and pipeline
+ * bubbles is power_load.wait. BOTTLENECK_COMPUTE is split by the default model's prices; without these it counts as
  * arithmetic.
  */
 power_load step_load(const bottleneck_of *b);
@@ -23,7 +23,9 @@ typedef struct step_power {
 /**
  * Power and energy of a step at the device's own clock. If the step's model predicts power
  * (prediction.own_joules), it is used, and `m` only for time in which devices wait for each other.
- * The bounds of the energy combine those of power and time as if they were independent. NAN if no
+ * The bounds of the energy combine those of power and time as if they were independent. Where the
+ * power of waiting is not measured (power_waiting()), its bounds widen those of the power; an assumed
+ * power has no other bounds. NAN if no
  * power is known, or if a fitted power lacks the bounds of the time. Pure.
  */
 step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step);

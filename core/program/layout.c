@@ -27,6 +27,13 @@ bool layout_is_plain(const layout *l)
            !strcmp(l->recompute, "none");
 }
 
+bool layout_is_whole(const layout *l)
+{
+    const unsigned all = LAYOUT_BIT(TOLD_TP) | LAYOUT_BIT(TOLD_PP) | LAYOUT_BIT(TOLD_DP);
+
+    return (l->told & all) == all;
+}
+
 net_shard layout_shard(const layout *l)
 {
     return (net_shard){ .tp = l->tp, .cp = l->cp, .ep = l->ep, .sp = l->sp, .ulysses = l->ulysses };

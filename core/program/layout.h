@@ -35,6 +35,27 @@ const char *layout_dim_name(layout_dim d);
 #define LAYOUT_STAGES     160
 #define LAYOUT_ALL        ((int64_t)-1) /**< value of `fsdp`: all ranks of dp */
 
+/** Properties that can be told: bits LAYOUT_BIT(TOLD_TP) of layout.told. */
+typedef enum layout_told {
+    TOLD_TP,
+    TOLD_CP,
+    TOLD_EP,
+    TOLD_DP,
+    TOLD_PP,
+    TOLD_VP,
+    TOLD_ZERO,
+    TOLD_FSDP,
+    TOLD_MICRO_BATCH,
+    TOLD_GLOBAL_BATCH,
+    TOLD_ACCUMULATION,
+    TOLD_SP,
+    TOLD_CP_KIND,
+    TOLD_SCHEDULE,
+    TOLD_RECOMPUTE,
+    TOLD_STAGES,
+    TOLD_PLACEMENT
+} layout_told;
+
 typedef struct layout {
     int64_t dp;         /**< 0: the number of ranks divided by the other dimensions */
     int64_t tp, pp, cp; /**< ranks; 1: not used */
@@ -58,12 +79,19 @@ typedef struct layout {
     char       recompute[LAYOUT_RECOMPUTE];
     char       stages[LAYOUT_STAGES]; /**< blocks of each stage, as in stages.h */
     layout_dim order[N_LAYOUT_DIMS];  /**< dimensions from the nearest ranks to the farthest */
+    /** bits of layout_told: what layout_set() and layout_parse() set; read by layout_agrees() */
+    unsigned told;
 } layout;
+
+/** The bit of a dimension, or of a property, in a set. */
+#define LAYOUT_BIT(d) (1u << (d))
 
 /** No sharing: each dimension is 1; dp takes all ranks. */
 layout layout_plain(void);
 /** Is it only data parallelism with all-reduced gradients? */
 bool layout_is_plain(const layout *l);
+/** Are tp, pp and dp all told? */
+bool layout_is_whole(const layout *l);
 /** The part of a network that one rank has, without regard to stages. */
 net_shard layout_shard(const layout *l);
 /** Ranks of one replica of the network: tp * cp * pp. */
@@ -85,6 +113,9 @@ lm_status layout_set(layout *l, const char *name, const char *value, lm_error *e
  * value in *l.
  */
 lm_status layout_parse(const char *text, layout *l, lm_error *err);
+
+/** Does `l` agree with `as` in those of these properties (bits) that `as` was told? */
+bool layout_agrees(const layout *l, const layout *as, unsigned properties);
 
 /** Prints the same words, without values as in layout_plain(). "tp1" if all values are. */
 #define LAYOUT_TEXT 448
@@ -114,9 +145,6 @@ typedef struct rank_span {
     /** equal groups on a node that use its network at the same time; 0 counts as 1 */
     int64_t beside;
 } rank_span;
-
-/** The bit of a dimension in a set. */
-#define LAYOUT_BIT(d) (1u << (d))
 
 /**
  * Ranks of this layout along one dimension, at least 1. Ranks of ep are among those of dp and cp.

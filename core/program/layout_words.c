@@ -47,6 +47,8 @@ static const number_key number_keys[] = {
 
 #define N_NUMBER_KEYS (sizeof number_keys / sizeof *number_keys)
 
+_Static_assert(N_NUMBER_KEYS == TOLD_SP, "numbers come first, in the order of layout_told");
+
 static int64_t number_of(const layout *l, const number_key *k)
 {
     return *(const int64_t *)(const void *)((const char *)l + k->offset);
@@ -63,6 +65,7 @@ static lm_status set_number(layout *l, const number_key *k, const char *value, l
         return lm_error_set(err, LM_E_ARG, "%s %lld: must be %lld to %lld", k->option, (long long)n,
                             (long long)k->least, (long long)k->most);
     *(int64_t *)(void *)((char *)l + k->offset) = n;
+    l->told |= LAYOUT_BIT(k - number_keys);
     return LM_OK;
 }
 
@@ -76,6 +79,7 @@ static lm_status set_schedule(layout *l, const char *value, lm_error *err)
         return lm_error_set(err, LM_E_SYNTAX,
                             "expected 1f1b, interleaved, zb or gpipe, found '%.40s'", value);
     l->schedule = (pipeline_rule)at;
+    l->told |= LAYOUT_BIT(TOLD_SCHEDULE);
     return LM_OK;
 }
 
@@ -88,6 +92,7 @@ static lm_status set_recompute(layout *l, const char *value, lm_error *err)
                             LAYOUT_RECOMPUTE - 1, value);
     memset(l->recompute, 0, sizeof l->recompute);
     memcpy(l->recompute, value, strlen(value));
+    l->told |= LAYOUT_BIT(TOLD_RECOMPUTE);
     return LM_OK;
 }
 
@@ -103,6 +108,7 @@ static lm_status set_stages(layout *l, const char *value, lm_error *err)
                             LAYOUT_STAGES - 1, value);
     memset(l->stages, 0, sizeof l->stages);
     memcpy(l->stages, value, strlen(value));
+    l->told |= LAYOUT_BIT(TOLD_STAGES);
     return LM_OK;
 }
 
@@ -128,6 +134,7 @@ static lm_status set_order(layout *l, const char *value, lm_error *err)
         at += 3;
     }
     memcpy(l->order, order, sizeof order);
+    l->told |= LAYOUT_BIT(TOLD_PLACEMENT);
     return LM_OK;
 }
 
@@ -136,13 +143,16 @@ static lm_status set_context_kind(layout *l, const char *value, lm_error *err)
     if (strcmp(value, "ring") != 0 && strcmp(value, "ulysses") != 0)
         return lm_error_set(err, LM_E_SYNTAX, "expected ring or ulysses, found '%.40s'", value);
     l->ulysses = *value == 'u';
+    l->told |= LAYOUT_BIT(TOLD_CP_KIND);
     return LM_OK;
 }
 
 lm_status layout_set(layout *l, const char *name, const char *value, lm_error *err)
 {
-    if (!strcmp(name, "sp"))
+    if (!strcmp(name, "sp")) {
+        l->told |= LAYOUT_BIT(TOLD_SP);
         return text_bool(value, &l->sp, err);
+    }
     if (!strcmp(name, "cp-kind"))
         return set_context_kind(l, value, err);
     if (!strcmp(name, "schedule"))
@@ -155,6 +165,7 @@ lm_status layout_set(layout *l, const char *name, const char *value, lm_error *e
         return set_order(l, value, err);
     if (!strcmp(name, "fsdp") && (!*value || !strcmp(value, "all"))) {
         l->fsdp = LAYOUT_ALL;
+        l->told |= LAYOUT_BIT(TOLD_FSDP);
         return LM_OK;
     }
     for (size_t i = 0; i < N_NUMBER_KEYS; i++)
@@ -216,6 +227,21 @@ lm_status layout_parse(const char *text, layout *l, lm_error *err)
     if (!status)
         *l = out;
     return status;
+}
+
+bool layout_agrees(const layout *l, const layout *as, unsigned properties)
+{
+    const unsigned told = as->told & properties;
+
+    for (size_t i = 0; i < N_NUMBER_KEYS; i++)
+        if (told & LAYOUT_BIT(i) && number_of(l, &number_keys[i]) != number_of(as, &number_keys[i]))
+            return false;
+    return (!(told & LAYOUT_BIT(TOLD_SP)) || l->sp == as->sp) &&
+           (!(told & LAYOUT_BIT(TOLD_CP_KIND)) || l->ulysses == as->ulysses) &&
+           (!(told & LAYOUT_BIT(TOLD_SCHEDULE)) || l->schedule == as->schedule) &&
+           (!(told & LAYOUT_BIT(TOLD_RECOMPUTE)) || !strcmp(l->recompute, as->recompute)) &&
+           (!(told & LAYOUT_BIT(TOLD_STAGES)) || !strcmp(l->stages, as->stages)) &&
+           (!(told & LAYOUT_BIT(TOLD_PLACEMENT)) || !memcmp(l->order, as->order, sizeof l->order));
 }
 
 static void add_word(char buffer[LAYOUT_TEXT], const char *word, const char *value)

@@ -153,6 +153,9 @@ static void print_powers(const assembly *a)
     if (found->unused)
         note("%s: %zu power%s not used: of several ranks, or of what has no prices", obs->path,
              found->unused, found->unused == 1 ? " is" : "s are");
+    if (found->waiting)
+        note("%s: %zu steps of several ranks tell what a device draws while it waits: %.4g W",
+             obs->path, found->waiting, cal->power->wait_w);
     if (found->odd)
         note(
             "%s:%d: %zu power%s left out here and behind: a twentieth or twenty times of what the others are, or at eight times their clock",

@@ -206,8 +206,8 @@ void fit_table_others(field_rows *t, const calibration *cal)
         add_curve(t, &cal->curves.of[i]);
     if (!m)
         return;
-    r.coefficients =
-        (uint64_t)((m->memory_w > 0) + (isfinite(m->idle_w) != 0) + (isfinite(m->knee_mhz) != 0));
+    r.coefficients = (uint64_t)((m->memory_w > 0) + (isfinite(m->idle_w) != 0) +
+                                (isfinite(m->knee_mhz) != 0) + (isfinite(m->wait_w) != 0));
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         r.coefficients += m->bound_w[k] > 0;
     r.errors.mape = m->mape;

@@ -413,6 +413,51 @@ static void the_search_finds_what_trying_all_of_them_finds(void **state)
     assert_true(bounded > 0); /* some parts were left out, and the best is the best all the same */
 }
 
+/* What is told cuts the search: of each tp and pp that is left, the same layout is the best. */
+static void what_is_told_is_so_in_all_layouts_and_the_rest_is_searched(void **state)
+{
+    static const char *const told[] = { "tp2",     "pp4",  "dp4",        "zero1",          "sp",
+                                        "gpipe",   "mb2",  "tp2 dp4",    "recompute=none", "vp2",
+                                        "tp4 ga2", "ring", "stages=even" };
+
+    size_t met = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        world               w = plain(), again = plain();
+        layout_question     q       = question(8, 4, 32);
+        const layout_prices prices  = { &w, parts, message, NULL };
+        const layout_prices prices2 = { &again, parts, message, NULL };
+        layout              l       = layout_plain();
+        layout_search       all, s;
+        lm_error            err = { LM_OK, "" };
+
+        q.best = 100;
+        assert_int_equal(layouts_find(&q, &prices, &all, &err), LM_OK);
+        assert_int_equal(layout_parse(told[i], &l, &err), LM_OK);
+        q.told = &l;
+        assert_int_equal(layouts_find(&q, &prices2, &s, &err), LM_OK);
+        assert_true(s.n > 0 && s.looked_at < all.looked_at + (i == 11 || i == 12));
+        for (size_t k = 0; k < s.n; k++)
+            assert_true(layout_agrees(&s.found[k].layout, &l, ~0u));
+        for (size_t k = 0; k < all.n; k++) {
+            size_t same = 0;
+
+            if (!layout_agrees(&all.found[k].layout, &l, ~0u))
+                continue;
+            while (same < s.n && (s.found[same].layout.tp != all.found[k].layout.tp ||
+                                  s.found[same].layout.pp != all.found[k].layout.pp))
+                same++;
+            assert_true(same < s.n);
+            assert_close(s.found[same].step, all.found[k].step, 1e-12);
+            met++;
+        }
+        layouts_free(&all);
+        layouts_free(&s);
+    }
+    assert_true(met > 20);
+}
+
 static void unknown_messages_leave_a_layout_without_a_price(void **state)
 {
     world               w      = plain();
@@ -498,6 +543,7 @@ int main(void)
         cmocka_unit_test(a_rest_of_blocks_makes_stages_uneven),
         cmocka_unit_test(a_step_is_as_long_as_its_slowest_stage),
         cmocka_unit_test(the_search_finds_what_trying_all_of_them_finds),
+        cmocka_unit_test(what_is_told_is_so_in_all_layouts_and_the_rest_is_searched),
         cmocka_unit_test(unknown_messages_leave_a_layout_without_a_price),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(sentences_say_what_limits_and_why_another_is_worse),

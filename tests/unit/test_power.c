@@ -58,6 +58,31 @@ static void power_is_what_time_goes_to(void **state)
     assert_close(power_usual(&m, &mixed).stretch, 1, 0);
 }
 
+/* Rest 30, most at work 130: 80 midway, until waiting was measured. At half the clock 0.4 of arithmetic
+ * takes 0.8, the whole 1.4: waiting is 0.3 / 1.4 of it. */
+static void waiting_draws_between_rest_and_work(void **state)
+{
+    const power_load load = { .share = { 0.4, 0.2, 0.1 }, .wait = 0.3, .join = 1 };
+    power_model      m    = board();
+    power_range      w    = power_waiting(&m);
+    power_load       slow;
+
+    (void)state;
+    assert_close(w.value, 80, 1e-12);
+    assert_close(w.low, 30, 1e-12);
+    assert_close(w.high, 130, 1e-12);
+    assert_close(power_draw(&m, &load, NAN), 0.4 * 130 + 0.2 * 110 + 0.1 * 50 + 0.3 * 80, 1e-12);
+    assert_close(power_slow_down(&load, 2, &slow), 1.4, 1e-12);
+    assert_close(slow.wait, 0.3 / 1.4, 1e-12);
+    assert_close(slow.share[BOUND_LAUNCH], 0.1 / 1.4, 1e-12);
+    m.idle_w = NAN; /* what launches draw is the least that is known */
+    assert_close(power_waiting(&m).low, 50, 1e-12);
+    m.wait_w = 65;
+    w        = power_waiting(&m);
+    assert_close(w.low + w.value + w.high, 3 * 65, 1e-12);
+    assert_close(power_draw(&m, &load, NAN), 0.4 * 130 + 0.2 * 110 + 0.1 * 50 + 0.3 * 65, 1e-12);
+}
+
 /* At half the clock 0.5 of arithmetic takes 1; with the rest, 1.5: shares 2/3, 1/5, 2/15. */
 static void arithmetic_slows_with_the_clock_and_traffic_does_not(void **state)
 {
@@ -377,6 +402,7 @@ int main(void)
         cmocka_unit_test(dynamic_power_is_clock_times_squared_voltage),
         cmocka_unit_test(power_is_what_time_goes_to),
         cmocka_unit_test(arithmetic_slows_with_the_clock_and_traffic_does_not),
+        cmocka_unit_test(waiting_draws_between_rest_and_work),
         cmocka_unit_test(waiting_gives_way_to_what_grows_beside_it),
         cmocka_unit_test(what_memory_bounds_keeps_its_time),
         cmocka_unit_test(the_clock_falls_until_the_limit_holds),

@@ -3,39 +3,56 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "plan/layout_predict.h"
+#include "predict/predict.h"
 #include "report/pipeline_view.h"
 #include "report/plan/parts.h"
 #include "report/step_fields.h"
 
 /* A row. */
 typedef struct layout_row {
-    const char        *machine;
-    char               words[LAYOUT_TEXT];
-    const layout_plan *plan;
-    int64_t            nodes, place;
-    double             samples, tokens; /* a second; tokens NAN: not known */
+    const char *machine;
+    char        words[LAYOUT_TEXT];
+    layout_plan plan;
+    int64_t     nodes, place;
+    double      samples, tokens;  /* a second; tokens NAN: not known */
+    double      devices, at_peak; /* of all nodes; utilization_at_peak() */
+    plan_power  power;
 } layout_row;
 
-#define SHARE(name, s) REAL_OF(name, layout_row, r->plan->found.share[s] / r->plan->found.step)
+#define SHARE(name, s) REAL_OF(name, layout_row, r->plan.found.share[s] / r->plan.found.step)
 
-REAL_OF(step, layout_row, r->plan->found.step)
-REAL_OF(low, layout_row, r->plan->found.low)
-REAL_OF(high, layout_row, r->plan->found.high)
-REAL_OF(bytes, layout_row, r->plan->found.bytes)
-REAL_OF(run_hours, layout_row, r->plan->run / 3600)
-REAL_OF(cost, layout_row, r->plan->cost)
+REAL_OF(step, layout_row, r->plan.found.step)
+REAL_OF(low, layout_row, r->plan.found.low)
+REAL_OF(high, layout_row, r->plan.found.high)
+REAL_OF(bytes, layout_row, r->plan.found.bytes)
+static const char *kwh_currency(const void *whole, size_t i)
+{
+    return i ? NULL : whole ? ((const plan_money *)whole)->kwh : "";
+}
+
+REAL_OF(goodput, layout_row, r->plan.ideal / r->plan.run.value)
+REAL_OF(mfu, layout_row, r->at_peak > 0 ? r->at_peak * r->samples / r->devices : NAN)
+REAL_OF(device_hours, layout_row, r->plan.run.value / 3600 * r->devices)
 TEXT_OF(words, layout_row, r->words)
-TEXT_OF(tie, layout_row, r->plan->place == 0 ? "" : r->plan->tie ? "tie" : "slower")
+TEXT_OF(tie, layout_row, r->plan.place == 0 ? "" : r->plan.tie ? "tie" : "slower")
 SHARE(share_compute, SHARE_COMPUTE)
 SHARE(share_tensor, SHARE_TENSOR)
 SHARE(share_pipeline, SHARE_PIPELINE)
 SHARE(share_data, SHARE_DATA)
 SHARE(share_update, SHARE_UPDATE)
 
-enum { LAYOUTS_PRICED = 1, LAYOUTS_TOKENS = 2 };
+/* Beside those of plans, whose bits lie below. */
+enum { LAYOUTS_TOKENS = 1 << 24, LAYOUTS_PEAK = 1 << 25 };
 
-#define ROW(member) FIELD_AT(layout_row, member)
+#define ROW(member)  FIELD_AT(layout_row, member)
+#define PLAN(member) FIELD_AT(layout_row, plan.member)
+#define RUN(at)      PLAN(run.at), .per = 3600, IN_UNIT("h", TABLE_POSITIVE(2))
+#define COST(at)     PLAN(cost.at), WITH_DIGITS(TABLE_POSITIVE(2)), .when = PLAN_PRICED
 
 const field layout_fields[] = {
     { "machine", .title = "machine", ROW(machine), .once = "machine", .help = "machine file" },
@@ -64,16 +81,85 @@ const field layout_fields[] = {
       .help = "gradients and weights that travel behind the passes" },
     { "update_share", .yields = 40, .title = "update [%]", .real = share_update, IN_PERCENT,
       .help = "of the optimizer" },
-    { "run_h", .yields = 10, .title = "run [h]", .real = run_hours, IN_UNIT("h", TABLE_POSITIVE(2)),
-      .help = "the whole training" },
-    { "cost", .title = "cost", .real = cost, WITH_DIGITS(TABLE_POSITIVE(2)), .when = LAYOUTS_PRICED,
-      .help = "of all nodes, from start to end" },
+    { "mfu_percent", .yields = 29, .title = "MFU [%]", .real = mfu, IN_PERCENT,
+      .when = LAYOUTS_PEAK,
+      .help = "products of the network by the devices' peaks: model FLOP utilization" },
+    { "run_h", .yields = 10, .title = "run [h]", RUN(value),
+      .help = "the whole training, with its failures" },
+    { "run_low_h", .yields = 50, .title = "low", RUN(low), .help = "low end of its interval" },
+    { "run_high_h", .yields = 50, .title = "high", RUN(high), .help = "high end of its interval" },
+    { "goodput", .yields = 25, .title = "goodput [%]", .real = goodput, .when = PLAN_FAILURES,
+      IN_PERCENT,
+      .help = "share of the run in which it gets on: neither checkpoints nor failures" },
+    { "checkpoint_every_s", .yields = 27, .title = "checkpoint every", PLAN(every),
+      .when = PLAN_FAILURES, IN_UNIT("s", TABLE_DURATION), .help = "work between two checkpoints" },
+    { "failures", .yields = 65, .title = "failures", PLAN(n_failures), .when = PLAN_FAILURES,
+      .digits = 1, .help = "of any device in the run, expected" },
+    { "device_hours", .yields = 28, .title = "device-hours", .real = device_hours, IN_UNIT("h", -1),
+      .help = "of all devices" },
+    { "cost", .title = "cost", COST(value), .help = "of all nodes, from start to end" },
+    { "cost_low", .yields = 52, .title = "low", COST(low), .help = "low end of its interval" },
+    { "cost_high", .yields = 52, .title = "high", COST(high), .help = "high end of its interval" },
+    { "power_w", .yields = 55, .title = "power [W]", ROW(power.watts.value), IN_UNIT("W", 1),
+      .when = PLAN_POWER, .help = "mean power of a device: computing, waiting and in bubbles" },
+    { "power_low_w", .title = NULL, ROW(power.watts.low), IN_UNIT("W", 1), .when = PLAN_POWER,
+      .help = "low end of its interval" },
+    { "power_high_w", .title = NULL, ROW(power.watts.high), IN_UNIT("W", 1), .when = PLAN_POWER,
+      .help = "high end of its interval" },
+    { "energy_j", .title = NULL, ROW(power.joules), IN_UNIT("J", -1), .when = PLAN_POWER,
+      .help = "energy of all devices in a step" },
+    { "energy_kwh", .yields = 51, .title = "energy [kWh]", ROW(power.kwh), IN_UNIT("kWh", -1),
+      .when = PLAN_POWER, .help = "energy of all devices in the run" },
+    { "co2_kg", .yields = 22, .title = "CO2 [kg]", ROW(power.kg_co2), IN_UNIT("kg", -1),
+      .when = PLAN_POWER | PLAN_CO2, .help = "CO2 of that electricity" },
+    { "electricity", .yields = 23, .title = "electricity [%s]", .each = kwh_currency,
+      ROW(power.electricity), .digits = -1, .when = PLAN_POWER | PLAN_ELECTRICITY,
+      .help = "what it costs" },
+    { "power_by", .yields = 75, .title = "power by", ROW(power.by), .when = PLAN_POWER,
+      .once = "power by", .help = "where the power comes from: fitted, learned or assumed" },
     { 0 },
 };
 
-/* For each machine and number of nodes: layouts that were tried, the limit of the best, and why the
- * next is worse. */
-static void put_sentences(const plan_job *job, const layout_plans *p, FILE *out)
+/* "  118 s a step (44.6 s to 6.05 min), ...": what it takes and costs. */
+static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
+{
+    const layout_plan *p    = &r->plan;
+    money              cost = { .amount = p->cost.value };
+    char               text[3][HOURS_TEXT], grouped[32], paid[MONEY_TEXT];
+
+    strcpy(cost.currency, job->currency);
+    fprintf(out, "  %s a step", text_duration(p->found.step, text[0], HOURS_TEXT));
+    if (!isnan(p->found.low))
+        fprintf(out, " (%s to %s)", text_duration(p->found.low, text[0], HOURS_TEXT),
+                text_duration(p->found.high, text[1], HOURS_TEXT));
+    if (!isnan(r->tokens))
+        fprintf(out, ", %s tokens/s",
+                text_grouped((uint64_t)fmin(r->tokens, 1e18), grouped, sizeof grouped));
+    if (r->at_peak > 0)
+        fprintf(out, ", MFU %.1f %%", 100 * mfu(r, 0));
+    fprintf(out, ", %.4g GB; the run takes %s", 1e-9 * p->found.bytes,
+            text_duration(p->run.value, text[0], HOURS_TEXT));
+    if (!isnan(p->run.low))
+        fprintf(out, " (%s to %s)", text_duration(p->run.low, text[1], HOURS_TEXT),
+                text_duration(p->run.high, text[2], HOURS_TEXT));
+    if (job->question.failures.mtbf > 0)
+        fprintf(out, " with %.3g failures", p->n_failures);
+    if (device_hours(r, 0) < 100)
+        fprintf(out, ", %.3g device-hours", device_hours(r, 0));
+    else
+        fprintf(out, ", %s device-hours",
+                text_grouped((uint64_t)fmin(device_hours(r, 0), 1e18), grouped, sizeof grouped));
+    if (!isnan(cost.amount))
+        fprintf(out, ", %s", money_print(&cost, paid));
+    if (r->power.watts.value > 0)
+        fprintf(out, ", %.4g W a device, %.4g kWh", r->power.watts.value, r->power.kwh);
+    fputc('\n', out);
+}
+
+/* For each machine and number of nodes: layouts that were tried, what the best takes, its limit, and why
+ * the next is worse. */
+static void put_sentences(const plan_job *job, const layout_plans *p, const layout_row *row,
+                          FILE *out)
 {
     char words[LAYOUT_TEXT], text[LAYOUT_SENTENCE];
 
@@ -81,11 +167,14 @@ static void put_sentences(const plan_job *job, const layout_plans *p, FILE *out)
         const layout_counts *k     = &p->counts[c];
         const layout_plan   *first = NULL;
 
-        fprintf(out,
-                "%s, %lld node%s of %lld device%s: %zu layouts, of which %zu do not fit the memory",
+        fprintf(out, "%s, %lld node%s of %lld device%s: %zu %s, of which %zu do not fit the memory",
                 job->side[k->machine].name, (long long)k->nodes, k->nodes == 1 ? "" : "s",
                 (long long)job->question.setup.devices, job->question.setup.devices == 1 ? "" : "s",
-                k->looked_at, k->too_large);
+                k->looked_at,
+                !job->whole         ? "layouts"
+                : k->looked_at == 1 ? "micro-batch of the layout"
+                                    : "micro-batches of the layout",
+                k->too_large);
         if (k->no_time)
             fprintf(out, " and %zu have no price", k->no_time);
         if (k->bounded)
@@ -101,13 +190,15 @@ static void put_sentences(const plan_job *job, const layout_plans *p, FILE *out)
 
             if (x->machine != k->machine || x->nodes != k->nodes)
                 continue;
-            if (!first)
+            if (!first) {
+                put_answer(job, &row[i], out);
                 fprintf(out, "  %s: %s\n", layout_print(&x->found.layout, words),
                         layouts_limit(&x->found, text));
-            else
+            } else {
                 fprintf(out, "  %s: %s%s\n", layout_print(&x->found.layout, words),
                         layouts_worse(&first->found, &x->found, text),
                         x->tie ? "; a tie: by its interval it may be as fast" : "");
+            }
             first = first ? first : x;
         }
     }
@@ -151,17 +242,38 @@ static lm_status draw(const plan_job *job, const layout_plan *p, const char *pat
     return status;
 }
 
-static layout_row row_of(const plan_job *job, const layout_plan *p, int64_t tokens)
+static lm_status row_of(const plan_job *job, const layout_plan *p, int64_t tokens, layout_row *out,
+                        lm_error *err)
 {
-    layout_row r = { .machine = job->side[p->machine].name,
-                     .plan    = p,
-                     .nodes   = p->nodes,
-                     .place   = (int64_t)p->place + 1,
-                     .samples = (double)job->question.global_batch / p->found.step };
+    const plan_side   *side = &job->side[p->machine];
+    const layout_asked a    = { side->who, job->net, job->reg, &job->question.setup, p->nodes };
+    step_setup         s;
+    prediction         step;
+    lm_status          status = LM_OK;
+    layout_row         r      = { .machine = job->side[p->machine].name,
+                                  .plan    = *p,
+                                  .nodes   = p->nodes,
+                                  .place   = (int64_t)p->place + 1,
+                                  .samples = (double)job->question.global_batch / p->found.step,
+                                  .at_peak = job->side[p->machine].at_peak,
+                                  .devices = (double)p->nodes * (double)job->question.setup.devices };
 
     layout_print(&p->found.layout, r.words);
     r.tokens = tokens ? r.samples * (double)tokens : NAN;
-    return r;
+    if (plan_power_facts(job) && !(status = layout_step(&a, &p->found.layout, &s, err)) &&
+        !(status = predict_step(side->who, &s, &step, err)))
+        status = plan_power_of(job, side, &s, &step, p->run.value, &r.power, err);
+    *out = r;
+    return status;
+}
+
+static unsigned facts_of(const plan_job *job, const layout_plans *p)
+{
+    unsigned facts = plan_facts_of(job) | (p->tokens ? LAYOUTS_TOKENS : 0);
+
+    for (size_t i = 0; i < job->n; i++)
+        facts |= job->side[i].at_peak > 0 ? LAYOUTS_PEAK : 0;
+    return facts;
 }
 
 /* Provenance of the machines, each by its last plan. */
@@ -183,19 +295,21 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
                              const char *picture, lm_error *err)
 {
     const format     f      = look->format;
+    const plan_money heads  = { job->currency, job->kwh.currency };
     const field_view v      = { .fields = layout_fields,
                                 .in     = field_place_of(f),
+                                .whole  = &heads,
                                 .look   = look,
-                                .facts  = (plan_job_priced(job, NULL) ? LAYOUTS_PRICED : 0) |
-                                         (p->tokens ? LAYOUTS_TOKENS : 0) };
+                                .facts  = facts_of(job, p) };
     field_rows       rows   = field_rows_of(&v);
-    lm_status        status = picture ? draw(job, &p->plan[0], picture, err) : LM_OK;
+    layout_row      *row    = calloc(p->n + 1, sizeof *row);
+    lm_status        status = row ? LM_OK : no_memory(err);
 
-    for (size_t i = 0; i < p->n && !status; i++) {
-        const layout_row r = row_of(job, &p->plan[i], p->tokens);
-
-        field_row(&rows, &r);
-    }
+    if (!status && picture)
+        status = draw(job, &p->plan[0], picture, err);
+    for (size_t i = 0; i < p->n && !status; i++)
+        if (!(status = row_of(job, &p->plan[i], p->tokens, &row[i], err)))
+            field_row(&rows, &row[i]);
     if (!status && f == FORMAT_JSON) {
         json j = { .out = stdout };
 
@@ -205,13 +319,16 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
         table_json(rows.t, &j, "layouts");
         json_close(&j, '}');
     } else if (!status) {
-        put_sentences(job, p, f == FORMAT_TABLE ? stdout : stderr);
+        put_sentences(job, p, row, f == FORMAT_TABLE ? stdout : stderr);
         if (f == FORMAT_TABLE)
             putchar('\n');
         status = table_print(rows.t, f, stdout, err);
+        for (size_t i = 0; i < job->n && !status && plan_job_priced(job, NULL); i++)
+            plan_print_price(job, i, f == FORMAT_TABLE ? stdout : stderr);
         if (!status)
             put_basis(job, p, f == FORMAT_TABLE ? stdout : stderr);
     }
+    free(row);
     table_free(rows.t);
     return status;
 }

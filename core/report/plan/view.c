@@ -68,8 +68,7 @@ static step_watts watts_of(const plan_job *job, const plan_side *side)
     return (step_watts){ &side->power, side->learned, job->grams_per_kwh };
 }
 
-/* Columns of power, energy, CO2 and price of electricity, if the power of a machine is known. */
-static unsigned power_facts(const plan_job *job)
+unsigned plan_power_facts(const plan_job *job)
 {
     unsigned facts = 0;
 
@@ -82,30 +81,45 @@ static unsigned power_facts(const plan_job *job)
            (facts && isfinite(job->kwh.amount) ? PLAN_ELECTRICITY : 0);
 }
 
-/* All devices draw the power of a training step from the first step to the end, evaluations
- * included. */
-static lm_status add_power(const plan_job *job, const plan *p, plan_row *r, lm_error *err)
+lm_status plan_power_of(const plan_job *job, const plan_side *side, const step_setup *s,
+                        const prediction *step, double run, plan_power *out, lm_error *err)
 {
-    const plan_side   *side  = &job->side[p->machine];
     const step_watts   w     = watts_of(job, side);
     step_power         power = { .watts = { NAN, NAN, NAN } };
     bottleneck_profile bounds;
     bottleneck_of      found;
 
     if (step_watts_facts(&w)) {
-        const lm_status status = bottleneck_profile_of(side->who, &p->setup, &bounds, err);
+        const lm_status status = bottleneck_profile_of(side->who, s, &bounds, err);
 
         if (status)
             return status;
-        found = bottleneck_find(side->who, &bounds, &p->setup, &r->step);
-        power = step_power_of(&side->power, &found, &r->step);
+        found = bottleneck_find(side->who, &bounds, s, step);
+        power = step_power_of(&side->power, &found, step);
     }
-    r->watts = power.watts.value;
-    r->kwh   = power.watts.value * (double)step_setup_ranks(&p->setup) *
-             (p->run.seconds[TIME_EXPECTED] - job->question.training.startup) / JOULES_PER_KWH;
-    r->kg_co2      = r->kwh * job->grams_per_kwh / 1000;
-    r->electricity = r->kwh * job->kwh.amount;
-    r->power_by    = step_power_by(&side->power, &power);
+    *out     = (plan_power){ .watts  = power.watts,
+                             .joules = power.joules.value,
+                             .by     = step_power_by(&side->power, &power) };
+    out->kwh = power.watts.value * (double)step_setup_ranks(s) *
+               (run - job->question.training.startup) / JOULES_PER_KWH;
+    out->kg_co2      = out->kwh * job->grams_per_kwh / 1000;
+    out->electricity = out->kwh * job->kwh.amount;
+    return LM_OK;
+}
+
+static lm_status add_power(const plan_job *job, const plan *p, plan_row *r, lm_error *err)
+{
+    plan_power      power;
+    const lm_status status = plan_power_of(job, &job->side[p->machine], &p->setup, &r->step,
+                                           p->run.seconds[TIME_EXPECTED], &power, err);
+
+    if (status)
+        return status;
+    r->watts       = power.watts.value;
+    r->kwh         = power.kwh;
+    r->kg_co2      = power.kg_co2;
+    r->electricity = power.electricity;
+    r->power_by    = power.by;
     return LM_OK;
 }
 
@@ -130,7 +144,7 @@ unsigned plan_facts_of(const plan_job *job)
            (job->question.n_policies > 1 ? PLAN_SYNC : 0) |
            (job->question.global_batch || job->question.setup.sync.accumulation > 1 ? PLAN_MICRO
                                                                                     : 0) |
-           (priced(job) ? PLAN_PRICED : 0) | power_facts(job) |
+           (priced(job) ? PLAN_PRICED : 0) | plan_power_facts(job) |
            (job->question.failures.mtbf > 0 ? PLAN_FAILURES : 0);
 }
 
@@ -142,7 +156,7 @@ static lm_status add_row(const plan_job *job, const plan_answers *answers, const
     plan_row         r;
     lm_status        status = plan_row_of(job, p, &r, err);
 
-    if (!status && (power_facts(job) & PLAN_POWER))
+    if (!status && (plan_power_facts(job) & PLAN_POWER))
         status = add_power(job, p, &r, err);
     if (status)
         return status;
@@ -254,7 +268,7 @@ static lm_status plans_table(const plan_job *job, const plan_answers *answers,
 
 /* ---- words ---- */
 
-static void print_price(const plan_job *job, size_t i, FILE *out)
+void plan_print_price(const plan_job *job, size_t i, FILE *out)
 {
     const plan_side *side = &job->side[i];
     const price     *p    = side->price;
@@ -341,7 +355,7 @@ static void print_grounds(const plan_job *job, FILE *out)
     char        text[HOURS_TEXT];
 
     for (size_t i = 0; i < job->n; i++)
-        print_price(job, i, out);
+        plan_print_price(job, i, out);
     for (size_t i = 0; i < job->n; i++)
         print_unused(job, i, out);
     if (!plan_job_priced(job, &why))
