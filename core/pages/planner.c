@@ -12,10 +12,11 @@
 #include "machine/machine.h"
 #include "pages/page_parts.h"
 
-typedef enum planner_part { ENGINE, SCRIPT, STYLE, BODY, N_PARTS } planner_part;
+typedef enum planner_part { ENGINE, WORKER, SCRIPT, STYLE, BODY, N_PARTS } planner_part;
 
 static const char *const file_of[N_PARTS] = {
     [ENGINE] = "engine.js",
+    [WORKER] = "worker.js",
     [SCRIPT] = "planner.js",
     [STYLE]  = "planner.css",
     [BODY]   = "body.html",
@@ -114,6 +115,8 @@ void planner_write(const planner *p, FILE *out)
         put_base64(p->machine, p->size, out);
         fputs("</script>\n", out);
     }
-    fprintf(out, "<script>\n%s</script>\n<script>\n%s</script>\n</body>\n</html>\n",
-            p->part[ENGINE], p->part[SCRIPT]);
+    /* texts, of which the page makes a worker: from a file of its own it could not, under file:// */
+    fprintf(out, "<script type=\"text/plain\" id=\"engine\">\n%s</script>\n", p->part[ENGINE]);
+    fprintf(out, "<script type=\"text/plain\" id=\"worker\">\n%s</script>\n", p->part[WORKER]);
+    fprintf(out, "<script>\n%s</script>\n</body>\n</html>\n", p->part[SCRIPT]);
 }

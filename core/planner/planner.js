@@ -1,16 +1,15 @@
 /* The planner's page: reads the form, asks the program in WebAssembly, shows what it said. No number is made
-   here: all are the program's, as its --format json has them, rounded for reading. */
+   here: all are the program's, as its --format json has them, rounded for reading. The program runs in a worker. */
 'use strict';
 (function () {
 const at = (id) => document.getElementById(id);
-const MODELS = '/share/layermeter/models', LINKS = '/share/layermeter/configs/interconnects';
 const OWN = 'file:'; /* before the name of a machine file that was dropped */
 const FIELDS = ['network', 'phase', 'batch', 'accumulate', 'context', 'new-tokens', 'precision', 'optimizer', 'device', 'nodes',
     'per', 'interconnect', 'tp', 'pp', 'zero', 'layout', 'global', 'epochs', 'dataset', 'tokens', 'price'];
 const LINK_MOST = 16384; /* bytes of a network within a link */
 const SVG = 'http://www.w3.org/2000/svg';
 const usual = {}; /* what the form holds at first */
-let engine, out = [], err = [], asked = 0, waiting = 0, ini = null, last = null;
+let worker, calls = new Map(), sent = 0, asked = 0, waiting = 0, ini = null, last = null, searches = 0, searching = 0;
 
 /* ---- text ---- */
 
@@ -51,44 +50,56 @@ function fill(e, with_, inside) {
 
 /* ---- the program ---- */
 
+/* A worker of the texts that the page carries. Resolves to the names of networks and interconnects. */
 function begin() {
-    return createEngine({
-        noInitialRun: true, thisProgram: '/bin/layermeter', print: (t) => out.push(t), printErr: (t) => err.push(t),
-    }).then((made) => {
-        engine = made;
-        engine.FS.symlink('/bin/layermeter', '/proc/self/exe'); /* where the program looks for its files */
-        engine.FS.mkdir('/own');
-        engine.FS.chdir('/own');
+    const url = URL.createObjectURL(new Blob([at('engine').textContent, at('worker').textContent], { type: 'text/javascript' }));
+    worker = new Worker(url);
+    return new Promise((go, fail) => {
+        worker.onmessage = ({ data }) => {
+            URL.revokeObjectURL(url);
+            if (data.ready) go(data.ready);
+            else if (data.failed) fail(new Error(data.failed));
+            else settle(data.id, data);
+        };
+        worker.onerror = (e) => {
+            fail(new Error(e.message));
+            for (const id of [...calls.keys()]) settle(id, { broken: 'The program stopped: ' + e.message });
+        };
+    });
+}
+function settle(id, said) {
+    const go = calls.get(id);
+    calls.delete(id);
+    if (go) go(said);
+}
+/* What the worker says to a message. */
+function send(message) {
+    return new Promise((go) => {
+        calls.set(++sent, go);
+        worker.postMessage({ id: sent, ...message });
     });
 }
 
-/* Runs it; fills `out` and `err` with its lines. */
-function run(words) {
-    const stack = engine.stackSave();
-    out = [];
-    err = [];
-    const code = engine.callMain(words);
-    engine.stackRestore(stack);
-    return code;
-}
-
 /* What the program says to these words: its JSON, its notes, its error. */
-function ask(words) {
-    const all = words.concat(['--format', 'json']);
-    let code;
-    try {
-        code = run(all);
-    } catch (e) {
-        return { words: all, broken: true, error: 'The program stopped: ' + e.message };
-    }
-    const said = { words: all, text: out.join('\n') + '\n', notes: err };
-    if (code) {
-        said.error = (err[err.length - 1] || 'no answer').replace(/^layermeter: /, '');
+async function ask(words) {
+    const all = words.concat(['--format', 'json']), ran = await send({ run: all });
+    if (ran.broken) return { words: all, broken: true, error: ran.broken };
+    const said = { words: all, text: ran.out.join('\n') + '\n', notes: ran.err };
+    if (ran.code) {
+        said.error = (ran.err[ran.err.length - 1] || 'no answer').replace(/^layermeter: /, '');
         said.notes = [];
     } else {
         said.json = JSON.parse(said.text);
     }
     return said;
+}
+
+/* A program that stopped, or is to stop, is begun anew: its memory cannot be trusted. */
+async function revive() {
+    worker.terminate();
+    for (const id of [...calls.keys()]) settle(id, { broken: 'stopped' });
+    await begin();
+    for (const [name, content] of files) send({ write: name, content });
 }
 
 /* ---- questions ---- */
@@ -171,9 +182,8 @@ async function curve(s, fresh) {
     if (!layout(s).length) return ask(scaleWords(s, numbers(s).join(',')));
     let first = null, all = null;
     for (const n of numbers(s)) {
-        const one = ask(scaleWords(s, String(n)));
+        const one = await ask(scaleWords(s, String(n)));
         if (one.broken || !fresh()) return one;
-        await tick();
         first = first || one;
         if (one.error) continue;
         if (all) all.json.points.push(...one.json.points);
@@ -185,38 +195,42 @@ async function curve(s, fresh) {
 
 /* ---- the answer ---- */
 
-/* A program that stopped is begun anew: its memory cannot be trusted. */
-async function revive() {
-    await begin();
-    for (const [name, content] of files) engine.FS.writeFile(name, content);
+/* How much of an answer is there; `of` 0: nothing is under way, undefined: nobody knows how much. */
+function progress(done, of, what) {
+    const bar = at('progress');
+    at('answer').toggleAttribute('data-busy', of !== 0);
+    bar.hidden = of === 0;
+    if (of) bar.max = of;
+    if (of === undefined) bar.removeAttribute('value');
+    else bar.value = done;
+    bar.setAttribute('aria-label', what || '');
 }
-
-const tick = () => new Promise((go) => setTimeout(go, 0));
 
 async function answer() {
     const mine = ++asked, s = state(), fresh = () => mine === asked;
-    const a = { s };
+    const a = { s }, parts = [['predict', () => ask(predictWords(s))], ['scale', () => curve(s, fresh)], ['probe', () => ask(probeWords(s))],
+        ['memory', () => ask(memoryWords(s, a.probe.json))], ['plan', () => (layout(s).length ? null : ask(planWords(s)))]];
     remember(s);
-    at('answer').setAttribute('data-busy', '');
+    if (searching) await stop();
+    if (!fresh()) return;
     at('layouts').replaceChildren();
-    for (const [key, what] of [['predict', () => ask(predictWords(s))], ['scale', () => curve(s, fresh)], ['probe', () => ask(probeWords(s))],
-        ['memory', () => ask(memoryWords(s, a.probe.json))], ['plan', () => (layout(s).length ? null : ask(planWords(s)))]]) {
+    for (const [key, what] of parts) {
+        progress(Object.keys(a).length - 1, parts.length, 'Computing the answer');
         a[key] = await what();
         if (!fresh()) return;
         if (a[key] && a[key].broken) {
             await revive();
             at('trouble').hidden = false;
             at('trouble').textContent = a[key].error;
-            at('answer').removeAttribute('data-busy');
+            progress(0, 0);
             return;
         }
         if (key === 'predict' || key === 'scale') show(a);
+        if (key === 'scale') performance.mark('curve');
         if (key === 'scale' && a.predict.error && a.scale.error) break;
-        await tick();
-        if (!fresh()) return;
     }
     show(a);
-    at('answer').removeAttribute('data-busy');
+    progress(0, 0);
 }
 
 function card(name, big, sub, rows) {
@@ -246,7 +260,6 @@ function show(a) {
     for (const f of ['curve', 'parts', 'memory-figure']) at(f).replaceChildren();
     if (trouble) {
         at('said').textContent = 'No answer.';
-        at('answer').removeAttribute('data-busy');
     } else {
         const row = a.predict.json.rows[0], t = timeOf(row), r = rateOf(row);
         at('said').textContent = t.name + ' of ' + a.s.network + ' takes ' + ms(t.at) + between(t.low, t.high, ms) + ' on ' + a.s.nodes +
@@ -317,7 +330,7 @@ function table(summary, heads, rows) {
     heads.forEach((h, i) => head.append(make('th', { scope: 'col', class: i ? 'n' : '' }, h)));
     for (const r of rows)
         body.append(fill(make('tr', {}), {}, r.map((v, i) => (i ? make('td', { class: 'n' }, v) : make('th', { scope: 'row' }, v)))));
-    return make('details', {}, make('summary', {}, summary), make('div', { class: 'scroll' }, make('table', {}, make('thead', {}, head), body)));
+    return make('details', {}, make('summary', {}, summary), make('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': summary }, make('table', {}, make('thead', {}, head), body)));
 }
 
 /* Marks of a logarithmic axis: powers of ten, with 2 and 5 times these where there are few. */
@@ -411,13 +424,19 @@ function showCost(a, row) {
     at('tables').append(make('p', { class: 'note', id: 'sentence' }, best.sentence));
 }
 
-/* The search takes seconds, so that a button asks for it. */
+/* The search takes seconds, so that a button asks for it, and ends it. */
 async function search() {
-    const home = at('layouts'), s = state();
-    home.replaceChildren(make('p', {}, 'Searching ...'));
-    await tick();
-    await tick();
-    const said = ask(searchWords(s));
+    if (searching) return stop();
+    const mine = (searching = ++searches), home = at('layouts'), s = state(), began = performance.now();
+    const tell = () => home.replaceChildren(make('p', {}, 'Searching ... ' + Math.round((performance.now() - began) / 1000) + '\u00a0s'));
+    const clock = setInterval(tell, 1000);
+    tell();
+    at('search').textContent = 'Stop the search';
+    progress(0, undefined, 'Searching layouts');
+    const said = await ask(searchWords(s));
+    clearInterval(clock);
+    if (mine !== searching) return home.replaceChildren(make('p', {}, 'The search was stopped.'));
+    ended();
     if (said.broken) await revive();
     if (said.error) {
         home.replaceChildren(make('p', { class: 'bad' }, said.error));
@@ -434,8 +453,17 @@ async function search() {
     const heads = make('tr', {});
     for (const h of ['layout', 'step', 'memory', 'run', 'cost', 'tie', '']) heads.append(make('th', { scope: 'col' }, h));
     home.replaceChildren(make('h3', {}, 'The best layouts of ' + s.global + ' samples a step'),
-        make('div', { class: 'scroll' }, make('table', {}, make('thead', {}, heads), body)),
+        make('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The best layouts' }, make('table', {}, make('thead', {}, heads), body)),
         make('p', { class: 'note' }, 'A tie may be as fast as the first: their intervals meet.'), ...printed('layouts', said));
+}
+function ended() {
+    searching = 0;
+    at('search').textContent = 'Find the best';
+    progress(0, 0);
+}
+async function stop() {
+    ended();
+    await revive();
 }
 /* Its words, but micro-batch and micro-steps, which have fields of their own. */
 function takeLayout(words) {
@@ -513,7 +541,7 @@ function nameOf(name) {
 }
 function keep(name, content) {
     files.set(name, content);
-    engine.FS.writeFile(name, content);
+    send({ write: name, content });
 }
 function takeNetwork(name, text) {
     ini = { name: nameOf(name), text };
@@ -522,10 +550,10 @@ function takeNetwork(name, text) {
     at('network').value = ini.name;
 }
 /* The file is asked for a step of a network before it becomes the machine: what is said of one of its lines is damage. */
-function takeMachine(name, content) {
+async function takeMachine(name, content) {
     const plain = nameOf(name);
     keep(plain, content);
-    const said = ask(['predict', 'alexnet', '--machine', plain, '--batch', '8']);
+    const said = await ask(['predict', 'alexnet', '--machine', plain, '--batch', '8']);
     if (said.error && said.error.startsWith(plain + ':') && /^\d+: /.test(said.error.slice(plain.length + 1))) {
         warn('The machine file cannot be read. ' + said.error);
         return;
@@ -544,7 +572,7 @@ async function takeFile(file) {
     const content = new Uint8Array(await file.arrayBuffer()), text = new TextDecoder().decode(content);
     if (text.includes('\0')) warn(file.name + ': not a text file.');
     else if (/^\s*type\s*=/m.test(text)) takeNetwork(file.name, text);
-    else takeMachine(file.name, content);
+    else await takeMachine(file.name, content);
     later();
 }
 
@@ -558,27 +586,23 @@ function later() {
     clearTimeout(waiting);
     waiting = setTimeout(answer, 120);
 }
-function listDevices() {
-    const said = ask(['devices']), groups = [make('optgroup', { label: 'measured' }), make('optgroup', { label: 'carried over from these' })];
+async function listDevices() {
+    const said = await ask(['devices']), groups = [make('optgroup', { label: 'measured' }), make('optgroup', { label: 'carried over from these' })];
     for (const d of said.json.rows || said.json)
         groups[d.machine_files ? 0 : 1].append(make('option', { value: d.device }, d.device));
     at('device').append(...groups.filter((g) => g.children.length));
 }
-function names(folder) {
-    return engine.FS.readdir(folder).filter((f) => f.endsWith('.ini')).map((f) => f.slice(0, -4)).sort();
-}
-function start() {
-    at('networks').append(...names(MODELS).map((n) => make('option', { value: n })));
-    at('links').append(...names(LINKS).map((n) => make('option', { value: n })));
-    listDevices();
-    run(['--version']);
-    at('version').textContent = out[0].replace(/^layermeter /, '');
+async function start(names) {
+    at('networks').append(...names.models.map((n) => make('option', { value: n })));
+    at('links').append(...names.links.map((n) => make('option', { value: n })));
+    await listDevices();
+    at('version').textContent = (await send({ run: ['--version'] })).out[0].replace(/^layermeter /, '');
     const first = [...at('device').options].find((o) => o.value.startsWith('H100 80GB'));
     if (first) at('device').value = first.value;
     for (const f of FIELDS) usual[f] = at(f).value.trim();
     const given = at('given');
     if (given) {
-        takeMachine(given.dataset.name, Uint8Array.from(atob(given.textContent.trim()), (c) => c.charCodeAt(0)));
+        await takeMachine(given.dataset.name, Uint8Array.from(atob(given.textContent.trim()), (c) => c.charCodeAt(0)));
         usual.device = at('device').value;
     }
     restore();
@@ -620,6 +644,7 @@ function start() {
     return answer();
 }
 
+progress(0, undefined, 'Starting');
 begin().then(start).catch((e) => {
     at('said').textContent = '';
     at('trouble').hidden = false;

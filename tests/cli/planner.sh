@@ -182,4 +182,10 @@ plain "$(sed -n 's/^damaged kept //p' said)" | grep -q 'bad.ini:[0-9]*: ' || fai
 grep -q '^taken the same$' said || fail "the layout that was found: $(grep '^taken' said)"
 grep -q '^device file:machine.ini$' said || fail "$(grep '^device' said)"
 plain "$(sed -n 's/^said again //p' said)" | grep -q 'A step of tiny.ini' || fail "the link lost its network"
-echo "$runs commands compared"
+
+# ---- keys, in real time ----
+command -v python3 >/dev/null || { echo "$runs commands compared; no keys pressed: no python3"; exit 0; }
+python3 "$here/keys.py" "file://$work/planner.html" "$work/pressed" >keys || fail "keys: $(cat keys)"
+tail -n 1 keys | grep -qx end || fail "keys: $(cat keys)"
+! grep '^fault' keys || fail "keys"
+echo "$runs commands compared; $(head -n 1 keys)"
