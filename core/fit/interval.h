@@ -76,6 +76,13 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
  */
 double interval_score(double low, double high, double value);
 
+/** Do so many groups hold bounds of INTERVAL_COVERAGE within them? The largest and the least of fewer
+ * hold a smaller share of new ones (interval_bounds()). */
+static inline bool interval_enough(size_t groups)
+{
+    return INTERVAL_COVERAGE * (1 + 1 / (double)groups) < 1;
+}
+
 /**
  * Growth of bounds beyond the range: the smallest factor per octave with which they hold the
  * central INTERVAL_COVERAGE of the residuals that lie beyond, each group weighing the same. The

@@ -228,10 +228,11 @@ static lm_status state_interval(const correct_row *row, size_t n, const double *
     status       = interval_bounds(r, used, &i, err);
     i.per_octave = INTERVAL_PER_OCTAVE;
     if (!status && interval_known(&i)) {
-        /* five networks may be alike by chance; those of the machines were more */
-        i.low  = fmin(i.low, own->low);
-        i.high = fmax(i.high, own->high);
-        *out   = i;
+        if (!interval_enough(i.groups)) { /* few may be alike by chance; the machines' were more */
+            i.low  = fmin(i.low, own->low);
+            i.high = fmax(i.high, own->high);
+        }
+        *out = i;
     }
     free(r);
     return status;

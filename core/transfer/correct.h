@@ -78,8 +78,8 @@ void correct_judge(const correct_row *row, size_t n, const double *seconds, corr
 
 /**
  * Corrects the default model. If a quantity was measured in INTERVAL_GROUPS groups or more, its
- * interval becomes that of their ratios with each group left out of the correction, or `own` if
- * that is wider. Other intervals stay.
+ * interval becomes that of their ratios with each group left out of the correction; of too few groups
+ * (interval_enough()) `own` where that is wider. Other intervals stay.
  *
  * @param own intervals of the machines that were measured
  */

@@ -146,10 +146,29 @@ static void a_calibration_is_corrected_and_judged(void **state)
     assert_int_equal(e.groups, ROWS);
     assert_close(e.mape_before, 0.5, 1e-12);
     assert_close(e.mape, 1 - nine / 2, 1e-9);
-    assert_close(i->low, 0.8, 0);      /* the machines' */
-    assert_close(i->high, 1.05, 1e-9); /* 2 / nine is 1.02 */
+    assert_close(i->low, 1, 0); /* ten networks say it by themselves */
+    assert_close(i->high, 2 / nine, 1e-9);
     assert_close(i->range[SCOPE_BATCH].low, 8, 0);
     assert_false(interval_known(&cal->intervals[0].of[PHASE_STEP]));
+    calibration_free(cal);
+}
+
+/* Nine hold no 90 % between their extremes: the machines' bounds stay where they are wider. */
+static void few_networks_make_no_interval_narrower(void **state)
+{
+    const intervals own = { .of[PHASE_INFERENCE] = { .low = 0.8, .high = 1.05 } };
+    calibration    *cal = machine();
+    correct_row     r[ROWS];
+    correct_factors f;
+    correct_errors  e;
+    interval       *i = &cal->intervals[0].of[PHASE_INFERENCE];
+
+    (void)state;
+    for (size_t k = 0; k < ROWS - 1; k++)
+        r[k] = row(1e-3, 0, 2e-3, k);
+    assert_int_equal(correct_calibration(cal, r, ROWS - 1, &own, &f, &e, NULL), LM_OK);
+    assert_close(i->low, 0.8, 0);
+    assert_close(i->high, 1.05, 0); /* 2 / ((8/2 + .1) / (8/4 + .1)) is 1.024 */
     calibration_free(cal);
 }
 
@@ -162,6 +181,7 @@ int main(void)
         cmocka_unit_test(nothing_left_is_an_error),
         cmocka_unit_test(rows_are_times_that_the_model_tells),
         cmocka_unit_test(a_calibration_is_corrected_and_judged),
+        cmocka_unit_test(few_networks_make_no_interval_narrower),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@ import tempfile
 import traceback
 
 from program import MODELS, Failed, Refused, write_observations
-from results import COVERAGE
+from results import COVERAGE, SCORE
 
 COVERAGE_OFF = 5.0  # by how much the share inside 90 % intervals may differ from that
 COVERAGE_ROWS = 144  # that tell: two standard errors of a share of 90 % are as much, 2 sqrt(0.9 x 0.1 / n) = 0.05
@@ -186,6 +186,9 @@ class Exam:
         share = sum(int(r["points"]) * float(r["coverage_percent"]) for r in rows) / points
         told = group == "all" or points >= COVERAGE_ROWS
         self.results.add(dataset, question, group, points, model, COVERAGE, abs(share - 90), COVERAGE_OFF if told else None)
+        scored = [(int(r["points"]), float(r["score_percent"])) for r in rows if r.get("score_percent")]
+        if scored:
+            self.results.add(dataset, question, group, points, model, SCORE, sum(n * s for n, s in scored) / sum(n for n, _ in scored))
 
     def coverage_of_groups(self):
         """Of all groups of each question together."""

@@ -6,6 +6,8 @@ COLUMNS = "dataset,question,group,rows,model,metric,value,target,published".spli
 KEY = COLUMNS[:3] + ["model", "metric"]
 OURS = "layermeter"
 COVERAGE = "coverage off 90 %"
+SCORE = "interval score"  # of 90 % intervals, by width and misses: less is better (core/fit/interval.h)
+OF_INTERVALS = COVERAGE, SCORE
 WORSE = 1.1  # what a figure may become beside the expected one, as a factor
 
 
@@ -53,7 +55,7 @@ class Results:
             for k in "target", "published":
                 line[k] = row[k] if row[k] is not None else line[k]
         return [x for x in lines.values()
-                if every or x["group"] == "all" or x["target"] is not None or x["published"] is not None or x["metric"] == COVERAGE]
+                if every or x["group"] == "all" or x["target"] is not None or x["published"] is not None or x["metric"] in OF_INTERVALS]
 
     def table(self, every=False):
         lines = self.lines(every)
@@ -77,7 +79,7 @@ class Results:
 
     def figures(self):
         """Those worth keeping: of all rows of a question together. A tenth of what a coverage is off is nothing."""
-        return [r for r in self.rows if (r["group"] == "all" or r["target"] is not None) and r["metric"] != COVERAGE
+        return [r for r in self.rows if (r["group"] == "all" or r["target"] is not None) and r["metric"] not in OF_INTERVALS
                 and math.isfinite(r["value"])]
 
     def write_expected(self, path):
