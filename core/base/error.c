@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Texts quote parts of files: they are made one line, whatever the file holds. */
 static void keep_to_one_line(char *text)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127)
-            *text = '?';
+    for (size_t n; *text; text += n ? n : 1)
+        if ((n = text_control(text)))
+            memset(text, '?', n);
 }
 
 lm_status lm_error_set(lm_error *err, lm_status code, const char *fmt, ...)

@@ -13,6 +13,17 @@
 
 lm_status text_int(const char *text, int64_t *out, lm_error *err);
 lm_status text_uint(const char *text, uint64_t *out, lm_error *err);
+/** Bytes of the control character at `s`: one of ASCII, or one of U+0080 to U+009F, which terminals obey as
+ * well; 0: it is none, or the end. */
+static inline size_t text_control(const char *s)
+{
+    const unsigned char c = (unsigned char)*s, next = c ? (unsigned char)s[1] : 0;
+
+    if ((c && c < ' ') || c == 127)
+        return 1;
+    return c == 0xC2 && next >= 0x80 && next < 0xA0 ? 2 : 0;
+}
+
 /** Finite numbers only. */
 lm_status text_real(const char *text, double *out, lm_error *err);
 /** yes|no, true|false, on|off, 1|0 */

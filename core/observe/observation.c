@@ -208,7 +208,7 @@ static lm_status read_field(loading *l, observation *row, const column *c, char 
         return LM_OK;
     if (c->kind == TEXT) {
         for (const char *byte = text; *byte; byte++)
-            if ((unsigned char)*byte < ' ' || *byte == 127)
+            if (text_control(byte))
                 return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: %s: a control character",
                                     l->csv.path, l->csv.line, c->name);
         memcpy(to, &text, sizeof text);

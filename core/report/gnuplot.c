@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/no_memory.h"
+#include "base/text.h"
 
 extern char **environ;
 
@@ -66,7 +67,7 @@ void gnuplot_put_quoted(FILE *out, const char *text)
 static lm_status check_name(const char *path, lm_error *err)
 {
     for (const char *p = path; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127)
+        if (text_control(p))
             return lm_error_set(err, LM_E_ARG, "%s: a control character in the name of a picture",
                                 path);
     if (terminal_for(path) == N_TERMINALS)

@@ -288,8 +288,10 @@ static void fill(const table *t, layout *l, int room)
 /* Names are parts of files: a control character would be a command to the terminal. */
 static void put_visible(const char *text, FILE *out)
 {
-    for (; *text; text++)
-        putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+    for (size_t n; *text; text += n ? n : 1) {
+        n = text_control(text);
+        putc(n ? '?' : *text, out);
+    }
 }
 
 /* One cell or head; the last of a row ends the line. */
