@@ -4,7 +4,9 @@
 
 #include "base/text.h"
 #include "cli/decoding.h"
+#include "cli/layout_options.h"
 #include "cli/power_options.h"
+#include "plan/money.h"
 #include "predict/dataset.h"
 #include "predict/held_steps.h"
 #include "report/table.h"
@@ -13,6 +15,9 @@ typedef struct energy_options {
     session_options session;
     setup_choice    how;
     power_choice    power;
+    layout_choice   layout;
+    money           energy_price; /* of a kWh; amount 0: not given */
+    int64_t         tokens;       /* of a sample; 0: it has none */
     int64_t         batch, nodes;
     dataset_told    dataset;
     int64_t         samples; /* of it; 0: not known */
@@ -22,6 +27,8 @@ typedef struct energy_options {
 } energy_options;
 
 #define AT(member) OPTION_AT(energy_options, member)
+
+VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
 static const option_row option_rows[] = {
     { "batch", AT(batch), &type_count, "N", "32", .help = "samples of each device and micro-step" },
@@ -41,6 +48,9 @@ static const option_row option_rows[] = {
     OPTION_GROUP(energy_options, power, power_option_rows),
     OPTION_GROUP(energy_options, power, grid_option_rows),
     OPTION_GROUP(energy_options, power, knee_option_rows),
+    { "energy-price", AT(energy_price), &type_kwh, "MONEY/kWh", NULL, HELP_WHERE,
+      "of electricity, 0.30EUR/kWh: adds what an epoch costs" },
+    OPTION_GROUP(energy_options, layout, layout_option_rows),
     OPTION_GROUP(energy_options, how, phase_option_rows),
     OPTION_GROUP(energy_options, how, setup_option_rows),
     OPTION_GROUP(energy_options, look, look_option_rows),
@@ -62,6 +72,10 @@ static const char details[] =
     "what it does not, with the intervals of limits left out. Other steps take the clock that the limit\n"
     "leaves them.\n"
     "\n"
+    "Of a layout (--tp 8 --pp 4, or --layout 'tp8 pp4') the energy is that of computing, of waiting for\n"
+    "messages, and of bubbles in the pipeline. A device that waits draws what was measured so, else what\n"
+    "lies midway between rest and full load, which is assumed.\n"
+    "\n"
     "'power by' names the source of the power: fitted (power_w of observations), or assumed from\n"
     "--idle-power: the datasheet's limit while the device computes or moves bytes, idle power while it\n"
     "waits. A model that learned single layers (fit --model) predicts the step, and nicolai its power,\n"
@@ -74,7 +88,9 @@ static const char examples[] =
     "  layermeter energy resnet50 --machine m.ini --idle-power 30W --voltage-knee 900MHz --clocks 600,900\n"
     "  layermeter energy vgg16 --machine machine.ini --power-cap 120W --grid 400gCO2/kWh\n"
     "  layermeter energy vgg16 --machine machine.ini --model nicolai --batch 64\n"
-    "  layermeter energy resnet50 --machine machine.ini --batch 64 --power-limit 150,200,250\n";
+    "  layermeter energy resnet50 --machine machine.ini --batch 64 --power-limit 150,200,250\n"
+    "  layermeter energy llama3_8b --device H100 --nodes 2 --devices-per-node 8 --layout 'tp4 pp2 gb64' \\\n"
+    "    --batch 1 --idle-power 100W --tokens 1T --energy-price 0.30EUR/kWh\n";
 
 /* "energy edp": the goals for which the clock is best. */
 static void best_of(const held_steps *h, size_t i, char *buffer, size_t size)
@@ -101,7 +117,7 @@ static energy_row row_of(const held_steps *h, const power_choice *c, double held
                          const power_state *at)
 {
     const step_watts w       = power_choice_watts(c);
-    energy_row       r       = { step_row_of(&h->point, &w), held, at->mhz, "" };
+    energy_row       r       = { .step = step_row_of(&h->point, &w), .held = held, .mhz = at->mhz };
     scale_point     *p       = &r.step.point;
     const double     seconds = p->step.step * at->stretch;
 
@@ -110,11 +126,20 @@ static energy_row row_of(const held_steps *h, const power_choice *c, double held
         at->watts * (double)p->step.nodes * (double)p->step.devices * seconds;
     r.step.power.edp = r.step.power.joules.value * seconds;
     r.step.power_by  = h->learned ? "learned" : c->model.assumed ? "assumed" : "fitted";
+    r.energy         = step_energy_of(&c->model, &p->bottleneck, &p->step, at);
     p->step.step     = seconds;
     p->epoch_seconds = p->steps_per_epoch ? seconds * (double)p->steps_per_epoch : NAN;
     if (h->limits)
         put_bounds(h, &r);
     return r;
+}
+
+/* What a row has from the options. */
+static void tell(const energy_options *e, energy_row *r)
+{
+    r->step.tokens = e->tokens;
+    r->step.layout = e->layout.given ? e->layout.words : NULL;
+    r->kwh_price   = e->energy_price.amount;
 }
 
 static lm_status print_answers(const held_steps *h, const energy_options *e, lm_error *err)
@@ -125,19 +150,25 @@ static lm_status print_answers(const held_steps *h, const energy_options *e, lm_
     const field_view    v    = { .fields = energy_fields,
                                  .from   = step_fields,
                                  .in     = field_place_of(look->format),
-                                 .facts  = step_watts_facts(&w) | (e->samples ? STEP_EPOCHS : 0) |
+                                 .whole  = e->energy_price.currency,
+                                 .facts  = step_watts_facts(&w) | (e->layout.given ? STEP_LAYOUT : 0) |
+                                          (e->tokens ? STEP_TOKENS : 0) |
+                                          (e->energy_price.amount > 0 ? STEP_ELECTRICITY : 0) |
+                                          (e->samples ? STEP_EPOCHS : 0) |
                                           (e->limits.n ? STEP_LIMITS : STEP_CLOCKS) |
                                           step_program_fact(e->how.setup.program),
                                  .look = look };
     field_rows          rows = field_rows_of(&v);
     energy_row          r    = row_of(h, c, NAN, &h->usual);
 
+    tell(e, &r);
     field_row(&rows, &r);
     for (size_t i = 0; i < h->n; i++) {
         r = row_of(h, c, h->mhz[i], &h->at[i]);
 
         r.step.point.step.grounds = h->on[i];
         best_of(h, i, r.best, sizeof r.best);
+        tell(e, &r);
         field_row(&rows, &r);
     }
     return field_rows_print(&rows, look->format, stdout, LM_OK, err);
@@ -159,7 +190,8 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
     q.watts            = e->limits.at;
     q.n_watts          = e->limits.n;
     e->power.learned   = predictor_tells_power(who);
-    if ((status = scale_fits_dataset(&q.step, e->nodes, err)) ||
+    if ((status = scale_tokens(who, &e->tokens, err)) ||
+        (status = scale_fits_dataset(&q.step, e->nodes, err)) ||
         (status = power_choice_complete(&e->power, s->cal, e->session.source.device,
                                         e->session.source.devices, err)))
         return status;
@@ -178,6 +210,10 @@ static lm_status check(options *o, lm_error *err)
     energy_options *a      = o->filled;
     lm_status       status = setup_check(o, &a->how, &a->session, false, err);
 
+    if (!status)
+        status = layout_choice_check_step(o, &a->layout, err);
+    a->how.setup.layout   = a->layout.layout;
+    a->how.setup.laid_out = a->layout.given;
     power_choice_begin(o, &a->power, true);
     if (!status && a->how.n > 1)
         status = misused(o, &a->how.buckets, err, "takes one size");

@@ -99,6 +99,23 @@ step_power step_power_of(const power_model *m, const bottleneck_of *b, const pre
     return out;
 }
 
+step_energy step_energy_of(const power_model *m, const bottleneck_of *b, const prediction *step,
+                           const power_state *at)
+{
+    const double devices = (double)step->nodes * (double)step->devices;
+    const double waits   = step_load(b).wait * step->step;
+    const double stages  = b->seconds[BOTTLENECK_BUBBLE];
+    const double sent    = b->seconds[BOTTLENECK_INTRA_NODE] + b->seconds[BOTTLENECK_INTER_NODE];
+    const double bubble  = stages > 0 ? stages / (stages + fmax(0, sent)) : 0;
+    double       watts   = power_waiting(m).value, joules;
+
+    if (isfinite(at->mhz) && power_clocks_known(m))
+        watts = m->idle_w + (watts - m->idle_w) * power_dynamic(m, at->mhz);
+    joules = waits > 0 ? watts * waits * devices : 0;
+    return (step_energy){ at->watts * devices * step->step * at->stretch - joules,
+                          (1 - bubble) * joules, bubble * joules };
+}
+
 const char *step_power_by(const power_model *m, const step_power *p)
 {
     return isnan(p->watts.value) ? "" : p->learned ? "learned" : m->assumed ? "assumed" : "fitted";

@@ -30,6 +30,18 @@ typedef struct step_power {
  */
 step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step);
 
+/** Energy of all devices in a step, by what they do. NAN: unknown. */
+typedef struct step_energy {
+    double computing, messages, bubbles; /**< J; the last two wait for others */
+} step_energy;
+
+/**
+ * Splits the energy of a step whose devices draw `at` (power_held()), of so many seconds at their own
+ * clock. Waiting takes as long at each clock. Pure.
+ */
+step_energy step_energy_of(const power_model *m, const bottleneck_of *b, const prediction *step,
+                           const power_state *at);
+
 /** Source of a power: "learned", "fitted" or "assumed"; "": unknown. */
 const char *step_power_by(const power_model *m, const step_power *p);
 

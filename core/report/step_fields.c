@@ -408,6 +408,25 @@ const field step_parts_told[] = {
 REAL_OF(samples_per_j, energy_row, (double)r->step.point.global_batch / r->step.power.joules.value)
 
 /* These stay longer than in other tables. */
+static const char *kwh_currency(const void *whole, size_t i)
+{
+    return i ? NULL : whole ? whole : "";
+}
+
+static double energy_steps(const energy_row *r)
+{
+    return steps_of_epoch(&r->step);
+}
+
+REAL_OF(token_j, energy_row,
+        r->step.tokens ? r->step.power.joules.value / (double)r->step.point.global_batch /
+                             (double)r->step.tokens
+                       : NAN)
+REAL_OF(epoch_price, energy_row,
+        r->step.power.joules.value *energy_steps(r) / JOULES_PER_KWH * r->kwh_price)
+
+#define LAID(member) FIELD_AT(energy_row, energy.member), IN_UNIT("J", -1), .when = STEP_LAYOUT
+
 const field energy_fields[] = {
     { "held_mhz", .title = "held at [MHz]", FIELD_AT(energy_row, held), .unit = "MHz",
       .when = STEP_CLOCKS, .help = "clock that is asked for" },
@@ -419,12 +438,22 @@ const field energy_fields[] = {
     { "latency_ms", .title = "latency [ms]", INFERENCE },
     { "power_w", .title = "power [W]", YIELDS(1) },
     { "energy_j", .title = "energy [J]", YIELDS(1) },
+    { "computing_j", .title = "computing [J]", LAID(computing), YIELDS(36),
+      .help = "part of the energy while devices compute" },
+    { "messages_j", .title = "messages [J]", LAID(messages), YIELDS(37),
+      .help = "part of the energy while passes wait for messages" },
+    { "bubbles_j", .title = "bubbles [J]", LAID(bubbles), YIELDS(38),
+      .help = "part of the energy while stages wait for each other" },
+    { "token_j", .title = "a token [J]", .real = token_j, IN_UNIT("J", -1),
+      .when = STEP_LAYOUT | STEP_TOKENS, YIELDS(39), .help = "energy of a step over its tokens" },
     { "edp_js", .title = "EDP [Js]", YIELDS(45) },
     { "samples_per_j", .title = "samples/J", .real = samples_per_j, IN_UNIT("1/J", -1), YIELDS(42),
       .help = "samples of a step over its energy" },
     { "epoch_s", .title = "epoch", TRAINING, EPOCHS },
     { "epoch_kwh", .title = "epoch [kWh]", TRAINING, EPOCHS },
     { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_CO2 | STEP_TRAINING, EPOCHS },
+    { "epoch_cost", .title = "epoch [%s]", .each = kwh_currency, .real = epoch_price, .digits = -1,
+      .when = STEP_ELECTRICITY | STEP_TRAINING, EPOCHS, .help = "price of an epoch's electricity" },
     { "dataset_s", .title = "data set", INFERENCE, EPOCHS },
     { "dataset_kwh", .title = "data set [kWh]", INFERENCE, EPOCHS },
     { "dataset_co2_g", .title = "data set [gCO2]", .when = STEP_CO2 | STEP_INFERENCE, EPOCHS },
@@ -432,6 +461,7 @@ const field energy_fields[] = {
     { "beyond", .title = "beyond" },
     { "best", .title = "best", FIELD_AT(energy_row, best),
       .help = "what the clock, or the limit, is best for" },
+    { "layout", .title = "layout", .when = STEP_LAYOUT },
     { "step_low_ms", .when = STEP_LIMITS },
     { "step_high_ms", .when = STEP_LIMITS },
     { "power_low_w", .when = STEP_LIMITS },

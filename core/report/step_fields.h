@@ -35,26 +35,27 @@ typedef struct step_row {
 
 /** Facts that decide on columns. */
 enum step_facts {
-    STEP_POWER     = 1 << 0,  /**< some power is known */
-    STEP_CO2       = 1 << 1,  /**< and the CO2 of electricity */
-    STEP_SET       = 1 << 2,  /**< arguments of the network are set */
-    STEP_SEVERAL   = 1 << 3,  /**< nodes have several devices */
-    STEP_MICRO     = 1 << 4,  /**< steps have several micro-steps */
-    STEP_WHOLE     = 1 << 5,  /**< the batch of all devices is given */
-    STEP_SYNC      = 1 << 6,  /**< a policy other than the usual, or several */
-    STEP_TOKENS    = 1 << 7,  /**< samples are rows of tokens */
-    STEP_BEST      = 1 << 8,  /**< the best policy is asked for */
-    STEP_TRAINING  = 1 << 9,  /**< one of the two: rows are training steps ... */
-    STEP_INFERENCE = 1 << 10, /**< ... or forward passes of inference */
-    STEP_SPREAD    = 1 << 11, /**< repetitions of inference are known to spread */
-    STEP_LAYOUT    = 1 << 12, /**< ranks share more than the batch */
-    STEP_EPOCHS    = 1 << 13, /**< samples of an epoch are known */
-    STEP_PEAK      = 1 << 14, /**< the device's peak is known */
-    STEP_COMPARED  = 1 << 15, /**< rows are of several machines */
-    STEP_AGAIN     = 1 << 16, /**< forward passes run again */
-    STEP_UNSPLIT   = 1 << 17, /**< some layers do not divide among ranks of tp */
-    STEP_CLOCKS    = 1 << 18, /**< rows are of clocks ... */
-    STEP_LIMITS    = 1 << 19  /**< ... or of power limits */
+    STEP_POWER       = 1 << 0,  /**< some power is known */
+    STEP_CO2         = 1 << 1,  /**< and the CO2 of electricity */
+    STEP_SET         = 1 << 2,  /**< arguments of the network are set */
+    STEP_SEVERAL     = 1 << 3,  /**< nodes have several devices */
+    STEP_MICRO       = 1 << 4,  /**< steps have several micro-steps */
+    STEP_WHOLE       = 1 << 5,  /**< the batch of all devices is given */
+    STEP_SYNC        = 1 << 6,  /**< a policy other than the usual, or several */
+    STEP_TOKENS      = 1 << 7,  /**< samples are rows of tokens */
+    STEP_BEST        = 1 << 8,  /**< the best policy is asked for */
+    STEP_TRAINING    = 1 << 9,  /**< one of the two: rows are training steps ... */
+    STEP_INFERENCE   = 1 << 10, /**< ... or forward passes of inference */
+    STEP_SPREAD      = 1 << 11, /**< repetitions of inference are known to spread */
+    STEP_LAYOUT      = 1 << 12, /**< ranks share more than the batch */
+    STEP_EPOCHS      = 1 << 13, /**< samples of an epoch are known */
+    STEP_PEAK        = 1 << 14, /**< the device's peak is known */
+    STEP_COMPARED    = 1 << 15, /**< rows are of several machines */
+    STEP_AGAIN       = 1 << 16, /**< forward passes run again */
+    STEP_UNSPLIT     = 1 << 17, /**< some layers do not divide among ranks of tp */
+    STEP_CLOCKS      = 1 << 18, /**< rows are of clocks ... */
+    STEP_ELECTRICITY = 1 << 20, /**< the price of electricity is known */
+    STEP_LIMITS      = 1 << 19  /**< ... or of power limits */
 };
 
 /** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
@@ -68,9 +69,11 @@ extern const field step_parts_told[];
 
 /** A step at a clock, or under a limit. */
 typedef struct energy_row {
-    step_row step;
-    double   held, mhz; /**< MHz or watts that are asked for, NAN: none; clock that is kept */
-    char     best[40];  /**< what the clock is best for */
+    step_row    step;
+    double      held, mhz; /**< MHz or watts that are asked for, NAN: none; clock that is kept */
+    step_energy energy;    /**< of the step, by what devices do */
+    double      kwh_price; /**< of electricity; NAN: not given */
+    char        best[40];  /**< what the clock is best for */
 } energy_row;
 /** Those of `layermeter energy`: from step_fields. */
 extern const field energy_fields[];
