@@ -237,8 +237,11 @@ static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
         return misused(o, a->layout.given ? (void *)&a->layout.text : &a->layouts, err,
                        "is of training");
     if (!a->global_batch)
-        return misused(o, a->layout.given ? (void *)&a->global_batch : &a->layouts, err,
-                       "takes --global-batch: the samples of a step that layouts share");
+        return a->layout.given
+                   ? misused(o, &a->global_batch, err,
+                             "a layout needs it, the samples of a step that its ranks share")
+                   : misused(o, &a->layouts, err,
+                             "takes --global-batch: the samples of a step that layouts share");
     if (a->training.evaluate)
         return misused(o, &a->training.evaluate, err,
                        "what an evaluation takes is not told of layouts: leave it out");

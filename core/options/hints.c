@@ -11,8 +11,6 @@ static const struct {
     const char *option;  /* that the command must have; NULL: none */
     const char *said;
 } hints[] = {
-    { "tp sp cp ep dp pp vp zero zero-stage fsdp layout", "plan", "layouts",
-      "plan looks for the layout: --layouts 5 --global-batch N; 'layermeter predict' prices one" },
     { "gpus num-gpus n-gpus ngpus gpu-count", NULL, "gpus", "give --gpus" },
     { "gpus num-gpus n-gpus ngpus gpu-count", NULL, "devices-per-node",
       "give --devices-per-node 8, of each of --nodes" },
