@@ -188,7 +188,7 @@ static const char examples[] =
     "  layermeter plan vgg16 --machine a.ini --global-batch 1024 --batch auto --memory 24GB\n"
     "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n"
     "  layermeter plan llama3_8b --device H100 --layouts 5 --tokens 15T --global-batch 512 --nodes 4\n"
-    "  layermeter plan llama3_70b --device H100 --gpus 64 --layout 'tp8 pp4 dp2 zero1' --batch 1 \\\n"
+    "  layermeter plan llama3_70b --device H100 --gpus 64 --layout 'tp8 pp4 dp2 sp recompute=full' \\\n"
     "    --global-batch 512 --tokens 1T\n"
     "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n"
     "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900 \\\n"
