@@ -13,8 +13,13 @@
 /* Parts of a step, in the order of the unknowns. */
 enum { WITHIN, BETWEEN, SAMPLE, STEP, N_PARTS };
 
-#define RIDGE  0.01 /* of WITHIN, BETWEEN and an untold STEP, in medians of the steps */
-#define FREE   1e-9 /* the others', which keeps equations regular */
+/* In medians of the steps. Of a step that no two batches tell a tenth does not grow with the batch, as jobs
+ * show in general. */
+#define NEAR_STEP  0.1
+#define RIDGE_STEP 0.1
+#define RIDGE_SENT 0.03 /* of WITHIN and BETWEEN, near 0 */
+#define FREE       1e-9 /* the others', which keeps equations regular */
+
 #define HUBER  0.1
 #define ROUNDS 4
 
@@ -77,11 +82,12 @@ static bool tells_step(const job_row *row, size_t n)
 
 lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *err)
 {
-    const double   mu[N_PARTS] = { RIDGE, RIDGE, FREE, tells_step(row, n) ? FREE : RIDGE };
-    double         x[N_PARTS]  = { 0 };
-    double        *a           = malloc((n * N_PARTS + 1) * sizeof *a);
-    double        *share       = malloc((n + 1) * sizeof *share);
-    robust_work    work        = { 0 };
+    const double   mu[N_PARTS]   = { RIDGE_SENT, RIDGE_SENT, FREE,
+                                 tells_step(row, n) ? FREE : RIDGE_STEP };
+    double         held[N_PARTS] = { 0 }, x[N_PARTS] = { 0 };
+    double        *a     = malloc((n * N_PARTS + 1) * sizeof *a);
+    double        *share = malloc((n + 1) * sizeof *share);
+    robust_work    work  = { 0 };
     robust_problem problem;
     double         middle;
     lm_status      status = LM_OK;
@@ -96,7 +102,8 @@ lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *
                               JOB_CURVE_LEAST);
         goto out;
     }
-    middle = median(row, n, share);
+    middle     = median(row, n, share);
+    held[STEP] = out->most_batch > out->least_batch ? NEAR_STEP : 0;
     for (size_t i = 0; i < n; i++) {
         double *of = a + i * N_PARTS, unit = middle / row[i].seconds;
 
@@ -112,6 +119,7 @@ lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *
                                 .n      = N_PARTS,
                                 .share  = share,
                                 .mu     = mu,
+                                .held   = held,
                                 .huber  = HUBER,
                                 .rounds = ROUNDS };
     if ((status = robust_solve(&problem, x, &work, err)))

@@ -7,8 +7,8 @@
  * one link, so the number of ranks has no own term.
  *
  * The fit is relative, robust, non-negative least squares; rows of more ranks have more weight. A
- * ridge holds w and x near 0, so a step stays as it was measured. It also holds a, unless two
- * batches were measured on the same devices: if batches differ only with the number of devices, a
+ * ridge holds w and x near 0, so a step stays as it was measured. It also holds a near a
+ * tenth of the step, unless two batches were measured on the same devices: if batches differ only with the number of devices, a
  * cannot be separated from the all-reduces.
  *
  * The form, the ridge and the widths of the bounds were chosen on jobs that the accuracy exam does

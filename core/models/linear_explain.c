@@ -153,6 +153,7 @@ typedef struct cells {
     size_t              *next; /* behind each cell the one before it */
     size_t               which;
     bool                 failed;
+    double               sum[N_TERMS]; /* of one kernel; zeros between kernels */
 } cells;
 
 static cell *new_cell(cells *c, size_t *last)
@@ -198,13 +199,15 @@ static void add_to_cell(cells *c, size_t layer, term_phase when, size_t class, u
 static void visit(void *context, size_t layer, term_phase when, const lm_kernel *k,
                   term_chain *chain)
 {
-    cells *c            = context;
-    double sum[N_TERMS] = { 0 };
-    const size_t class  = chain ? terms_add(k, c->settings, chain, sum) : terms_add_update(k, sum);
+    cells *c = context;
+    const size_t class =
+        chain ? terms_add(k, c->settings, chain, c->sum) : terms_add_update(k, c->sum);
 
-    for (size_t t = 0; t < N_TERMS; t++)
-        if (sum[t] != 0)
-            add_to_cell(c, layer, when, class, (uint32_t)t, sum[t]);
+    for (size_t t = (size_t)k->pass; t < N_TERMS; t += LM_N_PASSES) /* term_put() */
+        if (c->sum[t] != 0) {
+            add_to_cell(c, layer, when, class, (uint32_t)t, c->sum[t]);
+            c->sum[t] = 0;
+        }
 }
 
 static const char *class_name(work *w, size_t slot)

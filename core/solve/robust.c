@@ -64,7 +64,7 @@ static void hold(const robust_problem *r, robust_work *w)
         const double mu = r->mu ? r->mu[j] : r->ridge;
 
         w->gram[j * r->n + j] = mu;
-        w->h[j]               = mu * r->near;
+        w->h[j]               = mu * (r->held ? r->held[j] : r->near);
     }
 }
 

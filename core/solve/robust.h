@@ -33,6 +33,7 @@ typedef struct robust_problem {
     const double *gram, *h;
     const double *mu;          /**< per unknown; NULL: `ridge` for all */
     double        ridge, near; /**< near: the value that unknowns are held near */
+    const double *held;        /**< the same per unknown; NULL: `near` for all */
     double        huber;       /**< residual limit; INFINITY: no row is an outlier */
     int           rounds;      /**< rounds of reweighting after the first solution */
     /** true: the given x determines the first weights; false: `share` is the first weight */
