@@ -63,7 +63,7 @@ typedef enum shard_kind {
     SHARD_ALLTOALL       /**< cp: exchanges tokens for heads; ep: sends tokens to experts */
 } shard_kind;
 
-typedef enum shard_group { SHARD_TP, SHARD_CP, SHARD_EP } shard_group;
+typedef enum shard_group { SHARD_TP, SHARD_CP, SHARD_EP, N_SHARD_GROUPS } shard_group;
 
 /** Communication at a layer, in each micro-batch. */
 typedef struct shard_message {

@@ -46,9 +46,9 @@ typedef struct making {
     memory_use       use;
     layer_passes    *work; /* of its layers */
     layer_passes     all;
-    double           sent[3][2];   /* by shard_group: bytes of messages, forward and backward */
-    double           waited[3][2]; /* s of these */
-    lm_error        *err;
+    double    sent[N_SHARD_GROUPS][2]; /* by shard_group: bytes of messages, forward and backward */
+    double    waited[N_SHARD_GROUPS][2]; /* s of these */
+    lm_error *err;
 } making;
 
 static lm_status find_memory(making *m)
@@ -108,9 +108,13 @@ static double message_seconds(void *by, collective_kind kind, double bytes, cons
                                         &a);
 }
 
-static shard_group shared_by(rank_group g)
+/* Messages of a step that are no layer's count as those of tp. */
+static shard_group shared_by(rank_group group)
 {
-    return g == GROUP_CONTEXT ? SHARD_CP : g == GROUP_EXPERTS ? SHARD_EP : SHARD_TP;
+    for (shard_group g = 0; g < N_SHARD_GROUPS; g++)
+        if (layout_group_of(g) == group)
+            return g;
+    return SHARD_TP;
 }
 
 /* What passes wait for, as schedule_step() has it: less what goes on meanwhile. */
@@ -162,7 +166,7 @@ static void add_host(making *m)
         return;
     n = host_operations_of(m->bound, m->setup.optimizer, h->foreach);
     for (int back = 0; back < 2; back++) {
-        for (int g = 0; g < 3; g++)
+        for (size_t g = 0; g < N_SHARD_GROUPS; g++)
             pass[back] += m->waited[g][back];
         *(back ? &m->price.backward.value : &m->price.forward.value) +=
             host_pass(&clock, h, back ? n.backward : n.forward, pass[back]) - pass[back];

@@ -94,18 +94,15 @@ static double share_behind(const shard_message *s, const laid *f)
 
 static message message_of_part(const shard_message *s, const laid *f)
 {
-    static const collective_kind kinds[]  = { [SHARD_ALLREDUCE]     = COLLECTIVE_ALLREDUCE,
-                                              [SHARD_ALLGATHER]     = COLLECTIVE_ALLGATHER,
-                                              [SHARD_REDUCESCATTER] = COLLECTIVE_REDUCESCATTER,
-                                              [SHARD_SENDRECV]      = COLLECTIVE_SENDRECV,
-                                              [SHARD_ALLTOALL]      = COLLECTIVE_ALLTOALL };
-    static const rank_group      groups[] = {
-             [SHARD_TP] = GROUP_TENSOR, [SHARD_CP] = GROUP_CONTEXT, [SHARD_EP] = GROUP_EXPERTS
-    };
+    static const collective_kind kinds[] = { [SHARD_ALLREDUCE]     = COLLECTIVE_ALLREDUCE,
+                                             [SHARD_ALLGATHER]     = COLLECTIVE_ALLGATHER,
+                                             [SHARD_REDUCESCATTER] = COLLECTIVE_REDUCESCATTER,
+                                             [SHARD_SENDRECV]      = COLLECTIVE_SENDRECV,
+                                             [SHARD_ALLTOALL]      = COLLECTIVE_ALLTOALL };
 
     return (message){ .kind        = kinds[s->kind],
                       .bytes       = f->travels * (double)s->bytes,
-                      .group       = groups[s->group],
+                      .group       = layout_group_of(s->group),
                       .pass        = s->backward ? PHASE_BACKWARD : PHASE_FORWARD,
                       .rule        = MESSAGE_WAITED,
                       .times       = s->count,

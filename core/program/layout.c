@@ -318,6 +318,17 @@ lm_status layout_shard_span(const layout *l, int64_t devices, rank_span *shard, 
     return divide_data(l, l->fsdp ? l->fsdp : l->dp * l->cp, "fsdp", devices, shard, replica, err);
 }
 
+rank_group layout_group_of(shard_group g)
+{
+    switch (g) {
+    case SHARD_TP: return GROUP_TENSOR;
+    case SHARD_CP: return GROUP_CONTEXT;
+    case SHARD_EP: return GROUP_EXPERTS;
+    case N_SHARD_GROUPS: break;
+    }
+    return N_RANK_GROUPS;
+}
+
 lm_status layout_groups(const layout *l, int64_t devices, rank_span group[N_RANK_GROUPS],
                         lm_error *err)
 {

@@ -189,6 +189,9 @@ typedef enum rank_group {
     N_RANK_GROUPS
 } rank_group;
 
+/** The group of ranks that share layers in one way: tensor, context, experts. */
+rank_group layout_group_of(shard_group g);
+
 /** All groups of a layout. LM_E_ARG as in layout_span(). */
 lm_status layout_groups(const layout *l, int64_t devices, rank_span group[N_RANK_GROUPS],
                         lm_error *err);
