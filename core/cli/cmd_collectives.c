@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "machine/interconnect.h"
 #include "machine/machine.h"
@@ -18,6 +19,22 @@ typedef struct collectives_options {
     format        format;
 } collectives_options;
 
+static const char *kind_words(char *buffer, size_t size)
+{
+    *buffer = '\0';
+    for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++)
+        text_add(buffer, size, "%s%s", k ? ", " : "", collective_types[k].title);
+    return buffer;
+}
+
+static const char *model_words(char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s", DEFAULT_MODEL);
+    for (sync_baseline b = 0; b < N_SYNC_BASELINES; b++)
+        text_add(buffer, size, ", %s", sync_baseline_name(b));
+    return buffer;
+}
+
 #define AT(member) OPTION_AT(collectives_options, member)
 
 static const option_row option_rows[] = {
@@ -25,16 +42,15 @@ static const option_row option_rows[] = {
       "S, of the vector that each rank has or gets, the larger one" },
     { "nodes", AT(nodes), .fallback = "2..64*2" },
     { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
-    { "kind", AT(kind), &type_text, "NAME", "all-reduce", HELP_WHAT,
-      "all-reduce, all-gather, reduce-scatter, all-to-all, send-recv or broadcast" },
+    { "kind", AT(kind), &type_text, "NAME", "all-reduce", HELP_WHAT, "kind of collective",
+      .words = kind_words },
     { "groups", AT(groups), &type_whole, "N", "1", HELP_WHAT,
       "groups of other devices of the same nodes, whose messages travel at once", .least = 1,
       .most = 1e6, .outside = "must be 1 to 1000000" },
     { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_HOW,
       "algorithm that was forced, such as ring (default: the library's own choice)" },
     { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
-      "or a published formula: convmeter, hockney, log2, paleo_one_to_all, paleo_tree, "
-      "paleo_butterfly, paleo_butterfly_mixing" },
+      "what prices them, or a published formula", .words = model_words },
     OPTION_GROUP(collectives_options, link, link_option_rows),
     { "plot", AT(plot), .argument = "FILE", .heading = HELP_OUTPUT,
       .help = "draw times over bytes, .svg, .png or .pdf (needs gnuplot)" },
@@ -88,15 +104,14 @@ static lm_status check(options *o, lm_error *err)
 {
     const collectives_options *q = o->filled;
     collective_kind            kind;
+    char                       words[200];
 
     if (collective_kind_find(q->kind, &kind, err))
         return misused(o, &q->kind, err, "%s", err->text);
     if (asked_model_known(q->model))
         return LM_OK;
-    return misused(o, &q->model, err,
-                   "expected layermeter, convmeter, hockney, log2, paleo_one_to_all, paleo_tree, "
-                   "paleo_butterfly or paleo_butterfly_mixing; found '%.40s'",
-                   q->model);
+    return misused(o, &q->model, err, "expected one of %s; found '%.40s'",
+                   model_words(words, sizeof words), q->model);
 }
 
 static lm_status print(const collectives_options *q, const asked_collective *row, size_t n,
