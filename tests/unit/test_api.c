@@ -466,98 +466,6 @@ static void residuals_are_read_with_their_machine(void **state)
     lm_machine_close(without);
 }
 
-/* What `layermeter predict resnet18 --device A100 --batch 64 --nodes 2` answers. */
-static double shipped_step(const lm_machine_options *options, const lm_network *net, lm_step step,
-                           lm_answer *a)
-{
-    lm_machine   *m = NULL;
-    lm_predictor *p = NULL;
-    lm_error      err;
-
-    *a = (lm_answer){ .size = sizeof *a };
-    if (lm_machine_open_with(library, options, &m, &err) ||
-        lm_predictor_open(library, m, net, NULL, NULL, &p, &err) || lm_predict(p, &step, a, &err))
-        fail_msg("%s", err.text);
-    lm_predictor_close(p);
-    lm_machine_close(m);
-    return a->step.value;
-}
-
-/* A device's name is enough: the shipped file has an interval, and the device's usual node its price. */
-static void devices_open_what_ships_for_them(void **state)
-{
-    const lm_machine_options a100 = { .size = sizeof a100, .device = "A100" };
-    lm_machine_options       fast = a100, slow = a100;
-    lm_network              *net = NULL;
-    lm_machine              *m   = NULL;
-    lm_answer                one, a;
-
-    (void)state;
-    assert_int_equal(lm_machine_open_with(library, &a100, &m, NULL), LM_OK);
-    assert_string_equal(lm_machine_told(m, "device"), "A100-SXM4-80GB");
-    assert_string_equal(lm_machine_told(m, "shipped_as"), "a100-sxm4-80gb-amp.ini");
-    assert_non_null(lm_machine_told(m, "licence"));
-    assert_null(lm_machine_told(m, "colour"));
-    lm_machine_close(m);
-    assert_int_equal(lm_network_open(library, "resnet18", NULL, &net, NULL), LM_OK);
-    shipped_step(&a100, net, lm_step_of(64, 1), &one);
-    assert_true(one.step.low > 0 && one.step.low < one.step.value &&
-                one.step.value < one.step.high);
-    assert_true(one.exposed <= 0);
-    shipped_step(&a100, net, lm_step_of(64, 2), &a); /* nodes of a usual cluster are assumed */
-    assert_true(a.exposed > 0);
-    fast.interconnect = "nvlink3+8xib400";
-    slow.interconnect = "nvlink3+10gbe";
-    shipped_step(&fast, net, lm_step_of(64, 2), &one);
-    shipped_step(&slow, net, lm_step_of(64, 2), &a);
-    assert_true(a.exposed > 100 * one.exposed); /* 10 against 3200 Gbit/s */
-    lm_network_close(net);
-}
-
-static void machines_that_cannot_be_are_refused(void **state)
-{
-    static const struct {
-        lm_machine_options o;
-        lm_status          code;
-        const char        *text;
-    } cases[] = {
-        { { .device = NULL },
-          LM_E_ARG,
-          "options: a machine is a file (path), or what ships for a device" },
-        { { .path = "m.ini", .dtype = LM_F16 },
-          LM_E_ARG,
-          "options: dtype chooses among the files that ship for a device: a path has its own" },
-        { { .device = "T4", .interconnect = "nvlink3" },
-          LM_E_ARG,
-          "'Tesla T4' has no nvlink3: within a node it has pcie3" },
-        { { .device = "T4", .interconnect = "pcie4+25gbe" },
-          LM_E_ARG,
-          "'Tesla T4' has no pcie4: within a node it has pcie3" },
-        { { .device = "RTX 3090", .interconnect = "nvlink4" },
-          LM_E_ARG,
-          "'GeForce RTX 3090' has no nvlink4: within a node it has pcie4, or by bridges nvlink3" },
-        { { .device = "T40000" },
-          LM_E_NOTFOUND,
-          "no device 'T40000'; 'layermeter devices' lists those there are" },
-        { { .device = "GTX4090" },
-          LM_E_NOTFOUND,
-          "no device 'GTX4090': is it 'GeForce RTX 4090'?; 'layermeter devices' lists those there "
-          "are" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        lm_machine_options o = cases[i].o;
-        lm_machine        *m = NULL;
-        lm_error           err;
-
-        o.size = sizeof o;
-        lm_machine_open_with(library, &o, &m, &err);
-        assert_error(err, cases[i].code, "%s", cases[i].text);
-        assert_null(m);
-    }
-}
-
 static void nothing_is_closed_well(void **state)
 {
     (void)state;
@@ -596,8 +504,6 @@ int main(void)
         cmocka_unit_test(threads_share_a_machine_of_kernel_prices),
         cmocka_unit_test(threads_share_a_machine_with_a_residual),
         cmocka_unit_test(residuals_are_read_with_their_machine),
-        cmocka_unit_test(devices_open_what_ships_for_them),
-        cmocka_unit_test(machines_that_cannot_be_are_refused),
         cmocka_unit_test(nothing_is_closed_well),
         cmocka_unit_test(models_have_names),
     };

@@ -1,4 +1,4 @@
-/* Memory of a step: small networks by hand, and what must hold for any network. */
+/* Memory of a step: small networks by hand. What must hold for any network: test_models.c. */
 #include "nets.h"
 
 #include "network/autocast.h"
@@ -578,79 +578,6 @@ static void the_largest_batch_is_exact(void **state)
     nets_free(&m);
 }
 
-static const char *const shipped[] = { "alexnet",     "resnet18",      "resnet50", "mobilenet_v2",
-                                       "densenet121", "squeezenet1_1", "vgg16" };
-
-static memory_use measure_bound(const network *net, memory_options o, const bind_options *b)
-{
-    memory_use use;
-    lm_error   err = { LM_OK, "" };
-    uint64_t   sum = 0;
-
-    memory_of_step(net, nets_registry, b, &o, &use, NULL, &err);
-    assert_string_equal(err.text, "");
-    for (int p = 0; p < MEMORY_N_PARTS; p++)
-        sum += use.part[p];
-    assert_int_equal(sum, use.peak);
-    return use;
-}
-
-static memory_use measure_shipped(const network *net, memory_options o, int64_t batch)
-{
-    return measure_bound(net, o, &(bind_options){ .batch = batch, .dtype = LM_F32, .image = 64 });
-}
-
-static memory_use evaluate_shipped(const network *net, memory_options o, int64_t batch)
-{
-    return measure_bound(
-        net, o,
-        &(bind_options){ .batch = batch, .dtype = LM_F32, .image = 64, .evaluation = true });
-}
-
-static bool has_blocks(const network *net)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < net->n_layers; i++)
-        any |= net->layer[i].block != NULL;
-    return any;
-}
-
-static void what_must_hold_holds_for_every_shipped_network(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++) {
-        network       *net    = NULL;
-        memory_options o      = { .optimizer = OPTIMIZER_ADAM };
-        uint64_t       before = 0;
-        memory_use     a, b;
-
-        assert_int_equal(network_open(shipped[i], nets_registry, NULL, &net, NULL), LM_OK);
-        for (int64_t batch = 1; batch <= 3; batch++) {
-            a = measure_shipped(net, o, batch);
-            /* weights, state, gradients at the update, and what is kept */
-            assert_true(a.peak >= 4 * a.part[MEMORY_WEIGHTS] + a.part[MEMORY_INPUTS]);
-            assert_true(a.peak >= 3 * a.part[MEMORY_WEIGHTS] + a.part[MEMORY_INPUTS] + a.kept);
-            assert_true(a.peak > before);
-            before = a.peak;
-        }
-        o.inplace = true;
-        b         = measure_shipped(net, o, 3);
-        assert_true(b.peak <= a.peak);
-        assert_int_equal(b.kept, a.kept);
-        o.inplace   = false;
-        o.recompute = has_blocks(net) ? "blocks" : NULL;
-        b           = measure_shipped(net, o, 3);
-        assert_true(b.peak <= a.peak);
-        assert_true(b.kept <= a.kept);
-        b = evaluate_shipped(net, o, 3);
-        assert_true(b.peak < a.peak);
-        assert_int_equal(
-            b.part[MEMORY_GRADIENTS] + b.part[MEMORY_OPTIMIZER] + b.part[MEMORY_BACKWARD], 0);
-        network_free(net);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -678,7 +605,6 @@ int main(void)
         cmocka_unit_test(the_fullest_rank_holds_what_does_not_divide),
         cmocka_unit_test(a_shared_weight_counts_once_and_sums_its_gradient),
         cmocka_unit_test(the_largest_batch_is_exact),
-        cmocka_unit_test(what_must_hold_holds_for_every_shipped_network),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "network/kernels.h"
+#include "network/memory.h"
 #include "network/metrics.h"
 #include "network/operations.h"
 #include "network/part.h"
@@ -394,6 +395,81 @@ static void inference_runs_what_answers_need(void **state)
     assert_memory_equal(&with, &without, sizeof with);
 }
 
+/* ---- memory of a step ---- */
+
+static const char *const measured[] = { "alexnet",     "resnet18",      "resnet50", "mobilenet_v2",
+                                        "densenet121", "squeezenet1_1", "vgg16" };
+
+static memory_use measure_bound(const network *net, memory_options o, const bind_options *b)
+{
+    memory_use use;
+    lm_error   err = { LM_OK, "" };
+    uint64_t   sum = 0;
+
+    memory_of_step(net, nets_registry, b, &o, &use, NULL, &err);
+    assert_string_equal(err.text, "");
+    for (int p = 0; p < MEMORY_N_PARTS; p++)
+        sum += use.part[p];
+    assert_int_equal(sum, use.peak);
+    return use;
+}
+
+static memory_use measure_shipped(const network *net, memory_options o, int64_t batch)
+{
+    return measure_bound(net, o, &(bind_options){ .batch = batch, .dtype = LM_F32, .image = 64 });
+}
+
+static memory_use evaluate_shipped(const network *net, memory_options o, int64_t batch)
+{
+    return measure_bound(
+        net, o,
+        &(bind_options){ .batch = batch, .dtype = LM_F32, .image = 64, .evaluation = true });
+}
+
+static bool has_blocks(const network *net)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < net->n_layers; i++)
+        any |= net->layer[i].block != NULL;
+    return any;
+}
+
+static void memory_holds_what_must_be_there(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
+        network       *net    = NULL;
+        memory_options o      = { .optimizer = OPTIMIZER_ADAM };
+        uint64_t       before = 0;
+        memory_use     a, b;
+
+        assert_int_equal(network_open(measured[i], nets_registry, NULL, &net, NULL), LM_OK);
+        for (int64_t batch = 1; batch <= 3; batch++) {
+            a = measure_shipped(net, o, batch);
+            /* weights, state, gradients at the update, and what is kept */
+            assert_true(a.peak >= 4 * a.part[MEMORY_WEIGHTS] + a.part[MEMORY_INPUTS]);
+            assert_true(a.peak >= 3 * a.part[MEMORY_WEIGHTS] + a.part[MEMORY_INPUTS] + a.kept);
+            assert_true(a.peak > before);
+            before = a.peak;
+        }
+        o.inplace = true;
+        b         = measure_shipped(net, o, 3);
+        assert_true(b.peak <= a.peak);
+        assert_int_equal(b.kept, a.kept);
+        o.inplace   = false;
+        o.recompute = has_blocks(net) ? "blocks" : NULL;
+        b           = measure_shipped(net, o, 3);
+        assert_true(b.peak <= a.peak);
+        assert_true(b.kept <= a.kept);
+        b = evaluate_shipped(net, o, 3);
+        assert_true(b.peak < a.peak);
+        assert_int_equal(
+            b.part[MEMORY_GRADIENTS] + b.part[MEMORY_OPTIMIZER] + b.part[MEMORY_BACKWARD], 0);
+        network_free(net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +482,7 @@ int main(void)
         cmocka_unit_test(inference_runs_what_answers_need),
         cmocka_unit_test(what_is_written_unfolded_counts_the_same),
         cmocka_unit_test(kernels_add_up_to_the_cost_of_each_pass),
+        cmocka_unit_test(memory_holds_what_must_be_there),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);
