@@ -1,24 +1,12 @@
 /* Do the ranks fit together? */
 #include "run/agreement.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/no_memory.h"
-
-/* ---- text that grows ---- */
-
-LM_PRINTF(3, 4) static void add(char *buffer, size_t size, const char *format, ...)
-{
-    const size_t n = strlen(buffer);
-    va_list      list;
-
-    va_start(list, format);
-    vsnprintf(buffer + n, size - n, format, list);
-    va_end(list);
-}
+#include "base/text.h"
 
 /* "rank 2", "ranks 0-3,6": those of one group. */
 static void print_ranks(const agreement *a, const int *group, int which, char *out, size_t size)
@@ -36,9 +24,9 @@ static void print_ranks(const agreement *a, const int *group, int which, char *o
             continue;
         while (last + 1 < a->n_ranks && group[last + 1] == which)
             last++;
-        add(out, size, "%s%d", behind ? "," : "", r);
+        text_add(out, size, "%s%d", behind ? "," : "", r);
         if (last > r)
-            add(out, size, "-%d", last);
+            text_add(out, size, "-%d", last);
         behind = true;
         r      = last;
     }
@@ -118,15 +106,15 @@ static void add_groups(agreement *a, const char *name, char (*value)[96], const 
     char ranks[96];
     int  n = 0;
 
-    add(a->mixed, sizeof a->mixed, "%s%s: ", a->mixed[0] ? "; " : "", name);
+    text_add(a->mixed, sizeof a->mixed, "%s%s: ", a->mixed[0] ? "; " : "", name);
     for (int r = 0; r < a->n_ranks; r++) {
         if (group[r] != r || n++ > 3)
             continue;
         print_ranks(a, group, r, ranks, sizeof ranks);
-        add(a->mixed, sizeof a->mixed, "%s%s (%s)", n > 1 ? ", " : "", value[r], ranks);
+        text_add(a->mixed, sizeof a->mixed, "%s%s (%s)", n > 1 ? ", " : "", value[r], ranks);
     }
     if (n > 4)
-        add(a->mixed, sizeof a->mixed, " and %d more", n - 4);
+        text_add(a->mixed, sizeof a->mixed, " and %d more", n - 4);
 }
 
 /* Has an earlier rank reported it? */
@@ -206,11 +194,12 @@ static void find_starved(agreement *a)
         facts_print_cores(f->allowed, cores, sizeof cores);
         facts_print_cores(f->near, near, sizeof near);
         if (own && near[0] && !facts_cores_meet(f->allowed, f->near))
-            add(a->crowded, sizeof a->crowded,
-                "rank %d on %s runs on cores %s, away from its GPU, which is beside cores %s", r,
-                f->host, cores, near);
+            text_add(a->crowded, sizeof a->crowded,
+                     "rank %d on %s runs on cores %s, away from its GPU, which is beside cores %s",
+                     r, f->host, cores, near);
         else if (own && own < CORES_OF_COLLECTIVE)
-            add(a->crowded, sizeof a->crowded,
+            text_add(
+                a->crowded, sizeof a->crowded,
                 "NCCL's threads of rank %d on %s share %d core%s with the thread that measures: "
                 "give each rank %d or more (mpirun --bind-to numa, srun --cpus-per-task)",
                 r, f->host, own, own == 1 ? "" : "s", CORES_OF_COLLECTIVE);
@@ -313,7 +302,7 @@ static void put_hosts(const agreement *a, char *text, size_t size, int *group,
         if (group[r] != r)
             continue;
         print_ranks(a, group, r, ranks, sizeof ranks);
-        add(text, size, "%s%s (%s)", text[0] ? ", " : "", a->rank[r].host, ranks);
+        text_add(text, size, "%s%s (%s)", text[0] ? ", " : "", a->rank[r].host, ranks);
     }
     put(context, "hosts", text);
 }
@@ -332,12 +321,13 @@ static void put_binding(const agreement *a, char *text, size_t size,
         while (r + 1 < a->n_ranks && same_place(f, &a->rank[r + 1]))
             r++;
         facts_print_cores(f->allowed, cores, sizeof cores);
-        add(text, size, "%s%s %d", text[0] ? "; " : "", r > from ? "ranks" : "rank", from);
+        text_add(text, size, "%s%s %d", text[0] ? "; " : "", r > from ? "ranks" : "rank", from);
         if (r > from)
-            add(text, size, "-%d", r);
-        add(text, size, ": cores %s of %lld", cores[0] ? cores : "not known", (long long)f->cores);
+            text_add(text, size, "-%d", r);
+        text_add(text, size, ": cores %s of %lld", cores[0] ? cores : "not known",
+                 (long long)f->cores);
         if (f->numa[0])
-            add(text, size, ", NUMA %s", f->numa);
+            text_add(text, size, ", NUMA %s", f->numa);
     }
     put(context, "binding", text);
 }

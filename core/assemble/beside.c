@@ -140,11 +140,9 @@ lm_status fit_like(calibration *cal, const char *path, const word_list *files, l
 
 const char *fit_factors_print(const correct_factors *f, char out[FIT_FACTORS_TEXT])
 {
-    size_t n = 0;
-
+    *out = '\0';
     for (resource r = 0; r < N_RESOURCES; r++)
-        n += (size_t)snprintf(out + n, FIT_FACTORS_TEXT - n, "%s%s x%.3g", n ? ", " : "",
-                              resource_name(r), f->of[r]);
+        text_add(out, FIT_FACTORS_TEXT, "%s%s x%.3g", *out ? ", " : "", resource_name(r), f->of[r]);
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "network/metrics.h"
 #include "report/fields.h"
@@ -44,15 +45,15 @@ static const field fields[] = {
 /* "width=64 depth=3", malloc'ed; NULL when memory runs out. */
 static char *describe_arguments(const network *net)
 {
-    size_t size = 1, used = 0;
+    size_t size = 1;
     char  *text;
 
     for (size_t i = 0; i < net->n_arguments; i++)
         size += strlen(net->argument[i].name) + strlen(net->argument[i].value) + 2;
     text = calloc(size, 1);
     for (size_t i = 0; text && i < net->n_arguments; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s=%s", used ? " " : "",
-                                 net->argument[i].name, net->argument[i].value);
+        text_add(text, size, "%s%s=%s", *text ? " " : "", net->argument[i].name,
+                 net->argument[i].value);
     return text;
 }
 

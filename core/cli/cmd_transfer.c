@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "crossgpu/elsewhere.h"
 #include "crossgpu/pairs.h"
@@ -264,16 +265,16 @@ static lm_status carry(const options *o, lm_error *err)
 static void tell_outside(const elsewhere *w, const gpu_run *of, const gpu *from)
 {
     char   text[300] = "";
-    size_t used = 0, n = 0;
+    size_t n         = 0;
 
     for (size_t i = 0; i < w->c->s.n_metrics; i++) {
         const space_metric *m = &w->c->s.metric[i];
 
         if (!elsewhere_outside(w, i))
             continue;
-        if (n++ < TOLD_MOST && used + 100 < sizeof text)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.80s %.4g",
-                                     used ? ", " : "", m->name, of->value[w->place[i]]);
+        if (n++ < TOLD_MOST && strlen(text) + 100 < sizeof text)
+            text_add(text, sizeof text, "%s%.80s %.4g", *text ? ", " : "", m->name,
+                     of->value[w->place[i]]);
     }
     if (n)
         note("%s:%d: outside of what was learned from, as '%s' goes: %s%s (%zu of %zu metrics)",

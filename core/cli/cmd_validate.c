@@ -5,6 +5,7 @@
 
 #include "assemble/validation.h"
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "counts/feature_set.h"
 #include "layerwise/layerwise.h"
@@ -27,10 +28,9 @@ typedef struct validate_options {
 /* "layermeter,convmeter,nnls,residual,paleo,justus,prenet,nicolai" */
 static const char *model_words(char *buffer, size_t size)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; step_model_compared(i) && n < size; i++)
-        n += (size_t)snprintf(buffer + n, size - n, "%s%s", i ? "," : "", step_model_compared(i));
+    *buffer = '\0';
+    for (size_t i = 0; step_model_compared(i); i++)
+        text_add(buffer, size, "%s%s", i ? "," : "", step_model_compared(i));
     return buffer;
 }
 

@@ -38,11 +38,8 @@ static lm_status unknown(const char *name, const char *const *known, size_t n, c
                 return lm_error_set(err, LM_E_NOTFOUND,
                                     "%s has no feature '%s' (did you mean '%s'?)", of, name,
                                     known[i]);
-    for (size_t i = 0; i < n; i++) {
-        const size_t used = strlen(all);
-
-        snprintf(all + used, sizeof all - used, " %s", known[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        text_add(all, sizeof all, " %s", known[i]);
     return lm_error_set(err, LM_E_NOTFOUND, "%s has no feature '%s' (its features:%s)", of, name,
                         *all ? all : " none");
 }

@@ -8,6 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/order.h"
+#include "base/text.h"
 
 /* A metric is outside of the learned range beyond this share of the range. */
 #define OUTSIDE 0.1
@@ -34,16 +35,15 @@ static void find_price(elsewhere *w, gpu_target *t, price_tier tier)
 
 static lm_status find_prices(elsewhere *w, const elsewhere_question *q, lm_error *err)
 {
-    size_t          used   = 0;
     const lm_status status = prices_open(q->prices, &w->prices, err);
 
     for (size_t i = 0; i < w->n && !status; i++) {
         find_price(w, &w->target[i], q->tier);
         if (!isnan(w->target[i].hour.amount))
             w->n_priced++;
-        else if (used + 80 < sizeof w->unpriced)
-            used += (size_t)snprintf(w->unpriced + used, sizeof w->unpriced - used, "%s'%s'",
-                                     used ? ", " : "", w->target[i].to.name);
+        else if (strlen(w->unpriced) + 80 < sizeof w->unpriced)
+            text_add(w->unpriced, sizeof w->unpriced, "%s'%s'", *w->unpriced ? ", " : "",
+                     w->target[i].to.name);
     }
     return status;
 }

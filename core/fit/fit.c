@@ -9,6 +9,7 @@
 
 #include "base/no_memory.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "fit/collectives.h"
 #include "fit/comparison.h"
 #include "fit/exposed/exposed.h"
@@ -262,11 +263,8 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
     for (size_t i = 0; i < obs->n_provenance; i++)
         if (!calibration_note(cal, obs->provenance[i].key, obs->provenance[i].value))
             return no_memory(err);
-    for (size_t g = 0; g < p->n_groups; g++) {
-        const size_t n = strlen(text);
-
-        snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", p->group[g]);
-    }
+    for (size_t g = 0; g < p->n_groups; g++)
+        text_add(text, sizeof text, "%s%s", g ? " " : "", p->group[g]);
     if (!calibration_note(cal, "fitted_to", text))
         return no_memory(err);
     for (size_t i = 0; i < p->n_points; i++) {
@@ -293,8 +291,7 @@ static lm_status note_variant(const points *p, calibration *cal, lm_error *err)
 
     if (status)
         return status;
-    behind =
-        all.n ? strchr(all.of[0].text, ' ') : NULL; /* the element type has its own key */
+    behind = all.n ? strchr(all.of[0].text, ' ') : NULL; /* the element type has its own key */
     if (behind && !calibration_note(cal, "settings", behind + 1))
         status = no_memory(err);
     variants_free(&all);

@@ -301,9 +301,9 @@ static lm_status lacks(const writer *w, const cell *of, const cell *point)
 {
     char text[32 * N_EXTRAP_COUNTS] = "";
 
-    for (size_t p = 0, at = 0; p < w->n_parameters && at < sizeof text; p++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s=%lld", p ? " " : "",
-                               extrap_count_name(w->parameter[p]), (long long)point->at[p]);
+    for (size_t p = 0; p < w->n_parameters; p++)
+        text_add(text, sizeof text, "%s%s=%lld", p ? " " : "", extrap_count_name(w->parameter[p]),
+                 (long long)point->at[p]);
     return lm_error_set(
         w->err, LM_E_ARG,
         "'%.80s' has no %s at %s, as others have: Extra-P's text format wants every "

@@ -1,7 +1,6 @@
 /* Generation of uses of a layer type. */
 #include "layers/check_case.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -488,18 +487,6 @@ lm_status case_parse(const registry_entry *entry, check_case *c, lm_error *err)
     return LM_OK;
 }
 
-static void add(char *buffer, size_t size, const char *fmt, ...) LM_PRINTF(3, 4);
-
-static void add(char *buffer, size_t size, const char *fmt, ...)
-{
-    const size_t n = strlen(buffer);
-    va_list      args;
-
-    va_start(args, fmt);
-    vsnprintf(buffer + n, size - n, fmt, args);
-    va_end(args);
-}
-
 /* Has it the batch in front, as an input of a network has? Else it is a constant. */
 static bool is_data(const check_case *c, uint32_t i)
 {
@@ -511,12 +498,12 @@ static void print_input(const check_case *c, uint32_t i, char *buffer, size_t si
     const lm_tensor *t    = &c->input[i];
     const bool       data = is_data(c, i);
 
-    add(buffer, size, "[in%u]\ntype = %s\nshape = ", i, data ? "input" : "constant");
+    text_add(buffer, size, "[in%u]\ntype = %s\nshape = ", i, data ? "input" : "constant");
     for (uint32_t d = data; d < t->rank; d++)
-        add(buffer, size, "%s%lld", d > data ? "x" : "", (long long)t->dim[d]);
+        text_add(buffer, size, "%s%lld", d > data ? "x" : "", (long long)t->dim[d]);
     if (t->dtype != c->dtype)
-        add(buffer, size, "\ndtype = %s", text_dtype_name(t->dtype));
-    add(buffer, size, "\n\n");
+        text_add(buffer, size, "\ndtype = %s", text_dtype_name(t->dtype));
+    text_add(buffer, size, "\n\n");
 }
 
 void case_print(const lm_layer_type *type, const check_case *c, char *buffer, size_t size)
@@ -529,23 +516,23 @@ void case_print(const lm_layer_type *type, const check_case *c, char *buffer, si
     for (uint32_t i = 0; i < n_inputs; i++)
         any_data |= is_data(c, i);
     buffer[0] = '\0';
-    add(buffer, size, "; layermeter show FILE --batch %lld --dtype %s\n", (long long)batch,
-        text_dtype_name(c->dtype));
+    text_add(buffer, size, "; layermeter show FILE --batch %lld --dtype %s\n", (long long)batch,
+             text_dtype_name(c->dtype));
     for (uint32_t i = 0; i < n_inputs && c->chooses; i++)
-        add(buffer, size, "%s in%u%s", i ? "," : "; gradients wanted:", i,
-            c->wants[i] ? "" : " no");
-    add(buffer, size, "%s[network]\nname = case\n", n_inputs && c->chooses ? "\n" : "");
+        text_add(buffer, size, "%s in%u%s", i ? "," : "; gradients wanted:", i,
+                 c->wants[i] ? "" : " no");
+    text_add(buffer, size, "%s[network]\nname = case\n", n_inputs && c->chooses ? "\n" : "");
     if (!any_data) /* a network needs an input */
-        add(buffer, size, "output = unused, layer\n\n[unused]\ntype = input\nshape = 1\n");
-    add(buffer, size, "\n");
+        text_add(buffer, size, "output = unused, layer\n\n[unused]\ntype = input\nshape = 1\n");
+    text_add(buffer, size, "\n");
     for (uint32_t i = 0; i < n_inputs; i++)
         print_input(c, i, buffer, size);
-    add(buffer, size, "[layer]\ntype = %s\n", type->name);
+    text_add(buffer, size, "[layer]\ntype = %s\n", type->name);
     for (uint32_t i = 0; i < n_inputs; i++)
-        add(buffer, size, "%s%s%u", i ? ", " : "inputs = ", "in", i);
+        text_add(buffer, size, "%s%s%u", i ? ", " : "inputs = ", "in", i);
     if (n_inputs)
-        add(buffer, size, "\n");
+        text_add(buffer, size, "\n");
     for (uint32_t i = 0; i < type->n_params && i < CASE_PARAMS; i++)
         if (c->text[i][0])
-            add(buffer, size, "%s = %s\n", schema_param(type, i).name, c->text[i]);
+            text_add(buffer, size, "%s = %s\n", schema_param(type, i).name, c->text[i]);
 }

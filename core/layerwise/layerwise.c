@@ -25,11 +25,9 @@ const layerwise_kind *layerwise_find(const char *name)
 
 const char *layerwise_names(const char *between, char *text, size_t size)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; layerwise_kinds[i] && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? between : "",
-                              layerwise_kinds[i]->name);
+    *text = '\0';
+    for (size_t i = 0; layerwise_kinds[i]; i++)
+        text_add(text, size, "%s%s", i ? between : "", layerwise_kinds[i]->name);
     return text;
 }
 

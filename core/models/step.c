@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 step_setup step_setup_of(int64_t batch, int64_t nodes)
 {
     return (step_setup){ .batch     = batch,
@@ -64,25 +66,21 @@ void grounds_join_notes(grounds *g, const grounds *other)
 
 const char *grounds_beyond(const grounds *g, char *buffer, size_t size)
 {
-    size_t n = 0;
-
     *buffer = '\0';
-    for (size_t i = 0; i < g->n_beyond && n < size; i++) {
+    for (size_t i = 0; i < g->n_beyond; i++) {
         const size_t layers = g->beyond[i].layers;
 
-        if (i)
-            n += (size_t)snprintf(buffer + n, size - n, ", ");
-        if (layers && n < size)
-            n += (size_t)snprintf(buffer + n, size - n, "%zu %s", layers,
-                                  g->beyond[i].by ? ""
-                                  : layers == 1   ? "layer costs "
-                                                  : "layers cost ");
-        if (n < size)
-            n += (size_t)snprintf(buffer + n, size - n, "%s", g->beyond[i].what);
-        if (g->beyond[i].by && n < size)
-            n += (size_t)snprintf(buffer + n, size - n, " by %s", g->beyond[i].by);
-        if (g->beyond[i].factor > 0 && n < size)
-            n += (size_t)snprintf(buffer + n, size - n, " x%.3g", g->beyond[i].factor);
+        text_add(buffer, size, "%s", i ? ", " : "");
+        if (layers)
+            text_add(buffer, size, "%zu %s", layers,
+                     g->beyond[i].by ? ""
+                     : layers == 1   ? "layer costs "
+                                     : "layers cost ");
+        text_add(buffer, size, "%s", g->beyond[i].what);
+        if (g->beyond[i].by)
+            text_add(buffer, size, " by %s", g->beyond[i].by);
+        if (g->beyond[i].factor > 0)
+            text_add(buffer, size, " x%.3g", g->beyond[i].factor);
     }
     return buffer;
 }

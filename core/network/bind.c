@@ -94,15 +94,12 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
             return status;
         shape->u.i[shape->count - 1] = shape->u.i[shape->count - 2] = o->image;
     }
-    for (uint32_t i = 0; i < shape->count; i++) {
-        const size_t used = strlen(b->out->input);
-
-        snprintf(b->out->input + used, sizeof b->out->input - used, "%s%lld",
-                 i      ? "x"
-                 : used ? ", "
-                        : "",
+    for (uint32_t i = 0; i < shape->count; i++)
+        text_add(b->out->input, sizeof b->out->input, "%s%lld",
+                 i                ? "x"
+                 : *b->out->input ? ", "
+                                  : "",
                  (long long)shape->u.i[i]);
-    }
     *input = (lm_tensor){ .dtype = o->dtype, .rank = 1, .dim = { o->batch } };
     return LM_OK;
 }

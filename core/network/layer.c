@@ -26,11 +26,8 @@ static lm_status unknown_key(const lm_layer_type *type, const char *key, lm_erro
     if (near)
         return lm_error_set(err, LM_E_NOTFOUND, "'%s' has no key '%s' (did you mean '%s'?)",
                             type->name, key, near);
-    for (uint32_t i = 0; i < type->n_params; i++) {
-        const size_t n = strlen(all);
-
-        snprintf(all + n, sizeof all - n, " %s", schema_param(type, i).name);
-    }
+    for (uint32_t i = 0; i < type->n_params; i++)
+        text_add(all, sizeof all, " %s", schema_param(type, i).name);
     return lm_error_set(err, LM_E_NOTFOUND, "'%s' has no key '%s' (its keys:%s)", type->name, key,
                         *all ? all : " none");
 }

@@ -131,12 +131,9 @@ static lm_status unknown_argument(const loading *l, const override *o, const env
 {
     char all[300] = "";
 
-    for (size_t i = 0; i < env->n; i++) {
-        const size_t used = strlen(all);
-
+    for (size_t i = 0; i < env->n; i++)
         if (!is_private(env->argument[i].name))
-            snprintf(all + used, sizeof all - used, " %s", env->argument[i].name);
-    }
+            text_add(all, sizeof all, " %s", env->argument[i].name);
     lm_error_set(l->err, LM_E_NOTFOUND, "%s has no argument '%.60s' (%s%s)", l->path, o->name,
                  *all ? "its arguments:" : "it has none", all);
     if (o->path)
@@ -148,7 +145,7 @@ static lm_status unknown_argument(const loading *l, const override *o, const env
 static lm_status describe_set(const loading *l)
 {
     network *net  = l->net;
-    size_t   size = 1, used = 0;
+    size_t   size = 1;
     char    *set;
 
     for (size_t i = 0; i < net->n_arguments; i++)
@@ -160,8 +157,8 @@ static lm_status describe_set(const loading *l)
         return no_memory(l->err);
     for (size_t i = 0; i < net->n_arguments; i++)
         if (net->argument[i].set)
-            used += (size_t)snprintf(set + used, size - used, "%s%s=%s", used ? " " : "",
-                                     net->argument[i].name, net->argument[i].value);
+            text_add(set, size, "%s%s=%s", *set ? " " : "", net->argument[i].name,
+                     net->argument[i].value);
     net->published_params = net->published_macs = 0;
     return LM_OK;
 }

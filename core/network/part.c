@@ -41,18 +41,16 @@ static lm_status add_data(cutting *c, net_edge from)
     const lm_tensor   *t          = &source->output[from.output];
     net_pair          *pair       = arena_array(c->net->arena, 2, sizeof *pair);
     char               shape[128] = "", name[24], *kept;
-    size_t             used       = 0;
 
     if (t->rank < 2 || t->dim[0] != c->whole->options.batch)
         return lm_error_set(c->err, LM_E_SHAPE,
                             "it takes '%s', which is no sample of a batch: it cannot be cut out",
                             source->decl->name);
     for (uint32_t i = 1; i < t->rank; i++)
-        used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lld", i > 1 ? "x" : "",
-                                 (long long)t->dim[i]);
+        text_add(shape, sizeof shape, "%s%lld", i > 1 ? "x" : "", (long long)t->dim[i]);
     snprintf(name, sizeof name, "data%zu", c->n_data);
     kept = arena_text(c->net->arena, name, strlen(name));
-    if (!pair || !kept || !(pair[0].value = arena_text(c->net->arena, shape, used)))
+    if (!pair || !kept || !(pair[0].value = arena_text(c->net->arena, shape, strlen(shape))))
         return no_memory(c->err);
     pair[0].key          = "shape";
     pair[1]              = (net_pair){ .key = "dtype", .value = text_dtype_name(t->dtype) };

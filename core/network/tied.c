@@ -18,14 +18,11 @@ static const lm_weight *find_weight(const bound_layer *owner, const char *role)
 /* "64x3x7x7 f32" */
 static const char *describe_weight(const lm_weight *w, char *buffer, size_t size)
 {
-    size_t used = 0;
-
-    for (uint32_t i = 0; i < w->tensor.rank && used < size; i++)
-        used += (size_t)snprintf(buffer + used, size - used, "%s%lld", i ? "x" : "",
-                                 (long long)w->tensor.dim[i]);
-    if (used < size)
-        snprintf(buffer + used, size - used, " %s%s", text_dtype_name(w->tensor.dtype),
-                 w->flags & LM_FROZEN ? " frozen" : "");
+    *buffer = '\0';
+    for (uint32_t i = 0; i < w->tensor.rank; i++)
+        text_add(buffer, size, "%s%lld", i ? "x" : "", (long long)w->tensor.dim[i]);
+    text_add(buffer, size, " %s%s", text_dtype_name(w->tensor.dtype),
+             w->flags & LM_FROZEN ? " frozen" : "");
     return buffer;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "base/order.h"
+#include "base/text.h"
 #include "report/notes.h"
 #include "report/plot.h"
 
@@ -337,20 +338,17 @@ static const char *label_of(const scale_grid *g, const scale_line *l, bool by_ba
 {
     const shows           s = looked(g);
     const scale_question *q = &l->curve.q;
-    size_t                n = 0;
     char                  policy[SYNC_POLICY_TEXT];
 
     *buffer = '\0';
     if (l->on->label)
-        n += (size_t)snprintf(buffer, LABEL, "%.60s", l->on->label);
+        text_add(buffer, LABEL, "%.60s", l->on->label);
     if (s.devices)
-        n += (size_t)snprintf(buffer + n, LABEL - n, "%s%lld a node", n ? ", " : "",
-                              (long long)q->setup.devices);
+        text_add(buffer, LABEL, "%s%lld a node", *buffer ? ", " : "", (long long)q->setup.devices);
     if (s.batches && !by_batch)
-        n += (size_t)snprintf(buffer + n, LABEL - n, "%sbatch %lld", n ? ", " : "",
-                              (long long)q->setup.batch);
+        text_add(buffer, LABEL, "%sbatch %lld", *buffer ? ", " : "", (long long)q->setup.batch);
     if (s.syncs)
-        snprintf(buffer + n, LABEL - n, "%s%s", n ? ", " : "",
+        text_add(buffer, LABEL, "%s%s", *buffer ? ", " : "",
                  sync_policy_print(&q->setup.sync, policy));
     return buffer;
 }

@@ -9,6 +9,7 @@
 
 #include "base/no_memory.h"
 #include "base/symbol.h"
+#include "base/text.h"
 
 /* The few declarations that are needed: the toolkit may have no nvml.h. Names and numbers are those
  * of NVIDIA's "NVML API Reference Guide". */
@@ -340,12 +341,9 @@ static void put_held_down(const nvml *n, const putter *p)
     char               text[80] = "";
 
     reasons(n, &bits);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        const size_t at = strlen(text);
-
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (bits & known[i].bit)
-            snprintf(text + at, sizeof text - at, "%s%s", at ? ", " : "", known[i].name);
-    }
+            text_add(text, sizeof text, "%s%s", *text ? ", " : "", known[i].name);
     if (n->reasons)
         p->put(p->context, "gpu_clock_held_down_by", text[0] ? text : "nothing");
 }

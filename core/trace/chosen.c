@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* ---- a whole trace --------------------------------------------------------------------------- */
 
 static bool is_constant(const trace_gpu_series *g)
@@ -68,13 +70,11 @@ static void tell(trace_say say, const char *fmt, ...)
 
 static void tell_gpus(const trace *t, const trace_gpu_series *chosen, trace_say say)
 {
-    char   all[160] = "";
-    size_t used     = 0;
+    char all[160] = "";
 
     for (size_t i = 0; i < t->n_gpus; i++)
-        if (used + TRACE_NAME_MAX + 4 < sizeof all)
-            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "",
-                                     t->gpu[i].name);
+        if (strlen(all) + TRACE_NAME_MAX + 4 < sizeof all)
+            text_add(all, sizeof all, "%s%s", *all ? ", " : "", t->gpu[i].name);
     if (t->n_gpus > 1)
         tell(say, "%s: GPU %s of %zu (%s): another with --gpu", t->path, chosen->name, t->n_gpus,
              all);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "trace/formats.h"
 
 /* ---- equal steps ----------------------------------------------------------------------------- */
@@ -245,15 +246,13 @@ static void align(trace *t)
 
 static lm_status check_there(const trace *t, const char *gpu, lm_error *err)
 {
-    char   names[200] = "";
-    size_t used       = 0;
+    char names[200] = "";
 
     for (size_t i = 0; i < t->n_gpus; i++) {
         if (t->gpu[i].n)
             return LM_OK;
-        if (used < sizeof names - TRACE_NAME_MAX - 4)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                                     t->gpu[i].name);
+        if (strlen(names) < sizeof names - TRACE_NAME_MAX - 4)
+            text_add(names, sizeof names, "%s%s", *names ? ", " : "", t->gpu[i].name);
     }
     if (t->n_gpus && gpu)
         return lm_error_set(err, LM_E_NOTFOUND, "%s: no GPU '%.40s': there are %s", t->path, gpu,

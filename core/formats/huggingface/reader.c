@@ -252,7 +252,7 @@ static lm_status rename_network(network *net, const char *path, lm_error *err)
 static lm_status tell_set(network *net, const network_choices *choices, lm_error *err)
 {
     const size_t n    = choices ? choices->n_set : 0;
-    size_t       size = 1, used = 0;
+    size_t       size = 1;
     char        *text;
 
     for (size_t i = 0; i < n; i++)
@@ -260,7 +260,7 @@ static lm_status tell_set(network *net, const network_choices *choices, lm_error
     if (!(text = arena_alloc(net->arena, size)))
         return no_memory(err);
     for (size_t i = 0; i < n; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : "", choices->set[i]);
+        text_add(text, size, "%s%s", i ? " " : "", choices->set[i]);
     net->set = n ? text : NULL;
     for (size_t i = 0; i < net->n_arguments; i++) { /* an input may tell another length */
         bool own = false;

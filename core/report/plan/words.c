@@ -2,25 +2,14 @@
 #include "report/plan/parts.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "predict/scaling.h"
 
-/* Appends to a text of PLAN_SENTENCE bytes; the rest is cut. */
-static void say(char *out, const char *fmt, ...) LM_PRINTF(2, 3);
-
-static void say(char *out, const char *fmt, ...)
-{
-    const size_t n = strlen(out);
-    va_list      args;
-
-    va_start(args, fmt);
-    vsnprintf(out + n, PLAN_SENTENCE - n, fmt, args);
-    va_end(args);
-}
+/* Appends to a text of PLAN_SENTENCE bytes. */
+#define say(out, ...) text_add(out, PLAN_SENTENCE, __VA_ARGS__)
 
 static const char *nodes_word(int64_t n)
 {
