@@ -38,15 +38,20 @@ export PATH SANITIZED FAKE WORK SWEEP DEVICES SIDE LAYERMETER_FAKE_LATENCY
 day() { "$here/../gpu/day.sh" "$@" >"$work/said" 2>&1; }
 said() { grep -qx -e "$1" "$work/said" || fail "no '$1': $(cat "$work/said")"; }
 
-# ---- a row that is skipped stops it ------------------------------------------------------------------------------
-LAYERMETER_FAKE_MEMORY=100000 day 1 && fail "rows were skipped, and the day went on: $(cat "$work/said")"
+# ---- a row that is skipped fails it, and what else can be told is; where nothing runs it ends ---------------------
+LAYERMETER_FAKE_MEMORY=100000 day 1 && fail "rows were skipped: $(cat "$work/said")"
 said 'FAILED: smoke'
-grep -q '^sanity' "$work/said" && fail "it went on: $(cat "$work/said")"
+grep -q '^kernels: wrong:' "$work/said" || fail "it did not go on: $(cat "$work/said")"
+rm -rf "$WORK"
+LAYERMETER_FAKE_MEMORY=100 day 1 && fail "nothing ran: $(cat "$work/said")"
+said 'smoke: 0 rows, [0-9]* skipped'
+grep -q '^kernels' "$work/said" && fail "it went on: $(cat "$work/said")"
 rm -rf "$WORK"
 
 # ---- the first call ----------------------------------------------------------------------------------------------
 day -o "$work/first" 1 || fail "the first call: $(cat "$work/said")"
 said 'smoke: [0-9]* rows, 0 skipped'
+said 'smoke: [0-9]* rows in FP8, 0 skipped'
 # 2 x 64^3 FLOP in 2 us and, on tensor cores, 0.5 us; 64 KiB, read and written, in 2 us
 said 'sanity: product in f32 (IEEE), FLOP: 0.2621 T/s, 87.4 % of 0.3 T/s, as the datasheet has it'
 said 'sanity: product in tf32, FLOP: 1.049 T/s, 87.4 % of 1.2 T/s, as the datasheet has it'

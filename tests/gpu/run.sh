@@ -13,8 +13,8 @@
 #            machine file's predictions are from networks that the sweep has not measured
 #   machine  the sweep's machine file, named after its device, as it can be kept in configs/machines/
 #   all      one after the other
-# A stage that fails does not keep the others from running, unless it is one of the first three. One that has been
-# done by this very program is passed over.
+# A stage that fails does not keep the others from running, unless it is the build, or nothing at all runs. One that has
+# been done by this very program is passed over.
 # usage: [WORK=FOLDER] [SWEEP=NAME] [BUDGET=TIME] [MINUTES=N] [LAYERMETER_CARRY=FOLDER] tests/gpu/run.sh [-o FOLDER] STAGE...
 #   -o FOLDER   what came of it so far, in five files at most: results.tar.gz (all of it), the machine file,
 #               observations and report of the sweep, and what is printed
@@ -81,6 +81,7 @@ left() { # seconds of this call
 within() {
     seconds=$1
     shift
+    [ "$seconds" -ge 1 ] || return 124 # to timeout 0 is for ever
     if command -v timeout >/dev/null; then
         timeout -k 10 "$seconds" "$@"
     else
@@ -93,7 +94,7 @@ mark() {
     cksum <"$calibrate" 2>/dev/null || echo none
 }
 
-# measure SWEEP NAME: all of it into NAME.csv, gone on with where this program was cut short
+# measure SWEEP NAME [SECONDS]: all of it into NAME.csv, gone on with where this program was cut short
 measure() {
     resume=--resume
     if [ ! -e "$out/$2.csv" ] || [ "$(cat "$work/done/$2.began" 2>/dev/null)" != "$(mark)" ]; then
@@ -103,7 +104,7 @@ measure() {
     fi
     # paths of networks are those of this folder
     # shellcheck disable=SC2086
-    (cd "$source/tests/gpu" && within "$(left)" "$calibrate" "$1" -o "$out/$2.csv" --quiet $resume)
+    (cd "$source/tests/gpu" && within "${3:-$(left)}" "$calibrate" "$1" -o "$out/$2.csv" --quiet $resume)
 }
 
 stage_build() {
@@ -123,11 +124,29 @@ stage_build() {
     echo "build: done; $(grep -c 'warning:' "$out/build.log" || true) warnings in $out/build.log"
 }
 
+# Two thirds of the call, so that others have some. Products in FP8 are not on every device. 3: nothing runs
 stage_smoke() {
-    measure "$source/tests/gpu/smoke.ini" smoke || return $?
+    cut=0
+    measure "$source/tests/gpu/smoke.ini" smoke $(($(left) * 2 / 3)) || cut=$?
+    if [ $cut -ne 0 ]; then
+        echo "smoke: cut short ($cut) after $(grep -c ',ok$' "$out/smoke.csv" 2>/dev/null || true) rows"
+        return $cut
+    fi
     skipped=$(grep -v '^#' "$out/smoke.csv" | grep -v ',status$' | grep -cv ',ok$' || true)
     echo "smoke: $(grep -c ',ok$' "$out/smoke.csv" || true) rows, $skipped skipped"
-    [ "$skipped" -eq 0 ] || { grep ',skipped-[a-z]*$' "$out/smoke.csv" | head -n 20; return 1; }
+    if [ "$skipped" -ne 0 ]; then
+        grep ',skipped-[a-z]*$' "$out/smoke.csv" | head -n 20
+        grep -q ',ok$' "$out/smoke.csv" || return 3
+        return 1
+    fi
+    if ! measure "$source/tests/gpu/smoke_f8.ini" smoke_f8 2>"$out/smoke_f8.log"; then
+        grep -q 'has no FP8' "$out/smoke_f8.log" || { tail -n 3 "$out/smoke_f8.log"; return 1; }
+        echo "smoke: $(sed 's/.*smoke_f8.ini: //' "$out/smoke_f8.log")"
+        return 0
+    fi
+    skipped=$(grep -v '^#' "$out/smoke_f8.csv" | grep -v ',status$' | grep -cv ',ok$' || true)
+    echo "smoke: $(grep -c ',ok$' "$out/smoke_f8.csv" || true) rows in FP8, $skipped skipped"
+    [ "$skipped" -eq 0 ] || { grep ',skipped-[a-z]*$' "$out/smoke_f8.csv" | head -n 20; return 1; }
 }
 
 # Peaks are of the sheet's clock, so that none is passed; half is what no well-made product or copy falls short of.
@@ -325,8 +344,8 @@ for stage; do
     failed=1
     echo "FAILED: $stage" | tee -a "$out/said.txt"
     [ $status -eq 124 ] || rm -f "$work/done/$stage.began" # measured anew
-    case $stage in
-    build | smoke | sanity) break ;;
+    case $stage-$status in
+    build-* | smoke-3) break ;;
     esac
 done
 [ -z "$folder" ] || hand_over

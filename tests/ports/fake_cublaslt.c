@@ -306,6 +306,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
         !fake_number("LAYERMETER_FAKE_NO_TENSOR", 0);
 
     *n = 0;
+    fake_choices++;
     if (!handle || !fits(what, a, b, d) || c->rows != d->rows || c->columns != d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!has_types(what, a, b, d) ||

@@ -405,6 +405,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t it)
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR: wrong = check_tensor(d); break;
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: wrong = check_graph(d); break;
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+        fake_plans++;
         d->graph  = fake_reference(d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->graph;
         d->engine = fake_reference(d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine;
         break;

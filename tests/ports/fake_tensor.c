@@ -5,7 +5,7 @@
 
 #include "half.h"
 
-size_t fake_descriptors;
+size_t fake_descriptors, fake_plans, fake_choices;
 
 size_t fake_element_bytes(cudnnDataType_t type)
 {

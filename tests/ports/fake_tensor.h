@@ -43,6 +43,9 @@ double fake_factor(const void *factor);
 /** Descriptors created less those destroyed, of the libraries that are not there. */
 extern size_t fake_descriptors;
 
+/** Plans that cuDNN has made, implementations that cuBLASLt has been asked for. */
+extern size_t fake_plans, fake_choices;
+
 /** The stream of a handle. */
 cudaStream_t fake_stream(cudnnHandle_t handle);
 /** What cudnnGetLastErrorString() says next; returns `status`. */

@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "cuda_case.h"
+#include "cuda_shelf.h"
 #include "cuda_step.h"
 #include "gpu_case.h"
+#ifdef PORTS_FAKE
+#include "fake_tensor.h"
+#endif
 
 enum { LAYERS = 3, WIDTH = 4, MAX_TABLE = 700 };
 
@@ -242,6 +246,79 @@ static void the_first_failure_is_told_and_every_bucket_started(void **state)
     cuda_case_free(c);
 }
 
+#ifdef PORTS_FAKE
+static void make_and_free(const bench_case *what, size_t plans, size_t choices)
+{
+    const size_t plans_before = fake_plans, choices_before = fake_choices;
+    cuda_case   *c = NULL;
+    lm_error     err;
+
+    if (cuda_case_new(device, what, &c, &err))
+        fail_msg("%s", err.text);
+    cuda_case_free(c);
+    assert_int_equal(fake_plans - plans_before, plans);
+    assert_int_equal(fake_choices - choices_before, choices);
+}
+
+static void take_and_give(const settings *how, const lm_kernel *k, size_t plans)
+{
+    const size_t before = fake_plans;
+    cuda_kernel *kept   = NULL;
+    lm_error     err;
+
+    if (cuda_shelf_take(device, how, k, USE_TRAINING, &kept, &err))
+        fail_msg("%s", err.text);
+    cuda_shelf_give(device, kept);
+    assert_int_equal(fake_plans - before, plans);
+}
+
+/* A convolution and two equal products: one plan and one choice, until another setting asks for another
+ * implementation, and again when too many others came between. */
+static void kernels_stay_prepared_from_point_to_point(void **state)
+{
+    lm_kernel    k[3]   = { { .size = sizeof k[0], .op = LM_OP_CONV, .dtype = LM_F32, .repeat = 1 },
+                            { .size = sizeof k[0], .op = LM_OP_GEMM, .dtype = LM_F32, .repeat = 1 } };
+    observation  point  = { .kind = OBS_NETWORK };
+    bench_case   what   = { .point = &point };
+    const size_t before = fake_descriptors;
+    size_t       kept;
+
+    (void)state;
+    k[0].u.conv.n    = 2;
+    k[0].u.conv.c_in = k[0].u.conv.c_out = 8;
+    k[0].u.conv.groups                   = 1;
+    for (int a = 0; a < 3; a++) {
+        k[0].u.conv.in[a] = k[0].u.conv.out[a] = a ? 6 : 1;
+        k[0].u.conv.window[a] = k[0].u.conv.stride[a] = k[0].u.conv.dilation[a] = 1;
+    }
+    k[1].u.gemm.batch = 1;
+    k[1].u.gemm.m = k[1].u.gemm.n = k[1].u.gemm.k = 8;
+    k[2]                                          = k[1];
+    what.kernels[PHASE_FORWARD]                   = k;
+    what.n_kernels[PHASE_FORWARD]                 = 3;
+    make_and_free(&what, 1, 1);
+    kept = fake_descriptors;
+    assert_true(kept > before);
+    make_and_free(&what, 0, 0);
+    what.how.value[SETTING_LAUNCH] = 1;
+    make_and_free(&what, 0, 0);
+    assert_int_equal(fake_descriptors, kept); /* what it was run on is forgotten */
+    what.how.value[SETTING_LAYOUT] = 1;
+    make_and_free(&what, 1, 1);
+    what.how.value[SETTING_MATH] = 1;
+    make_and_free(&what, 1, 1);
+    what.evaluation = true;
+    make_and_free(&what, 1, 1);
+    for (size_t i = 0; i <= CUDA_SHELF_MOST; i++) {
+        k[0].u.conv.n = (int64_t)i + 3;
+        take_and_give(&what.how, &k[0], 1);
+    }
+    take_and_give(&what.how, &k[0], 0);
+    k[0].u.conv.n = 3; /* long ago */
+    take_and_give(&what.how, &k[0], 1);
+}
+#endif
+
 static int open_device(void **state)
 {
     (void)state;
@@ -253,6 +330,9 @@ static int close_device(void **state)
 {
     (void)state;
     gpu_close();
+#ifdef PORTS_FAKE
+    assert_int_equal(fake_descriptors, 0);
+#endif
     return 0;
 }
 
@@ -262,6 +342,9 @@ int main(void)
         cmocka_unit_test(all_reduces_find_what_the_backward_pass_made),
         cmocka_unit_test(a_step_without_buckets_has_nothing_exposed),
         cmocka_unit_test(the_first_failure_is_told_and_every_bucket_started),
+#ifdef PORTS_FAKE
+        cmocka_unit_test(kernels_stay_prepared_from_point_to_point),
+#endif
     };
 
     if (!gpu_open(&gpu_why)) {

@@ -6,6 +6,7 @@
 
 #include "base/no_memory.h"
 #include "cuda_loops.h"
+#include "cuda_shelf.h"
 #include "measure/clock.h"
 #include "ranks/pulse.h"
 
@@ -13,7 +14,7 @@ const phase cuda_phases[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Prepares the kernel, unless it is ready. */
+/* The kernel, of which the case has each once. */
 static lm_status get_kernel(cuda_case *c, const settings *how, const lm_kernel *k, kernel_use use,
                             const plan_kernel **out, lm_error *err)
 {
@@ -25,15 +26,10 @@ static lm_status get_kernel(cuda_case *c, const settings *how, const lm_kernel *
             *out = &c->kernel[i]->base;
             return LM_OK;
         }
-    made = malloc(sizeof *made);
-    if (!made)
-        return no_memory(err);
     pulse_tick();
-    status = cuda_kernel_prepare(c->device, how, k, use, made, err);
-    if (status) {
-        free(made);
+    status = cuda_shelf_take(c->device, how, k, use, &made, err);
+    if (status)
         return status;
-    }
     c->kernel[c->n_kernels++] = made;
     *out                      = &made->base;
     return LM_OK;
@@ -381,10 +377,8 @@ void cuda_case_free(cuda_case *c)
     cuda_give_back(c->device, c->memory);
     plan_free(&c->plan);
     free(c->gradient);
-    for (size_t i = 0; i < c->n_kernels; i++) {
-        cuda_kernel_release(c->kernel[i]);
-        free(c->kernel[i]);
-    }
+    for (size_t i = 0; i < c->n_kernels; i++)
+        cuda_shelf_give(c->device, c->kernel[i]);
     free(c->kernel);
     free(c);
 }

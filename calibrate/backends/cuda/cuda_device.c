@@ -11,6 +11,9 @@
 #include "cuda_claim.h"
 #include "cuda_driver.h"
 #include "cuda_loops.h"
+#include "cuda_shelf.h"
+
+#include "base/no_memory.h"
 #include "cuda_memory.h"
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -199,6 +202,8 @@ lm_status cuda_device_open(int local_rank, int local_ranks, cuda_device *out, lm
         status = cuda_pool_new(&d.pool, err);
     if (!status)
         status = cuda_loops_open(&d, &driver, &d.loops, err);
+    if (!status && !(d.shelf = cuda_shelf_new()))
+        status = no_memory(err);
     if (status)
         goto out;
     *out = d;
@@ -210,6 +215,7 @@ out:
 
 void cuda_device_close(cuda_device *d)
 {
+    cuda_shelf_free(d->shelf);
     cuda_loops_close(d->loops);
     if (d->blas)
         cublasLtDestroy(d->blas);

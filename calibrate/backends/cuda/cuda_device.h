@@ -16,6 +16,7 @@
 
 typedef struct cuda_pool  cuda_pool;
 typedef struct cuda_loops cuda_loops;
+typedef struct cuda_shelf cuda_shelf;
 
 typedef struct cuda_device {
     int           ordinal; /**< among those this process sees */
@@ -31,6 +32,7 @@ typedef struct cuda_device {
     char                     bus_id[32]; /**< "0000:1b:00.0" */
     cuda_pool               *pool;       /**< see cuda_borrow() */
     cuda_loops              *loops;      /**< our own kernels, see cuda_loops.h */
+    cuda_shelf              *shelf;      /**< kernels that stay prepared, see cuda_shelf.h */
     int                      claim;      /**< see cuda_claim.h */
 } cuda_device;
 

@@ -63,6 +63,7 @@ struct cuda_kernel {
     lm_status (*run)(const cuda_kernel *k, const cuda_device *device, void *const *at,
                      lm_error *err);
     void (*release)(cuda_kernel *k); /**< NULL: nothing to do */
+    void (*forget)(cuda_kernel *k);  /**< drops what is kept of the places it was run on; or NULL */
     bool tensor_cores;               /**< a product that runs on them */
     char implementation[64];         /**< "cudnn engine 38 (heuristic)": for the record */
 };

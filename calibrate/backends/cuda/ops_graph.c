@@ -93,6 +93,13 @@ static void release(cuda_kernel *k)
     k->made = NULL;
 }
 
+static void forget(cuda_kernel *k)
+{
+    const made *m = k->made;
+
+    graph_forget(m->graph);
+}
+
 /* ---- the choice ------------------------------------------------------------------------------ */
 
 /* Memory as the kernel will have it, zeroed: times of most kernels do not
@@ -223,6 +230,7 @@ lm_status ops_graph_finish(const cuda_device *device, cuda_kernel *k, dnn_graph 
         return status;
     }
     k->release = release;
+    k->forget  = forget;
     add_scratch(k, m, graph_scratch_bytes(g));
     describe(k, m, tuned);
     return LM_OK;

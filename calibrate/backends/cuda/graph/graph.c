@@ -62,12 +62,18 @@ dnn_graph *graph_new(cudnnHandle_t handle, cudnnBackendDescriptor_t properties)
     return g;
 }
 
+void graph_forget(dnn_graph *g)
+{
+    while (g->n_packs)
+        (void)cudnnBackendDestroyDescriptor(g->pack[--g->n_packs].variant);
+    g->last_pack = 0;
+}
+
 void graph_free(dnn_graph *g)
 {
     if (!g)
         return;
-    for (size_t i = 0; i < g->n_packs; i++)
-        (void)cudnnBackendDestroyDescriptor(g->pack[i].variant);
+    graph_forget(g);
     while (g->n_owned)
         (void)cudnnBackendDestroyDescriptor(g->owned[--g->n_owned]);
     free_all(g->pack, g->owned, g);

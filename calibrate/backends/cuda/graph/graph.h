@@ -123,6 +123,9 @@ size_t graph_scratch_bytes(const dnn_graph *g);
 bool graph_on_tensor_cores(const dnn_graph *g);
 void graph_describe(const dnn_graph *g, char *buffer, size_t size);
 
+/** Drops what is kept of the pointers it was run with: the memory goes to others. */
+void graph_forget(dnn_graph *g);
+
 /**
  * Enqueues the chosen plan.
  *
