@@ -23,7 +23,7 @@ typedef enum cuda_loop {
     LOOP_GELU_BACK,
     LOOP_CAST_DOWN, /**< at[0], of f32 -> at[1] */
     LOOP_CAST_UP,   /**< at[0] -> at[1], of f32 */
-    LOOP_CAST_E4M3, /**< rows at[0] -> at[1], of FP8, and at[2], transposed, unless it is NULL; scale
+    LOOP_CAST_E4M3, /**< rows at[0] -> at[1], of FP8, and with 2 `slices` at[2], transposed; scale
                        at[3], of f32; largest magnitude at[4]. Rows and width are multiples of 16 */
     LOOP_CAST_E5M2,
     LOOP_MANY,     /**< at[0 .. width-1] -> at[width]: their sum times `scale` */

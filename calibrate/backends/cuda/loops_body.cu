@@ -88,7 +88,7 @@ KERNEL NAME(cast_up)(const loop_args a)
 
 /* ---- casts to FP8 ------------------------------------------------------------------------------
  *
- * at[0], n rows of `width`, both multiples of 16 -> at[1]; at[2] the same transposed, or nothing. at[3]
+ * at[0], n rows of `width`, both multiples of 16 -> at[1]; at[2] the same transposed, with two slices. at[3]
  * the scale; at[4] the largest magnitude so far. A thread has 8 rows of 4 columns, a warp 32 of 32:
  * what it reads and writes are whole sectors of 32 bytes, on each side. */
 
@@ -124,7 +124,7 @@ typedef struct ALIGNED(4 * sizeof(ELEMENT)) NAME(quad) {
                 word[r] = word_of(scaled);                                                           \
                 ((unsigned *)a.at[1])[((row + r) * a.width + column) / 4] = word[r];                 \
             }                                                                                        \
-            UNROLL for (int c = 0; a.at[2] && c < 4; c++)                                            \
+            UNROLL for (int c = 0; a.slices > 1 && c < 4; c++)                                            \
             {                                                                                        \
                 two_words turned = { { 0, 0 } };                                                     \
                                                                                                      \

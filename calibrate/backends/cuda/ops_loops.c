@@ -113,8 +113,10 @@ static lm_status run_cast_f8(const cuda_kernel *k, const cuda_device *device, vo
     bool             transposed = false;
 
     (void)fp8_is_cast(m, &from, &transposed);
-    if (transposed)
-        args.at[2] = (char *)at[1] + m->u.map.elements;
+    if (transposed) {
+        args.at[2]  = (char *)at[1] + m->u.map.elements;
+        args.slices = 2;
+    }
     return cuda_cast_f8(device, m->pass == LM_GRAD_INPUT ? LOOP_CAST_E5M2 : LOOP_CAST_E4M3, from,
                         &args, err);
 }
