@@ -22,7 +22,7 @@ import os, sys
 import scikit_build_core.build as backend
 os.chdir(sys.argv[1])
 backend.build_wheel(sys.argv[2], {"build-dir": os.path.join(sys.argv[2], "build"),
-                                    "cmake.define.LAYERMETER_WITH_PAGE": "OFF"}) # compiles all of it once more
+                                    "cmake.define.LAYERMETER_WERROR": "ON", "cmake.define.LAYERMETER_WITH_PAGE": "OFF"}) # compiles all of it once more
 END
 wheel=$(ls layermeter-*.whl)
 case $wheel in
