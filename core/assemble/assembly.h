@@ -1,5 +1,7 @@
-/** A machine file from observations and what is asked beside them: `layermeter fit` as one call.
- * Texts of errors name the options. */
+/**
+ * `layermeter fit` in one call: a machine file from observations and further inputs. Error texts
+ * name the options.
+ */
 #ifndef ASSEMBLE_ASSEMBLY_H
 #define ASSEMBLE_ASSEMBLY_H
 
@@ -8,11 +10,11 @@
 #include "assemble/taught.h"
 #include "judge/devices.h"
 
-/** NULL and none: not asked for. */
+/** NULL and empty lists: not given. */
 typedef struct assembly_question {
-    word_list       paths;   /**< observations, of a machine each */
-    word_list       outputs; /**< machine files to write, as many */
-    word_list       devices; /**< by name, as many; none: as the files say */
+    word_list       paths;   /**< observations, one file per machine */
+    word_list       outputs; /**< machine files to write, one each */
+    word_list       devices; /**< names, one each; empty: as the files say */
     const char     *sheets;  /**< file of datasheets */
     const char     *where, *algorithm, *features, *layers, *correct, *host;
     word_list       like;
@@ -20,7 +22,7 @@ typedef struct assembly_question {
     power_told_by   power;
 } assembly_question;
 
-/** What came of it: whatever was found until it failed, if it did. Zero-initialise. */
+/** Results, up to a failure if there is one. Zero-initialise. */
 typedef struct assembly {
     observations *obs; /**< of the question's path; the caller may have read them before */
     points        p;
@@ -32,28 +34,28 @@ typedef struct assembly {
 } assembly;
 
 /**
- * Fits one machine, teaches the models, and writes its file.
+ * Fits one machine, teaches the models, and writes the file.
  *
- * @return what the calls for each part do; LM_E_ARG for features that no formula has
+ * @return errors of the calls for each part; LM_E_ARG for features that no formula has
  */
 lm_status assembly_of(const assembly_question *q, workloads *loads, taught_models *models,
                       assembly *out, lm_error *err);
 void      assembly_free(assembly *a);
 
-/** Machines that share what they teach. Zero-initialise. */
+/** Machines that are learned together. Zero-initialise. */
 typedef struct assemblies {
     measured_device machine[VALIDATE_DEVICES];
     size_t          n;
-    device_list    *sheets; /**< of their devices */
+    device_list    *sheets; /**< datasheets of their devices */
     residual_trees  residual[N_LAYER_CLASSES];
 } assemblies;
 
 /**
- * Fits each machine's prices of single layers, learns one residual from all of them
- * (singles_learn_pool()) unless that is off, teaches the models on all, and writes a file for each.
+ * Fits each machine's prices of single layers, learns one residual for all of them
+ * (singles_learn_pool()) unless this is off, teaches the models on all, and writes a file for each.
  *
- * @return LM_E_ARG where a list is not as long as that of files, where a file has no single layers;
- *         LM_E_NOTFOUND for a device without a datasheet, what fit_all() returns
+ * @return LM_E_ARG if a list is not as long as that of files, or if a file has no single layers;
+ *         LM_E_NOTFOUND for a device without a datasheet; errors of fit_all()
  */
 lm_status assemblies_of(const assembly_question *q, workloads *loads, taught_models *models,
                         assemblies *out, lm_error *err);

@@ -1,5 +1,7 @@
-/** What a fit takes beside its observations: layers and kernels that others priced, what prices
- * leave over, runs. Texts of errors name the options that ask for it. */
+/**
+ * Inputs of a fit beside its observations: priced layers and kernels of other files, residuals,
+ * runs. Error texts name the options.
+ */
 #ifndef ASSEMBLE_BESIDE_H
 #define ASSEMBLE_BESIDE_H
 
@@ -11,48 +13,54 @@
 #include "single/model.h"
 #include "transfer/runs.h"
 
-/** --layers: reads a machine file that prices single layers, of which the points are then composed.
- * LM_E_ARG where it is of another device or element type than these. */
+/**
+ * --layers: reads a machine file with prices of single layers; the points' networks are then
+ * composed of them. LM_E_ARG if it belongs to another device or element type.
+ */
 lm_status fit_layers_load(const char *path, const observations *obs, points *p, calibration **out,
                           lm_error *err);
-/** Moves the prices of `layers` into `to`, with factors from the points. LM_E_ARG where the points
- * are single layers themselves, or no network among them was measured as a whole. */
+/**
+ * Moves the prices of `layers` into `to`, with factors from the points. LM_E_ARG if the points are
+ * single layers themselves, or contain no network that was measured as a whole.
+ */
 lm_status fit_layers_compose(const points *p, calibration *layers, calibration *to, lm_error *err);
 
 /**
- * --like: fills the kinds of kernels that `cal` lacks from machine files, by the datasheets of the
- * devices that their provenance names. LM_E_NOTFOUND for a device without a datasheet, or a machine
- * file without such prices; the text names the file.
+ * --like: fills the kinds of kernels that `cal` lacks from machine files, converted by the
+ * datasheets of the devices in their provenance. LM_E_NOTFOUND for a device without a datasheet, or
+ * a machine file without such prices; the text names the file.
  */
 lm_status fit_like(calibration *cal, const char *path, const word_list *files, lm_error *err);
 
-/** As the words of --residual. */
+/** The words of --residual. */
 typedef enum residual_choice { RESIDUAL_ON, RESIDUAL_OFF, RESIDUAL_AUTO } residual_choice;
 
-/** What was found of residuals. */
+/** Results for residuals. */
 typedef struct fit_residuals {
     bool           layers, kernels; /**< was it learned? */
     residual_trees layer[N_LAYER_CLASSES], kernel[N_LAYER_CLASSES];
 } fit_residuals;
 
 /**
- * --residual: learns what prices of single layers and of single kernels leave over. AUTO learns
- * where there are such and the build can. LM_E_ARG where ON has neither, LM_E_UNSUPPORTED where the
- * build grows no trees.
+ * --residual: learns the residuals of single layers and kernels. AUTO learns if there are such rows
+ * and the build can. LM_E_ARG if ON has no such rows; LM_E_UNSUPPORTED if the build cannot grow
+ * trees.
  */
 lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,
                        calibration *cal, fit_residuals *out, lm_error *err);
 
-/** What came of --correct. Zero-initialise. */
+/** Result of --correct. Zero-initialise. */
 typedef struct fit_runs {
-    const char    *path; /**< NULL: nothing was asked for */
+    const char    *path; /**< NULL: not given */
     run_rows       rows;
     run_correction correction;
-    bool           cut_short; /**< the last line of the file is left out */
+    bool           cut_short; /**< the last line of the file was incomplete and ignored */
 } fit_runs;
 
-/** Corrects by the runs of a file of observations, where that helps, and notes it in the
- * provenance. Errors begin with the path. */
+/**
+ * Corrects by the runs in a file of observations, if that helps, and notes it in the provenance.
+ * Error texts begin with the path.
+ */
 lm_status fit_runs_correct(const char *path, workloads *loads, calibration *cal, fit_runs *out,
                            lm_error *err);
 void      fit_runs_free(fit_runs *f);

@@ -1,4 +1,4 @@
-/** The program's commands, and what they share. */
+/** The program's commands, and code that they share. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
@@ -18,26 +18,26 @@ extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, c
     cmd_transfer, cmd_learn, cmd_digest, cmd_export, cmd_plan, cmd_report, cmd_collectives,
     cmd_epochs, cmd_watch, cmd_energy, cmd_page;
 
-/** Those of this program: all, or the few that a page in a browser asks. */
+/** Commands of this program: all, or those that the page in a browser needs. */
 extern const command *const commands[];
 extern const size_t         n_commands;
 
-/** Of rows: options that go with training, with its messages, and not with decoding. */
+/** For rows: options for training only, for its messages only, and not for decoding. */
 #define OF_TRAINING(else_said) .when = "phase=training", .otherwise = else_said
 #define OF_EXCHANGE            OF_TRAINING("is of training: replicas of --phase %s exchange nothing")
 #define NOT_OF_DECODING \
     .when = "phase!=decode", .otherwise = "--phase decode has one token: give --context"
 
-/** Of rows: options that go with training, with its messages, and not with decoding. */
+/** For rows: options for training only, for its messages only, and not for decoding. */
 #define OF_TRAINING(else_said) .when = "phase=training", .otherwise = else_said
 #define OF_EXCHANGE            OF_TRAINING("is of training: replicas of --phase %s exchange nothing")
 #define NOT_OF_DECODING \
     .when = "phase!=decode", .otherwise = "--phase decode has one token: give --context"
 
-/** All layer types, from --plugin and the usual places. */
+/** Loads all layer types: --plugin, the environment and the installed folder. */
 lm_status open_registry(const options *o, registry **out, lm_error *err);
 
-/** How a network's file is read. */
+/** Options for reading a network's file. */
 typedef struct network_options {
     option_texts treat, ignore, set;
     int64_t      sequence; /**< 0: not given */
@@ -45,24 +45,24 @@ typedef struct network_options {
 } network_options;
 extern const option_row network_option_rows[];
 
-/** Layer types with what networks and predictors are opened by. */
+/** Opens the library: layer types and search paths for networks and predictors. */
 lm_status open_library(const options *o, lm_library **out, lm_error *err);
-/** Opens the network that is argument 0. */
+/** Opens the network in argument 0. */
 lm_status open_network(const options *o, const network_options *how, const lm_library *library,
                        lm_network **out, lm_error *err);
-/** "note: ..." if there is something to know about its counts. */
+/** Prints "note: ..." if the network has a note. */
 void print_note(const network *net, FILE *out);
 
 /** Fill a table_look: --format, --columns and --wide. */
 extern const option_row look_option_rows[];
-/** Misuse of them, where these are the columns. */
+/** Error for unknown columns. */
 lm_status look_check(const options *o, const table_look *look, const field *fields,
                      const field *from, lm_error *err);
 
 /** Fill an interconnect: --bandwidth (NAN: not given), --latency and --interconnect. */
 extern const option_row link_option_rows[];
 
-/** "layermeter: ..." on stderr. */
+/** Prints "layermeter: ..." on stderr. */
 void say_line(const char *text);
 
 #endif

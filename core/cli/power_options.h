@@ -12,13 +12,13 @@ extern const option_row power_option_rows[], grid_option_rows[], knee_option_row
 /** Fills a double: --clock, MHz. */
 extern const option_row clock_option_rows[];
 
-/** Nothing is known but what was told; rows that the command lacks are not given. */
+/** Starts with the given values only; options that the command lacks are not given. */
 void power_choice_begin(const options *o, power_choice *c, bool held);
 
-/** Is a device's datasheet asked for its limit? */
+/** Is the power limit of a device's datasheet needed? */
 bool power_asks_device(const options *o, const power_choice *c);
 
-/** Values that columns of power need. */
+/** Inputs of the power columns. */
 step_watts power_choice_watts(const power_choice *c);
 
 #endif

@@ -5,13 +5,14 @@
 #include "counts/terms.h"
 #include "network/metrics.h"
 
-/** The work of a step: counts at its batch, and how many ranks share it. */
+/** The work of a step: counts for its batch, and the number of ranks. */
 typedef struct workload {
-    net_metrics counts;  /**< of a network at its per-device batch; zero for a bare collective */
+    /** of a network at its per-device batch; zeros for a separate collective */
+    net_metrics counts;
     double      nodes;   /**< N: ranks that share the gradients, one device each */
-    double      hosts;   /**< machines that these are on; 0: one */
-    double      bytes;   /**< all-reduced per step and rank */
-    double      samples; /**< the batch, where only counts are known of the network; else 0 */
+    double      hosts;   /**< number of machines with these ranks; 0: one */
+    double      bytes;   /**< in all-reduces, per step and rank */
+    double      samples; /**< the batch, if only counts are known of the network; else 0 */
     uint32_t    unknown; /**< bit 1 << feature for each unknown count */
     term_vector forward, backward, update; /**< terms of the kernels of each pass; empty: unknown */
 } workload;
@@ -25,26 +26,29 @@ typedef enum feature {
     FEATURE_LAYERS,     /**< L: layers */
     FEATURE_WEIGHTS,    /**< W: trained elements */
     FEATURE_NODES,      /**< N */
-    FEATURE_RING_STEPS, /**< 2 (N - 1): messages one after the other in a ring all-reduce */
-    FEATURE_RING_BYTES, /**< 2 (N - 1) / N * S: bytes each rank sends in it (Patarasuk & Yuan 2009)
-                         */
+    FEATURE_RING_STEPS, /**< 2 (N - 1): successive messages in a ring all-reduce */
+    /** 2 (N - 1) / N * S: bytes that each rank sends in it (Patarasuk & Yuan 2009) */
+    FEATURE_RING_BYTES,
     N_FEATURES
 } feature;
 
 /** Value of a regressor; NAN: unknown. */
 double feature_value(feature f, const workload *w);
-/** Seconds of a regressor at `coefficient` seconds per unit. At 0 it may be unknown. */
+/**
+ * Seconds of a regressor with `coefficient` seconds per unit. If the coefficient is 0, the
+ * regressor may be unknown.
+ */
 double      feature_seconds(feature f, double coefficient, const workload *w);
 const char *feature_name(feature f);
-/** Does it depend on the number of nodes, and on no count but the bytes that are all-reduced? */
+/** Does it depend on the number of nodes, and on no count except the bytes of all-reduces? */
 bool feature_of_nodes(feature f);
 /** Is the value of a network the sum of those of its layers? */
 bool feature_of_layers(feature f);
-/** May it be chosen by name? A constant and what nodes tell are in every formula. */
+/** Can it be selected by name? A constant and features of nodes are in each formula. */
 bool feature_chosen(feature f);
 /** Names of the features to choose from; returns their number. */
 size_t feature_choices(const char *name[N_FEATURES]);
-/** Bound of the work that the feature is proportional to. */
+/** What bounds the work that the feature is proportional to. */
 term_bound feature_bound(feature f);
 /** Its unit, FLOP or element ...: coefficients are in seconds per unit. */
 const char *feature_unit(feature f);

@@ -1,4 +1,6 @@
-/** Networks known by counts, without layers: tables of published step times have no more. */
+/**
+ * Networks of which only counts are known, without layers, as in tables of published step times.
+ */
 #ifndef COUNTS_KNOWN_H
 #define COUNTS_KNOWN_H
 

@@ -1,4 +1,4 @@
-/** Classes of single layers and single launches: which columns their times are sums of. */
+/** Classes of single layers and single launches: the columns whose sums are their times. */
 #ifndef COUNTS_LAYER_CLASS_H
 #define COUNTS_LAYER_CLASS_H
 
@@ -6,18 +6,19 @@
 #include "counts/tiles.h"
 #include "solve/solve.h"
 
-/** The part of a layer that was timed, or is asked for. */
+/** The passes of a layer in a measurement or a question. */
 typedef struct layer_run {
-    bool        forward, backward, update;
-    bool        evaluation; /**< forward alone, in evaluation mode: inference */
-    bool        alone;      /**< by itself, with what a call costs; else as a part of a network */
-    bool        input_gradient;
-    bool        trains_inputs;   /**< the update moves its inputs and its loss's target, too */
+    bool forward, backward, update;
+    bool evaluation; /**< only forward, in evaluation mode: inference */
+    bool alone;      /**< a separate call, with its own cost; false: part of a network */
+    bool input_gradient;
+    /** the update also changes its inputs and the target of its loss */
+    bool        trains_inputs;
     const char *optimizer;       /**< any word */
     double      multiprocessors; /**< of the device; 0: unknown */
 } layer_run;
 
-/** Rates that a device reaches: a fit begins with them. */
+/** Rates of a device, as initial values of a fit. */
 typedef struct layer_rates {
     double flops, bytes; /**< per second */
 } layer_rates;
@@ -27,23 +28,26 @@ typedef struct column_spec {
     const char *unit;
     resource    resource;
     bool        floor;
-    size_t      family; /**< number of the column it is held to, 0: none */
+    size_t      family; /**< number of the column whose price it is held near, 0: none */
 } column_spec;
 
 typedef struct layer_class {
-    const char   *name; /**< "conv": of its section in machine files */
+    const char   *name; /**< "conv": for its section in machine files */
     solve_options options;
-    size_t        fewest;  /**< rows, below which there is no fit */
-    tilings       tilings; /**< of launches: what a fit chooses from */
-    bool          launch;  /**< of single launches, by kernel_class.h: all below is NULL */
+    size_t        fewest;  /**< fewest rows for a fit */
+    tilings       tilings; /**< launches: tilings that a fit chooses from */
+    bool          launch;  /**< single launches, by kernel_class.h: all members below are NULL */
     bool (*has)(const layer_shape *s);
-    /** Its j-th column; those of optimizers come as they are met. False: past the last. */
+    /**
+     * Describes its j-th column; columns of optimizers are added when they occur. False: past the
+     * last.
+     */
     bool (*describe)(size_t j, column_spec *out);
-    /** Which columns begin the second stage of a fit with the price of others; NULL: none. */
+    /** Sets which columns start the second stage of a fit with the price of another; NULL: none. */
     void (*relate)(columns *c);
-    /** Prices to begin with; NULL: none are needed, as no part has alternatives. */
+    /** Sets initial prices; NULL: not needed, because no part has alternatives. */
     void (*begin)(columns *c, const layer_rates *rates);
-    /** Adds the counts of a call, once a row. */
+    /** Adds the counts of a call, once per row. */
     void (*add_call)(const columns *c, rows *r, const layer_run *run, const layer_shape *s);
     /** Adds the counts of the layer. */
     void (*add_layer)(const columns *c, rows *r, const layer_run *run, const layer_shape *s);
@@ -52,7 +56,7 @@ typedef struct layer_class {
 extern const layer_class layer_class_conv, layer_class_dense, layer_class_product,
     layer_class_other;
 
-/** Their places in layer_classes, and in what is made of them: layers, then launches. */
+/** Indices in layer_classes and in arrays by class: layers, then launches. */
 #define LAUNCH_ENUMERATOR(class, name, tilings, power) class,
 enum {
     LAYER_CONV,
@@ -64,19 +68,21 @@ enum {
 };
 extern const layer_class *const layer_classes[N_LAYER_CLASSES];
 
-/** Products of few rows have a class of their own from so many times on; fewer times do not
- * determine its many prices. */
+/**
+ * Products of few rows get a separate class from this number of times; fewer times do not determine
+ * its many prices.
+ */
 #define LAYER_DENSE_ROWS 120
 
-/** Makes the columns of a class. False: memory ran out. */
+/** Makes the columns of a class. False: out of memory. */
 bool layer_class_make(const layer_class *class, columns *c);
-/** Is it a column of this class? Of names in files. */
+/** Is it the name of a column of this class? For names in files. */
 bool layer_class_knows(const layer_class *class, const char *name);
 
 /** Name in tables, "single.conv" or "kernels gemm", written to `out`; returns `out`. */
 const char *layer_class_part(size_t class, char out[40]);
 
-/** N_LAYER_CLASSES: of none. */
+/** Class of a shape; N_LAYER_CLASSES: none. */
 size_t layer_class_of(const layer_shape *s);
 /** The class in a fit with `dense` times of products of few rows. */
 size_t layer_class_among(const layer_shape *s, size_t dense);
@@ -85,16 +91,18 @@ size_t layer_class_among(const layer_shape *s, size_t dense);
 double shape_flops(const layer_shape *s);
 double shape_bytes(const layer_shape *s);
 
-/* For the classes: begins the first part of a row, with the update of the run in columns of its
- * optimizer, which are there: layer_update_need(). */
+/*
+ * For the classes: starts the first part of a row, with the update of the run. The columns of its
+ * optimizer must exist: layer_update_need().
+ */
 void layer_update_item(const columns *c, rows *r, const layer_run *run, const layer_shape *s);
-/** Makes the columns of a run's optimizer, where they are missing. */
+/** Makes missing columns for the optimizer of a run. */
 void layer_update_need(columns *c, const layer_run *run, const layer_shape *s);
 /** Is it the name of an optimizer's column? */
 bool optimizer_column(const char *name);
 /** The optimizer's column of that name, made if missing. COLUMN_NONE: out of memory. */
 size_t columns_need_update(columns *c, const char *name);
-/** Is the update by that optimizer priced, and (`call`) what a call of it costs? */
+/** Does the update by that optimizer have a price, and with `call` also its calls? */
 bool optimizer_priced(const columns *c, const char *optimizer, bool call);
 
 #endif

@@ -1,12 +1,14 @@
 /**
- * The lists that a new kind of kernel extends: kernels with their descriptors, what is counted of
- * them for networks (slots), for single layers (kinds of work) and for single launches (classes).
- * A kind is one descriptor in a file beside this one (kernel_class.h) and its lines here.
+ * The lists that a new kind of kernel extends: kernels with their descriptors, counts for networks
+ * (slots), for single layers (kinds of work) and for single launches (classes). A new kind is one
+ * descriptor in a file in this folder (kernel_class.h), and its lines here.
  */
 #ifndef COUNTS_TABLE_H
 #define COUNTS_TABLE_H
 
-/** X(operation, descriptor): by number, without gaps. All other operations count as the first. */
+/**
+ * X(operation, descriptor): by number, without gaps. All other operations use the first descriptor.
+ */
 #define KERNEL_TABLE(X)              \
     X(LM_OP_OPAQUE, kernel_opaque)   \
     X(LM_OP_GEMM, kernel_gemm)       \
@@ -20,8 +22,10 @@
     X(LM_OP_REDUCE, kernel_reduce)   \
     X(LM_OP_ATTENTION, kernel_attention)
 
-/** X(slot, name, unit, family): what is counted of which class of kernels in a network. Of
- * launches and traffic several kinds share a slot. */
+/**
+ * X(slot, name, unit, family): a count of a class of kernels in a network. Several kinds share a
+ * slot for launches and traffic.
+ */
 #define SLOT_TABLE(X)                                                         \
     X(SLOT_CONV1_FLOPS, "conv1x1.flops", "FLOP", FAMILY_DENSE)                \
     X(SLOT_CONV3_FLOPS, "conv3x3.flops", "FLOP", FAMILY_DENSE)                \
@@ -61,7 +65,7 @@
     X(SLOT_OTHER_LAUNCHES, "other.launches", "launch", FAMILY_LAUNCHES)       \
     X(SLOT_UPDATE_LAUNCHES, "update.launches", "launch", FAMILY_LAUNCHES)
 
-/** X(kind, name): of layers that are priced by their kernels alone (other_layers.c). */
+/** X(kind, name): for layers that are priced by their kernels only (other_layers.c). */
 #define WORK_TABLE(X)                                                                           \
     X(WORK_PRODUCT, "product") /* of matrices: recurrent layers, attention */                   \
     X(WORK_CONV, "conv")       /* within other layers */                                        \
@@ -76,11 +80,11 @@
     X(WORK_ATTENTION, "attention") /* fused */
 
 /**
- * X(class, name, tilings, power): single launches that have prices of their own.
+ * X(class, name, tilings, power): single launches with separate prices.
  *
- * Floor and work join by the power. The host's work hides the kernel's or is hidden by it, so the
- * floor is hard; blocks that are not full soften it. Of products 2.5 to 6 are within 0.1 points on
- * twelve GPUs.
+ * Floor and work join with this power. The host's work and the kernel's work overlap, so the larger
+ * one counts (a high power); partly filled blocks lower the power. For products, powers of 2.5 to 6
+ * differ by 0.1 points at most on twelve GPUs.
  */
 #define LAUNCH_TABLE(X)                                                                    \
     X(LAUNCH_GEMM, "gemm", TILINGS_GEMM, 4)       /* a weight and activations */           \

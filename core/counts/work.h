@@ -1,5 +1,7 @@
-/** Work of a layer by kind of kernel, for layers other than convolutions and products with weights
- * (shape.h). */
+/**
+ * Work of a layer by kind of kernel, for layers other than convolutions and products with weights
+ * (shape.h).
+ */
 #ifndef COUNTS_WORK_H
 #define COUNTS_WORK_H
 
@@ -15,17 +17,19 @@ const char *work_kind_name(work_kind k);
 
 typedef struct kernel_work {
     double launches, bytes, flops;
-    double rows;     /**< that norms and softmax take statistics of */
-    double elements; /**< in these */
+    double rows;     /**< rows with statistics, of norms and softmax */
+    double elements; /**< elements in these rows */
 } kernel_work;
 
 typedef struct layer_work {
     kernel_work of[N_WORK_KINDS][LM_N_PASSES]; /**< by the pass that launches them, in training */
-    kernel_work inference[N_WORK_KINDS];       /**< the forward pass in evaluation mode */
+    kernel_work inference[N_WORK_KINDS];       /**< forward pass in evaluation mode */
 } layer_work;
 
-/** Adds lm_kernel_work() of a layer's kernels, times their repeats. False for layers without known
- * kernels (not lowered, opaque); `to` is then of no use. */
+/**
+ * Adds lm_kernel_work() of a layer's kernels, times their repeats. False if the kernels are unknown
+ * (not lowered, opaque); then `to` is invalid.
+ */
 bool work_add(const bound_layer *l, layer_work *to);
 
 #endif

@@ -1,10 +1,10 @@
-/** The manual's first page; those of commands are a form of their help. */
+/** The first page of the manual; pages of commands are a form of their help. */
 #ifndef OPTIONS_MANUAL_H
 #define OPTIONS_MANUAL_H
 
 #include "options/options.h"
 
-/** layermeter(1), as roff: all commands with a line each. `doc`: what the program is, a line. */
+/** Prints layermeter(1) as roff: one line per command. `doc` describes the program in one line. */
 void manual_print_overview(const command *const *commands, size_t n, const char *doc, FILE *out);
 
 #endif
