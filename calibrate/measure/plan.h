@@ -1,4 +1,4 @@
-/** Places of all buffers of a case: launches, and one block of memory for them all. */
+/** Placement of all buffers of a case: launches, and one block of memory for them. */
 #ifndef CALIBRATE_PLAN_H
 #define CALIBRATE_PLAN_H
 
@@ -12,7 +12,7 @@
 #include "measure/backend.h"
 #include "observe/observation.h"
 
-/** How a buffer begins. FILL_INDEX: int32_t, whatever `type`. */
+/** Initial contents of a buffer. FILL_INDEX: int32_t for any `type`. */
 typedef enum { FILL_NONE, FILL_NORMAL, FILL_ZERO, FILL_ONE, FILL_INDEX } fill_kind;
 
 typedef struct fill {
@@ -21,36 +21,36 @@ typedef struct fill {
     double    scale; /**< FILL_NORMAL: standard deviation; FILL_INDEX: 0 .. scale - 1 */
 } fill;
 
-/** Role of a buffer in its kernel: it decides the buffer's place. */
+/** Role of a buffer in its kernel; it decides the buffer's place. */
 typedef enum {
-    ROLE_IN,        /**< what the kernel before produced */
-    ROLE_IN_OTHER,  /**< another operand: an earlier product */
-    ROLE_SAVED_IN,  /**< what the forward kernel read */
-    ROLE_SAVED_OUT, /**< what the forward kernel produced */
-    ROLE_STATE, /**< kept by the forward kernel for the backward one: statistics, places of maxima
-                 */
-    ROLE_OUT,   /**< what the next kernel reads */
-    ROLE_ASIDE, /**< a product that no kernel reads */
+    ROLE_IN,        /**< output of the previous kernel */
+    ROLE_IN_OTHER,  /**< another operand: output of an earlier kernel */
+    ROLE_SAVED_IN,  /**< input of the forward kernel */
+    ROLE_SAVED_OUT, /**< output of the forward kernel */
+    /** kept by the forward kernel for the backward kernel: statistics, places of maxima */
+    ROLE_STATE,
+    ROLE_OUT,   /**< input of the next kernel */
+    ROLE_ASIDE, /**< an output that no kernel reads */
     ROLE_WEIGHT,
     ROLE_GRADIENT, /**< of a weight */
     ROLE_MOMENTUM,
-    ROLE_SCRATCH /**< nothing remains in it */
+    ROLE_SCRATCH /**< work space */
 } slot_role;
 
-/** One argument. */
+/** One argument of a kernel. */
 typedef struct slot {
-    int       argument; /**< the backend's name for it */
+    int       argument; /**< the backend's number of it */
     slot_role role;
     size_t    bytes;
-    fill      fill; /**< what it holds before anything is run */
+    fill      fill; /**< contents before the first run */
 } slot;
 
 enum { MAX_SLOTS = 10 };
 
-/** Purpose of a kernel's run: backends have other forms of some. */
+/** Purpose of a kernel's run: a backend may have special forms. */
 typedef enum kernel_use { USE_TRAINING, USE_UPDATE, USE_EVALUATION } kernel_use;
 
-/** A kernel with the buffers it needs; a backend's own kernels begin with one. */
+/** A kernel with its buffers; a backend's own kernel structs begin with it. */
 typedef struct plan_kernel {
     lm_kernel  kernel;
     kernel_use use;
@@ -65,9 +65,9 @@ typedef enum {
     SPACE_WEIGHTS,
     SPACE_GRADIENTS, /**< of weights, in the order in which the backward pass completes them */
     SPACE_MOMENTUM,
-    SPACE_RING,  /**< gradients on their way back */
-    SPACE_LOSS,  /**< a gradient that comes from no kernel */
-    SPACE_SAVED, /**< an activation that comes from no kernel */
+    SPACE_RING,  /**< gradients of activations, in a ring */
+    SPACE_LOSS,  /**< a gradient that no kernel computes */
+    SPACE_SAVED, /**< an activation that no kernel computes */
     SPACE_SCRATCH,
     N_SPACES
 } plan_space;
@@ -82,30 +82,31 @@ typedef struct region {
 typedef struct launch {
     const plan_kernel *kernel;
     uint32_t           repeat;
-    uint32_t           first_user; /**< bit i: slot[i] is the first in its region, which it fills */
-    region             region[MAX_SLOTS];
-    void              *at[MAX_SLOTS];
+    /** bit i: slot[i] is the first user of its region, and fills it */
+    uint32_t first_user;
+    region   region[MAX_SLOTS];
+    void    *at[MAX_SLOTS];
 } launch;
 
-/** Zeroed: nothing planned. */
+/** Zeros: nothing is planned. */
 typedef struct step_plan {
-    const weight_gradient
-             *gradient; /**< given, the caller's: what SPACE_GRADIENTS must have room for */
-    size_t    n_gradients;
-    bool      evaluation;  /**< given: the forward phase alone, none of whose outputs is kept */
-    uint64_t *gradient_at; /**< malloc'ed: the offset of each in its space */
-    launch   *launch[N_PHASES]; /**< malloc'ed; kernel and repeat are given */
-    size_t    n[N_PHASES];
-    uint64_t  size[N_SPACES];
+    /** input, owned by the caller: gradients with room in SPACE_GRADIENTS */
+    const weight_gradient *gradient;
+    size_t                 n_gradients;
+    bool                   evaluation;  /**< input: only the forward phase, without kept outputs */
+    uint64_t              *gradient_at; /**< malloc'ed: offset of each gradient in its space */
+    launch                *launch[N_PHASES]; /**< malloc'ed; kernel and repeat are inputs */
+    size_t                 n[N_PHASES];
+    uint64_t               size[N_SPACES];
 } step_plan;
 
-/** Same work on the same shapes; `repeat` is left out. */
+/** Same work on the same shapes; `repeat` is ignored. */
 bool kernels_equal(const lm_kernel *a, const lm_kernel *b);
 
 /** Purpose of the kernels of a phase. */
 kernel_use plan_use(const step_plan *p, phase of);
 
-/** Gives every slot its region. LM_E_NOMEM. */
+/** Assigns a region to each slot. LM_E_NOMEM. */
 lm_status plan_make(step_plan *p, lm_error *err);
 
 /** Bytes of all spaces together; saturates. */
@@ -120,27 +121,29 @@ void plan_place(step_plan *p, char *memory);
 /** Fills `bytes` at `offset` in the block. */
 typedef void (*plan_filler)(void *context, const fill *f, uint64_t offset, uint64_t bytes);
 
-/** Small random numbers, ones where variances are, and so on: calls `each`, more than once for some
- * regions; the last call counts. */
+/**
+ * Sets small random numbers, ones for variances, and so on. Calls `each`, for some regions more
+ * than once; the last call counts.
+ */
 void plan_fill(const step_plan *p, plan_filler each, void *context);
 
 /**
- * Where the gradients lie, once placed: one entry each for p->gradient, as many bytes as each has,
- * none overlapping. Kernels fill a layer's part of the space in their own layouts, which may be
- * padded: then some bytes of an entry are padding, and as many of the layer's lie behind it. What
- * no kernel writes (a backend may have no kernel for a gradient, or write it elsewhere) keeps the
- * numbers it was filled with. So messages are as long as they should be, and complete when they
- * should be.
+ * The places of the gradients, after plan_place(): one entry for each of p->gradient, with exactly
+ * its bytes, without overlap. Kernels fill a layer's part of the space in their own layouts, which
+ * may be padded. Then some bytes of an entry are padding, and as many bytes of the layer lie after
+ * it. Bytes that no kernel writes keep their initial numbers: a backend may have no kernel for a
+ * gradient, or write it elsewhere. So messages have the right size and become complete at the right
+ * time.
  *
- * @param memory as plan_place()
+ * @param memory as for plan_place()
  * @param out    room for p->n_gradients
  */
 void plan_gradients(const step_plan *p, char *memory, gradient_bucket *out);
 
-/** Of SPACE_GRADIENTS: what kernels write, whether or not it is among p->gradient. For reports. */
+/** Bytes of SPACE_GRADIENTS that kernels write, in p->gradient or not. For reports. */
 uint64_t plan_gradients_written(const step_plan *p);
 
-/** The launches. */
+/** Frees the launches. */
 void plan_free(step_plan *p);
 
 #endif

@@ -1,5 +1,7 @@
-/** Power of a rank's device while a point's repetitions run. The device's own counter or sensor is
- * read between two repetitions, so that nothing runs beside them. */
+/**
+ * Power of a rank's device during the repetitions of a point. The device's counter or sensor is
+ * read between repetitions, so that reading does not disturb them.
+ */
 #ifndef CALIBRATE_POWER_METER_H
 #define CALIBRATE_POWER_METER_H
 
@@ -7,32 +9,39 @@
 
 typedef struct power_meter power_meter;
 
-/** Least seconds behind a mean: counters move some ten times a second, sensors tell the mean of up
- * to the last second. */
+/**
+ * Least seconds for a mean: counters change about ten times a second, sensors report a mean of up
+ * to the last second.
+ */
 #define POWER_METER_COUNTER 0.3
 #define POWER_METER_SENSOR  2.0
 
 /**
- * Opens the meter of a backend's device, and measures what it draws at rest; of the CPUs where the
- * backend has none of its own.
+ * Opens the meter of a backend's device, and measures its idle power. If the backend has no meter,
+ * it is that of the CPUs.
  *
- * @return LM_E_NOTFOUND, LM_E_IO or LM_E_UNSUPPORTED with why nothing can be read; LM_E_NOMEM
+ * @return LM_E_NOTFOUND, LM_E_IO or LM_E_UNSUPPORTED with the reason; LM_E_NOMEM
  */
 lm_status power_meter_open(const backend *device, power_meter **out, lm_error *err);
-/** NULL is fine, here and below. */
+/** NULL is allowed here and below. */
 void power_meter_close(power_meter *m);
 
-/** Provenance: where power is from, and what was drawn at rest. */
+/** Provenance: source of the power, and idle power. */
 void power_meter_describe(const power_meter *m,
                           void (*put)(void *context, const char *key, const char *value),
                           void *context);
 
-/** Repetitions begin; one has ended: a look, if the last one was not just now. */
+/**
+ * begin: repetitions start. look: a repetition has ended; the meter is read unless that was just
+ * done.
+ */
 void power_meter_begin(power_meter *m);
 void power_meter_look(power_meter *m);
 
-/** Mean since power_meter_begin(), settled, of one of `sharing` ranks on the same CPUs; NAN: too
- * short, or nothing can be read. */
+/**
+ * Mean power since power_meter_begin(), when steady, for one of `sharing` ranks on the same CPUs;
+ * NAN: too short, or not readable.
+ */
 double power_meter_end(power_meter *m, double sharing);
 
 #endif

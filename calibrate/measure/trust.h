@@ -1,6 +1,6 @@
 /**
- * Whether the numbers of a run can be trusted: points that were disturbed are flagged and measured
- * again, one point is repeated to see whether the machine changes, ranks are compared.
+ * Trust in the numbers of a run: disturbed points are flagged and measured again, one point is
+ * repeated to detect changes of the machine, ranks are compared.
  */
 #ifndef CALIBRATE_TRUST_H
 #define CALIBRATE_TRUST_H
@@ -13,16 +13,20 @@
 #include "ranks/world.h"
 #include "sweep/sweep.h"
 
-/** Wall time over the time with a core above this, in the median: contended. */
+/** A median of wall time / (wall time minus the wait for a core) above this means: contended. */
 #define TRUST_CONTENDED 1.1
 /**
- * Where no counter tells of throttling, a clock below this share of the best of the run so far is.
- * Where one does, clocks say less: wide instructions and many busy cores lower them for good.
+ * A clock below this share of the best of the run means: throttled, if no counter reports
+ * throttling. With a counter the clock says less: wide instructions and many busy cores lower it
+ * permanently.
  */
 #define TRUST_CLOCK 0.9
-/** Seconds that a point must compute for its clock to count: an idle machine's rises by and by. */
+/**
+ * Least compute seconds of a point for its clock to count: the clock of an idle machine rises
+ * slowly.
+ */
 #define TRUST_CLOCK_SECONDS 0.5
-/** A rank that needs more than so many times the median rank is slow. */
+/** A rank that takes longer than this factor times the median rank is slow. */
 #define TRUST_SLOW_RANK 1.1
 #define TRUST_NONE      ((size_t)-1)
 
@@ -36,8 +40,8 @@ void   trust_free(trust *t);
 /* ---- every rank ------------------------------------------------------------------------------ */
 
 /**
- * Flags of a point, and its clock, from what each rank of `group` found: the largest stretch, the
- * lowest clock, any throttling. Fills r->flags, r->stretch and r->clock_mhz. Compares the ranks.
+ * Flags and clock of a point, from the findings of each rank of `group`: the largest stretch, the
+ * lowest clock, any throttling. Sets r->flags, r->stretch and r->clock_mhz. Compares the ranks.
  */
 void trust_judge(trust *t, const world *group, const condition_report *mine, point_result *r);
 
