@@ -42,7 +42,7 @@ static const option_row option_rows[] = {
       .help = "what was measured on, by its datasheet, for --model; of several files A,B (default: "
               "as the files say)" },
     { "devices", AT(devices) },
-    { "idle-power", .help = "of the device at rest, 30W, where power was measured" },
+    { "idle-power", .help = "idle power of the device, 30W, if power was measured" },
     OPTION_GROUP(fit_options, power, power_option_rows),
     OPTION_GROUP(fit_options, power, knee_option_rows),
     { "like", AT(like), &type_names, "FILES", NULL, HELP_HOW,

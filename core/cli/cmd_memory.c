@@ -42,7 +42,7 @@ static const option_row option_rows[] = {
       .help = "samples of the device: 8, or 1,2,4, or 1..64*2" },
     { "phase", AT(program), .choices = PHASES_AND_DECODE,
       .help =
-          "what is run: a step of training, a forward pass in evaluation mode, or one a token" },
+          "what to predict: a training step, a forward pass in evaluation mode, or one per token" },
     OPTION_GROUP(memory_command, decode, decode_option_rows),
     { "image", AT(bind.image), NOT_OF_DECODING },
     { "input", AT(bind.input), NOT_OF_DECODING },
@@ -66,7 +66,7 @@ static const option_row option_rows[] = {
     { "inplace", AT(memory.inplace), &type_flag, NULL, NULL, HELP_HOW,
       "elementwise layers overwrite an input that no other layer reads" },
     { "recompute", AT(memory.recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
-      "segments computed again in the backward pass: layer1.0,layer1.1, blocks (full), or selective",
+      "segments recomputed in the backward pass: layer1.0,layer1.1, blocks (full), or selective",
       OF_GRADIENTS },
     { "masters", AT(memory.masters), &type_flag, NULL, NULL, HELP_HOW,
       "weights of 16 bit have copies in f32, which the optimizer updates, with its states in f32" },

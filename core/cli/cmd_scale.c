@@ -56,8 +56,8 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "One row for each number of nodes, devices per node, batch and bucket. Several --machine and --device,\n"
-    "also of both, are compared: curves side by side. --scaling says what stays the same:\n"
+    "One row for each number of nodes, devices per node, batch and bucket. Several --machine and\n"
+    "--device, also mixed, are compared: curves side by side. --scaling says what stays the same:\n"
     "  weak: the batch of each device\n"
     "  strong: the whole batch (--global-batch, or --batch); each device takes ceil(whole / devices) at\n"
     "    once\n"

@@ -26,11 +26,11 @@ lm_status open_library(const options *o, lm_library **out, lm_error *err)
 
 const option_row network_option_rows[] = {
     { "treat", AT(treat), &type_pair, "OP=TYPE", .heading = HELP_WHAT, .repeats = true,
-      .help = "of an import: layer type that an unknown operator counts as" },
+      .help = "imports: layer type for an unknown operator" },
     { "ignore", AT(ignore), &type_text, "OP", .heading = HELP_WHAT, .repeats = true,
-      .help = "of an import: operator whose output is its first input" },
+      .help = "imports: operator to skip; its output is its first input" },
     { "strict", AT(strict), &type_flag, .heading = HELP_WHAT,
-      .help = "of an import: refuse an unknown operator even if its shapes are known" },
+      .help = "imports: refuse an unknown operator even if its shapes are known" },
     { "set", AT(set), &type_pair, "NAME=VALUE", .heading = HELP_WHAT, .repeats = true,
       .help = "one of the network's [arguments]" },
     { "sequence", AT(sequence), &type_length, "TOKENS", NULL, HELP_WHAT,
@@ -76,10 +76,10 @@ void print_note(const network *net, FILE *out)
 const option_row link_option_rows[] = {
     { "bandwidth", OPTION_AT(interconnect, bytes_per_second), OF_EXCHANGE },
     { "latency", OPTION_AT(interconnect, latency), &type_time, "TIME", LINK_LATENCY, HELP_WHERE,
-      "of a message between nodes, with --bandwidth", .needs = "bandwidth",
+      "latency of a message between nodes, with --bandwidth", .needs = "bandwidth",
       .refusal = "goes with --bandwidth", OF_EXCHANGE },
     { "interconnect", OPTION_AT(interconnect, name), &type_text, "NAME", NULL, HELP_WHERE,
-      "of published all-reduces: nvlink4+ib400, pcie4+25gbe, nvlink3+slingshot11 (default: "
+      "with published all-reduces: nvlink4+ib400, pcie4+25gbe, nvlink3+slingshot11 (default: "
       "within a node that of the device)",
       .excludes = "bandwidth", .refusal = "says what is between nodes: give it or --bandwidth" },
     { .name = NULL },

@@ -15,10 +15,10 @@ const option_row limit_option_rows[] = {
           "a note warns)" },
     { "framework-overhead", AT(overhead) },
     { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
-      "segments computed again in the backward pass: layer1.0,layer1.1 or blocks",
+      "segments recomputed in the backward pass: layer1.0,layer1.1 or blocks",
       OF_TRAINING("is of training") },
     { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
-      "samples of a step beyond which more gain little: a note says what that costs",
+      "batch of all devices above which more gains little; a note tells the cost",
       OF_TRAINING("is of training") },
     { .name = NULL },
 };

@@ -57,7 +57,7 @@ VALUE_TYPE(type_grid, double, read_grid);
 
 const option_row power_option_rows[] = {
     { "idle-power", AT(model.idle_w), &type_watts, "WATTS", NULL, HELP_WHERE,
-      "of the device at rest, 30W: with it, power and energy are estimated" },
+      "idle power of the device, 30W: then power and energy are estimated" },
     { "power-cap", AT(cap_w), &type_watts, "WATTS", NULL, HELP_WHERE,
       "power limit of the device, 165W, instead of its datasheet's" },
     { .name = NULL },
@@ -65,7 +65,7 @@ const option_row power_option_rows[] = {
 
 const option_row grid_option_rows[] = {
     { "grid", AT(grams_per_kwh), &type_grid, "FACTOR", NULL, HELP_WHERE,
-      "CO2 of a unit of electricity, 400gCO2/kWh: adds columns of CO2" },
+      "CO2 per kWh of electricity, 400gCO2/kWh: adds columns of CO2" },
     { .name = NULL },
 };
 

@@ -424,7 +424,7 @@ static void print_answers(const plan_job *job, const plan_answers *answers, FILE
             fprintf(out, "  %s%s\n", plan_hangs_on_print(job, a, text),
                     a->bounded || !a->n_hangs_on
                         ? ""
-                        : "; how sure is not known: such steps have no interval");
+                        : "; the uncertainty is unknown: such steps have no interval");
     }
     for (size_t m = 0; m < job->n; m++)
         if (!answered(answers, m))

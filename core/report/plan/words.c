@@ -172,15 +172,15 @@ const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char 
     *out = '\0';
     if (!a->n_hangs_on)
         return strcpy(out, a->bounded ? "no assumption alone changes it"
-                                      : "what it hangs on is not known: there are no intervals");
+                                      : "what it depends on is unknown: there are no intervals");
     if (s->moved > 0) {
-        say(out, "hangs most on %s: if %s, ", s->of.name, s->of.what);
+        say(out, "depends most on %s: if %s, ", s->of.name, s->of.what);
         say_outcome(job, a, s, out);
     } else if (s->stretched > 0) {
         plan_view v = a->asked.view;
 
         v.time = s->of.view.time;
-        say(out, "no assumption alone changes it; most time hangs on %s: if %s, %s", s->of.name,
+        say(out, "no assumption alone changes it; the time depends most on %s: if %s, %s", s->of.name,
             s->of.what, text_duration(plan_seconds(a->asked.answer, &v), text, sizeof text));
     } else {
         say(out, "no assumption alone changes it");
