@@ -1,6 +1,8 @@
-/** State of this rank for its watchdog. Only the measuring thread writes, and pays one store to its
- * own memory. It counts a sign of life before it changes its state; the watchdog reads in the
- * other order. So a long wait is never attributed to the next state. */
+/**
+ * State of this rank for its watchdog. Only the measuring thread writes; a write is one store to
+ * its own memory. The thread counts a sign of life before it changes its state, and the watchdog
+ * reads in the other order. So a long wait is never attributed to the next state.
+ */
 #ifndef CALIBRATE_PULSE_H
 #define CALIBRATE_PULSE_H
 
@@ -9,9 +11,9 @@
 
 typedef enum {
     PULSE_FREE,    /**< between points: no sign of life is expected */
-    PULSE_WORK,    /**< alone: in a kernel, or around one */
-    PULSE_WAIT,    /**< for other ranks */
-    PULSE_EXCHANGE /**< in a measured all-reduce: at work, or waiting for the others */
+    PULSE_WORK,    /**< working alone: in a kernel, or around one */
+    PULSE_WAIT,    /**< waiting for other ranks */
+    PULSE_EXCHANGE /**< in a measured all-reduce: working, or waiting for the others */
 } pulse_activity;
 
 /** A process measures one point at a time, so it has one pulse. */
@@ -27,8 +29,10 @@ static inline void pulse_tick(void)
                           memory_order_relaxed);
 }
 
-/** From now on this much time may pass between two signs of life, beside the usual patience: one
- * kernel on the slowest machine, or the preparations of a library. */
+/**
+ * Allows this much time, in addition to the usual patience, until the next sign of life: one kernel
+ * on the slowest machine, or the preparations of a library.
+ */
 static inline void pulse_allow(double seconds)
 {
     const double most = UINT32_MAX / 1000; /* 49 days */
@@ -38,7 +42,7 @@ static inline void pulse_allow(double seconds)
                           memory_order_release);
 }
 
-/** Returns the state before, to restore it. */
+/** Sets the state and returns the previous one, to restore it. */
 static inline pulse_activity pulse_enter(pulse_activity what)
 {
     const int before = atomic_load_explicit(&pulse_now, memory_order_relaxed);

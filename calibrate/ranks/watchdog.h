@@ -1,9 +1,9 @@
 /**
- * Watches over a run: a rank that dies, stops or hangs ends it, with one line that says which,
- * where and at what; a signal ends it with a line that says how to go on. A thread of its own in
- * every rank does this, asleep but for a moment each second; ranks hear of each other over TCP,
- * since MPI does not tell, and one that waits in MPI hears nothing else. There is one watchdog to a
- * process, as signals are the process's.
+ * The watchdog of a run. If a rank dies, stops or hangs, the run ends with one line that names the
+ * rank, its host and its activity. If a signal ends the run, a line explains how to continue. A
+ * separate thread in each rank does this; it is awake for a moment per second. Ranks communicate
+ * over TCP, because MPI does not report such failures, and a rank that waits in MPI receives
+ * nothing else. A process has one watchdog, because signals belong to the process.
  */
 #ifndef CALIBRATE_WATCHDOG_H
 #define CALIBRATE_WATCHDOG_H
@@ -12,40 +12,44 @@
 
 #include "ranks/world.h"
 
-/** The current measurement: its line for messages, and its patience. */
+/** The current measurement: its text for messages, and the patience. */
 typedef struct watchdog_point {
     size_t      number, total;    /**< "point 17 of 120" */
-    double      exchange_seconds; /**< what an all-reduce may take the slowest network */
-    const char *text;             /**< is copied */
+    double      exchange_seconds; /**< upper limit for an all-reduce on the slowest network */
+    const char *text;             /**< copied */
 } watchdog_point;
 
 typedef struct watchdog_config {
     const world *everyone;
-    const char  *file; /**< the observations: their name, for the line; NULL: none */
-    size_t       held; /**< points that it holds by now; rank 0's counts */
-    /** Tells the user, in one line. From the watchdog's thread. */
+    const char  *file; /**< name of the observation file, for the line; NULL: none */
+    size_t       held; /**< points in that file; only rank 0's value counts */
+    /** Prints one line for the user. Called in the watchdog's thread. */
     void (*say)(const char *text);
 } watchdog_config;
 
 /**
- * Starts; every rank. Ranks that cannot be connected are not watched, which rank 0 says. LM_E_IO
- * if there can be no thread.
+ * Starts the watchdog; called by each rank. Ranks without a connection are not watched; rank 0
+ * reports this. LM_E_IO if a thread cannot be started.
  */
 lm_status watchdog_start(const watchdog_config *config, lm_error *err);
-/** Every rank, before it goes to MPI_Finalize: ranks that have nothing more to do wait here,
- * watched, for those that have. */
+/**
+ * Called by each rank before MPI_Finalize: ranks without further work wait here, still watched, for
+ * the others.
+ */
 void watchdog_stop(void);
 
 /**
- * This rank cannot go on, and the others may wait for it in an all-reduce where nothing reaches
- * them: the watchdog says why, and ends all. Where there is nobody to tell, it returns: alone, or
- * without a watchdog.
+ * This rank cannot continue, and the others may wait for it in an all-reduce where MPI cannot reach
+ * them. The watchdog reports the reason and ends all ranks. Returns if there is no other rank, or
+ * no watchdog.
  */
 void watchdog_fail(const char *why);
 
-/** Every rank, whether it takes part or sleeps. */
+/** Called by each rank, whether it takes part in the point or not. */
 void watchdog_begin(const watchdog_point *point);
-/** The point is over, and in the file, which holds so many by now; the same on every rank. */
+/**
+ * The point is finished and in the file, which has `held` points now; the same value on each rank.
+ */
 void watchdog_end(size_t held);
 
 #endif

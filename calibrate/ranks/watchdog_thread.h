@@ -1,10 +1,10 @@
 /**
- * The watchdog's thread, for its files alone.
+ * The watchdog's thread. Private to its files.
  *
- * A rank that was killed closes its connection: known at once. One that is stopped, or whose host
- * or network is gone, is silent. One that hangs still beats, but does not go on while the others
- * wait. Times add up beat by beat and no beat counts for more than WATCH_LONGEST, so that a job
- * that was halted as a whole and goes on accuses nobody.
+ * A killed rank closes its connection: this is noticed at once. A rank that was stopped, or whose
+ * host or network is gone, is silent. A rank that hangs still sends beats, but makes no progress
+ * while the others wait. Times are summed beat by beat, and a beat counts for at most
+ * WATCH_LONGEST. So a job that was halted as a whole and continues accuses no rank.
  */
 #ifndef CALIBRATE_WATCHDOG_THREAD_H
 #define CALIBRATE_WATCHDOG_THREAD_H
@@ -20,21 +20,21 @@
 #include "ranks/wire.h"
 
 #define WATCH_BEAT    1.0  /**< seconds between signs of life */
-#define WATCH_LONGEST 2.0  /**< what one beat counts at most */
-#define WATCH_SILENCE 15.0 /**< no sign of life for so long: stopped */
+#define WATCH_LONGEST 2.0  /**< upper limit for the time of one beat */
+#define WATCH_SILENCE 15.0 /**< s without a sign of life that mean: stopped */
 
 typedef struct peer {
     int    fd; /**< -1: not connected */
     bool   dead;
-    int    signal; /**< it was ended by */
+    int    signal; /**< signal that ended it */
     double silent;
 } peer;
 
-/** How a rank gets on. */
+/** Progress of a rank. */
 typedef struct rank_state {
     int    activity;
-    double quiet;   /**< seconds without progress, of those in which it could have made any */
-    double allowed; /**< seconds that what it does may take */
+    double quiet;   /**< seconds without progress, while progress was possible */
+    double allowed; /**< seconds that its present activity may take */
 } rank_state;
 
 typedef struct watchdog {
@@ -43,20 +43,22 @@ typedef struct watchdog {
     char (*host)[WORLD_HOST];
     peer       *peer;     /**< rank 0: of each rank; others: peer[0] alone */
     rank_state *state;    /**< rank 0: of each rank */
-    int         order[2]; /**< pipe: what the thread is to do */
+    int         order[2]; /**< pipe with orders for the thread */
     pthread_t   thread;
-    clockid_t   cpu;      /**< of the thread that measures */
+    clockid_t   cpu;      /**< of the measuring thread */
     rank_state  own;      /**< this rank's */
-    uint64_t    count;    /**< pulse_count when it was looked at last */
-    double      cpu_time; /**< the same of its CPU time, in seconds */
-    run_queue  *queue;   /**< the same of its waits for a core; NULL: it went on, or nobody tells */
-    bool        stopped; /**< the thread's own: told to end */
+    uint64_t    count;    /**< pulse_count at the last beat */
+    double      cpu_time; /**< CPU time at the last beat, in seconds */
+    /** waits for a core since the last beat; NULL: it made progress, or unknown */
+    run_queue *queue;
+    bool       stopped; /**< private to the thread: it must end */
 
-    watchdog_point seen;             /**< the thread's own copy of what is measured */
+    watchdog_point seen;             /**< private to the thread: copy of the current measurement */
     bool           measuring, first; /**< the same */
-    int64_t        woken; /**< when this process went on that had been halted; 0: it never was */
+    /** time when this process continued after a halt; 0: it was never halted */
+    int64_t woken;
 
-    pthread_mutex_t lock; /**< of what follows */
+    pthread_mutex_t lock; /**< protects the members below */
     watchdog_point  point;
     char            text[200];
     char            failure[WIRE_TEXT]; /* of this rank */
@@ -64,26 +66,28 @@ typedef struct watchdog {
     size_t          held, n_points;
 } watchdog;
 
-/** Until it is told to stop; `p`: room for the pipe and each peer. */
+/** Runs on rank 0 until it is told to stop; `p`: room for the pipe and each peer. */
 void watch_lead(watchdog *d, struct pollfd *p);
-/** The same of the ranks but 0. */
+/** The same on the other ranks. */
 void watch_follow(watchdog *d, struct pollfd *p);
 
 enum { WATCH_STOP = 0, WATCH_FAILED = 255 }; /**< orders; other bytes are signals */
-/** Message to the thread; -1: none. */
+/** The next order for the thread; -1: none. */
 int watch_order(const watchdog *d);
 /** Sleeps until there is an order, a connection closes or the time is over. */
 void watch_wait(const watchdog *d, struct pollfd *p, int64_t until);
-/** One beat, `passed` seconds after the last: how this rank gets on, in d->own. */
+/** One beat, `passed` seconds after the last: updates d->own. */
 void watch_self(watchdog *d, double passed);
 
-/** To all that this rank is connected to. */
+/** Sends to all connected ranks. */
 void watch_send(const watchdog *d, const wire_message *m);
-/** "WHAT while measuring 'POINT' (point 17 of 120); FILE holds 16 points, --resume goes on" */
+/**
+ * Prints "WHAT while measuring 'POINT' (point 17 of 120); FILE holds 16 points, --resume goes on".
+ */
 void watch_tell(watchdog *d, const char *what);
-/** This rank's failure, told; all of the job end. */
+/** Reports this rank's failure and ends the whole job. */
 _Noreturn void watch_fail(watchdog *d);
-/** Ends as somebody who does not know this signal: whoever waits for the process sees why. */
+/** Ends the process by this signal, so that its parent process sees the reason. */
 _Noreturn void watch_end_by_signal(int number);
 /** Ends all ranks of the job. */
 _Noreturn void watch_abort(const watchdog *d);

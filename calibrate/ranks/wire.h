@@ -1,5 +1,4 @@
-/** Connections between ranks without MPI, for the times when MPI is stuck: every rank has one to
- * rank 0, over TCP. */
+/** TCP connections between ranks, for times when MPI is stuck: each rank has one to rank 0. */
 #ifndef CALIBRATE_WIRE_H
 #define CALIBRATE_WIRE_H
 
@@ -25,10 +24,10 @@ enum { WIRE_TEXT = 240 };
 /** A message, in the sender's byte order: all ranks run the same program. */
 typedef struct wire_message {
     uint32_t kind;
-    int32_t  signal;          /**< BYE: signal that ends the sender; END: signal that ends all
-                                   ranks, 0: a failure */
+    /** BYE: signal that ends the sender; END: signal that ends all ranks, 0: a failure */
+    int32_t  signal;
     int32_t  activity;        /**< BEAT: see pulse.h */
-    uint32_t allowed_ms;      /**< BEAT: seconds of patience beyond the usual */
+    uint32_t allowed_ms;      /**< BEAT: milliseconds of patience in addition to the usual */
     double   quiet;           /**< BEAT: seconds without progress */
     char     text[WIRE_TEXT]; /**< FAILED: of what */
 } wire_message;

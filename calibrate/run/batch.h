@@ -1,4 +1,7 @@
-/** What layermeter-calibrate takes; and `--slurm`: the sweep as a batch job in place of a run. */
+/**
+ * Options of layermeter-calibrate, and `--slurm`: writes a batch job for the sweep instead of
+ * running it.
+ */
 #ifndef CALIBRATE_BATCH_H
 #define CALIBRATE_BATCH_H
 
@@ -9,11 +12,11 @@
 typedef struct calibrate_options {
     const char  *output;   /**< NULL: not given */
     double       budget;   /**< s; NAN: none */
-    option_texts networks; /**< that will be asked for */
+    option_texts networks; /**< networks to predict later */
     const char  *machine;
     format       format;
     bool         quiet, allow_mixed;
-    /** Words that a batch script decides by itself: its run has other words for these, or none. */
+    /** Options that a batch script sets itself: its run has other values, or none. */
     struct {
         const char *slurm; /**< a file, or - */
         slurm_job   job;   /**< NAN and 0: not given */
@@ -23,7 +26,7 @@ typedef struct calibrate_options {
 
 /**
  * Reads the sweep, without a device or other ranks, and writes a script that runs it with the same
- * options. `o` fills a calibrate_options.
+ * options. o->filled is a calibrate_options.
  */
 lm_status batch_write(const options *o, lm_error *err);
 

@@ -1,10 +1,11 @@
 /**
- * How long measuring a point takes: a guess that learns.
+ * Expected time of measuring a point: an estimate that learns.
  *
- * What is expected of a point is told here and nowhere else, for listings, budgets, the time left
- * and batch scripts: cost_expected() of the seconds of one repetition. These are the design's
- * (design_expected()) where a formula speaks of them: of --machine, else guessed from the sweep's
- * speeds to expect until times are known; and cost_guess_once() for the rest.
+ * All estimates are made here, for listings, budgets, the remaining time and batch scripts:
+ * cost_expected() from the seconds of one repetition. These come from the design
+ * (design_expected()) if a formula predicts the point: with the coefficients of --machine, or else
+ * guessed from the sweep's expected speeds until times are known. Other points use
+ * cost_guess_once().
  */
 #ifndef CALIBRATE_COST_H
 #define CALIBRATE_COST_H
@@ -13,8 +14,8 @@
 
 /**
  * Seconds = fixed + factor * (warm-up and repetitions times the seconds of one), for each kind of
- * point. Both are fitted to what points took, with relative errors, beside a guess that
- * counts as little.
+ * point. Both are fitted to the times of points, with relative errors, together with a guess of low
+ * weight.
  */
 typedef struct cost_line {
     double ff, fx, xx, f, x; /* sums of the normal equations */
@@ -31,11 +32,13 @@ void cost_begin(cost_model *m, bool virtual);
 /** once: seconds of one repetition. */
 double cost_expected(const cost_model *m, const stopping *stop, obs_kind kind, double once);
 
-/** A point took `seconds`; `once` is what cost_expected() was asked with. */
+/** A point took `seconds`; `once` is the argument of cost_expected(). */
 void cost_learn(cost_model *m, const stopping *stop, obs_kind kind, double once, double seconds);
 
-/** Seconds of one repetition of a kernel, a layer or a ring, of which no formula speaks: by the
- * speeds that the sweep tells to expect. */
+/**
+ * Seconds of one repetition of a kernel, a layer or a ring without a formula, from the sweep's
+ * expected speeds.
+ */
 double cost_guess_once(const sweep *plan, const sweep_point *p);
 
 #endif

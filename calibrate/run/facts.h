@@ -1,4 +1,4 @@
-/** Hardware and software of a rank: to compare ranks, and for the record. */
+/** Hardware and software of a rank: for the comparison of ranks, and for the record. */
 #ifndef CALIBRATE_FACTS_H
 #define CALIBRATE_FACTS_H
 
@@ -9,14 +9,14 @@
 
 enum { FACTS_CORES = 1024, FACTS_DEVICES = 40 };
 
-/** Plain data: travels over MPI. Text that is not known is empty, a number 0. */
+/** Plain data: travels over MPI. Unknown text is empty, an unknown number 0. */
 typedef struct rank_facts {
     char     host[WORLD_HOST];
     char     cpu[96];
     int64_t  cores;                     /**< of the machine */
     int64_t  memory_kib;                /**< of the machine */
-    uint64_t allowed[FACTS_CORES / 64]; /**< bit c: may run on core c; none: not known */
-    uint64_t near[FACTS_CORES / 64];    /**< cores beside its GPU; none: not known, or no GPU */
+    uint64_t allowed[FACTS_CORES / 64]; /**< bit c: may run on core c; none: unknown */
+    uint64_t near[FACTS_CORES / 64];    /**< cores near its GPU; none: unknown, or no GPU */
     char     numa[32];                  /**< nodes of its cores: "0-1" */
     int64_t  threads;
     /** Facts from the backends: devices, drivers, versions of libraries. A long value ends in a
@@ -25,23 +25,25 @@ typedef struct rank_facts {
         char key[32], value[96];
     } device[FACTS_DEVICES];
     int32_t  n_devices;
-    uint32_t gpu_collective; /**< 1: collectives between GPUs, which have threads of their own */
+    uint32_t gpu_collective; /**< 1: collectives between GPUs, which have their own threads */
     char     build[96];
     uint64_t program, plugins, sweep; /**< hashes of the contents */
 } rank_facts;
 
-/** Of this rank. $LAYERMETER_PROC and $LAYERMETER_SYS stand in for /proc and /sys. */
+/** Collects the facts of this rank. $LAYERMETER_PROC and $LAYERMETER_SYS replace /proc and /sys. */
 void facts_find(const bench *b, rank_facts *out);
 
-/** LM_E_ARG for a sweep's `clock` above the highest that the device that computes has, as far as it
- * says; a virtual one has any. */
+/**
+ * LM_E_ARG if the sweep's `clock` exceeds the highest clock of the computing device, if that is
+ * known; a simulated device has no limit.
+ */
 lm_status facts_check_clock(const bench *b, lm_error *err);
 
-/** "0-3,8": cores as the system writes them; "" for none. */
+/** Prints cores in the system's form, "0-3,8"; "" for none. */
 void facts_print_cores(const uint64_t *allowed, char *buffer, size_t size);
-/** Do they share a core? */
+/** Do the two sets share a core? */
 bool facts_cores_meet(const uint64_t *a, const uint64_t *b);
-/** How many cores. */
+/** Number of cores. */
 int facts_count_cores(const uint64_t *allowed);
 
 #endif

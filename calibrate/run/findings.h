@@ -10,19 +10,19 @@
 
 typedef struct findings {
     observations *obs;
-    points        p;   /**< of one element type and choice of settings */
-    variants      all; /**< all that there are; the first is that of `p` unless it was chosen */
+    points        p;   /**< of one element type and one combination of settings */
+    variants      all; /**< all combinations; the first is that of `p`, unless it was selected */
     split         networks; /**< each network a fold */
     calibration  *cal;      /**< NULL: no fit */
-    lm_error      why_not;  /**< behind cal == NULL */
+    lm_error      why_not;  /**< reason for cal == NULL */
     const char   *model[FINDINGS_MODELS];
-    comparison   *held_out[FINDINGS_MODELS]; /**< of each point, its network left out */
+    comparison   *held_out[FINDINGS_MODELS]; /**< per point, with its network left out */
     size_t        n_models;
 } findings;
 
 /**
- * Reads the observations, fits every model and validates it on networks left out. Observations that
- * no formula can be fitted to are no error: `why_not` says what they lack. Free in either case.
+ * Reads the observations, fits each model and validates it by cross-validation over networks. It is
+ * no error if no formula can be fitted: `why_not` says what is missing. Free in either case.
  *
  * @param where words of points_where(); NULL: the element type and settings with the most points
  */

@@ -8,24 +8,24 @@
 enum { FINGERPRINT_BYTES = 200 };
 
 /**
- * "points=123:9f3c2b11 repetitions=77aa01c2 backends=onednn,mpi threads=1": the sweep's meaning,
- * not its text; the order of its points is no part of it, and neither is a budget.
+ * Fingerprint of the sweep: "points=123:9f3c2b11 repetitions=77aa01c2 backends=onednn,mpi
+ * threads=1". It depends on the sweep's meaning, not on its text, the order of its points, or a
+ * budget.
  */
 void fingerprint_sweep(const sweep *plan, char out[FINGERPRINT_BYTES]);
 
 /**
- * "hosts=1 cores=2 cpu=52aa8e01 devices=0": processors and devices of all ranks. How many hosts,
- * not which: schedulers and containers give their like another name every day. Empty for ranks that
- * are numbers only.
+ * Fingerprint of the machine: "hosts=1 cores=2 cpu=52aa8e01 devices=0", the processors and devices
+ * of all ranks. It has the number of hosts, not their names, because schedulers and containers
+ * change names. Empty for simulated ranks.
  */
 void fingerprint_machine(const bench *b, char out[FINGERPRINT_BYTES]);
 
 /**
- * Compares the head of an observation file (its text) with this run: what was measured, on what,
- * how, and where exposed all-reduces begin. A head without fingerprints says nothing of the first
- * two.
+ * Compares the head of an observation file (its text) with this run: points, machine, method, and
+ * the start of exposed all-reduces. A head without fingerprints is not compared for the first two.
  *
- * @return LM_E_ARG with one line that says what differs
+ * @return LM_E_ARG with one line that names the difference
  */
 lm_status fingerprint_check(const char *path, const char *head, const bench *b, lm_error *err);
 

@@ -6,11 +6,10 @@
 #include "run/chooser.h"
 
 /**
- * Prints the points to stdout; what they sum up to follows a table on stdout, CSV and JSON on
- * stderr.
+ * Prints the points to stdout. The totals follow on stdout for a table, on stderr for CSV and JSON.
  *
- * @param budget seconds; the points that would be taken within them, in turn. 0: all, in the file's
- * order
+ * @param budget seconds: only the points that would be chosen within it, in turn; 0: all points, in
+ *               the file's order
  */
 lm_status listing_print(const sweep *plan, const chooser *pick, double budget, format f,
                         lm_error *err);

@@ -7,22 +7,22 @@
 #include "run/folder.h"
 #include "run/machines.h"
 
-/** Costs of the run, and the gain of a longer one. */
+/** Time of the run, and the gain of a longer one. */
 typedef struct report_effort {
-    double      budget;  /**< seconds given; 0: none, every point was to be measured */
-    double      seconds; /**< that the run took */
-    size_t      n_measured, n_skipped; /**< points of this run; skipped: of them without a time */
-    size_t      n_before;              /**< points that the file held already */
+    double      budget;                /**< seconds; 0: none, each point should be measured */
+    double      seconds;               /**< that the run took */
+    size_t      n_measured, n_skipped; /**< points of this run; skipped: those without a time */
+    size_t      n_before;              /**< points that were in the file before */
     size_t      n_left;                /**< points of the sweep that were not measured */
-    const char *asked_for;             /**< "resnet50, vgg16": what the design aimed at */
-    double      width; /**< expected 90 % interval of their step, relative; NAN: not known */
+    const char *asked_for;             /**< "resnet50, vgg16": the wanted networks */
+    double      width; /**< expected 90 % interval of their steps, relative; NAN: unknown */
     struct {
-        double seconds; /**< more */
+        double seconds; /**< further seconds */
         size_t n_points;
         double width;
     } more[2];
     size_t               n_more;
-    const trust_summary *seen;  /**< whether the times can be trusted */
+    const trust_summary *seen;  /**< trust in the times */
     const machines      *wrote; /**< machine files */
 } report_effort;
 

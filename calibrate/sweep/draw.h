@@ -19,9 +19,9 @@ typedef struct draw {
 } draw;
 
 /**
- * The generator is splitmix64 (Steele, Lea, Flood 2014). Its state begins as `seed` plus the 64-bit
- * FNV-1a hash of `name`, so that each section draws numbers of its own. A number below n is the
- * next output modulo n. No floating point takes part: the same seed is the same sweep anywhere.
+ * Starts a generator: splitmix64 (Steele, Lea, Flood 2014). Its state begins as `seed` plus the
+ * 64-bit FNV-1a hash of `name`, so each section has its own numbers. A number below n is the next
+ * output modulo n. No floating point is used: the same seed gives the same sweep on any machine.
  */
 draw draw_begin(uint64_t seed, const char *name);
 
@@ -29,10 +29,10 @@ uint64_t draw_next(draw *d);
 /** A number below n; n >= 1. */
 uint64_t draw_below(draw *d, uint64_t n);
 /**
- * One of low .. high with a probability in proportion to 1 / itself, which is uniform on a
- * logarithmic scale: of the octaves [low, 2 low), [2 low, 4 low) ... one is drawn, then a number x
- * below the octave's length, from its lower end l; it is taken if it is at most `high` and a number
- * drawn below x is below l; else again. 1 <= low <= high <= 10^15.
+ * Draws one of low .. high with a probability proportional to its inverse, that is, uniform on a
+ * logarithmic scale. First one of the octaves [low, 2 low), [2 low, 4 low) ... is drawn, with lower
+ * end l, then a number x in the octave. x is accepted if it is at most `high` and a number drawn
+ * below x is below l; otherwise the draw is repeated. 1 <= low <= high <= 10^15.
  */
 int64_t draw_log(draw *d, int64_t low, int64_t high);
 
@@ -56,7 +56,7 @@ void draw_forget(draw *d);
  */
 lm_status draw_value(draw *d, const char *name, const char *text, int whole, lm_error *err);
 
-/** What was drawn under a name; NULL: nothing. */
+/** The value under a name; NULL: none. */
 const char *draw_get(const draw *d, const char *name);
 
 #endif

@@ -7,10 +7,10 @@
 #include <layermeter/error.h>
 
 /**
- * The file behind `name`: itself where it is there or looks like a path (a slash, .ini), else
- * NAME.ini among the sweeps that are installed.
+ * Finds the file of `name`. `name` is a path if that file exists or it looks like a path (a slash,
+ * .ini). Otherwise it is NAME.ini among the installed sweeps.
  *
- * @return LM_E_NOTFOUND lists where it looked
+ * @return LM_E_NOTFOUND lists these places
  */
 lm_status sweep_find(const char *name, char *path, size_t size, lm_error *err);
 

@@ -8,54 +8,57 @@
 #include "ranks/placement.h"
 #include "suggest/stopping.h"
 
-/** Effort spent on checking the numbers (trust.h), as shares of the time that points take. */
+/** Effort for checking the numbers (trust.h), as shares of the time of points. */
 typedef struct trust_limits {
-    int64_t retries;        /**< tries for a disturbed point beyond the first */
-    double  retry_share;    /**< for all these tries */
-    double  anchor_share;   /**< for repeating one point, the anchor; 0: never; below 0: not
-                                 given */
-    double  anchor_seconds; /**< wanted time of a repetition of the anchor */
+    int64_t retries;     /**< tries for a disturbed point beyond the first */
+    double  retry_share; /**< limit for the time of all these tries */
+    /** for repetitions of one point, the anchor; 0: never; below 0: not given */
+    double anchor_share;
+    double anchor_seconds; /**< wanted time of one repetition of the anchor */
 } trust_limits;
 
 /** One thing to measure. */
 typedef struct sweep_point {
-    observation row;     /**< describes the point; no times */
-    int64_t     devices; /**< ranks on each of row.hosts machines; 0: the first row.ranks of the
-                              job */
-    lm_kernel   kernel;  /**< kernels */
-    settings    how;     /**< by row.settings */
-    net_metrics counts;  /**< networks, layers */
+    observation row; /**< describes the point; no times */
+    /** ranks on each of row.hosts machines; 0: the first row.ranks of the job */
+    int64_t     devices;
+    lm_kernel   kernel; /**< kernels */
+    settings    how;    /**< from row.settings */
+    net_metrics counts; /**< networks, layers */
 } sweep_point;
 
 typedef struct sweep {
-    const char   *path;
-    const char   *compute, *collective; /**< backends by name; collective NULL: none */
-    int64_t       threads;
-    stopping      stop;
-    int64_t       clock_mhz;     /**< clock that the device is held at; 0: it is not held */
-    double        power_seconds; /**< least time of repetitions, for power to settle; 0: no limit */
-    trust_limits  trust;
-    double        flops_per_second, bytes_per_second; /**< expected speed of a rank */
-    sim_config    sim;
-    sweep_point  *point;
-    size_t        n_points, n_filtered; /**< n_filtered: left out by filters or for lack of ranks */
-    struct arena *arena;                /**< owns the text */
+    const char  *path;
+    const char  *compute, *collective; /**< backends by name; collective NULL: none */
+    int64_t      threads;
+    stopping     stop;
+    int64_t      clock_mhz;     /**< held clock of the device; 0: not held */
+    double       power_seconds; /**< least time of repetitions, until power is steady; 0: none */
+    trust_limits trust;
+    double       flops_per_second, bytes_per_second; /**< expected speed of a rank */
+    sim_config   sim;
+    sweep_point *point;
+    /** n_filtered: removed by filters, or because ranks are missing */
+    size_t        n_points, n_filtered;
+    struct arena *arena; /**< owns the text */
 } sweep;
 
 /** Abilities of the backends that a sweep names. Zeroed: any number of ranks, no settings. */
 typedef struct sweep_limits {
-    const placement *job; /**< places of the ranks; points that need other places are left out.
-                               NULL: any ranks (virtual ones) */
-    uint32_t settings;    /**< bit 1 << setting for each setting that the compute backend follows */
-    autocast_kind on;     /**< kind of its device */
+    /** places of the ranks; points that need others are removed. NULL: any ranks (simulated) */
+    const placement *job;
+    uint32_t settings; /**< bit 1 << setting for each setting that the compute backend follows */
+    autocast_kind on;  /**< kind of its device */
 } sweep_limits;
 
 /** Abilities of a compute backend; an error for one that this build lacks. */
 typedef lm_status (*sweep_asker)(void *context, const char *compute, sweep_limits *out,
                                  lm_error *err);
 
-/** Reads a sweep file; its reference is configs/sweeps/README.md. Networks are counted, so that a
- * network that cannot be bound is an error here, not in the middle of a run. */
+/**
+ * Reads a sweep file; configs/sweeps/README.md is its reference. Networks are counted here, so a
+ * network that cannot be bound is an error before the run starts.
+ */
 lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sweep_asker ask,
                      void *context, sweep **out, lm_error *err);
 void      sweep_free(sweep *s);

@@ -1,4 +1,4 @@
-/** A sweep during reading: its points, and the sections that add them. */
+/** State while a sweep is read: its points, and the sections that add them. */
 #ifndef CALIBRATE_SWEEP_POINTS_H
 #define CALIBRATE_SWEEP_POINTS_H
 
@@ -19,7 +19,7 @@ typedef struct sweep_loading {
     lm_error       *err;
 } sweep_loading;
 
-/** A row without any value, but on one rank. */
+/** A row without values, on one rank. */
 observation sweep_row(void);
 
 /** Prefixes an error with "path:line: key"; returns `status`. */
@@ -31,7 +31,7 @@ lm_status sweep_read(sweep_loading *l, const ini_section *s, const ini_key *keys
 
 /** Is there an equal point already? */
 bool sweep_has(const sweep_loading *l, const observation *row);
-/** Adds a point, unless there is an equal one: sections may overlap, and networks share kernels. */
+/** Adds a point, unless an equal one exists: sections may overlap, and networks share kernels. */
 lm_status sweep_add(sweep_loading *l, const sweep_point *p);
 
 /** Work of one repetition of a point on each rank. */
@@ -39,12 +39,12 @@ typedef struct sweep_work {
     double forward_flops;
     double all_flops; /**< of all passes */
     double all_bytes; /**< read and written */
-    double memory;    /**< bytes alive at once, roughly: buffers and gradients of all layers */
+    double memory;    /**< approximate bytes in use at once: buffers and gradients of all layers */
 } sweep_work;
 
 sweep_work sweep_work_of_counts(const net_metrics *counts);
 
-/** Do the section's filters (max_flops, max_bytes, max_seconds ...) let it pass? */
+/** Does the point pass the section's filters (max_flops, max_bytes, max_seconds ...)? */
 bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_work *work);
 
 /** Element types and settings of a section. */

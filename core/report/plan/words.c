@@ -180,8 +180,9 @@ const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char 
         plan_view v = a->asked.view;
 
         v.time = s->of.view.time;
-        say(out, "no assumption alone changes it; the time depends most on %s: if %s, %s", s->of.name,
-            s->of.what, text_duration(plan_seconds(a->asked.answer, &v), text, sizeof text));
+        say(out, "no assumption alone changes it; the time depends most on %s: if %s, %s",
+            s->of.name, s->of.what,
+            text_duration(plan_seconds(a->asked.answer, &v), text, sizeof text));
     } else {
         say(out, "no assumption alone changes it");
     }
