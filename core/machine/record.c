@@ -286,7 +286,7 @@ void record_key(record *r, key k, void *at)
 void record_keys(record *r, const key *k, size_t n, void *of)
 {
     for (size_t i = 0; i < n; i++)
-        record_key(r, k[i], (char *)of + k[i].at);
+        record_key(r, k[i], of ? (char *)of + k[i].at : NULL);
 }
 
 static void put_words(FILE *out, const record_line *l, const void *of)
@@ -294,7 +294,7 @@ static void put_words(FILE *out, const record_line *l, const void *of)
     for (const key *k = l->word; k < l->word + l->n; k++) {
         double x[KEY_NUMBERS] = { 0 };
 
-        look(k, (const char *)of + k->at, x);
+        look(k, of ? (const char *)of + k->at : NULL, x);
         if (!is_written(k, x))
             continue;
         fprintf(out, ", %s%s", k->name, is_bare(k) ? "" : " ");

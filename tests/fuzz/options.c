@@ -90,7 +90,7 @@ static void check_help(const options *o)
     options_print_help(o, "fuzz", out);
     fclose(out);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-        check(strcspn(line, "\n") <= 100);
+        check(o->help == HELP_MANUAL || strcspn(line, "\n") <= 100); /* roff fills lines itself */
     free(text);
 }
 
