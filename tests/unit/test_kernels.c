@@ -10,7 +10,7 @@ static const struct {
 } geometries[] = {
     { { .op = LM_OP_OPAQUE, .repeat = 1, .u.opaque = { 10, 20, 30 } },
       "flops=10 read_bytes=20 written_bytes=30" },
-    { { .op = LM_OP_GEMM, .repeat = 1, .u.gemm = { 2, 3, 4, 5, 1, 0 } },
+    { { .op = LM_OP_GEMM, .repeat = 1, .u.gemm = { 2, 3, 4, 5, 1, 0, 0 } },
       "batch=2 m=3 n=4 k=5 bias=1" },
     { { .op     = LM_OP_CONV,
         .repeat = 3,
@@ -267,7 +267,9 @@ static void work_matches_hand_counts(void **state)
 static void work_beyond_64_bits_saturates(void **state)
 {
     const int64_t   big = INT64_C(1) << 40;
-    const lm_kernel k = { .op = LM_OP_GEMM, .dtype = LM_F32, .u.gemm = { 1, big, big, big, 0, 0 } };
+    const lm_kernel k   = { .op     = LM_OP_GEMM,
+                            .dtype  = LM_F32,
+                            .u.gemm = { 1, big, big, big, 0, 0, 0 } };
 
     (void)state;
     assert_true(lm_kernel_work(&k).flops == UINT64_MAX);

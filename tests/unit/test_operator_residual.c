@@ -21,7 +21,7 @@ static lm_kernel gemm(int64_t m, int64_t n, int64_t k)
                         .op     = LM_OP_GEMM,
                         .dtype  = LM_F32,
                         .repeat = 1,
-                        .u.gemm = { 1, m, n, k, 0, 0 } };
+                        .u.gemm = { 1, m, n, k, 0, 0, 0 } };
 }
 
 static lm_kernel map(int64_t elements)
@@ -30,7 +30,7 @@ static lm_kernel map(int64_t elements)
                         .op     = LM_OP_MAP,
                         .dtype  = LM_F32,
                         .repeat = 1,
-                        .u.map  = { elements, 1, 1, 0, 0 } };
+                        .u.map  = { elements, 1, 1, 0, 0, 0 } };
 }
 
 static double value_of(const lm_kernel *k, double multiprocessors, const char *name)

@@ -14,7 +14,7 @@ static lm_kernel gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t ac
                         .op     = LM_OP_GEMM,
                         .dtype  = LM_F32,
                         .repeat = 1,
-                        .u.gemm = { batch, m, n, k, 0, activations } };
+                        .u.gemm = { batch, m, n, k, 0, activations, 0 } };
 }
 
 /* 200 x 300 over 100: four 128x128 tiles hold 2 x 3 = 6; sums count as 104. On 4 multiprocessors
@@ -156,7 +156,7 @@ static void maps_and_copies_count_bytes_of_their_own_kind(void **state)
                          .op     = LM_OP_MAP,
                          .dtype  = LM_F32,
                          .repeat = 1,
-                         .u.map  = { 1000, 2, 1, 0, 0 } };
+                         .u.map  = { 1000, 2, 1, 0, 0, 0 } };
 
     (void)state;
     assert_close(count(&k, "add", &how, "bytes.add"), 12000, 0);
