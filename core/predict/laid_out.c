@@ -301,7 +301,9 @@ static double host_at_most(const laid_step *s, const step_work *w, double step)
 static double far_of(const laid_step *s, const step_work *w, double step, double passes,
                      double sent, bool high)
 {
-    return hypot(hypot(passes - step, sent - step), high ? host_at_most(s, w, step) : 0);
+    const double p = passes - step, m = sent - step, h = high ? host_at_most(s, w, step) : 0;
+
+    return sqrt(p * p + m * m + h * h); /* the same digits with every C library, unlike hypot() */
 }
 
 /* The schedule with kernels at the lows of their intervals, and messages, and at the highs. */
