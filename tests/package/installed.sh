@@ -14,7 +14,7 @@ moved/bin/layermeter show resnet18 --totals | grep -q '11,689,512'
 moved/bin/layermeter layers conv2d | grep -q "$work/moved/lib"
 sweep=$(find moved -name quick.ini)
 moved/bin/layermeter-calibrate "$sweep" --dry-run | grep -q 'squeezenet1_1'
-moved/bin/layermeter plan resnet18 --model paleo --device 'H100 SXM' --instance p5.48xlarge --nodes 1 | grep -q '55.04 USD per node-hour'
+moved/bin/layermeter plan resnet18 --model paleo --device 'H100 SXM' --instance p5.48xlarge --nodes 1 --bandwidth 400Gbit/s | grep -q '55.04 USD per node-hour'
 for header in types kernel plugin error layermeter; do
     [ -f "moved/include/layermeter/$header.h" ]
 done
