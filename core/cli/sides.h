@@ -36,12 +36,12 @@ typedef struct sides_options {
     int64_t              batch; /**< the largest of a device */
 } sides_options;
 
-/** Opens the machines' sessions, and settles how gradients travel. sides_close() in either case, of
- * what was zeros before. */
+/** Opens the machines' sessions, and settles the synchronisation of gradients. `all` is zero before;
+ * call sides_close() in either case. */
 lm_status sides_open(const options *o, const sides_options *q, sides *all, lm_error *err);
-/** Opens what each machine needs beside its session. */
+/** Sets up each machine: its label, decoding, power and limits. */
 lm_status sides_begin(const sides_options *q, sides *all, lm_error *err);
-/** Of steps of training of tokens: their time at the devices' peak, and what runs again. */
+/** For training steps of language models: time at the devices' peak, and the recomputed share. */
 lm_status sides_utilization(sides *all, lm_error *err);
 void      sides_close(sides *all);
 

@@ -127,7 +127,7 @@ lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_pl
 
 /* ---- two planes ---- */
 
-/* Up to `most`: what is beyond it is not added up. */
+/* Loss of both planes; the sum stops above `most`. */
 static double loss_of(const fit_row *row, size_t n, const sync_plane plane[2], double most)
 {
     double loss = 0;
@@ -176,14 +176,14 @@ static size_t move(const packed *p, const sync_plane plane[2], fit_row *row)
     return moved;
 }
 
-/* Assignments of rows to planes that other borders have led to: they lead to the same planes
- * again. */
+/* Assignments of rows to planes that were fitted already. A border that reaches one of them would end
+ * in the same planes. */
 typedef struct seen {
     bool  *second; /* of p->rows rows each */
     size_t n;
 } seen;
 
-/* The number of the assignment among those seen, to which it is added where it is new. */
+/* Index of the rows' assignment in the list; a new assignment is added. */
 static size_t seen_at(seen *s, const fit_row *row, size_t n)
 {
     bool *to = s->second + s->n * n;
@@ -196,8 +196,8 @@ static size_t seen_at(seen *s, const fit_row *row, size_t n)
     return s->n++;
 }
 
-/* Repeats until no row changes, or the rows come round. False: one plane has fewer rows than
- * columns, or an earlier border has found the planes already. */
+/* Repeats until no row changes or an assignment occurs again. *ok false: a plane has fewer rows than
+ * columns, or an earlier border has led to these planes. */
 static lm_status settle(packed *p, fit_row *row, seen *s, sync_plane plane[2], bool *ok,
                         lm_error *err)
 {

@@ -1,4 +1,4 @@
-/** Runs that logged when their steps ended, or how long these took: as rows of a network. */
+/** Logs of runs as observations of a network: the end of each step, or its duration. */
 #ifndef IMPORT_LOGGED_H
 #define IMPORT_LOGGED_H
 
@@ -11,22 +11,23 @@ lm_status logged_open(const char *path, const extrap_options *given, log_rows *o
                       lm_error *err);
 void      logged_close(logged *l);
 
-/** Names of own values that --metric calls a phase; the log has them in seconds. */
+/** Number of logged values that --metric maps to a phase. The log has them in seconds. */
 size_t logged_metrics(const logged *l);
-/** The metric of this name; `logged_metrics` if it is none. */
+/** The metric of this name; logged_metrics() if there is none. */
 size_t logged_metric(const logged *l, const char *name);
 
-/** The clock, in seconds, when a value of `tag` was logged at `step`. Times are told by the tag with the
- * most points, since others may count epochs. What is no number is counted as broken. */
+/** Adds the clock, in seconds, at which a value of `tag` was logged at `step`. Step times come from the
+ * tag with the most points, since other tags may count epochs. A value that is no number counts as
+ * broken. LM_E_NOMEM. */
 lm_status logged_point(logged *l, const char *tag, double step, double clock, lm_error *err);
-/** A value of a metric. */
+/** Adds a value of a metric. LM_E_NOMEM. */
 lm_status logged_value(logged *l, size_t metric, double seconds, lm_error *err);
 
 /**
- * Rows: of each metric its values; without metrics the clock between two steps, over the steps
- * between them.
+ * Makes the rows. Each metric gives its values. Without metrics a row is the time between two points,
+ * divided by the number of steps between them.
  *
- * @param nothing is said of a log without points, behind the path
+ * @param nothing message for a log without points; it follows the path
  * @return LM_E_ARG also for a clock that is too coarse, and without --region step=NETWORK
  */
 lm_status logged_rows(logged *l, const registry *reg, const char *nothing, lm_error *err);

@@ -1,4 +1,4 @@
-/** What is asked of a search for layouts, checked; and a layout that is told whole. */
+/** Checks of the question to a search for layouts, and the answer for one given layout. */
 #ifndef PLAN_LAYOUT_QUESTION_H
 #define PLAN_LAYOUT_QUESTION_H
 
@@ -6,20 +6,20 @@
 
 struct layout_asked;
 
-/** LM_E_ARG for counts below 1, for a property that is told and no search varies, and for one that does
- * not fit the ranks or the network: with the numbers that do not fit. */
+/** Checks a question. LM_E_ARG for counts below 1, for a given property that no search varies, and for
+ * one that does not fit the ranks or the network; the message has the numbers. */
 lm_status layout_question_check(const layout_question *q, lm_error *err);
 
-/** Why no layout was looked at: LM_E_ARG. */
+/** Sets the reason why the search found no layout to try. Returns LM_E_ARG. */
 lm_status layout_question_unmet(const layout_question *q, lm_error *err);
 
 /**
- * The layout that is told, as it stands: what it does not tell is as in layout_plain(). Its micro-batch,
- * where none is told, is that of the shortest step of those that fit, up to the question's largest.
+ * Predicts the given layout. Properties that it leaves open are those of layout_plain(). If it has no
+ * micro-batch, the fastest one that fits the memory is taken, up to the question's largest.
  *
- * @param out its one layout, as predicted, with its bytes; to be freed by layouts_free()
- * @return LM_E_ARG for numbers that do not fit; LM_E_NOTFOUND where the memory does not hold it, with both;
- *         what layout_predict() and layout_memory() return
+ * @param out the predicted layout with its bytes; free it with layouts_free()
+ * @return LM_E_ARG for numbers that do not fit; LM_E_NOTFOUND if it does not fit the memory, with both sizes;
+ *         errors of layout_predict() and layout_memory()
  */
 lm_status layout_question_whole(const layout_question *q, const struct layout_asked *a,
                                 layout_search *out, lm_error *err);

@@ -279,7 +279,7 @@ static void bound_parts(const laid_step *s, const step_work *w, double sync, dou
         low[PHASE_SYNC] = high[PHASE_SYNC] = 0;
 }
 
-/* What a framework's host adds to a step of which it is not known, at the most. */
+/* Upper bound of the seconds that an unknown host adds to a step. */
 static double host_at_most(const laid_step *s, const step_work *w, double step)
 {
     const host_time most  = { .rows = 1, .seconds = LAID_HOST_MOST, .queue = true };
@@ -293,10 +293,10 @@ static double host_at_most(const laid_step *s, const step_work *w, double step)
 }
 
 /*
- * How far an end of the step is from it. All kernels are off alike, as one machine file prices them all,
- * and so are all messages; the two have nothing to do with each other, nor with the host. So what each adds by
- * itself is added up as independent errors are. `passes`: the step with kernels at their end, `sent`: with
- * messages at it.
+ * Distance of a bound of the step from the step, s. One machine file prices all kernels, so their errors
+ * are equal; the same holds for messages. Errors of kernels, of messages and of the host are independent,
+ * so their effects on the step add up in squares. `passes`: the step with kernels at their bound; `sent`:
+ * with messages at their bound.
  */
 static double far_of(const laid_step *s, const step_work *w, double step, double passes,
                      double sent, bool high)

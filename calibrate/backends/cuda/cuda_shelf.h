@@ -9,7 +9,7 @@
 
 #include "cuda_kernels.h"
 
-/** Prepared kernels that nobody uses are at most so many; the one that was used longest ago goes. */
+/** Limit for idle prepared kernels; beyond it the least recently used one is released. */
 enum { CUDA_SHELF_MOST = 512 };
 
 cuda_shelf *cuda_shelf_new(void);
@@ -17,13 +17,13 @@ cuda_shelf *cuda_shelf_new(void);
 void cuda_shelf_free(cuda_shelf *shelf);
 
 /**
- * A kernel as cuda_kernel_prepare() makes it: one of device->shelf that nobody uses, or a new one.
+ * Takes an idle kernel from device->shelf, or prepares a new one as cuda_kernel_prepare() does.
  *
- * @param out to be given back with cuda_shelf_give(); untouched on failure
+ * @param out give it back with cuda_shelf_give(); unchanged on failure
  */
 lm_status cuda_shelf_take(const cuda_device *device, const settings *how, const lm_kernel *k,
                           kernel_use use, cuda_kernel **out, lm_error *err);
-/** What it was run on is forgotten. NULL is fine. */
+/** Gives a kernel back; its buffers are detached. NULL is fine. */
 void cuda_shelf_give(const cuda_device *device, cuda_kernel *k);
 
 #endif
