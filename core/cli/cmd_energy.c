@@ -208,10 +208,13 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
 static lm_status check(options *o, lm_error *err)
 {
     energy_options *a      = o->filled;
-    lm_status       status = setup_check(o, &a->how, &a->session, false, err);
+    lm_status       status = layout_choice_check(o, &a->layout,
+                                                 &(layout_beside){ .one        = &a->batch,
+                                                                   .accumulate = &a->how.accumulate },
+                                                 err);
 
     if (!status)
-        status = layout_choice_check_step(o, &a->layout, err);
+        status = setup_check(o, &a->how, &a->session, false, err);
     a->how.setup.layout   = a->layout.layout;
     a->how.setup.laid_out = a->layout.given;
     power_choice_begin(o, &a->power, true);

@@ -11,6 +11,7 @@
 #include "cli/layout_options.h"
 #include "import/extrap.h"
 #include "import/extrap_rows.h"
+#include "predict/scaling.h"
 #include "report/notes.h"
 #include "report/step_fields.h"
 
@@ -148,15 +149,15 @@ static lm_status predict_rows(const predictor *who, const char *name, const expo
     region.network = name;
 
     for (size_t i = 0; i < n && !status; i++) {
-        const size_t at    = i / how->n;
-        step_setup   setup = how->setup;
-        prediction   p;
+        const size_t   at = i / how->n;
+        scale_question q  = { .kind = SCALING_WEAK, .setup = how->setup };
+        step_setup     setup;
+        prediction     p;
 
-        setup.batch = batch->at[at % batch->n];
-        setup.nodes = nodes->at[at / batch->n];
-        setup.sync  = how->policy[i % how->n];
-        status      = predict_step(who, &setup, &p, err);
-        if (!status)
+        q.setup.batch = batch->at[at % batch->n];
+        q.setup.sync  = how->policy[i % how->n];
+        status        = scale_setup(&q, nodes->at[at / batch->n], &setup, err);
+        if (!status && !(status = predict_step(who, &setup, &p, err)))
             extrap_rows_step(c, &region, &setup, &p);
     }
     return status;
@@ -166,14 +167,15 @@ static lm_status predict_rows(const predictor *who, const char *name, const expo
  * not know, and training in place of inference. */
 static lm_status print_grounds(const predictor *who, const export_options *a, lm_error *err)
 {
-    step_setup setup = a->predicted.how.setup;
-    prediction p;
-    char       beyond[200];
-    lm_status  status;
+    scale_question q = { .kind = SCALING_WEAK, .setup = a->predicted.how.setup };
+    step_setup     setup;
+    prediction     p;
+    char           beyond[200];
+    lm_status      status;
 
-    setup.batch = a->predicted.batch.at[0];
-    setup.nodes = setup.laid_out ? a->predicted.nodes.at[0] : 1;
-    if ((status = predict_step(who, &setup, &p, err)))
+    q.setup.batch = a->predicted.batch.at[0];
+    if ((status = scale_setup(&q, q.setup.laid_out ? a->predicted.nodes.at[0] : 1, &setup, err)) ||
+        (status = predict_step(who, &setup, &p, err)))
         return status;
     step_basis_explain(who, &p, NULL, stderr);
     if (!who->by->from_layers)
@@ -256,8 +258,12 @@ static lm_status check(options *o, lm_error *err)
     if (predicts(a)) {
         if ((status = refused(o, &a->measured, sizeof a->measured,
                               "measurements, without --machine and --device", err)) ||
-            (status = setup_check(o, &a->predicted.how, q, false, err)) ||
-            (status = layout_choice_check_step(o, &a->predicted.layout, err)))
+            (status = layout_choice_check(
+                 o, &a->predicted.layout,
+                 &(layout_beside){ .batch      = &a->predicted.batch,
+                                   .accumulate = &a->predicted.how.accumulate },
+                 err)) ||
+            (status = setup_check(o, &a->predicted.how, q, false, err)))
             return status;
         a->predicted.how.setup.layout   = a->predicted.layout.layout;
         a->predicted.how.setup.laid_out = a->predicted.layout.given;

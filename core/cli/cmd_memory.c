@@ -280,9 +280,13 @@ out:
     return status;
 }
 
-static rank_memory asked(const question *q, const bind_options *bind)
+/* `l`: the question's, with the micro-batches of a step where a global batch says them. */
+static rank_memory asked(const question *q, const bind_options *bind, layout *l)
 {
-    return (rank_memory){ q->net, q->reg, bind, &q->a->memory, q->l, q->a->stage };
+    *l = *q->l;
+    if (l->global_batch && bind->batch > 1)
+        l->accumulation = (l->accumulation - 1) / bind->batch + 1;
+    return (rank_memory){ q->net, q->reg, bind, &q->a->memory, l, q->a->stage };
 }
 
 static lm_status measure(const question *q, int64_t batch, memory_use *out, memory_of_layer *layer,
@@ -292,7 +296,8 @@ static lm_status measure(const question *q, int64_t batch, memory_use *out, memo
 
     at.batch = batch;
     if (q->a->layout.given) {
-        const rank_memory m = asked(q, &at);
+        layout            l;
+        const rank_memory m = asked(q, &at, &l);
 
         return rank_memory_of(&m, out, rank, layer, err);
     }
@@ -301,7 +306,8 @@ static lm_status measure(const question *q, int64_t batch, memory_use *out, memo
 
 static lm_status find_largest(question *q, answer *a, lm_error *err)
 {
-    const rank_memory m      = asked(q, &q->a->bind);
+    layout            l;
+    const rank_memory m      = asked(q, &q->a->bind, &l);
     const uint64_t    room   = (uint64_t)q->a->room;
     lm_status         status = q->a->layout.given
                                    ? rank_memory_largest(&m, room, &a->largest, err)
@@ -363,7 +369,8 @@ static lm_status check_buckets(options *o, memory_command *a, lm_error *err)
 static lm_status check_layout(const options *o, memory_command *a, lm_error *err)
 {
     layout   *l      = &a->layout.layout;
-    lm_status status = layout_choice_check(o, &a->layout, err);
+    lm_status status = layout_choice_check(o, &a->layout, &(layout_beside){ .batch = &a->batch },
+                                               err);
 
     if (status || !a->layout.given)
         return status;
@@ -407,7 +414,7 @@ static lm_status check(options *o, lm_error *err)
     return check_buckets(o, a, err);
 }
 
-/* Does the network divide? Micro-batches are those of --batch. */
+/* Does the network divide, and the global batch? With it `accumulation` is the samples of a rank. */
 static lm_status settle(const question *q, layout *l, lm_error *err)
 {
     const int64_t  micro = l->accumulation;
@@ -416,14 +423,27 @@ static lm_status settle(const question *q, layout *l, lm_error *err)
     layout_facts   facts;
     lm_status      status;
 
-    whole.batch = l->micro_batch = 1;
+    whole.batch = 1;
     if ((status = bind_network(q->net, q->reg, &whole, &bound, err)))
         return status;
     facts = layout_facts_of(bound);
     bound_network_free(bound);
-    if ((status = layout_settle(l, &facts, 0, err)))
+    for (size_t i = 0; i < q->a->batch.n && l->global_batch && !status; i++) {
+        layout at = *l;
+
+        at.micro_batch = q->a->batch.at[i];
+        status         = layout_settle(&at, &facts, 0, err);
+    }
+    l->micro_batch  = 1;
+    l->accumulation = l->global_batch ? 0 : micro;
+    if (!status)
+        status = layout_settle(l, &facts, 0, err);
+    if (status)
         return status;
-    l->accumulation = micro;
+    if (!q->a->layout.layout.global_batch) {
+        l->accumulation = micro;
+        l->global_batch = 0;
+    }
     return rank_memory_check(l, err);
 }
 

@@ -99,7 +99,7 @@ static const option_row option_rows[] = {
       .refusal = "goes with --mtbf" },
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
       .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory)" },
-    { "global-batch", AT(global_batch),
+    { "global-batch", AT(global_batch), &type_count, "N", .heading = HELP_WHAT,
       .help = "samples of a step on all devices, in micro-steps of --batch at most", OF_RUNS },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64", .help = "numbers of nodes to look at" },
     { "devices-per-node", AT(how.setup.devices) },
@@ -203,12 +203,13 @@ static const field *columns_of(const plan_options *a)
 static lm_status check_told(const options *o, plan_options *a, lm_error *err)
 {
     layout   *l      = &a->layout.layout;
-    lm_status status = layout_choice_check(o, &a->layout, err);
+    lm_status status =
+        layout_choice_check(o, &a->layout,
+                            &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch },
+                            err);
 
     if (status || !a->layout.given)
         return status;
-    if (l->global_batch)
-        return misused(o, &a->layout.text, err, "gb stands as --global-batch");
     if (a->recompute)
         return misused(o, &a->recompute, err, "stands in --layout: recompute=full");
     if (a->largest)

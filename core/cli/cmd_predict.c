@@ -291,11 +291,10 @@ static lm_status print_points(predict_options *a, sides *all, lm_error *err)
 static lm_status draw_stages(const predict_options *a, const side *m, lm_error *err)
 {
     const scale_question q = question_at(a, m, 0);
-    step_setup           s = q.setup;
+    step_setup           s;
+    const lm_status      status = scale_setup(&q, a->nodes.at[0], &s, err);
 
-    s.batch = a->batch.at[0];
-    s.nodes = a->nodes.at[0];
-    return pipeline_draw_step(a->timeline, m->s->who, &s, &m->first.step, a->layout.words, err);
+    return status ? status : pipeline_draw_step(a->timeline, m->s->who, &s, &m->first.step, a->layout.words, err);
 }
 
 /* ---- decoding ---- */
@@ -336,11 +335,13 @@ static lm_status print_generations(predict_options *a, sides *all, lm_error *err
 /* Of a single machine; of decoding the first step. */
 static lm_status explain_one(const predict_options *a, const side *m, lm_error *err)
 {
-    const predictor *who   = m->decode ? decoding_first(m->decode) : m->s->who;
-    step_setup       setup = m->setup;
+    const predictor     *who = m->decode ? decoding_first(m->decode) : m->s->who;
+    const scale_question q   = question_at(a, m, 0);
+    step_setup           setup;
+    const lm_status      status = scale_setup(&q, a->nodes.at[0], &setup, err);
 
-    setup.batch = a->batch.at[0];
-    setup.nodes = a->nodes.at[0];
+    if (status)
+        return status;
     return a->path ? explain_path_print(who, &setup, a->path, a->look.format, err)
                    : explain_print(who, &setup, a->by, (size_t)a->top, a->look.format, err);
 }
@@ -354,9 +355,11 @@ static lm_status check(options *o, lm_error *err)
     lm_status         status = gpus_settle(o, &a->gpus, &a->nodes, &a->how.setup.devices, err);
 
     if (!status)
-        status = setup_check(o, &a->how, &a->fleet.session, false, err);
+        status = layout_choice_check(
+            o, &a->layout,
+            &(layout_beside){ .batch = &a->batch, .accumulate = &a->how.accumulate }, err);
     if (!status)
-        status = layout_choice_check_step(o, &a->layout, err);
+        status = setup_check(o, &a->how, &a->fleet.session, false, err);
     a->how.setup.layout   = a->layout.layout;
     a->how.setup.laid_out = a->layout.given;
     if (!status && a->timeline && pipeline_draw_check(a->timeline, err))

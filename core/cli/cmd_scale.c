@@ -123,11 +123,14 @@ static lm_status check_sizes(const options *o, const scale_options *q, lm_error 
 static lm_status check(options *o, lm_error *err)
 {
     scale_options *q      = o->filled;
-    lm_status      status = setup_check(o, &q->how, &q->fleet.session, false, err);
+    lm_status      status = layout_choice_check(o, &q->layout,
+                                                &(layout_beside){ .batch      = &q->batch,
+                                                                  .accumulate = &q->how.accumulate },
+                                                err);
 
     power_choice_begin(o, &q->power, false);
     if (!status)
-        status = layout_choice_check_step(o, &q->layout, err);
+        status = setup_check(o, &q->how, &q->fleet.session, false, err);
     q->how.setup.layout   = q->layout.layout;
     q->how.setup.laid_out = q->layout.given;
     if (status || (status = scaling_check(o, &q->scaling, &q->batch, &q->how, err)) ||

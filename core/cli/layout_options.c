@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/no_memory.h"
 #include "cli/commands.h"
 
 #define AT(member) OPTION_AT(layout_choice, member)
@@ -35,6 +37,10 @@ const option_row layout_option_rows[] = {
       "blocks of each stage, as 7,8,8,7; or even (the default), or balanced by their FLOPs" },
     { "placement", WORD(11), "ORDER", NULL, HELP_HOW,
       "dimensions from the nearest ranks to the farthest (default: tp-cp-ep-dp-pp)" },
+    { "micro-batch", WORD(12), "N", NULL, HELP_HOW,
+      "samples of a rank and micro-step: another name of --batch" },
+    { "global-batch", WORD(13), "N", NULL, HELP_WHAT,
+      "samples of a step on all devices: micro-steps of --batch follow from it" },
     { .name = NULL },
 };
 
@@ -51,7 +57,7 @@ static lm_status set(const options *o, layout_choice *c, const char *name, const
     return LM_OK;
 }
 
-lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err)
+static lm_status read_words(const options *o, layout_choice *c, lm_error *err)
 {
     lm_error  why    = { LM_OK, "" };
     lm_status status = LM_OK;
@@ -68,16 +74,46 @@ lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err)
     if (!status && c->sp)
         status = layout_set(&c->layout, "sp", "yes", err);
     layout_print(&c->layout, c->words);
-    if (!status && c->layout.micro_batch)
-        status = misused(o, &c->text, err, "mb stands as --batch");
     return status;
 }
 
-lm_status layout_choice_check_step(const options *o, layout_choice *c, lm_error *err)
+/* A word of the layout, and the option that has the same meaning: its only value, or one of several. */
+static lm_status agree(const options *o, int64_t said, const char *what, const void *option,
+                       int64_t *value, lm_error *err)
 {
-    const lm_status status = layout_choice_check(o, c, err);
+    if (!said || !option)
+        return LM_OK;
+    if (option_given(o, option) && *value != said)
+        return misused(o, option, err, "%s, but %s %lld in the layout: give one of the two",
+                       option_text(o, option), what, (long long)said);
+    *value = said;
+    return LM_OK;
+}
 
-    if (!status && c->layout.accumulation)
-        return misused(o, &c->text, err, "ga stands as --accumulate");
+static lm_status agree_batch(const options *o, int64_t said, option_counts *batch, lm_error *err)
+{
+    int64_t  *one;
+    lm_status status;
+
+    if (!said || !batch)
+        return LM_OK;
+    if (!(one = arena_array(o->room, 1, sizeof *one)))
+        return no_memory(err);
+    *one   = batch->n == 1 ? batch->at[0] : 0;
+    status = agree(o, said, "micro-batch", batch, one, err);
+    *batch = (option_counts){ .at = one, .n = 1 };
     return status;
+}
+
+lm_status layout_choice_check(const options *o, layout_choice *c, const layout_beside *beside,
+                              lm_error *err)
+{
+    layout   *l      = &c->layout;
+    lm_status status = read_words(o, c, err);
+
+    if (status || (status = agree_batch(o, l->micro_batch, beside->batch, err)) ||
+        (status = agree(o, l->micro_batch, "micro-batch", beside->one, beside->one, err)) ||
+        (status = agree(o, l->accumulation, "ga", beside->accumulate, beside->accumulate, err)))
+        return status;
+    return agree(o, l->global_batch, "gb", beside->global_batch, beside->global_batch, err);
 }

@@ -20,10 +20,18 @@ typedef struct layout_choice {
 /** Fill a layout_choice. */
 extern const option_row layout_option_rows[];
 
-/** Reads them. LM_E_ARG and LM_E_SYNTAX; the text names the option. */
-lm_status layout_choice_check(const options *o, layout_choice *c, lm_error *err);
+/**
+ * Options that layouts have words for, too: mb, ga, gb. NULL: the command has no such option. A
+ * word sets the option that was not given, and must equal one that was.
+ */
+typedef struct layout_beside {
+    option_counts *batch;
+    int64_t       *one; /**< --batch of commands that take one */
+    int64_t       *accumulate, *global_batch;
+} layout_beside;
 
-/** The same for commands with --accumulate. */
-lm_status layout_choice_check_step(const options *o, layout_choice *c, lm_error *err);
+/** Reads the options. LM_E_ARG and LM_E_SYNTAX; the text names the option. */
+lm_status layout_choice_check(const options *o, layout_choice *c, const layout_beside *beside,
+                              lm_error *err);
 
 #endif

@@ -398,7 +398,7 @@ VALUE_TYPE(type_scaling, scaling_kind, scaling_kind_parse);
 const option_row scaling_option_rows[] = {
     { "scaling", OPTION_AT(scaling_options, kind), &type_scaling, "KIND", "weak", HELP_WHAT,
       "what stays the same: weak, the batch of a device; strong or global, the whole batch" },
-    { "global-batch", OPTION_AT(scaling_options, whole),
+    { "global-batch", OPTION_AT(scaling_options, whole), &type_count, "N", .heading = HELP_WHAT,
       .help = "strong, global: samples of all devices together" },
     { .name = NULL },
 };

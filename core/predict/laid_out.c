@@ -451,15 +451,17 @@ static lm_status check_whole(const laid_step *s)
 
 static lm_status settle_step(const predictor *who, laid_step *s)
 {
-    lm_status status = check_told(s);
+    lm_status status = LM_OK;
 
-    if (!status && s->asked->program != PROGRAM_TRAINING)
+    if (s->asked->program != PROGRAM_TRAINING)
         status = lm_error_set(s->err, LM_E_UNSUPPORTED,
                               "a layout (--tp, --pp ...) is of training: tokens and forward passes "
                               "are priced on one device each; leave it out, and take a device that "
                               "holds the network ('layermeter memory' tells, also with --tp)");
     if (!status)
         status = layout_of_step(who, s->asked, &s->l, s->err);
+    if (!status && !layout_is_plain(&s->l))
+        status = check_told(s);
     return status ? status : check_whole(s);
 }
 
@@ -479,7 +481,7 @@ lm_status predict_laid_out(const predictor *who, const step_setup *asked, predic
     step_times t;
     lm_status  status = settle_step(who, &s);
 
-    if (!status && layout_is_plain(&s.l) && !s.part.cal->laid.rows)
+    if (!status && layout_is_plain(&s.l) && !(s.part.cal && s.part.cal->laid.rows))
         return predict_replicas(who, asked, out, messages, err);
     if (!status)
         status = price_step(&s);
