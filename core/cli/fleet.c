@@ -1,4 +1,6 @@
 /* Several machines on one command line. */
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "cli/session.h"
@@ -17,7 +19,7 @@ const option_row fleet_option_rows[] = {
       "of a device, 2.50USD/h, instead of the price file's", .repeats = true },
     { "prices", AT(prices) },
     { "instance", AT(instances), &type_text, "NAME", NULL, HELP_WHERE,
-      "section of the price file, instead of the device's; nodes have its devices", .repeats = true },
+      "section of the price file, instead of the device's; it tells the device, where none is given, and how many a node has", .repeats = true },
     { "spot", AT(spot) },
     { .name = NULL },
 };
@@ -76,6 +78,33 @@ static lm_status fleet_ship(const options *o, fleet_options *f, bool beside, lm_
     return status;
 }
 
+/* Instances stand for their devices, where neither devices nor machine files are given. */
+static lm_status devices_of_instances(const options *o, fleet_options *f, lm_error *err)
+{
+    const char **named = arena_array(o->room, f->instances.n + 1, sizeof *named);
+    price_list  *list   = NULL;
+    lm_status    status = named ? LM_OK : no_memory(err);
+
+    if (f->machines.n || f->devices.n || !f->instances.n)
+        return status;
+    if (!status)
+        status = prices_open(f->prices, &list, err);
+    for (size_t i = 0; i < f->instances.n && !status; i++) {
+        const price *p = NULL;
+        const char  *held;
+
+        if ((status = prices_find(list, f->instances.at[i], &p, err)))
+            break;
+        held = p->device ? p->device : p->name;
+        if (!(named[i] = arena_text(o->room, held, strlen(held))))
+            status = no_memory(err);
+    }
+    if (!status)
+        f->devices = (option_texts){ named, f->instances.n };
+    prices_free(list);
+    return status;
+}
+
 static lm_status check_fleet(const options *o, fleet_options *f, bool device_counts, bool beside,
                              lm_error *err)
 {
@@ -83,7 +112,7 @@ static lm_status check_fleet(const options *o, fleet_options *f, bool device_cou
     const bool        mixed   = beside && f->machines.n && f->devices.n;
     lm_status         status;
 
-    if ((status = fleet_ship(o, f, beside, err)))
+    if ((status = devices_of_instances(o, f, err)) || (status = fleet_ship(o, f, beside, err)))
         return status;
     f->session.machine       = text_at(&f->machines, 0);
     f->session.source.device = text_at(&f->devices, 0);

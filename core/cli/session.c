@@ -1,6 +1,7 @@
 /* Shared by commands that predict. */
 #include "cli/session.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,27 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
     return LM_OK;
 }
 
+/* What a name says that no device has: an instance of the price file, or how many there are. */
+static void say_meaning(const char *name, lm_error *err)
+{
+    price_list  *list = NULL;
+    const price *p;
+    char        *end;
+    const bool   counted = strtol(name, &end, 10) > 0 && (*end == 'x' || *end == 'X');
+    const char  *behind  = strrchr(name, 'x');
+
+    if (strchr(name, ','))
+        text_add(err->text, sizeof err->text, "; several take a --device each");
+    else if (counted || (behind && behind > name && behind[1] && !behind[1 + strspn(behind + 1, "0123456789")]))
+        text_add(err->text, sizeof err->text, "; how many there are is told by --gpus");
+    else if (!prices_open(NULL, &list, NULL) && !prices_find(list, name, &p, NULL) && p->device)
+        lm_error_set(err, LM_E_NOTFOUND,
+                     "'%.60s' is an instance: give --device '%.60s' --devices-per-node %" PRId64
+                     ", or to 'layermeter plan' --instance",
+                     name, p->device, p->devices);
+    prices_free(list);
+}
+
 lm_status session_shipped(const options *o, const session_options *q, const char *name,
                           const device_machine **out, lm_error *err)
 {
@@ -116,9 +138,9 @@ lm_status session_shipped(const options *o, const session_options *q, const char
     lm_status      status = device_machine_find(name, q->source.devices, type, &found, err);
 
     if (status) {
+        if (status == LM_E_NOTFOUND)
+            say_meaning(name, err);
         lm_error_prefix(err, "--device");
-        if (strchr(name, ','))
-            text_add(err->text, sizeof err->text, "; several take a --device each");
         return status;
     }
     *out = arena_copy(o->room, &found, 1, sizeof found);

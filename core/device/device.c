@@ -122,31 +122,50 @@ static nearness compare_all(const device *d, const char *wanted)
     return best;
 }
 
-/* The device that "gtx4090" likely means, if no name contains the wanted one; NULL: none. */
-static const device *misspelt(const device_list *list, const char *wanted)
+/* Letters by which the nearest of a device's names differs from the wanted one; TEXT_NEAR: none is near. */
+static size_t misspelt_by(const device *d, const char *wanted)
 {
-    const device *best     = NULL;
-    size_t        distance = TEXT_NEAR, n;
+    size_t      distance = TEXT_NEAR, n;
+    const char *name;
 
-    for (size_t i = 0; i < list->n; i++) {
-        const char *name;
+    for (size_t k = 0; (name = name_at(d, k, &n)); k++) {
+        char normal[NAME_MAX_BYTES];
 
-        for (size_t k = 0; (name = name_at(&list->device[i], k, &n)); k++) {
-            char normal[NAME_MAX_BYTES];
-
-            normal_name(name, n, normal);
-            if (text_nearer(wanted, normal, &distance))
-                best = &list->device[i];
-        }
+        normal_name(name, n, normal);
+        (void)text_nearer(wanted, normal, &distance);
     }
-    return best;
+    return distance;
+}
+
+/* Adds a device to those that a message offers, *n so far. */
+static void offer_device(char *offer, size_t size, size_t *n, const device *d)
+{
+    if ((*n)++ < NEAR_MAX)
+        text_add(offer, size, "%s'%.60s'", *n > 1 ? ", " : "", d->name);
+}
+
+/* Devices that "gtx4090" likely means: those whose names contain the wanted one, else the least misspelt. */
+static size_t offer_near(const device_list *list, const char *wanted, char *offer, size_t size)
+{
+    size_t near = 0, least = TEXT_NEAR;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (compare_all(&list->device[i], wanted) == NEAR)
+            offer_device(offer, size, &near, &list->device[i]);
+    for (size_t i = 0; i < list->n && !near; i++)
+        least = misspelt_by(&list->device[i], wanted) < least
+                    ? misspelt_by(&list->device[i], wanted)
+                    : least;
+    for (size_t i = 0; i < list->n && least < TEXT_NEAR; i++)
+        if (misspelt_by(&list->device[i], wanted) == least)
+            offer_device(offer, size, &near, &list->device[i]);
+    return near;
 }
 
 lm_status devices_find(const device_list *list, const char *name, const device **out, lm_error *err)
 {
-    char          wanted[NAME_MAX_BYTES], offer[300] = "";
-    size_t        near = 0;
-    const device *meant;
+    char   wanted[NAME_MAX_BYTES], offer[300] = "";
+    size_t near;
 
     normal_name(name, strlen(name), wanted);
     for (size_t i = 0; i < list->n; i++)
@@ -154,16 +173,11 @@ lm_status devices_find(const device_list *list, const char *name, const device *
             *out = &list->device[i];
             return LM_OK;
         }
-    for (size_t i = 0; i < list->n; i++)
-        if (compare_all(&list->device[i], wanted) == NEAR && near++ < NEAR_MAX)
-            text_add(offer, sizeof offer, "%s'%.60s'", near > 1 ? ", " : "", list->device[i].name);
-    if (!near && (meant = misspelt(list, wanted))) {
-        snprintf(offer, sizeof offer, "'%.60s'", meant->name);
-        near = 1;
-    }
+    near = offer_near(list, wanted, offer, sizeof offer);
     return lm_error_set(err, LM_E_NOTFOUND,
-                        "no device '%.80s'%s%s%s; 'layermeter devices' lists those there are", name,
-                        near ? ": is it " : "", offer,
+                        "no device '%.80s'%s%s%s; 'layermeter devices' lists those there are, its "
+                        "--help how to tell another by its datasheet",
+                        name, near ? ": is it " : "", offer,
                         near > NEAR_MAX ? " ..."
                         : near          ? "?"
                                         : "");

@@ -1,6 +1,7 @@
 /* Networks by name: finds their files and chooses a reader. */
 #include "network/network.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -125,20 +126,71 @@ void network_names_free(network_names *names)
     *names = (network_names){ NULL, 0 };
 }
 
+/* Letters and digits alone: "Llama-3.1-8B" and "llama3_1_8b" are near. */
+static void plain_name(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (; *name && n + 1 < size; name++)
+        if (isalnum((unsigned char)*name))
+            out[n++] = *name;
+    out[n] = '\0';
+}
+
+/* The one of the names that is nearest; NULL: none is near. */
+static const char *nearest(const network_names *all, const char *name)
+{
+    const char *near     = NULL;
+    size_t      distance = TEXT_NEAR;
+    char        wanted[80], known[80];
+
+    plain_name(name, wanted, sizeof wanted);
+    for (size_t i = 0; i < all->n; i++) {
+        plain_name(all->name[i], known, sizeof known);
+        if (text_nearer(wanted, known, &distance))
+            near = all->name[i];
+    }
+    return near;
+}
+
+/* Is it as models are called on huggingface.co, "facebook/opt-1.3b"? */
+static bool is_hub_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    return slash && isalnum((unsigned char)*name) && slash[1] && !strchr(slash + 1, '/') &&
+           !has_suffix(name, ".ini") && !has_suffix(name, ".json") && !has_suffix(name, ".onnx");
+}
+
+/* Its layers are in a file that the user fetches; or it ships under a name that is near. */
+static lm_status not_fetched(const char *name, lm_error *err)
+{
+    network_names all    = { NULL, 0 };
+    lm_status     status = network_list(&all, err);
+    const char   *near   = status ? NULL : nearest(&all, strchr(name, '/') + 1);
+
+    if (!status)
+        status = lm_error_set(
+            err, LM_E_NOTFOUND,
+            "no file '%s'; if it is a model of Hugging Face%s%s%s, fetch its layers: curl -LO "
+            "https://huggingface.co/%s/resolve/main/config.json, then give ./config.json",
+            name, near ? ", which may ship as '" : "", near ? near : "", near ? "'" : "", name);
+    network_names_free(&all);
+    return status;
+}
+
 /* The error suggests the nearest name. */
 static lm_status nowhere(const char *name, lm_error *err)
 {
     const char   *env = getenv("LAYERMETER_MODEL_PATH"), *near = NULL;
-    size_t        distance = TEXT_NEAR;
-    network_names all      = { NULL, 0 };
+    network_names all = { NULL, 0 };
     char          shipped[PATH_MAX];
     lm_status     status = place_installed(LAYERMETER_MODEL_DIR, shipped, sizeof shipped, err);
 
     if (!status)
         status = network_list(&all, err);
-    for (size_t i = 0; i < all.n; i++)
-        if (text_nearer(name, all.name[i], &distance))
-            near = all.name[i];
+    if (!status)
+        near = nearest(&all, name);
     if (!status && near)
         status =
             lm_error_set(err, LM_E_NOTFOUND,
@@ -160,6 +212,8 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
     bool      found  = false;
     lm_status status = LM_OK;
 
+    if (is_hub_name(name) && access(name, F_OK))
+        return not_fetched(name, err);
     if (strchr(name, '/') || has_suffix(name, ".ini")) {
         if (snprintf(path, size, "%s", name) >= (int)size)
             return lm_error_set(err, LM_E_ARG, "%s: path is too long", name);

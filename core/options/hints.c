@@ -20,6 +20,8 @@ static const struct {
     { "batch-size bs micro-batch micro-batch-size per-device-batch mbs", NULL, "batch",
       "give --batch, the samples of a device" },
     { "global-batch-size total-batch gbs", NULL, "global-batch", "give --global-batch" },
+    { "global-batch global-batch-size total-batch gbs", NULL, "accumulate",
+      "a step has --batch samples on each of the devices, --accumulate times" },
     { "seq seq-len seq-length seqlen sequence-length max-seq-len", NULL, "sequence",
       "give --sequence" },
     { "ctx ctx-len context-length prompt prompt-tokens input-tokens", NULL, "context",
@@ -68,5 +70,46 @@ const char *options_hint(const options *o, const char *name, size_t n)
             (!hints[i].command || !strcmp(hints[i].command, o->command->name)) &&
             (!hints[i].option || options_find(o, hints[i].option, strlen(hints[i].option))))
             return hints[i].said;
+    return NULL;
+}
+
+/* Does a value end in a letter behind a number: "4M"? */
+static bool is_rounded(const char *value)
+{
+    const size_t digits = strspn(value, "0123456789.");
+
+    return digits && value[digits] && strchr("kKMGBT", value[digits]) && !value[digits + 1];
+}
+
+/* Is it two numbers: "8x8"? */
+static bool is_product(const char *value)
+{
+    const size_t n = strspn(value, "0123456789");
+
+    return n && value[n] == 'x' && value[n + 1] && !value[n + 1 + strspn(value + n + 1, "0123456789")];
+}
+
+static bool is_auto(const char *value)
+{
+    return !strcmp(value, "auto") || !strcmp(value, "max");
+}
+
+static const struct {
+    const char *option;
+    bool (*is)(const char *value);
+    const char *said;
+} value_hints[] = {
+    { "batch", is_auto, "'layermeter plan NETWORK --largest-batch' finds the largest that fits" },
+    { "global-batch", is_rounded, "it counts samples: of a language model, tokens / --sequence" },
+    { "batch", is_rounded, "it counts samples: of a language model, tokens / --sequence" },
+    { "nodes", is_product, "give --nodes, and the devices of each as --devices-per-node" },
+    { "gpus", is_product, "give --nodes, and the devices of each as --devices-per-node" },
+};
+
+const char *options_value_hint(const char *option, const char *value)
+{
+    for (size_t i = 0; i < sizeof value_hints / sizeof value_hints[0]; i++)
+        if (!strcmp(option, value_hints[i].option) && value_hints[i].is(value))
+            return value_hints[i].said;
     return NULL;
 }

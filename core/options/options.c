@@ -377,7 +377,10 @@ static lm_status read_value(const options *o, const option_row *row, const char 
     const value_form how    = { row->type,    row->least,    row->most,   row->outside,
                                 row->choices, row->argument, row->or_auto };
     const lm_status  status = row->type->read(&how, text, o->room, out, err);
+    const char      *said   = status ? options_value_hint(row->name, text) : NULL;
 
+    if (said)
+        text_add(err->text, sizeof err->text, ": %s", said);
     if (status)
         lm_error_prefix(err, "--%s", row->name);
     return status;

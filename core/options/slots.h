@@ -21,6 +21,9 @@ option_slot *options_find(const options *o, const char *name, size_t n);
 /** What to give instead of an option of other programs; NULL: nobody knows. */
 const char *options_hint(const options *o, const char *name, size_t n);
 
+/** What to give instead of such a value of an option; NULL: nobody knows. */
+const char *options_value_hint(const char *option, const char *value);
+
 /** The help of an option with its words and its default. */
 void options_describe(const option_row *row, char *text, size_t size);
 

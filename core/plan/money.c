@@ -93,14 +93,38 @@ static lm_status amount_of(double amount, const char *currency, money *out, lm_e
     return LM_OK;
 }
 
+/* What "k" or "M" in front of a currency multiplies by; moves *currency behind it. */
+static double thousands(const char **currency)
+{
+    static const struct {
+        char   letter;
+        double factor;
+    } words[] = { { 'k', 1e3 }, { 'K', 1e3 }, { 'M', 1e6 }, { 'B', 1e9 } };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        const char *rest = *currency + 1;
+
+        if (**currency != words[i].letter)
+            continue;
+        rest += strspn(rest, " ");
+        if (!currency_known(rest))
+            continue;
+        *currency = rest;
+        return words[i].factor;
+    }
+    return 1;
+}
+
 lm_status money_parse(const char *text, money *out, lm_error *err)
 {
-    char   currency[16], room[80];
-    double amount;
+    char        letters[16], room[80];
+    const char *currency = letters;
+    double      amount;
 
-    if (!split(spelled(text, room, sizeof room), &amount, currency, sizeof currency) || amount < 0)
+    if (!split(spelled(text, room, sizeof room), &amount, letters, sizeof letters) || amount < 0)
         return lm_error_set(err, LM_E_ARG,
                             "expected an amount of money such as 500USD, found '%.40s'", text);
+    amount *= thousands(&currency);
     return amount_of(amount, currency, out, err);
 }
 
