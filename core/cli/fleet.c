@@ -19,7 +19,9 @@ const option_row fleet_option_rows[] = {
       "of a device, 2.50USD/h, instead of the price file's", .repeats = true },
     { "prices", AT(prices) },
     { "instance", AT(instances), &type_text, "NAME", NULL, HELP_WHERE,
-      "section of the price file, instead of the device's; it tells the device, where none is given, and how many a node has", .repeats = true },
+      "section of the price file, instead of the device's; it tells the device, where none is "
+      "given, and how many a node has",
+      .repeats = true },
     { "spot", AT(spot) },
     { .name = NULL },
 };
