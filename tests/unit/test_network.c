@@ -207,8 +207,12 @@ static void names_are_sought_along_the_model_path(void **state)
     assert_string_equal(path, "./mine.ini");
     assert_int_equal(network_find("any.ini", path, sizeof path, &err), LM_OK);
     assert_string_equal(path, "any.ini"); /* a path is taken as it stands */
-    assert_int_equal(network_find("a/b", path, sizeof path, &err), LM_OK);
-    assert_string_equal(path, "a/b");
+    assert_int_equal(network_find("./a/b", path, sizeof path, &err), LM_OK);
+    assert_string_equal(path, "./a/b");
+    assert_int_equal(network_find("org/b", path, sizeof path, &err), LM_E_NOTFOUND);
+    assert_non_null(strstr(err.text, "https://huggingface.co/org/b/resolve/main/config.json"));
+    assert_int_equal(network_find("org/resnet-18", path, sizeof path, &err), LM_E_NOTFOUND);
+    assert_non_null(strstr(err.text, "may ship as 'resnet18'"));
     assert_int_equal(network_find("unheard-of", path, sizeof path, &err), LM_E_NOTFOUND);
     assert_memory_equal(err.text, "no network 'unheard-of' in /nowhere:. or /", 42);
     assert_int_equal(network_find("resnet18", path, sizeof path, &err), LM_OK); /* a shipped one */
