@@ -20,8 +20,6 @@ static const struct {
     { "batch-size bs micro-batch micro-batch-size per-device-batch mbs", NULL, "batch",
       "give --batch, the samples of a device" },
     { "global-batch-size total-batch gbs", NULL, "global-batch", "give --global-batch" },
-    { "global-batch global-batch-size total-batch gbs", NULL, "accumulate",
-      "a step has --batch samples on each of the devices, --accumulate times" },
     { "seq seq-len seq-length seqlen sequence-length max-seq-len", NULL, "sequence",
       "give --sequence" },
     { "ctx ctx-len context-length prompt prompt-tokens input-tokens", NULL, "context",
