@@ -103,6 +103,7 @@ static lm_status correct(const carry_question *q, const registry *reg, carried *
         (status = observations_load(path, &w->obs, err)) ||
         (status = points_from(w->obs, w->loads, &w->p, err)))
         return status;
+    memcpy(w->p.figure, w->to->figure, sizeof w->p.figure); /* bounds of a fit to them */
     if (q->where && (status = points_where(&w->p, q->where, err))) {
         lm_error_prefix(err, "%s", path);
         return status;
@@ -123,7 +124,7 @@ static lm_status correct(const carry_question *q, const registry *reg, carried *
         sum += w->share[r];
     for (size_t r = 0; r < N_CORRECT; r++)
         w->share[r] /= sum;
-    status = correct_calibration(w->cal, w->row, w->n_rows, &w->own, &w->factors, &w->errors, err);
+    status = correct_calibration(w->cal, &w->p, w->row, w->n_rows, &w->own, &w->factors, &w->errors, err);
     return status ? status : note_correction(path, w, err);
 }
 

@@ -9,6 +9,7 @@
 #include "fit/singles.h"
 #include "solve/factors.h"
 #include "transfer/layers.h"
+#include "transfer/refit.h"
 #include "transfer/transfer.h"
 
 double correct_seconds(const correct_row *row, const correct_factors *f)
@@ -73,10 +74,13 @@ bool correct_split(const calibration *cal, size_t form_at, const point *pt,
 }
 
 /* Times of networks, by the forms in terms. */
-static void add_network(const calibration *cal, const point *pt, correct_row *row, size_t *n)
+static void add_network(const calibration *cal, const points *p, size_t at, correct_row *row,
+                        size_t *n)
 {
+    const point *pt = &p->point[at];
+
     for (size_t f = 0; f < n_forms; f++) {
-        correct_row r = { .group = pt->group, .batch = pt->row->batch };
+        correct_row r = { .group = pt->group, .point = at, .batch = pt->row->batch };
 
         if (!cal->fitted[f].present || !told(f, &r.of))
             continue;
@@ -94,6 +98,7 @@ static lm_status add_layer(layer_asker *by, const points *p, size_t at, correct_
 
     for (size_t i = 0; i < N_SINGLES_PHASES; i++) {
         correct_row r = { .group   = *pt->row->group ? pt->group : p->n_groups + at,
+                          .point   = at,
                           .batch   = pt->row->batch,
                           .of      = singles_phases[i],
                           .seconds = point_seconds(pt, singles_phases[i]) };
@@ -124,7 +129,7 @@ lm_status correct_rows(const calibration *cal, const points *p, correct_row **ou
         if (p->point[i].shape && cal->layers)
             status = add_layer(&by, p, i, row, &used, err);
         else
-            add_network(cal, &p->point[i], row, &used);
+            add_network(cal, p, i, row, &used);
     layer_asker_free(&by);
     if (!status && !used)
         status = lm_error_set(err, LM_E_ARG,
@@ -256,21 +261,27 @@ void correct_apply(calibration *cal, const correct_factors *f)
         }
 }
 
-lm_status correct_calibration(calibration *cal, correct_row *row, size_t n, const intervals *own,
-                              correct_factors *f, correct_errors *errors, lm_error *err)
+lm_status correct_calibration(calibration *cal, const points *p, correct_row *row, size_t n,
+                              const intervals *own, correct_factors *f, correct_errors *errors,
+                              lm_error *err)
 {
-    double   *seconds = malloc((n + 1) * sizeof *seconds);
-    lm_status status  = seconds ? correct_fit(row, n, NULL, f, err) : no_memory(err);
+    double      *seconds = malloc((n + 1) * sizeof *seconds);
+    refit_choice anew    = { .n = 0 };
+    lm_status    status  = seconds ? correct_fit(row, n, NULL, f, err) : no_memory(err);
 
     *errors = (correct_errors){ NAN, NAN, correct_groups(row, n) };
     if (!status && errors->groups > 1)
         status = correct_left_out(row, n, seconds, err);
+    if (!status && errors->groups > 1 && p)
+        status = refit_choose(p, row, n, seconds, &anew, err);
     for (phase q = 0; q < N_TIMES && errors->groups > 1 && !status; q++)
         status = state_interval(row, n, seconds, q, &own->of[q], &cal->intervals[0].of[q], err);
     if (!status && errors->groups > 1)
         correct_judge(row, n, seconds, errors);
     if (!status)
         correct_apply(cal, f);
+    if (!status)
+        status = refit_take(cal, p, &anew, err);
     free(seconds);
     return status;
 }

@@ -32,6 +32,7 @@ typedef struct correct_row {
     phase   of;
     int64_t batch;
     double  fixed; /**< s without a factor */
+    size_t  point; /**< that it is a time of */
 } correct_row;
 
 typedef struct correct_factors {
@@ -77,13 +78,15 @@ size_t correct_groups(const correct_row *row, size_t n);
 void correct_judge(const correct_row *row, size_t n, const double *seconds, correct_errors *e);
 
 /**
- * Corrects the default model. If a quantity was measured in INTERVAL_GROUPS groups or more, its
+ * Corrects the default model, or fits phases to the measurements alone where that is better
+ * (refit.h). If a quantity was measured in INTERVAL_GROUPS groups or more, its
  * interval becomes that of their ratios with each group left out of the correction; of too few groups
  * (interval_enough()) `own` where that is wider. Other intervals stay.
  *
+ * @param p   points that the rows are of; NULL: nothing is fitted to them
  * @param own intervals of the machines that were measured
  */
-lm_status correct_calibration(calibration *cal, correct_row *row, size_t n, const intervals *own,
+lm_status correct_calibration(calibration *cal, const points *p, correct_row *row, size_t n, const intervals *own,
                               correct_factors *f, correct_errors *errors, lm_error *err);
 
 #endif

@@ -321,6 +321,21 @@ static lm_status doubt_source(void *context, const fold_turn *t, lm_error *err)
     return status;
 }
 
+#define MAXWELL 5.0 /* compute capability of the first */
+
+static bool older(const device *d)
+{
+    double capability;
+
+    return d->capability && !text_real(d->capability, &capability, NULL) && capability < MAXWELL;
+}
+
+/* By datasheets alone, from one machine. */
+static double doubt_alone(const device *from, const device *to, double near)
+{
+    return older(from) != older(to) ? TRANSFER_DOUBT_OLD : pow(TRANSFER_DOUBT, fmin(near, 1));
+}
+
 lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to,
                          const transfer_options *o, double *out, lm_error *err)
 {
@@ -331,7 +346,8 @@ lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to
     lm_status    status;
 
     if (n < 2) {
-        *out = fmin(fmax(pow(TRANSFER_DOUBT, fmin(near, 1)), TRANSFER_DOUBT_LEAST), o->doubt_most);
+        *out = fmin(fmax(doubt_alone(from[0].device, to, near), TRANSFER_DOUBT_LEAST),
+                    o->doubt_most);
         return LM_OK;
     }
     for (size_t i = 0; i < n; i++)

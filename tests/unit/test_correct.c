@@ -16,6 +16,7 @@ static correct_row row(double flops, double bandwidth, double seconds, size_t gr
                           group,
                           PHASE_INFERENCE,
                           8,
+                          0,
                           0 };
 }
 
@@ -139,7 +140,7 @@ static void a_calibration_is_corrected_and_judged(void **state)
     (void)state;
     for (size_t k = 0; k < ROWS; k++)
         r[k] = row(1e-3, 0, 2e-3, k);
-    assert_int_equal(correct_calibration(cal, r, ROWS, &own, &f, &e, NULL), LM_OK);
+    assert_int_equal(correct_calibration(cal, NULL, r, ROWS, &own, &f, &e, NULL), LM_OK);
     assert_close(cal->fitted[at].term[term_parse("conv1x1.flops.forward")].value * 1e12, 5.1 / 2.6,
                  1e-9);
     assert_close(cal->fitted[at].term[term_parse("conv.bytes.forward")].value * 1e12, 3, 1e-9);
@@ -166,7 +167,7 @@ static void few_networks_make_no_interval_narrower(void **state)
     (void)state;
     for (size_t k = 0; k < ROWS - 1; k++)
         r[k] = row(1e-3, 0, 2e-3, k);
-    assert_int_equal(correct_calibration(cal, r, ROWS - 1, &own, &f, &e, NULL), LM_OK);
+    assert_int_equal(correct_calibration(cal, NULL, r, ROWS - 1, &own, &f, &e, NULL), LM_OK);
     assert_close(i->low, 0.8, 0);
     assert_close(i->high, 1.05, 0); /* 2 / ((8/2 + .1) / (8/4 + .1)) is 1.024 */
     calibration_free(cal);

@@ -200,7 +200,7 @@ static void layers_correct_the_pass_they_are_of(void **state)
     assert_int_equal(n, 10);
     assert_close(r[3].part[RESOURCE_HOST] * 1e3, 1, 1e-12);
     assert_close(r[3].part[CORRECT_BACKWARD + RESOURCE_HOST], 0, 0);
-    assert_int_equal(correct_calibration(cal, r, n, &own, &f, &e, NULL), LM_OK);
+    assert_int_equal(correct_calibration(cal, NULL, r, n, &own, &f, &e, NULL), LM_OK);
     assert_close(price(cal, "call")->price * 1e3, 5.1 / 2.6, 1e-9);
     assert_close(price(cal, "backward.call")->price * 1e3, 1, 1e-9);
     assert_int_equal(e.groups, 10); /* each layer is one */

@@ -239,9 +239,9 @@ static void machines_must_belong_together(void **state)
 /* On one device, 1.2 against 1: 1.2^(3/2). One machine shows nothing. */
 static void doubt_is_what_leaving_machines_out_shows(void **state)
 {
-    const device           a    = board("a", 10, NAN, 500, 50, NAN);
+    device                 a    = board("a", 10, NAN, 500, 50, NAN);
     const device           near = board("near", 10 * exp(1), NAN, 500, 50, NAN);
-    const device           far  = board("far", 10 * exp(4), NAN, 500, 50, NAN);
+    device                 far  = board("far", 10 * exp(4), NAN, 500, 50, NAN);
     const transfer_options most = { .near = 0.5, .doubt_most = 1.1 };
     calibration           *c0 = machine(LM_F32), *c1 = machine(LM_F32);
     transfer_source        s[2] = { { .cal = c0, .device = &a }, { .cal = c1, .device = &a } };
@@ -259,6 +259,15 @@ static void doubt_is_what_leaving_machines_out_shows(void **state)
     assert_close(doubt, sqrt(TRANSFER_DOUBT), 1e-12);
     assert_int_equal(transfer_doubt(s, 1, &far, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, TRANSFER_DOUBT, 0);
+    /* Kepler reaches another share of its datasheet than what came after it */
+    a.capability = "5.2";
+    far.capability = "3.7";
+    assert_int_equal(transfer_doubt(s, 1, &far, &by_peaks, &doubt, NULL), LM_OK);
+    assert_close(doubt, TRANSFER_DOUBT_OLD, 0);
+    a.capability = "3.5";
+    assert_int_equal(transfer_doubt(s, 1, &far, &by_peaks, &doubt, NULL), LM_OK);
+    assert_close(doubt, TRANSFER_DOUBT, 0);
+    a.capability = NULL;
     assert_int_equal(transfer_doubt(s, 2, &a, &most, &doubt, NULL), LM_OK);
     assert_close(doubt, 1.1, 0);
     set(c1, "conv1x1.flops.forward", 1e-12);
