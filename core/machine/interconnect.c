@@ -34,6 +34,31 @@ static const struct {
     const char *before, *behind;
 } nominal[] = { { "", "gbe" }, { "ib", "" }, { "efa", "" }, { "roce", "" } };
 
+/* InfiniBand's generations, by Gbit/s of a port of four lanes (InfiniBand Trade Association, roadmap). */
+static const struct {
+    const char *name;
+    double      rate;
+} generations[] = { { "fdr", 56 }, { "edr", 100 }, { "hdr", 200 }, { "ndr", 400 }, { "xdr", 800 } };
+
+/* Gbit/s of "hdr", "ib-hdr", "ndr400" or "hdr100", a port of two lanes; 0: it is no such name. */
+static double generation_rate(const char *name)
+{
+    if (!strncmp(name, "ib", 2))
+        name += 2;
+    name += *name == '-';
+    for (size_t i = 0; i < sizeof generations / sizeof generations[0]; i++) {
+        const char *rest = name + strlen(generations[i].name);
+        char       *end;
+        double      rate;
+
+        if (strncmp(name, generations[i].name, strlen(generations[i].name)) != 0)
+            continue;
+        rate = *rest ? strtod(rest, &end) : generations[i].rate;
+        return !*rest || (isdigit((unsigned char)*rest) && !*end) ? rate : 0;
+    }
+    return 0;
+}
+
 /* Gbit/s of "8xib400" in all; 0: it is no such name. */
 static double nominal_rate(const char *name)
 {
@@ -53,7 +78,7 @@ static double nominal_rate(const char *name)
         if (rate > 0 && links > 0 && !strcmp(end, nominal[i].behind))
             return links * rate;
     }
-    return 0;
+    return links > 0 ? links * generation_rate(name) : 0;
 }
 
 /* ---- files ---- */
@@ -130,7 +155,7 @@ static lm_status nobody_knows(const char *part, const char *folder, lm_error *er
             part, part);
     return lm_error_set(err, LM_E_NOTFOUND,
                         "no interconnect '%.40s': there are %s, and nominal rates such as 25gbe, "
-                        "ib400, efa100, 8xib400",
+                        "ib400 or ndr, efa100, 8xib400",
                         part, names_of(folder, "", all, sizeof all));
 }
 
