@@ -343,13 +343,13 @@ static double campaign_left(const campaign *c)
 /* ---- again ---- */
 
 /* Decisions of rank 0; the same on all ranks. */
-typedef struct decision {
+typedef struct next_point {
     int64_t at;      /* -1: nothing more */
     double  seconds; /* left for it; 0: no limit */
-} decision;
+} next_point;
 
 /* Measures a point within the remaining time. */
-static lm_status take_within(campaign *c, const decision *what, point_result *r, lm_error *err)
+static lm_status take_within(campaign *c, const next_point *what, point_result *r, lm_error *err)
 {
     const stopping usual = c->plan->stop;
     lm_status      status;
@@ -365,17 +365,17 @@ static lm_status take_within(campaign *c, const decision *what, point_result *r,
 }
 
 /* Choice of rank 0, on all ranks: `at`, or TRUST_NONE. */
-static decision choice(const campaign *c, size_t at)
+static next_point choice(const campaign *c, size_t at)
 {
-    decision mine = { -1, 0 };
+    next_point mine = { -1, 0 };
 
     if (campaign_root(c) && at != TRUST_NONE)
-        mine = (decision){ (int64_t)at, c->budget > 0 ? campaign_left(c) : 0 };
+        mine = (next_point){ (int64_t)at, c->budget > 0 ? campaign_left(c) : 0 };
     world_broadcast(c->everyone, &mine, sizeof mine);
     return mine;
 }
 
-static lm_status take_again(campaign *c, const decision *what, uint32_t flags,
+static lm_status take_again(campaign *c, const next_point *what, uint32_t flags,
                             const progress *shown, lm_error *err)
 {
     point_result r      = { .status = "ok", .flags = flags, .again = true };
@@ -394,8 +394,8 @@ static lm_status take_again(campaign *c, const decision *what, uint32_t flags,
 static lm_status keep_watch(campaign *c, bool closing, const progress *shown, bool *measured,
                             lm_error *err)
 {
-    size_t   at = campaign_root(c) ? trust_anchor_due(c->trust, closing) : TRUST_NONE;
-    decision next;
+    size_t     at = campaign_root(c) ? trust_anchor_due(c->trust, closing) : TRUST_NONE;
+    next_point next;
 
     if (at != TRUST_NONE && chooser_cost(c->pick, at) > campaign_left(c))
         at = TRUST_NONE;
@@ -407,7 +407,7 @@ static lm_status keep_watch(campaign *c, bool closing, const progress *shown, bo
 
 /* A point that was disturbed. What is left goes into repetitions, preparing them and warming up:
  * in the same proportion as so far. */
-static decision choose_retry(const campaign *c)
+static next_point choose_retry(const campaign *c)
 {
     const double timed = c->timed_seconds, all = c->point_seconds;
     const double share = timed > 0 && all > timed ? timed / all : 1;
@@ -419,9 +419,9 @@ static decision choose_retry(const campaign *c)
 static lm_status retry_all(campaign *c, const progress *shown, lm_error *err)
 {
     for (;;) {
-        const decision next = choose_retry(c);
-        bool           measured;
-        lm_status      status;
+        const next_point next = choose_retry(c);
+        bool             measured;
+        lm_status        status;
 
         if (next.at < 0)
             return LM_OK;
@@ -461,9 +461,9 @@ static double closing_seconds(const campaign *c)
     return at == TRUST_NONE ? 0 : chooser_cost(c->pick, at);
 }
 
-static decision decide(campaign *c)
+static next_point decide(campaign *c)
 {
-    decision next = { -1, 0 };
+    next_point next = { -1, 0 };
 
     if (!campaign_root(c)) /* others may not see the file */
         return next;
@@ -477,7 +477,7 @@ static decision decide(campaign *c)
             c->n_measured < CAMPAIGN_MOST ? chooser_next(c->pick, safe) : CHOOSER_NONE;
 
         if (at != CHOOSER_NONE)
-            next = (decision){ (int64_t)at, left };
+            next = (next_point){ (int64_t)at, left };
         return next;
     }
     while (c->next < c->plan->n_points && output_has(&c->file, &c->plan->point[c->next].row))
@@ -495,7 +495,8 @@ static double seconds_left(const campaign *c)
 }
 
 /* Measures what was decided, within the time there is, and learns from it. */
-static lm_status carry_out(campaign *c, const decision *what, const progress *shown, lm_error *err)
+static lm_status carry_out(campaign *c, const next_point *what, const progress *shown,
+                           lm_error *err)
 {
     const double before = campaign_seconds(c);
     const size_t at     = (size_t)what->at;
@@ -521,9 +522,9 @@ static lm_status carry_out(campaign *c, const decision *what, const progress *sh
 lm_status campaign_measure(campaign *c, const progress *shown, lm_error *err)
 {
     for (;;) {
-        decision  next = decide(c);
-        bool      measured;
-        lm_status status;
+        next_point next = decide(c);
+        bool       measured;
+        lm_status  status;
 
         world_broadcast(c->everyone, &next, sizeof next);
         if (next.at < 0)

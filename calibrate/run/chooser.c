@@ -20,32 +20,32 @@
 #define FOR_MAX    64
 
 /* A measured point, as the design knows it. */
-typedef struct lesson {
+typedef struct chooser_lesson {
     design_case  what;
     design_times times;
     uint32_t     flags;
-} lesson;
+} chooser_lesson;
 
 struct chooser {
-    const sweep *plan;
-    design      *d;
-    design_case *candidate;  /* of each point of the plan: the parts that fits use */
-    uint32_t    *runs;       /* all its parts */
-    double      *once;       /* seconds of one repetition, as expected */
-    double      *cost;       /* seconds that measuring takes, or took */
-    size_t      *learned_at; /* its lesson; CHOOSER_NONE: none yet */
-    bool        *taken;
-    lesson      *learned;
-    size_t       n_learned, learned_room;
-    bool         stale; /* one of them was replaced */
-    cost_model   costs;
-    names        by_name; /* networks of the plan */
-    size_t       n_networks;
-    size_t       n_told, n_updated;     /* lessons; when the design was last fitted */
-    char         variant[VARIANT_TEXT]; /* element type and settings of the fit that is aimed at */
-    const char  *optimizer;             /* whose updates fits take */
-    const char  *asked_for;
-    char        *asked_for_text; /* owned; or NULL */
+    const sweep    *plan;
+    design         *d;
+    design_case    *candidate;  /* of each point of the plan: the parts that fits use */
+    uint32_t       *runs;       /* all its parts */
+    double         *once;       /* seconds of one repetition, as expected */
+    double         *cost;       /* seconds that measuring takes, or took */
+    size_t         *learned_at; /* its lesson; CHOOSER_NONE: none yet */
+    bool           *taken;
+    chooser_lesson *learned;
+    size_t          n_learned, learned_room;
+    bool            stale; /* one of them was replaced */
+    cost_model      costs;
+    names           by_name; /* networks of the plan */
+    size_t          n_networks;
+    size_t          n_told, n_updated; /* lessons; when the design was last fitted */
+    char        variant[VARIANT_TEXT]; /* element type and settings of the fit that is aimed at */
+    const char *optimizer;             /* whose updates fits take */
+    const char *asked_for;
+    char       *asked_for_text; /* owned; or NULL */
 };
 
 /* ---- candidates ---- */
@@ -304,7 +304,7 @@ static double sum_of(const design_times *t)
 
 /* Measured once more: does it count instead? What is wrong with doubtful times makes them longer;
  * anchors are measured again for another reason. */
-static bool is_better(const lesson *then, const lesson *now)
+static bool is_better(const chooser_lesson *then, const chooser_lesson *now)
 {
     if (!(then->flags & FLAGS_DOUBTFUL) || now->flags & FLAG_ANCHOR)
         return false;
@@ -312,7 +312,7 @@ static bool is_better(const lesson *then, const lesson *now)
 }
 
 /* at: CHOOSER_NONE for a point outside the plan. */
-static lm_status remember(chooser *c, size_t at, const lesson *l, lm_error *err)
+static lm_status remember(chooser *c, size_t at, const chooser_lesson *l, lm_error *err)
 {
     const size_t before = at == CHOOSER_NONE ? CHOOSER_NONE : c->learned_at[at];
 
@@ -324,8 +324,8 @@ static lm_status remember(chooser *c, size_t at, const lesson *l, lm_error *err)
         return LM_OK;
     }
     if (c->n_learned == c->learned_room) {
-        const size_t room = c->learned_room ? 2 * c->learned_room : 64;
-        lesson      *more = realloc(c->learned, room * sizeof *more);
+        const size_t    room = c->learned_room ? 2 * c->learned_room : 64;
+        chooser_lesson *more = realloc(c->learned, room * sizeof *more);
 
         if (!more)
             return no_memory(err);
@@ -355,9 +355,9 @@ lm_status chooser_settle(chooser *c, lm_error *err)
     return status;
 }
 
-static lesson lesson_of(const chooser *c, const point *p)
+static chooser_lesson lesson_of(const chooser *c, const point *p)
 {
-    lesson l = { .what = { .load = p->load, .network = DESIGN_NONE }, .flags = p->flags };
+    chooser_lesson l = { .what = { .load = p->load, .network = DESIGN_NONE }, .flags = p->flags };
 
     if (p->row->kind == OBS_NETWORK)
         l.what.network = names_find(&c->by_name, p->row->name);
@@ -395,7 +395,7 @@ lm_status chooser_recall(chooser *c, const points *earlier, lm_error *err)
             status = no_memory(err);
     }
     for (size_t i = 0; i < earlier->n_points && !status; i++) {
-        const lesson l = lesson_of(c, &earlier->point[i]);
+        const chooser_lesson l = lesson_of(c, &earlier->point[i]);
 
         if (l.what.parts)
             status = remember(c, find_in_plan(&by_key, earlier->point[i].row), &l, err);
@@ -436,7 +436,9 @@ static design_times times_of(const point_result *r, double *once)
 
 static lm_status tell(chooser *c, size_t at, const point_result *r, double *once, lm_error *err)
 {
-    const lesson l = { .what = c->candidate[at], .times = times_of(r, once), .flags = r->flags };
+    const chooser_lesson l = { .what  = c->candidate[at],
+                               .times = times_of(r, once),
+                               .flags = r->flags };
 
     return strcmp(r->status, "ok") ? LM_OK : remember(c, at, &l, err);
 }

@@ -20,7 +20,7 @@ typedef enum {
     HELD_OUT,
     MORE,
     N_SECTIONS
-} section;
+} report_section;
 
 static const struct {
     const char *key, *title;
@@ -296,7 +296,7 @@ static void say_fit(FILE *out, const findings *f, const machines *wrote)
                     phase_formula(forms[i].part), form_rows(&forms[i]));
 }
 
-static void say_before(FILE *out, section s, const findings *f, const report_effort *e)
+static void say_before(FILE *out, report_section s, const findings *f, const report_effort *e)
 {
     fprintf(out, "\n%s\n", sections[s].title);
     for (size_t i = strlen(sections[s].title); i > 0; i--)
@@ -335,7 +335,7 @@ static lm_status write_text(const char *path, const findings *f, const report_ef
     if (status)
         return status;
     fputs("Calibration report\n==================\n", draft.stream);
-    for (section s = 0; s < N_SECTIONS && !status; s++) {
+    for (report_section s = 0; s < N_SECTIONS && !status; s++) {
         say_before(draft.stream, s, f, e);
         status = table_print(t[s], FORMAT_TABLE, draft.stream, err);
     }
@@ -390,7 +390,7 @@ static lm_status write_json(const char *path, const findings *f, const report_ef
     json_text(&j, "why_not_fitted", f->cal ? "" : f->why_not.text);
     json_text(&j, "asked_for", e->asked_for);
     put_trust(&j, e->seen);
-    for (section s = 0; s < N_SECTIONS; s++)
+    for (report_section s = 0; s < N_SECTIONS; s++)
         table_json(t[s], &j, sections[s].key);
     json_close(&j, '}');
     return file_draft_commit(&draft, err);
@@ -403,7 +403,7 @@ lm_status report_write(const run_folder *to, const findings *found, const report
     bool      ok = true;
     lm_status status;
 
-    for (section s = 0; s < N_SECTIONS; s++)
+    for (report_section s = 0; s < N_SECTIONS; s++)
         ok &= (t[s] = table_new()) != NULL;
     if (ok) {
         fill_provenance(found, t[PROVENANCE]);
@@ -417,7 +417,7 @@ lm_status report_write(const run_folder *to, const findings *found, const report
     status = ok ? write_text(to->report, found, effort, t, err) : no_memory(err);
     if (!status)
         status = write_json(to->report_json, found, effort, t, err);
-    for (section s = 0; s < N_SECTIONS; s++)
+    for (report_section s = 0; s < N_SECTIONS; s++)
         table_free(t[s]);
     return status;
 }

@@ -390,27 +390,27 @@ static lm_status import_wandb(const options *o, lm_error *err)
 /* A deviation above this share of the mean shows more than one load. */
 #define STEADY 0.2
 
-typedef struct power_row {
+typedef struct watts_row {
     const char   *path;
     power_log_gpu of;
-} power_row;
+} watts_row;
 
-REAL_OF(spread, power_row, r->of.mean.deviation / r->of.mean.watts)
-REAL_OF(joules, power_row, r->of.mean.watts * r->of.mean.seconds)
+REAL_OF(spread, watts_row, r->of.mean.deviation / r->of.mean.watts)
+REAL_OF(joules, watts_row, r->of.mean.watts * r->of.mean.seconds)
 
 static const field power_fields[] = {
-    { "log", "log", FIELD_AT(power_row, path) },
-    { "gpu", "GPU", FIELD_AT(power_row, of.name) },
-    { "power_w", "power [W]", FIELD_AT(power_row, of.mean.watts), .digits = 1 },
+    { "log", "log", FIELD_AT(watts_row, path) },
+    { "gpu", "GPU", FIELD_AT(watts_row, of.name) },
+    { "power_w", "power [W]", FIELD_AT(watts_row, of.mean.watts), .digits = 1 },
     { "spread_percent", "spread [%]", .real = spread, IN_PERCENT },
-    { "seconds", "for [s]", FIELD_AT(power_row, of.mean.seconds), .digits = 1 },
+    { "seconds", "for [s]", FIELD_AT(watts_row, of.mean.seconds), .digits = 1 },
     { "energy_j", "energy [J]", .real = joules, .digits = -1 },
-    { "ramp_s", "start-up [s]", FIELD_AT(power_row, of.mean.ramp_seconds), .digits = 1 },
-    { "tail_s", "end [s]", FIELD_AT(power_row, of.mean.tail_seconds), .digits = 1 },
-    { "strange", "strange", FIELD_AT(power_row, of.mean.strange) },
-    { "samples", "samples", FIELD_AT(power_row, of.samples) },
-    { "missing", FIELD_AT(power_row, of.missing) },
-    { "gaps", FIELD_AT(power_row, of.gaps) },
+    { "ramp_s", "start-up [s]", FIELD_AT(watts_row, of.mean.ramp_seconds), .digits = 1 },
+    { "tail_s", "end [s]", FIELD_AT(watts_row, of.mean.tail_seconds), .digits = 1 },
+    { "strange", "strange", FIELD_AT(watts_row, of.mean.strange) },
+    { "samples", "samples", FIELD_AT(watts_row, of.samples) },
+    { "missing", FIELD_AT(watts_row, of.missing) },
+    { "gaps", FIELD_AT(watts_row, of.gaps) },
     { 0 },
 };
 
@@ -441,7 +441,7 @@ static lm_status read_logs(const options *o, const trace_question *q, field_rows
         if (status)
             return status;
         for (size_t k = 0; k < log.n; k++) {
-            field_row(rows, &(power_row){ path, log.gpu[k] });
+            field_row(rows, &(watts_row){ path, log.gpu[k] });
             say(path, &log.gpu[k]);
         }
         power_log_free(&log);

@@ -100,19 +100,19 @@ static void add_part(route *r, const fabric_model *by, collective_call of)
 }
 
 /* A kind, its like, all-reduces: the first that was measured answers. */
-typedef struct stand_ins {
+typedef struct alternatives {
     collective_kind kind[3];
-} stand_ins;
+} alternatives;
 
-static stand_ins stand_ins_of(collective_kind kind)
+static alternatives alternatives_of(collective_kind kind)
 {
-    return (stand_ins){ { kind, collective_types[kind].like, COLLECTIVE_ALLREDUCE } };
+    return (alternatives){ { kind, collective_types[kind].like, COLLECTIVE_ALLREDUCE } };
 }
 
 /* Its first algorithm. */
 static const algorithm_model *first_of(const collective_model *m, collective_kind kind)
 {
-    const stand_ins        s  = stand_ins_of(kind);
+    const alternatives     s  = alternatives_of(kind);
     const algorithm_model *by = NULL;
 
     for (size_t k = 0; k < sizeof s.kind / sizeof s.kind[0] && !by; k++)
@@ -123,8 +123,8 @@ static const algorithm_model *first_of(const collective_model *m, collective_kin
 static const fabric_model *measured_on(const collective_model *m, const char *algorithm,
                                        collective_kind kind, fabric f)
 {
-    const stand_ins s    = stand_ins_of(kind);
-    const bool      only = algorithm && collective_algorithm(m, kind, NULL);
+    const alternatives s    = alternatives_of(kind);
+    const bool         only = algorithm && collective_algorithm(m, kind, NULL);
 
     for (size_t k = 0; k < (only ? 1 : sizeof s.kind / sizeof s.kind[0]); k++) {
         const algorithm_model *by = collective_algorithm(m, s.kind[k], algorithm);

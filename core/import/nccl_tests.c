@@ -17,18 +17,18 @@
 #define ABSENT ((size_t)-1)
 
 /* Positions of the table's columns. */
-typedef struct layout {
+typedef struct head_places {
     size_t n, size, type, redop;
     size_t time[2], algbw[2], busbw[2], wrong[2]; /* out of place, in place */
     bool   has_units;
-} layout;
+} head_places;
 
 typedef struct reader {
     log_file           log;
     const log_options *given;
     log_rows          *out;
     lm_error          *err;
-    layout             columns;
+    head_places        columns;
     collective_kind    kind;
     bool               has_table;
     int64_t            ranks, hosts, repeats; /* of the current run; 0: unknown */
@@ -188,14 +188,14 @@ static void put_place(size_t place[2], size_t at)
 /* The first header line, without its '#'; false: another line. */
 static bool take_header(reader *r, char *word[], size_t n)
 {
-    layout c = { .n     = n,
-                 .size  = ABSENT,
-                 .type  = ABSENT,
-                 .redop = ABSENT,
-                 .time  = { ABSENT, ABSENT },
-                 .algbw = { ABSENT, ABSENT },
-                 .busbw = { ABSENT, ABSENT },
-                 .wrong = { ABSENT, ABSENT } };
+    head_places c = { .n     = n,
+                      .size  = ABSENT,
+                      .type  = ABSENT,
+                      .redop = ABSENT,
+                      .time  = { ABSENT, ABSENT },
+                      .algbw = { ABSENT, ABSENT },
+                      .busbw = { ABSENT, ABSENT },
+                      .wrong = { ABSENT, ABSENT } };
 
     for (size_t i = 0; i < n; i++) {
         if (!strcmp(word[i], "size") || !strcmp(word[i], "bytes"))
@@ -231,8 +231,8 @@ static bool number(const char *text, double *out)
  * from collectives of one pass, which old logs do not name. Two decimals must suffice. */
 static void compare_bandwidths(reader *r, char *word[], size_t half)
 {
-    const layout *c = &r->columns;
-    double        algbw, busbw, expected;
+    const head_places *c = &r->columns;
+    double             algbw, busbw, expected;
 
     if (c->algbw[half] == ABSENT || c->busbw[half] == ABSENT || !r->ranks ||
         !number(word[c->algbw[half]], &algbw) || !number(word[c->busbw[half]], &busbw) || algbw < 1)
@@ -264,7 +264,7 @@ static void note_row(reader *r)
 
 static lm_status take_row(reader *r, char *word[], size_t n)
 {
-    const layout          *c   = &r->columns;
+    const head_places     *c   = &r->columns;
     const collective_type *t   = &collective_types[r->kind];
     observation            row = log_blank_row(r->kind);
     size_t                 half;

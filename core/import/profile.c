@@ -20,36 +20,36 @@ typedef struct step {
     double  start, length;
 } step;
 
-typedef struct layer_time {
+typedef struct traced_layer {
     size_t layer;
     double seconds;
-} layer_time;
+} traced_layer;
 
-typedef struct message {
+typedef struct traced_message {
     int64_t  bytes, ranks;
     lm_dtype dtype;
     double   seconds;
-} message;
+} traced_message;
 
 /* A network, and where its layers begin among all. */
-typedef struct region {
+typedef struct traced_region {
     network       *net;
     bound_network *bound;
     size_t         first;
-} region;
+} traced_region;
 
 struct profile {
     const char           *path;
     const extrap_options *given;
     const registry       *reg;
     log_rows             *out;
-    region               *region; /* as many as given->regions */
+    traced_region        *region; /* as many as given->regions */
     names                 layers;
     size_t                n_layers;
     double                per_second, world;
     step                 *step;
-    layer_time           *time;
-    message              *message;
+    traced_layer         *time;
+    traced_message       *message;
     size_t                n_steps, step_room, n_times, time_room, n_messages, message_room;
 };
 
@@ -59,7 +59,7 @@ struct profile {
 static lm_status open_region(profile *p, size_t r, lm_error *err)
 {
     const extrap_said *said  = &p->given->fixed;
-    region            *to    = &p->region[r];
+    traced_region     *to    = &p->region[r];
     const char        *name  = p->given->regions.name[r].ours;
     int32_t            dtype = LM_F32;
     lm_status          status;
@@ -196,7 +196,7 @@ lm_status profile_add_layer(profile *p, size_t layer, double seconds, lm_error *
     }
     if (!array_grow(&p->time, p->n_times, &p->time_room, sizeof *p->time))
         return no_memory(err);
-    p->time[p->n_times++] = (layer_time){ layer, seconds };
+    p->time[p->n_times++] = (traced_layer){ layer, seconds };
     return LM_OK;
 }
 
@@ -212,7 +212,8 @@ lm_status profile_add_message(profile *p, double bytes, double ranks, lm_dtype d
     }
     if (!array_grow(&p->message, p->n_messages, &p->message_room, sizeof *p->message))
         return no_memory(err);
-    p->message[p->n_messages++] = (message){ (int64_t)bytes, (int64_t)ranks, dtype, seconds };
+    p->message[p->n_messages++] =
+        (traced_message){ (int64_t)bytes, (int64_t)ranks, dtype, seconds };
     return LM_OK;
 }
 
@@ -301,7 +302,7 @@ static lm_status add_steps(profile *p, const char *called, lm_error *err)
 
 static int by_layer(const void *a, const void *b)
 {
-    const layer_time *x = a, *y = b;
+    const traced_layer *x = a, *y = b;
 
     return (x->layer > y->layer) - (x->layer < y->layer);
 }
@@ -364,7 +365,7 @@ static lm_status add_layers(profile *p, lm_error *err)
 
 static int by_message(const void *a, const void *b)
 {
-    const message *x = a, *y = b;
+    const traced_message *x = a, *y = b;
 
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? -1 : 1;
@@ -383,9 +384,9 @@ static lm_status add_messages(profile *p, lm_error *err)
     if (p->n_messages)
         qsort(p->message, p->n_messages, sizeof *p->message, by_message);
     for (size_t i = 0, end; i < p->n_messages && !status; i = end) {
-        const message *m      = &p->message[i];
-        extrap_series  series = { .name = "allreduce", .metric = "sync", .said = p->given->fixed };
-        double         least  = m->seconds;
+        const traced_message *m = &p->message[i];
+        extrap_series series = { .name = "allreduce", .metric = "sync", .said = p->given->fixed };
+        double        least  = m->seconds;
 
         for (end = i + 1; end < p->n_messages && p->message[end].bytes == m->bytes &&
                           p->message[end].ranks == m->ranks && p->message[end].dtype == m->dtype;

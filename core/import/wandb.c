@@ -87,17 +87,17 @@ static lm_status read_csv(const char *path, const extrap_options *given, logged 
 
 /* ---- a JSON object a line -------------------------------------------------------------------- */
 
-typedef struct record {
+typedef struct wandb_record {
     logged *l;
     double  step, runtime, timestamp;
-} record;
+} wandb_record;
 
 static lm_status take_member(jstream *s, const char *key, int c, void *context)
 {
-    record      *r     = context;
-    double       value = NAN;
-    const size_t m     = logged_metric(r->l, key);
-    lm_status    status;
+    wandb_record *r     = context;
+    double        value = NAN;
+    const size_t  m     = logged_metric(r->l, key);
+    lm_status     status;
 
     if (m == logged_metrics(r->l) && strcmp(key, "_step") != 0 && strcmp(key, "_runtime") != 0 &&
         strcmp(key, "_timestamp") != 0)
@@ -119,7 +119,7 @@ static lm_status read_json(const char *path, logged *l, lm_error *err)
     int       c;
 
     while (!status && (c = jstream_token(s)) != EOF) {
-        record r = { l, NAN, NAN, NAN };
+        wandb_record r = { l, NAN, NAN, NAN };
 
         status = c == '{' ? jstream_members(s, take_member, &r)
                           : jstream_damaged(s, "expected an object");

@@ -272,16 +272,16 @@ static void choose_words(const layerwise_lot *l, const choice *of, layerwise_tas
 }
 
 /* Input of a learner, and room for it. */
-typedef struct lesson {
+typedef struct taught_rows {
     double   *x, *y;
     uint64_t *group;
     phase    *when;
     double   *left_out; /* what is said of each without its group */
     size_t   *device;   /* of the task's */
     size_t    n;
-} lesson;
+} taught_rows;
 
-static void lesson_free(lesson *l)
+static void taught_rows_free(taught_rows *l)
 {
     free_all(l->x, l->y, l->group, l->when, l->left_out, l->device);
 }
@@ -299,7 +299,7 @@ static size_t device_at(const char *name, layerwise_task *to)
 }
 
 static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, layerwise_task *to,
-                         lesson *out, lm_error *err)
+                         taught_rows *out, lm_error *err)
 {
     for (size_t k = 0; k < to->n_features; k++) {
         layerwise_range *f = &to->feature[k];
@@ -329,7 +329,7 @@ static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, l
 }
 
 /* Rows that were left out, of one phase or (N_PHASES) of all phases. */
-static size_t left_out_of(const lesson *l, phase f, residual *out)
+static size_t left_out_of(const taught_rows *l, phase f, residual *out)
 {
     size_t n = 0;
 
@@ -341,7 +341,7 @@ static size_t left_out_of(const lesson *l, phase f, residual *out)
 }
 
 /* Intervals by the rows that were left out. */
-static lm_status bound(const lesson *l, layerwise_task *to, lm_error *err)
+static lm_status bound(const taught_rows *l, layerwise_task *to, lm_error *err)
 {
     residual    *r      = malloc((l->n + 1) * sizeof *r);
     const size_t all    = r ? left_out_of(l, N_PHASES, r) : 0;
@@ -361,7 +361,8 @@ static lm_status bound(const lesson *l, layerwise_task *to, lm_error *err)
 }
 
 /* Rows that a turn learns from, or (in = false) tells. */
-static size_t take_rows(const lesson *l, size_t width, const fold_turn *t, bool in, lesson *out)
+static size_t take_rows(const taught_rows *l, size_t width, const fold_turn *t, bool in,
+                        taught_rows *out)
 {
     (void)folds_copy(t, in, l->x, width * sizeof *l->x, out->x);
     (void)folds_copy(t, in, l->group, sizeof *l->group, out->group);
@@ -369,7 +370,7 @@ static size_t take_rows(const lesson *l, size_t width, const fold_turn *t, bool 
 }
 
 /* Which features tell something of devices that are not these: words of others do not. */
-static void note_told(const layerwise_task *t, const lesson *l, bool told[LAYERWISE_FEATURES])
+static void note_told(const layerwise_task *t, const taught_rows *l, bool told[LAYERWISE_FEATURES])
 {
     for (size_t k = 0; k < t->n_features; k++) {
         told[k] = t->feature[k].sort != LAYERWISE_WORD;
@@ -382,10 +383,10 @@ static void note_told(const layerwise_task *t, const lesson *l, bool told[LAYERW
 typedef struct leaving {
     const layerwise_kind *kind;
     const layerwise_task *task;
-    const lesson         *rows;
+    const taught_rows    *rows;
     const double         *setting;
     uint64_t              seed;
-    lesson                room; /* scratch */
+    taught_rows           room; /* scratch */
     residual             *out;
     size_t                n;
 } leaving;
@@ -394,7 +395,7 @@ typedef struct leaving {
 static lm_status leave_device(void *context, const fold_turn *turn, lm_error *err)
 {
     leaving                 *of      = context;
-    lesson                  *room    = &of->room;
+    taught_rows             *room    = &of->room;
     const layerwise_task    *t       = of->task;
     const layerwise_learner *by      = of->kind->learner;
     const size_t             width   = t->n_features;
@@ -422,14 +423,14 @@ static lm_status leave_device(void *context, const fold_turn *turn, lm_error *er
     return status;
 }
 
-static lm_status lesson_new(size_t n, size_t width, lesson *out, lm_error *err)
+static lm_status taught_rows_new(size_t n, size_t width, taught_rows *out, lm_error *err)
 {
-    *out = (lesson){ .x        = malloc((n * width + 1) * sizeof *out->x),
-                     .y        = malloc((n + 1) * sizeof *out->y),
-                     .group    = malloc((n + 1) * sizeof *out->group),
-                     .when     = malloc((n + 1) * sizeof *out->when),
-                     .left_out = malloc((n + 1) * sizeof *out->left_out),
-                     .device   = malloc((n + 1) * sizeof *out->device) };
+    *out = (taught_rows){ .x        = malloc((n * width + 1) * sizeof *out->x),
+                          .y        = malloc((n + 1) * sizeof *out->y),
+                          .group    = malloc((n + 1) * sizeof *out->group),
+                          .when     = malloc((n + 1) * sizeof *out->when),
+                          .left_out = malloc((n + 1) * sizeof *out->left_out),
+                          .device   = malloc((n + 1) * sizeof *out->device) };
     return out->x && out->y && out->group && out->when && out->left_out && out->device
                ? LM_OK
                : no_memory(err);
@@ -438,12 +439,13 @@ static lm_status lesson_new(size_t n, size_t width, lesson *out, lm_error *err)
 #define DEVICES_LEAST 3 /* two are left to learn from what differs between them */
 
 /* The interval of devices that were not learned from: each left out in turn. */
-static lm_status leave_devices(const layerwise_kind *kind, const lesson *l, const double *setting,
-                               uint64_t seed, layerwise_task *to, lm_error *err)
+static lm_status leave_devices(const layerwise_kind *kind, const taught_rows *l,
+                               const double *setting, uint64_t seed, layerwise_task *to,
+                               lm_error *err)
 {
     const folds by     = { .of = l->device, .rows = l->n, .n = to->n_devices };
     leaving     of     = { .kind = kind, .task = to, .rows = l, .setting = setting, .seed = seed };
-    lm_status   status = lesson_new(l->n, to->n_features, &of.room, err);
+    lm_status   status = taught_rows_new(l->n, to->n_features, &of.room, err);
 
     if (!(of.out = malloc((l->n + 1) * sizeof *of.out)) && !status)
         status = no_memory(err);
@@ -451,7 +453,7 @@ static lm_status leave_devices(const layerwise_kind *kind, const lesson *l, cons
         status = folds_leave_out(&by, leave_device, &of, err);
     if (!status)
         status = interval_bounds(of.out, of.n, &to->unseen, err);
-    lesson_free(&of.room);
+    taught_rows_free(&of.room);
     free(of.out);
     return status;
 }
@@ -467,9 +469,9 @@ static void settle_clock(layerwise_task *to)
 static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, const choice *of,
                            const double *setting, uint64_t seed, layerwise_task *to, lm_error *err)
 {
-    size_t    at[LAYERWISE_FEATURES];
-    lesson    rows   = { .n = 0 };
-    lm_status status = LM_OK;
+    size_t      at[LAYERWISE_FEATURES];
+    taught_rows rows   = { .n = 0 };
+    lm_status   status = LM_OK;
 
     *to = (layerwise_task){ .target   = l->target,
                             .interval = interval_unknown,
@@ -480,7 +482,7 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
     choose_features(l, of, to, at);
     choose_words(l, of, to, at);
     status = to->n_features
-                 ? lesson_new(l->n, to->n_features, &rows, err)
+                 ? taught_rows_new(l->n, to->n_features, &rows, err)
                  : lm_error_set(err, LM_E_ARG,
                                 "'%s' leaves no feature that is in use: what devices tell "
                                 "is where several were learned from",
@@ -503,7 +505,7 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
     }
     if (status && status != LM_E_NOMEM)
         lm_error_prefix(err, "%s: %s", kind->name, l->task);
-    lesson_free(&rows);
+    taught_rows_free(&rows);
     return status;
 }
 

@@ -19,7 +19,7 @@
 /** Rows of a prediction that are taken at once. */
 #define CHUNK 1024
 
-typedef struct training {
+typedef struct mlp_training {
     const learn_rows  *rows, *held;
     const mlp_options *o;
     mlp               *m;
@@ -31,7 +31,7 @@ typedef struct training {
     float             *best;
     uint64_t           random;
     uint64_t           step;
-} training;
+} mlp_training;
 
 /* ---- opening ---- */
 
@@ -78,7 +78,7 @@ static void begin_weights(mlp *m, uint64_t *random)
     }
 }
 
-static lm_status training_new(training *t, lm_error *err)
+static lm_status training_new(mlp_training *t, lm_error *err)
 {
     const size_t n = t->rows->n, weights = t->m->n_weights;
     lm_status    status;
@@ -110,7 +110,7 @@ static lm_status training_new(training *t, lm_error *err)
     return LM_OK;
 }
 
-static void training_free(training *t)
+static void training_free(mlp_training *t)
 {
     free_all(t->y, t->order, t->gradient, t->first, t->second, t->best, t->target);
     mlp_room_free(&t->room);
@@ -118,7 +118,7 @@ static void training_free(training *t)
 
 /* ---- epochs ---- */
 
-static void draw_mask(training *t, size_t n)
+static void draw_mask(mlp_training *t, size_t n)
 {
     const float  keep  = (float)(1 / (1 - t->o->dropout));
     const size_t units = t->room.mask ? n * t->m->width[t->m->n_layers - 1] : 0;
@@ -128,7 +128,7 @@ static void draw_mask(training *t, size_t n)
 }
 
 /* l2 is of weights, not of biases. */
-static void shrink(const training *t)
+static void shrink(const mlp_training *t)
 {
     for (size_t i = 0; t->o->l2 > 0 && i <= t->m->n_layers; i++) {
         const mlp_layer l = mlp_layer_at(t->m, i);
@@ -145,7 +145,7 @@ static float zeroed(float x, float least)
     return fabsf(x) < least ? 0 : x;
 }
 
-static void adam(training *t, double rate)
+static void adam(mlp_training *t, double rate)
 {
     const double step = (double)++t->step, epsilon = t->o->epsilon > 0 ? t->o->epsilon : EPSILON;
     const float  by   = (float)(rate * sqrt(1 - pow(BETA2, step)) / (1 - pow(BETA1, step)));
@@ -163,7 +163,7 @@ static void adam(training *t, double rate)
 }
 
 /* Scaled mean squared error of the rows, with dropout; each row by the weights at its turn. */
-static double epoch(training *t, double rate)
+static double epoch(mlp_training *t, double rate)
 {
     const size_t n       = t->rows->n;
     double       squares = 0;
@@ -191,7 +191,7 @@ static double epoch(training *t, double rate)
 }
 
 /* Root mean squared error of others. */
-static lm_status judge(const training *t, double *out, lm_error *err)
+static lm_status judge(const mlp_training *t, double *out, lm_error *err)
 {
     const learn_rows *held    = t->held;
     double           *found   = held ? malloc((held->n + 1) * sizeof *found) : NULL;
@@ -212,7 +212,7 @@ static lm_status judge(const training *t, double *out, lm_error *err)
     return status;
 }
 
-static lm_status train(training *t, mlp_listener *said, void *context, lm_error *err)
+static lm_status train(mlp_training *t, mlp_listener *said, void *context, lm_error *err)
 {
     const size_t bytes = t->m->n_weights * sizeof *t->best;
     double       rate = t->o->rate, best = HUGE_VAL;
@@ -244,8 +244,8 @@ static lm_status train(training *t, mlp_listener *said, void *context, lm_error 
 lm_status mlp_train(const learn_rows *rows, const learn_rows *held, const mlp_options *o,
                     mlp_listener *said, void *context, mlp **out, lm_error *err)
 {
-    training  t      = { .rows = rows, .held = held, .o = o, .random = o->seed };
-    lm_status status = check_options(o, err);
+    mlp_training t      = { .rows = rows, .held = held, .o = o, .random = o->seed };
+    lm_status    status = check_options(o, err);
 
     if (held && !held->n)
         t.held = NULL;

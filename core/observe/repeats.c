@@ -14,15 +14,15 @@
 #define KEY_BYTES 1200
 
 /* The times of one thing, in the order of the file. */
-typedef struct series {
+typedef struct repeat_series {
     size_t *row;
     size_t  n, room;
     size_t  n_anchors; /* of them flagged so */
-} series;
+} repeat_series;
 
 typedef struct finding {
     const observations *obs;
-    series             *all;
+    repeat_series      *all;
     arena              *keys; /* names of the series */
     size_t              n, room;
     names               by_key;
@@ -55,7 +55,7 @@ static void key_of(const observation *r, char *key, size_t size)
     snprintf(key + n, size - n, " %lld %lld", (long long)r->hosts, (long long)r->threads);
 }
 
-static series *series_of(finding *f, const observation *r)
+static repeat_series *repeats_in(finding *f, const observation *r)
 {
     char   key[KEY_BYTES + 48], *kept;
     size_t at;
@@ -67,7 +67,7 @@ static series *series_of(finding *f, const observation *r)
     if (!array_grow(&f->all, f->n, &f->room, sizeof *f->all) ||
         !(kept = arena_text(f->keys, key, strlen(key))) || !names_add(&f->by_key, kept, f->n))
         return NULL;
-    f->all[f->n] = (series){ .n = 0 };
+    f->all[f->n] = (repeat_series){ .n = 0 };
     return &f->all[f->n++];
 }
 
@@ -75,11 +75,11 @@ static bool collect(finding *f)
 {
     for (size_t i = 0; i < f->obs->n_rows; i++) {
         const observation *r = &f->obs->row[i];
-        series            *s;
+        repeat_series     *s;
 
         if (!counts(r))
             continue;
-        if (!(s = series_of(f, r)) || !array_grow(&s->row, s->n, &s->room, sizeof *s->row))
+        if (!(s = repeats_in(f, r)) || !array_grow(&s->row, s->n, &s->room, sizeof *s->row))
             return false;
         s->row[s->n++] = i;
         s->n_anchors += (flags_of(r) & FLAG_ANCHOR) != 0;
@@ -87,7 +87,7 @@ static bool collect(finding *f)
     return true;
 }
 
-static double seconds_at(const finding *f, const series *s, size_t i)
+static double seconds_at(const finding *f, const repeat_series *s, size_t i)
 {
     return f->obs->row[s->row[i]].seconds;
 }
@@ -108,7 +108,7 @@ static void find_noise(finding *f, repeats *out)
         out->noise_floor = stats_quantile(f->value, n, 0.5);
 }
 
-static double median_of(finding *f, const series *s)
+static double median_of(finding *f, const repeat_series *s)
 {
     for (size_t i = 0; i < s->n; i++)
         f->value[i] = seconds_at(f, s, i);
@@ -118,7 +118,7 @@ static double median_of(finding *f, const series *s)
 /* Slopes between all pairs would be n^2: a long series is thinned. */
 #define SLOPES_MAX 400
 
-static void find_drift(finding *f, const series *s, double median, repeats *out)
+static void find_drift(finding *f, const repeat_series *s, double median, repeats *out)
 {
     const size_t step = s->n / SLOPES_MAX + 1;
     double       slope;
@@ -141,7 +141,7 @@ static void mark(bool *drifted, size_t first, size_t end, bool off)
         drifted[i] = true;
 }
 
-static void find_drifted(const finding *f, const series *s, double median, bool *drifted,
+static void find_drifted(const finding *f, const repeat_series *s, double median, bool *drifted,
                          const repeats *out)
 {
     const double limit =
@@ -159,9 +159,9 @@ static void find_drifted(const finding *f, const series *s, double median, bool 
     mark(drifted, end, f->obs->n_rows, off);
 }
 
-static const series *anchor(const finding *f)
+static const repeat_series *anchor(const finding *f)
 {
-    const series *best = NULL;
+    const repeat_series *best = NULL;
 
     for (size_t k = 0; k < f->n; k++)
         if (f->all[k].n >= 2 && f->all[k].n_anchors &&
@@ -183,10 +183,10 @@ static void finding_free(finding *f)
 
 lm_status repeats_find(const observations *obs, bool *drifted, repeats *out, lm_error *err)
 {
-    const size_t  pairs = (size_t)SLOPES_MAX * SLOPES_MAX;
-    finding       f     = { .obs = obs, .keys = arena_new() };
-    const series *a;
-    lm_status     status = LM_OK;
+    const size_t         pairs = (size_t)SLOPES_MAX * SLOPES_MAX;
+    finding              f     = { .obs = obs, .keys = arena_new() };
+    const repeat_series *a;
+    lm_status            status = LM_OK;
 
     *out      = (repeats){ .noise_floor = NAN, .drift = NAN, .drift_noise = NAN };
     f.value   = malloc((obs->n_rows + 1) * sizeof *f.value);

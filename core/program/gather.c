@@ -18,12 +18,12 @@ static double send(streams *s, double from, double seconds)
 }
 
 /* Blocks are often equal: the last price holds for the next one. */
-typedef struct priced {
+typedef struct priced_gather {
     gather_prices      *price;
     void               *context;
     const gather_block *of; /* NULL: none so far */
     gather_price        last;
-} priced;
+} priced_gather;
 
 static bool same_bytes(const gather_block *a, const gather_block *b)
 {
@@ -31,7 +31,7 @@ static bool same_bytes(const gather_block *a, const gather_block *b)
            a->experts[1] == b->experts[1];
 }
 
-static const gather_price *price_of(priced *p, const gather_block *b)
+static const gather_price *price_of(priced_gather *p, const gather_block *b)
 {
     static const gather_price nothing = { 0, 0 }; /* a root may be empty */
 
@@ -44,7 +44,8 @@ static const gather_price *price_of(priced *p, const gather_block *b)
 }
 
 /* A block may be gathered when the one before it begins. */
-static void run_forward(const gather_block *block, size_t n, double forward, priced *p, streams *s)
+static void run_forward(const gather_block *block, size_t n, double forward, priced_gather *p,
+                        streams *s)
 {
     double begun = 0;
 
@@ -59,7 +60,7 @@ static void run_forward(const gather_block *block, size_t n, double forward, pri
     s->compute += block[0].forward * forward;
 }
 
-static void run_backward(const gather_block *block, size_t n, double backward, priced *p,
+static void run_backward(const gather_block *block, size_t n, double backward, priced_gather *p,
                          streams *s)
 {
     double there = 0;
@@ -81,8 +82,8 @@ static void run_backward(const gather_block *block, size_t n, double backward, p
 gather_times gather_run(const gather_block *block, size_t n, double forward, double backward,
                         gather_prices *price, void *context)
 {
-    priced  p    = { price, context, NULL, { NAN, NAN } };
-    streams fore = { 0 }, back = { 0 };
+    priced_gather p    = { price, context, NULL, { NAN, NAN } };
+    streams       fore = { 0 }, back = { 0 };
 
     run_forward(block, n, forward, &p, &fore);
     run_backward(block, n, backward, &p, &back);

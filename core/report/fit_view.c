@@ -8,7 +8,7 @@
 #include "single/residual.h"
 
 /* Errors are NAN where unknown. */
-typedef struct fit_row {
+typedef struct term_row {
     const char  *model, *part;
     uint64_t     rows;
     const char  *learner; /* instead of coefficients; NULL: they are counted */
@@ -17,38 +17,38 @@ typedef struct fit_row {
     double       condition;
     stats_errors errors;
     double       held_out;
-} fit_row;
+} term_row;
 
-static fit_row row_of(const char *model, const char *part, size_t n)
+static term_row row_of(const char *model, const char *part, size_t n)
 {
-    return (fit_row){ .model     = model,
-                      .part      = part,
-                      .rows      = n,
-                      .condition = NAN,
-                      .errors    = { .r2 = NAN, .rmse = NAN, .nrmse = NAN, .mape = NAN },
-                      .held_out  = NAN };
+    return (term_row){ .model     = model,
+                       .part      = part,
+                       .rows      = n,
+                       .condition = NAN,
+                       .errors    = { .r2 = NAN, .rmse = NAN, .nrmse = NAN, .mape = NAN },
+                       .held_out  = NAN };
 }
 
-TEXT_OF(learner_words, fit_row, r->learner)
-TEXT_OF(no_rank, fit_row, r->ranked ? NULL : "")
+TEXT_OF(learner_words, term_row, r->learner)
+TEXT_OF(no_rank, term_row, r->ranked ? NULL : "")
 
 enum { ONE = 1, SEVERAL = 2 };
 
 static const field fields[] = {
-    { "model", "model", FIELD_AT(fit_row, model), .when = ONE },
-    { "machine", "machine", FIELD_AT(fit_row, model), .when = SEVERAL },
-    { "part", "part", FIELD_AT(fit_row, part) },
-    { "rows", "rows", FIELD_AT(fit_row, rows) },
-    { "coefficients", "coefficients", FIELD_AT(fit_row, coefficients), .text = learner_words,
+    { "model", "model", FIELD_AT(term_row, model), .when = ONE },
+    { "machine", "machine", FIELD_AT(term_row, model), .when = SEVERAL },
+    { "part", "part", FIELD_AT(term_row, part) },
+    { "rows", "rows", FIELD_AT(term_row, rows) },
+    { "coefficients", "coefficients", FIELD_AT(term_row, coefficients), .text = learner_words,
       .when = ONE },
-    { "rank", "rank", FIELD_AT(fit_row, rank), .text = no_rank, .when = ONE },
-    { "condition", "condition", FIELD_AT(fit_row, condition), .digits = -1, .when = ONE },
-    { "r2", "R2", FIELD_AT(fit_row, errors.r2), .digits = 4, .when = ONE },
-    { "rmse_ms", "RMSE [ms]", FIELD_AT(fit_row, errors.rmse), .times = 1e3, .digits = 3,
+    { "rank", "rank", FIELD_AT(term_row, rank), .text = no_rank, .when = ONE },
+    { "condition", "condition", FIELD_AT(term_row, condition), .digits = -1, .when = ONE },
+    { "r2", "R2", FIELD_AT(term_row, errors.r2), .digits = 4, .when = ONE },
+    { "rmse_ms", "RMSE [ms]", FIELD_AT(term_row, errors.rmse), .times = 1e3, .digits = 3,
       .when = ONE },
-    { "nrmse", "NRMSE", FIELD_AT(fit_row, errors.nrmse), .digits = 3, .when = ONE },
-    { "mape_percent", "MAPE [%]", FIELD_AT(fit_row, errors.mape), IN_PERCENT },
-    { "held_out_mape_percent", "held out [%]", FIELD_AT(fit_row, held_out), IN_PERCENT },
+    { "nrmse", "NRMSE", FIELD_AT(term_row, errors.nrmse), .digits = 3, .when = ONE },
+    { "mape_percent", "MAPE [%]", FIELD_AT(term_row, errors.mape), IN_PERCENT },
+    { "held_out_mape_percent", "held out [%]", FIELD_AT(term_row, held_out), IN_PERCENT },
     { 0 },
 };
 
@@ -85,7 +85,7 @@ void fit_table_add_worth(void *to, const layerwise_worth *w)
 
 static void add_formula(field_rows *t, const form *f, const fitted *of)
 {
-    fit_row r = row_of(f->model, phase_formula(f->part), of->rows);
+    term_row r = row_of(f->model, phase_formula(f->part), of->rows);
 
     r.learner      = of->by_allreduces ? "" : NULL;
     r.coefficients = fitted_coefficients(f, of);
@@ -103,7 +103,7 @@ static void add_classes(field_rows *t, const layer_model *m)
     for (size_t c = 0; m && c < N_LAYER_CLASSES; c++) {
         const layer_prices *p = &m->of[c];
         char                part[40];
-        fit_row             r = row_of(DEFAULT_MODEL, layer_class_part(c, part), p->rows);
+        term_row            r = row_of(DEFAULT_MODEL, layer_class_part(c, part), p->rows);
 
         if (!p->present)
             continue;
@@ -121,8 +121,8 @@ static void add_classes(field_rows *t, const layer_model *m)
 
 void fit_table_residual(field_rows *t, size_t class, const residual_trees *of)
 {
-    char    part[40];
-    fit_row r = row_of("residual", layer_class_part(class, part), of->rows);
+    char     part[40];
+    term_row r = row_of("residual", layer_class_part(class, part), of->rows);
 
     r.learner  = ""; /* trees have no coefficients */
     r.held_out = of->mape;
@@ -153,7 +153,7 @@ void fit_table_learned(field_rows *t, const layerwise_model *m)
         const layerwise_task *task  = &m->task[i];
         const bool            watts = task->target == LAYERWISE_WATTS;
         char                  name[LAYERWISE_NAME + 8], by_what[40];
-        fit_row r = row_of(m->kind->name, name, task->judged.seen + task->judged.held);
+        term_row r = row_of(m->kind->name, name, task->judged.seen + task->judged.held);
 
         snprintf(name, sizeof name, "%s%s", task->name, watts ? ", watts" : "");
         r.learner  = m->kind->learner->name
@@ -167,7 +167,7 @@ void fit_table_learned(field_rows *t, const layerwise_model *m)
 /* Steps of one network, continued to more devices. */
 static void add_curve(field_rows *t, const job_curve *c)
 {
-    fit_row r = row_of(DEFAULT_MODEL, c->network, c->rows);
+    term_row r = row_of(DEFAULT_MODEL, c->network, c->rows);
 
     r.coefficients =
         (uint64_t)((c->step > 0) + (c->sample > 0) + (c->within > 0) + (c->between > 0));
@@ -181,7 +181,7 @@ static void add_collective(field_rows *t, const algorithm_model *a)
     for (fabric at = 0; at < N_FABRICS; at++) {
         const fabric_model *of = &a->of[at];
         char                name[80];
-        fit_row             r = row_of(DEFAULT_MODEL, name, of->rows);
+        term_row            r = row_of(DEFAULT_MODEL, name, of->rows);
 
         if (!of->rows)
             continue;
@@ -198,7 +198,7 @@ static void add_collective(field_rows *t, const algorithm_model *a)
 void fit_table_others(field_rows *t, const calibration *cal)
 {
     const power_model *m = cal->power;
-    fit_row            r = row_of(DEFAULT_MODEL, "power", m ? m->rows : 0);
+    term_row           r = row_of(DEFAULT_MODEL, "power", m ? m->rows : 0);
 
     for (size_t i = 0; cal->collectives && i < cal->collectives->n; i++)
         add_collective(t, &cal->collectives->algorithm[i]);
@@ -218,8 +218,8 @@ void fit_table_others(field_rows *t, const calibration *cal)
 void fit_table_machine(field_rows *t, const char *name, const layer_model *layers)
 {
     for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
-        char    part[40];
-        fit_row r = row_of(name, layer_class_part(c, part), layers->of[c].rows);
+        char     part[40];
+        term_row r = row_of(name, layer_class_part(c, part), layers->of[c].rows);
 
         r.errors.mape = layers->of[c].errors.mape;
         if (layers->of[c].present)

@@ -212,10 +212,10 @@ static void pad(FILE *out, int n)
 /* ---- text ---- */
 
 /* Which columns are printed, and how wide. */
-typedef struct layout {
+typedef struct widths {
     int  *width;
     bool *shown, *once;
-} layout;
+} widths;
 
 static const char *text_at(const table *t, size_t i, char *buffer, size_t size)
 {
@@ -236,7 +236,7 @@ static bool agree(const table *t, size_t j)
 }
 
 /* The columns that always stand in the table, and the width of all. */
-static void measure(const table *t, layout *l)
+static void measure(const table *t, widths *l)
 {
     char buffer[64];
 
@@ -255,13 +255,13 @@ static void measure(const table *t, layout *l)
 }
 
 /* Is the column left out because the table is too narrow? */
-static bool left_out(const table *t, const layout *l, size_t j)
+static bool left_out(const table *t, const widths *l, size_t j)
 {
     return t->column[j].title && !l->shown[j] && !l->once[j];
 }
 
 /* Adds columns while they fit, lowest number first. */
-static void fill(const table *t, layout *l, int room)
+static void fill(const table *t, widths *l, int room)
 {
     int least = 0;
 
@@ -307,7 +307,7 @@ static void print_padded(const char *text, bool left, int width, bool last, FILE
         pad(out, (left ? gap : 0) + 2);
 }
 
-static void print_rows(const table *t, const layout *l, FILE *out)
+static void print_rows(const table *t, const widths *l, FILE *out)
 {
     size_t last = 0;
     char   buffer[64];
@@ -328,7 +328,7 @@ static void print_rows(const table *t, const layout *l, FILE *out)
 }
 
 /* Values that all rows share, and columns that are left out. */
-static void print_below(const table *t, const layout *l, FILE *out)
+static void print_below(const table *t, const widths *l, FILE *out)
 {
     const char *between = "left out: ";
     char        buffer[64];
@@ -361,7 +361,7 @@ static int terminal_width(FILE *out)
 static lm_status print_aligned(const table *t, FILE *out, lm_error *err)
 {
     const size_t n     = t->n_columns + 1;
-    layout       l     = { calloc(n, sizeof *l.width), calloc(n, sizeof *l.shown),
+    widths       l     = { calloc(n, sizeof *l.width), calloc(n, sizeof *l.shown),
                            calloc(n, sizeof *l.once) };
     const bool   found = l.width && l.shown && l.once;
 

@@ -187,7 +187,7 @@ static dnnl_status_t desc_backward(const api_device *d, const api_op *op, const 
 }
 #else
 /* An operation descriptor of any kind. */
-typedef union operation {
+typedef union api_operation {
     dnnl_convolution_desc_t         conv;
     dnnl_pooling_v2_desc_t          pool;
     dnnl_eltwise_desc_t             eltwise;
@@ -196,9 +196,9 @@ typedef union operation {
     dnnl_batch_normalization_desc_t batchnorm;
     dnnl_layer_normalization_desc_t layernorm;
     dnnl_softmax_desc_t             softmax;
-} operation;
+} api_operation;
 
-static dnnl_status_t operation_forward(const api_op *op, const operands *o, operation *out)
+static dnnl_status_t operation_forward(const api_op *op, const operands *o, api_operation *out)
 {
     const dnnl_prop_kind_t kind = op->evaluation ? dnnl_forward_inference : dnnl_forward_training;
     const api_window      *w    = &op->window;
@@ -231,7 +231,7 @@ static dnnl_status_t operation_forward(const api_op *op, const operands *o, oper
     return dnnl_unimplemented;
 }
 
-static dnnl_status_t operation_backward(const api_op *op, const operands *o, operation *out)
+static dnnl_status_t operation_backward(const api_op *op, const operands *o, api_operation *out)
 {
     const api_window *w = &op->window;
 
@@ -269,7 +269,7 @@ static dnnl_status_t operation_backward(const api_op *op, const operands *o, ope
 static dnnl_status_t desc_forward(const api_device *d, const api_op *op, const operands *o,
                                   dnnl_primitive_desc_t *out)
 {
-    operation     what;
+    api_operation what;
     dnnl_status_t status;
 
     if (op->kind == API_COPY)
@@ -284,7 +284,7 @@ static dnnl_status_t desc_forward(const api_device *d, const api_op *op, const o
 static dnnl_status_t desc_backward(const api_device *d, const api_op *op, const operands *o,
                                    const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
-    operation     what;
+    api_operation what;
     dnnl_status_t status = operation_backward(op, o, &what);
 
     if (status != dnnl_success)

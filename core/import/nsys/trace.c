@@ -41,7 +41,7 @@ typedef struct communicator {
     uint64_t id, ranks;
 } communicator;
 
-typedef struct trace {
+typedef struct nsys_trace {
     db              of;
     profile        *seen;
     log_rows       *out;
@@ -54,7 +54,7 @@ typedef struct trace {
     size_t          pending; /* all-reduces that were called, and whose kernel is yet to come */
     double          bytes, ranks;
     bool            has_ranges, has_names, has_texts, has_payloads, has_kernels, has_pids;
-} trace;
+} nsys_trace;
 
 static int64_t whole(sqlite3_stmt *s, int column)
 {
@@ -68,7 +68,7 @@ static const char *text(sqlite3_stmt *s, int column)
     return said ? (const char *)said : "";
 }
 
-static lm_status advance(trace *t, cursor *c, lm_error *err)
+static lm_status advance(nsys_trace *t, cursor *c, lm_error *err)
 {
     const lm_status status = db_next(&t->of, c->rows, &c->has, err);
 
@@ -81,7 +81,7 @@ static lm_status advance(trace *t, cursor *c, lm_error *err)
 
 /* ---- what the file has ----------------------------------------------------------------------- */
 
-static lm_status need(trace *t, const char *table, const char *const *column, lm_error *err)
+static lm_status need(nsys_trace *t, const char *table, const char *const *column, lm_error *err)
 {
     lm_status status = LM_OK;
     bool      has;
@@ -95,7 +95,7 @@ static lm_status need(trace *t, const char *table, const char *const *column, lm
     return status;
 }
 
-static lm_status look(trace *t, lm_error *err)
+static lm_status look(nsys_trace *t, lm_error *err)
 {
     static const char *const of_ranges[]   = { "end", "eventType", "globalTid", NULL };
     static const char *const of_kernels[]  = { "end", "correlationId", "shortName", NULL };
@@ -127,7 +127,7 @@ static lm_status look(trace *t, lm_error *err)
 
 /* ---- NCCL ------------------------------------------------------------------------------------ */
 
-static lm_status read_schemas(trace *t, lm_error *err)
+static lm_status read_schemas(nsys_trace *t, lm_error *err)
 {
     sqlite3_stmt *s = NULL;
     bool          row;
@@ -145,7 +145,7 @@ static lm_status read_schemas(trace *t, lm_error *err)
 }
 
 /* Ranks of communicators: their ncclCommInitRank may have been called by any thread. */
-static lm_status read_communicators(trace *t, lm_error *err)
+static lm_status read_communicators(nsys_trace *t, lm_error *err)
 {
     sqlite3_stmt *s = NULL;
     bool          row;
@@ -172,7 +172,7 @@ static lm_status read_communicators(trace *t, lm_error *err)
 }
 
 /* 0: not told. */
-static double ranks_of(const trace *t, uint64_t communicator_id)
+static double ranks_of(const nsys_trace *t, uint64_t communicator_id)
 {
     for (size_t i = t->n_comms; i-- > 0;)
         if (t->comm[i].id == communicator_id)
@@ -181,7 +181,7 @@ static double ranks_of(const trace *t, uint64_t communicator_id)
 }
 
 /* A call of ncclAllReduce: its kernel is launched by this thread, within it or by the end of a group. */
-static void take_call(trace *t, sqlite3_stmt *s)
+static void take_call(nsys_trace *t, sqlite3_stmt *s)
 {
     const void   *blob   = db_sqlite.sqlite3_column_blob(s, 4);
     const size_t  size   = (size_t)db_sqlite.sqlite3_column_bytes(s, 4);
@@ -197,7 +197,7 @@ static void take_call(trace *t, sqlite3_stmt *s)
 }
 
 /* A kernel that sums several messages has no size. */
-static lm_status take_collective(trace *t, const char *name, double seconds, lm_error *err)
+static lm_status take_collective(nsys_trace *t, const char *name, double seconds, lm_error *err)
 {
     const double bytes = t->pending == 1 ? t->bytes : 0, ranks = t->ranks;
 
@@ -212,7 +212,7 @@ static lm_status take_collective(trace *t, const char *name, double seconds, lm_
 /* ---- ranges and kernels ---------------------------------------------------------------------- */
 
 /* Closes the layers whose ranges have ended. */
-static lm_status close_layers(trace *t, int64_t thread, int64_t at, lm_error *err)
+static lm_status close_layers(nsys_trace *t, int64_t thread, int64_t at, lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -229,7 +229,7 @@ static lm_status close_layers(trace *t, int64_t thread, int64_t at, lm_error *er
 }
 
 /* Columns: thread, start, end, name, payload, domain, type. */
-static lm_status take_range(trace *t, const cursor *c, lm_error *err)
+static lm_status take_range(nsys_trace *t, const cursor *c, lm_error *err)
 {
     sqlite3_stmt *s      = c->rows;
     const char   *name   = text(s, 3);
@@ -252,7 +252,7 @@ static lm_status take_range(trace *t, const cursor *c, lm_error *err)
 }
 
 /* Columns: thread and time of the launch, start, end, name. */
-static lm_status take_kernel(trace *t, const cursor *c, lm_error *err)
+static lm_status take_kernel(nsys_trace *t, const cursor *c, lm_error *err)
 {
     const double nanoseconds = (double)whole(c->rows, 3) - (double)whole(c->rows, 2);
     const char  *name        = text(c->rows, 4);
@@ -264,7 +264,7 @@ static lm_status take_kernel(trace *t, const cursor *c, lm_error *err)
     return LM_OK;
 }
 
-static lm_status ask_ranges(trace *t, cursor *c, lm_error *err)
+static lm_status ask_ranges(nsys_trace *t, cursor *c, lm_error *err)
 {
     char sql[600];
 
@@ -281,7 +281,7 @@ static lm_status ask_ranges(trace *t, cursor *c, lm_error *err)
     return db_ask(&t->of, sql, &c->rows, err);
 }
 
-static lm_status ask_kernels(trace *t, cursor *c, lm_error *err)
+static lm_status ask_kernels(nsys_trace *t, cursor *c, lm_error *err)
 {
     char sql[600];
 
@@ -304,7 +304,7 @@ static bool before(const cursor *a, const cursor *b)
     return a->thread != b->thread ? a->thread < b->thread : a->at <= b->at;
 }
 
-static lm_status merge(trace *t, cursor *ranges, cursor *kernels, lm_error *err)
+static lm_status merge(nsys_trace *t, cursor *ranges, cursor *kernels, lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -324,9 +324,9 @@ static lm_status merge(trace *t, cursor *ranges, cursor *kernels, lm_error *err)
 
 lm_status nsys_read_sqlite(const char *path, profile *seen, log_rows *out, lm_error *err)
 {
-    trace    *t      = calloc(1, sizeof *t);
-    cursor    ranges = { 0 }, kernels = { 0 };
-    lm_status status;
+    nsys_trace *t      = calloc(1, sizeof *t);
+    cursor      ranges = { 0 }, kernels = { 0 };
+    lm_status   status;
 
     if (!t)
         return no_memory(err);
