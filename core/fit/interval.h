@@ -153,6 +153,12 @@ void interval_at(const interval *i, double seconds, const double at[N_SCOPES], d
 /** An unknown interval. */
 extern const interval interval_unknown;
 
+/** Bound, as a ratio, of a product of two factors that are off independently, from their bounds. */
+static inline double interval_of_product(double a, double b)
+{
+    return exp(sqrt(log(a) * log(a) + log(b) * log(b))); /* not hypot(): its digits differ by library */
+}
+
 /** Are the bounds known? */
 static inline bool interval_known(const interval *i)
 {

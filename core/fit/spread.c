@@ -140,11 +140,12 @@ double spread_p95(const repeat_spread *s, double median)
     return s->rows ? median * (1 + SIGMAS_P95 * s->sigma) : NAN;
 }
 
-void spread_p95_bounds(const repeat_spread *s, double median_low, double median_high, double *low,
-                       double *high)
+void spread_p95_bounds(const repeat_spread *s, double median, double median_low, double median_high,
+                       double *low, double *high)
 {
-    const bool known = s->low > 0 && s->high > 0;
+    const bool   known = s->low > 0 && s->high > 0;
+    const double p95   = known ? spread_p95(s, median) : (double)NAN;
 
-    *low  = known ? spread_p95(s, median_low) * s->low : (double)NAN;
-    *high = known ? spread_p95(s, median_high) * s->high : (double)NAN;
+    *low  = p95 / interval_of_product(median / median_low, 1 / s->low);
+    *high = p95 * interval_of_product(median_high / median, s->high);
 }

@@ -33,11 +33,8 @@ lm_status spread_of_inference(const observations *obs, repeat_spread *out, lm_er
 /** 95th percentile of a time with this median; NAN: unknown. */
 double spread_p95(const repeat_spread *s, double median);
 
-/**
- * Bounds of that percentile. They combine the bounds of the median and of the spread, so that more
- * than INTERVAL_COVERAGE lies between them. NAN: unknown.
- */
-void spread_p95_bounds(const repeat_spread *s, double median_low, double median_high, double *low,
-                       double *high);
+/** Bounds of that percentile: those of the median and of the spread, off independently. NAN: unknown. */
+void spread_p95_bounds(const repeat_spread *s, double median, double median_low, double median_high,
+                       double *low, double *high);
 
 #endif

@@ -171,8 +171,8 @@ static void bound_inference(const answering *a, prediction *out)
     out->high[PHASE_FORWARD] = out->high[PHASE_STEP];
     if (a->who->cal) {
         out->p95 = spread_p95(&a->who->cal->latency, out->step);
-        spread_p95_bounds(&a->who->cal->latency, out->low[PHASE_STEP], out->high[PHASE_STEP],
-                          &out->p95_low, &out->p95_high);
+        spread_p95_bounds(&a->who->cal->latency, out->step, out->low[PHASE_STEP],
+                          out->high[PHASE_STEP], &out->p95_low, &out->p95_high);
     }
     out->slow = out->fast = out->step; /* nothing is exchanged */
 }

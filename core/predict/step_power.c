@@ -36,12 +36,6 @@ power_load step_load(const bottleneck_of *b)
     return load;
 }
 
-/* Bounds of a product whose factors vary independently. */
-static double both(double a, double b)
-{
-    return exp(sqrt(log(a) * log(a) + log(b) * log(b)));
-}
-
 /* By the model's own power of a device at work, and what is drawn while it waits for others. */
 static bounded told_watts(const power_model *m, const prediction *step)
 {
@@ -93,8 +87,8 @@ step_power step_power_of(const power_model *m, const bottleneck_of *b, const pre
     if (out.watts.high > m->cap_w)
         out.watts.high = m->cap_w;
     out.joules.value = out.watts.value * all * step->step;
-    out.joules.low   = out.joules.value / both(low, less);
-    out.joules.high  = out.joules.value * both(high, more);
+    out.joules.low   = out.joules.value / interval_of_product(low, less);
+    out.joules.high  = out.joules.value * interval_of_product(high, more);
     out.edp          = out.joules.value * step->step;
     return out;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fit/interval.h"
+#include "fit/spread.h"
 
 /* 29 ratios of groups of their own: 1 - 0.9 * 30 / 29 = 2 / 29 may lie outside, so the farthest on each
  * side. Rounded, 1 / 29 is a little more than that. */
@@ -204,6 +205,23 @@ static void an_interval_is_scored_by_its_width_and_by_what_it_misses(void **stat
     assert_true(isinf(interval_score(0, 1.2, 1.0)));
 }
 
+/* A sigma of 0.2 / 1.6449 makes a p95 of 1.2 medians. Logarithms of 3 and 4 steps make one of 5; a median
+ * that may be 0 has no lower bound. */
+static void a_median_and_its_spread_are_off_independently(void **state)
+{
+    const repeat_spread s = { 0.2 / 1.6448536269514722, 9, exp(-0.04), exp(0.08) };
+    double              low, high;
+
+    (void)state;
+    spread_p95_bounds(&s, 2, 2 * exp(-0.03), 2 * exp(0.06), &low, &high);
+    assert_close(low, 2.4 * exp(-0.05), 1e-12);
+    assert_close(high, 2.4 * exp(0.1), 1e-12);
+    spread_p95_bounds(&s, 2, 0, 2 * exp(0.06), &low, &high);
+    assert_close(low, 0, 0);
+    spread_p95_bounds(&(repeat_spread){ 0.1, 9, 0, 0 }, 2, 1, 3, &low, &high);
+    assert_true(isnan(low) && isnan(high));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +237,7 @@ int main(void)
         cmocka_unit_test(an_error_just_beyond_makes_no_steep_slope),
         cmocka_unit_test(a_slope_holds_as_far_as_it_was_seen),
         cmocka_unit_test(bounds_widen_by_the_farthest_of_all_scopes),
+        cmocka_unit_test(a_median_and_its_spread_are_off_independently),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
