@@ -67,7 +67,9 @@
     X(BD_IN, "backward.depthwise.input", ELEMENTS)             \
     X(BD_OUT, "backward.depthwise.output", ELEMENTS)           \
     X(ID_FLOPS, "grad_input.depthwise.flops", FLOPS)           \
-    X(WD_FLOPS, "grad_weight.depthwise.flops", FLOPS)
+    X(WD_FLOPS, "grad_weight.depthwise.flops", FLOPS)          \
+    X(ALL_ELEMENTS, "all.elements", ELEMENTS)                  \
+    X(ALL_FLOPS, "all.flops", FLOPS)
 
 /* Ways to do a product with transforms: "tiles" FFTs in tiles of 32 x 32, "plane" FFTs of the whole
  * plane, "winograd4" tiles of 4 x 4 outputs, "winograd2" of 2 x 2 without intermediate results. */
@@ -108,6 +110,15 @@ typedef struct spec {
 
 static const spec specs[F_TRANSFORM] = { COLUMNS(ENTRY) }, transforms[] = { TRANSFORMS(ENTRY) };
 
+/* Few rows do not tell the price of each element and of each FLOP: it is held near to that of all. Of
+ * transforms, which are chosen among, it is not. */
+static size_t family_of(size_t j, resource r)
+{
+    if (j >= ALL_ELEMENTS)
+        return 0;
+    return r == RESOURCE_BANDWIDTH ? ALL_ELEMENTS : r == RESOURCE_FLOPS ? ALL_FLOPS : 0;
+}
+
 static bool describe(size_t j, column_spec *out)
 {
     static const char *const passes[] = { "forward", "grad_input", "grad_weight" };
@@ -119,6 +130,7 @@ static bool describe(size_t j, column_spec *out)
     out->unit     = of->unit;
     out->resource = of->resource;
     out->floor    = j == CALL || j == TRAIN_CALL || j == TRAIN_BIAS;
+    out->family   = family_of(j, of->resource);
     snprintf(out->name, sizeof out->name, "%s%s%s",
              j < F_TRANSFORM ? "" : passes[way / N_TRANSFORM], j < F_TRANSFORM ? "" : ".",
              of->name);
@@ -159,6 +171,8 @@ static void begin(columns *c, const layer_rates *rates)
 
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
         c->column[products[i]].price = flop;
+    c->column[ALL_FLOPS].price    = flop;
+    c->column[ALL_ELEMENTS].price = element / 4;
     c->column[FD_IN].price = c->column[FD_OUT].price = element / 4;
     c->column[FD_FLOPS].price                        = 16 * flop;
     for (size_t at = F_TRANSFORM; at <= W_TRANSFORM; at += N_TRANSFORM) {
@@ -426,6 +440,7 @@ const layer_class layer_class_conv = { .name      = "conv",
                                                       .huber       = 0.1,
                                                       .power       = 1,
                                                       .may_overlap = true,
+                                                      .ridge       = 0.01,
                                                       .rounds      = 8,
                                                       .least       = 15,
                                                       .sample      = 4000,
