@@ -1,7 +1,9 @@
 /* Classes of single layers. */
 #include "counts/layer_class.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "counts/kernel_class.h"
@@ -92,8 +94,7 @@ double shape_bytes(const layer_shape *s)
     return 4 * (s->inputs + s->outputs);
 }
 
-#define UPDATE "update."
-#define CALL   ".call"
+#define CALL ".call"
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -154,6 +155,47 @@ void layer_update_need(columns *c, const layer_run *run, const layer_shape *s)
         (void)columns_need_update(c, update_name(run->optimizer, CALL, name));
 }
 
+double layer_updated(const layer_run *run, const layer_shape *s)
+{
+    return s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0);
+}
+
+size_t columns_need_update_from(columns *c, const char *of, double elements)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, UPDATE "%.24s" UPDATE_FROM "%.0f", of, elements);
+    return columns_need_update(c, name);
+}
+
+double column_updates_from(const column *c, const char *usual)
+{
+    const size_t n = strlen(usual), more = strlen(UPDATE_FROM);
+
+    if (strncmp(c->name, usual, n) != 0 || strncmp(c->name + n, UPDATE_FROM, more) != 0)
+        return NAN;
+    return strtod(c->name + n + more, NULL);
+}
+
+/* Column of an update of so many elements. Those of updates are behind all others. */
+static size_t update_column(const columns *c, const char *of, double elements)
+{
+    char        name[UPDATE_NAME];
+    const char *usual = update_name(of, "", name);
+    double      most  = 0;
+    size_t      at    = COLUMN_NONE;
+
+    for (size_t j = c->n; j-- > 0 && optimizer_column(c->column[j].name);) {
+        const double from = column_updates_from(&c->column[j], usual);
+
+        if (from <= elements && from > most) {
+            most = from;
+            at   = j;
+        }
+    }
+    return at == COLUMN_NONE ? columns_find(c, usual) : at;
+}
+
 void layer_update_item(const columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     char name[UPDATE_NAME];
@@ -162,8 +204,8 @@ void layer_update_item(const columns *c, rows *r, const layer_run *run, const la
     rows_alternative(r);
     if (!updates(run, s))
         return;
-    rows_item(r, columns_find(c, update_name(run->optimizer, "", name)),
-              s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0));
+    rows_item(r, update_column(c, run->optimizer, fmax(layer_updated(run, s), run->together)),
+              layer_updated(run, s));
     if (launches_more(run->optimizer, run->alone))
         rows_item(r, columns_find(c, update_name(run->optimizer, CALL, name)), 1);
 }

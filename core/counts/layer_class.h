@@ -15,6 +15,7 @@ typedef struct layer_run {
     /** the update also changes its inputs and the target of its loss */
     bool        trains_inputs;
     const char *optimizer;       /**< any word */
+    double      together;        /**< elements that are updated in one go, if more than its own */
     double      multiprocessors; /**< of the device; 0: unknown */
 } layer_run;
 
@@ -102,6 +103,17 @@ void layer_update_need(columns *c, const layer_run *run, const layer_shape *s);
 bool optimizer_column(const char *name);
 /** The optimizer's column of that name, made if missing. COLUMN_NONE: out of memory. */
 size_t columns_need_update(columns *c, const char *name);
+/** Elements that the update of a run changes. */
+double layer_updated(const layer_run *run, const layer_shape *s);
+#define UPDATE      "update." /**< how names of the columns of optimizers begin */
+#define UPDATE_FROM ".from"
+/** Elements from which on a column holds in place of `usual`, "update.adam"; NAN: of something else. */
+double column_updates_from(const column *c, const char *usual);
+/**
+ * The column of updates of so many elements and more, made if missing: "update.adam.from9437184".
+ * COLUMN_NONE: out of memory.
+ */
+size_t columns_need_update_from(columns *c, const char *of, double elements);
 /** Does the update by that optimizer have a price, and with `call` also its calls? */
 bool optimizer_priced(const columns *c, const char *optimizer, bool call);
 

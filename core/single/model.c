@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "counts/kernel_class.h"
 #include "single/residual.h"
+#include "single/updates.h"
 #include "solve/folds.h"
 
 /* Of all rows these reach the most; a device can do somewhat more, of what is no overhead. */
@@ -58,24 +59,37 @@ static void add(const columns *c, columns *make, rows *r, const layer_class *cla
     class->add_layer(c, r, &t->run, t->shape);
 }
 
+/* Columns and rows of a class, in which updates have the border that the rows `in` show (NULL: all). */
+static lm_status build(layer_rows *r, const bool *in, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    columns_free(&r->columns);
+    rows_clear(&r->rows);
+    if (!layer_class_make(r->class, &r->columns))
+        status = no_memory(err);
+    for (size_t i = 0; i < r->n && !status; i++)
+        layer_update_need(&r->columns, &r->time[i].run, r->time[i].shape);
+    if (!status)
+        status = updates_find_border(r->time, in, r->n, r->class->options.least, &r->columns, err);
+    for (size_t i = 0; i < r->n && !status; i++)
+        add(&r->columns, &r->columns, &r->rows, r->class, &r->time[i], NULL);
+    return status ? status : rows_check(&r->rows, err);
+}
+
 lm_status layer_rows_new(const layer_class *class, const layer_time *time, size_t n,
                          layer_rows *out, lm_error *err)
 {
-    lm_status status = LM_OK;
+    lm_status status;
 
     *out = (layer_rows){ .class = class, .time = time, .n = n };
     if (class->launch) {
         out->how.multiprocessors = n ? time[0].run.multiprocessors : 0;
         return LM_OK;
     }
-    if (!layer_class_make(class, &out->columns))
-        status = no_memory(err);
-    else if (class->begin)
+    status = build(out, NULL, err);
+    if (!status && class->begin)
         status = reached(time, n, &out->rates, err);
-    for (size_t i = 0; i < n && !status; i++)
-        add(&out->columns, &out->columns, &out->rows, class, &time[i], NULL);
-    if (!status)
-        status = rows_check(&out->rows, err);
     if (status)
         layer_rows_free(out);
     return status;
@@ -259,6 +273,8 @@ lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error 
                             r->class->fewest);
     if (r->class->launch)
         return fit_launches(r, in, err);
+    if ((status = build(r, in, err)))
+        return status;
     begin(r);
     status = solve_prices(&r->rows, in, &r->class->options, &r->columns, err);
     if (!status)
@@ -330,6 +346,8 @@ lm_status layer_model_fit(const layer_time *time, size_t n, layer_model *out, lm
     *out = (layer_model){ .multiprocessors = n ? time[0].run.multiprocessors : 0 };
     for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++)
         status = fit_class(c, time, n, &out->of[c], err);
+    if (!status)
+        status = updates_share(out, err);
     if (status)
         layer_model_free(out);
     return status;

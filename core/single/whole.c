@@ -20,6 +20,7 @@ typedef struct walk {
     const layer_prices
                  *usual; /**< class of what is no product: convolutions where they are known */
     const char   *optimizer;
+    double        updated; /* elements, of all layers */
     whole_learned learned;
     whole_seconds sum;
     lm_error     *err;
@@ -163,6 +164,7 @@ static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
     }
     run.forward = run.backward = false;
     run.update                 = l->trained && l->n_weights;
+    run.together               = w->updated;
     if (run.update) {
         seconds = layer_model_seconds(w->by, s, &run);
         w->sum.update += seconds;
@@ -326,11 +328,22 @@ static lm_status add_layer(walk *w, const bound_layer *l)
     return LM_OK;
 }
 
+static double updated_of(const bound_network *net)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < net->n_layers; i++)
+        for (size_t k = 0; net->layer[i].trained && k < net->layer[i].n_weights; k++)
+            if (!(net->layer[i].weights[k].flags & LM_FROZEN))
+                sum += (double)lm_elements(&net->layer[i].weights[k].tensor);
+    return sum;
+}
+
 lm_status whole_predict(layer_asker *by, const bound_network *net, const char *updated_by,
                         whole_learned learned, whole_seconds *out, lm_error *err)
 {
     const layer_model  *m = by->m;
-    walk                w = { m, by, net, .optimizer = updated_by, .learned = learned, .err = err };
+    walk                w = { m, by, net, .optimizer = updated_by, .updated = updated_of(net), .learned = learned, .err = err };
     const layer_prices *calls  = NULL;
     lm_status           status = LM_OK;
 

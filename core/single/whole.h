@@ -30,7 +30,8 @@ typedef struct whole_seconds {
  * with more rows than were measured, as convolutions on one pixel. All other layers cost as much as
  * their kernels (other_layers.c), if kernels were measured. Otherwise an elementwise function costs
  * as much as after a convolution. Pooling, norms and others then cost half of that for each element
- * read or written. These sums ignore warm caches and launches that overlap work.
+ * read or written. An update costs as much for each element as one of as many elements as the network
+ * trains (updates.h). These sums ignore other warm caches, and launches that overlap work.
  *
  * @param learned residuals to use; those of whole steps include a loss and trained inputs
  * @return LM_E_NOTFOUND for a layer or an optimizer without a price; errors of learned_seconds()

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "machine_text.h"
 #include "single/model.h"
+#include "single/updates.h"
 #include "single/whole.h"
 
 /* Times that prices made: a direct product, or Winograd's where it is cheaper. */
@@ -138,6 +139,63 @@ static void networks_are_sums_of_their_layers(void **state)
     nets_free(&n);
 }
 
+/* 30 updates of 1e6, 2e6 ... elements; from 21e6 on each takes `dearer` times as long. */
+static size_t invent_updates(layer_shape *s, layer_time *time, double dearer)
+{
+    for (int i = 0; i < 30; i++) {
+        const double elements = 1e6 * (i + 1);
+
+        s[i]    = (layer_shape){ .kind = SHAPE_DENSE, .n = 1, .c_in = 1, .c_out = 1, .groups = 1 };
+        time[i] = (layer_time){ &s[i], { .update = true, .alone = true, .optimizer = "sgd" },
+                                (1 + 0.01 * (i % 3)) * 1e-10 * elements * (i < 20 ? 1 : dearer) };
+        s[i].weights = elements;
+    }
+    return 30;
+}
+
+/* Beyond caches each element takes longer, also where a network's updates together are as many. A class
+ * that measured none gets the price; by itself it has the border of its own. */
+static void updates_that_leave_caches_have_a_price(void **state)
+{
+    layer_shape s[30];
+    layer_time  time[30];
+    layer_rows  r;
+    layer_model m   = { .multiprocessors = 0 };
+    columns    *c   = &m.of[LAYER_CONV].columns;
+    lm_error    err = { 0 };
+    layer_run   one = { .update = true, .optimizer = "sgd" };
+    size_t      n;
+
+    (void)state;
+    invent_updates(s, time, 1);
+    assert_int_equal(layer_rows_new(&layer_class_product, time, 30, &r, &err), LM_OK);
+    assert_int_equal(columns_find(&r.columns, "update.sgd.from21000000"), COLUMN_NONE);
+    layer_rows_free(&r);
+    invent_updates(s, time, 5);
+    assert_int_equal(layer_rows_new(&layer_class_product, time, 30, &r, &err), LM_OK);
+    assert_int_equal(layer_rows_fit(&r, NULL, &n, &err), LM_OK);
+    m.of[LAYER_PRODUCT] = (layer_prices){ .present = true, .columns = r.columns };
+    r.columns           = (columns){ 0 };
+    layer_rows_free(&r);
+    assert_close(seconds_by(&m, &s[19], &one), 1.01e-10 * 20e6, 2e-2 * 20e-4);
+    assert_close(seconds_by(&m, &s[20], &one), 5.05e-10 * 21e6, 2e-2 * 105e-4);
+    one.together = 20e6;
+    assert_close(seconds_by(&m, &s[0], &one), 1.01e-10 * 1e6, 2e-2 * 1e-4);
+    one.together = 21e6;
+    assert_close(seconds_by(&m, &s[0], &one), 5.05e-10 * 1e6, 2e-2 * 5e-4);
+
+    m.of[LAYER_CONV].present = layer_class_make(&layer_class_conv, c);
+    assert_int_equal(updates_share(&m, &err), LM_OK);
+    assert_int_equal(columns_find(c, "update.sgd.from21000000"), COLUMN_NONE); /* nor any update */
+    assert_true(columns_need_update(c, "update.sgd") != COLUMN_NONE);
+    assert_true(columns_need_update(c, "update.sgd.from5000000") != COLUMN_NONE);
+    assert_int_equal(updates_share(&m, &err), LM_OK);
+    n = columns_find(c, "update.sgd.from21000000");
+    assert_true(n != COLUMN_NONE);
+    assert_close(c->column[n].price, 5.05e-10, 1e-11);
+    layer_model_free(&m);
+}
+
 static void few_times_are_no_fit(void **state)
 {
     layer_shape s[10];
@@ -163,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invented_times_are_predicted_and_kept_in_a_file),
         cmocka_unit_test(networks_are_sums_of_their_layers),
+        cmocka_unit_test(updates_that_leave_caches_have_a_price),
         cmocka_unit_test(few_times_are_no_fit),
     };
 
