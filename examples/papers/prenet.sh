@@ -36,6 +36,17 @@ awk -F, 'BEGIN { best["conv"] = best["dense"] = "random forest"; best["embedding
         printf "%-12s %6s  %-14s %-14s %9s\n", "type", "rows", "published", "here", "MAPE [%]" }
     $1 == "prenet" && $2 !~ /[.]/ { gsub(/"/, "", $4); printf "%-12s %6s  %-14s %-14s %9.1f\n", $2, $3, best[$2], $4, $NF }' "$results/fit.csv"
 
+# Published: prediction_models_comparison of the same notebooks, a fifth of 139,997 convolutions on GPUs set apart.
+printf '\nEach learner by itself: MAPE [%%] on shapes left out; published of convolutions on GPUs: RMSE of the tests [ms]\n'
+for learner in 1 2 3 4 5; do
+    layermeter fit "$layers" -o "$results/learner.ini" --model prenet --learn "published,$learn,learner=$learner" --format csv 2>>"$results/fit.txt" |
+        awk -F, -v learner="$learner" '$1 == "prenet" && $2 !~ /[.]/ { print learner, $2, $NF }'
+done >"$results/learners.txt"
+awk '{ if (!($2 in seen)) { seen[$2]; type[++n] = $2 } error[$1, $2] = sprintf("%.1f", $3) }
+    END { printf "%-12s %13s %13s %13s %13s %13s\n", "type", "least squares", "random forest", "boosted trees", "XGBoost", "MLP"
+        for (i = 1; i <= n; i++) { printf "%-12s", type[i]; for (k = 1; k <= 5; k++) printf " %13s", error[k, type[i]]; print "" }
+        printf "%-12s %13s %13s %13s %13s %13s\n", "published", "14.081", "8.209", "9.404", "8.543", "-" }' "$results/learners.txt"
+
 # Keys of the layer and figures of the device; operations (CO), memory (CM), time (CT, of several devices alone).
 printf '\nGroups of features, a third of the shapes left out in turn: MAPE [%%] of seconds as published (logs=0, forest); published: -\n'
 layermeter validate "$layers" --leave-out kfold=3 --model prenet --learn "published,learner=2,$learn" \
@@ -75,10 +86,17 @@ END
 measure networks "$results/networks.ini"
 layermeter validate "$results/networks/observations.csv" --machine "$results/fit.ini" --model prenet,layermeter --format csv \
     >"$results/networks.csv" 2>"$results/networks.txt" || { tail -n 3 "$results/networks.txt" >&2; exit 1; }
-heading "Whole networks on this CPU, none of which was learned from" prenet
+# Published: of an epoch, in the notebooks vgg16_prediction and bert_prediction of github.com/pacslab/PreNeT, commit 09531b3; without
+# operations and memory as features 78.9 and 64.1.
+heading "Whole networks on this CPU, none of which was learned from (published of GPUs)" prenet
 awk -F, 'NR > 1 && $1 != "(all)" && $2 ~ /^(forward|step)$/ && $3 == "layermeter" { print $1 "," $2 }' "$results/networks.csv" |
     while IFS=, read -r network phase; do
-        row "$network $phase" - "$(mape "$results/networks.csv" "$network" "$phase" prenet)" \
+        case $network-$phase in
+        vgg16*-step) published=14.0 ;;
+        bert*-step) published=63.0 ;;
+        *) published=- ;;
+        esac
+        row "$network $phase" $published "$(mape "$results/networks.csv" "$network" "$phase" prenet)" \
             "$(mape "$results/networks.csv" "$network" "$phase" layermeter)"
     done
 page vgg16 "$results/fit.ini" --model prenet --image 64
