@@ -139,6 +139,41 @@ static void networks_are_sums_of_their_layers(void **state)
     nets_free(&n);
 }
 
+/* 80 small convolutions, off by up to 60 %, say nothing of what it takes to reorder many weights: that
+ * costs what any element does, not what the noise leaves over. */
+static void few_rows_do_not_tell_each_price(void **state)
+{
+    enum { N = 80 };
+    layer_shape s[N], large;
+    layer_time  time[N];
+    layer_model m;
+    lm_error    err  = { 0 };
+    uint64_t    seed = 3;
+    double      took;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        char   keys[60], input[40];
+        double noise;
+
+        snprintf(keys, sizeof keys, "filters=%d kernel=3 stride=2",
+                 8 + (int)random_below(&seed, 60));
+        snprintf(input, sizeof input, "%dx%dx32", 8 + (int)random_below(&seed, 60),
+                 16 + (int)random_below(&seed, 60));
+        s[i]  = shape("conv2d", keys, input, 1 + (int64_t)random_below(&seed, 16), NULL);
+        noise = 0.4 + 0.01 * (double)random_below(&seed, 121);
+        time[i] =
+            (layer_time){ &s[i], forward,
+                          noise * (1e-5 + 1e-10 * (s[i].inputs + s[i].outputs + s[i].weights) +
+                                   1e-11 * shape_flops(&s[i])) };
+    }
+    assert_int_equal(layer_model_fit(time, N, &m, &err), LM_OK);
+    large = shape("conv2d", "filters=2000 kernel=4 stride=4", "2000x4x4", 2, NULL);
+    took  = 1e-10 * large.weights + 1e-11 * shape_flops(&large);
+    assert_true(fabs(log(seconds_by(&m, &large, &forward) / took)) < log(3));
+    layer_model_free(&m);
+}
+
 /* 30 updates of 1e6, 2e6 ... elements; from 21e6 on each takes `dearer` times as long. */
 static size_t invent_updates(layer_shape *s, layer_time *time, double dearer)
 {
@@ -146,7 +181,8 @@ static size_t invent_updates(layer_shape *s, layer_time *time, double dearer)
         const double elements = 1e6 * (i + 1);
 
         s[i]    = (layer_shape){ .kind = SHAPE_DENSE, .n = 1, .c_in = 1, .c_out = 1, .groups = 1 };
-        time[i] = (layer_time){ &s[i], { .update = true, .alone = true, .optimizer = "sgd" },
+        time[i] = (layer_time){ &s[i],
+                                { .update = true, .alone = true, .optimizer = "sgd" },
                                 (1 + 0.01 * (i % 3)) * 1e-10 * elements * (i < 20 ? 1 : dearer) };
         s[i].weights = elements;
     }
@@ -221,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invented_times_are_predicted_and_kept_in_a_file),
         cmocka_unit_test(networks_are_sums_of_their_layers),
+        cmocka_unit_test(few_rows_do_not_tell_each_price),
         cmocka_unit_test(updates_that_leave_caches_have_a_price),
         cmocka_unit_test(few_times_are_no_fit),
     };
