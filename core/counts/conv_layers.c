@@ -111,10 +111,11 @@ typedef struct spec {
 static const spec specs[F_TRANSFORM] = { COLUMNS(ENTRY) }, transforms[] = { TRANSFORMS(ENTRY) };
 
 /* Few rows do not tell the price of each element and of each FLOP: it is held near to that of all. Of
- * transforms, which are chosen among, it is not. */
+ * windows of single channels, which multiply no matrices, and of transforms, which are chosen among, it
+ * is not. */
 static size_t family_of(size_t j, resource r)
 {
-    if (j >= ALL_ELEMENTS)
+    if (j >= FD_IN)
         return 0;
     return r == RESOURCE_BANDWIDTH ? ALL_ELEMENTS : r == RESOURCE_FLOPS ? ALL_FLOPS : 0;
 }
