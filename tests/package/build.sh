@@ -42,6 +42,10 @@ if [ $has = sim ]; then
     ! "$work/build/bin/layermeter" import any.onnx 2>"$work/refusal"
     grep -q "any.onnx: this build reads no ONNX files" "$work/refusal"
     [ "$(wc -l <"$work/refusal")" = 1 ]
+    ! "$work/build/bin/layermeter" import tensorboard "$LAYERMETER_SOURCE/tests/cli/inputs/run.tfevents" \
+        --region step=resnet18 --fixed batch=32 2>"$work/refusal"
+    grep -q "run.tfevents: this build reads no TensorBoard event files" "$work/refusal"
+    [ "$(wc -l <"$work/refusal")" = 1 ]
     echo utilization | gzip >"$work/trace.csv.gz"
     ! "$work/build/bin/layermeter" epochs "$work/trace.csv.gz" 2>"$work/refusal"
     grep -q "trace.csv.gz: is gzip, which this build does not read" "$work/refusal"
