@@ -2,7 +2,8 @@
 # From a fresh Debian 12 to a scaling curve: installs what is missing, builds, calibrates this machine's
 # CPU, predicts ResNet-50, and then measures ResNet-50 to show how far off the prediction was.
 #
-# usage: examples/quickstart.sh [RESULTS]      (default: quickstart-results, beside this checkout's README)
+# usage: examples/quickstart.sh [RESULTS]           (default: quickstart-results, beside this checkout's README)
+#        examples/quickstart.sh --no-calibration    builds the program alone, and predicts for a GPU that it knows
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,16 +15,32 @@ say() {
     printf '\n== %s (%d s so far)\n' "$*" $(($(date +%s) - began))
 }
 
+# build_with ON|OFF: the program, with or without layermeter-calibrate
+build_with() {
+    mkdir -p "$here/build"
+    cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLAYERMETER_TESTS=OFF -DLAYERMETER_CALIBRATE="$1" \
+          -DLAYERMETER_WITH_MPI="$1" -DLAYERMETER_WITH_ONEDNN="$1" >"$build.log" 2>&1 ||
+        { tail -n 20 "$build.log" >&2; exit 1; }
+    ninja -C "$build" >>"$build.log" 2>&1 || { tail -n 20 "$build.log" >&2; exit 1; }
+    PATH=$build/bin:$PATH
+}
+
+if [ "$results" = --no-calibration ]; then
+    say "1. Packages"
+    "$here/examples/setup.sh" program
+    say "2. Build"
+    build_with OFF
+    say "3. Predict: ResNet-50 on 8 nodes of one H100 each"
+    layermeter plan resnet50 --device H100 --nodes 8
+    say "Done: the program is $build/bin/layermeter"
+    exit 0
+fi
+
 say "1. Packages"
 "$here/examples/setup.sh" build run
 
 say "2. Build"
-mkdir -p "$here/build"
-cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLAYERMETER_TESTS=OFF \
-      -DLAYERMETER_WITH_MPI=ON -DLAYERMETER_WITH_ONEDNN=ON >"$build.log" 2>&1 ||
-    { tail -n 20 "$build.log" >&2; exit 1; }
-ninja -C "$build" >>"$build.log" 2>&1 || { tail -n 20 "$build.log" >&2; exit 1; }
-PATH=$build/bin:$PATH
+build_with ON
 mkdir -p "$results"
 
 # Open MPI refuses root, and more ranks than cores, unless told. One thread a rank is set by the sweeps.

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: setup.sh build|run|tests|packages ...
+# Installs the Debian packages that are missing: setup.sh program|build|run|tests|packages ...
 # As root or with sudo that asks nothing; otherwise prints the line to run, and fails.
 set -eu
 
-build="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev liblapacke-dev
-       libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libjansson-dev libxgboost-dev zlib1g-dev libsqlite3-dev"
+program="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev liblapacke-dev libjansson-dev zlib1g-dev"
+build="$program libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libxgboost-dev libsqlite3-dev"
 run="gnuplot-nox"
 tests="g++ libcmocka-dev binutils dpkg-dev file jq chromium libxml2-utils mandoc"
 packages="dpkg-dev file lintian python3-build python3-venv"
@@ -12,11 +12,12 @@ packages="dpkg-dev file lintian python3-build python3-venv"
 wanted=
 for set_name in "$@"; do
     case $set_name in
+    program) wanted="$wanted $program" ;;
     build) wanted="$wanted $build" ;;
     run) wanted="$wanted $run" ;;
     tests) wanted="$wanted $tests" ;;
     packages) wanted="$wanted $packages" ;;
-    *) echo "setup.sh: unknown set '$set_name' (build, run, tests, packages)" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown set '$set_name' (program, build, run, tests, packages)" >&2; exit 2 ;;
     esac
 done
 
