@@ -12,20 +12,20 @@ static void put_step(const page *p, FILE *out)
 
     html_item(
         out,
-        "A step is forward, backward, what is left of the all-reduces, and update, nothing else: reading and preparing "
-        "data is taken to be hidden, and so are checkpoints and logs.");
+        "A step is the sum of forward pass, backward pass, exposed all-reduces and update. The time to read and prepare "
+        "data, to save checkpoints and to write logs is not counted.");
     switch (s->sync.rule) {
     case SYNC_ONCE:
         html_item(
             out,
-            "Gradients are all-reduced in one message when the backward pass has ended (%s): nothing of it is "
+            "Gradients are all-reduced in one message when the backward pass has ended (%s). None of it is "
             "hidden.",
             sync_policy_print(&s->sync, sync));
         break;
     case SYNC_DDP:
     case SYNC_FUSION:
     case SYNC_TENSOR:
-        html_item(out, "Gradients are all-reduced while the backward pass goes on (%s).",
+        html_item(out, "Gradients are all-reduced while the backward pass runs (%s).",
                   sync_policy_print(&s->sync, sync));
     }
     html_item(out, "Optimizer %s, element type %s%s%s.", optimizer_name(s->optimizer),
@@ -33,24 +33,24 @@ static void put_step(const page *p, FILE *out)
               s->sync.dtype ? ", gradients travel as " : "",
               s->sync.dtype ? text_dtype_name(s->sync.dtype) : "");
     if (s->sync.accumulation > 1)
-        html_item(out, "%lld micro-steps a step, whose gradients add up.",
+        html_item(out, "A step has %lld micro-steps, whose gradients are added up.",
                   (long long)s->sync.accumulation);
     if (p->question.dataset)
         html_item(out, "An epoch has %s samples.",
                   text_grouped((uint64_t)p->question.dataset, dataset, sizeof dataset));
     else
-        html_item(out, "How many samples an epoch has was not told.");
+        html_item(out, "The number of samples of an epoch was not given.");
     html_item(
         out,
-        "All nodes are alike, and linked as those that were measured, or as --bandwidth tells.");
+        "All nodes are equal. Their network is the measured one, or the one that --bandwidth describes.");
 }
 
 static void put_pass(const page *p, FILE *out)
 {
     char types[TYPES_TEXT];
 
-    html_item(out, "Inference is a forward pass in evaluation mode, nothing else: reading and "
-                   "preparing data, and queues of requests, are not counted.");
+    html_item(out, "Inference is a forward pass in evaluation mode. The time to read and prepare data, "
+                   "and to wait in a queue of requests, is not counted.");
     if (p->passes)
         html_item(out, "Tokens are generated: %s.", p->passes);
     html_item(out, "Element type %s.",
@@ -58,34 +58,34 @@ static void put_pass(const page *p, FILE *out)
     for (size_t k = 0; k < p->n_machines; k++)
         if (p->machine[k].point[0].step.stands_in)
             html_item(out,
-                      "%s: nothing was measured in evaluation mode: the forward pass of training "
-                      "stands in, and the low end is x %.2g, the high end x %.3g for it.",
+                      "%s: nothing was measured in evaluation mode. The forward pass of training "
+                      "is taken instead; for that the low end is x %.2g, the high end x %.3g.",
                       p->machine[k].label, EVALUATION_LEAST, EVALUATION_MOST);
 }
 
 static void put_definitions(const page *p, FILE *out)
 {
     if (!p->batch)
-        html_item(out, "Doubling stops paying where it gains less than %s.",
+        html_item(out, "More nodes pay as long as doubling them gains %s or more.",
                   p->question.kind == SCALING_WEAK ? "10 % of throughput"
                                                    : "5 % of the time of an epoch");
     if (page_learned(p))
         html_item(
             out,
-            "Intervals hold the central 90 %% of measured / predicted of groups of layers that were left out while "
-            "%s was taught, as if all layers of the network were off alike; they widen with each octave by which a "
-            "layer leaves what was learned from.",
+            "An interval holds the central 90 %% of measured / predicted of groups of layers that were left out while "
+            "%s was taught. All layers of a network are taken to have the same error. The interval widens with each "
+            "doubling by which a layer leaves the measured range.",
             p->machine[0].who->model);
     else
         html_item(
             out,
-            "Intervals hold the central 90 %% of measured / predicted of networks left out of the fit; beyond what was "
-            "measured they widen with each octave.");
+            "An interval holds the central 90 %% of measured / predicted of networks that were left out of the fit. It "
+            "widens with each doubling beyond the measured range.");
     html_item(out, "Model '%s' on all machines.", p->machine[0].who->model);
     if (page_learned(p))
         html_item(out,
-                  "It learned layers by themselves: that they take in the network what they take "
-                  "alone is assumed.");
+                  "It learned single layers. A layer is assumed to take as long in the network as "
+                  "alone.");
 }
 
 static void put_machine(const page *p, const page_machine *m, FILE *out)
@@ -102,18 +102,18 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
     if (cal->transferred)
         html_item(
             out,
-            "%s was carried over from other machines by datasheets: its figures are estimates.",
+            "%s was carried over from other machines by datasheets. Its figures are estimates.",
             m->label);
     if (first)
         html_item(out, "%s: beyond the calibration from %s on. At %lld: %s.", m->label,
                   page_nodes(first->step.nodes, from, sizeof from), (long long)last->step.nodes,
                   grounds_beyond(&last->step.grounds, beyond, sizeof beyond));
     else
-        html_item(out, "%s: nothing asked for lies beyond the calibration.", m->label);
+        html_item(out, "%s: all questions are within the calibration.", m->label);
     if (cal->max_ranks > 1 && cal->max_hosts == 1 && p->nodes[p->n_nodes - 1] > 1)
         html_item(
             out,
-            "%s: its %lld ranks were measured on one host, which says nothing of a network between hosts.",
+            "%s: its %lld ranks were measured on one host. That tells nothing about a network between hosts.",
             m->label, (long long)cal->max_ranks);
     if (cal->max_ranks == 1 && p->nodes[p->n_nodes - 1] > 1 && !*m->refused.text)
         html_item(out, "%s: all-reduces were not measured on it.", m->label);
@@ -130,18 +130,18 @@ static void put_travel(const page *p, const page_machine *m, FILE *out)
     if (m->who->link.bytes_per_second > 0)
         html_item(
             out,
-            "%s: where no all-reduce between nodes was measured, %sB/s between nodes and %s a message are "
-            "assumed, as told.",
+            "%s: all-reduces between nodes were not measured. A bandwidth of %sB/s and a latency of %s are "
+            "assumed.",
             m->label, text_si(m->who->link.bytes_per_second, rate, sizeof rate),
             html_time(m->who->link.latency, latency, sizeof latency));
     if (r != SYNC_ONCE && m->buckets.n && !c->rows)
         html_item(
             out,
-            "%s: no steps in buckets were measured: copies into buckets, and what messages and the backward pass "
-            "cost each other, are taken to take no time.",
+            "%s: no steps in buckets were measured. Copies into buckets are taken to cost no time, and messages and "
+            "the backward pass not to slow each other.",
             m->label);
     if (m->buckets.n && !c->spreads)
-        html_item(out, "%s: how unlike its devices are was not measured: none is waited for.",
+        html_item(out, "%s: differences between its devices were not measured. No device waits for a slower one.",
                   m->label);
 }
 
@@ -170,11 +170,10 @@ void page_assumptions_write(const page *p, FILE *out)
         put_machine(p, &p->machine[k], out);
     for (size_t k = 0; k < p->n_machines && !p->batch; k++)
         put_travel(p, &p->machine[k], out);
-    fputs("</ul>\n<h3>What the seconds stand on</h3>\n", out);
+    fputs("</ul>\n<h3>What the times are based on</h3>\n", out);
     html_paragraph(
         out,
-        "Measured: this network itself, at this batch. Interpolated: within what was measured. "
-        "Extrapolated: outside of it. Assumed: by coefficients that no "
-        "measurement tells.");
+        "Measured: this network at this batch. Interpolated: within the measured range. "
+        "Extrapolated: outside of it. Assumed: coefficients without a measurement.");
     page_numbers(page_points(p, ledger_fields), "Shares of a step", out);
 }

@@ -150,8 +150,8 @@ void page_calibration_charts(page *p)
     snprintf(c->title, sizeof c->title, "Measured / predicted");
     snprintf(
         c->text, sizeof c->text,
-        "Where measured times lay beside predictions of networks that were left out of the fit: bars "
-        "hold 9 of 10; 1 is what was predicted.");
+        "Measured time over predicted time, of networks that were left out of the fit. Bars "
+        "hold 9 of 10 values; at 1 the prediction is exact.");
 }
 
 /* ---- words ---- */
@@ -179,6 +179,21 @@ static double known(size_t n)
     return n ? (double)n : NAN;
 }
 
+/* A file that was carried over from others has formulas, but neither rows nor errors. */
+static bool has_rows(const fitted *f)
+{
+    return f->present && (f->rows || !isnan(f->errors.mape));
+}
+
+static bool has_fits(const page *p)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t f = 0; f < n_forms; f++)
+            if (has_rows(&p->machine[k].who->cal->fitted[f]))
+                return true;
+    return false;
+}
+
 static table *parts_table(const page *p)
 {
     field_rows rows = page_rows(p, part_fields, 0, NULL);
@@ -190,7 +205,7 @@ static table *parts_table(const page *p)
             const size_t        at    = form_find(m->who->model, which);
             const fitted       *f     = at < n_forms ? &m->who->cal->fitted[at] : NULL;
 
-            if (f && f->present)
+            if (f && has_rows(f))
                 field_row(&rows, &(part_row){ m->label, phase_formula(which), known(f->rows),
                                               known(f->rank), f->condition, f->errors.mape,
                                               f->held_out_groups ? f->held_out_mape : NAN,
@@ -308,20 +323,10 @@ static void put_curves(const page_machine *m, FILE *out)
     for (size_t i = 0; i < all->n; i++)
         html_paragraph(
             out,
-            "%s: %zu steps of %s on up to %.0f devices of %.0f host%s are continued to more; "
-            "the curve is %.2g %% off on them. Bounds are as wide as other jobs were off.",
+            "%s: a curve continues %zu steps of %s, on up to %.0f devices of %.0f host%s, to more. "
+            "It is %.2g %% off on these steps. Its bounds are the errors of other jobs.",
             m->label, all->of[i].rows, all->of[i].network, all->of[i].ranks, all->of[i].hosts,
             all->of[i].hosts > 1 ? "s" : "", 100 * all->of[i].mape);
-}
-
-/* Has any machine a formula? */
-static bool has_formulas(const page *p)
-{
-    for (size_t k = 0; k < p->n_machines; k++)
-        for (size_t f = 0; f < n_forms; f++)
-            if (p->machine[k].who->cal->fitted[f].present)
-                return true;
-    return false;
 }
 
 void page_calibration_write(const page *p, FILE *out)
@@ -340,25 +345,25 @@ void page_calibration_write(const page *p, FILE *out)
             known += interval_known(interval_of(&p->machine[k], i));
         if (p->machine[k].who->cal->transferred)
             html_paragraph(out,
-                           "%s was not measured: rows and errors are those of the machines it is "
-                           "carried over from, and its intervals are wider by what devices differ.",
+                           "%s was not measured. Its errors are those of the machines that it is carried over "
+                           "from; its intervals are wider, because devices differ.",
                            p->machine[k].label);
         put_curves(&p->machine[k], out);
         if (!known && !page_learned(p) && !p->machine[k].who->cal->curves.n)
             html_paragraph(
                 out,
-                "%s: intervals are not known, they take three networks or more that are left out "
+                "%s: intervals are not known. They need three networks or more, each left out "
                 "in turn.",
                 p->machine[k].label);
     }
     if (page_learned(p)) {
         page_learned_calibration(p, out);
-    } else if (has_formulas(p)) {
+    } else if (has_fits(p)) {
         fputs("<h3>Fits, part by part</h3>\n", out);
         html_paragraph(
             out,
-            "Errors are means of |predicted - measured| / measured. Held out: of networks that "
-            "were left out of the fit, one after the other.");
+            "Errors are means of |predicted - measured| / measured. Held out: networks that "
+            "were left out of the fit, each in turn.");
         page_table(parts_table(p), out);
     }
     if (rows_of(p, row))

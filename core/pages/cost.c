@@ -136,10 +136,10 @@ void page_cost_charts(page *p)
              p->epochs == 1 ? "" : "s");
     snprintf(
         c->text, sizeof c->text,
-        "What a run of %lld epoch%s costs in %s over nodes, all of which are paid for from its start to "
+        "Cost of a run of %lld epoch%s in %s, by number of nodes. All nodes are paid for from its start to "
         "its end.%s%s",
         (long long)p->epochs, p->epochs == 1 ? "" : "s", first->paid.hour[p->tier].currency,
-        page_band_words(known, p->n_machines, ": steps at the ends of their interval.", band,
+        page_band_words(known, p->n_machines, ": the interval, drawn up to twice the highest cost.", band,
                         sizeof band),
         any_beyond(p) ? " Hollow marks lie beyond the calibration." : "");
 }
@@ -261,6 +261,6 @@ void page_cost_write(const page *p, FILE *out)
     page_numbers(page_points(p, run_fields), "Runs in numbers", out);
     html_paragraph(
         out,
-        "Of a run nothing but its steps is counted: no evaluation, start-up, storage, traffic or failures "
-        "('layermeter plan' takes some of these).");
+        "A run counts its steps alone, without evaluation, start-up, storage, data traffic and failures. "
+        "'layermeter plan' adds some of these.");
 }

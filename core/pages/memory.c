@@ -16,7 +16,7 @@ static const struct {
     { "gradients and buckets", "gradients", NULL, 1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
     { "activations and inputs", "activations", "#009E73",
       1u << MEMORY_CACHE | 1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },
-    { "gradients of activations", "their gradients", "#88CCAA", 1u << MEMORY_BACKWARD },
+    { "gradients of activations", "activation gradients", "#88CCAA", 1u << MEMORY_BACKWARD },
     { "workspace", "workspace", "#882255", 1u << MEMORY_WORKSPACE | 1u << MEMORY_OVERHEAD },
 };
 
@@ -210,8 +210,8 @@ void page_memory_charts(page *p)
     snprintf(c->title, sizeof c->title, "Memory over a step");
     snprintf(
         c->text, sizeof c->text,
-        "What lives in the memory of a device while a step runs, from the first layer forward to the "
-        "update: %s at most, %s.",
+        "Memory of a device during a step, from the first layer of the forward pass to the "
+        "update. The peak is %s, %s.",
         size_text(p->use.peak, size, sizeof size), peak);
 }
 

@@ -149,9 +149,9 @@ void page_overlap_charts(page *p)
         snprintf(c->title, sizeof c->title, "%s: one step in time", m->label);
         snprintf(
             c->text, sizeof c->text,
-            "One step on %s of %s, %s: what the device does, and above it the buckets of gradients on "
-            "the network, each from when it starts to when it is there. Of %s of all-reduces %s "
-            "remain behind the backward pass.",
+            "One step on %s of %s, %s. Below: the work of the device. Above: the buckets of gradients on "
+            "the network, from start to arrival. Of %s of all-reduces, %s are exposed after "
+            "the backward pass.",
             page_nodes(m->at, nodes, sizeof nodes), m->label,
             html_time(m->apart->step.step, step, sizeof step),
             html_time(m->buckets.sync, sync, sizeof sync),
@@ -204,22 +204,21 @@ static void put_words(const page *p, const page_machine *m, FILE *out)
     char         a[32], b[32], nodes[32];
 
     if (*m->untold.text)
-        html_paragraph(out, "%s: no timeline: %s.", m->label, m->untold.text);
+        html_paragraph(out, "%s has no timeline: %s.", m->label, m->untold.text);
     else if (!m->buckets.n)
-        html_paragraph(out, "%s: on one device no gradients travel%s.", m->label,
+        html_paragraph(out, "%s: one device sends no gradients%s.", m->label,
                        *m->refused.text ? ", and several nodes were not calibrated" : "");
     else if (p->question.setup.sync.rule == SYNC_ONCE)
         html_paragraph(
             out,
-            "%s on %s: the all-reduce takes %s, and nothing of it is hidden, as all gradients go "
-            "at once when the backward pass has ended.",
+            "%s on %s: the all-reduce takes %s. None of it is hidden, because it starts when the "
+            "backward pass has ended.",
             m->label, page_nodes(m->at, nodes, sizeof nodes),
             html_time(m->buckets.sync, a, sizeof a));
     else
         html_paragraph(
             out,
-            "%s on %s: all-reduces take %s, of which %.0f %% are hidden behind the backward pass and "
-            "%s are exposed.",
+            "%s on %s: all-reduces take %s. The backward pass hides %.0f %% of it; %s remain exposed.",
             m->label, page_nodes(m->at, nodes, sizeof nodes),
             html_time(m->buckets.sync, a, sizeof a),
             m->buckets.sync > 0 ? 100 * fmax(0, hidden) / m->buckets.sync : 0,

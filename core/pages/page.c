@@ -44,7 +44,7 @@ const char *page_turning(const turning_point *t, char *buffer, size_t size)
     if (t->nodes < 0)
         snprintf(buffer, size, "not known");
     else if (!t->nodes)
-        snprintf(buffer, size, "more than %s nodes", grouped(TURNING_LIMIT, nodes, sizeof nodes));
+        snprintf(buffer, size, "%s nodes and more", grouped(TURNING_LIMIT, nodes, sizeof nodes));
     else if (t->low < 1 || (t->low == t->nodes && t->high == t->nodes))
         snprintf(buffer, size, "%s node%s", grouped(t->nodes, nodes, sizeof nodes),
                  t->nodes == 1 ? "" : "s");

@@ -238,8 +238,8 @@ void page_scaling_charts(page *p)
     c = page_add_chart(p, "efficiency", NULL, size, put_efficiency);
     snprintf(c->title, sizeof c->title, "Efficiency");
     snprintf(c->text, sizeof c->text,
-             "Speed-up against one node, as percent of the number of nodes.%s%s",
-             band_words(p, &percents, ": all-reduces as long as the ends of their interval.", band,
+             "Speed-up over one node, in percent of the number of nodes.%s%s",
+             band_words(p, &percents, ": all-reduces at the ends of their interval.", band,
                         sizeof band),
              hollow);
 }
@@ -262,7 +262,7 @@ static void put_idle(const page *p, FILE *out)
             if (page_known(&p->machine[k].point[i]) && p->machine[k].point[i].idle) {
                 html_paragraph(
                     out,
-                    "From %s on there are more devices than samples of a step: %lld are idle there.",
+                    "From %s on, a step has fewer samples than there are devices: %lld devices are idle.",
                     page_nodes(p->nodes[i], nodes, sizeof nodes),
                     (long long)p->machine[k].point[i].idle);
                 return;
@@ -282,12 +282,12 @@ void page_scaling_write(const page *p, FILE *out)
                            m->refused.text);
         else if (!m->turning.nodes)
             html_paragraph(out,
-                           "%s: doubling pays on all numbers of nodes up to %s, an extrapolation.",
+                           "%s: doubling the nodes pays up to %s nodes and more (extrapolated).",
                            m->label, text_grouped(TURNING_LIMIT, turning, sizeof turning));
         else if (m->turning.nodes > 0)
-            html_paragraph(out, "%s: doubling pays up to %s%s: beyond, it gains less than %s.",
+            html_paragraph(out, "%s: doubling the nodes pays up to %s%s. Beyond, it gains less than %s.",
                            m->label, page_turning(&m->turning, turning, sizeof turning),
-                           extrapolated(p, m) ? ", an extrapolation" : "",
+                           extrapolated(p, m) ? " (extrapolated)" : "",
                            weak ? "10 % of throughput" : "5 % of the time of an epoch");
     }
     put_idle(p, out);
@@ -413,8 +413,8 @@ static const field batches_told[] = {
 
 void page_batches_write(const page *p, FILE *out)
 {
-    html_paragraph(out, "Replicas exchange nothing: n of them infer n times as many samples a "
-                        "second, and each batch takes as long as on one.");
+    html_paragraph(out, "Replicas exchange nothing. n replicas process n times as many samples a "
+                        "second; the time of a batch does not change.");
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "latency", out);
     page_figure(p, "throughput", out);

@@ -159,7 +159,7 @@ static void put_bars(FILE *out, const void *what)
 
     if (!one_scale(c->page, &top))
         top = highest(c->page, m);
-    chart_begin(out, c->title, c->size, 6, 3);
+    chart_begin(out, c->title, c->size, 6, 2); /* three do not fit the width */
     fputs("$bars << EOD\n", out);
     for (size_t i = 0; i < c->page->n_nodes; i++)
         if (page_known(&m->point[i]))
@@ -283,11 +283,11 @@ void page_step_charts(page *p)
 
         snprintf(c->title, sizeof c->title, "%s: a step by its parts", m->label);
         snprintf(c->text, sizeof c->text,
-                 "Time of a step on %s by number of nodes: what runs one after the other, from "
-                 "below.%s%s%s",
+                 "Time of a step on %s by number of nodes. Parts run in the order from bottom to "
+                 "top.%s%s%s",
                  m->label,
                  p->n_machines > 1 && !one_scale(p, &top) ? " Each machine has its own scale." : "",
-                 cut_off(p, m) ? " Intervals that go on are cut off at twice the longest step."
+                 cut_off(p, m) ? " Longer intervals are cut off at twice the longest step."
                                : "",
                  look_at(p, m).told || look_at(p, m).part[CHART_WHOLE]
                      ? ""
@@ -302,11 +302,11 @@ void page_step_charts(page *p)
              page_learned(p) ? "types of layers" : "classes of kernels");
     snprintf(c->text, sizeof c->text,
              "Time of a step that each %s takes, on %s%s: forward, backward and update, without "
-             "all-reduces. %s as 'predict --explain --by class' has them.",
+             "all-reduces. 'predict --explain --by class' lists the %s.",
              page_learned(p) ? "type of layer" : "class of kernels",
              page_nodes(p->machine[0].at, nodes, sizeof nodes),
              class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "",
-             page_learned(p) ? "Types" : "Classes");
+             page_learned(p) ? "types" : "classes");
 }
 
 /* ---- words ---- */

@@ -22,7 +22,7 @@ static const char style[] =
     "li{margin:.25rem 0}\n"
     ".cards{display:grid;gap:.8rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr));"
     "margin:.8rem 0}\n"
-    ".card{border:1px solid var(--line);border-left:.4rem solid;border-radius:.3rem;padding:.7rem .9rem;"
+    ".card{max-width:28rem;border:1px solid var(--line);border-left:.4rem solid;border-radius:.3rem;padding:.7rem .9rem;"
     "background:var(--tint)}\n"
     ".card h3{margin:0}\n"
     ".card .big{font-size:1.6rem;font-weight:600;line-height:1.25;margin:.2rem 0 0}\n"

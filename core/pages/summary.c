@@ -46,7 +46,7 @@ static void put_answer(const page *p, const page_machine *m, const scale_point *
     if (rate_range(x, range, sizeof range))
         html_textf(out, "on %s; %s in 9 cases of 10", nodes, range);
     else
-        html_textf(out, "on %s; how sure is not known", nodes);
+        html_textf(out, "on %s; the interval is not known", nodes);
     html_text(out, m->at < p->at ? ". Several nodes were not calibrated." : "");
     fputs("</p>\n", out);
 }
@@ -55,7 +55,7 @@ static void put_turning(const page_machine *m, FILE *out)
 {
     char text[80];
 
-    row(out, "doubling pays up to", page_turning(&m->turning, text, sizeof text));
+    row(out, "more nodes pay up to", page_turning(&m->turning, text, sizeof text));
 }
 
 static void put_cost(const page *p, const page_machine *m, const scale_point *x, FILE *out)
@@ -85,7 +85,7 @@ static void put_inference(const page *p, const page_machine *m, FILE *out)
     if (rate_range(best, range, sizeof range))
         html_textf(out, "at batch %lld; %s in 9 cases of 10", (long long)best->step.batch, range);
     else
-        html_textf(out, "at batch %lld; how sure is not known", (long long)best->step.batch);
+        html_textf(out, "at batch %lld; the interval is not known", (long long)best->step.batch);
     fputs("</p>\n<dl>\n", out);
     for (size_t i = 0; i < (best == quick ? 1 : 2); i++) {
         const prediction *s = i ? &best->step : &quick->step;
@@ -93,7 +93,7 @@ static void put_inference(const page *p, const page_machine *m, FILE *out)
         snprintf(name, sizeof name, "latency of batch %lld", (long long)s->batch);
         row(out, name, html_time(s->step, text, sizeof text));
         if (!isnan(s->p95))
-            row(out, "of 95 in 100 of them", html_time(s->p95, text, sizeof text));
+            row(out, "95 of 100 within", html_time(s->p95, text, sizeof text));
     }
     fputs("</dl>\n", out);
 }
@@ -127,7 +127,7 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
         if (p->question.dataset)
             row(out, "an epoch takes", html_time(here->epoch_seconds, text, sizeof text));
         snprintf(text, sizeof text, "%.0f %%", 100 * here->efficiency);
-        row(out, "of linear scaling", text);
+        row(out, "efficiency", text);
     } else {
         fputs("<dl>\n", out);
     }
@@ -172,15 +172,15 @@ static void compare(const page *p, int64_t nodes, FILE *out)
     if (lead < 1.005)
         html_paragraph(out, "On %s %s and %s are equally fast.", text, first->label, second->label);
     else if (a->samples.low > b->samples.high)
-        html_paragraph(out, "On %s %s is %.3g times as fast as %s; their intervals lie apart.",
+        html_paragraph(out, "On %s %s is %.3g times as fast as %s; their intervals do not overlap.",
                        text, first->label, lead, second->label);
     else if (isnan(a->samples.low) || isnan(b->samples.high))
-        html_paragraph(out, "On %s %s is %.3g times as fast as %s; how sure is not known.", text,
+        html_paragraph(out, "On %s %s is %.3g times as fast as %s; the intervals are not known.", text,
                        first->label, lead, second->label);
     else
         html_paragraph(out,
-                       "On %s %s is %.3g times as fast as %s, but their intervals overlap: it is "
-                       "not certain which is ahead.",
+                       "On %s %s is %.3g times as fast as %s, but their intervals overlap: either may "
+                       "be faster.",
                        text, first->label, lead, second->label);
 }
 
@@ -234,12 +234,12 @@ void page_summary_write(const page *p, FILE *out)
         compare(p, p->nodes[p->n_nodes - 1], out);
     if (page_learned(p))
         html_paragraph(out,
-                       "The figures are predictions: what %s learned of single layers on each "
-                       "machine, added up%s.",
+                       "The figures are predictions. %s learned the time of single layers on each "
+                       "machine; the prediction adds them up%s.",
                        p->machine[0].who->model, p->batch ? "" : ", and the machine's all-reduces");
     else
         html_paragraph(out,
-                       "The figures are predictions: counts of the network times coefficients%s.",
+                       "The figures are predictions: the counts of the network times coefficients%s.",
                        all_transferred(p) ? "" : " that were measured on each machine");
     for (size_t k = 0; k < p->n_machines; k++)
         put_transferred(&p->machine[k], out);

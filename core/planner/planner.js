@@ -377,10 +377,10 @@ function showCurve(a) {
         svg.append(draw('circle', { class: q.p.nodes === a.s.n ? 'here' : 'dot', cx: x(q.p.nodes), cy: y(q.r[0]), r: q.p.nodes === a.s.n ? 6 : 3.5 },
             draw('title', {}, q.p.nodes + ' nodes: ' + figure(q.r[0]) + ' ' + unit + between(q.r[2], q.r[3], figure))));
     const turning = a.scale.json.curves && a.scale.json.curves[0];
-    home.append(make('h3', {}, 'More nodes: ' + unit), svg, make('figcaption', {},
+    home.append(make('h3', {}, 'Throughput on more nodes, ' + unit), svg, make('figcaption', {},
         (known.length > 1 ? 'The band holds nine of ten runs. ' : 'No interval is known. ') +
         (turning && turning.turning_point_nodes ? 'From ' + turning.turning_point_nodes + ' nodes on, ' + a.scale.json.turning_point + '.' : '')));
-    at('curve').append(table('Numbers of the curve', ['nodes', unit, 'from', 'to', timeOf(points[0].p) ? timeOf(points[0].p).key : 'step', 'efficiency', 'most of it'],
+    at('curve').append(table('Numbers of the curve', ['nodes', unit, 'from', 'to', timeOf(points[0].p) ? timeOf(points[0].p).key : 'step', 'efficiency', 'largest part'],
         points.map((q) => [String(q.p.nodes), figure(q.r[0]), figure(q.r[2]), figure(q.r[3]), timeOf(q.p) ? ms(timeOf(q.p).at) : '–',
             q.p.efficiency === undefined || q.p.efficiency === null ? '–' : figure(100 * q.p.efficiency) + ' %', q.p.bottleneck || '–'])));
 }
@@ -400,7 +400,7 @@ function showMemory(a) {
     const room = m.memory_bytes;
     at('cards').append(card('Memory', bytes(p.peak_bytes),
         'of the fullest device' + (!room ? '' : p.peak_bytes <= room ? ': fits ' + bytes(room) : ': does not fit ' + bytes(room)),
-        [['most of it', list.length ? list.reduce((x, y) => (y.value > x.value ? y : x)).name : '–']].concat(m.largest_batch ? [['largest batch', figure(m.largest_batch)]] : [])));
+        [['mostly', list.length ? list.reduce((x, y) => (y.value > x.value ? y : x)).name : '–']].concat(m.largest_batch ? [['largest batch', figure(m.largest_batch)]] : [])));
     if (room > p.peak_bytes) list.push({ name: 'free', colour: 'free', value: room - p.peak_bytes });
     home.append(make('h3', {}, 'Memory of the fullest device at its peak'), ...bar(list, Math.max(room || 0, p.peak_bytes),
         'Memory at the peak: ' + list.map((q) => q.name + ' ' + bytes(q.value)).join(', '), bytes));
@@ -408,7 +408,7 @@ function showMemory(a) {
 
 function showCost(a, row) {
     if (!a.plan) {
-        at('cards').append(card('A run', row.epoch_s ? seconds(row.epoch_s) : '–', row.epoch_s ? 'an epoch; the search of layouts tells what runs cost' : 'give samples or tokens'));
+        at('cards').append(card('A run', row.epoch_s ? seconds(row.epoch_s) : '–', row.epoch_s ? 'an epoch; search for layouts to see the cost of a run' : 'give the samples or tokens of the data set'));
         return;
     }
     if (a.plan.error) {
@@ -420,7 +420,7 @@ function showCost(a, row) {
     at('cards').append(card('A run', cost === null ? time : money(cost, of),
         cost === null ? 'no price is known' : time + between(p.hours_low, p.hours_high, (h) => seconds(h * 3600)),
         (cost === null ? [] : [['from', money(p.cost_low, of)], ['to', money(p.cost_high, of)]]).concat(
-            m.price_date ? [['price dated', m.price_date]] : [])));
+            m.price_date ? [['price of', m.price_date]] : [])));
     at('tables').append(make('p', { class: 'note', id: 'sentence' }, best.sentence));
 }
 
@@ -458,7 +458,7 @@ async function search() {
 }
 function ended() {
     searching = 0;
-    at('search').textContent = 'Find the best';
+    at('search').textContent = 'Find the best layouts';
     progress(0, 0);
 }
 async function stop() {

@@ -113,7 +113,7 @@ b.answered("the first answer")
 print("curve after", round(b.value("performance.getEntriesByName('curve')[0].startTime")), "ms")
 
 # Tab goes through the form in the order in which it is read, then through the answer; each stop is seen.
-want = ["network", "SUMMARY A network of your own (INI)", "phase", "batch", "accumulate", "precision", "optimizer", "device", "machine", "nodes",
+want = ["network", "SUMMARY A network of your own", "phase", "batch", "accumulate", "precision", "optimizer", "device", "machine", "nodes",
         "per", "interconnect", "tp", "pp", "zero", "layout", "global", "search", "epochs", "dataset", "tokens", "price"]
 seen = []
 for _ in range(80):
