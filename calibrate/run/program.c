@@ -43,7 +43,8 @@ VALUE_TYPE(type_tasks, int64_t, read_tasks);
 
 static const option_row option_rows[] = {
     { "for", AT(networks),
-      .help = "networks to be predicted later: resnet50,vgg16 (default: a spread of the shipped)" },
+      .help =
+          "networks to be predicted later: resnet50,vgg16 (default: a mix of the shipped ones)" },
     { "dry-run", AT(script.dry_run), &type_flag, NULL, NULL, HELP_WHAT,
       "list the points and the time they will take, measure nothing" },
     { "nodes", AT(script.job.nodes), &type_tasks, "N",
@@ -55,17 +56,16 @@ static const option_row option_rows[] = {
     { "allow-mixed", AT(allow_mixed), &type_flag, NULL, NULL, HELP_WHERE,
       "measure although the ranks' hardware differs" },
     { "budget", AT(budget), &type_seconds, "TIME", NULL, HELP_HOW,
-      "end within 5min, 90s ...: the points that tell most come first", .least = OPTION_ABOVE_0,
+      "end within 5min, 90s ...: the most useful points come first", .least = OPTION_ABOVE_0,
       .outside = "must be more than nothing, such as 5min" },
     { "machine", AT(machine), .heading = HELP_HOW,
-      .help = "expect the times of this machine file, instead of a guess" },
+      .help = "take expected times from this machine file, instead of a guess" },
     { "time", AT(script.job.seconds), &type_seconds, "TIME", NULL, HELP_HOW,
-      "--slurm: time limit (default: twice what it should take, and 10 min)" },
+      "--slurm: time limit (default: twice the expected time, and 10 min)" },
     { "output", AT(output), .argument = "FOLDER/",
-      .help =
-          "folder for all that is found, or a .csv for the observations alone (also -o; needed)" },
+      .help = "folder for all results, or a .csv for the observations alone (also -o; needed)" },
     { "resume", AT(script.resume), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "go on with what -o holds: measure only what it lacks" },
+      "continue what -o holds: measure only what is missing" },
     { "force", AT(script.force), &type_flag, NULL, NULL, HELP_OUTPUT, "replace what -o holds" },
     { "slurm", AT(script.slurm), &type_text, "FILE", NULL, HELP_OUTPUT,
       "write a batch script for sbatch, measure nothing (-: to stdout)" },
@@ -75,15 +75,15 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Leaves observations.csv, machine.ini (which predict and scale take), report.txt and report.json in\n"
-    "the folder. SWEEP is a file, or the name of an installed one: quick, standard, thorough, layers and\n"
+    "Writes observations.csv, machine.ini (for predict and scale), report.txt and report.json into the\n"
+    "folder. SWEEP is a file, or the name of an installed sweep: quick, standard, thorough, layers and\n"
     "collectives measure CPUs; quick-gpu, standard-gpu ... measure NVIDIA GPUs. With --budget the whole\n"
-    "run ends within that time, after 500 points at most: the next point of the sweep is always the one\n"
-    "that most narrows the intervals of what will be asked for, per second. Without it every point is\n"
+    "run ends within that time, after 500 points at most. The next point is always the one that narrows\n"
+    "the intervals of later predictions (--for) most, per second. Without --budget every point is\n"
     "measured, in the sweep's order.\n"
     "\n"
-    "Each point is appended as soon as it is measured: a run that is killed leaves a file that loads, and\n"
-    "--resume goes on with it. Points that need more ranks than there are, are left out and counted. As\n"
+    "Each point is appended as soon as it is measured. A run that is killed leaves a valid file, and\n"
+    "--resume continues it. Points that need more ranks than there are, are left out and counted. As\n"
     "root, Open MPI asks for OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.\n";
 
 static const char examples[] =

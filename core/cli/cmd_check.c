@@ -19,14 +19,14 @@ typedef struct check_command {
 
 static const option_row option_rows[] = {
     { "type", AT(type), &type_text, "NAME", NULL, HELP_WHAT, "only this layer type" },
-    { "cases", AT(cases), &type_whole, "N", "300", HELP_HOW, "legal uses to make up for each type",
+    { "cases", AT(cases), &type_whole, "N", "300", HELP_HOW, "legal uses to generate for each type",
       .least = 1, .most = 1e6, .outside = "expected 1 to 1000000" },
-    { "seed", AT(seed), .help = "another number makes up other uses" },
+    { "seed", AT(seed), .help = "another number generates other uses" },
     { "time", AT(limits.seconds), &type_seconds, "TIME", "30s", HELP_HOW,
-      "a type that takes longer hangs", .least = 0.01, .most = 1e6,
+      "a type that takes longer is reported as hanging", .least = 0.01, .most = 1e6,
       .outside = "expected 10ms or more" },
     { "memory", AT(limits.bytes), .fallback = "1GiB", .heading = HELP_HOW, .least = 1 << 20,
-      .outside = "expected 1MiB or more", .help = "a type that wants more gets none" },
+      .outside = "expected 1MiB or more", .help = "memory that a type can get" },
     { "badge", AT(badge), &type_flag, NULL, NULL, HELP_OUTPUT,
       "only a line of Markdown for a page about the plugin, if all types keep the contract" },
     { "format", AT(format) },
@@ -34,13 +34,14 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Makes up parameters and input shapes for each type and calls its functions: they succeed or refuse\n"
-    "with a reason; equal questions get equal answers, in any order; kernels have the FLOPs that cost()\n"
-    "says and no fewer bytes; work grows with the batch; nothing overflows; arguments are not written to.\n"
-    "A type without a legal use fails: it was not exercised. 'legal' and 'refused' count uses; 'scaled'\n"
-    "those legal uses whose FLOPs grew in proportion to the batch, or in equal steps if the outputs do\n"
-    "not grow with it. Without FILE it checks all plugins that are found. Exit status 1 if a type breaks\n"
-    "the contract; the use that shows it is printed as a model file.\n";
+    "Generates parameters and input shapes for each type and calls its functions. They must succeed, or\n"
+    "refuse with a reason. Equal questions must get equal answers, in any order. Kernels must have the\n"
+    "FLOPs of cost() and at least its bytes. Work must grow with the batch. Nothing may overflow, and\n"
+    "arguments must stay as they are. A type without a legal use fails, because it was not tested.\n"
+    "'legal' and 'refused' count uses. 'scaled' counts the legal uses whose FLOPs grew in proportion to\n"
+    "the batch, or in equal steps if the outputs do not grow with it. Without FILE all plugins that are\n"
+    "found are checked. The exit status is 1 if a type breaks the contract; the use that shows it is\n"
+    "printed as a model file.\n";
 
 static const char examples[] = "  layermeter check ./swish.so\n"
                                "  layermeter check --type conv2d --cases 5000 --seed 7\n";

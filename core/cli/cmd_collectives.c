@@ -39,18 +39,18 @@ static const char *model_words(char *buffer, size_t size)
 
 static const option_row option_rows[] = {
     { "bytes", AT(bytes), &type_sizes, "LIST", "64KiB..1GiB*4", HELP_WHAT,
-      "S, of the vector that each rank has or gets, the larger one" },
+      "size S of the vector that each rank has or receives, the larger one" },
     { "nodes", AT(nodes), .fallback = "2..64*2" },
     { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
     { "kind", AT(kind), &type_text, "NAME", "all-reduce", HELP_WHAT, "kind of collective",
       .words = kind_words },
     { "groups", AT(groups), &type_whole, "N", "1", HELP_WHAT,
-      "groups of other devices of the same nodes, whose messages travel at once", .least = 1,
+      "groups of devices on the same nodes that communicate at the same time", .least = 1,
       .most = 1e6, .outside = "must be 1 to 1000000" },
     { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_HOW,
-      "algorithm that was forced, such as ring (default: the library's own choice)" },
+      "algorithm that is forced, such as ring (default: the library's own choice)" },
     { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
-      "what prices them, or a published formula", .words = model_words },
+      "model of the times, or a published formula", .words = model_words },
     OPTION_GROUP(collectives_options, link, link_option_rows),
     { "plot", AT(plot), .argument = "FILE", .heading = HELP_OUTPUT,
       .help = "draw times over bytes, .svg, .png or .pdf (needs gnuplot)" },
@@ -60,20 +60,20 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "A machine file holds prices of collectives, within a node and between nodes, for each measured kind\n"
-    "and algorithm. They are measured by 'layermeter calibrate', or imported from logs of nccl-tests or\n"
-    "OSU's benchmarks ('layermeter import').\n"
+    "A machine file holds coefficients of collectives, within a node and between nodes, for each measured\n"
+    "kind and algorithm. 'layermeter calibrate' measures them; 'layermeter import' reads them from logs\n"
+    "of nccl-tests or OSU's benchmarks.\n"
     "\n"
     "S is the size that nccl-tests prints: what a rank receives in an all-gather, and what a rank holds\n"
     "in a reduce-scatter or an all-to-all. Algorithm bandwidth is S over time. Bus bandwidth is algorithm\n"
     "bandwidth times the bytes that a rank of a ring sends for each byte: 2 (n - 1) / n in an all-reduce,\n"
     "(n - 1) / n in an all-gather, a reduce-scatter and an all-to-all, 1 in the others.\n"
     "\n"
-    "low and high are the central 90 % of measured / predicted on left-out networks, or numbers of nodes.\n"
-    "'beyond' names values outside the measured range, and the factor. A kind that was not measured is\n"
-    "priced by all-reduces, through its volume and steps, and the output says so. Anything else that was\n"
-    "not measured is refused. --bandwidth describes what connects nodes, and is then assumed. 'layermeter\n"
-    "allreduce' is the same command.\n";
+    "low and high enclose the central 90 % of measured / predicted, over networks or numbers of nodes\n"
+    "that were left out of the fit. 'beyond' names values outside the measured range, and the factor. The\n"
+    "time of a kind that was not measured follows from all-reduces, through its volume and steps, and the\n"
+    "output says so. Everything else that was not measured is refused. --bandwidth describes the network\n"
+    "between nodes, which is then assumed. 'layermeter allreduce' is the same command.\n";
 
 static const char examples[] =
     "  layermeter collectives machine.ini --bytes 64KiB..1GiB*4 --nodes 2..64*2 --devices-per-node 4\n"

@@ -19,9 +19,9 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Peaks are dense, at the listed clock. Names are found whatever their case and punctuation, as people\n"
-    "write them or as drivers report them. A file of your own (--devices) is read first; its sections are\n"
-    "devices, its keys those of the shipped file, values have units:\n"
+    "Peaks are those of dense matrices, at the listed clock. Names match in any case and punctuation, as\n"
+    "people write them or as drivers report them. A file of your own (--devices) is read first. Its\n"
+    "sections are devices, its keys those of the shipped file, and values have units:\n"
     "  [my board]\n"
     "  f32       = 15.7 TFLOP/s\n"
     "  bandwidth = 900 GB/s\n"

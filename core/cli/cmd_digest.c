@@ -26,13 +26,13 @@ typedef struct digest_options {
 
 static const option_row option_rows[] = {
     { "device", AT(device),
-      .needed = "--device is needed: what the GPU is, as 'layermeter devices' names it (needed)",
-      .help   = "what the GPU is, as 'layermeter devices' names it (needed)" },
+      .needed = "--device is needed: the GPU, as 'layermeter devices' names it (needed)",
+      .help   = "the GPU, as 'layermeter devices' names it (needed)" },
     { "devices", AT(devices) },
     { "workload", AT(workload), &type_text, "TEXT", "", HELP_WHAT,
-      "what ran: the same text where the same ran" },
+      "name of the work: the same text for the same work" },
     { "group", AT(group), &type_text, "TEXT", "", HELP_WHAT,
-      "runs that 'learn' leaves out together to judge, such as the network" },
+      "runs that 'learn' leaves out together, such as the network's name" },
     { "seconds", AT(seconds), &type_seconds, "TIME", NULL, HELP_WHAT,
       "time of an epoch or a step (default: of the epochs found in the trace)",
       .least = OPTION_ABOVE_0, .outside = "expected more than 0 s, found" },

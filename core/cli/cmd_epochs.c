@@ -47,7 +47,7 @@ static const char details[] =
     "Rows: startup, warmup (longer epochs at the beginning), epoch (steady: these count), irregular,\n"
     "missing (without samples), partial, idle. 'confidence' is an epoch's correlation with the mean of\n"
     "the others. The steady epoch time is the mean of the steady epochs, with its 90 % interval. If\n"
-    "nothing repeats, or less than two epochs are there, it says so and exits with 1.\n"
+    "nothing repeats, or if there are fewer than two epochs, the command says so and exits with 1.\n"
     "\n"
     "Methods: layermeter (autocorrelation at all scales, then dynamic programming); hurlee (Hur & Lee\n"
     "2024: peaks of Luminol's anomaly score, three rounds) and hurlee-code (as released); changepoints\n"

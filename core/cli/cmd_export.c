@@ -57,15 +57,15 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "Measurements are a file of observations; predictions are a network with --machine or --device.\n"
-    "Regions are networks; values that do not vary stand behind the name. Metrics are phases, in seconds.\n"
-    "Parameters are the counts that vary: nodes, devices (of each node), ranks, batch, bytes,\n"
+    "Regions are networks; constant values stand behind the name. Metrics are phases, in seconds.\n"
+    "Parameters are the values that vary: nodes, devices (of each node), ranks, batch, bytes,\n"
     "bucket_bytes, threads. Several rows of one point are its repetitions. Flagged rows are used only if\n"
-    "there is nothing better.\n"
+    "there are no others.\n"
     "\n"
-    "Extra-P has no place for least times, percentiles, clocks, flags and bounds. A predicted sync is the\n"
-    "part that the backward pass does not hide; a sync of one rank is 0. The text format needs every\n"
-    "point of every region and metric: otherwise take extra-p-jsonl, or --name. 'layermeter import\n"
-    "extra-p' reads the text again.\n";
+    "Extra-P's format cannot hold least times, percentiles, clocks, flags and bounds. A predicted sync is\n"
+    "the part that the backward pass does not hide; a sync of one rank is 0. The text format needs every\n"
+    "point of every region and metric. If points are missing, take extra-p-jsonl, or --name. 'layermeter\n"
+    "import extra-p' reads the text again.\n";
 
 static const char examples[] =
     "  layermeter export observations.csv -o observations.txt\n"

@@ -39,36 +39,35 @@ static const option_row option_rows[] = {
     { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_WHAT,
       "only these all-reduces: default, nonblocking or ring (default: each by itself)" },
     { "device", AT(device), &type_names, "NAME",
-      .help = "what was measured on, by its datasheet, for --model; of several files A,B (default: "
-              "as the files say)" },
+      .help =
+          "device that was measured, for --model; of several files A,B (default: as the files say)" },
     { "devices", AT(devices) },
     { "idle-power", .help = "idle power of the device, 30W, if power was measured" },
     OPTION_GROUP(fit_options, power, power_option_rows),
     OPTION_GROUP(fit_options, power, knee_option_rows),
     { "like", AT(like), &type_names, "FILES", NULL, HELP_HOW,
-      "machine files that price single kernels which were not measured, by datasheets" },
+      "machine files with times of single kernels that were not measured here, scaled by datasheets" },
     { "residual", AT(residual), &type_choice, "WHEN", "off", HELP_HOW,
-      "learn what prices of single layers and kernels leave over (auto: if the build can)",
+      "learn the remaining error of single layers and kernels (auto: if the build can)",
       .choices = "on, off or auto" },
     { "model", AT(models), &type_names, "LIST", NULL, HELP_HOW,
       "also learn these models of single layers", .words = learned_words },
     { "learn", AT(learn), .needs = "model", .refusal = "is for --model" },
     { "importance", AT(importance), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "print by how much the error of --model rises where a feature is shuffled, instead",
+      "instead: print how much the error of --model rises if a feature is shuffled",
       .needs = "model", .refusal = "is for --model" },
     { "features", AT(features), &type_text, "SET", NULL, HELP_HOW,
       "only these regressors, or features of --model: flops+inputs ('validate --help')" },
     { "layers", AT(layers) },
     { "host", AT(host), &type_text, "FILE", NULL, HELP_HOW,
-      "what an eager framework's host takes of an operation (predict --framework), by its steps of "
-      "small batches as examples/pytorch/collect.py measures them" },
+      "steps of small batches that examples/pytorch/collect.py measured: they tell the host's time of an operation (predict --framework)" },
     { "correct", AT(correct), &type_text, "FILE", NULL, HELP_HOW,
       "correct the fit by these runs of whole steps, if that lowers the error",
       .excludes = "layers",
       .refusal  = "networks of --layers are composed of single layers, which whole steps do not "
                   "tell apart" },
     { "from", AT(from), &type_text, "FILE", NULL, HELP_HOW,
-      "the machine file that steps under layouts correct: OBSERVATIONS.md (default: what ships)" },
+      "machine file that steps under layouts correct (default: the shipped one)" },
     OPTION_GROUP(fit_options, link, link_option_rows),
     { "output", AT(outputs), &type_names, "FILE",
       .needed = "-o MACHINE.ini is needed: where to write the coefficients",
@@ -88,19 +87,18 @@ static const char details[] =
     "\n"
     "Without networks, 'layermeter' is fitted to single layers: convolutions and products of few rows by\n"
     "their algorithms (single.conv, single.dense), all others by their kernels (single.other: launches,\n"
-    "bytes and FLOPs of each kind). It then predicts layers, and networks of them. Single kernels are\n"
-    "priced by kind of operator, from 20 rows of a kind, and networks are streams of them; --like takes\n"
-    "other kinds from other machines, scaled by the datasheets of both devices ('device' in the\n"
-    "observations' provenance).\n"
+    "bytes and FLOPs of each kind). It then predicts layers, and networks of them. Single kernels have\n"
+    "coefficients for each kind of operator that has 20 rows or more; networks are sequences of them.\n"
+    "--like takes the other kinds from other machines and scales them by the datasheets of both devices\n"
+    "('device' in the observations' provenance).\n"
     "\n"
     "--residual grows trees (XGBoost; $LAYERMETER_XGBOOST names another library) on log(measured /\n"
-    "priced). Shapes that neither the prices nor the trees saw judge them, and they stay if the error\n"
-    "falls by 3 % or more: in MACHINE.residual beside the machine file, of single kernels in\n"
-    "MACHINE.kernels. Outside their training range they have no effect.\n"
+    "predicted). They are kept if they lower the error on unseen shapes by 3 % or more, in\n"
+    "MACHINE.residual beside the machine file; those of single kernels in MACHINE.kernels. Outside their\n"
+    "training range they have no effect.\n"
     "\n"
-    "Several files are of one machine each. Each machine has its own prices of single layers. The\n"
-    "residual and the models of --model are shared and know the devices by their datasheets: a machine\n"
-    "with 60 rows profits from the others.\n"
+    "Each of several files is of one machine, which gets its own coefficients of single layers. The\n"
+    "residual and the models of --model are shared; they know the devices by their datasheets.\n"
     "\n"
     "--model learns published models of single layers, into MACHINE.NAME beside the machine file:\n"
     "  justus: perceptrons on the keys of convolutions, fully connected, pooling and recurrent layers\n"
@@ -110,8 +108,8 @@ static const char details[] =
     "    (arXiv:2412.15519)\n"
     "  nicolai: random forests of time and power on attributes and sizes of any layer\n"
     "\n"
-    "'held out' is the error on rows, for prenet on shapes, that were set apart. A model with too few\n"
-    "rows is left out, and stderr says so; if all have too few, the fit fails.\n"
+    "'held out' is the error on rows (prenet: on shapes) that the fit did not use. A model with too few\n"
+    "rows is skipped, and stderr says so; if all are, the fit fails.\n"
     "\n"
     "--learn sets how they are taught:\n"
     "  justus: layers (4 hidden ones), epochs, rows (of a batch), rate, halve (epochs after which the\n"
@@ -134,8 +132,8 @@ static const char details[] =
     "than a fifth of the step are not used.\n"
     "\n"
     "If power was measured (power_w), a power model is fitted: the power of the device while its time is\n"
-    "bound by arithmetic, traffic or launches. Measurements at several clocks (settings clock=MHZ, one of\n"
-    "them chosen by --where) also tell idle power and the knee of the voltage.\n";
+    "bound by arithmetic, traffic or launches. Measurements at several clocks (settings clock=MHZ;\n"
+    "--where selects one of them) also give idle power and the knee of the voltage.\n";
 
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"

@@ -60,10 +60,10 @@ static const char details[] =
     "\n"
     "Repeats become their median. See core/crossgpu/RUNS.md.\n"
     "\n"
-    "Without -o the errors of predictions from each run to the same workload on other GPUs are printed.\n"
-    "--leave-out says what a fit does not see: each group in turn; workloads or rows (pairs of runs) in\n"
-    "10 random parts; each GPU in turn, which its datasheet alone then describes. With -o one method\n"
-    "learns from all runs, and leaves out groups only for its intervals.\n"
+    "Without -o the command prints the errors of predictions from each run to the same workload on other\n"
+    "GPUs. --leave-out says what a fit does not see: each group in turn; workloads or rows (pairs of\n"
+    "runs) in 10 random parts; each GPU in turn, which only its datasheet then describes. With -o one\n"
+    "method learns from all runs, and leaves out groups only for its intervals.\n"
     "\n"
     "Methods:\n"
     "  layermeter: log ratio of times, from similar runs and boosted trees; on unknown GPUs from mixed\n"
@@ -73,8 +73,8 @@ static const char details[] =
     "  forest, xgboost, boosted: each of these by itself\n"
     "  pair-ratio: the median of each pair of GPUs\n"
     "\n"
-    "--features chooses the features of learners with trees; layermeter and pair-ratio know each pair of\n"
-    "GPUs without it.\n";
+    "--features chooses the features of methods with trees. layermeter and pair-ratio use all, and know\n"
+    "each pair of GPUs.\n";
 
 static const char examples[] =
     "  layermeter learn runs.csv --method layermeter,stacking,pair-ratio\n"

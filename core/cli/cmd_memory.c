@@ -59,7 +59,7 @@ static const option_row option_rows[] = {
     { "optimizer", AT(memory.optimizer), &type_optimizer, "NAME", "momentum", HELP_HOW,
       OPTIMIZERS_PRICED ", " OPTIMIZERS_MEASURED, OF_GRADIENTS },
     { "buckets", AT(buckets), &type_text, "KIND", "copy", HELP_HOW,
-      "gradients on their way to other nodes: copy, view or a size", .needs = "nodes",
+      "buckets for gradients that are sent to other nodes: copy, view or a size", .needs = "nodes",
       .refusal = "one node has none: give --nodes too", OF_GRADIENTS },
     { "keep-gradients", AT(memory.keep_gradients), &type_flag, NULL, NULL, HELP_HOW,
       "gradients are set to zero, not freed", OF_GRADIENTS },
@@ -78,15 +78,15 @@ static const option_row option_rows[] = {
     { "layers", AT(layers), &type_flag, NULL, NULL, HELP_OUTPUT, "list the layers, at one batch" },
     { "block", AT(block), .heading = HELP_OUTPUT, .needs = "layers",
       .refusal = "it is for the list of layers: give --layers too" },
-    { "format", AT(format), .help = "form of what is printed; sizes are in bytes but in tables" },
+    { "format", AT(format), .help = "format of the output; sizes are in bytes, except in tables" },
     OPTION_GROUP(memory_command, network, network_option_rows),
     { .name = NULL },
 };
 
 static const char details[] =
     "The columns are the live bytes at the peak of the step; 'at' names the first layer and pass that\n"
-    "reach it. 'kept' are the bytes at the beginning of the backward pass: activations, each tensor once,\n"
-    "and saved masks, indices and statistics.\n"
+    "reach it. 'kept' counts the bytes at the beginning of the backward pass: activations, each tensor\n"
+    "once, and saved masks, indices and statistics.\n"
     "\n"
     "A tensor lives from the pass that makes it to the last one that reads it. Gradients of weights live\n"
     "from their layer's backward pass to the update (--keep-gradients: always, as with gradient\n"
@@ -94,9 +94,9 @@ static const char details[] =
     "elementwise layer overwrites its first input if no later layer and no backward pass reads it. It\n"
     "lowers the peak, not the kept bytes.\n"
     "\n"
-    "Not counted are the device's context, the allocator's rounding and gaps, scratch memory of cuDNN and\n"
-    "BLAS, temporaries of the optimizer, class numbers that are no input of the network, and tensors that\n"
-    "a script holds too long. Measure the difference once and give it as --framework-overhead.\n"
+    "Not counted are the device's context, rounding and gaps of the allocator, scratch memory of cuDNN\n"
+    "and BLAS, temporaries of the optimizer, class labels that are no input of the network, and tensors\n"
+    "that a script keeps too long. Measure the difference once and give it as --framework-overhead.\n"
     "\n"
     "Mixed precision is autocast of torch.cuda.amp (Micikevicius et al. 2018). Weights, gradients and\n"
     "optimizer state are in f32. Matrix products, convolutions and the layers behind them are in 16 bit;\n"
@@ -104,11 +104,11 @@ static const char details[] =
     "use to its layer's backward pass; that of an f32 input lives as long as the input is kept. Each\n"
     "layer has one type.\n"
     "\n"
-    "--phase decode is the last of --new-tokens behind --context tokens: 'KV cache' holds the keys and\n"
-    "values of all tokens, new ones included, of each layer with such a cache.\n"
+    "--phase decode is the step of the last of --new-tokens, after --context tokens. 'KV cache' holds the\n"
+    "keys and values of all tokens, new ones included, of each layer with such a cache.\n"
     "\n"
-    "Inference keeps a tensor until its last reader ran. Losses, auxiliary classifiers and dropout are\n"
-    "left out; there are no gradients, optimizer states and buckets.\n"
+    "Inference keeps a tensor until its last reader has run. Losses, auxiliary classifiers and dropout\n"
+    "are left out; there are no gradients, optimizer states and buckets.\n"
     "\n"
     "Optimizer state is none for sgd, one value a weight for momentum, two for adam, and sums of rows and\n"
     "columns for adafactor (Shazeer & Stern 2018; vectors in full). On several nodes all gradients are\n"

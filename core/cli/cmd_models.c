@@ -19,10 +19,9 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "Looks in the folders of $LAYERMETER_MODEL_PATH, then in that of the shipped models. Counts are of\n"
-    "one sample of the file's own shape; FLOPs are those of the forward pass, 2 for each\n"
-    "multiply-accumulate; an argument without a default leaves them empty. Set what stands under\n"
-    "'arguments' with layermeter show NETWORK --set width=128. Exits with 1 if a file there is no\n"
-    "network.\n";
+    "one sample of the file's own shape. FLOPs are those of the forward pass, 2 for each\n"
+    "multiply-accumulate. An argument without a default leaves them empty. Set an argument with\n"
+    "layermeter show NETWORK --set width=128. The exit status is 1 if a file there is no network.\n";
 
 static const char examples[] = "  layermeter models\n  layermeter models --format csv\n";
 

@@ -10,18 +10,18 @@ typedef struct page_options {
 #define AT(member) OPTION_AT(page_options, member)
 
 static const option_row option_rows[] = {
-    { "machine", AT(machine), .help = "a machine file that the page has, beside the shipped ones" },
+    { "machine", AT(machine), .help = "machine file to add to the shipped ones" },
     { "output", AT(output), .fallback = "planner.html", .help = "the page (also -o)" },
     { .name = NULL },
 };
 
 static const char details[] =
-    "The page is one file that loads nothing: open it in a browser, mail it, put it on a server. In it\n"
-    "this program, compiled to WebAssembly, answers for any network and machine: a step and its parts\n"
-    "with intervals, the curve over nodes, the memory of the fullest rank, time and cost of a run.\n"
-    "Networks and machine files of one's own are dropped into it and stay in the browser. Below each\n"
-    "answer stands the command that prints the same numbers. The address of the page holds what was\n"
-    "asked.\n"
+    "The page is one file that loads nothing: open it in a browser, mail it, put it on a server. It\n"
+    "contains this program, compiled to WebAssembly (code that browsers run), and answers for any network\n"
+    "and machine: a step and its parts with intervals, the curve over nodes, the memory of the fullest\n"
+    "rank, time and cost of a run. You can drop networks and machine files of your own into it; they stay\n"
+    "in the browser. Below each answer stands the command that prints the same numbers. The address of\n"
+    "the page holds the question.\n"
     "\n"
     "emscripten (Debian: emscripten) makes the page when Layermeter is built.\n";
 

@@ -23,7 +23,7 @@ static const option_row option_rows[] = {
       .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },
     { "block", AT(block) },
     { "features", AT(features), &type_text, "NAME", NULL, HELP_WHAT,
-      "what another model takes instead of counts: prenet or paleo", .excludes = "totals",
+      "inputs of another model, instead of counts: prenet or paleo", .excludes = "totals",
       .refusal = "features are of layers and have no totals" },
     { "totals", AT(totals), &type_flag, NULL, NULL, HELP_OUTPUT, "only the totals" },
     { "unique", AT(unique), &type_flag, NULL, NULL, HELP_OUTPUT,
@@ -36,10 +36,10 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "FLOPs count 2 for each multiply-accumulate (MAC) of convolutions, linear layers and products of\n"
-    "activations (attention), as published tables do. Bias, norm, activation, pooling and loss stand\n"
-    "under 'other'. 'layers' are executed layers as frameworks' modules count them; add, concat and\n"
-    "flatten are listed but not counted. The backward pass leaves out what does not happen: the first\n"
-    "layer has no input gradient.\n"
+    "activations (attention), as published tables do. Bias, norm, activation, pooling and loss are\n"
+    "counted under 'other'. 'layers' are executed layers as frameworks' modules count them; add, concat\n"
+    "and flatten are listed but not counted. The backward pass leaves out unneeded work: the first layer\n"
+    "has no input gradient.\n"
     "\n"
     "--features prenet prints the inputs of PreNeT's models (ICPE 2025) in training, layer by layer:\n"
     "operations and memory (in elements) by its own published formulas. --features paleo prints the\n"

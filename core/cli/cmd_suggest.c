@@ -18,22 +18,23 @@ typedef struct suggest_options {
 #define AT(member) OPTION_AT(suggest_options, member)
 
 static const option_row option_rows[] = {
-    { "for", AT(q.asked), .help = "networks that predictions are wanted of (needed)",
+    { "for", AT(q.asked), .help = "networks to be predicted (needed)",
       .needed = "--for NETWORKS is needed: what predictions are wanted of" },
     { "batch", AT(q.batch), .fallback = "1,8,64",
       .help = "predictions at these samples per device" },
     { "nodes", AT(q.nodes), .fallback = "1", .help = "predictions on so many nodes of one device" },
-    { "where", AT(q.where), .help = "only networks in OBSERVATIONS measured so: dtype=bf16" },
+    { "where", AT(q.where),
+      .help = "only networks in OBSERVATIONS with these settings: dtype=bf16" },
     { "from", AT(q.from), &type_names, "NETWORKS", NULL, HELP_WHAT,
       "measure these only (default: the shipped ones and those of --for)" },
     { "try-batch", AT(q.try_batch), &type_counts, "LIST", "1..64*4", HELP_WHAT,
       "batches that may be measured" },
     { "try-image", AT(q.try_image), &type_counts, "LIST", "64,128", HELP_WHAT,
       "images that may be measured, beside the size in the network's file" },
-    { "machine", AT(q.machine), .help = "machine file to begin with, instead of guesses" },
+    { "machine", AT(q.machine), .help = "machine file to start from, instead of guesses" },
     { "memory", AT(q.memory), .help = "memory of a device, 16GiB: suggest only what fits" },
     { "max-nodes", AT(q.max_nodes), &type_count, "COUNT", NULL, HELP_WHERE,
-      "nodes there are (default: as many as in OBSERVATIONS)" },
+      "available nodes (default: as many as in OBSERVATIONS)" },
     { "budget", AT(q.budget), &type_seconds, "TIME", NULL, HELP_HOW,
       "measure no longer than this: 5min", .least = OPTION_ABOVE_0,
       .outside = "nothing is measured in no time: give some" },
@@ -47,12 +48,12 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "The next point is the one that most lowers the expected variance of the wanted steps, per second of\n"
+    "The next point is the one that lowers the expected variance of the wanted steps most, per second of\n"
     "measuring (a V-optimal sequential design, by the formulas of the model 'counts'). Measured points\n"
     "are not suggested again. '+-' is half the expected width of a step's 90 % interval after this point\n"
-    "and those above. Some width stays, because networks differ from any formula. Without OBSERVATIONS\n"
-    "everything is a guess. Measure the sweep of -o into a new folder, and add its rows below those of\n"
-    "OBSERVATIONS to fit or to suggest again. --memory is compared with the step's memory ('layermeter\n"
+    "and those above. Some width remains, because networks differ from any formula. Without OBSERVATIONS\n"
+    "everything is a guess. Measure the sweep of -o into a new folder, and append its rows to those of\n"
+    "OBSERVATIONS, to fit or to suggest again. --memory is compared with the step's memory ('layermeter\n"
     "memory').\n";
 
 static const char examples[] =

@@ -41,7 +41,7 @@ static const option_row option_rows[] = {
       "a few observations of the new device, to correct by" },
     { "where", AT(machines.where), .needs = "with",
       .refusal = "is about the observations of --with, which is not there",
-      .help    = "only networks of --with that were measured so: dtype=bf16,layout=nhwc" },
+      .help    = "only networks of --with with these settings: dtype=bf16,layout=nhwc" },
     { "learned", AT(learned), &type_text, "FILE", NULL, HELP_WHAT,
       "written by 'layermeter learn': the argument is a file of runs, not of a machine" },
     { "power", AT(machines.how.power), &type_real, "EXPONENT", "0.5", HELP_HOW,
@@ -73,8 +73,8 @@ static const char details[] =
     "\n"
     "--with takes a few networks or single layers that were measured on the new device (five networks or\n"
     "twenty layers are many) and finds one factor for each resource; for layers one for forward passes\n"
-    "and one for the rest of training. 'factor' shows them; 'share' is the resource's share of the time\n"
-    "before the correction.\n"
+    "and one for the rest of training. 'factor' shows the factors; 'share' is the resource's share of the\n"
+    "time before the correction.\n"
     "\n"
     "Intervals are those of the machines, wider by the errors of leaving each machine out. With one\n"
     "machine they are wider by a factor of 1.5, in squares of logarithms; by 3 if only one of the devices\n"
@@ -84,7 +84,7 @@ static const char details[] =
     "\n"
     "With --learned the argument is a file of runs (columns gpu, seconds and the learned metrics; see\n"
     "'layermeter learn --help'). It prints the time of each run on the GPUs of --to (default: all learned\n"
-    "ones), its cost and its 90 % interval. 'basis' says whether the prediction stands on runs of both\n"
+    "ones), its cost and its 90 % interval. 'basis' says whether the prediction is based on runs of both\n"
     "GPUs, or on datasheets. --from takes only the runs on that GPU.\n";
 
 static const char examples[] =

@@ -66,9 +66,10 @@ static const option_row option_rows[] = {
       "only these all-reduces: default, nonblocking or ring (default: all but the last two)" },
     { "power", AT(power), &type_flag, NULL, NULL, HELP_WHAT,
       "power and energy beside times, of rows that have power_w" },
-    { "machine", AT(machine), .help = "coefficients of this machine file, instead of fits" },
+    { "machine", AT(machine),
+      .help = "use the coefficients of this machine file, instead of fits" },
     { "device", AT(device), &type_names, "NAME",
-      .help = "what was measured on, by its datasheet: of paleo; A,B where devices are left out" },
+      .help = "device that was measured, for paleo; A,B if devices are left out" },
     { "devices", AT(devices) },
     { "model", AT(models), &type_names, "LIST", "layermeter,convmeter,nnls", HELP_HOW,
       "models to compare; besides formulas of all-reduces", .words = model_words },
@@ -103,15 +104,15 @@ static const char details[] =
     "  device: each machine, a file each. 'layermeter transfer' predicts it from all others and its\n"
     "    datasheet; learned models (--model layermeter,prenet) learn from the layers of all others.\n"
     "\n"
-    "Rows without such a number stay in every fit. Of single kernels, and of streams of them, random\n"
+    "Rows without such a number stay in every fit. For single kernels, and sequences of them, random\n"
     "parts are left out (kfold=10 by default); errors are grouped by kind of operator and pass.\n"
     "\n"
     "MAPE is the mean of |predicted - measured| / measured; NRMSE is RMSE over the range of the\n"
     "measurements. 'in 90 %' is the share of points inside the stated interval, which is made without the\n"
-    "left-out points. 'width' is the median of (high - low) / predicted. CSV and JSON have the score of\n"
-    "intervals, too, which their width and what they miss make larger (Gneiting and Raftery 2007, of\n"
-    "logarithms, in percent). 'grad' is all-reduce and update; 'backward+grad' uses the joint fit of a\n"
-    "model that has one.\n"
+    "left-out points. 'width' is the median of (high - low) / predicted. CSV and JSON also have a score\n"
+    "of the intervals (Gneiting and Raftery 2007, of logarithms, in percent): wide intervals and missed\n"
+    "points raise it. 'grad' is all-reduce and update; 'backward+grad' uses the joint fit of a model that\n"
+    "has one.\n"
     "\n"
     "With --machine the coefficients come from that file: every network here counts as unseen. For\n"
     "all-reduces (phase sync) published formulas have names: hockney, log2, paleo_tree and PALEO's other\n"
@@ -123,9 +124,9 @@ static const char details[] =
     "\n"
     "--features compares sets of names joined by +, for each model (default: convmeter). For convmeter,\n"
     "nnls and counts the names are regressors: flops, inputs, outputs, layers, weights; constants and\n"
-    "nodes stay. For learned models they are features by name, by the beginning of a name (activation),\n"
-    "or by group: for prenet baseline, co, cm and ct (operations, memory, time). 'all' takes all. A\n"
-    "formula or a type of layer without any of the features has no prediction.\n";
+    "nodes are always used. For learned models they are features by name, by the beginning of a name\n"
+    "(activation), or by group: for prenet baseline, co, cm and ct (operations, memory, time). 'all'\n"
+    "takes all. A formula or a type of layer without any of the features has no prediction.\n";
 
 static const char examples[] =
     "  layermeter validate observations.csv\n"

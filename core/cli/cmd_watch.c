@@ -57,11 +57,11 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Samples devices at equal times and writes a row of CSV for each: load, memory, power, energy,\n"
-    "clocks, temperature, and what holds the clock down. Columns have nvidia-smi's names: 'layermeter\n"
-    "epochs' reads them, even while they are written. GPUs are read by NVML of NVIDIA's driver\n"
-    "($LAYERMETER_NVML names another file than libnvidia-ml.so.1). CPUs are read by /proc, their energy\n"
-    "by RAPL or a sensor, if readable. Unknown values are empty. An existing file is not overwritten.\n"
+    "Samples devices at equal intervals and writes a row of CSV for each: load, memory, power, energy,\n"
+    "clocks, temperature, and the reason for a lower clock. Columns have nvidia-smi's names: 'layermeter\n"
+    "epochs' reads them, even while they are written. NVML of NVIDIA's driver reads the GPUs\n"
+    "($LAYERMETER_NVML names another file than libnvidia-ml.so.1). /proc reads the CPUs, and RAPL or a\n"
+    "sensor their energy, if readable. Unknown values are empty. An existing file is not overwritten.\n"
     "\n"
     "With --plan it follows the first device, or a trace that 'layermeter epochs' reads, and compares\n"
     "each finished epoch with the plan. An epoch within the plan's interval is 'on plan', else it is\n"
@@ -72,7 +72,7 @@ static const char details[] =
     "  compute-bound: otherwise\n"
     "\n"
     "Without load and clock in the trace there is no cause. All-reduces on a GPU count as its work. If\n"
-    "steps are seen and epochs are not, steps are compared.\n"
+    "the trace shows steps but no epochs, steps are compared.\n"
     "\n"
     "--observations appends the mean of the steady epochs as a step of the network, with the settings of\n"
     "the networks in the file. 'layermeter fit OBSERVATIONS.csv --correct FILE' corrects a fit by such\n"

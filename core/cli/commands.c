@@ -28,7 +28,7 @@ const option_row network_option_rows[] = {
     { "treat", AT(treat), &type_pair, "OP=TYPE", .heading = HELP_WHAT, .repeats = true,
       .help = "imports: layer type for an unknown operator" },
     { "ignore", AT(ignore), &type_text, "OP", .heading = HELP_WHAT, .repeats = true,
-      .help = "imports: operator to skip; its output is its first input" },
+      .help = "imports: operator to skip (its output is its first input)" },
     { "strict", AT(strict), &type_flag, .heading = HELP_WHAT,
       .help = "imports: refuse an unknown operator even if its shapes are known" },
     { "set", AT(set), &type_pair, "NAME=VALUE", .heading = HELP_WHAT, .repeats = true,
