@@ -103,7 +103,7 @@ static void turning_points_are_said_with_their_interval(void **state)
                  { { 22, -1, -1 }, "22 nodes" },
                  { { 1, 1, 1 }, "1 node" },
                  { { 1, 1, 3 }, "1 node (1 to 3)" },
-                 { { 0, 5, 0 }, "more than 65,536 nodes" },
+                 { { 0, 5, 0 }, "65,536 nodes and more" },
                  { { -1, 0, 0 }, "not known" } };
     char text[80];
 
