@@ -118,7 +118,7 @@ static lm_status start_thread(mpi_buckets *b, lm_error *err)
     if (pthread_create(&b->thread, NULL, reduce_in_order, b)) {
         pthread_cond_destroy(&b->changed);
         pthread_mutex_destroy(&b->lock);
-        return lm_error_set(err, LM_E_NOMEM, "no thread to be had for 'progress = thread'");
+        return lm_error_set(err, LM_E_NOMEM, "no thread is available for 'progress = thread'");
     }
     b->threaded = true;
     return LM_OK;

@@ -32,7 +32,7 @@ lm_status step_check(const backend *compute, const backend *collective, const se
                             collective->type->name, compute->type->name);
     if (how->value[SETTING_PROGRESS] && !(collective->type->settings >> SETTING_PROGRESS & 1))
         return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "backend '%s' needs nobody to move it on: leave 'progress' out",
+                            "backend '%s' progresses by itself: leave 'progress' out",
                             collective->type->name);
     return LM_OK;
 }

@@ -77,10 +77,10 @@ lm_status run_folder_check(const run_folder *f, bool replace, lm_error *err)
         if (S_ISDIR(s.st_mode))
             return lm_error_set(err, LM_E_IO, "%s: is a folder: give another -o", path[i]);
         if (!begun && !replace)
-            return lm_error_set(err, LM_E_IO,
-                                "%s: is there already, and not of a run into this folder: --force "
-                                "replaces it, another -o keeps it",
-                                path[i]);
+            return lm_error_set(
+                err, LM_E_IO,
+                "%s: exists already, and is not of a run into this folder: --force replaces it, another -o keeps it",
+                path[i]);
     }
     return LM_OK;
 }

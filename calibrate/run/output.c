@@ -211,7 +211,7 @@ static lm_status check_place(const output *o, lm_error *err)
     if (fstat(o->fd, &ours))
         return cause(o, err);
     if (stat(o->path, &there))
-        return lm_error_set(err, LM_E_IO, "%s: is no longer there: %s", o->path, strerror(errno));
+        return lm_error_set(err, LM_E_IO, "%s: no longer exists: %s", o->path, strerror(errno));
     if (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino)
         return lm_error_set(err, LM_E_IO, "%s: was replaced during the run", o->path);
     if (ours.st_size != o->end)
@@ -274,11 +274,11 @@ static lm_status open_alone(output *o, output_mode mode, lm_error *err)
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is told like a full disk */
     o->fd = open(o->path, O_RDWR | O_CREAT | O_CLOEXEC | (mode == OUTPUT_NEW ? O_EXCL : 0), 0666);
     if (o->fd < 0)
-        return errno == EEXIST ? lm_error_set(err, LM_E_IO,
-                                              "%s: is there already: --resume goes on with it, "
-                                              "--force replaces it",
-                                              o->path)
-                               : cause(o, err);
+        return errno == EEXIST
+                   ? lm_error_set(err, LM_E_IO,
+                                  "%s: exists already: --resume continues it, --force replaces it",
+                                  o->path)
+                   : cause(o, err);
     if (fstat(o->fd, &about))
         return cause(o, err);
     if (!S_ISREG(about.st_mode))

@@ -67,7 +67,7 @@ static lm_status nothing(const plan_set *set, lm_error *err)
     if (set->too_large)
         return lm_error_set(err, LM_E_NOTFOUND, "no batch fits the memory");
     if (set->no_time)
-        return lm_error_set(err, LM_E_NOTFOUND, "the model says that no step takes any time");
+        return lm_error_set(err, LM_E_NOTFOUND, "the model predicts steps of no time");
     return lm_error_set(err, LM_E_NOTFOUND,
                         "every step takes more samples than the data set has, or leaves devices "
                         "without one");

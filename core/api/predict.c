@@ -205,7 +205,7 @@ static lm_status check_machine(const lm_machine *machine, const predictor_asked 
         return lm_error_set(err, LM_E_NOTFOUND, "expected one of %s; found '%.40s'",
                             step_model_names(", ", names, sizeof names), asked->model);
     if (by->from_datasheet && machine)
-        return lm_error_set(err, LM_E_ARG, "the model '%s' takes a device, no machine file",
+        return lm_error_set(err, LM_E_ARG, "the model '%s' needs a device, not a machine file",
                             asked->model);
     if (by->from_datasheet && !asked->source.device)
         return lm_error_set(err, LM_E_ARG, "the model '%s' needs a device", asked->model);

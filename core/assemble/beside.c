@@ -49,9 +49,9 @@ lm_status fit_layers_load(const char *path, const observations *obs, points *p, 
     if (status || (status = check_like(path, obs, *out, err)))
         return status;
     if (!(*out)->layers || !layer_model_any((*out)->layers))
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "--layers %s: no prices of single layers in it: it was fitted to none",
-                            path);
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "--layers %s: no coefficients of single layers in it: it was fitted to none", path);
     p->layers = (*out)->layers;
     return LM_OK;
 }
@@ -62,15 +62,15 @@ lm_status fit_layers_compose(const points *p, calibration *layers, calibration *
 
     if (to->layers && layer_model_any(to->layers))
         return lm_error_set(err, LM_E_ARG,
-                            "--layers: these are single layers themselves: it takes networks");
+                            "--layers: the observations are of single layers: it needs networks");
     if (!(to->composed = malloc(sizeof *to->composed)))
         return no_memory(err);
     if ((status = composed_calibrate(p, layers->layers, to->composed, err)))
         return status;
     if (!to->composed->step.rows && !to->composed->inference.rows)
-        return lm_error_set(err, LM_E_ARG,
-                            "--layers: no network whose layers all have prices was measured as a "
-                            "whole (phase step or inference)");
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--layers: no network whose layers all have coefficients was measured as a whole (phase step or inference)");
     if (to->layers)
         layer_model_free(to->layers);
     free(to->layers);
@@ -103,7 +103,8 @@ static lm_status load(const char *file, const device_list *list, calibration **c
     lm_status status = machine_load(file, cal, err);
 
     if (!status && !(*cal)->operators)
-        status = lm_error_set(err, LM_E_NOTFOUND, "%s: has no prices of single kernels", file);
+        status =
+            lm_error_set(err, LM_E_NOTFOUND, "%s: has no coefficients of single kernels", file);
     out->cal = *cal;
     return status ? status : device_of(*cal, file, list, &out->device, err);
 }
@@ -220,10 +221,10 @@ lm_status fit_residual(const observations *obs, const points *p, residual_choice
         (choice == RESIDUAL_AUTO && ((!layers && !kernels) || !boost_available())))
         return LM_OK;
     if (!layers && !kernels)
-        return lm_error_set(err, LM_E_ARG,
-                            "%s: --residual on is about prices of single layers or kernels, and "
-                            "there are too few of them here: leave it out, or measure some",
-                            obs->path);
+        return lm_error_set(
+            err, LM_E_ARG,
+            "%s: --residual on needs single layers or kernels, and here are too few: leave it out, or measure some",
+            obs->path);
     if (layers && !(status = singles_learn_pool(&p, &cal->layers, 1, out->layer, err)))
         status = learn_power(p, cal, err);
     out->layers = layers && !status;

@@ -201,11 +201,11 @@ static lm_status take_all(const observations *obs, const points *p, workloads *l
             lm_error_prefix(err, "%s:%d", obs->path, pt->row->line);
     }
     if (!status && !out->n)
-        status =
-            lm_error_set(err, LM_E_ARG,
-                         "%s: tells nothing of the host: of %zu steps the device takes more than "
-                         "half, %zu are of other element types: measure smaller batches",
-                         obs->path, out->n_busy, out->n_other);
+        status = lm_error_set(
+            err, LM_E_ARG,
+            "%s: has no information about the host: of %zu steps the device takes more than "
+            "half, %zu are of other element types: measure smaller batches",
+            obs->path, out->n_busy, out->n_other);
     return status;
 }
 

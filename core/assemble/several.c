@@ -55,10 +55,10 @@ static lm_status read_all(const assembly_question *q, workloads *loads, assembli
             (status = find_device(m, on->n ? on->at[i] : NULL, out->sheets, err)))
             continue;
         if (!m->cal->layers || !layer_model_any(m->cal->layers))
-            status = lm_error_set(err, LM_E_ARG,
-                                  "%s: several files share what single layers teach, and there "
-                                  "are too few of them here",
-                                  m->path);
+            status = lm_error_set(
+                err, LM_E_ARG,
+                "%s: several files share what single layers teach, and here are too few single layers",
+                m->path);
         else if (on->n && !calibration_measured_on(m->cal, m->on->name))
             status = no_memory(err);
         else

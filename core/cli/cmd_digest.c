@@ -26,7 +26,7 @@ typedef struct digest_options {
 
 static const option_row option_rows[] = {
     { "device", AT(device),
-      .needed = "--device is needed: the GPU, as 'layermeter devices' names it (needed)",
+      .needed = "--device is needed: the GPU, as 'layermeter devices' names it",
       .help   = "the GPU, as 'layermeter devices' names it (needed)" },
     { "devices", AT(devices) },
     { "workload", AT(workload), &type_text, "TEXT", "", HELP_WHAT,

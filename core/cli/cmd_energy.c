@@ -39,7 +39,7 @@ static const option_row option_rows[] = {
       "MHz to compare, 600,900,1200 (default: 16 steps up to the highest)" },
     { "power-limit", AT(limits), &type_ascending, "LIST", NULL, HELP_WHAT,
       "power limits to compare instead, watts: 150,200,250", .excludes = "clocks",
-      .refusal = "a device keeps a clock or a limit: ask for one of them" },
+      .refusal = "a device keeps a clock or a limit: give one of the two" },
     { "nodes", AT(nodes), &type_count, "N", "1", .help = "nodes, which a network connects" },
     { "devices-per-node", AT(how.setup.devices) },
     { "power-cap", .help = "power limit to keep to, 120W: the clock falls until it is kept",
@@ -207,10 +207,8 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
 static lm_status check(options *o, lm_error *err)
 {
     energy_options *a      = o->filled;
-    lm_status       status = layout_choice_check(o, &a->layout,
-                                                 &(layout_beside){ .one        = &a->batch,
-                                                                   .accumulate = &a->how.accumulate },
-                                                 err);
+    lm_status       status = layout_choice_check(
+              o, &a->layout, &(layout_beside){ .one = &a->batch, .accumulate = &a->how.accumulate }, err);
 
     if (!status)
         status = setup_check(o, &a->how, &a->session, false, err);

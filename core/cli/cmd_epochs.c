@@ -28,7 +28,7 @@ static const option_row option_rows[] = {
     { "interval", AT(trace.interval) },
     { "format", AT(format) },
     { "plot", AT(plot), .excludes = "follow",
-      .refusal = "a trace that is followed has no end to draw it at",
+      .refusal = "a trace that is followed has no end and cannot be drawn",
       .help    = "draw the trace and where epochs begin: .svg, .png or .pdf" },
     { "keep-script", AT(keep_script) },
     { "follow", AT(trace.follow), &type_flag, NULL, NULL, HELP_HOW,

@@ -148,8 +148,8 @@ static const char examples[] =
 static const char *refused_of_several(const options *o, const fit_options *a)
 {
     if (a->residual == RESIDUAL_OFF && !a->models.n)
-        return "several files are machines that share a residual, or learned models: --residual on "
-               "or --model, or one file each";
+        return "several files are several machines that share a residual or learned models: add "
+               "--residual on or --model, or fit each file alone";
     if (a->algorithm || a->like.n || a->layers || a->correct || a->host || a->features ||
         a->importance)
         return "--algorithm, --like, --layers, --correct, --host, --features and --importance are of one "
@@ -289,8 +289,7 @@ static lm_status open_corrected(const options *o, const observations *obs, lm_ma
     if (!q.path && !on)
         return lm_error_set(
             err, LM_E_ARG,
-            "%s: steps under layouts correct a machine file: say which (--from), or "
-            "what they were measured on (--device, or '# device: NAME')",
+            "%s: steps under layouts correct a machine file: name it (--from), or the device (--device, or '# device: NAME')",
             obs->path);
     if (!q.path) {
         if ((status = device_machine_find(on, a->devices, laid_fit_dtype(obs), &shipped, err)))

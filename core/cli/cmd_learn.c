@@ -39,7 +39,7 @@ static const option_row option_rows[] = {
       .help = "write what was learned, for 'layermeter transfer --learned' (also -o)" },
     { "leave-out", AT(judging.leave), &type_held_out, "WHAT", "group", HELP_HOW,
       "without -o: group, workload, row or gpu are left out in turn", .excludes = "test",
-      .refusal = "nothing is left out where other runs judge" },
+      .refusal = "leaves nothing out: other runs (--test) judge" },
     { "test", AT(judging.test), &type_text, "FILE", NULL, HELP_WHAT,
       "without -o: learn from all, and judge by these runs instead" },
     { "by", AT(judging.by), &type_text, "WHAT", NULL, HELP_HOW,

@@ -19,7 +19,7 @@ typedef struct suggest_options {
 
 static const option_row option_rows[] = {
     { "for", AT(q.asked), .help = "networks to be predicted (needed)",
-      .needed = "--for NETWORKS is needed: what predictions are wanted of" },
+      .needed = "--for NETWORKS is needed: the networks to be predicted" },
     { "batch", AT(q.batch), .fallback = "1,8,64",
       .help = "predictions at these samples per device" },
     { "nodes", AT(q.nodes), .fallback = "1", .help = "predictions on so many nodes of one device" },

@@ -40,7 +40,7 @@ static const option_row option_rows[] = {
     { "with", AT(machines.with), &type_text, "FILE", NULL, HELP_WHAT,
       "a few observations of the new device, to correct by" },
     { "where", AT(machines.where), .needs = "with",
-      .refusal = "is about the observations of --with, which is not there",
+      .refusal = "is for the observations of --with, which is missing",
       .help    = "only networks of --with with these settings: dtype=bf16,layout=nhwc" },
     { "learned", AT(learned), &type_text, "FILE", NULL, HELP_WHAT,
       "written by 'layermeter learn': the argument is a file of runs, not of a machine" },
@@ -101,7 +101,7 @@ static lm_status check_needed(const options *o, const transfer_command *a, lm_er
                             "--from is needed: devices of the machine files, in their order: A,B");
     if (!a->to.n)
         return lm_error_set(err, LM_E_ARG,
-                            "--to is needed: device to carry the coefficients over to (needed)");
+                            "--to is needed: device to carry the coefficients over to");
     if (!a->machines.output)
         return lm_error_set(err, LM_E_ARG,
                             "--output is needed: machine file to write (also -o; needed)");

@@ -217,9 +217,9 @@ static lm_status check_machines(options *o, lm_error *err)
     if (!option_given(o, &a->models))
         a->models.n = 1; /* only the default model of the usual list */
     if (n < 2)
-        return lm_error_set(err, LM_E_ARG,
-                            "--leave-out device: takes a file for each machine, two or more, and "
-                            "--device A,B to say which these are");
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--leave-out device: needs a file for each machine, two or more, and --device A,B to name them");
     if (a->device.n != n)
         return lm_error_set(
             err, LM_E_ARG,
@@ -306,8 +306,8 @@ static lm_status print_models(const options *o, const validation *v, lm_error *e
             o->argument[0], INTERVAL_GROUPS);
     status = judging_print(&v->all, &a->form, err);
     if (!status && v->all.power && !judging_tells_power(&v->all))
-        note(
-            "--power: nothing to tell: no row has power_w, these models tell none, or, of whole networks, neither --machine nor --layers is there");
+        note("--power: nothing to tell: no row has power_w, these models tell none, or, of "
+             "whole networks, neither --machine nor --layers is there");
     return status;
 }
 

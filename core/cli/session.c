@@ -98,8 +98,9 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
     if (q->link.name)
         return misused(o, &q->link.name, err, "PALEO's model takes a rate: give --bandwidth");
     if (q->machine)
-        return lm_error_set(err, LM_E_ARG,
-                            "--machine: --model paleo takes a device (--device), no machine file");
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--machine: --model paleo needs a device (--device), not a machine file");
     if (!q->source.device)
         return lm_error_set(
             err, LM_E_ARG,
@@ -317,7 +318,7 @@ lm_status decode_check(const decode_choice *d, program_kind program, lm_error *e
     if (program == PROGRAM_DECODE && !d->context)
         return lm_error_set(
             err, LM_E_ARG,
-            "--context: --phase decode needs it, the tokens before the first new one");
+            "--context is needed with --phase decode: the tokens before the first new one");
     return LM_OK;
 }
 

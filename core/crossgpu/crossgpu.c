@@ -278,11 +278,9 @@ lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, 
 
     if (c->method == CROSSGPU_PAIR_RATIO) {
         if (!known || isnan(c->median[a * c->n_gpus + b]))
-            return lm_error_set(
-                err, LM_E_NOTFOUND,
-                "'%s' and '%s' were not learned from together, and pair-ratio knows "
-                "nothing else",
-                from->name, to->name);
+            return lm_error_set(err, LM_E_NOTFOUND,
+                                "'%s' and '%s' have no common workloads, and pair-ratio needs some",
+                                from->name, to->name);
         p.seconds = exp(x[c->s.n_metrics] + c->median[a * c->n_gpus + b]);
         status    = LM_OK;
     } else if (c->method == CROSSGPU_LAYERMETER) {

@@ -185,8 +185,8 @@ static lm_status take_known(const char *path, const trace_question *q, const dig
             return status;
     }
     if (!d->n)
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s: no metric that is known: name some with --metric", path);
+        return lm_error_set(err, LM_E_NOTFOUND, "%s: no known metric: name some with --metric",
+                            path);
     return LM_OK;
 }
 
@@ -197,8 +197,9 @@ lm_status digest_trace(const char *path, const trace_question *q, const digest_t
 
     *out = (digest){ .n = 0 };
     if (!strcmp(path, "-"))
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "stdin is read but once, and each metric takes a reading: name a file");
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "stdin can be read only once, and each metric needs a reading: name a file");
     for (size_t i = 0; i < n && metrics && !status; i++)
         status = take(path, q, when, metrics[i], out, err);
     if (!metrics)

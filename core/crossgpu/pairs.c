@@ -155,11 +155,10 @@ static lm_status find_rows(pairs *p, lm_error *err)
     }
     free(order);
     if (!status && !p->n)
-        status =
-            lm_error_set(err, LM_E_ARG,
-                         "%s: no workload ran on two GPUs: the column 'workload' says the same "
-                         "where the same ran",
-                         p->r->path);
+        status = lm_error_set(
+            err, LM_E_ARG,
+            "%s: no workload ran on two GPUs: give the same work the same text in the column 'workload'",
+            p->r->path);
     return status;
 }
 

@@ -242,8 +242,7 @@ static lm_status missing(const space *s, size_t i, const runs *r, lm_error *err)
                             r->path, name, n, s->n_metrics, near);
     return lm_error_set(
         err, LM_E_NOTFOUND,
-        "%s: no column '%s', which was learned from (%zu of %zu are missing): meter "
-        "what the runs have, or learn again without it",
+        "%s: no column '%s', which was learned from (%zu of %zu are missing): measure it, or learn again without it",
         r->path, name, n, s->n_metrics);
 }
 
@@ -262,7 +261,7 @@ lm_status space_run(const space *s, const runs *r, const gpu_run *of, const size
         const size_t f = figure_of(s->metric[i].unit);
 
         if (f < N_FIGURES && !(on->figure[f] > 0))
-            return lm_error_set(err, LM_E_NOTFOUND, "device '%s' has no %s, by which %s counts",
+            return lm_error_set(err, LM_E_NOTFOUND, "device '%s' has no %s, which %s needs",
                                 on->name, figure_name(f), s->metric[i].name);
         out[i] = feature_of(&s->metric[i], of->value[place[i]], of, on);
         if (!isfinite(out[i]))

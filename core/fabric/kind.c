@@ -133,8 +133,7 @@ lm_status collective_kind_parse(const char *name, collective_kind *out, lm_error
         }
         text_add(known, sizeof known, "%s%s", k ? ", " : "", collective_types[k].name);
     }
-    return lm_error_set(err, LM_E_NOTFOUND, "'%.40s' is no collective that is known: %s", name,
-                        known);
+    return lm_error_set(err, LM_E_NOTFOUND, "unknown collective '%.40s': expected %s", name, known);
 }
 
 lm_status collective_kind_find(const char *word, collective_kind *out, lm_error *err)

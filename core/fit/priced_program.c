@@ -159,7 +159,7 @@ static lm_status check(const calibration *cal, const char *model, lm_error *err)
                             model, DEFAULT_MODEL);
     if (by == n_forms || !cal->fitted[by].present)
         return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "nothing is calibrated that says when gradients are ready: measure "
+                            "the calibration does not tell when gradients are ready: measure "
                             "networks with their backward pass, or take --sync once");
     return LM_OK;
 }

@@ -375,8 +375,9 @@ lm_status extrap_write(const observation *row, size_t n, extrap_format f, const 
         status = fill_cells(&w, row, n);
     }
     if (!status && !w.n_parameters)
-        status = lm_error_set(err, LM_E_ARG,
-                              "nothing counts these times: no batch, bytes or nodes that all have");
+        status = lm_error_set(
+            err, LM_E_ARG,
+            "no parameter is common to these rows: give all of them a batch, bytes or nodes");
     if (!status && f == EXTRAP_TEXT && title)
         fprintf(out, "# %s\n", title);
     if (!status && f == EXTRAP_TEXT)

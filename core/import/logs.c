@@ -171,7 +171,7 @@ lm_status log_read_all(log_reader *read, const word_list *paths, const log_optio
     if (out->n_rows)
         return LM_OK;
     return lm_error_set(err, LM_E_ARG,
-                        "%s: no row is of use (%zu wrong, %zu of other kinds, %zu broken)",
+                        "%s: no usable row (%zu wrong, %zu of other kinds, %zu broken)",
                         paths->at[0], out->n_wrong, out->n_other, out->n_broken);
 }
 

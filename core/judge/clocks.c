@@ -97,7 +97,7 @@ lm_status clock_answers_of(const points *p, const calibration *cal, const char *
         return status;
     if (!out->rows.n)
         return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s: no power of one device that the machine file has prices for",
+                            "%s: no power of one device that the machine file has coefficients for",
                             path);
     if (!(out->answer = malloc(out->rows.n * sizeof *out->answer)))
         return no_memory(err);

@@ -198,9 +198,9 @@ lm_status launch_errors_of(const launch_question *q, launch_errors *out, lm_erro
     lm_status          status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
 
     if (!status && q->given && !m)
-        status = lm_error_set(err, LM_E_NOTFOUND,
-                              "%s: the machine file has no prices of single kernels: fit some",
-                              q->obs->path);
+        status = lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: the machine file has no coefficients of single kernels: fit some", q->obs->path);
     j.n         = l.n + streams;
     j.time      = calloc(j.n + 1, sizeof *j.time);
     j.predicted = calloc(j.n * q->n_models + 1, sizeof *j.predicted);

@@ -55,13 +55,13 @@ static lm_status lacks(const layerwise_range *f, const device *on, lm_error *err
 {
     return on ? lm_error_set(
                     err, LM_E_NOTFOUND,
-                    "it was learned of several devices, by their %s, which the datasheet "
-                    "of %s (%s:%d) does not have: add it to a file of datasheets (--devices)",
+                    "it was learned from several devices, by their %s, which the datasheet of %s "
+                    "(%s:%d) lacks: add it to a file of datasheets (--devices)",
                     f->name, on->name, on->path, on->line)
-              : lm_error_set(err, LM_E_NOTFOUND,
-                             "it was learned of several devices and needs %s of this one: name "
-                             "it by its datasheet (--device)",
-                             f->name);
+              : lm_error_set(
+                    err, LM_E_NOTFOUND,
+                    "it was learned from several devices and needs %s of this one: name the device (--device)",
+                    f->name);
 }
 
 double layerwise_value(const layerwise_range *f, const double *row, size_t at, const device *on)

@@ -57,10 +57,10 @@ static lm_status check_price(const char *name, const char *unit, double seconds,
             most = MOST_SECONDS_OF_MANY;
     if (fabs(seconds) < most)
         return LM_OK;
-    return lm_error_set(err, LM_E_ARG,
-                        "%s: %.3g s/%s, which nothing takes: edited, or of times in another unit? "
-                        "fit observations in seconds",
-                        name, seconds, unit);
+    return lm_error_set(
+        err, LM_E_ARG,
+        "%s: %.3g s/%s, which is impossible: edited, or of times in another unit? fit observations in seconds",
+        name, seconds, unit);
 }
 
 /* The features of a form, or its terms: where its k-th coefficient is, its name and unit. NULL past

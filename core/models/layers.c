@@ -267,11 +267,11 @@ static lm_status layers_explain(const predictor *who, const step_setup *s, expla
 {
     (void)s;
     (void)e;
-    return lm_error_set(err, LM_E_UNSUPPORTED,
-                        "%s: a step that is a sum of single %s is not taken apart: "
-                        "calibrate whole networks",
-                        who->machine ? who->machine : "the machine file",
-                        any(who->cal->layers) ? "layers" : "kernels");
+    return lm_error_set(
+        err, LM_E_UNSUPPORTED,
+        "%s: a step that is a sum of single %s cannot be split into parts: calibrate whole networks",
+        who->machine ? who->machine : "the machine file",
+        any(who->cal->layers) ? "layers" : "kernels");
 }
 
 const step_model layers_model = {

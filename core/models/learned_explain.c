@@ -216,7 +216,7 @@ lm_status learned_decide(const predictor *who, const step_setup *s, const char *
     status = learned_sum(who, s, net, decide_case, &d, &sum, err);
     if (!status && !d.found)
         status = lm_error_set(err, LM_E_NOTFOUND,
-                              "%s tells nothing of a layer '%s' of %s by itself: 'layermeter show "
+                              "%s has no time of a layer '%s' of %s: 'layermeter show "
                               "%s' lists its layers",
                               who->model, layer, who->network, who->network);
     bound_network_free(net);

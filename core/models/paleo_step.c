@@ -156,7 +156,7 @@ static lm_status paleo_exchange(const predictor *who, const step_setup *s,
     return !isnan(out->seconds)
                ? LM_OK
                : lm_error_set(err, LM_E_NOTFOUND,
-                              "what nodes exchange needs a bandwidth (--bandwidth 10Gbit/s)");
+                              "messages between nodes need a bandwidth (--bandwidth 10Gbit/s)");
 }
 
 static lm_status paleo_buckets(const predictor *who, const step_setup *s,

@@ -123,23 +123,21 @@ const step_model *step_model_of(const calibration *cal, const char *name)
 static lm_status take_tf32(predictor *who, const device *on, lm_error *err)
 {
     if (who->by != &linear_model || strcmp(who->model, step_model_name(0)) != 0)
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "tf32: the default model tells it, of networks that were measured as "
-                            "wholes");
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "tf32: only the default model predicts it, for networks that were measured as a whole");
     if (!on)
         return lm_error_set(
             err, LM_E_NOTFOUND,
-            "tf32: %s names no device with a datasheet, whose peaks tell it: take f32 or "
-            "f16",
+            "tf32: %s names no device with a datasheet, whose peaks are needed: take f32 or f16",
             who->machine ? who->machine : "the machine file");
     who->as_tf32    = device_peak(on, predictor_product_dtype(who)) / on->figure[DEVICE_TF32];
     who->roof.flops = on->figure[DEVICE_TF32];
     return who->as_tf32 > 0
                ? LM_OK
-               : lm_error_set(
-                     err, LM_E_NOTFOUND,
-                     "tf32: '%.60s' does not multiply so by its datasheet: take f32 or f16",
-                     on->name);
+               : lm_error_set(err, LM_E_NOTFOUND,
+                              "tf32: '%.60s' has no tf32 by its datasheet: take f32 or f16",
+                              on->name);
 }
 
 /* Nothing of a device without a datasheet. */
@@ -336,16 +334,15 @@ lm_status predictor_check_clock(const predictor *who, double mhz, lm_error *err)
     lm_status   status;
 
     if (!predictor_tells_clocks(who, &range))
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "--clock: %s tells steps at the clock that they were measured at: what "
-                            "another makes of them says 'layermeter energy --clocks'",
-                            who->model);
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "--clock: %s predicts steps at the measured clock only: 'layermeter energy --clocks' predicts others",
+            who->model);
     if (!(status = predictor_check_highest(who, mhz, err)) && (mhz < range.low || mhz > range.high))
-        status =
-            lm_error_set(err, LM_E_ARG,
-                         "--clock: %s learned nothing at %.6g MHz, but at %.6g to %.6g MHz: "
-                         "what a clock beyond makes of steps says 'layermeter energy --clocks'",
-                         who->model, mhz, range.low, range.high);
+        status = lm_error_set(err, LM_E_ARG,
+                              "--clock: %s learned nothing at %.6g MHz, but at %.6g to %.6g MHz: "
+                              "'layermeter energy --clocks' predicts others",
+                              who->model, mhz, range.low, range.high);
     return status;
 }
 

@@ -246,11 +246,10 @@ static lm_status find_base(const loading *l, const head *h, char *path, size_t s
         status = lm_error_set(l->err, LM_E_ARG,
                               "'%.60s' is no .ini file: 'layermeter import' makes one", h->base);
     else if (!status && access(path, R_OK))
-        status =
-            lm_error_set(l->err, LM_E_NOTFOUND,
-                         "there is no file '%.60s' beside this one: give the path from here, or "
-                         "the name of a network ('layermeter models' lists them)",
-                         h->base);
+        status = lm_error_set(l->err, LM_E_NOTFOUND,
+                              "no file '%.60s' beside this one: give the path from here, or "
+                              "the name of a network ('layermeter models' lists them)",
+                              h->base);
     if (status)
         lm_error_prefix(l->err, "%s:%d: base", l->path, line_of(l, "base"));
     return status;

@@ -154,10 +154,10 @@ lm_status operations_add(operation_list *list, const bound_network *net, const c
             continue;
         found++;
         if (l->counted && !l->lowered)
-            status = lm_error_set(err, LM_E_UNSUPPORTED,
-                                  "%s: layer '%s': nothing can run a layer of type '%s', so it is "
-                                  "no operation of a catalogue",
-                                  net->net->path, l->decl->name, l->decl->type);
+            status = lm_error_set(
+                err, LM_E_UNSUPPORTED,
+                "%s: layer '%s': no backend can run a layer of type '%s', so a catalogue cannot have it",
+                net->net->path, l->decl->name, l->decl->type);
         else if (l->n_kernels[LM_FORWARD] && (!chained || !in_chain(net, l)))
             status = add(list, l, chained ? function_behind(net, i) : NULL, &net->options, err);
     }

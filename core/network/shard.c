@@ -573,9 +573,10 @@ static lm_status check_share(const bound_layer *part, const bound_layer *whole, 
                                 name, lm_elements(&whole->output[o]), lm_elements(&part->output[o]),
                                 cp);
     if (sees_others(part, whole))
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "layer '%s' (%s) sees several tokens, which ranks of cp do not hand on",
-                            name, part->entry->type.name);
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "layer '%s' (%s) sees several tokens, which ranks of cp do not exchange", name,
+            part->entry->type.name);
     return LM_OK;
 }
 

@@ -38,11 +38,11 @@ static lm_status check_edges(const bound_network *net, const int64_t *stage, lm_
             const size_t from = net->layer[i].decl->input[k].layer;
 
             if (!is_source(&net->layer[from]) && stage[from] + 1 < stage[i])
-                return lm_error_set(err, LM_E_UNSUPPORTED,
-                                    "layer '%s' of stage %lld reads '%s' of stage %lld: a pipeline "
-                                    "hands on to the next stage alone",
-                                    net->layer[i].decl->name, (long long)stage[i] + 1,
-                                    net->layer[from].decl->name, (long long)stage[from] + 1);
+                return lm_error_set(
+                    err, LM_E_UNSUPPORTED,
+                    "layer '%s' of stage %lld reads '%s' of stage %lld: a pipeline sends to the next stage only",
+                    net->layer[i].decl->name, (long long)stage[i] + 1, net->layer[from].decl->name,
+                    (long long)stage[from] + 1);
         }
     return LM_OK;
 }

@@ -118,7 +118,7 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
     if (job->set.no_end)
         return lm_error_set(
             err, LM_E_NOTFOUND,
-            "%s: devices fail more often than a run gets on between checkpoints: give "
+            "%s: devices fail more often than a run makes progress between checkpoints: give "
             "a longer --mtbf, a shorter --checkpoint or --restart, or fewer --nodes",
             side->name);
     if (job->set.too_slow)

@@ -195,10 +195,11 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
 static lm_status unmet(const layout_plans *p, lm_error *err)
 {
     if (p->no_end)
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "devices fail more often than a run of the best %zu layouts gets on: "
-                            "take fewer --nodes, or a longer --mtbf",
-                            p->no_end);
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "devices fail more often than a run of the best %zu layouts makes progress: "
+            "take fewer --nodes, or a longer --mtbf",
+            p->no_end);
     return lm_error_set(err, LM_E_NOTFOUND,
                         "none of the best %zu layouts keeps to the deadline or budget: the fastest "
                         "takes %.3g h; take other --nodes, or give more",

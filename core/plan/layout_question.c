@@ -17,7 +17,7 @@ static lm_status not_searched(const char *what, const char *value, const char *s
                               lm_error *err)
 {
     return lm_error_set(err, LM_E_ARG,
-                        "%s%.60s is not searched, %s: tell tp, pp and dp, too, and no --layouts",
+                        "%s%.60s is not searched, %s: give tp, pp and dp, too, without --layouts",
                         what, value, searched);
 }
 
@@ -36,10 +36,10 @@ static lm_status check_searched(const layout_question *q, lm_error *err)
     if (t->fsdp == LAYOUT_ALL)
         return not_searched("fsdp of all ranks", "", "but of those on a node, and zero3", err);
     if (t->told & TOLD(TP) && t->tp > q->devices)
-        return lm_error_set(err, LM_E_ARG,
-                            "tp %lld is more than the %lld devices of a node, and not searched: "
-                            "tell pp and dp, too, and no --layouts",
-                            (long long)t->tp, (long long)q->devices);
+        return lm_error_set(
+            err, LM_E_ARG,
+            "tp %lld is more than the %lld devices of a node, and not searched: give pp and dp, too, without --layouts",
+            (long long)t->tp, (long long)q->devices);
     return LM_OK;
 }
 

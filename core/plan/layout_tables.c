@@ -80,8 +80,7 @@ static lm_status find_price(making *m)
     if (isnan(m->price.forward.value + m->price.backward.value + m->price.update.value))
         return lm_error_set(
             m->err, LM_E_UNSUPPORTED,
-            "layouts take forward and backward passes and updates by themselves, and "
-            "%s has only whole steps",
+            "layouts need separate forward and backward passes and updates, and %s has only whole steps",
             m->part.machine ? m->part.machine : "the machine file");
     if ((status = layer_passes_of(&m->part, &m->setup, m->bound, &m->work, m->err)))
         return status;
@@ -395,13 +394,12 @@ lm_status layout_tables_new(const predictor *who, const network *net, const regi
 
     if (who->by->from_layers || !who->cal)
         return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "layouts take the default model and a machine file, not %s",
+                            "layouts need the default model and a machine file, not %s",
                             who->model);
     if (setup->optimizer == OPTIMIZER_MUON)
         return lm_error_set(
             err, LM_E_UNSUPPORTED,
-            "--layouts: an update of muon takes whole matrices, and what ranks send "
-            "each other for them is not predicted: choose another optimizer");
+            "--layouts: an update of muon needs whole matrices, and the messages for them are not predicted: choose another optimizer");
     if (!(t = calloc(1, sizeof *t)))
         return no_memory(err);
     *t     = (layout_tables){ .who = who, .net = net, .reg = reg, .setup = *setup };
@@ -470,5 +468,5 @@ lm_status layout_tables_unknown(const layout_tables *t, int64_t nodes, lm_error 
 
     if (status)
         return status;
-    return lm_error_set(err, LM_E_NOTFOUND, "what ranks exchange has no price in any layout");
+    return lm_error_set(err, LM_E_NOTFOUND, "the messages have no coefficients in any layout");
 }

@@ -130,10 +130,10 @@ static lm_status open_powers(plan_job *job, const sides_asked *all, lm_error *er
         known |= power_known(&side->power) || side->learned;
     }
     if ((isfinite(job->kwh.amount) || isfinite(job->grams_per_kwh)) && !known)
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s: no power was measured: tell --idle-power, or leave out "
-                            "--energy-price and --grid",
-                            job->side[0].name);
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: no power was measured: give --idle-power, or leave out --energy-price and --grid",
+            job->side[0].name);
     return LM_OK;
 }
 

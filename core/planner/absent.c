@@ -10,9 +10,8 @@ struct blas_functions blas;
 
 lm_status blas_load(lm_error *err)
 {
-    return lm_error_set(
-        err, LM_E_UNSUPPORTED,
-        "a page fits nothing, since it has no LAPACK: take the program, layermeter");
+    return lm_error_set(err, LM_E_UNSUPPORTED,
+                        "a page cannot fit, because it has no LAPACK: use the program layermeter");
 }
 
 lm_status parallel_for(size_t n, parallel_part part, void *context, lm_error *err)

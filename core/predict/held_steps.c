@@ -48,20 +48,18 @@ static lm_status check_known(const power_choice *c, const char *machine, lm_erro
     if (!power_known(m) && c->learned)
         return lm_error_set(
             err, LM_E_NOTFOUND,
-            "%s: powers were learned of layers, and what another clock makes of them is "
-            "not known: tell --idle-power",
+            "%s: powers were learned of layers, and their change with the clock is not known: give --idle-power",
             who);
     if (!power_known(m))
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s: no power was measured: measure some (column power_w), or tell "
-                            "--idle-power",
-                            who);
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: no power was measured: measure it (column power_w), or give --idle-power", who);
     if (power_clocks_known(m))
         return LM_OK;
-    return lm_error_set(err, LM_E_NOTFOUND, "%s: of other clocks nothing is known: %s", who,
+    return lm_error_set(err, LM_E_NOTFOUND, "%s: nothing is known about other clocks: %s", who,
                         isnan(m->idle_w)     ? "tell --idle-power"
-                        : isnan(m->knee_mhz) ? "tell --voltage-knee, such as 900MHz"
-                                             : "no datasheet tells the device's highest clock");
+                        : isnan(m->knee_mhz) ? "give --voltage-knee, such as 900MHz"
+                                             : "no datasheet has the device's highest clock");
 }
 
 /* The shares of a learned model's step come from the default model. Without them all of the step
@@ -143,18 +141,18 @@ static lm_status ask_clocks(const asking *k, lm_error *err)
     lm_status            status;
 
     if (isfinite(q->power.cap_w))
-        return lm_error_set(err, LM_E_ARG,
-                            "--power-cap: %s tells powers as they were measured, and not what "
-                            "another limit makes of them",
-                            k->who->model);
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--power-cap: %s predicts power as it was measured, not under another limit",
+            k->who->model);
     h->learned = true;
     h->usual =
         (power_state){ r->usual > 0 ? r->usual : (double)NAN, told_power(q, h).watts.value, 1 };
     if (!(h->usual.watts > 0))
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s: %s learned no power of these layers: measure some (column "
-                            "power_w), then fit again",
-                            k->who->machine, k->who->model);
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: %s learned no power of these layers: measure it (column power_w), then fit again",
+            k->who->machine, k->who->model);
     if (r->low >= r->high && !q->n && check_known(&q->power, k->who->machine, &h->alone))
         return LM_OK;
     status = choose_taught(q, r, h, err);

@@ -53,10 +53,10 @@ static lm_status check_eager(const predictor *who, const step_price *p, lm_error
     const char *by = who->cal ? calibration_told(who->cal, "compute_backend") : NULL;
 
     if (by && !strcmp(by, "pytorch"))
-        return lm_error_set(err, LM_E_ARG,
-                            "--framework eager: %s was measured of PyTorch, whose host is in it: "
-                            "leave it out",
-                            file_of(who));
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--framework eager: %s was measured with PyTorch and includes its host: leave it out",
+            file_of(who));
     if (!who->cal || !who->cal->host.rows)
         return lm_error_set(
             err, LM_E_NOTFOUND,
@@ -66,8 +66,7 @@ static lm_status check_eager(const predictor *who, const step_price *p, lm_error
     if (isnan(p->forward.value + p->backward.value))
         return lm_error_set(
             err, LM_E_UNSUPPORTED,
-            "--framework eager: %s has only whole steps, and the host's time is told "
-            "of passes",
+            "--framework eager: %s has only whole steps, and the host's time belongs to passes",
             file_of(who));
     return LM_OK;
 }

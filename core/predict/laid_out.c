@@ -33,7 +33,7 @@ static lm_status check_told(const laid_step *s)
 {
     if (s->part.by->from_layers || !s->part.cal)
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "a layout takes the default model and a machine file, not %s",
+                            "a layout needs the default model and a machine file, not %s",
                             s->part.model);
     return LM_OK;
 }
@@ -108,13 +108,13 @@ static lm_status find_prices(laid_step *s)
         (status = predictor_price(&s->part, s->asked, &s->price, s->err)))
         return status;
     if (isnan(s->price.forward.value + s->price.backward.value))
-        return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "a layout takes forward and backward passes by themselves, and %s has "
-                            "only whole steps",
-                            s->part.machine ? s->part.machine : "the machine file");
+        return lm_error_set(
+            s->err, LM_E_UNSUPPORTED,
+            "a layout needs separate forward and backward passes, and %s has only whole steps",
+            s->part.machine ? s->part.machine : "the machine file");
     if (isnan(s->price.update.value))
         return lm_error_set(s->err, LM_E_UNSUPPORTED,
-                            "a layout takes updates by themselves, which model '%s' does not tell",
+                            "a layout needs separate updates, which model '%s' does not have",
                             s->part.model);
     if ((status = find_host(s)))
         return status;
@@ -173,8 +173,7 @@ static lm_status unknown_message(const laid_step *s)
             return status;
         }
     }
-    return lm_error_set(s->err, LM_E_NOTFOUND,
-                        "what ranks exchange under this layout has no price");
+    return lm_error_set(s->err, LM_E_NOTFOUND, "the messages of this layout have no coefficients");
 }
 
 static lm_status put_seconds(const laid_step *s, prediction *out, step_times *t)
@@ -441,8 +440,7 @@ static lm_status check_whole(const laid_step *s)
         return LM_OK;
     return lm_error_set(
         s->err, LM_E_UNSUPPORTED,
-        "muon with %s: an update takes whole matrices, and what ranks send each other "
-        "for them is not predicted: take replicas and stages (--dp, --pp)",
+        "muon with %s: an update needs whole matrices, and the messages for them are not predicted: take replicas and stages (--dp, --pp)",
         l->tp > 1 ? "tp"
         : l->fsdp ? "fsdp"
         : l->zero ? "zero"

@@ -82,14 +82,12 @@ static lm_status know_limits(const char *name, const char *own, power_model *m, 
 static lm_status no_such_limit(const power_choice *c, lm_error *err)
 {
     if (c->learned)
-        return lm_error_set(err, LM_E_ARG,
-                            "--power-cap: the model tells powers as they were measured, and not "
-                            "what another limit makes of them");
-    return lm_error_set(
-        err, LM_E_ARG,
-        "--power-cap: no power was measured, and a limit alone does not say what is "
-        "drawn below it: tell --idle-power, too, such as 30W, or measure some "
-        "(column power_w)");
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--power-cap: the model predicts power as it was measured, not under another limit");
+    return lm_error_set(err, LM_E_ARG,
+                        "--power-cap: no power was measured, and a limit alone is not enough: give "
+                        "--idle-power, too, such as 30W, or measure power (column power_w)");
 }
 
 lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
@@ -101,9 +99,9 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
 
     if (cal && cal->power) {
         if (!c->held && isfinite(c->cap_w))
-            return lm_error_set(err, LM_E_ARG,
-                                "--power-cap: the machine's power was measured: what another limit "
-                                "makes of it says 'layermeter energy'");
+            return lm_error_set(
+                err, LM_E_ARG,
+                "--power-cap: the machine's power was measured: 'layermeter energy' predicts other limits");
         c->model          = *cal->power;
         c->model.idle_w   = isfinite(said.idle_w) ? said.idle_w : c->model.idle_w;
         c->model.knee_mhz = isfinite(said.knee_mhz) ? said.knee_mhz : c->model.knee_mhz;
@@ -155,7 +153,7 @@ lm_status power_choice_check(const power_choice *c, lm_error *err)
 {
     if (isnan(c->grams_per_kwh) || power_shown(c))
         return LM_OK;
-    return lm_error_set(err, LM_E_NOTFOUND,
-                        "--grid: no power was measured: measure some (column power_w), or tell "
-                        "--idle-power");
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "--grid: no power was measured: measure it (column power_w), or give --idle-power");
 }

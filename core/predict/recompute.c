@@ -47,9 +47,9 @@ lm_status recompute_share(const predictor *who, const step_setup *s, const char 
     if (!status)
         status = explain_step(who, &one, &e, err);
     if (!status && isnan(*out = share_of(e, &t)))
-        status = lm_error_set(err, LM_E_UNSUPPORTED,
-                              "recompute: nothing tells the forward pass, which would run again: "
-                              "measure it by itself");
+        status = lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "recompute: the forward pass, which would run again, has no time of its own: measure it by itself");
     explanation_free(e);
     bound_network_free(bound);
     arena_free(room);

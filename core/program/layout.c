@@ -135,7 +135,9 @@ static lm_status settle_batch(layout *l, lm_error *err)
         return lm_error_set(err, LM_E_ARG, "a global batch of %lld is no multiple of dp %lld",
                             (long long)l->global_batch, (long long)d);
     if (!m && !(l->global_batch && a))
-        return lm_error_set(err, LM_E_ARG, "no micro-batch is told, nor what it follows from");
+        return lm_error_set(
+            err, LM_E_ARG,
+            "no micro-batch is given (mb), nor a global batch (gb) that it follows from");
     if (!m) {
         if (l->global_batch / d % a)
             return lm_error_set(err, LM_E_ARG,

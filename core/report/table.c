@@ -499,7 +499,7 @@ lm_status table_print(const table *t, format f, FILE *out, lm_error *err)
     if (!t || t->failed)
         return no_memory(err);
     if (*t->lacks)
-        return lm_error_set(err, LM_E_NOTFOUND, "--columns: nothing tells '%s' here", t->lacks);
+        return lm_error_set(err, LM_E_NOTFOUND, "--columns: '%s' has no values here", t->lacks);
     if (f == FORMAT_CSV) {
         print_csv(t, out);
     } else if (f == FORMAT_JSON) {

@@ -57,7 +57,7 @@ static lm_status open_file(const char *path, FILE **out, lm_error *err)
         }
         if (there)
             fclose(there);
-        return lm_error_set(err, LM_E_IO, "%s: is there already: choose another name", path);
+        return lm_error_set(err, LM_E_IO, "%s: exists already: choose another name", path);
     }
     *out = fd < 0 ? NULL : fdopen(fd, "w");
     return *out ? LM_OK : lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));

@@ -145,11 +145,11 @@ static lm_status check_gpu(const trace *t, const power_log_gpu *g, lm_error *err
             err, LM_E_ARG, "%s: GPU %s: no power in %zu rows: a log takes two or more with a value",
             t->path, g->name, g->samples);
     if (!(g->mean.watts > 0))
-        return lm_error_set(err, LM_E_ARG, "%s: GPU %s: %.3g W, which nothing that is on draws",
+        return lm_error_set(err, LM_E_ARG, "%s: GPU %s: %.3g W, too little for a GPU that is on",
                             t->path, g->name, g->mean.watts);
     if (g->mean.watts > MOST_WATTS)
         return lm_error_set(err, LM_E_ARG,
-                            "%s: GPU %s: %.3g W, which nothing draws: in milliwatts? say so in the "
+                            "%s: GPU %s: %.3g W, too much for a GPU: in milliwatts? say so in the "
                             "heading, '%.40s [mW]'",
                             t->path, g->name, g->mean.watts, t->metric);
     return LM_OK;

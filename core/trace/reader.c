@@ -140,7 +140,7 @@ lm_status trace_choose(trace_reader *r, const char *const *name, size_t n, size_
                            *list ? list : "none");
     if (*at == COLUMN_NONE)
         return trace_wrong(r, LM_E_NOTFOUND, err,
-                           "no column that is known as a GPU's load: choose one with --metric: %s",
+                           "no column is known as a GPU's load: choose one with --metric: %s",
                            *list ? list : "there are none");
     if (!*r->metric)
         metric_split(name[*at], r->metric, r->unit);
@@ -162,7 +162,7 @@ lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, trace_sample
     double value;
 
     if (!when_value(cell, &value))
-        return trace_wrong(r, LM_E_SYNTAX, err, "'%.40s' is no value of %s", cell, r->metric);
+        return trace_wrong(r, LM_E_SYNTAX, err, "'%.40s' is not a value of %s", cell, r->metric);
     out->value = (float)value;
     out->gpu   = gpu;
     out->line  = lines_number(r->lines);

@@ -132,8 +132,8 @@ lm_status correct_rows(const calibration *cal, const points *p, correct_row **ou
             add_network(cal, p, i, row, &used);
     layer_asker_free(&by);
     if (!status && !used)
-        status = lm_error_set(err, LM_E_ARG,
-                              "no time in it is one that these machines have coefficients for");
+        status =
+            lm_error_set(err, LM_E_ARG, "none of its times has coefficients on these machines");
     if (status) {
         free(row);
         return status;

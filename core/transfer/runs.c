@@ -165,9 +165,9 @@ static lm_status check(const run_rows *r, lm_error *err)
     if (r->n)
         return LM_OK;
     if (!(r->n_doubtful + r->n_other + r->n_exposed + r->n_untold))
-        return lm_error_set(err, LM_E_ARG,
-                            "no run in it: it takes whole steps of networks without their parts, "
-                            "as 'layermeter watch --observations' appends them");
+        return lm_error_set(
+            err, LM_E_ARG,
+            "no run in it: expected whole steps of networks without their parts, as 'layermeter watch --observations' appends them");
     return lm_error_set(err, LM_E_ARG,
                         "no run can be used: %zu are flagged, %zu of another element type, other "
                         "settings or another optimizer, of %zu all-reduces are more than %g %%, "
@@ -186,9 +186,9 @@ lm_status run_rows_from(const calibration *cal, const points *p, run_rows *out, 
     lm_status    status = count && r.row && r.slot && r.nodes ? LM_OK : no_memory(err);
 
     if (!status && !has_parts(cal))
-        status = lm_error_set(err, LM_E_ARG,
-                              "runs correct formulas of a step's parts, and not all were fitted: "
-                              "whole steps are fitted as they are, from one file");
+        status = lm_error_set(
+            err, LM_E_ARG,
+            "runs correct formulas of a step's parts, and not all were fitted: fit whole steps alone, from one file");
     for (size_t i = 0; i < p->n_points && !status; i++)
         status = take(cal, p, &p->point[i], &r, count, err);
     r.networks = r.row ? correct_groups(r.row, r.n) : 0;

@@ -209,26 +209,26 @@ static lm_status check_alike(const transfer_source *from, size_t n, lm_error *er
 
         if (a->dtype != b->dtype)
             return lm_error_set(err, LM_E_ARG,
-                                "machines of different element types do not belong together: '%s' "
+                                "machines of different element types cannot be combined: '%s' "
                                 "is of %s, '%s' of %s",
                                 from[0].device->name, text_dtype_name(a->dtype),
                                 from[i].device->name, text_dtype_name(b->dtype));
         if (strcmp(settings_of(a), settings_of(b)) != 0)
             return lm_error_set(err, LM_E_ARG,
-                                "machines of different settings do not belong together: '%s' has "
+                                "machines of different settings cannot be combined: '%s' has "
                                 "'%.60s', '%s' '%.60s'",
                                 from[0].device->name, settings_of(a), from[i].device->name,
                                 settings_of(b));
         if (a->settings.tile != b->settings.tile ||
             a->settings.group_tile != b->settings.group_tile)
-            return lm_error_set(err, LM_E_ARG,
-                                "machines whose terms were counted with different tiles do not "
-                                "belong together: fit '%s' and '%s' again",
-                                from[0].device->name, from[i].device->name);
+            return lm_error_set(
+                err, LM_E_ARG,
+                "machines whose terms were counted with different tiles cannot be combined: fit '%s' and '%s' again",
+                from[0].device->name, from[i].device->name);
         if (a->layers && b->layers &&
             (a->layers->multiprocessors > 0) != (b->layers->multiprocessors > 0))
             return lm_error_set(err, LM_E_ARG,
-                                "single layers of '%s' and '%s' do not belong together: of one the "
+                                "single layers of '%s' and '%s' cannot be combined: of one the "
                                 "multiprocessors were known ('device' in the observations), of the "
                                 "other not",
                                 from[0].device->name, from[i].device->name);
@@ -248,7 +248,7 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
     for (int r = 0; r < N_RESOURCES; r++)
         any |= wanted[r];
     if (!any)
-        return lm_error_set(err, LM_E_ARG, "there is nothing of the model '%s' to carry over",
+        return lm_error_set(err, LM_E_ARG, "no coefficients of the model '%s' to carry over",
                             DEFAULT_MODEL);
     for (size_t i = 0; i < n && !status; i++)
         status = scale_source(&from[i], to, wanted, scalar, o->power, err);

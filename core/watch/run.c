@@ -342,12 +342,12 @@ static lm_status check_row(const watch_plan *p, lm_error *err)
 {
     if (!p->plain)
         return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "no observation: a row cannot say --set or --grad-dtype");
+                            "no observation: a row cannot hold --set or --grad-dtype");
     if (p->micro_steps > 1)
         return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "no observation: a row cannot say that gradients are accumulated");
+                            "no observation: a row cannot hold accumulated gradients");
     if (strcmp(p->sync, "once") != 0 && strncmp(p->sync, "ddp", 3) != 0)
-        return lm_error_set(err, LM_E_UNSUPPORTED, "no observation: a row cannot say --sync %.40s",
+        return lm_error_set(err, LM_E_UNSUPPORTED, "no observation: a row cannot hold --sync %.40s",
                             p->sync);
     return LM_OK;
 }
@@ -380,7 +380,7 @@ lm_status watch_observation(const watch_plan *p, const watch_summary *s, observa
     if (*p->mixed)
         out->settings =
             strcmp(p->mixed, "f16") != 0 ? AUTOCAST_SETTING "bf16" : AUTOCAST_SETTING "f16";
-    out->flags       = clean || !watch_throttled(&s->means, s->usual_mhz) ? "" : "throttled";
+    out->flags = clean || !watch_throttled(&s->means, s->usual_mhz) ? "" : "throttled";
     return text_dtype(p->dtype, &out->dtype, err);
 }
 

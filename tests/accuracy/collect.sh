@@ -105,7 +105,7 @@ measure nets:small --name tiny.ini --input 3x8x8 --batch 1 --optimizer momentum,
 [ "$(rows u.csv | sed 1d | cut -d, -f12,14 | sort -u | tr '\n' ' ')" = 'adam,update=foreach momentum,update=foreach ' ] || fail "forms: $(rows u.csv)"
 
 # ---- resumed ----------------------------------------------------------------------------------------------------------
-why='o.csv: is there already: --resume goes on with it, --force replaces it'
+why='o.csv: exists already: --resume continues it, --force replaces it'
 refused nets:small --name tiny.ini --input 3x8x8 --batch 1 -o o.csv
 cut -d, -f1-16 o.csv | grep -v '^#' | awk -F, '{ $16 = ""; print }' >all
 for lines in 5 9 12 "$(wc -l <o.csv)"; do

@@ -32,7 +32,7 @@ grep -q '^13 points (8 networks, 3 kernels, 2 all-reduces), ' listed || fail "dr
 layermeter-calibrate small.ini -o full.csv --quiet || fail "a simulated sweep"
 [ "$(rows full.csv | wc -l)" -eq $((1 + 4 * 4 + 4 * 5 + 3 + 2)) ] || fail "rows of a sweep: $(rows full.csv)"
 cp full.csv kept.csv
-why='full.csv: is there already: --resume goes on with it, --force replaces it'
+why='full.csv: exists already: --resume continues it, --force replaces it'
 refused "$why" layermeter-calibrate small.ini -o full.csv --quiet
 cmp full.csv kept.csv || fail "a refused run changed the file"
 layermeter-calibrate small.ini -o full.csv --quiet --resume || fail "resuming a finished run"

@@ -71,7 +71,7 @@ ends 'changed.csv: was changed by another program during the run'
 
 begin removed.csv
 rm removed.csv
-ends 'removed.csv: is no longer there: No such file'
+ends 'removed.csv: no longer exists: No such file'
 
 begin replaced.csv
 cp replaced.csv other.csv
@@ -81,12 +81,12 @@ ends 'replaced.csv: was replaced during the run'
 mkdir folder
 begin folder/o.csv
 rm -r folder
-ends 'folder/o.csv: is no longer there: No such file'
+ends 'folder/o.csv: no longer exists: No such file'
 
 mkdir folder
 begin folder/o.csv
 mv folder moved
-ends 'folder/o.csv: is no longer there: No such file'
+ends 'folder/o.csv: no longer exists: No such file'
 [ "$(points moved/o.csv | wc -l)" -ge 8 ] || fail "the points before are lost"
 
 # ---- no room -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ layermeter: watching 1: Fake GPU" ] || fail "devices: $(cat err)"
 n=$(sed 1d rows.csv | wc -l)
 [ "$n" -ge 2 ] && [ "$n" -le 8 ] || fail "$n rows of two GPUs in 60 ms at 20 ms"
 layermeter watch --for 0 -o rows.csv 2>err && fail "a trace was overwritten"
-[ "$(cat err | tail -n 1)" = "layermeter: rows.csv: is there already: choose another name" ] || fail "there already: $(cat err)"
+[ "$(cat err | tail -n 1)" = "layermeter: rows.csv: exists already: choose another name" ] || fail "there already: $(cat err)"
 
 # what a device does not tell is empty
 printf '1 power 404\n1 energy 404\n1 held 404\n1 clock 404\n' >told

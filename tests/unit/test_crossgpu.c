@@ -206,12 +206,10 @@ static void runs_that_make_no_pairs_say_why(void **state)
             "workloads on both");
     no_pair(
         "workload,gpu,seconds\na,Slow,1\nb,Fast,1\n", LM_E_ARG,
-        "r.csv: no workload ran on two GPUs: the column 'workload' says the same where the same "
-        "ran");
+        "r.csv: no workload ran on two GPUs: give the same work the same text in the column 'workload'");
     no_pair(
         "gpu,seconds\nSlow,1\nFast,1\n", LM_E_ARG,
-        "r.csv: no workload ran on two GPUs: the column 'workload' says the same where the same "
-        "ran");
+        "r.csv: no workload ran on two GPUs: give the same work the same text in the column 'workload'");
     no_pair("workload,gpu,seconds\na,Slow,1\na,Bare,1\n", LM_E_NOTFOUND,
             "r.csv:3: gpu: boards.ini:21: device 'Bare' has no bandwidth");
     no_pair("workload,gpu,seconds,power draw\na,Slow,1,1\na,Fast,1,2\n", LM_E_ARG,
@@ -509,7 +507,7 @@ static void a_gpu_not_learned_from_is_said_to_be(void **state)
                      LM_E_NOTFOUND);
     assert_error(
         err, LM_E_NOTFOUND,
-        "'Slow' and 'Vast' were not learned from together, and pair-ratio knows nothing else");
+        "'Slow' and 'Vast' have no common workloads, and pair-ratio needs some");
     crossgpu_free(c);
     crossgpu_free(ratio);
     lawful_free(&l);

@@ -280,7 +280,7 @@ static void a_chosen_column_that_tells_nothing_is_refused(void **state)
     v.look = &look;
     rows   = field_rows_of(&v);
     assert_int_equal(table_print(rows.t, FORMAT_TABLE, stdout, &err), LM_E_NOTFOUND);
-    assert_string_equal(err.text, "--columns: nothing tells 'power_w' here");
+    assert_string_equal(err.text, "--columns: 'power_w' has no values here");
     table_free(rows.t);
     assert_int_equal(fields_check(fields, NULL, &look.columns, &err), LM_OK);
     assert_int_equal(fields_check(fields, NULL, &second, &err), LM_E_NOTFOUND);

@@ -191,12 +191,12 @@ static void what_is_not_known_is_refused_by_its_key(void **state)
         const char *config, *why;
     } bad[] = {
         { "{\"architectures\": [\"RwkvForCausalLM\"]}",
-          "'RwkvForCausalLM' is no architecture that is known: LlamaForCausalLM, MistralForCausalLM, "
+          "unknown architecture 'RwkvForCausalLM' (known: LlamaForCausalLM, MistralForCausalLM, "
           "Qwen2ForCausalLM, Qwen3ForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM, "
           "MixtralForCausalLM, Qwen3MoeForCausalLM, DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, "
           "BertModel, BertForPreTraining, BertForMaskedLM, T5ForConditionalGeneration, "
-          "T5WithLMHeadModel, ViTForImageClassification, WhisperForConditionalGeneration" },
-        { "{\"model_type\": \"mamba\"}", "'mamba' is no architecture that is known" },
+          "T5WithLMHeadModel, ViTForImageClassification, WhisperForConditionalGeneration)" },
+        { "{\"model_type\": \"mamba\"}", "unknown architecture 'mamba' (known: " },
         { "{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_act\": \"silu\"}",
           "'max_position_embeddings' is not there, which LlamaForCausalLM needs" },
         { "{\"model_type\": \"llama\", \"hidden_act\": \"gelu\", " LLAMA "}",

@@ -358,8 +358,8 @@ static void several_devices_need_their_figures(void **state)
         assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_E_NOTFOUND);
         assert_error(
             err, LM_E_NOTFOUND,
-            "it was learned of several devices and needs bandwidth of this one: name it by "
-            "its datasheet (--device)");
+            "it was learned from several devices and needs bandwidth of this one: name the "
+            "device (--device)");
     }
     made_free(&asked);
     layerwise_free(m);

@@ -132,7 +132,7 @@ static void what_does_not_fit_names_both_numbers(void **state)
           "micro-batch 2" },
         { "gb32 mb2 ga4", 8, "a global batch of 32 makes 2 micro-batches a rank, not 4" },
         { "gb24 ga2", 8, "3 samples of a rank are no multiple of 2 micro-batches" },
-        { "tp2", 8, "no micro-batch is told, nor what it follows from" },
+        { "tp2", 8, "no micro-batch is given (mb), nor a global batch (gb) that it follows from" },
     };
 
     (void)state;

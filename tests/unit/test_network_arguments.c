@@ -239,7 +239,7 @@ static void bases_are_refused_with_the_file_and_line_at_fault(void **state)
         { "[network]\nname = n\nbase = back\n",
           "back.ini:3: base = n: a network that is its own base", LM_E_SYNTAX },
         { "[network]\nname = n\nbase = sub/gone.ini\n",
-          "n.ini:3: base: there is no file 'sub/gone.ini' beside this one: give the path from here, "
+          "n.ini:3: base: no file 'sub/gone.ini' beside this one: give the path from here, "
           "or the name of a network ('layermeter models' lists them)",
           LM_E_NOTFOUND },
         { "[network]\nname = n\nbase = alex.onnx\n",

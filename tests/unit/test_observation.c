@@ -209,7 +209,7 @@ static void refusals_name_file_line_and_column(void **state)
         { HEAD "collective,allreduce,sync,1,,,8,,\n", "o.csv:2: a collective needs bytes and ranks",
           LM_E_ARG },
         { HEAD "collective,alltohell,sync,1,,2,8,,\n",
-          "o.csv:2: 'alltohell' is no collective that is known: allreduce, allgather, reducescatter, alltoall, sendrecv, broadcast",
+          "o.csv:2: unknown collective 'alltohell': expected allreduce, allgather, reducescatter, alltoall, sendrecv, broadcast",
           LM_E_NOTFOUND },
         { HEAD "network,n,step,1,1,,,,\n\nnetwork,n\"n,step,1,1,,,,\n",
           "o.csv:4: a quote inside an unquoted field", LM_E_SYNTAX },

@@ -123,8 +123,7 @@ static void a_file_without_runs_is_refused(void **state)
     m.point[0].seconds[PHASE_FORWARD] = 1e-3;
     assert_int_equal(run_rows_from(cal, &m.p, &r, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG,
-                 "no run in it: it takes whole steps of networks without their parts, as "
-                 "'layermeter watch --observations' appends them");
+                 "no run in it: expected whole steps of networks without their parts, as 'layermeter watch --observations' appends them");
     m.point[0].seconds[PHASE_FORWARD] = NAN;
     m.point[0].flags                  = FLAG_THROTTLED;
     assert_int_equal(run_rows_from(cal, &m.p, &r, &err), LM_E_ARG);
@@ -137,8 +136,7 @@ static void a_file_without_runs_is_refused(void **state)
     assert_int_equal(run_rows_from(cal, &m.p, &r, &err), LM_E_ARG);
     assert_error(
         err, LM_E_ARG,
-        "runs correct formulas of a step's parts, and not all were fitted: whole steps are "
-        "fitted as they are, from one file");
+        "runs correct formulas of a step's parts, and not all were fitted: fit whole steps alone, from one file");
     calibration_free(cal);
 }
 

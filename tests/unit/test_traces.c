@@ -261,7 +261,7 @@ static void what_is_wrong_is_said_with_its_line(void **state)
         const char *text, *said;
     } cases[] = {
         { "", "is empty: there is no trace" },
-        { "time_s,load\n1,5\n2,x\n3,6\n", ":3: 'x' is no value of load" },
+        { "time_s,load\n1,5\n2,x\n3,6\n", ":3: 'x' is not a value of load" },
         { "time_s,load\n1,5\nsoon,4\n3,6\n", ":3: 'soon' is no time" },
         { "time_s,load\n1,5\n2\n3,6\n", ":3: 1 values in a row of 2 columns" },
         { "load\n1\n2\n",
@@ -270,7 +270,7 @@ static void what_is_wrong_is_said_with_its_line(void **state)
           ":3: the trace has no times: say how far its samples are apart, "
           "--interval 100ms" },
         { "time_s,a,b\n1,2,3\n",
-          ":1: no column that is known as a GPU's load: choose one with --metric: a, b" },
+          ":1: no column is known as a GPU's load: choose one with --metric: a, b" },
         { "1,2,3\n4,5,6\n",
           ":1: no heading: choose one of the 3 columns by its number, --metric 2" },
         { "timestamp,load\n", "has no samples of load" },

@@ -219,11 +219,11 @@ static void machines_must_belong_together(void **state)
 
     (void)state;
     assert_int_equal(transfer_prepare(s, 1, &a, &by_peaks, &err), LM_E_ARG);
-    assert_error(err, LM_E_ARG, "there is nothing of the model 'layermeter' to carry over");
+    assert_error(err, LM_E_ARG, "no coefficients of the model 'layermeter' to carry over");
     set(c0, "conv1x1.flops.forward", 1e-12);
     assert_int_equal(transfer_prepare(s, 2, &a, &by_peaks, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG,
-                 "machines of different element types do not belong together: 'a' is of f32, 'a' "
+                 "machines of different element types cannot be combined: 'a' is of f32, 'a' "
                  "of f16");
     c1->dtype         = LM_F32;
     c1->settings.tile = 32;

@@ -74,7 +74,7 @@ static lm_status too_large(size_t bytes, lm_error *err)
     size_t free_bytes = 0, all_bytes = 0;
 
     if (cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
-        return lm_error_set(err, LM_E_NOMEM, "no %.0f MB to be had on the device",
+        return lm_error_set(err, LM_E_NOMEM, "no %.0f MB are available on the device",
                             (double)bytes / 1e6);
     return lm_error_set(err, LM_E_NOMEM, "needs %.0f MB, %.0f of the device's %.0f MB are free",
                         (double)bytes / 1e6, (double)free_bytes / 1e6, (double)all_bytes / 1e6);

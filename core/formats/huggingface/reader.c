@@ -184,7 +184,7 @@ static lm_status unknown(const reading *r, const char *name)
     for (char *c = shown; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = ' ';
-    return lm_error_set(r->err, LM_E_NOTFOUND, "%s: '%s' is no architecture that is known: %.380s",
+    return lm_error_set(r->err, LM_E_NOTFOUND, "%s: unknown architecture '%s' (known: %.380s)",
                         r->path, shown, all);
 }
 
