@@ -257,7 +257,7 @@ static void bases_are_refused_with_the_file_and_line_at_fault(void **state)
         { "[network]\nname = n\nbase = base\n",
           "base.ini:4: argument 'w' has no default: give it with --set w=VALUE", LM_E_ARG },
     };
-    char name[16], text[80];
+    char name[32], text[80];
 
     (void)state;
     folder_file("back.ini", "[network]\nname = back\nbase = n\n");
