@@ -1,4 +1,4 @@
-/* Memory that is freed all at once. */
+/* Arenas and growing arrays. */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -122,7 +122,7 @@ bool array_grow(void *array, size_t n, size_t *room, size_t size)
 
     if (n < *room)
         return true;
-    memcpy(&at, array, sizeof at); /* of any type */
+    memcpy(&at, array, sizeof at); /* the pointer's type is unknown here: copy its bytes */
     if (!(at = realloc(at, more * size)))
         return false;
     memcpy(array, &at, sizeof at);

@@ -1,5 +1,5 @@
-/** Arenas free all memory at once; they suit structures that are built once and then read. Growing
- * arrays. */
+/** Arenas: memory that is freed all at once, for structures that are built once and then read. Also
+ * growing arrays. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 

@@ -35,8 +35,9 @@ extern struct blas_functions {
 /**
  * Loads the libraries, once. Safe for threads.
  *
- * OpenBLAS then runs in the calling thread alone: a thread a core costs more than problems as small
- * as ours, and the order of its sums, so the last digits, depends on their number.
+ * OpenBLAS then runs in the calling thread only. Our problems are small: starting a thread on each
+ * core costs more than it saves. The order of sums, and so their last digits, would depend on the
+ * number of threads.
  *
  * @return LM_E_IO if a library cannot be loaded, with the loader's message
  */

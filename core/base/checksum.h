@@ -1,8 +1,8 @@
 /**
- * Checksums of files that the program writes, so that damage is noticed when they are read.
+ * Checksums of files that the program writes: they reveal damage when the file is read.
  *
- * A file has 16 digits somewhere; the checksum is of all other bytes. A file without them, written
- * by hand, is read as it is.
+ * A file holds its checksum as 16 digits. The checksum covers all other bytes. A file written by
+ * hand may lack the digits; it is read unchecked.
  */
 #ifndef BASE_CHECKSUM_H
 #define BASE_CHECKSUM_H
@@ -16,9 +16,9 @@
 #define CHECKSUM_ROOM "0000000000000000"
 
 /**
- * 64-bit FNV-1a of all bytes but the digits, "\r\n" counting as "\n". For accidents, not against
- * intent: each of its steps is a bijection of its state, so a single other byte always changes it;
- * deleted, doubled and several other bytes stay unseen once in 2^64.
+ * 64-bit FNV-1a of all bytes except the digits; "\r\n" counts as "\n". It detects accidents, not
+ * intent. Each step is a bijection of the state, so one changed byte always changes the checksum.
+ * Deleted, doubled or several changed bytes stay undetected once in 2^64 cases.
  */
 uint64_t checksum_of(const char *text, const char *digits);
 
@@ -26,10 +26,10 @@ uint64_t checksum_of(const char *text, const char *digits);
 void checksum_put(char *text, char *digits);
 
 /**
- * Are the digits those of the text?
+ * Checks the digits against the text.
  *
- * @param again the command that makes the file again, for the remedy
- * @param line  that holds the digits, for who edits the file: "its line 'checksum'"
+ * @param again the command that makes the file again; the error text names it as the remedy
+ * @param line  the line with the digits, for people who edit the file: "its line 'checksum'"
  * @return LM_E_SYNTAX ("path: ...")
  */
 lm_status checksum_check(const char *path, const char *text, const char *digits, const char *again,

@@ -14,8 +14,8 @@
 typedef struct csv_reader {
     const char *path; /**< for messages */
     char       *next;
-    int         line;      /**< of the record read last */
-    int         next_line; /**< of the record to come */
+    int         line;      /**< line of the record read last */
+    int         next_line; /**< line of the next record */
     bool        unended;   /**< the last record has no newline at its end */
 } csv_reader;
 
@@ -25,12 +25,12 @@ void csv_open(csv_reader *csv, const char *path, char *text);
 char *csv_comment(csv_reader *csv);
 
 /**
- * The next record; empty lines are passed over. *n is 0 at the end.
- * LM_E_SYNTAX ("path:line: ...") for stray or open quotes and for too many fields.
+ * Reads the next record and skips empty lines. *n is 0 at the end. LM_E_SYNTAX ("path:line: ...")
+ * for stray or open quotes and for too many fields.
  */
 lm_status csv_record(csv_reader *csv, char *field[CSV_MAX_COLUMNS], size_t *n, lm_error *err);
 
-/** Writes a field, quoted if it must be. */
+/** Writes a field, in quotes where CSV requires them. */
 void csv_put(FILE *out, const char *field);
 
 #endif

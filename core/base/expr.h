@@ -7,15 +7,15 @@
 
 #include <layermeter/error.h>
 
-/** Value of a name of n bytes; it returns an error of its own for an unknown name. */
+/** Looks up the value of a name of n bytes. Returns its own error for an unknown name. */
 typedef lm_status (*expr_lookup)(void *context, const char *name, size_t n, int64_t *out,
                                  lm_error *err);
 
 /**
  * Value of `text`: + - * / % unary minus, parentheses, whole numbers, names with or without a $.
  *
- * / rounds down and % has the divisor's sign, as Python's // and %: a = a / b * b + a % b, and
- * (a + b - 1) / b rounds up. The error says what was expected and what stands there.
+ * As Python's // and %, / rounds down and % has the divisor's sign: a = a / b * b + a % b. So (a +
+ * b - 1) / b rounds up. The error names the expected and the found text.
  *
  * @return LM_E_SYNTAX, LM_E_ARG for a division by zero, LM_E_OVERFLOW, or what `lookup` returns
  */

@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /**
- * Transforms n complex numbers in place, real and imaginary parts apart (Cooley & Tukey 1965, radix
- * 2): X_k = sum_i x_i exp(-2 pi i k / n). Back again with re and im exchanged, times n.
+ * Transforms n complex numbers in place; real and imaginary parts are separate arrays (Cooley &
+ * Tukey 1965, radix 2): X_k = sum_j x_j exp(-2 pi i j k / n). The same call with re and im
+ * exchanged is the inverse, times n.
  *
  * @param n a power of two
  */

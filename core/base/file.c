@@ -76,8 +76,8 @@ out:
     return status;
 }
 
-/* The path behind links, since a rename would replace the link (/dev/stdout is one). For a
- * dangling link its own name. */
+/* The target of a link, because a rename would replace the link itself (/dev/stdout is one). A
+ * dangling link gives its own name. */
 static char *behind_links(const char *path)
 {
     char *target = realpath(path, NULL);

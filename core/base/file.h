@@ -36,10 +36,10 @@ lm_status file_draft_commit(file_draft *draft, lm_error *err);
 /** Discards the draft. Fine after a commit or a failed open. */
 void file_draft_drop(file_draft *draft);
 
-/** What is written into a stream. */
+/** A function that writes the contents of a file into a stream. */
 typedef lm_status file_writer(void *context, FILE *out, lm_error *err);
 
-/** Writes a file, whole or not at all; to stdout where `path` is NULL. What `write` returns, else
+/** Writes a file, whole or not at all; `path` NULL: to stdout. Returns the status of `write`, else
  * as file_draft_open(). */
 lm_status file_put(const char *path, file_writer *write, void *context, lm_error *err);
 

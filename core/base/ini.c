@@ -15,7 +15,7 @@
 #include "base/text.h"
 
 #define LINE_MAX_BYTES  197 /* limits of inih with its default build, as in Debian */
-#define NAME_MAX_BYTES  191 /* name of a section, which inih never sees */
+#define NAME_MAX_BYTES  191 /* limit of section names: ours, because inih never sees them */
 #define VALUE_MAX_BYTES ((size_t)64 * 1024) /* of all lines of a value together */
 
 #define TEXT(number)   TEXT_OF(number)
@@ -24,9 +24,9 @@
 typedef struct reader {
     ini_document *doc;
     const char   *next;   /* text not yet handed to inih */
-    int           line;   /* number of the last line that inih got: the handler is called for it */
-    bool          joined; /* that line continues the value before it */
-    bool          continues; /* and is itself continued: it ends in a backslash */
+    int           line;   /* number of the last line that inih got; inih calls the handler for it */
+    bool          joined; /* the line continues the value before it */
+    bool          continues; /* the line ends in a backslash: the next one continues it */
     names         by_name;   /* sections */
     names         keys;      /* of the open section */
     size_t        section_room;

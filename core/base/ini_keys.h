@@ -1,4 +1,4 @@
-/** Keys of sections of INI files. A table of rows reads them, checks them and says what is wrong. */
+/** Keys in sections of INI files. A table with one row per key reads and checks the values. */
 #ifndef BASE_INI_KEYS_H
 #define BASE_INI_KEYS_H
 
@@ -7,11 +7,11 @@
 
 typedef struct ini_key {
     const char *name; /**< NULL: the end of the table */
-    size_t      at;   /**< of the value in what is filled */
+    size_t      at;   /**< offset of the member that takes the value */
     value_form  form;
 } ini_key;
 
-/** A row: a key, the member of a T that it fills, the type, and what else a value_form has. */
+/** A row: the key, the member of T that it fills, the type, and further members of a value_form. */
 #define INI_KEY(name, T, member, ...) \
     {                                 \
         name, offsetof(T, member),    \

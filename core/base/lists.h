@@ -1,4 +1,4 @@
-/** Lists that are read only: of texts, of numbers. */
+/** Read-only lists of texts and of numbers. */
 #ifndef BASE_LISTS_H
 #define BASE_LISTS_H
 

@@ -1,4 +1,4 @@
-/* A set of names, each with a number: open addressing, at most half full. hsearch_r of libc cannot
+/* A set of names, each with a number: open addressing, at most half full. libc's hsearch_r cannot
  * grow. */
 #include "base/names.h"
 

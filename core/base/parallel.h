@@ -10,15 +10,16 @@
 typedef lm_status (*parallel_part)(void *context, size_t part, lm_error *err);
 
 /**
- * Does parts 0 to n - 1, each once, in any order, on as many threads as OMP_NUM_THREADS says, else
- * as the process has cores. What comes out depends on neither. Parts may have parts themselves:
- * threads that have none of the outermost call's left do these.
+ * Runs parts 0 to n - 1, each once, in any order. OMP_NUM_THREADS sets the number of threads; the
+ * default is the number of cores of the process. Results do not depend on threads or order. A part
+ * may call parallel_for() itself: threads without parts of the outermost call take such inner
+ * parts.
  *
- * Threads are started for each outermost call and end with it (some 20 us each). OpenMP's stay, and
- * look for work for a while before they sleep: where other processes want the cores, a fit of 0.1 s
- * took twice as long with them as without.
+ * Threads start with each outermost call and end with it (about 20 us each). OpenMP's threads stay
+ * and spin before they sleep. On cores that other processes use, too, a fit of 0.1 s took twice as
+ * long with OpenMP as with these threads.
  *
- * @return the status of the first part, by number, that failed; `err` is its
+ * @return status and `err` of the failed part with the lowest number
  */
 lm_status parallel_for(size_t n, parallel_part part, void *context, lm_error *err);
 

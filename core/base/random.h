@@ -1,4 +1,4 @@
-/** Pseudo-random numbers that follow from the seed, equal on all machines. */
+/** Pseudo-random numbers: the seed determines them, the same on all machines. */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
 
@@ -15,7 +15,8 @@ uint64_t random_below(uint64_t *state, uint64_t n);
 /** Shuffles n numbers (Fisher & Yates; Durstenfeld 1964). */
 void random_shuffle(size_t *of, size_t n, uint64_t *state);
 
-/** Deals n things into parts of equal size, at random: their numbers modulo `parts`, shuffled. */
+/** Deals n things at random into parts of equal size: the numbers 0 to n - 1 modulo `parts`,
+ * shuffled. */
 void random_deal(size_t *part, size_t n, size_t parts, uint64_t seed);
 
 #endif

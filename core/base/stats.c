@@ -23,8 +23,8 @@ static void insert(double *v, size_t n)
             swap(&v[k], &v[k - 1]);
 }
 
-#define FEW  16 /* are inserted */
-#define DEEP 48 /* where so many cuts leave more than few, qsort() goes on */
+#define FEW  16 /* ranges of so few values are sorted by insertion */
+#define DEEP 48 /* depth at which qsort() takes over */
 
 /* Hoare's quicksort by the median of three, without a call for each comparison. */
 static void quicksort(double *v, size_t n, int depth)
@@ -58,7 +58,7 @@ static void quicksort(double *v, size_t n, int depth)
         insert(v, n);
 }
 
-/* Callers ask for several quantiles of the same values: from the second time on they are sorted. */
+/* Callers ask for several quantiles of the same values: only the first call has to sort. */
 static void sort(double *values, size_t n)
 {
     size_t i = 1;

@@ -8,7 +8,7 @@
  * Takes `name` from a library (see dlsym()).
  *
  * @param function address of a pointer to a function of that type: NULL where there is none
- * @return is there one? dlerror() says why not
+ * @return true if the function exists; else dlerror() has the reason
  */
 bool symbol_find(void *library, const char *name, void *function);
 

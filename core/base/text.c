@@ -58,9 +58,9 @@ lm_status text_uint(const char *text, uint64_t *out, lm_error *err)
     return LM_OK;
 }
 
-/* Plain decimals of up to 15 digits, as measurements have them: the digits and the power of ten
- * are exact doubles, so one division rounds as strtod() does (Clinger 1990), in a tenth of the
- * time. NULL: another kind of number. */
+/* Reads plain decimals of up to 15 digits, as in measurements. Digits and power of ten are exact
+ * doubles, so one division rounds as strtod() does (Clinger 1990), in a tenth of its time. Returns
+ * NULL for other numbers. */
 static const char *read_short_real(const char *p, double *out)
 {
     static const double power[] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -184,7 +184,7 @@ lm_status text_seconds(const char *text, double *out, lm_error *err)
         { "h", 3600 },
         { "d", 86400 },
         { "w", 604800 },
-        /* as people say them */
+        /* informal names */
         { "sec", 1 },
         { "seconds", 1 },
         { "minute", 60 },
@@ -275,8 +275,8 @@ lm_status text_quantity(const char *text, const char *of, double *out, lm_error 
     return LM_OK;
 }
 
-/* Bytes per second of a unit of n characters; 0: it is none. Networks are sold by bits: a prefix
- * alone means bits, and so does any b but a capital one. */
+/* Bytes per second of a unit of n characters; 0: no unit. Rates of networks are usually in bits: a
+ * prefix alone means bits, and so does a small b. */
 static double rate_unit(const char *name, size_t n)
 {
     static const char *const bits[] = { "", "bit/s", "b/s", "bps", "bit" };

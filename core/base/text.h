@@ -9,12 +9,12 @@
 #include <layermeter/error.h>
 
 /* Each parser takes the whole text (surrounding blanks allowed) and writes *out on success only.
- * The error says what was expected and what stands there. */
+ * The error names the expected and the found text. */
 
 lm_status text_int(const char *text, int64_t *out, lm_error *err);
 lm_status text_uint(const char *text, uint64_t *out, lm_error *err);
-/** Bytes of the control character at `s`: one of ASCII, or one of U+0080 to U+009F, which terminals obey as
- * well; 0: it is none, or the end. */
+/** Number of bytes of the control character at `s`; 0: another character, or the end. ASCII ones
+ * have one byte. U+0080 to U+009F have two; terminals obey them, too. */
 static inline size_t text_control(const char *s)
 {
     const unsigned char c = (unsigned char)*s, next = c ? (unsigned char)s[1] : 0;
@@ -37,13 +37,15 @@ lm_status text_seconds(const char *text, double *out, lm_error *err);
 lm_status text_quantity(const char *text, const char *unit, double *out, lm_error *err);
 /** Whole numbers from 1 up, with k, M, B or G (1e9), T: 300B, 15T. */
 lm_status text_amount(const char *text, int64_t *out, lm_error *err);
-/** Tokens of a sequence, from 1 up, with k and M as people say them of these: 4k is 4096. */
+/** Tokens of a sequence, from 1 up. k and M are powers of 1024 here, as people use them: 4k is
+ * 4096. */
 lm_status text_length(const char *text, int64_t *out, lm_error *err);
 /** Bytes per second: 10Gbit/s, 100Gbps, 100G (bits), 1.25 GB/s, with an SI prefix or without. */
 lm_status text_rate(const char *text, double *out, lm_error *err);
 /** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x. */
 lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err);
-/** Element type by name: f32 f16 bf16 f64 i32 i8 f8 i64 u8; also as frameworks say it: fp16, half. */
+/** Element type by name: f32 f16 bf16 f64 i32 i8 f8 i64 u8; also the names of frameworks: fp16,
+ * half. */
 lm_status   text_dtype(const char *text, int32_t *out, lm_error *err);
 const char *text_dtype_name(int32_t dtype);
 
@@ -54,9 +56,9 @@ typedef lm_status (*text_int_parser)(const char *text, int64_t *out, lm_error *e
 
 /**
  * A list of positive integers: "1,2,4", "1..8", "1..64*2" (each twice the one before),
- * "64..256+32"; the last value of a range is its end, even if the step does not meet it exactly.
- * `parse` reads the single numbers (text_int, or text_bytes for sizes). *out is malloc'ed,
- * ascending as written.
+ * "64..256+32". The last value of a range is its end, even if no step meets it exactly. `parse`
+ * reads the single numbers (text_int, or text_bytes for sizes). *out is malloc'ed, in the order of
+ * the text.
  */
 lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n,
                     lm_error *err);
@@ -64,14 +66,14 @@ lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size
 /** Splits `text` in place at `separator` and trims blanks. Returns the number of parts, at most
  * max. */
 size_t text_split(char *text, char separator, char **part, size_t max);
-/** Appends to a text in `size` bytes; what has no room there is cut. */
+/** Appends to a text in a buffer of `size` bytes. Cuts text that does not fit. */
 void text_add(char *text, size_t size, const char *fmt, ...) LM_PRINTF(3, 4);
 /** Trims blanks at both ends, in place; returns the new start. */
 char *text_trim(char *text);
 
 /** "4.09 G", "152 k": three digits and an SI prefix. `buffer` of 32 is enough. */
 const char *text_si(double value, char *buffer, size_t size);
-/** Whole numbers with thin groups for people: 25,557,032. */
+/** Whole numbers with a comma every three digits: 25,557,032. */
 const char *text_grouped(uint64_t value, char *buffer, size_t size);
 /** Seconds for people: "45 s", "12.5 min", "23.1 h", "1,200 h". A `buffer` of 40 is enough. */
 const char *text_duration(double seconds, char *buffer, size_t size);

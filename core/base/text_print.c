@@ -75,8 +75,9 @@ const char *text_duration(double seconds, char *buffer, size_t size)
 
 const char *text_exact(double value, char *buffer, size_t size)
 {
-    /* 15 digits always survive, 17 always suffice. strfromd() takes half the time of printf()
-     * where a library adds formats to printf(), as libquadmath does. */
+    /* Texts of 15 digits survive a conversion to double and back; 17 digits identify any double.
+     * strfromd() takes half the time of printf() if a library (libquadmath) adds formats to
+     * printf(). */
     static const char *const format[] = { "%.15g", "%.16g", "%.17g" };
 
     for (int i = 0; i < 3; i++) {
@@ -139,7 +140,7 @@ bool text_nearer(const char *word, const char *known, size_t *distance)
     d = text_distance(a, b, TEXT_NEAR - 1);
     if (d > 1 && strlen(a) > 2 && !strncmp(a, b, strlen(a)))
         d = 1;
-    if (d >= *distance || 2 * d > strlen(a)) /* half as many differences make another word */
+    if (d >= *distance || 2 * d > strlen(a)) /* too many for a typing error */
         return false;
     *distance = d;
     return true;

@@ -86,7 +86,7 @@ static lm_status within(const value_form *how, const char *text, double value, l
     return lm_error_set(err, LM_E_ARG, "%s", said);
 }
 
-/* Numbers that nobody means without a unit; 0 needs none. */
+/* Numbers that need a unit, except for 0. */
 
 static lm_status time_of(const char *text, double *out, lm_error *err)
 {

@@ -1,4 +1,4 @@
-/** Typed values: the text of an option, or of a key of a file, becomes a number, a list, a word. */
+/** Typed values: numbers, lists and words that are read from an option or from a key of a file. */
 #ifndef BASE_VALUES_H
 #define BASE_VALUES_H
 
@@ -16,19 +16,19 @@ typedef struct value_form value_form;
 /** A kind of value. */
 typedef struct value_type {
     size_t size; /**< of a value */
-    /** Reads all of `text`. Writes *out on success only; what it allocates belongs to `room`. */
+    /** Reads all of `text`. Writes *out on success only. Its allocations belong to `room`. */
     lm_status (*read)(const value_form *how, const char *text, struct arena *room, void *out,
                       lm_error *err);
-    const void *blank; /**< the value where none is given; NULL: zeros */
+    const void *blank; /**< the default value; NULL: zeros */
 } value_type;
 
-/** A type, and what is asked of its values. */
+/** A type and the limits of its values. */
 struct value_form {
     const value_type *type;
     double            least, most; /**< of a number; most 0: none */
-    const char *outside;  /**< said of one beyond; its text follows where this ends in "found" */
+    const char *outside;  /**< message for values beyond the limits; the value follows "found" */
     const char *choices;  /**< of a word: "table, csv or json" */
-    const char *argument; /**< what is expected: NAME=VALUE; of type_quantity its unit */
+    const char *argument; /**< expected form: NAME=VALUE; type_quantity: its unit */
     bool        or_auto;  /**< a list may be the word `auto`, too */
 };
 
@@ -53,7 +53,7 @@ extern const value_type type_sizes;     /**< the same in bytes, of 1MiB,2MiB or 
 extern const value_type type_names;     /**< word_list, of A,B */
 extern const value_type type_pair;      /**< const char *, NAME=VALUE */
 extern const value_type type_ascending; /**< count_list, ascending, each once */
-extern const value_type type_choice;    /**< an enum: the place of a word in the choices */
+extern const value_type type_choice;    /**< an enum: the position of the word in `choices` */
 
 /** A type whose values `parse(const char *, T *, lm_error *)` reads. */
 #define VALUE_TYPE(name, T, parse)                                                            \

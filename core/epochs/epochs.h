@@ -1,15 +1,14 @@
 /**
  * Epochs of a training run in a metric of its GPU, by one of these methods:
  *
- *   layermeter    finds periods by autocorrelation at all scales (period.h), then epochs by dynamic
- *                 programming over how well each place fits as a beginning (track.h)
- *   hurlee        Hur & Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud
- *                 GPUs": peaks of Luminol's anomaly score, three rounds of it (hurlee.c)
- *   hurlee-code   the same as its authors released it
- *   changepoints  a baseline: change points of the mean (PELT); an epoch ends where the metric
- *                 leaves its usual level (changes.c)
- *   ruptures      Hur & Lee's comparator: counts every change point
- *   jenks         theirs as well: counts the runs above or below a natural break of the values
+ *   layermeter finds periods by autocorrelation at all scales (period.h), then epochs by dynamic
+ *                 programming over how well each place fits as a beginning (track.h) hurlee Hur &
+ *                 Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud GPUs":
+ *                 peaks of Luminol's anomaly score, three rounds of it (hurlee.c) hurlee-code the
+ *                 same as its authors released it changepoints a baseline: change points of the
+ *                 mean (PELT); an epoch ends where the metric leaves its usual level (changes.c)
+ *                 ruptures Hur & Lee's comparator: counts every change point jenks also theirs:
+ *                 counts the runs above or below a natural break of the values
  *
  * The first and changepoints take the mean of the steady epochs, the others of all intervals.
  */

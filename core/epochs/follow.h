@@ -7,7 +7,7 @@
 
 /** Bins in the window. */
 #define WINDOW_BINS 32768
-/** Samples that tell the first interval. */
+/** Samples that give the first interval. */
 #define WINDOW_FIRST 32
 
 /**

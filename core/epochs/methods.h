@@ -35,8 +35,8 @@ void luminol_bitmap(const double *x, size_t n, double *score);
 
 /**
  * Luminol's default detector, its fallback for series of fewer than 2000 values. The score is the
- * distance from an exponential average (factor 0.2) in standard deviations, or, if larger, 0.65 of
- * it plus 0.35 of the same of the slope. LM_E_NOMEM.
+ * distance d from an exponential average (factor 0.2) in standard deviations, or 0.65 d + 0.35 d'
+ * if that is larger; d' is the same distance of the slope. LM_E_NOMEM.
  */
 lm_status luminol_default(const double *x, size_t n, double *score, lm_error *err);
 

@@ -18,7 +18,8 @@ typedef struct stretch {
 /** The finest level at which a period has at most so many bins and the work stays bounded. */
 size_t stretch_level(const series *s, double seconds, double bins);
 
-/** Bins [from, to) of a level or of its events, which *own then holds (to be freed). LM_E_NOMEM */
+/** Opens bins [from, to) of a level, or of its events. *own then holds the events, to be freed.
+ * LM_E_NOMEM */
 lm_status stretch_open(const series *s, size_t level, bool events, size_t from, size_t to,
                        double seconds, float **own, stretch *out, lm_error *err);
 

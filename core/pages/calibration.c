@@ -173,7 +173,7 @@ static const field part_fields[] = {
     { 0 },
 };
 
-/* A file may not say how many there are. */
+/* A file may not give the number. */
 static double known(size_t n)
 {
     return n ? (double)n : NAN;
@@ -289,7 +289,7 @@ static const field fabric_fields[] = {
     { 0 },
 };
 
-/* Of the collectives that were measured, if there are any. */
+/* Quality of the measured collectives, if there are any. */
 static void put_collectives(const page *p, FILE *out)
 {
     field_rows rows = page_rows(p, fabric_fields, 0, NULL);
@@ -315,7 +315,7 @@ static void put_collectives(const page *p, FILE *out)
         table_free(rows.t);
 }
 
-/* Steps of jobs that are continued, whose intervals are of other jobs. */
+/* Continued jobs: their intervals are those of other jobs. */
 static void put_curves(const page_machine *m, FILE *out)
 {
     const job_curves *all = &m->who->cal->curves;

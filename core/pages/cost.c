@@ -4,7 +4,7 @@
 #include "pages/page_parts.h"
 #include "plan/training.h"
 
-/* Seconds of the run if its steps take `step`; NAN: nothing tells how many there are. */
+/* Seconds of the run if its steps take `step`; NAN: the number of steps is unknown. */
 static double page_run_seconds(const page *p, const scale_point *x, double step)
 {
     const training run = { .epochs = p->epochs, .dataset = p->question.dataset };

@@ -71,7 +71,7 @@ void page_label(page *p)
             strcat(p->machine[i].label, TRANSFERRED); /* LABEL_MAX leaves room for it */
     for (size_t i = 0; i < p->n_machines; i++)
         again[i] = label_taken(p, i);
-    for (size_t i = 0; i < p->n_machines; i++) { /* if all else fails: their numbers differ */
+    for (size_t i = 0; i < p->n_machines; i++) { /* the last resort: numbers */
         char        *label = p->machine[i].label;
         const size_t n     = strlen(label);
 
@@ -100,7 +100,7 @@ static lm_status check_above_0(const page_machine *m, const scale_point *x, lm_e
         m->who->model, 1e3 * x->step.step, (long long)x->step.nodes, x->step.nodes == 1 ? "" : "s");
 }
 
-/* Of inference: nobody is waited for, so one device tells of all. */
+/* Inference: devices do not wait for each other, so one device stands for all. */
 static lm_status gather_batches(const page *p, page_machine *m, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -179,7 +179,7 @@ static int64_t nodes_within(const page *p)
 
 /* ---- one step in detail ---- */
 
-/* Some models know nothing of it: the page says so. */
+/* Some models have no buckets: the page says so. */
 static lm_status gather_buckets(page_machine *m, const step_setup *s, lm_error *err)
 {
     prediction      step;

@@ -66,7 +66,7 @@ int page_decimals(const page *p)
     return least >= 1 ? 0 : least >= 0.1 ? 1 : least >= 0.01 ? 2 : least >= 1e-3 ? 3 : 4;
 }
 
-/* "weak scaling, batch 32 of each device, ...": one line on what is asked. */
+/* "weak scaling, batch 32 of each device, ...": the question in one line. */
 static void page_asked(const page *p, char *buffer, size_t size)
 {
     const scale_question *q = &p->question;
@@ -278,7 +278,7 @@ lm_status page_draw(page *p, lm_error *err)
     return status;
 }
 
-/* Of a picture: FOLDER/NAME.svg, PATH-NAME.svg, or PATH. malloc'ed. */
+/* File of a picture: FOLDER/NAME.svg, PATH-NAME.svg, or PATH. malloc'ed. */
 static char *path_of(const char *path, const char *name)
 {
     const char  *ending = gnuplot_ending(path);
@@ -334,7 +334,7 @@ lm_status page_plot(const page *p, const char *path, lm_error *err)
 static const struct {
     const char *id, *title;
     void (*write)(const page *p, FILE *out);
-    bool trains, infers; /* pages that have it */
+    bool trains, infers; /* on pages of training, of inference */
 } sections[] = {
     { "summary", "In short", page_summary_write, true, true },
     { "scaling", "More nodes", page_scaling_write, true, false },

@@ -1,7 +1,7 @@
 /**
- * A report: one page of HTML on a network and the machines that may train it, which needs nothing
- * but itself. page_gather() asks the models, page_draw() gnuplot, page_write() writes; none of the
- * three computes what the other commands print by formulas of its own.
+ * A report: one self-contained HTML page on a network and the machines that may train it.
+ * page_gather() asks the models, page_draw() calls gnuplot, page_write() writes the page. They have
+ * no formulas of their own: figures come from the functions behind the other commands.
  */
 #ifndef PAGES_PAGE_H
 #define PAGES_PAGE_H
@@ -19,20 +19,20 @@
 /** A machine of a report. The first four are the caller's. */
 typedef struct page_machine {
     const char      *file;
-    char             label[PAGE_NAME]; /**< what curves are named by: unlike that of the others */
+    char             label[PAGE_NAME]; /**< name of its curves; unique */
     const predictor *who;
     paid_price       paid;
 
-    scale_point  *point; /**< at the page's nodes; step.step NAN: refused */
+    scale_point  *point; /**< predictions at the page's nodes; step.step NAN: refused */
     lm_error      refused;
     turning_point turning; /**< nodes: -1: not known */
     int64_t       at;      /**< nodes of the following: the page's, or 1 */
     explanation  *apart;
-    explained    *kernels; /**< what the device does, by class, without all-reduces */
+    explained    *kernels; /**< work of the device by class of kernels, without all-reduces */
     size_t        n_kernels;
     explained    *blocks; /**< the same by block */
     size_t        n_blocks;
-    double        work;    /**< s, of all of them */
+    double        work;    /**< s, sum over all classes */
     step_times    buckets; /**< none on one device */
     lm_error      untold;  /**< why nothing is known of buckets */
 } page_machine;
@@ -41,70 +41,70 @@ struct page;
 
 /** A picture with its words. */
 typedef struct page_chart {
-    char                name[PAGE_NAME]; /**< letters, digits, dashes: of its file, too */
+    char                name[PAGE_NAME]; /**< also in its file's name: letters, digits, dashes */
     char                title[128], text[640];
     gnuplot_size        size;
     gnuplot_writer     *writer; /**< gets this chart */
     const struct page  *page;
-    const page_machine *machine; /**< NULL: of all */
+    const page_machine *machine; /**< NULL: all machines */
     char               *svg;
 } page_chart;
 
-/** Zero-initialise, fill the first part; the rest is gathered. */
+/** Zero-initialise and fill the first part. page_gather() fills the second. */
 typedef struct page {
     const char     *title;   /**< NULL: the network's name */
-    const char     *network; /**< as it was asked for */
-    const char     *command; /**< that made the page, for its foot; NULL: not known */
+    const char     *network; /**< name as the user gave it */
+    const char     *command; /**< command that made the page, for its foot; NULL: not known */
     const network  *net;
-    const network  *held;   /**< whose memory is told; NULL: that of `net` */
-    const char     *passes; /**< what a pass is, where it is no ordinary one; NULL */
+    const network  *held;   /**< network whose memory is shown; NULL: `net` */
+    const char     *passes; /**< description of an unusual forward pass; NULL: an ordinary one */
     const registry *registry;
     bind_options    bind; /**< batch is not read */
     scale_question  question;
-    const int64_t  *nodes; /**< ascending; of inference all 1 */
-    const int64_t  *batch; /**< inference: of each point, ascending; NULL: points are over nodes */
-    size_t          n_nodes; /**< points of a machine */
-    uint64_t        memory;  /**< of a device, bytes; 0: not known */
-    int64_t         epochs;  /**< of a run, which is paid for */
-    price_tier      tier;    /**< the price it is paid by */
+    const int64_t  *nodes;   /**< ascending; inference: all 1 */
+    const int64_t  *batch;   /**< inference: of the points, ascending; NULL: over nodes */
+    size_t          n_nodes; /**< number of points of a machine */
+    uint64_t        memory;  /**< memory of a device, bytes; 0: not known */
+    int64_t         epochs;  /**< epochs of the run that is paid for */
+    price_tier      tier;    /**< kind of price */
     page_machine    machine[PAGE_MACHINES];
     size_t          n_machines;
 
-    int64_t        tokens; /**< of a sample; 0: it has none */
-    int64_t        at; /**< nodes of what is taken apart: the most that all were calibrated for */
+    int64_t        tokens; /**< tokens of a sample; 0: it has none */
+    int64_t        at;     /**< nodes of the step shown in detail */
     memory_use     use;
     memory_moment *moment;
     size_t         n_moments;
     page_chart     chart[PAGE_CHARTS];
     size_t         n_charts;
-    bool           hints; /**< pictures are drawn for the page, where hints can be shown */
+    bool           hints; /**< pictures are for the page, which can show hints */
 } page;
 
 /**
- * Gives machines labels: the file's name without folder and .ini, or the folder's where that says
- * nothing ("machine") or several files have the same.
+ * Labels the machines: the file's name without folder and .ini. If that is "machine", or the same
+ * for several files, the folder's name.
  */
 void page_label(page *p);
 
 /**
- * Asks for all that the page says. A machine that cannot be asked about several nodes says why
- * in `refused`; fails where no machine can.
+ * Gathers all data of the page. A machine without an answer for several nodes has the reason in
+ * `refused`. An error if no machine has an answer.
  */
 lm_status page_gather(page *p, lm_error *err);
 
-/** Draws all pictures, for page_write(). As gnuplot_svg(). */
+/** Draws all pictures for page_write(). Errors as gnuplot_svg(). */
 lm_status page_draw(page *p, lm_error *err);
 
 /**
- * Draws them into files: FOLDER/NAME.svg; of a path that ends in .svg or .png PATH-NAME.svg; into
- * one .pdf, a page each. The folder is made where it is missing.
+ * Draws the pictures into files: FOLDER/NAME.svg; PATH-NAME.svg for a path that ends in .svg or
+ * .png; one .pdf with a page for each. Makes a missing folder.
  */
 lm_status page_plot(const page *p, const char *path, lm_error *err);
 
-/** Writes it. Of a page that was not drawn, without pictures. */
+/** Writes the page, without pictures if page_draw() was not called. */
 void page_write(const page *p, FILE *out);
 
-/** Frees what was gathered and drawn. */
+/** Frees the gathered data and the pictures. */
 void page_free(page *p);
 
 #endif

@@ -15,18 +15,15 @@
 typedef enum planner_part { ENGINE, WORKER, SCRIPT, STYLE, BODY, N_PARTS } planner_part;
 
 static const char *const file_of[N_PARTS] = {
-    [ENGINE] = "engine.js",
-    [WORKER] = "worker.js",
-    [SCRIPT] = "planner.js",
-    [STYLE]  = "planner.css",
-    [BODY]   = "body.html",
+    [ENGINE] = "engine.js",  [WORKER] = "worker.js", [SCRIPT] = "planner.js",
+    [STYLE] = "planner.css", [BODY] = "body.html",
 };
 
 struct planner {
     char       *part[N_PARTS];
-    char       *machine; /* its text; NULL: none */
-    size_t      size;    /* of that */
-    const char *name;    /* of its file, without folders; the caller's */
+    char       *machine; /* text of the machine file; NULL: none */
+    size_t      size;    /* bytes of `machine` */
+    const char *name;    /* file name without folders; the caller's */
 };
 
 static lm_status read_parts(planner *p, lm_error *err)
@@ -115,7 +112,7 @@ void planner_write(const planner *p, FILE *out)
         put_base64(p->machine, p->size, out);
         fputs("</script>\n", out);
     }
-    /* texts, of which the page makes a worker: from a file of its own it could not, under file:// */
+    /* the page makes a worker from these texts: under file:// it cannot load one from a file */
     fprintf(out, "<script type=\"text/plain\" id=\"engine\">\n%s</script>\n", p->part[ENGINE]);
     fprintf(out, "<script type=\"text/plain\" id=\"worker\">\n%s</script>\n", p->part[WORKER]);
     fprintf(out, "<script>\n%s</script>\n</body>\n</html>\n", p->part[SCRIPT]);

@@ -1,6 +1,6 @@
 /**
- * The planner: a page in which the library itself, compiled to WebAssembly, answers. Its parts are
- * built from core/planner and installed; a page is these parts in one file, which loads nothing.
+ * The planner: a page that predicts with this library, compiled to WebAssembly. Its parts are built
+ * from core/planner and installed. A page is one file with all parts; it loads nothing.
  */
 #ifndef PAGES_PLANNER_H
 #define PAGES_PLANNER_H
@@ -9,13 +9,13 @@
 
 #include <layermeter/error.h>
 
-/** Parts that are read, and a machine file that the page has beside the shipped ones. */
+/** The parts in memory, and a machine file that the page offers beside the shipped ones. */
 typedef struct planner planner;
 
 /**
- * Reads them.
+ * Reads the parts.
  *
- * @param machine path of a machine file, which is checked; NULL: none
+ * @param machine path of a machine file, which is checked; NULL: shipped ones only
  * @return LM_E_UNSUPPORTED in a build without emscripten; what machine_load() returns
  */
 lm_status planner_open(const char *machine, planner **out, lm_error *err);

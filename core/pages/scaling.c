@@ -36,7 +36,7 @@ static const field curve_fields[] = {
     { 0 },
 };
 
-/* What bands do. */
+/* The predicate of the sentence on bands. */
 #define HOLD " hold 9 cases of 10."
 
 /* Columns of samples a second, or of percent of linear scaling. */
@@ -50,7 +50,7 @@ static const curve_columns rates    = { "samples_per_s",     "rate_within",     
 static const curve_columns percents = { "efficiency_percent", "percent_within", "percent_beyond",
                                         "percent_low",        "percent_high",   curve_fields };
 
-/* Of a point, as drawn: its value, or an end of its interval. */
+/* A drawn point: its value and the ends of its interval. */
 static bounded drawn_of(const scale_point *x, const curve_columns *c)
 {
     const prediction *s = &x->step;

@@ -1,4 +1,5 @@
-/* What a browser lacks: BLAS and LAPACK, threads, other programs. Predictions need none of them. */
+/* Stubs of functions that a browser lacks: BLAS and LAPACK, threads, other programs. Predictions
+ * need none of them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <spawn.h>
@@ -31,7 +32,7 @@ lm_status parallel_for(size_t n, parallel_part part, void *context, lm_error *er
     return first;
 }
 
-/* Of gnuplot. */
+/* Elsewhere it starts gnuplot. */
 int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
                  const posix_spawnattr_t *attributes, char *const *words, char *const *environment)
 {

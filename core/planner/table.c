@@ -1,4 +1,4 @@
-/* The commands that a page asks. */
+/* The commands behind the page. */
 #include "cli/commands.h"
 
 const command *const commands[] = { &cmd_show, &cmd_memory, &cmd_predict, &cmd_scale,

@@ -126,7 +126,7 @@ double cpu_mean_clock_mhz(void)
     return n ? sum / n : (double)NAN;
 }
 
-/* Threads of a core repeat its counter, which does no harm. */
+/* Threads of a core count twice; that is harmless. */
 double cpu_throttle_count(void)
 {
     static const char *const counters[] = { "core_throttle_count", "package_throttle_count" };
@@ -222,8 +222,8 @@ static double seconds_now(void)
 
 /*
  * intel-rapl:0 is a package (AMD's, too), intel-rapl:0:2 a part of it. Cores and graphics are in
- * the package's count, its memory is not; "psys" is the whole platform, the packages within.
- * intel-rapl-mmio:0 is the same package by another way.
+ * the package's count, its memory is not. "psys" is the whole platform, with the packages.
+ * intel-rapl-mmio:0 is the same package through another interface.
  */
 static bool is_wanted(const char *folder, const char *name)
 {

@@ -11,8 +11,8 @@
 #include "base/symbol.h"
 #include "base/text.h"
 
-/* The few declarations that are needed: the toolkit may have no nvml.h. Names and numbers are those
- * of NVIDIA's "NVML API Reference Guide". */
+/* Our own declarations, because the toolkit may have no nvml.h. Names and numbers are those of
+ * NVIDIA's "NVML API Reference Guide". */
 typedef struct nvmlDevice_st *nvml_device;
 typedef int                   nvml_result; /* 0: success */
 
@@ -293,7 +293,7 @@ nvml_reading nvml_read(const nvml *n)
 
     reasons(n, &bits);
     return (nvml_reading){
-        /* the low clock of an idle GPU tells nothing about a measurement */
+        /* the low clock of an idle GPU does not apply to a measurement */
         .clock_mhz         = bits & HELD_IDLE ? (double)NAN : clock_of(n, n->clock, CLOCK_SM),
         .held_down_seconds = isnan(power)  ? heat
                              : isnan(heat) ? power

@@ -1,5 +1,5 @@
-/** A GPU by the driver's management library (NVML), which is loaded at run time ($LAYERMETER_NVML,
- * else libnvidia-ml.so.1). What it does not tell is unknown. */
+/** A GPU as the driver's management library (NVML) reports it. The library is loaded at run time
+ * ($LAYERMETER_NVML, else libnvidia-ml.so.1). Values that it does not report are unknown. */
 #ifndef SAMPLE_GPU_NVML_H
 #define SAMPLE_GPU_NVML_H
 

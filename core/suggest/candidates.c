@@ -166,7 +166,7 @@ design_case candidates_case(const candidates *c, const point *p, design_times *t
                           .network = whole ? candidates_network(c, p->row->name) : DESIGN_NONE };
 
     for (phase w = 0; w < N_TIMES; w++) {
-        /* formulas are of whole networks with known counts */
+        /* formulas describe whole networks with known counts */
         times->seconds[w] =
             p->row->kind == OBS_LAYER || p->load.unknown ? NAN : point_seconds(p, w);
         out.parts |= isnan(times->seconds[w]) ? 0 : 1u << w;
@@ -174,7 +174,8 @@ design_case candidates_case(const candidates *c, const point *p, design_times *t
     return out;
 }
 
-/* Shape of one sample at an image size; "": of several inputs, which keep the file's. */
+/* Shape of one sample at an image size; "" for a network of several inputs, which keep the file's
+ * shapes. */
 static lm_status input_at(candidates *c, const network *net, const registry *reg, int64_t image,
                           lm_dtype dtype, const char **out, lm_error *err)
 {

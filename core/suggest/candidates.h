@@ -1,5 +1,5 @@
-/** What could be measured and what will be asked for: networks at batches, images and numbers of
- * ranks. */
+/** Candidates of measurements, and targets of predictions: networks at batches, image sizes and
+ * numbers of ranks. */
 #ifndef SUGGEST_CANDIDATES_H
 #define SUGGEST_CANDIDATES_H
 
@@ -66,9 +66,9 @@ typedef struct candidate_ranges {
 
 typedef struct candidates {
     candidate    *item;
-    design_case  *what;                     /**< of each, as a design takes it */
-    size_t        n, n_measured, n_refused; /**< left out as measured already, or as refused by a
-                                                 network */
+    design_case  *what;                     /**< each candidate as a case of the design */
+    size_t        n, n_measured, n_refused; /**< candidates left out: measured already, or refused
+                                             * by the network */
     names         by_name;                  /**< networks, also measured ones */
     size_t        n_networks;
     names         seen; /**< keys of measured points and of candidates */
@@ -80,27 +80,27 @@ typedef struct candidates {
 lm_status candidates_new(candidates *c, lm_error *err);
 void      candidates_free(candidates *c);
 
-/** Points measured already: their networks get numbers, and they become no candidates. To be called
- * before candidates_add(). `p` must outlive `c`. */
+/** Excludes points that were measured already, and numbers their networks. Call it before
+ * candidates_add(). `p` must outlive `c`. */
 lm_status candidates_measured(candidates *c, const points *p, lm_error *err);
 
 /**
- * Adds a network in all combinations that are new. What it refuses (a small image, a batch) is left
- * out. A network with fixed images gets one input.
+ * Adds a network in all new combinations, without the images and batches that it refuses. A network
+ * with fixed images gets one input.
  *
  * @return LM_E_NOMEM; as opening it
  */
 lm_status candidates_add(candidates *c, workloads *loads, const char *name,
                          const candidate_ranges *ranges, lm_error *err);
 
-/** A measured point: the number of its network, and the parts that fits take. */
+/** A measured point as a case of the design. `times` gets the parts that fits use. */
 design_case candidates_case(const candidates *c, const point *p, design_times *times);
 
 /** Does a training step fit into `room` bytes of each device? */
 lm_status candidate_fits(const candidate *c, const registry *reg, lm_dtype dtype, optimizer o,
                          uint64_t room, bool *fits, lm_error *err);
 
-/** Seconds that measuring a candidate takes, by those of its step (design_step_seconds()). */
+/** Seconds of measuring a candidate whose step takes `step` seconds (design_step_seconds()). */
 double candidate_cost(const stopping *stop, double step);
 
 #endif

@@ -13,7 +13,7 @@
 
 const phase design_parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_SYNC };
 
-/* Coefficients and sizes, which targets share with measured points. */
+/* Number of coefficients and sizes: the unknowns that targets share with measured points. */
 size_t formula_known(const formula *m)
 {
     return m->f->n_features + DESIGN_SIZES;
@@ -55,7 +55,7 @@ double design_step_seconds(const design *d, const design_case *what)
     return seconds;
 }
 
-/* Half decades of seconds are the nodes between which the deviation of sizes runs straight. */
+/* The deviation of sizes is piecewise linear; its nodes are half decades of seconds. */
 static void size_weights(double seconds, size_t *node, double *upper)
 {
     const double at = 2 * log10(fmax(seconds, 1e-12)) - SIZE_FIRST;
@@ -129,7 +129,7 @@ static double usual_guess(const design_speeds *s, phase p, feature f)
     return 1e-4;
 }
 
-/* Of a side of any P. */
+/* The longest side of any P. */
 static size_t longest(const design *d)
 {
     return FORM_MAX_FEATURES + DESIGN_SIZES + d->n_networks;
@@ -142,8 +142,8 @@ static bool formula_room(const design *d, formula *m)
     return m->p && m->t;
 }
 
-/* Seconds of a message and of a byte of a ring, by the formula beside the all-reduces' model, for
- * the fabric with the most rows; NULL: unknown. */
+/* Seconds per message and per byte of a ring, from the ring formula of the fabric with the most
+ * rows; NULL: unknown. */
 static const double *known_ring(const calibration *known)
 {
     const algorithm_model *a =

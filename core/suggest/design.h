@@ -1,11 +1,11 @@
 /**
- * The point to measure next for the best knowledge of the targets.
+ * Design of measurements: the next point that improves the predictions of the targets most.
  *
  * A sequential, V-optimal design (also called I-optimal; Atkinson, Donev & Tobias 2007, chapter 10)
  * for the formulas of the model `counts` (forms.h). It takes the candidate that lowers the mean
  * expected variance of the targets' step times most, per second of measuring.
  *
- * A time is t = x.c (1 + network + size + noise), all relative:
+ * A time is t = x.c (1 + network + size + noise). The deviations are relative:
  *
  *   c        coefficients. Before any measurement they are guesses, their standard deviation twice
  *            the guess, so that every formula has an answer
@@ -72,18 +72,18 @@ lm_status design_measured(design *d, const design_case *what, const design_times
                           lm_error *err);
 /** Removes all measurements; takes effect with design_update(). */
 void design_forget(design *d);
-/** Fits again. To be called after design_measured(), before the calls below. */
+/** Fits again. Call it after design_measured() and before the functions below. */
 lm_status design_update(design *d, lm_error *err);
 
 /** Expected seconds of a case. */
 design_times design_expected(const design *d, const design_case *what);
-/** The same, of all parts together. */
+/** Their sum. */
 double design_step_seconds(const design *d, const design_case *what);
 
-/** Fall of the targets' mean relative variance by measuring `what`. */
+/** Decrease of the targets' mean relative variance by a measurement of `what`. */
 double design_gain(const design *d, const design_case *what);
 
-/** Has a formula fewer rows than coefficients, and would `what` add one? */
+/** Would `what` add a row to a formula with fewer rows than coefficients? */
 bool design_lacks(const design *d, const design_case *what);
 
 /**
@@ -104,8 +104,8 @@ void design_widths(const design *d, double *width);
 
 /** A copy for suppositions; design_measured() and design_update() must not be called on it. */
 lm_status design_copy(const design *d, design **out, lm_error *err);
-/** As if `what` had been measured with the expected seconds: the coefficients' variances fall,
- * their values stay. */
+/** Supposes that `what` took its expected seconds: variances of the coefficients fall, their values
+ * stay. */
 void design_suppose(design *copy, const design_case *what);
 
 /** design_width() after `seconds` of measuring as design_next() suggests. Does not change `d`.

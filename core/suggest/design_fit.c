@@ -13,7 +13,7 @@
 #define NOISE       0.05
 #define NETWORK     0.10
 #define SIZE        0.10
-#define ENOUGH_ROWS 12 /* for estimates of the three above */
+#define ENOUGH_ROWS 12 /* residuals needed to estimate the three above */
 
 static double guess_ratio(const formula *m)
 {
@@ -63,8 +63,8 @@ static lm_status fit(formula *m, double scale, lm_error *err)
     return status;
 }
 
-/* Standard deviations from the residuals: between networks, and within them; of the latter half
- * goes to sizes and half to noise. */
+/* Standard deviations from the residuals, between networks and within them. The variance within
+ * networks is split equally into sizes and noise. */
 static lm_status estimate(const design *d, formula *m, lm_error *err)
 {
     double *sum     = calloc(d->n_networks + 1, sizeof *sum);

@@ -7,8 +7,8 @@
 /** Size classes: half decades of seconds, from 1e-7 to 1e3. */
 #define DESIGN_SIZES 21
 
-/** The model fitted meanwhile: few coefficients, known after few points, as each point tells
- * something of all of them. */
+/** The model that a design fits: its few coefficients need few points, because each point depends
+ * on all of them. */
 #define DESIGN_MODEL "counts"
 
 /** Its parts of a step. */
@@ -37,7 +37,7 @@ typedef struct formula {
 
 struct design {
     formula      formula[DESIGN_PARTS];
-    double      *scratch; /**< as long as the longest side of any P */
+    double      *scratch; /**< memory for the longest side of any P */
     design_case *target;
     size_t       n_targets, n_networks;
 };

@@ -63,7 +63,7 @@ static lm_status learn(suggest_job *q, lm_error *err)
 
 /* ---- what could be measured ------------------------------------------------------------------ */
 
-/* 1, 2, 4 ... and the most. */
+/* Numbers of ranks: 1, 2, 4 ... and the maximum. */
 static lm_status list_ranks(suggest_job *q, lm_error *err)
 {
     q->ranks = malloc(65 * sizeof *q->ranks);

@@ -1,5 +1,5 @@
-/** The next points to measure for predictions of some networks: from a question to points, and to a
- * sweep of them. */
+/** Answers a question: which points to measure next, to predict some networks. Writes a sweep of
+ * these points. */
 #ifndef SUGGEST_JOB_H
 #define SUGGEST_JOB_H
 
@@ -14,14 +14,15 @@ typedef struct suggest_question {
                                            too */
     count_list  batch, nodes;         /**< of predictions */
     count_list  try_batch, try_image; /**< that may be measured */
-    const char *machine, *where;      /**< machine: behind `known`; NULL: not given */
-    const char *backend;              /**< of the sweep; NULL: that of the observations */
+    const char *machine, *where;      /**< machine: path of `known`; NULL: not given */
+    const char *backend;              /**< backend of the sweep; NULL: that of the observations */
     int64_t     memory, max_nodes;    /**< 0: not given */
     int64_t     points;               /**< at most */
     double      budget;               /**< s of measuring; NAN: not given */
 } suggest_question;
 
-/** A question, its data and its answer. Zero-initialise, but for the first six. */
+/** A question, its data and its answer. The caller sets the first six members and zeroes the
+ * rest. */
 typedef struct suggest_job {
     const suggest_question *a;
     const char             *asked, *memory; /**< as given; memory NULL: not given */

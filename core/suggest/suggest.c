@@ -1,4 +1,4 @@
-/* Which points to measure next, one after the other. */
+/* A list of points to measure. */
 #include "suggest/suggest.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ typedef struct choosing {
     design              *d; /* a copy */
     const suggest_asked *asked;
     double              *each; /* width of each target */
-    double              *of;   /* those of one network */
+    double              *of;   /* widths of one network's targets */
     bool                *taken;
 } choosing;
 

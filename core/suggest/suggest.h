@@ -1,6 +1,6 @@
 /**
- * The next points to measure, one after the other, and how well the targets' networks would be
- * known after each: repeated calls of design.h within limits.
+ * A list of points to measure, within limits, and the expected interval widths of the targets after
+ * each point. Each point is a choice of design.h.
  *
  * Pure but for the callback.
  */
@@ -9,12 +9,12 @@
 
 #include "suggest/design.h"
 
-/** Can this candidate be measured at all? Called only for candidates that would be taken, as the
+/** Can this candidate be measured at all? Called only before a candidate is taken, because the
  * answer may be expensive. */
 typedef lm_status (*suggest_asker)(void *context, size_t candidate, bool *fits, lm_error *err);
 
 typedef struct suggest_limits {
-    double        seconds; /**< of measuring, all points together; HUGE_VAL: any */
+    double        seconds; /**< limit of measuring all points; HUGE_VAL: none */
     size_t        points;
     suggest_asker ask; /**< NULL: everything can be measured */
     void         *context;
@@ -35,8 +35,8 @@ typedef struct suggestion {
 } suggestion;
 
 /**
- * Takes the candidate that tells most per second (design_next()); the next is chosen as if it had
- * been measured.
+ * Takes the candidate with the largest gain per second (design_next()), supposes it measured, then
+ * chooses the next.
  *
  * @param cost seconds of measuring each
  */

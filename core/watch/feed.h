@@ -7,8 +7,8 @@
 #include "watch/run.h"
 
 /**
- * Feeds a run from a trace to its end, or until SIGINT or SIGTERM; with q->follow from a file that
- * grows.
+ * Feeds a run from a trace to its end, or until SIGINT or SIGTERM. With q->follow the file may
+ * still grow.
  *
  * @param say hears of oddities of the trace
  * @return what trace_reader_open() and watch_run_end() return; LM_E_NOTFOUND for an absent GPU

@@ -15,15 +15,15 @@ typedef struct planned_time {
 typedef struct watch_plan {
     char question[32]; /**< "cheapest": the answer taken */
     char network[256], input[64], dtype[8], mixed[8], optimizer[16], machine[256];
-    bool plain; /**< the network is as in its file, gradients have its type: a row of observations
-                     describes it whole */
+    bool plain; /**< the network is unchanged and gradients have its type, so a row of observations
+                 * can describe it */
     char sync[64];                   /**< "once", "ddp:25MiB" */
-    int64_t      nodes, devices;     /**< devices: of each node */
-    int64_t      batch, micro_steps; /**< of each device */
+    int64_t      nodes, devices;     /**< devices: on each node */
+    int64_t      batch, micro_steps; /**< on each device */
     int64_t      bucket_bytes;       /**< 0: none */
     int64_t      steps, evaluations; /**< of an epoch */
-    planned_time step, epoch;        /**< of the epoch with its evaluation */
-    double       exposed; /**< s of a step: all-reduces that nothing hides; NAN: unknown */
+    planned_time step, epoch;        /**< epoch: with its evaluation */
+    double       exposed; /**< s of a step: all-reduces that are not hidden; NAN: unknown */
 } watch_plan;
 
 /**

@@ -1,4 +1,4 @@
-/* A watched run: history of the values beside its metric, its epochs, its row in a file of
+/* A watched run: history of the values beside the metric, epochs, and the run as a row of
  * observations. */
 #include "watch/run.h"
 
@@ -21,7 +21,7 @@
 
 /* ---- values beside the metric ---------------------------------------------------------------- */
 
-/* Number of bins: a hundredth of the remembered time is known within some %. */
+/* Number of bins: enough for means over a hundredth of the remembered time, within a few %. */
 #define HISTORY_BINS 4096
 
 /* Repetitions are epochs or steps, by the nearer planned time, if that is within this factor. */
@@ -99,7 +99,7 @@ void watch_history_add(watch_history *h, double time, const float beside[N_BESID
     const bool  idle = (!isnan(held) && ((unsigned long long)held & HELD_IDLE)) || busy == 0;
     sum        *bin;
 
-    if (!h->n || time > h->start + 3 * h->step * HISTORY_BINS) { /* nothing of before is left */
+    if (!h->n || time > h->start + 3 * h->step * HISTORY_BINS) { /* no older value remains */
         memset(h->bin, 0, sizeof h->bin);
         h->start = time;
         h->n     = 0;
@@ -113,7 +113,7 @@ void watch_history_add(watch_history *h, double time, const float beside[N_BESID
     h->n = (size_t)((time - h->start) / h->step) + 1;
     bin  = h->bin[h->n - 1];
     add(&bin[BUSY], 0.01 * (double)busy);
-    add(&bin[CLOCK], idle ? (double)NAN : (double)beside[BESIDE_CLOCK]); /* at rest it is low */
+    add(&bin[CLOCK], idle ? (double)NAN : (double)beside[BESIDE_CLOCK]); /* an idle clock is low */
     add(&bin[WATTS], (double)beside[BESIDE_POWER]);
     add(&bin[LIMIT], (double)beside[BESIDE_POWER_LIMIT]);
     add(&bin[HELD_POWER], share_of(held, HELD_POWER_CAP | HELD_POWER_BRAKE));
@@ -155,7 +155,7 @@ typedef struct weighed {
 
 enum { N_MEANS = sizeof(watch_means) / sizeof(double) };
 
-/* All steady ones of one scale. */
+/* All steady epochs or steps of one scale. */
 typedef struct collected {
     stats_moments length;
     double        least;
@@ -174,7 +174,7 @@ struct watch_run {
     watch_verdict     last; /* of a step */
 };
 
-/* watch_means has doubles alone: by number, for sums of all of them. */
+/* watch_means consists of doubles: they are summed by index. */
 static void collect(collected *c, double seconds, const watch_means *means)
 {
     double value[N_MEANS];
@@ -421,7 +421,7 @@ static lm_status begin(const char *path, const observation *row, const char *mac
     return file_draft_commit(&draft, err);
 }
 
-/* Has the file our columns, and an end to its last line? */
+/* Checks that the file has our columns and a newline at its end. */
 static lm_status check_columns(const char *path, lm_error *err)
 {
     char     *text = NULL, *head = printed(NULL);
@@ -448,7 +448,7 @@ static lm_status check_columns(const char *path, lm_error *err)
     return status;
 }
 
-/* As the file's first network of the same element type was run. */
+/* Takes the settings of the file's first network with the same element type. */
 static void take_over(const observations *obs, observation *row)
 {
     for (size_t i = 0; i < obs->n_rows; i++) {

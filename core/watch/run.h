@@ -1,5 +1,5 @@
-/** A watched run: its metric while it comes in, each epoch beside the plan, the whole run as an
- * observation. In constant memory. */
+/** A watched run: follows a metric, compares each epoch with the plan, turns the run into an
+ * observation. Memory is constant. */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
 
@@ -32,7 +32,7 @@ lm_status watch_history_new(watch_history **out, lm_error *err);
 void watch_history_free(watch_history *h);
 
 /** Values beside a sample; times never fall. `period`: present length of epochs in s, NAN: unknown.
- * It decides what is forgotten, as in epochs_window. */
+ * It decides which values are dropped, as in epochs_window. */
 void watch_history_add(watch_history *h, double time, const float beside[N_BESIDE], double period);
 
 /** Means over the time from `from` to `to`, in s; the bins at both ends count whole. */
