@@ -95,7 +95,7 @@ static char *plain(const char *text, bool key)
             *p = ',';
         else if (key && (*p == '=' || *p == ':' || *p == ' ' || *p == '[' || *p == '#'))
             *p = '_';
-    /* at the end of a line a backslash continues it */
+    /* a backslash at the end would continue the line */
     if (copy && *copy && copy[strlen(copy) - 1] == '\\')
         copy[strlen(copy) - 1] = '/';
     return copy;
@@ -162,7 +162,7 @@ double calibration_travels(const calibration *cal, lm_dtype dtype)
 {
     const double product = (double)lm_dtype_bytes(calibration_product_dtype(cal));
 
-    /* counted under autocast, they have the products' type already */
+    /* counts under autocast use the type of the products */
     return calibration_mixed(cal) ? 1 : fmin(1, product / (double)lm_dtype_bytes(dtype));
 }
 
@@ -180,7 +180,7 @@ const char *calibration_device(const calibration *cal)
     return device ? device : calibration_told(cal, "cpu");
 }
 
-/* A new key: joined files hold a key twice, and an INI section may not. */
+/* A key that is still free: joined files may have a key twice, an INI section must not. */
 static char *free_key(const calibration *cal, const char *wanted)
 {
     char *key;
@@ -216,7 +216,7 @@ bool calibration_note(calibration *cal, const char *key, const char *value)
     return true;
 }
 
-/* "source_2", too: what was joined says things twice. */
+/* Also "source_2", from joined files. */
 static bool of_origin(const char *key)
 {
     static const char *const keys[] = { "source", "measured", "licence", "framework", "flaws" };

@@ -17,7 +17,7 @@ typedef struct rows {
     bool             by_size;
     double          *group; /* values of the groups, ascending */
     size_t           n_groups;
-    residual        *left; /* of those that could be predicted */
+    residual        *left; /* residuals of the predicted rows */
     size_t           n_left;
 } rows;
 
@@ -47,7 +47,7 @@ static void find_groups(rows *r, bool by_size)
     r->n_groups = kept;
 }
 
-/* Octaves by which a value lies outside the other groups. */
+/* Distance of a group's value from the range of the others, in octaves; 0 inside. */
 static double octaves_beyond(const rows *r, size_t group)
 {
     if (group == 0)
@@ -123,7 +123,7 @@ static lm_status bound(rows *r, fabric_bounds *out, lm_error *err)
     return status;
 }
 
-/* Those rows among all. */
+/* Selects the rows of an algorithm on a fabric. */
 static void take(const collective_time *row, size_t n, const algorithm_model *a, fabric f, rows *r)
 {
     char name[ALGORITHM_NAME];

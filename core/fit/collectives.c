@@ -17,7 +17,7 @@ static const char *algorithm_of(const observation *row)
     return *row->algorithm ? row->algorithm : ALGORITHM_DEFAULT;
 }
 
-/* Whatever was measured of it. */
+/* Any measured collective of the point. */
 static bool has_collective(const point *pt, const points *of, collective_time *out)
 {
     const observation *row = pt->row;
@@ -33,9 +33,9 @@ static bool has_collective(const point *pt, const points *of, collective_time *o
 }
 
 /*
- * The collective that was measured at a point: one by itself, or the all-reduce of a network's
- * gradients in one message. False: none was, it is of another algorithm than the chosen one, or its ranks are not
- * the same number on each host.
+ * The measured collective of a point: a single one, or the all-reduce of a network's gradients in
+ * one message. False if there is none, if it used another algorithm than the chosen one, or if
+ * hosts have different numbers of ranks.
  */
 static bool collectives_at(const point *pt, const points *of, collective_time *out)
 {
@@ -52,7 +52,7 @@ size_t collectives_uneven(const points *p)
     return n;
 }
 
-/* Rows of a turn; NULL: all rows, and bounds from them. */
+/* Fits the rows of a turn; NULL: all rows, with bounds. */
 static lm_status fit_rows(const points *p, const fold_turn *t, bool baselines,
                           collective_model **out, lm_error *err)
 {

@@ -103,7 +103,7 @@ static lm_status predict_part(void *context, size_t at, lm_error *err)
     return LM_OK;
 }
 
-/* Room for a prediction of each phase of each point; all are unknown. */
+/* Memory for predictions of all phases and points, set to NAN. */
 static double *nothing_said(const points *p)
 {
     double *said = malloc((p->n_points * N_PHASES + 1) * sizeof *said);
@@ -220,7 +220,7 @@ void compare_measured(const point *pt, comparison *out)
                                   : to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
     to[PHASE_EXPOSED]       = pt->beside[PHASE_SYNC];
     to[PHASE_OVERLAPPED]    = pt->beside[PHASE_STEP];
-    to[PHASE_GRAD_ONE] = to[PHASE_STEP_MANY] = NAN; /* the same as others, by another name */
+    to[PHASE_GRAD_ONE] = to[PHASE_STEP_MANY] = NAN; /* they equal other times */
     for (phase q = 0; q < N_TIMES; q++)
         out->watts[q] = out->measured_watts[q] = NAN;
     for (phase f = 0; f < N_PHASES; f++)
@@ -228,7 +228,8 @@ void compare_measured(const point *pt, comparison *out)
             out->measured_watts[f] = pt->watts[f];
 }
 
-/* Predicts a step as it was measured, whole or part by part; if the model cannot, the other way. */
+/* Seconds of a step, predicted as it was measured: whole or as a sum of parts. If the model lacks
+ * that, the other way. */
 static double step_seconds(const point *pt, double whole, double sum)
 {
     const bool as_whole = !isnan(point_seconds(pt, PHASE_STEP));
@@ -292,7 +293,7 @@ static bool hides(const comparing *c, const calibration *cal, const point *pt)
            !isnan(step_passes_of(cal, c->model, &pt->load).backward);
 }
 
-/* All points; in a turn, those that are left out. */
+/* Predicts all points with buckets, or those left out in a turn. */
 static lm_status predict_buckets(const comparing *c, const calibration *cal, const fold_turn *t,
                                  lm_error *err)
 {
@@ -305,7 +306,8 @@ static lm_status predict_buckets(const comparing *c, const calibration *cal, con
         if (!point_in_buckets(pt) || (t && !fold_out(t, i)) || !hides(c, cal, pt) ||
             (status = exposed_predict(c->p, cal, c->model, pt, NAN, &s, err)))
             continue;
-        /* a rank that measures from its own last gradient waits for the slowest rank, too */
+        /* if time counts from the rank's own last gradient, it includes the wait for the slowest
+         * rank */
         c->out[i].predicted[PHASE_EXPOSED] = s.times.exposed + (pt->row->waits ? s.times.wait : 0);
         c->out[i].predicted[PHASE_OVERLAPPED] = s.times.step;
     }

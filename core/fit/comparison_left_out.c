@@ -15,7 +15,7 @@ static void place_of(const point *pt, double seconds, double at[N_SCOPES])
     at[SCOPE_NODES]   = (double)pt->row->ranks;
 }
 
-/* Does it matter to the quantity? Bytes do not depend on the batch, nor layers on nodes. */
+/* Does the quantity depend on the scope? Bytes do not depend on the batch, nor layers on nodes. */
 static bool matters(phase slot, scope s)
 {
     switch (s) {
@@ -41,7 +41,7 @@ static phase phase_of(phase slot)
     return slot == PHASE_STEP_MANY ? PHASE_STEP : slot;
 }
 
-/* fmin() and fmax() pass over NAN. */
+/* fmin() and fmax() ignore NAN. */
 static void range_join(const interval *from, interval *to)
 {
     for (scope s = 0; s < N_SCOPES; s++) {
@@ -153,9 +153,8 @@ static bool tells(const points *p, const comparison *c, size_t i, phase slot)
     return in_slot(&p->point[i], slot) && !isnan(c[i].measured[phase_of(slot)]);
 }
 
-/* Marks the groups whose time in a slot some fit without a fold still sees: what is in
- * no fold. None if these are fewer than half: errors of a fit that sees few networks are not those of a
- * fit to all. */
+/* Marks groups with a time in a slot and a point that is in no fold: each fit sees them. Marks none
+ * if these are fewer than half: a fit to few networks has other errors than a fit to all. */
 static void mark_staying(const points *p, const split *by, const comparison *c, phase slot,
                          bool *stay, bool *there)
 {
@@ -176,8 +175,8 @@ static void mark_staying(const points *p, const split *by, const comparison *c, 
         memset(stay, 0, p->n_groups * sizeof *stay);
 }
 
-/* Appends the residuals of one slot, fold by fold, but for groups that are not marked; `stay` NULL: of
- * all. */
+/* Appends the residuals of one slot, fold by fold, of groups marked in `stay`; NULL: of all
+ * groups. */
 static void add_slot(const points *p, const split *by, const bool *stay, const comparison *c,
                      const ranges *seen, phase s, residuals *to)
 {
@@ -199,9 +198,9 @@ static void add_slot(const points *p, const split *by, const bool *stay, const c
         }
 }
 
-/* Appends residuals of one slot or (N_TIMES) of each. Their groups are the units of the split, or
- * (`by_network`) the networks: those alone that the fits saw elsewhere, as errors of unseen networks say
- * nothing of the distance. Single layers are alike. */
+/* Appends residuals of one slot or (N_TIMES) of each. The groups are the units of the split, or the
+ * networks (`by_network`). By network only those count that the fits also saw in other folds:
+ * errors of unseen networks do not depend on the distance. Single layers always count. */
 static lm_status add_residuals(const points *p, const split *by, bool by_network,
                                const comparison *c, size_t only, residuals to[N_TIMES],
                                lm_error *err)
@@ -376,14 +375,14 @@ typedef struct stating {
     const char   *model;
     const split  *by;
     comparison   *c;
-    /* of points left out fold by fold: */
+    /* residuals of points left out by fold */
     const residuals *all;
     const size_t    *n;
     const ranges    *seen;
     residual        *scratch;
 } stating;
 
-/* By the residuals of all other folds. */
+/* Bounds of a fold from the residuals of all other folds. */
 static lm_status bounds_of_others(void *context, const fold_turn *t, lm_error *err)
 {
     const stating   *w   = context;
@@ -447,7 +446,7 @@ static lm_status bounds_of_folds(const stating *of, lm_error *err)
     return status;
 }
 
-/* As a fit to the rest would state them. */
+/* Bounds that a fit to the rest would state. */
 static lm_status bounds_of_rest(void *context, const fold_turn *t, lm_error *err)
 {
     const stating *w = context;

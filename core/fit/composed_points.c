@@ -132,7 +132,7 @@ typedef struct leaving {
     const points *p;
     composing     c;
     double       *told;       /* seconds or watts, n_points x N_PHASES */
-    power_row    *room;       /* of powers: both phases of all networks ... */
+    power_row    *room;       /* rows of powers: both phases of all networks ... */
     double       *room_watts; /* ... and their watts */
 } leaving;
 
@@ -168,7 +168,8 @@ lm_status composed_left_out(const points *p, const layer_model *m, const split *
 
 static const phase power_phases[2] = { PHASE_STEP, PHASE_INFERENCE };
 
-/* The device's time by the bounds of its kernels; the rest of the whole is waiting for the host. */
+/* Load of the device by the bounds of its kernels. In the rest of the time it waits for the
+ * host. */
 static power_load load_of(const double by[N_RESOURCES], const composed_factors *f,
                           const double parts[N_WHOLE_PARTS])
 {

@@ -87,7 +87,7 @@ static lm_status judge_models(const points *p, const split *networks, double **l
     return status;
 }
 
-/* Coefficients of a form in features, and the ranges of these. */
+/* Stores the coefficients of a form in features, and the features' ranges. */
 static void take_linear(const form_data *d, const points *p, const lsq_solution *s, fitted *out)
 {
     const form *f = &forms[d->form];
@@ -114,7 +114,7 @@ static void take_linear(const form_data *d, const points *p, const lsq_solution 
     }
 }
 
-/* The same for terms. Terms without a coefficient stay unknown. */
+/* Stores the coefficients of terms. Terms without one stay unknown. */
 static lm_status take_terms(const form_data *d, const form_solution *found, fitted *out,
                             lm_error *err)
 {
@@ -237,8 +237,9 @@ size_t fit_steps_alone(const points *p)
     return told ? alone : 0;
 }
 
-/* Was a whole step of a network measured, on several ranks with its all-reduce? Steps without any
- * other time count only if there are no others: formulas are then fitted to them. */
+/* Notes a step if it was measured whole; on several ranks, with its all-reduce. Steps without other
+ * times count only if all are of this kind: then formulas are fitted to them. False when memory
+ * runs out. */
 static bool note_step(const point *pt, bool steps_count, measured_set *to)
 {
     const observation *row   = pt->row;
@@ -282,7 +283,7 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
     return LM_OK;
 }
 
-/* Settings of the networks: the same for all of them. */
+/* Notes the networks' settings, which are the same for all. */
 static lm_status note_variant(const points *p, calibration *cal, lm_error *err)
 {
     variants    all;
@@ -312,7 +313,7 @@ static lm_status note_noise(const observations *obs, calibration *cal, lm_error 
     return calibration_note(cal, "noise_floor", text) ? LM_OK : no_memory(err);
 }
 
-/* Errors of the all-reduce model on its own rows, beside the formulas it replaces. */
+/* Errors of the all-reduce model on its own rows, and of the baseline formulas. */
 static lm_status judge_allreduces(const points *p, calibration *cal, lm_error *err)
 {
     double      *measured  = malloc((p->n_points + 1) * sizeof *measured);
@@ -357,8 +358,8 @@ static lm_status fit_collectives(const points *p, calibration *cal, lm_error *er
     return status || !has_allreduces(cal) ? status : judge_allreduces(p, cal, err);
 }
 
-/* Fits to steps on several ranks: the slowdown of ranks that share a host and, from steps in
- * buckets, the cost of overlap, and all-reduces if none was measured by itself. */
+/* Fits to steps on several ranks. They give the slowdown of ranks that share a host and, with
+ * buckets, the cost of overlap. They also give all-reduces if no single one was measured. */
 static lm_status fit_exposed(const points *p, const char *model, calibration *cal, lm_error *err)
 {
     collective_model *others = cal->collectives;
@@ -394,7 +395,7 @@ static lm_status fit_operators(const observations *obs, calibration *cal, lm_err
     else
         status = launch_fit(l.launch, NULL, l.n, l.multiprocessors, cal->operators, err);
     launches_free(&l);
-    if (status == LM_E_ARG) { /* too few of any */
+    if (status == LM_E_ARG) { /* too few of each kind */
         layer_model_free(cal->operators);
         free(cal->operators);
         cal->operators = NULL;
@@ -475,7 +476,7 @@ static const char *what_lacks(const points *p)
                  "networks, batches or images";
 }
 
-/* The message ends with the cause: times that were left out, else their number. */
+/* Error that ends with the cause: times that were left out, else too few times. */
 static lm_status nothing_fitted(const observations *obs, const points *p, lm_error *err)
 {
     char text[DOUBT_TEXT];

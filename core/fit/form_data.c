@@ -49,13 +49,13 @@ static const workload *form_load(const form_data *d, size_t row)
     return point_load(&d->points->point[d->point[row]], forms[d->form].part);
 }
 
-/* A byte of weights takes no longer than so many passes over the memory: read for a product, again by
- * other tiles, and reordered, which is to read and write. Networks that were measured together hold few
- * bytes of weights beside their time, so that fits give these what large networks take longer for other
- * reasons: decoding, which is nothing but weights, would be a hundred times too slow. */
+/* Upper bound of the price of a byte of weights, in passes over memory: read for a product, read
+ * again by other tiles, reordered (read and write). Without it, fits give weights the time that
+ * large networks take for other reasons, because networks hold few bytes of weights for their time.
+ * Decoding, which mostly reads weights, would be a hundred times too slow. */
 #define WEIGHTS_PASSES 4
 
-/* By the datasheet of the device. */
+/* Bounds of coefficients, from the device's datasheet. */
 static term_bounds bounds_of(const points *p)
 {
     const observation *row = NULL;
@@ -202,7 +202,7 @@ void form_data_free(form_data *d)
     *d = (form_data){ .n_rows = 0 };
 }
 
-/* For counts: knots by the rows of a fit, and all rows with their terms. */
+/* Rows with counts: knots from the rows of a fit, and terms of all rows. */
 static lm_status counted_rows(const form_data *d, size_t without, count_knots *knots,
                               shrink_rows *out, lm_error *err)
 {
@@ -224,7 +224,7 @@ static lm_status counted_rows(const form_data *d, size_t without, count_knots *k
     return status ? status : term_rows(d, true, knots, out, err);
 }
 
-/* Has a fit any of them? */
+/* Does the fit without this fold have any rows? */
 static bool has_rows(const shrink_rows *r, size_t without)
 {
     size_t n = 0;
@@ -250,7 +250,7 @@ static void merge_terms(const shrink_fit *from, bool of_counts, shrink_fit *to)
     to->weighted_rss += from->weighted_rss;
 }
 
-/* Rows with kernels and rows with counts alone are two fits that share no coefficient. */
+/* Two fits without common coefficients: one to rows with kernels, one to rows with counts only. */
 static lm_status fit_terms(const form_data *d, size_t without, form_solution *out, lm_error *err)
 {
     shrink_rows counted = { .n = 0 };

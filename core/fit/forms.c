@@ -36,8 +36,8 @@
 
 /* F, I, O scale with the batch; the features hold them at the batch, which is the same. */
 const form forms[] = {
-    /* Ours: what the kernels do, class by class and pass by pass, or the counts where only these
-     * are known (counted.h). Bytes and nodes multiply in the sync. */
+    /* Layermeter's own model: terms of kernels by class and pass, or of counts if only these are
+     * known (counted.h). In PHASE_SYNC bytes and nodes multiply. */
     { "layermeter", PHASE_FORWARD, TERMS(FORM_FORWARD), OURS, KERNELS },
     { "layermeter", PHASE_BACKWARD, TERMS(FORM_BACKWARD), OURS, KERNELS },
     { "layermeter", PHASE_UPDATE, TERMS(FORM_UPDATE), OURS, OPTIMIZER },
@@ -47,9 +47,9 @@ const form forms[] = {
     { "layermeter", PHASE_GRAD_INPUT, TERMS(FORM_GRAD_INPUT), OURS, KERNELS },
     { "layermeter", PHASE_GRAD_WEIGHT, TERMS(FORM_GRAD_WEIGHT), OURS, KERNELS },
 
-    /* The same from what is known of a network without its layers: relative errors, non-negative,
-     * and what ConvMeter lacks in small batches: the weights that every layer reads and the launch
-     * of every layer. */
+    /* A model of counts of the whole network: relative errors, non-negative. It adds to ConvMeter
+     * what matters in small batches: weights, which every layer reads, and a launch for every
+     * layer. */
     { "counts", PHASE_FORWARD, FIOWL, OURS, COUNTS },
     { "counts", PHASE_BACKWARD, FIOWL, OURS, COUNTS },
     { "counts", PHASE_UPDATE, LW, OURS, OPTIMIZER },
@@ -98,7 +98,7 @@ bool part_calibrated(phase p)
            p != PHASE_GRAD_WEIGHT;
 }
 
-/* The first letter decides mostly: steps ask often. */
+/* Called often: the first letter usually decides. */
 static bool same(const char *a, const char *b)
 {
     return a == b || (*a == *b && !strcmp(a, b));
@@ -178,7 +178,7 @@ term_vector form_terms(const form *f, const workload *load, const count_knots *k
 
     if (counted_only(load))
         return counted_terms(load, knots, f->passes == FORM_UPDATE, room);
-    switch (f->passes) { /* of one pass as they are */
+    switch (f->passes) { /* one pass: unchanged */
     case FORM_FORWARD: return load->forward;
     case FORM_BACKWARD: return load->backward;
     case FORM_UPDATE: return load->update;

@@ -25,7 +25,7 @@ ORDER_BY_BOTH(by_group, residual, group, ratio)
 
 ORDER_BY(by_value, weighted, value)
 
-/* Sorts by group, unless they are in that order; returns how many there are. */
+/* Sorts residuals by group if they are not sorted. Returns the number of groups. */
 static size_t count_groups(residual *r, size_t n)
 {
     size_t k = 0, sorted = 1;
@@ -51,8 +51,8 @@ static void weigh(const residual *r, size_t n, size_t k, weighted *w)
     qsort(w, n, sizeof *w, by_value);
 }
 
-/* The value below which, coming from one end, at most `tail` of the weight lies. Rounding of sums
- * of weights must not cost a value. */
+/* The value outside of which at most `tail` of the weight lies, counted from one end. A tolerance
+ * keeps rounding of the sum from skipping a value. */
 static double cut(const weighted *w, size_t n, double tail, bool from_above)
 {
     double sum = 0;
@@ -67,10 +67,10 @@ static double cut(const weighted *w, size_t n, double tail, bool from_above)
 }
 
 /*
- * How many independent values the k groups are worth, k at least: the variance of one value over
- * that of the mean of the groups' means, by the components between and within groups (one-way
- * analysis of variance of logarithms; Searle, Casella, McCulloch 1992, "Variance components",
- * chapter 3). Sorted by group.
+ * Effective number of independent values of k groups, at least k: the variance of one value,
+ * divided by the variance of the mean of the groups' means. Both follow from the components between
+ * and within groups (one-way analysis of variance of logarithms; Searle, Casella, McCulloch 1992,
+ * "Variance components", chapter 3). The residuals are sorted by group.
  */
 static double effective_size(const residual *r, size_t n, size_t k)
 {
@@ -100,7 +100,7 @@ static double effective_size(const residual *r, size_t n, size_t k)
     return (between + within) / (between / (double)k + within * inverse / ((double)k * (double)k));
 }
 
-/* Weight that may lie outside on both sides together, for a sample of n independent values. */
+/* Weight outside the interval, both sides together, for a sample of n independent values. */
 static double outside(double n)
 {
     return 1 - fmin(1, INTERVAL_COVERAGE * (1 + 1 / n));
@@ -235,7 +235,7 @@ void intervals_reach(const intervals *all, scope s, int64_t value, interval_reac
     }
 }
 
-/* By the scope whose range it exceeds most. */
+/* Widening by the scope whose range the place exceeds most. */
 static inline widening widening_at(const interval *i, phase slot, double seconds,
                                    const interval_place *place)
 {
@@ -272,8 +272,8 @@ static inline bool bound_own(const intervals *all, phase slot, double seconds,
     return true;
 }
 
-/* A part of a step on several ranks, where only whole steps of one were measured: by their interval.
- * As bound_own(). */
+/* Bounds of a part of a step on several ranks if only whole steps on one rank were measured: by the
+ * interval of these. As bound_own(). */
 static bool bound_as_whole(const intervals *all, phase p, const double seconds[N_TIMES],
                            const interval_place *place, double *low, double *high)
 {
@@ -305,7 +305,7 @@ static double sum_of(const double from[N_TIMES], bool many, phase p)
 void intervals_of_step(const intervals *all, const double seconds[N_TIMES],
                        const interval_place *place, double low[N_TIMES], double high[N_TIMES])
 {
-    static const phase order[] = { /* parts before what they add up to */
+    static const phase order[] = { /* parts before their sums */
                                    PHASE_FORWARD, PHASE_BACKWARD,      PHASE_UPDATE, PHASE_SYNC,
                                    PHASE_GRAD,    PHASE_BACKWARD_GRAD, PHASE_STEP
     };

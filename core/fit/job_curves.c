@@ -11,7 +11,7 @@
 #include "fit/exposed/exposed.h"
 #include "fit/shared.h"
 
-/* Has the point a time beside the step? Its parts tell more. */
+/* Has the point only the time of the whole step? */
 static bool is_whole(const point *pt)
 {
     return pt->row->kind == OBS_NETWORK && isnan(pt->seconds[PHASE_FORWARD]) &&
@@ -29,7 +29,8 @@ static bool same_job(const point *a, const point *b)
            !strcmp(a->input, b->input);
 }
 
-/* Steps of the job of a point; 0: some step was taken apart, or a point before it is of the job. */
+/* Collects the steps of a point's job and returns their number; 0 if a step has times of parts, or
+ * if the job has an earlier point. */
 static size_t rows_of(const points *p, size_t first, job_row *row)
 {
     size_t n = 0;
@@ -56,7 +57,7 @@ static bool several_ranks(const job_row *row, size_t n)
     return false;
 }
 
-/* Its steps on several ranks were measured, too. */
+/* Notes the job's steps, also those on several ranks, as measured. */
 static lm_status note_measured(const points *p, size_t first, const char *name, calibration *cal,
                                lm_error *err)
 {
@@ -71,7 +72,7 @@ static lm_status note_measured(const points *p, size_t first, const char *name, 
     return LM_OK;
 }
 
-/* Jobs that were met. */
+/* Jobs seen so far. */
 typedef struct jobs {
     names  seen;
     arena *keys;

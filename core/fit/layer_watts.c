@@ -47,7 +47,7 @@ typedef struct watt_row {
     size_t     point;
     phase      phase;
     power_load load;
-    double     seconds; /* priced; NAN: no price */
+    double     seconds; /* predicted; NAN: no price */
 } watt_row;
 
 typedef struct watt_rows {
@@ -171,8 +171,8 @@ static void features(const watt_row *r, double modelled, double *x)
     add_sizes(s, x + SIZES);
 }
 
-/* What a price of bytes tells beyond what memory takes for them counts as waiting: prices of small
- * kernels are by how long hosts take for them, during which a device draws little. */
+/* Load of a row. Seconds of traffic beyond the memory's own time count as waiting: small kernels
+ * take as long as the host needs for them, and meanwhile the device draws little. */
 static lm_status load_of(layer_asker *by, watt_row *r, lm_error *err)
 {
     power_load     *load   = &r->load;

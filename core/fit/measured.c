@@ -1,10 +1,10 @@
-/* Which configurations of which networks were measured. */
+/* The set of measured networks and their configurations. */
 #include "fit/measured.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one network. */
+/* Order within one network. */
 static int compare_within(const measured_at *a, const measured_at *b)
 {
     int order = strcmp(a->input, b->input);
@@ -16,7 +16,7 @@ static int compare_within(const measured_at *a, const measured_at *b)
     return order;
 }
 
-/* Batches follow each other, so that those of a network share a line. */
+/* Neighbouring batches are adjacent, so that those of a network share a line. */
 static int compare(const measured_at *a, const measured_at *b)
 {
     const int order = strcmp(a->network, b->network);
@@ -98,7 +98,8 @@ static bool make_room(measured_set *set)
     return true;
 }
 
-/* The name as neighbours of the place have it, or a new one; NULL when memory runs out. */
+/* The name at its address in the set if a neighbour has it, else a copy; NULL when memory runs
+ * out. */
 static const char *name_at(const measured_set *set, size_t i, const char *name)
 {
     if (i && !strcmp(set->at[i - 1].network, name))

@@ -143,7 +143,7 @@ void power_rows_free(power_rows *r)
     *r = (power_rows){ 0 };
 }
 
-/* "165 W", "1440 MHz" of the provenance; NAN: it does not say. */
+/* "165 W", "1440 MHz" of the provenance; NAN: absent. */
 static double noted(const calibration *cal, const char *key, const char *unit)
 {
     double value = NAN;
@@ -200,8 +200,8 @@ lm_status power_usual_clock(const points *p, double *out, lm_error *err)
     return LM_OK;
 }
 
-/* A device at work draws no twentieth of what it mostly does, nor twenty times as much; no clock is
- * eight times the usual. One such row, a sensor's or a typist's, would make a model of its own. */
+/* Limits of plausible rows: power within a factor of twenty of the median, clocks up to eight times
+ * the median. A single wrong row, by a sensor or a typing error, would change the whole model. */
 #define WATTS_APART 20
 #define CLOCK_ABOVE 8
 
@@ -211,7 +211,7 @@ static bool is_odd(const power_row *r, double watts, double mhz)
            r->mhz > CLOCK_ABOVE * mhz;
 }
 
-/* The same for a power at rest that exceeds most powers at work. */
+/* Leaves out implausible rows, and an idle power above the median. */
 static lm_status leave_out_odd(const points *p, power_rows *r, power_model *told, lm_error *err)
 {
     double *room = malloc((r->n + 1) * sizeof *room);
@@ -246,7 +246,7 @@ static lm_status leave_out_odd(const points *p, power_rows *r, power_model *told
 
 /* ---- waiting ---- */
 
-/* Of a step; less says more of errors of the prices. */
+/* Least share of waiting in a step: a smaller one is mostly an error of the prices. */
 #define WAITS_LEAST 0.1
 
 /* Least squares of the relative errors of a step's energy: E = own W x own s + wait W x wait s. */

@@ -13,11 +13,11 @@ struct priced_program {
     const calibration       *cal;
     const char              *model;
     interconnect             link;
-    const gradient_schedule *gradients; /* compared only, with its batch, and never read: the object
-                                         * may be gone */
-    int64_t                  batch;     /* its own; 0: of any */
-    bool                     told;      /* when gradients are ready, without the machine's prices */
-    double                   cold;      /* that messages were priced with */
+    const gradient_schedule *gradients; /* only compared, with its batch, and never read: it may be
+                                         * freed already */
+    int64_t                  batch;     /* batch of its schedule; 0: any */
+    bool                     told;      /* the caller gave the ready times of gradients */
+    double                   cold;      /* overlap's `cold` behind the kept prices */
 };
 
 /* ---- passes ----------------------------------------------------------------------------------- */
@@ -30,8 +30,8 @@ static size_t backward_form(const calibration *cal, const char *model)
     return own < n_forms && cal->fitted[own].present ? own : form_find(model, PHASE_STEP);
 }
 
-/* Bytes of weights that passes read and updates go over cost what the batch does not change: whole steps
- * tell their sum, and nothing tells them apart. They have one price. */
+/* Is it a term of bytes of weights, of a pass or an update? None of them depends on the batch, so
+ * whole steps give their sum only. They share one price. */
 static bool is_of_weights(uint32_t term)
 {
     return term_family_of(term) == FAMILY_WEIGHTS ||
@@ -46,16 +46,16 @@ static double *part_of(uint32_t term, step_passes *of)
                                            : &of->backward;
 }
 
-/* What a pass does with a byte of weights at most, in bytes of other traffic as they are counted. Under
- * autocast a weight of 4 bytes is read, cast to 2 and read again: 8 bytes; its gradient is written
- * in 2, cast and added to one of 4: 16. An activation that counts as 4 bytes has 2. */
+/* Largest traffic of a pass per byte of weights, in counted bytes of activations. Under autocast a
+ * weight of 4 bytes is read, cast to 2 bytes and read again: 8 bytes. Its gradient is written in 2
+ * bytes, cast, and added to one of 4: 16 bytes. An activation that counts as 4 bytes has 2. */
 static double most_of(uint32_t term)
 {
     return term_pass(term) == LM_GRAD_WEIGHT ? 8 : 4;
 }
 
-/* A whole step, divided by the passes of its terms. What weights cost a step beyond what a pass could do
- * with them is the update's. */
+/* Divides a whole step by the passes of its terms. Seconds of weights beyond the largest traffic of
+ * passes belong to the update. */
 static void divide_terms(const contribution *found, size_t n, step_passes *out)
 {
     step_passes bytes = { .update = 0 }, most = { .update = 0 };
@@ -87,7 +87,7 @@ static void divide_terms(const contribution *found, size_t n, step_passes *out)
     out->update += tied - bytes.forward - bytes.backward;
 }
 
-/* A whole step, divided by passes. */
+/* Divides a whole step into passes. */
 static void divide(const calibration *cal, size_t form_at, const workload *load, step_passes *out)
 {
     contribution found[MAX_CONTRIBUTIONS];
@@ -124,8 +124,8 @@ step_passes step_passes_of(const calibration *cal, const char *model, const work
 
 /* ---- when gradients are ready ----------------------------------------------------------------- */
 
-/* For each gradient the seconds of a pass until it is ready; evenly spread, in a pass of one
- * second. */
+/* Seconds from the start of the pass until each gradient is ready. If the schedule is even: spread
+ * over a pass of one second. */
 static void find_ready(const calibration *cal, size_t form_at, const gradient_schedule *s,
                        int64_t batch, double *ready)
 {
@@ -309,7 +309,7 @@ void priced_program_run(priced_program *p, const program_case *c, step_times *ou
         memcpy(q.group, c->group, sizeof q.group);
 
     if (p->cold != o->cold)
-        p->program->n_paid = 0; /* they were other prices */
+        p->program->n_paid = 0; /* prices have changed */
     p->cold = o->cold;
     schedule_step(p->program, &q, price, &m, out);
 }

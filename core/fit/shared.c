@@ -11,7 +11,7 @@ int64_t shared_devices(const observation *row)
 {
     const int64_t hosts = row->hosts > 1 ? row->hosts : 1;
 
-    return row->ranks / hosts + (row->ranks % hosts > 0); /* a sum may not fit 64 bits */
+    return row->ranks / hosts + (row->ranks % hosts > 0); /* rounds up; a sum might overflow */
 }
 
 double shared_times(const calibration *cal, const char *model, phase which, int64_t devices)

@@ -1,4 +1,4 @@
-/* Points of single layers as the model of single layers sees them. */
+/* Points of single layers as rows of the model of single layers. */
 #include "fit/singles.h"
 
 #include <math.h>
@@ -69,7 +69,7 @@ static void times_free(times *t)
     free_all(t->time, t->point, t->phase);
 }
 
-/* Times of a product of few rows. */
+/* Number of times of products with few rows. */
 static size_t count_dense(const point *pt)
 {
     size_t n = 0;
@@ -81,7 +81,8 @@ static size_t count_dense(const point *pt)
     return n;
 }
 
-/* Of one class, or (N_LAYER_CLASSES) of all. A step beside its own phases is their sum. */
+/* Gathers the times of one class, or of all (N_LAYER_CLASSES). Steps are left out: they are sums of
+ * their phases. */
 static lm_status gather(const points *p, size_t class, times *out, lm_error *err)
 {
     const size_t most  = p->n_points * N_PHASES + 1;

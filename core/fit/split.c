@@ -115,7 +115,7 @@ typedef struct keyed {
 
 ORDER_BY_BOTH(by_value, keyed, value, at)
 
-/* Each number by itself, not its octave. */
+/* Does the kind group by exact numbers, not by octaves? */
 static bool exact(split_kind kind)
 {
     return kind == SPLIT_RANKS || kind == SPLIT_BYTES || kind == SPLIT_CLOCK;

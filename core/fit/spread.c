@@ -29,13 +29,13 @@ static double normal_order(double i, double n)
 /* normal_quantile(0.95) */
 #define SIGMAS_P95 1.6448536269514722
 
-/* By how many sigma the 95th percentile of n repetitions, linear between two of them
- * (stats_quantile()), lies above their median in the mean: of three it is all but the longest. */
+/* Mean distance of the 95th percentile of n repetitions from their median, in sigma. The percentile
+ * is interpolated (stats_quantile()); of three repetitions it is nearly the longest. */
 static double sigmas(int64_t repeats)
 {
     const double n = (double)repeats, at = 1 + 0.95 * (n - 1), below = floor(at);
 
-    if (!repeats) /* not said: many */
+    if (!repeats) /* unknown: taken as many */
         return SIGMAS_P95;
     return (1 - (at - below)) * normal_order(below, n) +
            (at - below) * normal_order(below + 1 > n ? n : below + 1, n);
@@ -68,12 +68,12 @@ static bool says(const observation *row)
 {
     uint32_t flags = 0;
 
-    flags_parse(row->flags, &flags); /* was checked when the row was read */
+    flags_parse(row->flags, &flags); /* checked when the row was read */
     return row->phase == PHASE_INFERENCE && !row->skipped && !(flags & FLAGS_DOUBTFUL) &&
            !isnan(spread_of(row));
 }
 
-/* The median of all rows but `left` to `right`. */
+/* The median of all rows except `left` to `right`. */
 static double median_but(const repeated *x, size_t n, size_t left, size_t right, double *room)
 {
     size_t k = 0;
@@ -95,7 +95,7 @@ static lm_status bound(const repeated *x, size_t n, double *room, residual *r, r
     for (size_t i = 0, k; i < n; i = k, groups++) {
         for (k = i; k < n && !strcmp(x[k].name, x[i].name);)
             k++;
-        if (k - i == n) /* one network alone */
+        if (k - i == n) /* a single network */
             return LM_OK;
         const double sigma = median_but(x, n, i, k, room);
 

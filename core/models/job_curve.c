@@ -15,7 +15,8 @@ static const job_curve *curve_of(const predictor *who)
                                         : NULL;
 }
 
-/* Separately measured passes tell more, and so do steps with overlap. */
+/* Does a curve apply? Separately measured passes and steps with overlap are better, if there are
+ * any. */
 bool job_curve_applies(const predictor *who)
 {
     const size_t forward = form_find(step_model_name(0), PHASE_FORWARD);
@@ -37,7 +38,7 @@ static const char *machine_of(const predictor *who)
     return who->machine ? who->machine : "the machine file";
 }
 
-/* Basis of a device's own time: one batch tells nothing of another. */
+/* Basis of a device's own time: a single batch is no basis for another. */
 static certainty certainty_at(const predictor *who, const step_setup *s)
 {
     const job_curve *c      = who->state;
@@ -91,7 +92,7 @@ static lm_status curve_price(const predictor *who, const step_setup *s, step_pri
     return linear_trains(who, &counts, err);
 }
 
-/* Between hosts nothing was measured: by the link that was told. */
+/* All-reduces between hosts without measurements: by the user's link. */
 static lm_status told_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
                                exchange_price *out, lm_error *err)
 {
@@ -116,7 +117,7 @@ static lm_status told_exchange(const predictor *who, const step_setup *s, const 
     return LM_OK;
 }
 
-/* The exposed part of the all-reduces, however they were sent. */
+/* Price of the exposed part of the all-reduces. */
 static lm_status curve_exchange(const predictor *who, const step_setup *s,
                                 const net_metrics *counts, exchange_price *out, lm_error *err)
 {

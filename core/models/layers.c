@@ -37,7 +37,8 @@ bool layers_model_applies(const calibration *cal, const char *name)
     return any(cal->layers) ? composed(cal) || !networks : any(cal->operators) && !networks;
 }
 
-/* The whole is composed, so are its forward pass and its update; the rest is backward. */
+/* Corrected seconds of the whole, of the forward pass and of the update. The backward pass is the
+ * rest. */
 static void compose(const composed_factors *f, whole_seconds *s)
 {
     double forward[N_WHOLE_PARTS] = { 0 };
@@ -49,7 +50,7 @@ static void compose(const composed_factors *f, whole_seconds *s)
     s->backward = fmax(0, composed_seconds(f, s->part) - s->forward - s->update);
 }
 
-/* Prices of layers, else of kernels, which the predictor's own asker asks. */
+/* Opens the prices of layers, else those of kernels. */
 static lm_status layers_open(predictor *who, const model_source *from, lm_error *err)
 {
     const calibration *cal = who->cal;
@@ -71,13 +72,14 @@ static void layers_close(predictor *who)
     who->memo = NULL;
 }
 
-/* By factors of passes in evaluation mode, else by those of steps. */
+/* Corrects a forward pass by the factors of evaluation mode, else by those of steps. */
 static void compose_inference(const composed_set *f, whole_seconds *s)
 {
     s->forward = composed_seconds(f->inference.rows ? &f->inference : &f->step, s->part);
 }
 
-/* A framework or a replayed graph has host time of its own. A CPU that computes itself has none. */
+/* Does the price include the host's floors? Not for replayed graphs, nor for an eager host with a
+ * queue, which is modelled separately. */
 static bool host_is_own(const predictor *who)
 {
     return who->framework == FRAMEWORK_NONE ||
@@ -89,7 +91,7 @@ bool step_prices_launches(const predictor *who)
     return who->by == &layers_model && !any(who->cal->layers);
 }
 
-/* Passes of one micro-step, and the update; of inference the forward pass. */
+/* Sums the passes of one micro-step and the update; for inference, the forward pass. */
 static lm_status sum_layers(const predictor *who, const step_setup *s, whole_seconds *out,
                             lm_error *err)
 {
@@ -199,7 +201,7 @@ static lm_status layers_price(const predictor *who, const step_setup *s, step_pr
     return linear_trains(who, &counts, err);
 }
 
-/* Layers' parts of a backward pass of so many seconds, by their FLOPs. */
+/* Divides the seconds of a backward pass among the layers, by FLOPs. */
 static void divide_backward(const bound_network *bound, double seconds, double *out)
 {
     double all = 0;
@@ -214,8 +216,8 @@ static void divide_backward(const bound_network *bound, double seconds, double *
         out[i] *= all > 0 ? seconds / all : 0;
 }
 
-/* Gradients are ready when the layers behind them are done. Sums of kernels know a pass: each layer has
- * its FLOPs' share of it. */
+/* Program of the gradients: each is ready when its layer is done. Sums of kernels give the whole
+ * pass only, so layers get shares by FLOPs. */
 static lm_status layers_buckets(const predictor *who, const step_setup *s,
                                 const gradient_schedule *gradients, priced_program **out,
                                 lm_error *err)

@@ -17,19 +17,19 @@ typedef struct asked {
     double        clock_mhz; /* of the setup */
     program_kind  program;
     layerwise_sum sum;
-    double       *backward; /* s, of each layer of the network; 0: it has none, or is not known */
+    double       *backward; /* s, backward pass of each layer; 0: none, or unknown */
 } asked;
 
 typedef struct state {
     layerwise_model *model;
     device_list     *list;      /* owns `on`; NULL: none was opened */
     const device    *on;        /* NULL: unknown */
-    char            *optimizer; /* any word, in place of the setup's; NULL: the setup's */
-    clock_range      clocks;    /* zeros: it was taught none */
-    char             usual[40]; /* "held at 900 MHz", where no other clock is asked for; else "" */
+    char            *optimizer; /* any name, replaces the setup's; NULL: the setup's */
+    clock_range      clocks;    /* zeros: it learned none */
+    char             usual[40]; /* "held at 900 MHz" if the question has no clock; else "" */
 } state;
 
-/* A search for a turning point goes between two batches. */
+/* Two answers are kept: a search for a turning point alternates between two batches. */
 typedef struct memo {
     asked  last[2];
     size_t next;
@@ -37,7 +37,7 @@ typedef struct memo {
 
 /* ---- opening ---- */
 
-/* A model that a machine file has, to be freed by layerwise_free(). `path` of the machine file. */
+/* Reads a model of a machine file, to be freed by layerwise_free(). `path`: the machine file. */
 static lm_status learned_read(const calibration *cal, const char *path, const layerwise_kind *kind,
                               layerwise_model **out, lm_error *err)
 {
@@ -107,8 +107,8 @@ static bool always_held(const layerwise_model *m)
     return held;
 }
 
-/* Asked at no clock, it tells steps at that of the machine file's times, else as the device runs; if
- * that was not learned, at the highest clock. */
+/* Learned clocks, and the clock of questions without one (`usual`): that of the machine file's
+ * times, else no fixed clock; if the latter was not learned, the highest clock. */
 static clock_range clocks_of(const layerwise_model *m, const calibration *cal)
 {
     const char            *settings = cal ? calibration_told(cal, "settings") : NULL;
@@ -285,7 +285,7 @@ static lm_status ask_layers(const predictor *who, const step_setup *setup, asked
 
 /* ---- a step ---- */
 
-/* NAN where a pass was not learned of just the layers whose steps were. */
+/* Sum of a pass; NAN if it was learned for other layers than steps were. */
 static bounded pass_of(const layerwise_sum *found, phase f)
 {
     return found->other[f] ? (bounded){ NAN, NAN, NAN }
@@ -381,7 +381,7 @@ static lm_status learned_price(const predictor *who, const step_setup *s, step_p
     return LM_OK;
 }
 
-/* A learned model knows layers alone: all-reduces are those of the default model. */
+/* The default model, for all-reduces: a learned model has layers only. */
 static predictor default_of(const predictor *who)
 {
     predictor others = *who;
@@ -400,11 +400,11 @@ lm_status learned_exchange(const predictor *who, const step_setup *s, const net_
     const lm_status status = linear_exchange(&others, s, counts, out, err);
 
     if (!status)
-        out->beyond = 0; /* its own ranges tell */
+        out->beyond = 0; /* the learned model checks its own ranges */
     return status;
 }
 
-/* Gradients are ready when the layers behind them are done. */
+/* Program of the gradients: each is ready when its layer is done. */
 static lm_status learned_buckets(const predictor *who, const step_setup *s,
                                  const gradient_schedule *gradients, priced_program **out,
                                  lm_error *err)
@@ -431,7 +431,7 @@ static lm_status learned_buckets(const predictor *who, const step_setup *s,
     return status;
 }
 
-/* The default model says what bounds the seconds, where the machine file has it. */
+/* Bounds by the default model, if the machine file has it. */
 static lm_status learned_bounds(const predictor *who, const step_setup *s, bound_price *out,
                                 lm_error *err)
 {

@@ -27,7 +27,7 @@ static lm_status share_case(void *context, const layerwise_case *c, const double
     const bool    whole  = first == PHASE_STEP || first == PHASE_INFERENCE;
     lm_status     status = LM_OK;
 
-    if (isnan(step)) /* of these nothing is in the step */
+    if (isnan(step)) /* such a layer is not part of the step */
         return LM_OK;
     for (size_t i = 0; i < (whole ? 1 : 3) && !status; i++) {
         const share s = { .layer       = layer,
@@ -46,7 +46,7 @@ static lm_status share_case(void *context, const layerwise_case *c, const double
     return status;
 }
 
-/* Exposed all-reduces, as they stand in one message; and what they cost the pass. */
+/* Shares of exposed all-reduces, with the basis of a single message, and their cost to the pass. */
 static lm_status share_sync(const predictor *who, const step_setup *s, double backward,
                             explanation *e, lm_error *err)
 {
@@ -166,7 +166,7 @@ static bool has_layer(const layerwise_case *c, const char *name)
     return false;
 }
 
-/* By a task of its own, else by the one that stands in for it. */
+/* Decision by the phase's own task, else by its substitute. */
 static lm_status decide_phase(deciding *d, const layerwise_case *c, phase f, layerwise_target t,
                               lm_error *err)
 {

@@ -1,4 +1,4 @@
-/* How well a predicted time is founded. */
+/* The basis of a predicted time: measured, interpolated, extrapolated or assumed. */
 #include "models/ledger.h"
 
 #include <math.h>
@@ -84,7 +84,7 @@ const char *ledger_word(const ledger *l, char buffer[LEDGER_TEXT])
     if (isnan(ledger_share(l, 0)))
         return buffer;
     ledger_percents(l, percent);
-    while (!percent[least]) /* they add up to 100 */
+    while (!percent[least]) /* the sum stays 100 */
         least--;
     snprintf(buffer, LEDGER_TEXT, "%s%s", percent[least] < 50 ? "partly " : "",
              certainty_name(least));

@@ -37,7 +37,7 @@ unsigned step_measured(const predictor *who, const step_setup *s)
     alone    = measured_has(&who->cal->measured, &at);
     if (together || alone)
         parts = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD;
-    if (parts && s->optimizer == OPTIMIZER_MOMENTUM) /* what fits take updates of */
+    if (parts && s->optimizer == OPTIMIZER_MOMENTUM) /* fits use updates of this optimizer */
         parts |= 1u << PHASE_UPDATE | 1u << PHASE_GRAD_ONE | 1u << PHASE_STEP;
     if (together && step_measured_as_sent(s))
         parts |= 1u << PHASE_SYNC | 1u << PHASE_GRAD;
@@ -62,7 +62,7 @@ static bool fitted_of(const predictor *who, phase which, size_t *at)
     return *at < n_forms && who->cal->fitted[*at].present;
 }
 
-/* Do the terms of a step tell its passes and its update? */
+/* Can a step be divided into passes and update by its terms? */
 static bool divisible(const predictor *who, size_t form_at)
 {
     return !forms[form_at].n_features && form_find(who->model, PHASE_SYNC) < n_forms;
@@ -82,7 +82,7 @@ size_t linear_parts(const predictor *who, program_kind program, bool many, phase
     }
     if (!fitted_of(who, PHASE_FORWARD, &at) && fitted_of(who, PHASE_STEP, &at) &&
         (!many || divisible(who, at))) {
-        out[n++] = PHASE_STEP; /* nothing but whole steps was measured */
+        out[n++] = PHASE_STEP; /* only whole steps were measured */
         if (many)
             out[n++] = PHASE_SYNC;
         return n;
@@ -119,15 +119,16 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err)
 /* Only terms with at least this share of the time are marked. */
 #define SHARE 0.1
 
-/* Rows under autocast were counted in f32, of which activations move half in 16 bits: a byte of these costs
- * twice the coefficient. Of a weight, counted as 4 bytes, autocast reads 4, writes 2 and reads these; of 16
- * bits it is read once, 2 bytes of 8: half the coefficient for each. Of 1,323 networks of images on an RTX PRO 6000,
- * whose weights are little of their traffic, bf16 takes 0.99 of autocast to it at the median, nine of ten 0.93
- * to 1.09 (timm's results, commit aa4b5850). */
+/* Factors from coefficients of autocast to 16-bit networks. Autocast is counted in f32, but its
+ * activations move half as many bytes: a byte in 16 bits costs twice the coefficient. Of a weight,
+ * counted as 4 bytes, autocast moves 8: it reads 4, writes 2 and reads 2. A 16-bit weight is read
+ * once, 2 bytes: half the coefficient per byte. Check: 1,323 image networks on an RTX PRO 6000,
+ * with few bytes of weights. Their time in bf16 is 0.99 of that under autocast at the median; nine
+ * of ten lie between 0.93 and 1.09 (timm's results, commit aa4b5850). */
 #define HALF_TRAFFIC 2.0
 #define HALF_WEIGHTS 0.5
 
-/* By what a coefficient of autocast is multiplied for kernels that are of 16 bits themselves. */
+/* Factor on a coefficient of autocast for kernels of 16-bit networks. */
 static double of_halves(size_t term)
 {
     const term_family f = term_family_of(term);
@@ -143,8 +144,8 @@ bool linear_tells_halves(const predictor *who)
            !forms[at].n_features;
 }
 
-/* What other products than the measured ones make of a time, but for what the optimizer and messages take
- * by themselves. */
+/* Factor on passes if products use another type than in the measurements (TF32). Optimizers and
+ * messages have none. */
 static double of_products(const predictor *who, phase which)
 {
     const bool pass = which == PHASE_FORWARD || which == PHASE_BACKWARD ||
@@ -269,8 +270,8 @@ static lm_status price_inference(const predictor *who, const step_setup *s, step
     return status;
 }
 
-/* Several ranks hide messages behind passes, and whole steps of one device do not separate these
- * passes. Such steps are divided by their terms, with coefficients of families: an assumption. */
+/* Divides whole steps of one device into passes, because several ranks hide messages behind passes.
+ * The division uses terms, with coefficients of families: an assumption. */
 static void divide_step(const predictor *who, const workload *load, step_price *out)
 {
     const step_passes p     = step_passes_of(who->cal, who->model, load);
@@ -390,7 +391,7 @@ static lm_status linear_price(const predictor *who, const step_setup *s, step_pr
                                                 : &out->step;
         grounds    *g   = own ? &out->rest : &out->passes;
 
-        if (f == PHASE_SYNC || f == PHASE_GRAD) /* an exchange */
+        if (f == PHASE_SYNC || f == PHASE_GRAD) /* a message between ranks */
             continue;
         if (!(status = ask(who, f, &counted.load, measured, &to->value, g, err)))
             linear_share_host(who, s, f, measured, &to->value, g);
@@ -411,7 +412,7 @@ certainty fabric_certainty(const predictor *who, const collective_share *s)
     return s->beyond ? CERTAINTY_EXTRAPOLATED : CERTAINTY_INTERPOLATED;
 }
 
-/* All gradients in one message, by the fabric of the machine file. As step_model.exchange. */
+/* Price of all gradients in one message on the machine file's fabric. As step_model.exchange. */
 static lm_status fabric_exchange(const predictor *who, const step_setup *s,
                                  const net_metrics *counts, exchange_price *out, lm_error *err)
 {
@@ -438,7 +439,7 @@ static lm_status fabric_exchange(const predictor *who, const step_setup *s,
     return LM_OK;
 }
 
-/* By the fabric; or by a formula of the model's own, of all ranks alike. */
+/* Price by the fabric, or by the model's own formula, which treats all ranks alike. */
 lm_status linear_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
                           exchange_price *out, lm_error *err)
 {
@@ -464,7 +465,7 @@ lm_status linear_buckets(const predictor *who, const step_setup *s,
 
 /* ---- what bounds it ---- */
 
-/* All contributions of a formula but those of the number of nodes alone. */
+/* Adds all contributions of a formula by bound, except those of the number of nodes alone. */
 static void add_bounds(const predictor *who, phase which, const workload *load, double *sum)
 {
     contribution room[MAX_CONTRIBUTIONS];

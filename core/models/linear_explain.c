@@ -7,7 +7,7 @@
 #include "models/explanation.h"
 #include "models/linear.h"
 
-/* Everything that is needed meanwhile. */
+/* State of an explanation. */
 typedef struct work {
     const predictor  *who;
     explanation      *e;
@@ -15,8 +15,8 @@ typedef struct work {
     unsigned          measured; /* see step_measured() */
     full_workload     load;     /* of the whole network */
     bound_network    *bound[2]; /* see workloads_bind() */
-    double            steps;    /* from the first to the batch */
-    double            sent;     /* bytes of gradients as they travel, for each of their own */
+    double            steps;    /* number of steps from the first bound batch to the batch */
+    double            sent;     /* bytes of gradients in messages, per byte of parameters */
     const char *class[N_TERM_SLOTS];
     lm_error *err;
 } work;
@@ -29,7 +29,7 @@ static double times_of(const work *w, phase part)
                : 1;
 }
 
-/* Adds a share that is of one micro-step. */
+/* Adds a share of one micro-step, times the number of micro-steps. */
 static lm_status add_share(work *w, const share *s)
 {
     share all = *s;
@@ -41,7 +41,7 @@ static lm_status add_share(work *w, const share *s)
 
 /* ---- features: of each layer its own counts ---- */
 
-/* Counts of a layer at the batch: they grow by equal steps like the network's. */
+/* Counts of a layer at the batch: linear in the batch, as the network's. */
 static lm_status layer_load(work *w, size_t layer, workload *out)
 {
     union {
@@ -93,7 +93,7 @@ static lm_status share_feature(work *w, phase which, const contribution *whole)
     return status;
 }
 
-/* All-reduces: bytes are the layers' own, the rest is the step's. */
+/* Shares of all-reduces: bytes belong to layers, the rest to the step. */
 static lm_status share_sync(work *w)
 {
     const collective_call a = { COLLECTIVE_ALLREDUCE, w->load.load.bytes, w->asked->nodes,
@@ -142,15 +142,15 @@ typedef struct cell {
     size_t     layer, class;
     term_phase when;
     uint32_t   term;
-    double     value[2]; /* of each of the bound networks */
+    double     value[2]; /* one for each bound network */
 } cell;
 
 typedef struct cells {
     const term_settings *settings;
     cell                *cell;
     size_t               n, room;
-    size_t              *last; /* of each layer and phase, 1 + the one added last; 0: none */
-    size_t              *next; /* behind each cell the one before it */
+    size_t              *last; /* by layer and phase: 1 + its last cell; 0: none */
+    size_t              *next; /* of each cell: the cell added before it */
     size_t               which;
     bool                 failed;
     double               sum[N_TERMS]; /* of one kernel; zeros between kernels */
@@ -272,14 +272,14 @@ static lm_status count_cells(work *w, cells *c)
     return !status && c->failed ? no_memory(w->err) : status;
 }
 
-/* Seconds that belong only to the step as a whole, if any. */
+/* Adds seconds that belong to the whole step only, if any. */
 static lm_status share_of_step(work *w, phase which, const char *name, double seconds)
 {
     return explanation_add_whole(w->e, which, name, times_of(w, which) * seconds, BOUND_TRAFFIC,
                                  CERTAINTY_INTERPOLATED, w->err);
 }
 
-/* Slowdown of a part beside other ranks of its host. */
+/* Share of the slowdown by other ranks of the host. */
 static lm_status share_host(work *w, phase which, const contribution *c, size_t n)
 {
     double seconds = 0;
@@ -324,8 +324,8 @@ static lm_status share_forms(work *w)
     return status;
 }
 
-/* Only the exposed part of hidden all-reduces belongs to the step. Messages slow the backward pass
- * down, and gradients are copied. */
+/* Shares of hidden all-reduces: their exposed part, the slowdown of the backward pass, and copies
+ * of gradients. */
 static lm_status share_overlap(work *w)
 {
     explanation      *e       = w->e;

@@ -1,5 +1,4 @@
-/* PALEO's model of a training step. The formulas, their source and where they are wrong stand in
- * paleo.h. */
+/* PALEO's model of a training step. paleo.h has the formulas, their source and their errors. */
 #include "models/paleo.h"
 
 #include <math.h>
@@ -28,8 +27,8 @@ static const bound_layer *source_of(const bound_network *net, const bound_layer 
     return l->decl->n_inputs ? &net->layer[l->decl->input[0].layer] : NULL;
 }
 
-/* Zeros that a layer of their own puts around an input belong to the window behind it, as PALEO's
- * SAME padding is written; *in is then what it is put around. */
+/* The input of a convolution. A `pad` layer before it counts as padding of the window, as PALEO's
+ * SAME; *in is then the tensor without padding. */
 static const bound_layer *behind_padding(const bound_network *net, const bound_layer *l,
                                          const lm_tensor **in)
 {
@@ -42,14 +41,14 @@ static const bound_layer *behind_padding(const bound_network *net, const bound_l
     return source_of(net, from);
 }
 
-/* A convolution along one axis: pixels in, out, behind which zeros, and the window's reach. */
+/* A convolution along one axis: pixels in and out, zeros in front, reach of the window. */
 typedef struct axis {
     double in, out, front, reach, window;
     double spread; /* the output with zeros between its pixels, as the gradients see it */
 } axis;
 
-/* PALEO: conv.py, _compute_padding(). One more zero makes odd margins even; where it refuses, as
- * many as are missing. */
+/* PALEO: conv.py, _compute_padding(). One more zero makes odd margins even. Where PALEO refuses,
+ * the missing zeros are added. */
 static double spread_output(const axis *a, double stride)
 {
     const double spread = (a->out - 1) * stride + 1;
@@ -59,7 +58,7 @@ static double spread_output(const axis *a, double stride)
     return spread + fabs(before - after);
 }
 
-/* `size` of the input is without zeros; the kernel's may have those of a layer before it. */
+/* The tensor `in` has no zeros. The kernel's input may have those of a `pad` layer. */
 static axis axis_of(const lm_kernel *k, const lm_tensor *in, int i)
 {
     const int    d      = (int)in->rank - 3 + i;
@@ -74,7 +73,7 @@ static axis axis_of(const lm_kernel *k, const lm_tensor *in, int i)
     return a;
 }
 
-/* A convolution and the two that are its gradients, each as 2 FLOPs a tap and what it touches. */
+/* Work of a convolution and of its two gradients: 2 FLOPs per tap, and the bytes touched. */
 typedef struct convolution {
     paleo_work forward, to_input, to_weight, to_weight_spread;
     double     weights;
@@ -95,7 +94,7 @@ static convolution convolution_of(const lm_kernel *k, const lm_tensor *in)
         inputs *= a.in;
         outputs *= a.out;
         taps *= a.window;
-        filled *= a.out / a.spread; /* the rest is holes */
+        filled *= a.out / a.spread; /* share of pixels that are not inserted zeros */
         padded *= a.in + 2 * a.front;
         weight_padded *= fmax(a.in, a.spread + a.reach);
         spread_padded *= a.in + a.reach;
@@ -106,7 +105,7 @@ static convolution convolution_of(const lm_kernel *k, const lm_tensor *in)
     c.to_weight = (paleo_work){ c.forward.flops, size * (weight_padded + outputs + c.weights) };
     c.to_input  = (paleo_work){ 2 * taps * inputs * c_out / groups + (filled < 1 ? 2 * outputs : 0),
                                 size * (spread_padded + c.weights + inputs) };
-    /* of a transposed convolution: over its output, less the holes of its input */
+    /* a transposed convolution: over its output, without the zeros inserted into its input */
     c.to_weight_spread = (paleo_work){ 2 * taps * inputs * c_out / groups * filled,
                                        size * (spread_padded + inputs * filled + c.weights) };
     return c;
@@ -114,7 +113,7 @@ static convolution convolution_of(const lm_kernel *k, const lm_tensor *in)
 
 static void count_weights(paleo_counts *out, const bound_layer *l, double params, double size)
 {
-    if (l->shares) /* counted where they belong */
+    if (l->shares) /* counted at the layer that owns them */
         return;
     out->params      = params;
     out->param_bytes = params * size;
@@ -234,7 +233,7 @@ paleo_work paleo_update(const paleo_counts *c)
 
 /* ---- times ---- */
 
-/* Of work on a platform, at a fraction of its peaks. */
+/* Seconds of work on a platform, at a fraction of its peaks. */
 static double paleo_seconds(const paleo_work *w, const paleo_platform *p, double ppp)
 {
     return (w->flops / p->peak + w->bytes / (p->bandwidth * MEMORY_GB)) / ppp;
@@ -290,7 +289,7 @@ lm_status paleo_fit(const paleo_point *row, size_t n, double *ppp_comp, double *
     status         = problem.columns ? lsq_fit(&problem, true, &found, err)
                                      : lm_error_set(err, LM_E_ARG, "no times that tell a percent of peak");
     for (size_t k = 0; k < problem.columns && !status; k++)
-        inverse[computed ? k : 1] = found.x[k]; /* 1 / ppp of what some point tells of */
+        inverse[computed ? k : 1] = found.x[k]; /* 1 / ppp of the parts that some point has */
     if (!status && inverse[0] <= 0)
         status = lm_error_set(err, LM_E_ARG,
                               "the times are shorter than any percent of peak allows: is it the "

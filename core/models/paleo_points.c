@@ -13,8 +13,8 @@
 /* Observations do not name their link: the percent of this one is fitted. */
 #define LINK 1e9
 
-/* The network that was asked for last: files list the points of a network together. Its counts at
- * batches 1 and 2 say those of all, as each of PALEO's is linear in the batch. */
+/* Counts of the last network, because files list the points of a network together. PALEO's counts
+ * are linear in the batch, so batches 1 and 2 give all others. */
 typedef struct counted {
     const registry    *reg;
     const observation *row; /* NULL: none yet */
@@ -62,7 +62,7 @@ static double line(double one, double two, int64_t batch)
     return one + (double)(batch - 1) * (two - one);
 }
 
-/* Layers by themselves differ from row to row: each is counted anew. */
+/* Counts of a single layer. Each row has another one, so nothing is kept. */
 static lm_status counts_of_layer(const registry *reg, const observation *row, paleo_counts *out,
                                  lm_error *err)
 {
@@ -141,7 +141,7 @@ static bool tells(const point *pt, const paleo_times *t, phase f, paleo_point *o
         out->computed = t->backward;
     } else if (f == PHASE_SYNC) {
         out->sent = t->sync;
-    } else if (f == PHASE_STEP && !parts) { /* else its parts are there */
+    } else if (f == PHASE_STEP && !parts) { /* else the parts count */
         out->computed = t->forward + t->backward;
         out->fixed    = t->update;
         out->sent     = t->sync;
@@ -149,7 +149,7 @@ static bool tells(const point *pt, const paleo_times *t, phase f, paleo_point *o
     return out->computed + out->sent > 0; /* false for NAN */
 }
 
-/* All phases at one point by the percents of its fold. */
+/* Predicts all phases of a point with the percents of its fold. */
 static void predict(const point *pt, const paleo_times *t, double comp, double comm,
                     double seconds[N_PHASES])
 {
@@ -166,11 +166,11 @@ static void predict(const point *pt, const paleo_times *t, double comp, double c
         seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD] + seconds[PHASE_UPDATE] + sync;
 }
 
-/* Predicts points by percents that other points gave. */
+/* Predictions of points by the percents of other points. */
 typedef struct leaving {
     const points      *p;
     const paleo_times *t;
-    paleo_point       *row; /* room for all */
+    paleo_point       *row; /* memory for all points */
     double (*seconds)[N_PHASES];
 } leaving;
 
@@ -203,7 +203,7 @@ lm_status paleo_predict_points(const points *p, const split *by, const registry 
     lm_status    status = t && row ? LM_OK : no_memory(err);
 
     f.all    = !by->n_folds;
-    f.silent = true; /* too little is left, or nonsense */
+    f.silent = true; /* folds with too few points, or without a solution, are skipped */
     for (size_t i = 0; i < p->n_points && !status; i++) {
         for (phase w = 0; w < N_PHASES; w++)
             seconds[i][w] = NAN;

@@ -140,7 +140,7 @@ static lm_status paleo_price(const predictor *who, const step_setup *s, step_pri
     return LM_OK;
 }
 
-/* By a scheme over one bandwidth. */
+/* Price of messages: a scheme over one bandwidth. */
 static lm_status paleo_exchange(const predictor *who, const step_setup *s,
                                 const net_metrics *counts, exchange_price *out, lm_error *err)
 {
@@ -171,7 +171,8 @@ static lm_status paleo_buckets(const predictor *who, const step_setup *s,
                         "PALEO does not say when gradients are ready: no all-reduce is hidden");
 }
 
-/* Its times are linear in its counts: by FLOPs alone those of arithmetic, by bytes of traffic. */
+/* Counts of one bound only. Times are linear in counts: FLOPs alone give arithmetic, bytes alone
+ * traffic. */
 static paleo_counts only(const paleo_counts *c, term_bound b)
 {
     paleo_counts one = *c;
@@ -268,7 +269,7 @@ static lm_status paleo_explain(const predictor *who, const step_setup *s, explan
     return status;
 }
 
-/* Its percents of peak are fitted to the points. */
+/* Compares the model with points after a fit of its percents of peak. */
 static lm_status paleo_compare(const char *model, const compared *with, comparison *out,
                                lm_error *err)
 {

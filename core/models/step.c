@@ -50,7 +50,7 @@ void grounds_note_layers(grounds *g, const char *type, size_t layers, const char
 
 void grounds_join_notes(grounds *g, const grounds *other)
 {
-    if (!g->n_beyond) { /* nothing is there twice */
+    if (!g->n_beyond) { /* no note twice */
         memcpy(g->beyond, other->beyond, other->n_beyond * sizeof *g->beyond);
         g->n_beyond = other->n_beyond;
         return;

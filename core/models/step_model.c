@@ -74,7 +74,7 @@ const step_model *step_model_find(const char *name)
     return find_family(&name);
 }
 
-/* Of formulas those that are usual, and those on prices alone. */
+/* Formulas that comparisons show: usual ones, and those of residuals. */
 static const char *formulas_compared(size_t *i)
 {
     for (size_t m = 0; m < n_formula_models; m++)
@@ -140,7 +140,7 @@ static lm_status take_tf32(predictor *who, const device *on, lm_error *err)
                               on->name);
 }
 
-/* Nothing of a device without a datasheet. */
+/* Finds the datasheet's limits; none for a device without a datasheet. */
 static lm_status find_roof(predictor *who, const model_source *from, lm_error *err)
 {
     const char   *name = !who->cal      ? NULL
@@ -192,7 +192,8 @@ lm_status predictor_open(predictor *who, const model_source *from, lm_error *err
 
 /* ---- what the datasheet allows ---- */
 
-/* Weights are read by a pass, and written as gradients. */
+/* Least seconds of a step by the datasheet. A pass reads weights; the backward pass also writes
+ * their gradients. */
 static lm_status find_least(const predictor *who, const step_setup *s, step_price *p, lm_error *err)
 {
     const workload_name  of    = predictor_workload(who, s->program);
@@ -202,7 +203,7 @@ static lm_status find_least(const predictor *who, const step_setup *s, step_pric
     lm_status            status;
 
     p->least = (least_price){ 0, 0, 0 };
-    /* learned models know optimizers that nobody counts; curves of jobs were measured */
+    /* learned models have optimizers without counts; job curves are measured */
     if (!(who->roof.flops > 0 || who->roof.bandwidth > 0) || who->by->from_layers ||
         who->by == &job_curve_model)
         return LM_OK;
@@ -218,7 +219,7 @@ static lm_status find_least(const predictor *who, const step_setup *s, step_pric
 
 static void raise(bounded *to, double least, ledger *l)
 {
-    if (!(least > 0) || !(to->value < least)) /* so it is where it is unknown */
+    if (!(least > 0) || !(to->value < least)) /* also returns if one is unknown */
         return;
     ledger_add(l, CERTAINTY_ASSUMED, least - to->value);
     to->value = least;

@@ -1,4 +1,4 @@
-/* Collectives by themselves. */
+/* Prediction of single collectives. */
 #include "predict/asked_collective.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ bool asked_model_known(const char *name)
     return formula_model_of(name)->prices || sync_baseline_parse(name) < N_SYNC_BASELINES;
 }
 
-/* By the model or by a baseline's formula; both have the same ranges. */
+/* Asks the model, or a baseline's formula. Both have the same measured ranges. */
 static lm_status ask(const calibration *cal, const asked_by *by, const collective_call *a,
                      collective_answer *out, lm_error *err)
 {

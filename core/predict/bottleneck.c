@@ -67,7 +67,7 @@ lm_status bottleneck_profile_of(const predictor *by, const step_setup *s, bottle
         *err = why;
         return status;
     }
-    if (status) /* of no batch anything is told */
+    if (status) /* nothing is known of any batch */
         return LM_OK;
     out->passes = grow(one.passes, two.passes);
     for (int many = 0; many < 2; many++)
@@ -90,7 +90,7 @@ static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const
     double latency;
 
     if (!who->cal)
-        return SYNC_BOUND_BANDWIDTH; /* datasheets know no latency */
+        return SYNC_BOUND_BANDWIDTH; /* datasheets have no latency */
     latency = (double)step->messages *
               calibration_collective(who->cal, predictor_sync_model(who), &who->link, &byte);
     if (!(step->sync > 0) || isnan(latency))
@@ -105,7 +105,7 @@ static void only_compute(bottleneck_of *out, const prediction *step)
     bool   known = true;
 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++) {
-        out->compute[k] = fmax(0, out->seconds[k]); /* of NAN 0 */
+        out->compute[k] = fmax(0, out->seconds[k]); /* NAN becomes 0 */
         all += out->compute[k];
         known &= !isnan(out->seconds[k]);
         out->seconds[k] = 0;
@@ -115,8 +115,8 @@ static void only_compute(bottleneck_of *out, const prediction *step)
     out->seconds[BOTTLENECK_COMPUTE] = step->step - step->exposed;
 }
 
-/* A layout's rank has some of the layers that the profile is of, and may compute some again: what it
- * computes is told, and the profile says what bounds it. */
+/* A rank under a layout has a part of the profiled layers and may compute some again. The
+ * prediction gives its seconds of computation, and the profile gives their bounds. */
 static void lay_out(bottleneck_of *out, const step_setup *s, const prediction *step)
 {
     const bool   near = s->layout.tp * s->layout.cp <= s->devices;
@@ -152,7 +152,7 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
     if (s->laid_out && !layout_is_plain(&s->layout))
         lay_out(&out, s, step);
     if (many) {
-        /* all-reduces without a time of their own are what the update's regressors leave */
+        /* all-reduces without a separate time: the rest of the update's time */
         seconds[between] += isnan(step->exposed) ? step->grad - update : step->exposed;
         out.sync = sync_bound_of(who, s, step);
     }

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Measurements of other links tell nothing of a link that the user describes. Its all-reduces have
- * the spread of published ones, and times that contain them add up. */
+/* Bounds for a link that the user describes, without measurements. Its all-reduces get the spread
+ * of published ones. Times that contain them are sums of bounds. */
 static void bound_told(const answering *a, prediction *out)
 {
     for (int i = 0; i < 2; i++) {
@@ -18,7 +18,8 @@ static void bound_told(const answering *a, prediction *out)
     }
 }
 
-/* Bounds by intervals: a composed time has its own interval, else its parts add up. */
+/* Bounds from fitted intervals. A composed time without its own interval gets the sum of its
+ * parts. */
 static void bound_by_intervals(const answering *a, prediction *out)
 {
     const step_price    *p     = &a->own->price;
@@ -46,7 +47,7 @@ static void bound_by_intervals(const answering *a, prediction *out)
         bound_told(a, out);
 }
 
-/* Bounds that the model states for parts; composed times add up. */
+/* Bounds that the model states for parts. Composed times are sums. */
 static void bound_as_stated(const answering *a, prediction *out)
 {
     const step_price *p   = &a->own->price;
@@ -87,7 +88,7 @@ static void bound_as_stated(const answering *a, prediction *out)
     }
 }
 
-/* Measured steps in buckets tell more of such a step than its parts. */
+/* Bounds from measured steps with buckets: narrower than those from parts. */
 static void bound_as_measured(const answering *a, prediction *out)
 {
     const intervals     *known = a->own->price.known;
@@ -104,9 +105,9 @@ static void bound_as_measured(const answering *a, prediction *out)
 }
 
 /*
- * Of a step whose all-reduces are hidden, by the bounds of its parts: the schedule with all at
- * their lows, and at their highs, as what is left grows with either. The exposed part is longest
- * with the pass at its low and the all-reduces at their high.
+ * Bounds of a step with hidden all-reduces: the schedule with all parts at their lows, and with all
+ * at their highs. The step grows with each part. The exposed part alone is longest with the pass at
+ * its low and the all-reduces at their high.
  */
 static void bound_hidden(answering *a, prediction *out)
 {
@@ -121,7 +122,7 @@ static void bound_hidden(answering *a, prediction *out)
     out->alone.high = high[PHASE_BACKWARD];
     low[PHASE_GRAD] = low[PHASE_BACKWARD_GRAD] = low[PHASE_STEP] = NAN;
     high[PHASE_GRAD] = high[PHASE_BACKWARD_GRAD] = high[PHASE_STEP] = NAN;
-    if (isnan(sync[0])) /* nobody knows */
+    if (isnan(sync[0])) /* unknown */
         return;
     out->fast = answering_times(a, &w, 1, sync[0], true).step;
     out->slow = answering_times(a, &w, 1, sync[1], true).step;
@@ -143,7 +144,8 @@ static void bound_hidden(answering *a, prediction *out)
     bound_as_measured(a, out);
 }
 
-/* A forward pass alone. If training's pass stands in, its interval does too, made wider. */
+/* Bounds of inference. If the forward pass of training replaces it, its interval does, too, but
+ * wider. */
 static void bound_inference(const answering *a, prediction *out)
 {
     const step_price    *p     = &a->own->price;

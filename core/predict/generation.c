@@ -11,7 +11,7 @@
 #include "predict/predict.h"
 #include "program/generation.h"
 
-/* A step that was priced. */
+/* A step with its price. */
 typedef struct priced_step {
     const predictor *who;
     step_price       price;
@@ -20,7 +20,7 @@ typedef struct priced_step {
 /* The steps of a setup, each with its share of the mean. */
 typedef struct steps {
     step_setup       setup; /* batch 0: none yet */
-    priced_step     *step;  /* in the order in which they were asked for */
+    priced_step     *step;  /* in the order of the questions */
     generation_step *share;
     size_t           n, room;
 } steps;
@@ -29,8 +29,8 @@ typedef struct state {
     int64_t       context, tokens;
     generation_at at;
     void         *of;
-    predictor     first; /* of the first step, as it was opened */
-    step_model    by;    /* its model, with means in place of single steps */
+    predictor     first; /* predictor of the first step */
+    step_model    by;    /* its model, whose functions here return means */
 } state;
 
 /* ---- prices ---- */
@@ -65,14 +65,14 @@ static void forget(steps *t)
     *t = (steps){ .n = 0 };
 }
 
-/* Replicas price alike. */
+/* Do the setups have the same price? The number of replicas does not matter. */
 static bool same(const step_setup *a, const step_setup *b)
 {
     return a->batch == b->batch && a->devices == b->devices &&
            !(a->clock_mhz < b->clock_mhz || a->clock_mhz > b->clock_mhz);
 }
 
-/* The last answer is kept. */
+/* Steps of a setup; those of the last setup are kept. */
 static lm_status steps_of(const predictor *who, const step_setup *s, const steps **out,
                           lm_error *err)
 {
@@ -99,7 +99,8 @@ static void add_bounded(bounded *to, const bounded *x, double times)
     to->high += times * x->high;
 }
 
-/* Shares of steps that are forward passes alone: other parts of a price are zero or unknown. */
+/* Adds a share of a step to the mean. Steps are forward passes: other parts of the price are zero
+ * or unknown. */
 static void add(step_price *to, const step_price *p, double times)
 {
     add_bounded(&to->forward, &p->forward, times);
@@ -154,7 +155,7 @@ static lm_status mean_bounds(const predictor *who, const step_setup *s, bound_pr
     return status;
 }
 
-/* By the middle step, whose counts are the means. */
+/* Explains the middle step, whose counts are the means, and scales it to the mean time. */
 static lm_status mean_explain(const predictor *who, const step_setup *s, explanation *e,
                               lm_error *err)
 {
@@ -207,7 +208,7 @@ lm_status generation_open(int64_t context, int64_t tokens, generation_at at, voi
         return no_memory(err);
     }
     *s                 = (state){ context, tokens, at, of, *first, *first->by };
-    s->by.grows_evenly = false; /* the seconds decide which steps stand for all */
+    s->by.grows_evenly = false; /* the times decide which steps represent the others */
     s->by.price        = mean_price;
     s->by.bounds       = first->by->bounds ? mean_bounds : NULL;
     s->by.clocks       = first_clocks;

@@ -11,7 +11,7 @@
 #include "network/optimizer.h"
 #include "predict/step_power.h"
 
-/* The asked clocks, else the usual ones. */
+/* The given clocks, else the usual ones. */
 static lm_status choose_clocks(const held_question *q, held_steps *h, lm_error *err)
 {
     h->n   = q->n ? q->n : CLOCKS_USUAL;
@@ -111,7 +111,7 @@ static lm_status ask_at(const asking *k, double mhz, power_state *out, grounds *
     return LM_OK;
 }
 
-/* The answer at the nearest clock that the model learned, carried over to a clock beyond. */
+/* Extrapolates from the nearest learned clock to a clock beyond. */
 static lm_status ask_beyond(const asking *k, double mhz, power_state *out, grounds *on,
                             lm_error *err)
 {
@@ -165,7 +165,7 @@ static lm_status ask_clocks(const asking *k, lm_error *err)
 
 /* ---- models of one clock ---- */
 
-/* Tries the clocks on the step. The power is that of the learned model, if it has one. */
+/* Predicts the step at each clock. Power comes from the learned model, if it has one. */
 static void hold(const held_question *q, held_steps *h)
 {
     const power_load load = step_load(&h->point.bottleneck);
@@ -179,7 +179,8 @@ static void hold(const held_question *q, held_steps *h)
     clocks_try(&m, &load, q->power.cap_w, h->mhz, h->n, h->at);
 }
 
-/* A step as the device runs, where nothing tells of other clocks; false: its power is not known. */
+/* A step at the device's usual clock, if other clocks are unknown; false: its power is unknown,
+ * too. */
 static bool as_it_runs(const held_question *q, held_steps *h)
 {
     const step_power told = told_power(q, h);
@@ -247,7 +248,7 @@ static power_state limited(const held_steps *h, const limit_curve *c, double lim
     return (power_state){ NAN, at.watts, at.seconds / h->point.step.step };
 }
 
-/* By what was measured: the row as the device runs is that under the highest limit. */
+/* Takes the measured curve. Its highest limit stands for the unlimited device. */
 static void ask_curve(const predictor *who, const limit_curve *c, held_steps *h)
 {
     const double lowest = c->row[0].limit_w, highest = c->row[c->n - 1].limit_w;
@@ -256,7 +257,7 @@ static void ask_curve(const predictor *who, const limit_curve *c, held_steps *h)
     h->usual  = limited(h, c, highest);
     for (size_t i = 0; i < h->n; i++) {
         h->at[i]          = limited(h, c, h->mhz[i]);
-        h->on[i].n_beyond = 0; /* nothing of the prices is in it */
+        h->on[i].n_beyond = 0; /* it contains no prices */
         if (h->mhz[i] < lowest || h->mhz[i] > highest)
             grounds_note(&h->on[i], "limit", h->mhz[i] / (h->mhz[i] < lowest ? lowest : highest));
     }

@@ -1,4 +1,4 @@
-/* Steps of an eager framework: a machine's own price, and the host's time beside it. */
+/* Steps of an eager framework: the device's price and the host's time beside it. */
 #include "predict/host_step.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static void issue(const host_time *h, const host_operations *n, bool training, s
         ledger_add(&p->rest.ledger, CERTAINTY_EXTRAPOLATED, p->update.value - update);
 }
 
-/* Are launches replayed where it was measured, or does the model leave their host out? */
+/* Checks that measurements used CUDA graphs, or that the model has a separate host time. */
 static lm_status check_graph(const predictor *who, lm_error *err)
 {
     const char *settings = who->cal ? calibration_told(who->cal, "settings") : NULL;

@@ -1,4 +1,4 @@
-/* A machine from whole steps under layouts. */
+/* Fits a machine file to whole steps under layouts. */
 #include "predict/laid_fit.h"
 
 #include <limits.h>
@@ -14,9 +14,9 @@
 #include "solve/folds.h"
 #include "solve/robust.h"
 
-#define TURNS   6    /* of schedule and solver, at most */
-#define SETTLED 5e-3 /* change of all factors that ends them */
-#define STEP    1e-3 /* of a factor, for slopes */
+#define TURNS   6    /* maximum number of iterations */
+#define SETTLED 5e-3 /* largest change of a factor that ends the iterations */
+#define STEP    1e-3 /* change of a factor for its slope */
 
 static const char *const names[N_LAID_FACTORS] = {
     [LAID_PRODUCTS]      = "products",
@@ -36,7 +36,7 @@ const char *laid_factor_name(laid_factor k)
     return names[k];
 }
 
-/* Forms of the default model that tell passes or updates. */
+/* Forms of the default model for passes and updates. */
 static const phase told[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_STEP };
 
 #define N_TOLD (sizeof told / sizeof told[0])
@@ -56,19 +56,19 @@ typedef struct laid_fitting {
     calibration        *cal;
     laid_row           *row;
     size_t              n, groups;
-    bool                few;          /* networks, too few to leave them out */
-    double             *base[N_TOLD]; /* prices of terms, before */
-    collective_model   *collectives;  /* the same of messages */
-    host_time           host;         /* the same */
+    bool                few;          /* too few networks to leave one out */
+    double             *base[N_TOLD]; /* prices of terms before the fit */
+    collective_model   *collectives;  /* of messages before the fit */
+    host_time           host;         /* host before the fit */
     double              factor[N_LAID_FACTORS];
-    double             *seconds; /* of each row, predicted by these */
+    double             *seconds; /* predicted with these factors, one a row */
     double             *slope;   /* n x N_LAID_FACTORS */
     lm_error           *err;
 } laid_fitting;
 
 /* ---- what a factor is on ---- */
 
-/* N_LAID_FACTORS: nothing here changes it. */
+/* The factor of a term; N_LAID_FACTORS: none. */
 static laid_factor factor_of_term(size_t term)
 {
     if (term_of_update(term))
@@ -86,7 +86,7 @@ static laid_factor factor_of_term(size_t term)
     case SLOT_MAP_AFTER_BYTES:
     case SLOT_MAP_ELEMENTS:
     case SLOT_NORM_PLANES: return LAID_MOVES;
-    default: /* open: what transformers have none of */ return N_LAID_FACTORS;
+    default: /* open: terms that transformers do not have */ return N_LAID_FACTORS;
     }
 }
 
@@ -107,7 +107,7 @@ static void scale_fabric(const fabric_model *from, fabric f, const double *facto
         to->baseline[BASELINE_LOG2][k] = from->baseline[BASELINE_LOG2][k] * (k < 2 ? steps : bytes);
 }
 
-/* Prices as they are with these factors. */
+/* Sets the prices of the machine file: prices before the fit, times these factors. */
 static void put_factors(const laid_fitting *f, const double *factor)
 {
     for (size_t i = 0; i < N_TOLD; i++) {
@@ -198,7 +198,7 @@ static sync_policy policy_of(const observation *r)
     return p;
 }
 
-/* A row says its micro-batch in `batch`; its layout may say it once more. */
+/* The column `batch` is the micro-batch. The layout may repeat it. */
 static lm_status read_setup(const observation *r, step_setup *out, lm_error *err)
 {
     layout     l = layout_plain();
@@ -249,7 +249,7 @@ static lm_status open_row(laid_fitting *f, const observation *r, laid_row *out)
     return status;
 }
 
-/* Networks are left out, or single steps where there are too few of them. */
+/* Groups to leave out: networks, or single steps if networks are too few. */
 static void find_groups(laid_fitting *f)
 {
     size_t n = 0;
@@ -310,7 +310,8 @@ static double measured(const laid_fitting *f, size_t i)
 
 /* ---- turns ---- */
 
-/* What a step's host takes for all kernels, where nothing takes longer: the least over the steps. */
+/* Start value of the host's seconds per kernel: the largest that makes no step longer than
+ * measured. */
 static lm_status begin_host(laid_fitting *f)
 {
     double    least  = INFINITY, factor[N_LAID_FACTORS];
@@ -318,7 +319,7 @@ static lm_status begin_host(laid_fitting *f)
 
     for (int k = 0; k < N_LAID_FACTORS; k++)
         factor[k] = f->factor[k];
-    factor[LAID_HOST] = 1 / LAID_LAUNCH; /* a second a kernel: nothing else counts */
+    factor[LAID_HOST] = 1 / LAID_LAUNCH; /* a second per kernel: the host dominates */
     put_factors(f, factor);
     for (size_t i = 0; i < f->n && !status; i++) {
         double seconds = NAN;
@@ -399,7 +400,8 @@ static double loss(const laid_fitting *f)
     return sum;
 }
 
-/* Steps towards the solution, halved until the loss falls: what hides may change on the way. */
+/* One iteration: a step towards the solution, halved until the loss falls, because the overlap may
+ * change on the way. */
 static lm_status turn(laid_fitting *f, bool *settled)
 {
     const double was = loss(f);
@@ -453,7 +455,7 @@ static double mape_of(const laid_fitting *f, const double *seconds)
     return sum;
 }
 
-/* The networks that steps left out speak of, where no network was. */
+/* Stores the networks for which single steps were left out. */
 static lm_status keep_networks(laid_fitting *f)
 {
     char name[PATH_MAX];
@@ -468,7 +470,8 @@ static lm_status keep_networks(laid_fitting *f)
     return LM_OK;
 }
 
-/* What is left out still says what hides: the factors alone are without it. */
+/* Held-out errors, with an approximation: slopes come from all rows. Only the factors exclude the
+ * group left out. */
 static lm_status judge(laid_fitting *f, laid_fit *out)
 {
     double   *seconds = malloc(f->n * sizeof *seconds);
@@ -547,7 +550,7 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
     lm_status status;
 
     *out = (laid_fit){ .mape = NAN };
-    if (link->bytes_per_second > 0) { /* the file has what it was told, corrected */
+    if (link->bytes_per_second > 0) { /* the file gets the user's link, corrected by the fit */
         collective_take_link(cal->collectives, link, laid_fit_rows(obs));
         f.link = &none_told;
     }

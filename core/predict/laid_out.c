@@ -1,4 +1,4 @@
-/* A step under a layout: one rank's part, priced and scheduled with what ranks exchange. */
+/* A step under a layout: prices and schedule of one rank's part and of its messages. */
 #include "predict/laid_out.h"
 
 #include <math.h>
@@ -11,24 +11,24 @@
 #include "predict/layer_passes.h"
 #include "program/facts.h"
 
-/* A step while it is answered. */
+/* State of one prediction. */
 typedef struct laid_step {
     predictor         part;
     const step_setup *asked;
-    layout            l;     /* settled */
+    layout            l;     /* with all members set */
     bound_network    *bound; /* the part at the micro-batch */
     step_price        price;
     priced_program   *program;
     rank_span         group[N_RANK_GROUPS];
-    double            micro, shares; /* ranks among which the update is divided */
-    const host_time  *host;          /* NULL: it counts for nothing */
-    host_operations   operations;    /* that it issues for a micro-step */
+    double            micro, shares; /* shares: number of ranks that share the update */
+    const host_time  *host;          /* NULL: host time is ignored */
+    host_operations   operations;    /* of a micro-step */
     lm_error         *err;
 } laid_step;
 
 /* ---- what can be told ---- */
 
-/* Dimensions that nothing prices are refused, never left out. */
+/* Refuses models without prices for layouts. */
 static lm_status check_told(const laid_step *s)
 {
     if (s->part.by->from_layers || !s->part.cal)
@@ -84,7 +84,7 @@ static lm_status find_program(laid_step *s)
     return status;
 }
 
-/* Steps under layouts tell their host; else it is asked for. */
+/* Finds the host's time: that of fitted steps under layouts, else the given one. */
 static lm_status find_host(laid_step *s)
 {
     const host_time *h      = &s->part.cal->host;
@@ -156,7 +156,7 @@ static step_work work_of(const laid_step *s)
                         .again      = again };
 }
 
-/* Why a message has no price: the first group whose all-reduces have none. */
+/* Error for a message without a price: names the first group without prices. */
 static lm_status unknown_message(const laid_step *s)
 {
     for (int g = 0; g < N_RANK_GROUPS; g++) {
@@ -222,13 +222,13 @@ static void put_grounds(const laid_step *s, const step_times *t, prediction *out
     if (predictor_other_types(&s->part))
         grounds_note(g, "dtype", 0);
     if (!s->part.cal->laid.rows)
-        grounds_note(g, "layout", 0); /* no step of one was measured */
+        grounds_note(g, "layout", 0); /* no step under a layout was measured */
     ledger_add_all(&g->ledger, &p->passes.ledger, s->micro * t->passes);
     ledger_add_all(&g->ledger, &p->rest.ledger, t->weights / s->shares);
     ledger_add(&g->ledger, CERTAINTY_ASSUMED, fmax(0, out->step - ledger_seconds(&g->ledger)));
 }
 
-/* Was the machine file carried over, and does it know no step under a layout? */
+/* Was the machine file transferred, without a fit to steps under layouts? */
 static bool is_carried(const predictor *part)
 {
     return part->cal->transferred && !part->cal->laid.rows;
@@ -251,7 +251,8 @@ void laid_pass_bounds(const predictor *part, const intervals *known, const doubl
     }
 }
 
-/* Bounds of a step's parts: how large kernels are a micro-batch tells, not the step. */
+/* Bounds of a step's parts, from the intervals at the micro-batch, which sets the size of
+ * kernels. */
 static void bound_parts(const laid_step *s, const step_work *w, double sync, double *low,
                         double *high)
 {
@@ -305,7 +306,8 @@ static double far_of(const laid_step *s, const step_work *w, double step, double
     return sqrt(p * p + m * m + h * h); /* the same digits with every C library, unlike hypot() */
 }
 
-/* The schedule with kernels at the lows of their intervals, and messages, and at the highs. */
+/* Bounds of the step: the schedule with kernels and messages at the lows of their intervals, and at
+ * the highs. */
 static void put_bounds(const laid_step *s, prediction *out)
 {
     const step_work w = work_of(s);
@@ -347,13 +349,14 @@ static void put_bounds(const laid_step *s, prediction *out)
     out->alone.high = high[PHASE_BACKWARD];
 }
 
-/* A bound of the fitted networks, and what others are off beside it: both vary independently. */
+/* A bound for networks outside the fit. The fit's error and the difference between networks are
+ * independent. */
 static double beside_others(double bound)
 {
     return exp(copysign(hypot(log(bound), LAID_OTHERS), log(bound)));
 }
 
-/* Steps that were left out say it of steps; of their parts nothing does. */
+/* Bounds of the step from held-out steps. Parts have no such bounds. */
 static void put_own_bounds(const laid_step *s, prediction *out)
 {
     const laid_steps *l   = &s->part.cal->laid;
@@ -371,7 +374,7 @@ static void put_own_bounds(const laid_step *s, prediction *out)
 
 /* ---- answers ---- */
 
-/* Replicas alone are what a step without a layout is. */
+/* A layout of replicas only is a step without a layout. */
 static lm_status predict_replicas(const predictor *who, const step_setup *asked, prediction *out,
                                   step_times *messages, lm_error *err)
 {
@@ -382,7 +385,7 @@ static lm_status predict_replicas(const predictor *who, const step_setup *asked,
                     : predict_step(who, &s, out, err);
 }
 
-/* Fewer ranks share the experts. */
+/* Number of ranks that share the update; `experts`: share of weights, which fewer ranks hold. */
 static double shares_of(const layout *l, double experts)
 {
     const double ranks = l->fsdp ? (double)l->fsdp : l->zero ? (double)(l->dp * l->cp) : 1;
@@ -390,7 +393,7 @@ static double shares_of(const layout *l, double experts)
     return ranks > 1 ? ranks / (1 - experts + experts * (double)l->ep) : 1;
 }
 
-/* Share of the updated weights that are experts' of this rank alone. */
+/* Share of the updated weights that belong to this rank's experts. */
 static double experts_of(const bound_network *part)
 {
     double all = 0;
@@ -431,7 +434,7 @@ static void end_step(laid_step *s)
     bound_network_free(s->bound);
 }
 
-/* Muon's products take whole matrices. */
+/* Refuses layouts that split matrices under Muon, whose products need whole ones. */
 static lm_status check_whole(const laid_step *s)
 {
     const layout *l = &s->l;

@@ -1,4 +1,4 @@
-/* What each layer takes of a step's passes. */
+/* Seconds of each layer in a step's passes. */
 #include "predict/layer_passes.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static layer_passes flops_of_layer(const bound_layer *l)
                            flops_of(l, LM_GRAD_WEIGHT) };
 }
 
-/* Where nothing tells the two gradients apart. */
+/* Divides backward seconds between the two gradients, for models that do not. */
 static void add_backward(layer_passes *to, const bound_layer *l, double seconds)
 {
     const layer_passes flops = flops_of_layer(l);
@@ -72,7 +72,7 @@ lm_status layer_passes_of(const predictor *who, const step_setup *s, const bound
         return status;
     }
     sum = status ? (layer_passes){ 0 }
-                 : add_shares(e, bound, work); /* of kernels nothing is told apart */
+                 : add_shares(e, bound, work); /* the model does not separate kernels */
     if (!(sum.forward > 0 && sum.input + sum.weight > 0))
         for (size_t i = 0; i < bound->n_layers; i++)
             work[i] = flops_of_layer(&bound->layer[i]);

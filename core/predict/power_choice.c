@@ -62,7 +62,7 @@ static lm_status check_cap(const power_choice *c, lm_error *err)
                         c->model.idle_w);
 }
 
-/* Adds the device's limit and highest clock if the fit did not know them. */
+/* Adds the device's power limit and highest clock if the fit lacks them. */
 static lm_status know_limits(const char *name, const char *own, power_model *m, lm_error *err)
 {
     power_model sheet = power_unknown;
@@ -143,7 +143,7 @@ lm_status power_choice_open(power_choice *c, const predictor *who, const model_s
     return status ? status : power_choice_check(c, err);
 }
 
-/* Is any power known, so that there are columns for it? */
+/* Is power known? Only then tables have its columns. */
 static bool power_shown(const power_choice *c)
 {
     return power_known(&c->model) || c->learned;

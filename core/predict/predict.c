@@ -14,9 +14,9 @@
 /* ---- what steps share -------------------------------------------------------------------------
  */
 
-/* Grids go through nodes by batches or the other way round, and over both again for each size of
- * buckets: 256 batches of four prices each are kept. An entry takes the place of the one before.
- * Both are powers of two. */
+/* Sizes of the caches of a scan, powers of two. Grids run over nodes, batches and bucket sizes in
+ * any order, so 256 batches with four prices each are kept. A new entry replaces the old one at its
+ * place. */
 #define SCAN_PRICED    1024
 #define SCAN_EXCHANGED 1024
 
@@ -49,7 +49,7 @@ void step_scan_free(step_scan *s)
     free(s);
 }
 
-/* Room of a step without a scan for the values that a scan shares. */
+/* Memory of a single step for values that a scan would share. */
 typedef struct answer_room {
     priced    own;
     exchanged ranks;
@@ -100,7 +100,7 @@ static lm_status find_own(answering *a, answer_room *room)
     a->own = p;
     if (same_key(&p->key, &key))
         return LM_OK;
-    p->key.batch = 0; /* of nothing, until it is done */
+    p->key.batch = 0; /* invalid until the price is known */
     if ((status = host_price(a->who, s, &p->price, a->err)))
         return status;
     if (p->price.known)
@@ -199,7 +199,7 @@ step_times answering_times(answering *a, const step_work *w, double pass, double
                             a->own->many);
 }
 
-/* Of whole steps no parts are known; those of a device by itself exchange nothing. */
+/* A model of whole steps: parts are unknown. One device exchanges nothing. */
 static void put_whole(const answering *a, prediction *out)
 {
     const double sync = a->own->many ? a->ranks->price.seconds : 0;
@@ -244,7 +244,7 @@ static lm_status put_seconds(answering *a, prediction *out)
     return LM_OK;
 }
 
-/* By a model that predicts power beside time. */
+/* Energy, from a model that predicts power, too. */
 static void put_power(const answering *a, prediction *out)
 {
     const step_price *p    = &a->own->price;
@@ -297,7 +297,7 @@ static void put_grounds(const answering *a, bool other_types, prediction *out)
     }
     ledger_add_all(&g->ledger, &p->passes.ledger, a->micro);
     ledger_add_all(&g->ledger, &p->rest.ledger, 1);
-    if (a->asked->again > 0) { /* in a backward pass nobody measured it */
+    if (a->asked->again > 0) { /* never measured as part of a backward pass */
         grounds_note(g, "recomputed layers", 0);
         ledger_add(&g->ledger, CERTAINTY_ASSUMED, a->asked->again * a->micro * p->forward.value);
     }
@@ -339,7 +339,7 @@ static lm_status check_setup(const step_setup *s, lm_error *err)
     return LM_OK;
 }
 
-/* All prices of a step; release() in either case. */
+/* Finds all prices of a step. The caller calls release() in either case. */
 static lm_status find_prices(answering *a, answer_room *room, bool buckets)
 {
     lm_status status = check_setup(a->asked, a->err);
@@ -354,7 +354,7 @@ static lm_status find_prices(answering *a, answer_room *room, bool buckets)
     return find_exchange(a);
 }
 
-/* Bounds of an element type that was not measured: all is assumed. */
+/* Marks a prediction for an element type that was not measured: everything is assumed. */
 static void doubt_dtype(prediction *out)
 {
     for (phase q = 0; q < N_TIMES; q++) {
@@ -367,7 +367,7 @@ static void doubt_dtype(prediction *out)
     ledger_add(&out->grounds.ledger, CERTAINTY_ASSUMED, out->step);
 }
 
-/* The messages of a step, one by one; a single message counts as one bucket. */
+/* Copies the messages of a step; a single message counts as one bucket. */
 static lm_status copy_messages(answering *a, step_times *out)
 {
     const step_work w = answering_work(a);

@@ -7,7 +7,7 @@
 #include "network/timeline.h"
 #include "predict/explain.h"
 
-/* Is it of the forward pass? Of a whole step the terms tell. */
+/* Is the share part of the forward pass? In a whole step its term decides. */
 static bool is_forward(const share *s)
 {
     return s->part == PHASE_FORWARD || (s->part == PHASE_STEP && s->passes & 1u << LM_FORWARD);

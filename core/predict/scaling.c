@@ -53,13 +53,14 @@ lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, l
                                 (long long)q->global_batch);
         const int64_t mine = parts_of(q->global_batch, ranks);
 
-        /* micro-steps as equal as they can be: none is nearly empty */
+        /* micro-steps as equal as possible */
         s.sync.accumulation = q->kind == SCALING_GLOBAL && s.batch > 0 && s.batch < mine
                                   ? parts_of(mine, s.batch)
                                   : 1;
         s.batch             = parts_of(mine, s.sync.accumulation);
     }
-    /* a layout's global batch says the micro-steps; whether it divides, its check says */
+    /* a layout's global batch determines the number of micro-steps; layout_settle() checks
+     * divisibility */
     if (q->kind == SCALING_WEAK && s.laid_out && s.layout.global_batch && s.batch > 0 &&
         s.sync.accumulation == 1 && s.layout.global_batch / ranks > s.batch)
         s.sync.accumulation = s.layout.global_batch / ranks / s.batch;
@@ -139,7 +140,7 @@ static scale_bounds throughputs(const scale_point *p)
                            (double)p->global_batch / p->step.fast };
 }
 
-/* Against one node, and bounds. */
+/* Speedup and efficiency against one node, with bounds. */
 static void compare(const scale_curve *c, scale_point *p)
 {
     const prediction  *s     = &p->step;

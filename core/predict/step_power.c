@@ -49,7 +49,8 @@ static bounded told_watts(const power_model *m, const prediction *step)
                       (step->own_joules.high + waits * rest.high) / step->step };
 }
 
-/* With waiting devices at an end of what they may draw, and the rest at an end of its interval. */
+/* Bound of the mean power: waiting power at one end of its range, and the rest at one end of its
+ * interval. */
 static double watts_at(const power_model *m, const power_load *load, double waiting, double end)
 {
     power_model at = *m;
@@ -60,7 +61,7 @@ static double watts_at(const power_model *m, const power_load *load, double wait
     return end * power_usual(&at, load).watts;
 }
 
-/* Shares of the time by bound, or of the time at work. */
+/* Mean power from the shares of time by bound, or from the time at work. */
 static bounded watts_of(const power_model *m, const bottleneck_of *b)
 {
     const power_load  load  = step_load(b);

@@ -7,13 +7,14 @@
 #include "predict/predict.h"
 #include "predict/scaling.h"
 
-/* The all-reduces as predicted, or at an end of their interval. */
+/* All-reduces as predicted, or at one end of their interval. */
 typedef enum { SYNC_PREDICTED, SYNC_SLOW, SYNC_FAST, N_SYNC_CASES } sync_case;
 
-/* Up to here every number of nodes is tried: two nodes, and algorithms that halve, are special. */
+/* Every number of nodes up to here is tried: two nodes are special, and so are halving
+ * algorithms. */
 #define EACH 4
 
-/* A predicted step: the three searches of a curve ask for many steps more than once. */
+/* A predicted step, kept because the three searches of a curve repeat many steps. */
 typedef struct known_step {
     int64_t nodes, devices, batch, micro; /* nodes 0: none */
     double  passes, seconds[N_SYNC_CASES];
@@ -24,13 +25,13 @@ typedef struct known_step {
 typedef struct search {
     scale_curve *curve;
     sync_case    which;
-    double       least; /* a doubling that divides the seconds of a sample by less does not pay */
-    known_step  *known; /* KNOWN of them, by their hash; later ones take the place of others */
+    double       least; /* doubling pays if it scales the seconds by this at most */
+    known_step  *known; /* KNOWN of them, by hash; a new one replaces the old one at its place */
     lm_error    *err;
     lm_status    status;
 } search;
 
-/* Passes of a device alone, as they are beside the others of its node. */
+/* Seconds of the passes of one device, on a node shared with others. */
 static double shared(const search *f, const prediction *p)
 {
     const predictor *who     = f->curve->who;
@@ -40,7 +41,7 @@ static double shared(const search *f, const prediction *p)
            p->backward * shared_times(who->cal, who->model, PHASE_BACKWARD, devices);
 }
 
-/* After a failure anything. */
+/* Predicts or finds a step. After a failure the result is meaningless. */
 static const known_step *step_at(search *f, int64_t nodes, int64_t devices, int64_t batch,
                                  int64_t micro)
 {
@@ -68,7 +69,7 @@ static double seconds_on(search *f, int64_t nodes, int64_t batch, int64_t micro)
     return step_at(f, nodes, f->curve->q.setup.devices, batch, micro)->seconds[f->which];
 }
 
-/* A device that is alone. */
+/* Seconds of the passes of a single device. */
 static double passes_of(search *f, int64_t batch, int64_t micro)
 {
     return step_at(f, 1, 1, batch, micro)->passes;
@@ -83,9 +84,8 @@ static step_setup setup_at(search *f, int64_t nodes)
     return s;
 }
 
-/* Least and most samples of a micro-step on any number of nodes between those of two setups: where
- * the number of micro-steps changes they are shared out anew, half of the largest batch at least.
- */
+/* Least and most samples of a micro-step for any number of nodes between those of two setups. If
+ * the number of micro-steps changes, a micro-step has at least half of the largest batch. */
 static int64_t least_batch(const search *f, const step_setup *few, const step_setup *many)
 {
     const int64_t half = (f->curve->q.setup.batch + 1) / 2;
@@ -99,7 +99,7 @@ static int64_t most_batch(const search *f, const step_setup *few, const step_set
     return few->sync.accumulation == many->sync.accumulation ? few->batch : f->curve->q.setup.batch;
 }
 
-/* A step of one setup's passes, with the rest on these nodes behind this batch. */
+/* Seconds of a step: passes of one setup, communication of so many nodes beside `batch` samples. */
 static double put_together(search *f, const step_setup *passes, int64_t nodes, int64_t batch)
 {
     const int64_t micro = passes->sync.accumulation;
@@ -110,9 +110,9 @@ static double put_together(search *f, const step_setup *passes, int64_t nodes, i
            passes_of(f, batch, 1);
 }
 
-/* May a doubling of some number from `low` to `high` not pay? Of one number this is the answer. The
- * passes take the longest with the fewest nodes and the rest with the most, and the fewest samples
- * to hide it behind. */
+/* Is there possibly a number of nodes from `low` to `high` at which doubling does not pay? Exact if
+ * low == high. A bound else: passes are longest with the fewest nodes; communication is longest
+ * with the most nodes and the fewest samples to hide behind. */
 static bool may_turn(search *f, int64_t low, int64_t high)
 {
     const step_setup a = setup_at(f, low), b = setup_at(f, high);
@@ -126,7 +126,7 @@ static bool may_turn(search *f, int64_t low, int64_t high)
     return !f->status && !(twice <= now * f->least);
 }
 
-/* The smallest from `low` to `high` at which doubling does not pay; 0: none. */
+/* The smallest number of nodes from `low` to `high` at which doubling does not pay; 0: none. */
 static int64_t find(search *f, int64_t low, int64_t high)
 {
     int64_t middle, found;
@@ -155,7 +155,7 @@ static lm_status turn(search *f, sync_case which, int64_t *out)
 
 lm_status scale_curve_turning(scale_curve *c, turning_point *out, lm_error *err)
 {
-    /* weak: twice the samples; else the same, in less of the epoch's time */
+    /* weak scaling doubles the samples; else the same samples take less time */
     search            f  = { .curve = c,
                              .least = c->q.kind == SCALING_WEAK ? 2 / (1 + TURNING_GAIN_WEAK)
                                                                 : 1 - TURNING_GAIN_STRONG,

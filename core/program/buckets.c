@@ -13,7 +13,7 @@ uint64_t buckets_first_limit(uint64_t limit)
 size_t buckets_make(const bucket_tensor *tensor, size_t n, uint64_t first_limit, uint64_t limit,
                     bucket_span *out)
 {
-    size_t   made = 0; /* those that are closed; out[made] is open if `open` */
+    size_t   made = 0; /* closed buckets; out[made] is open if `open` */
     bool     open = false;
     lm_dtype type = 0;
 

@@ -1,4 +1,4 @@
-/* What layouts must divide, of a network. */
+/* Dimensions of a network that a layout divides. */
 #include "program/facts.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Two streams of a step whose weights are gathered block by block. */
+/* A step on two streams: computation, and gathering of weights block by block. */
 #include "program/gather.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 /* The two streams, in seconds from the start of the pass. */
 typedef struct streams {
-    double compute, message; /* until when each is in use */
+    double compute, message; /* end of the last work on each stream */
     double messages;
 } streams;
 
@@ -33,7 +33,7 @@ static bool same_bytes(const gather_block *a, const gather_block *b)
 
 static const gather_price *price_of(priced_gather *p, const gather_block *b)
 {
-    static const gather_price nothing = { 0, 0 }; /* a root may be empty */
+    static const gather_price nothing = { 0, 0 }; /* of an empty root */
 
     if (!(b->bytes > 0))
         return &nothing;
@@ -50,7 +50,7 @@ static void run_forward(const gather_block *block, size_t n, double forward, pri
     double begun = 0;
 
     send(s, 0, price_of(p, &block[0])->gather);
-    s->compute = s->message; /* what comes first is the root's */
+    s->compute = s->message; /* the root's weights come first */
     for (size_t k = 1; k < n; k++) {
         const double there = send(s, begun, price_of(p, &block[k])->gather);
 

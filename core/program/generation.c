@@ -40,7 +40,7 @@ static void add_line(walk *w, size_t left, size_t right)
     w->step[right].weight += (n - 1) / 2;
 }
 
-/* Is the middle step on the line through two others? */
+/* Does the middle step lie on the line through two others? */
 static bool on_line(const walk *w, size_t left, size_t middle, size_t right)
 {
     const generation_step *a = &w->step[left], *m = &w->step[middle], *b = &w->step[right];

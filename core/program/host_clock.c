@@ -21,8 +21,8 @@ double host_pass(host_clock *c, const host_time *h, double operations, double se
     return c->device - begin;
 }
 
-/* Of _single_tensor_sgd and the like in torch/optim: momentum's are mul_, add_, add_; Adam's two for
- * each moment, sqrt, div, add_, addcdiv_ and one for the number of the step. */
+/* Operations per tensor, as in torch/optim (_single_tensor_sgd and others). Momentum: mul_, add_,
+ * add_. Adam: two for each moment, sqrt, div, add_, addcdiv_, and one for the step's number. */
 static double operations_of_update(optimizer o)
 {
     switch (o) {
@@ -33,7 +33,7 @@ static double operations_of_update(optimizer o)
     case OPTIMIZER_RMSPROP: return 5;
     case OPTIMIZER_ADADELTA: return 11;
     case OPTIMIZER_ADAFACTOR:
-    case OPTIMIZER_MUON: break; /* not counted: host_operations_at() refuses them */
+    case OPTIMIZER_MUON: break; /* unknown: host_operations_at() refuses it */
     }
     return 0;
 }

@@ -6,14 +6,14 @@
 #include "network/stages.h"
 #include "program/program.h"
 
-/* A network's part with what its layers take of the passes. */
+/* A rank's part of a network, with the work of its layers in each pass. */
 typedef struct laid {
     const bound_network *part;
     const layer_passes  *work;
-    double               travels;           /* of an activation's bytes */
+    double               travels;           /* factor on the bytes of activations in messages */
     double               forward, backward; /* of all layers */
-    double               inputs, weights;   /* gradients of layers that gather their inputs */
-    double ring[2]; /* of the passes, chunks that hide keys and values of the next one */
+    double               inputs, weights;   /* gradients of layers that gather inputs */
+    double               ring[2];           /* by pass: chunks that hide messages of the next one */
 } laid;
 
 static double backward_of(const layer_passes *w)
@@ -82,7 +82,7 @@ static bool alike(const message *a, const message *b)
            a->group == b->group && (a->behind > 0) == (b->behind > 0);
 }
 
-/* Share of the pass that goes on beside such messages. */
+/* Share of the pass that runs beside such messages. */
 static double share_behind(const shard_message *s, const laid *f)
 {
     if (s->hidden)
@@ -111,7 +111,7 @@ static message message_of_part(const shard_message *s, const laid *f)
                       .last_layer  = s->layer };
 }
 
-/* Equal messages of one pass are one message with a number of times. */
+/* Joins equal messages of a pass: one message and a count. */
 static void add_shared(rank_program *p, const laid *f)
 {
     const net_sharing *s     = &f->part->sharing;
@@ -139,7 +139,8 @@ static message behind(collective_kind kind, double bytes, rank_group group)
     };
 }
 
-/* Each rank gets its share of a sum; in each micro-step, passes wait for what would be behind them. */
+/* Turns an all-reduce into a reduce-scatter: each rank gets its share of the sum. `each`: in every
+ * micro-step, so that passes wait for messages that would come behind them. */
 static void scatter(rank_program *p, message *m, bool each)
 {
     m->kind = COLLECTIVE_REDUCESCATTER;
@@ -148,7 +149,7 @@ static void scatter(rank_program *p, message *m, bool each)
     p->has[m->rule] = true;
 }
 
-/* Bytes of weights that have all of these flags, and none of those. */
+/* Bytes of a layer's weights that have all flags of `with` and none of `without`. */
 static double bytes_of(const bound_layer *l, uint32_t with, uint32_t without)
 {
     double bytes = 0;
@@ -192,7 +193,8 @@ static void put_layer(gather_block *b, const laid *f, size_t i)
     b->backward += share(backward_of(&f->work[i]), f->backward);
 }
 
-/* Uses of blocks at the top of the network's file, and the root: of one stage, or all. */
+/* Blocks to gather: those at the top level of the network's file, and the root, of one stage or of
+ * all. */
 static void gather_stage(rank_program *p, const laid *f, const int64_t *stage, int64_t v)
 {
     const size_t root   = p->n_gather++;
@@ -228,7 +230,7 @@ static lm_status gather_blocks(rank_program *p, const laid *f, const int64_t *st
 
 /* ---- stages ---- */
 
-/* Weights of this layer that another stage has, too: the table's, as scores take them. */
+/* Bytes of this layer's weights that another stage also holds: tied embeddings. */
 static double tied_bytes(const bound_network *part, const int64_t *stage, size_t i)
 {
     const bound_layer *l     = &part->layer[i];
@@ -266,7 +268,7 @@ static lm_status fill_stages(stage_list *s, const laid *f, const int64_t *stage,
     return LM_OK;
 }
 
-/* *stage: of each layer, to be freed. */
+/* *stage: stage of each layer, to be freed. */
 static lm_status add_stages(rank_program *p, const layout *l, const laid *f, double weights,
                             int64_t **stage, lm_error *err)
 {
@@ -288,7 +290,7 @@ static lm_status add_stages(rank_program *p, const layout *l, const laid *f, dou
 
 /* ---- all of it ---- */
 
-/* Gradients are scattered, weights gathered: with their blocks, or behind the passes. */
+/* Reduce-scatters of gradients and all-gathers of weights: block by block, or behind the passes. */
 static lm_status share_weights(rank_program *p, const layout *l, const laid *f,
                                const int64_t *stage, lm_error *err)
 {

@@ -211,7 +211,7 @@ lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_
 
 /* ---- the placement ---- */
 
-/* Distance of neighbours of a dimension, in ranks. Ranks of ep are those of cp and dp. */
+/* Distance between neighbours of a dimension, in ranks. The ranks of ep are those of cp and dp. */
 static int64_t stride_of(const layout *l, layout_dim d)
 {
     int64_t stride = 1;
@@ -272,7 +272,8 @@ lm_status layout_span(const layout *l, unsigned dims, int64_t devices, rank_span
     return LM_OK;
 }
 
-/* Two neighbours of a pipeline, and how many such pairs are beside them; one rank without a pipeline. */
+/* Group of two neighbours in a pipeline; `beside`: number of such pairs that send at once. One rank
+ * without a pipeline. */
 static lm_status hop(const layout *l, int64_t devices, rank_span *out, lm_error *err)
 {
     rank_span       all;
@@ -286,7 +287,8 @@ static lm_status hop(const layout *l, int64_t devices, rank_span *out, lm_error 
     return LM_OK;
 }
 
-/* The `own` nearest of dp's and cp's ranks, and those that lie so many apart. */
+/* Divides the ranks of dp and cp: `near` is a group of the `own` nearest ranks, `far` the ranks at
+ * a distance of `own`. */
 static lm_status divide_data(const layout *l, int64_t own, const char *what, int64_t devices,
                              rank_span *near, rank_span *far, lm_error *err)
 {

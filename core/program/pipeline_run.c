@@ -1,10 +1,11 @@
 /*
  * Seconds of a pipeline: its recurrence.
  *
- * Times are whole ticks, so that a schedule that repeats itself does so exactly. Rounds let each rank do
- * an equal part of its tasks. When the state after a round is that after an earlier round, all later by
- * the same ticks, the rounds between repeat for ever (max-plus systems with rational times are periodic:
- * Baccelli et al. 1992, "Synchronization and Linearity", section 3.7), and as many as fit are skipped.
+ * Times are whole ticks, so that a periodic schedule repeats exactly. In a round each rank does an
+ * equal part of its tasks. If the state after a round equals that after an earlier round, shifted
+ * by some ticks, the rounds between repeat for ever. As many as fit are skipped. (Max-plus systems
+ * with rational times are periodic: Baccelli et al. 1992, "Synchronization and Linearity", section
+ * 3.7.)
  */
 #include "program/pipeline_order.h"
 
@@ -15,7 +16,7 @@
 
 #include "base/no_memory.h"
 
-#define TICK_BITS 60 /* of all ranks' seconds together */
+#define TICK_BITS 60 /* bits of the sum of all ranks' seconds */
 
 typedef int64_t ticks;
 
@@ -36,7 +37,7 @@ typedef struct stage_ticks {
     ticks pass[N_PIPELINE_PASSES], send, back;
 } stage_ticks;
 
-/* What decides all that follows. */
+/* State of a run: it determines the rest of the schedule. */
 typedef struct state {
     rank_state *rank;
     queue      *queue; /* [virtual stage][forward, backward] */
@@ -45,7 +46,7 @@ typedef struct state {
 typedef struct run {
     const pipeline_question *q;
     int64_t                  stages, passes, room;
-    int                      exponent; /* ticks of a second: 2^exponent */
+    int                      exponent; /* a second has 2^exponent ticks */
     stage_ticks             *stage;
     state                    now, kept;
     pipeline_take            take;
@@ -56,8 +57,8 @@ typedef struct run {
 
 /* A part of the run in which all ranks do the same: forward passes, backward passes, or both. */
 typedef struct span {
-    int64_t rounds, passes;                  /* of a rank and round, of each kind that moves */
-    int64_t limit[2][N_PIPELINE_PASSES - 1]; /* of forward, backward: start, and of each round */
+    int64_t rounds, passes;                  /* passes: of each kind, by a rank in a round */
+    int64_t limit[2][N_PIPELINE_PASSES - 1]; /* [start, increase per round][forward, backward] */
     bool    beyond_warm_up;                  /* the forward limit counts from the warm-up */
 } span;
 
@@ -131,8 +132,8 @@ static lm_status make(run *r, lm_error *err)
 
     r->stages = q->ranks * q->chunks;
     r->passes = q->micro_batches * q->chunks;
-    /* A rank has up to w + 1 < ranks * (chunks + 1) passes in flight, so of each chunk those of three
-     * groups at most. GPipe's rounds leave one of a stage on the way. */
+    /* A rank has up to w + 1 < ranks * (chunks + 1) passes in flight, so each chunk has those of at
+     * most three groups. GPipe's rounds leave one pass of a stage on the way. */
     r->room = 3 * q->ranks + 2;
     bytes   = (size_t)r->stages * sizeof *r->stage +
             2 * ((size_t)q->ranks * sizeof(rank_state) + (size_t)r->stages * 2 * sizeof(queue) +
@@ -185,8 +186,9 @@ static lm_status report(const run *r, int64_t rank, pipeline_place at, pipeline_
     return r->take(r->by, &t, r->err);
 }
 
-/* Does a rank's next task; *moved: it could. The loss lies between the last stage's two passes, and
- * weight gradients have all they need: neither waits for an input. */
+/* Does a rank's next task; *moved: false if it has to wait. Two tasks need no input from other
+ * ranks: the last stage's backward pass, which follows its own forward pass, and weight
+ * gradients. */
 static lm_status step_rank(run *r, int64_t rank, pipeline_pass pass, bool *moved)
 {
     rank_state          *s     = &r->now.rank[rank];
@@ -250,7 +252,8 @@ static lm_status advance(run *r, const span *p, int64_t round, int64_t rank, boo
     }
 }
 
-/* Inputs come from the rank before and from the one behind: ranks are asked up and down. */
+/* Inputs come from the previous and from the next rank, so ranks advance in ascending and then in
+ * descending order. */
 static lm_status do_round(run *r, const span *p, int64_t round)
 {
     bool      any    = true;
@@ -289,7 +292,7 @@ static ticks nth(const run *r, const queue *u, int64_t i)
     return u->at[(u->head + i) % r->room];
 }
 
-/* Is this state the kept one, all later by *later and further by `done`? */
+/* Does the state equal the kept one, shifted by *later ticks and `done` passes? */
 static bool repeats(const run *r, ticks *later, int64_t done[N_PIPELINE_PASSES])
 {
     const rank_state *now = r->now.rank, *kept = r->kept.rank;
@@ -332,8 +335,8 @@ static void skip(run *r, int64_t times, ticks later, const int64_t done[N_PIPELI
             r->now.queue[i].at[(r->now.queue[i].head + j) % r->room] += times * later;
 }
 
-/* The rounds of a span. A state is kept after rounds 1, 2, 4, ... (Brent 1980, "An improved Monte
- * Carlo factorization algorithm"): that finds any period without keeping more than one. */
+/* Runs the rounds of a span. The state is kept after rounds 1, 2, 4, ... (Brent 1980, "An improved
+ * Monte Carlo factorization algorithm"). One kept state suffices to find any period. */
 static lm_status do_span(run *r, const span *p)
 {
     int64_t kept = -1;
@@ -366,8 +369,9 @@ static lm_status do_all(run *r)
     static const span        rest = { .rounds = 1,
                                       .limit  = { { INT64_MAX / 4, INT64_MAX / 4 }, { 0, 0 } } };
     const pipeline_question *q    = r->q;
-    const int64_t each = q->chunks > 1 ? q->ranks * q->chunks : 1; /* after which places repeat */
-    lm_status     status;
+    const int64_t            each =
+        q->chunks > 1 ? q->ranks * q->chunks : 1; /* period of the order of chunks */
+    lm_status status;
 
     if (q->rule == PIPELINE_GPIPE) {
         const span forth = { .rounds = r->passes, .limit = { { 0, 0 }, { 1, 0 } } };
@@ -383,7 +387,7 @@ static lm_status do_all(run *r)
         if ((status = do_span(r, &both)))
             return status;
     }
-    return do_span(r, &rest); /* the last backward pass among it */
+    return do_span(r, &rest); /* with the last backward pass */
 }
 
 /* ---- answers ---- */

@@ -36,7 +36,7 @@ static lm_status parse_numbers(char *word[], size_t n, sync_policy *p, lm_error 
         status = text_seconds(word[2], &p->cycle_seconds, err);
     if (!status && !(p->cycle_seconds >= 0))
         status = lm_error_set(err, LM_E_ARG, "a cycle of %s: must be 0 or more", word[2]);
-    /* as torch from 2.x on: a limit below the first one's is the first one's, too */
+    /* torch 2.x: a limit below the first bucket's also applies to the first bucket */
     if (p->rule == SYNC_DDP && p->first_bytes > p->limit_bytes)
         p->first_bytes = p->limit_bytes;
     return status;

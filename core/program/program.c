@@ -14,7 +14,7 @@ const char *program_kind_name(program_kind k)
     return names[k];
 }
 
-/* Bytes of a gradient as it travels. */
+/* Bytes of a gradient in a message. */
 static uint64_t sent(const sync_policy *p, uint64_t bytes, lm_dtype dtype)
 {
     return p->dtype ? bytes / lm_dtype_bytes(dtype) * lm_dtype_bytes(p->dtype) : bytes;
@@ -23,7 +23,7 @@ static uint64_t sent(const sync_policy *p, uint64_t bytes, lm_dtype dtype)
 static size_t make_spans(const sync_policy *p, const gradient_schedule *g, bucket_tensor *tensor,
                          bucket_span *out)
 {
-    const bool own = p->rule == SYNC_DDP; /* cast on the way */
+    const bool own = p->rule == SYNC_DDP; /* cast for the message */
 
     for (size_t i = 0; i < g->n; i++) {
         const scheduled_gradient *x = &g->gradient[i];
@@ -35,12 +35,12 @@ static size_t make_spans(const sync_policy *p, const gradient_schedule *g, bucke
     case SYNC_DDP: return buckets_make(tensor, g->n, p->first_bytes, p->limit_bytes, out);
     case SYNC_ONCE: return buckets_make(tensor, g->n, UINT64_MAX, UINT64_MAX, out);
     case SYNC_TENSOR:
-    case SYNC_FUSION: break; /* each by itself */
+    case SYNC_FUSION: break; /* one message for each gradient */
     }
     return buckets_make(tensor, g->n, 1, 1, out);
 }
 
-/* A bucket is ready when its last gradient is. */
+/* The message of a bucket. It is ready when the last gradient is. */
 static message message_of(const gradient_schedule *g, const gradient_times *ready,
                           const sync_policy *p, const bucket_span *s)
 {

@@ -46,7 +46,7 @@ static int64_t in_flight(const layout *l, int64_t rank)
     return l->pp > 1 ? pipeline_in_flight(&q, rank) : 0;
 }
 
-/* What one rank is asked with. */
+/* The question for one rank. */
 typedef struct asked_rank {
     bind_options   bind;
     memory_options how;
@@ -60,8 +60,9 @@ static asked_rank rank_at(const rank_memory *m, int64_t rank)
     a.bind.shard           = layout_shard(l);
     a.how.shares           = shares_of(l);
     a.how.shares.in_flight = in_flight(l, rank);
-    a.how.keep_gradients |= !a.how.sums && (l->pp > 1 || l->accumulation > 1); /* they add up */
-    /* gradients that are scattered are copied to no buckets */
+    a.how.keep_gradients |=
+        !a.how.sums && (l->pp > 1 || l->accumulation > 1); /* sums over micro-steps */
+    /* sharded gradients are not copied into buckets */
     a.how.nodes = l->zero || l->fsdp ? 1 : l->dp * l->cp;
     if (l->pp > 1)
         a.how.stage =

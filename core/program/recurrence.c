@@ -1,20 +1,21 @@
-/* Messages beside a backward pass. */
+/* Messages that overlap a backward pass. */
 #include "program/recurrence.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-/* The present moment: `now` on the clock, `done` seconds of the pass by its own clock. */
+/* State at a moment: `now` is the clock; `done` is the finished part of the pass, in seconds
+ * without messages. */
 typedef struct moment {
     const overlap_rules *rules;
     overlap_bucket      *bucket;
-    size_t               n, reached; /* buckets that are ready: their `ready` is the clock's */
+    size_t               n, reached; /* reached: number of ready buckets */
     double               now, done;
-    double               backward; /* end of the pass, by the clock */
-    double               beside;   /* of `done`, beside messages */
+    double               backward; /* end of the pass on the clock */
+    double               beside;   /* seconds of `done` beside messages */
 } moment;
 
-/* Advances the clock by `seconds`; the pass does `rate` of its own seconds in each. */
+/* Advances the clock by `seconds`. The pass advances by `rate` times as much. */
 static void pass(moment *m, double seconds, double rate)
 {
     const double end = m->rules->backward, before = m->done;
@@ -30,23 +31,24 @@ static void pass(moment *m, double seconds, double rate)
     m->now += seconds;
 }
 
-/* Runs the pass alone until `done` reaches this. */
+/* Runs the pass without messages until `done` is reached. */
 static void pass_until(moment *m, double done)
 {
     if (done > m->done) {
         const double seconds = done - m->done;
 
         pass(m, seconds, 1);
-        m->done = fmax(m->done, done); /* what rounding left */
+        m->done = fmax(m->done, done); /* removes rounding errors */
     }
     pass(m, 0, 1);
 }
 
-/* Runs a message that takes so many seconds by itself. */
+/* Runs a message of so many seconds. */
 static void send(moment *m, double seconds)
 {
     const double slowed = 1 + m->rules->slowdown, progress = 1 / (1 + m->rules->stretch);
-    const double left = (m->rules->backward - m->done) * slowed; /* of the pass beside it */
+    const double left =
+        (m->rules->backward - m->done) * slowed; /* rest of the pass, beside messages */
 
     if (left <= 0) {
         m->now += seconds;
@@ -61,7 +63,7 @@ static void send(moment *m, double seconds)
     }
 }
 
-/* Bucket `i` takes those behind it along that are there and fit; the next one. */
+/* Fuses bucket `i` with the following ones that are ready and fit. Returns the next bucket. */
 static size_t fuse(const moment *m, overlap_bucket *into, size_t i)
 {
     for (; i < m->reached && into->bytes + m->bucket[i].bytes <= m->rules->fusion_bytes; i++) {
@@ -109,7 +111,7 @@ overlap_times overlap_run(overlap_bucket *bucket, size_t *n, const overlap_rules
     times.backward = m.backward;
     times.beside   = m.beside;
     times.exposed  = fmax(0, m.now - m.backward);
-    if (isnan(times.sync)) /* fmax() passes over it */
+    if (isnan(times.sync)) /* fmax() ignores NAN */
         times.exposed = times.backward = NAN;
     return times;
 }

@@ -4,24 +4,24 @@
 #include <math.h>
 #include <string.h>
 
-/* What prices the messages of one run. */
+/* Prices of messages in one run. */
 typedef struct pricing {
     rank_program            *program;
     const schedule_question *q;
-    const message           *of; /* of a fused message the first */
+    const message           *of; /* the message; of fused ones the first */
     message_price           *price;
     void                    *context;
     double                   factor;
-    size_t                   at; /* messages so far */
+    size_t                   at; /* number of messages so far */
 } pricing;
 
-/* Is anything sent? One rank exchanges nothing. */
+/* Has the message a receiver? A group of one rank sends nothing. */
 static bool travels(const schedule_question *q, const message *m)
 {
     return q->group[m->group].nodes > 1 || q->group[m->group].devices > 1;
 }
 
-/* Gradients and weights of experts go to fewer ranks than all others. */
+/* Seconds of a message. Gradients and weights of experts go to fewer ranks than the others. */
 static double price_of(const pricing *by, const message *m, double bytes)
 {
     const double own = m->group == GROUP_DATA ? by->program->experts : 0;
@@ -47,19 +47,20 @@ static double message_seconds(void *context, double bytes)
     return p->factor * paid->seconds;
 }
 
-/* Does the policy gather gradients in buffers of its own? */
+/* Does the policy copy gradients into its own buffers? */
 static bool copied(const sync_policy *p)
 {
     return p->rule == SYNC_DDP || p->rule == SYNC_FUSION;
 }
 
-/* Delay of the last message behind a pass, against a message without any computation. */
+/* Additional delay of the last message behind a pass, compared with a message without
+ * computation. */
 static double latency_behind(const stream_rules *r, double pass)
 {
     return r->lag > 0 ? fmin(r->latency, r->lag * pass) : r->latency;
 }
 
-/* Kept prices are of the same groups only. */
+/* Drops the kept prices if the groups differ. */
 static void keep_prices(rank_program *p, const schedule_question *q)
 {
     if (memcmp(p->priced_for, q->group, sizeof q->group) != 0)
@@ -74,14 +75,14 @@ static double one_message(pricing *by, const message *e)
     return message_seconds(by, e->bytes);
 }
 
-/* Gradients that travel in each micro-step of a pipeline: each stage has its own. */
+/* Is it a message of gradients in each micro-step of a pipeline? Each stage has its own. */
 static bool is_of_stages(const rank_program *p, const message *m)
 {
     return p->stages.part && m->group == GROUP_DATA;
 }
 
-/* Messages that kernels wait for make their pass longer, but for what goes on meanwhile. Returns the
- * seconds of the last backward pass. */
+/* Lengthens passes by the messages that their kernels wait for, except for the part that overlaps
+ * with computation. Returns the seconds of the last backward pass. */
 static double add_waited(const schedule_question *q, pricing *by, step_times *out)
 {
     const rank_program *p    = by->program;
@@ -100,7 +101,7 @@ static double add_waited(const schedule_question *q, pricing *by, step_times *ou
         seconds = m->behind > 0 ? fmax(0, seconds - m->behind * q->pass * pass) : seconds;
         *(forward ? &out->forward : &out->backward) += q->work.micro * seconds;
         last += forward ? 0 : seconds;
-        if (forward && q->work.again > 0) { /* of layers that run again */
+        if (forward && q->work.again > 0) { /* messages of recomputed layers */
             out->waited += q->work.again * q->work.micro * seconds;
             out->backward += q->work.again * q->work.micro * seconds;
             last += q->work.again * seconds;
@@ -109,8 +110,8 @@ static double add_waited(const schedule_question *q, pricing *by, step_times *ou
     return last;
 }
 
-/* The host issues the kernels of all micro-steps, and runs ahead where it can. Returns by how much the
- * last backward pass is longer. */
+/* Adds the host's delay. The host issues the kernels of all micro-steps and runs ahead if it can.
+ * Returns the additional seconds of the last backward pass. */
 static double add_host(const step_work *w, step_times *out)
 {
     const double pass[] = { out->forward / w->micro, out->backward / w->micro };
@@ -129,8 +130,8 @@ static double add_host(const step_work *w, step_times *out)
     return last;
 }
 
-/* Buckets that are sent beside the last pass, of so many seconds; how many. What that pass waits for
- * makes it `longer` times as long, evenly. */
+/* Fills in the buckets that are sent beside the last pass and returns their number. The pass takes
+ * `last` seconds. Waiting makes it evenly longer, by the factor `longer`. */
 static size_t fill(rank_program *p, const schedule_question *q, double last, double longer,
                    pricing *by, step_times *out)
 {
@@ -143,7 +144,7 @@ static size_t fill(rank_program *p, const schedule_question *q, double last, dou
 
         if (e->rule != MESSAGE_BESIDE || !travels(q, e))
             continue;
-        /* the pass copies what it hands over */
+        /* the pass copies gradients into the bucket */
         out->copy += copied(&p->policy) ? q->rules.copy * e->bytes : 0;
         by->of = n ? by->of : e;
 
@@ -157,7 +158,7 @@ static size_t fill(rank_program *p, const schedule_question *q, double last, dou
     return n;
 }
 
-/* Messages beside the last pass, which takes so many seconds alone. */
+/* Runs messages beside the last pass, which takes `last` seconds without them. */
 static void run_beside(rank_program *p, const schedule_question *q, double last, double longer,
                        pricing *by, step_times *out)
 {
@@ -171,7 +172,7 @@ static void run_beside(rank_program *p, const schedule_question *q, double last,
     if (!n)
         return;
     if (p->policy.rule == SYNC_FUSION) {
-        rules.wait         = p->policy.cycle_seconds / 2; /* in the mean */
+        rules.wait         = p->policy.cycle_seconds / 2; /* mean wait for the next cycle */
         rules.fusion_bytes = (double)p->policy.limit_bytes;
     }
     by->factor = q->message * (1 + q->rules.surcharge);
@@ -184,7 +185,7 @@ static void run_beside(rank_program *p, const schedule_question *q, double last,
     out->beside  = t.beside;
     out->sync    = t.sync + late;
     out->exposed = t.exposed + late;
-    if (p->each) { /* the passes before it are the same */
+    if (p->each) { /* all micro-steps send their gradients */
         out->sync *= q->work.micro;
         out->exposed *= q->work.micro;
         out->copy *= q->work.micro;
@@ -193,7 +194,8 @@ static void run_beside(rank_program *p, const schedule_question *q, double last,
     out->last = t.backward - out->copy;
 }
 
-/* One kind of weights: a block's, or its experts'. Shards of both lie on as many replicas. */
+/* Price of one kind of weights: a block's, or its experts'. Both have shards on the same number of
+ * replicas. */
 static gather_price price_shared(const pricing *by, rank_group group, double bytes, double trained)
 {
     const rank_span *shard  = &by->q->group[group];
@@ -214,7 +216,7 @@ static gather_price price_shared(const pricing *by, rank_group group, double byt
     return p;
 }
 
-/* Weights that are gathered block by block, in each micro-step. */
+/* Price of the weights of a block, which are gathered in each micro-step. */
 static gather_price price_gather(void *context, const gather_block *b)
 {
     const pricing *by = context;
@@ -240,7 +242,7 @@ static void run_gathered(rank_program *p, const schedule_question *q, pricing *b
     out->exposed += micro * (t.forward - forward + (t.backward - backward));
 }
 
-/* Messages behind the last pass: all of them is exposed. */
+/* Messages behind the last pass: fully exposed. */
 static void add_behind(rank_program *p, const schedule_question *q, pricing *by, step_times *out)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -286,7 +288,7 @@ static double sent(pricing *by, collective_kind kind, rank_group group, double b
     return travels(by->q, &m) ? by->q->message * price_of(by, &m, bytes) : 0;
 }
 
-/* Gradients that travel beside a pass. */
+/* Sum of the gradients that are sent beside a pass. */
 typedef struct buckets {
     double          bytes, n;
     collective_kind kind;
@@ -305,8 +307,8 @@ static buckets find_buckets(const rank_program *p)
     return b;
 }
 
-/* Equal ones one after the other: the last is sent behind the pass. Adds to *all what they take by
- * themselves. */
+/* Exposed seconds of equal buckets, one after the other; the last is sent behind the pass. Adds the
+ * seconds of all messages to *all. */
 static double exposed_beside(pricing *by, double weights, double pass, double *all)
 {
     const buckets b = find_buckets(by->program);
@@ -338,8 +340,9 @@ static double sent_by_rank(pricing *by, int64_t rank, double pass, double *all)
     return behind + (p->each ? 0 : exposed_beside(by, weights, pass, all));
 }
 
-/* What travels in each micro-step, of a virtual stage: gradients that are scattered behind or beside its
- * backward pass, weights that are gathered block by block. `forward`, `backward`: of the network. */
+/* Delay of a virtual stage by its messages of each micro-step: reduce-scatters of gradients behind
+ * or beside its backward pass, or all-gathers of weights by block. `forward`, `backward`: seconds
+ * of the whole network. */
 static stage_wait wait_of(pricing *by, const stage_part *a, double forward, double backward)
 {
     const rank_program *p = by->program;
@@ -362,7 +365,7 @@ static stage_wait wait_of(pricing *by, const stage_part *a, double forward, doub
     return w;
 }
 
-/* The same of a rank in a step. */
+/* The same for a rank and all micro-steps. */
 static stage_wait wait_of_rank(const rank_program *p, int64_t rank, double micro)
 {
     const stage_list *s   = &p->stages;
@@ -376,7 +379,7 @@ static stage_wait wait_of_rank(const rank_program *p, int64_t rank, double micro
     return sum;
 }
 
-/* Megatron-LM waits for each message but those between chunks. */
+/* Megatron-LM waits for each message, except those between chunks. */
 static pipeline_question question_of(const stage_list *s, int64_t micro)
 {
     return (pipeline_question){ .rule          = s->rule,
@@ -396,7 +399,7 @@ lm_status schedule_tasks(const rank_program *p, int64_t micro, pipeline_take tak
     return pipeline_run(&q, &step, NULL, take, by, err);
 }
 
-/* False where a message has no price. */
+/* Seconds of the pipeline; false if a message has no price. */
 static bool run_pipeline(const rank_program *p, const schedule_question *q, pricing *by,
                          const step_times *t)
 {
@@ -426,7 +429,7 @@ static bool run_pipeline(const rank_program *p, const schedule_question *q, pric
     return !pipeline_run(&asked, &step, s->rank, NULL, NULL, NULL);
 }
 
-/* The rank that ends last. Returns its share of the network's passes, and of its weights. */
+/* Finds the rank that ends last. Returns its share of the network's passes and weights. */
 static stage_part run_stages(rank_program *p, const schedule_question *q, pricing *by,
                              step_times *out)
 {
@@ -465,7 +468,7 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
     return its;
 }
 
-/* `compute`: of a rank. */
+/* `compute`: seconds of a rank. */
 static void add_stragglers(const schedule_question *q, double compute, step_times *out)
 {
     const double ranks = (double)q->group[GROUP_DATA].nodes * (double)q->group[GROUP_DATA].devices;
@@ -481,7 +484,7 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
 {
     const step_work *w    = &q->work;
     const double     last = w->backward / w->micro;
-    stage_part       mine = { .forward = 1, .weights = 1 }; /* of the network */
+    stage_part       mine = { .forward = 1, .weights = 1 }; /* share of the network */
     pricing          by   = { .program = p, .q = q, .price = price, .context = context };
 
     *out = (step_times){ .forward  = w->forward,
