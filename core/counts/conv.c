@@ -4,15 +4,15 @@
 #include "counts/kernel_class.h"
 #include "counts/layer_class.h"
 
-#define STEM_CHANNELS 4 /* an image's */
+#define STEM_CHANNELS 4 /* up to as many as in an image */
 
 static double round_up(int64_t n, int64_t tile)
 {
     return (double)((n + tile - 1) / tile * tile);
 }
 
-/* FLOPs with channels rounded up to what a library's inner loop takes at once. Few input channels,
- * as an image's, have loops of their own; depthwise channels are not multiplied at all. */
+/* FLOPs with channels rounded up to multiples of a library's inner loop. Libraries have special
+ * loops, without rounding, for few input channels (images) and for depthwise convolutions. */
 static double padded_flops(const lm_kernel *k, const term_settings *s)
 {
     const int64_t in = k->u.conv.c_in / k->u.conv.groups, out = k->u.conv.c_out / k->u.conv.groups;
@@ -64,7 +64,7 @@ static double elements(const lm_kernel *k)
     return (double)k->u.conv.n * (double)k->u.conv.c_out * (double)lm_volume(k->u.conv.out);
 }
 
-/* The implicit product of a pass, each group's by itself (Chetlur et al. 2014, "cuDNN: efficient
+/* The implicit matrix product of a pass, for each group (Chetlur et al. 2014, "cuDNN: efficient
  * primitives for deep learning", section 3). */
 static launch_product multiplies(const lm_kernel *k)
 {
@@ -105,9 +105,10 @@ static const char *window_of(const lm_kernel *k)
     return "other";
 }
 
-/* FLOPs, those of the implicit product in waves, its steps, bytes of input, output and weights.
- * FLOPs and traffic have families by window, so that the few rows of a window share what others
- * show: no formula knows of Winograd's or FFT's discount. */
+/* Columns of a launch: FLOPs, FLOPs of the implicit product in waves, its steps, bytes of input,
+ * output and weights. FLOPs and traffic have a family with a member for each kind of window,
+ * because no formula has the gain of Winograd or FFT. Windows with few rows use the price of the
+ * family. */
 static void launch_counts(launch_row *l, const lm_kernel *k)
 {
     const launch_product of     = multiplies(k);

@@ -1,25 +1,24 @@
 /*
- * Convolutions by themselves, as GPU libraries run them: for each of the three products the fastest
- * of a direct product, FFTs in tiles or of whole planes, and Winograd's.
+ * Single convolutions, as GPU libraries run them. Each of the three products uses the fastest
+ * algorithm: direct, FFT in tiles, FFT of whole planes, or Winograd.
  *
- * Of single channels frameworks have kernels of their own.
+ * Frameworks have their own kernels for depthwise convolutions.
  *
  * n: samples, a, b: channels in and out, M: n x output pixels, K: a x window, X, Y, W: elements of
- * input, output and weights. Sides of tiles are what kernels compute together: what is less counts
- * in full.
+ * input, output and weights. Sizes of tiles: a part of a tile costs as much as a full one.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "counts/layer_class.h"
 
-#define NARROW 16  /* channels: rows of fewer are shorter than a memory transaction wants */
-#define LONG_W 2e7 /* weights from which reordering them costs in full */
+#define NARROW 16  /* rows of fewer channels are shorter than a memory transaction */
+#define LONG_W 2e7 /* number of weights from which reordering has its full cost */
 #define LEAST  8   /* side of an FFT */
 #define MOST   256
 #define TILE   32 /* side of an FFT in tiles */
 
-/* X(column, name, what one of it is). */
+/* X(column, name, unit). */
 #define COLUMNS(X)                                             \
     X(CALL, "call", CALLS)                                     \
     X(ACTIVATION, "forward.activation", ELEMENTS)              \
@@ -71,8 +70,9 @@
     X(ALL_ELEMENTS, "all.elements", ELEMENTS)                  \
     X(ALL_FLOPS, "all.flops", FLOPS)
 
-/* Ways to do a product with transforms: "tiles" FFTs in tiles of 32 x 32, "plane" FFTs of the whole
- * plane, "winograd4" tiles of 4 x 4 outputs, "winograd2" of 2 x 2 without intermediate results. */
+/* Algorithms with transforms. "tiles": FFTs in tiles of 32 x 32; "plane": FFTs of the whole plane;
+ * "winograd4": tiles of 4 x 4 outputs; "winograd2": tiles of 2 x 2, without intermediate
+ * results. */
 #define TRANSFORMS(X)                                 \
     X(T_TILES, "tiles", TILES)                        \
     X(T_TILES_IN, "tiles.input", ELEMENTS)            \
@@ -160,9 +160,9 @@ static void relate(columns *c)
     begin_from(c, WD_FLOPS, FD_FLOPS, 1);
 }
 
-/* Arithmetic at 0.6 of the peak, of single channels at a sixteenth of that, 16 bytes for each
- * transformed element (8 in tiles, which stay in caches), 10 us to launch a tile: near enough for a
- * choice to begin with. */
+/* Initial prices, good enough for a first choice of algorithms. Arithmetic runs at 0.6 of the peak,
+ * for depthwise convolutions at a sixteenth of that. A transformed element moves 16 bytes (8 in
+ * tiles, which stay in caches). Launching a tile takes 10 us. */
 static void begin(columns *c, const layer_rates *rates)
 {
     static const size_t products[] = {
@@ -197,7 +197,7 @@ static bool has(const layer_shape *s)
     return s->kind == SHAPE_CONV;
 }
 
-/* x in tiles of t. */
+/* Number of tiles of size t that cover x. */
 static double tiles(double x, double t)
 {
     return ceil(x / t);
@@ -208,7 +208,7 @@ static double up(double x, double t)
     return t * ceil(x / t);
 }
 
-/* One window of 1 x 1 at each place: a product of matrices as it stands in memory. */
+/* Is it a 1 x 1 convolution, which is a matrix product without reordering? */
 static bool pointwise(const layer_shape *s)
 {
     for (int i = 0; i < 3; i++)
@@ -217,9 +217,9 @@ static bool pointwise(const layer_shape *s)
     return s->groups == 1;
 }
 
-/* A window of its own for each channel: frameworks have kernels for these, in which each thread
- * goes through the window of one element, and nothing is padded to tiles (conv_depthwise2d of
- * PyTorch, DepthwiseConv2d of TensorFlow). Files of before know no prices of theirs. */
+/* Is it depthwise, with prices for it? Frameworks have special kernels: each thread computes the
+ * window of one element, without padding to tiles (conv_depthwise2d of PyTorch, DepthwiseConv2d of
+ * TensorFlow). Older files have no such prices. */
 static bool depthwise(const columns *c, const layer_shape *s)
 {
     const column *of = c->column;
@@ -228,7 +228,7 @@ static bool depthwise(const columns *c, const layer_shape *s)
            (of[FD_IN].price + of[FD_OUT].price + of[FD_FLOPS].price > 0 || of[F_FLOPS].price <= 0);
 }
 
-/* Square windows at stride 1 over two dimensions: what transforms are for. */
+/* Can transforms compute it? They take square windows at stride 1 over two dimensions. */
 static bool transformable(const layer_shape *s)
 {
     return s->in[0] == 1 && s->window[0] == 1 && s->window[1] == s->window[2] && s->window[1] > 1 &&
@@ -236,8 +236,8 @@ static bool transformable(const layer_shape *s)
            s->dilation[2] == 1 && s->groups == 1;
 }
 
-/* Padding of which more is behind than in front is a copy: libraries know only as much on both
- * sides. */
+/* Is there more padding behind than in front? That needs a padded copy, because libraries pad both
+ * sides equally. */
 static bool lopsided(const layer_shape *s)
 {
     for (int i = 0; i < 3; i++)
@@ -246,7 +246,7 @@ static bool lopsided(const layer_shape *s)
     return false;
 }
 
-/* Side of an FFT of the padded plane: the power of two that holds it. */
+/* Side of an FFT: the smallest power of two that holds the padded plane. */
 static double fft_side(const layer_shape *s, int axis)
 {
     const double padded =
@@ -255,8 +255,8 @@ static double fft_side(const layer_shape *s, int axis)
     return exp2(ceil(log2(fmax(LEAST, padded))));
 }
 
-/* Alternatives with transforms: a channels are summed over, b produced, on planes of which `plane`
- * is what tiles cover. */
+/* Adds alternatives with transforms: sums over a channels, b output channels; tiles cover
+ * `plane`. */
 static void add_transforms(rows *r, size_t at, const layer_shape *s, double a, double b,
                            const int64_t plane[3], bool fused)
 {
@@ -311,7 +311,7 @@ static product product_of(const layer_shape *s)
                       .w      = s->weights };
 }
 
-/* Weights that are reordered, which costs more the more there are. */
+/* Reordered weights. The cost per weight grows with their number. */
 static double reordered(const product *p)
 {
     return p->w * fmin(1, p->w / LONG_W) * (1 - 1 / p->window);
@@ -394,8 +394,8 @@ static void add_pointwise_gradients(rows *r, const layer_shape *s)
     rows_item(r, BP_DEPTH, p.m);
 }
 
-/* Of the input's gradient each element goes through the window; of the weights' each weight through
- * all outputs. */
+/* Adds gradients of a depthwise convolution. Each element of the input gradient sums over the
+ * window; each weight gradient sums over all outputs. */
 static void add_depthwise_gradients(rows *r, const layer_run *run, const layer_shape *s)
 {
     const product p = product_of(s);

@@ -1,4 +1,4 @@
-/* Terms of networks of which only counts are known. */
+/* Terms of networks with known counts but unknown layers. */
 #include "counts/counted.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ bool counted_only(const workload *load)
     return load->samples > 0 && !(load->unknown & needed);
 }
 
-/* Counts that grow without bound towards 0 are held at 1. */
+/* At least 1, because logarithms grow without bound towards 0. */
 static double macs_of(const workload *load)
 {
     return fmax(1, (double)load->counts.flops_forward / 2 / load->samples);
@@ -40,7 +40,7 @@ static double four_digits(double x)
     return strtod(text, NULL);
 }
 
-/* Quantiles of logarithms, which are as good as the values' and lie between them as hats do. */
+/* Knots at quantiles of the logarithms, on whose scale the hat functions are linear. */
 static void place_knots(double *log_value, size_t n, double knot[TERM_KNOTS])
 {
     for (size_t i = 0; i < TERM_KNOTS; i++)

@@ -1,6 +1,6 @@
 /*
- * Products of few rows with a weight matrix by themselves. Libraries have a kernel for each range
- * of sizes, which nobody knows: prices by bands of sizes.
+ * Single products of few rows with a weight matrix. Libraries have a kernel for each range of
+ * sizes; the ranges are unknown, so prices go by bands of sizes.
  *
  * M x N from sums over K: forward (n, b, a), input gradient (n, a, b), weight gradient (a, b, n) of
  * n rows, a features in and b out.
@@ -11,19 +11,18 @@
 #include "counts/layer_class.h"
 
 #define N_BANDS     8
-#define BAND        512 /* features: what lies in one of N_BANDS, the last of them open */
+#define BAND        512 /* width of each of N_BANDS bands of features; the last band is open */
 #define N_ROW_BANDS 11
 
-/* Last rows of each band. A few rows more than a tile of 32 may have a kernel of their own, that of
- * two tiles or one of larger ones: where it ends is the library's choice. */
+/* Last number of rows of each band. A few rows above a tile of 32 may run in a special kernel, in
+ * two tiles or in larger ones: the library chooses the limit. */
 static const int64_t row_bands[N_ROW_BANDS] = { 1, 4, 8, 16, 32, 34, 36, 38, 40, 48, 64 };
 
-/* Tiles of outputs of one multiprocessor. */
+/* Sizes of output tiles. */
 #define N_TILES 4
 static const int64_t tile_sizes[N_TILES][2] = { { 32, 32 }, { 64, 64 }, { 128, 64 }, { 32, 128 } };
 
-/* Columns of one product, in the order of their numbers. Which of the rows' columns exist depends
- * on whether its rows are few. */
+/* Columns of one product, in order. The columns by rows depend on whether rows are few. */
 enum {
     P_MACS,
     P_FACTOR,

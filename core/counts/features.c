@@ -25,7 +25,7 @@ bool feature_of_nodes(feature f)
     return f == FEATURE_NODES || f == FEATURE_RING_STEPS || f == FEATURE_RING_BYTES;
 }
 
-/* Its value, if so. */
+/* Value of such a feature. */
 static double feature_at_nodes(feature f, double nodes, double bytes)
 {
     switch (f) {

@@ -1,4 +1,4 @@
-/* Kernel classes: the table of descriptors, and what they share. */
+/* Kernel classes: the table of descriptors, and their common functions. */
 #include "counts/kernel_class.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ void launch_put_work(launch_row *l, const lm_kernel *k)
     launch_put(l, "bytes", "", "byte", RESOURCE_BANDWIDTH, launch_traffic(k));
 }
 
-#define LONG_ROW 1024 /* elements of a row that a block of threads keeps */
+#define LONG_ROW 1024 /* number of elements of a row that a thread block keeps */
 
 void launch_put_rows(launch_row *l, const lm_kernel *k)
 {
@@ -135,7 +135,7 @@ void feature_put_rows(feature_list *l, const lm_kernel *k, double multiprocessor
     feature_put(l, "group.rest1024", FEATURE_FREE, feature_rest((double)group, 1024));
 }
 
-/* Names stand in full, so that they can be looked for. */
+/* Full names, so that a text search finds them. */
 static const struct {
     double      rows, columns;
     const char *tiles, *waves, *fill;
@@ -151,7 +151,8 @@ static const struct {
     { 32, 32, "tiles32x32", "waves32x32", "fill32x32" },
 };
 
-/* Tiles a multiprocessor has, what of the last wave is idle, and what of the tiles is result. */
+/* Features of tiles: tiles per multiprocessor, idle share of the last wave, share of results in
+ * tiles. */
 static void put_tiles(feature_list *l, const launch_product *p, double multiprocessors)
 {
     for (size_t t = 0; t < sizeof tile_shapes / sizeof tile_shapes[0]; t++) {
@@ -213,7 +214,7 @@ void launch_features(const lm_kernel *k, double multiprocessors, double seconds,
     }
 }
 
-/* Kernels of all sizes 1 are of every class, products with activations or without. */
+/* Feature names of a class, collected from kernels with all sizes 1. */
 void launch_feature_names(size_t class, feature_list *out)
 {
     lm_kernel k = { .size = sizeof k, .dtype = LM_F32, .repeat = 1 };

@@ -1,4 +1,4 @@
-/* Networks of which counts are known and no layers. */
+/* Networks with known counts but unknown layers. */
 #include "counts/known.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static const struct key {
     const char *name;
     feature     of;
     size_t      offset;     /* in net_metrics */
-    double      factor;     /* one of it in units of the count */
+    double      factor;     /* unit, in units of the count */
     bool        per_sample; /* grows with the batch */
 } keys[] = {
     { "macs", FEATURE_FLOPS, offsetof(net_metrics, flops_forward), 2, true },

@@ -8,7 +8,8 @@
 
 #include "counts/kernel_class.h"
 
-/* Columns of families are held to these by a ridge, which a hundred rows of a member outweigh. */
+/* Strength of the ridge that holds columns to their families; a hundred rows of a member outweigh
+ * it. */
 #define LAUNCH_CLASS(class, text, cuts, power_of)                                  \
     static const layer_class class_of_##class = { .name    = text,                 \
                                                   .options = { .p      = power_of, \
@@ -124,7 +125,7 @@ static const char *update_name(const char *of, const char *end, char buffer[UPDA
     return buffer;
 }
 
-/* All but sgd keep more than weights, and launch more. */
+/* Has the optimizer further launches? All except sgd have states. */
 static bool launches_more(const char *of, bool call)
 {
     return call && strcmp(of, "sgd") != 0;

@@ -25,7 +25,8 @@ static double copy_elements(const lm_kernel *k)
     return (double)k->u.copy.bytes / (double)lm_dtype_bytes(k->dtype);
 }
 
-/* The host takes longer to launch `add` or `gelu` than the kernel takes. */
+/* Columns of a launch. Names are kept apart, because the host's time differs: launching `add` or
+ * `gelu` takes longer than the kernel. */
 static void launch_counts(launch_row *l, const lm_kernel *k)
 {
     launch_put(l, "bytes", l->tag, "byte", RESOURCE_BANDWIDTH, launch_traffic(k));

@@ -20,8 +20,8 @@ static double elements(const lm_kernel *k)
     return (double)k->u.norm.rows * (double)k->u.norm.group;
 }
 
-/* Batch norm: channels over the batch. What keeps no running statistics is one, too, though it has
- * none to scale by in evaluation. */
+/* Kind of a norm. Statistics of channels over the batch make a batch norm, also without running
+ * statistics. */
 static work_kind work_of(const lm_kernel *k)
 {
     return k->u.norm.inner < k->u.norm.group ? WORK_BATCH_NORM : WORK_NORM;

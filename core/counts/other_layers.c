@@ -1,9 +1,8 @@
 /*
- * Layers whose algorithms nobody has written down here: pooling, norms, functions of elements,
- * recurrent layers, attention, embeddings. Each kind of kernel in each pass has a price of a
- * launch, a byte and a FLOP, of a row that norms and softmax take statistics of, and of a step
- * along such a row; and one of what its host does meanwhile. Many kinds are rare among what is
- * measured: their prices are held near to one of all kinds for each of these.
+ * Layers without a model of their algorithm: pooling, norms, elementwise functions, recurrent
+ * layers, attention, embeddings. Each kind of kernel has prices in each pass: per launch, byte and
+ * FLOP, per row of statistics (norms, softmax), per step along such a row, and per call for the
+ * host. Many kinds are rare in measurements, so a ridge holds their prices near a common one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,16 +20,16 @@ enum {
     ALL_ROWS,
     ALL_STEPS,
     ALL_FLOPS,
-    CALLS,                              /* of each kind, forward */
-    TRAIN_CALLS = CALLS + N_WORK_KINDS, /* and behind it */
+    CALLS,                              /* by kind, forward */
+    TRAIN_CALLS = CALLS + N_WORK_KINDS, /* by kind, backward */
     KERNELS     = TRAIN_CALLS + N_WORK_KINDS
 };
 
 /* Counts of a kernel, in the order of their families. */
 enum { LAUNCHES, BYTES, ROWS, STEPS, FLOPS, N_COUNTS };
 
-/* Norms and known scales take as many FLOPs for each byte whatever their size: one price is for
- * both, as two would be held to those of other kinds, half and half. */
+/* Norms and scales have a constant ratio of FLOPs to bytes, so rows cannot separate two prices: the
+ * price per byte covers both. */
 enum { FIRST_ALIKE = WORK_NORM, N_ALIKE = 3 };
 _Static_assert(WORK_BATCH_NORM == WORK_NORM + 1 && WORK_SCALE == WORK_NORM + 2, "in a row");
 
@@ -53,7 +52,7 @@ static const struct {
 static const char *const passes[LM_N_PASSES] = { "forward", "grad_input", "grad_weight" };
 static const char *const counts[N_COUNTS]    = { "launches", "bytes", "rows", "steps", "flops" };
 
-/* Of those kinds before this one that have no price of a FLOP. */
+/* Number of earlier kinds without a price per FLOP. */
 static size_t alike_before(work_kind kind)
 {
     const size_t k = (size_t)kind;
@@ -66,7 +65,7 @@ static size_t counts_of(work_kind kind)
     return alike_before((work_kind)(kind + 1)) > alike_before(kind) ? FLOPS : N_COUNTS;
 }
 
-/* The first of a kind's in a pass; the others follow. */
+/* First column of a kind in a pass. */
 static size_t column_at(work_kind kind, lm_pass pass)
 {
     return KERNELS + ((size_t)kind * N_COUNTS - alike_before(kind)) * LM_N_PASSES +
@@ -126,12 +125,12 @@ static void add_call(const columns *c, rows *r, const layer_run *run, const laye
                       s->work->of[k][LM_GRAD_WEIGHT].launches);
 }
 
-/* Blocks of threads that a multiprocessor keeps at once, at most (CUDA C++ Programming Guide,
+/* Maximum number of resident thread blocks on a multiprocessor (CUDA C++ Programming Guide,
  * "Technical Specifications per Compute Capability"). */
 #define ROWS_AT_ONCE 32
 
-/* Elements that are added up one after the other: each multiprocessor takes a row at a time. Of
- * more rows than are kept at once, others go on while one waits: traffic bounds them. */
+/* Number of sequential additions: each multiprocessor sums one row at a time. 0 for more rows than
+ * are resident at once: these overlap, and traffic bounds them. */
 static double steps_of(const kernel_work *w, double multiprocessors)
 {
     if (!(w->rows > 0) || !(multiprocessors > 0) || w->rows > ROWS_AT_ONCE * multiprocessors)
@@ -145,7 +144,7 @@ static void add_kernels(rows *r, const kernel_work *w, work_kind k, lm_pass p,
     const size_t at = column_at(k, p);
 
     if (!(w->launches > 0))
-        return; /* most kinds, of most layers */
+        return; /* most layers have few kinds */
     rows_item(r, at + LAUNCHES, w->launches);
     rows_item(r, at + BYTES, w->bytes);
     rows_item(r, at + ROWS, w->rows);

@@ -4,10 +4,10 @@
 #include "counts/kernel_class.h"
 #include "counts/layer_class.h"
 
-#define GEMV_ROWS 8    /* of a sample; so few: a product with a vector, as far as weights matter */
-#define LONG_SUM  4096 /* beyond, rows of a factor lie far apart */
+#define GEMV_ROWS 8    /* up to so many rows of a sample count as a product with a vector */
+#define LONG_SUM  4096 /* longer sums: rows of a factor are far apart in memory */
 
-/* Of the three products of a layer, the one that makes the weights' gradient writes them. */
+/* Bytes of weights; under LM_GRAD_WEIGHT those of their gradient. */
 static double weight_bytes(const lm_kernel *k)
 {
     if (k->u.gemm.batch != 1 || k->u.gemm.activations)
@@ -46,9 +46,9 @@ static size_t launch_of(const lm_kernel *k)
     return k->u.gemm.activations ? LAUNCH_BATCHED : LAUNCH_GEMM;
 }
 
-/* What tiles_plan_of() computes, and bytes. Of weights long_flops: tile_flops x log2(k / 4096) of
- * longer sums. Of activations tile_bytes, which tiles read: each factor once for every tile beside
- * it. */
+/* Columns of a launch: the plan of tile_plan_of(), and bytes. With weights, long_flops: tile_flops
+ * x log2(k / 4096) of longer sums. Between activations, tile_bytes: each tile reads its parts of
+ * both factors. */
 static void launch_counts(launch_row *l, const lm_kernel *kernel)
 {
     const launch_product of    = multiplies(kernel);
@@ -76,7 +76,7 @@ static void features(feature_list *l, const lm_kernel *k, double multiprocessors
     feature_put(l, "bias", FEATURE_FLAG, (double)k->u.gemm.bias);
 }
 
-/* Rows of activations are a batch; of two factors that are activations they are not. */
+/* Rows of activations are the batch, except if both factors are activations. */
 static uint64_t shape(const lm_kernel *k, uint64_t h)
 {
     h = shape_mix(shape_mix(h, k->u.gemm.n), k->u.gemm.k);

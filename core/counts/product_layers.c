@@ -1,6 +1,6 @@
 /*
- * Products of many rows with a weight matrix by themselves: what tiles of outputs compute, in waves
- * over the multiprocessors (tiles.h), and what is read and written.
+ * Single products of many rows with a weight matrix: arithmetic in output tiles, in waves over the
+ * multiprocessors (tiles.h), and traffic.
  *
  * M x N from sums over K: forward (n, b, a), input gradient (n, a, b), weight gradient (a, b, n) of
  * n rows, a features in and b out.
@@ -68,7 +68,7 @@ static bool describe(size_t j, column_spec *out)
     return true;
 }
 
-/* Those of fewer rows are dense.c's. */
+/* dense_layers.c has products of fewer rows. */
 static bool has(const layer_shape *s)
 {
     return s->kind == SHAPE_DENSE;

@@ -114,7 +114,7 @@ void shape_by_work(const bound_layer *layer, layer_work *work, layer_shape *out)
     *out  = add_work(layer, work, &found) ? found : (layer_shape){ .kind = SHAPE_OTHER };
 }
 
-/* All layers together. */
+/* Describes a chain by the work of all its layers. */
 static void chain_by_work(const bound_network *chain, layer_work *work, layer_shape *out)
 {
     layer_shape found = { .kind = SHAPE_WORK, .n = 1, .work = work };

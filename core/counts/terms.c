@@ -39,7 +39,7 @@ static const term_bound families[N_TERM_FAMILIES] = {
     [FAMILY_COUNTED_STEPS] = BOUND_LAUNCH,
 };
 
-#define LARGE_BYTES (32.0 * 1024 * 1024) /* of a tensor: more than caches hold */
+#define LARGE_BYTES (32.0 * 1024 * 1024) /* size of a tensor that exceeds caches */
 
 const term_settings term_settings_default = { .tile = 16, .group_tile = 8 };
 
@@ -123,7 +123,7 @@ bool term_counted(size_t term)
     return slots[term / LM_N_PASSES].family >= FAMILY_COUNTED_FLOPS;
 }
 
-/* A kernel to be added, without what comes before it. */
+/* The sum for a kernel without its predecessor. */
 static term_sum sum_of(const lm_kernel *k, double *sum)
 {
     const lm_work work = lm_kernel_work(k);
@@ -173,7 +173,7 @@ void terms_add_counts(const term_counts *c, double *sum)
     sum[SLOT_COUNTED_STEPS * LM_N_PASSES + LM_FORWARD] += c->steps;
 }
 
-/* The visitor of kernels. */
+/* Visitor of kernels, with its context. */
 typedef struct audience {
     terms_visitor *visit;
     void          *context;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MOST_SPLITS 64
-#define SPLIT_STEPS 16 /* of the sum, for each part to be added to the others */
+#define SPLIT_STEPS 16 /* cost of a split, in steps of the sum: parts must be added */
 #define STEP        8
 
 typedef struct tile {

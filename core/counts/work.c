@@ -12,7 +12,7 @@ const char *work_kind_name(work_kind k)
     return text_of[k];
 }
 
-/* N_WORK_KINDS: of none. */
+/* Kind of a kernel; N_WORK_KINDS: none. */
 static work_kind kind_of(const lm_kernel *k)
 {
     const kernel_class *class = kernel_class_of(k->op);

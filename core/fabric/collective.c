@@ -1,4 +1,4 @@
-/* Times of collectives, of what was measured. */
+/* Seconds of collectives, by models fitted to measurements. */
 #include "fabric/collective.h"
 
 #include <ctype.h>
@@ -80,10 +80,11 @@ const algorithm_model *collective_algorithm(const collective_model *m, collectiv
 
 /* ---- what answers ---- */
 
-/* Why nothing does. */
+/* Reason for the lack of an answer. */
 typedef enum refusal { NO_REFUSAL, NOT_FITTED, NO_ALGORITHM, NOT_WITHIN, NOT_BETWEEN } refusal;
 
-/* Parts that add up: a fabric's model with its question, and a link between nodes. */
+/* Parts of an answer, to be added: up to two models of fabrics with their questions, and a link
+ * between nodes. */
 typedef struct route {
     struct {
         const fabric_model *by;
@@ -109,7 +110,7 @@ static alternatives alternatives_of(collective_kind kind)
     return (alternatives){ { kind, collective_types[kind].like, COLLECTIVE_ALLREDUCE } };
 }
 
-/* Its first algorithm. */
+/* First algorithm of a kind, or of its substitute. */
 static const algorithm_model *first_of(const collective_model *m, collective_kind kind)
 {
     const alternatives     s  = alternatives_of(kind);
@@ -135,7 +136,7 @@ static const fabric_model *measured_on(const collective_model *m, const char *al
     return NULL;
 }
 
-/* The part of a call that each node has between others, as one device, ... */
+/* The part of a call between nodes; each node counts as one device. */
 static collective_call between(const collective_call *a)
 {
     collective_call of = *a;
@@ -146,7 +147,7 @@ static collective_call between(const collective_call *a)
     return of;
 }
 
-/* ... and within: of pieces those of the node alone. */
+/* The part of a call within a node. If ranks send pieces, only those for the node itself. */
 static collective_call within(const collective_call *a)
 {
     collective_call of = *a;
@@ -227,8 +228,8 @@ static lm_status refuse(refusal why, const collective_model *m, const char *algo
                         title);
 }
 
-/* The link's rate and latency: of one message to each of log2 N partners, and back in a second
- * pass; of pieces one to each other node; of a hop one. */
+/* Two regressors of the user's link with their prices: bytes here, messages in link_steps(). A pass
+ * has log2 N messages; with pieces one to each other node; a hop has one. */
 static double link_bytes(const interconnect *link, const collective_call *a, double *price)
 {
     const collective_call of = between(a);
@@ -345,7 +346,7 @@ static void add_note(collective_answer *out, const char *what, double factor)
     }
 }
 
-/* Factor by which a value leaves a range; 1: it lies inside. */
+/* Factor by which a value is outside of a range; 1: inside. */
 static double leaves(const sync_range *r, double value)
 {
     if (value > r->high * COLLECTIVE_TOLERANCE)
@@ -355,7 +356,7 @@ static double leaves(const sync_range *r, double value)
     return 1;
 }
 
-/* Bounds of a part, which add up: as if all parts were early, or late, at once. */
+/* Adds the bounds of a part, as if all parts were at their lows, or at their highs. */
 static void add_bounds(collective_answer *out, const fabric_model *by, double seconds, double ratio)
 {
     const double octaves = fabs(log2(ratio));
@@ -370,7 +371,7 @@ static double farther(double a, double b)
     return fabs(log2(a)) > fabs(log2(b)) ? a : b;
 }
 
-/* The value that leaves the range of a fabric most, and the factor; 1: none does. */
+/* Notes values outside of a fabric's range. Returns the largest factor; 1: none. */
 static double add_notes(collective_answer *out, const fabric_model *by, const collective_call *a)
 {
     const bool   multi   = a->nodes > 1;
@@ -403,7 +404,7 @@ static void add_share(collective_answer *out, collective_share s)
     }
 }
 
-/* The part of an answer that BASELINE_LOG2 has. */
+/* Adds BASELINE_LOG2's part of an answer. */
 static void answer_log2(const fabric_model *by, const collective_call *a, bool beyond,
                         collective_answer *out)
 {

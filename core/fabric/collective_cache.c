@@ -1,4 +1,4 @@
-/* Where messages within a node leave caches. */
+/* The message size at which messages within a node exceed caches. */
 #include "fabric/collective_cache.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ typedef struct sizes {
     size_t  n;
 } sizes;
 
-/* Index of the k-th of several sizes that are spread over all. */
+/* Index of the k-th of `of` sizes that are spread over all. */
 static double spread(const sizes *s, size_t k, size_t of)
 {
     return s->of[of < s->n ? k * (s->n - 1) / (of - 1) : k];
@@ -33,7 +33,7 @@ static void set_cache(fit_row *row, size_t n, bool ring, double cache)
         sync_columns(&row[i].of, ring, cache, row[i].x);
 }
 
-/* The best border; it lies between sizes, so that both sides have rows. */
+/* Finds the best border between sizes. Both sides have rows. */
 static lm_status fit_border(fit_row *row, size_t n, const sizes *s, unsigned columns,
                             fabric_model *out, lm_error *err)
 {
@@ -60,7 +60,7 @@ static double off(const fabric_model *m, const fit_row *row)
     return fabs(fabric_seconds(m, &row->of) / row->seconds - 1);
 }
 
-/* Sizes that are left out, and errors with and without a border. */
+/* Errors with and without a border on sizes left out. */
 typedef struct leaving {
     const fit_row *row;
     fit_row       *rest; /* scratch */

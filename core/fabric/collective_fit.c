@@ -1,4 +1,4 @@
-/* Fit of collectives. The formulas stand in fabric.h, the rules in collective.h. */
+/* Fit of collectives. fabric.h has the formulas, collective.h the rules. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,24 +8,23 @@
 #include "solve/folds.h"
 
 #define LEAST_ROWS  2
-#define FOLDS       8   /* numbers of nodes that are left out at most, the largest ones */
-#define GAIN        0.9 /* two planes must reduce the error of one plane to this share */
-#define PIPE_SIZES  4   /* sizes that separate the pipeline's term from latency and bytes */
-#define MANY_PLACES 3   /* numbers of nodes that show the growth of bytes with nodes */
-#define LOG2_SHARE  0.5 /* of BASELINE_LOG2 in an answer between nodes ... */
-#define LOG2_SIZES  4   /* ... of so many sizes ... */
-#define LOG2_PLACES 2   /* ... from so many numbers of nodes on ... */
-#define LOG2_KEEPS \
-    0.97              /* ... unless planes alone have less than this much of the error left out; */
-#define LOG2_THIN 0.8 /* the same of MANY_PLACES numbers of nodes, of which two are left out */
+#define FOLDS       8    /* maximum number of node counts left out, the largest ones */
+#define GAIN        0.9  /* two planes must reduce the error to this share */
+#define PIPE_SIZES  4    /* number of sizes needed for the pipeline's term */
+#define MANY_PLACES 3    /* number of node counts needed for growth with nodes */
+#define LOG2_SHARE  0.5  /* share of BASELINE_LOG2 in answers between nodes, ... */
+#define LOG2_SIZES  4    /* ... if there are so many sizes ... */
+#define LOG2_PLACES 2    /* ... and so many node counts, ... */
+#define LOG2_KEEPS  0.97 /* ... unless planes alone reduce the held-out error below this share */
+#define LOG2_THIN   0.8  /* the same with only MANY_PLACES node counts */
 
 /* Kinds of fits: our answers, planes alone, or formulas of others. */
 typedef enum fit_what { FIT_ANSWERS, FIT_PLANES, FIT_BASELINES } fit_what;
 
-/* What a formula is made of. */
+/* Parts of a formula. */
 typedef struct candidate {
     unsigned columns;
-    unsigned growing; /* those of them that fewer than MANY_PLACES numbers of nodes do without */
+    unsigned growing; /* columns that need MANY_PLACES node counts */
     size_t   planes;
     double   log2_share;
 } candidate;
@@ -65,14 +64,14 @@ static lm_status spread_of(const fit_row *row, size_t n, spread *out, lm_error *
     return LM_OK;
 }
 
-/* Columns that the rows can tell: of one number of nodes the start is no other thing than the
- * steps, of one size no other than the bytes, which are taken to be all of it. A ring's bytes and
- * those of every step are apart from two numbers of nodes on. */
+/* Columns that the rows can determine. The start differs from steps only with several node counts,
+ * and from bytes only with several sizes. Bytes of a ring differ from bytes of every step only with
+ * several node counts. */
 static unsigned usual_columns(const fit_row *row, const spread *s,
                               const collective_algorithm_type *known)
 {
     const bool multi   = row[0].of.nodes > 1;
-    const bool hop     = collective_types[row[0].of.kind].hop; /* a step is the start */
+    const bool hop     = collective_types[row[0].of.kind].hop; /* a hop has one step: the start */
     unsigned   columns = COLUMN(SYNC_STEPS);
 
     if (known->all_bytes)
@@ -143,14 +142,14 @@ static lm_status fit_candidate(fit_row *row, size_t n, const candidate *c, fabri
     return status;
 }
 
-/* Numbers of nodes that are left out: the error of one plane and of two there, alone and with
- * BASELINE_LOG2's share. */
+/* Held-out errors over node counts: of one plane and of two, alone and with BASELINE_LOG2's
+ * share. */
 typedef struct leaving {
     const fit_row *row;
     fit_row       *rest; /* scratch */
-    candidate      of;   /* with one plane or two, and any share */
+    candidate      of;   /* planes and share vary */
     bool           ring, shares;
-    double         error[2][2]; /* of planes - 1, shared: sums of mean relative errors */
+    double         error[2][2]; /* [planes - 1][with share]: sums of mean relative errors */
 } leaving;
 
 /* Mean relative error of the rows that are left out. */
@@ -167,7 +166,7 @@ static double error_of(const leaving *l, const fold_turn *t, const fabric_model 
     return sum / (double)left;
 }
 
-/* Errors on one number of nodes, by the rest. */
+/* Errors on one node count, by fits to the others. */
 static lm_status errors_without(void *context, const fold_turn *t, lm_error *err)
 {
     leaving     *l      = context;
@@ -189,7 +188,7 @@ static lm_status errors_without(void *context, const fold_turn *t, lm_error *err
     return status;
 }
 
-/* The largest numbers of nodes, but for the smallest of all, are left out in turn. */
+/* Leaves the largest node counts out in turn, never the smallest. */
 static lm_status held_out_errors(const fit_row *row, size_t n, const spread *s, leaving *l,
                                  lm_error *err)
 {
@@ -214,7 +213,7 @@ static lm_status held_out_errors(const fit_row *row, size_t n, const spread *s, 
     return status;
 }
 
-/* What three numbers of nodes tell, and a ring's bytes do not do. */
+/* Columns that need three node counts and that a ring's bytes do not replace. */
 static unsigned growing_columns(const spread *s, const collective_algorithm_type *known)
 {
     unsigned columns = s->sizes >= PIPE_SIZES ? COLUMN(SYNC_CHUNKS) : 0;
@@ -229,9 +228,9 @@ static bool may_share(const fit_row *row, const spread *s)
            !collective_types[row[0].of.kind].hop;
 }
 
-/* Node counts that are left out choose between one plane and two, and whether half of an answer is
- * BASELINE_LOG2's. Where none can be left out, one plane is alone of algorithms that are known by
- * name to send as little as a ring in log2 N steps. */
+/* Chooses one plane or two, and whether half of an answer is BASELINE_LOG2's, by errors on node
+ * counts left out. If none can be left out: one plane. It is alone for algorithms that send as few
+ * bytes as a ring in log2 N steps. */
 static lm_status choose(const fit_row *row, size_t n, const spread *s,
                         const collective_algorithm_type *known, fit_what what, candidate *out,
                         lm_error *err)
@@ -259,7 +258,8 @@ static lm_status choose(const fit_row *row, size_t n, const spread *s,
 
 /* ---- a fabric ---- */
 
-/* Formulas of others know sums alone; BASELINE_LOG2 has a part in our own answers. */
+/* Fits baselines, which have whole seconds only. BASELINE_LOG2 is also a part of our own
+ * answers. */
 static lm_status fit_baselines(const fit_row *row, size_t n, fabric_model *out, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -367,8 +367,8 @@ static lm_status check_row(const collective_time *r, lm_error *err)
                         (long long)r->of.devices, r->seconds);
 }
 
-/* Kind after kind, of each the library's own choice first, as it answers for all; then in the order
- * of the rows. */
+/* Lists algorithms by kind. The library's own choice comes first, because it answers for all; the
+ * others follow in the order of the rows. */
 static bool name_algorithms(const collective_time *row, size_t n, collective_model *m)
 {
     for (size_t pass = 0; pass < 2 * N_COLLECTIVE_KINDS; pass++)
@@ -389,7 +389,7 @@ static bool name_algorithms(const collective_time *row, size_t n, collective_mod
     return true;
 }
 
-/* Those that nothing was found of. */
+/* Removes algorithms without a fit. */
 static void drop_empty(collective_model *m)
 {
     size_t kept = 0;

@@ -43,7 +43,7 @@ lm_status planes_solve(double *x, const double *seconds, size_t rows, size_t n, 
 
 /* Rows in the columns in use, over the seconds measured. */
 typedef struct packed {
-    double     *x, *some; /* of all, and room for those of a plane */
+    double     *x, *some; /* all rows, and memory for those of one plane */
     size_t      rows, n;
     size_t      column[N_SYNC_COLUMNS];
     robust_work work;
@@ -76,7 +76,8 @@ static lm_status pack(const fit_row *row, size_t rows, unsigned columns, packed 
     return LM_OK;
 }
 
-/* Bytes between two nodes, and between more: one that no row has takes the other's price. */
+/* Prices of bytes between two nodes and between more. If rows have only one of them, it gives
+ * both. */
 static void share_bytes(const packed *p, const double *x, size_t rows, sync_plane *out)
 {
     bool two = false, more = false, apart = false;
@@ -127,7 +128,7 @@ lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_pl
 
 /* ---- two planes ---- */
 
-/* Loss of both planes; the sum stops above `most`. */
+/* Loss of both planes. Stops early above `most`. */
 static double loss_of(const fit_row *row, size_t n, const sync_plane plane[2], double most)
 {
     double loss = 0;
@@ -176,8 +177,8 @@ static size_t move(const packed *p, const sync_plane plane[2], fit_row *row)
     return moved;
 }
 
-/* Assignments of rows to planes that were fitted already. A border that reaches one of them would end
- * in the same planes. */
+/* Assignments of rows to planes that were fitted already. A border that leads to one of them would
+ * give the same planes. */
 typedef struct seen {
     bool  *second; /* of p->rows rows each */
     size_t n;

@@ -1,4 +1,4 @@
-/* What collectives' times are linear in. */
+/* Regressors of collectives. */
 #include "fabric/fabric.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static const struct {
     const char *name, *unit;
     term_bound  bound;
 } columns[N_SYNC_COLUMNS] = {
-    [SYNC_START]         = { "start", NULL, BOUND_LAUNCH }, /* the kind's title */
+    [SYNC_START]         = { "start", NULL, BOUND_LAUNCH }, /* NULL: the kind's title */
     [SYNC_STEPS]         = { "steps", "step", BOUND_LAUNCH },
     [SYNC_BYTES]         = { "bytes", "byte", BOUND_TRAFFIC },
     [SYNC_BYTES_TWO]     = { "bytes_two", "byte", BOUND_TRAFFIC },
@@ -57,7 +57,7 @@ static double at_once(const collective_call *a)
     return a->groups > 1 && a->nodes > 1 ? (double)a->groups : 1;
 }
 
-/* V of so many bytes. */
+/* Bytes that a rank sends, for a message of so many bytes. */
 static double sent_of(const collective_call *a, double bytes)
 {
     const bool   pieces = collective_types[a->kind].pieces && a->nodes > 1;
@@ -74,7 +74,7 @@ double collective_sent(const collective_call *a)
     return sent_of(a, a->bytes);
 }
 
-/* What each device has to send over a link of its own. */
+/* Bytes that each device sends over its own link. */
 static double rail_bytes(const collective_call *a)
 {
     const double all = collective_volume(a->kind, (double)a->nodes) * a->bytes;
@@ -158,7 +158,7 @@ size_t sync_baseline_columns(sync_baseline b, const collective_call *a,
     switch (b) {
     case BASELINE_CONVMETER:
         out[0] = 1;
-        out[1] = a->bytes / 4; /* of gradients in 32 bits */
+        out[1] = a->bytes / 4; /* number of gradients of 32 bits */
         out[2] = n;
         return 3;
     case BASELINE_HOCKNEY:

@@ -13,12 +13,12 @@
 /* Parts of a step, in the order of the unknowns. */
 enum { WITHIN, BETWEEN, SAMPLE, STEP, N_PARTS };
 
-/* In medians of the steps. Of a step that no two batches tell a tenth does not grow with the batch, as jobs
- * show in general. */
+/* Prior shares, in medians of the steps. If only one batch was measured, a tenth of the step does
+ * not grow with the batch, as in jobs in general. */
 #define NEAR_STEP  0.1
 #define RIDGE_STEP 0.1
-#define RIDGE_SENT 0.03 /* of WITHIN and BETWEEN, near 0 */
-#define FREE       1e-9 /* the others', which keeps equations regular */
+#define RIDGE_SENT 0.03 /* ridge of WITHIN and BETWEEN towards 0 */
+#define FREE       1e-9 /* ridge of the others: keeps the equations regular */
 
 #define HUBER  0.1
 #define ROUNDS 4
@@ -37,7 +37,7 @@ static double ring(double n)
     return (n - 1) / n;
 }
 
-/* What was measured: most of each. */
+/* Measured ranges. */
 static void take_ranges(const job_row *row, size_t n, job_curve *out)
 {
     *out = (job_curve){ .least_batch = HUGE_VAL, .rows = n };
@@ -68,8 +68,8 @@ static double median(const job_row *row, size_t n, double *room)
     return stats_quantile(room, n, 0.5);
 }
 
-/* Were two batches measured on the same devices? Else what a step has whatever its batch cannot be told
- * from all-reduces. */
+/* Were two batches measured on the same devices? Else the constant part of a step cannot be
+ * separated from all-reduces. */
 static bool tells_step(const job_row *row, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -110,7 +110,7 @@ lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *
         of[WITHIN]  = unit * ring((double)row[i].devices);
         of[BETWEEN] = unit * ring((double)row[i].hosts);
         of[SAMPLE]  = unit * (double)row[i].batch / out->most_batch;
-        of[STEP]    = out->most_batch > out->least_batch ? unit : 0; /* else nothing tells it */
+        of[STEP]    = out->most_batch > out->least_batch ? unit : 0; /* else it is unknown */
         share[i]    = (double)row[i].hosts * (double)row[i].devices / out->ranks;
     }
     problem = (robust_problem){ .a      = a,
@@ -154,17 +154,18 @@ bool job_curve_knows(const job_curve *c, bool hosts, bool devices)
     return (!hosts || c->hosts > 1) && (!devices || c->devices > 1);
 }
 
-/* Beyond a range, upwards; 0: within. */
+/* Octaves above a range; 0: within. */
 static double octaves(double value, double most)
 {
     return fmax(0, log2(value / most));
 }
 
-/* The central 90 % of normal errors, in means of their absolute values: 1.645 / sqrt(2 / pi). */
+/* Half width of the central 90 % of normal errors, in units of their mean absolute value: 1.645 /
+ * sqrt(2 / pi). */
 #define OF_MEAN 2.06
 
-/* What jobs are off in general, and this one on its own rows, which vary independently. A curve as free
- * as its rows says nothing here: the first remains. */
+/* Joins the usual error of jobs and the error of this one on its own rows; both are independent.
+ * With as many unknowns as rows the second is 0. */
 static double beside_rows(const job_curve *c, double usual)
 {
     return exp(hypot(usual, OF_MEAN * c->mape));

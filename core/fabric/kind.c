@@ -16,8 +16,8 @@ static const collective_algorithm_type allreduce_algorithms[] = {
     { .name = NULL },
 };
 
-/* Thakur, Rabenseifner & Gropp 2005: recursive doubling and halving take log2 n steps, and send as
- * little as a ring; Bruck sends half of all pieces in each of log2 n. */
+/* Thakur, Rabenseifner & Gropp 2005: recursive doubling and halving take log2 n steps and send as
+ * few bytes as a ring. Bruck sends half of all pieces in each of log2 n steps. */
 static const collective_algorithm_type gathering_algorithms[] = {
     { .name = ALGORITHM_DEFAULT, .measured = true },
     { .name = ALGORITHM_RING, .ring = true, .ring_bytes = true, .beside = true },
@@ -39,8 +39,9 @@ static const collective_algorithm_type sendrecv_algorithms[] = {
     { .name = NULL },
 };
 
-/* The chain is NCCL's: chunks from rank to rank. Binomial trees send all in each step. The last one
- * scatters along a tree and gathers along a ring (van de Geijn; Thakur, Rabenseifner & Gropp 2005). */
+/* The chain is NCCL's: chunks from rank to rank. Binomial trees send the whole message in each
+ * step. The last one scatters along a tree and gathers along a ring (van de Geijn; Thakur,
+ * Rabenseifner & Gropp 2005). */
 static const collective_algorithm_type broadcast_algorithms[] = {
     { .name = ALGORITHM_DEFAULT, .measured = true },
     { .name = ALGORITHM_RING, .ring = true, .ring_bytes = true, .beside = true },

@@ -1,4 +1,4 @@
-/* PALEO's schemes of adding gradients up. */
+/* PALEO's schemes of summing gradients. */
 #include "fabric/scheme.h"
 
 #include <string.h>

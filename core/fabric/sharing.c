@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Its time of a part; NULL: of one that is no pass and no update. A forward pass in evaluation mode
- * shares as one in training does. */
+/* Factor of a pass or of the update; NULL: another part. A forward pass in evaluation mode has the
+ * factor of training. */
 static const double *part_of(const sharing_at *s, phase which)
 {
     return which == PHASE_FORWARD || which == PHASE_INFERENCE ? &s->forward

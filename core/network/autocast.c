@@ -10,17 +10,18 @@
 #include "layers/schema.h"
 #include "network/mixed/fp8.h"
 
-/* Types of layers, and of "reduce" what it does. Others that multiply matrices or convolve are
- * lowered on each kind of device; what is left is not touched.
+/* Rules by layer type; those of "reduce" by operation. Other layers with matrix products or
+ * convolutions run in 16 bit on each kind of device. All others are unchanged.
  *
  * GPU: "CUDA Ops that can autocast to float32" and "... to float16" of the documentation of
  * torch.amp. batch_norm is not among them: it takes 16 bit and keeps its statistics in 32.
- * logsumexp is in PyTorch's dispatch table, if not in the documentation; binary_cross_entropy is
- * refused there, and stands as on the CPU. bilinear takes the widest type of its inputs and weights, and weights are
- * single. Norms among reductions are l1 and l2; of squares, the sum is. Means and maxima are not.
+ * logsumexp is in PyTorch's dispatch table, but not in the documentation. PyTorch refuses
+ * binary_cross_entropy on GPUs; the rule is the CPU's. bilinear takes the widest type of its inputs
+ * and weights, and weights are in 32 bit. Among reductions the norms l1 and l2 and the sum of
+ * squares are in the list. Means and maxima are not.
  *
- * CPU: "CPU Ops that can autocast to float32" and "... to bfloat16". Norms, softmax and functions of
- * one argument are not among them. tests/accuracy/autocast.py asks PyTorch itself. */
+ * CPU: "CPU Ops that can autocast to float32" and "... to bfloat16". Norms, softmax and functions
+ * of one argument are not among them. tests/accuracy/autocast.py compares with PyTorch. */
 static const struct {
     const char   *type, *op;
     autocast_rule on[N_AUTOCAST_KINDS]; /* of a GPU, of a CPU */
@@ -58,7 +59,7 @@ static const struct {
     { "reduce", "logsumexp", { AUTOCAST_FULL, AUTOCAST_WIDEST } },
 };
 
-/* Is this the choice that the layer's parameter "op" holds? */
+/* Has the layer's parameter "op" this value? */
 static bool does(const bound_layer *l, const char *op)
 {
     const uint32_t i = schema_find(l->entry->own, "op");
@@ -198,7 +199,7 @@ typedef struct joining {
     lm_error      *err;
 } joining;
 
-/* Kernels of one pass of a layer under way. */
+/* The list of kernels of one pass of a layer. */
 typedef struct pass_list {
     lm_kernel *kernel;
     size_t     n;
@@ -242,21 +243,21 @@ static bool lowers(const joining *j, const bound_layer *b)
     return autocast_rule_of(b, j->full->options.on) == AUTOCAST_LOWER;
 }
 
-/* Does this layer cast weight `i`? Its own; a shared one where the owner runs in single precision,
- * as copies are kept for all that read them. */
+/* Does this layer cast weight `i`? True for its own. A shared weight is cast here only if its owner
+ * runs in 32 bit: otherwise all readers use the owner's copy. */
 static bool casts_weight(const joining *j, const bound_layer *b, size_t i)
 {
     return lowers(j, b) && lm_dtype_is_real(b->weights[i].tensor.dtype) &&
            (i < b->n_weights || !lowers(j, b->shares));
 }
 
-/* Is that copy of FP8? Biases are added in 16 bit. */
+/* Is the copy in FP8? Biases stay in 16 bit. */
 static bool copies_in_fp8(const joining *j, size_t l, size_t i)
 {
     return j->fp8[l] && j->full->layer[l].weights[i].tensor.rank > 1;
 }
 
-/* Does this layer make a copy of weight `i`? Not of another's that is there in the same type. */
+/* Does this layer make a copy of weight `i`? Not if the owner's copy has the same type. */
 static bool copies_weight(const joining *j, size_t l, size_t i)
 {
     const bound_layer *b = &j->full->layer[l];
@@ -267,7 +268,7 @@ static bool copies_weight(const joining *j, size_t l, size_t i)
            !j->fp8[b->shares - j->full->layer] != !j->fp8[l];
 }
 
-/* A copy of a weight, from f32. The input's gradient wants it transposed. */
+/* Adds the copy of a weight from f32. The input gradient needs a transposed one, too. */
 static void add_copy(const joining *j, size_t l, size_t i, pass_list *to)
 {
     const bound_layer *b      = &j->full->layer[l];
@@ -321,8 +322,8 @@ static void list_weight_gradient(const joining *j, size_t l, pass_list *to)
             add_cast(j, to, true, &b->weights[i].tensor, LM_GRAD_WEIGHT);
 }
 
-/* The factor that is no weight, cast: an activation; the gradient of the output, once for both passes
- * that read it. A transposed copy is the weight gradient's. */
+/* Adds the cast of a product's other factor: an activation, or the gradient of the output, once for
+ * both passes that read it. The weight gradient reads a transposed copy. */
 static void add_factor(const joining *j, size_t l, lm_pass pass, const lm_kernel *k, pass_list *to)
 {
     const bound_layer *half   = &j->half->layer[l];
@@ -338,7 +339,8 @@ static void add_factor(const joining *j, size_t l, lm_pass pass, const lm_kernel
         add_kernel(to, fp8_cast(LM_BF16, depth, m, 1, LM_GRAD_INPUT));
 }
 
-/* Kernels of a layer with products in FP8. What these move less is taken from the layer's cost. */
+/* Adds kernels of a layer with products in FP8, and reduces the layer's cost by the traffic that
+ * they save. */
 static void add_in_fp8(const joining *j, size_t l, lm_pass pass, const lm_kernel *from, size_t n,
                        pass_list *to)
 {
@@ -357,14 +359,15 @@ static void add_in_fp8(const joining *j, size_t l, lm_pass pass, const lm_kernel
     }
 }
 
-/* The last of those layers sets the scales in the forward pass, the first in the backward pass. */
+/* Updates of the scales: by the last FP8 layer in the forward pass, by the first one in the
+ * backward pass. */
 static void list_scales(const joining *j, size_t l, lm_pass pass, pass_list *to)
 {
     const bound_layer *half = j->half->layer;
     const bool         last =
         half[l].n_kernels[LM_GRAD_WEIGHT] ? pass == LM_GRAD_WEIGHT : pass == LM_GRAD_INPUT;
     size_t all = 0, until = 0;
-    bool   first = goes_back(&half[l]); /* of those that run backward */
+    bool   first = goes_back(&half[l]); /* the first FP8 layer with a backward pass */
 
     if (!j->fp8[l] || j->full->options.evaluation)
         return;
@@ -379,7 +382,8 @@ static void list_scales(const joining *j, size_t l, lm_pass pass, pass_list *to)
         add_scales(to, all, FP8_BACKWARD_TENSORS);
 }
 
-/* One pass of a layer: its kernels where it runs, casts before and behind them. */
+/* Joins one pass of a layer: its kernels in their element type, with casts before and after
+ * them. */
 static lm_status join_pass(const joining *j, size_t l, lm_pass pass, lm_work *cost)
 {
     bound_layer       *b    = &j->full->layer[l];
@@ -428,7 +432,7 @@ static lm_status join_layer(const joining *j, size_t l)
     return status;
 }
 
-/* Tensors last: casts depend on their types before. */
+/* Joins tensors. Called last, because casts depend on their original types. */
 static void join_tensors(const joining *j)
 {
     for (size_t l = 0; l < j->full->n_layers; l++)

@@ -20,7 +20,7 @@ typedef struct binding {
     host_sink            sink;
     sharding             sharding;
     bool                 shared; /* one rank's part is bound */
-    const bound_network *like;   /* whose types and keys are taken; or NULL */
+    const bound_network *like;   /* earlier binding with types and keys to reuse; or NULL */
     lm_error            *err;
 } binding;
 
@@ -46,7 +46,7 @@ static bool is_data(const bound_layer *l)
     return is_source(l) && !(l->entry->type.flags & LM_CONSTANT);
 }
 
-/* Some networks work with one image size only: then height and width must not change. */
+/* Refuses another height or width for networks that work with one image size only. */
 static lm_status check_image(const binding *b, const int64_t *shape, size_t rank,
                              const int64_t *wanted, size_t wanted_rank)
 {
@@ -223,7 +223,7 @@ static lm_status bind_layer(binding *b, bound_layer *l)
         return status;
     if ((status = layer_infer(l->entry, &h, output)))
         return status;
-    skip = b->out->options.evaluation && output->rank == 0; /* a loss: no sample's own */
+    skip = b->out->options.evaluation && output->rank == 0; /* a loss does not belong to a sample */
     if (!skip && (status = emit(b, l, &h)))
         return status;
     l->counted   = l->decl->counted == NET_COUNTED_AS_TYPE ? layer_by_type
@@ -261,7 +261,7 @@ static lm_status share_all(binding *b)
 
 /* ---- evaluation ---- */
 
-/* A scalar holds no samples: it is a loss (the mean of a batch), or computed from losses. */
+/* A scalar output is a loss (the mean of a batch), or computed from losses. */
 static bool is_scalar(const bound_layer *l)
 {
     bool scalar = l->n_outputs > 0;
@@ -271,7 +271,7 @@ static bool is_scalar(const bound_layer *l)
     return scalar;
 }
 
-/* Only the forward pass remains; layers that exist for training alone go. */
+/* Keeps the forward pass only, and removes layers that only training needs. */
 static void keep_forward(bound_layer *l)
 {
     l->passes = !l->idle && l->entry->type.flags & LM_TRAINING_ONLY && l->n_inputs;
@@ -284,12 +284,12 @@ static void keep_forward(bound_layer *l)
     l->trained = l->needs_grad_input = false;
 }
 
-/* Marks layers whose outputs only a loss reads: a label is needed for a loss alone. */
+/* Marks layers whose outputs only a loss reads, for example labels. */
 static lm_status settle_evaluation(binding *b)
 {
-    const size_t n    = b->out->n_layers;
-    bool        *read = arena_array(b->out->arena, n + 1, sizeof *read); /* but by scalars */
-    bool        *need = arena_array(b->out->arena, n + 1, sizeof *need);
+    const size_t n = b->out->n_layers;
+    bool *read = arena_array(b->out->arena, n + 1, sizeof *read); /* by other layers than scalars */
+    bool *need = arena_array(b->out->arena, n + 1, sizeof *need);
 
     if (!read || !need)
         return no_memory(b->err);
@@ -325,7 +325,8 @@ static lm_status check_options(const network *net, const bind_options *o, lm_err
     return LM_OK;
 }
 
-/* A layer of its own has a probability `p`, one within another layer is its `dropout`. */
+/* Sets the dropout probability to 0: parameter `p` of a dropout layer, `dropout` of other
+ * layers. */
 static void switch_off_dropout(const lm_layer_type *type, lm_value *param)
 {
     for (uint32_t i = 0; i < type->n_params; i++) {
@@ -380,7 +381,7 @@ static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l
     return status;
 }
 
-/* Against the same part of all tokens. */
+/* Compares the part with the same part of the whole sequence. */
 static lm_status check_context(const binding *b, const network *net, const registry *reg,
                                const bind_options *options)
 {
@@ -397,7 +398,7 @@ static lm_status check_context(const binding *b, const network *net, const regis
     return status;
 }
 
-/* Do both take the network in one way, so that what was read for `before` holds? */
+/* Do both bindings have the same options, so that keys read for `before` are valid? */
 static bool used_alike(const bound_network *before, const bind_options *options)
 {
     const char *input = options->input ? options->input : "";
@@ -406,7 +407,7 @@ static bool used_alike(const bound_network *before, const bind_options *options)
            !strcmp(before->options.input ? before->options.input : "", input);
 }
 
-/* In one element type. */
+/* Binds in one element type. */
 static lm_status bind_plain(const network *net, const registry *reg, const bind_options *options,
                             bound_network **out, lm_error *err)
 {

@@ -27,7 +27,7 @@ block *block_find(block_table *t, const char *name, size_t n)
 
 const char *block_slash(const char *section)
 {
-    const char *end = section + strcspn(section, "/$"); /* ${a / b} is a range's */
+    const char *end = section + strcspn(section, "/$"); /* ${a / b}: no slash of a block */
 
     return *end == '/' && strncmp(section, "block ", 6) ? end : NULL;
 }

@@ -1,4 +1,4 @@
-/* A network made by calls. */
+/* A network built by function calls. */
 #include "network/build.h"
 
 #include <ctype.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/graph.h"
 #include "base/names.h"
 #include "base/no_memory.h"
-#include "base/graph.h"
 
 #define LAYERS_MAX 200000 /* as of a network file */
 #define NONE       ((size_t)-1)
@@ -19,7 +19,7 @@
 typedef struct draft {
     net_layer layer;
     size_t    pair_room, input_room;
-    size_t    owner; /* of its parameters; NONE: itself */
+    size_t    owner; /* owner of its parameters; NONE: itself */
     bool      wanted;
 } draft;
 
@@ -52,7 +52,7 @@ net_builder *build_new(const char *path, const char *name)
     return b;
 }
 
-/* All but what the network takes over. */
+/* Frees all that the network does not own. */
 static void free_drafts(net_builder *b)
 {
     names_free(&b->by_name);
@@ -74,8 +74,8 @@ static bool failed(const net_builder *b)
     return b->no_memory || b->too_many;
 }
 
-/* Letters, digits, '_', '-' and single dots: a section's name that is neither a block, nor a range
- * ("a.0..5"), nor one with a meaning of its own. */
+/* Makes a legal section name: letters, digits, '_', '-' and single dots. It is no block, no range
+ * ("a.0..5") and no reserved name. */
 static void make_legal(const char *name, char *out)
 {
     size_t n = 0;

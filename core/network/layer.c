@@ -1,4 +1,4 @@
-/* One layer by itself. */
+/* Parameters and description of a single layer. */
 #include "network/layer.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A network from its INI file: what it says of itself, its arguments, its base, its layers. */
+/* Reads a network from its INI file: description, arguments, base, layers. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct loading {
     const char           *path;
     size_t                depth; /* 0: the network asked for; 1: its base; ... */
     const struct loading *above; /* the file that names this one as its base */
-    const network        *again; /* the file as it was read before; NULL: it was not read */
+    const network        *again; /* a network read from the same file before; NULL: none */
     const override       *override;
     size_t                n_overrides;
     bool                  head_only;
@@ -408,7 +408,7 @@ static const net_argument *argument_of(const network *net, const char *name)
     return NULL;
 }
 
-/* With the caller's settings and some further arguments. */
+/* Opens the network again with its settings and further arguments. */
 static lm_status load_with(const network *net, const char *const *more, size_t n_more,
                            network **out, lm_error *err)
 {

@@ -25,13 +25,13 @@ static size_t weight_number(const walk *w, size_t l, size_t i)
     return w->first_weight[b->shares - w->full->layer] + owned;
 }
 
-/* The largest part of so many bytes that one rank holds. */
+/* Largest share of a rank, in bytes. */
 static uint64_t share_of(uint64_t bytes, int64_t ranks)
 {
     return ranks > 1 ? bytes / (uint64_t)ranks + (bytes % (uint64_t)ranks != 0) : bytes;
 }
 
-/* Of so many ranks those that share weights of the same experts. */
+/* Number of ranks, of `ranks`, that share weights of the same experts. */
 static int64_t expert_sharers(const walk *w, int64_t ranks)
 {
     const int64_t ep = w->o->shares.experts;
@@ -44,7 +44,7 @@ static int64_t sharers(const walk *w, const lm_weight *weight, int64_t ranks)
     return weight->flags & LM_EXPERT ? expert_sharers(w, ranks) : ranks;
 }
 
-/* What the optimizer updates, and its states are like. */
+/* The tensor that the optimizer updates; its states have the same type. */
 static lm_tensor updated(const walk *w, const lm_tensor *weight)
 {
     lm_tensor t = *weight;
@@ -54,7 +54,7 @@ static lm_tensor updated(const walk *w, const lm_tensor *weight)
     return t;
 }
 
-/* Weights of a layer on this rank: its own, and those that it takes from another stage. */
+/* Number of a layer's weights on this rank: its own, and those shared with another stage. */
 static size_t weights_here(const walk *w, size_t l)
 {
     const bound_layer *b = plain(w, l);
@@ -65,7 +65,7 @@ static size_t weights_here(const walk *w, size_t l)
            (b->shares && !is_mine(w, (size_t)(b->shares - w->full->layer)) ? b->n_shared : 0);
 }
 
-/* Memory that lives for the whole step, once per tensor. */
+/* Holds a layer's own weights for the whole step, once per tensor. */
 static void hold_own_weights(walk *w, size_t l)
 {
     const memory_options *o     = w->o;
@@ -102,7 +102,7 @@ static bool same_block(const walk *w, size_t a, size_t b)
     return x && y && !strcmp(x, y);
 }
 
-/* The layers of a block, which is not the root: first .. last. */
+/* First and last layer of the block around `l`; not for the root. */
 static void block_around(const walk *w, size_t l, size_t *first, size_t *last)
 {
     for (*first = l; *first > 0 && same_block(w, *first - 1, l);)
@@ -111,8 +111,8 @@ static void block_around(const walk *w, size_t l, size_t *first, size_t *last)
         ++*last;
 }
 
-/* Begin and end of a block's backward pass, its recomputation included; the root has the whole
- * pass. NEVER: it has none. */
+/* Begin and end of a block's backward pass, with recomputation. The root's is the whole pass.
+ * NEVER: none. */
 static void backward_of(const walk *w, size_t first, size_t last, size_t *begin, size_t *end)
 {
     *begin = *end = NEVER;
@@ -127,7 +127,8 @@ static void backward_of(const walk *w, size_t first, size_t last, size_t *begin,
         }
 }
 
-/* A gradient is whole until its block's backward pass ends, then it is one rank's share. */
+/* Holds a sharded gradient: the whole tensor until its block's backward pass ends, then one rank's
+ * share. */
 static void hold_shared_gradient(walk *w, size_t l, bool resident, uint64_t bytes, int64_t ranks)
 {
     const uint64_t mine  = share_of(bytes, ranks);
@@ -146,7 +147,7 @@ static void hold_shared_gradient(walk *w, size_t l, bool resident, uint64_t byte
 /* Bytes of weights that other ranks hold. */
 static uint64_t others_bytes(const walk *w, size_t first, size_t last, bool root)
 {
-    uint64_t bytes = 0, own[2] = { 0, 0 }; /* of experts that fewer share, apart */
+    uint64_t bytes = 0, own[2] = { 0, 0 }; /* own[1]: experts, which fewer ranks share */
 
     for (size_t l = first; l <= last; l++)
         for (size_t i = 0, n = weights_here(w, l); i < n; i++) {
@@ -163,7 +164,7 @@ static uint64_t others_bytes(const walk *w, size_t first, size_t last, bool root
     return bytes;
 }
 
-/* When the block behind this one begins its backward pass: this one is gathered then. */
+/* Event at which a block is gathered: the next block begins its backward pass. */
 static size_t begin_behind(const walk *w, size_t last, size_t begin)
 {
     size_t next = last + 1, first, end, at;
@@ -172,18 +173,18 @@ static size_t begin_behind(const walk *w, size_t last, size_t begin)
         next++;
     if (next == w->n_layers)
         return w->t.turn + 1 < begin ? w->t.turn + 1 : begin;
-    if (!is_mine(w, next)) /* the next stage's */
+    if (!is_mine(w, next)) /* a layer of the next stage */
         return begin;
     block_around(w, next, &first, &end);
     backward_of(w, first, end, &at, &next);
     return at != NEVER && at < begin ? at : begin;
 }
 
-/* Weights of a block are whole while it runs and while the block before it in this pass runs; those
- * of the root all the step. */
+/* Holds gathered weights. Those of a block are whole while it runs and while its predecessor in
+ * this pass runs; those of the root during the whole step. */
 static void hold_gathered(walk *w)
 {
-    size_t before = 0; /* event: the begin of the block before */
+    size_t before = 0; /* event at which the block before begins */
 
     if (w->o->shares.weights <= 1)
         return;
@@ -205,7 +206,8 @@ static void hold_gathered(walk *w)
     }
 }
 
-/* Sums of gradients in a wider type, from the first micro-batch to the update. False: there are none. */
+/* Holds sums of gradients in a wider type, from the first micro-batch to the update. False if there
+ * are none. */
 static bool hold_sums(walk *w, const lm_weight *weight)
 {
     lm_tensor sum = weight->tensor;
@@ -218,7 +220,8 @@ static bool hold_sums(walk *w, const lm_weight *weight)
     return true;
 }
 
-/* The users of a shared tensor add to its gradient, one after the other. */
+/* Holds gradients of weights. The users of a shared tensor add to its gradient, one after the
+ * other. */
 static void hold_weight_gradients(walk *w, size_t l)
 {
     const bool resident =
@@ -243,8 +246,8 @@ static void hold_weight_gradients(walk *w, size_t l)
     }
 }
 
-/* Of a matrix in FP8, an element a byte: one for the forward product, a transposed one for the input's
- * gradient. */
+/* Bytes of a weight's copies. A matrix in FP8 has one byte per element, for the forward product,
+ * and a transposed copy for the input gradient. */
 static uint64_t copy_bytes(const walk *w, size_t l, const lm_tensor *half)
 {
     const bool back = w->half->layer[l].n_kernels[LM_GRAD_INPUT] > 0;
@@ -296,8 +299,8 @@ static void hold_weights(walk *w)
         hold(w, MEMORY_BUCKETS, 0, last_event(w), w->o->bucket_bytes);
 }
 
-/* Is an event of the very last chunk of a pipeline, which goes backward as soon as it has gone forward?
- * What its last layer alone holds is freed at the turn. */
+/* Does an event belong to the last chunk of a pipeline? Its backward pass follows its forward pass
+ * at once, so its last layer frees memory at the turn. */
 static bool of_last_chunk(const walk *w, size_t event)
 {
     const memory_stage *s = &w->o->stage;
@@ -307,7 +310,7 @@ static bool of_last_chunk(const walk *w, size_t event)
             w->stage[w->t.event[event].layer] == s->ranks * s->chunks - 1);
 }
 
-/* What is kept for backward of the other micro-batches in flight. */
+/* Holds the memory that the other micro-batches in flight keep for their backward passes. */
 static void hold_in_flight(walk *w)
 {
     static const memory_part kept[] = { MEMORY_ACTIVATIONS, MEMORY_SAVED };
@@ -322,8 +325,8 @@ static void hold_in_flight(walk *w)
             now += w->live[kept[k]][e];
             last += of_last_chunk(w, e) ? w->live[kept[k]][e] : 0;
         }
-        /* one micro-batch is in it, and the others' are in the chunks before */
-        ends = last > 0 && last < now; /* freed is subtracted: less than nothing wraps */
+        /* the last chunk holds one micro-batch, the chunks before it hold the others */
+        ends = last > 0 && last < now; /* frees are subtracted: a negative sum wraps */
         hold(w, kept[k], 0, last_event(w),
              lm_mul(ends ? now - last : now, flight - chunks) / (ends ? chunks - 1 : chunks));
     }
@@ -455,7 +458,7 @@ static lm_status bind_both(const network *net, const registry *reg, const bind_o
     if (!status && mixed)
         status = bind_network(net, reg, &lower, half, err);
     if (!status)
-        (*full)->options.mixed = mixed; /* for the walk: the two are not joined */
+        (*full)->options.mixed = mixed; /* the walk needs both types, not the joined network */
     return status;
 }
 
@@ -475,7 +478,7 @@ static lm_status want_moments(walk *w, const wanted *also)
     return w->moment ? LM_OK : no_memory(w->err);
 }
 
-/* The layer of that name, looked for from `l` on. It exists: both bindings are of one network. */
+/* Finds a layer by name, from `l` on. It exists, because both bindings have the same network. */
 static size_t layer_named(const network *net, const char *name, size_t l)
 {
     while (l >= net->n_layers || strcmp(net->layer[l].name, name) != 0)
@@ -505,7 +508,7 @@ static lm_status follow_bound(const network *net, const bound_network *full,
     *out       = use;
     out->layer = use.layer ? net->layer[layer_named(net, use.layer, 0)].name : NULL;
     for (size_t l = 0; also->layer && l < net->n_layers; l++)
-        also->layer[l] = (memory_of_layer){ 0 }; /* of auxiliary classifiers, in evaluation */
+        also->layer[l] = (memory_of_layer){ 0 }; /* for layers that only training has */
     for (size_t l = 0, at = 0; also->layer && l < w.n_layers; l++, at++) {
         at              = layer_named(net, full->layer[l].decl->name, at);
         also->layer[at] = w.layer[l];
@@ -580,7 +583,7 @@ lm_status memory_largest_batch(const network *net, const registry *reg, const bi
                                lm_error *err)
 {
     bind_options at   = *b;
-    int64_t      fits = 0, fails = 0; /* fails 0: not met yet */
+    int64_t      fits = 0, fails = 0; /* fails 0: not found yet */
 
     while (!fails || fits + 1 < fails) {
         memory_use use;

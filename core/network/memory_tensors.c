@@ -7,7 +7,7 @@
 
 /* ---- what the layers are ---- */
 
-/* A layer's output as it is in memory. */
+/* A layer's output in the element type it has in memory. */
 static const lm_tensor *output_of(const walk *w, size_t l, uint32_t output)
 {
     return &(w->is_half[l] ? w->half : w->full)->layer[l].output[output];
@@ -44,7 +44,7 @@ static bool casts_input(const walk *w, size_t l, size_t i)
     return w->half && autocast_casts(w->full, w->half, w->is_half, l, i);
 }
 
-/* A layer with products in FP8 keeps what they read in FP8, not what it was cast from. */
+/* A layer with products in FP8 keeps their factors in FP8, not the originals. */
 static bool keeps_copies(const walk *w, size_t l)
 {
     return w->fp8[l] > 0;
@@ -65,7 +65,7 @@ static bool keeps_input(const walk *w, size_t l, size_t i)
     return runs_backward(w, l) && lm_keeps_input(plain(w, l)->cost.keeps, (uint32_t)i);
 }
 
-/* Does a layer keep input `i` as it is? */
+/* Does a layer keep input `i` itself, not a copy in another type? */
 static bool keeps_as_is(const walk *w, size_t l, size_t i)
 {
     return keeps_input(w, l, i) && !casts_input(w, l, i) && !keeps_copies(w, l);
@@ -90,7 +90,7 @@ static void lay_out(walk *w)
             const size_t id = w->first[l] + o;
 
             w->base[id] = view && o == 0 ? w->base[input_tensor(w, l, 0)] : id;
-            if (w->base[id] == id) /* a learned table is its weights, which are counted there */
+            if (w->base[id] == id) /* a learned table's output is its weights */
                 w->store[id] = (storage){
                     .owner       = l,
                     .bytes       = b->idle || (is_source(w, l) && b->n_weights + b->n_shared)
@@ -105,7 +105,8 @@ static void lay_out(walk *w)
     }
 }
 
-/* An elementwise layer whose backward pass does not read its input: it may overwrite the input. */
+/* Is it elementwise, with a backward pass that does not read the input? Then it may overwrite the
+ * input. */
 static bool is_elementwise(const bound_layer *b)
 {
     for (size_t i = 0; i < b->n_kernels[LM_FORWARD]; i++)
@@ -202,8 +203,8 @@ static void hold_beside(walk *w, memory_part part, size_t l, bool kept, uint64_t
     hold(w, part, born, kept && runs_backward(w, l) ? backward : born, bytes);
 }
 
-/* What a layer keeps. Losses of networks in 16 bit that train with masters take their scores in f32:
- * Megatron-LM's vocab_parallel_cross_entropy, transformers' ForCausalLMLoss. */
+/* Bytes that a layer saves. With f32 master weights, losses of 16-bit networks read their scores in
+ * f32: Megatron-LM's vocab_parallel_cross_entropy, transformers' ForCausalLMLoss. */
 static uint64_t saved_bytes(const walk *w, size_t l)
 {
     const bound_layer *b     = plain(w, l);
@@ -242,8 +243,8 @@ static void hold_saved(walk *w, size_t l)
         }
 }
 
-/* Elements that the products with weights read in one pass of a layer: of the factor that is no
- * weight. *most: of one product. */
+/* Number of elements of the factors that are not weights, over all products with weights in one
+ * pass of a layer. *most: the largest of one product. */
 static uint64_t factors(const walk *w, size_t l, lm_pass pass, uint64_t *most)
 {
     const bound_layer *half = &w->half->layer[l];
@@ -262,8 +263,8 @@ static uint64_t factors(const walk *w, size_t l, lm_pass pass, uint64_t *most)
     return all;
 }
 
-/* Copies in FP8, a byte an element: of activations one for the product, and a transposed one that is
- * kept for the weight's gradient; of gradients two while the layer runs. */
+/* Holds copies in FP8, one byte per element. Activations: one for the product, and a transposed
+ * one, kept for the weight gradient. Gradients: two while the layer runs. */
 static void hold_fp8(walk *w, size_t l)
 {
     const bool inputs  = w->half && w->half->layer[l].n_kernels[LM_GRAD_INPUT] > 0;
@@ -318,7 +319,7 @@ static bool wants_gradient(const walk *w, size_t l, size_t i)
            lm_dtype_is_real(input_of(w, l, i)->dtype);
 }
 
-/* Sums and views pass on their output's gradient unchanged. */
+/* Does the layer pass on its output's gradient unchanged, as sums and views do? */
 static bool hands_on(const bound_layer *b)
 {
     const lm_work *work = &b->cost.pass[LM_GRAD_INPUT];

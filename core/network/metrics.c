@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Every field but the name; all are counts that add up. */
+/* Number of members of net_metrics: all are counts that can be added. */
 #define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
 
 static void accumulate(net_metrics *sum, const net_metrics *one)
@@ -37,7 +37,7 @@ static product product_of(const lm_kernel *k)
     return k->op == LM_OP_GEMM && !k->u.gemm.activations ? LINEAR : MATMUL;
 }
 
-/* Multiply-accumulates of each kind that one pass takes. Their sum. */
+/* Multiply-accumulates of one pass by kind. Returns their sum. */
 static uint64_t pass_macs(const bound_layer *l, lm_pass pass, uint64_t macs[N_PRODUCTS])
 {
     for (product p = 0; p < N_PRODUCTS; p++)
@@ -51,7 +51,7 @@ static uint64_t pass_macs(const bound_layer *l, lm_pass pass, uint64_t macs[N_PR
     return lm_add(lm_add(macs[CONV], macs[LINEAR]), macs[MATMUL]);
 }
 
-/* What a pass does beside multiply-accumulates. */
+/* FLOPs of a pass without multiply-accumulates. */
 static uint64_t other_flops(const bound_layer *l, lm_pass pass, uint64_t macs)
 {
     const uint64_t all = l->cost.pass[pass].flops, products = lm_mul(2, macs);

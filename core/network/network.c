@@ -227,7 +227,7 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
     return found ? LM_OK : nowhere(name, err);
 }
 
-/* By a name or path without arguments. */
+/* Opens a network by a name or path without arguments. */
 static lm_status open_file(const char *name, const registry *reg, const network_choices *choices,
                            network **out, lm_error *err)
 {
@@ -271,7 +271,7 @@ bool network_name_key(const char *name, char *key, size_t size)
     return snprintf(key, size, "%.*s%s", (int)((at ? at : from) - name), name, behind) < (int)size;
 }
 
-/* The last setting of adapters, which is taken out of these; NULL: none. */
+/* Removes the settings of adapters from the list and returns the last; NULL: none. */
 static const char *take_adapters(const char **set, size_t *n)
 {
     const size_t stem  = sizeof NETWORK_LORA; /* with its "=" */
@@ -287,7 +287,7 @@ static const char *take_adapters(const char **set, size_t *n)
     return words;
 }
 
-/* Of a whole network, whose name may have arguments. */
+/* Opens a whole network. The name may have arguments. */
 static lm_status open_whole(char *name, const registry *reg, const network_choices *choices,
                             network **out, lm_error *err)
 {

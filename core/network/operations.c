@@ -62,14 +62,14 @@ static bool print_input(const bound_layer *l, const bind_options *o, char out[TE
     return l->n_inputs && used < TEXT;
 }
 
-/* One input, one kernel that maps it, no weights. */
+/* Is it a function: one input, one elementwise kernel, no weights? */
 static bool is_function(const bound_layer *l)
 {
     return l->n_inputs == 1 && l->n_kernels[LM_FORWARD] == 1 &&
            l->kernels[LM_FORWARD]->op == LM_OP_MAP && !l->n_weights && !l->n_shared;
 }
 
-/* The function that alone reads layer `at`; NULL: there is none. */
+/* The function that is the only reader of layer `at`; NULL: none. */
 static const bound_layer *function_behind(const bound_network *net, size_t at)
 {
     const bound_layer *only = NULL;
@@ -84,7 +84,7 @@ static const bound_layer *function_behind(const bound_network *net, size_t at)
     return n == 1 && is_function(only) && !is_function(&net->layer[at]) ? only : NULL;
 }
 
-/* Is it in a chain with the layer before it? */
+/* Does it form a chain with the layer before it? */
 static bool in_chain(const bound_network *net, const bound_layer *l)
 {
     const size_t before = l->decl->n_inputs ? l->decl->input[0].layer : net->n_layers;
@@ -93,7 +93,8 @@ static bool in_chain(const bound_network *net, const bound_layer *l)
            net->layer[before].n_kernels[LM_FORWARD] && function_behind(net, before) == l;
 }
 
-/* A layer with the function behind it, if any; false: a row of observations cannot express it. */
+/* Prints a layer with the function behind it, if any; false: a row of observations cannot express
+ * it. */
 static bool print_operation(const bound_layer *l, const bound_layer *function,
                             const bind_options *o, char type[120], char geometry[2 * TEXT],
                             char input[TEXT])

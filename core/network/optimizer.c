@@ -42,8 +42,7 @@ const char *optimizer_name(optimizer o)
 /*
  * Adafactor without a first moment (Shazeer & Stern 2018, "Adafactor", algorithm 4): the second
  * moment of an n x m matrix as n sums over rows and m over columns, of a vector in full (algorithm
- * 5). A tensor of higher rank is taken as matrices of its last two dimensions, as
- * torch.optim.Adafactor does.
+ * 5). As in torch.optim.Adafactor, a tensor of higher rank is a stack of matrices.
  */
 static uint64_t adafactor_elements(const lm_tensor *w)
 {
@@ -100,7 +99,8 @@ optimizer optimizer_of_layer(optimizer o, const bound_layer *l)
     return o == OPTIMIZER_MUON && (table || l->decl->way == LM_VOCABULARY) ? OPTIMIZER_ADAM : o;
 }
 
-/* A map in numbers of the weight's elements, and more that is read and written. */
+/* Fills in a map kernel over n elements; further arguments: other elements that it reads and
+ * writes. */
 static void put_map(lm_kernel *out, uint64_t n, int64_t operands, int64_t writes, int64_t flops,
                     uint64_t more)
 {
@@ -147,7 +147,7 @@ static lm_kernel product(int64_t batch, int64_t m, int64_t n, int64_t k)
     out.u.gemm.m           = m;
     out.u.gemm.n           = n;
     out.u.gemm.k           = k;
-    out.u.gemm.activations = 1; /* no factor is a weight of a pass */
+    out.u.gemm.activations = 1; /* neither factor is a weight of a pass */
     return out;
 }
 
@@ -175,7 +175,7 @@ size_t optimizer_products(optimizer o, const lm_tensor *weight, lm_kernel out[OP
     columns = all / batch / rows;
     n       = rows < columns ? rows : columns;
     m       = rows < columns ? columns : rows;
-    out[0]  = map(1, all, 2, 3); /* the sum of squares, and what is divided by its root */
+    out[0]  = map(1, all, 2, 3); /* the sum of squares, and the division by its root */
     out[1]  = product(batch, n, n, m);
     out[2]  = product(batch, n, n, n);
     out[3]  = map(OPTIMIZER_MUON_STEPS, batch * n * n, 2, 3);

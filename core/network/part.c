@@ -22,14 +22,13 @@ const char *network_part_at(const char *name)
     return last;
 }
 
-/* A network while it is cut. */
+/* State of cutting a block out of a network. */
 typedef struct cutting {
     network             *net;
-    const bound_network *whole; /* at batch 2, so that a batch is told from dimensions of 1 */
+    const bound_network *whole; /* at batch 2: distinguishes the batch from dimensions of 1 */
     net_layer           *layer; /* index in the part: its data first, then its layers */
-    net_edge            *from;  /* of each data input of the part, its edge in the whole */
-    size_t              *place; /* of each layer of the whole, its index in the part; NONE:
-                                 * outside */
+    net_edge            *from;  /* by data input of the part: its edge in the whole */
+    size_t              *place; /* by layer of the whole: its index in the part; NONE: outside */
     size_t               n_data;
     lm_error            *err;
 } cutting;
@@ -180,20 +179,20 @@ lm_status network_cut(network *net, const char *block, int64_t image, const regi
 
 typedef struct adapting {
     network    *net;
-    net_layer  *layer; /* of the result */
-    size_t     *place; /* of each layer before, what takes its place as an input */
-    size_t     *own;   /* of each layer before, itself */
+    net_layer  *layer; /* layers of the result */
+    size_t     *place; /* by old layer: its substitute as an input of others */
+    size_t     *own;   /* by old layer: its new index */
     size_t      n;
     const char *rank;
     char       *name[ADAPTER_NAMES];
     size_t      n_names;
-    bool        blocks; /* there are any */
+    bool        blocks; /* the network has blocks */
     lm_error   *err;
 } adapting;
 
 static lm_status read_adapters(adapting *a, const char *words)
 {
-    char     *text = arena_text(a->net->arena, words, strlen(words)), *names; /* keys point there */
+    char     *text = arena_text(a->net->arena, words, strlen(words)), *names; /* holds the keys */
     int64_t   rank = 0;
     lm_status status;
 
@@ -274,7 +273,7 @@ static net_layer *add_linear(adapting *a, const net_layer *l, const char *end, c
     return made;
 }
 
-/* Beside the layer that is the last so far. */
+/* Adds the adapter of the last layer. */
 static lm_status adapt_layer(adapting *a)
 {
     const size_t     at = a->n - 1;
@@ -341,7 +340,7 @@ static lm_status adapt_all(adapting *a)
     return status;
 }
 
-/* What was set is told with the adapters, and what was published is not of it. */
+/* Notes the adapters among the settings. Published counts do not apply to them. */
 static lm_status note_adapters(network *net, const char *words, lm_error *err)
 {
     const size_t n   = (net->set ? strlen(net->set) : 0) + strlen(words) + 8;

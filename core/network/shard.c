@@ -38,7 +38,7 @@ bool shard_way_parse(const char *text, lm_way *out)
     return at < N_WAYS;
 }
 
-/* How ranks of tp share it. */
+/* How the ranks of tp share a layer. */
 static lm_way way_of(const sharding *s, const bound_layer *l)
 {
     return s->out->options.shard.tp > 1 ? l->decl->way : LM_WHOLE;
@@ -72,7 +72,7 @@ static bool is_entry(lm_way way, uint32_t sums)
     return way != LM_WHOLE && way != LM_TOKENS && sums & LM_SUMS_INPUT;
 }
 
-/* Tokens in this rank's part of a tensor, or of all ranks together. */
+/* Divides the tokens of a tensor among the ranks. */
 static lm_status cut_tokens(const sharding *s, lm_tensor *t)
 {
     const int64_t tp = s->out->options.shard.tp;
@@ -103,7 +103,7 @@ static lm_status check_inputs(const sharding *s, const bound_layer *l, lm_way wa
     return LM_OK;
 }
 
-/* A layer after which each rank holds its own tokens alone. */
+/* Inputs of a layer after which each rank holds only its own tokens. */
 static lm_status enter_tokens(const sharding *s, const bound_layer *l, lm_tensor *in)
 {
     lm_status status = LM_OK;
@@ -139,7 +139,7 @@ static lm_status ask_type(sharding *s, bound_layer *l, host_layer *view)
     return LM_OK;
 }
 
-/* Its part among ranks of tp. */
+/* This rank's part of a layer among the ranks of tp. */
 static lm_status enter_tensor(sharding *s, bound_layer *l, host_layer *view)
 {
     const net_shard *shard  = &s->out->options.shard;
@@ -187,7 +187,7 @@ static lm_status cut_source(sharding *s, const bound_layer *l)
     return LM_OK;
 }
 
-/* Asks the layer's type for such a part; parts 0: it has none. */
+/* Asks the layer's type for another split; parts 0: the type has none. */
 static lm_status ask_other(sharding *s, bound_layer *l, host_layer *view, lm_way way, int64_t parts,
                            lm_split *split)
 {
@@ -214,7 +214,8 @@ static lm_status ask_other(sharding *s, bound_layer *l, host_layer *view, lm_way
     return LM_OK;
 }
 
-/* Tokens and features, or heads and tokens, of a tensor within such a layer and around it. */
+/* Converts a tensor between the two divisions around an all-to-all: by tokens outside of the layer,
+ * by heads (features) within it. */
 static lm_status exchange_dims(const sharding *s, lm_tensor *t, bool within)
 {
     const int64_t  cp     = s->out->options.shard.cp;
@@ -261,7 +262,7 @@ lm_status sharding_enter(sharding *s, bound_layer *l, host_layer *view)
     s->split  = (lm_split){ .size = sizeof s->split, .parts = shard->tp, .way = way_of(s, l) };
     s->before = l->input;
     memset(s->other, 0, sizeof s->other);
-    if (source) /* before tp's ranks share it */
+    if (source) /* before the split by tp */
         status = enter_context(s, l, view);
     if (!status)
         status = enter_tensor(s, l, view);
@@ -315,8 +316,8 @@ static size_t scope_of(const char *name)
     return dot ? (size_t)(dot - name) : 0;
 }
 
-/* Does a layer of the same scope before this one read the same tensor the same way? Then it is gathered,
- * or its gradient added up, for both at once. */
+/* Does an earlier layer of the same scope read the same tensor in the same way? Then one message
+ * serves both. */
 static bool is_shared(const sharding *s, const bound_layer *l, size_t i)
 {
     const net_edge from  = l->decl->input[i];
@@ -364,14 +365,15 @@ static lm_status exchange_output(sharding *s, bound_layer *l, lm_tensor *output)
         return add_message(s, of_tensor(SHARD_ALLREDUCE, at, false, false, bytes, 1));
     if ((status = cut_tokens(s, output)))
         return status;
-    l->cost.workspace_bytes = lm_add(l->cost.workspace_bytes, bytes); /* the summand */
+    l->cost.workspace_bytes = lm_add(l->cost.workspace_bytes, bytes); /* the rank's summand */
     if ((status = add_message(s, of_tensor(SHARD_REDUCESCATTER, at, false, false, bytes, 1))))
         return status;
     return add_message(s, of_tensor(SHARD_ALLGATHER, at, true, false, bytes, back));
 }
 
-/* Keys and values in turn, with their gradients backward, which go home behind the last chunk (Liu et al.
- * 2023, arXiv:2310.01889, section 3); all-to-alls as often backward as forward. */
+/* Messages of context parallelism. Ring: keys and values pass around; backward their gradients,
+ * too, which return after the last chunk (Liu et al. 2023, arXiv:2310.01889, section 3). Ulysses:
+ * the same number of all-to-alls in both passes. */
 static lm_status exchange_context(sharding *s, const bound_layer *l)
 {
     const lm_split *split = &s->other[0];
@@ -426,7 +428,7 @@ static lm_status exchange_experts(sharding *s, const bound_layer *l)
 
 /* ---- what goes out ---- */
 
-/* State of a layer without sums: that of its inputs. */
+/* Division of a layer's output if it needs no sum: that of its inputs. */
 static net_part part_handed_on(const sharding *s, const bound_layer *l)
 {
     if (way_of(s, l) == LM_TOKENS)
@@ -436,11 +438,11 @@ static net_part part_handed_on(const sharding *s, const bound_layer *l)
     return has_input(s, l, PART_TOKENS) ? PART_TOKENS : PART_WHOLE;
 }
 
-/* Weights that see only some of the tokens: their gradients are summands. */
+/* Bytes of weights that see only some of the tokens: their gradients must be summed. */
 static uint64_t summed_bytes(const sharding *s, const bound_layer *l, const lm_tensor *output,
                              net_part part)
 {
-    const bool rows  = s->split.sums & LM_SUMS_OUTPUT; /* its bias is added behind the sum */
+    const bool rows  = s->split.sums & LM_SUMS_OUTPUT; /* its bias is added after the sum */
     uint64_t   bytes = 0;
 
     for (size_t i = 0; i < l->n_weights && part == PART_TOKENS; i++) {
@@ -529,9 +531,9 @@ lm_status sharding_finish(sharding *s)
     return LM_OK;
 }
 
-/* do ranks of cp compute equal shares of the whole? */
+/* ---- check that ranks of cp compute equal shares of the whole ---- */
 
-/* Products of activations, and windows, see several tokens. */
+/* Does the layer combine tokens? Products of activations, and windows, do. */
 static bool sees_others(const bound_layer *part, const bound_layer *whole)
 {
     const size_t n = part->n_kernels[LM_FORWARD];

@@ -9,7 +9,7 @@
 
 static bool is_source(const bound_layer *l)
 {
-    return (l->entry->type.flags & LM_SOURCE) != 0; /* each rank has it */
+    return (l->entry->type.flags & LM_SOURCE) != 0; /* every rank has sources */
 }
 
 static bool begins_block(const bound_network *net, size_t i, const char *before)
@@ -93,7 +93,7 @@ lm_status stages_check(int64_t blocks, int64_t stages, const char *spread, lm_er
     return LM_OK;
 }
 
-/* The largest stage if stages are filled from the first block on, none above `most` if possible. */
+/* The largest stage if stages are filled in order, each up to `most`. */
 static double largest_below(const double *flops, int64_t blocks, int64_t stages, double most)
 {
     double  largest = 0;
@@ -109,7 +109,7 @@ static double largest_below(const double *flops, int64_t blocks, int64_t stages,
     return largest;
 }
 
-/* The least possible largest stage, by bisection down to the last bit. */
+/* The least possible value of the largest stage, by bisection to the last bit. */
 static double least_largest(const double *flops, int64_t blocks, int64_t stages)
 {
     double low = 0, high = 0;
@@ -129,12 +129,14 @@ static double least_largest(const double *flops, int64_t blocks, int64_t stages)
     return high;
 }
 
-/* Of all spreads with the least largest stage that of the least sum of squares: least[v * (blocks + 1) + i]
- * is that of i blocks in v stages, from[] where the last of these begins. */
+/* Among divisions with the smallest largest stage, finds that with the least sum of squares.
+ * least[v * (blocks + 1) + i] is the sum for i blocks in v stages, from[] the first block of the
+ * last one. */
 static void balance(const double *flops, int64_t blocks, int64_t stages, double *least,
                     int64_t *from, int64_t *begin)
 {
-    const double most = least_largest(flops, blocks, stages) * (1 + 1e-12); /* of other roundings */
+    const double most =
+        least_largest(flops, blocks, stages) * (1 + 1e-12); /* tolerance for rounding */
     const int64_t row = blocks + 1;
 
     for (int64_t i = 0; i <= blocks; i++)

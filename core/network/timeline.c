@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "network/metrics.h"
 
-#define SEGMENTS_MAX 256 /* in a list */
+#define SEGMENTS_MAX 256 /* of a list of segments */
 
 const char *timeline_pass_name(timeline_pass pass)
 {
@@ -152,7 +152,7 @@ lm_status timeline_make(const bound_network *net, const char *recompute, arena *
     const bool      train = !net->options.evaluation;
     const size_t    n     = net->n_layers;
     timeline_event *event = arena_array(a, 3 * n + 2, sizeof *event);
-    size_t         *place[4]; /* forward, again, backward, segment */
+    size_t         *place[4]; /* forward, recomputation, backward, segment */
     size_t          k = 0;
     timeline        t;
     lm_status       status = LM_OK;

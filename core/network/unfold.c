@@ -1,4 +1,4 @@
-/* Sections to nodes. */
+/* Unfolds sections of a network file into nodes. */
 #include "network/unfold.h"
 
 #include <ctype.h>
@@ -13,8 +13,8 @@
 #include "network/shard.h"
 
 #define DEPTH_MAX  32         /* blocks within blocks */
-#define NODES_MAX  200000     /* layers and block inputs */
-#define REPEAT_MAX 10000      /* sections a range stands for */
+#define NODES_MAX  200000     /* number of layers and of block inputs */
+#define REPEAT_MAX 10000      /* number of sections of a range */
 #define INDEX_MAX  1000000000 /* a number in a range */
 #define NAME_BYTES 192        /* a full layer name */
 #define LAYER_COST 64         /* memory of a layer, or of a use of a block, beside its texts */
@@ -171,7 +171,7 @@ static lm_status unfold_layer(unfolding *u, name_scope *sc, const ini_section *s
     const ini_pair *shares = ini_get(s, "shares");
     char           *part[INPUTS_MAX];
     size_t          n_given = 0;
-    bool            source; /* takes nothing from the layer before */
+    bool            source; /* has no input */
     lm_status       status = copy_parameters(u, s, &sc->env, &n);
 
     if (!status)
@@ -202,7 +202,7 @@ static lm_status unfold_layer(unfolding *u, name_scope *sc, const ini_section *s
     return status;
 }
 
-/* Input k of a block, by its name within: what `given` names, or what stands before the block. */
+/* Adds input k of a block: the layer that `given` names, or the layer before the block. */
 static lm_status add_port(unfolding *u, const name_scope *sc, const ini_section *s, size_t k,
                           char *given, name_scope *inner)
 {
@@ -271,7 +271,7 @@ static lm_status name_too_long(unfolding *u, const ini_section *s)
                     NAME_BYTES - 1);
 }
 
-/* One section under one name. */
+/* Unfolds one section under one name. */
 static lm_status unfold_one(unfolding *u, name_scope *sc, const ini_section *s, const char *local)
 {
     char      full[NAME_BYTES];
@@ -338,7 +338,7 @@ static lm_status unfold_wanted(unfolding *u, name_scope *sc, const ini_section *
     return status || !wanted ? status : unfold_one(u, sc, s, local);
 }
 
-/* One step of a range, where $index is its number. */
+/* Unfolds one element of a range; $index is its number. */
 static lm_status unfold_step(unfolding *u, name_scope *sc, const ini_section *s, const char *name,
                              size_t stem, int64_t index)
 {
@@ -373,7 +373,7 @@ static lm_status unfold_section(unfolding *u, name_scope *sc, const ini_section 
     return status;
 }
 
-/* The node a name stands for in a scope, or in a block used there. */
+/* The node of a name in a scope, or in a block used there. */
 static size_t unfold_find(const unfolding *u, const name_scope *sc, const char *name)
 {
     const size_t local = names_find(&sc->local, name);

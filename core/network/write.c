@@ -1,4 +1,4 @@
-/* A network as the file that describes it. */
+/* Writes a network as an INI file. */
 #include "network/write.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define LINE_BYTES 100 /* a longer value goes on in the next line */
 
-/* One line of a value: characters that would end it or begin a comment are replaced. */
+/* Writes one line of a value. Replaces characters that would end it or begin a comment. */
 static void write_line(const char *value, size_t n, FILE *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -19,7 +19,7 @@ static void write_line(const char *value, size_t n, FILE *out)
     }
 }
 
-/* The last line: a backslash at its end would join the next line to it. */
+/* Writes the last line. A backslash at its end would join the next line. */
 static void write_last(const char *value, FILE *out)
 {
     size_t n = strlen(value);
@@ -40,7 +40,7 @@ static void write_pair(const char *key, size_t width, const char *value, FILE *o
 
         while (n && value[n] != ' ')
             n--;
-        if (!n) /* none early enough: the next one */
+        if (!n) /* no earlier blank: takes the next one */
             n = strcspn(value, " ");
         if (!value[n])
             break;
@@ -74,7 +74,8 @@ static void list_add(list *l, const net_layer *layer, uint32_t output)
         l->n += (size_t)snprintf(text + l->n, 12, ":%u", (unsigned)output);
 }
 
-/* Inputs that a file need not name: the layer before, or none of a source. */
+/* Are the inputs the default, which a file need not name: the layer before, or none for a
+ * source? */
 static bool default_inputs(const network *net, size_t at)
 {
     const net_layer *l = &net->layer[at];
@@ -119,7 +120,7 @@ static bool write_layer(const network *net, size_t at, FILE *out)
     return !inputs.failed;
 }
 
-/* `output =` names the layers that no other layer reads, unless this is the last one alone. */
+/* Writes `output =` with the layers that no other layer reads, unless that is only the last one. */
 static bool write_output(const network *net, size_t width, FILE *out)
 {
     bool  *used    = calloc(net->n_layers + 1, sizeof *used);

@@ -92,8 +92,8 @@ static int by_effect(const void *a, const void *b)
     return (x->stretched < y->stretched) - (x->stretched > y->stretched);
 }
 
-/* Asks again under each assumption with known values, and sorts them by effect. Returns their
- * number. */
+/* Answers again under each assumption with known values, and sorts the results by effect. Returns
+ * their number. */
 static size_t assumptions_ask(const plan_asked *asked, sensitivity out[ASSUMPTIONS_MAX])
 {
     size_t n = 0;

@@ -25,7 +25,7 @@ static double widened(const step_setup *setup, const prediction *p, phase q, dou
     return i && interval_known(i) ? interval_grown(i, interval_beyond(i, at)) : NAN;
 }
 
-/* By the step's own interval, else by those of its parts, as for the bounds. */
+/* Adds the widening: by the step's own interval, else by those of its parts, as for the bounds. */
 static lm_status add_beyond(const predictor *who, const step_setup *s, const prediction *p,
                             const step_parts *e, cases *out, lm_error *err)
 {
@@ -53,7 +53,8 @@ static lm_status add_beyond(const predictor *who, const step_setup *s, const pre
     return predict_case(who, s, p, &less, &out->seconds[TIME_BEYOND_LOW], err);
 }
 
-/* The device's own work at each of its bounds, and all-reduces at theirs, the other as expected. */
+/* Adds cases: the device's own work at each of its bounds, then all-reduces at theirs; the other
+ * part as expected. */
 static lm_status add_bounds(const predictor *who, const step_setup *s, const prediction *p,
                             const step_parts *e, cases *out, lm_error *err)
 {
@@ -63,7 +64,7 @@ static lm_status add_bounds(const predictor *who, const step_setup *s, const pre
 
     out->seconds[TIME_SYNC_LOW]  = p->fast;
     out->seconds[TIME_SYNC_HIGH] = p->slow;
-    if (isnan(e->forward + e->backward)) { /* the step as a whole, and one message behind it */
+    if (isnan(e->forward + e->backward)) { /* a whole step, and one message behind it */
         out->seconds[TIME_COMPUTE_LOW]  = p->low[PHASE_STEP] + p->step - p->fast;
         out->seconds[TIME_COMPUTE_HIGH] = p->high[PHASE_STEP] + p->step - p->slow;
         return LM_OK;
@@ -85,7 +86,7 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
     if (!step_setup_exchanges(s)) { /* all of it is compute */
         c.seconds[TIME_COMPUTE_LOW]  = p->low[PHASE_STEP];
         c.seconds[TIME_COMPUTE_HIGH] = p->high[PHASE_STEP];
-    } else if (isnan(p->sync)) { /* nothing tells the all-reduces from the rest */
+    } else if (isnan(p->sync)) { /* all-reduces are not separate from the rest */
         for (time_case t = TIME_COMPUTE_LOW; t <= TIME_SYNC_HIGH; t++)
             c.seconds[t] = NAN;
     } else {

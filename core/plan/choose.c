@@ -65,7 +65,7 @@ static bool keeps_to(const plan *p, const plan_machine *machines, const plan_lim
         return false;
     if (v->less_memory && !p->fits_less)
         return false;
-    if (!(plan_seconds(p, v) <= limits->seconds)) /* nothing unknown keeps to anything */
+    if (!(plan_seconds(p, v) <= limits->seconds)) /* an unknown value meets no limit */
         return false;
     return isinf(limits->cost) || plan_cost(p, machines, v) <= limits->cost;
 }
@@ -130,7 +130,7 @@ lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, const
                          .paid    = priced ? plan_cost(p, machines, v) : plan_device_hours(p, v) };
     }
     qsort(all, set->n, sizeof *all, by_group_and_time);
-    /* by growing time: a plan that is not cheaper than all before it is dominated */
+    /* by ascending time: a plan that is not cheaper than all before it is dominated */
     for (size_t i = 0, least = 0; i < set->n; i++) {
         const bool front =
             i == 0 || all[i].group != all[least].group || all[i].paid < all[least].paid;

@@ -20,7 +20,7 @@ failure_cost failures_of_run(const failure_model *f, int64_t devices, double sec
     if (!(f->mtbf > 0) || isnan(seconds))
         return c;
     c.every = fmin(failures_interval(f->checkpoint, mtbf), seconds);
-    /* each stretch with its checkpoint is repeated until no failure interrupts it */
+    /* work between checkpoints is repeated until no failure interrupts it */
     c.seconds =
         mtbf * exp(f->restart / mtbf) * expm1((c.every + f->checkpoint) / mtbf) * seconds / c.every;
     c.failures = c.seconds / mtbf;

@@ -1,4 +1,4 @@
-/* A run to be planned: its batches, plans and answers. */
+/* Plans a run: batches, plans, answers. */
 #include "plan/job.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ const char *plan_price_name(const plan_job *job)
 
 /* ---- batches ---- */
 
-/* Powers of two up to what fits any machine, and the data set. */
+/* Batches: powers of two, up to the largest that fits any machine and the data set. */
 static lm_status automatic(plan_job *job, lm_error *err)
 {
     plan_question *q    = &job->question;
@@ -74,7 +74,8 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     status        = plan_search(&job->machine[i], i, &q, &job->set, err);
     if (status != LM_E_NOTFOUND || job->nodes_given || q.setup.devices > 1)
         return status;
-    /* several nodes were not asked for: what is not calibrated for them may be planned on one */
+    /* the user did not ask for several nodes: a machine without calibration for them is planned on
+     * one */
     strcpy(side->one_node, err->text);
     job->set.n              = before.n;
     job->set.too_large      = before.too_large;
@@ -88,7 +89,7 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     return plan_search(&job->machine[i], i, &q, &job->set, err);
 }
 
-/* There is no plan: if batches do not fit, names the largest that does. */
+/* Error if there is no plan. Names the largest batch that fits, if that is the reason. */
 static lm_status nothing_left(const plan_job *job, lm_error *err)
 {
     const plan_question *q       = &job->question;

@@ -3,14 +3,14 @@
 
 #include "plan/layout_price.h"
 
-/* What a block that runs again keeps of the one before. */
+/* Bytes of the input that a recomputed block keeps. */
 static double input_of(const layout_parts *parts)
 {
     return parts->input > 0 ? parts->input : parts->boundary;
 }
 
-/* What waits for the backward pass on a rank. A block that is recomputed keeps its inputs: that of the
- * first one is what lies in front of it. */
+/* Bytes that a rank keeps for the backward pass. A recomputed block keeps its input; that of the
+ * first block belongs to the layers in front of it. */
 static double kept_of(const layout_pricing *p, const layout *l, int64_t rank)
 {
     const layout_parts     *parts  = p->now.parts;
@@ -27,7 +27,7 @@ static double kept_of(const layout_pricing *p, const layout *l, int64_t rank)
     bytes = flight * chunk + (again ? one : 0);
     if (first)
         bytes += parts->first.kept * fmin(flight, (double)l->accumulation);
-    if (last) /* 1F1B goes back at once */
+    if (last) /* 1F1B begins the backward pass at once */
         bytes +=
             parts->last.kept * (q.rule == PIPELINE_GPIPE || q.rule == PIPELINE_ZB_H1 ? flight : 1);
     return bytes + (l->pp > 1 ? 2 * parts->boundary : 0) + parts->transient;
@@ -46,7 +46,7 @@ static void fill_kept(layout_pricing *p, const layout *l)
     p->is_kept  = true;
 }
 
-/* A rank's share of bytes that ranks share; fewer share those of experts. */
+/* A rank's share of weights. Fewer ranks share those of experts. */
 static double shared(const layer_cost *c, double ranks, double ep)
 {
     return (c->weights - c->experts) / ranks + c->experts * ep / ranks;
@@ -59,7 +59,8 @@ static double block_weights(const layout_pricing *p)
     return n > 0 ? p->now.parts->before[p->q->facts.blocks].weights / n : 0;
 }
 
-/* Weights that are gathered: the block that runs, and the next; what lies in no block stays. */
+/* Bytes of gathered weights: the running block and the next; layers outside of blocks stay
+ * gathered. */
 static double gathered(const layout_pricing *p, const layout *l, int64_t rank)
 {
     const layout_parts *parts = p->now.parts;
@@ -68,8 +69,8 @@ static double gathered(const layout_pricing *p, const layout *l, int64_t rank)
            (rank + 1 == l->pp ? parts->last.weights : 0);
 }
 
-/* Gradients of a rank. From ZeRO's second stage on each is whole until its block's backward pass is done,
- * and what lies behind the blocks until all are. */
+/* Bytes of a rank's gradients. From ZeRO's second stage on a gradient is whole only until its
+ * block's backward pass ends; those of layers behind the blocks until the end of the pass. */
 static double gradients_of(const layout_pricing *p, const layout *l, int64_t rank, double share)
 {
     const double all = p->now.rank[rank].weights;
@@ -80,9 +81,9 @@ static double gradients_of(const layout_pricing *p, const layout *l, int64_t ran
                                            (rank + 1 == l->pp ? p->now.parts->last.weights : 0));
 }
 
-/* The larger of two moments. At the end of the forward pass all copies of weights in 16 bit are there, of
- * layers that run again for the last time. In the backward pass gradients are there beside all that is
- * kept, but for those of the only micro-batch of a step: it lets go of what is kept as they come. */
+/* The larger of two moments. At the end of the forward pass all 16-bit copies of weights exist; for
+ * recomputed layers this is the last time. In the backward pass gradients exist beside the kept
+ * tensors. With a single micro-batch, kept tensors are freed as gradients appear. */
 static double bytes_of(const layout_pricing *p, const layout *l, int64_t rank)
 {
     const layer_cost *c     = &p->now.rank[rank];

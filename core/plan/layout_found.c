@@ -32,7 +32,7 @@ bool layouts_tie(const layout_found *a, const layout_found *b)
     return false;
 }
 
-/* The share with the largest value but for one. */
+/* The share with the largest value, except `but`. */
 static layout_share largest(const double *share, int but)
 {
     int at = but == 0;

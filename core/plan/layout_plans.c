@@ -10,7 +10,7 @@
 #include "plan/layout_question.h"
 #include "plan/layout_tables.h"
 
-#define RUNNERS_UP 4 /* multiple of the wanted layouts that are predicted */
+#define RUNNERS_UP 4 /* so many times the wanted number of layouts are predicted */
 
 static layout_question question_of(const plan_job *job, size_t machine, int64_t nodes, size_t best,
                                    int64_t most)
@@ -90,7 +90,7 @@ static bool is_refusal(lm_status s)
     return s == LM_E_UNSUPPORTED || s == LM_E_NOTFOUND || s == LM_E_ARG;
 }
 
-/* Replaces the sums of the search. */
+/* Replaces the sums of the search by a prediction. */
 static lm_status predict_one(const layout_asked *a, const layout_question *q, layout_found *f,
                              lm_error *err)
 {
@@ -98,14 +98,15 @@ static lm_status predict_one(const layout_asked *a, const layout_question *q, la
     lm_status    status = layout_predict(a, &f->layout, f, err);
 
     f->bytes = bytes;
-    if (status || isfinite(q->room)) /* those were asked for */
+    if (status || isfinite(q->room)) /* the search already asked for the bytes */
         return status;
     if (!(status = layout_memory(a, &f->layout, &f->bytes, err)))
         f->bytes += q->overhead;
     return status;
 }
 
-/* The best of those that the search found, the fastest first; equal ones in the search's order. */
+/* Predicts the layouts of the search and sorts them, the fastest first; equal ones in the search's
+ * order. */
 static lm_status predict_best(const layout_asked *a, const layout_question *q, size_t best,
                               layout_search *s, layout_counts *counts, lm_error *err)
 {
@@ -157,7 +158,7 @@ static lm_status nothing(const plan_job *job, const layout_tables *t, const layo
         1e-9 * s->least_bytes);
 }
 
-/* One number of nodes on a machine. */
+/* Finds the layouts for one number of nodes on a machine. */
 static lm_status find_on(const plan_job *job, layout_tables *t, const layout_plan *at, size_t best,
                          int64_t most, layout_plans *out, lm_error *err)
 {

@@ -1,4 +1,4 @@
-/* Layouts of a search as they are predicted: the step, its bounds, what takes it, its memory. */
+/* Prediction of a layout: step, bounds, parts, memory. */
 #include "plan/layout_predict.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_
 
 /* ---- seconds ---- */
 
-/* `t` NULL: of replicas, whose kernels wait for nothing. */
+/* Fills in the parts of a step. `t` NULL: replicas only, whose kernels wait for no message. */
 static void put_shares(const prediction *p, const step_times *t, layout_found *out)
 {
     out->step                  = p->step;
@@ -62,7 +62,8 @@ static void put_shares(const prediction *p, const step_times *t, layout_found *o
     out->share[SHARE_DATA]   = p->step - p->forward - p->backward - p->update;
 }
 
-/* Factors at an end of the interval: messages as predicted, on the rest what makes it that long. */
+/* Factors at one end of the interval: on messages that of the prediction; on the rest the factor
+ * that gives the whole step. */
 static void put_factors(const prediction *p, int end, layout_found *out)
 {
     const double messages = out->share[SHARE_TENSOR] + out->share[SHARE_DATA];

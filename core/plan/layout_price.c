@@ -6,15 +6,15 @@
 
 /* ---- messages ---- */
 
-/* Of gradients and weights: those of experts go to fewer ranks than all others. */
+/* Seconds of a message of gradients or weights. Those of experts go to fewer ranks. */
 static double shared_message(layout_pricing *p, collective_kind kind, double bytes, double experts)
 {
     return layout_message(p, kind, bytes - experts, GROUP_DATA) +
            (experts > 0 ? layout_message(p, kind, experts, GROUP_SAME_EXPERTS) : 0);
 }
 
-/* Equal buckets, one a block, each sent when it is ready: overlap_sums()'s recurrence for n buckets of
- * C / n seconds, ready at b / n, 2 b / n, ...: the first that waits for none decides. */
+/* Exposed seconds of equal buckets, one for each block, each sent when it is ready. A closed form
+ * of overlap_sums() for n buckets of C / n seconds, ready at b / n, 2 b / n, ... */
 static double behind(double pass, double seconds, double buckets)
 {
     const double n = fmax(1, buckets);
@@ -22,7 +22,7 @@ static double behind(double pass, double seconds, double buckets)
     return fmax(pass / n + seconds - pass, seconds / n);
 }
 
-/* Gradients of weights `c`, exposed behind a pass. */
+/* Exposed seconds of the gradients of weights `c` behind a pass. */
 static double exposed(layout_pricing *p, const layout *l, const layer_cost *c, double blocks,
                       double pass)
 {
@@ -69,7 +69,7 @@ static double backward_of(const layer_cost *c, bool again)
     return c->input + c->weight + c->waited[1] + (again ? forward_of(c) : 0);
 }
 
-/* Of all layers of a network an equal part is trained. */
+/* A block to gather. The same share of each layer is trained. */
 static gather_block block_of(const layout_question *q, const layer_cost *c, bool again)
 {
     return (gather_block){ .bytes    = c->weights,
@@ -146,7 +146,7 @@ static bool same_order(const layout_order *a, const layout_order *b)
            a->accumulation == b->accumulation && a->each == b->each;
 }
 
-/* What travels in each micro-batch makes a stage's passes longer. */
+/* Lengthens a stage's passes by the messages of each micro-batch. */
 static void add_each(layout_pricing *p, const layout *l, int64_t v)
 {
     const layout_stages *s    = &p->now;
@@ -163,7 +163,7 @@ static void add_each(layout_pricing *p, const layout *l, int64_t v)
     p->wait[v % l->pp] += forward + more;
 }
 
-/* Of all micro-batches in a rank's stages. */
+/* Seconds of all micro-batches in a rank's stages. */
 static double work_of(const layout_pricing *p, const layout *l, int64_t rank)
 {
     double work = 0;
@@ -173,9 +173,9 @@ static double work_of(const layout_pricing *p, const layout *l, int64_t rank)
     return (double)l->accumulation * work;
 }
 
-/* No step is shorter: a rank waits for the first micro-batch and does its work; those before it have
- * the last micro-batch's gradient to hand on. Where gradients of weights are apart, that may happen
- * sooner. NAN: not known. */
+/* Lower bound of a pipeline's seconds; NAN: unknown. A rank waits for the first micro-batch and
+ * does its work; then the ranks before it still have the last micro-batch's backward pass. With
+ * separate weight gradients (ZB-H1) that pass may end earlier. */
 static double least_of(const layout_pricing *p, const layout *l)
 {
     double before = 0, after = 0, most = 0;
@@ -192,7 +192,7 @@ static double least_of(const layout_pricing *p, const layout *l)
     return most;
 }
 
-/* Passes of all virtual stages. */
+/* Fills in the passes of all virtual stages. */
 static void fill_stages(layout_pricing *p, const layout *l)
 {
     const layout_order of = order_of(l);
@@ -222,7 +222,8 @@ static void fill_stages(layout_pricing *p, const layout *l)
 
 /* ---- a step ---- */
 
-/* Gradients and weights of a rank behind its last backward pass of `pass` seconds, exposed. */
+/* Exposed seconds of a rank's gradients and weights behind its last backward pass of `pass`
+ * seconds. */
 static double data_seconds(layout_pricing *p, const layout *l, int64_t rank, double pass)
 {
     const layer_cost *c   = &p->now.rank[rank];
@@ -235,13 +236,13 @@ static double data_seconds(layout_pricing *p, const layout *l, int64_t rank, dou
         if (l->zero)
             sum += shared_message(p, COLLECTIVE_ALLGATHER, all * c->weights, all * c->experts);
     }
-    /* weights that the first and the last stage both have */
+    /* weights that the first and the last stage share */
     if (l->pp > 1 && p->now.parts->tied > 0 && (rank == 0 || rank + 1 == l->pp))
         sum += layout_message(p, COLLECTIVE_ALLREDUCE, p->now.parts->tied, GROUP_STAGES);
     return sum;
 }
 
-/* Of the update of all weights a rank's, which it shares with others or not. */
+/* Seconds of a rank's part of the update. */
 static double update_seconds(const layout_pricing *p, const layout *l, int64_t rank)
 {
     const layout_parts *parts = p->now.parts;
@@ -255,12 +256,12 @@ static double update_seconds(const layout_pricing *p, const layout *l, int64_t r
     return parts->update * own / whole;
 }
 
-/* A step on one rank. */
+/* Seconds of a step on one rank. */
 typedef struct rank_step {
     double seconds, share[N_LAYOUT_SHARES];
 } rank_step;
 
-/* `end`: of its last task. */
+/* `end`: end of the rank's last task. */
 static rank_step step_on(layout_pricing *p, const layout *l, int64_t rank, double end)
 {
     const layer_cost *c     = &p->now.rank[rank];
@@ -314,7 +315,8 @@ lm_status layout_least(layout_pricing *p, const layout *l, double *out, lm_error
     return LM_OK;
 }
 
-/* Is a step of a pipeline above the bound, by what each rank does after its last possible task? */
+/* Is a pipeline's step certainly longer than `bound`, even if each rank ends its tasks as early as
+ * possible? */
 static bool is_above(layout_pricing *p, const layout *l, double bound)
 {
     double before = 0;
@@ -329,7 +331,7 @@ static bool is_above(layout_pricing *p, const layout *l, double bound)
     return false;
 }
 
-/* Seconds at which ranks end, into p->rank. */
+/* Writes the end of each rank, in seconds, into p->rank. */
 static lm_status run_pipeline(layout_pricing *p, const layout *l, lm_error *err)
 {
     pipeline_question q = layout_pipeline(l);
@@ -368,7 +370,7 @@ lm_status layout_seconds(layout_pricing *p, const layout *l, double bound, layou
     for (int64_t r = 0; r < l->pp; r++) {
         const rank_step s = step_on(p, l, r, l->pp > 1 ? p->rank[r].end : least);
 
-        if (!(s.seconds <= slowest.seconds)) /* an unknown one stays */
+        if (!(s.seconds <= slowest.seconds)) /* NAN stays */
             slowest = s;
     }
     out->step = slowest.seconds;

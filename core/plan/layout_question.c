@@ -1,4 +1,4 @@
-/* Questions about layouts: what is told of them, and does it fit? */
+/* Questions about layouts: the given properties, and their check. */
 #include "plan/layout_question.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static lm_status check_searched(const layout_question *q, lm_error *err)
 
 /* ---- what fits neither ranks nor network ---- */
 
-/* What is told, without what depends on what is not. */
+/* The given properties, without those that depend on others that are not given. */
 static layout alone(const layout_question *q)
 {
     layout l = *q->told;
@@ -67,7 +67,7 @@ static layout alone(const layout_question *q)
     return l;
 }
 
-/* Of dp and micro-batches, which need not all be known. */
+/* Checks dp and micro-batches; some may be unknown. */
 static lm_status check_batch(const layout_question *q, lm_error *err)
 {
     const layout *t  = q->told;
@@ -132,7 +132,7 @@ lm_status layout_question_unmet(const layout_question *q, lm_error *err)
 
 /* ---- one layout ---- */
 
-/* Does it fit, and how long does it take? */
+/* Tries one layout: does it fit, and how long is its step? */
 static lm_status try_one(const layout_question *q, const layout_asked *a, const layout *l,
                          layout_search *out, lm_error *err)
 {
@@ -185,7 +185,7 @@ lm_status layout_question_whole(const layout_question *q, const layout_asked *a,
     for (int64_t mb = fixed ? most : 1; mb <= most && !status; mb++) {
         layout l = *told;
 
-        l.micro_batch  = mb; /* 0: by the micro-batches of a rank */
+        l.micro_batch  = mb; /* 0: from the micro-batches of a rank */
         l.global_batch = q->global_batch;
         if (!fixed && q->global_batch / l.dp % mb)
             continue;

@@ -1,4 +1,4 @@
-/* What a search for layouts asks once, and the stages of the layout in work. */
+/* Values that a search for layouts computes once, and the stages of the present layout. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ void layout_pricing_end(layout_pricing *p)
 const known_parts *layout_known(const layout_pricing *p, const net_shard *shard,
                                 int64_t micro_batch)
 {
-    for (size_t i = p->n_parts; i-- > 0;) /* the last one is asked for most */
+    for (size_t i = p->n_parts; i-- > 0;) /* the last one is the most frequent */
         if (p->parts[i].micro_batch == micro_batch && shard_equals(&p->parts[i].shard, shard))
             return &p->parts[i];
     return NULL;
@@ -91,7 +91,7 @@ lm_status layout_pricing_suppose(layout_pricing *p, const layout *l, const known
         return no_memory(err);
     for (size_t i = 0; i < n; i++)
         p->before[i] = share_of(&of->before[i], share);
-    p->supposed        = *of; /* its update is no shorter */
+    p->supposed        = *of; /* a lower bound of the update */
     p->supposed.before = p->before;
     p->supposed.first  = share_of(&of->first, share);
     p->supposed.last   = share_of(&of->last, share);
@@ -160,7 +160,7 @@ pipeline_question layout_pipeline(const layout *l)
                                 .ranks         = l->pp,
                                 .chunks        = l->vp,
                                 .micro_batches = l->accumulation,
-                                /* Megatron-LM waits for each message but between chunks */
+                                /* Megatron-LM waits for each message, except between chunks */
                                 .exposed = l->schedule != PIPELINE_INTERLEAVED };
 }
 
@@ -176,7 +176,7 @@ static void add(layer_cost *to, const layer_cost *a, double sign)
     to->kept += sign * a->kept;
 }
 
-/* An array that holds n more elements than before, its old content lost. */
+/* Resizes an array; the old content is lost. */
 static bool renew(void *array, size_t n, size_t size)
 {
     void *fresh = malloc(n * size);
@@ -209,7 +209,7 @@ static lm_status make_room(layout_pricing *p, size_t stages, lm_error *err)
     return LM_OK;
 }
 
-/* The blocks of virtual stage v, with what lies in front of and behind all of them. */
+/* Sums of virtual stage v: its blocks, and the layers in front of or behind all blocks. */
 static void fill_stage(layout_stages *s, int64_t v)
 {
     layer_cost *c = &s->stage[v];
@@ -224,7 +224,7 @@ static void fill_stage(layout_stages *s, int64_t v)
     s->blocks[v % s->pp] += (double)(s->begin[v + 1] - s->begin[v]) / (double)s->vp;
 }
 
-/* Supposed parts have the FLOPs of those that they are a share of. */
+/* Balances stages. Supposed parts use the FLOPs of the larger part. */
 static lm_status balance(layout_pricing *p, int64_t stages, lm_error *err)
 {
     const double        *flops = p->now.parts->flops;

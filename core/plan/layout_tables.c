@@ -18,7 +18,7 @@
 typedef struct kept_parts {
     layout_parts       parts;
     struct kept_parts *next;
-    double            *flops;    /* blocks, behind what follows */
+    double            *flops;    /* one for each block; stored behind this struct */
     layer_cost         before[]; /* blocks + 1 */
 } kept_parts;
 
@@ -29,8 +29,8 @@ struct layout_tables {
     step_setup       setup;
     layout_facts     facts;
     bool             splits;
-    double           states, gradients, copies; /* bytes, for each byte of weights */
-    const intervals *known;                     /* of the machine; NULL: none */
+    double           states, gradients, copies; /* bytes per byte of weights */
+    const intervals *known;                     /* intervals of the machine; NULL: none */
     kept_parts      *made;
 };
 
@@ -107,7 +107,7 @@ static double message_seconds(void *by, collective_kind kind, double bytes, cons
                                         &a);
 }
 
-/* Messages of a step that are no layer's count as those of tp. */
+/* Group of a message. Messages of no layer count as those of tp. */
 static shard_group shared_by(rank_group group)
 {
     for (shard_group g = 0; g < N_SHARD_GROUPS; g++)
@@ -116,7 +116,8 @@ static shard_group shared_by(rank_group group)
     return SHARD_TP;
 }
 
-/* What passes wait for, as schedule_step() has it: less what goes on meanwhile. */
+/* Seconds for which passes wait for messages, without the overlapped part, as in
+ * schedule_step(). */
 static lm_status find_waits(making *m)
 {
     const layout *l      = &m->setup.layout;
@@ -126,7 +127,7 @@ static lm_status find_waits(making *m)
     rank_span     group[N_RANK_GROUPS];
     lm_status     status = p ? LM_OK : no_memory(m->err);
 
-    places.dp = l->ep * m->setup.devices; /* groups within a replica do not depend on how many */
+    places.dp = l->ep * m->setup.devices; /* groups within a replica do not depend on dp */
     if (!status && !(status = layout_groups(&places, m->setup.devices, group, m->err)))
         status = rank_program_lay_out(p, l, m->bound, m->work,
                                       calibration_travels(m->part.cal, m->part.dtype), m->err);
@@ -142,7 +143,7 @@ static lm_status find_waits(making *m)
         else /* once a step */
             m->price.update.value += seconds;
         if (isnan(seconds))
-            *to = NAN; /* fmax() passes over it */
+            *to = NAN; /* fmax() ignores NAN */
     }
     rank_program_free(p);
     for (size_t i = 0; i < m->bound->sharing.n; i++) {
@@ -153,7 +154,8 @@ static lm_status find_waits(making *m)
     return status;
 }
 
-/* A host that steps under layouts told makes passes of a micro-batch longer, evenly. */
+/* Lengthens the passes of a micro-batch evenly by the host's time, if that was fitted to steps
+ * under layouts. */
 static void add_host(making *m)
 {
     const host_time *h     = &m->t->who->cal->host;
@@ -172,7 +174,7 @@ static void add_host(making *m)
     }
 }
 
-/* A layer's share of the passes, by its own seconds. */
+/* Adds a layer's share of the passes, by its own seconds. */
 static void put_layer(const making *m, size_t i, layer_cost *to)
 {
     const double back = m->all.input + m->all.weight;
@@ -190,7 +192,7 @@ static void put_layer(const making *m, size_t i, layer_cost *to)
     to->kept += (double)m->memory[i].kept + (double)m->memory[i].saved;
 }
 
-/* What layer i waits for, by the bytes of its messages. */
+/* Adds layer i's share of the waits, by the bytes of its messages. */
 static void put_waits(const making *m, size_t *next, size_t i, layer_cost *to)
 {
     const net_sharing *s = &m->bound->sharing;
@@ -226,10 +228,10 @@ static double tied_bytes(const bound_layer *l)
     return bytes;
 }
 
-/* Blocks in the order of execution; what lies between two of them belongs to the one before. */
+/* Sums over blocks in the order of execution. Layers between two blocks belong to the first one. */
 static void fill(const making *m, kept_parts *out)
 {
-    const bound_layer *layer = m->bound->layer, *first = NULL; /* of the blocks */
+    const bound_layer *layer = m->bound->layer, *first = NULL; /* first layer of the blocks */
     const char        *before = NULL;
     size_t             n = 0, next = 0;
     int64_t            last = -1;
@@ -290,7 +292,7 @@ static void put_bounds(const making *m, layout_parts *out)
     out->low           = ratio(m, at, &out->high);
 }
 
-/* Beside weights, states and what is kept: the most that a pass holds. */
+/* Largest memory of a pass beside weights, states and kept tensors. */
 static double transient_of(const making *m)
 {
     const memory_part still[] = { MEMORY_WEIGHTS, MEMORY_FROZEN,    MEMORY_COPIES, MEMORY_GRADIENTS,

@@ -1,4 +1,4 @@
-/* Layouts that divide network and devices, and the best of them. */
+/* Search for the best layouts among those that divide network and devices. */
 #include "plan/layouts.h"
 
 #include <math.h>
@@ -13,20 +13,20 @@
 #include "plan/layout_question.h"
 
 #define SHAPES_MAX 1024 /* pairs of tp and pp */
-#define SUMS_OVER  0.9  /* sums over layers may be so much above the bytes that are there */
-#define SHARINGS   5    /* how ranks of dp and cp share weights: ZeRO's stages, or on each node */
+#define SUMS_OVER  0.9  /* true bytes are at least this share of the sums over layers */
+#define SHARINGS   5    /* ways to share weights: ZeRO's stages, or within a node */
 
 /* Layouts that differ in how weights are shared. */
 typedef struct candidate {
-    double   least;          /* s: no step of these is shorter */
-    double   step[SHARINGS]; /* s, or what it is not below */
+    double   least;          /* s: lower bound of their steps */
+    double   step[SHARINGS]; /* s, or a lower bound */
     uint32_t number;         /* in the order of enumeration */
     int32_t  tp, cp, ep, pp, vp, micro_batch;
-    uint8_t  schedule, fits, priced; /* fits, priced: a bit each */
+    uint8_t  schedule, fits, priced; /* fits, priced: a bit for each way of sharing */
     bool     sp, ulysses, again, balanced;
 } candidate;
 
-/* A layout whose bytes were asked for. */
+/* A layout whose exact bytes are known. */
 typedef struct weighed {
     layout layout;
     double bytes;
@@ -36,13 +36,13 @@ typedef struct hunt {
     const layout_question *q;
     layout_pricing         pricing;
     candidate             *try;
-    size_t                 n_try, try_room, run; /* run: those that were priced */
+    size_t                 n_try, try_room, run; /* run: number of priced ones */
     layout_found          *shape;                /* the best of each tp and pp, the fastest first */
-    uint64_t              *number;               /* of these, in the order of enumeration */
+    uint64_t              *number;               /* number of each in the order of enumeration */
     weighed               *known;
     size_t                 n_known, room;
     layout_search         *out;
-    bool                   probing; /* a part that is not priced yet: is there any hope for it? */
+    bool                   probing; /* only checks whether an unpriced part may be among the best */
     bool                   hope;
     lm_error              *err;
 } hunt;
@@ -58,8 +58,8 @@ static size_t find_shape(const hunt *h, int64_t tp, int64_t pp)
     return i;
 }
 
-/* Seconds above which a layout of this shape is not among the best: those of the shape's best, and of
- * the last wanted one. */
+/* Seconds above which a layout of this shape is not among the best: the smaller of the shape's best
+ * and the last wanted one. */
 static double bound_of(const hunt *h, int64_t tp, int64_t pp)
 {
     const double bound = h->out->n >= h->q->best ? h->shape[h->q->best - 1].step : INFINITY;
@@ -68,7 +68,7 @@ static double bound_of(const hunt *h, int64_t tp, int64_t pp)
     return own < h->out->n ? fmin(bound, h->shape[own].step) : bound;
 }
 
-/* Of equal ones the first. */
+/* Is a step shorter than that of shape i? Of equal ones the first in order wins. */
 static bool beats(const hunt *h, double step, uint64_t number, size_t i)
 {
     return step < h->shape[i].step || (step == h->shape[i].step && number < h->number[i]);
@@ -90,7 +90,7 @@ static void keep(hunt *h, const layout_found *f, uint64_t number)
     h->number[at] = number;
 }
 
-/* Of one search: they have the same ranks and global batch. */
+/* Are two layouts of one search equal? They have the same ranks and global batch. */
 static bool same_layout(const layout *a, const layout *b)
 {
     const net_shard x = layout_shard(a), y = layout_shard(b);
@@ -100,7 +100,7 @@ static bool same_layout(const layout *a, const layout *b)
            !strcmp(a->recompute, b->recompute) && !strcmp(a->stages, b->stages);
 }
 
-/* What was asked for; NULL: it was not. */
+/* The known bytes of a layout; NULL: unknown. */
 static const weighed *find_known(const hunt *h, const layout *l)
 {
     for (size_t i = 0; i < h->n_known; i++)
@@ -115,7 +115,7 @@ static void too_large(hunt *h, double bytes)
     h->out->least_bytes = fmin(h->out->least_bytes, bytes);
 }
 
-/* Asks for the bytes of the best. *again: some do not fit, so that others are among them. */
+/* Asks for the bytes of the best layouts. *again: some do not fit, so others move up. */
 static lm_status weigh_best(hunt *h, bool *again)
 {
     const layout_prices *p      = h->pricing.prices;
@@ -147,17 +147,18 @@ static lm_status weigh_best(hunt *h, bool *again)
 
 #define TOLD(property) LAYOUT_BIT(TOLD_##property)
 
-/* Is it as it is told, in these properties? */
+/* Does it have the given values of these properties? */
 static bool is_as_told(const hunt *h, const layout *l, unsigned properties)
 {
     return !h->q->told || layout_agrees(l, h->q->told, properties);
 }
 
-/* False: it makes no sense, is another one, or not what is told. */
+/* Sets a way of sharing. False: it is useless, equals another one, or contradicts the given
+ * properties. */
 static bool share_weights(const hunt *h, layout *l, int sharing)
 {
     const int64_t data = l->dp * l->cp;
-    const int64_t near = h->pricing.group[GROUP_DATA].devices; /* of these on a node */
+    const int64_t near = h->pricing.group[GROUP_DATA].devices; /* ranks of data on a node */
 
     l->zero = sharing < SHARINGS - 1 ? sharing : 0;
     l->fsdp = sharing < SHARINGS - 1 ? 0 : near;
@@ -190,7 +191,7 @@ static void layout_of(const hunt *h, const candidate *c, layout *l)
         strcpy(l->stages, "balanced");
 }
 
-/* Prices one; what is known of its step stays for when others turn out not to fit. */
+/* Prices one candidate. The step is kept, in case others turn out not to fit. */
 static lm_status price_one(hunt *h, candidate *c, const layout *l, int sharing)
 {
     const double   bound = bound_of(h, l->tp, l->pp);
@@ -252,7 +253,7 @@ static int by_least(const void *a, const void *b)
                                 : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Those from the first on. */
+/* Prices the candidates from `first` on. */
 static lm_status price_from(hunt *h, size_t first)
 {
     lm_status status = LM_OK;
@@ -264,7 +265,7 @@ static lm_status price_from(hunt *h, size_t first)
     return status;
 }
 
-/* New candidates; all of them again where one of the best does not fit. */
+/* Prices the new candidates, and all again if one of the best does not fit. */
 static lm_status price_new(hunt *h)
 {
     bool      again  = h->run < h->n_try;
@@ -284,7 +285,7 @@ static lm_status price_new(hunt *h)
 
 /* ---- enumeration ---- */
 
-/* What sums say at least, where the bytes of the best are asked for. */
+/* Lower bound of the bytes, if the exact bytes of the best are asked for later. */
 static double least_bytes(const hunt *h, double bytes)
 {
     return h->pricing.prices->bytes ? SUMS_OVER * bytes : bytes;
@@ -345,7 +346,7 @@ static lm_status look_at(hunt *h, layout *l)
         h->out->no_time += n;
         return LM_OK;
     }
-    c.least *= 1 - 1e-12; /* of other roundings */
+    c.least *= 1 - 1e-12; /* tolerance for rounding */
     if (!array_grow(&h->try, h->n_try, &h->try_room, sizeof *h->try))
         return no_memory(h->err);
     h->try[h->n_try++] = c;
@@ -366,7 +367,7 @@ static lm_status with_recompute(hunt *h, layout *l)
     return status;
 }
 
-/* Does the other spread begin its stages elsewhere? If it is told, it is looked at in any case. */
+/* Do balanced stages differ from equal ones? True also if the user chose stages. */
 static lm_status is_balanced(hunt *h, layout *l, bool *out)
 {
     const layout_stages *s = &h->pricing.now;
@@ -432,7 +433,7 @@ static bool divides(const hunt *h, layout *l)
     return is_as_told(h, l, TOLD(DP) | TOLD(ACCUMULATION));
 }
 
-/* The part with the most ranks of cp so far of which this one is a part; NULL: none was asked for. */
+/* The known part with the most ranks of cp that contains this one; NULL: none. */
 static const known_parts *find_larger(const hunt *h, const layout *l)
 {
     net_shard of = layout_shard(l);
@@ -447,7 +448,7 @@ static const known_parts *find_larger(const hunt *h, const layout *l)
     return NULL;
 }
 
-/* All numbers of stages of a part. */
+/* Tries all numbers of stages of a part. */
 static lm_status with_stages(hunt *h, layout *l)
 {
     const int64_t left   = h->q->ranks / (l->tp * l->cp);
@@ -465,7 +466,8 @@ static lm_status with_stages(hunt *h, layout *l)
     return status;
 }
 
-/* May any layout of this part be among the best, if it takes its share of a larger part's seconds? */
+/* May any layout of this part be among the best? Decided with the part's share of a larger part's
+ * seconds. */
 static lm_status hope_for(hunt *h, layout *l)
 {
     const known_parts *k = l->cp > 1 ? find_larger(h, l) : NULL;
@@ -527,7 +529,7 @@ static lm_status with_batches(hunt *h, layout *l)
     return status;
 }
 
-/* All layouts with so many ranks of cp. */
+/* Tries all layouts with so many ranks of cp. */
 static lm_status with_context(hunt *h, int64_t cp, bool ulysses)
 {
     const layout_question *q      = h->q;
@@ -568,7 +570,7 @@ static void free_hunt(hunt *h)
 lm_status layouts_find(const layout_question *q, const layout_prices *prices, layout_search *out,
                        lm_error *err)
 {
-    lm_error  passed = { LM_OK, "" }; /* of parts and groups that are passed over, too */
+    lm_error  passed = { LM_OK, "" }; /* errors of skipped parts and groups, too */
     hunt      h      = { .q = q, .out = out, .err = &passed };
     lm_status status = layout_question_check(q, err);
 

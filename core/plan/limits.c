@@ -13,7 +13,7 @@ lm_status limits_begin(limits *l, lm_error *err)
 {
     device_list  *list = NULL;
     const device *found;
-    lm_error      unknown = { 0 }; /* no datasheet, nothing to say */
+    lm_error      unknown = { 0 }; /* no datasheet: no limit */
     lm_status     status;
 
     l->told = l->room.bytes > 0;
@@ -61,7 +61,7 @@ typedef struct asked_memory {
     const limits  *l;
     bind_options   bind;
     memory_options with;
-    layout         layout; /* settled; in use where the setup has one */
+    layout         layout; /* with all members set, if the setup has a layout */
 } asked_memory;
 
 static rank_memory ranks_of(const asked_memory *a)
@@ -136,8 +136,8 @@ bind_options limits_bind(const predictor *who, program_kind program)
                            .evaluation = program == PROGRAM_INFERENCE };
 }
 
-/* Steps of layouts were predicted, so that these divide. What is not told of a rank's memory is not
- * judged. */
+/* Settles the layout of a predicted step, which divides. A rank's memory that is unknown is not
+ * checked. */
 static lm_status settle(asked_memory *a, lm_error *err)
 {
     lm_status status;

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-/* More is a slip, and adds up to what is no number. */
+/* A larger amount is a typing error, and sums might overflow. */
 #define MOST 1e15
 
 /* ISO 4217, currencies in use. */
@@ -53,7 +53,7 @@ static bool split(const char *text, double *amount, char *rest, size_t size)
     return *rest && !text_real(number, amount, NULL);
 }
 
-/* "$500" and "500$" as "500USD"; other texts as they are. */
+/* "$500" and "500$" become "500USD"; other texts stay. */
 static const char *spelled(const char *text, char *room, size_t size)
 {
     static const struct {

@@ -1,10 +1,11 @@
-/* What machines cost. */
+/* Prices of machines. */
 #include "plan/paid.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The section of the price file: of its instance, else of its device, by name or machine file. */
+/* Finds the section of the price file: by instance, else by device, from its name or the machine
+ * file. */
 static lm_status find_section(const paid_rule *r, const paid_asked *a, paid_price *out,
                               lm_error *err)
 {
@@ -13,7 +14,7 @@ static lm_status find_section(const paid_rule *r, const paid_asked *a, paid_pric
     out->among = 1;
     if (a->instance)
         return prices_find(r->prices, a->instance, &out->price, err);
-    if (!of && a->cal) /* or what its backend ran on */
+    if (!of && a->cal) /* or the device of its backend */
         of = calibration_device(a->cal);
     if (of)
         return prices_of_device(r->prices, r->devices, &(price_asked){ of, r->tier, r->used },

@@ -62,7 +62,7 @@ typedef struct cheapest {
     const price *price; /* NULL: none yet */
     money        hour;
     size_t       n;   /* prices that hold the device */
-    lm_error     why; /* of the first that cannot be paid */
+    lm_error     why; /* error of the first unusable price */
 } cheapest;
 
 static lm_status take(const price_list *list, const price *p, const price_asked *a, cheapest *best,

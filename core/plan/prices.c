@@ -63,7 +63,7 @@ static const ini_key keys[] = {
     INI_KEY("list", price, hour[PRICE_LIST], &type_hour),
     INI_KEY("spot", price, hour[PRICE_SPOT], &type_hour),
     INI_KEY("per", price, per, &type_choice, .choices = "device or node"),
-    INI_KEY("devices", price, devices, &type_whole, 1, 1024, /* more is a typing error */
+    INI_KEY("devices", price, devices, &type_whole, 1, 1024, /* a larger number is a typing error */
             .outside = "expected a whole number from 1 to 1024, found"),
     INI_KEY("device", price, device, &type_text),
     INI_KEY("also", price, also, &type_text),
@@ -74,7 +74,7 @@ static const ini_key keys[] = {
     { .name = NULL },
 };
 
-/* Where the file is being read. */
+/* Position in the file. */
 typedef struct reading {
     const ini_document *doc;
     arena              *arena;

@@ -1,4 +1,4 @@
-/* Plans: every machine, number of nodes and batch that is asked about. */
+/* Search for plans: every machine, number of nodes and batch of the question. */
 #include "plan/search.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static lm_status push(plan_set *set, const plan *p, lm_error *err)
     return LM_OK;
 }
 
-/* The step of so many nodes with batches of `batch` at most. */
+/* Setup of a step on so many nodes with batches of at most `batch`. */
 static lm_status setup_at(const plan_question *q, int64_t nodes, int64_t batch, step_setup *out,
                           lm_error *err)
 {
@@ -53,7 +53,7 @@ static lm_status setup_at(const plan_question *q, int64_t nodes, int64_t batch, 
     return scale_setup(&scale, nodes, out, err);
 }
 
-/* Samples of a step; INT64_MAX where they are too many. */
+/* Samples of a step; INT64_MAX on overflow. */
 static int64_t samples(const plan_question *q, const step_setup *s)
 {
     const double all =
@@ -107,7 +107,7 @@ static void add_run(const plan_question *q, const cases *evaluation, plan *p)
         const failure_cost c     = plan_run_of(q, ranks, ideal);
 
         p->run.seconds[i] = c.seconds;
-        if (p->run.seconds[i] < paced) /* not where it is unknown */
+        if (p->run.seconds[i] < paced) /* not if it is unknown */
             p->run.seconds[i] = paced;
         if (i == TIME_EXPECTED) {
             p->ideal      = ideal;
@@ -117,13 +117,13 @@ static void add_run(const plan_question *q, const cases *evaluation, plan *p)
     }
 }
 
-/* By its 95th percentile, if known. */
+/* Is a step above the latency limit? By its 95th percentile, if known. */
 static bool too_slow(const plan_question *q, const prediction *step)
 {
     return q->within > 0 && !((isnan(step->p95) ? step->step : step->p95) <= q->within);
 }
 
-/* The evaluation of the last batch that was asked about. */
+/* The evaluation of the last batch. */
 typedef struct evaluated {
     int64_t batch; /* 0: none yet */
     cases   pass;
@@ -169,7 +169,7 @@ static lm_status add(const plan_machine *m, size_t machine, const plan_question 
     return push(set, &p, err);
 }
 
-/* Of a global batch, a larger batch may make the same micro-steps. */
+/* Is the step known already? With a global batch, several batches may give the same micro-steps. */
 static bool same(const plan_set *set, size_t from, const step_setup *s)
 {
     for (size_t i = from; i < set->n; i++) {

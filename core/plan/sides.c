@@ -10,7 +10,7 @@
 #include "predict/recompute.h"
 #include "predict/utilization.h"
 
-/* The same predictor with half the bandwidth that is assumed between nodes, if it is assumed. */
+/* Adds a predictor with half of the assumed bandwidth between nodes, if one is assumed. */
 static void open_half_link(plan_job *job, size_t i)
 {
     const predictor *who = job->side[i].who;
@@ -35,7 +35,7 @@ static void open_side(plan_job *job, size_t i, const side_asked *a)
     open_half_link(job, i);
 }
 
-/* The share of a forward pass that runs again, of the largest batch that was asked for. */
+/* Share of the forward pass that is recomputed, at the largest batch of the question. */
 static lm_status open_again(const plan_job *job, plan_side *side, lm_error *err)
 {
     const plan_question *q = &job->question;
@@ -84,7 +84,7 @@ static lm_status open_price(plan_job *job, size_t i, const paid_asked *asked, pa
     if (status)
         return status;
     memcpy(job->machine[i].hour, found.hour, sizeof found.hour);
-    if (found.price && !side->device) /* the instance tells */
+    if (found.price && !side->device) /* the instance determines it */
         side->device = found.price->device;
     side->price = *found.unpaid ? NULL : found.price;
     side->among = found.among;
