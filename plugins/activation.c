@@ -4,10 +4,10 @@
 #include "tensors.h"
 
 /*
- * How FLOP are counted: each +, -, *, / is 1; min, max and the absolute value are 1; a comparison
- * together with the choice it makes is 1; a transcendental (exp, log, tanh, erf, power) is 1;
- * constants cost nothing. s(x) is the logistic function, dy the gradient of the output. Formulas
- * are those of torch.nn.
+ * Rules for FLOPs. Each +, -, *, / counts 1, and so do min, max and the absolute value. A
+ * comparison with its choice counts 1. A transcendental function (exp, log, tanh, erf, power)
+ * counts 1. Constants count nothing. s(x) is the logistic function, dy the gradient of the output.
+ * Formulas are those of torch.nn.
  *
  *  - relu          max(x, 0)                                        1 | dy where y > 0: 1
  *  - relu6         min(max(x, 0), 6)                                2 | dy where 0 < y < 6: 2
@@ -44,13 +44,13 @@
  *       backward   dy (x / 3 + 1/2) between -3 and 3: 2 + 3                            | 5
  */
 enum { EXACT, TANH, N_VARIANTS };
-#define KEEPS_ANOTHER (UINT32_C(1) << 31) /* one more tensor of the input's size */
+#define KEEPS_ANOTHER (UINT32_C(1) << 31) /* also keeps a tensor of the input's size */
 
 typedef struct activation {
     lm_layer_type type; /* first: a layer's `type` points here */
     int64_t       flops_forward[N_VARIANTS], flops_backward[N_VARIANTS]; /* per element */
     uint32_t      keeps;  /* as in lm_cost, and KEEPS_ANOTHER */
-    int           chosen; /* 1: the last parameter says which variant */
+    int           chosen; /* 1: the last parameter chooses the variant */
 } activation;
 
 #define APPROXIMATE_PARAM                                                                   \
@@ -75,7 +75,7 @@ static void emit_map(const lm_layer *layer, lm_pass pass, lm_sink *sink, uint64_
                                        .flops_per_element = flops } });
 }
 
-/* The function itself, or its gradient, of `n` elements. */
+/* Emits the function, or its gradient, for `n` elements. */
 static void emit_function(const lm_layer *layer, const activation *function, lm_pass pass,
                           lm_sink *sink, uint64_t n)
 {
@@ -120,8 +120,9 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
         .keeps          = kept,                       \
     }
 
-/* PyTorch's tensors are kept (derivatives.yaml): relu6 is its hardtanh, which keeps the input
- * although the output would do; softsign and tanhshrink are composed of functions. */
+/* Kept tensors are those of PyTorch (derivatives.yaml). Its relu6 is hardtanh, which keeps the
+ * input although the output would suffice. Its softsign and tanhshrink consist of several
+ * functions. */
 FUNCTION(relu, 1, 1, LM_KEEPS_OUTPUT, "max(x, 0)");
 FUNCTION(relu6, 2, 2, LM_KEEPS_INPUT, "min(max(x, 0), 6)");
 FUNCTION(hard_tanh, 2, 2, LM_KEEPS_INPUT, "min(max(x, -1), 1), or between other bounds");
@@ -238,11 +239,11 @@ static const lm_param gate_params[]  = { [AXIS] = AXIS_PARAM };
 static const lm_param geglu_params[] = { [AXIS] = AXIS_PARAM, APPROXIMATE_PARAM };
 
 /*
- * One half of the input times a function of the other (Shazeer 2020, "GLU variants improve
- * transformer", equations 5 to 7). Two launches forward, function and product; backward the
+ * One half of the input, times a function of the other half (Shazeer 2020, "GLU variants improve
+ * transformer", equations 5 to 7). Forward has two launches: function and product. Backward has the
  * product's two gradients, then the function's. The function's values are kept.
  *
- * torch.nn.GLU alone is one launch a pass, and computes s = s(b) again instead of keeping it:
+ * Only torch.nn.GLU is one launch per pass. It computes s = s(b) again instead of keeping it:
  * backward s 4, da = dy s 1, db = da (1 - s) a 3: 8 for a pair, 4 for each element of the input.
  */
 typedef struct gate {

@@ -1,11 +1,11 @@
-/* Attention: what both layer types lower to. */
+/* Attention: kernels of both layer types. */
 #include "attention.h"
 
 /*
- * Plain, each step is a launch: scores S = Q K^T; scale (and mask) 1 (2); P = softmax(S); dropout
- * 2; O = P V. Backward dP = dO V^T and dV = P^T dO; dropout 1; softmax; scale 1; dQ = dS K and dK =
- * dS^T Q. Where query heads share keys and values, frameworks repeat those in memory first and add
- * their gradients up last.
+ * Without fusion each step is a launch. Forward: scores S = Q K^T; scale (and mask) 1 (2); P =
+ * softmax(S); dropout 2; O = P V. Backward: dP = dO V^T and dV = P^T dO; dropout 1; softmax; scale
+ * 1; dQ = dS K and dK = dS^T Q. If query heads share keys and values, frameworks first copy these
+ * for each head and finally sum their gradients.
  */
 enum { SCALE = 1, MASK = 1, DROP = 2, DROP_BACKWARD = 1 };
 
@@ -76,9 +76,10 @@ static void emit_chunk(const attention *a, lm_sink *sink, lm_pass pass, int64_t 
                                              .dropout     = a->dropout } });
 }
 
-/* In a ring (Liu et al. 2023, arXiv:2310.01889) a chunk of its own, then one of each other rank. Causal
- * ranks have an early and a late half of their tokens each, so that of every other chunk half of the
- * pairs count, on all ranks alike (Brandon et al. 2023, arXiv:2311.09431; Megatron-LM's zigzag). */
+/* In a ring (Liu et al. 2023, arXiv:2310.01889) a rank computes its own chunk, then one of each
+ * other rank. Under causal attention a rank has an early and a late half of tokens. Half of the
+ * pairs of each other chunk then count, equally on all ranks (Brandon et al. 2023,
+ * arXiv:2311.09431; Megatron-LM's zigzag). */
 static void emit_fused(const attention *a, lm_sink *sink, lm_pass pass)
 {
     emit_chunk(a, sink, pass, 1, a->keys, a->causal);
@@ -86,7 +87,7 @@ static void emit_fused(const attention *a, lm_sink *sink, lm_pass pass)
         emit_chunk(a, sink, pass, a->ring - 1, a->causal ? a->keys / 2 : a->keys, false);
 }
 
-/* Keys or values, one copy for each query head. */
+/* Copies keys or values, once for each query head. */
 static void emit_repetition(const attention *a, lm_sink *sink, int64_t width)
 {
     const int64_t elements = product(matrices(a), product(a->keys, width));
@@ -113,7 +114,7 @@ static void emit_gradient_of_repetition(const attention *a, lm_sink *sink, lm_pa
                                               .inner = one } });
 }
 
-/* Its own key or value goes into the cache, behind those of the tokens before. */
+/* Writes the query's own key or value into the cache. */
 static void emit_caching(const attention *a, lm_sink *sink, int64_t width)
 {
     const int64_t elements = product(product(a->batch, a->kv_heads), width);
@@ -169,8 +170,8 @@ void attention_backward(const attention *a, lm_pass pass, unsigned wanted, lm_si
     }
 }
 
-/* Fused: the logarithm of a sum for each row, in single precision. Plain: the probabilities, and
- * after dropout what is left of them and a mask of one byte each; copies of keys and values. */
+/* Fused: the logarithm of a sum for each row, in single precision. Else the probabilities; with
+ * dropout also those after it, and a mask of one byte each; copies of keys and values. */
 uint64_t attention_saved_bytes(const attention *a)
 {
     const uint64_t element = lm_dtype_bytes(a->dtype), n = (uint64_t)pairs(a);

@@ -1,4 +1,4 @@
-/** Scaled dot-product attention, as two layer types are built on it. */
+/** Scaled dot-product attention, the basis of two layer types. */
 #ifndef PLUGINS_ATTENTION_H
 #define PLUGINS_ATTENTION_H
 
@@ -13,25 +13,25 @@ extern const lm_layer_type attention_multi_head;         /* attention_heads.c */
 typedef struct attention {
     lm_dtype dtype;
     int64_t  batch, heads, kv_heads, queries, keys, width, value_width;
-    int64_t  past; /**< of the keys: lie in a cache, of tokens before the only query */
-    int64_t ring; /**< ranks whose keys and values come by; `keys` are one's. Fused alone; 0 is 1 */
-    bool    causal;  /**< query i sees keys 0 .. i */
-    bool    flash;   /**< fused; else the scores of all pairs are written to memory */
-    bool    dropout; /**< of the probabilities */
+    int64_t  past;   /**< keys in a cache, of tokens before the only query */
+    int64_t  ring;   /**< number of ranks in a ring (0 is 1); `keys` are those of one. Fused only */
+    bool     causal; /**< query i sees keys 0 .. i */
+    bool     flash;  /**< fused; else the scores of all pairs are written to memory */
+    bool     dropout; /**< of the probabilities */
 } attention;
 
 /** Gradients that are wanted. */
 enum { ATTENTION_Q = 1, ATTENTION_K = 2, ATTENTION_V = 4, ATTENTION_ALL = 7 };
 
 void attention_forward(const attention *a, lm_sink *sink);
-/** Keys and values of all tokens, the query's own among them; 0 without a cache. */
+/** Bytes of the keys and values of all tokens, with those of the query; 0 without a cache. */
 uint64_t attention_cached_bytes(const attention *a);
-/** Launched in `pass`. */
+/** Emits the gradients in `wanted`, launched in `pass`. */
 void attention_backward(const attention *a, lm_pass pass, unsigned wanted, lm_sink *sink);
-/** Kept for backward beside queries, keys, values and output: copies of keys and values, too. */
+/** Bytes kept for backward beside queries, keys, values and output: with copies of keys and
+ * values. */
 uint64_t attention_saved_bytes(const attention *a);
-/** Are keys and values copied, once for each query head that shares them, and the
- * copies kept in their place? */
+/** Are keys and values copied for each query head that shares them, and the copies kept instead? */
 bool attention_repeats(const attention *a);
 
 #define ATTENTION_CAUSAL                                                                        \

@@ -45,13 +45,13 @@ static const lm_param params[] = {
     [DROPOUT]     = ATTENTION_DROPOUT,
 };
 
-/* The layer in numbers. */
+/* Sizes of the layer. */
 typedef struct heads {
     attention core;
     int64_t   q_width, kv_width;                 /* all heads side by side */
     int64_t   input_width[3];                    /* of query, key, value */
-    uint32_t  input[3];                          /* which of the layer's inputs they are */
-    bool      bias, output_bias, packed, rotary; /* packed: also as far as widths allow */
+    uint32_t  input[3];                          /* their numbers among the layer's inputs */
+    bool      bias, output_bias, packed, rotary; /* packed: only if the widths allow it */
 } heads;
 
 enum { Q, K, V };
@@ -184,7 +184,7 @@ static lm_status weights(const lm_layer *layer, lm_sink *sink)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Projections of an input. Packed projections of one input are one product. */
+/* Projections of one input. Packed ones are a single product. */
 typedef struct projection {
     uint32_t input;
     dense    product;
@@ -236,7 +236,7 @@ static void emit_rotation(const heads *h, lm_pass pass, lm_sink *sink)
                                            .flops_per_element = 3 } });
 }
 
-/* Adds up the gradients of an input with several projections. */
+/* Sums the gradients of an input with several projections. */
 static void emit_input_sums(const lm_layer *layer, const projection *p, uint32_t n, lm_sink *sink)
 {
     for (uint32_t input = 0; input < layer->n_inputs; input++) {
@@ -264,8 +264,8 @@ static bool wants_any(const lm_layer *layer)
     return false;
 }
 
-/* The gradient through the output's projection and the attention. If no input wants a gradient,
- * only the projections' weights need it, and it belongs to the weights' pass. */
+/* Kernels of a pass. The gradient through the output's projection and the attention belongs to
+ * LM_GRAD_WEIGHT if only weights need it. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const lm_pass   through = wants_any(layer) ? LM_GRAD_INPUT : LM_GRAD_WEIGHT;
@@ -318,7 +318,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
-/* Some heads, with columns of the projections before them and rows of the one behind them. */
+/* A rank has some heads: columns of the projections before them, rows of the one behind them. */
 static lm_status split(const lm_layer *layer, lm_split *s)
 {
     heads     h;

@@ -1,4 +1,4 @@
-/* scaled_dot_product_attention: of given queries, keys and values, as
+/* scaled_dot_product_attention: attention on given queries, keys and values, as
  * torch.nn.functional.scaled_dot_product_attention. */
 #include "attention.h"
 #include "splitting.h"
@@ -83,7 +83,7 @@ static lm_status check_inputs(const lm_layer *layer)
     return LM_OK;
 }
 
-/* With a cache: one token, which is the last of its sequence. */
+/* Refuses a cache with more than one query: the query is the last token of its sequence. */
 static lm_status check_past(const lm_layer *layer, int64_t queries, int64_t keys)
 {
     if (!lm_int(layer, PAST))
@@ -98,7 +98,8 @@ static lm_status check_past(const lm_layer *layer, int64_t queries, int64_t keys
     return LM_OK;
 }
 
-/* In a ring: fused, of tokens without a cache, in two equal halves where they are causal. */
+/* Refuses a ring that is not fused, has a cache, or, if causal, does not divide into two equal
+ * halves. */
 static lm_status check_ring(const lm_layer *layer, int64_t queries, int64_t keys)
 {
     const long long ring = lm_int(layer, RING);
@@ -186,7 +187,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return LM_OK;
 }
 
-/* Keys and values as they are handed on. */
+/* Bytes of keys and values that a rank passes on. */
 static uint64_t chunk_bytes(const lm_layer *layer)
 {
     return lm_add(lm_bytes(&layer->input[K]), lm_bytes(&layer->input[V]));
@@ -203,7 +204,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
                         : attention_repeats(&a) ? LM_KEEPS_ONE(Q)
                                                 : LM_KEEPS_INPUT;
     cost->saved_bytes = attention_saved_bytes(&a);
-    if (a.ring > 1) /* what comes, beside what is in use */
+    if (a.ring > 1) /* the incoming chunk, beside the one in use */
         cost->workspace_bytes = lm_mul(2, chunk_bytes(layer));
     cost->cached_bytes = attention_cached_bytes(&a);
     return cost_of_kernels(layer, cost);
@@ -217,7 +218,8 @@ static lm_status split_ring(const lm_layer *layer, lm_split *s)
     return LM_OK;
 }
 
-/* Queries, keys, values and output change hands (Jacobs et al. 2023, arXiv:2309.14509, section 3). */
+/* All-to-alls of queries, keys, values and output (Jacobs et al. 2023, arXiv:2309.14509, section
+ * 3). */
 static lm_status exchange_heads(const lm_layer *layer, lm_split *s)
 {
     lm_tensor       out;
@@ -231,7 +233,7 @@ static lm_status exchange_heads(const lm_layer *layer, lm_split *s)
     return LM_OK;
 }
 
-/* Inputs of some heads alone; those of N,H,L,D tell it themselves. */
+/* A rank's inputs have some heads only. Inputs of N,H,L,D show it by their shape. */
 static lm_status split(const lm_layer *layer, lm_split *s)
 {
     lm_status status = LM_OK;

@@ -2,12 +2,12 @@
  * Convolutions and transposed convolutions of 1, 2 and 3 dimensions, as in torch.nn.
  *
  * Each of the three products of a convolution pairs every output with every weight it sees, once.
- * PALEO (Qi et al. 2017) takes the input gradient for a convolution over the gradient of the
- * output, with zeros between and around it, and counts products with the zeros around as well:
- * one for each pixel of the input in the place of the output.
+ * PALEO (Qi et al. 2017) differs for the input gradient: a convolution over the output's gradient,
+ * with zeros between and around its pixels. It counts products with the zeros around, too: one for
+ * each pixel of the input.
  *
- * A transposed convolution is lowered to the convolution it transposes: its forward pass is that
- * one's input gradient, its input gradient that one's forward pass.
+ * A transposed convolution is lowered to the convolution that it transposes. Its forward pass is
+ * the input gradient of that convolution, and vice versa.
  */
 #include "tensors.h"
 #include "windows.h"
@@ -171,8 +171,8 @@ static lm_kernel kernel_of(const lm_layer *layer, lm_pass pass)
     return k;
 }
 
-/* The kernel of an input gradient adds no bias. In a transposed convolution it is the forward
- * pass, and the bias is a launch of its own, as is the sum for its gradient. */
+/* The bias of a transposed convolution. Its forward kernel is an input gradient, which adds no
+ * bias. So the bias and the sum for its gradient are separate launches. */
 static lm_status transposed_bias(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const uint64_t n = lm_elements(&layer->output[0]), filters = (uint64_t)lm_int(layer, FILTERS);

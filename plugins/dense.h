@@ -1,5 +1,4 @@
-/** Products with a weight matrix, y = x W^T + b, as layers are built from them.
- * For the plugins beside it. */
+/** Products with a weight matrix, y = x W^T + b, for the layer types of this folder. */
 #ifndef PLUGINS_DENSE_H
 #define PLUGINS_DENSE_H
 
@@ -17,8 +16,8 @@ typedef struct dense {
 
 /**
  * Emits one of the three products, launched in `pass`: y = x W^T + b (LM_FORWARD), dx = dy W
- * (LM_GRAD_INPUT), dW = dy^T x (LM_GRAD_WEIGHT). No product yields the gradient of the bias: the
- * sum of dy over the rows is a launch of its own.
+ * (LM_GRAD_INPUT), dW = dy^T x (LM_GRAD_WEIGHT). The gradient of the bias is a separate launch: the
+ * sum of dy over the rows.
  */
 static inline void emit_dense(lm_sink *sink, lm_pass pass, lm_pass product, const dense *d)
 {

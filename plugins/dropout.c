@@ -1,5 +1,5 @@
-/* dropout, alpha_dropout: switch off random elements while training, as in torch.nn;
- * stochastic_depth: random samples, as torchvision.ops.StochasticDepth (Huang et al. 2016). */
+/* dropout, alpha_dropout: switch off random elements in training, as in torch.nn; stochastic_depth:
+ * switches off random samples, as torchvision.ops.StochasticDepth (Huang et al. 2016). */
 #include "inputs.h"
 
 enum { P, MODE };    /* MODE: of stochastic_depth */
@@ -47,9 +47,9 @@ static lm_kernel map_of(const lm_layer *layer, lm_pass pass, uint64_t elements, 
 }
 
 /*
- * Forward 2 FLOP per element: compare a random number with p, scale what stays; alpha_dropout adds
- * a constant to all, which makes 3. Backward 1: scale where the mask is set. Drawing the random
- * number is left out: generators differ, and none needs memory.
+ * Forward 2 FLOPs per element: compare a random number with p, scale. alpha_dropout adds a constant
+ * to all: 3. Backward 1: scale where the mask is set. Random numbers count nothing: generators
+ * differ, and none needs memory.
  */
 static lm_status element_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
@@ -64,7 +64,7 @@ static lm_status element_lower(const lm_layer *layer, lm_pass pass, lm_sink *sin
     return LM_OK;
 }
 
-/* A mask of one byte an element is kept, or factors in the tensor's own type. */
+/* Keeps a mask of one byte per element, or factors in the tensor's type. */
 static lm_status element_cost(const lm_layer *layer, lm_cost *cost)
 {
     const lm_tensor *in = &layer->input[0];
@@ -74,14 +74,14 @@ static lm_status element_cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
-/* Numbers drawn. */
+/* Number of random numbers. */
 static uint64_t draws_of(const lm_layer *layer)
 {
     return lm_int(layer, MODE) == ROW ? (uint64_t)layer->input[0].dim[0] : 1;
 }
 
-/* Each number drawn is compared with p and scaled, then multiplied with all of its elements; these
- * are multiplied once more backward. */
+/* Each random number is compared with p, scaled, and multiplied with all its elements. Backward
+ * multiplies again. */
 static lm_status depth_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     if (lm_real(layer, P) == 0 || pass == LM_GRAD_WEIGHT)

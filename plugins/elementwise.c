@@ -12,8 +12,8 @@
  *
  *  - add                         1 for each input after the first | handed on
  *  - multiply                    the same | dy times all others: the same
- *  - minimum, maximum            the same | dy where the input is below (above) the other: 1; of
- *                                more than two, where it is the output
+ *  - minimum, maximum the same | dy where the input is below (above) the other: 1; with more than
+ *                                two inputs, where it is the output
  *  - subtract       a - b        1 | a handed on, b -dy: 1
  *  - divide         a / b        1 | a dy / b: 1, b -dy (a / b) / b: 4
  *  - pow            a ^ b        1 | a dy b a ^ (b - 1): 4, b dy y log(a): 3
@@ -33,8 +33,8 @@
  *  - floor, ceil, round          1 | zeros
  *  - sign                        2 | zeros
  *
- * A kernel has one element type: masks are counted as wide as what they are compared from or choose
- * between. What was stretched forward is added up backward.
+ * A kernel has one element type, so masks count with the width of the compared or chosen tensors.
+ * Backward sums over the dimensions that broadcasting stretched.
  */
 enum { FLOPS, FLOPS_BACKWARD }; /* of scale */
 
@@ -61,24 +61,24 @@ typedef enum source {
     NO_GRADIENT,
     HANDED_ON, /* the gradient of the output */
     ZEROS,
-    COMPUTED,  /* from the gradient of the output and the tensors it reads */
+    COMPUTED,  /* computed from the output's gradient and further tensors */
     OF_OTHERS, /* the product with all other inputs */
-    OF_CHOSEN  /* where the input was chosen */
+    OF_CHOSEN  /* the output's gradient, where the input was chosen */
 } source;
 
 typedef struct gradient {
     source   source;
     int64_t  flops;    /* for each element of the output */
-    uint32_t reads;    /* which tensors, as in lm_cost.keeps */
-    int64_t  operands; /* how many, with the output's gradient: see gradient_of() */
+    uint32_t reads;    /* bits of these tensors, as in lm_cost.keeps */
+    int64_t  operands; /* number of tensors, with the output's gradient: see gradient_of() */
 } gradient;
 
 enum { ANY = 0, MAX_INPUTS = 3 }; /* ANY: two or more */
 
 typedef struct elementwise {
     lm_layer_type type;  /* first: a layer's `type` points here */
-    int64_t       flops; /* for each element; of ANY inputs: for each after the first */
-    gradient      gradient[MAX_INPUTS]; /* of each input; of ANY: the first speaks for all */
+    int64_t       flops; /* per element; ANY inputs: for each input after the first */
+    gradient      gradient[MAX_INPUTS]; /* by input; ANY inputs: the first holds for all */
 } elementwise;
 
 static const elementwise *self_of(const lm_layer *layer)
@@ -86,7 +86,7 @@ static const elementwise *self_of(const lm_layer *layer)
     return (const elementwise *)(const void *)layer->type;
 }
 
-/* Three inputs are a mask and the two it chooses from. */
+/* Is the first input a mask? True for three inputs: the mask chooses between the others. */
 static bool has_mask(const lm_layer *layer)
 {
     return layer->type->max_inputs == 3;
@@ -114,7 +114,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Functions with values that are no whole numbers. */
+/* Shapes of functions with real values. */
 static lm_status real_infer(const lm_layer *layer, lm_tensor *output)
 {
     const lm_status status = input_real(layer, 0);
@@ -131,7 +131,7 @@ static lm_status compare_infer(const lm_layer *layer, lm_tensor *output)
     return status;
 }
 
-/* `reads` elements: a stretched tensor is read at its own size. */
+/* Emits a map that reads `reads` elements: a stretched tensor counts at its own size. */
 static void emit_map(const lm_layer *layer, lm_sink *sink, lm_pass pass, int64_t operands,
                      int64_t flops, uint64_t reads)
 {
@@ -164,7 +164,7 @@ static int64_t flops_of(const lm_layer *layer)
     return layer->type->max_inputs == ANY ? flops * (layer->n_inputs - 1) : flops;
 }
 
-/* All inputs but one; with more inputs than bits, all. */
+/* Bits of all inputs except one; of all if there are more inputs than bits. */
 static uint32_t others(const lm_layer *layer, uint32_t input)
 {
     uint32_t reads = 0;
@@ -204,7 +204,7 @@ static gradient gradient_of(const lm_layer *layer, uint32_t input)
     return g;
 }
 
-/* Number of elements behind the gradient of an input. */
+/* Number of elements that the gradient of an input reads. */
 static uint64_t elements_read(const lm_layer *layer, uint32_t input, const gradient *g)
 {
     const uint64_t out = lm_elements(&layer->output[0]), own = lm_elements(&layer->input[input]);

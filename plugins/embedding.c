@@ -91,7 +91,7 @@ static lm_kernel kernel_of(const lm_layer *layer, lm_op op, lm_pass pass)
     return (lm_kernel){ .op = op, .pass = pass, .dtype = layer->dtype };
 }
 
-/* The gradient of the whole table: zeros, into which the gradients of `rows` rows are added. */
+/* Emits the gradient of the whole table: zeros, to which the gradients of `rows` rows are added. */
 static void emit_table_gradient(const lm_layer *layer, lm_sink *sink, uint64_t rows)
 {
     const int64_t vocabulary = lm_int(layer, VOCABULARY), width = lm_int(layer, WIDTH);
@@ -122,9 +122,9 @@ static lm_status embedding_lower(const lm_layer *layer, lm_pass pass, lm_sink *s
     return LM_OK;
 }
 
-/* Rows are summed as they are read, none is written: a reduction does this work. Backward, each row
- * of a bag gets the bag's gradient, in a mean divided by their number; of a maximum, each element
- * of the bag goes to the one row it came from. */
+/* Forward is a reduction: rows are summed while they are read, none is written. Backward each row
+ * of a bag gets the bag's gradient, for a mean divided by their number. For a maximum each element
+ * goes to the row that it came from. */
 static lm_status bag_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const lm_tensor *in   = &layer->input[0];
@@ -156,7 +156,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     const bool has_mode = layer->n_params > MODE;
 
     cost->keeps = LM_KEEPS_INPUT;
-    if (has_mode && lm_int(layer, MODE) == MAX) /* where each maximum came from */
+    if (has_mode && lm_int(layer, MODE) == MAX) /* index of each maximum */
         cost->saved_bytes = lm_mul(8, lm_elements(&layer->output[0]));
     return cost_of_kernels(layer, cost);
 }
@@ -165,7 +165,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 1, \
     .max_inputs = 1, .n_outputs = 1, .cost = cost, .weights = weights
 
-/* A rank without a number's row yields zeros for it (Shoeybi et al. 2019, section 3). */
+/* A rank yields zeros for rows that other ranks hold (Shoeybi et al. 2019, section 3). */
 static lm_status embedding_split(const lm_layer *layer, lm_split *s)
 {
     if (s->way == LM_COLUMNS)

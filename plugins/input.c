@@ -50,7 +50,7 @@ static const lm_layer_type input = {
     .flags      = LM_SOURCE,
     .infer      = infer,
     .cost       = cost_of_kernels,
-    .lower      = lower_nothing, /* the loader's work does not belong to the network */
+    .lower      = lower_nothing, /* the data loader's work does not count */
 };
 
 static const lm_layer_type *const types[] = { &input };

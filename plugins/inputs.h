@@ -4,7 +4,7 @@
 
 #include "lowering.h"
 
-/** An input of a product or a function: integers are refused. */
+/** Refuses an input of integers. */
 static inline lm_status input_real(const lm_layer *layer, uint32_t i)
 {
     if (!lm_dtype_is_real(layer->input[i].dtype))
@@ -15,7 +15,7 @@ static inline lm_status input_real(const lm_layer *layer, uint32_t i)
     return LM_OK;
 }
 
-/** A first input of reals with `low` to `high` dimensions; `names` names them. */
+/** Checks the first input: real, `low` to `high` dimensions; `names` names them in the error. */
 static inline lm_status input_rank(const lm_layer *layer, uint32_t low, uint32_t high,
                                    const char *names)
 {
@@ -33,7 +33,7 @@ static inline lm_status input_rank(const lm_layer *layer, uint32_t low, uint32_t
                    (unsigned)low, (unsigned)high, names);
 }
 
-/** An output with the shape of the first input, which may hold any real numbers. */
+/** Gives the output the shape of the first input, which must be real. */
 static inline lm_status infer_same(const lm_layer *layer, lm_tensor *output)
 {
     const lm_status status = input_real(layer, 0);

@@ -24,13 +24,13 @@ static int64_t features_in(const lm_layer *layer, uint32_t i)
     return layer->input[i].dim[layer->input[i].rank - 1];
 }
 
-/* All dimensions but the last: the rows of the product. */
+/* Rows of the product: all dimensions except the last. */
 static int64_t rows_of(const lm_layer *layer)
 {
     return (int64_t)tensor_span(&layer->input[0], 0, layer->input[0].rank - 1);
 }
 
-/* The product of that many columns, from the features of input i. */
+/* The product with so many columns over the features of input i. */
 static dense dense_of(const lm_layer *layer, uint32_t i, int64_t columns, int64_t bias)
 {
     return (dense){ .dtype = layer->input[0].dtype,
@@ -135,8 +135,8 @@ static lm_status bilinear_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Numbers in a row of the second factor: the products of a row with the matrix of each feature, or
- * the gradient of each feature times the row. */
+/* Length of a row of pairs: the products of a row with the matrix of each feature, or the gradient
+ * of each feature times the row. */
 static int64_t pairs_of(const lm_layer *layer, uint32_t i)
 {
     return (int64_t)lm_mul((uint64_t)lm_int(layer, FEATURES), (uint64_t)features_in(layer, i));
@@ -157,7 +157,7 @@ static void emit_pairs(const lm_layer *layer, lm_pass pass, lm_sink *sink, uint3
                                  .reads             = (int64_t)lm_mul(rows, row) } });
 }
 
-/* Forward a W, all features at once, then for each row its product with b: of activations. */
+/* Forward: a W for all features at once, then the product of each row with b, both activations. */
 static void bilinear_forward(const lm_layer *layer, lm_sink *sink)
 {
     const dense d = dense_of(layer, 0, pairs_of(layer, 1), 0);
@@ -174,7 +174,7 @@ static void bilinear_forward(const lm_layer *layer, lm_sink *sink)
                                         .activations = 1 } });
 }
 
-/* Backward, with the pairs dy b: da = (dy b) W^T, dW = (dy b)^T a; db likewise with dy a. */
+/* Backward with pairs dy b: da = (dy b) W^T, dW = (dy b)^T a. db likewise, with dy a. */
 static lm_status bilinear_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const int64_t features = lm_int(layer, FEATURES);

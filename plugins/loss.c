@@ -20,10 +20,10 @@
  *  - kl_div_loss          t (log(t) - x), 0 where t is 0      4 | -g t: 1
  *       of the target     g (log(t) + 1 - x)                                           | 4
  *
- * The gradient of a target, where a network computes it, is for the first three that of the input
- * with the other sign.
+ * If a network computes the target, the target's gradient of the first three is that of the input
+ * with the opposite sign.
  */
-typedef enum loss_kept { BOTH, TARGET, DIFFERENCE } loss_kept; /* until backward, as in PyTorch */
+typedef enum loss_kept { BOTH, TARGET, DIFFERENCE } loss_kept; /* kept, as in PyTorch */
 
 typedef struct loss_type {
     lm_layer_type type; /* first: a layer's `type` points here */

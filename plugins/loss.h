@@ -1,11 +1,11 @@
-/** Losses: what their files share. Each yields a scalar, the mean over all samples and places. */
+/** Common parts of losses. A loss is a scalar: the mean over all samples and places. */
 #ifndef PLUGINS_LOSS_H
 #define PLUGINS_LOSS_H
 
 #include "inputs.h"
 #include "tensors.h"
 
-/** The head of a loss: a function of scores, and of a target where the network holds one. */
+/** Head of a loss type: inputs are scores and, if the network has one, a target. */
 #define LOSS(type_name, type_doc)                                                       \
     .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 1, \
     .max_inputs = 2, .n_outputs = 1, .flags = LM_FUNCTIONAL
@@ -21,7 +21,7 @@ static inline void loss_emit_map(const lm_layer *layer, lm_pass pass, lm_sink *s
                                        .flops_per_element = flops } });
 }
 
-/** The mean of `n` numbers. */
+/** Emits the mean of `n` numbers. */
 static inline void loss_emit_mean(const lm_layer *layer, lm_sink *sink, int64_t n)
 {
     emit(sink, (lm_kernel){ .op       = LM_OP_REDUCE,
@@ -30,7 +30,7 @@ static inline void loss_emit_mean(const lm_layer *layer, lm_sink *sink, int64_t 
                             .u.reduce = { 1, n, 1 } });
 }
 
-/** Does the target have the shape of `like`? */
+/** Checks that the target has the shape of `like`. */
 static inline lm_status loss_target(const lm_layer *layer, const lm_tensor *like)
 {
     const lm_tensor *target = &layer->input[1];
@@ -46,7 +46,7 @@ static inline lm_status loss_target(const lm_layer *layer, const lm_tensor *like
     return LM_OK;
 }
 
-/** Is the target, of real numbers, just like the first input? */
+/** Checks that the target is real and has the shape of the first input. */
 static inline lm_status loss_real_target(const lm_layer *layer)
 {
     if (layer->input[1].dtype != layer->input[0].dtype)
@@ -56,7 +56,7 @@ static inline lm_status loss_real_target(const lm_layer *layer)
     return loss_target(layer, &layer->input[0]);
 }
 
-/** Does the target hold numbers of classes? */
+/** Checks that the target holds class numbers. */
 static inline lm_status loss_numbers(const lm_layer *layer)
 {
     if (layer->input[1].dtype == LM_I64 || layer->input[1].dtype == LM_I32)

@@ -1,5 +1,5 @@
-/* cross_entropy, nll_loss: scores of classes against class numbers or, cross_entropy alone, against
- * probabilities, as in torch.nn.functional. Classes are dimension 1. */
+/* cross_entropy, nll_loss: scores of classes against class numbers, as in torch.nn.functional.
+ * cross_entropy also takes probabilities. Classes are dimension 1. */
 #include "loss.h"
 #include "splitting.h"
 
@@ -53,7 +53,7 @@ static void emit_softmax(const lm_layer *layer, lm_pass pass, lm_sink *sink)
                       .u.softmax = { (int64_t)lm_elements(&decisions), layer->input[0].dim[1] } });
 }
 
-/* Picks the score of each right class and adds them up. */
+/* Emits the sum of the scores of the right classes. */
 static void emit_pick(const lm_layer *layer, lm_sink *sink)
 {
     const lm_tensor decisions = decisions_of(layer);
@@ -94,8 +94,8 @@ static lm_status cross_entropy_cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
-/* Of each decision, in single precision, the ranks have in common the greatest score, the sum of
- * exponentials and the right class's score: Megatron-LM, tensor_parallel/cross_entropy.py. */
+/* Ranks exchange three numbers per decision, in single precision: the greatest score, the sum of
+ * exponentials and the right class's score (Megatron-LM, tensor_parallel/cross_entropy.py). */
 static lm_status cross_entropy_split(const lm_layer *layer, lm_split *s)
 {
     const lm_tensor decisions = decisions_of(layer);
@@ -107,7 +107,7 @@ static lm_status cross_entropy_split(const lm_layer *layer, lm_split *s)
     return LM_OK;
 }
 
-/* The gradient is a constant at the right classes, else 0: all of it is written. */
+/* The whole gradient is written: a constant at the right classes, else 0. */
 static lm_status nll_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     if (pass == LM_FORWARD)

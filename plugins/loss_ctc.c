@@ -44,14 +44,14 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
 }
 
 /*
- * An estimate: nothing the network holds says how much of a batch is padding, so every sample has
- * all steps and symbols. With T steps, C classes and S symbols there are T (2 S + 1) states, blanks
- * between and around the symbols.
+ * An estimate: the network does not know the padding of a batch, so every sample has all steps and
+ * symbols. With T steps, C classes and S symbols there are T (2 S + 1) states: blanks lie between
+ * and around the symbols.
  *
  * Forward, each alpha is the logarithm of a sum of three exponentials and a score (equations 6, 7):
  * which of them are allowed 1, max 2, subtract 3, exp 3, add 2, log 1, max and score 2: 14. It
- * reads of each step the classes that occur, at most C and S + 1, and writes the alphas, which are
- * kept.
+ * reads the classes that occur in each step, at most C and at most S + 1, and writes the alphas,
+ * which are kept.
  *
  * Backward, each beta is the same (equations 9, 10), and alpha and beta of a state are added to its
  * class's sum, again in logarithms: 1 + 8. Each score then takes 6 (equation 16): two exponentials,
@@ -86,7 +86,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     cost->keeps = LM_KEEPS_INPUT;
     cost->saved_bytes =
         lm_mul(lm_mul(tensor_span(in, 0, 2), 2 * symbols_of(layer) + 1), lm_dtype_bytes(in->dtype));
-    cost->workspace_bytes = cost->saved_bytes; /* the betas, as many as alphas */
+    cost->workspace_bytes = cost->saved_bytes; /* the betas, in the same number as alphas */
     return cost_of_kernels(layer, cost);
 }
 

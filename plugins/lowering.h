@@ -1,10 +1,11 @@
-/** Kernels in one line, and a layer's cost as the sum of its kernels. For the plugins beside it. */
+/** Emits a kernel in one line, and sums a layer's cost over its kernels, for the layer types of
+ * this folder. */
 #ifndef PLUGINS_LOWERING_H
 #define PLUGINS_LOWERING_H
 
 #include <layermeter/plugin.h>
 
-/** Emits `kernel`: fills in its size, and 1 for a `repeat` that was left out. */
+/** Emits `kernel`; fills in its size, and 1 for a missing `repeat`. */
 static inline void emit(lm_sink *sink, lm_kernel kernel)
 {
     kernel.size = sizeof kernel;
@@ -20,7 +21,7 @@ static inline void emit_weight(lm_sink *sink, lm_weight weight)
     sink->weight(sink, &weight);
 }
 
-/** Adds up the work of the kernels that fall into it. */
+/** A sink that sums the work of the kernels put into it. */
 typedef struct work_sink {
     lm_sink sink; /* first */
     lm_work work;
@@ -36,7 +37,7 @@ static inline void work_sink_take(lm_sink *sink, const lm_kernel *kernel)
     sum->written_bytes = lm_add(sum->written_bytes, lm_mul(kernel->repeat, one.written_bytes));
 }
 
-/** The work of every pass, from the kernels that the layer's type lowers it to. */
+/** Sums the work of each pass over the layer's kernels. */
 static inline lm_status cost_of_kernels(const lm_layer *layer, lm_cost *cost)
 {
     for (lm_pass pass = 0; pass < LM_N_PASSES; pass++) {
@@ -50,7 +51,7 @@ static inline lm_status cost_of_kernels(const lm_layer *layer, lm_cost *cost)
     return LM_OK;
 }
 
-/** For views and sources: nothing to run. */
+/** No kernels: for views and sources. */
 static inline lm_status lower_nothing(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     (void)layer;

@@ -17,12 +17,12 @@ static const lm_param params[] = {
                       .doc      = "swap the last two dimensions of the second input" },
 };
 
-/* The product's own sizes: m x k times k x n, for each of `batch`. */
+/* Sizes of the product: `batch` times m x k by k x n. */
 typedef struct product {
     int64_t batch, m, n, k;
 } product;
 
-/* Dimension of an input, counted from the last two: 0 rows, 1 columns, as the product sees them. */
+/* Rows (0) or columns (1) of an input's matrix in the product. */
 static int64_t side(const lm_layer *layer, uint32_t input, uint32_t which)
 {
     const lm_tensor *t       = &layer->input[input];
@@ -31,7 +31,7 @@ static int64_t side(const lm_layer *layer, uint32_t input, uint32_t which)
     return t->dim[t->rank - 2 + (which ^ swapped)];
 }
 
-/* What lies in front of the last two dimensions. */
+/* The dimensions in front of the last two. */
 static lm_tensor leading(const lm_tensor *t)
 {
     lm_tensor out = *t;
@@ -68,7 +68,8 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* As torch.matmul does, all rows of the first input meet a second one of two dimensions at once. */
+/* Is the product folded? As in torch.matmul, a second input of two dimensions is multiplied with
+ * all rows of the first at once. */
 static bool is_folded(const lm_layer *layer)
 {
     return layer->input[B].rank == 2 && !lm_int(layer, TRANSPOSE_A);
@@ -87,7 +88,7 @@ static product product_of(const lm_layer *layer)
     return p;
 }
 
-/* An input as large as the product sees it. */
+/* An input after broadcasting. */
 static lm_tensor stretched(const lm_layer *layer, uint32_t input)
 {
     const lm_tensor *t   = &layer->input[input];
@@ -98,8 +99,8 @@ static lm_tensor stretched(const lm_layer *layer, uint32_t input)
     return out;
 }
 
-/* Bytes of the copy that a stretched input needs: none where the same matrix serves all products,
- * which strides of 0 can say, but where it serves some of them. */
+/* Bytes of the copy of a stretched input. None if one matrix serves all products, by strides of 0;
+ * a copy if it serves some of them. */
 static uint64_t copy_bytes(const lm_layer *layer, uint32_t input)
 {
     const lm_tensor whole = stretched(layer, input), own = leading(&layer->input[input]);
@@ -122,7 +123,7 @@ static void emit_product(const lm_layer *layer, lm_pass pass, lm_sink *sink, int
                  .batch = product_of(layer).batch, .m = m, .n = n, .k = k, .activations = 1 } });
 }
 
-/* Forward A B; backward dC B^T and A^T dC, added up where an input was stretched. */
+/* Forward A B; backward dC B^T and A^T dC, summed for stretched inputs. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const product p = product_of(layer);
@@ -154,7 +155,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     for (uint32_t i = A; i <= B; i++)
-        if (lm_wants_gradient(layer, A + B - i)) { /* the other's: of a copy, the copy is kept */
+        if (lm_wants_gradient(layer, A + B - i)) { /* the other input, or its copy, is kept */
             cost->saved_bytes = lm_add(cost->saved_bytes, copy_bytes(layer, i));
             cost->keeps |= copy_bytes(layer, i) ? 0 : LM_KEEPS_ONE(i);
         }

@@ -1,4 +1,4 @@
-/* moe: a mixture of experts in place of a transformer's two or three linear layers. */
+/* moe: a mixture of experts, which replaces a transformer's two or three linear layers. */
 #include "dense.h"
 #include "inputs.h"
 #include "splitting.h"
@@ -92,10 +92,10 @@ static const lm_param params[] = {
 };
 
 /*
- * A token's row goes to `top_k` experts. Their rows are put together expert by expert (gathered), so
- * that each linear layer of all experts is one launch of products of equal sizes, a grouped product:
- * GEMM with `batch` experts, and one more launch where rows do not divide evenly. The outputs come
- * back multiplied by the scores and added up.
+ * A token's row goes to `top_k` experts. Rows are gathered by expert. Each linear layer of all
+ * experts is then one grouped product, a launch of products of equal sizes: GEMM with `batch`
+ * experts, and one more launch if rows do not divide evenly. The outputs return, multiplied by the
+ * scores and summed.
  *
  * Shazeer et al. 2017, "Outrageously large neural networks", section 2; Fedus et al. 2021, "Switch
  * transformers", section 2.2 (capacity); Gale et al. 2022, "MegaBlocks", section 2 (grouped
@@ -128,7 +128,7 @@ static int64_t times(int64_t a, int64_t b)
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-/* n times a factor, rounded up. The factor's last digits are noise: 1.1 x 10 is 11. */
+/* n times a factor, rounded up. A tolerance covers rounding: 1.1 x 10 is 11. */
 static int64_t scaled(int64_t n, double factor)
 {
     const double  exact = (double)n * factor;
@@ -225,7 +225,7 @@ static void emit_map(const moe *m, lm_sink *sink, lm_pass pass, int64_t elements
              .u.map = { .elements = elements, .operands = operands, .flops_per_element = flops } });
 }
 
-/* Rows that are copied by number, or added up by number. */
+/* Emits rows that are copied or added by number. */
 static void emit_rows(const moe *m, lm_sink *sink, lm_pass pass, int64_t rows, int64_t width,
                       int64_t table)
 {
@@ -235,7 +235,7 @@ static void emit_rows(const moe *m, lm_sink *sink, lm_pass pass, int64_t rows, i
                             .u.gather = { .rows = rows, .width = width, .table_rows = table } });
 }
 
-/* One of the three products of `experts` linear layers, with so many rows each. */
+/* Emits one of the three products of `experts` linear layers with so many rows each. */
 static void emit_group(const moe *m, lm_sink *sink, lm_pass pass, lm_pass product, int64_t experts,
                        int64_t rows, int64_t in, int64_t out)
 {
@@ -250,7 +250,7 @@ static void emit_group(const moe *m, lm_sink *sink, lm_pass pass, lm_pass produc
     emit(sink, k);
 }
 
-/* That of all experts: rows as even as they can be. */
+/* The same for all experts, with rows as equal as possible. */
 static void emit_experts(const moe *m, lm_sink *sink, lm_pass pass, lm_pass product, int64_t in,
                          int64_t out)
 {
@@ -260,7 +260,7 @@ static void emit_experts(const moe *m, lm_sink *sink, lm_pass pass, lm_pass prod
     emit_group(m, sink, pass, product, m->held - more, each, in, out);
 }
 
-/* The same of experts that see every token: one linear layer. */
+/* The same for shared experts, which see every token: one linear layer. */
 static void emit_shared(const moe *m, lm_sink *sink, lm_pass pass, lm_pass product, int64_t in,
                         int64_t out)
 {
@@ -271,7 +271,7 @@ static void emit_shared(const moe *m, lm_sink *sink, lm_pass pass, lm_pass produ
 
 typedef void (*emit_product)(const moe *, lm_sink *, lm_pass, lm_pass, int64_t, int64_t);
 
-/* Linear layers around an activation of `rows` rows of `hidden` elements. */
+/* Emits the linear layers around an activation of `rows` rows of `hidden` elements. */
 static void forward_of(const moe *m, lm_sink *sink, emit_product product, int64_t rows,
                        int64_t hidden, int64_t activation)
 {
@@ -285,7 +285,7 @@ static void forward_of(const moe *m, lm_sink *sink, emit_product product, int64_
     product(m, sink, LM_FORWARD, LM_FORWARD, hidden, m->width);
 }
 
-/* The gradient at the first linear layers' outputs; with `input` at their input, too. */
+/* Emits the gradient at the outputs of the first linear layers, and with `input` at their input. */
 static void backward_of(const moe *m, lm_sink *sink, lm_pass pass, emit_product product,
                         int64_t rows, int64_t hidden, int64_t activation, bool input)
 {
@@ -308,7 +308,7 @@ static void weights_of(const moe *m, lm_sink *sink, emit_product product, int64_
     product(m, sink, LM_GRAD_WEIGHT, LM_GRAD_WEIGHT, hidden, m->width);
 }
 
-/* Scores of all experts, forward or their gradient. */
+/* Emits a pass of the scores of all experts. */
 static void emit_scores(const moe *m, lm_sink *sink, lm_pass pass, int64_t score)
 {
     const bool forward = pass == LM_FORWARD;
@@ -344,7 +344,7 @@ static void router_forward(const lm_layer *layer, const moe *m, lm_sink *sink)
         emit_map(m, sink, LM_FORWARD, times(m->tokens, m->top_k), 1, 2);
 }
 
-/* Gradients of the chosen scores are put among zeros, and go back to the router's outputs. */
+/* Emits the router's gradient: that of the chosen scores among zeros, then back to its outputs. */
 static void router_backward(const lm_layer *layer, const moe *m, lm_sink *sink, lm_pass pass,
                             bool input)
 {
@@ -381,7 +381,8 @@ static void lower_forward(const lm_layer *layer, const moe *m, lm_sink *sink)
     emit_map(m, sink, LM_FORWARD, out, 2, 1);
 }
 
-/* All but the weights' own gradients. `input`: that of the layer's input, the sum of its readers'. */
+/* Emits all gradients except those of weights. `input`: also that of the layer's input, a sum over
+ * its readers. */
 static void lower_through(const lm_layer *layer, const moe *m, lm_pass pass, bool input,
                           lm_sink *sink)
 {
@@ -410,7 +411,7 @@ static void lower_through(const lm_layer *layer, const moe *m, lm_pass pass, boo
         emit_map(m, sink, pass, out, 2, 1);
 }
 
-/* A gradient that only the weights want belongs to their pass. */
+/* Kernels of a pass. Gradients that only weights need belong to LM_GRAD_WEIGHT. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const moe  m     = moe_of(layer);
@@ -429,9 +430,9 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return LM_OK;
 }
 
-/* Kept: the rows that experts read and made, what lies between their linear layers (before and
- * behind the activation, and with a gate both factors and their product), all scores, those chosen
- * and their numbers, of 8 bytes. */
+/* Kept tensors: inputs and outputs of experts; rows between their linear layers, before and behind
+ * the activation, with a gate both factors and their product; all scores; the chosen scores and
+ * their numbers of 8 bytes. */
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     const moe      m       = moe_of(layer);
@@ -448,7 +449,8 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
-/* All ranks' tokens go to the experts of one, and come back: the fullest rank's rows. */
+/* Splits experts among ranks. Tokens of all ranks travel to the experts and back; the fullest
+ * rank's rows count. */
 static lm_status split_experts(const lm_layer *layer, lm_split *s)
 {
     const moe m    = moe_of(layer);
@@ -468,8 +470,8 @@ static lm_status split_experts(const lm_layer *layer, lm_split *s)
     return LM_OK;
 }
 
-/* Each rank has some elements of every expert, as Megatron-LM's column and row parallel layers do; all
- * have the router. */
+/* Splits every expert among ranks, as Megatron-LM's column and row parallel layers. All ranks have
+ * the router. */
 static lm_status split(const lm_layer *layer, lm_split *s)
 {
     lm_status status;

@@ -97,7 +97,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return status;
 }
 
-/* Which elements share their statistics: the geometry of a kernel. */
+/* Geometry of a kernel: the elements that share statistics. */
 static lm_kernel kernel_of(const lm_layer *layer, lm_pass pass)
 {
     const lm_tensor *in   = &layer->input[0];
@@ -120,7 +120,7 @@ static lm_kernel kernel_of(const lm_layer *layer, lm_pass pass)
     return k;
 }
 
-/* One backward launch yields all gradients: it stands under LM_GRAD_INPUT. */
+/* A single backward launch yields all gradients, under LM_GRAD_INPUT. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     if (pass != LM_GRAD_WEIGHT)
@@ -144,7 +144,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     return cost_of_kernels(layer, cost);
 }
 
-/* A number per channel, or one for each place in the last dimensions. */
+/* Shape of scale and shift: one number per channel, or per place in the last dimensions. */
 static lm_tensor scale_of(const lm_layer *layer)
 {
     const lm_tensor *in    = &layer->input[0];

@@ -1,4 +1,4 @@
-/** The norms with files of their own. */
+/** Norms in other files. */
 #ifndef PLUGINS_NORM_H
 #define PLUGINS_NORM_H
 

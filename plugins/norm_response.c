@@ -22,7 +22,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return status;
 }
 
-/* The mean: an average pooling over the channels, each place apart. */
+/* The mean as an average pooling over channels, separately at each place. */
 static lm_kernel mean_of(const lm_layer *layer, lm_pass pass)
 {
     const lm_tensor *in       = &layer->input[0];

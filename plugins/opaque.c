@@ -1,4 +1,4 @@
-/* opaque: work of which only the counts are known. */
+/* opaque: a layer of which only the counts are known. */
 #include "lowering.h"
 
 enum {
@@ -17,7 +17,7 @@ enum {
         .doc = param_doc                                                               \
     }
 
-/* No key has a default: an unknown count is not 0. */
+/* Counts have no default: an unknown count is not 0. */
 static const lm_param params[] = {
     [SHAPE]            = { .name = "shape",
                            .kind = LM_LIST,

@@ -1,4 +1,4 @@
-/* parameter, constant: tensors that belong to the network instead of being computed by it. */
+/* parameter, constant: tensors that belong to the network and are not computed by it. */
 #include <stdbool.h>
 
 #include "splitting.h"
@@ -68,7 +68,7 @@ static lm_status parameter_infer(const lm_layer *layer, lm_tensor *output)
     return put(layer, tensor_of(layer, layer->dtype), lm_int(layer, EXPAND), output);
 }
 
-/* The dimension behind the first one is that of tokens or heads; with the batch in front, behind it. */
+/* The dimension of tokens or heads is the second one; the first one of a shape without batch. */
 static lm_status split_shape(const lm_layer *layer, lm_split *s, uint32_t at)
 {
     if ((s->way != LM_TOKENS && s->way != LM_HEADS) || at >= layer->param[SHAPE].count)

@@ -112,7 +112,7 @@ static lm_status slide(const lm_layer *layer, uint32_t i, window_axis *axis)
     return LM_OK;
 }
 
-/* Global windows take any number of axes: all axes before the last two become one. */
+/* Windows over whole axes. Any number of axes: those before the last two become one. */
 static void cover_all(const lm_tensor *in, window_axis axis[3])
 {
     const uint32_t last = in->rank > 4 ? in->rank - 2 : 2;
@@ -197,8 +197,8 @@ static lm_status emit_windows(const lm_layer *layer, lm_pass pass, lm_sink *sink
 }
 
 /*
- * y = (sum x^p)^(1/p): a power of every input, the mean of each window, its size and the root of
- * every output. Backward dy y^(1-p) of every output, given to its window, times x^(p-1) of every
+ * y = (sum x^p)^(1/p): a power of every input, the mean of each window, times its size and the root
+ * of every output. Backward: dy y^(1-p) of every output goes to its window, times x^(p-1) of every
  * input.
  */
 static lm_status emit_power(const lm_layer *layer, lm_pass pass, lm_sink *sink)
@@ -220,9 +220,9 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return pool_of(layer)->power ? emit_power(layer, pass, sink) : emit_windows(layer, pass, sink);
 }
 
-/* Backward, a mean needs no element of forward, a maximum the places of the maxima: a 64-bit index
- * per output element. PyTorch keeps the input all the same, for its shape (derivatives.yaml); of
- * lp_pool it keeps the powers, and four tensors on the way from the mean to the root. */
+/* Kept tensors. A mean needs nothing, a maximum a 64-bit index per output element. PyTorch also
+ * keeps the input, for its shape (derivatives.yaml). For lp_pool it keeps the powers, and four
+ * tensors between mean and root. */
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     cost->keeps = LM_KEEPS_INPUT;

@@ -1,4 +1,4 @@
-/* rnn, lstm, gru: layers that walk along a sequence, as torch.nn.RNN, LSTM and GRU. */
+/* rnn, lstm, gru: recurrent layers, as torch.nn.RNN, LSTM and GRU. */
 #include "dense.h"
 #include "inputs.h"
 
@@ -53,10 +53,10 @@ static const lm_param lstm_params[] = {
 static const lm_param gru_params[] = { RECURRENT_PARAMS };
 
 /*
- * A step sums what two products give for each gate and applies these formulas of the documentation
- * of torch.nn to each element of the state. FLOP are counted as at the head of activation.c:
- * logistic function s 4, tanh 1; their gradients 3 each, relu's 1. dh is the sum of what comes from
- * above and from the step after: 1.
+ * A step sums two products for each gate and applies the formulas of the documentation of torch.nn
+ * to each element of the state. FLOPs count as in activation.c: logistic function s 4, tanh 1;
+ * their gradients 3 each, relu's 1. dh is the sum of the gradients from above and from the next
+ * step: 1.
  *
  *  - rnn   h = tanh(a): sum 1, tanh 1                                                        2
  *          dh 1, da = dh (1 - h h): 3 (relu: 1)                                              4 (2)
@@ -67,9 +67,9 @@ static const lm_param gru_params[] = { RECURRENT_PARAMS };
  *          dh 1 and what the step itself hands back 1, dn = dh (1 - z): 2, dz = dh (h - n): 2,
  *          dh z 1, through tanh 3, dr = da b: 1, db = da r: 1, through s 6                   18
  *
- * A kernel reads each gate's two sums and the last state (lstm: the cell); backward the gradient
- * from above, that from the step after (lstm: and the cell's; gru: its two parts) and what was
- * kept: gates and both states.
+ * A kernel reads each gate's two sums and the last state (lstm: the cell). Backward it reads the
+ * gradient from above, that from the next step (lstm: and the cell's; gru: its two parts), and the
+ * kept gates and both states.
  */
 typedef struct cell {
     int64_t flops_forward, flops_backward;       /* per element of the state */
@@ -90,11 +90,11 @@ static const recurrent *self_of(const lm_layer *layer)
     return (const recurrent *)(const void *)layer->type;
 }
 
-/* The layer in numbers. */
+/* Sizes of the layer. */
 typedef struct sizes {
     lm_dtype dtype;
     int64_t  samples, steps, input, hidden, layers, directions, gates;
-    int64_t  output; /* of a direction: the state, or what it is projected to */
+    int64_t  output; /* of a direction: width of the state, or of its projection */
     bool     bias, projected, dropout;
     cell     cell;
 } sizes;
@@ -129,7 +129,7 @@ static lm_tensor state_of(const sizes *s, int64_t width)
                         .dim   = { s->samples, s->layers * s->directions, width } };
 }
 
-/* States that the walk starts from, if they are given. */
+/* Checks the initial states, if they are inputs. */
 static lm_status check_states(const lm_layer *layer, const lm_tensor *states)
 {
     if (layer->n_inputs != 1 && layer->n_inputs != layer->n_outputs)
@@ -175,7 +175,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* Elements that go into layer `at`. */
+/* Number of input elements of layer `at`. */
 static int64_t input_of(const sizes *s, int64_t at)
 {
     return at ? s->directions * s->output : s->input;
@@ -233,7 +233,7 @@ static int64_t all_rows(const sizes *s)
     return (int64_t)lm_mul((uint64_t)s->samples, (uint64_t)s->steps);
 }
 
-/* What goes into the gates of layer `at`, of all steps at once. */
+/* Product of layer `at`'s input with the gates' weights, for all steps at once. */
 static dense input_product(const sizes *s, int64_t at)
 {
     return (dense){ s->dtype,        all_rows(s),
@@ -241,8 +241,8 @@ static dense input_product(const sizes *s, int64_t at)
                     s->bias,         (uint32_t)s->directions };
 }
 
-/* From state to gates, and from state to projection: step by step, their weights' gradients of all
- * steps at once. */
+/* Product from state to gates. `at_once`: all steps in one product, for weight gradients; else step
+ * by step. */
 static dense state_product(const sizes *s, bool at_once)
 {
     return (dense){ s->dtype,  at_once ? all_rows(s) : s->samples,
@@ -294,7 +294,7 @@ static void emit_forward(const sizes *s, lm_sink *sink)
     }
 }
 
-/* The gradient of what goes into layer `at`, from all its directions. */
+/* Emits the gradient of layer `at`'s input, from all its directions. */
 static void emit_input_gradient(const sizes *s, lm_pass pass, int64_t at, lm_sink *sink)
 {
     const dense input = input_product(s, at);
@@ -304,7 +304,7 @@ static void emit_input_gradient(const sizes *s, lm_pass pass, int64_t at, lm_sin
         emit_map(s, sink, pass, input.rows, input.in, 1, 2, 1);
 }
 
-/* Back through the steps of all layers. Where a state is projected, dh is summed before that. */
+/* Emits the backward steps of all layers. With a projection dh is summed before it. */
 static void emit_through_time(const sizes *s, lm_pass pass, lm_sink *sink)
 {
     const dense state = state_product(s, false), projection = projection_product(s, false);
@@ -338,8 +338,8 @@ static void emit_weight_gradients(const sizes *s, lm_sink *sink)
     }
 }
 
-/* A gradient goes back through the steps for the weights alone where no input wants one: that
- * belongs to the weights' pass. */
+/* Kernels of a pass. If only weights need the gradient through the steps, it belongs to
+ * LM_GRAD_WEIGHT. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const sizes s       = sizes_of(layer);
@@ -359,8 +359,8 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return LM_OK;
 }
 
-/* Gates and cells of all steps; what lies between layers, and after dropout again with a mask of
- * one byte each; states that are projected. */
+/* Kept tensors: gates and cells of all steps; outputs between layers, and with dropout those after
+ * it and a mask of one byte each; projected states. */
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     const sizes    s       = sizes_of(layer);

@@ -22,9 +22,9 @@ static const lm_param params[] = {
 };
 
 /*
- * FLOP are counted as at the head of activation.c. x is an element, y the result it went into, dy
- * that one's gradient, n how many went in. The reduction takes 1 for each x; what else there is
- * runs before it on every x, after it on every y, and backward on every x:
+ * FLOPs count as in activation.c. x is an element, y its result, dy the result's gradient, n the
+ * number of elements of a result. The reduction counts 1 for each x. Further FLOPs: before it for
+ * every x, after it for every y, backward for every x:
  *
  *                 before         after          backward
  *  - sum                                        dy: 0
@@ -38,7 +38,7 @@ static const lm_param params[] = {
  *       where m is the maximum, another reduction in front
  *  - argmax, argmin: none of these
  *
- * The division of a mean is left out forward: kernel.h counts what goes in.
+ * The division of a forward mean does not count: kernel.h counts input elements.
  */
 typedef struct reduction {
     int64_t  before, after;      /* FLOP; 0: no such kernel */
@@ -100,7 +100,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 
     if (status)
         return status;
-    if (pass == LM_GRAD_INPUT && self->operands) { /* dy, x where there are two, y of three */
+    if (pass == LM_GRAD_INPUT && self->operands) { /* dy; also x (2), y (3) */
         const int64_t reads = y + (self->operands > 1 ? x : 0) + (self->operands > 2 ? y : 0);
 
         map.u.map.elements          = x;

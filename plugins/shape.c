@@ -1,4 +1,4 @@
-/* Layer types that only arrange elements, or convert them. */
+/* Layer types that only move or convert elements. */
 #include "shape.h"
 
 static const lm_layer_type *const types[] = {

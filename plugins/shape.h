@@ -1,4 +1,4 @@
-/** Layer types that arrange elements: one table over several files. */
+/** Layer types that move elements: one table over several files. */
 #ifndef PLUGINS_SHAPE_H
 #define PLUGINS_SHAPE_H
 
@@ -14,7 +14,8 @@ extern const lm_layer_type shape_permute, shape_roll, shape_pixel_shuffle, shape
 extern const lm_layer_type shape_upsample;                          /* shape_upsample.c */
 extern const lm_layer_type shape_gather, shape_cast, shape_traffic; /* shape_gather.c, ... */
 
-/** COPY of the output forward, of its gradient backward: for types that only move elements. */
+/** Emits a copy of the output forward, and of its gradient backward: for types that only move
+ * elements. */
 lm_status shape_lower_copy(const lm_layer *layer, lm_pass pass, lm_sink *sink);
 
 #define SHAPE_TYPE(type_name, type_doc)                                                 \

@@ -38,7 +38,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Backward, rows are added into zeros of the data's shape. */
+/* Backward adds rows to zeros of the data's shape. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const lm_tensor *data   = &layer->input[DATA];

@@ -112,7 +112,8 @@ static lm_status chunk_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Forward a view. Backward the gradient of the whole: zeros, then the part copied in. */
+/* Forward: a view. Backward: the gradient of the whole tensor, zeros and then a copy of the
+ * part. */
 static lm_status part_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     if (pass != LM_GRAD_INPUT)
@@ -124,7 +125,7 @@ static lm_status part_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return shape_lower_copy(layer, pass, sink);
 }
 
-/* The number that a list of margins gives for dimension d of rank. */
+/* Margin of dimension d in a list of margins. */
 static int64_t margin(const lm_value *list, uint32_t d, uint32_t rank)
 {
     const uint32_t first = rank - list->count;
@@ -152,7 +153,8 @@ static lm_status pad_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Forward the margins' value everywhere, then the input copied in; backward it is copied out. */
+/* Forward: the margins' value everywhere, then a copy of the input. Backward: a copy out of the
+ * gradient. */
 static lm_status pad_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     if (pass == LM_FORWARD)

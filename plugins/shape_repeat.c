@@ -1,4 +1,4 @@
-/* expand, tile: a tensor several times; backward adds the repetitions up. */
+/* expand, tile: repetitions of a tensor; backward sums over them. */
 #include <stdbool.h>
 
 #include "shape.h"
@@ -62,7 +62,7 @@ static lm_status expand_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink
     return LM_OK;
 }
 
-/* What all heads share becomes a copy for each of the rank's own: dimensions that are given are
+/* A tensor shared by all heads becomes a copy for each head of the rank: given dimensions are
  * heads. */
 static lm_status expand_split(const lm_layer *layer, lm_split *s)
 {
@@ -97,7 +97,7 @@ static lm_status tile_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* A copy that grows: it reads less than it writes. */
+/* A copy that reads less than it writes. */
 static lm_status tile_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const int64_t in = (int64_t)lm_elements(&layer->input[0]);

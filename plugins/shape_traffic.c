@@ -1,4 +1,4 @@
-/* traffic: reads its inputs and writes an output of a shape that is told. */
+/* traffic: reads its inputs and writes an output of a given shape. */
 #include <stdbool.h>
 
 #include "shape.h"
@@ -56,7 +56,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Elements of the output's type that hold all inputs, or those that take a gradient. */
+/* Size of all inputs, or of the real ones, in elements of the output's type. */
 static uint64_t input_elements(const lm_layer *layer, bool real)
 {
     const uint64_t size  = lm_dtype_bytes(layer->output[0].dtype);
@@ -68,7 +68,7 @@ static uint64_t input_elements(const lm_layer *layer, bool real)
     return bytes / size + (bytes % size != 0);
 }
 
-/* Backward, the output's gradient becomes one of each input that takes one. */
+/* Backward reads the output's gradient and writes those of the real inputs. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const bool     forward = pass == LM_FORWARD;
@@ -89,7 +89,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return LM_OK;
 }
 
-/* The places that elements moved from or to are kept. */
+/* Keeps the indices of moved elements. */
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     for (uint32_t i = 0; i < layer->n_inputs && i < LM_KEEPS_MAX; i++)

@@ -54,7 +54,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     for (uint32_t d = 2; d < out.rank; d++) {
         const int64_t given = size->u.i[size->count == 1 ? 0 : d - 2];
 
-        /* beyond 2^53 a product in floating point is not the exact one */
+        /* beyond 2^53 a product of doubles is not exact */
         if (factor > 0 && (double)out.dim[d] * factor > 9007199254740992.0)
             return lm_fail(layer, LM_E_OVERFLOW, "an output of more than 2^53 pixels");
         out.dim[d] = factor > 0 ? (int64_t)((double)out.dim[d] * factor) : given;
@@ -66,14 +66,14 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
 }
 
 /*
- * FLOP for each element of the output. Weights depend on the place alone and count nothing.
+ * FLOPs for each element of the output. Weights depend on the place only and count nothing.
  *
  *  - nearest     0 | its gradient is added to that of one pixel: 1
  *  - linear      in one dimension a (1 - t) + b t: 3; in k dimensions, 2^k - 1 of these: 3, 9, 21
  *                | backward each is 2 products, and 2^k values are added: 4, 10, 22
  *  - bicubic     4 values with their weights: 7; 4 rows and then their results: 35
  *                | 4 + 16 products, 16 values are added: 36
- *  - area        none here: it is adaptive_avg_pool, as in PyTorch
+ *  - area none here: an adaptive_avg_pool, as in PyTorch
  */
 static int64_t flops_of(const lm_layer *layer, lm_pass pass)
 {

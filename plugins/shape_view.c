@@ -95,7 +95,7 @@ static lm_status reshape_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* The last dimension is that of the classes. */
+/* Splits classes: the last dimension. */
 static lm_status reshape_split(const lm_layer *layer, lm_split *s)
 {
     const uint32_t last = layer->param[SHAPE].count - 1;

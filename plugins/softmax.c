@@ -29,8 +29,8 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return status;
 }
 
-/* The logarithm takes as many FLOP: forward max, subtract, exp, sum, subtract (its own logarithm is
- * one a row), backward dy - exp(y) sum(dy). */
+/* log_softmax has the same number of FLOPs: forward max, subtract, exp, sum, subtract (and one
+ * logarithm per row), backward dy - exp(y) sum(dy). */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const softmax_type *self     = (const softmax_type *)(const void *)layer->type;

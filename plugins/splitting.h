@@ -1,4 +1,4 @@
-/** One rank's part of a layer, for the plugins. */
+/** Helpers to split a layer among ranks, for the layer types of this folder. */
 #ifndef PLUGINS_SPLITTING_H
 #define PLUGINS_SPLITTING_H
 
@@ -23,7 +23,7 @@ static inline lm_status split_evenly(const lm_layer *layer, lm_split *s, uint32_
     return LM_OK;
 }
 
-/** The largest of parts that are as even as they can be. */
+/** Sets value `at` to the largest part of a division that is as even as possible. */
 static inline void split_about(lm_split *s, uint32_t param, uint32_t at)
 {
     int64_t *n = &s->param[param].u.i[at];

@@ -1,10 +1,11 @@
-/** Shapes and element types for the plugins: dimensions by number, broadcasting and its gradient. */
+/** Shapes and element types: dimensions by number, broadcasting and its gradient. For the layer
+ * types of this folder. */
 #ifndef PLUGINS_TENSORS_H
 #define PLUGINS_TENSORS_H
 
 #include "lowering.h"
 
-/** The start of a parameter that takes dimensions: below 0, they count from the last. */
+/** Beginning of a parameter of dimensions; negative ones count from the last. */
 #define TENSOR_AXIS(param_kind) .kind = (param_kind), .min = -LM_MAX_RANK, .max = LM_MAX_RANK - 1
 
 /** The dimension of `axis` in a tensor of `rank`. */
@@ -20,7 +21,7 @@ static inline lm_status tensor_axis(const lm_layer *layer, int64_t axis, uint32_
     return LM_OK;
 }
 
-/** The dimensions of a list, as bits; a dimension may stand in it once. */
+/** The dimensions of a list as bits. No dimension may occur twice. */
 static inline lm_status tensor_axes(const lm_layer *layer, uint32_t param, uint32_t rank,
                                     uint32_t *out)
 {
@@ -41,7 +42,7 @@ static inline lm_status tensor_axes(const lm_layer *layer, uint32_t param, uint3
     return LM_OK;
 }
 
-/** Elements of the dimensions from `first` on, up to but without `end`. */
+/** Number of elements in dimensions `first` to `end` - 1. */
 static inline uint64_t tensor_span(const lm_tensor *t, uint32_t first, uint32_t end)
 {
     uint64_t n = 1;
@@ -51,7 +52,7 @@ static inline uint64_t tensor_span(const lm_tensor *t, uint32_t first, uint32_t 
     return n;
 }
 
-/** A dimension as a signed number: LM_E_OVERFLOW above 2^63. */
+/** Sets a dimension. LM_E_OVERFLOW if it does not fit an int64_t. */
 static inline lm_status tensor_set(const lm_layer *layer, lm_tensor *t, uint32_t d, uint64_t n)
 {
     if (n > INT64_MAX)
@@ -81,13 +82,13 @@ static inline lm_status tensor_broadcast(const lm_layer *layer, const lm_tensor 
     return LM_OK;
 }
 
-/** The gradient of a broadcast: adds up the dimensions along which `in` was repeated to become
- * `out`. Emits nothing without repetition. */
+/** Emits the gradient of a broadcast: sums over the dimensions along which `in` was repeated to
+ * become `out`. Nothing without repetition. */
 static inline void emit_sum_to(lm_sink *sink, lm_pass pass, const lm_tensor *in,
                                const lm_tensor *out)
 {
     const uint64_t rows = lm_elements(in), group = lm_elements(out) / rows;
-    uint64_t       inner = 1; /* elements behind the last dimension that was repeated */
+    uint64_t       inner = 1; /* number of elements behind the last repeated dimension */
 
     if (group == 1)
         return;
@@ -102,7 +103,7 @@ static inline void emit_sum_to(lm_sink *sink, lm_pass pass, const lm_tensor *in,
                             .u.reduce = { (int64_t)rows, (int64_t)group, (int64_t)inner } });
 }
 
-/** Element types as a parameter's choices, without and with the network's own. */
+/** Element types as choices of a parameter, without and with the network's own type. */
 #define TENSOR_DTYPES            "f32|f16|bf16|f64|i64|i32|u8"
 #define TENSOR_DTYPES_OR_NETWORK "network|" TENSOR_DTYPES
 

@@ -1,11 +1,11 @@
-/** Windows over the trailing axes of N,C,[[D,]H,]W: what convolutions and poolings share. For the
- * plugins beside it. */
+/** Windows over the trailing axes of N,C,[[D,]H,]W, for convolutions and poolings. */
 #ifndef PLUGINS_WINDOWS_H
 #define PLUGINS_WINDOWS_H
 
 #include "inputs.h"
 
-/** Parameters with a value for each axis; `extent` names them: WINDOW_1D, WINDOW_2D, WINDOW_3D. */
+/** Parameters with a value for each axis. `extent` names the axes: WINDOW_1D, WINDOW_2D,
+ * WINDOW_3D. */
 #define WINDOW_1D "length"
 #define WINDOW_2D "height and width"
 #define WINDOW_3D "depth, height and width"
@@ -26,7 +26,7 @@
         .doc = "distance between neighbouring taps of the window"                  \
     }
 
-/** A real input with that many axes behind batch and channels. */
+/** Checks for a real input with so many axes behind batch and channels. */
 static inline lm_status window_rank(const lm_layer *layer, uint32_t axes)
 {
     static const char *const names[] = { "batch, channels, length",
@@ -36,7 +36,7 @@ static inline lm_status window_rank(const lm_layer *layer, uint32_t axes)
     return input_rank(layer, 2 + axes, 2 + axes, names[axes - 1]);
 }
 
-/** How windows lie along one axis, in pixels. */
+/** Windows along one axis, in pixels. */
 typedef struct window_axis {
     int64_t in, out, size, stride, pad, dilation;
 } window_axis;
@@ -48,8 +48,8 @@ static inline window_axis window_none(void)
 }
 
 /**
- * Fills in `out`: floor((in + 2 pad - dilation (size - 1) - 1 + slack) / stride) + 1, as torch.nn
- * has it; `slack` is 0, or stride - 1 where a last window may reach over the edge.
+ * Fills in `out`: floor((in + 2 pad - dilation (size - 1) - 1 + slack) / stride) + 1, as torch.nn.
+ * `slack` is 0, or stride - 1 if the last window may reach over the edge.
  */
 static inline lm_status window_count(const lm_layer *layer, window_axis *a, int64_t slack)
 {
@@ -70,10 +70,10 @@ static inline lm_status window_count(const lm_layer *layer, window_axis *a, int6
 
 /**
  * Windows of adaptive pooling. Window i runs from floor(i in / out) to ceil((i + 1) in / out), as
- * PyTorch's adaptive pooling has it. With in = q out + r the longest has q pixels if r is 0, q + 1
- * if r divides out, else q + 2. Windows of that length at stride q stay within the input: the last
- * ends at q out, q out + 1 or q out + 2 <= in (r >= 2 where it does not divide out). If out > in,
- * windows at stride 1 reach beyond the input.
+ * in PyTorch. With in = q out + r the longest window has q pixels if r is 0, q + 1 if out is a
+ * multiple of r, else q + 2. Windows of that length at stride q stay within the input: the last
+ * ends at q out, q out + 1 or q out + 2 <= in (r >= 2 in the last case). If out > in, windows at
+ * stride 1 reach beyond the input.
  */
 static inline window_axis window_adaptive(int64_t in, int64_t out)
 {
@@ -88,8 +88,8 @@ static inline window_axis window_adaptive(int64_t in, int64_t out)
 
 /**
  * Pixels under all windows of an adaptive pooling along one axis: in + out - gcd(in, out). Each
- * window begins in the pixel that the one before ends in or, where i in / out is a whole number,
- * behind it: of the out - 1 borders, gcd - 1 are whole, and at the others a pixel counts twice.
+ * window begins in the last pixel of the previous window, or behind it if i in / out is a whole
+ * number. Of the out - 1 borders gcd - 1 are whole; at the others a pixel counts twice.
  */
 static inline uint64_t window_adaptive_taps(const window_axis *a)
 {
@@ -104,7 +104,7 @@ static inline uint64_t window_adaptive_taps(const window_axis *a)
     return (uint64_t)a->in + (uint64_t)a->out - (uint64_t)gcd;
 }
 
-/** A pooling's `taps` under adaptive windows: 0 where they are of equal length. */
+/** The `taps` of a pooling with adaptive windows; 0 if all have the same length. */
 static inline lm_status window_taps(const lm_layer *layer, const window_axis axis[3], int64_t *out)
 {
     uint64_t taps = 1;
