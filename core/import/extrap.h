@@ -1,6 +1,6 @@
 /**
- * Extra-P's files: PARAMETER, POINTS, REGION, METRIC and DATA of its text format, read as
- * observations and written; JSON Lines, written. Both as in the documentation of Extra-P 4
+ * Extra-P's files. The text format (PARAMETER, POINTS, REGION, METRIC, DATA) is read as
+ * observations and written; JSON Lines are written. Source: documentation of Extra-P 4
  * (docs/file-formats.md).
  */
 #ifndef IMPORT_EXTRAP_H
@@ -12,8 +12,8 @@
 /** Parameters of a file's points. */
 typedef enum extrap_count {
     EXTRAP_NODES,   /**< hosts of an observation */
-    EXTRAP_DEVICES, /**< ranks of each of them */
-    EXTRAP_RANKS,   /**< of all */
+    EXTRAP_DEVICES, /**< ranks of each host */
+    EXTRAP_RANKS,   /**< all ranks */
     EXTRAP_BATCH,   /**< samples of each device */
     EXTRAP_BYTES,
     EXTRAP_BUCKET_BYTES,
@@ -21,7 +21,7 @@ typedef enum extrap_count {
     N_EXTRAP_COUNTS
 } extrap_count;
 
-/** Words of a region behind its name, key=value. */
+/** Words behind the name of a region, key=value. */
 typedef enum extrap_text {
     EXTRAP_KIND,
     EXTRAP_PHASE,
@@ -40,22 +40,22 @@ typedef enum extrap_text {
 const char              *extrap_count_name(extrap_count c);
 extern const char *const extrap_text_names[N_EXTRAP_TEXTS];
 
-/** By its name or a synonym in other programs; false: none. */
+/** Finds a parameter by its name, or a synonym of other programs; false: none. */
 bool extrap_count_find(const char *word, extrap_count *out);
 
-/** What is known of a measurement. 0 and NULL: unknown. Texts are not owned. */
+/** Known values of a measurement. 0 and NULL: unknown. Texts are not owned. */
 typedef struct extrap_said {
     int64_t     count[N_EXTRAP_COUNTS];
     const char *text[N_EXTRAP_TEXTS];
 } extrap_said;
 
-/** "batch", "32". LM_E_NOTFOUND for another key, LM_E_ARG for a bad value. */
+/** Sets a value: "batch", "32". LM_E_NOTFOUND for an unknown key, LM_E_ARG for a bad value. */
 lm_status extrap_say(extrap_said *said, const char *key, const char *value, lm_error *err);
 
 /** A whole number from 1 up. */
 lm_status extrap_count_of(double value, const char *what, int64_t *out, lm_error *err);
 
-/** "p" of the file is "ranks" here. */
+/** A renaming: "p" of the file is "ranks" here. */
 typedef struct extrap_name {
     const char *theirs, *ours;
 } extrap_name;
@@ -65,11 +65,11 @@ typedef struct extrap_names {
     size_t             n;
 } extrap_names;
 
-/** What a file does not say, given by options. */
+/** Options with values that a file lacks. */
 typedef struct extrap_options {
-    extrap_names parameters; /**< to counts */
-    extrap_names regions;    /**< to networks, or kinds of collectives */
-    extrap_names metrics;    /**< to phases */
+    extrap_names parameters; /**< of parameters */
+    extrap_names regions;    /**< of networks, or kinds of collectives */
+    extrap_names metrics;    /**< of phases */
     extrap_said  fixed;      /**< counts and words that neither parameters nor regions give */
 } extrap_options;
 
@@ -81,29 +81,29 @@ typedef struct extrap_options {
  * rank is skipped. Nodes without devices have one each. Rows are appended to *out; their line is
  * that of the REGION.
  *
- * @return LM_E_SYNTAX, LM_E_ARG or LM_E_NOTFOUND with file, line and remedy: a parameter or metric
- * of unknown meaning, numbers of points and data that differ, times that are not finite or not
- * above 0, or a row that lacks something for its kind
+ * @return LM_E_SYNTAX, LM_E_ARG or LM_E_NOTFOUND with file, line and remedy: an unknown parameter
+ * or metric, different numbers of points and data, times that are not finite and above 0, or a row
+ * without a value that its kind needs
  */
 lm_status extrap_read(const char *path, const extrap_options *given, log_rows *out, lm_error *err);
 
-/** Reads files one after the other, whose regions must be networks that can be opened, or kinds of
- * collectives. LM_E_ARG, too, where no time in them is above 0. */
+/** Reads several files. Their regions must be known networks or kinds of collectives. Also LM_E_ARG
+ * if no time is above 0. */
 lm_status extrap_read_all(const word_list *paths, const extrap_options *given, const registry *reg,
                           log_rows *out, lm_error *err);
 
-/** For extrap_read(): what is known of a measurement at its DATA. */
+/** For extrap_read(): known values of a measurement at its DATA. */
 typedef struct extrap_series {
-    const char *name; /**< of the network or the collective */
+    const char *name; /**< name of the network or the collective */
     const char *metric;
     extrap_said said;
     int         line; /**< of the REGION */
 } extrap_series;
 
-/** Name and words of a region; writes to `text` and points into it. */
+/** Parses name and words of a region. Changes `text` and points into it. */
 lm_status extrap_region(char *text, const extrap_options *given, extrap_series *out, lm_error *err);
 
-/** A row of n >= 1 repetitions, which are sorted. *none: nothing was measured here. */
+/** Makes a row of n >= 1 repetitions; sorts them. *none: nothing was measured at this point. */
 lm_status extrap_row(const extrap_series *series, const extrap_options *given, double *seconds,
                      size_t n, observation *out, bool *none, lm_error *err);
 
@@ -124,8 +124,8 @@ lm_status extrap_format_parse(const char *text, extrap_format *out, lm_error *er
  * repetitions. In the text format the missing sync of one rank is 0.
  *
  * @param title first line of the text, a comment; NULL: none. JSON Lines have no comments
- * @return LM_E_ARG for rows of several kinds, a name that could not be read again, and in text for
- * a region without a point that others have; nothing useful is written then
+ * @return LM_E_ARG for rows of several kinds, a name that could not be read again, or, in text, a
+ * region without a point that others have. The output is useless then
  */
 lm_status extrap_write(const observation *row, size_t n, extrap_format f, const char *title,
                        FILE *out, lm_error *err);

@@ -1,4 +1,4 @@
-/** JSON of any size, read as a stream: what nobody asks for is passed over and not kept. */
+/** JSON of any size, read as a stream: unwanted values are skipped, not stored. */
 #ifndef IMPORT_JSTREAM_H
 #define IMPORT_JSTREAM_H
 
@@ -9,7 +9,7 @@
 
 #define JSTREAM_BYTES 65536
 
-/** A file that is read. Large: no variable of a function. */
+/** A file being read. Too large for the stack. */
 typedef struct jstream {
     FILE         *file;
     const char   *path;
@@ -24,24 +24,26 @@ typedef struct jstream {
 lm_status jstream_open(const char *path, const char *what, jstream **out, lm_error *err);
 void      jstream_close(jstream *s);
 
-/** The next byte that is no blank; EOF at the end. */
+/** Reads the next non-blank byte; EOF at the end. */
 int jstream_token(jstream *s);
-/** The error "PATH: byte N: WHY: WHAT", or that the file cannot be read. */
+/** Sets the error "PATH: byte N: WHY: WHAT", or that of an unreadable file. */
 lm_status jstream_damaged(const jstream *s, const char *why);
 
-/* Values, by their first byte. */
+/* Values; `c` is the first byte. */
 
-/** Passes over it. */
+/** Skips a value. */
 lm_status jstream_skip(jstream *s, int c);
-/** A text, of which `room` bytes are kept; passes over anything else. */
+/** Reads a text and keeps `room` bytes of it; skips other values. */
 lm_status jstream_text(jstream *s, int c, char *out, size_t room);
-/** A number, NAN where it is none; passes over anything else. */
+/** Reads a number; NAN for true, false and null. Skips texts, objects and arrays; *out is then
+ * unchanged. */
 lm_status jstream_number(jstream *s, int c, double *out);
 
-/** Takes the value of a member, whose first byte is c. */
+/** Takes the value of a member; its first byte is c. */
 typedef lm_status jstream_member(jstream *s, const char *key, int c, void *context);
 
-/** Members of an object, behind its opening brace. A key is cut at 127 bytes. */
+/** Passes the members of an object to `take`, after its opening brace. Keys are cut at 127
+ * bytes. */
 lm_status jstream_members(jstream *s, jstream_member *take, void *context);
 
 #endif

@@ -57,7 +57,7 @@ lm_status node_fail(importer *im, lm_status status, const char *fmt, ...)
 
 /* ---- inference ---- */
 
-/* The recipe in the form that layers.c expects. */
+/* The recipe as a declared layer. */
 static net_layer declared(const recipe *r, net_pair *pair)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -65,7 +65,7 @@ static net_layer declared(const recipe *r, net_pair *pair)
     return (net_layer){ .name = "", .type = r->type, .pair = pair, .n_pairs = r->n };
 }
 
-/* Shapes of the layer's outputs in one lane. */
+/* Infers the output shapes of a layer in one lane. */
 static lm_status infer_lane(importer *im, const registry_entry *entry, const lm_value *param,
                             int lane, value *const *in, size_t n_in, lm_tensor *output)
 {
@@ -87,7 +87,7 @@ static int varying_axis(const value *v)
     return -1;
 }
 
-/* Position of the batch within its dimension: as in the input that has the batch. */
+/* Finds the position of the batch within its dimension: that of the input with the batch. */
 static void find_batch(const importer *im, value *out, value *const *in, size_t n_in)
 {
     out->batch_axis  = im->alive[LANE_BATCH] ? varying_axis(out) : -1;
@@ -150,7 +150,7 @@ static lm_status infer_lanes(importer *im, const recipe *r, const registry_entry
             goto out;
         if (status) {
             lane_drop(im, lane);
-            lane--; /* as one given up */
+            lane--; /* again, as a lane given up */
             continue;
         }
         for (uint32_t k = 0; k < entry->type.n_outputs; k++)
@@ -212,7 +212,7 @@ static bool called_again(importer *im, size_t layer, value *const *weight, size_
     return true;
 }
 
-/* The layer becomes the owner of the tensors that have none, and shares the others. */
+/* Makes the layer the owner of tensors without owner, and lets it share the others. */
 static lm_status own_weights(importer *im, size_t layer, const recipe *r, value *const *weight,
                              size_t n, uint64_t wanted)
 {
@@ -228,7 +228,7 @@ static lm_status own_weights(importer *im, size_t layer, const recipe *r, value 
                          (unsigned long long)elements, r->type, (unsigned long long)wanted);
     if (n > 1 && called_again(im, layer, weight, n))
         return LM_OK;
-    for (size_t i = 0; i < n; i++) /* each stands for its tensor, else no layer can share it */
+    for (size_t i = 0; i < n; i++) /* sharing needs one origin for each weight */
         one_each &= weight[i]->n_origins == 1;
     if (n > 1 && one_each) {
         group = arena_array(im->arena, n, sizeof *group);
@@ -275,7 +275,7 @@ bool names_a_module(const char *name)
     return strchr(name, '.') && !strchr(name, ':') && !strchr(name, '/');
 }
 
-/* "/layer1/layer1.0/conv1/Conv" -> "layer1.0.conv1". The scope of a Sequential repeats its
+/* "/layer1/layer1.0/conv1/Conv" becomes "layer1.0.conv1": the scope of a Sequential repeats its
  * parent's. */
 static void module_path(const char *node, char *buffer, size_t size)
 {
@@ -287,7 +287,7 @@ static void module_path(const char *node, char *buffer, size_t size)
         const size_t m = (size_t)(end - p);
 
         if (last_n && m > last_n && !strncmp(p, last, last_n) && p[last_n] == '.')
-            n = kept; /* instead of the one before */
+            n = kept; /* replaces the previous one */
         kept = n;
         if (n + m + 2 > size)
             break;
@@ -483,7 +483,7 @@ static lm_status place_source(importer *im, const char *type, const lm_tensor *t
     return status;
 }
 
-/* A part for each sample, [N, ...], under the shape that has the batch elsewhere. */
+/* A copy for each sample, [N, ...], then a layer that moves the batch to its dimension. */
 static lm_status place_parts(importer *im, value *v, uint32_t axis)
 {
     const lm_tensor      *t    = &v->shape[LANE_FILE];
@@ -548,7 +548,7 @@ static lm_status place_value(importer *im, value *v)
         return place_source(im, "parameter", &v->shape[LANE_FILE], v);
     if (v->role == ROLE_PARAMETER) {
         im->node = v->node;
-        return operation_convert(im, operation_find(v->node)); /* its inputs become layers */
+        return operation_convert(im, operation_find(v->node)); /* now its inputs become layers */
     }
     if (!v->lazy)
         return node_fail(im, LM_E_UNSUPPORTED, "nothing yields its input '%.60s'", v->name);

@@ -1,4 +1,4 @@
-/* Nodes that stand for others, replaced by them: calls of the file's functions, and loops. */
+/* Expansion of nodes: calls of the file's functions, and loops. */
 #include "onnx/expand.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "onnx/import.h"
 
 #define NODES_MAX  200000
-#define WITHIN_MAX 32 /* functions that call functions */
+#define WITHIN_MAX 32 /* depth of functions that call functions */
 
 /* A list of nodes that replaces the model's. */
 typedef struct expansion {
@@ -20,16 +20,16 @@ typedef struct expansion {
     lm_error   *err;
 } expansion;
 
-/* A body that takes the place of a node. */
+/* A copy of a body that replaces a node. */
 typedef struct instance {
     const onnx_node   *call;
     const onnx_body   *body;
-    const char       **input, **output; /* names outside for those of the body; "": none */
+    const char       **input, **output; /* outer names of the body's inputs and outputs; "": none */
     size_t             n_inputs;
-    names              own;       /* tensors that nodes of the body yield */
-    unsigned long      number;    /* tells its tensors from those of other instances */
-    const char       **renamed;   /* of tensor i of `own` */
-    const onnx_branch *from, *to; /* the last branch that was copied */
+    names              own;       /* tensors that the body's nodes output */
+    unsigned long      number;    /* makes names of its tensors unique */
+    const char       **renamed;   /* new name of tensor i of `own` */
+    const onnx_branch *from, *to; /* the last copied branch */
 } instance;
 
 static lm_status add_node(expansion *e, const onnx_node *node)
@@ -68,7 +68,7 @@ static const char *numbered(const expansion *e, const char *name, unsigned long 
     return joined(e, name, "@", digits);
 }
 
-/* What the tensor of the body is called outside. NULL: no memory. */
+/* Outer name of a tensor of the body. NULL: no memory. */
 static const char *name_outside(const instance *in, const char *name)
 {
     size_t at;
@@ -82,7 +82,7 @@ static const char *name_outside(const instance *in, const char *name)
     return at == NAMES_NONE ? name : in->renamed[at];
 }
 
-/* Names for what the body's nodes yield: its outputs have those of the call. */
+/* Names the outputs of the body's nodes; the body's own outputs get those of the call. */
 static lm_status name_own(const expansion *e, instance *in)
 {
     const onnx_body *b    = in->body;
@@ -152,8 +152,7 @@ static const onnx_attribute *find(const onnx_attribute *a, size_t n, const char 
     return NULL;
 }
 
-/* Attributes of the body that are those of the call, or have the function's defaults. What neither
- * gives is left out. */
+/* Copies attributes that refer to the call: its value, else the function's default, else none. */
 static lm_status copy_attributes(const expansion *e, const instance *in, onnx_node *node)
 {
     onnx_attribute *copy = arena_array(e->model->arena, node->n_attributes + 1, sizeof *copy);
@@ -208,7 +207,7 @@ static lm_status add_plain(expansion *e, const onnx_node *call, const char *type
     return node.input && node.output ? add_node(e, &node) : no_memory(e->err);
 }
 
-/* The body's nodes, and another name for outputs that are no node's own. */
+/* Adds the body's nodes, and another name for outputs that no node of it makes. */
 static lm_status add_body(expansion *e, instance *in)
 {
     const onnx_body *b      = in->body;
@@ -228,7 +227,7 @@ static lm_status add_body(expansion *e, instance *in)
 
 /* ---- functions ---- */
 
-/* By name, but for those that a choice treats as a layer type, or ignores. */
+/* Lists functions by name, without those that a choice treats as a layer type, or ignores. */
 static lm_status list_functions(const expansion *e, const network_choices *c, names *out)
 {
     const onnx_model *m = e->model;
@@ -255,7 +254,7 @@ static lm_status add_call(expansion *e, const onnx_node *call, const onnx_body *
     return add_body(e, &in);
 }
 
-/* All calls, once. *any: there was one. */
+/* Expands all calls once. *any: there was a call. */
 static lm_status expand_once(onnx_model *m, const names *functions, bool may, bool *any,
                              lm_error *err)
 {
@@ -299,7 +298,7 @@ lm_status onnx_expand_calls(onnx_model *m, const network_choices *choices, lm_er
 
 /* ---- loops ---- */
 
-/* Is the tensor true, whatever the data? `body`: or the condition that it was given. */
+/* Is the tensor always true? `body`: its input condition counts as true. */
 static bool stays_true(const onnx_model *m, const onnx_body *body, const char *name)
 {
     for (int depth = 0; depth < WITHIN_MAX; depth++) {
@@ -314,7 +313,7 @@ static bool stays_true(const onnx_model *m, const onnx_body *body, const char *n
                 if (!strcmp(node[i].output[k], name))
                     from = &node[i];
         if (!from && body) {
-            body = NULL; /* of the graph around */
+            body = NULL; /* a tensor of the outer graph */
             continue;
         }
         if (!from) {
@@ -355,14 +354,14 @@ static lm_status add_number(expansion *e, const char *name, int32_t type, uint32
     return LM_OK;
 }
 
-/* A loop while it is taken apart: the inputs of a step, and of all steps the parts of outputs. */
+/* State of unrolling a loop: inputs of a step, and parts of outputs of all steps. */
 typedef struct unrolling {
     const onnx_node *loop;
     const onnx_body *body;
     size_t           carried, scanned;
     const char     **input;
-    const char    ***part; /* by output that is joined, and step */
-    const char      *zero; /* the axis along which they are */
+    const char    ***part; /* by joined output and step */
+    const char      *zero; /* name of the constant 0, the axis of these joins */
 } unrolling;
 
 static lm_status add_step(expansion *e, unrolling *u, int64_t step)
@@ -455,7 +454,7 @@ static lm_status refuse_loop(const expansion *e, const onnx_node *loop, const ch
                         why);
 }
 
-/* A body of as many inputs and outputs as the loop has. */
+/* Checks the loop: its body must have matching numbers of inputs and outputs. */
 static lm_status check_loop(const expansion *e, const unrolling *u, int64_t steps)
 {
     const onnx_node *loop = u->loop;

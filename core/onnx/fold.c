@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOTAL_MAX 2000000            /* of all of them */
+#define TOTAL_MAX 2000000            /* limit of elements of all constants */
 #define FAR       ((int64_t)1 << 40) /* a step longer than any tensor */
 
 /* Contents of the inputs and of the output of a node, in one lane. */
@@ -15,7 +15,7 @@ typedef struct lane_view {
     const value     *in[4];
     size_t           n_in;
     const value     *out;
-    size_t           output; /* number of the node's output */
+    size_t           output; /* index of the node's output */
     int              lane;
 } lane_view;
 
@@ -34,7 +34,7 @@ static bool whole_numbers(const lane_view *f)
     return f->in[0]->shape[LANE_FILE].dtype != LM_F32;
 }
 
-/* Index into a broadcast input of an element of the output. */
+/* Index of an output's element in a broadcast input. */
 static size_t broadcast_place(const lm_tensor *in, const lm_tensor *out, size_t place)
 {
     size_t at = 0, stride = 1;
@@ -64,7 +64,7 @@ static double divide(double a, double b, bool whole)
 
 static double modulo(double a, double b)
 {
-    return b == 0 ? 0 : a - floor(a / b) * b; /* the sign of b, as in Mod */
+    return b == 0 ? 0 : a - floor(a / b) * b; /* has the sign of b, as in Mod */
 }
 
 static bool fold_binary(const lane_view *f, double *out, size_t n)
@@ -196,7 +196,7 @@ static bool fold_clip(const lane_view *f, double *out, size_t n)
 
 /* ---- places ---- */
 
-/* Keeps the order of the elements: another shape, or repeated. */
+/* Nodes that keep the order of elements: another shape, or repetition. */
 static bool fold_same(const lane_view *f, double *out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -258,7 +258,7 @@ static bool fold_gather(const lane_view *f, double *out, size_t n)
         double       which = element(f, 1, row);
 
         which += which < 0 ? (double)size : 0;
-        if (!(which >= 0 && which < (double)size)) /* no number, too */
+        if (!(which >= 0 && which < (double)size)) /* refuses NAN, too */
             return false;
         out[i] = element(f, 0, (outer * size + (size_t)which) * inner + i % inner);
     }
@@ -316,7 +316,7 @@ static bool fold_slice(const lane_view *f, double *out, size_t n)
     return true;
 }
 
-/* Splits a tensor of rank 1: this output takes the elements after the outputs before it. */
+/* Splits a tensor of rank 1: an output begins after the elements of earlier outputs. */
 static bool fold_split(const lane_view *f, double *out, size_t n)
 {
     size_t from = 0;
@@ -401,7 +401,7 @@ static const folding folds[] = {
 
 #define N_FOLDS (sizeof folds / sizeof folds[0])
 
-/* Is lane 0's result valid in this lane, too? */
+/* Are the inputs equal to those of lane 0, so that its result is valid here? */
 static bool same_inputs(const importer *im, const onnx_node *node, int lane)
 {
     for (size_t i = 0; i < node->n_inputs; i++) {

@@ -4,7 +4,8 @@
 
 #include "onnx/import.h"
 
-/** A Slice of one dimension: `count` elements from `first` on, `step` apart; below 0: backwards. */
+/** A Slice of one dimension: `count` elements from `first` on, `step` apart. A negative step goes
+ * backwards. */
 typedef struct slice_part {
     int64_t axis, first, count, step;
 } slice_part;
@@ -14,7 +15,8 @@ typedef struct slice_list {
     size_t     n;
 } slice_list;
 
-/** A Slice of an input of this shape, in one lane; false if its numbers are not known, or none. */
+/** Reads the Slice of an input with shape `in`, in one lane; false if its numbers are unknown or
+ * absent. */
 bool slice_read(const importer *im, const onnx_node *node, const lm_tensor *in, int lane,
                 slice_list *out);
 

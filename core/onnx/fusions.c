@@ -9,17 +9,13 @@
 #include "onnx/operators.h"
 
 /*
- * A pattern is the expression of a split module, from its last node backwards:
+ * A pattern is an expression for a module that was split, from its last node backwards:
  *
- *   Op(a,b)    a node; sums and products also the other way round
- *   Op(a,...)  a node with further inputs
- *   Op(a):d    the same, and its output is d from here on
- *   x          a tensor, the same one wherever the letter stands
- *   W          the same, of a weight
- *   =2         a number
- *   #          any number
+ *   Op(a,b) a node; sums and products in either order Op(a,...) a node with further inputs Op(a):d
+ *   the same, and letter d is its output x a tensor, the same at each place of the letter W the
+ *   same, a weight =2 a number # any number
  *
- * The nodes within must serve nothing else.
+ * The nodes within must have no other use.
  */
 #define NODES_WITHIN 24
 #define N_LETTERS    ('z' - 'A' + 1)
@@ -28,14 +24,14 @@ struct fusion {
     const struct pattern *pattern;
     size_t                node; /* the last one */
     const char           *bound[N_LETTERS];
-    size_t                within[NODES_WITHIN]; /* the others, in the order of finding */
+    size_t                within[NODES_WITHIN]; /* the others, in the order of matching */
     size_t                n_within;
-    size_t                seen[NODES_WITHIN]; /* uses of each one's output within the pattern */
+    size_t                seen[NODES_WITHIN]; /* by node: uses of its output within the pattern */
 };
 
 typedef struct pattern {
     const char *text;
-    /* False in *fits: no match, and the nodes stay separate. */
+    /* Adds the layer. *fits false: no match, the nodes stay separate. */
     lm_status (*apply)(importer *im, const fusion *f, const struct pattern *p, bool *fits);
     const char *type;
 } pattern;
@@ -47,7 +43,7 @@ typedef struct matching {
     fusion          f;
 } matching;
 
-/* End of the expression that begins at `p`: a comma or a closing bracket outside of it. */
+/* End of the expression at `p`: the comma or closing bracket behind it. */
 static const char *end_of(const char *p)
 {
     for (int depth = 0; *p; p++) {
@@ -129,7 +125,7 @@ static bool match_number(const matching *m, const char *p, const char *name)
     return fabs(found - wanted) <= 1e-3 * fabs(wanted);
 }
 
-/* Compares the inputs of the node with those of the pattern, which begin at `p`. */
+/* Compares the inputs of a node with the pattern's inputs at `p`. */
 static bool match_inputs(matching *m, const onnx_node *node, const char *p)
 {
     const char *first = p, *second = *end_of(p) == ',' ? end_of(p) + 1 : NULL;
@@ -204,7 +200,7 @@ static bool match(matching *m, const char *p, const char *name, bool root)
     return match_inputs(m, node, open + 1);
 }
 
-/* Do the nodes within the pattern serve nothing else? */
+/* Have the nodes within the pattern no other use? */
 static bool closed(const matching *m)
 {
     for (size_t i = 0; i < m->f.n_within; i++) {
@@ -251,7 +247,7 @@ static lm_status finish(importer *im, const recipe *r, value *in, value *const *
     return convert_into(im, r, &in, 1, weight, n);
 }
 
-/* One input, no weights, one key at most. */
+/* Fuses an activation: one input, no weights, at most one key. */
 static lm_status apply_activation(importer *im, const fusion *f, const pattern *p, bool *fits)
 {
     recipe r = recipe_of(p->type);
@@ -390,7 +386,7 @@ static lm_status apply_shuffle(importer *im, const fusion *f, const pattern *p, 
     return finish(im, &r, x, NULL, 0);
 }
 
-/* Joins both directions, as torch does: the output of the layer. */
+/* Fuses the join of both directions, as torch writes it. */
 static lm_status apply_directions(importer *im, const fusion *f, const pattern *p, bool *fits)
 {
     static const int64_t  turned[] = { 0, 2, 1, 3 };

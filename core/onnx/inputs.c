@@ -15,10 +15,10 @@ enum {
     AS_WEIGHT = 1,
     AS_SAMPLE = 2,
     AS_NUMBER = 4,  /* an option of the operator, such as a bound or a factor: never trained */
-    AS_TEST   = 8,  /* compared or used to choose elements: no gradient comes back */
+    AS_TEST   = 8,  /* compared or used to choose elements: has no gradient */
     AS_BIAS   = 16, /* added to a product of matrices: a bias, if the file has it as a tensor */
     AS_OTHER  = 32,
-    AS_TABLE  = 64 /* computed by code, such as a mask: no parameter, says the exporter */
+    AS_TABLE  = 64 /* computed by code, such as a mask: the exporter says that it is no parameter */
 };
 
 /* Inputs that are always weights of the operator, as a bit set. The first input is never a weight. */
@@ -69,8 +69,8 @@ static bool adds_to_product(const importer *im, const onnx_node *node, size_t at
     return from != NAMES_NONE && !strcmp(im->model->node[from].type, "MatMul");
 }
 
-/* Operators in which exporters leave what they computed of the code; elsewhere such a tensor may be a
- * weight that was only turned around. */
+/* Operators whose inputs exporters may have computed from code. Elsewhere such a tensor may be a
+ * transposed weight. */
 static const char *const elementwise[] = {
     "Add", "Div", "Max", "Min", "Mul", "Pow", "Sub", "Where"
 };
@@ -150,7 +150,7 @@ static bool has_symbol(const onnx_shape *s)
     return false;
 }
 
-/* "stem.conv.weight": a module has it. Torch names samples "input.1". */
+/* Does the name belong to a module, as "stem.conv.weight"? Torch names samples "input.1". */
 static bool belongs_to_module(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -280,7 +280,7 @@ static void size_lanes(importer *im, const onnx_value_info *info, uint32_t batch
         lane_drop(im, LANE_IMAGE);
 }
 
-#define SAMPLES_MAX 64 /* inputs beside each other */
+#define SAMPLES_MAX 64 /* limit of inputs */
 
 /* ---- definitions ---- */
 
@@ -432,7 +432,8 @@ static lm_status define_sample(importer *im, const onnx_value_info *info, int64_
     return im->status;
 }
 
-/* Numbers that torch found in the code are no weights. Torch had to make up their names. */
+/* Has the tensor a name that torch invented for a number in the code? Such numbers are not
+ * weights. */
 static bool named_as_number(const onnx_tensor *t)
 {
     return t->shape.rank == 0 && (strchr(t->name, ':') || strstr(t->name, "onst") ||
@@ -447,7 +448,7 @@ static bool is_number(const onnx_tensor *t, unsigned use)
            !names_a_module(t->name) && !(use & (AS_WEIGHT | AS_BIAS));
 }
 
-/* A part of a bias may be added to a product, too. */
+/* Is it a table computed by code? A tensor added to a product may also be part of a bias. */
 static bool is_table(const onnx_tensor *t, unsigned use)
 {
     return use == AS_TABLE || (use == (AS_TABLE | AS_BIAS) && t->shape.rank > 1);
@@ -465,7 +466,7 @@ static lm_status define_initializers(importer *im, const unsigned char *use, boo
         const size_t       at = names_find(&im->tensors, t->name);
 
         if (at == NAMES_NONE || !value_dtype(t->shape.type))
-            continue; /* no operator takes it, or can take it */
+            continue; /* unused, or of a type that no operator takes */
         if (value_find(im, t->name))
             return lm_error_set(im->err, LM_E_SYNTAX, "%s: two initializers '%.80s'", m->path,
                                 t->name);
@@ -514,7 +515,7 @@ lm_status inputs_define(importer *im)
         role                   r;
 
         if (at == NAMES_NONE || value_find(im, v->name))
-            continue; /* no operator takes it, or it is an initializer */
+            continue; /* unused, or an initializer */
         if (names_find(&im->producer, v->name) != NAMES_NONE)
             return lm_error_set(im->err, LM_E_SYNTAX,
                                 "%s: '%.80s' is an input, and a node yields it", m->path, v->name);

@@ -13,7 +13,7 @@
 
 /* ---- one node ---- */
 
-/* The type that the user chose: one input, one output, default keys. */
+/* Converts to the layer type that the user chose: one input, one output, default keys. */
 static lm_status convert_treated(importer *im, const char *type)
 {
     const recipe r  = recipe_of(type);
@@ -23,8 +23,8 @@ static lm_status convert_treated(importer *im, const char *type)
               : node_fail(im, LM_E_UNSUPPORTED, "--treat needs a node with an input");
 }
 
-/* All inputs are weights, or numbers beside weights: the output is a transposed weight. Weights
- * joined with other tensors are none: not all of them are trained. */
+/* Are all inputs weights, or numbers beside weights? Then the output counts as a transposed weight.
+ * Weights joined with other tensors do not: not all elements are trained. */
 static bool only_weights(const importer *im)
 {
     const bool joins = !strcmp(im->node->type, "Concat");
@@ -43,9 +43,9 @@ static bool only_weights(const importer *im)
     return any;
 }
 
-#define ORIGINS_MAX ((size_t)8 << 20) /* of all values together: 64 MiB */
+#define ORIGINS_MAX ((size_t)8 << 20) /* for all values together: 64 MiB */
 
-/* Tensors of the file among the inputs, each once: of a single weight its own list. */
+/* Gathers the origins of all inputs, each once. A single weight passes on its own list. */
 static lm_status gather_origins(importer *im, value *out)
 {
     const value *only = NULL;
@@ -88,7 +88,7 @@ static lm_status gather_origins(importer *im, value *out)
     return LM_OK;
 }
 
-/* Shapes only. It becomes a layer if a layer takes it other than as its weight. */
+/* Infers shapes only. The node becomes a layer if its output is used other than as a weight. */
 static lm_status convert_weights(importer *im, const operation *op)
 {
     lm_status status;
@@ -135,7 +135,7 @@ lm_status convert_node(importer *im, const onnx_node *node)
     }
     if (p->treat)
         return convert_treated(im, p->treat);
-    if (!op && !p->assumed) /* in a branch that is taken */
+    if (!op && !p->assumed) /* in a taken branch */
         return node_fail(im, LM_E_UNSUPPORTED,
                          "no layer type for it: --treat, --ignore, or write a plugin");
     if (p->constant)
@@ -246,7 +246,7 @@ static void add_notes(importer *im, bool image)
 
 /* ---- the whole ---- */
 
-/* Parameters of the layers must be those of the nodes. */
+/* Checks that the layers have the parameters of the nodes. */
 static lm_status check_parameters(importer *im, const network *net)
 {
     bound_network *bound = NULL;
@@ -313,7 +313,7 @@ static void name_of(const char *path, char *buffer, size_t size)
     strncat(buffer, name, kept < size - 1 ? kept : size - 1);
 }
 
-/* Most loops of a file: each is found by beginning again. */
+/* Limit of loops in a file. Each costs a new attempt. */
 #define LOOPS_MAX 300
 
 static void importer_free(importer *im)
@@ -326,7 +326,7 @@ static void importer_free(importer *im)
     arena_free(im->arena);
 }
 
-/* One attempt. *node: the loop whose steps must take its place before the next one. */
+/* One attempt. *node: a loop to be expanded before the next attempt. */
 static lm_status attempt(const onnx_model *model, const registry *reg,
                          const network_choices *choices, const char *name, struct loop *loop,
                          size_t *node, network **out, lm_error *err)

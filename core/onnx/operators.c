@@ -7,7 +7,7 @@
 
 #include "base/no_memory.h"
 
-/* Operators of one row become the same layer. In the order of their first names. */
+/* Operators of a row become the same layer. Rows are sorted by their first names. */
 static const operation operations[] = {
     { "Abs", convert_plain, "abs", 0 },
     { "Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cosh CumSum Hardmax LpNormalization "
@@ -202,7 +202,7 @@ value *need_input(importer *im, size_t i)
     return v;
 }
 
-/* A weight that layers before this one standardise or scale: the layer shares their tensor. */
+/* The tensor behind a weight that earlier layers standardise or scale. The layer shares it. */
 static value *computed_weight(importer *im, value *v)
 {
     value   *w = value_new(im, ROLE_PARAMETER);
@@ -210,7 +210,7 @@ static value *computed_weight(importer *im, value *v)
 
     if (!w || materialise(im, v, &edge))
         return NULL;
-    build_output(im->build, edge.layer); /* nothing else keeps those layers */
+    build_output(im->build, edge.layer); /* keeps these layers, which have no other reader */
     memcpy(w->shape, v->shape, sizeof w->shape);
     w->name      = v->name;
     w->origin    = arena_copy(im->arena, &v->of_weight, 1, sizeof *w->origin);
@@ -281,7 +281,7 @@ lm_status check_outputs(importer *im)
         if (!k || !statistics || !only_yielded(im, name))
             return node_fail(im, LM_E_UNSUPPORTED, "output %zu of '%.40s' is not supported", k,
                              node->type);
-        if (!(v = value_new(im, ROLE_CONSTANT))) /* not of a sample: nothing more to count */
+        if (!(v = value_new(im, ROLE_CONSTANT))) /* independent of samples: counts nothing more */
             return im->status;
         value_define(im, name, v);
     }

@@ -4,55 +4,56 @@
 
 #include "onnx/import.h"
 
-/** Of an operator that could not be converted. */
+/** Status of an operator that could not be converted. */
 lm_status import_failed(const importer *im);
 
 /* attributes, with ONNX's defaults */
 int64_t     node_int(const importer *im, const char *name, int64_t fallback);
 double      node_real(const importer *im, const char *name, double fallback);
 const char *node_text(const importer *im, const char *name, const char *fallback);
-/** A list that was an attribute and became input `input`; false if there is
- * none, or it is not known. */
+/** A list that is an attribute or, in newer versions, input `input`; false if it is absent or
+ * unknown. */
 bool node_list(const importer *im, const char *name, size_t input, int64_t *out, size_t *n);
-/** Is the list given at all, as attribute or input? */
+/** Is the list present, as attribute or input? */
 bool node_has_list(const importer *im, const char *name, size_t input);
 /** Input i; sets the error if it is left out. */
 value *need_input(importer *im, size_t i);
-/** The same for one that must be a weight. */
+/** The same for an input that must be a weight. */
 value *need_weight(importer *im, size_t i);
-/** A product with a weight of `features` columns, and a bias if n is 2. */
+/** Adds a product with a weight of `features` columns, and a bias if n is 2. */
 lm_status emit_linear(importer *im, value *in, int64_t features, value *const *weight, size_t n,
                       value **out);
-/** A product of two tensors, either with its last two dimensions the other way round. */
+/** Adds a product of two tensors. Each may be transposed in its last two dimensions. */
 lm_status emit_matmul(importer *im, value *a, value *b, bool transpose_a, bool transpose_b,
                       value **out);
-/** A margin of zeros; the value itself where there is none. */
+/** Adds a margin of zeros; without a margin *out is the value. */
 lm_status emit_pad(importer *im, value *in, const int64_t *before, const int64_t *after,
                    value **out);
-/** A token of the network beside tokens of samples: one for each of them. */
+/** Expands a value of the network, such as a class token, to one for each sample. */
 lm_status expand_to_batch(importer *im, value *v, value **out);
-/** A dimension counted from the last if it is below 0; false if there is none. */
+/** Converts a negative dimension, counted from the last; false if there is no such dimension. */
 bool axis_from_front(int64_t *axis, uint32_t rank);
-/** Cuts one dimension; drops lanes in which it cannot be said. */
+/** Adds a slice of one dimension. Drops lanes in which the layer cannot express it. */
 lm_status emit_slice(importer *im, value *v, uint32_t axis, const int64_t *first,
                      const int64_t *end, int64_t step, value **out);
 /** The recurrent layer of the node alone; its sequence is N, L, directions x H. */
 lm_status emit_recurrent(importer *im, conversion *c);
-/** The first two of three dimensions the other way round. */
+/** Swaps the first two of three dimensions. */
 lm_status samples_first(importer *im, value *v, value **out);
-/** A constant of bytes whose dimensions are those of `shape` where these are not the same in all
- * lanes, else 1: for a tensor without samples that becomes one of samples. NULL: no memory. */
+/** A constant of bytes: dimensions of `shape` that differ between lanes, else 1. It makes a tensor
+ * without samples depend on samples. NULL: no memory. */
 value *sizes_like(importer *im, const lm_tensor *shape);
-/** What reads the node's tensors and writes one of this shape, in all lanes; `r` of type traffic. */
+/** Adds a layer `r` of type traffic that reads the node's tensors and writes one of this shape, in
+ * all lanes. */
 lm_status convert_traffic(importer *im, recipe *r, const lm_tensor *shape);
-/** Emits one layer of one output and gives it the node's first output's name. */
+/** Adds a layer with one output, under the name of the node's first output. */
 lm_status convert_into(importer *im, const recipe *r, value *const *in, size_t n_in,
                        value *const *weight, size_t n_weights);
 /** The same for one input and no weights. */
 lm_status convert_one(importer *im, const recipe *r, value *in);
 /** The same with emit_lazy(). */
 lm_status convert_lazily(importer *im, const recipe *r, value *in);
-/** The first n inputs. LM_E_SYNTAX for one that is missing, LM_E_UNSUPPORTED beyond INPUTS_MAX. */
+/** Reads all inputs. LM_E_SYNTAX for a missing one, LM_E_UNSUPPORTED beyond INPUTS_MAX. */
 lm_status all_inputs(importer *im, value *in[INPUTS_MAX]);
 
 /* operators_math.c */

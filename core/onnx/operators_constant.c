@@ -1,12 +1,12 @@
-/* Operators whose outputs follow from shapes: names, constants, sizes. */
+/* Operators whose outputs follow from shapes: constants and sizes. Also Identity, If and Loop. */
 #include <math.h>
 #include <string.h>
 
 #include "base/no_memory.h"
 #include "onnx/operators.h"
 
-/* Identity of a weight. Exporters store equal weights once and copy them by this operator. They
- * are trained apart, so each copy is a weight of its own. */
+/* Identity. Exporters store equal weights once and copy them by this operator. Copies are trained
+ * separately, so each is its own weight. */
 lm_status convert_identity(importer *im, conversion *c)
 {
     value *in = c->in[0], *own;
@@ -20,7 +20,7 @@ lm_status convert_identity(importer *im, conversion *c)
     return define_alias(im, 0, own);
 }
 
-/* A constant of this shape in all lanes. */
+/* A new constant with this shape in all lanes. */
 static value *new_constant(importer *im, lm_dtype dtype, const int64_t *dim, uint32_t rank)
 {
     value *v = value_new(im, ROLE_CONSTANT);
@@ -102,7 +102,7 @@ lm_status convert_size(importer *im, conversion *c)
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
-/* An abandoned lane has the file's shape. */
+/* Is the lane given up? Then the value takes the file's shape. */
 static bool given_up(const importer *im, value *v, int lane)
 {
     if (!im->alive[lane])
@@ -179,7 +179,7 @@ lm_status convert_range(importer *im, conversion *c)
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
-/* Number of elements that are not 0. Before opset 11 the length of a range is computed so. */
+/* NonZero. Before opset 11 exporters computed the length of a range with it. */
 lm_status convert_nonzero(importer *im, conversion *c)
 {
     const value *in = c->in[0];
@@ -206,7 +206,7 @@ lm_status convert_nonzero(importer *im, conversion *c)
     return v ? define_alias(im, 0, v) : import_failed(im);
 }
 
-/* Its inputs: the condition, the outputs of one branch, those of the other. */
+/* If. Inputs: the condition, the outputs of one branch, those of the other. */
 lm_status convert_if(importer *im, conversion *c)
 {
     const size_t n = im->node->n_outputs;
@@ -228,8 +228,8 @@ lm_status convert_if(importer *im, conversion *c)
     return im->status;
 }
 
-/* How often it is run is known now, not when the nodes were planned: onnx_load() puts the steps in its
- * place. */
+/* Loop. The number of steps is known now, but not while nodes were planned. onnx_load() then
+ * expands the loop. */
 lm_status convert_loop(importer *im, conversion *c)
 {
     const value *v = im->node->n_inputs ? node_input(im, 0) : NULL;

@@ -1,6 +1,6 @@
-/* Einsum. In "bhid,bhjd->bhij" letters of both factors and the result are batch dimensions;
- * letters of both factors alone are summed. Each factor becomes (all, own, summed), and one
- * product follows. */
+/* Einsum. In "bhid,bhjd->bhij" letters of both factors and the result are batch dimensions; letters
+ * of both factors only are summed. Each factor becomes (all, own, summed), and one product
+ * follows. */
 #include <string.h>
 
 #include "onnx/operators.h"
@@ -10,12 +10,12 @@ typedef struct term {
     size_t n;
 } term;
 
-/* An equation, and its letters by their role. */
+/* An equation, with its letters by role. */
 typedef struct equation {
     term factor[2], result;
     term all;    /* in both factors and the result */
     term own[2]; /* in one factor and the result */
-    term summed; /* in both factors alone */
+    term summed; /* in both factors only */
 } equation;
 
 static bool read_term(const char **text, term *t)
@@ -72,7 +72,7 @@ static lm_status arrange(importer *im, value *v, const term *from, const term *t
     return emit_one(im, &r, v, out);
 }
 
-/* Joins `n` dimensions from `at` on; for none it inserts a 1. */
+/* Joins `n` dimensions from `at` on; n = 0 inserts a 1. */
 static lm_status join(importer *im, value *v, size_t at, size_t n, value **out)
 {
     recipe r = recipe_of(n ? "flatten" : "unsqueeze");
@@ -158,7 +158,7 @@ static lm_status sum_alone(importer *im, term *of, const term *rest, const term 
     return LM_OK;
 }
 
-/* A factor as (all, own, summed), with the letters of each joined. */
+/* Arranges a factor as (all, own, summed), with the letters of each joined. */
 static lm_status arrange_factor(importer *im, const equation *e, int f, value *in, value **out)
 {
     term      wanted = e->all;
@@ -172,7 +172,7 @@ static lm_status arrange_factor(importer *im, const equation *e, int f, value *i
     return join(im, *out, e->all.n, e->own[f].n, out);
 }
 
-/* One product of two factors, whose own letters are all in the result. */
+/* Multiplies two factors. All their own letters are in the result. */
 static lm_status multiply(importer *im, equation *e, value *const in[2], value **out)
 {
     value    *v[2];
@@ -220,7 +220,7 @@ static lm_status read_terms(importer *im, value *const *in, size_t n, term *fact
     return LM_OK;
 }
 
-/* Letters of both that the result or a later factor has. */
+/* Letters of a product of two factors that the result or a later factor has. */
 static bool kept_of(const term *a, const term *b, const term *later, size_t n, term *out)
 {
     const term *both[] = { a, b };
@@ -241,7 +241,7 @@ static bool kept_of(const term *a, const term *b, const term *later, size_t n, t
     return true;
 }
 
-/* From the left, as torch does: a product of two factors at a time. */
+/* Multiplies from the left, as torch: two factors at a time. */
 lm_status convert_einsum(importer *im, conversion *c)
 {
     const size_t n = im->node->n_inputs;

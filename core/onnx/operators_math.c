@@ -5,13 +5,13 @@
 #include "base/text.h"
 #include "onnx/operators.h"
 
-/* One input, no keys. */
+/* Operators with one input and no keys. */
 lm_status convert_plain(importer *im, conversion *c)
 {
     return convert_one(im, &c->r, c->in[0]);
 }
 
-/* x and a number. */
+/* A tensor x and a number. */
 static lm_status convert_scaled(importer *im, const char *type, value *x, bool number_first)
 {
     const bool adds = !strcmp(type, "add") || !strcmp(type, "subtract");
@@ -33,7 +33,7 @@ static lm_status convert_scaled(importer *im, const char *type, value *x, bool n
     return convert_one(im, &r, x);
 }
 
-/* Two or more inputs, broadcast. An input that is a number costs no traffic. */
+/* Operators with two or more inputs, broadcast. A number among them costs no traffic. */
 lm_status convert_binary(importer *im, conversion *c)
 {
     value       *in[INPUTS_MAX];
@@ -80,7 +80,7 @@ lm_status convert_pow(importer *im, conversion *c)
                 : convert_into(im, &c->r, c->in, 2, NULL, 0);
 }
 
-/* The bound of a Clip: an attribute before opset 11, an input since then; `fallback`: none. */
+/* A bound of Clip: an attribute before opset 11, an input since then; absent: `fallback`. */
 static double bound(const importer *im, const char *name, size_t input, double fallback)
 {
     double x;
@@ -146,7 +146,7 @@ lm_status convert_cast(importer *im, conversion *c)
 
 /* ---- along dimensions ------------------------------------------------------------------------ */
 
-/* Before opset 13 softmax goes over all dimensions from `axis` on together. */
+/* Softmax. Before opset 13 it runs over all dimensions from `axis` on together. */
 lm_status convert_softmax(importer *im, conversion *c)
 {
     const bool       joined = im->model->opset < 13;
@@ -226,7 +226,8 @@ lm_status convert_log_sum(importer *im, conversion *c)
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* Scores or logarithms of classes, and class numbers. Without a reduction: one for each number. */
+/* Losses of scores or logarithms of classes and class numbers. Without a reduction: one loss for
+ * each number. */
 lm_status convert_loss(importer *im, conversion *c)
 {
     recipe    r = recipe_of("traffic");

@@ -3,8 +3,8 @@
 
 #include "onnx/operators.h"
 
-/* The weights among inputs 1 and 2; *n of them. A scale that is no weight does not count. False:
- * one is computed in the graph. */
+/* Finds the weights among inputs 1 and 2; *n is their number. Constants do not count. False: one is
+ * computed in the graph. */
 static bool norm_weights(const importer *im, value *weight[2], size_t *n)
 {
     *n = 0;
@@ -19,7 +19,7 @@ static bool norm_weights(const importer *im, value *weight[2], size_t *n)
     return true;
 }
 
-/* A norm without weights, then a product and a sum with weights of each channel or of the last
+/* Adds a norm without weights, then a product and a sum with weights by channel or by the last
  * dimensions. */
 static lm_status norm_and_scale(importer *im, conversion *c, bool channels)
 {
@@ -52,7 +52,7 @@ static lm_status norm_and_scale(importer *im, conversion *c, bool channels)
     return status ? status : define_alias(im, 0, c->out[0]);
 }
 
-/* Batch and instance norms need no key; the others have keys of their own. */
+/* Norms with optional weights: sets `affine` or `bias` if these differ from the type's default. */
 lm_status convert_norm(importer *im, conversion *c)
 {
     const bool plain = !strcmp(c->r.type, "instance_norm"); /* affine only if the key says so */

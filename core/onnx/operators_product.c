@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "onnx/operators.h"
 
-/* Swaps the last two dimensions and nothing else: the product can take its input directly. */
+/* Is it only a swap of the last two dimensions? Then the product can take its input directly. */
 static bool is_swap(const value *v)
 {
     const uint32_t rank                      = v->shape[LANE_FILE].rank;
@@ -63,7 +63,7 @@ lm_status convert_matmul(importer *im, conversion *c)
     return status ? status : define_alias(im, 0, c->out[0]);
 }
 
-/* The bias of a weight: one element a feature, along the last dimension. */
+/* Is it a bias: one element per feature, along the last dimension? */
 static bool is_bias(const value *v, int64_t features)
 {
     return v && v->role == ROLE_PARAMETER && value_elements(v, LANE_FILE) == (uint64_t)features &&

@@ -3,8 +3,8 @@
 
 #include "onnx/operators.h"
 
-/* Layers take N,L,E. ONNX's operators take L,N,E unless `layout` is 1. A transpose that serves
- * only this change is left out. */
+/* Layers take N,L,E. ONNX's operators take L,N,E unless `layout` is 1. A transpose for this purpose
+ * only is removed. */
 lm_status samples_first(importer *im, value *v, value **out)
 {
     recipe r = recipe_of("permute");
@@ -13,7 +13,7 @@ lm_status samples_first(importer *im, value *v, value **out)
     return emit_lazy(im, &r, v, out);
 }
 
-/* Y: L, directions, N, H; from N, L, directions x H. */
+/* Defines Y, [L, directions, N, H], from [N, L, directions x H]. */
 static lm_status define_sequence(importer *im, value *v, bool layout, int64_t directions)
 {
     value    *out[LM_MAX_RANK] = { v };

@@ -4,11 +4,11 @@
 
 #include "onnx/operators.h"
 
-#define FAR_PAD 1000000000 /* elements that are added on one side */
+#define FAR_PAD 1000000000 /* limit of elements added on one side */
 
 /* ---- repeating and padding ------------------------------------------------------------------- */
 
-/* The shape after stretching in one lane, in the layer's format. */
+/* The shape after Expand in one lane, in the layer's format. */
 static bool expand_list(const value *in, const value *shape, int lane, int64_t *out, size_t *n)
 {
     const lm_tensor *t = &in->shape[lane];
@@ -29,7 +29,7 @@ static bool expand_list(const value *in, const value *shape, int lane, int64_t *
         if (out[i] < 1)
             return false;
         if (out[i] == 1 || out[i] == own ||
-            out[i] == file) /* the file's number stands for its lane */
+            out[i] == file) /* the file's own size means this lane's */
             out[i] = i < added ? out[i] : -1;
     }
     return true;
@@ -37,7 +37,7 @@ static bool expand_list(const value *in, const value *shape, int lane, int64_t *
 
 typedef int64_t lane_lists[N_LANES][LM_MAX_RANK];
 
-/* A tensor of the file, or a constant, that becomes one for each sample without a layer for it. */
+/* Expands a tensor of the file, or a constant, to one for each sample, without a layer. */
 static lm_status stretch_to_samples(importer *im, value *in, lane_lists list, value **out)
 {
     const int64_t samples[N_LANES] = { im->batch, 3 * im->batch, im->batch };
@@ -59,7 +59,7 @@ static lm_status stretch_to_samples(importer *im, value *in, lane_lists list, va
     return LM_OK;
 }
 
-/* Stretches dimensions of 1 to these n of each lane; -1 leaves one as it is. */
+/* Expands dimensions of 1 to the n given sizes of each lane; -1 keeps a dimension. */
 static lm_status stretch(importer *im, conversion *c, lane_lists list, size_t n)
 {
     value    *in = c->in[0], *pair[2];
@@ -112,7 +112,7 @@ lm_status convert_expand(importer *im, conversion *c)
     return stretch(im, c, list, n);
 }
 
-/* Number of copies in each lane; false: unknown. */
+/* Reads the number of copies in each lane; false: unknown. */
 static bool read_repeats(importer *im, const value *in, lane_lists times)
 {
     const value *v = node_input(im, 1);
@@ -131,7 +131,7 @@ static bool read_repeats(importer *im, const value *in, lane_lists times)
     return true;
 }
 
-/* The number of copies differs between lanes: it is the number of samples. */
+/* Tile by the number of samples: the number of copies differs between lanes. */
 static lm_status repeat_samples(importer *im, conversion *c, lane_lists times)
 {
     const uint32_t rank = c->in[0]->shape[LANE_FILE].rank;
@@ -145,7 +145,7 @@ static lm_status repeat_samples(importer *im, conversion *c, lane_lists times)
     return convert_traffic(im, &c->r, shape);
 }
 
-/* A tensor without samples is repeated as often as the file has samples. */
+/* Is a tensor without samples repeated as often as the file has samples? */
 static bool repeats_samples(const importer *im, const value *in, int64_t times)
 {
     return im->alive[LANE_BATCH] && im->batch > 1 && times == im->batch && in->batch_axis < 0 &&
@@ -169,7 +169,7 @@ lm_status convert_tile(importer *im, conversion *c)
         }
     if (once)
         return define_alias(im, 0, c->in[0]);
-    if (same && repeats_samples(im, c->in[0], times[LANE_FILE][0])) { /* the file's number */
+    if (same && repeats_samples(im, c->in[0], times[LANE_FILE][0])) { /* a number of the file */
         times[LANE_BATCH][0] = 3 * im->batch;
         same                 = false;
     }
@@ -179,7 +179,8 @@ lm_status convert_tile(importer *im, conversion *c)
     return convert_one(im, &c->r, c->in[0]);
 }
 
-/* Elements that a Pad adds before and after each dimension in one lane; below 0 it removes. */
+/* Reads the elements that a Pad adds before and after each dimension in one lane; negative:
+ * removes. */
 static bool read_pads(const importer *im, const value *in, int lane, int64_t *before,
                       int64_t *after)
 {
@@ -247,7 +248,7 @@ lm_status convert_pad(importer *im, conversion *c)
              memcmp(before[lane], before[LANE_FILE], rank * sizeof **before) != 0 ||
              memcmp(after[lane], after[LANE_FILE], rank * sizeof **after) != 0))
             lane_drop(im, lane);
-    for (uint32_t d = 0; d < rank; d++) { /* below 0: a cut */
+    for (uint32_t d = 0; d < rank; d++) { /* negative: a slice */
         int64_t first[N_LANES], end[N_LANES];
 
         for (int lane = 0; lane < N_LANES; lane++) {
@@ -272,8 +273,8 @@ lm_status convert_pad(importer *im, conversion *c)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* Positions of the resized dimensions among the n `axes`; all without the list. False if one is
- * out of range or given twice. */
+/* Positions of the resized dimensions in the list `axes`; without it all dimensions. False if one
+ * is out of range or occurs twice. */
 static bool resize_places(const onnx_attribute *axes, uint32_t rank, size_t *place, size_t *n)
 {
     *n = axes ? axes->n_ints : rank;
@@ -289,7 +290,7 @@ static bool resize_places(const onnx_attribute *axes, uint32_t rank, size_t *pla
     return true;
 }
 
-/* Ratio of output and input of each dimension, if all lanes have the same; else the size in the
+/* Target of a resize: the ratio of each dimension if all lanes have the same, else the size in the
  * file. */
 static lm_status resize_target(importer *im, const value *in, double *factor, int64_t *size,
                                bool *by_factor)

@@ -38,7 +38,7 @@ static lm_status reshape_by(importer *im, const char *type, const char *key, int
     return status;
 }
 
-/* Two dimensions: those before `axis`, and the others. */
+/* Flatten: two dimensions, those before `axis` and the others. */
 lm_status convert_flatten(importer *im, conversion *c)
 {
     value        *v    = c->in[0];
@@ -57,7 +57,7 @@ lm_status convert_flatten(importer *im, conversion *c)
     return define_alias(im, 0, v);
 }
 
-/* Dimensions that a Squeeze without axes removes: those of 1, except the batch. */
+/* Dimensions that a Squeeze without axes removes: those of size 1, except the batch. */
 static void ones_of(const importer *im, const value *v, int64_t *axes, size_t *n)
 {
     *n = 0;
@@ -66,7 +66,7 @@ static void ones_of(const importer *im, const value *v, int64_t *axes, size_t *n
             axes[(*n)++] = d;
 }
 
-/* The lazy layer with these n axes of `rank`. */
+/* Adds the lazy layer with these n axes of `rank`. */
 static lm_status convert_axes(importer *im, conversion *c, int64_t *axes, size_t n, uint32_t rank)
 {
     for (size_t i = 0; i < n; i++)

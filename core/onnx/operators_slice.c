@@ -117,7 +117,7 @@ lm_status emit_slice(importer *im, value *v, uint32_t axis, const int64_t *first
     return emit_one(im, &r, v, out);
 }
 
-/* Elements backwards: a copy. */
+/* Adds a reversal of one dimension: a copy. */
 static lm_status emit_flip(importer *im, value *v, uint32_t axis, value **out)
 {
     recipe r = recipe_of("roll");
@@ -127,7 +127,7 @@ static lm_status emit_flip(importer *im, value *v, uint32_t axis, value **out)
     return emit_one(im, &r, v, out);
 }
 
-/* Only a constant may be empty. */
+/* Handles an empty slice: only a constant may be empty. */
 static lm_status take_nothing(importer *im, const value *v, int64_t axis)
 {
     value *empty;
@@ -143,7 +143,7 @@ static lm_status take_nothing(importer *im, const value *v, int64_t axis)
     return define_alias(im, 0, empty);
 }
 
-/* Part i of a selection along one dimension. */
+/* Adds part i of a selection along one dimension. */
 static lm_status take_part(importer *im, const slice_list s[N_LANES], size_t i, value **v)
 {
     const slice_part *p    = &s[LANE_FILE].part[i];
@@ -156,7 +156,7 @@ static lm_status take_part(importer *im, const slice_list s[N_LANES], size_t i, 
         const slice_part *q   = &s[lane].part[i];
         const int64_t     dim = (*v)->shape[lane].dim[q->axis];
 
-        /* backwards: the same elements, from the other end */
+        /* negative step: the same elements from the other end */
         first[lane] = q->step > 0 ? q->first : q->first - (q->count - 1) * step;
         end[lane]   = q->step > 0 && q->first + q->count * step >= dim
                           ? dim
@@ -250,7 +250,7 @@ lm_status convert_split(importer *im, conversion *c)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* One element of a dimension; the dimension is removed. */
+/* Selects one element of a dimension and removes the dimension. */
 static lm_status gather_one(importer *im, value *in, uint32_t axis, const double *const *which)
 {
     int64_t   first[N_LANES], end[N_LANES];
@@ -275,7 +275,7 @@ static lm_status gather_one(importer *im, value *in, uint32_t axis, const double
     return status ? status : convert_one(im, &r, out[0]);
 }
 
-/* A table whose rows are chosen by samples, or by a module, by the name of its weight. */
+/* Is it an embedding: a table whose rows are chosen by samples, or, by its name, a module's? */
 static bool is_embedding(const value *table, const value *indices)
 {
     const size_t n =

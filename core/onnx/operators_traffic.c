@@ -1,11 +1,10 @@
-/* Operators that move, select or map elements: traffic of the tensors they read and write. */
+/* Operators that move, select or map elements: traffic of the tensors that they read and write. */
 #include <string.h>
 
 #include "base/text.h"
 #include "onnx/operators.h"
 
-/* The input whose dimensions are those of the output wherever these are not the same in all lanes;
- * -1: none. */
+/* The input that has the output's dimensions wherever these differ between lanes; -1: none. */
 static int like_of(const importer *im, value *const *in, size_t n, const lm_tensor *shape)
 {
     for (size_t i = 0; i < n; i++) {
@@ -44,7 +43,7 @@ value *sizes_like(importer *im, const lm_tensor *shape)
     return v;
 }
 
-/* `shape` in all lanes. */
+/* Adds traffic with an output of `shape` in all lanes. */
 static lm_status emit_traffic_of(importer *im, recipe *r, value *const *from, size_t n,
                                  const lm_tensor *shape, value **out)
 {
@@ -74,7 +73,7 @@ static lm_status emit_traffic_of(importer *im, recipe *r, value *const *from, si
     return emit(im, r, in, n, NULL, 0, out);
 }
 
-/* Inputs that are tensors: numbers, such as a count or a fill, cost no traffic. */
+/* Inputs that are tensors. Numbers, such as a count or a fill value, cost no traffic. */
 static size_t tensors_of(const importer *im, value **in)
 {
     size_t n = 0;
@@ -101,7 +100,7 @@ static lm_status traffic_output(importer *im, size_t k, recipe *r, const lm_tens
     if (!n)
         return node_fail(im, LM_E_UNSUPPORTED, "it has no input of a shape");
     memcpy(whole, shape, sizeof whole);
-    for (int lane = 0; lane < N_LANES && dots; lane++) { /* a number: a tensor of one */
+    for (int lane = 0; lane < N_LANES && dots; lane++) { /* a number: a tensor of one element */
         whole[lane].rank   = 1;
         whole[lane].dim[0] = 1;
     }
@@ -135,13 +134,13 @@ static lm_status convert_like(importer *im, conversion *c, const value *like, lm
     return convert_traffic(im, &c->r, shape);
 }
 
-/* The operator changes some elements or moves them. */
+/* The output has the first input's shape: the operator changes or moves elements. */
 lm_status convert_like_first(importer *im, conversion *c)
 {
     return convert_like(im, c, c->in[0], c->in[0]->shape[LANE_FILE].dtype, 0);
 }
 
-/* A function of each element, or of each with those before it. */
+/* A function of each element, or of each element with those before it. */
 lm_status convert_map(importer *im, conversion *c)
 {
     return convert_like(im, c, c->in[0], c->in[0]->shape[LANE_FILE].dtype, 1);
@@ -152,7 +151,7 @@ lm_status convert_test(importer *im, conversion *c)
     return convert_like(im, c, c->in[0], LM_U8, 1);
 }
 
-/* GatherElements: an element for each index. */
+/* The output has the second input's shape. GatherElements: an element for each index. */
 lm_status convert_like_second(importer *im, conversion *c)
 {
     return convert_like(im, c, c->in[1], c->in[0]->shape[LANE_FILE].dtype, 0);
@@ -167,7 +166,7 @@ lm_status convert_random_like(importer *im, conversion *c)
     return convert_like(im, c, c->in[0], dtype ? dtype : c->in[0]->shape[LANE_FILE].dtype, 0);
 }
 
-/* A row for each list of numbers in the indices' last dimension. */
+/* GatherND: a row for each list of indices in the last dimension. */
 lm_status convert_gather_nd(importer *im, conversion *c)
 {
     const uint32_t batches = (uint32_t)node_int(im, "batch_dims", 0);
@@ -209,8 +208,7 @@ lm_status convert_one_hot(importer *im, conversion *c)
     return convert_traffic(im, &c->r, shape);
 }
 
-/* TopK: the greatest elements of a dimension and their places. Input that is read once counts
- * once. */
+/* TopK: the greatest elements of a dimension and their indices. The input counts once. */
 lm_status convert_top_k(importer *im, conversion *c)
 {
     const uint32_t        rank = c->in[0]->shape[LANE_FILE].rank;
@@ -248,7 +246,8 @@ lm_status convert_top_k(importer *im, conversion *c)
     return status ? status : define_alias(im, 1, places[0]);
 }
 
-/* Dimensions 0 and 1 of the first two inputs, and an image of that size. */
+/* Output with dimension 0 of `n`, dimension 1 of the first input, and an image of the given
+ * size. */
 static lm_status convert_image(importer *im, conversion *c, const value *n, int64_t height,
                                int64_t width, int flops)
 {
@@ -267,8 +266,8 @@ static lm_status convert_image(importer *im, conversion *c, const value *n, int6
     return convert_traffic(im, &c->r, shape);
 }
 
-/* Bilinear: 4 products and 3 sums for each output and each of its samples; 0 samples: as many as
- * pixels, whose number depends on the regions: 1 is counted. */
+/* RoiAlign. Bilinear: 4 products and 3 sums for each output and sampling point. With 0 sampling
+ * points their number depends on the regions: 1 is counted. */
 lm_status convert_roi_align(importer *im, conversion *c)
 {
     const int64_t samples = node_int(im, "sampling_ratio", 0), n = samples ? samples * samples : 1;
@@ -284,7 +283,7 @@ lm_status convert_grid_sample(importer *im, conversion *c)
 
 /* ---- what nobody knows ----------------------------------------------------------------------- */
 
-/* The size of a symbol among the inputs, in a lane; 0: none has it. */
+/* Size of a symbolic dimension among the inputs, in a lane; 0: none has it. */
 static int64_t symbol_size(const importer *im, const char *symbol, int lane)
 {
     for (size_t i = 0; i < im->model->n_inputs && symbol && *symbol; i++) {
@@ -316,8 +315,8 @@ const onnx_shape *told_shape(const importer *im, const char *name)
     return s;
 }
 
-/* A number of the file that the first input of samples has at that place follows it. A lane whose
- * sizes the output does not follow is given up. */
+/* Dimensions of the other lanes. A number of the file that equals that dimension of the first input
+ * of samples follows the input. Gives a lane up if the output does not follow it. */
 static void told_lanes(importer *im, const onnx_shape *s, lm_tensor *out)
 {
     const value *like = NULL;
@@ -325,7 +324,7 @@ static void told_lanes(importer *im, const onnx_shape *s, lm_tensor *out)
     for (size_t i = 0; i < im->node->n_inputs && !like; i++)
         like = node_input(im, i) && node_input(im, i)->role == ROLE_DATA ? node_input(im, i) : NULL;
     for (int lane = 0; lane < N_LANES; lane++) {
-        bool varies = false, follows = !s->rank; /* a number is of no sample */
+        bool varies = false, follows = !s->rank; /* a scalar does not depend on samples */
 
         out[lane] = (lm_tensor){ .dtype = value_dtype(s->type), .rank = s->rank };
         for (uint32_t d = 0; d < s->rank; d++) {

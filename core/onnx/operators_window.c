@@ -13,7 +13,7 @@ typedef struct window {
     uint32_t n; /* spatial dimensions */
     int64_t  size[SPACE_MAX], stride[SPACE_MAX], dilation[SPACE_MAX];
     int64_t  before[SPACE_MAX], after[SPACE_MAX];
-    int64_t  more[SPACE_MAX]; /* output_padding of a transposed one */
+    int64_t  more[SPACE_MAX]; /* output_padding of a transposed convolution */
 } window;
 
 static bool read_space(const importer *im, const char *name, uint32_t n, int64_t fallback,
@@ -47,8 +47,8 @@ static void pad_same(importer *im, const value *in, bool upper, window *w)
     }
 }
 
-/* The same for a transposed window, whose output has input * stride pixels (ONNX,
- * ConvTranspose-22: total_padding). Counts do not depend on the side of an odd pixel. */
+/* The same for a transposed convolution: the output has input * stride pixels (ONNX,
+ * ConvTranspose-22: total_padding). The side of an odd pixel does not matter for counts. */
 static lm_status pad_same_transposed(importer *im, window *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {
@@ -75,7 +75,7 @@ static bool in_range(const window *w)
     return true;
 }
 
-/* The window of im->node over `in`; `weight` gives the size if no attribute does. */
+/* Reads the window of im->node over `in`. Without the attribute, `weight` gives the size. */
 static lm_status read_window(importer *im, const value *in, const value *weight, bool transposed,
                              window *w)
 {
@@ -90,7 +90,7 @@ static lm_status read_window(importer *im, const value *in, const value *weight,
     if (strcmp(same, "NOTSET") != 0) {
         if (!upper && !lower && strcmp(same, "VALID") != 0)
             return node_fail(im, LM_E_UNSUPPORTED, "auto_pad '%.40s'", same);
-        pads = NULL; /* auto_pad says all */
+        pads = NULL; /* auto_pad replaces pads */
     }
     if (!read_space(im, "kernel_shape", w->n, 0, w->size) ||
         (transposed && !read_space(im, "output_padding", w->n, 0, w->more)) ||
@@ -118,7 +118,7 @@ static lm_status read_window(importer *im, const value *in, const value *weight,
     return in_range(w) ? LM_OK : node_fail(im, LM_E_ARG, "a margin outside what is supported");
 }
 
-/* Layers pad both sides alike. The rest becomes a layer before. */
+/* Layers pad both sides equally. The rest becomes a pad layer in front. */
 static lm_status even_out(importer *im, value *in, window *w, value **out)
 {
     int64_t before[LM_MAX_RANK] = { 0 }, after[LM_MAX_RANK] = { 0 };
@@ -137,7 +137,7 @@ static lm_status even_out(importer *im, value *in, window *w, value **out)
     return emit_pad(im, in, before, after, out);
 }
 
-/* `base` with the number of spatial dimensions: conv2d. */
+/* A layer type with its number of spatial dimensions: conv2d. */
 static const char *spatial_type(const importer *im, const char *base, uint32_t n)
 {
     char                  name[40];
@@ -226,8 +226,8 @@ lm_status convert_conv_transpose(importer *im, conversion *c)
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
-/* A mean over one pixel does nothing. Exporters write it for adaptive pooling with equal input and
- * output. At another image size it has work to do. */
+/* Is it a mean over one pixel? Exporters write it for adaptive pooling with equal input and output.
+ * At another image size it is not trivial. */
 static bool does_nothing(const window *w)
 {
     for (uint32_t i = 0; i < w->n; i++)

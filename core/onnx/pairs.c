@@ -11,11 +11,11 @@
 
 typedef struct marking {
     network *net;
-    size_t  *reads; /* of each layer, how often its outputs are read */
-    bool    *tied;  /* shares parameters with another layer */
+    size_t  *reads; /* by layer: number of readers of its outputs */
+    bool    *tied;  /* by layer: does it share parameters? */
 } marking;
 
-/* Of one input, element by element. */
+/* Is it elementwise with one input? */
 static bool is_elementwise(const net_layer *l)
 {
     static const char *const types[] = { "relu",    "relu6",    "leaky_relu", "gelu",
@@ -33,7 +33,8 @@ static bool is_free(const marking *m, size_t i)
     return !strcmp(l->type, "linear") && l->n_inputs == 1 && l->way == LM_WHOLE && !m->tied[i];
 }
 
-/* Back over elementwise layers that are read once each, to what is none; NONE: something is read twice. */
+/* Goes back over elementwise layers to the first other layer; NONE: one of them has several
+ * readers. */
 static size_t skip_elementwise(const marking *m, size_t i)
 {
     while (m->reads[i] == 1 && is_elementwise(&m->net->layer[i]))
@@ -48,7 +49,7 @@ static size_t linear_before(const marking *m, size_t i)
     return at != NONE && is_free(m, at) ? at : NONE;
 }
 
-/* Of rows, if columns stand before it: by themselves, or two as factors of a gate. */
+/* Marks layer i as rows if columns precede it: one layer, or two as factors of a gate. */
 static void mark_before(const marking *m, size_t i)
 {
     net_layer *all = m->net->layer;

@@ -1,14 +1,14 @@
-/** Linear layers that ranks can share, found in imported networks. */
+/** Pairs of linear layers that ranks can share, found in imported networks. */
 #ifndef ONNX_PAIRS_H
 #define ONNX_PAIRS_H
 
 #include "network/network.h"
 
 /**
- * Marks pairs of linear layers with nothing but elementwise functions between: `split = columns` and
- * `split = rows` (Shoeybi et al. 2019, arXiv:1909.08053, section 3), with a gate too, whose two factors are
- * columns. Only what nothing else reads is marked; a layer that has a mark, or shares parameters, stays as
- * it is. LM_E_NOMEM.
+ * Marks two linear layers with only elementwise functions between them: `split = columns` and
+ * `split = rows` (Shoeybi et al. 2019, arXiv:1909.08053, section 3). Both factors of a gate are
+ * columns. The outputs between them must have no other reader. Layers with a mark, or with shared
+ * parameters, stay unchanged. LM_E_NOMEM.
  */
 lm_status pairs_mark(network *net, lm_error *err);
 

@@ -8,7 +8,7 @@
 
 /* ---- makers and takers of tensors ---- */
 
-/* Lengths and first states of recurrent layers do not change counts. */
+/* Does an input matter for counts? Lengths and initial states of recurrent layers do not. */
 static bool node_reads(const onnx_node *node, size_t input)
 {
     const bool recurrent =
@@ -111,7 +111,7 @@ size_t tensor_uses(const importer *im, const char *name)
 
 /* ---- constants ---- */
 
-/* No node makes this input. Is it in the file, with a type that no layer takes? */
+/* Error for an input that no node makes, or that has a type that no layer takes. */
 static lm_status refuse_missing(importer *im, const onnx_node *node, const char *name)
 {
     const onnx_model *m    = im->model;
@@ -129,7 +129,8 @@ static lm_status refuse_missing(importer *im, const onnx_node *node, const char 
                         m->path, node_label(node), node->type, name);
 }
 
-/* Every input is made before its use, so there is no cycle either. */
+/* Finds the constant nodes. Checks that every input is made before its use, which excludes
+ * cycles. */
 static lm_status find_constants(importer *im)
 {
     const onnx_model *m = im->model;
@@ -219,11 +220,11 @@ static bool known(const importer *im, size_t i, bool constants)
     const operation *op = operation_find(&im->model->node[i]);
 
     return im->plan[i].treat || im->plan[i].ignore || im->plan[i].assumed ||
-           im->model->node[i].branch /* which may not be taken */ ||
+           im->model->node[i].branch /* an untaken branch may not matter */ ||
            (op && (!(op->flags & OP_CONSTANT) || !constants || im->plan[i].constant));
 }
 
-/* Operators whose work is in a graph of their own. */
+/* Has the operator a graph of its own? */
 static bool holds_graph(const onnx_node *node)
 {
     static const char *const flows[] = { "If", "Loop", "Scan", "SequenceMap" };
@@ -234,7 +235,7 @@ static bool holds_graph(const onnx_node *node)
     return false;
 }
 
-/* May it count as traffic of its tensors? Not if somebody said to be strict. */
+/* Lets an unknown node count as traffic of its tensors, unless the user chose strict. */
 static void assume(importer *im, size_t i)
 {
     const onnx_node *node    = &im->model->node[i];
@@ -264,7 +265,7 @@ static void list_tallies(const tally *t, size_t n, char *buffer, size_t size)
     }
 }
 
-/* Operators that are not known; or, `assumed`, those that count as traffic. */
+/* Counts unknown operators, or (`assumed`) those that count as traffic. */
 static lm_status tally_unknown(importer *im, bool constants, bool assumed, names *kinds, tally *t,
                                size_t *n)
 {
@@ -291,7 +292,7 @@ static lm_status tally_unknown(importer *im, bool constants, bool assumed, names
     return LM_OK;
 }
 
-/* All unknown operators in one message, so that they can be fixed together. `constants`: are
+/* Error that names all unknown operators, so that they can be fixed together. `constants`: are
  * constants known? */
 static lm_status refuse_unknown(importer *im, bool constants)
 {
@@ -329,8 +330,8 @@ static lm_status refuse_unknown(importer *im, bool constants)
     return status;
 }
 
-/* Results depend on the user's choices, so they are part of the note. A choice for an operator
- * that the file lacks is a slip. */
+/* Results depend on the user's choices, so they are part of the note. A choice for an operator that
+ * the file lacks is an error. */
 static lm_status note_choice(importer *im, const char *option, const char *operator, size_t length,
                              const char *type)
 {
@@ -364,7 +365,7 @@ static lm_status note_choices(importer *im)
     return status;
 }
 
-/* The tensor of which input `name` is a part or another arrangement. */
+/* The tensor behind `name`, through nodes that slice or rearrange it. */
 static const char *tensor_behind(const importer *im, const char *name)
 {
     for (int depth = 0; depth < 16; depth++) {
@@ -379,8 +380,8 @@ static const char *tensor_behind(const importer *im, const char *name)
     return name;
 }
 
-/* First states in the file may be trained, but no recurrent layer here has them. Zeros that an
- * exporter wrote have names that it made up. */
+/* Notes initial states of recurrent layers in the file, which may be trained but are not counted.
+ * Zeros written by exporters have invented names. */
 static lm_status note_states(importer *im)
 {
     const onnx_model *m      = im->model;

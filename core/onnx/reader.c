@@ -22,7 +22,7 @@ typedef struct attribute_list {
     size_t          n, room;
 } attribute_list;
 
-/* Text of an attribute. A long text is no option of an operator, and is skipped. */
+/* Reads the text of an attribute. Skips a long text: it is no option of an operator. */
 static bool take_option(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     return stream->bytes_left > 256 ? wire_skip(((const wire_target *)*arg)->r, stream)
@@ -51,7 +51,7 @@ static bool take_output_name(pb_istream_t *stream, const pb_field_t *field, void
     return true;
 }
 
-/* A name of the branch that is not taken where the condition holds; false: no memory. */
+/* Renames a tensor of the second branch; false: no memory. */
 static bool rename_own(reading *r, const names *own, const char **name)
 {
     const size_t n = strlen(*name);
@@ -67,7 +67,7 @@ static bool rename_own(reading *r, const names *own, const char **name)
     return true;
 }
 
-/* Both branches may call their tensors the same: those of the second get other names. */
+/* Both branches may use the same names: tensors of the second get other ones. */
 static bool rename_branch(reading *r, size_t first_node, size_t first_tensor, text_list *outputs)
 {
     onnx_model *m    = r->model;
@@ -93,7 +93,7 @@ static bool rename_branch(reading *r, size_t first_node, size_t first_tensor, te
     return fine || wire_no_memory(r);
 }
 
-/* The nodes of a body are its own, but those that were read before are kept for after it. */
+/* The model's nodes, set aside while the nodes of a body are read. */
 typedef struct nodes_aside {
     onnx_node         *node;
     size_t             n, room;
@@ -124,7 +124,7 @@ static void put_back(reading *r, const nodes_aside *were, onnx_body *body)
     r->branch     = were->branch;
 }
 
-/* The body of a loop. Its initializers are the model's: every step has the same. */
+/* Reads the body of a loop. Its initializers go into the model: all steps share them. */
 static bool take_body(reading *r, pb_istream_t *stream, onnx_attribute *a)
 {
     onnx_GraphProto   message = onnx_GraphProto_init_zero;
@@ -152,8 +152,8 @@ static bool take_body(reading *r, pb_istream_t *stream, onnx_attribute *a)
     return fine;
 }
 
-/* The branch of an If: its nodes are the model's. Graphs of other operators are not read, but for
- * the bodies of loops. */
+/* Reads a graph: the branch of an If, whose nodes go into the model, or the body of a loop. Skips
+ * graphs of other operators. */
 static bool take_graph(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     const wire_target *t       = *arg;
@@ -235,7 +235,7 @@ static bool take_attribute(pb_istream_t *stream, const pb_field_t *field, void *
     return true;
 }
 
-/* The name of an operator outside ONNX's own domain begins with its domain: com.example.Relu. */
+/* Puts the domain in front of an operator's name if it is not ONNX's: com.example.Relu. */
 static bool name_operator(reading *r, const char *domain, const char **type)
 {
     const size_t n = strlen(domain), m = strlen(*type);
@@ -253,8 +253,8 @@ static bool name_operator(reading *r, const char *domain, const char **type)
     return true;
 }
 
-/* The outputs of both branches become inputs of the If, behind its condition; false: they are not as
- * many as its own, or there is only one branch. */
+/* Makes the outputs of both branches inputs of the If, behind its condition. False if their numbers
+ * differ from the If's outputs, or a branch is missing. */
 static bool join_branches(reading *r, text_list *inputs, size_t n_outputs,
                           const attribute_list *attributes)
 {
@@ -343,7 +343,7 @@ static bool take_initializer(pb_istream_t *stream, const pb_field_t *field, void
     return pb_decode(stream, onnx_TensorProto_fields, &message) && tensor_finish(&own);
 }
 
-/* A tensor without elements in the file: its shape alone is known, not whether it was left out. */
+/* Notes a sparse initializer, which is refused. */
 static bool refuse_sparse(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     reading               *r           = ((const wire_target *)*arg)->r;
@@ -506,7 +506,7 @@ static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
     return LM_OK;
 }
 
-/* Maps a regular file that is not empty. */
+/* Maps a regular, non-empty file. */
 static lm_status map_file(const char *path, void **out, size_t *size, lm_error *err)
 {
     const int   fd     = open(path, O_RDONLY | O_CLOEXEC);
@@ -526,7 +526,7 @@ static lm_status map_file(const char *path, void **out, size_t *size, lm_error *
             status = lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
         } else {
             madvise(bytes, (size_t)info.st_size,
-                    MADV_RANDOM); /* between weights, not through them */
+                    MADV_RANDOM); /* reads between weights, not weights */
             *out  = bytes;
             *size = (size_t)info.st_size;
         }

@@ -48,8 +48,8 @@ static bool resolve(const lm_tensor *in, const int64_t *raw, uint32_t n, int64_t
     return given == all;
 }
 
-/* Match of dimension d, which begins there, with `size`. Several dimensions begin at one place if
- * they are 1. */
+/* Rates how well dimension d of the target matches `size`. Several dimensions begin at one place if
+ * some are 1. */
 static int suits(const target *t, uint32_t d, int64_t size)
 {
     const int64_t dim = t->dim[LANE_FILE][d];
@@ -57,8 +57,7 @@ static int suits(const target *t, uint32_t d, int64_t size)
     return dim == size ? 3 : t->raw[d] == -1 ? 2 : dim > 1 ? 1 : 0;
 }
 
-/* Position in the target of the dimension that is `before` elements deep in the input and `size`
- * long. */
+/* Index in the target of the input's dimension with `size` elements, behind `before` elements. */
 static int find_place(const target *t, int64_t before, int64_t size)
 {
     int     left = -1, right = -1, across = -1;
@@ -85,7 +84,7 @@ static int find_place(const target *t, int64_t before, int64_t size)
     return right;
 }
 
-/* Dimensions of the target in a lane, by those of the file and the differences of the input. */
+/* Dimensions of the target in a lane, from those of the file and the changes of the input. */
 static bool follow(const value *in, int lane, target *t)
 {
     const lm_tensor *file = &in->shape[LANE_FILE], *other = &in->shape[lane];
@@ -115,7 +114,7 @@ static bool follow(const value *in, int lane, target *t)
     return product(t->dim[lane], t->rank) == product(other->dim, other->rank);
 }
 
-/* The target in all lanes. Shapes that the graph computes are taken as they are; numbers in the
+/* Fills in the target for all lanes. Shapes computed by the graph are used directly; numbers in the
  * file follow the input. */
 static bool fill_lanes(importer *im, const value *in, const value *shape, target *t)
 {
@@ -158,7 +157,7 @@ static bool same(const importer *im, const target *t, uint32_t d)
     return true;
 }
 
-/* Dimension d of the target equals the input's at that place, in every lane. */
+/* Does dimension d of the target equal the input's in every lane? */
 static bool copies(const importer *im, const value *in, const target *t, uint32_t d)
 {
     if (d >= in->shape[LANE_FILE].rank)
@@ -169,7 +168,7 @@ static bool copies(const importer *im, const value *in, const target *t, uint32_
     return true;
 }
 
-/* The text of `shape =`; false if it would need more than one -1. */
+/* Values for `shape =`; false if more than one -1 were needed. */
 static bool express(const importer *im, const value *in, const target *t, int64_t *out)
 {
     bool open = false;
@@ -189,7 +188,8 @@ static bool express(const importer *im, const value *in, const target *t, int64_
     return true;
 }
 
-/* Stores what the layers' inference cannot know: the position of the batch in its dimension. */
+/* Stores the position of the batch in its dimension, which the inference of layers does not
+ * know. */
 static void keep_batch(const target *t, value *out)
 {
     if (out->batch_axis >= 0 && out->batch_axis == t->batch_axis)
@@ -293,7 +293,8 @@ static lm_status reshape_group(importer *im, value *in, const target *all, uint3
     return status;
 }
 
-/* Windows of an image: height and width both change, so one -1 is not enough. */
+/* Reshapes in several steps. Windows of an image change height and width, so one -1 does not
+ * suffice. */
 static lm_status emit_in_groups(importer *im, value *in, const target *t, bool *fits, value **out)
 {
     uint32_t  i = 0, j = 0, i_end, j_end;

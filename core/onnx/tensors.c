@@ -1,9 +1,9 @@
 /* Tensors of a file: their shapes, and the elements of small ones. */
 #include "onnx/wire.h"
 
-#define INTS_MAX   65536   /* of integers that are read: a table of indices */
-#define FLOATS_MAX 8       /* of a tensor of reals: a scalar, or factors of a resize */
-#define DATA_MAX   1000000 /* of all tensors that are read */
+#define INTS_MAX   65536   /* limit for integers: a table of indices */
+#define FLOATS_MAX 8       /* limit for reals: a scalar, or factors of a resize */
+#define DATA_MAX   1000000 /* limit for all tensors together */
 
 static bool is_integer(int32_t type)
 {
@@ -11,7 +11,7 @@ static bool is_integer(int32_t type)
            type == ONNX_INT8;
 }
 
-/* Elements, if they are few enough to be read; else 0. Type and shape stand before the data. */
+/* Number of elements, 0 if they are too many to read. Type and shape precede the data. */
 static size_t elements_to_read(const tensor_reading *t, int32_t type)
 {
     const uint64_t most = is_integer(type) ? INTS_MAX : FLOATS_MAX;
@@ -58,7 +58,7 @@ static bool raw_element(pb_istream_t *stream, int32_t type, int64_t *i, float *f
     }
 }
 
-/* Room for the n elements of the tensor; false: memory ran out. */
+/* Allocates the n elements of the tensor; false: memory ran out. */
 static bool make_room(reading *r, tensor_reading *own, bool real, size_t n)
 {
     own->to->ints   = real ? NULL : arena_array(r->arena, n, sizeof *own->to->ints);
@@ -98,7 +98,7 @@ static bool take_raw(pb_istream_t *stream, const pb_field_t *field, void **arg)
     return wire_skip(t->r, stream);
 }
 
-/* Part of the elements, as numbers of the message; several parts may come. */
+/* Takes some elements from a number field; there may be several parts. */
 static bool take_data(pb_istream_t *stream, const wire_target *t, bool real, bool fits)
 {
     tensor_reading *own = t->to;

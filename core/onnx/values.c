@@ -49,7 +49,7 @@ void value_define(importer *im, const char *name, value *v)
 {
     value *known = value_find(im, name);
 
-    if (known) { /* a parameter that was only read before: its readers now see the layer */
+    if (known) { /* an earlier parameter of that name: its readers now see the layer */
         const value old = *known;
 
         *known        = *v;

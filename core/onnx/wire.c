@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PARTS_MAX  4000000 /* attributes, names and numbers of all nodes together */
+#define PARTS_MAX  4000000 /* limit of attributes, names and numbers of all nodes together */
 #define SKIP_BYTES ((size_t)8 << 20)
 
 bool wire_no_memory(reading *r)
@@ -37,8 +37,8 @@ pb_callback_t wire_into(wire_callback *decode, wire_target *arg)
     return (pb_callback_t){ .funcs.decode = decode, .arg = arg };
 }
 
-/* Reading a file fills page tables, on some systems with large pages. They are emptied from time
- * to time, so that weights never count as memory. */
+/* Reading a mapped file makes its pages resident, on some systems large pages. Pages are released
+ * from time to time, so that weights never count as memory. */
 bool wire_skip(reading *r, pb_istream_t *stream)
 {
     r->skipped += stream->bytes_left;
@@ -112,12 +112,12 @@ bool wire_floats(pb_istream_t *stream, const pb_field_t *field, void **arg)
 
 /* ---- where nodes come from ---- */
 
-/* What torch.onnx.export(dynamo=True) says of a node: the call of the traced program that it comes from. Names
- * of parameters begin with "p_" there, those of buffers with "b_". */
+/* Metadata of torch.onnx.export(dynamo=True): the call of the traced program behind a node. There,
+ * names of parameters begin with "p_", names of buffers with "b_". */
 #define SOURCE_KEY       "pkg.torch.onnx.fx_node"
 #define SOURCE_KEY_BYTES (sizeof SOURCE_KEY - 1)
 
-/* Words that are looked for in it, of which no end is a beginning. */
+/* Words to find in it. No end of a word is the beginning of one, so a simple scan suffices. */
 static const char *const source_words[N_SOURCE_WORDS] = {
     [SOURCE_PARAMETER] = "%p_", [SOURCE_NORM] = "batch_norm"
 };
@@ -137,7 +137,7 @@ static bool take_key(pb_istream_t *stream, const pb_field_t *field, void **arg)
     return true;
 }
 
-/* Looked through without being kept: sources are long. */
+/* Scans a source without storing it, because sources are long. */
 static bool take_source(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     node_source *s                       = *arg;

@@ -7,9 +7,9 @@
 #include "formats/paleo/model.h"
 
 /**
- * Fills kind and keys of l, whose name, line and type are there.
+ * Fills in kind and keys of l. The caller sets name, line and type.
  *
- * @param n_parts of the model-parallel block that it is in; 0: none
+ * @param n_parts parts of its model-parallel block; 0: none
  */
 lm_status paleo_read_layer(const paleo_model *m, paleo_layer *l, json_t *json, int64_t n_parts,
                            lm_error *err);

@@ -1,10 +1,10 @@
-/** Nsight Systems: the two kinds of its files. */
+/** Nsight Systems: its two kinds of files. */
 #ifndef IMPORT_NSYS_H
 #define IMPORT_NSYS_H
 
 #include "import/profile.h"
 
-/** The first bytes of an SQLite file, with the NUL behind them. */
+/** First bytes of an SQLite file, with the NUL. */
 #define NSYS_SQLITE "SQLite format 3"
 
 /** `nsys export --type sqlite`; without SQLite one clear refusal. */
@@ -12,7 +12,7 @@ lm_status nsys_read_sqlite(const char *path, profile *seen, log_rows *out, lm_er
 /** `nsys stats --format csv` of nvtx_pushpop_trace or nvtx_gpu_proj_trace. */
 lm_status nsys_read_csv(const char *path, profile *seen, lm_error *err);
 
-/** Element type that an all-reduce of NCCL has by its kernel's name; 0: not told. */
+/** Element type of an NCCL all-reduce, from its kernel's name; 0: unknown. */
 lm_dtype nsys_nccl_dtype(const char *kernel);
 
 #endif
