@@ -1,7 +1,7 @@
-/* Collectives over MPI, on host memory, a row of types[] each. All-reduces: the library's choice, its
- * nonblocking one (often another, as buckets behind a backward pass take it), or a ring of our own.
- * (Which algorithm a library takes is its secret, or a switch that must be set before it starts; a
- * ring made of sends and receives is known to be one.) */
+/* Collectives over MPI, on host memory; each has a row of types[]. All-reduces: the library's own
+ * choice, its nonblocking one (often another algorithm, used by buckets), or our own ring. (A
+ * library does not report its algorithm, or it needs a switch before the start. A ring of sends and
+ * receives is known to be one.) */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 
 typedef struct mpi_backend {
     backend base; /* first */
-    float  *pool; /* zeros, kept from point to point: fresh pages would be measured, or take long */
+    float  *pool; /* zeros, kept between points: fresh pages take long */
     size_t  pool_bytes;
 } mpi_backend;
 
@@ -30,9 +30,9 @@ typedef struct mpi_work mpi_work;
 
 /* The call of a kind of collective, on the message at w->data. */
 typedef struct mpi_type {
-    void (*before)(mpi_work *w); /* not timed: the work of a pass before it; NULL: none */
+    void (*before)(mpi_work *w); /* not timed: work of the pass before the message; NULL: none */
     void (*begin)(mpi_work *w);  /* not timed; NULL: nothing */
-    int (*run)(mpi_work *w);     /* timed: what MPI says */
+    int (*run)(mpi_work *w);     /* timed; returns MPI's code */
 } mpi_type;
 
 struct mpi_work {
@@ -42,17 +42,17 @@ struct mpi_work {
     MPI_Comm        comm;
     trial           of;
     int             rank, size;
-    int64_t         n;    /* floats of a message */
-    int64_t         room; /* floats of all messages that one exchange takes */
-    float          *pool; /* the backend's: several messages, used in turn, see pool_slots() */
+    int64_t         n;    /* number of floats of a message */
+    int64_t         room; /* number of floats of all messages of one exchange */
+    float          *pool; /* the backend's pool: several messages, used in turn, see pool_slots() */
     int64_t         slots, next;
     float          *data;    /* the message in use */
     float          *scratch; /* one chunk of the ring */
     bool            ring, nonblocking;
-    MPI_Request     posted; /* of the nonblocking one */
+    MPI_Request     posted; /* of the nonblocking all-reduce */
 };
 
-/* Elements of chunk c when n are dealt to `size` ranks. */
+/* Begin of chunk c if n elements are divided among `size` ranks. */
 static int64_t chunk_begin(const mpi_work *w, int c)
 {
     return w->n / w->size * c + (c < w->n % w->size ? c : w->n % w->size);
@@ -111,23 +111,23 @@ static int allreduce_run(mpi_work *w)
     return MPI_Allreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm);
 }
 
-/* A bucket is posted, as mpi_buckets.h does it, within the backward pass, which takes so much
- * longer (libraries copy what they are given: a sixth of the whole); behind it is the rest. The
- * pass's share is what steps in buckets tell (fit/exposed/exposed.h). */
+/* Posts the message before timing starts. With buckets (mpi_buckets.h) posting is part of the
+ * backward pass, because libraries copy the message: a sixth of the whole. Measured here is the
+ * rest. Steps with buckets give the share of the pass (fit/exposed/exposed.h). */
 static void allreduce_begin(mpi_work *w)
 {
     if (w->nonblocking)
         MPI_Iallreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm, &w->posted);
 }
 
-/* Buckets are divided before they leave: caches hold some. */
+/* Divides the message, as buckets are before they are sent: part of it is then in caches. */
 static void allreduce_before(mpi_work *w)
 {
     for (int64_t i = 0; w->nonblocking && i < w->n; i++)
         w->data[i] /= (float)w->size;
 }
 
-/* The part of one rank. */
+/* Number of elements of one rank's part. */
 static int part_of(const mpi_work *w)
 {
     return (int)(w->n / w->size);
@@ -172,7 +172,7 @@ static const mpi_type types[N_COLLECTIVE_KINDS] = {
 
 /* ---- is it right? -------------------------------------------------------------------------------- */
 
-/* The received message; if it is apart from the sent one, it lies behind it. */
+/* The received message: behind the sent one, if it has separate memory. */
 static float *got(const mpi_work *w)
 {
     return w->data + (trial_messages(w->of.kind) - 1) * w->n;
@@ -198,7 +198,7 @@ static int exchange(mpi_work *w)
     return said;
 }
 
-/* Ranks of the group on this rank's machine. */
+/* Number of the group's ranks on this rank's machine. */
 static int64_t neighbours(const world *group)
 {
     const placement *p = world_placement(group);
@@ -216,13 +216,12 @@ static int64_t pool_slots(int64_t bytes, const world *group)
     const long    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     const int64_t all   = 4 * (cache > 33554432 ? (int64_t)cache : 33554432);
     const int64_t mine  = all / neighbours(group);
-    const int64_t least =
-        mine > 8388608 ? mine : 8388608; /* of caches that a core does not share */
+    const int64_t least = mine > 8388608 ? mine : 8388608; /* private caches of a core */
 
     return bytes >= least ? 1 : (least + bytes - 1) / bytes;
 }
 
-/* Room for `bytes` of zeros, whose pages are there before the clock runs. */
+/* Makes a pool of at least `bytes` zeros, with resident pages. */
 static bool grow_pool(mpi_backend *b, size_t bytes)
 {
     if (b->pool_bytes >= bytes)
@@ -348,7 +347,7 @@ static lm_status mpi_run(backend *self, void *work, phase part, backend_time *ou
     start_line_wait(w->group, &w->start);
     if (w->type->begin)
         w->type->begin(w);
-    cpu       = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* as long as a small message */
+    cpu       = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* as slow as a small message */
     wall      = clock_nanoseconds(CLOCK_MONOTONIC);
     said      = exchange(w);
     out->wall = clock_seconds_since(CLOCK_MONOTONIC, wall);

@@ -1,4 +1,4 @@
-/* Gradient buckets over MPI, while a backward pass goes on. */
+/* Gradient buckets over MPI during a backward pass. */
 #include "mpi_buckets.h"
 
 #include <math.h>
@@ -18,10 +18,10 @@ typedef struct mpi_buckets {
     size_t                 n;
     bool                   threaded;
 
-    MPI_Request *request; /* poll: of each bucket; MPI_REQUEST_NULL once it is done */
-    int         *index;   /* room for what MPI_Testsome says */
+    MPI_Request *request; /* poll: by bucket; MPI_REQUEST_NULL when done */
+    int         *index;   /* memory for MPI_Testsome */
 
-    /* thread: how far it is, under `lock` */
+    /* thread: its progress, protected by `lock` */
     pthread_t       thread;
     pthread_mutex_t lock;
     pthread_cond_t  changed;
@@ -79,7 +79,7 @@ static void fill(const gradient_bucket *b, int rank)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Takes what was started, in order; sleeps when there is nothing. */
+/* Body of the thread: reduces started buckets in order, and sleeps if there is none. */
 static void *reduce_in_order(void *context)
 {
     mpi_buckets *b = context;
@@ -233,8 +233,8 @@ static lm_status check(const gradient_bucket *bucket, size_t n, lm_error *err)
     return LM_OK;
 }
 
-/* Whatever is timed must also be right. Rank-dependent whole numbers, whose mean is known; all
- * buckets are under way at once, as they will be. */
+/* Checks the results, with whole numbers that depend on the rank and have a known mean. All buckets
+ * are in flight at once, as in the measurement. */
 static lm_status verify(mpi_buckets *b, lm_error *err)
 {
     const double mean   = (double)(b->size + 1) / 2;
@@ -296,7 +296,7 @@ lm_status mpi_prepare_buckets(backend *self, const bench_case *what, const gradi
         status = no_memory(err);
     if (!status && what->how.value[SETTING_PROGRESS])
         status = start_thread(b, err);
-    status = world_agree(what->group, status, err); /* none verifies alone */
+    status = world_agree(what->group, status, err); /* all ranks verify, or none */
     if (!status)
         status = verify(b, err);
     if (status) {

@@ -19,10 +19,10 @@ typedef struct sim_backend {
 
 typedef struct sim_work {
     double   seconds[N_PHASES]; /* without noise */
-    uint64_t state; /* of the generator: by the point, so that a run that is gone on with measures
-                       what it would have; the same on every rank */
+    uint64_t state; /* state of the generator, from the point: a continued run measures the same
+                     * values; equal on every rank */
     int64_t  ranks;
-    double  *done; /* share of the backward pass behind so many of its kernels */
+    double  *done; /* by number of kernels: finished share of the backward pass */
     size_t   n_backward;
     gradient_bucket *gradient;
     size_t           n_gradients;
@@ -62,7 +62,7 @@ static lm_status part_seconds(const sim_backend *b, phase which, const workload 
     return LM_OK;
 }
 
-/* All-reduces as the model states them, other kinds as they were measured. */
+/* Seconds of a collective: all-reduces by the model, other kinds by fits. */
 static lm_status collective_part(const sim_backend *b, const bench_case *what, const workload *load,
                                  double *out, lm_error *err)
 {
@@ -79,7 +79,7 @@ static lm_status collective_part(const sim_backend *b, const bench_case *what, c
     return status;
 }
 
-/* The gradient as the model states it: all-reduce and update apart, or together. */
+/* Seconds of the gradients by the model: all-reduce and update, separate or together. */
 static lm_status grad_seconds(const sim_backend *b, const workload *load, sim_work *w,
                               lm_error *err)
 {
@@ -98,13 +98,13 @@ static lm_status grad_seconds(const sim_backend *b, const workload *load, sim_wo
         return status;
     if ((status = part_seconds(b, PHASE_GRAD, load, &both, err)))
         return status;
-    if (both <= w->seconds[PHASE_UPDATE]) /* any split will do: only the sum is modelled */
+    if (both <= w->seconds[PHASE_UPDATE]) /* an arbitrary split: only the sum is modelled */
         w->seconds[PHASE_UPDATE] = both / 2;
     w->seconds[PHASE_SYNC] = both - w->seconds[PHASE_UPDATE];
     return LM_OK;
 }
 
-/* A kernel alone, by [sim]'s rates. */
+/* Seconds of a single kernel by [sim]'s rates. */
 static double one_kernel(const sim_backend *b, const lm_kernel *kernel)
 {
     const lm_work k = lm_kernel_work(kernel);
@@ -120,7 +120,7 @@ static void kernel_seconds(const sim_backend *b, const bench_case *what, sim_wor
             w->seconds[p] += one_kernel(b, &what->kernels[p][i]);
 }
 
-/* Coefficients know the whole backward pass: its kernels share it as they would run alone. */
+/* Divides the backward pass among its kernels in proportion to their times alone. */
 static lm_status share_backward(const sim_backend *b, const bench_case *what, sim_work *w,
                                 lm_error *err)
 {
@@ -147,7 +147,7 @@ static lm_status share_backward(const sim_backend *b, const bench_case *what, si
     return LM_OK;
 }
 
-/* Terms of one phase's kernels, for models that are stated in them. */
+/* Terms of one phase's kernels, for models of terms. */
 static term_vector phase_terms(const sim_backend *b, const bench_case *what, phase p,
                                term_item *room)
 {
@@ -169,7 +169,7 @@ static void sim_release(backend *self, void *work)
     free_all(w->done, w->gradient, w);
 }
 
-/* A machine that was not measured in evaluation mode passes as in training. */
+/* Phase that stands for a forward pass: that of training if evaluation was not measured. */
 static phase forward_of(const sim_backend *b, const bench_case *what)
 {
     const size_t at = form_find(b->config.model, PHASE_INFERENCE);
@@ -218,7 +218,7 @@ out:
     return LM_OK;
 }
 
-/* What noise makes of a time; never below a tenth: a time is positive. */
+/* A time with noise; at least a tenth, so that it stays positive. */
 static double noisy(const sim_backend *b, sim_work *w, double seconds)
 {
     if (b->config.noise > 0)
@@ -226,7 +226,7 @@ static double noisy(const sim_backend *b, sim_work *w, double seconds)
     return seconds;
 }
 
-/* The machine as it is now: slower than at first, and shared with somebody. */
+/* Adds drift, and the share of another program, to a time. */
 static void let_time_pass(sim_backend *b, backend_time *t)
 {
     const sim_config *c    = &b->config;
@@ -268,9 +268,9 @@ static lm_status sim_gradients(backend *self, void *work, const gradient_bucket 
 }
 
 /*
- * One communication stream takes the buckets in order, each as soon as it is complete and the one
- * before is reduced: e_j = max(e_{j-1}, r_j) + C_j, with r_j the time at which bucket j is
- * complete and C_j its all-reduce; what is left behind the backward pass is e_J - T_bwd.
+ * One communication stream reduces the buckets in order. Bucket j starts when it is complete (r_j)
+ * and the one before is reduced: e_j = max(e_{j-1}, r_j) + C_j, with its all-reduce C_j. The
+ * exposed part is e_J - T_bwd.
  */
 static lm_status exposed_seconds(sim_backend *b, sim_work *w, const step_sync *sync,
                                  double backward, double *out, lm_error *err)
@@ -365,7 +365,7 @@ const backend_type backend_sim = {
     .gradients = sim_gradients,
     .run_step  = sim_run_step,
     .serves    = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_SYNC | 1u << PHASE_UPDATE,
-    /* written down, so that what depends on them can be tested; they change no time */
+    /* recorded for tests; they change no time */
     .settings = 1u << SETTING_LAYOUT | 1u << SETTING_MATH | 1u << SETTING_MIXED,
     .virtual  = 1,
 };

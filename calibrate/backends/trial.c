@@ -1,4 +1,4 @@
-/* Messages whose result is known. */
+/* Messages with known results. */
 #include "backends/trial.h"
 
 #define PERIOD 199 /* a prime: parts of any length begin with different elements */
@@ -24,7 +24,7 @@ int64_t trial_n_got(const trial *t)
     return t->kind == COLLECTIVE_REDUCESCATTER ? t->n / t->size : t->n;
 }
 
-/* Of messages that have no parts one is all of it. */
+/* Length of a part; a message without parts is one part. */
 static int64_t part_length(const trial *t)
 {
     return in_parts(t->kind) ? t->n / t->size : t->n;
@@ -53,13 +53,14 @@ void trial_next(const trial *t, trial_at *at)
     }
 }
 
-/* Of the part that `from` has for `to`. */
+/* Element i of the part that `from` sends to `to`. */
 static double piece(int64_t from, int64_t to, int64_t i)
 {
     return (double)(1 + (uint64_t)(i + 7 * from + 13 * to) % PERIOD);
 }
 
-/* Two ranks bring something to each sum, in turns: neither the larger one nor the last one is it. */
+/* A rank's contribution to a sum. Two ranks contribute to each sum, in turn, so that a maximum or a
+ * last value would be wrong. */
 static double addend(const trial *t, const trial_at *at)
 {
     const bool next = (at->turn + 1 == t->size ? 0 : at->turn + 1) == t->rank;

@@ -1,4 +1,4 @@
-/** Clocks in whole nanoseconds, so that a difference has no digits that nobody measured. */
+/** Clocks in whole nanoseconds, so that differences have no meaningless digits. */
 #ifndef CALIBRATE_CLOCK_H
 #define CALIBRATE_CLOCK_H
 

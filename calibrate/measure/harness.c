@@ -94,7 +94,7 @@ static void setup_free(const bench *b, setup *s)
     gradient_list_free(&s->gradients);
 }
 
-/* Which backend runs a phase of this point; NULL: nobody, since there is nothing to run. */
+/* The backend that runs a phase of this point; NULL: nobody, since there is nothing to run. */
 static backend *runner(const bench *b, const setup *s, phase p)
 {
     if (!has_phase(s, p))
@@ -171,9 +171,9 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
  * that find each other. */
 #define PREPARING 60.0 /* seconds */
 
-/* What may pass until a backend says that it goes on. CPUs do behind each kernel, and none of today
- * is slower than 1 GFLOP/s and 100 MB/s, whatever the kernel; GPUs behind a phase or a step, and
- * they are a hundred times as fast. */
+/* Time until a backend's next sign of life. CPUs do behind each kernel, and none of today is slower
+ * than 1 GFLOP/s and 100 MB/s, whatever the kernel; GPUs behind a phase or a step, and they are a
+ * hundred times as fast. */
 static double slowest_seconds(const bench *b, const setup *s)
 {
     double longest = 0, all = 0;
@@ -301,9 +301,9 @@ static lm_status run_phases(const bench *b, const world *group, const setup *s, 
     return status;
 }
 
-/* What is left of the all-reduces behind the backward pass of the rank that came last. A rank that
- * came sooner waits for it in the all-reduces: that is its pass being slower than this one's, and
- * of 1 % of a pass more than what most all-reduces leave. */
+/* Exposed part of the all-reduces, behind the backward pass of the last rank. A rank that came
+ * sooner waits for it in the all-reduces: that is its pass being slower than this one's, and of 1 %
+ * of a pass more than what most all-reduces leave. */
 static lm_status since_the_last_came(const world *group, double value[N_VALUES], lm_status status,
                                      lm_error *err)
 {

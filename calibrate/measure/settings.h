@@ -13,12 +13,12 @@ typedef enum {
     SETTING_ALGORITHMS,
     /** warm (default) | cold: the last-level cache is emptied before each single kernel */
     SETTING_CACHE,
-    SETTING_LAUNCH, /**< stream (default) | graph: kernels launched one by one, or replayed */
-    SETTING_LAYOUT, /**< nchw (default) | nhwc: memory layout of images */
-    SETTING_MATH,   /**< ieee (default) | tf32: products of f32 */
-    SETTING_MIXED, /**< none (default) | bf16 | f16 | f8: what is f32 under autocast (autocast.h) */
-    SETTING_PROGRESS, /**< poll (default) | thread: who moves all-reduces on while a backward pass
-                         runs: the computing thread between kernels, or one beside it */
+    SETTING_LAUNCH,   /**< stream (default) | graph: kernels launched one by one, or replayed */
+    SETTING_LAYOUT,   /**< nchw (default) | nhwc: memory layout of images */
+    SETTING_MATH,     /**< ieee (default) | tf32: products of f32 */
+    SETTING_MIXED,    /**< none (default) | bf16 | f16 | f8: f32 under autocast (autocast.h) */
+    SETTING_PROGRESS, /**< poll (default) | thread: progress of all-reduces during a backward pass:
+                       * by the computing thread between kernels, or by another one */
     N_SETTINGS
 } setting;
 

@@ -1,4 +1,4 @@
-/* What connects this host. */
+/* Connections of this host. */
 #include "measure/topology.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /**
- * Trust in the numbers of a run: disturbed points are flagged and measured again, one point is
- * repeated to detect changes of the machine, ranks are compared.
+ * Trust in the times of a run. Disturbed points get flags and are measured again. One point is
+ * repeated to detect changes of the machine. Ranks are compared.
  */
 #ifndef CALIBRATE_TRUST_H
 #define CALIBRATE_TRUST_H
@@ -13,12 +13,11 @@
 #include "ranks/world.h"
 #include "sweep/sweep.h"
 
-/** A median of wall time / (wall time minus the wait for a core) above this means: contended. */
+/** A point is contended above this median of wall time / (wall time minus the wait for a core). */
 #define TRUST_CONTENDED 1.1
 /**
- * A clock below this share of the best of the run means: throttled, if no counter reports
- * throttling. With a counter the clock says less: wide instructions and many busy cores lower it
- * permanently.
+ * Without a throttle counter a point is throttled if its clock is below this share of the run's
+ * best. A counter is better: wide instructions and many busy cores lower the clock permanently.
  */
 #define TRUST_CLOCK 0.9
 /**
@@ -47,54 +46,53 @@ void trust_judge(trust *t, const world *group, const condition_report *mine, poi
 
 /* ---- rank 0, which chooses ------------------------------------------------------------------- */
 
-/** A point that the file of an earlier run holds: how often it was measured, flagged each time; is
- * it the anchor? */
+/** Notes a point in the file of an earlier run. `tries`: measurements, all with flags; is_anchor:
+ * it was the anchor. */
 void trust_recall(trust *t, size_t point, int64_t tries, bool is_anchor);
 
-/** A measured point. `again`: not for the first time in this run, by trust_anchor_due() or
- * trust_retry(). */
+/** Notes a measured point; also a repetition by trust_anchor_due() or trust_retry(). */
 void trust_note(trust *t, size_t point, const sweep_point *p, const point_result *r);
 
 /**
- * The anchor, if it is time to repeat it; else TRUST_NONE. The first time it is chosen: an
- * undisturbed point that computes, half to twice anchor_seconds a repetition; if there is none
- * after a hundred times that, the nearest. Its first measurement is the first of its times.
+ * The anchor, if it is due; else TRUST_NONE. The first call chooses it: an undisturbed compute
+ * point of half to twice anchor_seconds per repetition; after a hundred times that without such a
+ * point, the nearest. Its first measurement counts as the first of its times.
  *
- * @param closing nothing follows, so that it is time unless it was just measured or would take too
+ * @param closing the run ends: the anchor is due unless it was just measured or would take too
  *                large a share
  */
 size_t trust_anchor_due(const trust *t, bool closing);
 
-/** A flagged point to measure again now, all others being done: the most disturbed that may still
- * be tried and fits into the share and into `seconds_left`. TRUST_NONE: none. */
+/** A flagged point to measure again after all others: the most disturbed one that has tries left
+ * and fits into the share and into `seconds_left`. TRUST_NONE: none. */
 size_t trust_retry(const trust *t, double seconds_left);
 
-/* ---- what came out --------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------- */
 
 /** A rank that was slow over the run. */
 typedef struct slow_rank {
     int    rank;
-    double ratio; /**< its time over the median rank's: median over the points */
+    double ratio; /**< its time / the median rank's, median over the points */
     char   host[WORLD_HOST];
 } slow_rank;
 
 typedef struct trust_summary {
     repeats    found;
-    size_t     n_points;           /**< that were judged, each once */
-    size_t     n_flagged;          /**< that were flagged in their first try */
-    size_t     n_retries;          /**< measured again because of that */
-    size_t     n_left;             /**< flagged in all their tries */
-    bool       contention_unknown; /**< the system does not tell who waits for a core */
+    size_t     n_points;           /**< judged points, each once */
+    size_t     n_flagged;          /**< points with a flag in their first try */
+    size_t     n_retries;          /**< repeated measurements of these */
+    size_t     n_left;             /**< points with flags in all tries */
+    bool       contention_unknown; /**< the system does not report waits for a core */
     double     clock_best_mhz;     /**< NAN: unknown */
     slow_rank *slow;               /**< by rank */
     size_t     n_slow;
 } trust_summary;
 
-/** Every rank of `everyone`. Complete on rank 0; `found` is the caller's to fill. */
+/** Called by every rank of `everyone`. Complete on rank 0. The caller fills in `found`. */
 lm_status trust_summarise(const trust *t, const world *everyone, trust_summary *out, lm_error *err);
 void      trust_summary_free(trust_summary *s);
 
-/** In words, a line each; `only_wrong`: nothing but what somebody must look at. */
+/** Prints the summary, one finding per line; `only_wrong`: only problems. */
 void trust_print(const trust_summary *s, bool only_wrong, FILE *out);
 
 #endif

@@ -26,10 +26,10 @@ noreturn void world_abort(const world *w, int code);
 int world_rank(const world *w);
 int world_size(const world *w);
 enum { WORLD_HOST = 64 };
-/** Every rank; the names of their hosts, by rank. */
+/** Names of the ranks' hosts, by rank. Every rank. */
 void world_hosts_of(const world *w, char (*name)[WORLD_HOST]);
 
-/** Number of different machines the ranks run on. */
+/** Number of machines with ranks. */
 int world_hosts(const world *w);
 /** Place of each rank of this world; lives as long as the world. */
 const placement *world_placement(const world *w);
@@ -43,11 +43,12 @@ void      world_free(world *group);
 
 /** Every rank; values[i] becomes the largest over the ranks. */
 void world_max(const world *w, double *values, int n);
-/** The text on a rank without an error, if another has one: that rank's text says more. */
+/** Text on a rank without an error, if another rank has one; the other rank's text has the
+ * cause. */
 #define WORLD_ELSEWHERE "another rank failed"
 
-/** Every rank, with its status and a text in err: all go on, or none. Returns the worst status,
- * with WORLD_ELSEWHERE on ranks without an error. */
+/** Every rank, with its status and a text in err. All ranks get the worst status; ranks without an
+ * error get the text WORLD_ELSEWHERE. */
 static inline lm_status world_agree(const world *w, lm_status mine, lm_error *err)
 {
     double worst = -(double)mine;
@@ -58,7 +59,7 @@ static inline lm_status world_agree(const world *w, lm_status mine, lm_error *er
     return (lm_status)-worst;
 }
 
-/** Every rank; rank 0's bytes reach all. */
+/** Every rank; all get rank 0's bytes. */
 void world_broadcast(const world *w, void *bytes, int n);
 /** Every rank; all get `n` bytes from each, in the order of ranks. */
 void world_gather(const world *w, const void *mine, int n, void *all);

@@ -17,11 +17,11 @@ typedef struct agreement {
 lm_status agreement_open(agreement *a, const world *everyone, const bench *b, lm_error *err);
 void      agreement_close(agreement *a);
 
-/** The same status on every rank. Another build, other plugins or another sweep is always an error.
- * Other hardware is an error unless it is allowed, since the slowest rank would be taken for all. */
+/** The same status on every rank. A different build, plugin or sweep is always an error. Different
+ * hardware is an error unless it is allowed, because times are those of the slowest rank. */
 lm_status agreement_check(const agreement *a, bool allow_mixed, lm_error *err);
 
-/** Provenance: hosts with their ranks, cores of each, and what is not as it should be. */
+/** Provenance: hosts with their ranks, cores of each, and differences between them. */
 void agreement_describe(const agreement *a,
                         void (*put)(void *context, const char *key, const char *value),
                         void *context);

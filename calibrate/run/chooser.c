@@ -1,4 +1,4 @@
-/* Which point of a sweep to measure next. */
+/* Choice of the next point of a sweep. */
 #include "run/chooser.h"
 
 #include <math.h>

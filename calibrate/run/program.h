@@ -1,8 +1,8 @@
-/** The program layermeter-calibrate, as a function. */
+/** The program layermeter-calibrate as a function. */
 #ifndef CALIBRATE_RUN_PROGRAM_H
 #define CALIBRATE_RUN_PROGRAM_H
 
-/** Takes what main() does and returns its exit status; under MPI it ends the process itself. */
+/** Arguments and result as main(). Under MPI it ends the process itself. */
 int calibrate_main(int argc, char **argv);
 
 #endif

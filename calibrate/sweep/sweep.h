@@ -1,4 +1,4 @@
-/** What to measure: a sweep file and its points. */
+/** The points to measure: a sweep file and its points. */
 #ifndef CALIBRATE_SWEEP_H
 #define CALIBRATE_SWEEP_H
 

@@ -1,4 +1,4 @@
-/* NVIDIA GPUs: cuDNN, cuBLASLt and kernels of our own. */
+/* NVIDIA GPUs: cuDNN, cuBLASLt and our own kernels. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +15,12 @@
 #include "sample/gpu_nvml.h"
 
 /*
- * What is measured: times between moments on the device, which all kernels of a phase lie between.
- * Where the device waits for the host to launch, that is part of the time of a network, as it is of
- * a training step; "launch=graph" leaves it out. It is no part of the time of a kernel alone. Events tell half a microsecond. There is no CPU time: the
- * host spins while it waits, so that its own time would be the wall time again. Where buffers lie,
- * and what a kernel is taken to read, is in plan.c; which function stands for an element-wise
- * kernel in ops_loops.c; where PyTorch runs something else in PYTORCH.md.
+ * Measured times: between two events on the device, around all kernels of a phase. Events resolve
+ * half a microsecond. Waiting of the device for launches by the host is part of the time of a
+ * network, as in a training step, except with "launch=graph". It is no part of the time of a single
+ * kernel. There is no CPU time: the host spins while it waits, so it would equal the wall time.
+ * plan.c decides where buffers lie and what a kernel reads. ops_loops.c chooses the function of an
+ * element-wise kernel. PYTORCH.md lists differences from PyTorch.
  */
 typedef struct cuda {
     backend     base; /* first */
@@ -108,14 +108,14 @@ static void put_libraries(const putter *p)
     p->put(p->context, "cublaslt", text);
 }
 
-/* Of the GPUs that this process sees: those whose memory its own may read. */
+/* Visible GPUs whose memory this GPU can read. */
 static void put_peers(const putter *p, const cuda_device *d)
 {
     int  n = 0, can = 0, peers = 0;
     char text[48];
 
     if (cudaGetDeviceCount(&n) != cudaSuccess || n < 2)
-        return; /* nobody is there to ask about */
+        return; /* there is no other GPU */
     for (int i = 0; i < n; i++)
         if (i != d->ordinal && cudaDeviceCanAccessPeer(&can, d->ordinal, i) == cudaSuccess)
             peers += can != 0;
@@ -185,8 +185,9 @@ static lm_status empty_cache(const cuda_case *c, lm_error *err)
     return cause == cudaSuccess ? LM_OK : cuda_failed(err, "emptying the cache", cause);
 }
 
-/* A kernel alone: its launch is no part of its time, whatever the cache is like. The host, which
- * takes 3 to 10 us for each, has enqueued all before the device comes to the first moment. */
+/* Excludes the launch from the time of a single kernel, with a warm and a cold cache. A launch
+ * takes the host 3 to 10 us, so the host enqueues everything before the device reaches the first
+ * event. */
 static lm_status hold_back(const cuda_case *c, phase part, lm_error *err)
 {
     enum { FIRST = 30000, EACH = 12000, MOST = 2000000 };
@@ -258,8 +259,8 @@ static double on_tensor_cores(const backend *self, const void *work)
     return cuda_case_on_tensor_cores(work);
 }
 
-/* Between two repetitions the device rests, and its clock says nothing of them: it is given
- * something to do for as long as it is asked. */
+/* Keeps the device busy during the query: between two repetitions it is idle, and an idle clock
+ * differs. */
 static void state(const backend *self, machine_state *out)
 {
     enum { ASKED = 4000000 };
@@ -273,7 +274,7 @@ static void state(const backend *self, machine_state *out)
     now = nvml_read(me->manager);
     cudaStreamSynchronize(me->device.stream);
     out->clock_mhz = now.clock_mhz;
-    out->throttles = now.held_down_seconds; /* grows as often as it happens */
+    out->throttles = now.held_down_seconds; /* grows with each event */
     out->held_down = now.held_down;
 }
 

@@ -14,7 +14,7 @@ const phase cuda_phases[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The kernel, of which the case has each once. */
+/* Finds or prepares a kernel. A case has each different kernel once. */
 static lm_status get_kernel(cuda_case *c, const settings *how, const lm_kernel *k, kernel_use use,
                             const plan_kernel **out, lm_error *err)
 {
@@ -111,7 +111,7 @@ static lm_status allocate(cuda_case *c, lm_error *err)
     return all.status;
 }
 
-/* Twice the size of the last-level cache: a write of so much empties the cache. */
+/* Allocates twice the size of the last-level cache: writing it empties the cache. */
 static lm_status allocate_flush(cuda_case *c, lm_error *err)
 {
     c->flush_bytes = 2 * c->device->l2_bytes;
@@ -136,7 +136,8 @@ static lm_status play_plain(const cuda_case *c, phase part, size_t begin, size_t
     return LM_OK;
 }
 
-/* Ends an open capture in any case: the stream is useless within it. */
+/* Records launches into a graph. Always ends the capture, because the stream is unusable during
+ * it. */
 static lm_status record(const cuda_case *c, phase part, size_t begin, size_t end, cudaGraph_t *out,
                         lm_error *err)
 {
@@ -260,7 +261,7 @@ static lm_status finish(const cuda_case *c, lm_error *err)
     return status ? status : cuda_case_wait(c, MARK_END, err);
 }
 
-/* All phases, as they will be played. */
+/* Runs all phases once, as the measurement will. */
 static lm_status play_all(cuda_case *c, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -282,8 +283,8 @@ static lm_status try_once(cuda_case *c, lm_error *err)
     return status || !c->replay ? status : play_all(c, err);
 }
 
-/* Clocks fall while the host prepares, and a few repetitions of something small are over before
- * they have risen again: the device is kept at work for as long as that takes. */
+/* Seconds of work before a measurement. Clocks fall while the host prepares, and short repetitions
+ * would end before they rise again. */
 #define WAKE_SECONDS 0.03
 
 static lm_status wake(cuda_case *c, lm_error *err)
@@ -333,7 +334,7 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
     return LM_OK;
 }
 
-/* A convolution in as many groups as it has channels is no product of matrices. */
+/* Could a kernel use tensor cores? A depthwise convolution is no matrix product. */
 static bool could_use_tensor_cores(const cuda_case *c, const lm_kernel *k)
 {
     const bool depthwise =
@@ -366,7 +367,7 @@ void cuda_case_free(cuda_case *c)
 {
     if (!c)
         return;
-    cudaStreamSynchronize(c->device->stream); /* nothing may still be using what goes */
+    cudaStreamSynchronize(c->device->stream); /* nothing may still use the freed memory */
     for (size_t i = 0; i < c->n_pieces; i++)
         cudaGraphExecDestroy(c->piece[i].graph);
     free(c->piece);

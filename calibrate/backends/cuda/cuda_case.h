@@ -1,4 +1,4 @@
-/** A case on a GPU: its kernels, one block of memory, and how its launches are played. */
+/** A case on a GPU: kernels, one block of memory, and functions that enqueue its launches. */
 #ifndef CALIBRATE_BACKENDS_CUDA_CASE_H
 #define CALIBRATE_BACKENDS_CUDA_CASE_H
 
@@ -8,14 +8,14 @@
 #include "measure/backend.h"
 #include "measure/plan.h"
 
-/** Launches begin..end-1 of a phase, recorded to be replayed. */
+/** A graph of launches begin..end-1 of a phase. */
 typedef struct cuda_piece {
     phase           part;
     size_t          begin, end;
     cudaGraphExec_t graph;
 } cuda_piece;
 
-/** Moments on the device: between two phases. */
+/** Events on the device, between phases. */
 typedef enum {
     MARK_BEGIN,
     MARK_FORWARD_END,
@@ -27,27 +27,28 @@ typedef enum {
 
 typedef struct cuda_case {
     const cuda_device *device;
-    cuda_kernel      **kernel; /**< each different one once */
+    cuda_kernel      **kernel; /**< each different kernel once */
     size_t             n_kernels;
     step_plan          plan;
     char              *memory;
-    gradient_bucket   *gradient; /**< by plan.gradient */
-    void              *flush;    /**< NULL: caches are as the kernels leave them */
+    gradient_bucket   *gradient; /**< one for each plan.gradient */
+    void              *flush;    /**< memory that empties the cache; NULL: warm caches */
     size_t             flush_bytes;
-    bool               tf32;   /**< allowed in products of f32 */
+    bool               tf32;   /**< TF32 is allowed in products of f32 */
     bool               alone;  /**< a single kernel */
-    bool               replay; /**< from graphs */
-    cuda_piece        *piece;  /**< those there are so far */
+    bool               replay; /**< replays graphs */
+    cuda_piece        *piece;  /**< graphs recorded so far */
     size_t             n_pieces, room;
     cudaEvent_t        mark[N_MARKS];
 } cuda_case;
 
-/** The phases that a GPU runs by itself, and how many. */
+/** Phases that a GPU runs, and their number. */
 extern const phase cuda_phases[];
 enum { N_CUDA_PHASES = 3 };
 
 /**
- * Everything, tried once: what the libraries load late is loaded, what cannot run is known.
+ * Makes a case and runs it once, so that libraries load their modules and kernels that cannot run
+ * are found.
  *
  * @param out  release with cuda_case_free(); untouched on failure
  * @return LM_E_NOMEM, LM_E_UNSUPPORTED, or LM_E_IO: the device is lost
@@ -57,17 +58,17 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
 /** NULL is fine. */
 void cuda_case_free(cuda_case *c);
 
-/** Share of the FLOPs of products that runs on tensor cores; NAN: no product has such. */
+/** Share of the products' FLOPs that runs on tensor cores; NAN: no product could use them. */
 double cuda_case_on_tensor_cores(const cuda_case *c);
 
 /** Enqueues launches begin..end-1 of a phase, one by one or from a graph. */
 lm_status cuda_case_play(cuda_case *c, phase part, size_t begin, size_t end, lm_error *err);
 
-/** Enqueues a moment. */
+/** Enqueues an event. */
 lm_status cuda_case_mark(const cuda_case *c, cuda_mark mark, lm_error *err);
-/** Waits for a moment, and for all before it. */
+/** Waits for an event and all work before it. */
 lm_status cuda_case_wait(const cuda_case *c, cuda_mark mark, lm_error *err);
-/** Seconds from one moment to another; both are past. */
+/** Seconds between two events, which have both happened. */
 lm_status cuda_case_between(const cuda_case *c, cuda_mark from, cuda_mark to, double *seconds,
                             lm_error *err);
 

@@ -1,5 +1,5 @@
-/* One process for each GPU of this host, by a name in Linux's abstract socket namespace. It leaves
- * no file and ends with the process. */
+/* One process for each GPU of this host. The claim is a name in Linux's abstract socket namespace:
+ * it leaves no file and ends with the process. */
 #include "cuda_claim.h"
 
 #include <errno.h>

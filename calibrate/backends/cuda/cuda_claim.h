@@ -1,4 +1,4 @@
-/** One process a GPU, on this host. */
+/** One process for each GPU of this host. */
 #ifndef CALIBRATE_BACKENDS_CUDA_CLAIM_H
 #define CALIBRATE_BACKENDS_CUDA_CLAIM_H
 

@@ -1,4 +1,4 @@
-/* One GPU: chosen, opened, closed; failures as text. */
+/* One GPU: choice, opening, closing, and texts of failures. */
 #include "cuda_device.h"
 
 #include <errno.h>
@@ -39,9 +39,9 @@ lm_status cuda_failed(lm_error *err, const char *what, cudaError_t cause)
 }
 
 /*
- * What a library failed at may have cost the device: then every call says so from now on. The last
- * error of the runtime says less: it may be of something that a library tried and went on without,
- * and libraries with a runtime of their own leave theirs elsewhere.
+ * Error of a library. If the failure broke the device, every later call fails; cudaMemGetInfo()
+ * tests that. The runtime's last error is no proof: it may belong to an attempt that a library gave
+ * up, and libraries with their own runtime keep errors elsewhere.
  */
 static lm_status library_failed(lm_error *err, const char *what, const char *cause, lm_status code)
 {
@@ -57,7 +57,7 @@ static lm_status library_failed(lm_error *err, const char *what, const char *cau
 /* A launch that fails and leaves the device intact is a fault of one implementation. */
 lm_status cudnn_failed(lm_error *err, const char *what, cudnnStatus_t cause)
 {
-    lm_status code = LM_E_UNSUPPORTED; /* of what was asked, this time */
+    lm_status code = LM_E_UNSUPPORTED; /* only this request fails */
 
     if (cause == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
         cause == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
@@ -98,7 +98,7 @@ static lm_status choose(int local_rank, int local_ranks, cuda_device *d, int *vi
     (void)local_ranks;
     if (status != cudaSuccess || *visible < 1)
         return no_device(err, status);
-    /* launchers that bind show each process its own GPU only: then all are number 0 */
+    /* a launcher may show each process only its own GPU, which then is number 0 */
     d->ordinal = local_rank % *visible;
     return LM_OK;
 }
@@ -168,8 +168,8 @@ static lm_status open_libraries(cuda_device *d, lm_error *err)
     return LM_OK;
 }
 
-/* What frameworks allow: PyTorch's default for cuBLAS is 32 MiB on its newest GPUs and below that
- * on others, cuDNN's plans get what they ask for; 1 GiB holds for both here. */
+/* Limit of scratch memory: 1 GiB for both libraries. PyTorch gives cuBLAS 32 MiB on the newest GPUs
+ * and less on others; its cuDNN plans get what they want. */
 enum { WORKSPACE_LIMIT = 1 << 30 };
 
 lm_status cuda_device_open(int local_rank, int local_ranks, cuda_device *out, lm_error *err)

@@ -1,5 +1,5 @@
-/** The driver's own interface, found through the runtime: libcuda is not linked, so that the
- * program starts where there is no driver. */
+/** The driver's own interface, found through the runtime. libcuda is not linked, so the program
+ * also starts without a driver. */
 #ifndef CALIBRATE_BACKENDS_CUDA_DRIVER_H
 #define CALIBRATE_BACKENDS_CUDA_DRIVER_H
 
@@ -7,7 +7,7 @@
 
 #include <layermeter/error.h>
 
-/** The few functions that are used, under their names without "cu". */
+/** The used functions, under their names without "cu". */
 typedef struct cuda_driver {
     CUresult (*get_error_string)(CUresult code, const char **out);
     CUresult (*device_get)(CUdevice *out, int ordinal);
@@ -25,7 +25,7 @@ typedef struct cuda_driver {
 /** LM_E_UNSUPPORTED if the driver lacks one; the text names it. */
 lm_status cuda_driver_find(cuda_driver *out, lm_error *err);
 
-/** As cuda_failed(), of the driver's codes. */
+/** As cuda_failed(), for codes of the driver. */
 lm_status cuda_driver_failed(const cuda_driver *driver, lm_error *err, const char *what,
                              CUresult cause);
 

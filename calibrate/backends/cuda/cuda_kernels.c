@@ -1,4 +1,4 @@
-/* Kernels on a GPU: their makers, and a run of one kernel alone. */
+/* Kernels on a GPU: their makers, and runs of a single kernel. */
 #include "cuda_kernels.h"
 
 #include <math.h>

@@ -268,7 +268,7 @@ lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type
     const size_t    element = t < 0 ? 1 : (size_t)lm_dtype_bytes(type);
     const long long vector = (long long)(16 / element), each = THREADS * vector;
 
-    /* a row is a block's, or part of one: as many threads as it has vectors, a warp at least */
+    /* a block, or a part of one, for each row: a thread for each vector, at least a warp */
     if (loop == LOOP_GATHER || loop == LOOP_SCATTER)
         return cuda_loop_rows(
             device, loop, type,

@@ -45,52 +45,53 @@ typedef enum cuda_loop {
     N_LOOPS
 } cuda_loop;
 
-/** LM_E_UNSUPPORTED if NVRTC cannot compile for this device: the text has its first complaint. */
+/** LM_E_UNSUPPORTED if NVRTC cannot compile for this device; the text has its first error. */
 lm_status cuda_loops_open(const cuda_device *device, const cuda_driver *driver, cuda_loops **out,
                           lm_error *err);
 /** NULL is fine. */
 void cuda_loops_close(cuda_loops *loops);
 
-/** LM_F32, LM_F16, LM_BF16: those there are loops for. */
+/** Are there loops for the type? LM_F32, LM_F16, LM_BF16. */
 bool cuda_loops_know(lm_dtype type);
 
-/** Enqueues one to device->stream. Pointers are aligned to 16 bytes. */
+/** Enqueues a loop to device->stream. Pointers are aligned to 16 bytes. */
 lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type,
                         const loop_args *args, lm_error *err);
 
-/** The same for kernels whose threads share rows: `lanes` (a power of two) to each of `rows`. */
+/** The same for kernels whose threads share rows: `lanes` threads (a power of two) for each of
+ * `rows`. */
 lm_status cuda_loop_rows(const cuda_device *device, cuda_loop loop, lm_dtype type, unsigned lanes,
                          long long rows, const loop_args *args, lm_error *err);
-/** LOOP_CAST_E4M3 and _E5M2: of args->n rows of args->width. */
+/** LOOP_CAST_E4M3 and _E5M2: casts args->n rows of args->width. */
 lm_status cuda_cast_f8(const cuda_device *device, cuda_loop loop, lm_dtype from,
                        const loop_args *args, lm_error *err);
-/** As many lanes as have something to do, a power of two, `most` at most. */
+/** Number of useful lanes: a power of two, at most `most`. */
 unsigned cuda_loop_lanes(long long wanted, unsigned most);
 
-/** Enqueues so long a pause: what the host enqueues meanwhile lies ready when it is over. */
+/** Enqueues a pause. Work that the host enqueues meanwhile is ready at its end. */
 lm_status cuda_delay(const cuda_device *device, long long nanoseconds, lm_error *err);
 
 /**
  * Enqueues the fill of `bytes` at `at`.
  *
- * @param position  of `at` in all that is filled: no two buffers get the same random numbers
+ * @param position  of `at` among all filled bytes: no two buffers get the same random numbers
  */
 lm_status cuda_fill(const cuda_device *device, const fill *f, unsigned long long position, void *at,
                     size_t bytes, lm_error *err);
 
-/* ---- sums of any element type (cuda_sums.c): cuDNN knows no bf16, and refuses groups of one ---- */
+/* ---- sums of any element type (cuda_sums.c): cuDNN has no bf16, and refuses groups of one ---- */
 
-/** Of head x kept x group x inner elements, over the first and third axes. A bias' gradient of
- * N,C,H,W: N, C, H*W, 1; of N,H,W,C: 1, 1, N*H*W, C. */
+/** A sum of head x kept x group x inner elements over the first and third axes. The gradient of a
+ * bias of N,C,H,W: N, C, H*W, 1; of N,H,W,C: 1, 1, N*H*W, C. */
 typedef struct cuda_sum {
     int64_t head, kept, group, inner;
 } cuda_sum;
 
-/** Bytes of scratch memory it needs; 0: none. */
+/** Bytes of scratch memory; 0: none. */
 uint64_t cuda_sum_scratch(const cuda_device *device, lm_dtype type, const cuda_sum *s);
 
-/** Enqueues it: one launch, or two where few results are of many elements. Sums are in f32, in an
- * order that does not change. `scratch` may be NULL where none is needed. */
+/** Enqueues a sum: one launch, or two for few results of many elements. Sums are in f32, in a fixed
+ * order. `scratch` may be NULL if none is needed. */
 lm_status cuda_sum_run(const cuda_device *device, lm_dtype type, const cuda_sum *s, void *from,
                        void *to, void *scratch, lm_error *err);
 

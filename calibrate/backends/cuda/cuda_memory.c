@@ -6,12 +6,11 @@
 
 #include "base/no_memory.h"
 
-/* A block serves requests down to this part of its size: a smaller one
- * would keep it from others. */
+/* A block serves requests of at least this part of its size, to leave it to larger ones. */
 enum { WASTE = 4 };
 
-/* What is left to others: the libraries load their kernels when they are first run, NCCL has
- * buffers. Blocks that nobody has borrowed may hold a part of the device, lest those find none. */
+/* Memory left for others: libraries load kernels at the first run, and NCCL has buffers. Idle
+ * blocks may hold only a part of the device, for the same reason. */
 enum { RESERVE = 256 << 20, RESERVE_PART = 64, IDLE_PART = 4 };
 
 typedef struct block {
@@ -57,7 +56,7 @@ void cuda_pool_free(cuda_pool *pool)
     free(pool);
 }
 
-/* The smallest that is long enough and not much too long. */
+/* The smallest block that is large enough, but not much too large. */
 static block *find(const cuda_pool *pool, size_t bytes)
 {
     block *best = NULL;
@@ -86,7 +85,7 @@ static bool leaves_enough(size_t bytes)
     size_t free_bytes = 0, all_bytes = 0, reserve;
 
     if (cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
-        return true; /* cudaMalloc() will say what is wrong */
+        return true; /* cudaMalloc() reports the error */
     reserve = all_bytes / RESERVE_PART < RESERVE ? all_bytes / RESERVE_PART : RESERVE;
     return free_bytes >= reserve && bytes <= free_bytes - reserve;
 }

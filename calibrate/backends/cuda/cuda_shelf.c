@@ -7,7 +7,7 @@
 #include "base/no_memory.h"
 
 typedef struct entry {
-    cuda_kernel kernel; /* first: who has it has the entry */
+    cuda_kernel kernel; /* first: its address is the entry's */
     settings    how;
     bool        used;
     uint64_t    turn; /* of its last use */
@@ -41,7 +41,7 @@ void cuda_shelf_free(cuda_shelf *shelf)
     free(shelf);
 }
 
-/* What an implementation is chosen by. */
+/* Are the settings equal that decide the choice of an implementation? */
 static bool same_choice(const settings *a, const settings *b)
 {
     static const setting by[] = { SETTING_ALGORITHMS, SETTING_LAYOUT, SETTING_MATH };

@@ -64,8 +64,8 @@ static void exchange(stepping *s)
     note(s, who->type->finish_buckets(who, s->sync->work, s->c->device->stream, explanation(s)));
 }
 
-/* An all-reduce that lost its network or a rank never ends: the collective is asked until all is
- * over. */
+/* Polls the collective until all work is done: an all-reduce that lost its network or a rank would
+ * never end. */
 static void poll(stepping *s)
 {
     backend    *who = s->sync->collective;
@@ -79,7 +79,7 @@ static void poll(stepping *s)
     }
 }
 
-/* With buckets the other ranks are waited for, too. */
+/* Waits for the step, and with buckets for the other ranks. */
 static void wait_for_all(stepping *s)
 {
     const pulse_activity before = pulse_enter(s->sync ? PULSE_EXCHANGE : PULSE_WORK);

@@ -4,8 +4,8 @@
 
 #include "cuda_case.h"
 
-/** One step. All-reduces go on in the collective's own stream, behind the kernels that complete
- * their buckets; the update waits for them on the device, not on the host. */
+/** Runs one step. All-reduces run in the collective's own stream, after the kernels that complete
+ * their buckets. The update waits for them on the device, not on the host. */
 lm_status cuda_step_run(cuda_case *c, const step_sync *sync, step_time *out, lm_error *err);
 
 #endif

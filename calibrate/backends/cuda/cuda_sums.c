@@ -1,15 +1,14 @@
 /* Sums: their division among threads. */
 #include "cuda_loops.h"
 
-/* A warp's lanes lie side by side in memory. A device is busy with this many of them a
- * multiprocessor (its limit of threads, 2048); a lane adds up this many vectors before it is worth
- * a second launch to have more of them. */
+/* Lanes of a warp read adjacent memory. So many warps keep a multiprocessor busy (its limit of 2048
+ * threads). Up to so many vectors per lane, a second launch for more lanes does not pay. */
 enum { WARP = 32, WARPS_A_MULTIPROCESSOR = 64, VECTORS_A_LANE = 8 };
 
 typedef struct share {
     cuda_loop loop;
     unsigned  lanes;
-    long long rows; /* of threads */
+    long long rows; /* rows of threads */
     loop_args args;
 } share;
 

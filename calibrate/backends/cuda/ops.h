@@ -1,8 +1,8 @@
 /**
  * Families of kernels.
  *
- * Each function is given k->base.kernel and k->base.use, and fills the rest of *k. On failure
- * nothing is left to release, and the text says what is missing (cuda_unsupported()).
+ * Each function is given k->base.kernel and k->base.use, and fills the rest of *k. On failure there
+ * is nothing to release, and the text names the missing feature (cuda_unsupported()).
  */
 #ifndef CALIBRATE_BACKENDS_CUDA_OPS_H
 #define CALIBRATE_BACKENDS_CUDA_OPS_H

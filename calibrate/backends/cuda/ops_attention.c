@@ -1,4 +1,4 @@
-/* Fused attention: cuDNN graphs of its parts, which the library knows as one kernel. */
+/* Fused attention: a cuDNN graph of its parts, which the library runs as one kernel. */
 #include "ops_attention.h"
 
 #include <float.h>
@@ -8,19 +8,19 @@
 #include "ops_graph.h"
 
 /*
- * The library recognises the pattern, not a name: products, scale, mask, softmax, dropout, product,
- * in the order and with the types in which its own front end draws them (cudnn-frontend,
+ * The library recognises the pattern, not a name: products, scale, mask, softmax, dropout, product.
+ * Order and types must be those of its own front end (cudnn-frontend,
  * scaled_dot_product_flash_attention.h, which PyTorch's cuDNN attention uses). The unified
  * operation of newer releases has neither masks nor dropout in 9.19.
  *
  * cuDNN 9.19 makes flash kernels' plans of these graphs for an H200 that is described to it; none
  * has run on a device yet.
  *
- * Keys and values lie in one buffer, one behind the other; so do the three gradients. All are
- * packed batch, head, position, width. The backward kernel's sums of queries' gradients are f32 in
- * scratch memory; the library clears them itself since 9.6, so older ones are refused. So are keys
- * that its blocks of 128 do not divide, before 9.15, which knows of the last block's end only by a
- * padding mask, and gradients of 9.10.0 and 9.10.1 (cudnn-frontend, as above, lines 1105-1190).
+ * Keys and values share one buffer; so do the three gradients. All are packed as batch, head,
+ * position, width. The backward kernel sums queries' gradients in f32 in scratch memory. The
+ * library clears this memory since 9.6, so older versions are refused. Versions before 9.15 need a
+ * padding mask for a last block of fewer than 128 keys, so such keys are refused there. Gradients
+ * of 9.10.0 and 9.10.1 are refused (cudnn-frontend, as above, lines 1105-1190).
  */
 
 enum { CLEARS_SUMS = 90600, MASKS_LAST_BLOCK = 91500, BLOCK = 128 };
@@ -83,7 +83,7 @@ static void set_shapes(attention *a)
     a->full_v = shape(b, h, sk, value);
 }
 
-/* A buffer of several tensors, as long as all of them. */
+/* Adds a buffer for several tensors. */
 static size_t add_buffer(cuda_kernel *k, cuda_argument argument, slot_role role, size_t bytes)
 {
     cuda_add_slot(k, argument, role, bytes, cuda_normal(k->base.kernel.dtype, 1.0));
@@ -155,7 +155,7 @@ static graph_node mask(attention *a, graph_node scores)
     return y;
 }
 
-/* 1 where a probability stays; NULL: without dropout. */
+/* Mask of dropout: 1 keeps a probability; NULL: no dropout. */
 static graph_node draw_kept(attention *a)
 {
     const graph_layout one = shape(1, 1, 1, 1);
@@ -222,7 +222,7 @@ static void draw_forward(attention *a)
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Of each query: the sum of dO O, on which all of its scores' gradients depend. */
+/* The sum of dO O for each query, on which the gradients of all its scores depend. */
 static graph_node draw_sums(attention *a, graph_node d_o)
 {
     const graph_node o        = graph_argument(a->g, a->at.o, &a->o, a->type);
@@ -235,7 +235,8 @@ static graph_node draw_sums(attention *a, graph_node d_o)
                    graph_scratch(a->g, &a->stats, CUDNN_DATA_FLOAT));
 }
 
-/* The transpose of `scores` times what belongs to queries; of heads that share keys, the sum. */
+/* The product of the transpose of `scores` and a tensor of queries, summed over heads that share
+ * keys. */
 static void draw_turned(attention *a, graph_node scores, graph_node queries, graph_node out,
                         const graph_layout *full)
 {
@@ -291,7 +292,7 @@ static void draw_backward(attention *a)
     combine(a, CUDNN_POINTWISE_IDENTITY, dq32, NULL, dq);
 }
 
-/* Fault or gap of this version of the library; NULL: none. */
+/* Fault of this version of the library, or missing feature; NULL: none. */
 static const char *lacks(const lm_kernel *k)
 {
     const size_t version  = cudnnGetVersion();

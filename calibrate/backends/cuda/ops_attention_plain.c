@@ -10,12 +10,12 @@
 #include "ops.h"
 
 /*
- * PyTorch has a fused kernel of its own for f32 ("memory-efficient"), which no library holds. The
- * arithmetic here is the same: scores are computed again in the backward pass from the logarithms
- * of sums (Dao et al. 2022, algorithm 4). But scores of all pairs pass through scratch memory, one
- * matrix forward and two backward, beyond the workspace limit of library kernels if need be.
+ * PyTorch has its own fused kernel for f32 ("memory-efficient"), which no library offers. The
+ * arithmetic here is the same: the backward pass computes scores again from the logarithms of sums
+ * (Dao et al. 2022, algorithm 4). But scores of all pairs pass through scratch memory: one matrix
+ * forward, two backward. This memory may exceed the workspace limit of library kernels.
  *
- * Heads that share keys lie side by side, so that they are more rows of one product.
+ * Heads that share keys are adjacent, so they form more rows of one product.
  */
 
 enum { MAX_PRODUCTS = 5, WARP = 32 };
@@ -166,7 +166,8 @@ static lm_status add_products(const cuda_device *device, const settings *how, co
     return status;
 }
 
-/* One slot for all of it: scratch slots of a kernel begin at the same place. */
+/* Adds one slot for all scratch memory: scratch slots of a kernel would begin at the same
+ * address. */
 static void add_scratch(cuda_kernel *k, plain *p)
 {
     const lm_kernel *s       = &k->base.kernel;

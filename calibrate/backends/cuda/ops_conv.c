@@ -10,11 +10,10 @@
 #include "base/no_memory.h"
 
 /*
- * What is run is what PyTorch runs: the product alone, and its bias by a kernel of its own (there
- * "output.add_(bias)", here cudnnAddTensor), the bias' gradient by a sum of its own (here cuda_sums.c).
- * Images of one axis are images of two, of height 1, as there.
- * Batches of more than 2^31 elements, which it splits, since few implementations can count so far,
- * are refused.
+ * The same kernels as in PyTorch: the product, a separate kernel for the bias ("output.add_(bias)"
+ * there, cudnnAddTensor here), and a separate sum for the gradient of the bias (cuda_sums.c here).
+ * Images of one axis count as two, with height 1, as there. PyTorch splits batches of more than
+ * 2^31 elements, because few implementations support them; here they are refused.
  */
 
 enum { DEPTH, HEIGHT, WIDTH };
@@ -25,9 +24,9 @@ typedef struct conv {
 } conv;
 
 /*
- * The library wants (in + before + after - reach) / stride + 1 == out. Padding that is the same on
- * both sides is what its fast kernels know, so it is kept where it gives `out`, though a last
- * window may then not reach the end; else what the last window lacks is the padding behind.
+ * Padding behind. The library requires (in + before + after - reach) / stride + 1 == out. Its fast
+ * kernels need equal padding on both sides. So equal padding is used if it gives `out`, even if the
+ * last window does not reach the end. Else the padding behind completes the last window.
  */
 static int64_t padding_after(int64_t in, int64_t out, int64_t reach, int64_t stride, int64_t before)
 {
@@ -76,10 +75,10 @@ static bool describe(const lm_kernel *k, bool nhwc, conv *out)
 
 /* Places in `at`. */
 typedef struct places {
-    size_t image, filter, result, bias, scratch; /* of the bias alone: nothing remains in it */
+    size_t image, filter, result, bias, scratch; /* scratch: for the bias only */
 } places;
 
-/* The gradient of the bias: of all but channels. */
+/* The gradient of the bias: a sum over everything except channels. */
 static cuda_sum bias_sum(const lm_kernel *k, bool nhwc)
 {
     const int64_t pixels = (int64_t)lm_volume(k->u.conv.out);

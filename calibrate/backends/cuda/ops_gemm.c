@@ -10,23 +10,23 @@
 
 /*
  * A kernel's product is row-major, C (m,n) = A (m,k) B (k,n); the library's matrices are
- * column-major. So the library is asked for C' (n,m) = B' A', where a matrix and its transpose are
- * the same bytes: its first operand is our B.
+ * column-major. So the library computes C' (n,m) = B' A': a row-major matrix is a transposed
+ * column-major one in memory. Its first operand is our B.
  *
- * What lies the other way round in memory is what a framework's linear layer holds so: its weights,
- * (n,k), in the forward pass, and the gradient of its output, (k,m), in that of the weights.
+ * Operands are transposed in memory where a framework's linear layer has them so: weights, (n,k),
+ * in the forward pass, and the gradient of the output, (k,m), in the weight gradient.
  *
- * A bias is added by the product's own kernel, as PyTorch's linear layer has it (addmm with
- * cublasLtMatmul's epilogue).
+ * The product's own kernel adds the bias, as in PyTorch's linear layer (addmm with cublasLtMatmul's
+ * epilogue).
  */
 
 enum {
     MAX_ALGORITHMS = 10,
     ALIGNMENT      = 64,      /* bytes, of every operand: the plan's */
-    WORKSPACE      = 32 << 20 /* bytes: what NVIDIA advises for its latest devices */
+    WORKSPACE      = 32 << 20 /* bytes: NVIDIA's advice for its latest devices */
 };
 
-/* Element types as the library names them; scaled: FP8, whose factors have scales. */
+/* The library's names of element types; scaled: FP8, whose factors have scales. */
 typedef struct formats {
     cudaDataType_t      first, second, result; /* first: our A */
     cublasComputeType_t compute;
@@ -44,7 +44,7 @@ typedef struct gemm {
 
 enum { NONE = MAX_SLOTS };
 
-/* In FP8 gradients, which come first, are e5m2, all else is e4m3, and results are bf16. */
+/* In FP8 gradients (the first operand) are e5m2, other factors e4m3, and results bf16. */
 static bool types_of(const lm_kernel *k, bool tf32, formats *out)
 {
     const lm_dtype       dtype = k->dtype;
@@ -122,8 +122,8 @@ static cublasStatus_t set_scales(const gemm *g, const void *a, const void *b)
                                                 sizeof b);
 }
 
-/* As Transformer Engine has it: sums of the forward pass are taken with fewer bits, which Hopper does
- * faster (use_split_accumulator of DelayedScaling: no, yes, yes). */
+/* As in Transformer Engine, forward sums have fewer bits, which is faster on Hopper
+ * (use_split_accumulator of DelayedScaling: no, yes, yes). */
 static cublasStatus_t make_scaled(const gemm *g, lm_pass pass)
 {
     const int8_t         fast  = pass == LM_FORWARD;
@@ -229,7 +229,7 @@ static lm_status run(const cuda_kernel *k, const cuda_device *device, void *cons
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* A product of activations with activations has no weights, nor has a batch of products. */
+/* Adds slots. A product of two activations has no weights, nor has a batch of products. */
 static void add_slots(cuda_kernel *k, gemm *g)
 {
     const lm_kernel *s      = &k->base.kernel;
@@ -320,8 +320,7 @@ static void describe(cuda_kernel *k, const gemm *g, bool tuned)
              tuned ? "autotuned" : "heuristic");
 }
 
-/* Both factors of a product in FP8 lie along the axis that is summed over: casts write transposed
- * copies. */
+/* In FP8 both factors are contiguous along the summed axis: casts write transposed copies. */
 lm_status ops_gemm(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
 {
     const lm_kernel *s = &k->base.kernel;

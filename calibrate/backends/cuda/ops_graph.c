@@ -43,11 +43,11 @@ dnn_graph *ops_graph_new(const cuda_device *device)
 }
 
 /*
- * As PyTorch chooses (aten/src/ATen/native/cudnn/Conv_v8.cpp, filterEngineConfigs): f32 never with
- * inputs cut to a shorter type, and on tensor cores only where tf32 is allowed; shorter types as
- * the library likes. Its benchmark mode tries ten implementations
- * (torch.backends.cudnn.benchmark_limit) and keeps the fastest. Implementations whose sums vary
- * from run to run are allowed, as they are there by default; which those are is recorded.
+ * PyTorch's rules (aten/src/ATen/native/cudnn/Conv_v8.cpp, filterEngineConfigs). f32: never with
+ * inputs in a shorter type, on tensor cores only if tf32 is allowed. Shorter types: any
+ * implementation. Its benchmark mode tries ten implementations
+ * (torch.backends.cudnn.benchmark_limit) and keeps the fastest. As there by default,
+ * implementations are allowed whose sums vary from run to run; they are recorded.
  */
 graph_rules ops_rules(const cuda_device *device, const settings *how, lm_dtype dtype,
                       cudnnBackendHeurMode_t mode)
@@ -102,8 +102,8 @@ static void forget(cuda_kernel *k)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* Memory as the kernel will have it, zeroed: times of most kernels do not
- * depend on what is in it. */
+/* Borrows zeroed memory of the kernel's sizes: times of most kernels do not depend on the
+ * contents. */
 static lm_status borrow_all(const cuda_device *device, const cuda_kernel *k, void **at,
                             lm_error *err)
 {

@@ -1,4 +1,4 @@
-/* Families of kernels that are our own: maps, the optimizer, rows of tables, copies. */
+/* Families of our own kernels: maps, optimizers, rows of tables, copies. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ static bool is_forward(const cuda_kernel *k)
     return k->base.kernel.pass == LM_FORWARD;
 }
 
-/* A product of the backward pass that is no gradient of an activation. */
+/* Role of a product of the backward pass that is no gradient of an activation. */
 static slot_role product_role(const cuda_kernel *k)
 {
     return k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT;
@@ -30,12 +30,13 @@ static lm_status unknown_type(const cuda_kernel *k, lm_error *err)
 
 /* ---- maps ---- */
 
-/* Exactly the operands that loop_args holds, and the product. */
+/* Number of operands: the pointers of loop_args, without the result. */
 enum { MAX_OPERANDS = LOOP_MAX_POINTERS - 1 };
 
 typedef enum { COST_LINEAR, COST_SWISH, COST_GELU } map_cost;
 
-/* The nearest of three by cost: a kernel says how much arithmetic it has, not which. */
+/* The nearest of three functions by cost, because a kernel states the amount of its arithmetic
+ * only. */
 static map_cost cost_of(const cuda_kernel *k)
 {
     const int64_t flops = k->base.kernel.u.map.flops_per_element;
@@ -44,7 +45,8 @@ static map_cost cost_of(const cuda_kernel *k)
     return flops <= 2 ? COST_LINEAR : flops <= swish ? COST_SWISH : COST_GELU;
 }
 
-/* One operand: a function. Two: their sum forward, a function's gradient backward. */
+/* Loop of a map. One operand: a function. Two: their sum forward, a function's gradient
+ * backward. */
 static cuda_loop map_loop(const cuda_kernel *k)
 {
     static const cuda_loop one[] = { LOOP_RELU, LOOP_SWISH, LOOP_GELU };
@@ -83,7 +85,7 @@ static lm_status run_cast(const cuda_kernel *k, const cuda_device *device, void 
                          &args, err);
 }
 
-/* Of weights: from where the optimizer keeps them to copies; of their gradients back. */
+/* Casts of weights from the optimizer's memory to copies, and of their gradients back. */
 static void prepare_cast(cuda_kernel *k, bool widens)
 {
     const lm_kernel *m       = &k->base.kernel;

@@ -10,20 +10,19 @@
 #include "base/no_memory.h"
 
 /*
- * A kernel's statistics run over `group` elements for each of `rows`, `inner` of which lie
- * together.
+ * A kernel has statistics over `group` elements for each of `rows`; `inner` of these elements are
+ * adjacent in memory.
  *
- * inner < group: a batch norm of images, N = group / inner, C = rows. The classic calls are what
- * PyTorch runs (cudnnBatchNormalizationForwardTrainingEx, of one value a channel,
+ * inner < group: a batch norm of images, N = group / inner, C = rows. The classic calls are those
+ * of PyTorch (cudnnBatchNormalizationForwardTrainingEx, of one value a channel,
  * CUDNN_BATCHNORM_SPATIAL; NHWC: SPATIAL_PERSISTENT; two axes only: PER_ACTIVATION;
  * aten/src/ATen/native/cudnn/BatchNorm.cpp); in evaluation cudnnBatchNormalizationForwardInference,
- * whose NHWC is SPATIAL. Scale, shift and statistics are f32 whatever the
- * elements are.
+ * with SPATIAL for NHWC. Scale, shift and statistics are always f32.
  *
- * inner == group: a layer norm, each row of its own, scale and shift of `group` values. PyTorch
- * runs kernels of its own; here it is the graph API's. Where that has no engine (rows of many
- * thousand elements, as group and instance norms have them) it is a batch norm of N = 1, C = rows,
- * as PyTorch's instance norm is one. An RMS norm has no such way out.
+ * inner == group: a layer norm of each row, with scale and shift of `group` values. PyTorch has its
+ * own kernels; here the graph API runs it. The graph API may have no engine for rows of many
+ * thousand elements, as in group and instance norms. Then it is a batch norm of N = 1, C = rows, as
+ * PyTorch's instance norm. An RMS norm has no such substitute.
  *
  * cuDNN 9.19 makes plans of the graphs for an H200 that is described to it (rows of 49 to 50176
  * elements, f32, f16, bf16); neither these nor the classic calls have run on a device yet.
@@ -40,7 +39,7 @@ static const fill one  = { .kind = FILL_ONE };
 
 typedef struct batch {
     cudnnBatchNormMode_t    mode;
-    bool                    known; /* by running statistics */
+    bool                    known; /* uses running statistics */
     cudnnTensorDescriptor_t image, channel;
     size_t                  workspace_bytes, reserve_bytes;
     /* places in `at` */
@@ -141,7 +140,7 @@ static void batch_slots(cuda_kernel *k, batch *b)
                        (fill){ .kind = FILL_NONE });
 }
 
-/* Inputs of the calls beside their operands. */
+/* Sizes of the calls' further arguments. */
 static cudnnStatus_t batch_sizes(const cuda_device *device, lm_pass pass, batch *b)
 {
     const cudnnBatchNormOps_t ops   = CUDNN_BATCHNORM_OPS_BN;

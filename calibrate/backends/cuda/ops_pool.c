@@ -11,13 +11,12 @@
 #include "base/no_memory.h"
 
 /*
- * PyTorch runs poolings of its own; these are cuDNN's. They pad the front and the back alike, and a
- * window must begin within; so what they cannot say is refused: dilation, and outputs (ceil mode)
- * whose last windows reach beyond such padding. An input that no window reads the end of is cut
- * off.
+ * PyTorch has its own poolings; these are cuDNN's. They pad both sides equally, and a window must
+ * begin within the input. So dilation is refused, and so are outputs (ceil mode) whose last windows
+ * reach beyond such padding. Inputs are cut off behind the last window.
  *
- * A maximum's gradient is found from the input and the output of the forward kernel. An average's
- * needs neither: it is given buffers of the same shapes instead, which it does not read.
+ * The gradient of a maximum needs input and output of the forward kernel. That of an average needs
+ * neither: it gets buffers of these shapes, which it does not read.
  */
 
 enum { DEPTH, HEIGHT, WIDTH };
@@ -69,7 +68,7 @@ static lm_status run_backward(const cuda_kernel *k, const cuda_device *device, v
 /* ---- geometry -------------------------------------------------------------------------------- */
 
 typedef struct shape {
-    graph_layout whole, in, out; /* all of the input; what of it is read */
+    graph_layout whole, in, out; /* the whole input; its part that is read */
     int          axes, size[3], pad[3], stride[3];
 } shape;
 

@@ -10,7 +10,7 @@
 
 #include "base/no_memory.h"
 
-/* PyTorch runs kernels of its own for both. */
+/* PyTorch has its own kernels for both. */
 
 typedef struct rows {
     cudnnTensorDescriptor_t in;

@@ -1,5 +1,5 @@
-/* Collectives over NCCL, on device memory, one process a GPU: the library's choice of algorithm, or
- * its ring. */
+/* Collectives over NCCL, on device memory, one process for each GPU: the library's choice of
+ * algorithm, or its ring. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ typedef struct nccl_backend {
     nccl_comms  *comms;
     cudaStream_t stream;
     cudaEvent_t  begin, end;
-    size_t       cache_bytes; /* of the device's L2 */
-    void        *pool;        /* zeros, kept from point to point */
+    size_t       cache_bytes; /* size of the device's L2 cache */
+    void        *pool;        /* zeros, kept between points */
     size_t       pool_bytes;
     void        *flush; /* written before each message: see hold_back() */
     size_t       flush_bytes;
@@ -38,7 +38,7 @@ typedef struct nccl_backend {
 
 typedef struct nccl_work nccl_work;
 
-/* What a kind of collective does with the messages at `data`. */
+/* Enqueues a kind of collective on the messages at `data`. */
 typedef ncclResult_t nccl_exchange(const nccl_work *w, char *data, cudaStream_t stream);
 
 struct nccl_work {
@@ -51,8 +51,8 @@ struct nccl_work {
     ncclDataType_t type;
     int64_t        n;           /* elements */
     size_t         bytes;       /* of a message */
-    size_t         room;        /* of all messages that one exchange takes */
-    int64_t        slots, next; /* of the pool, used in turn */
+    size_t         room;        /* bytes of all messages of one exchange */
+    int64_t        slots, next; /* messages of the pool, used in turn */
 };
 
 /* ---- open, close ----------------------------------------------------------------------------- */
@@ -77,8 +77,8 @@ static void nccl_close(backend *self)
     free(b);
 }
 
-/* The GPU that a compute backend on this rank takes, too: by the rank's number on its host, among
- * those that its process sees. */
+/* Takes the same GPU as a compute backend: by the rank's number on its host, among the visible
+ * ones. */
 static lm_status take_device(nccl_backend *b, const world *everyone, lm_error *err)
 {
     const int   seat    = world_placement(everyone)->seat[world_rank(everyone)];
@@ -126,7 +126,7 @@ static lm_status nccl_open(const backend_config *config, backend **out, lm_error
     return LM_OK;
 }
 
-/* What was set from outside steers the library's choice. */
+/* Records NCCL's environment variables, which influence its choices. */
 static void put_environment(void (*put)(void *context, const char *key, const char *value),
                             void *context)
 {
@@ -169,7 +169,7 @@ static ncclResult_t allreduce_run(const nccl_work *w, char *data, cudaStream_t s
     return ncclAllReduce(data, data, (size_t)w->n, w->type, ncclSum, w->comm, stream);
 }
 
-/* Elements of one rank's part, and where they begin. */
+/* Number of elements of one rank's part. */
 static size_t part_of(const nccl_work *w)
 {
     return (size_t)(w->n / w->of.size);
@@ -191,7 +191,7 @@ static ncclResult_t reducescatter_run(const nccl_work *w, char *data, cudaStream
                              w->comm, stream);
 }
 
-/* Sends and receives of one group, as the library's guide and frameworks make an all-to-all. */
+/* An all-to-all of sends and receives in one group, as in the library's guide and in frameworks. */
 static ncclResult_t alltoall_run(const nccl_work *w, char *data, cudaStream_t stream)
 {
     ncclResult_t status = ncclGroupStart(), ended;
@@ -234,8 +234,8 @@ static nccl_exchange *const types[N_COLLECTIVE_KINDS] = {
     [COLLECTIVE_SENDRECV] = sendrecv_run,           [COLLECTIVE_BROADCAST] = broadcast_run,
 };
 
-/* Where a rank gets: reduce-scatters in place its part, all-to-alls and send-recvs behind what it
- * gives. */
+/* Address of a rank's result: reduce-scatters in place, in the rank's part; all-to-alls and
+ * send-recvs behind the sent data. */
 static const char *got(const nccl_work *w, char *data)
 {
     if (w->of.kind == COLLECTIVE_REDUCESCATTER)
@@ -258,7 +258,7 @@ static void drop(void **memory, size_t *bytes)
     *bytes  = 0;
 }
 
-/* Zeros, at least so many bytes. */
+/* Makes a buffer of at least so many zero bytes. */
 static lm_status grow(const nccl_backend *b, void **memory, size_t *has, size_t bytes,
                       const char *what, lm_error *err)
 {
@@ -278,7 +278,7 @@ static lm_status grow(const nccl_backend *b, void **memory, size_t *has, size_t 
     return status == cudaSuccess ? LM_OK : nccl_cuda_failed(err, what, status);
 }
 
-/* Whatever is timed must also be right. */
+/* Checks the results of a collective. */
 static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error *err)
 {
     pulse_activity before;
@@ -287,10 +287,10 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
 
     if (!status)
         status = nccl_fill(b->pool, &w->of, dtype, 1, err);
-    /* the others count on this rank, whatever befell it */
+    /* other ranks wait for this exchange, also after a failure here */
     one    = exchange(b, w, b->pool, status ? NULL : err);
     status = world_agree(w->group, status ? status : one, err);
-    if (status) { /* connections are made by the first message: none waits for one that never comes */
+    if (status) { /* the first message makes connections: no rank may wait for a missing one */
         nccl_comms_drop(b->comms, w->comm);
         return status;
     }
@@ -308,8 +308,8 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
     return status;
 }
 
-/* Clocks fall while ranks meet and connect, and rise over some 10 ms of work (345 to 1980 MHz on an
- * H100): the device is kept busy for as long, and as long as its clock is seen to rise. */
+/* Keeps the device busy until its clock has risen. Clocks fall while ranks connect, and rise during
+ * some 10 ms of work (345 to 1980 MHz on an H100). */
 static lm_status wake(const nccl_backend *b, lm_error *err)
 {
     const double  least = 0.03, most = 0.5, look = 0.01;
@@ -326,7 +326,7 @@ static lm_status wake(const nccl_backend *b, lm_error *err)
             if (cause == cudaSuccess)
                 cause = cudaStreamSynchronize(b->stream);
         }
-        if (cause == cudaSuccess) /* not asked of an idle device */
+        if (cause == cudaSuccess) /* only of a busy device */
             cause = cudaMemsetAsync(b->flush, 0, b->flush_bytes, b->stream);
         if (cause != cudaSuccess)
             return nccl_cuda_failed(err, "warming up", cause);
@@ -388,7 +388,7 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
                               "NCCL's all-reduces never block: 'default' measures them");
     else
         status = set_up(b, what, w, err);
-    status = world_agree(what->group, status, err); /* a communicator is made by all */
+    status = world_agree(what->group, status, err); /* all ranks make a communicator, or none */
     if (!status)
         status = nccl_comms_get(b->comms, what->group, ring, &w->comm, err);
     if (!status) {
@@ -407,9 +407,9 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
     return LM_OK;
 }
 
-/* The launch is no part of a collective's time: in a step the host is ahead of the device. While
- * this memory is written, four times the cache (V100 27 us, A100 90, H200 44), the host enqueues
- * the rest; and no message is left in the cache. */
+/* Excludes the launch from a collective's time, because in a step the host is ahead of the device.
+ * The device writes four times its cache (V100 27 us, A100 90, H200 44); meanwhile the host
+ * enqueues the rest. This also removes messages from the cache. */
 static lm_status hold_back(const nccl_backend *b, lm_error *err)
 {
     const cudaError_t cause = cudaMemsetAsync(b->flush, 0, b->flush_bytes, b->stream);
@@ -433,7 +433,7 @@ static lm_status nccl_run(backend *self, void *work, phase part, backend_time *o
     before = pulse_enter(PULSE_EXCHANGE);
     held   = hold_back(b, err);
     cuda   = cudaEventRecord(b->begin, b->stream);
-    status = exchange(b, w, data, held ? NULL : err); /* in any case: the others wait for it */
+    status = exchange(b, w, data, held ? NULL : err); /* always: other ranks wait for it */
     status = held ? held : status;
     if (!status &&
         (cuda != cudaSuccess || (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess))
@@ -462,7 +462,7 @@ static lm_status nccl_prepare_buckets(backend *self, const bench_case *what,
     if (status)
         return status;
     status = nccl_buckets_new(comm, what, bucket, n, work, err);
-    if (status) /* what was started on it may never end */
+    if (status) /* work on it may never end */
         nccl_comms_drop(b->comms, comm);
     return status;
 }

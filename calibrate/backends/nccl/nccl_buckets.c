@@ -1,4 +1,4 @@
-/* Gradient buckets over NCCL, in a stream of their own beside the backward pass. */
+/* Gradient buckets over NCCL, in a separate stream during the backward pass. */
 #include "nccl_buckets.h"
 
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static trial trial_of(const nccl_buckets *b, const gradient_bucket *g)
     return (trial){ COLLECTIVE_ALLREDUCE, world_rank(b->group), world_size(b->group), elements(g) };
 }
 
-/* Every rank brings the same calls, whatever it finds. */
+/* Checks the results. Every rank makes the same calls, also after a failure. */
 static lm_status verify(nccl_buckets *b, lm_error *err)
 {
     lm_status      status = LM_OK, one;
@@ -117,14 +117,14 @@ static lm_status verify(nccl_buckets *b, lm_error *err)
         status = status ? status : one;
     }
     if ((status = world_agree(b->group, status, err)))
-        return status; /* and none waits for what another did not start */
+        return status; /* no rank waits for a message that another did not start */
     one    = nccl_finish_buckets(NULL, b, b->stream, status ? NULL : err);
     status = status ? status : one;
     before = pulse_enter(PULSE_EXCHANGE);
     one    = nccl_wait(b->comm, b->done, status ? NULL : err);
     status = status ? status : one;
     pulse_enter(before);
-    /* a mean is divided before it is summed: in 16 bit with a last place to spare */
+    /* NCCL divides before it sums: with 16 bits a rounding error in the last place is allowed */
     for (size_t i = 0; i < b->n && !status; i++) {
         const trial t = trial_of(b, &b->bucket[i]);
 
@@ -142,7 +142,7 @@ lm_status nccl_buckets_new(ncclComm_t comm, const bench_case *what, const gradie
     if (b)
         *b = (nccl_buckets){ .comm = comm, .group = what->group, .bucket = bucket, .n = n };
     status = b ? set_up(b, err) : no_memory(err);
-    status = world_agree(what->group, status, err); /* none verifies alone */
+    status = world_agree(what->group, status, err); /* all ranks verify, or none */
     if (!status)
         status = verify(b, err);
     if (status) {

@@ -11,7 +11,7 @@
 
 typedef struct kept {
     struct kept *next;
-    double      *member; /* 1 for each rank of the job that is in it */
+    double      *member; /* by rank of the job: 1 if it is a member */
     bool         ring;
     ncclComm_t   comm;
 } kept;
@@ -23,7 +23,8 @@ struct nccl_comms {
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* NCCL has no code of its own for it: the runtime's last error, or the text, tells. */
+/* Was device memory exhausted? NCCL has no code for it: the runtime's last error or the text shows
+ * it. */
 static bool no_device_memory(const char *text)
 {
     return cudaPeekAtLastError() == cudaErrorMemoryAllocation ||
@@ -36,7 +37,7 @@ lm_status nccl_failed(lm_error *err, ncclComm_t comm, const char *what, ncclResu
     const lm_status code =
         cause != ncclRemoteError && no_device_memory(more) ? LM_E_NOMEM : LM_E_IO;
 
-    (void)cudaGetLastError(); /* it is told here */
+    (void)cudaGetLastError(); /* reported here */
     return lm_error_set(err, code, "%s: NCCL: %s%s%.300s", what, ncclGetErrorString(cause),
                         more && *more ? ": " : "", more ? more : "");
 }
@@ -53,7 +54,7 @@ lm_status nccl_wait(ncclComm_t comm, cudaEvent_t event, lm_error *err)
     ncclResult_t found = ncclSuccess, asked;
 
     while ((status = cudaEventQuery(event)) == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* is no error, but kept as one: the next call would tell it */
+        (void)cudaGetLastError(); /* the runtime keeps it for the next call */
         asked = ncclCommGetAsyncError(comm, &found);
         if (asked != ncclSuccess)
             found = asked;
@@ -74,7 +75,7 @@ nccl_comms *nccl_comms_new(const world *everyone)
     return all;
 }
 
-/* Does not wait for the others, as ncclCommDestroy() does. */
+/* Unlike ncclCommDestroy(), does not wait for other ranks. */
 static void kept_free(kept *k)
 {
     if (k->comm)
@@ -104,8 +105,8 @@ void nccl_comms_drop(nccl_comms *all, ncclComm_t comm)
         }
 }
 
-/* Each has buffers of some 0.5 GB on 8 GPUs (NVIDIA/nccl issues 964, 986): a few stay, those that
- * were used last. Nothing is under way on any. */
+/* Number of communicators to keep: those used last. Each has buffers of some 0.5 GB on 8 GPUs
+ * (NVIDIA/nccl issues 964, 986). None has work in progress. */
 enum { KEPT = 4 };
 
 static void make_room(nccl_comms *all)
@@ -119,7 +120,7 @@ static void make_room(nccl_comms *all)
         nccl_comms_drop(all, last->comm);
 }
 
-/* The one that is kept, moved to the front; NULL: none. */
+/* Finds a kept communicator and moves it to the front; NULL: none. */
 static kept *find_kept(nccl_comms *all, const double *member, bool ring)
 {
     const size_t bytes = (size_t)world_size(all->everyone) * sizeof *member;
@@ -136,7 +137,7 @@ static kept *find_kept(nccl_comms *all, const double *member, bool ring)
     return NULL;
 }
 
-/* Rank 0 alone knows the id; the others take it from there. */
+/* Sends the id from rank 0 to the others. */
 static lm_status share_id(const world *group, ncclUniqueId *id, lm_error *err)
 {
     struct {
@@ -163,7 +164,7 @@ static lm_status initialise(const world *group, const ncclUniqueId *id, bool rin
         return no_memory(err);
     if (ring)
         setenv("NCCL_ALGO", "Ring", 1);
-    doing  = pulse_enter(PULSE_EXCHANGE); /* the ranks meet in it */
+    doing  = pulse_enter(PULSE_EXCHANGE); /* ranks wait for each other in this call */
     status = ncclCommInitRank(out, world_size(group), *id, world_rank(group));
     pulse_enter(doing);
     if (ring && own)
@@ -177,7 +178,7 @@ static lm_status initialise(const world *group, const ncclUniqueId *id, bool rin
     return nccl_failed(err, NULL, "communicator", status);
 }
 
-/* Which ranks of the job are in the group: as long as the job, 1 for each. */
+/* Members of the group: an array over the ranks of the job, 1 for members. */
 static lm_status find_members(const nccl_comms *all, const world *group, double **out,
                               lm_error *err)
 {
@@ -196,8 +197,8 @@ static lm_status find_members(const nccl_comms *all, const world *group, double 
     return LM_OK;
 }
 
-/* None was made, or one rank could not make it. Where memory was what lacked on one, the point is
- * skipped by all, though the others saw a peer go. */
+/* Agrees on a status if a communicator could not be made. If one rank had no memory, all skip the
+ * point, although the others saw a lost peer. */
 static lm_status agree_on_made(const world *group, lm_status mine, lm_error *err)
 {
     double          memory = mine == LM_E_NOMEM;
@@ -251,7 +252,7 @@ lm_status nccl_comms_get(nccl_comms *all, const world *group, bool ring, ncclCom
         return status;
     k       = find_kept(all, member, ring);
     missing = !k;
-    world_max(group, &missing, 1); /* ranks are in different groups, and keep different ones */
+    world_max(group, &missing, 1); /* ranks keep communicators of different groups */
     if (missing <= 0) {
         free(member);
     } else {

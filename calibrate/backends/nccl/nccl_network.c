@@ -1,4 +1,4 @@
-/* Which network NCCL took. */
+/* The network that NCCL chose. */
 #include "nccl_network.h"
 
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #define SAYS "Using network "
 
 static char path[64];
-static bool asked; /* NCCL reads once where its log goes */
+static bool asked; /* NCCL reads its log settings only once */
 
 void nccl_network_listen(void)
 {
     int file;
 
     if (asked || getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE"))
-        return; /* who reads the log himself keeps it */
+        return; /* the user's own log settings stay */
     asked = true;
     snprintf(path, sizeof path, "/tmp/layermeter-nccl-XXXXXX");
     if ((file = mkstemp(path)) < 0) {

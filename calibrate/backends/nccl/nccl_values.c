@@ -11,7 +11,7 @@
 
 #include "base/no_memory.h"
 
-#define PIECE (1 << 20) /* elements that pass through host memory at a time */
+#define PIECE (1 << 20) /* number of elements copied through host memory at once */
 
 bool nccl_type(lm_dtype dtype, ncclDataType_t *out)
 {
@@ -22,7 +22,7 @@ bool nccl_type(lm_dtype dtype, ncclDataType_t *out)
     return dtype == LM_F16 || dtype == LM_BF16 || dtype == LM_F64 || dtype == LM_F32;
 }
 
-/* Small numbers only: no subnormal one, no rounding that matters. */
+/* For small whole numbers: no subnormal results, no significant rounding. */
 static uint16_t to_half(double value)
 {
     int       exponent;
@@ -92,8 +92,8 @@ lm_status nccl_fill(void *memory, const trial *t, lm_dtype dtype, int scale, lm_
         status = cudaMemcpy((char *)memory + (size_t)at * width, host, (size_t)part * width,
                             cudaMemcpyHostToDevice);
     }
-    /* cudaMemcpy() may return while the last of it is on its way, and the all-reduce goes on in a
-     * stream that does not wait for it */
+    /* cudaMemcpy() may return before the copy is complete, and the all-reduce's stream does not
+     * wait for it */
     if (status == cudaSuccess)
         status = cudaStreamSynchronize(NULL);
     free(host);

@@ -1,4 +1,4 @@
-/** Elements of messages in device memory: known ones in, sums out. */
+/** Elements of messages in device memory: writes known values, checks sums. */
 #ifndef CALIBRATE_BACKENDS_NCCL_VALUES_H
 #define CALIBRATE_BACKENDS_NCCL_VALUES_H
 
@@ -16,10 +16,9 @@
 /** NCCL's name of an element type; false: it has none. */
 bool nccl_type(lm_dtype dtype, ncclDataType_t *out);
 
-/** Writes what a rank gives, n elements, times `scale` (small), behind each other. */
+/** Writes the n elements that a rank sends, times `scale` (a small number). */
 lm_status nccl_fill(void *memory, const trial *t, lm_dtype dtype, int scale, lm_error *err);
-/** Is it what the rank gets, but for `tolerance` of it? LM_E_IO if not, with the first that is
- * wrong. */
+/** Checks received elements, with a relative `tolerance`. LM_E_IO names the first wrong one. */
 lm_status nccl_check(const void *memory, const trial *t, lm_dtype dtype, double tolerance,
                      lm_error *err);
 

@@ -15,11 +15,11 @@
 #include "ranks/pulse.h"
 
 /*
- * What is measured: convolutions in the layouts the library chooses, poolings and norms in the
- * blocked layout of this CPU, products row-major, everything else flat. Nothing is reordered
- * between kernels, as if each had the layout of its neighbours; a framework that stays within the
- * library comes close. Where buffers lie, and what a kernel is taken to read, is in plan.c;
- * which function stands for an element-wise kernel in onednn_ops.c.
+ * Layouts: convolutions in the library's choice, poolings and norms in the blocked layout of this
+ * CPU, products row-major, everything else flat. Nothing is reordered between kernels, as if
+ * neighbours had equal layouts; a framework that stays within the library comes close to this.
+ * plan.c decides where buffers lie and what a kernel reads. onednn_ops.c chooses the function of an
+ * element-wise kernel.
  */
 typedef struct onednn {
     backend    base; /* first */
@@ -29,7 +29,7 @@ typedef struct onednn {
 
 typedef struct onednn_work {
     api_device       *device;
-    prepared_kernel **kernel; /* each different one once */
+    prepared_kernel **kernel; /* each different kernel once */
     size_t            n_kernels;
     step_plan         plan;
     dnnl_exec_arg_t (*argument[N_PHASES])[MAX_SLOTS]; /* by launch */
@@ -129,7 +129,7 @@ static void release(backend *self, void *work)
     free(w);
 }
 
-/* The kernel made ready, by now or before. */
+/* Finds or prepares a kernel. */
 static lm_status get_kernel(onednn_work *w, const lm_kernel *k, kernel_use use,
                             const plan_kernel **out, lm_error *err)
 {
@@ -216,7 +216,7 @@ static lm_status make_memories(onednn_work *w, phase part, lm_error *err)
     return LM_OK;
 }
 
-/* Bytes the machine can still give; UINT64_MAX where it does not say. */
+/* Available memory of the machine, bytes; UINT64_MAX: unknown. */
 static uint64_t available_bytes(void)
 {
     FILE              *file = fopen("/proc/meminfo", "r");
@@ -232,7 +232,8 @@ static uint64_t available_bytes(void)
     return bytes;
 }
 
-/* `ranks` processes on this machine do the same; a tenth of the memory is left alone. */
+/* Allocates the case's memory. `ranks` processes of this machine do the same; a tenth of the memory
+ * stays free. */
 static lm_status allocate(onednn_work *w, int64_t ranks, lm_error *err)
 {
     const uint64_t available = available_bytes(), limit = available - available / 10;
@@ -266,7 +267,7 @@ static void fill_one(void *context, const fill *f, uint64_t offset, uint64_t byt
     pulse_tick();
 }
 
-/* How many processes of this case share a machine, at most. */
+/* Largest number of this case's processes on one machine. */
 static int64_t ranks_here(const world *group)
 {
     const int ranks = group ? world_size(group) : 1, hosts = group ? world_hosts(group) : 1;
@@ -329,7 +330,7 @@ static lm_status failed(dnnl_status_t status, phase part, lm_error *err)
 }
 
 typedef struct stopwatch {
-    int64_t wall, cpu; /* when it was started */
+    int64_t wall, cpu; /* start time */
 } stopwatch;
 
 static stopwatch start_watch(void)
@@ -383,13 +384,13 @@ static lm_status gradients(backend *self, void *work, const gradient_bucket **ou
     return LM_OK;
 }
 
-/* A step under way. The first failure is kept, and does not end it: other ranks
- * wait for all of the buckets. */
+/* A running step. It keeps the first failure and continues, because other ranks wait for all
+ * buckets. */
 typedef struct stepping {
     const onednn      *me;
     const onednn_work *work;
     const step_sync   *sync; /* NULL: none */
-    size_t             next; /* bucket to be started */
+    size_t             next; /* next bucket to start */
     lm_status          status;
     lm_error          *err;
 } stepping;
@@ -400,7 +401,7 @@ static void note_onednn(stepping *s, dnnl_status_t status, phase part)
         s->status = failed(status, part, s->err);
 }
 
-/* Where a failure of the collective may be explained: not over the first one. */
+/* Memory for a later failure, so that it does not replace the first one. */
 static lm_error *explanation(const stepping *s)
 {
     return s->status ? NULL : s->err;
@@ -412,7 +413,7 @@ static void note(stepping *s, lm_status status)
         s->status = status;
 }
 
-/* Buckets that are full when so many kernels of the backward pass are done. */
+/* Starts the buckets that are complete after so many kernels of the backward pass. */
 static void start_buckets(stepping *s, size_t kernels)
 {
     const step_sync *sync = s->sync;
@@ -444,7 +445,7 @@ static void step_backward(stepping *s)
         if (!s->sync)
             continue;
         start_buckets(s, i + 1);
-        if (i + 1 < n) /* what is exchanged behind the last kernel is exposed */
+        if (i + 1 < n) /* messages behind the last kernel are exposed */
             move_buckets(s);
     }
 }

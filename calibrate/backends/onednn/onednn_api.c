@@ -1,4 +1,4 @@
-/* oneDNN's C API, 2.4 to 3.x: operation descriptors went away in 3.0, and nothing else knows. */
+/* oneDNN's C API, 2.4 to 3.x. Only this file knows that 3.0 removed operation descriptors. */
 #include "onednn_api.h"
 
 #include <stdio.h>
@@ -60,7 +60,7 @@ static dnnl_data_type_t desc_type(desc_ref desc)
 }
 #endif
 
-/* The tensors of an operation as the library wants them; NULL where there is none. */
+/* Tensor descriptors of an operation; NULL: absent. */
 typedef struct operands {
     dnnl_memory_desc_t desc[N_OPERANDS];
     bool               made[N_OPERANDS];
@@ -102,7 +102,8 @@ static unsigned statistics(const api_op *op)
 }
 
 /*
- * Convolutions are asked for as in training, in evaluation, too: so does PyTorch (ideep's default).
+ * Convolutions use the propagation kind of training, in evaluation, too, as PyTorch (ideep's
+ * default).
  *
  * Primitive descriptors. Backward ones take their forward one as a hint.
  */
@@ -293,7 +294,8 @@ static dnnl_status_t desc_backward(const api_device *d, const api_op *op, const 
 }
 #endif
 
-/* Products and element-wise forward functions are run as themselves in whatever pass. */
+/* Has the kind separate backward primitives? Products and forward element-wise functions are the
+ * same in each pass. */
 static bool has_backward(api_kind kind)
 {
     return kind != API_MATMUL && kind != API_BINARY && kind != API_COPY;

@@ -1,7 +1,7 @@
 /**
- * oneDNN in terms that hold for 2.x and 3.x alike: onednn_api.c alone knows which it is.
+ * An interface to oneDNN for 2.x and 3.x. Only onednn_api.c knows the version.
  *
- * Functions that return dnnl_status_t hand the library's own code on; nothing is printed.
+ * Functions that return dnnl_status_t pass on the library's code; nothing is printed.
  */
 #ifndef CALIBRATE_BACKENDS_ONEDNN_API_H
 #define CALIBRATE_BACKENDS_ONEDNN_API_H
@@ -45,15 +45,15 @@ typedef enum {
     API_COPY
 } api_kind;
 
-/** What a primitive does. Backward passes are given the tensors of the forward pass. */
+/** Description of a primitive. Backward passes get the tensors of the forward pass. */
 typedef struct api_op {
     api_kind        kind;
     lm_pass         pass;
-    bool            evaluation; /**< forward: nothing is left for a backward pass, a batch norm
-                                     takes its statistics as given */
+    bool            evaluation; /**< forward: keeps nothing for a backward pass; a batch norm uses
+                                 * given statistics */
     dnnl_alg_kind_t algorithm;  /**< API_POOL, API_ELTWISE */
     float           alpha;      /**< API_ELTWISE */
-    api_tensor      src, weights, bias, dst; /**< dst: only where its shape is not that of src */
+    api_tensor      src, weights, bias, dst; /**< dst: only if its shape differs from that of src */
     api_window      window;                  /**< API_CONV, API_POOL */
 } api_op;
 
@@ -72,7 +72,7 @@ void          api_destroy(api_primitive *primitive);
 /** Bytes of one argument (DNNL_ARG_*) in the layout chosen; 0: the
  * primitive has no such argument. */
 size_t api_bytes(const api_primitive *primitive, int argument);
-/** How many arguments are read. */
+/** Number of arguments that the primitive reads. */
 int              api_inputs(const api_primitive *primitive);
 dnnl_data_type_t api_type(const api_primitive *primitive, int argument);
 
@@ -82,7 +82,7 @@ dnnl_status_t api_memory(const api_device *device, const api_primitive *primitiv
 
 /** Widest instruction set in use, "avx2". Static storage or `buffer`. */
 const char *api_isa(char *buffer, size_t size);
-/** Channels in a block of the layout this CPU likes best. */
+/** Number of channels in a block of this CPU's preferred layout. */
 int api_channel_block(void);
 
 #endif

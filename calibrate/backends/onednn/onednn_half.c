@@ -1,4 +1,4 @@
-/* Rows of bf16 for loops that add up in single precision. */
+/* Rows of bf16 for loops that sum in single precision. */
 #include "onednn_half.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static float widen(uint16_t x)
     return f;
 }
 
-/* Of a number: no NaN is among those that are measured with. */
+/* Rounds a number to bf16; the data has no NaN. */
 static uint16_t narrow(float f)
 {
     uint32_t bits;

@@ -1,4 +1,4 @@
-/** Rows of bf16 for loops that add up in single precision. */
+/** Rows of bf16 for loops that sum in single precision. */
 #ifndef CALIBRATE_BACKENDS_ONEDNN_HALF_H
 #define CALIBRATE_BACKENDS_ONEDNN_HALF_H
 

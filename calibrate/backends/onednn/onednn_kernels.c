@@ -1,4 +1,4 @@
-/* Kernels as oneDNN primitives or loops, with the buffers each of them needs. */
+/* Kernels as oneDNN primitives or loops, with their buffers. */
 #include "onednn_kernels.h"
 
 #include <string.h>
@@ -31,13 +31,13 @@ static bool is_forward(const prepared_kernel *k)
     return k->base.kernel.pass == LM_FORWARD;
 }
 
-/* Bytes of an element of what loops add up; 0: another type. */
+/* Bytes of an element type that loops can sum; 0: another type. */
 static size_t added_up(lm_dtype dtype)
 {
     return dtype == LM_F32 ? sizeof(float) : dtype == LM_BF16 ? sizeof(uint16_t) : 0;
 }
 
-/* False: not a loop's business, or not one it knows. */
+/* Prepares a map as a loop; false: there is no such loop. */
 static bool prepare_map_loop(prepared_kernel *k)
 {
     const int64_t  operands = k->base.kernel.u.map.operands;
@@ -58,7 +58,8 @@ static bool prepare_map_loop(prepared_kernel *k)
     return true;
 }
 
-/* Weight, gradient, and as many tensors of state as optimizer_update() has operands more. */
+/* Prepares an update: weight, gradient, and a state tensor for each further operand of
+ * optimizer_update(). */
 static bool prepare_update_loop(prepared_kernel *k)
 {
     const uint64_t bytes    = lm_mul((uint64_t)k->base.kernel.u.map.elements, sizeof(float));

@@ -1,4 +1,4 @@
-/** Kernels as oneDNN primitives or loops, with the buffers each of them needs. */
+/** Kernels as oneDNN primitives or loops, with their buffers. */
 #ifndef CALIBRATE_BACKENDS_ONEDNN_KERNELS_H
 #define CALIBRATE_BACKENDS_ONEDNN_KERNELS_H
 
@@ -11,7 +11,7 @@
 #include "onednn_api.h"
 #include "onednn_loops.h"
 
-/** A kernel made ready, used by all launches of equal kernels. */
+/** A prepared kernel; all launches of equal kernels share it. */
 typedef struct prepared_kernel {
     plan_kernel   base;      /**< first */
     api_primitive primitive; /**< or */

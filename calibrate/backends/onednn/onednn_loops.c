@@ -1,4 +1,5 @@
-/* What oneDNN has no primitive for, as plain loops on the library's own threads; and the fill. */
+/* Loops for kernels without oneDNN primitive, on the library's own threads; and filling of
+ * buffers. */
 #include "onednn_loops.h"
 
 #include <assert.h>
@@ -115,7 +116,7 @@ typedef struct loop_context {
     void *const *at;
 } loop_context;
 
-/* For i below n, in groups of a constant length: those become vectors at -O2, too. */
+/* Loop over i < n in groups of constant length, which the compiler vectorizes at -O2, too. */
 #define EACH(i, n, statement)                          \
     do {                                               \
         int64_t i = 0;                                 \
@@ -141,7 +142,8 @@ static void scale_add(float *restrict out, const float *restrict a, float scale,
     EACH(i, n, out[i] = scale * (out[i] + a[i]));
 }
 
-/* Piece by piece, so that partial sums stay in the first cache and memory sees each tensor once. */
+/* Works in pieces: partial sums stay in the first-level cache, and each tensor is read from memory
+ * once. */
 static void map_body(void *context, int64_t begin, int64_t end)
 {
     const loop_context *c        = context;
@@ -182,8 +184,8 @@ static void map_half_body(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* Small enough for weights to stay what they are over any number of repetitions, and large enough
- * for no product to be denormal. */
+/* So small that weights do not change over any number of repetitions, but large enough that no
+ * product is denormal. */
 #define RATE 1e-12f
 
 static void sgd(float *restrict weight, const float *restrict gradient, int64_t n)
@@ -200,7 +202,7 @@ static void momentum(float *restrict weight, const float *restrict gradient, flo
     });
 }
 
-/* The bias corrections are those of a step far on: nearly 1, and as much work as any. */
+/* Adam. Bias corrections are those of a late step: nearly 1, with the same amount of work. */
 static void adam(float *restrict weight, const float *restrict gradient, float *restrict first,
                  float *restrict second, int64_t n)
 {
@@ -269,7 +271,7 @@ static void update_body(void *context, int64_t begin, int64_t end)
         adadelta(weight, gradient, first, (float *)c->at[3] + begin, end - begin);
         break;
     case OPTIMIZER_ADAFACTOR:
-    case OPTIMIZER_MUON: break; /* are no maps */
+    case OPTIMIZER_MUON: break; /* is no map */
     }
 }
 
@@ -313,7 +315,7 @@ static float sum(const float *restrict a, int64_t n)
     return all;
 }
 
-/* Rows that lie together are added up side by side, as many at once as stay in the first cache. */
+/* Sums adjacent rows side by side, as many at once as fit into the first-level cache. */
 static void reduce_body(void *context, int64_t begin, int64_t end)
 {
     const loop_context *c     = context;
@@ -361,7 +363,7 @@ static void reduce_half_body(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* Parts of a row, for rows too few to go round the threads. */
+/* Number of parts of a row, if there are fewer rows than threads. */
 static int64_t parts_of(const loop *l)
 {
     return l->inner == 1 && l->n < LOOP_MAX_PARTS ? LOOP_MAX_PARTS / l->n : 1;
@@ -453,7 +455,7 @@ static uint16_t to_bf16(float x)
     return (uint16_t)(bits >> 16);
 }
 
-/* Towards zero; what is too small for a normal half becomes 0. */
+/* Rounds towards zero. Numbers below the normal range become 0. */
 static uint16_t to_f16(float x)
 {
     uint32_t bits, magnitude;

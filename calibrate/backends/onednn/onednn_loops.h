@@ -1,4 +1,5 @@
-/** What oneDNN has no primitive for, as plain loops on the library's own threads; and the fill. */
+/** Loops for kernels without oneDNN primitive, on the library's own threads; and filling of
+ * buffers. */
 #ifndef CALIBRATE_BACKENDS_ONEDNN_LOOPS_H
 #define CALIBRATE_BACKENDS_ONEDNN_LOOPS_H
 
@@ -11,8 +12,8 @@
 #include "measure/plan.h"
 
 /**
- * The OpenMP threads oneDNN runs on, found at run time: no compiler's OpenMP is linked. Our loops
- * share them, so that no second set of threads competes for the cores.
+ * oneDNN's OpenMP threads, found at run time: no compiler's OpenMP is linked. Our loops use them,
+ * too, so that no second set of threads competes for the cores.
  */
 typedef struct team {
     int threads;
@@ -22,23 +23,23 @@ typedef struct team {
     int (*present)(void);
 } team;
 
-/** LM_E_ARG for less than one thread, LM_E_UNSUPPORTED if this oneDNN cannot be told how many. */
+/** LM_E_ARG for less than one thread, LM_E_UNSUPPORTED if the number of this oneDNN's threads
+ * cannot be set. */
 lm_status team_open(team *t, int64_t threads, lm_error *err);
-/** Another library of the process may have changed the number since. */
+/** Sets the number of threads again: another library of the process may have changed it. */
 void team_apply(const team *t);
 
 /**
- * Numbers too small to be normal count as zero from here on, on all threads of the team. Gradients
- * of random data fade on their way through a deep network, those of a trained one do not, and a CPU
- * takes a hundred times as long for such numbers: DenseNet-121's backward pass 2.4 s instead of
- * 0.07.
+ * From here on all threads of the team treat subnormal numbers as zero. Gradients of random data
+ * vanish in a deep network, unlike those of a trained one. A CPU takes a hundred times as long for
+ * subnormal numbers: DenseNet-121's backward pass took 2.4 s instead of 0.07.
  */
 void team_flush_small(const team *t);
 
 /** Body of a loop over begin <= i < end. */
 typedef void (*team_body)(void *context, int64_t begin, int64_t end);
 
-/** 0 <= i < n in one contiguous share a thread; shares begin at multiples of 64. */
+/** Runs 0 <= i < n, with one contiguous share for each thread. Shares begin at multiples of 64. */
 void team_run(const team *t, int64_t n, team_body body, void *context);
 
 enum { LOOP_MAX_OPERANDS = 9, LOOP_MAX_PARTS = 4096 };
@@ -50,7 +51,7 @@ typedef struct loop {
     int64_t width; /**< LOOP_MAP: operands; LOOP_UPDATE: the optimizer; LOOP_GATHER, LOOP_SCATTER,
                       LOOP_REDUCE: elements of a row */
     size_t  size;  /**< bytes of an element; LOOP_MAP, LOOP_REDUCE: 4, or 2 of bf16 */
-    int64_t inner; /**< LOOP_REDUCE: rows that lie together; divides n */
+    int64_t inner; /**< LOOP_REDUCE: number of adjacent rows; divides n */
 } loop;
 
 /**
@@ -64,9 +65,9 @@ typedef struct loop {
 void loop_run(const loop *l, const team *t, void *const *at);
 
 /**
- * Fills `bytes` at `at`, in parallel, as the pages are first touched by who will use them.
+ * Fills `bytes` at `at` in parallel, so that each thread first touches the pages that it will use.
  *
- * @param position  of `at` in all that is filled: no two buffers get the same random numbers
+ * @param position  of `at` among all filled bytes: no two buffers get the same random numbers
  */
 void fill_run(const fill *f, const team *t, uint64_t position, void *at, size_t bytes);
 

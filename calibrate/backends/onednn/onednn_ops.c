@@ -1,4 +1,4 @@
-/* Kernels as operations: what to create, and which buffers go with it. */
+/* Kernels as operations of the library, with their buffers. */
 #include "onednn_ops.h"
 
 #include <math.h>
@@ -11,14 +11,14 @@ static const fill normal = { .kind = FILL_NORMAL, .scale = 1.0 };
 static const fill zero   = { .kind = FILL_ZERO };
 static const fill one    = { .kind = FILL_ONE };
 
-/* Keeps the variance of a signal that passes through a rectifier and `n`
- * weights (He et al. 2015). */
+/* Random numbers that keep the variance of a signal through a rectifier and `n` weights (He et al.
+ * 2015). */
 static fill fan_in(int64_t n)
 {
     return (fill){ .kind = FILL_NORMAL, .scale = sqrt(2.0 / (double)n) };
 }
 
-/* Of those that are filled with numbers; workspaces are bytes. */
+/* Element type of a filled buffer; work spaces are bytes. */
 static lm_dtype dtype_of(dnnl_data_type_t type)
 {
     return type == dnnl_f32    ? LM_F32
@@ -63,9 +63,9 @@ typedef struct axes {
 /*
  * Windows over `n_axes` trailing axes, and how much of the input they reach (`in`).
  *
- * The library wants floor((in + front + behind - reach) / stride) + 1 == out. What the last window
- * lacks is padding; what it leaves over is no padding as long as that is less than a stride, and
- * else (some adaptive poolings) cut off, as nothing reads it.
+ * The library requires floor((in + front + behind - reach) / stride) + 1 == out. Padding completes
+ * the last window. A rest behind it of less than a stride stays; a longer one (some adaptive
+ * poolings) is cut off, because nothing reads it.
  */
 static void window_set(api_window *w, const axes *a, int n_axes, int64_t *in)
 {
@@ -145,8 +145,8 @@ static void slots_conv(prepared_kernel *k)
 }
 
 /*
- * Row-major. The operand that a framework's linear layer holds the other way round is here, too:
- * its weights (n, k) in the forward pass, the gradient of its output (k, m) in that of the weights.
+ * Row-major. Operands are transposed where a framework's linear layer has them so: weights (n, k)
+ * in the forward pass, the gradient of the output (k, m) in the weight gradient.
  */
 static lm_status create_gemm(const lm_kernel *k, api_op *op)
 {
@@ -167,7 +167,7 @@ static lm_status create_gemm(const lm_kernel *k, api_op *op)
     return LM_OK;
 }
 
-/* A product of activations with activations has no weights, nor has a batch of products. */
+/* Adds slots. A product of two activations has no weights, nor has a batch of products. */
 static void slots_gemm(prepared_kernel *k)
 {
     const bool weights = k->base.kernel.u.gemm.batch == 1 && !k->base.kernel.u.gemm.activations;
@@ -186,8 +186,8 @@ static void slots_gemm(prepared_kernel *k)
     add_slot(k, DNNL_ARG_DST, out, normal);
 }
 
-/* Blocks of channels as this CPU's convolutions have them, the last one
- * padded; few channels lie plain. */
+/* Layout in blocks of channels, as for this CPU's convolutions; the last block is padded. Few
+ * channels have the plain layout. */
 static dnnl_format_tag_t image_layout(int64_t channels, bool depth)
 {
     if (channels >= 16 && api_channel_block() == 16)
@@ -224,7 +224,8 @@ static void slots_pool(prepared_kernel *k)
     add_slot(k, is_forward(k) ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, ROLE_OUT, normal);
 }
 
-/* The nearest of three by cost: a kernel says how much arithmetic it has, not which. */
+/* The nearest of three functions by cost, because a kernel states the amount of its arithmetic
+ * only. */
 static void create_eltwise(const lm_kernel *k, api_op *op)
 {
     const int64_t flops = k->u.map.flops_per_element, swish = k->u.map.operands == 2 ? 9 : 5;
@@ -241,7 +242,8 @@ static void create_eltwise(const lm_kernel *k, api_op *op)
     }
 }
 
-/* Of one operand: a function. Of two: their sum forward, backward a function's gradient. */
+/* A map of one operand is a function. Of two it is their sum forward, and a function's gradient
+ * backward. */
 static lm_status create_map(const lm_kernel *k, api_op *op)
 {
     const api_tensor tensor = flat(k->u.map.elements, op->src.type);
@@ -262,7 +264,7 @@ static lm_status create_map(const lm_kernel *k, api_op *op)
     return LM_OK;
 }
 
-/* Of weights: from where the optimizer keeps them to copies; of their gradients back. */
+/* Casts of weights from the optimizer's memory to copies, and of their gradients back. */
 static void slots_cast(prepared_kernel *k, bool widens)
 {
     const bool weights = k->base.kernel.pass == LM_GRAD_WEIGHT;
@@ -292,7 +294,8 @@ static void slots_map(prepared_kernel *k)
     }
 }
 
-/* An RMS norm, too: the library has none, and the same tensors pass through memory. */
+/* Is it run as a layer norm? An RMS norm is, too: the library has none, and the traffic is the
+ * same. */
 static bool is_layer_norm(const lm_kernel *k)
 {
     return k->u.norm.inner == k->u.norm.group;
@@ -362,7 +365,7 @@ static void slots_softmax(prepared_kernel *k)
     }
 }
 
-/* Bytes have no type: moved as whole words where they divide. */
+/* Copies move whole words if the number of bytes allows it. */
 static lm_status create_copy(const lm_kernel *k, api_op *op)
 {
     const int64_t bytes = k->u.copy.bytes;
@@ -378,7 +381,7 @@ static void slots_copy(prepared_kernel *k)
     add_slot(k, DNNL_ARG_TO, k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT, normal);
 }
 
-/* What oneDNN has primitives for. */
+/* Kernels with oneDNN primitives. */
 static const struct {
     lm_op op;
     lm_status (*create)(const lm_kernel *k, api_op *op);

@@ -1,4 +1,4 @@
-/* cuDNN's graph API: descriptors, who destroys them, and tensors. */
+/* cuDNN's graph API: descriptors with their ownership, and tensors. */
 #include "base/no_memory.h"
 #include "parts.h"
 
@@ -79,7 +79,8 @@ void graph_free(dnn_graph *g)
     free_all(g->pack, g->owned, g);
 }
 
-/* The library's own last words are of the calling thread and often the only ones that help. */
+/* Notes an error with the library's last message of this thread, which is often the only useful
+ * one. */
 void graph_note(dnn_graph *g, cudnnStatus_t cause, const char *what)
 {
     char last[160] = "";
@@ -132,7 +133,7 @@ cudnnBackendDescriptor_t graph_make(dnn_graph *g, cudnnBackendDescriptorType_t t
     return NULL;
 }
 
-/* Destroys everything made since there were `n`. */
+/* Destroys all descriptors after the first `n`. */
 void graph_unmake(dnn_graph *g, size_t n)
 {
     while (g->n_owned > n)

@@ -2,8 +2,8 @@
  * cuDNN's graph API ("backend API") in C: tensors and operations become a graph, the graph becomes
  * plans, one plan is run.
  *
- * A graph owns every descriptor made for it. Errors stick: after the first one nothing more is
- * done, and graph_plan() tells it; so nothing in between needs to be checked.
+ * A graph owns its descriptors. Errors stick: after the first one all calls do nothing, and
+ * graph_plan() returns it. Calls before need no check.
  */
 #ifndef CALIBRATE_BACKENDS_CUDA_GRAPH_H
 #define CALIBRATE_BACKENDS_CUDA_GRAPH_H
@@ -22,29 +22,29 @@ typedef cudnnBackendDescriptor_t graph_node; /**< a tensor of a graph; NULL afte
 
 enum { GRAPH_MAX_RANK = 5, GRAPH_MAX_CANDIDATES = 10 };
 
-/** Sizes and strides in elements, the outermost first: N, C, ... whatever lies how. */
+/** Sizes and strides in elements, the outermost first: N, C, ... for any memory layout. */
 typedef struct graph_layout {
     int     rank;
     int64_t dim[GRAPH_MAX_RANK], stride[GRAPH_MAX_RANK];
 } graph_layout;
 
-/** Row-major: the last axis lies together. */
+/** Row-major: the last axis is adjacent in memory. */
 graph_layout graph_packed(int rank, const int64_t *dim);
-/** N, C, spatial axes, of which the channels lie together if `nhwc`. */
+/** N, C, spatial axes; with `nhwc` channels are adjacent in memory. */
 graph_layout graph_image(int rank, const int64_t *dim, bool nhwc);
-/** Elements from the first to the last. */
+/** Number of elements from the first to the last. */
 uint64_t graph_elements(const graph_layout *layout);
 
-/** How windows slide, outermost axis first. */
+/** Sliding windows, outermost axis first. */
 typedef struct graph_window {
     int     axes;
     int64_t size[3], stride[3], dilation[3], before[3], after[3];
 } graph_window;
 
 /**
- * @param handle      plans are made for its device and run in its stream
- * @param properties  stands for a device that is not there if `handle` is NULL
- *                    (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR): plans can be made, not run
+ * @param handle      plans are for its device and run in its stream
+ * @param properties  describes an absent device if `handle` is NULL
+ *                    (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR): plans can be made, but not run
  * @return NULL: out of memory. Release with graph_free().
  */
 dnn_graph *graph_new(cudnnHandle_t handle, cudnnBackendDescriptor_t properties);
@@ -53,31 +53,31 @@ void graph_free(dnn_graph *g);
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/** Lies at at[argument] of graph_run(). */
+/** A tensor at at[argument] of graph_run(). */
 graph_node graph_argument(dnn_graph *g, size_t argument, const graph_layout *layout,
                           cudnnDataType_t type);
-/** Lies `offset` bytes behind that. */
+/** A tensor `offset` bytes behind at[argument]. */
 graph_node graph_part(dnn_graph *g, size_t argument, size_t offset, const graph_layout *layout,
                       cudnnDataType_t type);
-/** Between operations; never in memory. */
+/** A tensor between operations, never in memory. */
 graph_node graph_virtual(dnn_graph *g, const graph_layout *layout, cudnnDataType_t type);
-/** In the graph's scratch memory. */
+/** A tensor in the graph's scratch memory. */
 graph_node graph_scratch(dnn_graph *g, const graph_layout *layout, cudnnDataType_t type);
-/** One number, of shape 1,1,...; handed over with each run. */
+/** A number, of shape 1,1,...; passed with each run. */
 graph_node graph_number(dnn_graph *g, int rank, float value);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/** The product that `pass` names; the two it does not write are read. */
+/** The product of `pass`: it writes one of the three tensors and reads the other two. */
 void graph_conv(dnn_graph *g, lm_pass pass, const graph_window *w, graph_node image,
                 graph_node filter, graph_node result);
-/** y = x OP b; b and select NULL where the mode has fewer operands. */
+/** y = x OP b; b and select are NULL if the mode has fewer operands. */
 void graph_pointwise(dnn_graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, graph_node x,
                      graph_node b, graph_node select, graph_node y);
-/** y: each element's index along `axis`, as x is shaped. */
+/** y: index of each element of x along `axis`. */
 void graph_index(dnn_graph *g, int axis, graph_node x, graph_node y);
 void graph_matmul(dnn_graph *g, graph_node a, graph_node b, graph_node c);
-/** Over the axes in which y is 1. */
+/** Reduces the axes in which y is 1. */
 void graph_reduce(dnn_graph *g, cudnnReduceTensorOp_t op, graph_node x, graph_node y);
 /** The same elements under another shape. */
 void graph_reshape(dnn_graph *g, graph_node x, graph_node y);
@@ -96,41 +96,41 @@ void graph_norm_backward(dnn_graph *g, const graph_norm *n);
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/** Which implementations will do. */
+/** Rules for acceptable implementations. */
 typedef struct graph_rules {
-    cudnnBackendHeurMode_t mode; /**< asked first; CUDNN_HEUR_MODE_FALLBACK is asked after it */
-    bool                   tensor_cores, lower_precision; /**< may be used */
+    cudnnBackendHeurMode_t mode; /**< first heuristic; CUDNN_HEUR_MODE_FALLBACK follows */
+    bool                   tensor_cores, lower_precision; /**< allowed */
     size_t                 workspace_limit;               /**< bytes */
-    int                    wanted; /**< candidates, at most GRAPH_MAX_CANDIDATES */
+    int                    wanted; /**< number of candidates, at most GRAPH_MAX_CANDIDATES */
 } graph_rules;
 
 /**
- * Makes plans of the first `wanted` implementations, in the order in which the library proposes
- * them, that keep the rules; the first is chosen.
+ * Makes plans of the first `wanted` implementations that satisfy the rules, in the library's order.
+ * Chooses the first.
  *
  * @return LM_E_UNSUPPORTED: none; the text is the library's reason. LM_E_NOMEM
  */
 lm_status graph_plan(dnn_graph *g, const graph_rules *rules, lm_error *err);
 
 size_t graph_candidates(const dnn_graph *g);
-/** For the runs that follow; frees nothing. */
+/** Chooses a plan for the following runs; frees nothing. */
 void graph_choose(dnn_graph *g, size_t which);
-/** Of the chosen one: scratch memory it needs. */
+/** Scratch memory of the chosen plan. */
 size_t graph_scratch_bytes(const dnn_graph *g);
-/** The chosen one: "engine 38 tensor varies": on tensor cores, its
- * results not the same each time. */
-/** Does the chosen implementation run on tensor cores, as it says of itself? */
+/** Description of the chosen plan. "engine 38 tensor varies": it uses tensor cores, and its results
+ * vary from run to run. */
+/** Does the chosen implementation use tensor cores, according to the library? */
 bool graph_on_tensor_cores(const dnn_graph *g);
 void graph_describe(const dnn_graph *g, char *buffer, size_t size);
 
-/** Drops what is kept of the pointers it was run with: the memory goes to others. */
+/** Drops kept pointers of earlier runs, because their memory gets other owners. */
 void graph_forget(dnn_graph *g);
 
 /**
  * Enqueues the chosen plan.
  *
  * @param at       a pointer for each graph_argument()
- * @param n        of `at`
+ * @param n        length of `at`
  * @param scratch  graph_scratch_bytes(), aligned to 64
  */
 cudnnStatus_t graph_run(dnn_graph *g, void *const *at, size_t n, void *scratch);

@@ -1,4 +1,4 @@
-/* cuDNN's graph API: which engine, and runs. */
+/* cuDNN's graph API: choice of an engine, and runs. */
 #include "parts.h"
 
 #include <stdio.h>
@@ -90,7 +90,7 @@ static void make_plan(dnn_graph *g, cudnnBackendDescriptor_t config, graph_engin
                    what);
 }
 
-/* Can the library still be asked for another implementation after this failure? */
+/* Can the library still offer another implementation after this failure? */
 static bool may_go_on(cudnnStatus_t cause)
 {
     return cause != CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
@@ -254,7 +254,7 @@ static cudnnStatus_t make_variant(dnn_graph *g, void *const *at, size_t n, char 
     return cause;
 }
 
-/* Launches of a step come round in the same order: the next pack is most often the one. */
+/* Launches of a step repeat in the same order, so the next pack usually matches. */
 static const pack *find_pack(dnn_graph *g, const pack *wanted)
 {
     for (size_t i = 0; i < g->n_packs; i++) {
