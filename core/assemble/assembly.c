@@ -10,12 +10,12 @@
 #include "observe/launches.h"
 #include "observe/variants.h"
 
-/* What one fit works with. */
+/* State of a fit. */
 typedef struct assembling {
     const assembly_question *q;
     workloads               *loads;
     taught_models           *models;
-    const char              *path, *device; /* NULL: none was told */
+    const char              *path, *device; /* NULL: not given */
     calibration             *layers;        /* machine file of single layers, or NULL */
     assembly                *out;
     lm_error                *err;
@@ -38,7 +38,7 @@ static lm_status choose_points(assembling *w)
     return status;
 }
 
-/* Names of regressors; learned models have features of their own. */
+/* Selects regressors by name; learned models have their own features. */
 static lm_status choose_features(assembling *w)
 {
     const char *known[N_FEATURES];
@@ -53,7 +53,7 @@ static lm_status choose_features(assembling *w)
     return status;
 }
 
-/* Nothing can be fitted to streams alone; other machines can price them. */
+/* Fits. Streams alone allow no fit, but prices of other machines. */
 static lm_status fit_to(assembling *w)
 {
     assembly  *a     = w->out;
@@ -62,7 +62,7 @@ static lm_status fit_to(assembling *w)
     return (alone ? fit_none : fit_all)(a->obs, &a->p, &a->cal, w->err);
 }
 
-/* On the device of the command line, else on that of the file. */
+/* Teaches models on the device of the command line, else the file's. */
 static lm_status teach(assembling *w)
 {
     assembly        *a      = w->out;
@@ -137,7 +137,7 @@ lm_status assembly_of(const assembly_question *q, workloads *loads, taught_model
     const lm_status status = run(&w);
 
     if (w.layers && out->p.layers == w.layers->layers)
-        out->p.layers = NULL; /* they go */
+        out->p.layers = NULL; /* freed below */
     calibration_free(w.layers);
     return status;
 }

@@ -1,4 +1,4 @@
-/* What a fit takes beside its observations. */
+/* Inputs of a fit beside its observations. */
 #include "assemble/beside.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 
 /* ---- layers ---- */
 
-/* Prices of another element type or device tell nothing of these networks. */
+/* Refuses prices of another element type or device. */
 static lm_status check_like(const char *path, const observations *obs, const calibration *layers,
                             lm_error *err)
 {
@@ -186,7 +186,7 @@ void fit_runs_free(fit_runs *f)
 
 /* ---- residuals ---- */
 
-/* Powers, where layers have them. */
+/* Learns powers of layers, if there are any. */
 static lm_status learn_power(const points *p, calibration *cal, lm_error *err)
 {
     layer_watts    *w      = NULL;
@@ -249,7 +249,7 @@ static bool any_power(const observations *obs)
     return false;
 }
 
-/* `where` without its clock, in place; false: it names none. */
+/* Removes the clock from `where`, in place; false: it has none. */
 static bool drop_clock(char *where)
 {
     char *word = strstr(where, OBSERVATION_CLOCK);

@@ -69,30 +69,30 @@ void      fit_runs_free(fit_runs *f);
 #define FIT_FACTORS_TEXT 160
 const char *fit_factors_print(const correct_factors *f, char out[FIT_FACTORS_TEXT]);
 
-/** Where `where` (NULL: nothing) chose a clock, the points that it would without, into `all`, to be
- * freed where *found. */
+/** If `where` (NULL: nothing) selects a clock, reads the points of all clocks into `all`. *found:
+ * `all` must be freed. */
 lm_status fit_every_clock(const observations *obs, workloads *loads, const char *where, points *all,
                           bool *found, lm_error *err);
 
-/** What options tell of the device's power; NAN: not told. */
+/** Power of the device by options; NAN: not given. */
 typedef struct power_told_by {
     double idle_w, cap_w, knee_mhz;
 } power_told_by;
 
-/** What came of powers. Zero-initialise; power_rows_free(&rows). */
+/** Results for powers. Zero-initialise; power_rows_free(&rows). */
 typedef struct fit_powers {
-    const char *unknown; /**< a device that was told, and has neither limit nor clock; NULL: none */
-    bool        fitted;  /**< to `rows` */
+    const char *unknown; /**< a given device without power limit and clock; NULL: none */
+    bool        fitted;  /**< the model was fitted to `rows` */
     power_rows  rows;
 } fit_powers;
 
 /**
- * Fits the power model where powers were measured. Rows of other clocks (settings `clock=`) than
- * those the times are fitted to take part.
+ * Fits the power model if powers were measured. Rows at other clocks (settings `clock=`) than those
+ * of the times take part.
  *
- * @param p    what the times were fitted to; `where` chose it, or NULL
- * @param name the device; NULL: as the file says
- * @return what points_from() and power_fit() return; LM_E_ARG for what the rows contradict
+ * @param p    points of the times' fit, selected by `where` (NULL: all)
+ * @param name the device; NULL: the file's
+ * @return errors of points_from() and power_fit(); LM_E_ARG for options that contradict the rows
  */
 lm_status fit_powers_of(const observations *obs, workloads *loads, const points *p,
                         const char *where, const char *name, const power_told_by *told,

@@ -12,7 +12,7 @@
 #include "observe/points.h"
 #include "solve/folds.h"
 
-/* A step of a framework: its time, what the device takes, and how many operations. */
+/* A step of a framework: measured time, time of the device, number of operations. */
 typedef struct sample {
     size_t          group;
     double          seconds;
@@ -36,7 +36,7 @@ static double step_with(const sample *s, host_time h, double seconds)
     return all + host_pass(&clock, &h, s->n.update, s->own[2]);
 }
 
-/* The host time that gives the measured step: the step grows with it. */
+/* The host time that gives the measured step; the step increases with it. */
 static double solve(const sample *s, const host_time *h)
 {
     double low = 0, high = s->seconds / (s->n.forward + s->n.backward + s->n.update);
@@ -62,7 +62,7 @@ static double loss(const samples *all, const fold_turn *t, const host_time *h, d
     return sum;
 }
 
-/* The least of a sum of absolute values lies where one of them is 0. */
+/* Minimises a sum of absolute values: at the minimum one of them is 0. */
 static double least(const samples *all, const fold_turn *t, const host_time *h)
 {
     double best = NAN, sum = INFINITY;
@@ -82,7 +82,7 @@ static double least(const samples *all, const fold_turn *t, const host_time *h)
     return best;
 }
 
-/* A fit, and the error of each sample by it; NAN: it saw none. */
+/* A fit, and the held-out error of each sample; NAN: none. */
 typedef struct host_fitting {
     const samples   *all;
     const host_time *h;
@@ -102,7 +102,7 @@ static lm_status fit_turn(void *context, const fold_turn *t, lm_error *err)
     return LM_OK;
 }
 
-/* By all samples, and the error on steps of left-out networks; NAN: there is only one network. */
+/* Fits to all samples; the error is that of left-out networks; NAN for a single network. */
 static lm_status fit_samples(const samples *all, size_t groups, host_time *h, lm_error *err)
 {
     double      *error  = malloc((all->n + 1) * sizeof *error);
@@ -221,7 +221,8 @@ static void name_framework(const observations *obs, host_time *h)
                        : "not said");
 }
 
-/* As the settings of the first row say, else as PyTorch does: on GPUs since 2.0. */
+/* Does an update handle all tensors at once? By the settings of the first row, else as PyTorch: on
+ * GPUs since 2.0. */
 static bool updates_at_once(const observations *obs, const host_time *h)
 {
     const char *settings = obs->n_rows ? obs->row[0].settings : "";

@@ -1,4 +1,4 @@
-/** What the host of an eager framework takes, by its steps. */
+/** Fit of the host's time of an eager framework. */
 #ifndef ASSEMBLE_HOST_FIT_H
 #define ASSEMBLE_HOST_FIT_H
 
@@ -6,11 +6,11 @@
 #include "observe/workloads.h"
 
 /**
- * Fits the host's time of an operation to rows of a framework on the same device: steps of networks
- * on one rank, whose passes are there. Least absolute log of predicted / measured steps, of those that
- * take twice as long as the device's own work, or more.
+ * Fits the host's time per operation to rows of a framework on the same device: steps of networks
+ * on one rank, with times of passes. It minimises the absolute log of predicted / measured steps,
+ * over steps that take at least twice as long as the device's own work.
  *
- * @return LM_E_ARG where the rows are of another element type, or tell nothing; errors begin with the
+ * @return LM_E_ARG if the rows have another element type, or no such steps; errors begin with the
  *         path
  */
 lm_status host_fit(const char *path, workloads *loads, calibration *cal, lm_error *err);

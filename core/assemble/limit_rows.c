@@ -1,4 +1,4 @@
-/* Steps under power limits, of observations. */
+/* Curves of steps under power limits, from observations. */
 #include "assemble/limit_rows.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* Machines that share what they teach. */
+/* Machines that teach common models. */
 #include "assemble/assembly.h"
 
 #include "base/no_memory.h"

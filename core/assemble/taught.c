@@ -45,8 +45,7 @@ lm_status taught_models_set(taught_models *t, const char *settings, lm_error *er
     return status;
 }
 
-/* Model to write beside each machine file. The first file owns the shared model; others own
- * theirs. */
+/* Stores a model for each machine file. The first file owns the shared model; others own copies. */
 static lm_status keep(layerwise_model *m, calibration *const *cal, size_t n, lm_error *err)
 {
     const char *name   = m->kind->name;

@@ -1,4 +1,4 @@
-/* Models judged on observations. */
+/* Judges models on observations. */
 #include "assemble/validation.h"
 
 #include <stdio.h>
@@ -53,7 +53,8 @@ static lm_status choose(const validation_question *q, points *p, lm_error *err)
     return status;
 }
 
-/* Random parts tell a reader nothing: errors are grouped by networks. */
+/* Makes folds and groups. For random folds errors are grouped by networks, because parts have no
+ * meaning. */
 static lm_status split_points(const validation_question *q, validation *v, lm_error *err)
 {
     const split_rule *rule       = &q->rule;
@@ -84,7 +85,7 @@ static lm_status open_points(const validation_question *q, workloads *loads, val
 
 /* ---- models ---- */
 
-/* Room for the n-th model's predictions. */
+/* Memory for the next model's predictions. */
 static lm_status judged_new(validation *v, const char *model, const char *features, size_t n_points,
                             comparison **out, lm_error *err)
 {
@@ -125,7 +126,7 @@ static lm_status judge_model(const validation_question *q, const device *on, con
     return status;
 }
 
-/* Each model by each set of features. */
+/* Judges each model with each set of features. */
 static lm_status judge_models(const validation_question *q, const device *on, validation *v,
                               lm_error *err)
 {

@@ -136,13 +136,13 @@ extern const option_row scaling_option_rows[];
 lm_status scaling_check(const options *o, const scaling_options *s, const void *batch,
                         const setup_choice *how, lm_error *err);
 
-/** --gpus, where it is not 0: so many nodes, and the devices of each. `nodes` is of the options' room.
- * Misuse of a number that makes no whole nodes. */
+/** Converts --gpus, if it is not 0, to nodes and devices per node. `nodes` is memory of the
+ * options. Misuse if the number makes no whole nodes. */
 lm_status gpus_settle(const options *o, const int64_t *gpus, option_counts *nodes, int64_t *devices,
                       lm_error *err);
 
-/** Where no rule was given: buckets as DistributedDataParallel makes them if those of all machines
- * were measured, else it stays one message. */
+/** Chooses the policy if none was given: DistributedDataParallel's buckets if these were measured
+ * on all machines, else one message. */
 void setup_settle(setup_choice *c, bool in_buckets);
 
 /* ---- several machines: an option is given once for all, or once for each ---- */

@@ -9,7 +9,7 @@
 /** A machine that answers. */
 typedef struct side {
     session     *s;
-    const char  *label; /**< its file or device, where there are several; NULL: it is alone */
+    const char  *label; /**< its file or device; NULL: the only machine */
     model_source source;
     decoding    *decode; /**< NULL: not wanted */
     power_choice power;
@@ -17,8 +17,8 @@ typedef struct side {
     limit_notes  notes;
     step_setup   setup;
     double       at_peak, again; /**< sides_utilization() */
-    scale_point  first;          /**< step that is told of */
-    bool         no_power;       /**< of some step none is known */
+    scale_point  first;          /**< the step that notes describe */
+    bool         no_power;       /**< a step has no known power */
 } side;
 
 typedef struct sides {
@@ -27,13 +27,13 @@ typedef struct sides {
     size_t  n;
 } sides;
 
-/** What the options ask of each machine. */
+/** The question to each machine, from the options. */
 typedef struct sides_options {
     const fleet_options *fleet;
     setup_choice        *how;
     const power_choice  *power;
     const limit_choice  *limit;
-    int64_t              batch; /**< the largest of a device */
+    int64_t              batch; /**< largest batch of a device */
 } sides_options;
 
 /** Opens the machines' sessions, and settles the synchronisation of gradients. `all` is zero before;
@@ -45,10 +45,10 @@ lm_status sides_begin(const sides_options *q, sides *all, lm_error *err);
 lm_status sides_utilization(sides *all, lm_error *err);
 void      sides_close(sides *all);
 
-/** Several machines: the message names this one. Returns `status`. */
+/** With several machines, puts this one's name in front of the error. Returns `status`. */
 lm_status side_blame(const side *m, lm_status status, lm_error *err);
 
-/** Judges the limits of all. */
+/** Checks the limits of all machines. */
 lm_status sides_judge(sides *all, lm_error *err);
 
 #endif

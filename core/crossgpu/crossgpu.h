@@ -1,14 +1,14 @@
 /**
- * From a run on one GPU to the same run on other GPUs, by its metrics: a black box, which sees
- * neither network nor batch. Methods:
+ * Predicts a run on other GPUs from its metrics on one GPU, without knowledge of network and batch.
+ * Methods:
  *
  *  - layermeter: the logarithm of the ratio of seconds. Three learners predict it: similar runs on
  *    the same two GPUs (nearest.h), a factor for each part of a run (parts.h), and boosted trees
- *    over all pairs. Their shares are those that are best on groups of workloads left out. For a
- *    GPU that is known by its datasheet alone: mixed bounds of a roofline (parts.h)
+ *    over all pairs. Their shares minimise the error on groups of workloads left out. For a GPU
+ *    with a datasheet only: mixed bounds of a roofline (parts.h)
  *  - stacking: Hur & Lee's method, on seconds (stacking.h)
- *  - forest, xgboost, boosted: each learner of that stack by itself, on the same features
- *  - pair-ratio: the median ratio of each pair of GPUs, whatever runs: the baseline
+ *  - forest, xgboost, boosted: each single learner of that stack, on the same features
+ *  - pair-ratio: the median ratio of each pair of GPUs, for any run: the baseline
  */
 #ifndef CROSSGPU_CROSSGPU_H
 #define CROSSGPU_CROSSGPU_H
@@ -40,7 +40,7 @@ enum { BY_NEAREST, BY_PARTS, BY_TREES, N_BY };
 /** Basis of a prediction. */
 typedef enum crossgpu_basis {
     BASIS_LEARNED,   /**< runs on both GPUs */
-    BASIS_DATASHEET, /**< a GPU or a pair that was not learned from */
+    BASIS_DATASHEET, /**< a GPU or a pair without runs */
 } crossgpu_basis;
 
 typedef struct crossgpu_prediction {
@@ -48,33 +48,33 @@ typedef struct crossgpu_prediction {
     crossgpu_basis basis;
 } crossgpu_prediction;
 
-/** The GPU of a pair that is known by its datasheet alone; the two cases have different errors. */
+/** The GPU of a pair with a datasheet only; the two cases have different errors. */
 typedef enum { UNKNOWN_TARGET, UNKNOWN_SOURCE, N_UNKNOWN } unknown_gpu;
 
-/** What was learned. */
+/** The learned model. */
 typedef struct crossgpu {
     crossgpu_method method;
     uint64_t        seed;
-    size_t          n_rows, n_groups; /**< learned from */
+    size_t          n_rows, n_groups; /**< of the learning data */
     space           s;
     gpu            *gpu;
     size_t          n_gpus;
-    bounds          bounds;      /**< of method layermeter */
-    nearest         nearest;     /**< the same */
-    part_factors    parts;       /**< the same */
-    learner        *trees;       /**< the same; NULL: built without XGBoost, or no better */
-    double          share[N_BY]; /**< of each, together 1 */
-    stacking        stack;       /**< of method stacking and of its learners by themselves */
-    double         *median;      /**< of method pair-ratio: n_gpus^2; NAN: the pair is not known */
-    interval        known;       /**< of measured / predicted, of pairs learned from */
-    interval        unknown[N_UNKNOWN]; /**< of other pairs; if neither GPU was learned from, the
-                                             hull of both */
+    bounds          bounds;             /**< of method layermeter */
+    nearest         nearest;            /**< the same */
+    part_factors    parts;              /**< the same */
+    learner        *trees;              /**< the same; NULL: built without XGBoost, or no better */
+    double          share[N_BY];        /**< of each learner; the sum is 1 */
+    stacking        stack;              /**< of method stacking and of its single learners */
+    double         *median;             /**< of method pair-ratio: n_gpus^2; NAN: unknown pair */
+    interval        known;              /**< of measured / predicted, for known pairs */
+    interval        unknown[N_UNKNOWN]; /**< for other pairs; if both GPUs are unknown, the hull of
+                                         * both */
 } crossgpu;
 
 typedef struct crossgpu_options {
     crossgpu_method method;
     uint64_t        seed;
-    bool            judge; /**< intervals, too: learns again without each part */
+    bool            judge; /**< also makes intervals: learns again without each part */
 } crossgpu_options;
 
 /** LM_E_UNSUPPORTED (stacking without XGBoost), LM_E_ARG, LM_E_NOMEM. */
@@ -82,12 +82,12 @@ lm_status crossgpu_learn(const selection *rows, const crossgpu_options *o, cross
                          lm_error *err);
 void      crossgpu_free(crossgpu *c);
 
-/** Number of a GPU that was learned from; c->n_gpus: not learned from. */
+/** Number of a known GPU; c->n_gpus: unknown. */
 size_t crossgpu_gpu(const crossgpu *c, const char *name);
 
 /**
  * @param x  features of the run on `from` (space_run())
- * @param to any GPU, learned from or not
+ * @param to any GPU, known or not
  * @return LM_E_NOTFOUND for a datasheet without a needed figure, or a pair unknown to pair-ratio;
  * LM_E_NOMEM
  */
@@ -97,7 +97,7 @@ lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, 
 /** Logarithm of the ratio by the trees of method layermeter, from a pair's features. LM_E_NOMEM. */
 lm_status crossgpu_trees(const learner *l, const double *x, double *out, lm_error *err);
 
-/** What was learned, as text: kept_save() and kept_load(). */
+/** Word of the file of a learned model: kept_save() and kept_load(). */
 #define CROSSGPU_FILE "crossgpu"
 extern const kept_kind crossgpu_kept;
 lm_status              crossgpu_load(const char *path, crossgpu **out, lm_error *err);

@@ -19,9 +19,9 @@ typedef struct digest {
     size_t         n;
 } digest;
 
-/** Samples that count. */
+/** The samples of a digest. */
 typedef struct digest_times {
-    const epochs *within; /**< those of its steady epochs; NULL: all */
+    const epochs *within; /**< only within its steady epochs; NULL: all */
     double        first;  /**< s: the GPU's first sample in the times of `within` */
 } digest_times;
 
@@ -42,9 +42,9 @@ void      digest_free(digest *d);
 /**
  * A job seen by a trace: its epochs by method layermeter, its metrics within them.
  *
- * @param q       without `gpu`: the first whose load is not constant
- * @param seconds of an epoch or a step; NAN: that of the steady epochs. If it is told, all samples
- * count where there are no epochs, which `say` hears
+ * @param q       without `gpu`: the first GPU with a varying load
+ * @param seconds of an epoch or a step; NAN: that of the steady epochs. If it is given and there
+ * are no epochs, all samples count, and `say` reports that
  * @return LM_E_NOTFOUND without epochs; as digest_trace() and trace_load_chosen()
  */
 lm_status digest_job(const char *path, const trace_question *q, const char *const *metrics,

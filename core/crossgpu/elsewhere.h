@@ -1,4 +1,4 @@
-/** Runs on other GPUs: their time and cost, by what was learned from runs on several GPUs. */
+/** Time and cost of a run on other GPUs, by a model learned from runs on several GPUs. */
 #ifndef CROSSGPU_ELSEWHERE_H
 #define CROSSGPU_ELSEWHERE_H
 

@@ -5,7 +5,7 @@
 #include "base/stats.h"
 #include "crossgpu/held_out.h"
 
-/** What errors are grouped by. */
+/** Groups of errors. */
 typedef enum { ERRORS_BY_GROUP, ERRORS_BY_SOURCE, ERRORS_BY_TARGET, N_ERRORS_BY } errors_by;
 
 /** "group", "source", "target". The text of LM_E_NOTFOUND lists all. */
@@ -38,7 +38,7 @@ lm_status judged_predict(const judged_runs *j, crossgpu_method m, crossgpu_predi
 size_t      judged_groups(const judged_runs *j);
 const char *judged_group(const judged_runs *j, size_t i);
 
-/** Of a group by name; NULL: of all. LM_E_NOMEM. */
+/** Errors of a group by name; NULL: of all. LM_E_NOMEM. */
 lm_status judged_errors_of(const judged_runs *j, const crossgpu_prediction *said, const char *name,
                            judged_errors *out, lm_error *err);
 

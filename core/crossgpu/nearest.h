@@ -6,8 +6,8 @@
  *   alpha = (K + l I)^-1 (log ratios - median)
  *
  * z are the features of a run, centred and scaled to deviation 1. g and l are taken from a grid:
- * they have the least mean absolute error over parts of the groups left out. That takes no new
- * fits, as the residuals are (K^-1)_GG^-1 alpha_G (Rasmussen & Williams 2006, equation 5.12, for
+ * they have the least mean absolute error over parts of the groups left out. This needs no new
+ * fits: the residuals are (K^-1)_GG^-1 alpha_G (Rasmussen & Williams 2006, equation 5.12, for
  * groups).
  */
 #ifndef CROSSGPU_NEAREST_H
@@ -49,7 +49,7 @@ bool nearest_knows(const nearest *k, size_t gpu_at);
 /** NAN: an unknown pair. */
 double nearest_log_ratio(const nearest *k, const double *x, size_t from, size_t to);
 
-/** Its text, both ways, for runs of that many features. */
+/** Writes or reads its text, for runs of so many features. */
 void nearest_text(lines *l, size_t n_features, size_t n_gpus, nearest *k);
 
 #endif

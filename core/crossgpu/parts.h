@@ -37,11 +37,11 @@ typedef struct bounds {
 lm_status bounds_fit(const selection *rows, bounds *out, lm_error *err);
 void      bounds_free(bounds *b);
 
-/** log(seconds on `to` / seconds on `from`) of a run whose features are x. */
+/** log(seconds on `to` / seconds on `from`) of a run with features x. */
 double bounds_log_ratio(const bounds *b, const space *s, const double *x, const gpu *from,
                         const gpu *to);
 
-/** Their text, both ways: "bounds w ...". */
+/** Writes or reads their text: "bounds w ...". */
 void bounds_text(lines *l, const space *s, bounds *b);
 
 /** Factors by parts. */
@@ -66,7 +66,7 @@ void      parts_free(part_factors *p);
 double parts_log_ratio(const part_factors *p, const space *s, const double *x, size_t from,
                        size_t to, double *shares);
 
-/** Their text, both ways. */
+/** Writes or reads their text. */
 void parts_text(lines *l, const space *s, size_t n_gpus, part_factors *p);
 
 #endif

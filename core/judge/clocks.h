@@ -1,4 +1,4 @@
-/** Power, energy and time at each clock, as a power model says them beside what was measured. */
+/** Power, energy and time at each clock: predictions of a power model and measurements. */
 #ifndef JUDGE_CLOCKS_H
 #define JUDGE_CLOCKS_H
 
@@ -6,27 +6,28 @@
 
 typedef enum clock_figure { CLOCK_POWER, CLOCK_ENERGY, CLOCK_TIME, N_CLOCK_FIGURES } clock_figure;
 
-/** By the model alone, and carried over from the same at another clock, where it was measured so. */
+/** Basis of a prediction: the model alone, or a measurement at another clock, converted by the
+ * model. */
 typedef enum clock_basis { CLOCK_BY_MODEL, CLOCK_CARRIED, N_CLOCK_BASES } clock_basis;
 
-/** Measured and predicted: W, J, s. NAN: nothing to carry over. */
+/** Measured and predicted values: W, J, s. NAN: no measurement to convert. */
 typedef struct clock_answer {
     double measured[N_CLOCK_FIGURES], predicted[N_CLOCK_BASES][N_CLOCK_FIGURES];
 } clock_answer;
 
 typedef struct clock_answers {
     power_rows    rows;
-    clock_answer *answer; /**< of each row */
+    clock_answer *answer; /**< one for each row */
 } clock_answers;
 
 /**
- * As a machine file's power model says them of every measured power, at the row's clock. Rows whose
- * clock was held (settings `clock=`) are beside that carried over from the same at the usual clock,
- * power and time, where the file has it.
+ * Predicts each measured power at the row's clock by the power model of a machine file. Rows with a
+ * held clock (settings `clock=`) get a second prediction: power and time at the usual clock,
+ * converted to theirs, if the file has them.
  *
- * @param path of the observations, for messages
+ * @param path path of the observations, for messages
  * @param out  to be freed in either case
- * @return LM_E_NOTFOUND where the machine file knows no power, or no row has one
+ * @return LM_E_NOTFOUND if the machine file has no power model, or no row has power
  */
 lm_status clock_answers_of(const points *p, const calibration *cal, const char *path,
                            clock_answers *out, lm_error *err);

@@ -5,23 +5,23 @@
 #include "fit/comparison.h"
 #include "fit/split.h"
 
-/** Models side by side, at most. */
+/** Maximum number of models. */
 #define JUDGED_MAX 16
 
 /** A model and its predictions. */
 typedef struct judged {
     const char *model;
-    comparison *at; /**< of each point */
+    comparison *at; /**< one for each point */
 } judged;
 
-/** Points, their splits and the models that are judged. Owns nothing. */
+/** Points, their splits and the judged models. Owns nothing. */
 typedef struct judging {
     const points *p;
-    const split  *by;     /**< what is left out of the fits */
-    const split  *groups; /**< what errors are told by */
+    const split  *by;     /**< units left out of fits */
+    const split  *groups; /**< groups of errors */
     const judged *model;
-    size_t        n;     /**< models, up to JUDGED_MAX */
-    bool          power; /**< powers and energies beside times */
+    size_t        n;     /**< number of models, up to JUDGED_MAX */
+    bool          power; /**< also powers and energies */
 } judging;
 
 /** The errors of one model in one group and phase. */
@@ -29,22 +29,22 @@ typedef struct error_row {
     const char  *group;         /**< NULL: all groups together */
     const char  *phase, *model; /**< phase: "forward", "step power" */
     stats_errors of;
-    bool         seconds;         /**< errors of times; rmse of others has no column */
+    bool         seconds;                /**< errors of times; others have no column for rmse */
     double       coverage, width, score; /**< as in a judgement; NAN: no interval */
-    /** Of all groups together the mean of the folds' errors (MAPE) and their standard deviation
-     * (n - 1); NAN: of one group, of figures that are no times, of fewer than two folds. */
+    /** For all groups together: mean of the folds' errors (MAPE), and standard deviation (n - 1).
+     * NAN for one group, for other values than times, and for fewer than two folds. */
     double fold_mean, fold_sd;
 } error_row;
 
 typedef void (*error_taker)(void *context, const error_row *row);
 
-/** Each row that has points goes to the taker: groups (`pooled`: only all of them together), their
- * phases, then models. LM_E_NOMEM */
+/** Passes each row with points to the taker: by group (`pooled`: only all together), phase and
+ * model. LM_E_NOMEM */
 lm_status judging_errors(const judging *all, bool pooled, error_taker take, void *context,
                          lm_error *err);
 /** Do the models predict, but state no interval? */
 bool judging_without_intervals(const judging *all);
-/** Does a model tell the power of a point whose power was measured? */
+/** Does a model predict the power of a point with measured power? */
 bool judging_tells_power(const judging *all);
 
 #endif

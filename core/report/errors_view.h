@@ -7,7 +7,7 @@
 #include "judge/launches.h"
 #include "report/table.h"
 
-/** Which rows are printed, and how. */
+/** Selects the printed rows and their form. */
 typedef struct errors_form {
     phase  q; /**< time of points and plots; N_TIMES: clocks */
     format f;

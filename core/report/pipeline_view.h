@@ -15,7 +15,7 @@ typedef struct pipeline_tasks {
 lm_status pipeline_tasks_take(void *by, const pipeline_task *t, lm_error *err);
 
 typedef struct pipeline_picture {
-    const char          *title; /**< what it is of */
+    const char          *title; /**< title of the picture */
     int64_t              ranks;
     const pipeline_task *task;
     size_t               n;

@@ -7,8 +7,8 @@
 /** A machine that answers. */
 typedef struct scale_machine {
     const predictor *who;
-    const char      *label;   /**< its file or device, where there are several; NULL: it is alone */
-    const char      *device;  /**< of a model that takes a datasheet */
+    const char      *label;   /**< its file or device; NULL: the only machine */
+    const char      *device;  /**< device of a model that needs a datasheet */
     double           at_peak; /**< utilization_at_peak(), s; NAN or 0: not known */
     double           again;   /**< utilization_again() */
     step_watts       power;
@@ -29,20 +29,20 @@ typedef struct scale_line {
 typedef struct scale_grid {
     const scale_machine *machine;
     size_t               n_machines; /**< at least one */
-    const char          *network;    /**< as it was asked for */
+    const char          *network;    /**< name as the user gave it */
     const network       *net;
-    generation_span      span;    /**< of decoding */
-    const char          *layout;  /**< words; NULL: ranks share the batch alone */
-    scale_line          *line;    /**< the machines of a setting, one after the other */
+    generation_span      span;    /**< generated tokens of decoding */
+    const char          *layout;  /**< words of a layout; NULL: ranks share only the batch */
+    scale_line          *line;    /**< lines of a setting's machines are adjacent */
     size_t               n_lines; /**< at least one */
     size_t               n_nodes; /**< points of each curve, at least one */
-    int64_t              tokens;  /**< of a sample; 0: it is none of tokens */
+    int64_t              tokens;  /**< tokens of a sample; 0: it has none */
 } scale_grid;
 
 /** Data go to stdout. Text goes to stdout for tables, to stderr for CSV and JSON. */
 lm_status scale_print(const scale_grid *g, const table_look *look, lm_error *err);
 
-/** Has any point of a machine no power, though there are columns for it? */
+/** Does any point of a machine lack its power, although there are columns for it? */
 bool scale_lacks_power(const scale_grid *g, const scale_machine *m);
 
 /**

@@ -1,4 +1,4 @@
-/** Fields of a predicted step: what predict, scale, report and pictures show of it. */
+/** Fields of a predicted step, for predict, scale, reports and pictures. */
 #ifndef REPORT_STEP_FIELDS_H
 #define REPORT_STEP_FIELDS_H
 
@@ -9,14 +9,14 @@
 #include "report/fields.h"
 #include "report/json.h"
 
-/** What is known of a device's power. */
+/** Known power of a device. */
 typedef struct step_watts {
     const power_model *model;
-    bool               learned;       /**< the model that predicts steps tells their power, too */
-    double             grams_per_kwh; /**< CO2 of electricity; NAN: not told */
+    bool               learned;       /**< the model of steps also predicts power */
+    double             grams_per_kwh; /**< CO2 of electricity; NAN: unknown */
 } step_watts;
 
-/** A step with what is said beside it: the record of step_fields. */
+/** The record of step_fields: a step with further values. */
 typedef struct step_row {
     scale_point       point;
     sync_policy       sync;
@@ -25,93 +25,93 @@ typedef struct step_row {
     double            again;         /**< utilization_again() */
     step_power        power;         /**< NAN: unknown */
     const char       *power_by;      /**< step_power_by() */
-    double            grams_per_kwh; /**< CO2 of electricity; NAN: not told */
+    double            grams_per_kwh; /**< CO2 of electricity; NAN: unknown */
     turning_point     turning;       /**< of its curve; nodes below 1: none, or unknown */
-    const char       *machine, *set; /**< of the network; NULL: nothing */
+    const char       *machine, *set; /**< set: arguments of the network; NULL: none */
     const char       *layout;        /**< words; NULL: none */
-    bool              best;          /**< of the policies that were asked for */
-    const generation *generation;    /**< whose mean step `point` is; NULL: of none */
+    bool              best;          /**< the best of the wanted policies */
+    const generation *generation;    /**< generation with the mean step `point`; NULL: none */
 } step_row;
 
 /** Facts that decide on columns. */
 enum step_facts {
     STEP_POWER       = 1 << 0,  /**< some power is known */
     STEP_CO2         = 1 << 1,  /**< and the CO2 of electricity */
-    STEP_SET         = 1 << 2,  /**< arguments of the network are set */
+    STEP_SET         = 1 << 2,  /**< arguments of the network were set */
     STEP_SEVERAL     = 1 << 3,  /**< nodes have several devices */
     STEP_MICRO       = 1 << 4,  /**< steps have several micro-steps */
     STEP_WHOLE       = 1 << 5,  /**< the batch of all devices is given */
-    STEP_SYNC        = 1 << 6,  /**< a policy other than the usual, or several */
+    STEP_SYNC        = 1 << 6,  /**< an unusual policy, or several */
     STEP_TOKENS      = 1 << 7,  /**< samples are rows of tokens */
-    STEP_BEST        = 1 << 8,  /**< the best policy is asked for */
-    STEP_TRAINING    = 1 << 9,  /**< one of the two: rows are training steps ... */
+    STEP_BEST        = 1 << 8,  /**< the user wants the best policy */
+    STEP_TRAINING    = 1 << 9,  /**< rows are training steps ... */
     STEP_INFERENCE   = 1 << 10, /**< ... or forward passes of inference */
     STEP_SPREAD      = 1 << 11, /**< repetitions of inference are known to spread */
     STEP_LAYOUT      = 1 << 12, /**< ranks share more than the batch */
     STEP_EPOCHS      = 1 << 13, /**< samples of an epoch are known */
     STEP_PEAK        = 1 << 14, /**< the device's peak is known */
-    STEP_COMPARED    = 1 << 15, /**< rows are of several machines */
-    STEP_AGAIN       = 1 << 16, /**< forward passes run again */
-    STEP_UNSPLIT     = 1 << 17, /**< some layers do not divide among ranks of tp */
-    STEP_CLOCKS      = 1 << 18, /**< rows are of clocks ... */
+    STEP_COMPARED    = 1 << 15, /**< rows have several machines */
+    STEP_AGAIN       = 1 << 16, /**< forward passes are recomputed */
+    STEP_UNSPLIT     = 1 << 17, /**< ranks of tp do not share some layers */
+    STEP_CLOCKS      = 1 << 18, /**< rows are steps at clocks ... */
     STEP_ELECTRICITY = 1 << 20, /**< the price of electricity is known */
-    STEP_LIMITS      = 1 << 19  /**< ... or of power limits */
+    STEP_LIMITS      = 1 << 19  /**< ... or under power limits */
 };
 
-/** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
+/** All fields, in the order of `layermeter scale`, with headings for it and for curves on pages. */
 extern const field step_fields[];
-/** Those of `layermeter predict`: from step_fields. */
+/** Fields of `layermeter predict`, from step_fields. */
 extern const field step_predicted[];
-/** Those of `layermeter predict --phase decode`, of rows with a generation: from step_fields. */
+/** Fields of `layermeter predict --phase decode`, for rows with a generation, from step_fields. */
 extern const field step_generated[];
-/** Those of a page's steps, part by part: from step_fields. */
+/** Parts of steps on a page, from step_fields. */
 extern const field step_parts_told[];
 
-/** A step at a clock, or under a limit. */
+/** A step at a clock, or under a power limit. */
 typedef struct energy_row {
     step_row    step;
-    double      held, mhz; /**< MHz or watts that are asked for, NAN: none; clock that is kept */
-    step_energy energy;    /**< of the step, by what devices do */
-    double      kwh_price; /**< of electricity; NAN: not given */
-    char        best[40];  /**< what the clock is best for */
+    double      held, mhz; /**< held: wanted MHz or watts, NAN: none; mhz: resulting clock */
+    step_energy energy;    /**< energy of the step, by activity of devices */
+    double      kwh_price; /**< price of electricity; NAN: not given */
+    char        best[40];  /**< goals for which this clock is best */
 } energy_row;
-/** Those of `layermeter energy`: from step_fields. */
+/** Fields of `layermeter energy`, from step_fields. */
 extern const field energy_fields[];
 
-/** Which of the two a program is. */
+/** Fact of a program: training or inference. */
 static inline unsigned step_program_fact(program_kind p)
 {
     return p == PROGRAM_INFERENCE ? STEP_INFERENCE : STEP_TRAINING;
 }
 
-/** "phase" of a question, of decoding with what is generated. */
+/** Writes "phase" of a question; for decoding also the generated tokens. */
 void step_json_phase(json *j, program_kind program, const generation_span *span);
 
-/** Does a prediction tell how far latencies are apart? */
+/** Fact: the prediction has a 95th percentile of latencies. */
 static inline unsigned step_spread_fact(const prediction *p)
 {
     return isnan(p->p95) ? 0 : STEP_SPREAD;
 }
 
 /**
- * Says what a prediction stands on, where that is not told by a calibration of one's own: the device
- * and the source of a machine file that says its source, an element type that it does not know, a
- * forward pass of training that stands in for inference, a datasheet's peaks.
+ * Prints the basis of a prediction if it is not a calibration of this machine. It may be a machine
+ * file with a source, another element type, training's forward pass instead of inference, or a
+ * datasheet's peaks.
  *
- * @param label of the machine, where there are several; NULL: there is one
+ * @param label of the machine, if there are several; NULL: one
  */
 void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out);
 
-/** Columns that power adds; 0: no power is known. */
+/** Facts for columns of power; 0: no power is known. */
 unsigned step_watts_facts(const step_watts *w);
-/** A row of a point, with its power; the rest is the caller's to fill. */
+/** A row of a point, with its power. The caller fills the rest. */
 step_row step_row_of(const scale_point *point, const step_watts *w);
 
-/** Is the power of a point known, or no power shown at all? */
+/** Is the power of a point known? True also if no power is shown. */
 bool step_power_told(const step_watts *w, const scale_point *point);
 
-/** Says on stderr why some step has no power, though there are columns for it. `machine`: its file.
- */
+/** Prints on stderr why a step has no power, although there are columns for it. `machine`: its
+ * file. */
 void step_watts_explain(const step_watts *w, const char *model, const char *machine);
 
 /** For `each`: names of certainties. */

@@ -10,29 +10,28 @@
 #include "base/lists.h"
 #include "report/json.h"
 
-/** As the words of --format. */
+/** Values of --format. */
 typedef enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON } format;
 
 /** How rows are shown. */
 typedef struct table_look {
     format    format;
-    bool      wide;    /**< of text: every column, however wide; else those that fit */
-    word_list columns; /**< keys of those that are shown, in this order; none: as the table says */
+    bool      wide;    /**< text: all columns; else those that fit */
+    word_list columns; /**< keys of the shown columns, in order; none: the table's default */
 } table_look;
 
 typedef struct table table;
 
-/** Running out of memory is remembered and told by table_print(). */
+/** A new table. table_print() reports if memory ran out. */
 table *table_new(void);
 void   table_free(table *t);
 
-/** Instead of decimals, of what is never 0 and no difference, whose last digits are the processor's
- * own: as many, or those that two significant digits take. */
+/** In place of decimals, for positive values that are not differences: so many decimals, or more,
+ * to show two significant digits. (The last digits of a difference depend on the processor.) */
 #define TABLE_POSITIVE(decimals) (-2 - (decimals)) /* and back */
-/** The same of milliseconds, which may be 0 and differences: less than a picosecond is a
- * difference's last digits, and 0. */
+/** The same for milliseconds, which may be 0 or differences: less than a picosecond counts as 0. */
 #define TABLE_MS(decimals) (-100 - (decimals)) /* and back */
-/** The same of seconds, which become minutes and hours where they are long: "12.5 min". */
+/** The same for seconds; long times become minutes or hours: "12.5 min". */
 #define TABLE_DURATION (-1000)
 
 /**
@@ -44,32 +43,32 @@ void   table_free(table *t);
  */
 void table_column(table *t, const char *key, const char *title, int decimals);
 /**
- * Of the column that was made last, in text.
+ * Sets the appearance in text of the last added column.
  *
- * @param yields where the table is too wide, columns of the lowest number are taken first, all of one
- *               number together, as long as they fit; 0: is always there
- * @param once   where all rows agree, the column becomes a line below, "once: value", or none if
- *               that is empty; not copied. NULL: it stays a column
+ * @param yields priority if the table is too wide: lower numbers first, all columns of a number
+ *               together, while they fit; 0: always shown
+ * @param once   if all rows have the same value, a line "once: value" below replaces the column
+ *               (none for an empty text); not copied. NULL: never
  */
 void table_column_look(table *t, int yields, const char *once);
-/** Text shows every column. */
+/** Shows all columns in text. */
 void table_widen(table *t);
-/** A column was asked for that this table has not: table_print() says so. */
+/** Notes a wanted column that the table lacks; table_print() reports it. */
 void table_lacks(table *t, const char *key);
 
 /** Cells fill the columns from left to right; a full row is followed by a new one. */
 void table_text(table *t, const char *text);
 void table_count(table *t, uint64_t value);
-/** NAN is an empty cell, null in JSON. */
+/** Adds a number. NAN is an empty cell, null in JSON. */
 void table_real(table *t, double value);
 
-/** "-" stands for empty cells in text, which is as wide as the terminal behind `out`, else
- * TABLE_WIDTH; what was left out is said below. LM_E_NOTFOUND: table_lacks(). */
+/** Prints the table. Text uses "-" for empty cells and the width of the terminal behind `out`, else
+ * TABLE_WIDTH; a line below names omitted columns. LM_E_NOTFOUND: see table_lacks(). */
 #define TABLE_WIDTH 100
 lm_status table_print(const table *t, format f, FILE *out, lm_error *err);
-/** The columns that are printed, as a table of HTML. */
+/** Writes the shown columns as an HTML table. */
 void table_html(const table *t, FILE *out);
-/** An array of objects, as the value of `key` in an open JSON object. */
+/** Writes an array of objects as the value of `key` in an open JSON object. */
 void table_json(const table *t, json *j, const char *key);
 
 #endif

@@ -1,4 +1,4 @@
-/** The best layouts, as `layermeter plan --layouts` shows them. */
+/** Output of `layermeter plan --layouts`: the best layouts. */
 #ifndef REPORT_PLAN_LAYOUTS_H
 #define REPORT_PLAN_LAYOUTS_H
 
@@ -9,9 +9,10 @@
 extern const field layout_fields[];
 
 /**
- * What was looked at, what limits the best, why others are worse; then a row each.
+ * Prints the extent of the search, the limit of the best layout, reasons against others; then a row
+ * for each layout.
  *
- * @param picture a file for the first one's pipeline (pipeline_draw()); NULL: none
+ * @param picture file for a picture of the first layout's pipeline (pipeline_draw()); NULL: none
  */
 lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const table_look *look,
                              const char *picture, lm_error *err);
