@@ -1,4 +1,4 @@
-/* The contract of a layer type, executed. */
+/* Executes the contract of a layer type. */
 #include "layers/check.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 /* Generated uses per wanted legal use, before the check gives up. */
 #define TRIES 20
 
-/* Refusals before uses are sought that come nearer, and how many such are kept. */
+/* Refusals before a search for nearly legal uses, and the number of uses to keep. */
 #define SEEK_AFTER 100
 #define NEAR_MOST  256
 
@@ -27,7 +27,7 @@ typedef struct legal_case {
     uint64_t digest[N_STEPS];
 } legal_case;
 
-/* A use that was refused, and the numbers in the words: often those that were expected. */
+/* A refused use, and the numbers in the message, which are often the expected ones. */
 #define HINTS 8
 
 typedef struct near_use {
@@ -40,12 +40,12 @@ typedef struct near_use {
 typedef struct checking {
     const registry_entry *entry;
     check_report         *report;
-    check_case           *legal; /* those that held */
-    legal_case           *first; /* what was answered to them first */
+    check_case           *legal; /* legal uses without violation */
+    legal_case           *first; /* their first answers */
     size_t                n_legal, room;
     case_random           random;
     char                  refusal[240]; /* the last one */
-    near_use             *near;         /* while none is legal: refused, each in other words */
+    near_use             *near;         /* refused uses with different messages */
     size_t                n_near;
 } checking;
 
@@ -61,7 +61,7 @@ static uint64_t hash_text(uint64_t h, const char *text)
     return (h ^ (text ? text_hash(text) : 1)) * UINT64_C(1099511628211);
 }
 
-/* The type's own descriptor, with the schema it points to. */
+/* Hash of the type's own descriptor with its schema. */
 static uint64_t descriptor(const registry_entry *e)
 {
     const lm_layer_type *type = &e->type;
@@ -130,7 +130,7 @@ static bool outputs_grow(uint32_t n_outputs, const check_answer *one, const chec
     return true;
 }
 
-/* Are all outputs the same? A sum over the batch, a slice of it. */
+/* Are all outputs equal, as for a sum over the batch or a slice? */
 static bool same_outputs(uint32_t n_outputs, const check_answer *one, const check_answer *more)
 {
     return !memcmp(one->output, more->output, n_outputs * sizeof one->output[0]);
@@ -138,7 +138,7 @@ static bool same_outputs(uint32_t n_outputs, const check_answer *one, const chec
 
 /* Growth of FLOPs with the batch. */
 typedef enum trend {
-    TREND_UP,    /* no further than that */
+    TREND_UP,    /* only rising */
     TREND_STEPS, /* equal steps for each added batch: if the outputs stay the same */
     TREND_PROPORTION
 } trend;
@@ -176,7 +176,7 @@ static bool check_flops(check_report *report, lm_pass pass, uint64_t at_one, uin
                              : "not in proportion (unless LM_FIXED_PART says so)");
 }
 
-/* Work at `factor` times the batch against that at the batch. */
+/* Compares the work at `factor` times the batch with that at the batch. */
 static bool grows(const checking *k, const check_answer *one, const check_answer *more,
                   int64_t batch, int64_t factor, trend how, const steps *each)
 {
@@ -274,7 +274,7 @@ static check_step difference(const uint64_t *a, const uint64_t *b, check_step en
     return step < end ? step : N_STEPS;
 }
 
-/* Repeats the calls in another manner. */
+/* Repeats the calls in another way. */
 static bool ask_again(checking *k, const check_case *c, bool legal, const uint64_t *first,
                       const check_manner *how, const char *why)
 {
@@ -293,7 +293,7 @@ static bool ask_again(checking *k, const check_case *c, bool legal, const uint64
     return fine;
 }
 
-/* Hash of a refusal's words. Numbers of several digits are those of one use alone. */
+/* Hash of a refusal's message, without numbers of several digits, which differ between uses. */
 static uint64_t words_of(const char *text)
 {
     uint64_t h = UINT64_C(14695981039346656037);
@@ -309,8 +309,8 @@ static uint64_t words_of(const char *text)
     return h;
 }
 
-/* A use that is refused in new words passed what refused the others, or fell at something else: other
- * uses that differ in one thing from it may go further. */
+/* Keeps a refused use with a new message: it passed other checks than earlier ones. Uses with one
+ * change may pass more. */
 static void keep_near(checking *k, const check_case *c)
 {
     const uint64_t words = words_of(k->refusal);
@@ -334,7 +334,7 @@ static void keep_near(checking *k, const check_case *c)
         }
 }
 
-/* Some of the numbers, in their order, become dimensions of an input. */
+/* Uses some numbers of the message as dimensions of an input. */
 static void take_hint(checking *k, const near_use *near, check_case *c)
 {
     lm_tensor *t = c->n_inputs ? &c->input[case_below(&k->random, c->n_inputs)] : NULL;
@@ -351,7 +351,8 @@ static void take_hint(checking *k, const near_use *near, check_case *c)
         t->dim[to + i] = near->hint[from + i];
 }
 
-/* Half of them as without one that is near, half by its hints; the last one found went furthest. */
+/* Generates a use: half of them at random, half from hints of a near use, preferably the last
+ * one. */
 static void make_use(checking *k, check_case *c)
 {
     const lm_layer_type *type = &k->entry->type;
@@ -369,7 +370,7 @@ static void make_use(checking *k, check_case *c)
     }
 }
 
-/* One use: true if the check goes on. */
+/* Tries a use; true: continue. */
 static bool try_case(checking *k, const check_case *c)
 {
     check_answer answer;

@@ -60,12 +60,12 @@ static lm_dtype integer_type(case_random *r)
 /* Relation of a layer's inputs. */
 typedef enum pattern {
     EQUAL,
-    BROADCAST, /* 1 instead of some dimensions, or leading ones left out */
+    BROADCAST, /* some dimensions are 1, or leading ones are missing */
     PRODUCT,   /* m x k with k x n or n x k */
     ONE_DIFFERS,
-    TWO_DIFFER, /* and the first one's is a multiple: heads that share keys */
-    NUMBERS,    /* the later ones are class or row numbers of some of its dimensions */
-    MASK,       /* the first one is a condition on the others */
+    TWO_DIFFER, /* and the first one's is a multiple, as for heads that share keys */
+    NUMBERS,    /* later ones are class or row numbers */
+    MASK,       /* the first one is a condition for the others */
     ANYHOW,
     N_PATTERNS
 } pattern;
@@ -108,11 +108,11 @@ static void follow_numbers(case_random *r, lm_tensor *t)
             drop_dim(t, 1);
         break;
     case 2: *t = some_tensor(r, t->dtype); break;
-    default: break; /* one for each element */
+    default: break; /* one mask for each element */
     }
 }
 
-/* Inputs after the first, which is there. */
+/* Generates the inputs after the first. */
 static void follow(case_random *r, check_case *c)
 {
     const pattern   how   = (pattern)case_below(r, N_PATTERNS);
@@ -159,7 +159,7 @@ static void fresh_inputs(const lm_layer_type *type, case_random *r, check_case *
     const uint32_t high = most < CASE_INPUTS ? most : CASE_INPUTS;
     const uint32_t low  = type->min_inputs < high ? type->min_inputs : high;
 
-    if (type->flags & LM_SOURCE) { /* fed by the host: the batch */
+    if (type->flags & LM_SOURCE) { /* the host feeds the batch */
         c->n_inputs = 1;
         c->input[0] = (lm_tensor){ .dtype = c->dtype, .rank = 1, .dim = { ONE_OF(r, 1, 2, 3, 4) } };
         return;
@@ -198,7 +198,7 @@ static int64_t some_int(case_random *r, const check_case *c, const lm_param *p)
 
         if (how < 25)
             value = known_dim(r, c);
-        else if (how < 40) { /* two steps: one expression may draw in either order */
+        else if (how < 40) { /* two statements: C does not order draws within an expression */
             value = known_dim(r, c) + 1;
             value /= ONE_OF(r, 2, 3, 4);
         } else if (how < 42 && bounded)
@@ -251,7 +251,7 @@ static void some_shape(case_random *r, const check_case *c, char *text)
         append(text, "x", chance(r, 30) ? known_dim(r, c) : small_dim(r));
 }
 
-/* Another shape of `t`: joins neighbours, and leaves one dimension open. */
+/* Another shape of `t`: joins neighbours, and may leave one dimension open. */
 static void some_reshape(case_random *r, const lm_tensor *t, char *text)
 {
     const uint32_t open   = (uint32_t)case_below(r, t->rank);
@@ -288,7 +288,7 @@ static void some_order(case_random *r, uint32_t rank, uint32_t n, char *text)
     }
 }
 
-/* Lists mean axes, orders, shapes, or a number for each dimension. */
+/* Generates a list: axes, an order, a shape, or a number for each dimension. */
 static void some_list(case_random *r, const check_case *c, const lm_param *p, char *text)
 {
     static const lm_tensor none = { .rank = 1, .dim = { 1 } };
@@ -338,7 +338,7 @@ static void guess_value(case_random *r, const check_case *c, const lm_param *p, 
     }
 }
 
-/* Shapes and lists may leave the range of their numbers: then another one. */
+/* Generates a value; retries if a shape or list is out of range. */
 static void some_value(case_random *r, const check_case *c, const lm_param *p, char *text)
 {
     lm_value ignored;
@@ -364,7 +364,7 @@ static void set_param(const lm_layer_type *type, case_random *r, check_case *c, 
         some_value(r, c, &p, c->text[i]);
 }
 
-/* Another size in place of one that occurs, everywhere or in one place. */
+/* Replaces a size, everywhere or in one place. */
 static void change_size(case_random *r, check_case *c)
 {
     lm_tensor    *t     = &c->input[case_below(r, c->n_inputs)];
@@ -438,7 +438,7 @@ static void change_one_thing(const lm_layer_type *type, case_random *r, check_ca
     }
 }
 
-/* Integers have no gradient. */
+/* Chooses the inputs that want gradients; integers have none. */
 static void choose_gradients(case_random *r, check_case *c)
 {
     c->chooses = chance(r, 60);
@@ -487,7 +487,7 @@ lm_status case_parse(const registry_entry *entry, check_case *c, lm_error *err)
     return LM_OK;
 }
 
-/* Has it the batch in front, as an input of a network has? Else it is a constant. */
+/* Does input i have the batch in front, as a network's input? Else it is a constant. */
 static bool is_data(const check_case *c, uint32_t i)
 {
     return c->input[i].rank > 1 && c->input[i].dim[0] == c->input[0].dim[0];

@@ -31,11 +31,11 @@ bool check_violated(check_report *report, const char *fmt, ...)
 
 /* ---- asking ---- */
 
-/* One case as callbacks see it. */
+/* A case as callbacks get it. */
 typedef struct asking {
     host_layer            h;
     lm_layer              layer_before;
-    unsigned char         fill; /* of the traps */
+    unsigned char         fill; /* content of traps */
     lm_value              param[CASE_PARAMS + 1], param_before[CASE_PARAMS + 1];
     lm_tensor             input[CASE_INPUTS + 1], input_before[CASE_INPUTS + 1];
     uint8_t               wants[CASE_INPUTS + 1];
@@ -46,8 +46,8 @@ typedef struct asking {
     check_report         *report;
 } asking;
 
-/* Behind the last input, the last parameter and its last value stand traps that nothing may
- * read. */
+/* Prepares a case. Traps follow the last input, the last parameter and its last value; nothing may
+ * read them. */
 static void prepare(asking *a, const check_manner *how)
 {
     const lm_layer_type *type = &a->entry->type;
@@ -62,7 +62,7 @@ static void prepare(asking *a, const check_manner *how)
         to->count = from->count;
         if (from->kind == LM_TEXT)
             to->u.text = from->u.text;
-        else /* integers and reals are of one size */
+        else /* integers and reals have the same size */
             memcpy(to->u.i, from->u.i, from->count * sizeof to->u.i[0]);
     }
     memcpy(a->input, a->c->input, a->c->n_inputs * sizeof a->input[0]);
@@ -114,7 +114,7 @@ static bool all_bytes(const void *memory, size_t n, unsigned char value)
     return n == 0;
 }
 
-/* Nothing but what a callback is to write has changed. */
+/* Checks that a callback changed only its results. */
 static bool kept_within(asking *a, check_step step, const check_answer *out)
 {
     const uint32_t n    = a->entry->type.n_outputs;
@@ -187,7 +187,7 @@ static void disturb(const registry_entry *entry, const check_case *c, check_repo
     end(&a);
 }
 
-/* The outputs of infer(); a case that the host itself rejects is a refusal. */
+/* Takes the outputs of infer(). A case that the host rejects counts as refused. */
 static bool take_infer(asking *a, check_answer *out, bool *refused)
 {
     const lm_layer_type *type = &a->entry->type;
@@ -473,7 +473,7 @@ static bool sound_view(const check_answer *a, check_report *report)
     return true;
 }
 
-/* Is the parameter of a part one of a layer: of the same kind and number, no number greater? */
+/* Are the parameters of a part valid: the same kinds and numbers, with no larger value? */
 static bool sound_part(const asking *a, lm_way way, check_report *report)
 {
     for (uint32_t i = 0; i < a->entry->type.n_params; i++) {
@@ -486,8 +486,8 @@ static bool sound_part(const asking *a, lm_way way, check_report *report)
     return true;
 }
 
-/* One of two parts of a legal use, in each way: the type refuses it and says why, or infer() takes its
- * parameters or says why not. */
+/* Checks half of a legal use in each way of splitting: the type refuses with a reason, or infer()
+ * accepts the parameters or refuses with a reason. */
 static bool sound_split(const registry_entry *entry, const check_case *c, check_report *report)
 {
     static const check_manner plain = { 0, false, NULL };

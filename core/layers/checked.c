@@ -11,7 +11,7 @@
 
 /* ---- loading ---- */
 
-/* Loads a file, or everything if `file` is NULL; whoever made them, they are tried in a child first. */
+/* Loads a file, or all if `file` is NULL, after a trial in a child process. */
 static lm_status load_tried(check_result *j, const check_question *q, const char *file,
                             lm_error *err)
 {
@@ -46,7 +46,7 @@ static void run_task(void *argument)
     check_type(t->entry, t->options, &t->report);
 }
 
-/* A type that ends its process said in its report where it was. */
+/* Notes the end of a process; the report has the step. */
 static void note_end(check_report *r, const guard_outcome *end, const guard_limits *limits)
 {
     char what[96];

@@ -1,4 +1,4 @@
-/* Runs code that may crash, hang or take all memory in a process of its own. */
+/* Runs code that may crash, hang or exhaust memory in a separate process. */
 #define _GNU_SOURCE /* prctl(), wait4() */
 #include "layers/guarded.h"
 
@@ -36,8 +36,7 @@ void guarded_memory_free(void *memory, size_t bytes)
         munmap(memory, bytes);
 }
 
-/* Address space in use now: a limit is set beyond it, as sanitizers reserve most of what there is.
- */
+/* Address space in use. Limits are relative to it, because sanitizers reserve large parts. */
 static rlim_t address_space(void)
 {
     FILE              *file  = fopen("/proc/self/statm", "r");
@@ -84,7 +83,7 @@ static void enter_child(int output, const guard_limits *limits)
         LOWER_LIMIT(RLIMIT_AS, used + (rlim_t)limits->bytes);
 }
 
-/* What both processes see of a call. */
+/* Shared state of a call. */
 typedef struct guard_state {
     bool returned;
 } guard_state;
@@ -97,8 +96,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Ends the child at its deadline: the code may ignore every signal but SIGKILL. *late: so it was.
- * False: somebody else waited for the child, such as a host that ignores SIGCHLD. */
+/* Waits for the child, and kills it at its deadline (*late) with SIGKILL, which cannot be ignored.
+ * False: another part of the process waited for the child, or it ignores SIGCHLD. */
 static bool await(pid_t child, double seconds, int *status, struct rusage *usage, bool *late)
 {
     const double    deadline = now() + seconds;
@@ -116,7 +115,7 @@ static bool await(pid_t child, double seconds, int *status, struct rusage *usage
         nanosleep(&pause, NULL);
         pause.tv_nsec += pause.tv_nsec < 1000000 ? pause.tv_nsec / 4 : 0;
     }
-    kill(-child, SIGKILL); /* what it left behind */
+    kill(-child, SIGKILL); /* its remaining processes */
     return ended == child;
 }
 

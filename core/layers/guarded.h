@@ -1,4 +1,4 @@
-/** Runs code that may crash, hang or take all memory in a process of its own. */
+/** Runs code that may crash, hang or exhaust memory in a separate process. */
 #ifndef LAYERS_GUARDED_H
 #define LAYERS_GUARDED_H
 
@@ -10,7 +10,7 @@
 
 typedef struct guard_limits {
     double  seconds;
-    int64_t bytes; /**< in addition to the memory that the process has */
+    int64_t bytes; /**< limit, in addition to the memory of the process */
 } guard_limits;
 
 typedef enum guard_end {

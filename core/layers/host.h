@@ -1,4 +1,4 @@
-/** The host's side of callbacks: error texts, and a sink for what plugins emit. */
+/** The host's side of callbacks: error texts, and a sink for weights and kernels. */
 #ifndef LAYERS_HOST_H
 #define LAYERS_HOST_H
 
@@ -13,7 +13,7 @@ typedef struct host_layer {
     lm_error *err;
 } host_layer;
 
-/** For host_layer.layer.host. */
+/** The value of host_layer.layer.host. */
 extern const lm_host host_services;
 
 /** Collects what a layer emits. The caller clears n_weights, n_kernels and status, and sets the
@@ -24,8 +24,8 @@ typedef struct host_sink {
     lm_kernel *kernel;
     size_t     n_weights, n_kernels, weight_room, kernel_room;
     lm_pass    pass;
-    arena     *arena;  /**< for weights' roles */
-    lm_status  status; /**< of the first failure; sticky */
+    arena     *arena;  /**< memory for the roles of weights */
+    lm_status  status; /**< status of the first failure; sticky */
     lm_error  *err;
 } host_sink;
 

@@ -32,8 +32,8 @@ typedef struct field {
     const char *name;
     size_t      offset;
     int         count;    /* 1, or 3 for depth, height, width */
-    int64_t     minimum;  /* of each number */
-    bool        optional; /* 0 where it is missing, not printed where it is 0 */
+    int64_t     minimum;  /* minimum of each number */
+    bool        optional; /* 0 if missing; not printed if 0 */
 } field;
 
 #define ONE(op, name, least)                                   \
@@ -121,7 +121,7 @@ static const struct {
 
 #define N_OPS (sizeof ops / sizeof ops[0])
 
-/* N_OPS: of none. */
+/* Index of an operation; N_OPS: unknown. */
 static size_t place_of(lm_op op)
 {
     size_t i = 0;

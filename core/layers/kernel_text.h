@@ -19,10 +19,11 @@ lm_status   kernel_pass_parse(const char *name, lm_pass *out, lm_error *err);
 
 /** Geometry as in observations: "n=8 c_in=64 ... in=1x56x56". */
 const char *kernel_print_geometry(const lm_kernel *k, char *buffer, size_t size);
-/** The reverse; op, pass and dtype of *k are given, u and repeat are filled.
- * Every field must be there. */
+/** Parses this text. The caller sets op, pass and dtype of *k; the function fills u and repeat. No
+ * field may be missing. */
 lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err);
-/** Is every dimension in its range, and do groups divide channels? The error names the field. */
+/** Checks that every dimension is in its range and that groups divide channels. The error names the
+ * field. */
 lm_status kernel_check(const lm_kernel *k, lm_error *err);
 
 #endif

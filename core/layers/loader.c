@@ -22,8 +22,8 @@
 #define TEXT(x)  TEXT_(x)
 #define ROOT     "layermeter_plugin_v" TEXT(LM_ABI_MAJOR)
 
-/* Is `symbol` the object's own, not one of a library it depends on? Names do not tell: an object
- * that is open already keeps the name it was opened with first. */
+/* Does `symbol` belong to the object itself, not to a dependency? Names do not show it: an open
+ * object keeps its first name. */
 static bool defines(void *object, const void *symbol)
 {
     struct link_map *own = NULL, *definer = NULL;
@@ -74,17 +74,17 @@ out:
 typedef struct found {
     const char *path;
     int         rank;
-    bool        own; /* came with this program */
+    bool        own; /* part of this program */
 } found;
 
 typedef struct search {
     found *file;
     size_t n, room;
     arena *texts;
-    char   installed[PATH_MAX], real[PATH_MAX]; /* the folder of plugins, and without links */
+    char   installed[PATH_MAX], real[PATH_MAX]; /* folder of plugins; real: without links */
 } search;
 
-/* Is the file one of those that are built with the program, in the folder where it looks for them? */
+/* Is the file a plugin of this program, in its installed folder? */
 static bool came_with_us(const search *s, const char *folder, const char *name)
 {
     static const char own[]  = "|" LAYERMETER_PLUGINS "|";
@@ -196,9 +196,9 @@ static lm_status open_every(registry *reg, const char *const *files, size_t n_fi
     return status;
 }
 
-/* Whoever loads a plugin waits for no longer than this. */
-#define TRIAL_LIMITS                             \
-    {                                            \
+/* Limits of a trial before loading. */
+#define TRIAL_LIMITS                            \
+    {                                           \
         .seconds = 5, .bytes = (int64_t)1 << 30 \
     }
 #define TRIAL_CASES 4

@@ -24,7 +24,7 @@ struct registry {
 #define PLUGIN_SIZE_1_0 sizeof(lm_plugin)
 #define PARAM_SIZE_1_0  offsetof(lm_param, unit)
 
-/* Beyond these a number is no count but a slip. */
+/* Limits of counts in a descriptor; larger ones are errors. */
 #define MOST_TYPES  4096
 #define MOST_PARAMS 256
 
@@ -54,7 +54,7 @@ void registry_free(registry *reg)
     free(reg);
 }
 
-/* Index of `name`, or of its place in the order. */
+/* Index of `name`, or its place in the order. */
 static size_t place(const registry *reg, const char *name)
 {
     size_t low = 0, high = reg->n;
@@ -120,7 +120,7 @@ lm_status registry_keep(registry *reg, void *object, lm_error *err)
     return LM_OK;
 }
 
-/* Checks one descriptor and copies what it has into one of this host's size. */
+/* Checks a descriptor and copies it into one of this host's size. */
 static lm_status accept_type(const lm_layer_type *own, lm_layer_type *copy, lm_error *err)
 {
     memset(copy, 0, sizeof *copy);
@@ -147,7 +147,7 @@ static lm_status accept_type(const lm_layer_type *own, lm_layer_type *copy, lm_e
     return schema_check(copy, err);
 }
 
-/* Defaults, parsed once: networks use the same types over and over. */
+/* Parses the defaults once, because networks use types repeatedly. */
 static lm_status parse_defaults(const registry *reg, registry_entry *e, lm_error *err)
 {
     lm_value *value = arena_array(reg->arena, e->type.n_params + 1, sizeof *value);

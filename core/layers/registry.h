@@ -43,10 +43,10 @@ size_t                registry_count(const registry *reg);
 const registry_entry *registry_at(const registry *reg, size_t i);
 /** The known name nearest to a misspelt one; NULL if none is near. */
 const char *registry_suggest(const registry *reg, const char *name);
-/** Formats of networks beside .ini, as network.h has them; they must outlive `reg`. None: NULL. */
+/** Sets the formats of networks beside .ini (network.h); NULL: none. They must outlive `reg`. */
 void registry_set_formats(registry *reg, const struct network_format *formats);
 const struct network_format *registry_formats(const registry *reg);
-/** Hands over an open object (dlopen), closed with the registry. */
+/** Takes ownership of an open object (dlopen); it is closed with the registry. */
 lm_status registry_keep(registry *reg, void *object, lm_error *err);
 
 #endif

@@ -19,9 +19,9 @@ uint32_t schema_find(const lm_layer_type *type, const char *name);
  */
 lm_status schema_parse(const lm_param *param, const char *text, lm_value *out, lm_error *err);
 
-/** The text that schema_parse() reads as this value, the shortest; "" if it has no room. */
+/** Shortest text that schema_parse() reads as this value; "" if it does not fit. */
 const char *schema_print(const lm_param *param, const lm_value *value, char *buffer, size_t size);
-/** Is it the value that the parameter has where none is given? */
+/** Is it the parameter's default value? */
 bool schema_is_fallback(const lm_param *param, const lm_value *value);
 
 /** Checks the schema itself: names, kinds, ranges and defaults. */

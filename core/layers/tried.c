@@ -1,4 +1,4 @@
-/* Plugins that nobody vouches for, tried in a child process before this one loads them. */
+/* Trial of untrusted plugins in a child process, before this process loads them. */
 #define _GNU_SOURCE /* environ */
 #include "layers/tried.h"
 
@@ -26,7 +26,7 @@
 
 typedef struct process_state {
     int      rounding, threads;
-    bool     denormals; /* a number below the least normal one is not 0 */
+    bool     denormals; /* subnormal numbers are not flushed to 0 */
     bool     timer;
     uint64_t environment, locale;
     void (*handler[N_SIGNALS])(int);
@@ -78,7 +78,7 @@ static void look(process_state *s)
         s->folder[0] = '\0';
 }
 
-/* What differs; NULL: nothing. */
+/* The changed state; NULL: none. */
 static const char *change(const process_state *a, const process_state *b)
 {
     if (a->rounding != b->rounding)
@@ -100,8 +100,8 @@ static const char *change(const process_state *a, const process_state *b)
 
 /* ---- memory ---- */
 
-/* Blocks with a known content beside holes for what a plugin asks for: it shows in the block behind
- * a hole if more is written than was asked for. */
+/* Blocks with known contents around free blocks for a plugin's allocations. A write behind an
+ * allocation changes the next block. */
 #define N_SIZES  64
 #define PER_SIZE 12
 #define N_BLOCKS (N_SIZES * PER_SIZE)
@@ -140,7 +140,7 @@ static bool fence_holds(const fence *f)
     return true;
 }
 
-/* Asks for memory of all sizes: the allocator notices what became of its own. */
+/* Allocates memory of all sizes, so that the allocator detects damage of its data. */
 static void fence_take_down(fence *f)
 {
     for (size_t i = 1; i < N_BLOCKS; i += 2)
@@ -153,20 +153,20 @@ static void fence_take_down(fence *f)
 
 typedef enum phase_of_trial { LOADED, ASKED, CLOSED } phase_of_trial;
 
-/* In memory that both processes share. */
+/* Shared by both processes. */
 typedef struct trial {
     const char *const *file;
     size_t             n, at;
     check_options      asked;
     phase_of_trial     phase;
-    lm_status          status; /* of loading */
+    lm_status          status; /* status of loading */
     lm_error           err;
     const char        *changed;
     check_report       report;
     bool               wrote;
 } trial;
 
-/* Standard output and error are one file, empty to begin with. */
+/* Did the code write? Standard output and error are one file, initially empty. */
 static bool has_written(void)
 {
     struct stat written;
@@ -182,7 +182,7 @@ static bool broken(const trial *t)
            (t->report.violation[0] && !t->report.idle);
 }
 
-/* False: the trial ends here. */
+/* Tries one file; false: the trial ends. */
 static bool try_one(trial *t, const char *file)
 {
     static const char written[] = "writes to memory that is not its own";

@@ -1,4 +1,4 @@
-/** Plugins that nobody vouches for, tried in a child process before this one loads them. */
+/** Trial of untrusted plugins in a child process, before this process loads them. */
 #ifndef LAYERS_TRIED_H
 #define LAYERS_TRIED_H
 
@@ -7,19 +7,19 @@
 
 #include "layers/guarded.h"
 
-/** What to try. */
+/** Extent of a trial. */
 typedef struct trial_limits {
-    guard_limits of;    /**< of all files together */
-    uint64_t     cases; /**< legal uses of each type, as of check_type(); 0: loading alone */
+    guard_limits of;    /**< limits for all files together */
+    uint64_t     cases; /**< legal uses of each type, as for check_type(); 0: only loading */
 } trial_limits;
 
 /**
- * Loads files, asks their types about a few uses and closes them, in one child process. The error
- * names the file and what it does: it crashes, hangs, ends the process or writes to its output; it
- * changes what all code of a process shares (the floating-point environment, the locale, signal
- * handlers, timers, threads, the environment, the working directory); a type breaks the contract.
+ * Loads files, checks a few uses of their types, and closes them, in one child process. The error
+ * names the file and the fault. Faults: it crashes, hangs, ends the process or writes to its
+ * output; it changes state of the process (floating-point environment, locale, signal handlers,
+ * timers, threads, environment, working directory); a type breaks the contract.
  *
- * Code that means harm can tell the child from its parent: this finds faults, not attacks.
+ * Malicious code can distinguish the child from its parent: this finds faults, not attacks.
  */
 lm_status plugins_try(const char *const *file, size_t n, const trial_limits *limits, lm_error *err);
 

@@ -1,5 +1,5 @@
-/* Points that were measured again: which of their times count, which are copies, which contradict
- * each other or mix training and inference. */
+/* Repeated measurements of a configuration: selects the times that count, and finds copies,
+ * contradictions, and mixed training and inference. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct place {
 
 ORDER_BY_BOTH(by_hash, place, hash, at)
 
-/* The configuration of a row, or the part of it that a pass in evaluation mode has. */
+/* The configuration of a row; `any_mode`: the part that evaluation mode has, too. */
 static observation told_of(const observation *row, bool any_mode)
 {
     observation told = *row;
@@ -42,8 +42,8 @@ static bool same_told(const observation *a, const observation *b, bool any_mode)
     return configuration_same(&of_a, &of_b);
 }
 
-/* Shows the points of each configuration, in the order of the file; `flagged`: those with flags,
- * too; `any_mode`: training and inference together. */
+/* Passes the points of each configuration, in the order of the file. `flagged`: also flagged ones;
+ * `any_mode`: training and inference together. */
 static lm_status each_configuration(const points *p, bool flagged, bool any_mode,
                                     bool (*see)(void *context, point *const *same, size_t n),
                                     void *context, lm_error *err)
@@ -97,8 +97,8 @@ static void drop_times(point *p)
         p->seconds[f] = NAN;
 }
 
-/* Keeps one point of a rank. Of doubtful times: the one with the most phases, then the fastest, as
- * their faults make times longer. Of repetitions: the first. */
+/* Keeps one point of a rank. Among doubtful points that with the most phases, then the fastest,
+ * because disturbances make times longer. Among repetitions the first. */
 static void keep_one(point *const *same, size_t n, int rank)
 {
     point *kept  = NULL;
@@ -164,19 +164,19 @@ lm_status points_settle(points *p, lm_error *err)
 
 /* ---- copies and contradictions --------------------------------------------------------------- */
 
-/* Digits that a time was written with, up to twelve. */
+/* Number of digits of a time in the file, up to twelve. */
 static int digits_of(double seconds)
 {
     char text[40];
     int  n = 12;
 
     snprintf(text, sizeof text, "%.11e", seconds);
-    while (n > 1 && text[n] == '0') /* behind the first one and the point */
+    while (n > 1 && text[n] == '0') /* after the first digit and the point */
         n--;
     return n;
 }
 
-/* Two measurements do not agree in so many digits by chance: tools print four or five. */
+/* Number of digits in which two measurements do not agree by chance; tools print four or five. */
 #define TELLING_DIGITS 9
 
 static bool copied(const point *a, const point *b)
@@ -213,10 +213,10 @@ static double bare_step(const point *p)
     return bare && observation_of_network(p->row) ? point_seconds(p, PHASE_STEP) : NAN;
 }
 
-/* So many points before one are enough to compare it with. */
+/* Number of earlier points to compare a point with. */
 #define AGAIN_MOST 100
 
-/* The last of the points, compared with those before it. */
+/* Compares the last point with the earlier ones. */
 static bool judge_again(const points *p, point *const *same, size_t n, doubts *out)
 {
     const point *last  = same[n - 1];
@@ -236,7 +236,7 @@ static bool judge_again(const points *p, point *const *same, size_t n, doubts *o
 
             if (!(ratio > DOUBT_APART || ratio < 1 / DOUBT_APART) ||
                 (f == PHASE_STEP && !isnan(bare_step(last)) && !isnan(bare_step(same[i]))))
-                continue; /* judge_mixed() has the last word on steps */
+                continue; /* judge_mixed() decides on steps */
             done = doubts_add(out, &(doubt){ .kind          = DOUBT_CONTRADICTION,
                                              .row           = last->row,
                                              .at            = (size_t)(last - p->point),
@@ -265,8 +265,8 @@ static bool judge_same(void *context, point *const *same, size_t n)
     return done;
 }
 
-/* A time of the same work that contradicts a step: an inference that takes longer, or a step that
- * is far off. NULL: none. */
+/* A time of the same work that contradicts a step: a longer inference, or a very different step.
+ * NULL: none. */
 static const point *mixed_with(point *const *same, size_t n, size_t at, phase *as)
 {
     const double step  = bare_step(same[at]);
@@ -311,8 +311,7 @@ static bool judge_mixed(void *context, point *const *same, size_t n)
     return done;
 }
 
-/* Flagged points do not count: anchors are repeated, and the flags of others say why they
- * differ. */
+/* Flagged points do not count: anchors repeat by intention, and other flags explain differences. */
 lm_status judge_repeated(const points *p, doubts *out, lm_error *err)
 {
     const lm_status status =

@@ -1,4 +1,4 @@
-/* Times that cannot be. */
+/* Implausible times. */
 #include "observe/doubts.h"
 
 #include <math.h>
@@ -145,7 +145,7 @@ double phase_flops(const net_metrics *m, phase f)
 {
     const double forward  = (double)m->flops_forward + (double)m->other_flops_forward;
     const double known    = (double)m->flops_backward + (double)m->other_flops_backward;
-    const double backward = known > 0 ? known : 2 * forward; /* where only counts are known */
+    const double backward = known > 0 ? known : 2 * forward; /* if only counts are known */
 
     switch (f) {
     case PHASE_FORWARD:
@@ -173,7 +173,7 @@ double phase_bytes(const net_metrics *m)
            4 * ((double)m->conv_inputs + (double)m->conv_outputs);
 }
 
-/* Points with a part that is in doubt already; NULL when memory runs out. */
+/* Points with a doubtful part so far; NULL when memory runs out. */
 static bool *find_doubted(const points *p, const doubts *d)
 {
     bool *doubted = calloc(p->n_points + 1, sizeof *doubted);

@@ -6,14 +6,14 @@
 #include "base/no_memory.h"
 #include "network/kernels.h"
 
-/* The work behind each gradient at one batch: N_TERMS terms for each. */
+/* Work of each gradient at one batch: N_TERMS terms each. */
 typedef struct walk {
     const term_settings *settings;
     gradient_list        order;
-    size_t              *layer_of; /* of each gradient */
-    size_t               kernel;   /* backward kernels so far */
-    size_t               at;       /* the gradient that they complete next */
-    size_t               layer;    /* of the last kernel */
+    size_t              *layer_of; /* layer of each gradient */
+    size_t               kernel;   /* number of backward kernels so far */
+    size_t               at;       /* next gradient to be completed */
+    size_t               layer;    /* layer of the last kernel */
     double              *sum;
 } walk;
 
@@ -72,7 +72,7 @@ static lm_status count_layers(const bound_network *net, net_metrics **out, lm_er
     return status;
 }
 
-/* Terms that are 0 at both batches are left out. */
+/* Stores the terms that are not 0 at both batches. */
 static lm_status pack(const walk *one, const walk *two, gradient_schedule *s, lm_error *err)
 {
     size_t n = 0;
@@ -174,7 +174,7 @@ void gradient_schedule_by_features(const gradient_schedule *s, int64_t batch, co
                                    const double *coefficient, size_t n_features, double *ready)
 {
     const double more    = samples_more(s, batch);
-    size_t       layer   = s->n_layers; /* those from here on are done */
+    size_t       layer   = s->n_layers; /* layers from here on are done */
     double       seconds = 0;
 
     for (size_t g = 0; g < s->n; g++) {
@@ -191,7 +191,7 @@ void gradient_schedule_by_features(const gradient_schedule *s, int64_t batch, co
 
 void gradient_schedule_by_layers(const gradient_schedule *s, const double *seconds, double *ready)
 {
-    size_t layer = s->n_layers; /* those from here on are done */
+    size_t layer = s->n_layers; /* layers from here on are done */
     double sum   = 0;
 
     for (size_t g = 0; g < s->n; g++) {

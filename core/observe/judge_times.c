@@ -1,4 +1,4 @@
-/* Times of single points beside the others of their phase. */
+/* Compares times of single points with others of their phase. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +8,16 @@
 #include "base/stats.h"
 #include "observe/judge.h"
 
-/* Shares of the rows that are slower per count. If a count dominates few rows only, these rows show
- * its price. */
+/* Shares of rows that are slower per count. A count that dominates few rows shows its price
+ * there. */
 static const double shares[] = { 0.5, 0.25, 0.1, 0.03 };
 
 #define N_SHARES (sizeof shares / sizeof shares[0])
-#define SAMPLE   100  /* rows are enough to choose prices by */
+#define SAMPLE   100  /* rows to choose prices by */
 #define ENOUGH   2000 /* for quantiles */
 #define FAR      2.0  /* decades */
 
-/* Seconds per count, by its place and the share. NAN: no row has it. */
+/* Seconds per count, by count and share. NAN: no row has the count. */
 typedef struct prices {
     double of[USUAL_COUNTS][N_SHARES];
 } prices;
@@ -61,7 +61,7 @@ static double misfit(const usual_row *row, size_t n, size_t step, const double *
     return sum;
 }
 
-/* The combination that leaves the least. */
+/* Chooses the combination of prices with the least misfit. */
 static void choose_prices(const usual_row *row, size_t n, const prices *all, double *room,
                           double best[USUAL_COUNTS])
 {
@@ -144,7 +144,7 @@ typedef struct kin {
 
 #define MOST_KINS (OBS_N_KINDS * (N_PHASES + 1))
 
-/* All kins, each with doubts of its own. */
+/* All kinds of phases, each with its doubts. */
 typedef struct judging {
     const points *p;
     kin           kin[MOST_KINS];

@@ -7,27 +7,27 @@
 #include "device/device.h"
 #include "observe/judge.h"
 
-/* No device reaches the upper rate (FLOP/s), and every device is far above the lower one: a wafer
- * of 2024 has 1.25e17 in 16 bits, one core of a small board 1e9. */
+/* Limits of plausible rates, FLOP/s: a wafer of 2024 has 1.25e17 in 16 bits, one core of a small
+ * board 1e9. */
 #define FLOPS_ABOVE 2e17
 #define FLOPS_BELOW 1e7
-/* The same for the best of the large points: slower machines train no networks of this size. Memory
- * of small boards moves 2e9 bytes a second. */
+/* The same for the best of the large points, because slow machines do not train large networks.
+ * Memory of small boards moves 2e9 bytes/s. */
 #define LARGE_FLOPS      1e9
 #define LARGE_FLOPS_BEST 3e8
 #define LARGE_BYTES      4e6
 #define LARGE_BYTES_BEST 8e8
-/* The same of a known device. Fast algorithms of convolutions save up to four products in five. In
- * a file of several points the best ones exceed this share of the f32 peak. */
+/* The same for a known device. Fast algorithms of convolutions save up to four of five products. In
+ * a file of several points the best exceed this share of the f32 peak. */
 #define PEAKS_ABOVE 5.0
 #define PEAKS_BELOW 1e-3
-#define PEAKS_LEAST 8 /* times */
+#define PEAKS_LEAST 8 /* number of times */
 
 /* An update reads weights, gradients and its state, and writes the changes: a pass over the weights
  * is about this share of its traffic. */
 #define UPDATE_SHARE 0.25
 
-/* How fast the times of a phase are: quantiles of FLOP/s. */
+/* Rates of a phase: quantiles of FLOP/s. */
 typedef struct speed {
     phase  phase;
     size_t n;
@@ -53,7 +53,7 @@ static speed speed_of(const points *p, phase f, double *room)
             continue;
         if (f != PHASE_UPDATE)
             work = phase_flops(m, f);
-        else if (m->read_bytes) /* FLOP of the passes while they move as many bytes */
+        else if (m->read_bytes) /* FLOPs of the passes while they move so many bytes */
             work = (double)m->param_bytes / UPDATE_SHARE * phase_flops(m, PHASE_FORWARD) /
                    (phase_bytes(m) / 3);
         if (work > 0)
@@ -66,7 +66,7 @@ static speed speed_of(const points *p, phase f, double *room)
     return s;
 }
 
-/* Fastest element type of the device, f32, and its limit in watts; NAN: not named, or not known. */
+/* Peaks of the device in its fastest element type and in f32, and its power limit; NAN: unknown. */
 static lm_status device_peaks(const observations *obs, double *most, double *f32, double *watts,
                               lm_error *err)
 {
@@ -116,7 +116,7 @@ static bool judge_file(const points *p, const speed *s, double most, double f32,
     return doubts_add(out, &d);
 }
 
-/* Compares each phase with all others, if there are more than two: of two phases either may be
+/* Compares each phase with the others. At least three phases, because of two either may be
  * wrong. */
 static bool judge_phases(const speed *all, size_t n, doubts *out)
 {
@@ -140,8 +140,8 @@ static bool judge_phases(const speed *all, size_t n, doubts *out)
     return done;
 }
 
-/* Watts that no device draws: a wafer draws 23,000, one core of a small board a few tenths. For a
- * known device, shares of its limit that means over several repetitions do not pass. */
+/* Limits of plausible watts: a wafer draws 23,000, one core of a small board a few tenths. For a
+ * known device: shares of its limit that means over several repetitions do not exceed. */
 #define WATTS_ABOVE       30000.0
 #define WATTS_BELOW       0.1
 #define WATTS_SHARE_ABOVE 2.0

@@ -61,8 +61,8 @@ typedef struct column {
 /* Columns that are not just copied, by their places below. */
 enum { KIND, NAME, PHASE, DTYPE = 5, STATUS = 23 };
 
-/* In the order of our own files, with `status` last, so that a row cut short is seen. They have no
- * `group`: whoever joins files chooses the units of leaving out. */
+/* Columns in the order of our files. `status` is the last one and reveals truncated rows. Our files
+ * have no `group`: people who join files choose the units of leaving out. */
 static const column columns[] = {
     [KIND]  = { "kind", TEXT, 0, true },
     [NAME]  = { "name", TEXT, offsetof(observation, name), true },
@@ -137,8 +137,8 @@ static lm_status read_comments(loading *l)
     return LM_OK;
 }
 
-/* Other programs may add columns. A name that is nearly ours, or that replaces a missing column, is
- * a slip. */
+/* Checks an unknown column. Other programs may add columns, but a name similar to ours, or in place
+ * of a missing column, is an error. */
 static lm_status check_unknown(const loading *l, char *const *field, const char *name)
 {
     const char *near     = columns_meant(name, field, l->n_fields);
@@ -169,7 +169,7 @@ static lm_status read_head(loading *l)
         return lm_error_set(l->err, LM_E_SYNTAX,
                             "%s: empty, expected a header row and observations", l->csv.path);
     if (l->n_fields == 1 &&
-        strpbrk(field[0], ";\t")) /* spreadsheets write so in countries where 0,5 is a half */
+        strpbrk(field[0], ";\t")) /* spreadsheets in countries with decimal commas write this */
         return lm_error_set(
             l->err, LM_E_SYNTAX,
             "%s:%d: columns are parted by %s: expected commas, and points in numbers", l->csv.path,
@@ -248,7 +248,7 @@ static bool other_optimizer(const char *name)
 
 #define NETWORK_PHASES "forward, backward, sync, update, step, inference"
 
-/* Phases that a kind has; NULL: this one is among them. */
+/* Phases of a kind, for the error; NULL: the row's phase is one of them. */
 static const char *phases_instead(const observation *row)
 {
     const bool half = row->phase == PHASE_GRAD_INPUT || row->phase == PHASE_GRAD_WEIGHT;
@@ -420,8 +420,7 @@ static lm_status read_rows(loading *l)
         }
         if (!n)
             return LM_OK;
-        /* A run that was killed may leave half a row: without newline,
-         * fields or its closing status. */
+        /* A killed run may leave a partial row, without newline, fields or status. */
         if (l->csv.unended && (n < l->n_fields || (writes_status(l) && strcmp(field[n - 1], "ok") &&
                                                    strncmp(field[n - 1], "skipped-", 8)))) {
             l->obs->cut_short = true;
@@ -549,7 +548,7 @@ double observations_limit(const observations *obs)
 
     for (size_t i = 0; i < obs->n_rows; i++)
         if (!obs->row[i].skipped)
-            highest = fmax(highest, obs->row[i].power_limit_w); /* of a number and NAN the number */
+            highest = fmax(highest, obs->row[i].power_limit_w); /* fmax() ignores NAN */
     return highest;
 }
 

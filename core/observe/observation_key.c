@@ -27,8 +27,8 @@ static void put_number(filling *f, int64_t value)
     put(f, at);
 }
 
-/* By hand: each row of a file is asked for its key several times, and so many calls of snprintf()
- * would take as long as a fit. */
+/* Without snprintf(), because each row needs its key several times: that would take as long as a
+ * fit. */
 void observation_key(const observation *r, char *buffer, size_t size)
 {
     const char *const text[]   = { r->name,
@@ -37,7 +37,7 @@ void observation_key(const observation *r, char *buffer, size_t size)
                                    r->geometry,
                                    observation_optimizer(r),
                                    r->settings };
-    const bool        alone    = r->phase == PHASE_INFERENCE; /* no part of a step's point */
+    const bool        alone    = r->phase == PHASE_INFERENCE; /* not part of a step's point */
     const int64_t     number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : alone,
                                (int64_t)r->dtype,
                                r->batch,
@@ -56,7 +56,7 @@ void observation_key(const observation *r, char *buffer, size_t size)
         put(&f, " ");
         put_number(&f, number[i]);
     }
-    if (*r->layout) { /* kfold draws by the key: without a layout it stays what it was */
+    if (*r->layout) { /* random folds depend on the key: without a layout it must not change */
         put(&f, " ");
         put(&f, r->layout);
     }

@@ -1,4 +1,4 @@
-/* Observations as fits see them. */
+/* Points: observations for fits. */
 #include "observe/points.h"
 
 #include <math.h>
@@ -25,8 +25,8 @@ bool configuration_same(const observation *a, const observation *b)
            !strcmp(a->layout, b->layout);
 }
 
-/* A configuration as a number; configuration_same() has the last word. (Composing the whole text
- * for each row would cost more than reading the file.) */
+/* Hash of a configuration; configuration_same() compares exactly. (Making the text of each row
+ * would cost more than reading the file.) */
 uint64_t configuration_hash(const observation *r)
 {
     const uint64_t field[] = {
@@ -59,7 +59,7 @@ typedef struct joining {
     size_t  room;
     names   by_key; /* configuration -> its first point */
     names   by_group;
-    names   wholes; /* networks measured as wholes */
+    names   wholes; /* networks that were measured as a whole */
     size_t  group_room;
     arena  *arena; /* keys */
 } joining;
@@ -105,8 +105,8 @@ static lm_status find_wholes(joining *j, const observations *obs, lm_error *err)
     return LM_OK;
 }
 
-/* The group that is left out with a row: its network, whatever the arguments. A block goes with its
- * network, because each tells of the other. NULL when memory runs out. */
+/* Group of a row for leave-out: its network, with any arguments. A block belongs to its network,
+ * because they predict each other. NULL when memory runs out. */
 static const char *group_of(const joining *j, const observation *row)
 {
     const char *whole;
@@ -165,7 +165,7 @@ static point *point_for(joining *j, const observation *row, uint32_t flags)
     }
     print_key(row, key);
     at = names_find(&j->by_key, key);
-    /* two configurations may have one key */
+    /* two configurations may have the same key */
     if (at != NAMES_NONE && lacks(&p->point[at], row, flags))
         return &p->point[at];
     if (at == NAMES_NONE) {
@@ -204,7 +204,7 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f)
     return !in_buckets(row) || f == PHASE_FORWARD || f == PHASE_UPDATE;
 }
 
-/* Was the same work measured on one rank with a core of its own? */
+/* Was the same work measured on one rank that had a core to itself? */
 static bool alone_on_its_core(const points *p, const point *pt)
 {
     const observation *row = pt->row;
@@ -221,7 +221,7 @@ static bool alone_on_its_core(const points *p, const point *pt)
     return false;
 }
 
-/* Ranks that share a core measure no rank's own time. */
+/* Sets times of ranks that share a core apart: they are not the time of one rank. */
 static void set_together(const points *p, point *pt)
 {
     static const phase of[]  = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
@@ -363,7 +363,7 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
                : lm_error_set(err, LM_E_ARG, "no all-reduce by the algorithm '%.40s'", algorithm);
 }
 
-/* A whole step of one device without its parts. */
+/* Is it a whole step of one device without parts? */
 static bool undivided(const double *s)
 {
     return isnan(s[PHASE_FORWARD]) || isnan(s[PHASE_BACKWARD]) || isnan(s[PHASE_UPDATE]);
@@ -392,7 +392,7 @@ double point_seconds(const point *p, phase which)
     case PHASE_GRAD_WEIGHT: return whole ? s[PHASE_GRAD_WEIGHT] : NAN;
     case PHASE_STEP_MANY:
     case PHASE_EXPOSED:
-    case PHASE_OVERLAPPED: /* composed elsewhere */
+    case PHASE_OVERLAPPED: /* composed in another place */
     case N_TIMES: break;
     }
     return NAN;

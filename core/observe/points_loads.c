@@ -1,4 +1,4 @@
-/* Counts and terms of the points that fits see. */
+/* Counts and terms of points. */
 #include "observe/points.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ const workload *point_load(const point *p, phase which)
     return which == PHASE_INFERENCE ? &p->evaluated : &p->load;
 }
 
-/* Was the point, a network, evaluated? */
+/* Was a network's point measured in evaluation mode? */
 static bool evaluated(const point *pt)
 {
     return pt->row->kind == OBS_NETWORK && !isnan(pt->seconds[PHASE_INFERENCE]);
@@ -90,7 +90,7 @@ static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error
                                     : count_network(loads, pt, true, &pt->evaluated.counts, err);
 }
 
-/* All networks at once: that is most of the work. */
+/* Counts all networks at once, in parallel: that is most of the work. */
 static lm_status prepare_networks(workloads *loads, const points *p, lm_error *err)
 {
     workload_name *of = malloc((2 * p->n_points + 1) * sizeof *of);
@@ -112,7 +112,7 @@ static lm_status prepare_networks(workloads *loads, const points *p, lm_error *e
     return status;
 }
 
-/* Notes a row that its network refuses; it is reported after the doubts about the others. */
+/* Notes a row that its network refuses. It is reported after doubts about other rows. */
 static lm_status note_refused(points *p, const point *pt, const lm_error *why, lm_error *err)
 {
     const doubt d = { .kind = DOUBT_REFUSED,
@@ -123,7 +123,7 @@ static lm_status note_refused(points *p, const point *pt, const lm_error *why, l
     return d.why && doubts_add(p->doubts, &d) ? LM_OK : no_memory(err);
 }
 
-/* Groups all of whose points were refused. */
+/* Drops groups without accepted points. */
 static lm_status drop_empty_groups(points *p, lm_error *err)
 {
     size_t *to = calloc(p->n_groups + 1, sizeof *to), n = 0;
@@ -180,7 +180,7 @@ static lm_status keep_pass(arena *a, const term_vector *from, term_vector *to, l
     return to->item || !to->n ? LM_OK : no_memory(err);
 }
 
-/* Optimizers whose update is no map of the weights have no terms; nor are their updates fitted. */
+/* Optimizer for terms. Updates that are no map of the weights have no terms and are not fitted. */
 static optimizer update_by(const observation *row)
 {
     optimizer o;

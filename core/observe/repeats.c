@@ -26,7 +26,7 @@ typedef struct finding {
     arena              *keys; /* names of the series */
     size_t              n, room;
     names               by_key;
-    double             *value; /* room for as many as there are rows, or pairs of anchors */
+    double             *value; /* memory for all rows, or pairs of anchors */
     double             *scratch;
 } finding;
 
@@ -45,7 +45,7 @@ static bool counts(const observation *r)
            (r->kind == OBS_KERNEL || r->kind == OBS_COLLECTIVE || r->phase == PHASE_STEP);
 }
 
-/* observation_key() lacks hosts and threads; here they make another configuration. */
+/* Key with hosts and threads, which observation_key() lacks. */
 static void key_of(const observation *r, char *key, size_t size)
 {
     size_t n;
@@ -92,7 +92,7 @@ static double seconds_at(const finding *f, const repeat_series *s, size_t i)
     return f->obs->row[s->row[i]].seconds;
 }
 
-/* Differences between one time and the next: slow changes between them hardly count. */
+/* Noise from differences of consecutive times: slow changes hardly affect it. */
 static void find_noise(finding *f, repeats *out)
 {
     size_t n = 0;
@@ -115,7 +115,7 @@ static double median_of(finding *f, const repeat_series *s)
     return stats_quantile(f->value, s->n, 0.5);
 }
 
-/* Slopes between all pairs would be n^2: a long series is thinned. */
+/* Limit of a series: longer ones are thinned, because slopes of all pairs are n^2. */
 #define SLOPES_MAX 400
 
 static void find_drift(finding *f, const repeat_series *s, double median, repeats *out)

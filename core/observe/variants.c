@@ -82,7 +82,7 @@ void variants_free(variants *v)
 #define SEPARATORS  " ,\t"
 #define NO_AUTOCAST AUTOCAST_SETTING "none"
 
-/* Is every word of `where` one of the text's? mixed=none is none. */
+/* Has the text every word of `where`? mixed=none means no such word. */
 static bool has_all(const char *text, const char *where)
 {
     for (const char *w = where; *(w += strspn(w, SEPARATORS));) {
@@ -103,7 +103,7 @@ static bool has_all(const char *text, const char *where)
     return true;
 }
 
-/* "dtype=f32 layout=nchw; dtype=bf16 layout=nhwc", as many as fit. */
+/* Lists the variants: "dtype=f32 layout=nchw; dtype=bf16 layout=nhwc", as many as fit. */
 static lm_status list(const points *p, char *text, size_t size, size_t *n_variants, lm_error *err)
 {
     variants        all;
@@ -119,7 +119,7 @@ static lm_status list(const points *p, char *text, size_t size, size_t *n_varian
     return LM_OK;
 }
 
-/* Are these all words of the text? "dtype=f32" then selects itself and not "dtype=f32
+/* Has `where` all words of the text? "dtype=f32" then selects only itself, not "dtype=f32
  * mixed=bf16". */
 static bool is_all(const char *text, const char *where)
 {

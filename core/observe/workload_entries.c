@@ -1,4 +1,4 @@
-/* Networks that are loaded once, and their counts with inputs of a shape. */
+/* Entries of workloads: networks, loaded once, with their counts for an input shape. */
 #include "observe/workload_entries.h"
 
 #include <stdio.h>
@@ -82,7 +82,7 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
     return bind_network(e->from->net, w->reg, &options, out, err);
 }
 
-/* Where a batch's is kept. */
+/* Place of the entry of a batch. */
 static struct bound_entry *place_of(workloads *w, int64_t batch)
 {
     return &w->bound[batch > 0 && batch < WORKLOADS_BOUND ? batch - 1 : WORKLOADS_BOUND - 1];
@@ -171,7 +171,7 @@ static bool entry_key(const workload_name *of, char key[PATH_MAX])
                     of->mixed, of->on, of->evaluation, shard_print(&of->shard, shard)) < PATH_MAX;
 }
 
-/* An entry that cannot be found until it is kept; the caller sets `from`. */
+/* Begins an entry, which cannot be found until it is kept. The caller sets `from`. */
 static lm_status entry_begin(workloads *w, const workload_name *of, entry **out, lm_error *err)
 {
     entry *e = arena_alloc(w->arena, sizeof *e);
@@ -260,7 +260,7 @@ lm_status entry_find(workloads *w, const workload_name *of, entry **out, lm_erro
 
 /* ---- counted side by side -------------------------------------------------------------------- */
 
-/* Networks with entries that are to be counted. */
+/* Networks with entries to count. */
 typedef struct pending {
     const workloads *w;
     loaded         **net;
@@ -286,7 +286,7 @@ static lm_status count_pending(void *context, size_t i, lm_error *err)
     return LM_OK;
 }
 
-/* Is this name not counted yet, nor among the pending ones? */
+/* Is the name neither counted nor pending? */
 static bool is_new(const workloads *w, const workload_name *of, const workload_name *before,
                    const names *seen, char key[PATH_MAX])
 {

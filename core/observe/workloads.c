@@ -122,7 +122,7 @@ static lm_status prepare_terms(workloads *w, entry *e, const term_settings *sett
         return LM_OK;
     if (!t && !(t = arena_alloc(w->arena, sizeof *t)))
         return no_memory(err);
-    e->terms = NULL; /* until it is whole */
+    e->terms = NULL; /* until it is complete */
     if ((status = terms_of(w, e, 1, settings, o, &first, err)) ||
         (status = terms_of(w, e, 2, settings, o, &second, err)))
         return status;

@@ -1,21 +1,22 @@
-/* How long a device is busy with a layer, and for how much of it its clock matters. */
+/* Busy seconds of a device with a layer, and the share that depends on the clock. */
 #include "single/busy.h"
 
 #include <math.h>
 
-/* Memory takes at most so many times what moving each byte does. Layers of a GPU at two clocks
- * (tests/accuracy/run.sh energy) have a border there: up to it traffic took 0.98 times as long at
- * the lower one (median of 138), beyond it 1.10 to 1.20 (70), as arithmetic did (1.12). */
+/* Limit of a layer's time / time of its traffic for layers bound by memory. Source: layers of a GPU
+ * at two clocks (tests/accuracy/run.sh energy). Below the limit traffic took 0.98 times as long at
+ * the lower clock (median of 138 layers). Above it the factor was 1.10 to 1.20 (70 layers), as for
+ * arithmetic (1.12). */
 #define MOST    1.25
 #define STREAM  "forward.map.bytes"
-#define ELEMENT 4 /* bytes, as shape_bytes() has it */
+#define ELEMENT 4 /* bytes, as in shape_bytes() */
 
 static size_t by_resource(const column *c)
 {
     return (size_t)c->resource;
 }
 
-/* Seconds for a byte of functions of elements; NAN: none were measured. */
+/* Seconds per byte of element-wise functions; NAN: not measured. */
 static double stream_price(const layer_model *m)
 {
     const columns *c  = &m->of[LAYER_OTHER].columns;
@@ -25,7 +26,7 @@ static double stream_price(const layer_model *m)
                                                                               : (double)NAN;
 }
 
-/* Two tensors are read and one is written in each pass of a product. */
+/* Bytes of a product: each pass reads two tensors and writes one. */
 static double product_bytes(const layer_shape *s, const layer_run *run)
 {
     const double once   = s->inputs + s->outputs + s->weights;
@@ -36,7 +37,8 @@ static double product_bytes(const layer_shape *s, const layer_run *run)
     return ELEMENT * (passes * once + (s->activation ? functions * s->outputs : 0));
 }
 
-/* Channels of a batch are too long to stay: they are read for their statistics, and again. */
+/* Bytes of a batch norm. Channels of a batch do not fit into caches: they are read for statistics,
+ * and again. */
 static double batch_norm_bytes(double bytes, lm_pass p)
 {
     return p == LM_FORWARD ? bytes * 3 / 2 : bytes * 5 / 3;
@@ -60,7 +62,7 @@ static double work_bytes(const layer_shape *s, const layer_run *run)
     return sum;
 }
 
-/* An update reads a gradient and what it moves, and writes that. */
+/* Bytes of an update: it reads the gradient, and reads and writes weights and states. */
 static double update_bytes(const layer_shape *s, const layer_run *run)
 {
     const double moved = s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0);

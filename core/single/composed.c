@@ -59,8 +59,8 @@ static lm_status make(columns *c, lm_error *err)
     return LM_OK;
 }
 
-/* Seconds of parts are their columns' counts, and so factors their prices. Held near 1: a row of
- * each part alone that says so. */
+/* Builds rows of parts: the counts are seconds, so the prices are factors. A row with a single part
+ * of 1 s in 1 s holds each factor near 1. */
 static lm_status build(const composed_row *row, const bool *in, size_t n, rows *r, lm_error *err)
 {
     for (size_t i = 0; i < n; i++) {

@@ -16,7 +16,7 @@ layer_shape launch_shape_of(const lm_kernel *k, const char *tag)
 
 /* ---- fits ---- */
 
-/* Rows that take part, as times of layers. */
+/* Rows of a fit, as times of layers. */
 typedef struct launch_times {
     layer_shape *shape;
     layer_time  *time;
@@ -115,7 +115,7 @@ lm_status launch_cost_of(layer_asker *a, const lm_kernel *k, const char *tag, bo
         return LM_OK;
     }
     *out = (launch_cost){ part[FLOOR], part[START], part[WORK] };
-    /* of a launch that its floor hides nothing is known of its work */
+    /* the work of a launch below its floor is unknown */
     if (factor == 1 || out->start + out->work <= out->floor)
         return LM_OK;
     power = columns_join(&a->m->of[layer_class_of(&s)].columns);

@@ -1,4 +1,4 @@
-/* Datasheets of devices, as single layers see them. */
+/* Figures of datasheets for prices of single layers. */
 #include "single/layer_device.h"
 
 #include <string.h>

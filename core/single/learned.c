@@ -1,4 +1,4 @@
-/* Models of single layers and launches with what their prices leave over. */
+/* Models of single layers and launches, with learned residuals. */
 #include "single/learned.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ bool learned_any(const layer_model *m)
 
 /* ---- learning ---- */
 
-/* Rows of one class on those machines that have prices of it. */
+/* Rows of one class on all machines with its prices. */
 typedef struct class_rows {
     residual_source *of;
     layer_rows      *rows;
@@ -44,7 +44,7 @@ static lm_status class_rows_new(size_t class, const learned_source *from, size_t
     for (size_t i = 0; i < n && !status; i++) {
         size_t found;
 
-        if (!from[i].m->of[class].present || !from[i].m->of[class].rows) /* carried over */
+        if (!from[i].m->of[class].present || !from[i].m->of[class].rows) /* a transferred class */
             continue;
         out->time[out->n] = layer_times_of(class, from[i].time, from[i].n, &found);
         if (!out->time[out->n])
@@ -69,8 +69,8 @@ static lm_status learn_class(size_t class, const learned_source *from, size_t n,
     return status;
 }
 
-/* What the residuals make of the columns of the model's prices: nothing is written when it is
- * asked. */
+/* Prepares the residuals for the columns of the model's prices, so that questions change
+ * nothing. */
 static lm_status settle(layer_model *m, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -81,7 +81,7 @@ static lm_status settle(layer_model *m, lm_error *err)
     return status;
 }
 
-/* Each machine has its own, as columns have each their own order. */
+/* Gives each machine its own copy, because machines order columns differently. */
 static lm_status hand_out(residual_set *found, const learned_source *from, size_t n, lm_error *err)
 {
     lm_status status;
@@ -151,7 +151,7 @@ lm_status learned_check(const layer_model *m, lm_error *err)
     return m->unread.code ? lm_error_set(err, m->unread.code, "%s", m->unread.text) : LM_OK;
 }
 
-/* r of a layer that was priced: without having been asked before. */
+/* Residual r of a layer with a price, without the memo. */
 static lm_status ask(layer_asker *a, size_t class, const layer_shape *s, const layer_run *run,
                      double seconds, double *out, lm_error *err)
 {

@@ -12,7 +12,7 @@
 #include "single/updates.h"
 #include "solve/folds.h"
 
-/* Of all rows these reach the most; a device can do somewhat more, of what is no overhead. */
+/* Highest rates: a quantile of all rows, times a factor, because rows include overhead. */
 #define HIGH       0.99
 #define MORE_FLOPS 1.2
 #define MORE_BYTES 1.5
@@ -22,7 +22,7 @@ static bool forward_only(const layer_run *run)
     return run->forward && !run->backward && !run->update;
 }
 
-/* Rates that the device reaches, by forward passes if there are any. */
+/* Reached rates of the device, from forward passes if there are any. */
 static lm_status reached(const layer_time *time, size_t n, layer_rates *out, lm_error *err)
 {
     double *flops = malloc((n + 1) * sizeof *flops), *bytes = malloc((n + 1) * sizeof *bytes);
@@ -42,8 +42,8 @@ static lm_status reached(const layer_time *time, size_t n, layer_rates *out, lm_
     return flops && bytes ? LM_OK : no_memory(err);
 }
 
-/* Appends a row. Columns that are not there are made in `make`; where that is NULL, those of
- * launches are left to their families. */
+/* Appends a row. Missing columns are added to `make`; if it is NULL, missing columns of launches
+ * use their families. */
 static void add(const columns *c, columns *make, rows *r, const layer_class *class,
                 const layer_time *t, const tiling *how)
 {
@@ -103,11 +103,11 @@ void layer_rows_free(layer_rows *r)
 
 /* ---- launches ---- */
 
-#define TRIAL_ROWS  1200 /* of the cross-validation that chooses a tiling */
+#define TRIAL_ROWS  1200 /* rows of the cross-validation that chooses a tiling */
 #define TRIAL_FOLDS 3
-#define BETTER      0.001 /* mean relative error by which another tiling must win */
+#define BETTER      0.001 /* least gain of another tiling in mean relative error */
 
-/* Rows at some places, in columns that are made for them. */
+/* Makes rows of some places, with their columns. */
 static lm_status fill(const layer_rows *r, const size_t *at, size_t n, const tiling *how,
                       columns *c, rows *out, lm_error *err)
 {
@@ -197,7 +197,7 @@ static void shuffle(size_t *at, size_t n)
     }
 }
 
-/* Tiling and columns by the rows that are in, in a random order; then all rows in these. */
+/* Chooses tiling and columns by the rows `in`, in a random order; then makes all rows. */
 static lm_status fit_launches(layer_rows *r, const bool *in, lm_error *err)
 {
     size_t   *at = malloc((r->n + 1) * sizeof *at), n = 0;
@@ -239,8 +239,7 @@ bool layer_prices_train(const layer_prices *p)
     return false;
 }
 
-/* Where a fit begins, and what all kinds of kernels cost, are no prices of a pass that no row has.
- */
+/* Forgets prices of training without rows: start values and common prices are not fitted. */
 static void forget_training(columns *c)
 {
     bool measured = false;
@@ -424,9 +423,10 @@ double layer_model_seconds(layer_asker *a, const layer_shape *s, const layer_run
     return seconds;
 }
 
-#define FEW_ITEMS 64 /* that need no allocation */
+#define FEW_ITEMS 64 /* number of items without allocation */
 
-/* With what hides behind other work, as if nothing did, or as it adds up to the layer's seconds. */
+/* Divides a layer's seconds among resources: with hidden work in full, or scaled to the layer's
+ * seconds. */
 static lm_status split_by(layer_asker *a, const layer_shape *s, const layer_run *run,
                           size_t (*group)(const column *), bool hidden, double *seconds,
                           lm_error *err)

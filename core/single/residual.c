@@ -28,12 +28,12 @@ lm_status residual_of(const residual_trees *r, const priced_row *row, double *ou
 
 /* ---- learning ---- */
 
-/* Rows of one class on all machines, one machine behind the other. */
+/* Rows of one class on all machines, machine after machine. */
 typedef struct learning {
     const residual_source *from;
     size_t                 n;
-    size_t                *first; /* row of each machine, and behind the last */
-    size_t                 last;  /* machine that was looked at */
+    size_t                *first; /* first row of each machine, and the end */
+    size_t                 last;  /* machine of the last row */
     size_t class;
 } learning;
 
@@ -42,7 +42,7 @@ static uint64_t mix(uint64_t h, double value)
     return shape_mix(h, (int64_t)value);
 }
 
-/* Shapes of one kind belong together, so that none is judged by its own other batches. */
+/* Group of a shape: all its batches, so that held-out shapes have no other batch in a fit. */
 static uint64_t shape_number(const layer_shape *s)
 {
     uint64_t h = mix(mix((uint64_t)s->groups, (double)s->c_in), (double)s->c_out);
@@ -94,7 +94,7 @@ static lm_status look(void *context, size_t i, residual_space *space, double *x,
                                    .device = s->device };
     lm_status              status;
 
-    if (at != l->last) /* columns of optimizers may be in another order */
+    if (at != l->last) /* optimizers' columns may be in another order */
         residual_space_free(space);
     l->last = at;
     *out    = (priced_look){ row.seconds, residual_word(&row, NULL) != NULL };
@@ -111,7 +111,7 @@ static lm_status learn_rows(learning *l, size_t n, residual_trees **out, residua
     residual_space space;
     lm_status      status = seconds && shape ? LM_OK : no_memory(err);
 
-    if (!status && l->n && l->from[0].r->class->launch) /* which have no columns before */
+    if (!status && l->n && l->from[0].r->class->launch) /* launches have no columns before */
         status = price_rows(l, NULL, err);
     for (size_t i = 0; i < l->n && !status; i++) {
         const residual_source *s = &l->from[i];

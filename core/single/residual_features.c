@@ -8,9 +8,9 @@
 
 #include "base/no_memory.h"
 
-#define FARTHEST 20 /* of a way that costs e^20 times the cheapest, and of none */
+#define FARTHEST 20 /* logarithm for a way of e^20 times the cheapest price, or without price */
 
-/* Which columns begin a way that is one of several. */
+/* Marks the first column of each way, if there are several. */
 static void see_choice(void *context, const row_way *way)
 {
     bool *choice = context;
@@ -19,7 +19,7 @@ static void see_choice(void *context, const row_way *way)
         choice[way->item->column] = true;
 }
 
-/* All that may be learned from, of columns that can be one of several ways. */
+/* Adds features of columns that belong to alternative ways. */
 static lm_status add_others(residual_space *s, const rows *r, const columns *c, lm_error *err)
 {
     bool     *choice = calloc(c->n + 1, sizeof *choice);
@@ -34,7 +34,8 @@ static lm_status add_others(residual_space *s, const rows *r, const columns *c, 
     return status;
 }
 
-/* "adam" of column update.adam, "gelu" of floor.gelu. NULL: of neither, or of an update's calls. */
+/* Word of a column: "adam" for update.adam, "gelu" for floor.gelu. NULL: another column, or an
+ * update's calls. */
 static const char *word_of(const char *of, const char **prefix)
 {
     static const struct {
@@ -51,7 +52,7 @@ static const char *word_of(const char *of, const char **prefix)
     return NULL;
 }
 
-/* Figures that all devices have, if there are several devices. */
+/* Adds figures that all devices have, if there are several devices. */
 static lm_status add_figures(const residual_source *from, size_t n, residual_space *out,
                              lm_error *err)
 {
@@ -100,7 +101,7 @@ typedef struct sizes {
         outputs, weights, flops, bytes;
 } sizes;
 
-/* Of kernels: rows that statistics are taken of stand for channels, their lengths for images. */
+/* Sizes of kernels: rows of statistics count as channels, their lengths as images. */
 static sizes sizes_of_work(const layer_shape *s)
 {
     kernel_work sum = { 0 };
@@ -118,7 +119,7 @@ static sizes sizes_of_work(const layer_shape *s)
     z.out     = fmax(1, s->outputs);
     z.image   = sum.rows > 0 ? sum.elements / sum.rows : 1;
     z.inputs  = fmax(1, s->inputs);
-    z.sum     = z.inputs / z.out; /* of pooling: the window */
+    z.sum     = z.inputs / z.out; /* pooling: the window */
     z.outputs = z.out;
     z.weights = fmax(1, s->weights);
     z.flops   = fmax(1, sum.flops);
@@ -145,7 +146,7 @@ static sizes sizes_of(const layer_shape *s)
                         .flops    = shape_flops(s),
                         .bytes    = shape_bytes(s) + 4 * s->weights };
 
-    z.sum = z.in / z.groups * z.window; /* what is added up for one output */
+    z.sum = z.in / z.groups * z.window; /* summands of one output */
     return s->kind == SHAPE_WORK ? sizes_of_work(s) : z;
 }
 
@@ -175,7 +176,7 @@ static void put_sizes(feature_list *l, const layer_shape *s, double seconds)
 
 static void put_flags(feature_list *l, const layer_shape *s, const layer_run *run)
 {
-    /* each set of forward, backward and update is one */
+    /* by set of forward, backward and update */
     static const char *const phases[] = {
         "phase.forward", "phase.backward",       "phase.forward_backward",
         "phase.update",  "phase.forward_update", "phase.backward_update",

@@ -48,7 +48,7 @@ static void class_text(lines *l, size_t class, residual_trees **both)
                     r->trees->n_features, n);
 }
 
-/* Of n classes, from one on. */
+/* Writes or reads n classes, from `from` on. */
 static void text(lines *l, void **both, size_t from, size_t n)
 {
     const char   *known[N_LAYER_CLASSES];

@@ -8,8 +8,7 @@ bool residual_question_of(const layer_shape *s, const layer_run *run, double sec
 {
     if (run->update || s->kind == SHAPE_OTHER || s->kind > SHAPE_DENSE)
         return false;
-    memset(out, 0,
-           sizeof *out); /* what lies between its members as well: it is compared as bytes */
+    memset(out, 0, sizeof *out); /* with padding, because it is compared as bytes */
     out->shape.kind   = s->kind;
     out->shape.n      = s->n;
     out->shape.c_in   = s->c_in;

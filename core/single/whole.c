@@ -1,4 +1,4 @@
-/* Networks by what their layers take by themselves. */
+/* Networks as sums of their layers' own prices. */
 #include "single/whole.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 typedef struct walk {
     const layer_model   *m;
-    layer_asker         *by; /* of `m` */
+    layer_asker         *by; /* asker of `m` */
     const bound_network *net;
     const layer_prices
                  *usual; /**< class of what is no product: convolutions where they are known */
@@ -69,8 +69,8 @@ static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run, 
     return sum;
 }
 
-/* Factor of the residual on the price of a layer's pass by itself. The run trains its inputs, or
- * does not: as the layers did when the residual was learned. */
+/* Factor of the residual on the price of a single layer's pass. The run trains its inputs as the
+ * layers did when the residual was learned. */
 static lm_status learned_factor(walk *w, const layer_shape *s, const layer_run *pass, double *out)
 {
     lm_status status = LM_OK;
@@ -100,7 +100,7 @@ static lm_status unlike(const walk *w, const bound_layer *l)
                         l->decl->name);
 }
 
-/* Seconds of the host for a layer by itself. */
+/* Host seconds of a single layer. */
 static double host_seconds(walk *w, const layer_shape *s, layer_run run)
 {
     const columns *c     = &w->m->of[layer_model_class(w->m, s)].columns;
@@ -118,7 +118,7 @@ static double host_seconds(walk *w, const layer_shape *s, layer_run run)
     return floor;
 }
 
-/* By backward passes as they were learned, or else by whole steps. */
+/* Factor of the residual on a backward pass: as learned, else from whole steps. */
 static lm_status backward_factor(walk *w, const layer_shape *s, double *out)
 {
     const layer_run alone = { .backward = true };
@@ -132,7 +132,7 @@ static lm_status backward_factor(walk *w, const layer_shape *s, double *out)
                : learned_factor(w, s, &step, out);
 }
 
-/* Adds the passes of a layer whose class has prices. */
+/* Adds the passes of a layer of a class with prices. */
 static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
 {
     const bool product   = s->kind != SHAPE_WORK;
@@ -175,7 +175,7 @@ static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
 
 static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
 {
-    /* a price of products is what they are; else of windows over the whole image */
+    /* products have their own price; else windows over the whole image */
     const lm_tensor *image =
         s->kind == SHAPE_DENSE && !w->m->of[LAYER_PRODUCT].present ? image_behind(w, l) : NULL;
     const bool conv = w->m->of[0].present;
@@ -191,7 +191,8 @@ static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
     return add_passes(w, l, s);
 }
 
-/* Half of each element read or written, at the price of a function that does both. */
+/* Seconds of traffic: half the price of a function that reads and writes, per element read or
+ * written. */
 static double traffic(const bound_layer *l, lm_pass pass, double element)
 {
     double sum = 0;
@@ -224,8 +225,8 @@ static bool priced_product(const walk *w)
     return at != COLUMN_NONE && c->column[at].rows > 0;
 }
 
-/* Products within other layers, as attention has them, where none such was measured: at the prices
- * of products with weights. */
+/* Adds products within other layers (attention) at the prices of products with weights, if their
+ * own were not measured. */
 static void add_inner_products(walk *w, const bound_layer *l, layer_work *work)
 {
     const layer_run run = { .forward = true, .multiprocessors = w->m->multiprocessors };
@@ -256,8 +257,8 @@ static void add_inner_products(walk *w, const bound_layer *l, layer_work *work)
     work->inference[WORK_PRODUCT] = (kernel_work){ 0 };
 }
 
-/* If several layers read a tensor, its gradients are added up: two are read and one is written, for
- * each reader but the first. */
+/* Adds the sums of gradients of tensors with several readers: for each further reader two tensors
+ * are read and one written. */
 static lm_status add_sums(walk *w)
 {
     const bound_network *net    = w->net;
@@ -359,7 +360,7 @@ lm_status whole_predict(layer_asker *by, const bound_network *net, const char *u
         status = add_layer(&w, &net->layer[i]);
     if (!status && !net->options.evaluation)
         status = add_sums(&w);
-    if (!status && isnan(w.sum.update)) /* the only price that can be missing here */
+    if (!status && isnan(w.sum.update)) /* only this price can be missing here */
         status = lm_error_set(err, LM_E_NOTFOUND,
                               "updates by '%s' have no price: measure steps of single layers with "
                               "it, then fit again",

@@ -1,4 +1,4 @@
-/* Networks by what their kernels take by themselves, one launch after the other. */
+/* Networks as sums of single kernels, launch after launch. */
 #include <math.h>
 
 #include "counts/terms.h"
@@ -6,7 +6,7 @@
 #include "single/launch.h"
 #include "single/whole.h"
 
-/* Launches of one phase, and seconds of their work by resource; starts stand behind the last. */
+/* Launches of one phase, and seconds of their work by resource; the last entry has starts. */
 typedef struct walk {
     layer_asker         *asker;
     const bound_network *net;
@@ -51,7 +51,7 @@ static void add_kernel(void *context, size_t layer, term_phase phase, const lm_k
         w->by[phase][r] += k->repeat * by[r];
 }
 
-/* Bounds of a stream: the share of the host, and the device's share by resource. */
+/* Divides the seconds of a stream: host, and device by resource. */
 static void share_out(const walk *w, term_phase p, double to[N_RESOURCES])
 {
     double sum = 0;

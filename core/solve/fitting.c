@@ -8,11 +8,11 @@
 #include "solve/robust.h"
 
 #define APART         1e-6 /* ridge on columns scaled to length 1: separates similar columns */
-#define FLOOR_PULL    1e-6 /* weight that holds a price where it is, times the number of rows */
+#define FLOOR_PULL    1e-6 /* weight that holds a price, per row */
 #define HALVINGS      6
 #define DAMPING_GROWS 8
 #define DAMPING_FALLS 3
-#define GAIN_LEAST    1e-4 /* of the loss: less is the end */
+#define GAIN_LEAST    1e-4 /* relative gain of the loss below which rounds end */
 
 void fitting_spread(const fitting *f, double *price)
 {
@@ -20,20 +20,21 @@ void fitting_spread(const fitting *f, double *price)
         price[j] = price[fitting_unknown(f, j)];
 }
 
-/* Factor of a row's weight if times count by a power of theirs. */
+/* Factor of a row's weight if times count by a power. */
 static double fitting_weight(const fitting *f, const row_entry *row)
 {
     return row->weight *
            (f->o->power == 1 ? 1 : pow(row->seconds / f->middle, 2 - 2 * f->o->power));
 }
 
-/* Families explain single rows badly: a large error is no outlier yet. */
+/* Huber threshold. Families describe single rows badly, so a large error is no outlier at that
+ * stage. */
 static double huber_of(const fitting *f)
 {
     return f->tied && f->o->orphans ? INFINITY : f->o->huber;
 }
 
-/* Ascending; there are a few, nearly in order. */
+/* Sorts a few, nearly ordered numbers. */
 static void sort_touched(size_t *touched, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -173,7 +174,7 @@ lm_status fitting_solve(fitting *f, size_t n_rows, lm_error *err)
     return LM_OK;
 }
 
-/* Mean robust loss under some prices. */
+/* Mean robust loss with these prices. */
 static double loss(const fitting *f, const lot *l, const double *price)
 {
     const double huber = huber_of(f);
@@ -201,8 +202,7 @@ static double loss(const fitting *f, const lot *l, const double *price)
     return used ? sum / (double)used : 0;
 }
 
-/* Steps from the prices towards the next ones as far as the loss falls; false: it falls hardly or
- * not at all. */
+/* Moves from the prices towards the next ones while the loss falls; false: it hardly falls. */
 static bool advance(fitting *f, const lot *l, double *before)
 {
     const size_t k    = f->c->n;

@@ -1,4 +1,4 @@
-/* Leaving out fold by fold. */
+/* Leave-out by folds. */
 #include "solve/folds.h"
 
 #include <stdlib.h>

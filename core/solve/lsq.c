@@ -186,7 +186,7 @@ static lm_status solve_used(nnls_search *f, lm_error *err)
     return status;
 }
 
-/* Of half the squared error at x, column j: -r_j' (R x - Q'b). */
+/* Negative gradient of half the squared error at x, column j: -r_j' (R x - Q'b). */
 static double slope(const nnls_search *f, size_t j)
 {
     const reduced *p = ((const bounded_search *)f->context)->p;
@@ -237,8 +237,8 @@ static double residual_squares(const reduced *p, const double *x)
     return sum;
 }
 
-/* Coefficients that the null space of all columns touches. The data cannot tell them from each
- * other, whichever of them the bound at 0 removed. */
+/* Marks coefficients in the null space of all columns as undetermined: the data do not separate
+ * them, also if the bound at 0 removed some. */
 static void mark_determined(const reduced *p, const subset *all, lsq_solution *out)
 {
     for (size_t k = 0; k < all->n; k++) {
@@ -250,7 +250,7 @@ static void mark_determined(const reduced *p, const subset *all, lsq_solution *o
     }
 }
 
-/* Standard errors from the spectrum of the columns that are in use. */
+/* Standard errors from the spectrum of the columns in use. */
 static void judge(const reduced *p, bool non_negative, const subset *s, lsq_solution *out)
 {
     const double spare    = (double)p->rows - (double)s->rank;

@@ -14,7 +14,7 @@
 
 /* ---- the active set ---- */
 
-/* Goes from x towards the solution of the columns in use until one reaches 0; true: none did. */
+/* Moves x towards the solution of the columns in use until one reaches 0; true: none did. */
 static bool advance(const nnls_search *f)
 {
     double step = 1;
@@ -38,7 +38,7 @@ static bool advance(const nnls_search *f)
     return false;
 }
 
-/* The column whose growth would lower the error most; the first of equal ones; n: there is none. */
+/* The column with the steepest descent of the error; the first of equal ones; n: none. */
 static size_t steepest(const nnls_search *f)
 {
     double least = f->least;

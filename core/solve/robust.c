@@ -55,7 +55,7 @@ static inline double told(const robust_problem *r, size_t row)
     return r->b ? r->b[row] : 1;
 }
 
-/* The ridge alone. */
+/* Starts the equations with the ridge. */
 static void hold(const robust_problem *r, robust_work *w)
 {
     memset(w->gram, 0, r->n * r->n * sizeof *w->gram);
@@ -68,7 +68,7 @@ static void hold(const robust_problem *r, robust_work *w)
     }
 }
 
-/* Sums over places, as sums over unknowns. */
+/* Converts sums over places to sums over unknowns. */
 static void add_sums(const robust_problem *r, robust_work *w)
 {
     for (size_t p = 0; p < r->places; p++) {
@@ -138,7 +138,7 @@ static void begin(const robust_problem *r, robust_work *w)
     }
 }
 
-/* False: all rows keep the weight that they have in the equations. */
+/* Updates the weights; false: all stay. */
 static bool reweigh(const robust_problem *r, robust_work *w)
 {
     bool any = false;
@@ -156,7 +156,7 @@ static bool reweigh(const robust_problem *r, robust_work *w)
     return any;
 }
 
-/* Predicts each row by the solution, and weighs the row by its error. */
+/* Predicts each row, and weights it by its error. */
 static void judge(const robust_problem *r, const double *x, robust_work *w)
 {
     const int places = (int)r->places;
@@ -184,7 +184,7 @@ lm_status robust_solve(const robust_problem *r, double *x, robust_work *w, lm_er
         w->weight[i] = share_of(r, i);
     for (int round = 0; round <= r->rounds && !status; round++) {
         if (!reweigh(r, w) && round > 0)
-            break; /* nor would anything else change */
+            break; /* nothing would change */
         if (!(status = nnls_solve(w->gram, w->h, r->n, x, err)))
             judge(r, x, w);
     }

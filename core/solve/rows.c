@@ -6,7 +6,7 @@
 
 #include "base/no_memory.h"
 
-/* Room for one more of n; false: memory ran out. */
+/* Makes room for one more of n; false: memory ran out. */
 static bool grow(rows *r, void **array, size_t n, size_t *room, size_t size)
 {
     const size_t wanted = *room ? *room + *room / 2 : 256;
@@ -118,7 +118,7 @@ static double alternative_seconds(const rows *r, size_t alternative, const colum
     return sum;
 }
 
-/* COLUMN_NONE: a part without alternatives, which costs nothing. */
+/* Cheapest alternative of a part; COLUMN_NONE: a part without alternatives, which costs nothing. */
 static size_t cheapest(const rows *r, size_t part, const columns *c, const double *price)
 {
     const size_t first = r->part[part].first_alternative, end = alternatives_end(r, part);

@@ -1,4 +1,4 @@
-/* Prices of columns from rows of which each part takes its cheapest alternative. */
+/* Prices of columns, from rows in which each part uses its cheapest alternative. */
 #include "solve/solve.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "base/stats.h"
 #include "solve/fitting.h"
 
-#define FLOOR_SHARE  0.02 /* share of the rows that are no slower than the first floor */
-#define FLOOR_MOST   3    /* times that: else one that no row shows grows without bound */
-#define WORK_LEAST   0.05 /* share of a row's time that is work when a fit begins */
-#define OVERLAP      4    /* p where floors hide behind work */
-#define OVERLAP_GAIN 0.05 /* mean relative error for which p has this value */
+#define FLOOR_SHARE  0.02 /* share of rows below the start value of a floor */
+#define FLOOR_MOST   3    /* its limit: a floor without rows would grow without bound */
+#define WORK_LEAST   0.05 /* share of work in a row's time at the start */
+#define OVERLAP      4    /* p if floors overlap with work */
+#define OVERLAP_GAIN 0.05 /* least gain in mean relative error for this p */
 
 const solve_options solve_default = { .p      = 1,
                                       .huber  = 0.1,
@@ -36,9 +36,8 @@ static void begin_second_stage(fitting *f)
     memcpy(f->price, f->next, f->c->n * sizeof *f->price);
 }
 
-/* A floor begins with a time that hardly any of its rows is below. Once its family is fitted, it
- * begins with a time that none of its own rows is below: from another floor the fit does not reach
- * it. */
+/* Start values of floors: a time with hardly any row below it. After the fit of its family: a time
+ * with none of its own rows below it, which the fit would not reach from elsewhere. */
 static lm_status begin_floors(fitting *f, lm_error *err)
 {
     const lot *l     = &f->sample;
@@ -77,7 +76,7 @@ static lm_status begin_floors(fitting *f, lm_error *err)
     return LM_OK;
 }
 
-/* First prices of work that overlaps with a floor: by the time that the floor leaves. */
+/* Start prices of work that overlaps with a floor: from the time above the floor. */
 static lm_status begin_work(fitting *f, lm_error *err)
 {
     const lot   *l = &f->sample;
@@ -87,7 +86,7 @@ static lm_status begin_work(fitting *f, lm_error *err)
 
     for (size_t j = 0; j < k; j++)
         if (!f->c->column[j].floor && f->price[j] > 0)
-            return LM_OK; /* there are some */
+            return LM_OK; /* some prices exist */
     fitting_clear(f);
     for (size_t i = 0; i < l->n; i++) {
         const size_t   at = lot_row(l, i);
@@ -112,8 +111,8 @@ static lm_status begin_work(fitting *f, lm_error *err)
 
 /* ---- all ---- */
 
-/* All rows with a time, the sample first, in one block of memory: rounds pass over it many
- * times. */
+/* Gathers all rows with a time, the sample first, in one block of memory, because rounds read it
+ * many times. */
 static lm_status choose_rows(fitting *f, const rows *r, const bool *in, size_t *row, rows *gathered,
                              lm_error *err)
 {
@@ -179,7 +178,7 @@ static lm_status stages(fitting *f, lm_error *err)
     return status;
 }
 
-/* Fits prices to the sample, beginning with those of the columns; families are fitted first. */
+/* Fits prices to the sample, families first, starting with the prices of the columns. */
 static lm_status fit_sample(fitting *f, lm_error *err)
 {
     lm_status status;
@@ -212,7 +211,7 @@ static double sample_error(const fitting *f)
     return sum / (double)l->n;
 }
 
-/* Lets floors hide behind work if this fits the sample better. */
+/* Lets floors overlap with work if this fits the sample better. */
 static lm_status try_overlap(fitting *f, lm_error *err)
 {
     const double  error = sample_error(f), p = f->p;
@@ -242,7 +241,7 @@ static lm_status fit(fitting *f, lm_error *err)
     if (!status && f->sample.n < f->all.n)
         status = fitting_rounds(f, 1, &f->all, true, err);
     else if (!status)
-        fitting_accumulate(f, &f->all, true); /* who took which alternative in the end */
+        fitting_accumulate(f, &f->all, true); /* final choice of alternatives */
     f->c->join = f->p;
     for (size_t j = 0; j < f->c->n && !status; j++) {
         f->c->column[j].price = f->price[j];

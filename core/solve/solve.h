@@ -1,5 +1,5 @@
 /**
- * Fits prices of columns to rows whose parts take their cheapest alternative.
+ * Fits prices of columns to rows in which each part uses its cheapest alternative.
  *
  * For a given choice of alternatives the model is linear in the prices. So the choice alternates
  * with a robust relative non-negative least squares fit. One round divides rows by the measured

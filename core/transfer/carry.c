@@ -1,4 +1,4 @@
-/* Machine files carried over. */
+/* Transfer of machine files. */
 #include "transfer/carry.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ static lm_status widen(carried *w, const transfer_options *how, lm_error *err)
                : no_memory(err);
 }
 
-/* Times of the new device must be of what the coefficients are of. */
+/* Checks that times of the new device have the variant of the coefficients. */
 static lm_status check_variant(const carried *w, const char *path, lm_error *err)
 {
     for (size_t i = 0; i < w->p.n_points; i++) {

@@ -42,7 +42,7 @@ lm_status correct_fit(const correct_row *row, size_t n, const fold_turn *t, corr
 
 /* ---- rows ---- */
 
-/* Times that factors correct, if a form in terms predicts them. */
+/* The times that factors correct, if a form of terms predicts them. */
 static bool told(size_t form_at, phase *out)
 {
     static const bool corrected[N_TIMES] = { [PHASE_FORWARD]   = true,
@@ -90,7 +90,7 @@ static void add_network(const calibration *cal, const points *p, size_t at, corr
     }
 }
 
-/* Times of a single layer; each is a group unless its row says which. */
+/* Adds times of a single layer. Each is a group unless its row has one. */
 static lm_status add_layer(layer_asker *by, const points *p, size_t at, correct_row *row, size_t *n,
                            lm_error *err)
 {
@@ -233,7 +233,7 @@ static lm_status state_interval(const correct_row *row, size_t n, const double *
     status       = interval_bounds(r, used, &i, err);
     i.per_octave = INTERVAL_PER_OCTAVE;
     if (!status && interval_known(&i)) {
-        if (!interval_enough(i.groups)) { /* few may be alike by chance; the machines' were more */
+        if (!interval_enough(i.groups)) { /* few may agree by chance */
             i.low  = fmin(i.low, own->low);
             i.high = fmax(i.high, own->high);
         }
@@ -243,7 +243,7 @@ static lm_status state_interval(const correct_row *row, size_t n, const double *
     return status;
 }
 
-/* Corrects coefficients, too; those of networks between nodes belong to no resource. */
+/* Corrects coefficients. Those of networks between nodes belong to no resource. */
 void correct_apply(calibration *cal, const correct_factors *f)
 {
     phase of;

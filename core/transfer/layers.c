@@ -1,4 +1,4 @@
-/* Prices of single layers and launches, carried over to another device. */
+/* Transfer of prices of single layers and launches to another device. */
 #include "transfer/layers.h"
 
 #include <math.h>
@@ -39,8 +39,8 @@ static const layer_prices *prices_of(const transfer_source *s, size_t class)
     return m && m->of[class].present ? &m->of[class] : NULL;
 }
 
-/* A price that no row determined is the start of its fit: it counts only if no machine knows
- * better. */
+/* Mean price over machines. A price without rows is the start value of its fit; it counts only if
+ * no machine has a fitted one. */
 static double mean_price(const transfer_source *from, size_t n, size_t class, const column *of)
 {
     double sum = 0, weight = 0;
@@ -59,7 +59,7 @@ static double mean_price(const transfer_source *from, size_t n, size_t class, co
     return weight > 0 ? sum / weight : 0;
 }
 
-/* Columns of a machine, where they are not there; those of launches with their families. */
+/* Adds missing columns of a machine; those of launches with their families. */
 static lm_status take_columns(const columns *from, columns *to, bool launches, lm_error *err)
 {
     for (size_t j = 0; j < from->n; j++) {
@@ -90,15 +90,16 @@ static lm_status pool_class(const transfer_source *from, size_t n, const device 
             continue;
         if (!out->present && !launches && !layer_class_make(layer_classes[class], &out->columns))
             return no_memory(err);
-        out->columns.join = out->present ? out->columns.join : p->columns.join; /* the first's */
-        out->present      = true;
+        out->columns.join =
+            out->present ? out->columns.join : p->columns.join; /* the first machine's */
+        out->present = true;
         if (from[i].weight > nearest)
             out->how = p->how;
         nearest = fmax(nearest, from[i].weight);
         if (take_columns(&p->columns, &out->columns, launches, err))
             return LM_E_NOMEM;
     }
-    out->how.multiprocessors = fmax(0, to->figure[DEVICE_MULTIPROCESSORS]); /* 0 of NAN */
+    out->how.multiprocessors = fmax(0, to->figure[DEVICE_MULTIPROCESSORS]); /* NAN becomes 0 */
     out->errors              = (stats_errors){ 0, NAN, NAN, NAN, NAN, NAN };
     for (size_t j = 0; j < out->columns.n; j++)
         out->columns.column[j].price = mean_price(from, n, class, &out->columns.column[j]);
@@ -175,7 +176,7 @@ static layer_shape typical_product(size_t at)
                           .weights = (double)(c * c) };
 }
 
-/* Multiprocessors are each model's own. */
+/* Seconds of a layer, each model with its own multiprocessors. */
 static double seconds_of(layer_asker *by, const layer_shape *s, bool training)
 {
     const layer_run run = { .forward         = true,

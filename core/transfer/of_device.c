@@ -1,4 +1,4 @@
-/* The machine of a device by its name. */
+/* Finds or makes the machine file of a device by its name. */
 #include "transfer/of_device.h"
 
 #include <math.h>
@@ -11,8 +11,7 @@
 #include "machine/shipped.h"
 #include "transfer/carry.h"
 
-/* Of the files that may be carried over the one of the nearest device, of products of `dtype` (0: of
- * any); NULL: there is none. */
+/* The transferable file of the nearest device, for products of `dtype` (0: any); NULL: none. */
 static const shipped_machine *nearest(const shipped_list *list, const device_list *devices,
                                       const device *to, lm_dtype dtype)
 {
@@ -37,7 +36,7 @@ static const shipped_machine *nearest(const shipped_list *list, const device_lis
     return best;
 }
 
-/* Files of other devices that belong together with the nearest one. */
+/* Adds files of other devices that belong to the nearest one. */
 static void take_beside(const shipped_list *list, const device_list *devices, const device *to,
                         const shipped_machine *near, device_machine *out)
 {
@@ -61,7 +60,7 @@ static double apart(const device_list *devices, const char *a, const device *b, 
     return devices_find(devices, a, &on, NULL) ? INFINITY : transfer_distance(on, b, dtype);
 }
 
-/* Is any of the files' devices as far from the others as `to` is from the nearest? */
+/* Is some device of the files as far from the others as `to` is from the nearest? */
 static bool spread_tells(const device_list *devices, const device *to, const device_machine *m,
                          lm_dtype dtype)
 {

@@ -1,4 +1,4 @@
-/* One machine of several: means of coefficients, unions of intervals. */
+/* Joins several machines into one: means of coefficients, unions of intervals. */
 #include "transfer/pool.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static double term_scale(const transfer_scale *s, size_t term)
     return r == RESOURCE_FLOPS && term_family_of(term) != FAMILY_DENSE ? s->scalar : s->of[r];
 }
 
-/* A mean over those that know it. */
+/* A mean over the machines that have the value. */
 typedef struct mean {
     double sum, weight, low, high;
 } mean;
@@ -29,7 +29,7 @@ static void mean_add(mean *m, double weight, double scale, const coefficient *c)
         return;
     m->sum += weight * scale * c->value;
     m->weight += weight;
-    m->low  = fmin(m->low, c->low); /* passes over unknown figures */
+    m->low  = fmin(m->low, c->low); /* fmin() ignores NAN */
     m->high = fmax(m->high, c->high);
 }
 
@@ -43,7 +43,7 @@ static coefficient mean_of(const mean *m)
                           .known          = 0 };
 }
 
-/* Counts alone are not carried over: each machine's knots stand elsewhere. */
+/* Terms of counts are not transferred, because machines have different knots. */
 static void pool_terms(const transfer_source *from, size_t n, const device *to, size_t form_at,
                        fitted *out)
 {
@@ -68,7 +68,7 @@ static bool has_allreduces(const calibration *cal)
     return collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL) != NULL;
 }
 
-/* Links between devices stay: the collectives of the nearest machine that has all-reduces. */
+/* Links between devices are kept: the collectives of the nearest machine with all-reduces. */
 static lm_status pool_collectives(const transfer_source *from, size_t n, calibration *out,
                                   lm_error *err)
 {
@@ -89,7 +89,7 @@ static lm_status pool_collectives(const transfer_source *from, size_t n, calibra
     return LM_OK;
 }
 
-/* Formulas in features are of networks between nodes, which are as they were. */
+/* Formulas of features describe networks between nodes, which stay unchanged. */
 static void pool_features(const transfer_source *from, size_t n, size_t form_at, fitted *out)
 {
     for (size_t k = 0; k < forms[form_at].n_features; k++) {
@@ -129,7 +129,7 @@ static lm_status pool_form(const transfer_source *from, size_t n, const device *
 
 /* ---- intervals ---- */
 
-/* The steepest, as far as it was seen. */
+/* Joins growth: the steepest one. */
 static void join_growth(const interval *from, interval *to)
 {
     if (from->per_octave > to->per_octave)
@@ -168,7 +168,7 @@ static void join_intervals(const transfer_source *from, size_t n, calibration *o
     }
 }
 
-/* In logarithms. A range that reaches down to 0 has no middle. */
+/* Widens an interval about its middle, in logarithms. A range that begins at 0 has no middle. */
 static void widen_about_middle(interval *i, double doubt)
 {
     const double mid = sqrt(i->low * i->high), half = hypot(log(i->high / i->low) / 2, log(doubt));

@@ -22,7 +22,7 @@ static bool is_step_alone(const point *pt)
            isnan(pt->beside[PHASE_BACKWARD]) && isnan(pt->together[PHASE_BACKWARD]);
 }
 
-/* Seconds of a whole step without any other time; NAN: it is none. */
+/* Seconds of a point with only a whole step; NAN: another point. */
 static double run_seconds(const point *pt)
 {
     if (!is_step_alone(pt))
@@ -30,7 +30,7 @@ static double run_seconds(const point *pt)
     return point_in_buckets(pt) ? pt->beside[PHASE_STEP] : pt->seconds[PHASE_STEP];
 }
 
-/* A run without settings counts as having those of the fit's networks. */
+/* Has a run the variant of the fit? Without settings it counts as having them. */
 static bool is_variant(const calibration *cal, const observation *row)
 {
     char        own[VARIANT_TEXT], fitted_to[VARIANT_TEXT];
@@ -57,7 +57,7 @@ static bool has_parts(const calibration *cal)
     return true;
 }
 
-/* Parts of a step's passes beside the other ranks of the host; NAN among them: some are unknown. */
+/* Divides a step's passes into parts, with other ranks on the host; NAN: unknown. */
 static void split_step(const calibration *cal, const point *pt, double seconds[N_CORRECT])
 {
     for (size_t i = 0; i < N_OF_STEP; i++) {
@@ -102,7 +102,7 @@ static bool same_row(const correct_row *a, const correct_row *b)
            !memcmp(a->part, b->part, sizeof a->part);
 }
 
-/* Runs so far of each row are in `count`. */
+/* Adds a row; `count`: runs of each row so far. */
 static void add(run_rows *r, size_t *count, const correct_row *row, size_t slot, double nodes)
 {
     size_t at = 0;
@@ -133,7 +133,7 @@ static lm_status take(const calibration *cal, const points *p, const point *pt, 
     lm_status status;
 
     if (isnan(row.seconds)) {
-        r->n_other += is_step_alone(pt); /* its optimizer is not the file's usual one */
+        r->n_other += is_step_alone(pt); /* another optimizer than the file's usual one */
         return LM_OK;
     }
     if (pt->flags & FLAGS_DOUBTFUL) {
@@ -228,7 +228,7 @@ static void reach(interval *i, scope s, double value)
     i->range[s].high = fmax(i->range[s].high, value);
 }
 
-/* One kind of steps among the runs; `before` is its interval without the correction. */
+/* Sets the interval of one kind of steps; `before` is that without correction. */
 static lm_status state_slot(const run_rows *r, const double *seconds, size_t slot,
                             const interval *before, interval *out, lm_error *err)
 {
@@ -306,7 +306,7 @@ lm_status correct_by_runs(calibration *cal, const run_rows *r, run_correction *o
         status = correct_left_out(row, r->n, seconds, err);
     if (!status) {
         correct_judge(row, r->n, seconds, &found.errors);
-        found.kept = found.errors.mape < found.errors.mape_before; /* false with NAN */
+        found.kept = found.errors.mape < found.errors.mape_before; /* false for NAN */
     }
     if (!status && found.kept)
         status = state_intervals(r, seconds, &found.factors, &cal->intervals[0], err);

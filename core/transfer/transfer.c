@@ -1,4 +1,4 @@
-/* Coefficients of calibrated machines, carried over to a device that nobody measured. */
+/* Transfer of coefficients of calibrated machines to a device without measurements. */
 #include "transfer/transfer.h"
 
 #include <math.h>
@@ -79,7 +79,7 @@ static lm_status peaks(const device *from, const device *to, lm_dtype dtype, dou
     return need(to, *b, name, "arithmetic", err);
 }
 
-/* A peak over a peak, times that of peaks per watt to the power. */
+/* Scale of arithmetic: ratio of peaks, times a power of the ratio of peaks per watt. */
 static lm_status scale_arithmetic(const device *from, const device *to, lm_dtype dtype,
                                   double power, double *out, lm_error *err)
 {
@@ -149,15 +149,15 @@ static void want(const transfer_source *from, size_t n, bool launches, bool want
             transfer_layers_want(from[i].cal->layers, wanted);
 }
 
-/* What a log of the datasheets' ratios and a compute capability are worth in the distance of
- * devices. Coefficients are scaled by the ratios anyway; what kernels reach of a peak differs
- * between architectures, and no datasheet tells it. Single layers on each of five devices left out
- * were 23 to 26 % off in the mean with at most 0.5 of the first and 1 to 2.5 of the second, 33 %
- * with 1 and 0.6. */
+/* Weights of logarithms of datasheet ratios and of compute capabilities in the distance between
+ * devices. Coefficients are scaled by the ratios anyway. The share of the peak that kernels reach
+ * differs between architectures, and datasheets lack it. Mean errors of single layers on five
+ * devices left out in turn: 23 to 26 % with weights of at most 0.5 and of 1 to 2.5; 33 % with 1 and
+ * 0.6. */
 #define FIGURES    0.5
 #define GENERATION 1.5
 
-/* Compute capabilities apart; 0 where one is not known. */
+/* Difference of compute capabilities; 0 if one is unknown. */
 static double generations(const device *a, const device *b)
 {
     double x, y;
@@ -185,7 +185,7 @@ static double distance(const device *a, const device *b, lm_dtype dtype)
     return sum;
 }
 
-/* Gaussian, from the nearest on, so that far devices still have one. */
+/* Gaussian weights of squared distances beyond the nearest one, so that the sum is never near 0. */
 static void weigh(transfer_source *from, size_t n, const device *to, double near)
 {
     double least = HUGE_VAL, sum = 0;
@@ -259,7 +259,7 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
 
 /* ---- doubt ---- */
 
-/* |log| of a formula's own seconds over those carried over, at the middle of what it measured. */
+/* |log| of a formula's own / transferred seconds, at the middle of its measured range. */
 static double deviation(const fitted *own, const fitted *other)
 {
     double a = 0, b = 0;
@@ -280,7 +280,7 @@ double transfer_distance(const device *a, const device *b, lm_dtype dtype)
     return sqrt(distance(a, b, dtype));
 }
 
-/* Distance of the nearest. */
+/* Distance of the nearest source. */
 static double reach(const transfer_source *from, size_t n, const device *to)
 {
     double least = HUGE_VAL;
@@ -290,14 +290,14 @@ static double reach(const transfer_source *from, size_t n, const device *to)
     return sqrt(least);
 }
 
-/* Sources that are left out. */
+/* Sources, left out in turn. */
 typedef struct doubting {
     const transfer_source  *from;
     const transfer_options *o;
     double                  near, largest;
 } doubting;
 
-/* How far a source is from what the others say of it. */
+/* Deviation of a source from its prediction by the others. */
 static lm_status doubt_source(void *context, const fold_turn *t, lm_error *err)
 {
     doubting              *d    = context;
