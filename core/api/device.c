@@ -34,7 +34,7 @@ lm_status lm_device_find(const lm_library *library, const char *name, lm_device 
     return status;
 }
 
-/* In the currency of the list price, or of the other where there is none. */
+/* Prices of a device in the currency of the list price, or of the other price without one. */
 static lm_status price_of(const price *p, int64_t devices, lm_price *out, lm_error *err)
 {
     double *const to[] = { [PRICE_LIST] = &out->list, [PRICE_SPOT] = &out->spot };

@@ -20,7 +20,7 @@ static lm_status check(const lm_layout_question *q, const step_setup *s, size_t 
                : lm_error_set(err, LM_E_ARG, "question: layouts are of training");
 }
 
-/* Without what stands in members of its own, as a step takes it. */
+/* Words of a layout without the properties that have their own members. */
 static void put_words(const layout *of, char out[LM_LAYOUT_TEXT])
 {
     layout l = *of;
@@ -47,7 +47,8 @@ static lm_layout layout_of(const layout_plan *p)
     return out;
 }
 
-/* A job of one machine that trains one step of the data set: of its plans the layouts alone are read. */
+/* Finds layouts: a plan of one machine for one training step, of which only the layouts are
+ * used. */
 static lm_status find(lm_predictor *by, const lm_layout_question *q, const step_setup *s,
                       size_t wanted, layout_plans *out, lm_error *err)
 {

@@ -97,7 +97,7 @@ static const char *keep(arena *a, const char *text)
     return text ? arena_text(a, text, strlen(text)) : NULL;
 }
 
-/* Copies the texts that are read later. */
+/* Copies texts that are needed later. */
 static lm_status keep_options(lm_library *l, const lm_library_options *o, lm_error *err)
 {
     const char **folder = arena_array(l->arena, o->n_folders + 1, sizeof *folder);

@@ -1,4 +1,4 @@
-/* Handles of machines: a machine file, one's own or shipped, with its interconnects. */
+/* Handles of machines: the user's or a shipped machine file, with its interconnects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static bool is_told(const interconnect *link)
     return link->bytes_per_second > 0 || link->name;
 }
 
-/* The datasheet's links of a usual node, if nothing else names links: between devices of a node
- * and, unless the file is one's own, between nodes. */
+/* Sets the datasheet's links of a usual node if none are given: between devices of a node and, for
+ * shipped files, between nodes. */
 static lm_status lay_usual(const machine_asked *q, const device *on, lm_machine *m, lm_error *err)
 {
     calibration       *cal = m->cal;
@@ -45,7 +45,7 @@ static lm_status lay_usual(const machine_asked *q, const device *on, lm_machine 
     lm_status          status;
 
     if (!on->link || within_node(cal) || (cal->collectives && !q->link.name) ||
-        !calibration_asks(cal, DEFAULT_MODEL)) /* a formula of one's own answers */
+        !calibration_asks(cal, DEFAULT_MODEL)) /* a model with its own formula answers */
         return LM_OK;
     if ((status = interconnect_find(on->link, &named, err)) ||
         (status = interconnect_lay(cal, &named, err)) || !q->shipped || is_told(&q->link))
@@ -70,7 +70,7 @@ static lm_status connect_nodes(const machine_asked *q, lm_machine *m, lm_error *
     if (name && (status = devices_open(q->devices, &list, err)))
         return status;
     if (name && devices_find(list, name, &on, NULL))
-        on = NULL; /* a CPU, or a device of one's own */
+        on = NULL; /* a CPU, or a device of the user */
     status = on && q->link.name ? interconnect_suits(q->link.name, on, err) : LM_OK;
     if (!status)
         status = interconnect_settle(m->cal, &m->link, err);

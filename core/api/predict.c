@@ -14,7 +14,7 @@
 
 /* ---- predictors ---- */
 
-/* Shape and image as one shape; with the image's size alone by the shape in the file. */
+/* Joins shape and image size into one shape; an image size alone changes the file's shape. */
 static lm_status settle_input(lm_predictor *p, const predictor_asked *asked, lm_error *err)
 {
     const bind_options b = {
@@ -32,8 +32,8 @@ static lm_status settle_input(lm_predictor *p, const predictor_asked *asked, lm_
     return status;
 }
 
-/* Element type; by default the machine's own. Its rows name the type of weights, which stands for
- * that of products. */
+/* Element type; default: the machine's. Its rows have the type of weights, which stands for that of
+ * products. */
 static lm_dtype settle_dtype(const calibration *cal, lm_dtype asked)
 {
     if (!cal)
@@ -43,8 +43,8 @@ static lm_dtype settle_dtype(const calibration *cal, lm_dtype asked)
     return asked;
 }
 
-/* Under autocast where that is asked for, or nothing is and the machine was. A machine whose rows say
- * `amp=` was counted without casts, which its coefficients hold. */
+/* Sets autocast if the user wants it, or by default if the machine was measured so. Rows with
+ * `amp=` were counted without casts: these are part of the coefficients. */
 static void settle_types(const lm_machine *machine, const predictor_asked *asked, predictor *who)
 {
     const calibration *cal    = machine ? machine->cal : NULL;
@@ -62,8 +62,9 @@ static void settle_types(const lm_machine *machine, const predictor_asked *asked
     who->mixed = asked->mixed || asked->dtype ? 0 : own;
 }
 
-/* Who asks a file of `amp=` rows for 16 bits, or for nothing of a network of tokens, infers with weights of
- * 16 bits: autocast would keep them in f32, and cast them for each token. */
+/* Sets weights of 16 bits for inference from a file of `amp=` rows: if the user wants 16 bits, or
+ * by default for networks of tokens. Autocast would keep weights in f32 and cast them for each
+ * token. */
 static lm_status settle_weights(const lm_machine *machine, const predictor_asked *asked,
                                 predictor *who, lm_error *err)
 {
@@ -83,7 +84,7 @@ static lm_status settle_weights(const lm_machine *machine, const predictor_asked
     return status;
 }
 
-/* What `amp=` made of its products cannot be taken back. */
+/* Refuses other types of products for a file of `amp=` rows. */
 static lm_status check_amp(const predictor *who, const predictor_asked *asked, lm_error *err)
 {
     const calibration *cal = who->cal;
@@ -98,7 +99,8 @@ static lm_status check_amp(const predictor *who, const predictor_asked *asked, l
                         text_dtype_name(calibration_product_dtype(cal)));
 }
 
-/* A file that was measured so has it; one of 16 bits tells it by the ratio of the peaks. */
+/* TF32: a file measured with it has its times; a file of 16 bits gives it by the ratio of the
+ * peaks. */
 static lm_status settle_tf32(const lm_machine *machine, predictor_asked *asked, double *as_tf32,
                              lm_error *err)
 {
@@ -256,7 +258,7 @@ static sync_policy usual_sync(const predictor *who)
     return p;
 }
 
-/* A learned model knows any measured optimizer, by its word. */
+/* Reads an optimizer. A learned model knows any measured optimizer by name. */
 static lm_status read_optimizer(const char *name, lm_predictor *p, lm_error *err)
 {
     p->optimizer = OPTIMIZER_MOMENTUM;

@@ -15,7 +15,7 @@
 #include "base/text.h"
 
 #define NAME_MAX_BYTES 192
-#define NEAR_MAX       4 /* names that a message offers */
+#define NEAR_MAX       4 /* number of names in a message */
 
 const device_key device_keys[N_DEVICE_FIGURES] = {
     [DEVICE_F64]             = { "f64", "FLOP/s" },
@@ -94,7 +94,7 @@ static nearness compare(const char *wanted, const char *name, size_t n)
     return *wanted && strstr(normal, wanted) ? NEAR : NOT_NEAR;
 }
 
-/* Name number i of a device, its own first, *n bytes; NULL: it has no more. */
+/* Name i of a device (0: its own), with *n bytes; NULL: no more names. */
 static const char *name_at(const device *d, size_t i, size_t *n)
 {
     const char *p = i ? d->also : d->name;
@@ -107,7 +107,7 @@ static const char *name_at(const device *d, size_t i, size_t *n)
     return p;
 }
 
-/* The best of all names of a device. */
+/* The best match over all names of a device. */
 static nearness compare_all(const device *d, const char *wanted)
 {
     nearness    best = NOT_NEAR;
@@ -256,7 +256,7 @@ static device_file_keys keys_of_devices(void)
     return all;
 }
 
-/* Where the file is being read. */
+/* Position in the file. */
 typedef struct reading {
     const ini_document *doc;
     arena              *arena;

@@ -9,8 +9,8 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 
-/* What is tried: idle power as a share of the least that was drawn, knees, slopes, the busy device's
- * dynamic power as multiples of the most that was drawn beyond idle power, and shares of waiting. */
+/* Grids of trial values: idle power as a share of the lowest power; knees; slopes; dynamic power of
+ * the busy device as a multiple of the highest power above idle; shares of waiting. */
 static const double rests[]  = { 0.1, 0.3, 0.5, 0.7, 0.85, 0.95 };
 static const double knees[]  = { 0.3, 0.45, 0.6, 0.75, 0.9 };
 static const double slopes[] = { 0.5, 1, 1.5, 2 };
@@ -20,13 +20,13 @@ static const double waits[]  = { 0, 0.25, 0.5, 0.75, 1 };
 #define DYNAMIC_FROM  0.95
 #define DYNAMIC_STEP  1.12
 #define DYNAMIC_STEPS 24
-#define LOSS_MOST     0.1 /* of a job: strange ones do not choose the device's */
+#define LOSS_MOST     0.1 /* limit of a job's loss: outliers do not decide the device's values */
 
 /* ---- the clock under a limit ---- */
 
 #define CLOCKS 256 /* of a table of clocks by their dynamic power */
 
-/* f V^2 over that at the highest clock, and its inverse. */
+/* f V^2, relative to the highest clock, and the inverse function. */
 typedef struct clock_shape {
     double knee, slope, clock[CLOCKS + 1];
 } clock_shape;
@@ -81,7 +81,7 @@ static double clock_at(const clock_shape *s, double dynamic)
 
 /* ---- one job ---- */
 
-/* What a fit to a job takes: its rows but one (n: all). */
+/* Rows of a fit to a job: all except one (n: all). */
 typedef struct job {
     const clock_shape *shape;
     double             idle_w;
@@ -100,7 +100,7 @@ static limit_row at_clock(const job *j, const limit_curve *c, double limit_w)
                         .watts   = j->idle_w + c->dynamic_w * dynamic_of(j->shape, x) * busy };
 }
 
-/* Relative least squares of fixed + clocked / x, both 0 at least. */
+/* Relative non-negative least squares of fixed + clocked / x. */
 static void solve_seconds(const job *j, limit_curve *c)
 {
     double aa = 0, ab = 0, bb = 0, a = 0, b = 0, det;
@@ -141,7 +141,7 @@ static double loss_of(const job *j, const limit_curve *c)
     return sum;
 }
 
-/* The best of a job's own figures into `c`; returns the loss. */
+/* Fits a job's own figures into `c`. Returns the loss. */
 static double fit_job(const job *j, limit_curve *c)
 {
     double      most = 0, least = HUGE_VAL;
@@ -171,8 +171,8 @@ static double fit_job(const job *j, limit_curve *c)
     return least;
 }
 
-/* What measurements say over what the curve does, at a limit: between those beside it in proportion to
- * watts, beyond the last ones as there. */
+/* Ratio of measurements and curve at a limit: linear in watts between neighbouring limits, constant
+ * beyond the last ones. */
 static limit_row corrected(const job *j, const limit_curve *c, double limit_w)
 {
     const limit_row *below = NULL, *above = NULL;
@@ -239,7 +239,7 @@ static double least_watts(const limit_curves *all)
     return least;
 }
 
-/* Every job by these figures of the device; the sum of their losses. */
+/* Fits all jobs with these figures of the device. Returns the sum of losses. */
 static double fit_jobs(limit_curves *all, const clock_shape *s, double idle_w)
 {
     double sum = 0;
@@ -277,7 +277,8 @@ static void fit_device(limit_curves *all)
     fit_jobs(all, &s, all->idle_w);
 }
 
-/* Each limit of each job left out of its curve, with the device's figures of all. */
+/* Held-out errors: each limit of each job is left out of its curve; the device's figures come from
+ * all rows. */
 static lm_status judge(limit_curves *all, lm_error *err)
 {
     double     *seconds, *watts;
@@ -359,7 +360,7 @@ static limit_curve *curve_for(limit_curves *all, const limit_key *key)
     return c;
 }
 
-/* Of several at one limit the mean. */
+/* Joins several rows at one limit: their mean. */
 static void join(limit_row *to, const limit_row *more)
 {
     const double n = (double)++to->repeats;

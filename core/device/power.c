@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Below this, differences are those of a search for the clock that a limit allows. */
+/* Tolerance of the search for the clock under a limit. */
 #define SAME 1e-9
 
 const char *best_for_name(best_for b)
@@ -140,7 +140,7 @@ double power_slow_down(const power_load *load, double slower, power_load *out)
     return all;
 }
 
-/* The load at another clock that has the shares of `load` at clock `usual`. */
+/* State at another clock; `load` has the shares at clock `usual`. */
 static power_state state_at(const power_model *m, const power_load *load, double usual, double mhz)
 {
     power_load  slow;
@@ -186,7 +186,7 @@ power_state power_usual(const power_model *m, const power_load *load)
     return s;
 }
 
-/* The model with all dynamic power scaled: it says `told` where `watts` were drawn. */
+/* The model with scaled dynamic power, so that `told` becomes `watts`. */
 static power_model scaled(const power_model *m, double watts, double told)
 {
     power_model out   = *m;

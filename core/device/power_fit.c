@@ -13,7 +13,7 @@
  * changes. */
 enum { AT_REST, BOUNDS, MEMORY = BOUNDS + N_TERM_BOUNDS, N_UNKNOWNS };
 
-/* Clocks this much apart are two. */
+/* Clocks with this ratio count as different. */
 #define CLOCK_APART 1.02
 /* Two clocks with this ratio determine the part that follows the clock. */
 #define CLOCK_SPREAD 1.1
@@ -29,7 +29,7 @@ typedef struct fitting {
     power_model      m;            /* known so far */
     bool             idle, clocks; /* idle: given; clocks: they differ */
     double     *expected; /* watts by row: measured; for rows at the limit the watts without it */
-    double     *a, *b;    /* rows as they are solved */
+    double     *a, *b;    /* system of equations */
     double     *ratio;    /* measured over predicted */
     robust_work work;
 } fitting;
@@ -51,7 +51,7 @@ static void regressors(const fitting *f, const power_row *r, double x[N_UNKNOWNS
     x[MEMORY] = f->clocks ? memory + g * (r->load.share[BOUND_TRAFFIC] - memory) : 0;
 }
 
-/* One solution for the expected watts, by the rows that a turn fits to. */
+/* Solves for the expected watts with the rows of a turn. */
 static lm_status solve(fitting *f, const fold_turn *t, double x[N_UNKNOWNS], lm_error *err)
 {
     const double   rest = f->idle ? f->m.idle_w : 0;
@@ -160,7 +160,7 @@ static lm_status find_knee(fitting *f, size_t n_clocks, lm_error *err)
     return status;
 }
 
-/* How many clocks there are; their range into the model. `room` holds n. */
+/* Counts the clocks, and stores their range in the model. `room` holds n. */
 static size_t count_clocks(fitting *f, double *room)
 {
     size_t n = 0, apart = 0;
@@ -170,7 +170,7 @@ static size_t count_clocks(fitting *f, double *room)
             room[n++] = f->row[i].mhz;
     if (!n)
         return 0;
-    f->m.low_mhz  = stats_quantile(room, n, 0); /* sorts */
+    f->m.low_mhz  = stats_quantile(room, n, 0); /* sorts `room` */
     f->m.high_mhz = stats_quantile(room, n, 1);
     if (!(f->m.top_mhz >= f->m.high_mhz))
         f->m.top_mhz = f->m.high_mhz;

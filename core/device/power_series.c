@@ -61,8 +61,8 @@ static double median_of(double a, double b, double c)
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* A piece smoothed by its neighbours, so that one outlier is no ramp (Tukey 1977, running
- * median). */
+/* A piece smoothed by its neighbours, so that one outlier does not count as a ramp (Tukey 1977,
+ * running median). */
 static power_piece smooth(const power_piece *p, size_t n, size_t i)
 {
     const size_t before = i ? i - 1 : i, behind = i + 1 < n ? i + 1 : i;
@@ -70,8 +70,8 @@ static power_piece smooth(const power_piece *p, size_t n, size_t i)
     return (power_piece){ p[i].seconds, median_of(p[before].watts, p[i].watts, p[behind].watts) };
 }
 
-/* How many at the beginning are left out so that the rest's standard error is
- * least; `backward`: at the end. */
+/* Number of pieces to leave out at the beginning, so that the standard error of the rest is least;
+ * `backward`: at the end. */
 static size_t find_ramp(const power_piece *p, size_t n, bool backward)
 {
     stats_moments rest  = { 0 };
@@ -92,7 +92,7 @@ static size_t find_ramp(const power_piece *p, size_t n, bool backward)
     return best;
 }
 
-/* One hides the other as long as it is there: twice. */
+/* Finds both ends, twice, because one ramp may hide the other. */
 static void find_ends(const power_piece *p, size_t n, bool to_the_end, size_t *first, size_t *end)
 {
     *end = n;

@@ -15,7 +15,7 @@ roofline roofline_of(const double figure[N_DEVICE_FIGURES], lm_dtype products, b
     for (size_t i = 0; i < N_DEVICE_FIGURES; i++)
         d.figure[i] = figure[i];
     peak = device_peak(&d, products);
-    if (products == LM_F32 && tf32) /* fmax() takes the number beside a NAN */
+    if (products == LM_F32 && tf32) /* fmax() ignores NAN */
         peak = fmax(peak, figure[DEVICE_TF32]);
     if (peak > 0)
         out.flops = peak;
@@ -31,7 +31,7 @@ double roofline_flop(const roofline *r)
     return r->flops > 0 ? 1 / r->flops : 0;
 }
 
-/* FLOPs of a term that no trick saves; 0 for other counts. */
+/* FLOPs of a term that no algorithm avoids; 0 for other counts. */
 static double least_flops(const term_item *i)
 {
     const size_t slot = term_slot(i->term);

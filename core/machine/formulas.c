@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "machine/sections.h"
 
-/* Seconds of one unit that nothing takes: of what a network has by the million, and of what it has
- * by the layer. */
+/* Implausible seconds per unit: of units that a network has by the million, and of units per
+ * layer. */
 #define MOST_SECONDS_OF_MANY 1.0
 #define MOST_SECONDS_OF_FEW  1e5
 
-/* The last is of all-reduces alone: others' coefficients answer for such a formula. */
+/* The last key belongs to all-reduces only, which use other coefficients. */
 static const key keys[] = {
     { KEY("rows", KEY_COUNT, fitted, rows) },
     { KEY("rank", KEY_COUNT, fitted, rank) },
@@ -63,8 +63,7 @@ static lm_status check_price(const char *name, const char *unit, double seconds,
         name, seconds, unit);
 }
 
-/* The features of a form, or its terms: where its k-th coefficient is, its name and unit. NULL past
- * the last. */
+/* The k-th coefficient of a form, with its name and unit. NULL past the last. */
 static coefficient *coefficient_at(const form *f, fitted *of, size_t k, char name[64],
                                    const char **unit)
 {
@@ -143,7 +142,8 @@ static void write_formula(record *r, const form *f, fitted *of)
     }
 }
 
-/* What was fitted to be 0 or more and is not, somebody has edited; or it is absurd. */
+/* Reads a coefficient. Refuses negative values of non-negative fits, and implausible ones: someone
+ * has edited the file. */
 static void read_coefficient(record *r, const ini_pair *p, const form *f, const char *unit,
                              coefficient *out)
 {
@@ -275,7 +275,7 @@ static const key interval_words[] = {
 static const record_line interval_line_of = { interval_words,
                                               sizeof interval_words / sizeof interval_words[0], 0 };
 
-/* Its bounds, and what is known of the rest. */
+/* Reads or writes the bounds of an interval and its other values. */
 static void interval_both(record *r, const ini_pair *p, const char *name, interval *i)
 {
     if (!r->out)

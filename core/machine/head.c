@@ -1,4 +1,4 @@
-/* What a machine file says of itself, of where it is from, and of what was measured whole. */
+/* Head of a machine file: description, provenance, and networks measured as a whole. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "machine/sections.h"
 
-/* Kernels compute channels in tiles of these; other numbers somebody has edited. */
+/* Limit of tiles of channels; a larger number was edited. */
 #define TILE_MOST 1024
 
 static const key keys[] = {
@@ -93,8 +93,8 @@ void head_both(record *r, calibration *cal, const char *star)
         read_head(r, cal);
 }
 
-/* A machine that was carried over is of the device that it was carried to: files of earlier versions
- * do not say that apart. */
+/* Sets the device of a transferred machine: the target. Files of earlier versions do not name it
+ * separately. */
 static void name_device(record *r, calibration *cal)
 {
     const char *to = calibration_told(cal, "transferred_to");
@@ -124,7 +124,7 @@ void provenance_both(record *r, calibration *cal, const char *star)
 
 /* ---- what was measured whole ---- */
 
-/* Batches a line, so that none gets longer than INI files allow. */
+/* Batches per line, within the length of INI lines. */
 #define BATCHES 10
 
 static void write_measured(FILE *out, const measured_set *set)
@@ -159,7 +159,7 @@ static lm_status count_of(char *text, const char *word, int64_t *out, lm_error *
     return *out >= 1 ? LM_OK : lm_error_set(err, LM_E_ARG, "%s: must be 1 or more", word);
 }
 
-/* Takes what follows the last comma off the text. */
+/* Cuts off the part after the last comma. */
 static char *last_part(char *text)
 {
     char *comma = strrchr(text, ',');
@@ -170,7 +170,7 @@ static char *last_part(char *text)
     return text_trim(comma + 1);
 }
 
-/* From its end on: names may hold commas. */
+/* Reads from the end, because names may have commas. */
 static lm_status read_measured(char *text, measured_set *set, lm_error *err)
 {
     char       *batches = last_part(text);

@@ -1,4 +1,4 @@
-/* What the host of an eager framework takes. */
+/* [host]: time of an eager framework's host. */
 #include <math.h>
 #include <stdio.h>
 

@@ -18,7 +18,7 @@
 #define PARTS     2
 #define PART_TEXT 80
 
-/* The name's parts in lower case. */
+/* Splits a name into parts in lower case. */
 static size_t parts_of(const char *name, char *text, size_t size, char *part[PARTS + 1])
 {
     snprintf(text, size, "%s", name);
@@ -29,7 +29,7 @@ static size_t parts_of(const char *name, char *text, size_t size, char *part[PAR
 
 /* ---- nominal rates ---- */
 
-/* What stands before or behind Gbit/s. */
+/* Words before or after Gbit/s. */
 static const struct {
     const char *before, *behind;
 } nominal[] = { { "", "gbe" }, { "ib", "" }, { "efa", "" }, { "roce", "" } };
@@ -88,7 +88,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* "efa3200, ib-fdr, nvlink2 ..." of the files there are that begin so. */
+/* Names of files with this beginning: "efa3200, ib-fdr, nvlink2 ...". */
 static const char *names_of(const char *folder, const char *begin, char *text, size_t size)
 {
     char   name[64][40];
@@ -111,11 +111,11 @@ static const char *names_of(const char *folder, const char *begin, char *text, s
     return text;
 }
 
-/* A kind of network without its rate or generation. */
+/* Error for a kind of network without rate or generation. */
 static lm_status which_of(const char *part, const char *folder, lm_error *err)
 {
     static const struct {
-        const char *kind, *file, *rates; /* file NULL: none is measured */
+        const char *kind, *file, *rates; /* file NULL: no measured file */
     } kinds[] = { { "efa", "efa", "efa100, efa400, 8xib400" },
                   { "ib", "ib", "ib100, ib400, 8xib400" },
                   { "infiniband", "ib", "ib100, ib400, 8xib400" },
@@ -159,7 +159,7 @@ static lm_status nobody_knows(const char *part, const char *folder, lm_error *er
                         part, names_of(folder, "", all, sizeof all));
 }
 
-/* A preset is of one fabric, which its sections say. */
+/* The fabric of a preset, from its sections; a preset has only one. */
 static lm_status fabric_in(const calibration *cal, const char *path, fabric *out, lm_error *err)
 {
     const algorithm_model *a = collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL);
@@ -228,7 +228,7 @@ lm_status interconnect_find(const char *name, named_interconnect *out, lm_error 
 
 /* ---- devices ---- */
 
-/* "nvlink3" of the kind "nvlink": 3; 0: of another kind. */
+/* Generation of a name: 3 for "nvlink3" of the kind "nvlink"; 0: another kind. */
 static int generation(const char *part, const char *kind)
 {
     const size_t n = strlen(kind);
@@ -264,7 +264,7 @@ lm_status interconnect_suits(const char *name, const device *of, lm_error *err)
 
 /* ---- laying ---- */
 
-/* The machine's all-reduces by themselves, with the two fabrics that a machine may have. */
+/* Memory for all-reduces of the machine on both fabrics. */
 static lm_status room_of(calibration *cal, algorithm_model **out, lm_error *err)
 {
     collective_model *m = cal->collectives;
@@ -285,7 +285,7 @@ static void lay_interval(calibration *cal, const calibration *from)
     interval       *to  = &cal->intervals[0].of[PHASE_SYNC];
     const interval *has = &from->intervals[0].of[PHASE_SYNC];
 
-    if (!interval_known(has)) /* a cluster by itself tells nothing of the next one */
+    if (!interval_known(has)) /* a single cluster does not determine the interval */
         *to = (interval){ .groups     = LINK_CLUSTERS,
                           .low        = LINK_LEAST / LINK_SLOWER,
                           .high       = LINK_MOST / LINK_SLOWER,
@@ -336,7 +336,7 @@ lm_status interconnect_lay(calibration *cal, const named_interconnect *of, lm_er
     return status;
 }
 
-/* What was measured of another interconnect answers no more. */
+/* Drops results that were measured on the replaced interconnect. */
 static void forget(calibration *cal)
 {
     collective_free(cal->collectives);

@@ -1,4 +1,4 @@
-/* Sections that name what lies beside a machine file, and the hash of its text. */
+/* Sections with the names and hashes of files beside a machine file. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void read_hash(record *r, const ini_pair *p, kept_file *f)
                     r->section->name, p->key, p->value);
 }
 
-/* Its two keys, where there is one. */
+/* Reads or writes the two keys, if there is such a file. */
 static void file_both(record *r, const char *star, kept_file *f)
 {
     const ini_pair *file, *hash, *more;

@@ -120,7 +120,7 @@ static void read_curve(record *r, limit_curves *all)
     limit_key       of;
 
     RECORD_KEYS(r, curve_keys, &c);
-    if (*r->missing || r->status) /* is said when the section ends */
+    if (*r->missing || r->status) /* reported at the end of the section */
         return;
     if (!name || !input || !updated || !which) {
         record_fail(r, NULL, LM_E_NOTFOUND, "[%s]: network, input, optimizer or phase is missing",

@@ -18,9 +18,9 @@ static const char head[] =
     "; widen for each octave beyond what was measured, and what that was.\n";
 
 #define AGAIN "layermeter fit OBSERVATIONS -o FILE"
-#define OWN   NULL /* a section that writes its comment itself, or has none */
+#define OWN   NULL /* a section that writes its own comment, or has none */
 
-/* In the order in which they are written. */
+/* Sections in the order of writing. */
 static const section sections[] = {
     { SECTION_MACHINE, OWN, head_both, false },
     { "provenance", OWN, provenance_both, false },
@@ -89,7 +89,7 @@ void *section_room(record *r, void *there, size_t size)
 
 /* ---- reading ---- */
 
-/* "allreduce.": a kind of collective stands in front. */
+/* Does the name begin with a kind of collective, as "allreduce."? */
 static bool is_of_kind(const char *name)
 {
     const size_t n = strcspn(name, ".");
@@ -101,7 +101,7 @@ static bool is_of_kind(const char *name)
     return false;
 }
 
-/* What the star stands for, into `star`; false: the name is none of that pattern. */
+/* Compares a name with a pattern; `star` gets the text in place of the star. */
 static bool matches(const char *pattern, const char *name, char star[SECTION_STAR])
 {
     const bool   kind   = !strncmp(pattern, SECTION_KIND, strlen(SECTION_KIND)) && is_of_kind(name);
@@ -121,7 +121,7 @@ static bool matches(const char *pattern, const char *name, char star[SECTION_STA
     return true;
 }
 
-/* Of the patterns that a name matches the longest; the formulas' matches any. */
+/* The section with the longest matching pattern; that of formulas matches any name. */
 static const section *section_of(const char *name, char star[SECTION_STAR])
 {
     const section *found = NULL;
@@ -152,7 +152,7 @@ static lm_status read_one(const ini_document *doc, const ini_section *s, calibra
     return r.status;
 }
 
-/* Of a file that says how many sections it has, a program has ended every line. */
+/* Checks the end of a file. A program that writes the number of sections also ends every line. */
 static lm_status check_end(const ini_document *doc, lm_error *err)
 {
     const ini_section *first = ini_find(doc, SECTION_MACHINE);
@@ -198,7 +198,7 @@ static lm_status load_document(const ini_document *doc, calibration **out, lm_er
     return status;
 }
 
-/* The digits of the checksum in the text; NULL: not as they are written. */
+/* The digits of the checksum in the text; NULL: not in the written form. */
 static char *find_digits(const char *text, const ini_pair *p)
 {
     const char *at = text;
@@ -210,7 +210,7 @@ static char *find_digits(const char *text, const ini_pair *p)
                : NULL;
 }
 
-/* A file that has a checksum is as it was written. */
+/* Checks the checksum, if the file has one. */
 static lm_status check_sum(const ini_document *doc, const char *text, bool *checked, lm_error *err)
 {
     const ini_pair *p      = ini_get(ini_find(doc, SECTION_MACHINE), SECTION_SUM);
@@ -262,7 +262,7 @@ static void write_section(record *r, const section *s, calibration *cal)
     s->both(r, cal, "");
 }
 
-/* A file that nobody could read again must not take the place of a good one. */
+/* Checks that the new text can be read, before it replaces a good file. */
 static lm_status check_text(const char *path, const char *text, lm_error *err)
 {
     calibration *cal    = NULL;
@@ -274,12 +274,12 @@ static lm_status check_text(const char *path, const char *text, lm_error *err)
     return status;
 }
 
-/* How many sections there are stands in front of them, so that a file that ends early is seen. */
+/* Writes all sections, after their number, which reveals a truncated file. */
 static lm_status draft_all(const calibration *cal, const char *path, file_drafts *to, lm_error *err)
 {
     char        *rest = NULL, *text = NULL;
     size_t       size;
-    calibration *mine  = (calibration *)(uintptr_t)cal; /* it is not changed */
+    calibration *mine  = (calibration *)(uintptr_t)cal; /* writing does not change it */
     record       r     = { .out = open_memstream(&rest, &size) };
     bool         whole = r.out != NULL;
     lm_status    status;
@@ -304,7 +304,7 @@ static lm_status draft_all(const calibration *cal, const char *path, file_drafts
     return status;
 }
 
-/* The machine file last: it names the others with their hashes. */
+/* Writes the machine file last, because it has the hashes of the others. */
 lm_status machine_save(const calibration *cal, const char *path, lm_error *err)
 {
     file_drafts drafts = { 0 };

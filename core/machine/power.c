@@ -1,7 +1,7 @@
-/* [power]: what a device draws. */
+/* [power]: power of a device. */
 #include "machine/sections.h"
 
-/* More than any device draws (a wafer 23 kW) or is clocked at. */
+/* Above the power of any device (a wafer: 23 kW), and above any clock. */
 #define WATTS .unit = "W", .most = 1e5
 #define MHZ   .unit = "MHz", .most = 1e5
 #define RATIO .most = 1e6
@@ -27,7 +27,7 @@ static const key keys[] = {
     { KEY("high", KEY_REAL, power_model, high), RATIO },
 };
 
-/* Ratios and clocks that one divides by. */
+/* Checks ratios and clocks that are divisors. */
 static const char *what_is_wrong(const power_model *m)
 {
     if (m->top_mhz <= 0 || m->knee_mhz <= 0)

@@ -1,4 +1,4 @@
-/* What several ranks take: prices of collectives, overlap, and what ranks of a host share. */
+/* Sections on several ranks: prices of collectives, overlap, slowdown of ranks on one host. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static const key fabric_keys[] = {
     { KEY("log2_share", KEY_REAL, fabric_model, log2_share), .most = 1, .above = true },
 };
 
-/* Some are of all-reduces between nodes only, one of those within. */
+/* Does a fabric have a column? Some belong to all-reduces between nodes, one to those within a
+ * node. */
 static bool has_column(fabric f, sync_column c)
 {
     const bool between = c == SYNC_BYTES_TWO || c == SYNC_DEVICES || c == SYNC_RAIL_BYTES;
@@ -47,7 +48,7 @@ static void price_both(record *r, const char *prefix, const char *name, const ch
     record_key(r, (key){ .name = all, .kind = KEY_REAL, .unit = per, .needed = needed }, price);
 }
 
-/* Nothing is spilled where there is no border. */
+/* Reads or writes a plane. Without a border there is no price beyond caches. */
 static void plane_both(record *r, const char *prefix, collective_kind kind, fabric f,
                        const fabric_model *m, sync_plane *plane)
 {
@@ -103,7 +104,7 @@ static void fabric_both(record *r, collective_kind kind, fabric f, fabric_model 
     }
 }
 
-/* The algorithm of a section, made when it is the first of it. */
+/* Finds or adds the algorithm of a section. */
 static algorithm_model *algorithm_of(record *r, calibration *cal, collective_kind kind,
                                      const char *name)
 {

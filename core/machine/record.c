@@ -1,4 +1,4 @@
-/* Sections of machine files, key by key, both ways. */
+/* Reads and writes sections of machine files key by key. */
 #include "machine/record.h"
 
 #include <inttypes.h>
@@ -110,7 +110,7 @@ static size_t numbers_of(const key *k)
     return k->kind == KEY_RANGE ? 2 : k->n > 1 ? k->n : 1;
 }
 
-/* Its numbers as the file has them. */
+/* Numbers of a value in the file's units. */
 static void look(const key *k, const void *at, double x[KEY_NUMBERS])
 {
     switch (k->kind) {
@@ -172,7 +172,7 @@ static lm_status is_exact(double x, const char *text, lm_error *err)
                               text);
 }
 
-/* The text is cut up. */
+/* Parses a value; changes the text. */
 static lm_status parse(const key *k, char *text, double x[KEY_NUMBERS], lm_error *err)
 {
     const size_t n       = numbers_of(k);
@@ -230,7 +230,7 @@ static void check_range(record *r, const ini_pair *p, const key *k, double x)
                     p->value);
 }
 
-/* Reads a text, which is cut up. */
+/* Reads a value; changes the text. */
 static void read_value(record *r, const ini_pair *p, const key *k, char *text, void *at)
 {
     double    x[KEY_NUMBERS] = { 0 };
@@ -241,7 +241,7 @@ static void read_value(record *r, const ini_pair *p, const key *k, char *text, v
     if (r->status)
         return;
     status = parse(k, text, x, r->err);
-    if (status && k->kind == KEY_WHOLE) /* its line says enough */
+    if (status && k->kind == KEY_WHOLE) /* the line is clear enough */
         record_fail(r, p, status, "%s", r->err ? r->err->text : "");
     record_failed(r, p, status);
     for (size_t i = 0; i < numbers_of(k) && !r->status; i++)

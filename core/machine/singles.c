@@ -1,4 +1,4 @@
-/* Prices of single kernels and layers, and what networks make of these. */
+/* Prices of single kernels and layers, and their correction by networks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const key cut_keys[] = {
       .above = true },
 };
 
-/* A column of a family is named behind it. */
+/* The family of a column: its name begins with the family's. */
 static size_t family_of(const columns *c, const char *name)
 {
     char        family[80];
@@ -160,7 +160,7 @@ static void read_layer_price(record *r, const ini_pair *p, const layer_class *cl
         record_fail(r, p, LM_E_ARG, "%s: a price below 0", p->key);
 }
 
-/* What a file does not name costs what all of its family does: nothing is free. */
+/* Reads prices of layers. A column that the file lacks gets its family's price, never 0. */
 static void read_layer_prices(record *r, const layer_class *class, columns *c)
 {
     const ini_pair *p;

@@ -15,16 +15,15 @@ const shrink_options shrink_counted = {
     .mu = 1, .huber = 0.25, .alike = 0.05, .rounds = 8, .slots_only = true
 };
 
-/* What a family is held near as long as its rows say little of it, and what it costs where no row
- * has it: another one's coefficient, so many times (`weight`: of the ridge that holds it there; 0:
- * its rows alone decide).
+/* Prior of a family for few rows, and its value without rows: a multiple of another family's
+ * coefficient. `weight`: of the ridge that holds it there; 0: only its rows decide.
  *
- * Grouped arithmetic reuses little, depthwise less, and vectors instead of matrix units compute it.
- * The last three correct what the others miss. In few networks they are a percent of the time, and
- * what is found there may be anything; in the next network they can be most of it. So they begin as
- * a few bytes of traffic each: an element of a function two of f32's, a plane a cache line, a FLOP
- * of a pooling window one of its elements. Pooling is let go sooner: networks do it twenty times
- * dearer than that, or for nothing. */
+ * Grouped arithmetic reuses little data, depthwise less; vector units compute it, not matrix units.
+ * The last three families correct the others. In most networks they are below a percent of the
+ * time, so their fitted values are arbitrary; in another network they can dominate. So they start
+ * as a few bytes of traffic each: an element of a function as two of f32, a plane as a cache line,
+ * a FLOP of a pooling window as one element. The ridge of pooling is weaker, because networks show
+ * twenty times this price, or none. */
 static const struct {
     term_family other;
     double      times, weight;
@@ -46,8 +45,8 @@ static const struct {
 
 /* One stage: its columns. */
 typedef struct stage {
-    size_t key[N_TERMS];    /* column of each term; N_TERMS: none */
-    size_t column[N_TERMS]; /* the same by place */
+    size_t key[N_TERMS];    /* by term: its column; N_TERMS: none */
+    size_t column[N_TERMS]; /* by place: its column */
     double scale[N_TERMS];  /* by place: seconds per unit so far */
     size_t n;               /* columns */
     double factor[N_TERMS]; /* by column */
@@ -57,14 +56,14 @@ typedef struct stage {
 typedef struct solving {
     const shrink_rows    *rows;
     const shrink_options *options;
-    shrink_sums           sums;  /* of the rows that take part */
+    shrink_sums           sums;  /* sums of the rows in use */
     double               *share; /* by row: its weight within its group */
-    robust_work           work;  /* of the last stage */
+    robust_work           work;  /* memory of the last stage */
     bool                  used[N_TERMS];
     term_family           family[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
     double    pinned[N_TERMS]; /* coefficients at their bounds (term_bounds); NAN: free */
-    double   *rest;            /* of each row, without pinned terms; NULL: none is pinned */
+    double   *rest;            /* by row: seconds without pinned terms; NULL: none pinned */
     lm_error *err;
 } solving;
 
@@ -85,7 +84,7 @@ static size_t term_key(const solving *s, size_t term)
     return term;
 }
 
-/* Numbers the keys that are in use. */
+/* Makes the columns of a stage: a number for each key in use. */
 static void stage_new(const solving *s, size_t (*key_of)(const solving *, size_t), stage *out)
 {
     size_t column[N_TERMS];
@@ -127,7 +126,8 @@ static lm_status stage_solve(solving *s, stage *st)
     return robust_solve(&r, st->factor, &s->work, s->err);
 }
 
-/* Families differ by decades: columns of about 1 first. Those that are one here have one scale. */
+/* Scales families to columns of about 1, because they differ by decades. Families with a common
+ * column have one scale. */
 static void scale_families(solving *s)
 {
     double largest[N_TERM_FAMILIES] = { 0 };
@@ -141,7 +141,7 @@ static void scale_families(solving *s)
         s->scale[t] = largest[s->family[t]] > 0 ? 1 / largest[s->family[t]] : 0;
 }
 
-/* Price of a family while only others are known. NAN: these are not known either. */
+/* Guessed price of a family from other families; NAN: these are unknown, too. */
 static double family_guess(const double *family, const bool *known, term_family f)
 {
     for (int hops = 0; hops < N_TERM_FAMILIES && !known[f]; hops++) {
@@ -172,8 +172,8 @@ static void take_families(solving *s, const stage *st)
         s->scale[t] = family_guess(family, known, s->family[t]);
 }
 
-/* Of each column: how far the rows fix its factor, and the factor's variance in units of the
- * residuals'. Columns at their bound: 1 and NAN. */
+/* For each column: how well the rows determine its factor, and the factor's variance in units of
+ * the residuals'. Columns at their bound get 1 and NAN. */
 static lm_status stage_judge(const solving *s, const stage *st, double mu, double *known,
                              double *variance)
 {
@@ -197,7 +197,7 @@ static lm_status stage_judge(const solving *s, const stage *st, double mu, doubl
         if (blas.LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse,
                                      (lapack_int)n) ||
             blas.LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n))
-            n = 0; /* equal columns: the data cannot tell them apart */
+            n = 0; /* equal columns: undetermined */
         for (size_t i = 0; i < n; i++) {
             variance[use[i]] = inverse[i * n + i];
             known[use[i]]    = fmax(0, 1 - mu * inverse[i * n + i]);
@@ -260,8 +260,8 @@ static void spread_slots(solving *s, shrink_fit *out)
         }
 }
 
-/* Depthwise convolutions are of one family with grouped ones where both were measured, and held
- * together. Of one alone the other is guessed: reuse lies between. */
+/* Names the families. Depthwise and grouped convolutions are held together if both were measured.
+ * If only one was, the other is guessed, because their reuse is similar. */
 static void name_families(solving *s)
 {
     bool grouped = false;
@@ -289,8 +289,7 @@ static lm_status take_rows(solving *s, size_t without)
     return s->sums.n ? LM_OK : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
 }
 
-/* Families that stand on their own first; then all of them, the rest beginning from their guesses.
- */
+/* Solves independent families first, then all, with guesses for the rest. */
 static lm_status solve_families(solving *s)
 {
     bool      all[N_TERMS];
@@ -318,7 +317,7 @@ static lm_status solve_families(solving *s)
     return status;
 }
 
-/* The terms still to find, and the remaining seconds of each row. */
+/* Selects the free terms, and the remaining seconds of each row. */
 static lm_status free_terms(solving *s)
 {
     const shrink_rows *r   = s->rows;
@@ -390,7 +389,7 @@ lm_status shrink_solve(const shrink_rows *rows, size_t without, const shrink_opt
     memset(out, 0, sizeof *out);
     for (size_t t = 0; t < N_TERMS; t++)
         s.pinned[t] = NAN;
-    /* each round pins a term at least, and few have bounds */
+    /* each round pins at least one term, and few have bounds */
     while (!status && !(status = solve_free(&s, out)) && pin(&s))
         ;
     spare = (double)s.sums.n - (double)out->n_used;

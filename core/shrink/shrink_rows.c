@@ -84,7 +84,7 @@ static lm_status sums_room(const shrink_rows *r, shrink_sums *s, lm_error *err)
     return s->gram && s->h ? LM_OK : no_memory(err);
 }
 
-/* Adds rows that weigh the same. */
+/* Adds rows of equal weight. */
 static void add_alike(const shrink_rows *r, size_t first, size_t n, double share, shrink_sums *to)
 {
     const double *rows  = r->relative + first * r->n_terms;
@@ -99,8 +99,8 @@ static void add_alike(const shrink_rows *r, size_t first, size_t n, double share
             to->h[t] += share * rows[i * r->n_terms + t];
 }
 
-/* Adds all rows, each to its fold, or (`to`) to one. Those of a fold and group follow each other
- * mostly. */
+/* Adds all rows to their folds, or to the single `to`. Rows of a fold and group are mostly
+ * adjacent. */
 static void add_rows(const shrink_rows *r, const double *share, shrink_sums *to)
 {
     for (size_t first = 0, n; first < r->n; first += n) {
@@ -131,7 +131,7 @@ double term_bounds_keep(const term_bounds *b, size_t term, double value)
 {
     const size_t slot = term_slot(term);
 
-    if (isnan(value)) /* nobody knows it */
+    if (isnan(value)) /* unknown */
         return value;
     if (slot == SLOT_GEMM_FLOPS || slot == SLOT_ATTENTION_FLOPS)
         return fmax(value, b->least_flop);
@@ -226,7 +226,7 @@ void shrink_sums_free(shrink_sums *s)
 /* Squared distance of a column of length 1 from those before it. */
 #define NEAR 1e-10
 
-/* Products of all pairs of columns, these of length 1; those of zeros stay so. */
+/* Products of all pairs of columns, scaled to length 1; columns of zeros stay zero. */
 static void multiply(const shrink_rows *r, double *of)
 {
     const size_t n = r->n_terms;
@@ -265,7 +265,7 @@ lm_status term_rank(const shrink_rows *r, size_t *out, lm_error *err)
             break;
         used[pivot] = true;
         row         = &of[pivot * n];
-        for (size_t i = 0; i < n; i++) /* the others' sum without it */
+        for (size_t i = 0; i < n; i++) /* subtract it from the others */
             for (size_t k = 0; k < n && !used[i]; k++)
                 if (!used[k])
                     of[i * n + k] -= row[i] * row[k] / row[pivot];
