@@ -7,7 +7,7 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 
-/* A device with a state of its own is not slower for what its host's threads wait. */
+/* A device with a state of its own is not slowed down by waiting threads of its host. */
 static bool is_cpu(const backend *device)
 {
     return !device->type->virtual && !device->type->state;

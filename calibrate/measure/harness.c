@@ -32,7 +32,7 @@ static const char *optimizer_text(const observation *row)
     return *row->optimizer ? row->optimizer : optimizer_name(OPTIMIZER_MOMENTUM);
 }
 
-/* A forward pass in evaluation mode: to backends the forward phase of a case of its own. */
+/* A forward pass in evaluation mode. For backends it is the forward phase of a separate case. */
 static bool evaluates(const observation *row)
 {
     return (row->kind == OBS_NETWORK || row->kind == OBS_LAYER) && row->phase == PHASE_INFERENCE;
@@ -94,7 +94,7 @@ static void setup_free(const bench *b, setup *s)
     gradient_list_free(&s->gradients);
 }
 
-/* The backend that runs a phase of this point; NULL: nobody, since there is nothing to run. */
+/* The backend that runs a phase of this point; NULL: there is nothing to run. */
 static backend *runner(const bench *b, const setup *s, phase p)
 {
     if (!has_phase(s, p))
@@ -167,12 +167,11 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
                : LM_OK;
 }
 
-/* For a library that compiles and tries kernels when it meets them for the first time, and ranks
- * that find each other. */
+/* Time for libraries that compile and try a new kernel, and for ranks that connect. */
 #define PREPARING 60.0 /* seconds */
 
-/* Time until a backend's next sign of life. CPUs do behind each kernel, and none of today is slower
- * than 1 GFLOP/s and 100 MB/s, whatever the kernel; GPUs behind a phase or a step, and they are a
+/* Longest time until a backend's next sign of life. CPUs give one after each kernel; all of today
+ * reach 1 GFLOP/s and 100 MB/s in any kernel. GPUs give one after a phase or a step, and are a
  * hundred times as fast. */
 static double slowest_seconds(const bench *b, const setup *s)
 {
@@ -192,7 +191,7 @@ static double slowest_seconds(const bench *b, const setup *s)
 }
 
 /* A collective backend's preparation is itself collective: no rank may enter it unless all do.
- * *mine is this rank's own status, behind which a text stands in err. */
+ * *mine is this rank's own status; its message is in err. */
 static lm_status prepare(const bench *b, const world *group, const sweep_point *point, setup *s,
                          lm_status *mine, lm_error *err)
 {
@@ -245,11 +244,11 @@ static bool samples_alloc(samples *s, int64_t room)
     return ok;
 }
 
-/* Wall times, CPU times, how the rank fared; and wall times of what ranks do without waiting for
- * each other: until the all-reduce, and from there on. */
+/* Values of one repetition: wall times, CPU times, the rank's status, and the wall times before and
+ * from the all-reduce on. Within each of these two, ranks do not wait for each other. */
 enum { FARED = 2 * N_PHASES, BEFORE_SYNC, FROM_SYNC, N_VALUES };
 
-/* The largest over the ranks, with the CPU times of the ranks that took so long. */
+/* The largest value over the ranks; CPU times are those of the slowest rank. */
 static lm_status largest(const world *group, double value[N_VALUES], lm_status status,
                          lm_error *err)
 {
@@ -265,8 +264,8 @@ static lm_status largest(const world *group, double value[N_VALUES], lm_status s
     return status ? status : lm_error_set(err, (lm_status)-value[FARED], WORLD_ELSEWHERE);
 }
 
-/* The phases one after the other. The step is what passes until the slowest rank has done them:
- * each is slow in its own phase, so that this may be less than the sum of the slowest. */
+/* Runs the phases one after the other. The step ends when the slowest rank has done them. Ranks may
+ * be slow in different phases, so it may be shorter than the sum of the slowest phases. */
 static lm_status run_phases(const bench *b, const world *group, const setup *s, conditions *seen,
                             double value[N_VALUES], lm_error *err)
 {
@@ -282,7 +281,7 @@ static lm_status run_phases(const bench *b, const world *group, const setup *s, 
             status = world_agree(group, status, err);
             if (status)
                 return status;
-            world_barrier(group); /* the wait for a slower rank is not the all-reduce's */
+            world_barrier(group); /* the wait for a slower rank is no part of the all-reduce */
         }
         if (p != PHASE_SYNC && seen)
             conditions_phase_begins(seen);
@@ -301,9 +300,9 @@ static lm_status run_phases(const bench *b, const world *group, const setup *s, 
     return status;
 }
 
-/* Exposed part of the all-reduces, behind the backward pass of the last rank. A rank that came
- * sooner waits for it in the all-reduces: that is its pass being slower than this one's, and of 1 %
- * of a pass more than what most all-reduces leave. */
+/* Exposed part of the all-reduces: the time after the last rank's backward pass. An earlier rank
+ * waits in its all-reduces for the last rank. This wait belongs to the passes: 1 % of a pass is
+ * more than the exposed part of most all-reduces. */
 static lm_status since_the_last_came(const world *group, double value[N_VALUES], lm_status status,
                                      lm_error *err)
 {
@@ -312,13 +311,12 @@ static lm_status since_the_last_came(const world *group, double value[N_VALUES],
     value[FROM_SYNC]  = came + value[PHASE_SYNC];
     value[PHASE_SYNC] = came; /* so that the CPU time is that rank's, too */
     status            = largest(group, value, status, err);
-    /* where all is hidden: less than the clock tells, which no row can say otherwise */
+    /* all hidden: less than the clock resolves; rows need a time above 0 */
     value[PHASE_SYNC] = fmax(value[FROM_SYNC] - value[PHASE_SYNC], 1e-9);
     return status;
 }
 
-/* The whole step at once: to whoever watches the machine one phase, without what
- * is waited for other ranks. */
+/* Runs the whole step at once. For `seen` it is one phase, without the wait for other ranks. */
 static lm_status run_step(const bench *b, const world *group, const setup *s, conditions *seen,
                           double value[N_VALUES], lm_error *err)
 {
@@ -339,8 +337,8 @@ static lm_status run_step(const bench *b, const world *group, const setup *s, co
     return since_the_last_came(group, value, status, err);
 }
 
-/* One repetition; out holds wall times, then CPU times, of the slowest rank. A rank that
- * fails goes on to where all meet, so that none waits for it. */
+/* One repetition; `value` holds wall times, then CPU times, of the slowest rank. A rank that fails
+ * goes on to the common exchange, so that no rank waits for it. */
 static lm_status repeat_once(const bench *b, const world *group, const setup *s, conditions *seen,
                              double out[2 * N_PHASES], lm_error *err)
 {
@@ -373,7 +371,7 @@ static bool enough(const stopping *stop, samples *s, double warm, double spent)
     return 1.2533 * 1.4826 * mad / sqrt((double)n) <= stop->precision * median;
 }
 
-/* Times are the same on all ranks, so that they end together. */
+/* All ranks see the same times and therefore end together. */
 static lm_status warm_up(const bench *b, const world *group, const setup *s, double *seconds,
                          lm_error *err)
 {
@@ -418,7 +416,7 @@ static lm_status sample(const bench *b, const world *group, const setup *s, cond
     return LM_OK;
 }
 
-/* Repetitions that nobody times, until power has settled. */
+/* Untimed repetitions until power has settled. */
 static lm_status go_on_for_power(const bench *b, const world *group, const setup *s, double spent,
                                  lm_error *err)
 {
@@ -457,7 +455,7 @@ static lm_status share_power(const world *group, double mine, double *out, lm_er
     return status;
 }
 
-/* Samples, and judges under what conditions. */
+/* Times the repetitions and judges the conditions of the machine. */
 static lm_status sample_watched(const bench *b, const world *group, const setup *s, samples *times,
                                 point_result *out, lm_error *err)
 {
@@ -466,7 +464,7 @@ static lm_status sample_watched(const bench *b, const world *group, const setup 
     condition_report   report;
     const observation *row = s->what.point;
     double             warm, watts;
-    lm_status status = warm_up(b, group, s, &warm, err); /* before: all threads are there then */
+    lm_status status = warm_up(b, group, s, &warm, err); /* only now do all threads exist */
     lm_status opened = conditions_open(&seen, b->compute, room, err);
 
     if (!status)

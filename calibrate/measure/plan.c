@@ -10,24 +10,23 @@
 #include "network/mixed/fp8.h"
 
 /*
- * Kernels say what they compute, not on which tensors. Who reads what is guessed.
+ * A kernel states its computation, not its tensors. This file guesses which kernel reads which.
  *
  * Forward: a kernel reads what the one before wrote if that is long enough, else a buffer of its
- * own. A second operand is an older product. All products are kept, as the backward pass wants
- * them.
+ * own. A second operand is an older product. All products are kept for the backward pass.
  *
  * Backward: a kernel belongs to the last forward kernel of the same shapes that has no kernel of
- * its pass yet, and uses that one's weights, statistics and activations. Without one it has its own
- * weights and reads SPACE_SAVED. Gradients go round RING regions of the largest size, much as a
- * caching allocator hands them out. Where the last one written is too short, SPACE_LOSS is read.
+ * this pass yet. It uses the weights, statistics and activations of that kernel. Without such a
+ * kernel it has its own weights and reads SPACE_SAVED. Gradients take turns in RING regions of the
+ * largest size, as from a caching allocator. If the last one written is too short, the kernel reads
+ * SPACE_LOSS.
  *
  * Update: the optimizer walks through the weights and their gradients in the order they were laid
  * in.
  *
- * No pass reads what it wrote the last time it ran, so that values neither grow from run to run nor
- * fade to denormals. Repeated launches of one kernel share its buffers. The padding of blocked
- * layouts holds random numbers, too: times are those of true data, sums over padded channels are
- * not.
+ * No pass reads its own output of the run before. So values neither grow from run to run nor become
+ * denormals. Repeated launches of one kernel share its buffers. The padding of blocked layouts
+ * holds random numbers, too. Times are those of real data; sums over padded channels are wrong.
  */
 enum {
     RING          = 3,
@@ -288,7 +287,7 @@ static void place_backward(planner *p, launch *l, const launch *before, const la
     }
 }
 
-/* The ring is of what a phase leaves: gradients, or outputs in evaluation. */
+/* Reserves the ring for the results of a phase: gradients, or outputs in evaluation. */
 static void lay_ring(planner *p, phase of)
 {
     step_plan *whole   = p->plan;
@@ -305,13 +304,13 @@ static void lay_ring(planner *p, phase of)
             regions += regions < RING;
         }
     }
-    if (of == PHASE_FORWARD) /* a kernel's source and product lie apart by no power of two */
+    if (of == PHASE_FORWARD) /* the distance of a kernel's source and product is no power of two */
         p->ring_bytes = lm_add(p->ring_bytes, 17 * ALIGN);
     whole->size[SPACE_RING] = lm_mul(regions, p->ring_bytes);
 }
 
-/* The gradients that are complete once `end` kernels have run, layer by layer: side by side from
- * where the kernels of their layer put theirs, and room for all. */
+/* Places the gradients that are complete after `end` kernels, layer by layer. The gradients of a
+ * layer lie side by side, from where its first kernel puts its own. */
 static void lay_gradients(planner *p, size_t end)
 {
     step_plan *whole = p->plan;

@@ -1,4 +1,4 @@
-/* The native training step: a backward pass behind whose kernels gradients are all-reduced. */
+/* The native training step: a backward pass with all-reduces of gradients between its kernels. */
 #include "measure/step.h"
 
 #include <math.h>

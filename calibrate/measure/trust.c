@@ -90,7 +90,7 @@ static void keep_ratio(trust *t, double ratio)
         double      *more = realloc(t->ratio, room * sizeof *more);
 
         if (!more)
-            return; /* the comparison goes on with those it has */
+            return; /* the comparison goes on with the points it has */
         t->ratio      = more;
         t->ratio_room = room;
     }
@@ -217,7 +217,7 @@ size_t trust_retry(const trust *t, double seconds_left)
 
         if (!h->flagged || h->tries > t->limits.retries || h->cost > room || h->cost <= 0)
             continue;
-        /* those tried least first, so that each gets its turn; of them the most disturbed */
+        /* the points with the fewest tries first; of these the most disturbed */
         if (best == TRUST_NONE || h->tries < t->point[best].tries ||
             (h->tries == t->point[best].tries && h->stretch > t->point[best].stretch))
             best = i;
@@ -230,7 +230,7 @@ size_t trust_retry(const trust *t, double seconds_left)
 /* Fewer points say nothing of a rank. */
 #define RATIOS_LEAST 3
 
-/* Ranks whose ratio says that they are slow. */
+/* Names the ranks that are slow by their ratio. */
 static void name_slow(const double *ratio, char (*host)[WORLD_HOST], size_t n, trust_summary *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -245,7 +245,7 @@ static void name_slow(const double *ratio, char (*host)[WORLD_HOST], size_t n, t
     }
 }
 
-/* Ratio of all points that could be compared; 0: too few. */
+/* This rank's ratio over all compared points; 0: too few points. */
 static double own_ratio(const trust *t, double *scratch)
 {
     if (t->n_ratios < RATIOS_LEAST)

@@ -89,7 +89,7 @@ static bool is_stuck(const watchdog *d, int r)
     return d->state[r].activity == PULSE_WORK && d->state[r].quiet > patience(d, r);
 }
 
-/* Of the first rank that is. */
+/* Patience with the first rank that is stuck. */
 static double stuck_for(const watchdog *d)
 {
     int r = 0;
@@ -159,7 +159,7 @@ static bool given_up(const watchdog *d)
 }
 
 /* Events within a moment belong together: a launcher ends the other ranks when one dies, and all
- * ranks when it is told to. */
+ * ranks on request. */
 static void judge_together(watchdog *d, struct pollfd *p, int number)
 {
     const int64_t until = clock_nanoseconds(CLOCK_MONOTONIC) + (int64_t)(1e9 * GATHER);

@@ -91,10 +91,9 @@ void watch_wait(const watchdog *d, struct pollfd *p, int64_t until)
     poll(p, n, left > 0 ? (int)(left / 1000000) + 1 : 0);
 }
 
-/* Of the last beat: the share in which this rank could go on. On a machine that is busy with
- * something else its threads wait for a core, which the system counts; where it does not,
- * the CPU time has to tell, of which a rank that sleeps in its kernel, or waits for a
- * device, uses none at all. */
+/* Share of the last beat in which this rank had a core. On a machine with other work its threads
+ * wait for a core. The system counts this wait; otherwise the share is estimated from the CPU time.
+ * A rank that sleeps in the kernel or waits for a device uses no CPU time; its share is 1. */
 static double had_a_core(const watchdog *d, double passed, double cpu)
 {
     const double waited = run_queue_waited(d->queue);

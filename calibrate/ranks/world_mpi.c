@@ -69,7 +69,7 @@ static world *wrap(MPI_Comm comm)
 
 lm_status world_open(int *argc, char ***argv, world **out, lm_error *err)
 {
-    int got; /* whoever needs what is asked for asks again (MPI_Query_thread) */
+    int got; /* unused: code that needs this level of threads calls MPI_Query_thread() */
 
     if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &got) != MPI_SUCCESS)
         return lm_error_set(err, LM_E_IO, "MPI could not be started");

@@ -36,7 +36,7 @@ static void print_ranks(const agreement *a, const int *group, int which, char *o
 
 typedef struct fact {
     const char *name;
-    /* in words; of the i-th device key of `like`, if it is that */
+    /* writes the value as text; for a device, that of the i-th key of `like` */
     void (*print)(const rank_facts *of, const rank_facts *like, int i, char *out, size_t size);
 } fact;
 

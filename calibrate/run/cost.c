@@ -53,7 +53,7 @@ void cost_learn(cost_model *m, const stopping *stop, obs_kind kind, double once,
 
 double cost_guess_once(const sweep *plan, const sweep_point *p)
 {
-    /* by itself, much of what a kernel reads is in a cache */
+    /* a kernel by itself reads much of its data from a cache */
     const double flop = 1 / plan->flops_per_second, byte = 0.4 / plan->bytes_per_second;
 
     if (p->row.kind == OBS_KERNEL) {

@@ -169,7 +169,7 @@ static void find_numa(rank_facts *f)
     print_set(nodes, 64, f->numa, sizeof f->numa);
 }
 
-/* ---- what is run ---- */
+/* ---- software ---- */
 
 enum { CHUNK = 65536 };
 
@@ -224,7 +224,7 @@ static void add_device(void *context, const char *key, const char *value)
     snprintf(f->device[f->n_devices].key, sizeof f->device[0].key, "%s", key);
     if (n < sizeof f->device[0].value)
         strcpy(to, value);
-    else /* it may differ behind what there is room for */
+    else /* the part that is cut off may differ */
         snprintf(to, sizeof f->device[0].value, "%.70s... (%016" PRIx64 ")", value,
                  hash(empty, value, n));
     f->n_devices++;

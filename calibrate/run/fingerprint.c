@@ -181,7 +181,7 @@ lm_status fingerprint_check(const char *path, const char *head, const bench *b, 
                             "%s: its all-reduces were measured in another way (see its line '# "
                             "collective:'): --force replaces it, another -o keeps it",
                             path);
-    /* one head says of all rows where an exposed all-reduce begins */
+    /* one line of the head states for all rows where an exposed all-reduce begins */
     if (has_buckets(b->plan) && !find_line(head, OBSERVATIONS_EXPOSED, there))
         return lm_error_set(err, LM_E_ARG,
                             "%s: its all-reduces in buckets begin with each rank's own pass, those "

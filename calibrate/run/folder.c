@@ -127,7 +127,8 @@ static bool is_named(const char *report, const char *file)
     return false;
 }
 
-/* Those of run_folder_machine() that the last run's report names. Others are somebody's own. */
+/* Removes the files of run_folder_machine() that the last run's report names. Other files belong to
+ * the user. */
 static lm_status clear_machines(const run_folder *f, const char *report, lm_error *err)
 {
     const int      n = (int)(strlen(f->machine) - strlen("machine.ini"));

@@ -26,7 +26,7 @@ static bool has_step(const observation *r)
     return (r->kind == OBS_NETWORK || r->kind == OBS_LAYER) && r->phase != PHASE_INFERENCE;
 }
 
-/* Their rows end with the step; one whose step is missing is measured again. */
+/* Rows of a point end with the step. A point without its step is measured again. */
 static bool completes(const observation *r)
 {
     return !has_step(r) || r->phase == PHASE_STEP || r->skipped;
@@ -271,7 +271,7 @@ static lm_status open_alone(output *o, output_mode mode, lm_error *err)
 {
     struct stat about, there;
 
-    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is told like a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is reported like a full disk */
     o->fd = open(o->path, O_RDWR | O_CREAT | O_CLOEXEC | (mode == OUTPUT_NEW ? O_EXCL : 0), 0666);
     if (o->fd < 0)
         return errno == EEXIST

@@ -61,7 +61,7 @@ static void hear_bus_id(void *context, const char *key, const char *value)
         snprintf(context, BUS_ID, "%s", value);
 }
 
-/* Of rank 0's host. */
+/* Writes the topology of rank 0's host. */
 static void put_topology(FILE *out, const bench *b)
 {
     char bus_id[BUS_ID] = "", root[512];

@@ -44,8 +44,8 @@ static lm_status open_at(sweep_loading *l, const char *name, int64_t image, netw
     return status;
 }
 
-/* The input shape of a network at an image size (0: the file's own), as text in the arena. Of a
- * block the image is the whole network's. */
+/* The input shape of a network at an image size (0: the file's own), as text in the arena. For a
+ * block, it is the image size of the whole network. */
 static lm_status input_shape(sweep_loading *l, const char *name, int64_t image, lm_dtype dtype,
                              const char **out)
 {
@@ -75,7 +75,7 @@ static lm_status input_shape(sweep_loading *l, const char *name, int64_t image, 
     return status;
 }
 
-/* Names of what is measured of a network: itself, its blocks that are listed, or all outermost ones. */
+/* Names of the measured parts of a network: itself, the listed blocks, or all outermost blocks. */
 typedef struct parts {
     char **name; /* in the arena */
     size_t n, room;
@@ -136,8 +136,8 @@ static lm_status parts_of(sweep_loading *l, const sweep_values *v, const char *n
     return status;
 }
 
-/* All of one network, in one variant. Of several images those are left out that are too small for
- * it, unless none remains; of all blocks those that cannot be cut out. */
+/* Visits all points of one network in one variant. Images that are too small are left out, unless
+ * no other remains. With `all`, blocks that cannot be cut out are left out. */
 static lm_status visit_network(sweep_loading *l, const sweep_values *v, sweep_point *p,
                                sweep_visitor each, void *context)
 {

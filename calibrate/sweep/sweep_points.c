@@ -86,8 +86,8 @@ sweep_work sweep_work_of_counts(const net_metrics *c)
     };
 }
 
-/* Seconds of one repetition by the expected speeds. Only the filter max_seconds uses them, since
- * it must select the same points on every machine. Expected times of a run are in run/cost.h. */
+/* Seconds of one repetition at the expected speeds. Only the filter max_seconds uses them: it must
+ * select the same points on every machine. Expected times of a run are in run/cost.h. */
 static double sweep_once_seconds(const sweep_loading *l, const sweep_work *work)
 {
     return work->all_flops / l->common.flops_per_second +

@@ -110,7 +110,7 @@ const value_type type_buckets    = { .size = sizeof(count_list), .read = read_bu
 const value_type type_progress   = { .size = sizeof(struct sweep_progress), .read = read_progress };
 const value_type type_phases     = { .size = sizeof(struct sweep_phases), .read = read_phases };
 
-/* Adds to the settings that the section's variants wrote. */
+/* Adds the progress of buckets to the settings of the section's variants. */
 static lm_status add_progress(sweep_loading *l, const sweep_steps *steps, size_t i, sweep_point *p)
 {
     char text[200];

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "sweep/sweep_points.h"
 
-/* Place of a key: in the section, or in [sweep], whose line is no longer known. */
+/* Fails at a key of the section, or of [sweep]. The line of a key in [sweep] is not known here. */
 static lm_status fail_key(sweep_loading *l, const ini_section *s, const char *key, lm_status status)
 {
     const ini_pair *p = ini_get(s, key);
@@ -53,7 +53,7 @@ static lm_status read_setting(sweep_loading *l, setting at, const word_list *wor
     return status;
 }
 
-/* Autocast is of f32; FP8 of GPUs. */
+/* Checks that autocast is used with f32 alone, and FP8 on GPUs alone. */
 static lm_status check_mixed(sweep_loading *l, const sweep_variants *v)
 {
     bool    any = false;

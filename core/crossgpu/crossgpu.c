@@ -176,7 +176,7 @@ size_t crossgpu_gpu(const crossgpu *c, const char *name)
 
 /* ---- predicting ------------------------------------------------------------------------------ */
 
-/* Features of a pair of which one may not have been learned from. */
+/* Features of a pair of GPUs; one of them may be unknown. */
 static lm_status pair_features(const crossgpu *c, const double *x, const gpu *from, const gpu *to,
                                double **out, lm_error *err)
 {
@@ -199,7 +199,7 @@ lm_status crossgpu_trees(const learner *l, const double *x, double *out, lm_erro
     return status;
 }
 
-/* Of a pair that was learned from. */
+/* Logarithm of the ratio for a pair of known GPUs. */
 static lm_status learned_log_ratio(const crossgpu *c, const double *x, const gpu *from,
                                    const gpu *to, size_t a, size_t b, double *out, lm_error *err)
 {
@@ -250,7 +250,7 @@ static lm_status predict_stacked(const crossgpu *c, const double *x, const gpu *
     return status;
 }
 
-/* Of a run on GPU number a, on number b. */
+/* Bounds of the prediction for a run on GPU number a, carried over to number b. */
 static void state_bounds(const crossgpu *c, size_t a, size_t b, crossgpu_prediction *p)
 {
     const interval *i = &c->unknown[UNKNOWN_TARGET], *k = &c->unknown[UNKNOWN_SOURCE];

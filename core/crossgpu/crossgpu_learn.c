@@ -13,7 +13,7 @@
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-/* Many small steps: some hundred to a few thousand rows, whose groups are few. */
+/* Many small steps: there are some hundred to a few thousand rows in few groups. */
 static learner_options trees_options(uint64_t seed)
 {
     learner_options o = learner_usual(LEARNER_XGBOOST, true);
@@ -45,7 +45,7 @@ static lm_status grow(const selection *rows, uint64_t seed, learner **out, lm_er
     return status;
 }
 
-/* Rows whose groups are left out in FOLDS random parts. */
+/* Rows for cross-validation: their groups are left out in FOLDS random parts. */
 typedef struct leaving {
     const selection        *rows;
     const crossgpu_options *o;
@@ -188,7 +188,7 @@ static lm_status interval_of(const selection *rows, const double *left, interval
     return status;
 }
 
-/* Rows of which each stands twice: by its source, then by its target. */
+/* Rows, each listed twice: by its source, then by its target. */
 typedef struct gpu_leaving {
     const selection *rows;
     size_t          *at; /* scratch */

@@ -174,7 +174,7 @@ static lm_status take(const char *path, const trace_question *q, const digest_ti
     return status;
 }
 
-/* Whatever is known and there. One without any value is not there. */
+/* Takes all known metrics of the trace. A metric without any value counts as missing. */
 static lm_status take_known(const char *path, const trace_question *q, const digest_times *when,
                             digest *d, lm_error *err)
 {

@@ -13,7 +13,7 @@
 /* Pairs with fewer runs are not known. */
 #define NEAREST_LEAST 5
 
-/* Its runs, its median, its alphas. */
+/* Text of a pair: its runs, its median, its alphas. */
 static void pair_text(lines *l, const nearest *k, nearest_pair *p)
 {
     lines_begin(l, "pair");

@@ -1,11 +1,11 @@
 /*
  * Methods of levels:
  *
- *   changepoints  PELT segments of equal mean, split into two classes by level: an epoch begins
- *                 where the rarer class ends
- *   ruptures      every change point is a peak that counts, as the package `ruptures` gives them
- *                 (Truong, Oudre & Vayatis 2020): Hur & Lee's comparator
- *   jenks         the values by themselves in two classes, by Jenks' natural break: theirs as well
+ *   changepoints PELT segments of equal mean, split into two classes by level. An epoch begins
+ *                 where the rarer class ends ruptures every change point is a peak that counts, as
+ *                 the package `ruptures` gives them (Truong, Oudre & Vayatis 2020): Hur & Lee's
+ *                 comparator jenks the values by themselves in two classes, by Jenks' natural
+ *                 break: theirs as well
  */
 #include <math.h>
 #include <stdlib.h>
@@ -130,8 +130,8 @@ typedef struct weighted {
 
 ORDER_BY(by_mean, weighted, mean)
 
-/* The level that splits the segments into two classes whose means are furthest apart: Jenks' (1967)
- * natural break, Otsu's (1979) threshold. */
+/* The level that splits the segments into the two classes with the most distant means: Jenks'
+ * (1967) natural break, Otsu's (1979) threshold. */
 static lm_status natural_break(const segments *s, double *out, lm_error *err)
 {
     weighted *w     = malloc(s->n * sizeof *w);

@@ -1,18 +1,18 @@
 /*
- * Methods `hurlee` and `hurlee-code`: Hur & Lee 2024. Both score the second half of the training,
- * then smooth (Savitzky-Golay, first order, a window by the length of the series) and scale to 0..1
- * in rounds; peaks of prominence 0.01 above the mean begin epochs. The epoch time is the way from
- * the first peak to the last over their number less one: all intervals count.
+ * Methods `hurlee` and `hurlee-code`: Hur & Lee 2024. Both score the second half of the training.
+ * Then they smooth (Savitzky-Golay, first order, a window by the length of the series) and scale to
+ * 0..1 in rounds. Peaks of prominence 0.01 above the mean begin epochs. The epoch time is the mean
+ * interval between peaks: all intervals count.
  *
  * hurlee: Luminol's bitmap score at any length, in windows of 1.25 % of the series and 25 values at
  * least, then three rounds. Rounds, order and windows are those of the authors' last notebook,
  * 2_Epoch_Latency/epoch_latency_gpucpu.ipynb of github.com/ddps-lab/cloud-hw-trainpred a43ddd9.
- * One score, not one a round: a score has a peak at both sides of each change, and three of them
- * halve the epochs of traces like the authors' (median error 51 %, with one score 10 %).
+ * There is one score, not one a round, since a score has a peak at both sides of each change. Three
+ * scores halve the epochs of traces like the authors' (median error 51 %; one score: 10 %).
  *
  * hurlee-code, as released for the GPU alone (epoch_latency_gpu.ipynb): the series is cut to 1999
- * values, for which Luminol falls back to its default score without a word; two rounds follow. A
- * loop that removes low peaks from the list it walks passes over the peak behind each.
+ * values. For these, Luminol silently falls back to its default score. Two rounds follow. A loop
+ * removes low peaks from the list it walks, and so skips the peak after each.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -13,7 +13,7 @@
 /* Fewer marks say nothing of a period. */
 #define MARKS_LEAST 5
 
-/* Shorter periods are steps, not epochs: there is no telling their parts apart. */
+/* Shorter periods are steps, not epochs: their parts cannot be told apart. */
 #define PERIOD_LEAST_SAMPLES 12
 
 /* ---- marks ----------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ size_t marks_periods(const mark *m, size_t n, mark_period out[MARK_PERIODS_MAX])
 typedef struct acf {
     double *r;      /* by lag */
     size_t  n;      /* lags, from 0 */
-    double  used;   /* bins that the correlations are of */
+    double  used;   /* bins in the correlations */
     double  events; /* bins that make up most of the variance, effectively: (sum of squares)^2 / sum
                        of 4th powers */
 } acf;

@@ -127,8 +127,9 @@ static double peak_between(const float *m, size_t n, size_t i)
     return (double)i + (bend < 0 ? fmax(-0.5, fmin(0.5, 0.5 * (l - h) / bend)) : 0);
 }
 
-/* The part of the mean epoch, at most half of it, whose level differs most from the rest: where it
- * ends an epoch begins. Returns that place, a fraction of the period between -1/2 and 1/2. */
+/* Finds the part of the mean epoch with the most different level, at most half of the epoch. An
+ * epoch begins where this part ends. Returns that place, a fraction of the period between -1/2 and
+ * 1/2. */
 static double beginning(const double *mean, size_t n, double *other)
 {
     double total = 0, best = 0;

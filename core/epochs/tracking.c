@@ -145,8 +145,9 @@ static double least_area(const moments *m, const few_epochs *e)
     return least;
 }
 
-/* Do epochs hold no marks as large as those that end them, or exactly one outside of their middle,
- * an evaluation's? With one in the middle or with more marks, each is two epochs or more. */
+/* Does each epoch hold no mark as large as those at its ends, or exactly one outside of its middle?
+ * Such a mark is an evaluation. With one in the middle or with more marks, it is two epochs or
+ * more. */
 static bool holds_the_same(const moments *m, const few_epochs *e)
 {
     const double least         = least_area(m, e);
@@ -196,7 +197,7 @@ static lm_status look(const series *s, size_t level, double alike, double few, f
  * the second no longer than the first; then epochs of equal length that are alike; less than one
  * more epoch behind them. Each epoch holds no mark as large as those that end it, or exactly one.
  * Ends of training are marks, too. Among such runs the one with the most epochs wins, then the one
- * whose epochs are most alike; several resolutions are tried.
+ * with the most similar epochs. Several resolutions are tried.
  *
  * Epochs are alike if the median of n is alike + few / n or more. LM_E_NOTFOUND if there is no such
  * run; LM_E_NOMEM
@@ -229,12 +230,12 @@ static lm_status few_find(const series *s, double alike, double few, few_epochs 
 #define STEPS_LEAST 6.5
 /* Steps are at another level for this part of their time or more, epochs may be for less. */
 #define STEP_LEAST 0.25
-/* More alike than repetitions of a shorter period in a row: it is not a multiple of it. */
+/* A period is no multiple of a shorter one if its repetitions are more alike by this. */
 #define BEYOND 0.1
-/* The same of a cycle that holds few: the shorter period explains next to nothing. */
+/* The same for a cycle of few repetitions: the shorter period explains next to nothing. */
 #define MOST 0.4
-/* Of few repetitions more is asked, by these over their number: of
- * BEYOND and MOST, and of ALIKE. */
+/* Few repetitions need higher thresholds: these over their number are added to BEYOND and MOST, and
+ * to ALIKE. */
 #define CHANCE 1.0
 #define FEW    0.5
 #define LEAST  2 /* intervals that can be compared */
@@ -299,7 +300,7 @@ static lm_status track_period(const series *s, const period *p, bool shorter, tr
                                                            : status;
 }
 
-/* Of all clear periods, from the shortest on: the one that holds those before. */
+/* Chooses among all clear periods, from the shortest on: the period that holds the ones before. */
 static lm_status choose(const series *s, const period *p, size_t n, track *best, bool *found,
                         epochs *out, lm_error *err)
 {

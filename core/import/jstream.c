@@ -66,7 +66,7 @@ lm_status jstream_damaged(const jstream *s, const char *why)
                         (unsigned long long)(s->before + s->at), why, s->what);
 }
 
-/* Behind the opening quote. What has no room is passed over; `room` 0: all of it. */
+/* Reads a text after its opening quote. Bytes beyond `room` are skipped; `room` 0: all of them. */
 static lm_status read_text(jstream *s, char *out, size_t room)
 {
     size_t n = 0;
@@ -91,7 +91,7 @@ static bool ends_number(int c)
            c == '\r';
 }
 
-/* A number, true, false or null, whose first byte is c. NAN: no number. */
+/* Reads a number, true, false or null with the first byte c. NAN: no number. */
 static void read_number(jstream *s, int c, double *out)
 {
     char   text[48];

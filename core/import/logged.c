@@ -151,8 +151,8 @@ static void keep_one_tag(logged *l)
     l->n_points = n;
 }
 
-/* Seconds of a step between two points; a clock of whole seconds waits for COARSE of them. A run that
- * began again, or whose clock did, begins a new piece. */
+/* Seconds of a step between two points; a clock of whole seconds waits for COARSE of them. A new
+ * piece begins where the run or its clock starts again. */
 static size_t step_seconds(const logged *l, double *seconds)
 {
     const double least = l->fine ? 0 : COARSE;

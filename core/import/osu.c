@@ -5,9 +5,9 @@
  *   # Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
  *
  * the last three with -f only. Names of columns hold single blanks and stand two or more apart. */
-/* A size is what MPI's call is given as its count: of all-gathers and all-to-alls the part of one
- * rank. osu_latency prints half of what there and back takes, osu_bw the bytes a second (1 MB is
- * 10^6) of a window of messages in flight. */
+/* A size is the count given to the MPI call: for all-gathers and all-to-alls, the part of one rank.
+ * osu_latency prints half of a round trip. osu_bw prints the bytes a second (1 MB is 10^6) of a
+ * window of messages in flight. */
 #include <math.h>
 #include <string.h>
 

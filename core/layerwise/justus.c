@@ -5,17 +5,17 @@
  * Learning Models", IEEE Big Data 2018, arXiv:1811.11880. Features are the keys of a layer as they
  * are (no count is derived of them): fully connected, convolution, pooling, recurrent; its
  * activation and optimizer one-hot (no optimizer: the forward pass alone), and of models of several
- * GPUs memory, bandwidth, cores, clock and peak. Four or six hidden layers of 32, 64, 128, 128 ...
- * units, relu, dropout behind the last, the loss the mean square of log(1 + milliseconds), Adam at
- * a rate that is halved every so many epochs, L2. What it says of a network is the sum over its
- * layers of these types.
+ * GPUs memory, bandwidth, cores, clock and peak. The network has four or six hidden layers of 32,
+ * 64, 128, 128 ... units with relu, and dropout after the last. Its loss is the mean square error
+ * of log(1 + milliseconds), with L2. Adam's rate is halved every so many epochs. The prediction for
+ * a network is the sum over its layers of these types.
  *
- * Where the paper says nothing: sizes that are no squares are square roots of their volumes, a
- * convolution or a pool is `same` where any pixel is padded, and grouped, dilated and transposed
- * convolutions and pools that adapt to what comes in are none of its layers. Pools of maxima and of
- * means are told apart, by a flag. Backward passes and updates by themselves are tasks of their
- * own. Of what it lists of GPUs (VII-C), technology (the architecture) and connection (slot, card or
- * module) are learned from by the setting gpu=1; their number is one, of which layers are measured.
+ * Where the paper says nothing: a size that is no square becomes the square root of its volume. A
+ * convolution or a pool is `same` if any pixel is padded. Grouped, dilated and transposed
+ * convolutions and adaptive pools are none of its layers. A flag distinguishes max pools and
+ * average pools. Backward passes and updates by themselves are tasks of their own. Among its
+ * features of GPUs (VII-C), technology (the architecture) and connection (slot, card or module) are
+ * used with the setting gpu=1. The number of GPUs is always one, as layers are measured on one.
  */
 #include "layerwise/layerwise.h"
 

@@ -89,8 +89,8 @@ static lm_status choose(const learner_rows *rows, const learner_options *candida
     return status;
 }
 
-/* If the choice was made on some of the rows, the error of the final learner is judged by one that
- * learned all but a part of the groups. */
+/* If the choice used only some rows, the final error comes from a learner without a part of the
+ * groups. */
 #define KEPT_PARTS 10
 
 static lm_status judge_kept(const learner_rows *rows, const learner_options *kept, uint64_t seed,

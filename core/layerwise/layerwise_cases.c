@@ -34,7 +34,7 @@ static bool is_product(const bound_layer *l)
     return s.kind != SHAPE_OTHER;
 }
 
-/* Which layers belong to another's case: of[i] is its first layer. */
+/* Joins layers into cases: of[i] is the first layer of the case of layer i. */
 static void join_chains(const bound_network *net, const size_t *reader, size_t *of)
 {
     for (size_t i = 0; i < net->n_layers; i++) {
@@ -190,7 +190,7 @@ static void dissolve(size_t *around, size_t first, size_t n)
             around[k] = NOBODY;
 }
 
-/* Whose case each layer belongs to, and around which attention it stands. */
+/* For each layer its case, and the attention around which it stands. */
 typedef struct parts {
     size_t *of, *around;
 } parts;

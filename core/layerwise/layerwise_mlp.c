@@ -48,12 +48,12 @@ static mlp_options options_of(const double *setting, uint64_t seed)
     return o;
 }
 
-/* Rows in an order that is drawn: the first are held. */
+/* Rows in random order; the first ones are held out. */
 typedef struct dealt {
     size_t *order;
     double *x, *y;
     size_t  held;
-    bool    by_group; /* whole groups are */
+    bool    by_group; /* whole groups are held out */
 } dealt;
 
 static void dealt_free(dealt *d)
@@ -76,8 +76,8 @@ typedef struct member {
 ORDER_BY_BOTH(by_group, member, group, place)
 
 /*
- * Whole groups to the front of the order, in the order of their first rows, as long as no more than
- * `most` rows are there; all others keep theirs. Returns how many are.
+ * Moves whole groups to the front of the order, by their first rows, up to `most` rows. All others
+ * keep their order. Returns the number of rows moved.
  */
 static size_t groups_first(const uint64_t *group, size_t *order, size_t n, size_t most, member *all,
                            bool *held)

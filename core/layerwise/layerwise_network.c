@@ -17,7 +17,7 @@ layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *update
     return out;
 }
 
-/* Phases that are asked together: a step with its parts, or one pass. */
+/* Phases of one question: a step with its parts, or one pass. */
 typedef struct question {
     phase  asked[4];
     size_t n;
@@ -102,7 +102,7 @@ static void add_answer(layerwise_answer *to, const layerwise_answer *x)
     to->high += x->high;
 }
 
-/* A step of passes and update, where all are told: what is printed adds up. */
+/* Sets the step to the sum of passes and update if all are known, so that printed times add up. */
 static void add_parts(taken found[N_PHASES])
 {
     static const phase part[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
@@ -310,7 +310,7 @@ lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
     return layerwise_sum_each(m, net, s, NULL, NULL, out, err);
 }
 
-/* Functions behind layers are joined where a model was taught some so. */
+/* Functions are joined to the layers before them if the model learned such cases. */
 static layerwise_joined joined_by(const layerwise_model *m)
 {
     const size_t n     = strlen(LAYERWISE_CHAINED);

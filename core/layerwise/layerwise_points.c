@@ -193,7 +193,7 @@ static void set_target(comparison *to, layerwise_target target, phase f, const l
         set_phase(to, f, a->value, bounded ? a->low : (double)NAN, bounded ? a->high : (double)NAN);
 }
 
-/* Which rows are told, and how. */
+/* Rows to predict, and how. */
 typedef struct telling {
     bool (*wanted)(const void *context, size_t from);
     const void *context;
@@ -273,7 +273,8 @@ static lm_status predict_network(const layerwise_model *m, const layerwise_sourc
     return status;
 }
 
-/* To the clock of a row from the one that was asked; NAN where nothing tells of other clocks. */
+/* Carries a point from the clock of the question to the clock of its row; NAN and false: no data
+ * about other clocks. */
 static bool carry_point(const points *p, const calibration *cal, size_t i, double asked,
                         comparison *out)
 {

@@ -13,12 +13,13 @@
  * none.
  *
  * With the setting encoding=1 the features are those of the published code
- * (github.com/ConstantinNicolai/ml-operator-profiling, random_forest/random_forest_inference_clock.py,
- * commit a89fd0d): the module's type, one-hot, its attributes under PyTorch's names, two components of
- * a tuple, up to four dimensions of the input, each with a flag that says whether the module has it,
- * and the clock. It has -1 where a module lacks an attribute, here it is 0 beside the same flag: trees
- * split both alike. Its `inplace`, `eps` and `momentum` are no keys of our layers and are left out, as
- * is the one criterion of absolute errors: this forest's splits are by squares.
+ * (github.com/ConstantinNicolai/ml-operator-profiling,
+ * random_forest/random_forest_inference_clock.py, commit a89fd0d): the module's type, one-hot, its
+ * attributes under PyTorch's names, two components of a tuple, up to four dimensions of the input,
+ * each with a flag that says whether the module has it, and the clock. It has -1 where a module
+ * lacks an attribute, here it is 0 beside the same flag: trees split both alike. Its `inplace`,
+ * `eps` and `momentum` are left out: our layers have no such keys. So is its criterion of absolute
+ * errors: this forest splits by squares.
  */
 #include "layerwise/layerwise.h"
 

@@ -63,7 +63,7 @@ static double scale_feature(const learn_rows *r, size_t k, double mean, double *
     }
     deviation = sqrt(squares);
     if (!isfinite(deviation) || deviation <= largest * DBL_EPSILON * 16)
-        deviation = 0; /* what is left is rounding */
+        deviation = 0; /* only rounding errors remain */
     for (size_t i = 0; i < r->n; i++)
         a[i] = deviation > 0 ? a[i] / deviation : 0;
     return deviation;

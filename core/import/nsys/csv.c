@@ -3,8 +3,8 @@
  *   Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration (ns),Style,PID,TID,...
  *   Start (ns),End (ns),Duration (ns),...,Name,PID,TID,...
  *
- * of which the first tells, beside steps, how long the GPU worked for a range: from its first kernel
- * to its last. --timeunit may have changed (ns). */
+ * The first one tells, beside steps, the GPU's time for a range: from its first kernel to its last.
+ * --timeunit may have changed (ns). */
 #include <math.h>
 #include <string.h>
 
