@@ -79,7 +79,7 @@ static const field type_fields[] = {
     { 0 },
 };
 
-/* Of one type in JSON, before its flags. */
+/* Fields of one type in JSON, before its flags. */
 static const field one_fields[] = {
     { .key = "type" },
     { .key = "doc" },
@@ -162,7 +162,7 @@ static lm_status print_rows(const registry_entry *e, field_rows *rows, format f,
     return status;
 }
 
-/* Of a type its keys, else the types. */
+/* Prints the keys of a type, or all types. */
 static lm_status print_all(const registry *reg, const registry_entry *e, format f, lm_error *err)
 {
     const field_view v    = { .fields = e ? param_fields : type_fields, .in = field_place_of(f) };

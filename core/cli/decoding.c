@@ -1,4 +1,4 @@
-/* --phase decode: predictors of steps with so many tokens in the cache, opened as they are asked for. */
+/* --phase decode: one predictor for each number of tokens in the cache, opened at its first use. */
 #include "cli/decoding.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct decoding {
     const session  *s;
     session_options q;
     decode_choice   asked;
-    decoded        *at; /* contexts that were asked for: n of them */
+    decoded        *at; /* n contexts in use */
     size_t          n, room;
     predictor       mean;
 };

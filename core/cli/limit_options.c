@@ -1,4 +1,4 @@
-/* Options on what steps meet beside time. */
+/* Options on limits of steps other than time. */
 #include "cli/limit_options.h"
 
 #include <stdio.h>

@@ -50,7 +50,7 @@ static void prepare_process(void)
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
 }
 
-/* The command of a word that other programs have for it; NULL: nobody knows. */
+/* The command that a word of other programs means; NULL: unknown word. */
 static const char *meant(const char *name)
 {
     static const char *const words[][2] = { { "compare", "predict" },  { "estimate", "predict" },

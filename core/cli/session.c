@@ -108,7 +108,8 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
     return LM_OK;
 }
 
-/* What a name says that no device has: an instance of the price file, or how many there are. */
+/* Explains a name that is no device: it may be an instance of the price file, or a number of
+ * devices. */
 static void say_meaning(const char *name, lm_error *err)
 {
     price_list  *list = NULL;
@@ -446,7 +447,7 @@ lm_status scaling_check(const options *o, const scaling_options *s, const void *
     return LM_OK;
 }
 
-#define USUAL_NODE 8 /* devices of the clouds' nodes that have several */
+#define USUAL_NODE 8 /* devices of a cloud's node that has several */
 
 lm_status gpus_settle(const options *o, const int64_t *gpus, option_counts *nodes, int64_t *devices,
                       lm_error *err)

@@ -59,7 +59,7 @@ static double generation_rate(const char *name)
     return 0;
 }
 
-/* Gbit/s of "8xib400" in all; 0: it is no such name. */
+/* Total Gbit/s of a name such as "8xib400"; 0: another name. */
 static double nominal_rate(const char *name)
 {
     char  *end;

@@ -179,7 +179,7 @@ static lm_status not_fetched(const char *name, lm_error *err)
     return status;
 }
 
-/* The error suggests the nearest name. */
+/* Error for an unknown name; suggests the nearest one. */
 static lm_status nowhere(const char *name, lm_error *err)
 {
     const char   *env = getenv("LAYERMETER_MODEL_PATH"), *near = NULL;

@@ -70,7 +70,7 @@ static void print_split(const split *by)
 
 /* ---- errors ---- */
 
-/* What a table is of. */
+/* Contents of a table. */
 enum { TIMES = 1, BOUNDED = 2, FOLDED = 4 };
 
 TEXT_OF(group_text, error_row, r->group ? r->group : "(all)")

@@ -125,7 +125,7 @@ typedef struct walk {
     const field      *f, *d;
     size_t            i;
     const char       *name;   /* stands for %s; NULL: no name */
-    bool              chosen; /* columns that nobody would show unasked, too */
+    bool              chosen; /* also columns that are shown only on request */
 } walk;
 
 static walk walk_of(const field_view *v)

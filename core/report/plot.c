@@ -185,7 +185,7 @@ static void put_comma(FILE *out, bool *first)
     *first = false;
 }
 
-/* Column of what curves are over. */
+/* Column of the horizontal axis. */
 static int across(const picture *p)
 {
     return column(p->heads.by_batch ? "batch" : "nodes");
@@ -269,7 +269,7 @@ static void put_parts(FILE *out)
     }
 }
 
-/* Are the passes of a step told apart? Not by a machine file of whole steps alone. */
+/* Does the model know the passes of a step? A machine file of whole steps alone does not. */
 static bool knows_parts(const plot_curve *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -288,7 +288,7 @@ static void put_efficiencies(FILE *out, const picture *p)
     putc('\n', out);
 }
 
-/* Over batches, and of inference. */
+/* Times of steps over batches; latencies of inference. */
 static void put_times(FILE *out, const picture *p)
 {
     bool first = true;

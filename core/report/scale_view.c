@@ -144,7 +144,7 @@ static field_rows turns_of(const scale_grid *g, format f)
         const scale_question *q = &g->line[i].curve.q;
         step_row              r = row_of(g, &g->line[i], &g->line[i].point[0]);
 
-        r.point.step.batch   = q->setup.batch; /* of which a point may take fewer */
+        r.point.step.batch   = q->setup.batch; /* a point may use fewer of it */
         r.point.global_batch = q->global_batch;
         field_row(&rows, &r);
     }
@@ -259,9 +259,9 @@ static void print_words(const scale_grid *g, FILE *out)
 static void print_json(const scale_grid *g, const table *rows)
 {
     const predictor   *who   = g->machine->who;
-    const bool         alone = g->n_machines == 1; /* of several the rows say it */
+    const bool         alone = g->n_machines == 1; /* the rows state it if there are several */
     const scaling_kind kind  = g->line[0].curve.q.kind;
-    const field_rows   turns = turns_of(g, FORMAT_JSON); /* of inference there are none */
+    const field_rows   turns = turns_of(g, FORMAT_JSON); /* inference has none */
     json               j     = { .out = stdout };
 
     json_open(&j, NULL, '{');
@@ -378,7 +378,7 @@ static void draw_nodes(const scale_grid *g, drawing *d)
     }
 }
 
-/* A curve of all lines that differ by nothing but the batch. */
+/* Draws one curve for all lines that differ in the batch alone. */
 static void draw_batches(const scale_grid *g, drawing *d)
 {
     scale_point *to = d->room;

@@ -1,4 +1,4 @@
-/* What a prediction stands on, in words. */
+/* The basis of a prediction, in words. */
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +22,7 @@ static void print_told(const calibration *cal, const char *label, const char *ke
 
         if (strncmp(e->key, key, n) != 0 || (e->key[n] && e->key[n] != '_'))
             continue;
-        for (size_t k = 0; k < i && !again;
-             k++) /* of several machines that it was carried over from */
+        for (size_t k = 0; k < i && !again; k++) /* several source machines */
             again = !strncmp(cal->provenance[k].key, key, n) &&
                     !strcmp(cal->provenance[k].value, e->value);
         if (again)
@@ -51,7 +50,7 @@ static void print_sources(const calibration *cal, FILE *out)
         fprintf(out, " and corrected by runs of its own");
 }
 
-/* Without its folder. */
+/* Name of the machine file without its folder. */
 static const char *file_of(const predictor *who)
 {
     const char *slash = who->machine ? strrchr(who->machine, '/') : NULL;
@@ -99,7 +98,8 @@ static void print_dtype(const predictor *who, const char *label, FILE *out)
             types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
 }
 
-/* Of inference all but the forward pass takes no time; of training it does, or is not known. */
+/* In inference all but the forward pass takes no time; in training it takes time or is not
+ * known. */
 static void print_weights(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
     if (!who->weights || !(p->forward > 0) || p->backward > 0 || isnan(p->backward))
@@ -129,7 +129,7 @@ static void print_host(const predictor *who, const char *label, FILE *out)
     host_print(&who->cal->host, out);
 }
 
-/* A datasheet's peaks are no answer. */
+/* Notes the assumed share of the datasheet's peaks. */
 static void print_bound(const predictor *who, const char *label, FILE *out)
 {
     const double reached = paleo_share(who);
@@ -168,10 +168,10 @@ static void print_links(const predictor *who, const prediction *p, const char *l
     }
 }
 
-/* From here on a question to published measurements is called far from them. */
+/* Factor from which on a question is called far from published measurements. */
 #define FAR 16.0
 
-/* Of a machine file that names its source: the question is not one that it was made for. */
+/* Warns of a question for which the machine file, of a named source, was not made. */
 static void print_far(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
     const grounds *g    = &p->grounds;

@@ -68,7 +68,7 @@ static double kwh(const step_row *r)
     return r->power.joules.value * steps_of_epoch(r) / JOULES_PER_KWH;
 }
 
-/* Of nodes; 0: there is none. */
+/* Number of nodes; NAN if there is none. */
 static double nodes_or_none(int64_t nodes)
 {
     return nodes > 0 ? (double)nodes : NAN;

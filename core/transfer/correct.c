@@ -73,7 +73,7 @@ bool correct_split(const calibration *cal, size_t form_at, const point *pt,
     return sum > 0;
 }
 
-/* Times of networks, by the forms in terms. */
+/* Adds times of networks, predicted by forms of terms. */
 static void add_network(const calibration *cal, const points *p, size_t at, correct_row *row,
                         size_t *n)
 {
