@@ -110,9 +110,9 @@ typedef struct spec {
 
 static const spec specs[F_TRANSFORM] = { COLUMNS(ENTRY) }, transforms[] = { TRANSFORMS(ENTRY) };
 
-/* Few rows do not tell the price of each element and of each FLOP: it is held near to that of all. Of
- * windows of single channels, which multiply no matrices, and of transforms, which are chosen among, it
- * is not. */
+/* Few rows do not determine the price of each kind of elements and FLOPs: each is held near the
+ * price of all. Prices of single-channel windows (no matrix products) and of transforms (one of
+ * several is chosen) are not held. */
 static size_t family_of(size_t j, resource r)
 {
     if (j >= FD_IN)

@@ -48,7 +48,7 @@ bool feature_of_layers(feature f);
 bool feature_chosen(feature f);
 /** Names of the features to choose from; returns their number. */
 size_t feature_choices(const char *name[N_FEATURES]);
-/** What bounds the work that the feature is proportional to. */
+/** The resource that bounds the feature's work. */
 term_bound feature_bound(feature f);
 /** Its unit, FLOP or element ...: coefficients are in seconds per unit. */
 const char *feature_unit(feature f);

@@ -178,7 +178,7 @@ double column_updates_from(const column *c, const char *usual)
     return strtod(c->name + n + more, NULL);
 }
 
-/* Column of an update of so many elements. Those of updates are behind all others. */
+/* Column of an update of so many elements. Columns of updates come last. */
 static size_t update_column(const columns *c, const char *of, double elements)
 {
     char        name[UPDATE_NAME];

@@ -20,7 +20,7 @@
 #include "network/bind.h"
 #include "network/optimizer.h"
 
-/** What bounds a kernel, by its family: for explanations. */
+/** Bounds of kernels by family, for explanations. */
 typedef enum term_bound { BOUND_ARITHMETIC, BOUND_TRAFFIC, BOUND_LAUNCH, N_TERM_BOUNDS } term_bound;
 
 typedef enum term_family {

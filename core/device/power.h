@@ -69,9 +69,9 @@ typedef struct power_range {
 } power_range;
 
 /**
- * Watts of a device that waits for other devices, in a message or a pipeline bubble. This is wait_w if
- * it was measured. Otherwise the middle between the idle power (if unknown, that of launches) and the
- * highest power at work is assumed, and these two are the bounds.
+ * Watts of a device that waits for other devices, in a message or a pipeline bubble. This is wait_w
+ * if it was measured. Otherwise the bounds are the idle power (if unknown, that of launches) and
+ * the highest power at work, and the value is their middle.
  */
 power_range power_waiting(const power_model *m);
 

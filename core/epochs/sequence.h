@@ -23,9 +23,9 @@ size_t stretch_level(const series *s, double seconds, double bins);
 lm_status stretch_open(const series *s, size_t level, bool events, size_t from, size_t to,
                        double seconds, float **own, stretch *out, lm_error *err);
 
-/** Similarity, 0 to 1, of each of n intervals (pairs of places, in bins) to the mean of the others,
- * resampled to the width of the template. `mean` takes that of all intervals; may be NULL.
- * LM_E_NOMEM */
+/** Similarity, 0 to 1, of each of n intervals to the mean of the others. Intervals are pairs of
+ * places, in bins; they are resampled to the width of the template. `mean` takes that of all
+ * intervals; may be NULL. LM_E_NOMEM */
 lm_status stretch_alike(const stretch *s, const double *place, size_t n, double *alike,
                         double *mean, lm_error *err);
 

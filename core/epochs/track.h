@@ -35,10 +35,10 @@ lm_status track_alike(const series *s, const double *place, size_t n, double *al
 
 /**
  * Is `outer` more than a number of repetitions of `inner`? *beyond is the median correlation of
- * each outer repetition with the mean of the others, less the largest such value over eight sets of
- * stretches that begin at other inner places. A mere multiple of a period can begin anywhere, so
- * *beyond is not above 0; an epoch of steps cannot. The metric is compared, or its events if
- * `outer` alone was tracked in them; also a level at which `inner` has vanished.
+ * each outer repetition with the mean of the others, minus a baseline. The baseline is the largest
+ * such value over eight sets of stretches from other inner places. A mere multiple of a period can
+ * begin anywhere, so *beyond is not above 0; an epoch of steps cannot. The metric is compared, or
+ * its events if `outer` alone was tracked in them; also a level at which `inner` has vanished.
  */
 lm_status track_beyond(const series *s, const track *inner, const track *outer, double *beyond,
                        lm_error *err);

@@ -100,7 +100,8 @@ static void add_part(route *r, const fabric_model *by, collective_call of)
     r->part[r->n++].of = of;
 }
 
-/* A kind, its like, all-reduces: the first that was measured answers. */
+/* Kinds that may answer: the kind itself, a similar one, all-reduces. The first measured one is
+ * taken. */
 typedef struct alternatives {
     collective_kind kind[3];
 } alternatives;

@@ -66,8 +66,9 @@ typedef struct laid_steps {
     double mape;      /**< of steps left out */
     double low, high; /**< of measured / predicted, the same: their central 90 % */
     size_t groups;    /**< behind these; 0: unknown */
-    /* Where too few networks were measured to leave them out, single steps were: what they say is of
-     * these networks, by network_name_key(). Others are off by LAID_OTHERS, too. */
+    /* Set if too few networks were measured to leave networks out, so that single steps were left
+     * out. The errors are then valid for these networks, by network_name_key(). For others
+     * LAID_OTHERS adds to them. */
     char **network;
     size_t n_networks; /**< 0: networks were left out */
 } laid_steps;
@@ -80,17 +81,18 @@ typedef struct laid_steps {
 #define LAID_OTHERS 0.19
 
 /**
- * How far kernels of steps under layouts are off by a machine file that was carried over and knows no
- * such step: bounds of measured / predicted. Four published sets (hf3d2025, vtrain2024, foundry2024,
- * big_models_misc) show the central 90 % of a fifth: a set's median is normal (Student's t of 3
- * degrees, as 4 medians tell it), its runs lie around it as those of the four do. Taken are half of the
- * runs, of those whose messages take less than a tenth, that do not wait for a host of LAID_HOST_MOST and
- * hold less than 7/8 of the memory, behind which allocators begin to stall.
+ * Error of kernels in steps under layouts, by a carried-over machine file without such steps:
+ * bounds of measured / predicted. They are the central 90 % of a fifth set of runs, from four
+ * published sets (hf3d2025, vtrain2024, foundry2024, big_models_misc). A set's median is normal
+ * (Student's t of 3 degrees of freedom, as there are 4 medians). Its runs scatter around the median
+ * as in the four sets. Half of all runs count, those with messages of less than a tenth of the
+ * step, no waits for a host of LAID_HOST_MOST, and less than 7/8 of the memory in use. Beyond this,
+ * allocators begin to stall.
  */
 #define LAID_CARRIED_LOW  0.462
 #define LAID_CARRIED_HIGH 1.328
-/** What a training framework's host takes for a kernel at the high end, s: the most that fits to these
- * sets found. */
+/** High end of a training framework's host time for a kernel, s: the largest value from fits to
+ * these sets. */
 #define LAID_HOST_MOST 8e-5
 
 /** Adds a copy; false: out of memory. */

@@ -120,7 +120,7 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err)
 #define SHARE 0.1
 
 /* Factors from coefficients of autocast to 16-bit networks. Autocast is counted in f32, but its
- * activations move half as many bytes: a byte in 16 bits costs twice the coefficient. Of a weight,
+ * activations move half as many bytes: a byte in 16 bits costs twice the coefficient. For a weight,
  * counted as 4 bytes, autocast moves 8: it reads 4, writes 2 and reads 2. A 16-bit weight is read
  * once, 2 bytes: half the coefficient per byte. Check: 1,323 image networks on an RTX PRO 6000,
  * with few bytes of weights. Their time in bf16 is 0.99 of that under autocast at the median; nine

@@ -24,8 +24,8 @@ struct points;     /* observe/points.h */
 struct split;      /* fit/split.h */
 
 /**
- * What runs a step. NONE: as it was measured. EAGER: a framework that issues operations one by one.
- * GRAPH: a recorded graph of launches that is replayed.
+ * Framework that runs a step. NONE: as it was measured. EAGER: a framework that issues operations
+ * one by one. GRAPH: a recorded graph of launches that is replayed.
  */
 typedef enum framework_kind { FRAMEWORK_NONE, FRAMEWORK_EAGER, FRAMEWORK_GRAPH } framework_kind;
 

@@ -39,8 +39,8 @@ typedef enum doubt_kind {
 /**
  * A whole step compared with another time of the same work. One of the two was measured in the
  * wrong mode if the step takes less than DOUBT_MODES_STEP times as long as inference, or if two
- * steps differ by DOUBT_MODES_APART. Measured on a CPU (PyTorch, 539 networks, images and batches),
- * steps take 1.36 to 12 times as long as inference, and 95 in 100 of them at least twice as long.
+ * steps differ by DOUBT_MODES_APART. On a CPU (PyTorch, 539 networks, images and batches), steps
+ * take 1.36 to 12 times as long as inference; 95 % of them take at least twice as long.
  */
 #define DOUBT_MODES_STEP  1.25
 #define DOUBT_MODES_APART 2.0

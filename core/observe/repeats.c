@@ -13,11 +13,11 @@
 
 #define KEY_BYTES 1200
 
-/* The times of one thing, in the order of the file. */
+/* Times of one configuration, in the order of the file. */
 typedef struct repeat_series {
     size_t *row;
     size_t  n, room;
-    size_t  n_anchors; /* of them flagged so */
+    size_t  n_anchors; /* number of anchors among them */
 } repeat_series;
 
 typedef struct finding {

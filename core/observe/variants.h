@@ -26,9 +26,9 @@ lm_status variants_of(const points *p, variants *out, lm_error *err);
 void      variants_free(variants *v);
 
 /**
- * Keeps the points of networks that have all words in `where` (words of variant_print(), separated
- * by blanks or commas), and all separately measured collectives, which do not depend on the element
- * type.
+ * Keeps the points of networks with all words in `where`: words of variant_print(), separated by
+ * blanks or commas. Also keeps all separately measured collectives: they do not depend on the
+ * element type.
  *
  * @return LM_E_ARG if no network has them; the text lists the variants
  */

@@ -14,7 +14,7 @@ static const layerwise_model *model_of(const page_machine *m)
     return learned_model_of(m->who);
 }
 
-/* A task, or a phase of it. Of a phase only the interval is known. */
+/* A task, or a phase of it. Only the interval of a phase is known. */
 typedef struct task_row {
     const char *name;
     int64_t     rows, held; /* -1: not known */

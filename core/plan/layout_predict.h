@@ -21,7 +21,7 @@ typedef struct layout_asked {
  */
 memory_options layout_memory_options(const predictor *who, const step_setup *setup);
 
-/** Step of a settled layout. What recompute_share() returns. */
+/** Step of a settled layout. Result of recompute_share(). */
 lm_status layout_step(const layout_asked *a, const layout *l, step_setup *out, lm_error *err);
 
 /**

@@ -6,7 +6,7 @@
 
 /* ---- messages ---- */
 
-/* Seconds of a message of gradients or weights. Those of experts go to fewer ranks. */
+/* Seconds of a message of gradients or weights. Gradients of experts go to fewer ranks. */
 static double shared_message(layout_pricing *p, collective_kind kind, double bytes, double experts)
 {
     return layout_message(p, kind, bytes - experts, GROUP_DATA) +

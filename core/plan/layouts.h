@@ -63,7 +63,7 @@ typedef struct layout_prices {
     lm_status (*bytes)(void *by, const layout *l, double *out, lm_error *err);
 } layout_prices;
 
-/** What to search. */
+/** Space of the search. */
 typedef struct layout_question {
     int64_t      ranks, devices; /**< all ranks; devices per node */
     int64_t      global_batch;   /**< samples of a step */
@@ -145,7 +145,7 @@ double layouts_at(const layout_found *f, double pass, double message);
  */
 bool layouts_tie(const layout_found *a, const layout_found *b);
 
-/** What takes most of the step: "compute takes 71 %, tensor messages 20 %". */
+/** The part that takes most of the step: "compute takes 71 %, tensor messages 20 %". */
 #define LAYOUT_SENTENCE 192
 const char *layouts_limit(const layout_found *f, char buffer[LAYOUT_SENTENCE]);
 /** Why `b` is slower than `a`: "4.1 % slower: pipeline bubble +3.0 %, tensor messages +1.1 %". */

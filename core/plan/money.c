@@ -93,7 +93,7 @@ static lm_status amount_of(double amount, const char *currency, money *out, lm_e
     return LM_OK;
 }
 
-/* What "k" or "M" in front of a currency multiplies by; moves *currency behind it. */
+/* Factor of "k" or "M" in front of a currency; moves *currency behind it. */
 static double thousands(const char **currency)
 {
     static const struct {

@@ -19,7 +19,7 @@ typedef enum bottleneck {
  * "compute". */
 const char *bottleneck_name(bottleneck b);
 
-/** What bounds an all-reduce. */
+/** The resource that bounds an all-reduce. */
 typedef enum sync_bound {
     SYNC_BOUND_UNKNOWN, /**< no all-reduce, or the model does not tell */
     /** the same number of messages of one byte would take more than half as long */

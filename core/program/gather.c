@@ -43,7 +43,7 @@ static const gather_price *price_of(priced_gather *p, const gather_block *b)
     return &p->last;
 }
 
-/* A block may be gathered when the one before it begins. */
+/* Gathering of a block may begin when the block before it begins to compute. */
 static void run_forward(const gather_block *block, size_t n, double forward, priced_gather *p,
                         streams *s)
 {

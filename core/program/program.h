@@ -23,7 +23,7 @@
 #include "program/policy.h"
 #include "program/recurrence.h"
 
-/** What a rank does with a batch. */
+/** Work of a rank for a batch. */
 typedef enum program_kind {
     PROGRAM_TRAINING,  /**< a step: forward, backward, messages, update */
     PROGRAM_INFERENCE, /**< a forward pass in evaluation mode, and nothing else */

@@ -1,4 +1,4 @@
-/* What was fitted, printed. */
+/* Prints the results of a fit. */
 #include "report/fit_view.h"
 
 #include <math.h>

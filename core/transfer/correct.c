@@ -243,7 +243,7 @@ static lm_status state_interval(const correct_row *row, size_t n, const double *
     return status;
 }
 
-/* Corrects coefficients. Those of networks between nodes belong to no resource. */
+/* Corrects coefficients. Coefficients of networks between nodes belong to no resource. */
 void correct_apply(calibration *cal, const correct_factors *f)
 {
     phase of;

@@ -268,10 +268,10 @@ static double pull(const trial *t, double latency)
     return 1 / fmax(t->exposed - t->late + latency, EXPOSED_TICK);
 }
 
-/* What the last message ends later, of least sum of |log(predicted / measured)|: a median with the
- * weights of that latency, which the steps decide that expose little. (Of least relative deviations
- * it would be near the least of what scatters by factors.) Only the first n tell: the others'
- * all-reduces are not known. */
+/* Latency of the last message with the least sum of |log(predicted / measured)|. It is a weighted
+ * median; weights depend on the latency, so steps with little exposed time decide. (Least relative
+ * deviations would give nearly the minimum of values that scatter by factors.) Only the first n
+ * steps count: the all-reduces of the others are unknown. */
 static double latency_of(trials *t, size_t n)
 {
     double latency = 0, before = -1;
@@ -316,8 +316,9 @@ static exposed_sums try_with(trials *t, double slowdown, double stretch, double 
 #define EXPOSED_LOWEST  -8
 #define EXPOSED_HIGHEST 6
 
-/* The best of a family: a core that both share does less of a message the more it does of the pass,
- * else the message goes on as if it were alone. Its squares. */
+/* Finds the best constants of a family. With `shares`, pass and message share a core: the more of
+ * one, the less of the other. Otherwise the message runs as if it were alone. Returns the sum of
+ * squares. */
 static double try_family(trials *t, bool shares, double surcharge, calibration *cal)
 {
     overlap_constants best  = cal->overlapping;
@@ -434,9 +435,9 @@ static double deviations(trials *t, calibration *cal)
 /* Deviations that differ by no more than rounding are the same. */
 #define SAME 1e-6
 
-/* All others go with the share of bytes that are out of caches, of least deviations: it only lies
- * between what was measured in caches and out of them. Of shares that are as good the one that
- * leaves the least latency. */
+/* Fits the share of bytes out of caches with the least deviations, and the other constants for each
+ * share. The share only interpolates between times measured in and out of caches. Among equally
+ * good shares, the one with the least latency is taken. */
 static void fit_cold(trials *t, calibration *cal)
 {
     static const double     cold[] = { 0, 0.25, 0.5, 1 };

@@ -30,7 +30,7 @@
         .key = NULL \
     }
 
-/* What decoders of Llama's kind have in common. */
+/* Keys that all decoders of Llama's kind share. */
 #define DECODER                                                                    \
     SEQUENCE("max_position_embeddings"), NUMBER("vocabulary", "vocab_size"),       \
         NUMBER("width", "hidden_size"), NUMBER("layers", "num_hidden_layers"),     \

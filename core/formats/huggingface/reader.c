@@ -248,7 +248,8 @@ static lm_status rename_network(network *net, const char *path, lm_error *err)
     return net->path && net->name ? LM_OK : no_memory(err);
 }
 
-/* What the caller set is told; the config's own is the network. */
+/* Records the caller's arguments for the report; the config's own arguments are part of the
+ * network. */
 static lm_status tell_set(network *net, const network_choices *choices, lm_error *err)
 {
     const size_t n    = choices ? choices->n_set : 0;

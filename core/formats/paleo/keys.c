@@ -192,7 +192,7 @@ static lm_status read_bias(const key_of *k, const json_t *value)
     return status;
 }
 
-/* Of a single layer; in a model-parallel block those of the block. */
+/* Splits of a single layer, or of a model-parallel block. */
 static lm_status read_splits(const key_of *k, const json_t *value)
 {
     int64_t   n      = 1;

@@ -1,4 +1,4 @@
-/* What 'layermeter plan' prints. */
+/* Output of 'layermeter plan'. */
 
 #include <math.h>
 #include <stdio.h>
