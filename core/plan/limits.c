@@ -189,14 +189,12 @@ void limits_batch_words(int64_t global, int64_t critical, char text[LIMITS_TEXT]
         snprintf(
             text, LIMITS_TEXT,
             "steps of %s samples, beyond the critical batch of %s: training takes about %.2g times "
-            "the fewest epochs (1 + batch / critical; McCandlish et al. 2018), which no time here "
-            "counts",
+            "the fewest epochs (1 + batch / critical; McCandlish et al. 2018), which are not counted",
             samples, most, factor);
     else if (!critical && global > LIMITS_USUAL_BATCH)
         snprintf(
             text, LIMITS_TEXT,
-            "steps of %s samples: so large a batch may need more epochs, which no time here counts "
-            "(--critical-batch tells how many)",
+            "steps of %s samples: such a large batch may need more epochs, which are not counted (see --critical-batch)",
             samples);
 }
 

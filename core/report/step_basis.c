@@ -81,7 +81,7 @@ static void print_origin(const predictor *who, const char *label, FILE *out)
             settings ? settings : "");
     print_sources(cal, out);
     print_told(cal, "; measured by others: ", "source", out);
-    fprintf(out, "; a calibration of your own (--machine) says more\n");
+    fprintf(out, "; your own calibration (--machine) is more certain\n");
 }
 
 static void print_dtype(const predictor *who, const char *label, FILE *out)
@@ -91,9 +91,7 @@ static void print_dtype(const predictor *who, const char *label, FILE *out)
     if (!predictor_other_types(who))
         return;
     begin_note(label, out);
-    fprintf(out,
-            "nothing of %s is %s: the times are assumed by those in %s, and the bounds wider by x "
-            "%.2g\n",
+    fprintf(out, "%s has no %s: times are assumed from those in %s, with bounds wider by x %.2g\n",
             file_of(who), types_print(who->dtype, who->mixed, asked),
             types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
 }
@@ -105,7 +103,8 @@ static void print_weights(const predictor *who, const prediction *p, const char 
     if (!who->weights || !(p->forward > 0) || p->backward > 0 || isnan(p->backward))
         return;
     begin_note(label, out);
-    fprintf(out, "weights of %s, priced by what autocast takes; --mixed %s keeps them in f32\n",
+    fprintf(out,
+            "weights of %s: the times are those of autocast; --mixed %s keeps weights in f32\n",
             text_dtype_name(who->weights), text_dtype_name(who->weights));
 }
 
@@ -114,11 +113,10 @@ static void print_tf32(const predictor *who, const char *label, FILE *out)
     if (!(who->as_tf32 > 0))
         return;
     begin_note(label, out);
-    fprintf(
-        out,
-        "nothing of %s is of tf32: assumed as %.3g times its 16 bits, by the peaks, and off that by "
-        "x %.2g to x %.3g as published steps on an A100\n",
-        file_of(who), who->as_tf32, TF32_LEAST, TF32_MOST);
+    fprintf(out,
+            "%s has no tf32: assumed as %.3g times its 16 bits, by the peaks, with bounds x "
+            "%.2g to x %.3g, the errors of published steps on an A100\n",
+            file_of(who), who->as_tf32, TF32_LEAST, TF32_MOST);
 }
 
 static void print_host(const predictor *who, const char *label, FILE *out)
@@ -136,10 +134,10 @@ static void print_bound(const predictor *who, const char *label, FILE *out)
 
     begin_note(label, out);
     if (reached < 1)
-        fprintf(out, "at %.3g %% of the datasheet's peaks, as told (--ppp-comp)\n", 100 * reached);
+        fprintf(out, "at %.3g %% of the datasheet's peaks, as given (--ppp-comp)\n", 100 * reached);
     else
-        fprintf(out, "at 100 %% of the datasheet's peaks: a lower bound, which no device reaches; "
-                     "'layermeter devices' says for which measurements ship\n");
+        fprintf(out, "at 100 %% of the datasheet's peaks: a lower bound that no device reaches; "
+                     "'layermeter devices' lists the devices with measurements\n");
 }
 
 /* All-reduces by published measurements, or by a rate that the user gave. */
@@ -149,22 +147,20 @@ static void print_links(const predictor *who, const prediction *p, const char *l
 
     if (p->nodes * p->devices > 1 && calibration_told(who->cal, "interconnect")) {
         begin_note(label, out);
-        print_told(who->cal, "all-reduces by published ones: ", "interconnect", out);
+        print_told(who->cal, "all-reduces by published measurements: ", "interconnect", out);
         fputc('\n', out);
     }
     if (told && who->link.assumed) {
         begin_note(label, out);
-        fprintf(out,
-                "nothing says what connects nodes (--interconnect): %s is assumed, as of a usual "
-                "node\n",
+        fprintf(out, "the network between nodes was not given (--interconnect): %s is assumed\n",
                 who->link.name);
     }
     if (told && !isnan(p->low[PHASE_SYNC])) {
         begin_note(label, out);
-        fprintf(out,
-                "between nodes by a told rate: the bounds of all-reduces are x %.2g to x %.2g, as "
-                "%d published clusters are off their rates\n",
-                link_end(&who->link, false), link_end(&who->link, true), LINK_CLUSTERS);
+        fprintf(
+            out,
+            "all-reduces between nodes follow from a nominal rate: bounds x %.2g to x %.2g, the errors of %d published clusters\n",
+            link_end(&who->link, false), link_end(&who->link, true), LINK_CLUSTERS);
     }
 }
 

@@ -376,7 +376,7 @@ static void print_grounds(const plan_job *job, FILE *out)
         fprintf(out, "start-up: %s of each run are in times and costs\n",
                 text_duration(job->question.training.startup, text, sizeof text));
     else
-        fputs("start-up: none counted (--startup)\n", out);
+        fputs("start-up time: not counted (--startup)\n", out);
     print_basis(job, out);
     if (job->net->note)
         fprintf(out, "note: %s\n", job->net->note);
