@@ -259,7 +259,7 @@ function show(a) {
     at('tables').replaceChildren();
     for (const f of ['curve', 'parts', 'memory-figure']) at(f).replaceChildren();
     if (trouble) {
-        at('said').textContent = 'No answer.';
+        at('said').textContent = 'No answer: ' + trouble;
     } else {
         const row = a.predict.json.rows[0], t = timeOf(row), r = rateOf(row);
         at('said').textContent = t.name + ' of ' + a.s.network + ' takes ' + ms(t.at) + between(t.low, t.high, ms) + ' on ' + a.s.nodes +
@@ -425,6 +425,7 @@ function showCost(a, row) {
 }
 
 /* The search takes seconds, so that a button asks for it, and ends it. */
+const HEADS = ['layout', 'step', 'memory', 'run', 'cost', 'tie', ''];
 async function search() {
     if (searching) return stop();
     const mine = (searching = ++searches), home = at('layouts'), s = state(), began = performance.now();
@@ -447,13 +448,13 @@ async function search() {
         const cost = Object.keys(l).find((k) => /^cost/.test(k) && l[k] !== null), take = make('button', { type: 'button' }, 'Take it');
         take.addEventListener('click', () => takeLayout(l.layout));
         body.append(make('tr', {}, make('th', { scope: 'row' }, l.layout), ...[ms(l.step_ms) + between(l.step_low_ms, l.step_high_ms, ms),
-            bytes(l.memory_bytes), l.run_h ? seconds(l.run_h * 3600) : '–', cost ? figure(l[cost]) : '–', l.tie].map((v) => make('td', {}, v)),
-            make('td', {}, take)));
+            bytes(l.memory_bytes), l.run_h ? seconds(l.run_h * 3600) : '–', cost ? money(l[cost], (last && last.plan && last.plan.json && last.plan.json.currency) || '') : '–', l.tie]
+            .map((v, i) => make('td', { 'data-of': HEADS[i + 1] }, v)), make('td', { 'data-of': '' }, take)));
     }
     const heads = make('tr', {});
-    for (const h of ['layout', 'step', 'memory', 'run', 'cost', 'tie', '']) heads.append(make('th', { scope: 'col' }, h));
+    for (const h of HEADS) heads.append(make('th', { scope: 'col' }, h));
     home.replaceChildren(make('h3', {}, 'The best layouts of ' + s.global + ' samples a step'),
-        make('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The best layouts' }, make('table', {}, make('thead', {}, heads), body)),
+        make('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The best layouts' }, make('table', { class: 'wide' }, make('thead', {}, heads), body)),
         make('p', { class: 'note' }, 'A tie may be as fast as the first: their intervals meet.'), ...printed('layouts', said));
 }
 function ended() {
