@@ -3,6 +3,15 @@
 #include "loss.h"
 #include "splitting.h"
 
+enum { FUSED };
+
+static const lm_param params[] = {
+    [FUSED] = { .name     = "fused",
+                .kind     = LM_BOOL,
+                .fallback = "no",
+                .doc      = "the forward pass writes the gradient over the scores" },
+};
+
 /* Decisions: one for each sample and, behind the classes, each pixel. */
 static lm_tensor decisions_of(const lm_layer *layer)
 {
@@ -42,6 +51,13 @@ static lm_status nll_infer(const lm_layer *layer, lm_tensor *output)
     return class_infer(layer, output);
 }
 
+/* The gradient over the scores: Liger Kernel (P.-L. Hsu et al., arXiv:2410.10989), Transformer
+ * Engine's parallel_cross_entropy. */
+static int is_fused(const lm_layer *layer)
+{
+    return lm_int(layer, FUSED) && !has_probabilities(layer) && lm_wants_gradient(layer, 0);
+}
+
 static void emit_softmax(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const lm_tensor decisions = decisions_of(layer);
@@ -62,20 +78,23 @@ static void emit_pick(const lm_layer *layer, lm_sink *sink)
 }
 
 /* The logarithm of a softmax, and its mean over the right classes or weighted with probabilities.
- * Of class numbers, the softmax's backward launch yields the gradient of the whole loss. */
+ * Of class numbers, the softmax's backward launch yields the gradient of the whole loss. A fused loss
+ * reads the scores twice, and scales the gradient; its backward pass has nothing to do. */
 static lm_status cross_entropy_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const int probabilities = has_probabilities(layer);
 
     if (pass == LM_FORWARD) {
         emit_softmax(layer, pass, sink);
+        if (is_fused(layer))
+            loss_emit_mean(layer, sink, (int64_t)lm_elements(&layer->input[0]));
         if (probabilities) {
             loss_emit_map(layer, pass, sink, 2, 1);
             loss_emit_mean(layer, sink, (int64_t)lm_elements(&layer->input[0]));
         } else {
             emit_pick(layer, sink);
         }
-    } else if (pass == LM_GRAD_INPUT) {
+    } else if (pass == LM_GRAD_INPUT && !is_fused(layer)) {
         if (probabilities && lm_wants_gradient(layer, 1))
             loss_emit_map(layer, pass, sink, 1, 1); /* the logarithms, scaled */
         if (probabilities && lm_wants_gradient(layer, 0))
@@ -88,8 +107,11 @@ static lm_status cross_entropy_lower(const lm_layer *layer, lm_pass pass, lm_sin
 
 static lm_status cross_entropy_cost(const lm_layer *layer, lm_cost *cost)
 {
-    cost->saved_bytes = lm_bytes(&layer->input[0]); /* the logarithms */
-    if (layer->n_inputs == 2)
+    if (is_fused(layer))
+        cost->keeps = LM_KEEPS_ONE(0); /* the gradient */
+    else
+        cost->saved_bytes = lm_bytes(&layer->input[0]); /* the logarithms */
+    if (layer->n_inputs == 2 && !is_fused(layer))
         cost->keeps = LM_KEEPS_ONE(1);
     return cost_of_kernels(layer, cost);
 }
@@ -126,6 +148,7 @@ static lm_status nll_cost(const lm_layer *layer, lm_cost *cost)
 
 const lm_layer_type loss_cross_entropy = {
     LOSS("cross_entropy", "mean cross entropy of class scores (dimension 1); yields a scalar"),
+    LM_PARAMS(params),
     .infer = class_infer,
     .cost  = cross_entropy_cost,
     .lower = cross_entropy_lower,

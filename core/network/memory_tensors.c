@@ -327,6 +327,13 @@ static bool hands_on(const bound_layer *b)
     return !work->flops && !work->read_bytes && !work->written_bytes;
 }
 
+/* Is the gradient of an input in place of it since the forward pass? So fused losses do: they keep
+ * their scores' storage, and their backward pass does nothing. */
+static bool is_written_over(const walk *w, size_t l, size_t i)
+{
+    return hands_on(plain(w, l)) && keeps_as_is(w, l, i);
+}
+
 static void send_gradients(walk *w, size_t l)
 {
     const size_t event = w->t.backward[l], mine = w->grad[w->first[l]];
@@ -345,6 +352,7 @@ static void send_gradients(walk *w, size_t l)
             w->gradient[sent].shared |= n_receivers > 1;
         } else {
             sent = new_gradient(w, event, bytes);
+            w->gradient[sent].born += is_written_over(w, l, i); /* the input is held until then */
             if (casts_input(w, l, i) && is_mine(w, l)) /* first in the type the layer computes in */
                 hold(w, MEMORY_BACKWARD, event, event, lm_bytes(&working(w, l)->input[i]));
         }

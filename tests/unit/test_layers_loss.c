@@ -155,6 +155,8 @@ static void losses_of_classes_match_hand_counts(void **state)
           { 300 + 60 + 60, 60 + 60 + 240, 0 },
           240,
           LM_KEEPS_ONE(1) },
+        /* the second reading of 60 scores, with a FLOP for each: the scale of the gradient */
+        { "5x6", "type = cross_entropy\nfused = yes", "scalar", "", { 300 + 60 + 12, 0, 0 }, 0, LM_KEEPS_ONE(0) },
         { "5x6", "type = nll_loss", "scalar", "", { 12, 0, 0 }, 0, LM_KEEPS_INPUT },
         { "5x6",
           "type = nll_loss" TARGET("6", "i32"),

@@ -300,6 +300,30 @@ static void in_place_saves_where_nobody_reads_the_input_again(void **state)
     nets_free(&c);
 }
 
+/* At batch 2: x 32 bytes, 5 scores of each 40, weights 80, a loss of 4. A fused loss keeps the scores,
+ * and its backward pass finds the gradient there; the other keeps logarithms, and writes one. */
+static void a_fused_loss_has_its_gradient_in_place_of_the_scores(void **state)
+{
+    static const char *const fused[] = { "no", "yes" };
+    const uint64_t           s = 80 + 32, more[] = { 40 + 40, 40 };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char text[256];
+
+        snprintf(text, sizeof text,
+                 X "4\n[fc]\ntype = linear\nfeatures = 5\nbias = no\n"
+                   "[loss]\ntype = cross_entropy\nfused = %s\n",
+                 fused[i]);
+        bound_text     m = nets_bind(text, 2);
+        const measured r = succeed(&m, SGD, 2);
+
+        assert_int_equal(at(&m, &r, "loss")->live_backward, s + 4 + 4 + more[i]);
+        assert_int_equal(at(&m, &r, "fc")->live_backward, s + 40 + 80);
+        nets_free(&m);
+    }
+}
+
 /* 32 bytes a tensor, 256 a weight. */
 static const char blocks[] = X "8\n"
                                "[block b]\n"
@@ -593,6 +617,7 @@ int main(void)
         cmocka_unit_test(inference_leaves_out_what_only_training_needs),
         cmocka_unit_test(decoding_holds_its_cache_all_the_pass),
         cmocka_unit_test(in_place_saves_where_nobody_reads_the_input_again),
+        cmocka_unit_test(a_fused_loss_has_its_gradient_in_place_of_the_scores),
         cmocka_unit_test(recomputation_keeps_the_inputs_of_segments),
         cmocka_unit_test(segments_are_named_by_what_they_hold),
         cmocka_unit_test(mixed_precision_halves_what_autocast_halves),

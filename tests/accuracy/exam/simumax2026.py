@@ -84,7 +84,7 @@ def collectives(exam, folder):
 # ---- runs -----------------------------------------------------------------------------------------------------------------
 
 def network(r):
-    return f"llama3_70b:layers={r['layers']}:sequence={r['seq']}"
+    return f"llama3_70b:layers={r['layers']}:sequence={r['seq']}:fused_loss=1"
 
 
 def layout(r):
