@@ -29,8 +29,8 @@ void factors_rows_add(factors_rows *r, const double *part, double fixed, double 
     r->b[r->rows++] = 1 - fixed / seconds;
 }
 
-lm_status factors_rows_fit(const factors_rows *r, const double *ridge, double *factor,
-                           lm_error *err)
+lm_status factors_rows_fit(const factors_rows *r, const double *ridge, double huber,
+                           double *factor, lm_error *err)
 {
     const robust_problem p = { .a      = r->a,
                                .b      = r->b,
@@ -40,7 +40,7 @@ lm_status factors_rows_fit(const factors_rows *r, const double *ridge, double *f
                                .mu     = ridge,
                                .ridge  = FACTORS_RIDGE,
                                .near   = 1,
-                               .huber  = FACTORS_HUBER,
+                               .huber  = huber,
                                .rounds = ROUNDS - 1,
                                .begins = true };
     robust_work          w = { 0 };

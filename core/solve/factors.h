@@ -35,10 +35,11 @@ void factors_rows_add(factors_rows *r, const double *part, double fixed, double 
 /**
  * Fits the factors.
  * @param ridge per factor; NULL: FACTORS_RIDGE for all
+ * @param huber relative residual above which errors count linearly, such as FACTORS_HUBER
  * @param factor n entries; in: they give the first weights; out: the result
  * @return LM_E_ARG for no rows; errors of robust_solve()
  */
-lm_status factors_rows_fit(const factors_rows *r, const double *ridge, double *factor,
-                           lm_error *err);
+lm_status factors_rows_fit(const factors_rows *r, const double *ridge, double huber,
+                           double *factor, lm_error *err);
 
 #endif

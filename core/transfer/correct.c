@@ -34,7 +34,7 @@ lm_status correct_fit(const correct_row *row, size_t n, const fold_turn *t, corr
         if (!t || fold_in(t, i))
             factors_rows_add(&all, row[i].part, row[i].fixed, row[i].seconds);
     f.rows = all.rows;
-    if (!status && !(status = factors_rows_fit(&all, NULL, f.of, err)))
+    if (!status && !(status = factors_rows_fit(&all, NULL, FACTORS_HUBER, f.of, err)))
         *out = f;
     factors_rows_free(&all);
     return status;

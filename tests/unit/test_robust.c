@@ -80,9 +80,9 @@ static void factors_are_held_near_what_was_there(void **state)
 
     (void)state;
     assert_int_equal(factors_rows_new(2, 1, &r, NULL), LM_OK);
-    assert_int_equal(factors_rows_fit(&r, NULL, factor, &err), LM_E_ARG);
+    assert_int_equal(factors_rows_fit(&r, NULL, FACTORS_HUBER, factor, &err), LM_E_ARG);
     factors_rows_add(&r, part, 1, 2.5);
-    assert_int_equal(factors_rows_fit(&r, NULL, factor, NULL), LM_OK);
+    assert_int_equal(factors_rows_fit(&r, NULL, FACTORS_HUBER, factor, NULL), LM_OK);
     assert_close(factor[0], .34 / .26, 1e-9);
     assert_close(factor[1], 1, 1e-9);
     factors_rows_free(&r);
