@@ -106,14 +106,14 @@ static void bounds_widen_beyond(void **state)
     (void)state;
     assert_int_equal(job_curve_fit(row, 3, &c, &err), LM_OK);
     assert_close((job_curve_own_spread(&c, 16)) / (beside(&c, 0.056)), 1, 1e-12);
-    assert_close((job_curve_own_spread(&c, 2)) / (beside(&c, 0.056 + 2 * 0.14)), 1, 1e-12);
-    assert_close((job_curve_exposed_spread(&c, 4, 8)) / (beside(&c, 0.091)), 1, 1e-12);
-    assert_close((job_curve_exposed_spread(&c, 8, 8)) / (beside(&c, 2 * 0.091)), 1, 1e-12);
-    assert_close((job_curve_exposed_spread(&c, 1, 64)) / (beside(&c, 2 * 0.091)), 1, 1e-12);
+    assert_close((job_curve_own_spread(&c, 2)) / (beside(&c, 0.056 + 2 * 0.18)), 1, 1e-12);
+    assert_close((job_curve_exposed_spread(&c, 4, 8)) / (beside(&c, 0.18)), 1, 1e-12);
+    assert_close((job_curve_exposed_spread(&c, 8, 8)) / (beside(&c, 2 * 0.18)), 1, 1e-12);
+    assert_close((job_curve_exposed_spread(&c, 1, 64)) / (beside(&c, 2 * 0.18)), 1, 1e-12);
     assert_true(job_curve_knows(&c, true, true));
     c.mape = 0.1;
     assert_close(job_curve_own_spread(&c, 16) / exp(hypot(0.056, 0.206)), 1, 1e-12);
-    assert_close(job_curve_exposed_spread(&c, 4, 8) / exp(hypot(0.091, 0.206)), 1, 1e-12);
+    assert_close(job_curve_exposed_spread(&c, 4, 8) / exp(hypot(0.18, 0.206)), 1, 1e-12);
 }
 
 static void curves_are_found_by_network_and_input(void **state)

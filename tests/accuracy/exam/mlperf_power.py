@@ -66,7 +66,7 @@ def answers(exam, row, known, apart, memo):
 
 
 def apart_of(rows):
-    """Two standard deviations of the benchmarks' means: how far nodes at full load lie apart."""
+    """1.645 standard deviations of the benchmarks' means, the central 90 % of normal ones: how far nodes at full load lie apart."""
     by = collections.defaultdict(list)
     for r in rows:
         if r["n"] == 1:
@@ -74,7 +74,7 @@ def apart_of(rows):
     means = collections.defaultdict(list)
     for key, watts in by.items():
         means[key[:2]].append(statistics.mean(watts))
-    return statistics.mean(2 * statistics.stdev(m) / statistics.mean(m) for m in means.values() if len(m) > 1)
+    return statistics.mean(1.645 * statistics.stdev(m) / statistics.mean(m) for m in means.values() if len(m) > 1)
 
 
 def nameplate(row, limits):
