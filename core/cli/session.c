@@ -108,20 +108,32 @@ static lm_status check_datasheet(const options *o, const session_options *q, lm_
     return LM_OK;
 }
 
+/* "8xH100", "H100x8", "H100:8"; not "rtx6090". */
+static bool is_counted(const char *name)
+{
+    char       *end;
+    const char *behind = strpbrk(name, "x:");
+
+    if (strtol(name, &end, 10) > 0 && (*end == 'x' || *end == 'X'))
+        return true;
+    return behind && behind > name && (*behind == ':' || strchr("0123456789 ", behind[-1])) &&
+           behind[1] && !behind[1 + strspn(behind + 1, "0123456789")];
+}
+
 /* Explains a name that is no device: it may be an instance of the price file, or a number of
  * devices. */
 static void say_meaning(const char *name, lm_error *err)
 {
     price_list  *list = NULL;
     const price *p;
-    char        *end;
-    const bool   counted = strtol(name, &end, 10) > 0 && (*end == 'x' || *end == 'X');
-    const char  *behind  = strrchr(name, 'x');
 
     if (strchr(name, ','))
         text_add(err->text, sizeof err->text, "; several take a --device each");
-    else if (counted || (behind && behind > name && behind[1] && !behind[1 + strspn(behind + 1, "0123456789")]))
+    else if (is_counted(name))
         text_add(err->text, sizeof err->text, "; how many there are is told by --gpus");
+    else if (!strcmp(name, "cpu") || !strcmp(name, "CPU"))
+        text_add(err->text, sizeof err->text,
+                 "; a CPU is measured: 'layermeter calibrate standard -o cluster/'");
     else if (!prices_open(NULL, &list, NULL) && !prices_find(list, name, &p, NULL) && p->device)
         lm_error_set(err, LM_E_NOTFOUND,
                      "'%.60s' is an instance: give --device '%.60s' --devices-per-node %" PRId64

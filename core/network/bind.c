@@ -358,6 +358,16 @@ static lm_status read_keys(binding *b, const bound_layer *before, bound_layer *l
     return status;
 }
 
+/* Layers that learn something for each place of an image take its size as an argument. */
+static void say_image(const binding *b)
+{
+    for (size_t i = 0; i < b->net->n_arguments && b->out->options.image; i++)
+        if (!strcmp(b->net->argument[i].name, "image"))
+            text_add(b->err->text, sizeof b->err->text,
+                     "; this network takes the size as an argument, behind its name: :image=%lld",
+                     (long long)b->out->options.image);
+}
+
 /* Type, parameters, shapes and counts of a declared layer. */
 static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l)
 {
@@ -376,6 +386,8 @@ static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l
         else
             status = bind_layer(b, l);
     }
+    if (status)
+        say_image(b);
     if (status)
         prefix_place(b, decl, line);
     return status;

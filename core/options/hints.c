@@ -46,6 +46,13 @@ static const struct {
     { "cloud provider region vm sku", NULL, "instance",
       "give --instance NAME, a section of the price file (--prices)" },
     { "json csv", NULL, "format", "give --format json or csv" },
+    { "lora lora-rank lora-r peft adapter", NULL, NULL,
+      "give the rank as an argument of the network, llama3_8b:lora=16" },
+    { "quantization quantize quant int8 int4 load-in-8bit load-in-4bit", NULL, "dtype",
+      "weights of whole numbers have no price: give --dtype f16, bf16 or f8" },
+    { "currency", NULL, "budget", "give --budget or --price in it; rates stand in the price file" },
+    { "mfu efficiency utilization", NULL, "ppp-comp",
+      "it is an answer; of a share of the peak: --model paleo --ppp-comp 0.4" },
 };
 
 /* Is `name`, of n bytes, one of the words? */
@@ -87,6 +94,12 @@ static bool is_product(const char *value)
     return n && value[n] == 'x' && value[n + 1] && !value[n + 1 + strspn(value + n + 1, "0123456789")];
 }
 
+/* A name in place of a number. */
+static bool is_name(const char *value)
+{
+    return (*value >= 'a' && *value <= 'z') || (*value >= 'A' && *value <= 'Z');
+}
+
 static bool is_auto(const char *value)
 {
     return !strcmp(value, "auto") || !strcmp(value, "max");
@@ -98,8 +111,10 @@ static const struct {
     const char *said;
 } value_hints[] = {
     { "batch", is_auto, "'layermeter plan NETWORK --largest-batch' finds the largest that fits" },
-    { "global-batch", is_rounded, "it counts samples: of a language model, tokens / --sequence" },
-    { "batch", is_rounded, "it counts samples: of a language model, tokens / --sequence" },
+    { "global-batch", is_rounded,
+      "it counts samples, written out; of a language model, tokens / --sequence" },
+    { "batch", is_rounded, "it counts samples, written out; of a language model, tokens / --sequence" },
+    { "dataset", is_name, "it counts samples: ImageNet has 1281167, CIFAR-10 50000" },
     { "nodes", is_product, "give --nodes, and the devices of each as --devices-per-node" },
     { "gpus", is_product, "give --nodes, and the devices of each as --devices-per-node" },
 };
