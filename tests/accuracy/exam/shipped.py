@@ -1,5 +1,5 @@
 """Machine files as they ship, made of half of the networks behind each and asked about the other half; and devices that are carried
-over by datasheets alone, asked about all that was measured on them."""
+over by datasheets alone, asked about all that was measured on them. Nodes of many devices, of which no time was fitted, too."""
 import os
 import statistics
 import sys
@@ -79,6 +79,35 @@ def interconnects(exam, machine):
                          abs(100 * statistics.mean(statistics.mean(i) for _, i in found.values()) - 90), 5.0)
 
 
+# ---- one node of devices that were never fitted ------------------------------------------------------------------------------
+
+def node_steps(exam):
+    """Seconds of ResNet-50's step on a node, as submitters to MLPerf Training tune it, by device, number of devices and batch."""
+    found = {}
+    for r in exam.read(exam.heldout or exam.data, "mlperf_training", "groups.csv") or []:
+        if r["benchmark"] == "resnet" and r["nodes"] == "1" and r["gpu"] and r["micro_batch"] and float(r["grad_accum"] or 1) == 1:
+            found.setdefault((r["gpu"], r["gpus"], r["micro_batch"]), []).append(float(r["step_s"]))
+    return {key: statistics.median(times) for key, times in found.items()}
+
+
+def nodes(exam):
+    """By what ships, with the network within a node that is its device's; each device has the same weight."""
+    errors, inside = {}, {}
+
+    def ask(key, seconds):
+        r = exam.program.table("predict", "resnet50", "--device", key[0], "--devices-per-node", key[1], "--batch", key[2])[0]
+        errors.setdefault(key[0], []).append(100 * abs(float(r["step_ms"]) / 1e3 - seconds) / seconds)
+        inside.setdefault(key[0], []).append(float(r["step_low_ms"]) <= seconds * 1e3 <= float(r["step_high_ms"]))
+
+    for key, seconds in node_steps(exam).items():
+        exam.attempt(f"{NAME}: {key[0]}", ask, key, seconds)
+    if errors:
+        question, n = f"a node as MLPerf's submitters tune it, ResNet-50: {len(errors)} devices", sum(map(len, errors.values()))
+        middle, held = (statistics.mean(map(of, found.values())) for of, found in ((statistics.median, errors), (statistics.mean, inside)))
+        exam.results.add(NAME, question, "all", n, "layermeter", "median %", middle)
+        exam.results.add(NAME, question, "all", n, "layermeter", COVERAGE, abs(100 * held - 90))
+
+
 def run(exam):
     sys.path.insert(0, os.path.join(exam.source, "configs", "machines", "build"))
     from build import Builder
@@ -123,4 +152,5 @@ def run(exam):
     carried = [n for n in names if isinstance(RECIPES[n], Carried)]
     say(exam, "device by datasheets alone", {n: e for n in carried if (e := exam.attempt(f"{NAME}: {n}", unseen, n))}, UNSEEN)
     interconnects(exam, alone.path("rtx-3090-amp"))
+    nodes(exam)
     return None
