@@ -112,7 +112,7 @@ static const char details[] =
     "keys and values are cached. A step makes one token, and each step has one more token in the cache.\n"
     "The network's file must support it (gpt2, llama2_7b and similar). 'token' is the mean step; a few\n"
     "steps are predicted, and the others are interpolated. The prompt's own pass is --phase inference\n"
-    "--input TOKENS.\n"
+    "--input TOKENS (prefill).\n"
     "\n"
     "Power is that of one device, energy that of all. 'power by' names the source: fitted to measured\n"
     "power, learned (nicolai), or assumed from --idle-power: the datasheet's limit while the device\n"
