@@ -103,7 +103,7 @@ static const char *name_at(const device *d, size_t i, size_t *n)
         p = (p = strchr(p, ',')) ? p + 1 : NULL;
     if (p)
         p += strspn(p, " ");
-    *n = !p ? 0 : p == d->name ? strlen(p) : strcspn(p, ",");
+    *n = !p ? 0 : i ? strcspn(p, ",") : strlen(p);
     return p;
 }
 

@@ -60,10 +60,13 @@ static void names_are_found_as_people_and_drivers_write_them(void **state)
         { "second name", "Board X-2 16GB" },
         { "x", "X" },
         { "NVIDIA", "NVIDIA" },
+        { " 7[?,8|", " 7[?,8|" }, /* a comma parts other names only */
     };
     lm_error     err;
     device_list *list =
-        load("[Board X-2 16GB]\nalso = bx2, Second Name\n[X]\n[Board X-3]\n[NVIDIA]\n", &err);
+        load("[Board X-2 16GB]\nalso = bx2, Second Name\n[X]\n[Board X-3]\n[NVIDIA]\n"
+             "[ 7[?,8|]\n",
+             &err);
     const device *d = NULL;
 
     (void)state;
