@@ -9,12 +9,10 @@
 
 #include "base/no_memory.h"
 
-#define TEXT_MAX ((size_t)256 << 20)
-
-static lm_status too_large(const char *path, lm_error *err)
+lm_status file_too_large(const char *path, lm_error *err)
 {
     return lm_error_set(err, LM_E_IO, "%s: longer than %zu MiB, too long for a text file", path,
-                        TEXT_MAX >> 20);
+                        FILE_TEXT_MAX >> 20);
 }
 
 /* Regular files and pipes end; a device may never end. */
@@ -24,7 +22,7 @@ static lm_status check_kind(const char *path, const struct stat *info, lm_error 
         return lm_error_set(err, LM_E_IO, "%s: is a folder, not a file", path);
     if (!S_ISREG(info->st_mode) && !S_ISFIFO(info->st_mode))
         return lm_error_set(err, LM_E_IO, "%s: is neither a file nor a pipe", path);
-    return info->st_size > (off_t)TEXT_MAX ? too_large(path, err) : LM_OK;
+    return info->st_size > (off_t)FILE_TEXT_MAX ? file_too_large(path, err) : LM_OK;
 }
 
 lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err)
@@ -53,8 +51,8 @@ lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *e
         }
         got = fread(text + n, 1, room - n - 1, file);
         n += got;
-        if (n > TEXT_MAX) {
-            status = too_large(path, err);
+        if (n > FILE_TEXT_MAX) {
+            status = file_too_large(path, err);
             goto out;
         }
     } while (got > 0);

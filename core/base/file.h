@@ -7,11 +7,16 @@
 
 #include <layermeter/error.h>
 
+#define FILE_TEXT_MAX ((size_t)256 << 20) /**< bytes of a text that is read whole */
+
+/** LM_E_IO, and says that the text has more than FILE_TEXT_MAX bytes. */
+lm_status file_too_large(const char *path, lm_error *err);
+
 /**
  * Reads a whole text file. A file with NUL bytes is an error.
  *
  * @param out malloc'ed, NUL-terminated
- * @return LM_E_IO (missing, unreadable, a folder or device, longer than 256 MiB), LM_E_SYNTAX
+ * @return LM_E_IO (missing, unreadable, a folder or device, longer than FILE_TEXT_MAX), LM_E_SYNTAX
  * (binary), LM_E_NOMEM; text names `path`
  */
 lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err);

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/no_memory.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -48,6 +49,10 @@ static lm_status read_text(const char *path, char **out, lm_error *err)
     lm_status    status = lines_open(path, false, NULL, &s, err);
 
     while (!status && !(status = lines_next(s, &line, &n, err)) && line) {
+        if (used + n > FILE_TEXT_MAX) {
+            status = file_too_large(path, err);
+            break;
+        }
         if (used + n + 2 > room) {
             room = 2 * (used + n + 2);
             if (!(more = realloc(text, room))) {

@@ -291,8 +291,9 @@ void record_keys(record *r, const key *k, size_t n, void *of)
 
 static void put_words(FILE *out, const record_line *l, const void *of)
 {
-    for (const key *k = l->word; k < l->word + l->n; k++) {
-        double x[KEY_NUMBERS] = { 0 };
+    for (size_t i = 0; i < l->n; i++) { /* some lines have no words */
+        const key *k              = &l->word[i];
+        double     x[KEY_NUMBERS] = { 0 };
 
         look(k, of ? (const char *)of + k->at : NULL, x);
         if (!is_written(k, x))
@@ -304,7 +305,8 @@ static void put_words(FILE *out, const record_line *l, const void *of)
 
 static void read_word(record *r, const record_line *l, const ini_pair *p, char *word, void *of)
 {
-    for (const key *k = l->word; k < l->word + l->n; k++) {
+    for (size_t i = 0; i < l->n; i++) {
+        const key   *k    = &l->word[i];
         const size_t size = strlen(k->name);
 
         if (strncmp(word, k->name, size) != 0 || word[size] != (is_bare(k) ? '\0' : ' ') ||

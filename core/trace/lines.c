@@ -160,6 +160,12 @@ static bool holds_data(const char *text)
     }
 }
 
+static lm_status binary(const line_source *s, uint64_t number, lm_error *err)
+{
+    return lm_error_set(err, LM_E_SYNTAX, "%s:%llu: a binary file, expected text", s->path,
+                        (unsigned long long)number);
+}
+
 lm_status lines_head(line_source *s, const char **head, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -167,6 +173,8 @@ lm_status lines_head(line_source *s, const char **head, lm_error *err)
     while (!status && !s->ended && s->n < BUFFER && !holds_data(s->buffer))
         status = fill(s, err);
     *head = s->buffer;
+    if (!status && strlen(s->buffer) < s->n && !holds_data(s->buffer))
+        status = binary(s, s->number + 1, err);
     return status;
 }
 
@@ -176,8 +184,7 @@ static lm_status check_line(const line_source *s, const char *line, size_t n, lm
         return lm_error_set(err, LM_E_SYNTAX, "%s:%llu: a line of more than %d bytes: no trace",
                             s->path, (unsigned long long)s->number, LINES_LONGEST);
     if (memchr(line, '\0', n))
-        return lm_error_set(err, LM_E_SYNTAX, "%s:%llu: a binary file, expected text", s->path,
-                            (unsigned long long)s->number);
+        return binary(s, s->number, err);
     return LM_OK;
 }
 

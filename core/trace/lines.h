@@ -27,7 +27,8 @@ lm_status lines_open(const char *path, bool follow, const volatile sig_atomic_t 
 void      lines_close(line_source *s);
 
 /** The beginning of the text, which stays to be read: up to the first line that is neither blank
- * nor a comment (#), or the whole text. NUL-terminated; valid until lines_next(). */
+ * nor a comment (#), or the whole text. NUL-terminated; valid until lines_next(). LM_E_SYNTAX
+ * where a NUL byte comes before that line, LM_E_IO. */
 lm_status lines_head(line_source *s, const char **head, lm_error *err);
 
 /** The next line without its end; NULL at the end of the text. Callers may write to it until the
