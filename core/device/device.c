@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/ini_keys.h"
 #include "base/no_memory.h"
+#include "base/order.h"
 #include "base/place.h"
 #include "base/text.h"
 
@@ -277,33 +278,66 @@ static lm_status read_section(const reading *r, const ini_section *s, device *d)
     return ini_keys_read(r->doc->path, s, keys.of, "a device", r->arena, d, r->err);
 }
 
-/* Two devices of one file that answer to one name. */
-static lm_status check_name(const reading *r, const device *d, const char *name, size_t n,
-                            const device *before, size_t n_before)
-{
-    char normal[NAME_MAX_BYTES];
+/* A name that a device of the file answers to. */
+typedef struct called {
+    const char   *normal, *text;
+    size_t        n; /* bytes of the text */
+    const device *of;
+} called;
 
-    normal_name(name, n, normal);
-    if (!*normal)
-        return ini_fail(r->doc, r->err, d->line, LM_E_SYNTAX, "a name without letters and digits");
-    for (size_t i = 0; i < n_before; i++)
-        if (compare_all(&before[i], normal) == EQUAL)
-            return ini_fail(r->doc, r->err, d->line, LM_E_SYNTAX,
-                            "'%.*s' is a name of the device in line %d too", (int)(n < 80 ? n : 80),
-                            name, before[i].line);
-    return LM_OK;
+/* By name; of one name in the order of the file. */
+static int by_name(const void *a, const void *b)
+{
+    const called *x = a, *y = b;
+    const int     names = strcmp(x->normal, y->normal);
+
+    return names ? names : ORDER_OF(x->of, y->of);
 }
 
-static lm_status check_names(const reading *r, const device *d, const device *before,
-                             size_t n_before)
+/* Names of the devices into `all`, if not NULL; returns how many there are. */
+static size_t list_names(const reading *r, const device *d, size_t n, called *all)
 {
-    lm_status   status = LM_OK;
-    const char *name;
-    size_t      n;
+    size_t      count = 0, size;
+    const char *text;
 
-    for (size_t i = 0; !status && (name = name_at(d, i, &n)); i++)
-        status = check_name(r, d, name, n, before, n_before);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; (text = name_at(&d[i], k, &size)); k++, count++) {
+            char normal[NAME_MAX_BYTES];
+
+            if (!all)
+                continue;
+            normal_name(text, size, normal);
+            all[count] = (called){ arena_text(r->arena, normal, strlen(normal)), text, size, &d[i] };
+        }
+    return count;
+}
+
+/* Two devices of one file do not answer to one name. */
+static lm_status check_names(const reading *r, const device *d, size_t n)
+{
+    const size_t count  = list_names(r, d, n, NULL);
+    called      *all    = arena_array(r->arena, count + 1, sizeof *all);
+    lm_status    status = LM_OK;
+
+    if (!all)
+        return no_memory(r->err);
+    list_names(r, d, n, all);
+    for (size_t i = 0; i < count && !status; i++)
+        status = !all[i].normal ? no_memory(r->err)
+                 : *all[i].normal
+                     ? LM_OK
+                     : ini_fail(r->doc, r->err, all[i].of->line, LM_E_SYNTAX,
+                                "a name without letters and digits");
+    if (status)
+        return status;
+    qsort(all, count, sizeof *all, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (all[i].of != all[i - 1].of && !strcmp(all[i].normal, all[i - 1].normal))
+            return ini_fail(r->doc, r->err, all[i].of->line, LM_E_SYNTAX,
+                            "'%.*s' is a name of the device in line %d too",
+                            (int)(all[i].n < 80 ? all[i].n : 80), all[i].text,
+                            all[i - 1].of->line);
+    return LM_OK;
 }
 
 /* Appends a file's devices. */
@@ -322,13 +356,10 @@ static lm_status append(device_list *list, const char *path, lm_error *err)
     }
     if (!status && first)
         memcpy(all, list->device, first * sizeof *all);
-    for (size_t i = 0; !status && i < doc->n_sections; i++) {
-        device *d = &all[first + i];
-
-        status = read_section(&r, &doc->section[i], d);
-        if (!status)
-            status = check_names(&r, d, &all[first], i);
-    }
+    for (size_t i = 0; !status && i < doc->n_sections; i++)
+        status = read_section(&r, &doc->section[i], &all[first + i]);
+    if (!status)
+        status = check_names(&r, &all[first], doc->n_sections);
     if (!status) {
         list->device = all;
         list->n      = first + doc->n_sections;
