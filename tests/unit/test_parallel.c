@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/blas.h"
 #include "base/parallel.h"
@@ -138,9 +141,41 @@ static void no_thread_is_left_that_has_nothing_to_do(void **state)
     assert_int_equal(threads_now(), 1);
 }
 
+/* 0: as it is to be. */
+static int refused_with(size_t mib)
+{
+    lm_error      err = { LM_OK, "" };
+    unsigned long pages;
+    struct rlimit limit = { 0 };
+    FILE         *in    = fopen("/proc/self/statm", "r");
+
+    if (!in || fscanf(in, "%lu", &pages) != 1)
+        return 2;
+    fclose(in);
+    limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + (mib << 20);
+    alarm(20); /* OpenBLAS asks for ever */
+    return setrlimit(RLIMIT_AS, &limit)         ? 3
+           : blas_load(&err) != LM_E_IO         ? 4
+           : !strstr(err.text, "(ulimit -v)") ? 5
+                                                : 0;
+}
+
+static void too_little_memory_for_blas_is_told(void **state)
+{
+    const pid_t child = fork();
+    int         how   = -1;
+
+    (void)state;
+    if (!child)
+        _exit(refused_with(100));
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_little_memory_for_blas_is_told),
         cmocka_unit_test(no_thread_is_left_that_has_nothing_to_do),
         cmocka_unit_test(every_part_is_done_once),
         cmocka_unit_test(the_first_failure_is_told),
