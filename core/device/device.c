@@ -307,7 +307,8 @@ static size_t list_names(const reading *r, const device *d, size_t n, called *al
             if (!all)
                 continue;
             normal_name(text, size, normal);
-            all[count] = (called){ arena_text(r->arena, normal, strlen(normal)), text, size, &d[i] };
+            all[count] =
+                (called){ arena_text(r->arena, normal, strlen(normal)), text, size, &d[i] };
         }
     return count;
 }
@@ -323,11 +324,10 @@ static lm_status check_names(const reading *r, const device *d, size_t n)
         return no_memory(r->err);
     list_names(r, d, n, all);
     for (size_t i = 0; i < count && !status; i++)
-        status = !all[i].normal ? no_memory(r->err)
-                 : *all[i].normal
-                     ? LM_OK
-                     : ini_fail(r->doc, r->err, all[i].of->line, LM_E_SYNTAX,
-                                "a name without letters and digits");
+        status = !all[i].normal   ? no_memory(r->err)
+                 : *all[i].normal ? LM_OK
+                                  : ini_fail(r->doc, r->err, all[i].of->line, LM_E_SYNTAX,
+                                             "a name without letters and digits");
     if (status)
         return status;
     qsort(all, count, sizeof *all, by_name);
@@ -335,8 +335,7 @@ static lm_status check_names(const reading *r, const device *d, size_t n)
         if (all[i].of != all[i - 1].of && !strcmp(all[i].normal, all[i - 1].normal))
             return ini_fail(r->doc, r->err, all[i].of->line, LM_E_SYNTAX,
                             "'%.*s' is a name of the device in line %d too",
-                            (int)(all[i].n < 80 ? all[i].n : 80), all[i].text,
-                            all[i - 1].of->line);
+                            (int)(all[i].n < 80 ? all[i].n : 80), all[i].text, all[i - 1].of->line);
     return LM_OK;
 }
 

@@ -120,24 +120,60 @@ static char **environment(void)
     return out;
 }
 
-/* Waits for the child as system() does: Ctrl-C ends the child alone, and its drafts are removed
- * here. */
+/* Signals that would end this process end gnuplot, and its drafts are removed here. */
+static const int ending[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+
+enum { N_ENDING = sizeof ending / sizeof ending[0] };
+
+static volatile sig_atomic_t drawing, asked; /* gnuplot's process, 0: none; the signal */
+
+static void pass_on(int signal_number)
+{
+    asked = signal_number;
+    if (drawing)
+        kill((pid_t)drawing, signal_number);
+}
+
+static void catch_ends(struct sigaction was[N_ENDING])
+{
+    const struct sigaction mine = { .sa_handler = pass_on };
+
+    drawing = asked = 0;
+    for (int i = 0; i < N_ENDING; i++)
+        if (!sigaction(ending[i], NULL, &was[i]) && was[i].sa_handler != SIG_IGN)
+            sigaction(ending[i], &mine, NULL);
+}
+
 static int wait_for(pid_t child, int *code)
 {
-    const struct sigaction ignore = { .sa_handler = SIG_IGN };
-    struct sigaction       interrupt, quit;
-    pid_t                  ended;
-    int                    why;
+    pid_t ended;
 
-    sigaction(SIGINT, &ignore, &interrupt);
-    sigaction(SIGQUIT, &ignore, &quit);
+    drawing = (sig_atomic_t)child;
+    if (asked)
+        kill(child, asked);
     do
         ended = waitpid(child, code, 0);
     while (ended < 0 && errno == EINTR);
-    why = errno;
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGQUIT, &quit, NULL);
-    return ended < 0 ? why : 0;
+    drawing = 0;
+    return ended < 0 ? errno : 0;
+}
+
+/* Starts gnuplot and waits for its end; returns an errno. */
+static int start_and_wait(char *const argv[], const posix_spawn_file_actions_t *files, char **with,
+                          int *code, bool *started)
+{
+    struct sigaction was[N_ENDING];
+    pid_t            child;
+    int              failed;
+
+    catch_ends(was);
+    failed   = posix_spawnp(&child, "gnuplot", files, NULL, argv, with);
+    *started = !failed;
+    if (!failed)
+        failed = wait_for(child, code);
+    for (int i = 0; i < N_ENDING; i++)
+        sigaction(ending[i], &was[i], NULL);
+    return failed;
 }
 
 /* Runs gnuplot on the script `name`; NULL: on the text of `in`. Its output goes to `out`; NULL:
@@ -145,9 +181,9 @@ static int wait_for(pid_t child, int *code)
 static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *err)
 {
     /* -d: without the user's ~/.gnuplot, whose commands are not this program's */
-    char *const argv[] = { "gnuplot", "-d", script ? (char *)(uintptr_t)script : "-", NULL };
-    pid_t       child;
-    int         code;
+    char *const argv[]  = { "gnuplot", "-d", script ? (char *)(uintptr_t)script : "-", NULL };
+    bool        started = false;
+    int         code    = 0;
     posix_spawn_file_actions_t files;
     int                        failed = posix_spawn_file_actions_init(&files);
     char                     **with   = environment();
@@ -159,14 +195,14 @@ static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *
     if (!failed && out)
         failed = posix_spawn_file_actions_adddup2(&files, fileno(out), 1);
     if (!failed)
-        failed = posix_spawnp(&child, "gnuplot", &files, NULL, argv, with);
+        failed = start_and_wait(argv, &files, with, &code, &started);
     free(with);
     posix_spawn_file_actions_destroy(&files);
-    if (failed)
+    if (failed && !started)
         return lm_error_set(err, LM_E_NOTFOUND,
                             "gnuplot cannot be started (%s): install it (Debian: gnuplot-nox)",
                             strerror(failed));
-    if ((failed = wait_for(child, &code)))
+    if (failed)
         return lm_error_set(err, LM_E_IO, "gnuplot: %s", strerror(failed));
     if (WIFSIGNALED(code))
         return lm_error_set(err, LM_E_IO, "gnuplot was ended by signal %d", WTERMSIG(code));

@@ -154,10 +154,10 @@ static int refused_with(size_t mib)
     fclose(in);
     limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + (mib << 20);
     alarm(20); /* OpenBLAS asks for ever */
-    return setrlimit(RLIMIT_AS, &limit)         ? 3
-           : blas_load(&err) != LM_E_IO         ? 4
+    return setrlimit(RLIMIT_AS, &limit)       ? 3
+           : blas_load(&err) != LM_E_IO       ? 4
            : !strstr(err.text, "(ulimit -v)") ? 5
-                                                : 0;
+                                              : 0;
 }
 
 static void too_little_memory_for_blas_is_told(void **state)
