@@ -50,17 +50,22 @@ rm srun.log
 sweep '[networks]
 networks = tiny.ini, deep.ini
 batch = 1..8' >run.ini
-layermeter-calibrate run.ini -o "it's here.csv" --quiet --force --slurm run.sh 2>err || fail "$(cat err)"
+evil="it's"' $(touch OWNED) `touch OWNED`; touch OWNED
+#SBATCH --account=other
+touch OWNED
+here.csv' # a name is a name
+layermeter-calibrate run.ini -o "$evil" --quiet --force --slurm run.sh 2>err || fail "$(cat err)"
 for script in ranks.sh nodes.sh run.sh; do
     bash -n "$script" || fail "$script: no shell takes it"
-    if shellcheck --version >/dev/null 2>&1; then shellcheck "$script" || fail "$script: shellcheck"; fi
+    if shellcheck --version >/dev/null 2>&1; then shellcheck -e SC2016 "$script" || fail "$script: shellcheck"; fi
 done
 PATH=$work/fake:$PATH bash run.sh || fail "the script does not run"
+[ -z "$(find . -name OWNED)" ] || fail "a name is a command: $(cat run.sh)"
 grep -qx -e '--cpu-bind=cores' srun.log || fail "srun is not told to bind: $(cat srun.log)"
-[ "$(grep -c ',step,' "it's here.csv")" -eq 16 ] || fail "not all is measured: $(cat "it's here.csv")"
-cp "it's here.csv" kept.csv
+[ "$(grep -c ',step,' "$evil")" -eq 16 ] || fail "not all is measured: $(cat "$evil")"
+cp "$evil" kept.csv
 PATH=$work/fake:$PATH bash run.sh || fail "the script does not run again"
-cmp "it's here.csv" kept.csv || fail "a job that was requeued measures again"
-head -n 20 kept.csv >"it's here.csv"
+cmp "$evil" kept.csv || fail "a job that was requeued measures again"
+head -n 20 kept.csv >"$evil"
 PATH=$work/fake:$PATH bash run.sh || fail "the script does not go on"
-[ "$(grep -c ',step,' "it's here.csv")" -eq 16 ] || fail "a job that was requeued does not finish"
+[ "$(grep -c ',step,' "$evil")" -eq 16 ] || fail "a job that was requeued does not finish"
