@@ -101,7 +101,7 @@ struct importer {
     struct loop {
         bool
             known; /**< of the loop at `node`: its steps are to take its place, and all begins anew */
-        bool    sized; /**< of it, or of one before: as many steps as the file's input has rows */
+        bool sized; /**< steps of it or of one before, or a branch, follow from the file's image */
         int64_t steps;
     } loop;
     lm_status status; /**< memory failure in functions without a status; sticky */
@@ -144,6 +144,9 @@ bool value_ints_at(const value *v, int lane, int64_t *out, size_t max, size_t *n
 bool value_is_scalar(const value *v);
 /** Its number; false if it is unknown or differs between lanes. */
 bool value_number(const importer *im, const value *v, double *out);
+/** The same of what decides how the network goes on: where it is another number at other images,
+ * these are given up. */
+bool value_choice(importer *im, const value *v, double *out);
 
 /** Gives a lane up: the network keeps the file's size of that kind. */
 void lane_drop(importer *im, int lane);

@@ -149,12 +149,12 @@ lm_status convert_node(importer *im, const onnx_node *node)
 /* ---- the graph ---- */
 
 /* Is the node in a branch that is not taken? */
-static bool is_skipped(const importer *im, const onnx_node *node)
+static bool is_skipped(importer *im, const onnx_node *node)
 {
     double holds;
 
     for (const onnx_branch *b = node->branch; b; b = b->outer)
-        if (value_number(im, value_find(im, b->condition), &holds) && (holds != 0) != b->then)
+        if (value_choice(im, value_find(im, b->condition), &holds) && (holds != 0) != b->then)
             return true;
     return false;
 }

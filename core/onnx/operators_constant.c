@@ -214,7 +214,7 @@ lm_status convert_if(importer *im, conversion *c)
     double       holds;
 
     (void)c;
-    if (!value_number(im, node_input(im, 0), &holds))
+    if (!value_choice(im, node_input(im, 0), &holds))
         return node_fail(im, LM_E_UNSUPPORTED,
                          "its condition depends on samples, or on how many there are");
     for (size_t k = 0; k < n; k++) {
@@ -238,11 +238,7 @@ lm_status convert_loop(importer *im, conversion *c)
     (void)c;
     if (!im->node->n_inputs || !*im->node->input[0])
         return node_fail(im, LM_E_UNSUPPORTED, "it runs until a condition ends it");
-    if (!value_number(im, v, &steps) && im->alive[LANE_IMAGE]) {
-        lane_drop(im, LANE_IMAGE); /* as many as the file's input has rows */
-        im->loop.sized = true;
-    }
-    if (!value_number(im, v, &steps))
+    if (!value_choice(im, v, &steps))
         return node_fail(im, LM_E_UNSUPPORTED,
                          "its number of steps depends on samples, or on how many there are");
     im->loop.known = true;

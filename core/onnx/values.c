@@ -178,6 +178,17 @@ bool value_number(const importer *im, const value *v, double *out)
     return true;
 }
 
+bool value_choice(importer *im, const value *v, double *out)
+{
+    const bool image = im->alive[LANE_IMAGE];
+
+    if (value_number(im, v, out))
+        return true;
+    lane_drop(im, LANE_IMAGE);
+    im->loop.sized |= image;
+    return value_number(im, v, out);
+}
+
 void lane_drop(importer *im, int lane)
 {
     im->alive[lane] = false;

@@ -157,6 +157,12 @@ save("branches",
       node("If", "c", "y", then_branch=then, else_branch=other)],
      [info("x", ["batch", 4, 8])], [info("y", ["batch", 4, 8])], [h.make_tensor("three", T.INT64, [], [3])])
 
+# the same, of a size that is another one at other images
+save("branch_of_size",
+     [node("Shape", "x", "s"), node("Gather", "s two", "r"), node("Equal", "r eight", "c"), node("Relu", "x", "u"),
+      node("If", "c", "y", then_branch=then, else_branch=other)],
+     [info("x", ["batch", 4, 8])], [info("y", ["batch", 4, 8])], [ints("two", [2], []), ints("eight", [8], [])])
+
 # operators of nobody, whose shapes the file tells
 save("told",
      [h.make_node("Blend", ["x"], ["a", "n"], domain="com.example"), node("Relu", "a", "b"), node("Frob", "b", "y")],
