@@ -104,16 +104,16 @@ static bool is_of_kind(const char *name)
 /* Compares a name with a pattern; `star` gets the text in place of the star. */
 static bool matches(const char *pattern, const char *name, char star[SECTION_STAR])
 {
-    const bool   kind   = !strncmp(pattern, SECTION_KIND, strlen(SECTION_KIND)) && is_of_kind(name);
     const size_t before = strcspn(pattern, "*"), n = strlen(name);
     const char  *behind = pattern[before] ? pattern + before + 1 : pattern + before;
 
-    if (kind)
+    *star = '\0';
+    if (!strncmp(pattern, SECTION_KIND, strlen(SECTION_KIND))) {
         snprintf(star, SECTION_STAR, "%s", name);
-    else
-        *star = '\0';
-    if (kind || !pattern[before])
-        return kind || !strcmp(pattern, name);
+        return is_of_kind(name);
+    }
+    if (!pattern[before])
+        return !strcmp(pattern, name);
     if (n < before + strlen(behind) || strncmp(pattern, name, before) != 0 ||
         strcmp(name + n - strlen(behind), behind) != 0)
         return false;

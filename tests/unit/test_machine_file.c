@@ -121,6 +121,10 @@ static void what_is_no_machine_file_is_refused_by_line(void **state)
           "m.ini:1: [network]: no formula of that name; is this a machine file, and of this version? fit the observations "
           "again",
           LM_E_NOTFOUND },
+        { "[KIND.machine]\n", /* as the table of sections has it, and no file */
+          "m.ini:1: [KIND.machine]: no formula of that name; is this a machine file, and of this version? fit the observations "
+          "again",
+          LM_E_NOTFOUND },
         { "\n[convmeter.wait]\n",
           "m.ini:2: [convmeter.wait]: no formula of that name; is this a machine file, and of this version? fit the observations "
           "again",
