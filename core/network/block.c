@@ -12,10 +12,10 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 
-#define VALUE_BYTES 512           /* a value, arguments replaced */
-#define QUOTE_BYTES 40            /* of a text that a message quotes */
-#define VALUE_COST  32            /* memory beside the text of a value */
-#define SPENT_MAX   (128ul << 20) /* 200000 layers of 600 bytes each */
+#define VALUE_BYTES 512          /* a value, arguments replaced */
+#define QUOTE_BYTES 40           /* of a text that a message quotes */
+#define VALUE_COST  32           /* memory beside the text of a value */
+#define SPENT_MAX   (64ul << 20) /* 200000 layers of 300 bytes each */
 
 block *block_find(block_table *t, const char *name, size_t n)
 {

@@ -8,7 +8,7 @@ static void short_files_cannot_unfold_to_long_networks(void **state)
     } cases[] = {
         { "[d/r.1..10000]\ntype = relu\n", "n.ini:15: more than 200000 layers" },
         /* nothing remains of these: neither layers nor inputs */
-        { "[d/r.1..0]\ntype = relu\n", "n.ini:15: the file unfolds to more than 128 MiB of text" },
+        { "[d/r.1..0]\ntype = relu\n", "n.ini:15: the file unfolds to more than 64 MiB of text" },
     };
     char text[600];
 
