@@ -66,6 +66,8 @@ struct value {
     size_t   n_group;
     bool     in_parts; /**< layers use parts of it */
     unsigned visit;    /**< scratch, to list each origin once */
+    value  **item;     /**< of a sequence: its tensors; NULL: a tensor */
+    size_t   n_items;
 };
 
 typedef struct importer importer;
@@ -215,6 +217,7 @@ enum {
     OP_ANY = 1u << 3, /**< the converter checks the inputs; without OP_* the first must be there */
     OP_TWO = 1u << 4, /**< the first two inputs must be there */
     OP_THREE = 1u << 5, /**< the first three */
+    OP_LIST  = 1u << 6, /**< takes sequences */
 };
 
 /** Comparison for bsearch() in a table whose rows begin with a name. */

@@ -138,6 +138,10 @@ lm_status convert_node(importer *im, const onnx_node *node)
     if (!op && !p->assumed) /* in a taken branch */
         return node_fail(im, LM_E_UNSUPPORTED,
                          "no layer type for it: --treat, --ignore, or write a plugin");
+    for (size_t i = 0; i < node->n_inputs && !(op && op->flags & OP_LIST); i++)
+        if ((in = node_input(im, i)) && in->item)
+            return node_fail(im, LM_E_UNSUPPORTED, "its input '%.60s' is a sequence",
+                             node->input[i]);
     if (p->constant)
         return convert_constant(im, op);
     if (p->assumed)
@@ -192,12 +196,16 @@ static lm_status mark_outputs(importer *im)
         if (!v)
             return lm_error_set(im->err, LM_E_SYNTAX, "%s: no node yields the output '%.80s'",
                                 m->path, m->output[i].name);
-        if (v->role != ROLE_DATA)
-            continue;
-        status = materialise(im, v, &edge);
-        if (!status)
-            build_output(im->build, edge.layer);
-        any = true;
+        for (size_t k = 0; k < (v->item ? v->n_items : 1) && !status; k++) {
+            value *of = v->item ? v->item[k] : v;
+
+            if (of->role != ROLE_DATA)
+                continue;
+            status = materialise(im, of, &edge);
+            if (!status)
+                build_output(im->build, edge.layer);
+            any = true;
+        }
     }
     if (!status && !any)
         status =

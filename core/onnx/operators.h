@@ -36,6 +36,8 @@ bool axis_from_front(int64_t *axis, uint32_t rank);
 /** Adds a slice of one dimension. Drops lanes in which the layer cannot express it. */
 lm_status emit_slice(importer *im, value *v, uint32_t axis, const int64_t *first,
                      const int64_t *end, int64_t step, value **out);
+/** What the node yields: these n tensors behind each other, which it may change. */
+lm_status join_tensors(importer *im, conversion *c, value **in, size_t n, int64_t axis);
 /** The recurrent layer of the node alone; its sequence is N, L, directions x H. */
 lm_status emit_recurrent(importer *im, conversion *c);
 /** Swaps the first two of three dimensions. */
@@ -70,6 +72,9 @@ converter convert_like_first, convert_like_second, convert_map, convert_test, co
 converter convert_reshape, convert_flatten, convert_squeeze, convert_unsqueeze, convert_transpose;
 /* operators_slice.c */
 converter convert_concat, convert_slice, convert_split, convert_gather;
+/* operators_sequence.c */
+converter convert_sequence, convert_sequence_at, convert_sequence_change, convert_split_to_sequence,
+    convert_concat_sequence;
 /* operators_resize.c */
 converter convert_expand, convert_tile, convert_pad, convert_resize, convert_depth_to_space;
 /* operators_window.c */

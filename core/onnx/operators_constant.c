@@ -97,7 +97,8 @@ lm_status convert_size(importer *im, conversion *c)
         double *content = new_content(im, v, lane, 1);
 
         if (content)
-            content[0] = (double)value_elements(c->in[0], lane);
+            content[0] =
+                (double)(c->in[0]->item ? c->in[0]->n_items : value_elements(c->in[0], lane));
     }
     return v ? define_alias(im, 0, v) : import_failed(im);
 }

@@ -30,24 +30,21 @@ lm_status expand_to_batch(importer *im, value *v, value **out)
     return LM_OK;
 }
 
-lm_status convert_concat(importer *im, conversion *c)
+lm_status join_tensors(importer *im, conversion *c, value **in, size_t n, int64_t axis)
 {
-    value       *in[INPUTS_MAX];
     const value *sample = NULL;
-    int64_t      axis   = node_int(im, "axis", 1);
+    value       *first  = in[0];
     size_t       m      = 0;
-    lm_status    status = all_inputs(im, in);
+    lm_status    status;
 
-    for (size_t i = 0; i < im->node->n_inputs && !status; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (in[i]->batch_axis >= 0)
             sample = in[i];
         if (in[i]->role != ROLE_CONSTANT || value_elements(in[i], LANE_FILE))
             in[m++] = in[i]; /* an empty one adds nothing */
     }
-    if (status)
-        return status;
     if (!m)
-        return define_alias(im, 0, need_input(im, 0));
+        return define_alias(im, 0, first);
     if (!axis_from_front(&axis, in[0]->shape[LANE_FILE].rank))
         return node_fail(im, LM_E_SHAPE, "no dimension %lld", (long long)axis);
     for (size_t i = 0; i < m && sample && sample->batch_axis == 0 && axis != 0; i++) {
@@ -62,6 +59,17 @@ lm_status convert_concat(importer *im, conversion *c)
         return define_alias(im, 0, in[0]);
     recipe_set(&c->r, "axis", "%lld", (long long)axis);
     return convert_into(im, &c->r, in, m, NULL, 0);
+}
+
+lm_status convert_concat(importer *im, conversion *c)
+{
+    value          *in[INPUTS_MAX];
+    const lm_status status = all_inputs(im, in);
+
+    if (status)
+        return status;
+    return im->node->n_inputs ? join_tensors(im, c, in, im->node->n_inputs, node_int(im, "axis", 1))
+                              : node_fail(im, LM_E_SYNTAX, "input 0 is missing");
 }
 
 /* One dimension, from `first` to before `end`, in a form that holds in all lanes. */

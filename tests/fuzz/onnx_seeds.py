@@ -163,6 +163,19 @@ save("branch_of_size",
       node("If", "c", "y", then_branch=then, else_branch=other)],
      [info("x", ["batch", 4, 8])], [info("y", ["batch", 4, 8])], [ints("two", [2], []), ints("eight", [8], [])])
 
+# lists of tensors: made, cut, changed and joined; 7 rows are in parts of 3, 3 and 1
+save("sequences",
+     [node("SplitToSequence", "x three", "s", axis=1), node("SequenceAt", "s first", "a"), node("MatMul", "a w", "m"),
+      node("SequenceErase", "s first", "rest"), node("SequenceInsert", "rest m first", "changed"), node("SequenceEmpty", "", "none"),
+      node("SequenceLength", "changed", "n"), node("SequenceInsert", "none m", "one"), node("SequenceAt", "one last", "m2"),
+      node("SequenceConstruct", "m m2", "two"), node("ConcatFromSequence", "two", "c", axis=2), node("ConcatFromSequence", "two", "d", axis=1, new_axis=1),
+      node("ConcatFromSequence", "changed", "e", axis=1), node("MatMul", "e w", "y")],
+     [info("x", ["batch", 7, 4])], [info("y", ["batch", 7, 4]), info("c", ["batch", 3, 8]), info("d", ["batch", 2, 3, 4])],
+     [ints("three", [3], []), ints("first", [0], []), ints("last", [-1], []), empty("w", [4, 4])])
+
+# a list where a tensor is due
+save("listed", [node("SequenceConstruct", "x x", "s"), node("Relu", "s", "y")], [info("x", [2, 8])], [info("y", [2, 8])])
+
 # operators of nobody, whose shapes the file tells
 save("told",
      [h.make_node("Blend", ["x"], ["a", "n"], domain="com.example"), node("Relu", "a", "b"), node("Frob", "b", "y")],
