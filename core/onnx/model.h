@@ -18,6 +18,8 @@ enum {
     ONNX_BOOL     = 9,
     ONNX_FLOAT16  = 10,
     ONNX_DOUBLE   = 11,
+    ONNX_UINT32   = 12,
+    ONNX_UINT64   = 13,
     ONNX_BFLOAT16 = 16
 };
 

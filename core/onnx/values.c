@@ -99,7 +99,9 @@ lm_dtype value_dtype(int32_t onnx_type)
     case ONNX_FLOAT16:
     case ONNX_BFLOAT16:
     case ONNX_DOUBLE: return LM_F32;
+    case ONNX_UINT64:
     case ONNX_INT64: return LM_I64;
+    case ONNX_UINT32:
     case ONNX_INT32: return LM_I32;
     case ONNX_INT8:
     case ONNX_UINT8:
