@@ -60,7 +60,7 @@ lm_status convert_sequence(importer *im, conversion *c)
 lm_status convert_sequence_at(importer *im, conversion *c)
 {
     const value *of = sequence_in(im);
-    size_t       at;
+    size_t       at = 0;
     lm_status    status;
 
     (void)c;
@@ -77,7 +77,7 @@ lm_status convert_sequence_change(importer *im, conversion *c)
     const bool   inserts = !strcmp(im->node->type, "SequenceInsert");
     const size_t n       = of ? of->n_items : 0;
     value       *v, *more = of && inserts ? need_input(im, 1) : NULL;
-    size_t       at;
+    size_t       at = 0;
     lm_status    status;
 
     (void)c;
