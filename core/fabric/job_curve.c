@@ -121,7 +121,7 @@ lm_status job_curve_fit(const job_row *row, size_t n, job_curve *out, lm_error *
                                 .share  = share,
                                 .mu     = mu,
                                 .held   = held,
-                                .huber  = HUBER,
+                                .huber  = n > N_PARTS ? HUBER : INFINITY, /* none is one too many */
                                 .rounds = ROUNDS };
     if ((status = robust_solve(&problem, x, &work, err)))
         goto out;

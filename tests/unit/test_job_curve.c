@@ -47,6 +47,19 @@ static void one_batch_goes_by_samples(void **state)
     assert_close((job_curve_own(&c, 32)) / (2 * job_curve_own(&c, 16)), 1, 1e-12);
 }
 
+/* As many rows as unknowns: none contradicts the others, so a step that doubles on two hosts is no outlier.
+ * NumPy's and SciPy's least squares of the same equations find 1.7191 s there, with Huber's limit 1.5828 s. */
+static void few_rows_have_no_outlier(void **state)
+{
+    const job_row row[] = { { 8, 1, 1, 1 }, { 8, 1, 8, 1 }, { 8, 2, 8, 2 } };
+    job_curve     c;
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(job_curve_fit(row, 3, &c, &err), LM_OK);
+    assert_close(job_curve_own(&c, 8) + job_curve_exposed(&c, 2, 8), 1.7191, 2e-4);
+}
+
 /*
  * 96 ms of 96 samples on a host, 86 ms of 72 on eight: 14 ms more than samples say. The least sum of squares
  * of both rows' relative errors (the first counts an eighth, as it has an eighth of the ranks) and of
@@ -138,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curve_continues_what_made_it),
         cmocka_unit_test(one_batch_goes_by_samples),
+        cmocka_unit_test(few_rows_have_no_outlier),
         cmocka_unit_test(batches_that_shrink_with_hosts_do_not_tell_what_stays),
         cmocka_unit_test(flat_steps_stay),
         cmocka_unit_test(one_number_of_ranks_is_no_curve),
