@@ -115,9 +115,13 @@ def mbridge(exam):
              lambda s: "", 6.0)
 
 
+CHUNKS = {"gpt-175b": 3, "gpt-530b": 3}  # of a stage, by the papers (Korthikanti et al. 2022, section 6); the table does not say
+
+
 def big_step(r):
     r["words"] = 51200
-    words = [f"tp{r['tp']} pp{r['pp']} dp{r['dp']}"] + ["sp"] * (r["sp"] == "1") + recomputed(r)
+    r["vp"] = CHUNKS.get(r["model"], 1) if int(r["pp"]) > 1 else 1
+    words = [f"tp{r['tp']} pp{r['pp']} dp{r['dp']}"] + ["sp"] * (r["sp"] == "1") + recomputed(r) + [f"vp{r['vp']} interleaved"] * (r["vp"] > 1)
     return laid.Step(gpt(r, r["words"], "plain"), " ".join(words), int(r["nodes"]), int(r["gpus_per_node"]), int(r["micro_batch"]), int(r["grad_accum"]),
                      float(r["step_s"]), row=r)
 
