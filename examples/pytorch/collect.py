@@ -412,7 +412,7 @@ class Output:
             return
         there = os.path.exists(o.output)
         if there and not (o.resume or o.force):
-            raise Refused(f"{o.output}: is there already: --resume goes on with it, --force replaces it")
+            raise Refused(f"{o.output}: exists already: --resume continues it, --force replaces it")
         end = 0
         if there and o.resume:
             self.done, end = read_done(o.output)

@@ -37,7 +37,7 @@ grep -q '"trust": {' cluster/report.json && grep -q '"points_measured": 105' clu
 
 # ---- again -------------------------------------------------------------------------------------
 cp -R cluster kept
-refused 'cluster/observations.csv: is there already: --resume' layermeter calibrate sweep.ini -o cluster
+refused 'cluster/observations.csv: exists already: --resume' layermeter calibrate sweep.ini -o cluster
 diff -r cluster kept || fail "a refused run changed the folder"
 head -n 60 kept/observations.csv >cluster/observations.csv
 rm cluster/machine.ini
@@ -53,7 +53,7 @@ diff cluster/machine.ini kept/machine.ini || fail "resumed beside a machine file
 # without observations they are somebody's
 mkdir someone && cp machine.ini someone
 for how in '' --resume; do
-    refused 'someone/machine.ini: is there already, and not of a run into this folder: --force' \
+    refused 'someone/machine.ini: exists already, and is not of a run into this folder: --force' \
         layermeter calibrate sweep.ini -o someone --quiet $how
 done
 cmp machine.ini someone/machine.ini && [ "$(ls someone)" = machine.ini ] || fail "a refused run wrote something"

@@ -86,7 +86,7 @@ layermeter fit o.csv -o m.ini >out 2>&1 || fail "$(cat out)"
 mpirun $many -np 2 layermeter-calibrate none.ini -o p.csv >out 2>&1 && fail "a missing sweep"
 [ "$(grep -c 'none.ini: No such file' out)" -eq 1 ] || fail "$(cat out)"
 mpirun $many -np 2 layermeter-calibrate sweep.ini -o o.csv >out 2>&1 && fail "overwriting"
-[ "$(grep -c 'o.csv: is there already' out)" -eq 1 ] || fail "$(cat out)"
+[ "$(grep -c 'o.csv: exists already' out)" -eq 1 ] || fail "$(cat out)"
 
 # Nor is a file gone on with on another machine.
 grep -q '^# machine_fingerprint: hosts=1 cores=' o.csv || fail "$(grep '^#' o.csv)"

@@ -308,7 +308,7 @@ def vanished(c):
     shutil.rmtree("elsewhere")
     if not code:
         raise Broken("a folder that goes away is no failure")
-    one_line(c, "is no longer there")
+    one_line(c, "no longer exists")
     c.judge(0)
     c.finish()
     c.report("vanished folder", 1)
