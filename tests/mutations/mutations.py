@@ -79,4 +79,48 @@ MUTATIONS = [
     Mutation("quotes_doubled", "core/base/csv.c", "if (p[1] != '\"')", "if (p[1] != '\"' || p[2])", "unit", "csv"),
     Mutation("throttled_by_clock", "calibrate/measure/trust.c", "worst[1] = throttled;", "worst[1] = mine->throttled;", "unit", "trust"),
     Mutation("schema_one_for_all", "core/layers/schema.c", "part[n == 1 ? 0 : i]", "part[0]", "unit", "schema"),
+    # the GPU backend, on the device that is not there: each takes back what a reading against the real libraries mended
+    # 1, 2: sums in bf16, and of groups of one
+    Mutation("gpu_sums_bf16", "calibrate/backends/cuda/ops_rows.c", "!cuda_loops_know(t) || sum.inner", "!cuda_loops_know(t) || t == LM_BF16 || sum.inner", "unit",
+             "cuda_ops"),
+    Mutation("gpu_bias_bf16", "calibrate/backends/cuda/ops_conv.c", "if (!ops_type(s->dtype, &type))",
+             "if (!ops_type(s->dtype, &type) || (bias && s->pass == LM_GRAD_WEIGHT && s->dtype == LM_BF16))", "unit", "cuda_convs"),
+    Mutation("gpu_group_of_one", "calibrate/backends/cuda/ops_rows.c", "sum.group < 1", "sum.group < 2", "unit", "cuda_ops"),
+    Mutation("gpu_smoke_group", "calibrate/backends/cuda/ops_rows.c", "sum.group < 1", "sum.group < 2", "script", "gpu_classes"),
+    # 3: attention in f32
+    Mutation("gpu_attention_f32", "calibrate/backends/cuda/ops_attention.c", "if (s->dtype == LM_F32)\n", "if (s->dtype == LM_F8)\n", "unit", "cuda_attention"),
+    # 4: cores beside NCCL's threads
+    Mutation("gpu_cores_of_slurm", "calibrate/run/slurm.c", " --cpus-per-task=\\\"$cores\\\" --dist", " --dist", "script", "slurm"),
+    Mutation("gpu_cores_few", "calibrate/run/agreement.c", "own < CORES_OF_COLLECTIVE)", "own < 0)", "script", "nccl"),
+    Mutation("gpu_cores_far", "calibrate/run/agreement.c", "!facts_cores_meet(f->allowed, f->near)", "facts_cores_meet(f->allowed, f->near)", "script", "nccl"),
+    # 5: launches in the times of kernels and messages
+    Mutation("gpu_launch_timed", "calibrate/backends/cuda/cuda.c", "if (!status && c->alone)", "if (!status && c->alone && c->flush)", "script", "gpu"),
+    Mutation("gpu_launch_of_message", "calibrate/backends/nccl/nccl.c", "held   = hold_back(b, err);", "held   = LM_OK;", "script", "nccl"),
+    # 6: failures of one rank
+    Mutation("gpu_failure_untold", "calibrate/measure/harness.c", "        watchdog_fail(err->text);", "        (void)err;", "script", "nccl"),
+    Mutation("gpu_async_unread", "calibrate/backends/nccl/nccl_comm.c", "found != ncclSuccess && found", "found == ncclNumResults && found", "script", "nccl"),
+    Mutation("gpu_patience", "calibrate/run/campaign.c", "type->on_gpu ? 1e8 : 1e6", "type->on_gpu ? 1e5 : 1e6", "script", "nccl"),
+    # 7: communicators
+    Mutation("gpu_communicators_kept", "calibrate/backends/nccl/nccl_comm.c", "KEPT = 4", "KEPT = 40", "script", "nccl"),
+    Mutation("gpu_communicator_memory", "calibrate/backends/nccl/nccl_comm.c", "cause != ncclRemoteError && no_device_memory(more)", "cause == ncclNumResults", "script",
+             "nccl"),
+    # 8: clocks before messages
+    Mutation("gpu_clocks_asleep", "calibrate/backends/nccl/nccl.c", "status = wake(b, err);", "status = b->flush ? LM_OK : wake(b, err);", "script", "nccl"),
+    # 9: tensor cores
+    Mutation("gpu_tensor_products", "calibrate/backends/cuda/ops_gemm.c", "(does & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0", "does || !does", "script", "gpu_classes"),
+    Mutation("gpu_tensor_flag", "calibrate/measure/harness.c", "b->compute->type->on_tensor_cores(b->compute, s.compute) < 0.5", "b->plan == NULL", "script", "gpu_classes"),
+    Mutation("gpu_tensor_engines", "calibrate/backends/cuda/graph/plan.c", "c.tensor_cores && !rules->tensor_cores", "c.tensor_cores && !rules", "unit", "cuda_convs"),
+    # 10: attention of older cuDNN
+    Mutation("gpu_attention_old", "calibrate/backends/cuda/ops_attention.c", "MASKS_LAST_BLOCK = 91500", "MASKS_LAST_BLOCK = 90700", "unit", "cuda_attention"),
+    Mutation("gpu_attention_910", "calibrate/backends/cuda/ops_attention.c", "version == 91000 || version == 91001", "version == 91001", "unit", "cuda_attention"),
+    # 11: the clock under load, loads of the device's memory, prepared kernels, NVML's absence, MIG
+    Mutation("gpu_clock_at_rest", "calibrate/backends/cuda/cuda.c", "if (!me->manager || cuda_delay(&me->device, ASKED, &unused))", "(void)ASKED; (void)unused;\n    if (!me->manager)",
+             "script", "gpu"),
+    Mutation("gpu_operands_copied", "calibrate/backends/cuda/loops_body.cu", "            const NAME(vector) x = GETV(k, i);\n",
+             "            void *at[10];\n            for (int l = 0; l < 10; l++) at[l] = a.at[(l + k) % 10];\n"
+             "            const NAME(vector) x = ((const NAME(vector) *)at[(k + i) % 10])[i];\n", "unit", "cuda_source"),
+    Mutation("gpu_prepared_anew", "calibrate/backends/cuda/cuda_shelf.c", "if (!s->all[i]->used && s->all[i]->kernel.base.use == use &&",
+             "if (!s->all[i]->used && s->all[i]->kernel.base.use != use &&", "unit", "cuda_step"),
+    Mutation("gpu_no_nvml", "calibrate/backends/cuda/cuda.c", "    else\n        put(context, \"gpu_management\",", "    else if (!d)\n        put(context, \"gpu_management\",", "script",
+             "gpu"),
 ]

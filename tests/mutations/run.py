@@ -24,8 +24,9 @@ def fails(build, kind, name):
     return subprocess.run(["sh", f"{ROOT}/tests/cli/run.sh", name], env=environ, capture_output=True, check=False).returncode != 0
 
 
-def rebuild(build, kind, name, plugin=None):
-    targets = [f"bin/test_{name}"] if kind == "unit" else ["bin/layermeter"]
+def rebuild(build, kind, name, plugin=None, calibrates=False):
+    programs = ["bin/layermeter"] + (["bin/layermeter-calibrate", "bin/layermeter-calibrate-fake"] if calibrates else [])
+    targets = [f"bin/test_{name}"] if kind == "unit" else programs
     targets += [f"lib/layermeter/plugins/layermeter-{plugin}.so"] if plugin else []
     return subprocess.run(["cmake", "--build", build, "--target", *targets], capture_output=True, check=False).returncode == 0
 
@@ -33,6 +34,7 @@ def rebuild(build, kind, name, plugin=None):
 def survives(build, m):
     path = os.path.join(ROOT, m.file)
     plugin = os.path.basename(m.file).split(".")[0].split("_")[0] if m.file.startswith("plugins/") else None
+    calibrates = m.file.startswith("calibrate/")
     with open(path) as source:
         was = source.read()
     if was.count(m.old) != 1:
@@ -42,14 +44,14 @@ def survives(build, m):
     try:
         with open(path, "w") as source:
             source.write(was.replace(m.old, m.new))
-        if not rebuild(build, m.kind, m.test, plugin):
+        if not rebuild(build, m.kind, m.test, plugin, calibrates):
             return "it does not compile"
         return None if fails(build, m.kind, m.test) else f"survives {m.kind} {m.test}"
     finally:
         with open(path, "w") as source:
             source.write(was)
-        if plugin:
-            rebuild(build, m.kind, m.test, plugin)
+        if plugin or calibrates: # or the next test runs what this one has changed
+            rebuild(build, m.kind, m.test, plugin, calibrates)
 
 
 def main():
