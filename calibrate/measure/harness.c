@@ -38,6 +38,15 @@ static bool evaluates(const observation *row)
     return (row->kind == OBS_NETWORK || row->kind == OBS_LAYER) && row->phase == PHASE_INFERENCE;
 }
 
+static bool updates_all_at_once(const settings *how)
+{
+    uint8_t foreach = 0, fused = 0;
+
+    return !setting_parse(SETTING_UPDATE, "foreach", &foreach, NULL) &&
+           !setting_parse(SETTING_UPDATE, "fused", &fused, NULL) &&
+           (how->value[SETTING_UPDATE] == foreach || how->value[SETTING_UPDATE] == fused);
+}
+
 /* Kernels of a network, or of a layer by itself. */
 static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
 {
@@ -65,6 +74,8 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
         status = optimizer_parse(optimizer_text(&p->row), &s->optimizer, err);
     if (!status)
         status = kernels_update(bound, s->optimizer, &s->list[PHASE_UPDATE], err);
+    if (!status && updates_all_at_once(&p->how))
+        kernels_join_maps(&s->list[PHASE_UPDATE]);
     if (!status)
         status = kernels_gradients(bound, &s->gradients, err);
 out:

@@ -366,6 +366,8 @@ static void place_update(planner *p, launch *l)
                            ? step_through(p, SPACE_WEIGHTS, &p->weights, bytes)
                        : l->kernel->slot[i].role == ROLE_GRADIENT
                            ? step_through(p, SPACE_GRADIENTS, &p->gradients, bytes)
+                       : l->kernel->slot[i].role == ROLE_SCRATCH
+                           ? shared(p, SPACE_SCRATCH, bytes)
                            : reserve(p, SPACE_MOMENTUM, bytes);
     }
 }

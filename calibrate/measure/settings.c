@@ -20,6 +20,10 @@ static const struct {
     [SETTING_MATH]       = { "math", { "ieee", "tf32" }, "ieee tf32", false },
     [SETTING_MIXED]      = { "mixed", { "none", "bf16", "f16", "f8" }, "none bf16 f16 f8", true },
     [SETTING_PROGRESS]   = { "progress", { "poll", "thread" }, "poll thread", false },
+    [SETTING_UPDATE]     = { "update",
+                             { "own", "single", "foreach", "fused" },
+                             "own single foreach fused",
+                             true },
 };
 
 const char *setting_name(setting s)

@@ -19,6 +19,9 @@ typedef enum {
     SETTING_MIXED,    /**< none (default) | bf16 | f16 | f8: f32 under autocast (autocast.h) */
     SETTING_PROGRESS, /**< poll (default) | thread: progress of all-reduces during a backward pass:
                        * by the computing thread between kernels, or by another one */
+    SETTING_UPDATE, /**< own (default): an optimizer goes once over each tensor | single: in the
+                     * passes of torch.optim | foreach: in these over all tensors at once | fused:
+                     * once over all tensors */
     N_SETTINGS
 } setting;
 
@@ -35,7 +38,7 @@ lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err
 
 /**
  * Prints those in `mask` (bits 1 << setting) in the form of the column `settings`:
- * "algorithms=heuristic layout=nchw"; `mixed` only if it is not the default.
+ * "algorithms=heuristic layout=nchw"; `mixed` and `update` only if they are not the default.
  */
 void settings_print(const settings *s, uint32_t mask, char *buffer, size_t size);
 

@@ -17,6 +17,7 @@ static const ini_key keys[] = {
     SWEEP_IMAGE_KEY,
     SWEEP_SPREAD_KEYS(1),
     SWEEP_KEY("optimizer", steps.optimizers, &type_optimizers),
+    SWEEP_KEY("update", setting[SETTING_UPDATE], &type_names),
     SWEEP_KEY("bucket", steps.buckets, &type_buckets),
     SWEEP_KEY("progress", steps.progress, &type_progress),
     SWEEP_KEY("phases", steps.phases, &type_phases),

@@ -32,6 +32,24 @@ static double weight_bytes(const lm_kernel *k)
            (double)(k->u.conv.c_in / k->u.conv.groups) * (double)lm_volume(k->u.conv.window);
 }
 
+/*
+ * Gradients of the weights of few channels at a time. oneDNN has loops for windows of three and for
+ * groups as wide as a vector (f32: half of one); all others it copies, each window in full, and
+ * multiplies group by group (DNNL_VERBOSE of 2.6 names these "gemm:jit"): depthwise windows of five
+ * at a fifteenth of the speed of three.
+ */
+enum { LOOPS_WINDOW = 3, LOOPS_GROUP = 16 };
+
+static bool by_columns(const lm_kernel *k)
+{
+    const int64_t in = k->u.conv.c_in / k->u.conv.groups, out = k->u.conv.c_out / k->u.conv.groups;
+    const int64_t least = k->dtype == LM_F32 ? LOOPS_GROUP / 2 : LOOPS_GROUP;
+
+    if (k->pass != LM_GRAD_WEIGHT || k->u.conv.groups < 2)
+        return false;
+    return in == 1 && out == 1 ? k->u.conv.window[2] > LOOPS_WINDOW : in % least || out % least;
+}
+
 static size_t terms(const term_sum *t)
 {
     const lm_kernel *k       = t->k;
@@ -53,6 +71,10 @@ static size_t terms(const term_sum *t)
         term_put(t, SLOT_CONV_BYTES, bytes);
         return (size_t) class;
     }
+    if (by_columns(k))
+        term_put(t, SLOT_CONV_COLUMNS,
+                 (double)k->u.conv.n * (double)k->u.conv.c_in * (double)lm_volume(k->u.conv.out) *
+                     window);
     term_put(t, apart ? SLOT_DEPTHWISE_FLOPS : SLOT_GROUPED_FLOPS, flops);
     term_put(t, apart ? SLOT_DEPTHWISE_BYTES : SLOT_GROUPED_BYTES, bytes);
     term_put(t, apart ? SLOT_DEPTHWISE_PLANES : SLOT_GROUPED_PLANES, planes);

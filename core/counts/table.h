@@ -35,7 +35,7 @@
     X(SLOT_ATTENTION_FLOPS, "attention.flops", "FLOP", FAMILY_DENSE)          \
     X(SLOT_GROUPED_FLOPS, "conv_grouped.flops", "FLOP", FAMILY_GROUPED)       \
     X(SLOT_DEPTHWISE_FLOPS, "conv_depthwise.flops", "FLOP", FAMILY_DEPTHWISE) \
-    X(SLOT_CONV_WEIGHTS, "conv.weights", "byte", FAMILY_WEIGHTS)              \
+    X(SLOT_CONV_WEIGHTS, "conv.weights", "byte", FAMILY_REORDERED)            \
     X(SLOT_GEMM_WEIGHTS, "gemm.weights", "byte", FAMILY_WEIGHTS)              \
     X(SLOT_GEMV_WEIGHTS, "gemv.weights", "byte", FAMILY_WEIGHTS)              \
     X(SLOT_CONV_BYTES, "conv.bytes", "byte", FAMILY_TRAFFIC)                  \
@@ -53,6 +53,7 @@
     X(SLOT_UPDATE_LARGE_BYTES, "update_large.bytes", "byte", FAMILY_TRAFFIC)  \
     X(SLOT_GROUPED_PLANES, "conv_grouped.planes", "plane", FAMILY_PLANES)     \
     X(SLOT_DEPTHWISE_PLANES, "conv_depthwise.planes", "plane", FAMILY_PLANES) \
+    X(SLOT_CONV_COLUMNS, "conv.columns", "element", FAMILY_COLUMNS)           \
     X(SLOT_NORM_PLANES, "norm.planes", "plane", FAMILY_PLANES)                \
     X(SLOT_POOL_PLANES, "pool.planes", "plane", FAMILY_PLANES)                \
     X(SLOT_MAX_POOL_FLOPS, "max_pool.flops", "FLOP", FAMILY_POOL)             \

@@ -34,6 +34,7 @@ static const term_bound families[N_TERM_FAMILIES] = {
     [FAMILY_DEPTHWISE] = BOUND_ARITHMETIC,    [FAMILY_WEIGHTS] = BOUND_TRAFFIC,
     [FAMILY_TRAFFIC] = BOUND_TRAFFIC,         [FAMILY_LAUNCHES] = BOUND_LAUNCH,
     [FAMILY_PLANES] = BOUND_LAUNCH,           [FAMILY_POOL] = BOUND_ARITHMETIC,
+    [FAMILY_COLUMNS] = BOUND_TRAFFIC,         [FAMILY_REORDERED] = BOUND_TRAFFIC,
     [FAMILY_ELEMENTS] = BOUND_ARITHMETIC,     [FAMILY_COUNTED_FLOPS] = BOUND_ARITHMETIC,
     [FAMILY_COUNTED_OUTPUTS] = BOUND_TRAFFIC, [FAMILY_COUNTED_WEIGHTS] = BOUND_TRAFFIC,
     [FAMILY_COUNTED_STEPS] = BOUND_LAUNCH,
@@ -84,6 +85,13 @@ bool term_of_update(size_t term)
 
     return slot == SLOT_UPDATE_BYTES || slot == SLOT_UPDATE_LARGE_BYTES ||
            slot == SLOT_UPDATE_LAUNCHES;
+}
+
+bool term_of_weights(size_t term)
+{
+    const term_family f = term_family_of(term);
+
+    return f == FAMILY_REORDERED || f == FAMILY_WEIGHTS;
 }
 
 term_family term_family_of(size_t term)

@@ -27,11 +27,14 @@ typedef enum term_family {
     FAMILY_DENSE,     /**< arithmetic with much reuse of data: convolutions, products */
     FAMILY_GROUPED,   /**< arithmetic of grouped convolutions, with less reuse */
     FAMILY_DEPTHWISE, /**< arithmetic of depthwise convolutions, with little reuse */
+    FAMILY_REORDERED, /**< bytes of convolutions' weights: kernels want them in another order */
     FAMILY_WEIGHTS,   /**< bytes of weights: they come from memory, and may be reordered */
     FAMILY_TRAFFIC,   /**< all other bytes read and written: often from a cache */
     FAMILY_LAUNCHES,  /**< starts of kernels */
     /** images x channels: the fixed cost of each plane, which matters for small images */
     FAMILY_PLANES,
+    /** elements of windows, copied for a product of matrices of each group by itself */
+    FAMILY_COLUMNS,
     FAMILY_POOL, /**< arithmetic of pooling */
     /** elements of elementwise functions with more than two FLOP, such as exp */
     FAMILY_ELEMENTS,
@@ -90,6 +93,8 @@ size_t      term_slot(size_t term);
 lm_pass     term_pass(size_t term);
 /** Is it a term of the optimizer's kernels? */
 bool        term_of_update(size_t term);
+/** Is it bytes of weights that a pass reads? */
+bool        term_of_weights(size_t term);
 term_family term_family_of(size_t term);
 term_bound  term_family_bound(term_family f);
 /** "arithmetic", "traffic" or "launch". */

@@ -51,7 +51,7 @@ double roofline_seconds(const roofline *r, const term_vector *terms, double weig
         const size_t slot = term_slot(terms->item[i].term);
 
         flops += least_flops(&terms->item[i]);
-        if (term_family_of(terms->item[i].term) == FAMILY_WEIGHTS)
+        if (term_of_weights(terms->item[i].term))
             held += terms->item[i].value;
         else if (slot == SLOT_UPDATE_BYTES || slot == SLOT_UPDATE_LARGE_BYTES)
             updated += terms->item[i].value;

@@ -34,7 +34,7 @@ static size_t backward_form(const calibration *cal, const char *model)
  * whole steps give their sum only. They share one price. */
 static bool is_of_weights(uint32_t term)
 {
-    return term_family_of(term) == FAMILY_WEIGHTS ||
+    return term_of_weights(term) ||
            (term_of_update(term) && term_family_of(term) == FAMILY_TRAFFIC);
 }
 

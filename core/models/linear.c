@@ -133,7 +133,7 @@ static double of_halves(size_t term)
 {
     const term_family f = term_family_of(term);
 
-    return f == FAMILY_WEIGHTS ? HALF_WEIGHTS : f == FAMILY_TRAFFIC ? HALF_TRAFFIC : 1;
+    return term_of_weights(term) ? HALF_WEIGHTS : f == FAMILY_TRAFFIC ? HALF_TRAFFIC : 1;
 }
 
 bool linear_tells_halves(const predictor *who)

@@ -68,6 +68,34 @@ lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *lis
     return LM_OK;
 }
 
+void kernels_join_maps(kernel_list *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const lm_kernel *k = &list->kernel[i];
+        size_t           to;
+
+        for (to = 0; to < n; to++) {
+            lm_kernel *all = &list->kernel[to];
+
+            if (all->op == LM_OP_MAP && k->op == LM_OP_MAP && all->dtype == k->dtype &&
+                all->u.map.operands == k->u.map.operands &&
+                all->u.map.flops_per_element == k->u.map.flops_per_element &&
+                all->u.map.elements <= INT64_MAX / 8 - k->u.map.elements)
+                break;
+        }
+        if (to == n) {
+            list->kernel[n++] = *k;
+        } else {
+            list->kernel[to].u.map.elements += k->u.map.elements;
+            list->kernel[to].u.map.reads += k->u.map.reads;
+            list->kernel[to].u.map.writes += k->u.map.writes;
+        }
+    }
+    list->n = n;
+}
+
 /* Finds the first user of each layer's parameters in forward order. There the backward pass
  * completes their gradients. */
 static void find_first_users(const bound_network *net, size_t *first)

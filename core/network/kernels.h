@@ -27,6 +27,11 @@ lm_status kernels_forward(const bound_network *net, kernel_list *list, lm_error 
 lm_status kernels_backward(const bound_network *net, kernel_list *list, lm_error *err);
 /** Appends the kernels of the update: one map per trained tensor, see optimizer_update(). */
 lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *list, lm_error *err);
+/**
+ * Joins the maps of `list` that have the same element type, operands and FLOPs to one of all their elements, as
+ * optimizers go over all tensors at once. In place.
+ */
+void kernels_join_maps(kernel_list *list);
 
 /** The gradient of one trained tensor. */
 typedef struct weight_gradient {

@@ -19,11 +19,11 @@ const shrink_options shrink_counted = {
  * coefficient. `weight`: of the ridge that holds it there; 0: only its rows decide.
  *
  * Grouped arithmetic reuses little data, depthwise less; vector units compute it, not matrix units.
- * The last three families correct the others. In most networks they are below a percent of the
+ * The last four families correct the others. In most networks they are below a percent of the
  * time, so their fitted values are arbitrary; in another network they can dominate. So they start
- * as a few bytes of traffic each: an element of a function as two of f32, a plane as a cache line,
- * a FLOP of a pooling window as one element. The ridge of pooling is weaker, because networks show
- * twenty times this price, or none. */
+ * as a few bytes of traffic each: an element of a function or of a copied window as two of f32,
+ * a plane as a cache line, a FLOP of a pooling window as one element. The ridges of windows and of
+ * pooling are weaker: networks show twenty times the price of pooling, or none. */
 static const struct {
     term_family other;
     double      times, weight;
@@ -31,10 +31,12 @@ static const struct {
     [FAMILY_DENSE]           = { FAMILY_DENSE, NAN, 0 },
     [FAMILY_GROUPED]         = { FAMILY_DENSE, 4, 0 },
     [FAMILY_DEPTHWISE]       = { FAMILY_GROUPED, 3, 0 },
+    [FAMILY_REORDERED]       = { FAMILY_TRAFFIC, 1, 0 },
     [FAMILY_WEIGHTS]         = { FAMILY_TRAFFIC, 1, 0 },
     [FAMILY_TRAFFIC]         = { FAMILY_TRAFFIC, NAN, 0 },
     [FAMILY_LAUNCHES]        = { FAMILY_LAUNCHES, NAN, 0 },
     [FAMILY_PLANES]          = { FAMILY_TRAFFIC, 64, 1 },
+    [FAMILY_COLUMNS]         = { FAMILY_TRAFFIC, 8, 0.2 },
     [FAMILY_POOL]            = { FAMILY_TRAFFIC, 4, 0.2 },
     [FAMILY_ELEMENTS]        = { FAMILY_TRAFFIC, 8, 1 },
     [FAMILY_COUNTED_FLOPS]   = { FAMILY_COUNTED_FLOPS, NAN, 0 },

@@ -135,7 +135,7 @@ double term_bounds_keep(const term_bounds *b, size_t term, double value)
         return value;
     if (slot == SLOT_GEMM_FLOPS || slot == SLOT_ATTENTION_FLOPS)
         return fmax(value, b->least_flop);
-    return term_family_of(term) == FAMILY_WEIGHTS ? fmin(value, b->most_byte) : value;
+    return term_of_weights(term) ? fmin(value, b->most_byte) : value;
 }
 
 lm_status shrink_rows_new(const shrink_row *row, size_t n, double alike, shrink_rows *out,

@@ -28,6 +28,8 @@ resource transfer_resource(size_t term)
     case FAMILY_LAUNCHES: return RESOURCE_HOST;
     case FAMILY_TRAFFIC:
     case FAMILY_WEIGHTS:
+    case FAMILY_REORDERED:
+    case FAMILY_COLUMNS:
     case FAMILY_COUNTED_FLOPS:
     case FAMILY_COUNTED_OUTPUTS:
     case FAMILY_COUNTED_WEIGHTS:

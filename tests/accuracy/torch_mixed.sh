@@ -34,9 +34,10 @@ case $how in
     own="resnet18, squeezenet1_1, mobilenet_v2" image=64 batch=2,4 seconds=0.05
     ;;
 *)
-    # in the order of what they take: those at the end are lost where the time is up
+    # in the order of what they take: those at the end are lost where the time is up. None is alone of its kind: of
+    # large linear layers, or of small groups
     mixed="squeezenet1_1 shufflenet_v2_x1_0 mnasnet1_0 resnet18 regnet_x_400mf regnet_y_400mf efficientnet_b0 resnet34
-        densenet121 resnet50 resnext50_32x4d vgg11_bn"
+        densenet121 resnet50 resnext50_32x4d alexnet vgg11_bn"
     small="shufflenet_v2_x0_5 mnasnet0_5 mobilenet_v3_small densenet169 regnet_y_400mf efficientnet_b1"
     own="resnet18, mobilenet_v2, squeezenet1_1, densenet121, shufflenet_v2_x1_0, mnasnet1_0, efficientnet_b0, resnet50, regnet_x_400mf"
     image=64,128 batch=2,8 seconds=0.4

@@ -61,7 +61,7 @@ said 'class gemm: [0-9]* agree, 0 differ, .*'
 for class in conv norm map pool gemm softmax gather copy reduce attention; do
     grep -q "^kernel,$class,.*,ok\$" "$WORK/results/smoke.csv" || fail "no $class in smoke.ini"
 done
-for each in ,f32, ,bf16, ,f16, layout=nhwc launch=graph cache=cold math=tf32 algorithms=autotuned ,inference,; do
+for each in ,f32, ,bf16, ,f16, layout=nhwc launch=graph cache=cold math=tf32 algorithms=autotuned ,inference, update=foreach; do
     grep -q -e "$each.*,ok\$" "$WORK/results/smoke.csv" || fail "no $each in smoke.ini"
 done
 [ "$(ls "$work/first" | tr '\n' ' ')" = 'results.tar.gz said.txt ' ] || fail "files: $(ls "$work/first")"

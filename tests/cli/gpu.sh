@@ -109,6 +109,24 @@ LAYERMETER_FAKE_LATENCY=5000 "$fake" alone.ini -o alone.csv --quiet || fail "ker
 column() { awk -F, -v name="$1" '!/^#/ { if (!at) { for (i = 1; i <= NF; i++) if ($i == name) at = i } else print $at }' alone.csv; }
 [ "$(column seconds | awk '{ printf "%.2g\n", $1 }' | sort -u)" = 2e-06 ] || fail "a kernel of 2 us takes: $(column seconds | sort -u)"
 
+# ---- updates: 12 tensors in Adam's one pass or seven, tensor by tensor or all at once; 2 us each, and a moment ---
+cat >update.ini <<END
+[sweep]
+backend     = cudnn
+warmup      = 0
+min_repeats = 2
+max_repeats = 2
+
+[networks]
+networks  = $here/../gpu/smoke_net.ini
+optimizer = adam
+update    = own, single, foreach, fused
+END
+LAYERMETER_FAKE_LATENCY=1000 "$fake" update.ini -o update.csv --quiet || fail "updates"
+awk -F, '/^network,.*,update,/ { n = split($14, word, "="); printf "%s %.0f\n", (n > 6 ? word[n] : "own"), 1e6 * $17 }' update.csv |
+    sort -u | tr '\n' ';' >updates
+[ "$(cat updates)" = 'foreach 15;fused 3;own 25;single 169;' ] || fail "updates: $(cat updates)"
+
 # ---- what the driver tells of the device ---------------------------------------------------------
 grep -q '^# gpu_management: no NVML' out.csv || fail "NVML that is not there, and no word of it: $(grep '^# gpu' out.csv)"
 grep -q '^# gpu_power_limit' out.csv && fail "a power limit from nowhere"

@@ -66,6 +66,8 @@ MUTATIONS = [
     # counts
     Mutation("rms_shifts", "plugins/norm.c", "return kind_of(layer) != RMS &&", "return", "unit", "layers_norm"),
     Mutation("output_padding", "plugins/conv.c", "(p[KERNEL].u.i[i] - 1) + behind) + 1;", "(p[KERNEL].u.i[i] - 1)) + 1;", "unit", "layers_conv"),
+    Mutation("columns_of_threes", "core/counts/conv.c", "LOOPS_WINDOW = 3", "LOOPS_WINDOW = 2", "unit", "terms"),
+    Mutation("columns_of_halves", "core/counts/conv.c", "k->dtype == LM_F32 ? LOOPS_GROUP / 2", "k->dtype ? LOOPS_GROUP / 2", "unit", "terms"),
     Mutation("stem_channels", "core/counts/conv.c", "in > STEM_CHANNELS)", "in >= STEM_CHANNELS)", "unit", "terms"),
     # fits and prices
     Mutation("cut_by_rounding", "core/fit/interval.c", "if (sum > tail + 1e-9)", "if (sum > tail)", "unit", "interval"),
@@ -98,11 +100,11 @@ MUTATIONS = [
     Mutation("gpu_launch_of_message", "calibrate/backends/nccl/nccl.c", "held   = hold_back(b, err);", "held   = LM_OK;", "script", "nccl"),
     # 6: failures of one rank
     Mutation("gpu_failure_untold", "calibrate/measure/harness.c", "        watchdog_fail(err->text);", "        (void)err;", "script", "nccl"),
-    Mutation("gpu_async_unread", "calibrate/backends/nccl/nccl_comm.c", "found != ncclSuccess && found", "found == ncclNumResults && found", "script", "nccl"),
+    Mutation("gpu_async_unread", "calibrate/backends/nccl/nccl_comm.c", "asked = ncclCommGetAsyncError(comm, &found);", "asked = ncclSuccess;", "script", "nccl"),
     Mutation("gpu_patience", "calibrate/run/campaign.c", "type->on_gpu ? 1e8 : 1e6", "type->on_gpu ? 1e5 : 1e6", "script", "nccl"),
     # 7: communicators
     Mutation("gpu_communicators_kept", "calibrate/backends/nccl/nccl_comm.c", "KEPT = 4", "KEPT = 40", "script", "nccl"),
-    Mutation("gpu_communicator_memory", "calibrate/backends/nccl/nccl_comm.c", "cause != ncclRemoteError && no_device_memory(more)", "cause == ncclNumResults", "script",
+    Mutation("gpu_communicator_memory", "calibrate/backends/nccl/nccl_comm.c", "cause != ncclRemoteError && no_device_memory(more)", "cause == ncclSuccess", "script",
              "nccl"),
     # 8: clocks before messages
     Mutation("gpu_clocks_asleep", "calibrate/backends/nccl/nccl.c", "status = wake(b, err);", "status = b->flush ? LM_OK : wake(b, err);", "script", "nccl"),
@@ -121,6 +123,8 @@ MUTATIONS = [
              "            const NAME(vector) x = ((const NAME(vector) *)at[(k + i) % 10])[i];\n", "unit", "cuda_source"),
     Mutation("gpu_prepared_anew", "calibrate/backends/cuda/cuda_shelf.c", "if (!s->all[i]->used && s->all[i]->kernel.base.use == use &&",
              "if (!s->all[i]->used && s->all[i]->kernel.base.use != use &&", "unit", "cuda_step"),
+    Mutation("gpu_updates_apart", "calibrate/measure/harness.c", "kernels_join_maps(&s->list[PHASE_UPDATE]);", "(void)s;", "script", "gpu"),
+    Mutation("gpu_update_passes", "calibrate/backends/cuda/ops_update.c", "if (in_one_pass(how))", "if (in_one_pass(how) || how->value[SETTING_UPDATE] > 1)", "script", "gpu"),
     Mutation("gpu_no_nvml", "calibrate/backends/cuda/cuda.c", "    else\n        put(context, \"gpu_management\",", "    else if (!d)\n        put(context, \"gpu_management\",", "script",
              "gpu"),
 ]

@@ -294,7 +294,7 @@ static void a_map_of_more_operands_than_there_is_room_for_is_refused(void **stat
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
 /* The rate of a benchmark leaves weights what they are; what is kept changes. */
-static void check_update(optimizer o, lm_dtype type, int64_t n)
+static void check_update(optimizer o, lm_dtype type, int64_t n, const char *form)
 {
     /* what is kept after two steps with the same gradient: of it, of its square */
     static const struct {
@@ -308,6 +308,7 @@ static void check_update(optimizer o, lm_dtype type, int64_t n)
         [OPTIMIZER_ADADELTA] = { 0, 0.19, 0 },
     };
     const lm_tensor weight = { .dtype = type, .rank = 1, .dim = { n } };
+    settings        how    = { { 0 } };
     lm_kernel       k;
     int64_t         operands;
     gpu_case        c;
@@ -315,8 +316,8 @@ static void check_update(optimizer o, lm_dtype type, int64_t n)
 
     assert_int_equal(optimizer_update(o, &weight, &k, NULL), LM_OK);
     operands = k.u.map.operands;
-    gpu_prepare(&c, NULL, &k, USE_UPDATE);
-    assert_int_equal(c.kernel.base.n_slots, operands);
+    assert_int_equal(setting_parse(SETTING_UPDATE, form, &how.value[SETTING_UPDATE], NULL), LM_OK);
+    gpu_prepare(&c, &how, &k, USE_UPDATE);
     g = gpu_get(&c, 1);
     w = gpu_get(&c, 0);
     for (int times = 0; times < 2; times++)
@@ -342,13 +343,52 @@ static void check_update(optimizer o, lm_dtype type, int64_t n)
     gpu_release(&c);
 }
 
+static const char *const forms[] = { "own", "single", "foreach", "fused" };
+
 static void optimizers_keep_what_they_should(void **state)
 {
     (void)state;
     for (optimizer o = 0; o < OPTIMIZER_ADAFACTOR; o++)
         for (size_t t = 0; t < N_TYPES; t++)
             for (size_t n = 0; n < N_LENGTHS; n++)
-                check_update(o, types[t], lengths[n]);
+                for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++)
+                    check_update(o, types[t], lengths[n], forms[f]);
+}
+
+/* The passes of torch.optim: as many, over so many buffers, with those that last from one to the next. */
+static void updates_in_passes_have_those_of_torch(void **state)
+{
+    static const struct {
+        size_t      slots[2]; /* of one pass, of several */
+        const char *said;
+        uint64_t    temporary;
+    } right[] = {
+        [OPTIMIZER_SGD]      = { { 2, 2 }, "own update in 1 passes", 0 },
+        [OPTIMIZER_MOMENTUM] = { { 3, 3 }, "own update in 3 passes", 0 },
+        [OPTIMIZER_ADAM]     = { { 4, 5 }, "own update in 7 passes", 1 },
+        [OPTIMIZER_ADAGRAD]  = { { 3, 4 }, "own update in 5 passes", 2 },
+        [OPTIMIZER_ADADELTA] = { { 4, 5 }, "own update in 11 passes", 2 },
+        [OPTIMIZER_RMSPROP]  = { { 3, 4 }, "own update in 5 passes", 1 },
+    };
+    const lm_tensor weight = { .dtype = LM_F32, .rank = 1, .dim = { 33 } };
+
+    (void)state;
+    for (optimizer o = 0; o < OPTIMIZER_ADAFACTOR; o++)
+        for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
+            const bool one = f % 3 == 0; /* own, fused */
+            settings   how = { { 0 } };
+            lm_kernel  k;
+            gpu_case   c;
+
+            assert_int_equal(optimizer_update(o, &weight, &k, NULL), LM_OK);
+            assert_int_equal(setting_parse(SETTING_UPDATE, forms[f], &how.value[SETTING_UPDATE], NULL), LM_OK);
+            gpu_prepare(&c, &how, &k, USE_UPDATE);
+            assert_int_equal(c.kernel.base.n_slots, right[o].slots[!one]);
+            assert_string_equal(c.kernel.implementation, one ? "own update" : right[o].said);
+            if (!one && right[o].temporary)
+                assert_int_equal(c.kernel.base.slot[c.kernel.base.n_slots - 1].bytes, right[o].temporary * 144);
+            gpu_release(&c);
+        }
 }
 
 /* With a rate that matters, one step of each moves weights where it should. */
@@ -523,6 +563,7 @@ int main(void)
         cmocka_unit_test(casts_to_f8_round_turn_and_keep_the_largest),
         cmocka_unit_test(a_map_of_more_operands_than_there_is_room_for_is_refused),
         cmocka_unit_test(optimizers_keep_what_they_should),
+        cmocka_unit_test(updates_in_passes_have_those_of_torch),
         cmocka_unit_test(a_step_goes_against_the_gradient),
         cmocka_unit_test(rows_are_fetched_and_added),
         cmocka_unit_test(a_copy_is_what_was_copied),

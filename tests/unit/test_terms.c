@@ -115,8 +115,34 @@ static void grouped_and_depthwise_convolutions_are_classes_of_their_own(void **s
     assert_close(value(sum, "conv_depthwise.flops.grad_weight"), 2 * 2 * 3 * 25 * 25 * 20.0, 1e-15);
     assert_close(value(sum, "conv_depthwise.planes.grad_weight"), 2 * 3 * 20, 0);
     assert_close(value(sum, "conv.launches.grad_weight"), 4, 0);
-    /* flops, bytes, planes of each; weights and launches of both */
-    assert_int_equal(count(sum), 8);
+    /* flops, bytes, planes of each; weights, launches and columns of both */
+    assert_int_equal(count(sum), 9);
+}
+
+static double columns(int64_t c_in, int64_t c_out, int64_t groups, int64_t window, lm_pass pass,
+                      lm_dtype type)
+{
+    lm_kernel k           = conv(c_in, c_out, groups, window);
+    double    sum[N_TERMS] = { 0 };
+
+    k.pass  = pass;
+    k.dtype = type;
+    add(&k, sum);
+    return value(sum, pass == LM_GRAD_WEIGHT ? "conv.columns.grad_weight" : "conv.columns.forward");
+}
+
+/* Two launches, 3 x 25 outputs, each with its whole window. */
+static void weights_of_narrow_groups_are_multiplied_by_columns(void **state)
+{
+    (void)state;
+    assert_close(columns(32, 32, 32, 5, LM_GRAD_WEIGHT, LM_F32), 2 * 3 * 25 * 25 * 32.0, 1e-15);
+    assert_close(columns(32, 32, 32, 3, LM_GRAD_WEIGHT, LM_F32), 0, 0);
+    assert_close(columns(32, 32, 32, 5, LM_FORWARD, LM_F32), 0, 0);
+    assert_close(columns(32, 32, 8, 3, LM_GRAD_WEIGHT, LM_F32), 2 * 3 * 25 * 9 * 32.0, 1e-15);
+    assert_close(columns(32, 32, 4, 3, LM_GRAD_WEIGHT, LM_F32), 0, 0);
+    assert_close(columns(32, 32, 4, 3, LM_GRAD_WEIGHT, LM_BF16), 2 * 3 * 25 * 9 * 32.0, 1e-15);
+    assert_close(columns(32, 32, 2, 3, LM_GRAD_WEIGHT, LM_BF16), 0, 0);
+    assert_close(columns(32, 32, 1, 5, LM_GRAD_WEIGHT, LM_BF16), 0, 0);
 }
 
 static lm_kernel product(lm_pass pass, int64_t m, int64_t n, int64_t k)
@@ -248,6 +274,7 @@ int main(void)
         cmocka_unit_test(windows_are_told_apart_by_their_area),
         cmocka_unit_test(an_images_channels_are_not_rounded),
         cmocka_unit_test(grouped_and_depthwise_convolutions_are_classes_of_their_own),
+        cmocka_unit_test(weights_of_narrow_groups_are_multiplied_by_columns),
         cmocka_unit_test(products_tell_weights_from_activations),
         cmocka_unit_test(functions_of_more_than_two_flops_count_their_elements),
         cmocka_unit_test(what_follows_a_product_element_by_element_is_apart),

@@ -33,6 +33,13 @@ typedef enum cuda_loop {
     LOOP_ADAGRAD,  /**< and at[2] */
     LOOP_ADADELTA, /**< and at[2], at[3] */
     LOOP_RMSPROP,  /**< and at[2] */
+    LOOP_PASS_AFFINE,   /**< at[0] -> at[1]: `scale` times it, and `kept` */
+    LOOP_PASS_ROOT,     /**< at[0] -> at[1] */
+    LOOP_PASS_LINEAR,   /**< at[0] times `kept` and at[1] times `scale` -> at[2] */
+    LOOP_PASS_TIMES,    /**< at[0] at[1] -> at[2] */
+    LOOP_PASS_OVER,     /**< at[0] / at[1] -> at[2] */
+    LOOP_PASS_PRODUCT,  /**< at[0] + `scale` at[1] at[2] -> at[3] */
+    LOOP_PASS_QUOTIENT, /**< at[0] + `scale` at[1] / at[2] -> at[3] */
     LOOP_GATHER,  /**< table at[0], row numbers at[1] (int) -> at[2]: n rows, width elements each */
     LOOP_SCATTER, /**< rows at[0], row numbers at[1] -> at[2]: table, added */
     LOOP_SUM_ROWS, /**< sums: see cuda_sum */

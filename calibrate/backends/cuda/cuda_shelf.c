@@ -44,7 +44,7 @@ void cuda_shelf_free(cuda_shelf *shelf)
 /* Are the settings equal that decide the choice of an implementation? */
 static bool same_choice(const settings *a, const settings *b)
 {
-    static const setting by[] = { SETTING_ALGORITHMS, SETTING_LAYOUT, SETTING_MATH };
+    static const setting by[] = { SETTING_ALGORITHMS, SETTING_LAYOUT, SETTING_MATH, SETTING_UPDATE };
     bool                 same = true;
 
     for (size_t i = 0; i < sizeof by / sizeof by[0]; i++)

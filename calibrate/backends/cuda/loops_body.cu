@@ -166,6 +166,38 @@ KERNEL NAME(map_many)(const loop_args a)
     }
 }
 
+/* ---- passes of optimizers: each over whole buffers, as frameworks go over all tensors at once --- */
+
+#define TERNARY(kernel, function)                                                                     \
+    KERNEL NAME(kernel)(const loop_args a)                                                            \
+    {                                                                                                 \
+        EACH_VECTOR(i)                                                                                \
+        {                                                                                             \
+            const NAME(vector) x0 = GETV(0, i);                                                       \
+            const NAME(vector) x1 = GETV(1, i);                                                       \
+            const NAME(vector) x2 = GETV(2, i);                                                       \
+            NAME(vector) y;                                                                           \
+                                                                                                      \
+            EACH_LANE(j) y.e[j] = NARROW(function(WIDEN(x0.e[j]), WIDEN(x1.e[j]), WIDEN(x2.e[j])));   \
+            PUTV(3, i) = y;                                                                           \
+        }                                                                                             \
+        EACH_REST(i) PUT(3, i) = NARROW(function(GET(0, i), GET(1, i), GET(2, i)));                   \
+    }
+#define AFFINE(x)            (a.scale * (x) + a.kept)
+#define LINEAR(x, y)         (a.kept * (x) + a.scale * (y))
+#define TIMES(x, y)          ((x) * (y))
+#define OVER(x, y)           ((x) / (y))
+#define PLUS_PRODUCT(x, y, z)  ((x) + a.scale * (y) * (z))
+#define PLUS_QUOTIENT(x, y, z) ((x) + a.scale * (y) / (z))
+
+UNARY(pass_affine, AFFINE)
+UNARY(pass_root, sqrtf)
+BINARY(pass_linear, LINEAR)
+BINARY(pass_times, TIMES)
+BINARY(pass_over, OVER)
+TERNARY(pass_product, PLUS_PRODUCT)
+TERNARY(pass_quotient, PLUS_QUOTIENT)
+
 /* ---- optimizers: at[0] weights, at[1] their gradients, then what is kept; `scale` the rate --- */
 
 KERNEL NAME(update_sgd)(const loop_args a)
@@ -550,6 +582,13 @@ KERNEL NAME(fill_value)(const loop_args a)
 #undef PIECE_END
 #undef PIECE_AT
 #undef UNARY
+#undef TERNARY
+#undef AFFINE
+#undef LINEAR
+#undef TIMES
+#undef OVER
+#undef PLUS_PRODUCT
+#undef PLUS_QUOTIENT
 #undef CAST_F8
 #undef BINARY
 #undef NAME

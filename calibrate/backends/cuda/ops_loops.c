@@ -1,4 +1,4 @@
-/* Families of our own kernels: maps, optimizers, rows of tables, copies. */
+/* Families of our own kernels: maps, rows of tables, copies. */
 #include <math.h>
 #include <stdio.h>
 
@@ -176,51 +176,6 @@ lm_status ops_map(const cuda_device *device, const settings *how, cuda_kernel *k
     cuda_add_slot(k, CUDA_DST, product_role(k), bytes, normal);
     k->run = run_map;
     snprintf(k->implementation, sizeof k->implementation, "own map");
-    return LM_OK;
-}
-
-/* ---- the optimizer ---- */
-
-/* So small that weights do not change over any number of repetitions. */
-static const float rate = 1e-12f;
-
-static lm_status run_update(const cuda_kernel *k, const cuda_device *device, void *const *at,
-                            lm_error *err)
-{
-    static const cuda_loop loops[] = {
-        [OPTIMIZER_SGD] = LOOP_SGD,           [OPTIMIZER_MOMENTUM] = LOOP_MOMENTUM,
-        [OPTIMIZER_ADAM] = LOOP_ADAM,         [OPTIMIZER_ADAGRAD] = LOOP_ADAGRAD,
-        [OPTIMIZER_ADADELTA] = LOOP_ADADELTA, [OPTIMIZER_RMSPROP] = LOOP_RMSPROP
-    };
-    loop_args args = { .n = k->base.kernel.u.map.elements, .scale = rate };
-    optimizer o    = OPTIMIZER_SGD;
-
-    optimizer_of_update(&k->base.kernel, &o); /* ops_update() refuses all others */
-    for (size_t i = 0; i < k->base.n_slots; i++)
-        args.at[i] = at[i];
-    return cuda_loop_run(device, loops[o], k->base.kernel.dtype, &args, err);
-}
-
-lm_status ops_update(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
-{
-    const lm_kernel *m        = &k->base.kernel;
-    const int64_t    operands = m->u.map.operands;
-    const uint64_t   bytes    = size_of(k, m->u.map.elements);
-    const fill       zero     = { .kind = FILL_ZERO, .type = m->dtype };
-    optimizer        o;
-
-    (void)device;
-    (void)how;
-    if (!cuda_loops_know(m->dtype))
-        return unknown_type(k, err);
-    if (!optimizer_of_update(m, &o))
-        return cuda_unsupported(k, "the backend cudnn", "none of " OPTIMIZERS_MEASURED, err);
-    cuda_add_slot(k, CUDA_WEIGHTS, ROLE_WEIGHT, bytes, cuda_normal(m->dtype, 1.0));
-    cuda_add_slot(k, CUDA_DIFF_WEIGHTS, ROLE_GRADIENT, bytes, cuda_normal(m->dtype, 1.0));
-    for (int64_t i = 2; i < operands; i++)
-        cuda_add_slot(k, (cuda_argument)(CUDA_OPERAND + (int)i), ROLE_MOMENTUM, bytes, zero);
-    k->run = run_update;
-    snprintf(k->implementation, sizeof k->implementation, "own update");
     return LM_OK;
 }
 
