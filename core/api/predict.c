@@ -426,7 +426,7 @@ lm_status lm_explanation_part(const lm_explanation *x, size_t i, lm_part *out, l
     p.type    = row->type;
     p.seconds = row->seconds;
     p.forward = p.backward = p.grad = NAN;
-    p.bound                         = x->e->bounded ? term_bound_name(explained_bound(row)) : NULL;
+    p.bound                         = x->e->bounded ? explained_bound(row) : NULL;
     p.unit                          = row->unit;
     p.count                         = row->unit ? row->count : 0;
     p.coefficient                   = row->unit ? row->coefficient : NAN;

@@ -378,7 +378,7 @@ static lm_status check(options *o, lm_error *err)
         if (a->nodes.at[i] * a->how.setup.devices == 1)
             return misused(o, &a->how.buckets, err,
                            "one device exchanges no gradients: give --nodes 2 or more");
-    if (a->explain && a->limit.recompute)
+    if (a->explain && a->limit.recompute && layout_is_plain(&a->layout.layout))
         return misused(o, &a->limit.recompute, err, "is not taken apart: leave out --explain");
     if (a->explain && points_of(a) > 1)
         return misused(o, &a->explain, err, "takes one batch, one number of nodes and one rule");

@@ -2,48 +2,146 @@
 #include "predict/explain.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "network/stages.h"
 #include "predict/laid_out.h"
 #include "predict/predict.h"
 
 /* ---- ranks that share a network ---- */
 
-/* Seconds of shares of one part; those of layers get `factor`. */
-static void scale_part(explanation *e, phase part, double factor)
+/* Shares of a whole step belong to the pass of their kernels. */
+static void tell_apart(explanation *e)
 {
-    for (size_t i = 0; i < e->n_shares; i++)
-        if (e->share[i].part == part) {
-            e->share[i].count *= factor;
-            e->share[i].seconds *= factor;
-        }
+    static const phase part[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_SYNC };
+
+    for (size_t i = 0; i < e->n_shares; i++) {
+        share *s = &e->share[i];
+
+        if (s->part == PHASE_STEP)
+            s->part = s->passes & 1u << LM_FORWARD ? PHASE_FORWARD
+                      : s->passes                  ? PHASE_BACKWARD
+                                                   : PHASE_UPDATE;
+    }
+    memcpy(e->part, part, sizeof part);
+    e->n_parts = sizeof part / sizeof part[0];
 }
 
 static lm_status add_part(explanation *e, phase part, const char *name, double seconds,
-                          lm_error *err)
+                          term_bound bound, lm_error *err)
 {
-    return explanation_add_whole(e, part, name, seconds, BOUND_TRAFFIC, CERTAINTY_ASSUMED, err);
+    const share s = { .layer       = NO_LAYER,
+                      .part        = part,
+                      .kernels     = name,
+                      .regressor   = name,
+                      .unit        = "s",
+                      .count       = seconds,
+                      .coefficient = 1,
+                      .seconds     = seconds,
+                      .bound       = bound,
+                      .standing    = CERTAINTY_ASSUMED };
+
+    return seconds > 1e-12 ? explanation_add(e, &s, err) : LM_OK;
 }
 
-/* Beside the layers of a rank's part: what is computed again, and messages. */
-static lm_status add_messages(explanation *e, double again, lm_error *err)
+/* Layers take so many seconds of a part of the step. */
+static void scale_part(explanation *e, phase part, double seconds)
 {
-    const prediction *p        = &e->step;
-    const double      forward  = explanation_seconds(e, PHASE_FORWARD);
-    const double      backward = explanation_seconds(e, PHASE_BACKWARD);
-    const double      update   = explanation_seconds(e, PHASE_UPDATE);
-    lm_status         status;
+    const double now = explanation_seconds(e, part);
 
-    if (update > 0)
-        scale_part(e, PHASE_UPDATE, p->update / update);
-    e->part[e->n_parts++] = PHASE_SYNC;
-    if ((status = add_part(e, PHASE_FORWARD, "messages", p->forward - forward, err)) ||
-        (status = add_part(e, PHASE_BACKWARD, "computed again", again * forward, err)) ||
-        (status = add_part(e, PHASE_BACKWARD, "messages", p->backward - backward - again * forward,
-                           err)))
+    for (size_t i = 0; i < e->n_shares && now > 0; i++)
+        if (e->share[i].part == part) {
+            e->share[i].count *= seconds / now;
+            e->share[i].seconds *= seconds / now;
+        }
+}
+
+/* Messages of a group; NULL: they have another one's name, or there are none. */
+static const char *messages_of(const layout *l, rank_group g)
+{
+    switch (g) {
+    case GROUP_TENSOR: return l->sp ? "tp: all-gather, reduce-scatter" : "tp: all-reduce";
+    case GROUP_CONTEXT: return l->ulysses ? "cp: all-to-all" : "cp: send-recv";
+    case GROUP_EXPERTS: return "ep: all-to-all";
+    case GROUP_DATA: return l->zero ? "dp: reduce-scatter, all-gather" : "dp: all-reduce";
+    case GROUP_SHARD: return "dp: all-gather, reduce-scatter of blocks";
+    case GROUP_STAGES: return "pp: all-reduce of tied weights";
+    case GROUP_REPLICA:
+    case GROUP_SAME_EXPERTS:
+    case GROUP_EXPERT_SHARD:
+    case N_RANK_GROUPS: break;
+    }
+    return NULL;
+}
+
+/* Forward passes that run again, with their bounds. */
+static lm_status add_again(explanation *e, double again, lm_error *err)
+{
+    double    bound[N_TERM_BOUNDS + 1] = { 0 };
+    lm_status status                   = LM_OK;
+
+    for (size_t i = 0; i < e->n_shares; i++)
+        if (e->share[i].part == PHASE_FORWARD && e->share[i].layer != NO_LAYER)
+            bound[e->share[i].bound] += e->share[i].seconds;
+    for (int k = 0; k <= N_TERM_BOUNDS && !status; k++)
+        status = add_part(e, PHASE_BACKWARD, "computed again", again * bound[k], (term_bound)k, err);
+    return status;
+}
+
+/* Beside the layers of a rank's part: what is computed again, messages, and waiting. */
+static lm_status add_messages(explanation *e, const step_times *t, const layout *l, double again,
+                              lm_error *err)
+{
+    static const phase behind[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_SYNC };
+    const prediction  *p        = &e->step;
+    double             pass[]   = { p->forward - t->host[0], p->backward - p->bubble - t->host[1] };
+    lm_status          status   = LM_OK;
+
+    for (int g = 0; g < N_RANK_GROUPS; g++)
+        for (int k = 0; k < 2; k++)
+            pass[k] -= t->added[k][g];
+    scale_part(e, PHASE_FORWARD, pass[0]);
+    scale_part(e, PHASE_BACKWARD, pass[1] - again * pass[0]);
+    scale_part(e, PHASE_UPDATE, p->update);
+    for (int g = 0; g < N_RANK_GROUPS && !status; g++)
+        for (int k = 0; k < 3 && !status; k++)
+            if (messages_of(l, (rank_group)g))
+                status = add_part(e, behind[k], messages_of(l, (rank_group)g), t->added[k][g],
+                                  BOUND_TRAFFIC, err);
+    if (status ||
+        (status = add_again(e, again, err)) ||
+        (status = add_part(e, PHASE_FORWARD, "host", t->host[0], BOUND_LAUNCH, err)) ||
+        (status = add_part(e, PHASE_BACKWARD, "host", t->host[1], BOUND_LAUNCH, err)) ||
+        (status = add_part(e, PHASE_BACKWARD, "pp: waiting for other stages", p->bubble,
+                           N_TERM_BOUNDS, err)) ||
+        (status = add_part(e, PHASE_SYNC, "copies of gradients", p->copy, BOUND_TRAFFIC, err)))
         return status;
-    return add_part(e, PHASE_SYNC, "messages", p->grad - p->update, err);
+    return add_part(e, PHASE_SYNC, "waiting for the slowest rank", p->straggler, N_TERM_BOUNDS,
+                    err);
+}
+
+/* Leaves the layers of one rank of a pipeline. */
+static lm_status keep_rank(const predictor *part, const step_setup *s, const layout *l,
+                           explanation *e, lm_error *err)
+{
+    const workload_name of    = predictor_workload(part, s->program);
+    bound_network      *bound = NULL;
+    int64_t            *stage = calloc(e->n_layers + 1, sizeof *stage);
+    size_t              n     = 0;
+    lm_status           status =
+        stage ? workloads_bind_at(part->loads, &of, s->batch, &bound, err) : no_memory(err);
+
+    if (!status)
+        status = stages_of_layers(bound, l->pp * l->vp, l->stages, stage, err);
+    for (size_t i = 0; i < e->n_shares && !status; i++)
+        if (e->share[i].layer == NO_LAYER || stage[e->share[i].layer] % l->pp == e->rank)
+            e->share[n++] = e->share[i];
+    e->n_shares = status ? e->n_shares : n;
+    bound_network_free(bound);
+    free(stage);
+    return status;
 }
 
 static lm_status explain_laid_out(const predictor *who, const step_setup *s, explanation *e,
@@ -51,23 +149,26 @@ static lm_status explain_laid_out(const predictor *who, const step_setup *s, exp
 {
     const predictor part = predictor_part(who, s);
     step_setup      one  = *s;
+    step_times      t    = { .bucket = NULL };
     layout          l;
     lm_status       status = layout_of_step(who, s, &l, err);
 
     if (status)
         return status;
-    if (l.pp > 1)
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "pp %lld: a rank waits for others, which no layer of its explains: "
-                            "--timeline draws it",
-                            (long long)l.pp);
     one.nodes = one.devices = 1;
     one.laid_out            = false;
     one.sync.rule           = SYNC_ONCE;
-    if ((status = predict_laid_out(who, s, &e->step, NULL, err)) ||
-        (status = part.by->explain(&part, &one, e, err)))
+    if (!(status = predict_laid_out(who, s, &e->step, &t, err)) &&
+        !(status = part.by->explain(&part, &one, e, err)) && l.pp > 1) {
+        e->rank  = t.rank;
+        e->ranks = l.pp;
+        status   = keep_rank(&part, s, &l, e, err);
+    }
+    free(t.bucket);
+    if (status)
         return status;
-    return add_messages(e, s->again, err);
+    tell_apart(e);
+    return add_messages(e, &t, &l, s->again, err);
 }
 
 lm_status explain_step(const predictor *who, const step_setup *s, explanation **out, lm_error *err)

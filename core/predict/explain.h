@@ -46,7 +46,7 @@ lm_status explain_by(explanation *e, explain_key key, explained **out, size_t *n
 
 /** Adds row `b` to `a`, for the rows "rest" and "total". */
 void explained_add(explained *a, const explained *b);
-/** The bound with the most seconds. */
-term_bound explained_bound(const explained *x);
+/** The bound with the most seconds; "waiting" if none has any. */
+const char *explained_bound(const explained *x);
 
 #endif

@@ -47,8 +47,10 @@ void explain_block(const char *layer, char *out, size_t size)
 /* Key under which shares are added up. */
 static void key_of(const explanation *e, const share *s, explain_key key, char *out, size_t size)
 {
-    const char *layer = s->layer == NO_LAYER ? "(step)" : e->layer[s->layer].name;
+    char        whole[80];
+    const char *layer = s->layer == NO_LAYER ? whole : e->layer[s->layer].name;
 
+    snprintf(whole, sizeof whole, "(%s)", s->kernels);
     switch (key) {
     case EXPLAIN_BLOCK: explain_block(layer, out, size); break;
     case EXPLAIN_CLASS: snprintf(out, size, "%s", s->kernels); break;
@@ -86,14 +88,17 @@ void explained_add(explained *a, const explained *b)
         a->ledger.seconds[c] += b->ledger.seconds[c];
 }
 
-term_bound explained_bound(const explained *x)
+const char *explained_bound(const explained *x)
 {
-    term_bound most = 0;
+    term_bound most = N_TERM_BOUNDS;
+    double     seconds = 0;
 
-    for (term_bound k = 1; k < N_TERM_BOUNDS; k++)
-        if (fabs(x->bound[k]) > fabs(x->bound[most]))
-            most = k;
-    return most;
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        if (fabs(x->bound[k]) > seconds) {
+            seconds = fabs(x->bound[k]);
+            most    = k;
+        }
+    return most < N_TERM_BOUNDS ? term_bound_name(most) : "waiting";
 }
 
 static int longest_first(const void *a, const void *b)

@@ -100,10 +100,12 @@ static double add_waited(const schedule_question *q, pricing *by, step_times *ou
         out->waited += q->work.micro * seconds;
         seconds = m->behind > 0 ? fmax(0, seconds - m->behind * q->pass * pass) : seconds;
         *(forward ? &out->forward : &out->backward) += q->work.micro * seconds;
+        out->added[!forward][m->group] += q->work.micro * seconds;
         last += forward ? 0 : seconds;
         if (forward && q->work.again > 0) { /* messages of recomputed layers */
             out->waited += q->work.again * q->work.micro * seconds;
             out->backward += q->work.again * q->work.micro * seconds;
+            out->added[1][m->group] += q->work.again * q->work.micro * seconds;
             last += q->work.again * seconds;
         }
     }
@@ -190,6 +192,8 @@ static void run_beside(rank_program *p, const schedule_question *q, double last,
         out->exposed *= q->work.micro;
         out->copy *= q->work.micro;
     }
+    out->added[1][GROUP_DATA] += t.backward - out->copy - out->last;
+    out->added[2][GROUP_DATA] += out->exposed;
     out->backward += t.backward - out->copy - out->last;
     out->last = t.backward - out->copy;
 }
@@ -238,8 +242,11 @@ static void run_gathered(rank_program *p, const schedule_question *q, pricing *b
     const double       forward = out->forward / micro, backward = out->backward / micro;
     const gather_times t = gather_run(p->gather, p->n_gather, forward, backward, price_gather, by);
 
+    const double       added = micro * (t.forward - forward + (t.backward - backward));
+
     out->sync += micro * t.messages;
-    out->exposed += micro * (t.forward - forward + (t.backward - backward));
+    out->exposed += added;
+    out->added[2][GROUP_SHARD] += added;
 }
 
 /* Messages behind the last pass: fully exposed. */
@@ -262,6 +269,7 @@ static void add_behind(rank_program *p, const schedule_question *q, pricing *by,
         out->n++;
         out->sync += seconds;
         out->exposed += seconds;
+        out->added[2][m->group] += seconds;
     }
 }
 
@@ -323,21 +331,32 @@ static double exposed_beside(pricing *by, double weights, double pass, double *a
     return fmax(pass / n + seconds - pass, seconds / n);
 }
 
-/* Messages of a rank once a step, exposed behind its last backward pass, of so many seconds. */
-static double sent_by_rank(pricing *by, int64_t rank, double pass, double *all)
+static double sum_of(const double of[N_RANK_GROUPS])
+{
+    double sum = 0;
+
+    for (int g = 0; g < N_RANK_GROUPS; g++)
+        sum += of[g];
+    return sum;
+}
+
+/* Messages of a rank once a step, by group, exposed behind its last backward pass, of so many seconds. */
+static double sent_by_rank(pricing *by, int64_t rank, double pass, double *all,
+                           double of[N_RANK_GROUPS])
 {
     const rank_program *p       = by->program;
     const double        weights = part_of_rank(&p->stages, rank).weights;
-    double              behind  = 0;
 
     for (size_t i = 0; i < p->n; i++)
         if (p->message[i].rule == MESSAGE_BEHIND)
-            behind +=
+            of[p->message[i].group] +=
                 sent(by, p->message[i].kind, p->message[i].group, weights * p->message[i].bytes);
     if (p->stages.tied > 0 && (rank == 0 || rank + 1 == p->stages.ranks))
-        behind += sent(by, COLLECTIVE_ALLREDUCE, GROUP_STAGES, p->stages.tied);
-    *all = behind;
-    return behind + (p->each ? 0 : exposed_beside(by, weights, pass, all));
+        of[GROUP_STAGES] += sent(by, COLLECTIVE_ALLREDUCE, GROUP_STAGES, p->stages.tied);
+    *all = sum_of(of);
+    if (!p->each)
+        of[GROUP_DATA] += exposed_beside(by, weights, pass, all);
+    return sum_of(of);
 }
 
 /* Delay of a virtual stage by its messages of each micro-step: reduce-scatters of gradients behind
@@ -445,8 +464,9 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
         const stage_part mine = part_of_rank(s, r);
         const stage_wait wait = wait_of_rank(p, r, q->work.micro);
         const double     back = (mine.input + mine.weight) * all.backward;
-        double           sync;
-        const double exposed = sent_by_rank(by, r, back / q->work.micro / (double)s->chunks, &sync);
+        double           sync, sent[N_RANK_GROUPS] = { 0 };
+        const double     exposed =
+            sent_by_rank(by, r, back / q->work.micro / (double)s->chunks, &sync, sent);
         const double end     = s->rank[r].end + exposed + mine.weights * q->work.update;
 
         if (end <= last)
@@ -464,6 +484,13 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
         out->waited  = mine.forward * all.waited + s->rank[r].sent;
         out->exposed = exposed + wait.forward + wait.backward;
         out->sync    = sync + wait.messages;
+        out->rank    = r;
+        sent[p->n_gather ? GROUP_SHARD : GROUP_DATA] += wait.forward + wait.backward;
+        for (int g = 0; g < N_RANK_GROUPS; g++) {
+            out->added[0][g] = mine.forward * all.added[0][g];
+            out->added[1][g] = (mine.input + mine.weight) * all.added[1][g];
+            out->added[2][g] = sent[g];
+        }
     }
     return its;
 }

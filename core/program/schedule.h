@@ -56,6 +56,12 @@ typedef struct step_times {
     double passes, weights;
     /** part of `forward` and `backward`: waiting for messages, except those between stages */
     double tensor;
+    /**
+     * The seconds that messages of each group add: to `forward`, to `backward`, and behind it
+     * (parts of `exposed`). Without messages between stages, which are in `bubble`
+     */
+    double  added[3][N_RANK_GROUPS];
+    int64_t rank;   /**< of a pipeline: the rank that ends last */
     double host[2]; /**< parts of `forward` and `backward`: waiting for the host */
     double bubble;  /**< part of `backward`: waiting of the slowest rank of a pipeline */
     /** all messages that kernels wait for, without overlap; included in the passes */

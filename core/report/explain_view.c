@@ -49,7 +49,7 @@ REAL_OF(count, explained_row, r->x.unit ? r->x.count : NAN)
 TEXT_OF(unit, explained_row, r->x.unit ? r->x.unit : "")
 REAL_OF(price, explained_row, r->x.unit ? r->x.coefficient : NAN)
 REAL_OF(percent, explained_row, 100 * r->x.seconds / r->step)
-TEXT_OF(bound_by, explained_row, term_bound_name(explained_bound(&r->x)))
+TEXT_OF(bound_by, explained_row, explained_bound(&r->x))
 TEXT_OF(ledger_text, explained_row, ledger_print(&r->x.ledger, room))
 REAL_OF(bound_seconds_of, explained_row, r->x.bound[i])
 REAL_OF(certainty_seconds, explained_row, r->x.ledger.seconds[i])
@@ -109,12 +109,20 @@ static void print_words(const listing *p, const explained *total, FILE *out)
     const ledger *l = &p->e->step.grounds.ledger;
     char          beyond[200];
     int           percent[N_CERTAINTIES];
+    double        told = 0;
 
+    if (p->e->ranks)
+        fprintf(out, "rank %lld of %lld of the pipeline ends last: it has these layers\n",
+                (long long)p->e->rank + 1, (long long)p->e->ranks);
     if (p->e->bounded)
         fputs("bound by:", out);
     for (term_bound k = 0; k < N_TERM_BOUNDS && p->e->bounded; k++)
+        told += total->bound[k];
+    for (term_bound k = 0; k < N_TERM_BOUNDS && p->e->bounded; k++)
         fprintf(out, "%s %.0f %% %s", k ? "," : "", 100 * total->bound[k] / p->step,
                 term_bound_name(k));
+    if (p->e->bounded && total->seconds - told > 0.005 * p->step)
+        fprintf(out, ", %.0f %% waiting", 100 * (total->seconds - told) / p->step);
     fputs(p->e->bounded ? "\nledger:" : "ledger:", out);
     ledger_percents(l, percent);
     for (certainty c = 0; c < N_CERTAINTIES; c++)
