@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/no_memory.h"
 #include "cli/decoding.h"
+#include "cli/layout_options.h"
 #include "pages/page.h"
 #include "predict/dataset.h"
 
@@ -13,6 +14,7 @@ typedef struct report_options {
     fleet_options   fleet;
     setup_choice    how;
     scaling_options scaling;
+    layout_choice   layout;
     option_counts   nodes;
     option_counts   batch; /* several of inference */
     dataset_told    dataset;
@@ -41,6 +43,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(report_options, fleet, fleet_option_rows),
     OPTION_GROUP(report_options, how, phase_option_rows),
     OPTION_GROUP(report_options, how, setup_option_rows),
+    OPTION_GROUP(report_options, layout, layout_option_rows),
     { "output", AT(output), .fallback = "report.html", .help = "the page (also -o)" },
     { "title", AT(title), &type_text, "TEXT", NULL, HELP_OUTPUT,
       "heading of the page, instead of the network's name" },
@@ -66,6 +69,10 @@ static const char details[] =
     "\n"
     "With --phase inference the page shows latency and throughput of a device over batches.\n"
     "\n"
+    "A layout (--tp 8 --pp 4, or --layout 'tp8 pp4 gb512') adds what its ranks send each other and wait\n"
+    "for, the memory of the fullest rank, and the stages of a pipeline over time. Numbers of nodes that it\n"
+    "does not divide are left out.\n"
+    "\n"
     "--plot writes the same pictures to FOLDER/NAME.svg; FILE.svg becomes FILE-NAME.svg; FILE.pdf has a\n"
     "page for each.\n";
 
@@ -74,6 +81,8 @@ static const char examples[] =
     "  layermeter report vgg16 --machine cluster/machine.ini --memory 24GB --plot vgg16.pdf\n"
     "  layermeter report vgg16 --machine cluster/machine.ini --model prenet --sync ddp -o vgg16.html\n"
     "  layermeter report resnet50 --machine a.ini --phase inference --batch 1..256*2 -o latency.html\n"
+    "  layermeter report llama3_8b --device H100 --nodes 8 --devices-per-node 8 --layout 'tp4 pp2 sp mb1 gb128' \\\n"
+    "    --tokens 1T -o layout.html\n"
     "  layermeter report bert_base --machine a.ini --scaling strong --batch 256 --title 'BERT on A'\n";
 
 /* The sessions of all machines and their page. */
@@ -178,6 +187,7 @@ static lm_status fill_page(const options *o, work *w, lm_error *err)
     p->title      = w->a->title;
     p->network    = o->argument[0];
     p->net        = w->session[0].net;
+    p->layout     = w->a->layout.given ? w->a->layout.words : NULL;
     p->passes     = decoding_text(w->decode[0], w->passes);
     p->registry   = w->session[0].reg;
     p->bind.dtype = w->session[0].who->dtype;
@@ -244,9 +254,17 @@ static lm_status check(options *o, lm_error *err)
     if (n > PAGE_MACHINES)
         return misused(o, &a->fleet.machines, err,
                        "%zu machines: curves of more than %d are not told apart", n, PAGE_MACHINES);
-    if ((status = check_program(o, a, err)) ||
-        (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
-        (status = scaling_check(o, &a->scaling, &a->batch, &a->how, err)))
+    if ((status = layout_choice_check(
+             o, &a->layout,
+             &(layout_beside){ .batch = &a->batch, .accumulate = &a->how.accumulate }, err)) ||
+        (status = check_program(o, a, err)) ||
+        (status = setup_check(o, &a->how, &a->fleet.session, true, err)))
+        return status;
+    a->how.setup.layout   = a->layout.layout;
+    a->how.setup.laid_out = a->layout.given;
+    if (a->layout.given && a->how.program != PROGRAM_TRAINING)
+        return misused(o, &a->layout.text, err, "is of training");
+    if ((status = scaling_check(o, &a->scaling, &a->batch, &a->how, err)))
         return status;
     return fleet_check(o, &a->fleet, err);
 }

@@ -14,8 +14,15 @@ static void put_step(const page *p, FILE *out)
         out,
         "A step is the sum of forward pass, backward pass, exposed all-reduces and update. The time to read and prepare "
         "data, to save checkpoints and to write logs is not counted.");
+    if (p->layout)
+        html_item(out,
+                  "Ranks share network, batch and states by the layout %s. Messages count where no "
+                  "kernel runs beside them.",
+                  p->layout);
     switch (s->sync.rule) {
     case SYNC_ONCE:
+        if (s->layout.zero || s->layout.fsdp)
+            break;
         html_item(
             out,
             "Gradients are all-reduced in one message when the backward pass has ended (%s). None of it is "

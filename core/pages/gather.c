@@ -10,6 +10,8 @@
 #include "pages/page_parts.h"
 #include "plan/limits.h"
 #include "predict/predict.h"
+#include "predict/recompute.h"
+#include "program/rank_memory.h"
 
 /* ---- labels ---- */
 
@@ -82,11 +84,38 @@ void page_label(page *p)
 
 /* ---- points ---- */
 
-/* A machine without calibration of several nodes still answers for one node. Any other failure is
- * an error. */
+/* A machine without calibration of several nodes still answers for one node, and a layout for nodes that
+ * it divides. Any other failure is an error. */
 static bool may_refuse(const page *p, lm_status status, int64_t nodes)
 {
-    return status == LM_E_NOTFOUND && nodes * p->question.setup.devices > 1;
+    return (status == LM_E_NOTFOUND && nodes * p->question.setup.devices > 1) ||
+           (status == LM_E_ARG && p->layout);
+}
+
+static scale_question question_of(const page *p, const page_machine *m)
+{
+    scale_question q = p->question;
+
+    q.setup.again = m->again;
+    return q;
+}
+
+lm_status page_setup(const page *p, const page_machine *m, int64_t nodes, step_setup *out,
+                     lm_error *err)
+{
+    const scale_question q = question_of(p, m);
+
+    return scale_setup(&q, nodes, out, err);
+}
+
+static lm_status gather_again(const page *p, page_machine *m, lm_error *err)
+{
+    const char *recompute = p->question.setup.layout.recompute;
+    step_setup  s         = p->question.setup;
+
+    if (!p->layout || !strcmp(recompute, "none"))
+        return LM_OK;
+    return recompute_share(m->who, &s, recompute, &m->again, err);
 }
 
 /* Least squares can give a negative step far from the measurements. */
@@ -120,16 +149,20 @@ static lm_status gather_batches(const page *p, page_machine *m, lm_error *err)
 
 static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
 {
-    scale_curve curve;
-    lm_status   status;
+    scale_question q;
+    scale_curve    curve;
+    lm_status      status = gather_again(p, m, err);
 
+    if (status)
+        return status;
+    q        = question_of(p, m);
     m->point = calloc(p->n_nodes + 1, sizeof *m->point);
     if (!m->point)
         return no_memory(err);
     m->turning.nodes = -1;
     if (p->batch)
         return gather_batches(p, m, err);
-    if ((status = scale_curve_begin(m->who, &p->question, &curve, err)))
+    if ((status = scale_curve_begin(m->who, &q, &curve, err)))
         return status;
     for (size_t i = 0; i < p->n_nodes; i++) {
         status = scale_fits_dataset(&p->question, p->nodes[i], err);
@@ -144,6 +177,8 @@ static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
         m->refused            = *err;
         m->point[i].step.step = NAN;
     }
+    if (p->layout)
+        return LM_OK;
     status = scale_curve_turning(&curve, &m->turning, err);
     return status == LM_E_NOTFOUND ? LM_OK : status;
 }
@@ -165,7 +200,10 @@ static int64_t nodes_within(const page *p)
 {
     int64_t most = p->nodes[0];
 
-    for (size_t i = 0; i < p->n_nodes; i++) {
+    for (size_t i = 0; i < p->n_nodes && p->layout; i++) /* nothing was measured: the most there are */
+        if (page_point(p, &p->machine[0], p->nodes[i]))
+            most = p->nodes[i];
+    for (size_t i = 0; i < p->n_nodes && !p->layout; i++) {
         bool within = true;
 
         for (size_t k = 0; k < p->n_machines; k++)
@@ -194,9 +232,9 @@ static lm_status gather_buckets(page_machine *m, const step_setup *s, lm_error *
 ORDER_DOWN_BY(by_seconds, explained, seconds)
 
 /* Work of the device itself, the longest first. All-reduces run beside it, and the timeline shows
- * them. */
-static lm_status gather_work(page_machine *m, explain_key key, explained **row, size_t *n,
-                             lm_error *err)
+ * them; under a layout all parts are there. */
+static lm_status gather_work(page_machine *m, bool laid, explain_key key, explained **row,
+                             size_t *n, lm_error *err)
 {
     size_t          all, kept = 0;
     const lm_status status = explain_by(m->apart, key, row, &all, err);
@@ -206,7 +244,7 @@ static lm_status gather_work(page_machine *m, explain_key key, explained **row, 
     for (size_t i = 0; i < all; i++) {
         explained x = (*row)[i];
 
-        x.seconds -= x.part[PHASE_SYNC];
+        x.seconds -= laid ? 0 : x.part[PHASE_SYNC];
         if (x.seconds > 1e-9 * m->apart->step.step)
             (*row)[kept++] = x;
     }
@@ -215,13 +253,23 @@ static lm_status gather_work(page_machine *m, explain_key key, explained **row, 
     return LM_OK;
 }
 
+/* The stages of a pipeline, where a picture can show their tasks. */
+static lm_status gather_stages(const page *p, page_machine *m, const step_setup *s, lm_error *err)
+{
+    const double tasks = 2.0 * (double)s->layout.pp * (double)s->layout.vp * (double)s->sync.accumulation;
+
+    if (!p->layout || s->layout.pp == 1 || tasks > PAGE_TASKS)
+        return LM_OK;
+    return pipeline_picture_of(m->who, s, &m->apart->step, p->layout, &m->tasks, &m->stages, err);
+}
+
 static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
 {
     step_setup s;
     lm_status  status;
 
-    m->at  = page_point(p, m, p->at) ? p->at : 1;
-    status = scale_setup(&p->question, m->at, &s, err);
+    m->at  = page_point(p, m, p->at) || p->layout ? p->at : 1;
+    status = page_setup(p, m, m->at, &s, err);
     if (!status)
         status = explain_step(m->who, &s, &m->apart, err);
     if (!status && !(m->apart->step.step > 0))
@@ -229,12 +277,32 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
                               "%s: %s predicts a step of %.3g ms: no time; take another --model",
                               m->file, m->who->model, 1e3 * m->apart->step.step);
     if (!status)
-        status = gather_work(m, EXPLAIN_CLASS, &m->kernels, &m->n_kernels, err);
+        status = gather_work(m, p->layout != NULL, EXPLAIN_CLASS, &m->kernels, &m->n_kernels, err);
     if (!status)
-        status = gather_work(m, EXPLAIN_BLOCK, &m->blocks, &m->n_blocks, err);
+        status = gather_work(m, p->layout != NULL, EXPLAIN_BLOCK, &m->blocks, &m->n_blocks, err);
     for (size_t i = 0; i < m->n_kernels; i++)
         m->work += m->kernels[i].seconds;
+    if (!status && !p->batch)
+        status = gather_stages(p, m, &s, err);
     return status || p->batch ? status : gather_buckets(m, &s, err);
+}
+
+/* Of the fullest rank of a layout. */
+static lm_status gather_rank(page *p, const step_setup *s, const bind_options *b, memory_options *o,
+                             lm_error *err)
+{
+    layout            l = s->layout;
+    const rank_memory m = { p->held ? p->held : p->net, p->registry, b, o, &l, 0 };
+    lm_status         status;
+
+    l.micro_batch  = s->batch;
+    l.accumulation = s->sync.accumulation;
+    if (strcmp(l.recompute, "none") != 0)
+        o->recompute = s->layout.recompute;
+    if ((status = layout_settle(&l, NULL, step_setup_ranks(s), err)) ||
+        (status = rank_memory_check(&l, err)))
+        return status;
+    return rank_memory_over_step(&m, &p->use, &p->rank, &p->moment, &p->n_moments, err);
 }
 
 static lm_status gather_memory(page *p, lm_error *err)
@@ -253,6 +321,8 @@ static lm_status gather_memory(page *p, lm_error *err)
     o            = room_options(&s.sync, s.optimizer, b.dtype, &none, step_setup_ranks(&s) > 1,
                                 s.sync.accumulation > 1);
     o.mixed      = limits_mixed(p->machine[0].who);
+    if (p->layout)
+        return gather_rank(p, &s, &b, &o, err);
     return memory_over_step(p->held ? p->held : p->net, p->registry, &b, &o, &p->use, &p->moment,
                             &p->n_moments, err);
 }
@@ -295,6 +365,7 @@ void page_free(page *p)
         free_all(p->machine[k].point, p->machine[k].kernels, p->machine[k].blocks);
         explanation_free(p->machine[k].apart);
         free(p->machine[k].buckets.bucket);
+        free(p->machine[k].tasks.task);
     }
     for (size_t i = 0; i < p->n_charts; i++)
         free(p->chart[i].svg);

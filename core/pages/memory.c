@@ -248,6 +248,9 @@ void page_memory_write(const page *p, FILE *out)
     char peak[200], size[32], room[32];
 
     put_peak(p, peak, sizeof peak);
+    if (p->layout && p->question.setup.layout.pp > 1)
+        html_paragraph(out, "The figures are those of stage %lld of %lld, which needs most.",
+                       (long long)p->rank + 1, (long long)p->question.setup.layout.pp);
     html_paragraph(out, "A device needs %s at batch %lld; the peak is %s.",
                    size_text(p->use.peak, size, sizeof size),
                    (long long)p->machine[0].apart->step.batch, peak);

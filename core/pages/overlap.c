@@ -142,7 +142,7 @@ void page_overlap_charts(page *p)
         const page_machine *m = &p->machine[k];
         page_chart         *c;
 
-        if (!m->buckets.n)
+        if (!m->buckets.n || (p->layout && p->question.setup.layout.pp > 1))
             continue;
         c = page_add_chart(p, page_chart_name(p, "timeline", m, name, sizeof name), m,
                            (gnuplot_size){ 440, 270 }, put_timeline);
@@ -150,11 +150,12 @@ void page_overlap_charts(page *p)
         snprintf(
             c->text, sizeof c->text,
             "One step on %s of %s, %s. Below: the work of the device. Above: the buckets of gradients on "
-            "the network, from start to arrival. Of %s of all-reduces, %s are exposed after "
+            "the network, from start to arrival. Of %s of %s, %s are exposed after "
             "the backward pass.",
             page_nodes(m->at, nodes, sizeof nodes), m->label,
             html_time(m->apart->step.step, step, sizeof step),
             html_time(m->buckets.sync, sync, sizeof sync),
+            p->layout ? "messages" : "all-reduces",
             html_time(m->buckets.exposed, exposed, sizeof exposed));
     }
 }
@@ -198,17 +199,49 @@ static table *buckets_table(const page *p, const page_machine *m)
     return rows.t;
 }
 
+static void put_pipeline_words(const page_machine *m, FILE *out)
+{
+    const prediction *s = &m->apart->step;
+    char              nodes[32], a[32], b[32];
+
+    html_paragraph(out,
+                   "%s on %s: of a step of %s the stage that ends last waits %s for other stages, "
+                   "%.0f %%. Messages of gradients and the update follow.",
+                   m->label, page_nodes(m->at, nodes, sizeof nodes),
+                   html_time(s->step, a, sizeof a), html_time(s->bubble, b, sizeof b),
+                   100 * s->bubble / s->step);
+    if (!m->tasks.n)
+        html_paragraph(out,
+                       "A picture of the stages would have more than %d bars: 'predict --layout ... --timeline "
+                       "FILE.json' writes them for Perfetto.",
+                       PAGE_TASKS);
+}
+
+/* The stages over time. */
+static void put_stages(const page_machine *m, FILE *out)
+{
+    if (!m->tasks.n)
+        return;
+    fputs("<figure class=\"wide\">\n", out);
+    pipeline_put_svg(&m->stages, out);
+    fputs("<figcaption>", out);
+    html_textf(out, "%s: the tasks of each stage; the number is that of the micro-batch.", m->label);
+    fputs("</figcaption>\n</figure>\n", out);
+}
+
 static void put_words(const page *p, const page_machine *m, FILE *out)
 {
     const double hidden = m->buckets.sync - m->buckets.exposed;
     char         a[32], b[32], nodes[32];
 
-    if (*m->untold.text)
+    if (p->layout && p->question.setup.layout.pp > 1)
+        put_pipeline_words(m, out);
+    else if (*m->untold.text)
         html_paragraph(out, "%s has no timeline: %s.", m->label, m->untold.text);
     else if (!m->buckets.n)
         html_paragraph(out, "%s: one device sends no gradients%s.", m->label,
                        *m->refused.text ? ", and several nodes were not calibrated" : "");
-    else if (p->question.setup.sync.rule == SYNC_ONCE)
+    else if (p->question.setup.sync.rule == SYNC_ONCE && !p->layout)
         html_paragraph(
             out,
             "%s on %s: the all-reduce takes %s. None of it is hidden, because it starts when the "
@@ -218,8 +251,9 @@ static void put_words(const page *p, const page_machine *m, FILE *out)
     else
         html_paragraph(
             out,
-            "%s on %s: all-reduces take %s. The backward pass hides %.0f %% of it; %s remain exposed.",
+            "%s on %s: %s take %s. The backward pass hides %.0f %% of it; %s remain exposed.",
             m->label, page_nodes(m->at, nodes, sizeof nodes),
+            p->layout ? "messages of gradients and weights" : "all-reduces",
             html_time(m->buckets.sync, a, sizeof a),
             m->buckets.sync > 0 ? 100 * fmax(0, hidden) / m->buckets.sync : 0,
             html_time(m->buckets.exposed, b, sizeof b));
@@ -231,12 +265,14 @@ void page_overlap_write(const page *p, FILE *out)
 
     for (size_t k = 0; k < p->n_machines; k++)
         put_words(p, &p->machine[k], out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_stages(&p->machine[k], out);
     fputs("<div class=\"charts\">\n", out);
     for (size_t k = 0; k < p->n_machines; k++)
         page_figure(p, page_chart_name(p, "timeline", &p->machine[k], name, sizeof name), out);
     fputs("</div>\n", out);
     for (size_t k = 0; k < p->n_machines; k++) {
-        if (!p->machine[k].buckets.n)
+        if (!p->machine[k].buckets.n || p->machine[k].tasks.n)
             continue;
         snprintf(text, sizeof text, "Buckets on %s, in the order they travel", p->machine[k].label);
         page_numbers(buckets_table(p, &p->machine[k]), text, out);

@@ -87,6 +87,8 @@ static void page_asked(const page *p, char *buffer, size_t size)
         text_add(buffer, size, ", at most %lld of a device at once", (long long)q->setup.batch);
     if (q->setup.devices > 1)
         text_add(buffer, size, ", %lld devices a node", (long long)q->setup.devices);
+    if (p->layout)
+        text_add(buffer, size, ", layout %s", p->layout);
     text_add(buffer, size, ", gradients: %s, optimizer: %s",
              sync_policy_print(&q->setup.sync, sync), optimizer_name(q->setup.optimizer));
 }
@@ -358,7 +360,7 @@ static bool has_section(const page *p, size_t i)
 
 static void put_head(const page *p, const char *title, FILE *out)
 {
-    char asked[240];
+    char asked[240 + LAYOUT_TEXT];
 
     page_asked(p, asked, sizeof asked);
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"

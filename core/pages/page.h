@@ -11,9 +11,11 @@
 #include "predict/explain.h"
 #include "predict/scaling.h"
 #include "report/chart.h"
+#include "report/pipeline_view.h"
 
 #define PAGE_MACHINES CHART_CURVES
 #define PAGE_CHARTS   (6 + 2 * PAGE_MACHINES) /* 2: of each machine */
+#define PAGE_TASKS    8000                    /* of a pipeline, that its picture shows */
 #define PAGE_NAME     64
 
 /** A machine of a report. The first four are the caller's. */
@@ -26,6 +28,7 @@ typedef struct page_machine {
     scale_point  *point; /**< predictions at the page's nodes; step.step NAN: refused */
     lm_error      refused;
     turning_point turning; /**< nodes: -1: not known */
+    double        again;   /**< step_setup.again, of a layout that recomputes */
     int64_t       at;      /**< nodes of the following: the page's, or 1 */
     explanation  *apart;
     explained    *kernels; /**< work of the device by class of kernels, without all-reduces */
@@ -35,6 +38,9 @@ typedef struct page_machine {
     double        work;    /**< s, sum over all classes */
     step_times    buckets; /**< none on one device */
     lm_error      untold;  /**< why nothing is known of buckets */
+    /** of a pipeline: tasks of its stages, at `at` nodes; none: not a pipeline, or too many */
+    pipeline_tasks   tasks;
+    pipeline_picture stages;
 } page_machine;
 
 struct page;
@@ -59,7 +65,8 @@ typedef struct page {
     const network  *held;   /**< network whose memory is shown; NULL: `net` */
     const char     *passes; /**< description of an unusual forward pass; NULL: an ordinary one */
     const registry *registry;
-    bind_options    bind; /**< batch is not read */
+    bind_options    bind;   /**< batch is not read */
+    const char     *layout; /**< words of the question's layout; NULL: none */
     scale_question  question;
     const int64_t  *nodes;   /**< ascending; inference: all 1 */
     const int64_t  *batch;   /**< inference: of the points, ascending; NULL: over nodes */
@@ -73,6 +80,7 @@ typedef struct page {
     int64_t        tokens; /**< tokens of a sample; 0: it has none */
     int64_t        at;     /**< nodes of the step shown in detail */
     memory_use     use;
+    int64_t        rank; /**< of a pipeline: whose memory it is, from 0 */
     memory_moment *moment;
     size_t         n_moments;
     page_chart     chart[PAGE_CHARTS];

@@ -52,6 +52,9 @@ bool page_learned(const page *p);
 void page_learned_calibration(const page *p, FILE *out);
 void page_learned_provenance(const page_machine *m, FILE *out);
 
+/** The step that is asked of a machine, on so many nodes. */
+lm_status page_setup(const page *p, const page_machine *m, int64_t nodes, step_setup *out,
+                     lm_error *err);
 /** Is a point known? */
 bool page_known(const scale_point *x);
 /** The point at this number of nodes; NULL: not on the page, or not known. */

@@ -223,6 +223,17 @@ static void put_efficiency(FILE *out, const void *what)
     page_end_plot(out, p);
 }
 
+/* Any that is known; NAN: none. */
+static double found_efficiency(const page *p)
+{
+    double found = NAN;
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes && isnan(found); i++)
+            found = page_known(&p->machine[k].point[i]) ? p->machine[k].point[i].efficiency : NAN;
+    return found;
+}
+
 void page_scaling_charts(page *p)
 {
     const gnuplot_size size   = { 440, 340 };
@@ -235,10 +246,13 @@ void page_scaling_charts(page *p)
              "Samples per second over nodes, both on logarithmic axes.%s The dotted line is linear "
              "scaling.%s",
              band_words(p, &rates, HOLD, band, sizeof band), hollow);
+    if (isnan(found_efficiency(p)))
+        return;
     c = page_add_chart(p, "efficiency", NULL, size, put_efficiency);
     snprintf(c->title, sizeof c->title, "Efficiency");
     snprintf(c->text, sizeof c->text,
-             "Speed-up over one node, in percent of the number of nodes.%s%s",
+             "Speed-up over %s, in percent of the number of nodes.%s%s",
+             p->layout ? "the fewest nodes that hold the network" : "one node",
              band_words(p, &percents, ": all-reduces at the ends of their interval.", band,
                         sizeof band),
              hollow);
@@ -277,7 +291,10 @@ void page_scaling_write(const page *p, FILE *out)
     for (size_t k = 0; k < p->n_machines; k++) {
         const page_machine *m = &p->machine[k];
 
-        if (*m->refused.text)
+        if (*m->refused.text && p->layout)
+            html_paragraph(out, "%s: numbers of nodes are left out: %s.", m->label,
+                           m->refused.text);
+        else if (*m->refused.text)
             html_paragraph(out, "%s is not drawn over several nodes: %s.", m->label,
                            m->refused.text);
         else if (!m->turning.nodes)

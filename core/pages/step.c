@@ -15,7 +15,8 @@ static bool parts_of(const prediction *s, double seconds[N_CHART_PARTS])
         return !isnan(s->exposed);
     }
     seconds[CHART_FORWARD]  = s->forward;
-    seconds[CHART_BACKWARD] = s->backward;
+    seconds[CHART_BACKWARD] = s->backward - s->bubble;
+    seconds[CHART_BUBBLE]   = s->bubble;
     seconds[CHART_SYNC]     = isnan(s->exposed) ? s->grad : s->exposed;
     seconds[CHART_OTHER]    = isnan(s->exposed) ? 0 : s->copy + s->straggler;
     seconds[CHART_UPDATE]   = isnan(s->exposed) ? 0 : s->grad - s->exposed - seconds[CHART_OTHER];
@@ -271,6 +272,23 @@ static void put_classes(FILE *out, const void *what)
     page_end_plot(out, p);
 }
 
+/* Under a layout messages and waiting stand beside the kernels. */
+static void put_layout_words(const page *p, page_chart *c)
+{
+    const explanation *e = p->machine[0].apart;
+    char               nodes[32], rank[80] = "";
+
+    if (e->ranks)
+        snprintf(rank, sizeof rank, " of stage %lld of %lld, which ends last", (long long)e->rank + 1,
+                 (long long)e->ranks);
+    snprintf(c->title, sizeof c->title, "A step by kernels, messages and waiting");
+    snprintf(c->text, sizeof c->text,
+             "Time of a step that each class of kernels takes on a rank%s, on %s, what its messages add, and how "
+             "long it waits%s. As 'predict --explain --by class' has them.",
+             rank, page_nodes(p->machine[0].at, nodes, sizeof nodes),
+             class_rows(p) < p->machine[0].n_kernels ? ": the longest" : "");
+}
+
 void page_step_charts(page *p)
 {
     double top;
@@ -295,9 +313,13 @@ void page_step_charts(page *p)
     }
     page_chart *c = page_add_chart(
         p, "kernels", NULL,
-        (gnuplot_size){ 440, 130 + (double)class_rows(p) * (10 + 12 * (double)p->n_machines) },
+        (gnuplot_size){ p->layout ? 620 : 440, 130 + (double)class_rows(p) * (10 + 12 * (double)p->n_machines) },
         put_classes);
 
+    if (p->layout) {
+        put_layout_words(p, c);
+        return;
+    }
     snprintf(c->title, sizeof c->title, "The device's work by %s",
              page_learned(p) ? "types of layers" : "classes of kernels");
     snprintf(c->text, sizeof c->text,
@@ -349,8 +371,8 @@ static const char *bottleneck_words(bottleneck b)
         [BOTTLENECK_ARITHMETIC] = "arithmetic",
         [BOTTLENECK_TRAFFIC]    = "traffic of the device's memory",
         [BOTTLENECK_LAUNCH]     = "starting kernels",
-        [BOTTLENECK_INTRA_NODE] = "waiting for gradients from devices of the same node",
-        [BOTTLENECK_INTER_NODE] = "waiting for gradients from other nodes",
+        [BOTTLENECK_INTRA_NODE] = "waiting for messages from devices of the same node",
+        [BOTTLENECK_INTER_NODE] = "waiting for messages from other nodes",
         [BOTTLENECK_BUBBLE]     = "waiting for other stages of the pipeline",
         [BOTTLENECK_COMPUTE]    = "the device's own work",
     };

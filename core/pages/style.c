@@ -32,6 +32,7 @@ static const char style[] =
     ".card dd{margin:0;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
     ".charts{display:grid;gap:1.2rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}\n"
     "figure{margin:.6rem 0;max-width:36rem}\n"
+    "figure.wide{max-width:none;overflow-x:auto}figure.wide svg{min-width:44rem}\n"
     "figure svg{display:block;width:100%;height:auto}\n"
     "svg text,svg tspan{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,"
     "sans-serif}\n"

@@ -127,11 +127,13 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
         if (p->question.dataset)
             row(out, "an epoch takes", html_time(here->epoch_seconds, text, sizeof text));
         snprintf(text, sizeof text, "%.0f %%", 100 * here->efficiency);
-        row(out, "efficiency", text);
+        if (!isnan(here->efficiency))
+            row(out, "efficiency", text);
     } else {
         fputs("<dl>\n", out);
     }
-    put_turning(m, out);
+    if (!p->layout)
+        put_turning(m, out);
     if (here)
         put_cost(p, m, here, out);
     if (last && last != here) {

@@ -155,29 +155,44 @@ static void compare(const scale_curve *c, scale_point *p)
     p->efficiencies = slow > fast ? (scale_bounds){ fast, slow } : (scale_bounds){ slow, fast };
 }
 
-/* One node, to compare with. Of a layout with as many replicas as it holds; unknown where it holds none,
- * or they cannot share what they are to share. */
-static lm_status compared_with(const predictor *who, const scale_question *q, scale_point *out,
-                               lm_error *err)
+/* What is compared with: one node. Of a layout the fewest nodes that hold a replica, with as many replicas as
+ * they hold; unknown where these cannot share what they are to share. */
+static lm_status compared_with(const predictor *who, const scale_question *q, int64_t nodes,
+                               scale_point *out, lm_error *err)
 {
     scale_question one = *q;
     lm_error       why = { LM_OK, "" };
     lm_status      status;
 
     if (!q->setup.laid_out)
-        return point_at(who, q, 1, out, err);
+        return point_at(who, q, nodes, out, err);
     one.setup.layout.dp = 0;
-    if ((status = point_at(who, &one, 1, out, &why)) && status != LM_E_ARG)
+    if ((status = point_at(who, &one, nodes, out, &why)) && status != LM_E_ARG)
         *err = why;
     return status == LM_E_ARG ? LM_OK : status;
+}
+
+/* The fewest nodes: of a replica, or of as many as share weights or experts. */
+static int64_t least_nodes(const step_setup *s)
+{
+    const layout *l     = &s->layout;
+    const int64_t group = l->fsdp > l->ep ? l->fsdp : l->ep;
+    int64_t       dp    = 1;
+
+    if (!s->laid_out)
+        return 1;
+    while (dp < group && dp * l->cp % group)
+        dp++;
+    return parts_of(layout_replica(l) * dp, s->devices);
 }
 
 lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale_curve *out,
                             lm_error *err)
 {
-    scale_point one = { .samples_per_second = NAN, .step = { .slow = NAN, .fast = NAN } };
-    step_setup  s;
-    lm_status   status = compared_with(who, q, &one, err);
+    const int64_t nodes  = least_nodes(&q->setup);
+    scale_point   one    = { .samples_per_second = NAN, .step = { .slow = NAN, .fast = NAN } };
+    lm_status     status = compared_with(who, q, nodes, &one, err);
+    step_setup    s;
 
     if (!status)
         status = scale_setup(q, 1, &s, err);
@@ -185,8 +200,10 @@ lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale
     if (!status)
         status = bottleneck_profile_of(who, &s, &out->bounds, err);
     if (!status) {
-        out->one  = one.samples_per_second;
-        out->ones = throughputs(&one);
+        const scale_bounds at = throughputs(&one);
+
+        out->one  = one.samples_per_second / (double)nodes;
+        out->ones = (scale_bounds){ at.low / (double)nodes, at.high / (double)nodes };
     }
     return status;
 }

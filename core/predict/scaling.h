@@ -55,7 +55,8 @@ typedef struct scale_point {
     double       samples_per_second;
     scale_bounds samples; /**< bounds, from those of the step */
     /**
-     * throughput relative to one node with as many devices; NAN: one node cannot hold the network
+     * throughput relative to one node with as many devices, or to a node's part of the fewest nodes
+     * that hold a replica of a layout; NAN: these do not divide the global batch
      */
     double speedup;
     double efficiency; /**< speedup / nodes */

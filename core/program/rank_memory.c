@@ -99,6 +99,19 @@ lm_status rank_memory_of(const rank_memory *m, memory_use *out, int64_t *rank,
     return status;
 }
 
+lm_status rank_memory_over_step(const rank_memory *m, memory_use *out, int64_t *rank,
+                                memory_moment **moment, size_t *n, lm_error *err)
+{
+    lm_status status = rank_memory_of(m, out, rank, NULL, err);
+
+    if (!status) {
+        const asked_rank a = rank_at(m, *rank);
+
+        status = memory_over_step(m->net, m->reg, &a.bind, &a.how, out, moment, n, err);
+    }
+    return status;
+}
+
 lm_status rank_memory_largest(const rank_memory *m, uint64_t room, int64_t *batch, lm_error *err)
 {
     lm_status status = LM_OK;

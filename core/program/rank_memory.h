@@ -32,6 +32,10 @@ lm_status rank_memory_check(const layout *l, lm_error *err);
 lm_status rank_memory_of(const rank_memory *m, memory_use *out, int64_t *rank,
                          memory_of_layer *layer, lm_error *err);
 
+/** The same with all events, as memory_over_step(). */
+lm_status rank_memory_over_step(const rank_memory *m, memory_use *out, int64_t *rank,
+                                memory_moment **moment, size_t *n, lm_error *err);
+
 /** memory_largest_batch() for the rank that needs most. */
 lm_status rank_memory_largest(const rank_memory *m, uint64_t room, int64_t *batch, lm_error *err);
 

@@ -16,6 +16,7 @@ static const struct {
 } parts[N_CHART_PARTS] = {
     [CHART_FORWARD] = { "#56B4E9", "forward" },     [CHART_BACKWARD] = { "#0072B2", "backward" },
     [CHART_SYNC] = { "#E69F00", "exposed sync" },   [CHART_UPDATE] = { "#F0E442", "update" },
+    [CHART_BUBBLE] = { "#CCCCCC", "pipeline bubble" },
     [CHART_OTHER] = { "#CC79A7", "copies, waits" }, [CHART_WHOLE] = { "#999999", "passes, update" },
 };
 

@@ -28,6 +28,7 @@ typedef enum chart_part {
     CHART_WHOLE, /**< passes and update of a step whose parts are unknown */
     CHART_FORWARD,
     CHART_BACKWARD,
+    CHART_BUBBLE, /**< waiting for other stages of a pipeline */
     CHART_SYNC,
     CHART_UPDATE,
     CHART_OTHER, /**< copies into and out of buckets, waiting for the slowest rank */

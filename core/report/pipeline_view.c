@@ -102,12 +102,10 @@ static void put_legend(FILE *out, const pipeline_picture *p)
                 x, y, chart_part_colour(CHART_SYNC), x + 17, y + 11);
 }
 
-static lm_status put_svg(void *context, FILE *out, lm_error *err)
+void pipeline_put_svg(const pipeline_picture *p, FILE *out)
 {
-    const pipeline_picture *p      = context;
-    const long long         height = TOP + p->ranks * ROW + BELOW, width = LEFT + WIDTH + 30;
+    const long long height = TOP + p->ranks * ROW + BELOW, width = LEFT + WIDTH + 30;
 
-    (void)err;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %lld\" width=\"%lld\" "
             "height=\"%lld\" font-family=\"sans-serif\" font-size=\"12\">\n"
@@ -132,6 +130,12 @@ static lm_status put_svg(void *context, FILE *out, lm_error *err)
     put_axis(out, p);
     put_legend(out, p);
     fputs("</svg>\n", out);
+}
+
+static lm_status put_svg(void *context, FILE *out, lm_error *err)
+{
+    (void)err;
+    pipeline_put_svg(context, out);
     return LM_OK;
 }
 
@@ -236,26 +240,34 @@ lm_status pipeline_draw(const char *path, const pipeline_picture *p, lm_error *e
     return file_put(path, put_svg, &copy, err);
 }
 
+lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const prediction *p,
+                              const char *words, pipeline_tasks *tasks, pipeline_picture *out,
+                              lm_error *err)
+{
+    const lm_status status = predict_stage_tasks(who, s, pipeline_tasks_take, tasks, err);
+    double          end    = 0;
+
+    for (size_t i = 0; i < tasks->n; i++)
+        end = fmax(end, tasks->task[i].end);
+    snprintf(tasks->title, sizeof tasks->title, "%.100s, %s: a step", who->network, words);
+    *out = (pipeline_picture){ .title  = tasks->title,
+                               .ranks  = s->layout.pp,
+                               .task   = tasks->task,
+                               .n      = tasks->n,
+                               .behind = fmax(0, p->step - end),
+                               .step   = p->step };
+    return status;
+}
+
 lm_status pipeline_draw_step(const char *path, const predictor *who, const step_setup *s,
                              const prediction *p, const char *words, lm_error *err)
 {
-    pipeline_tasks tasks  = { .task = NULL };
-    lm_status      status = predict_stage_tasks(who, s, pipeline_tasks_take, &tasks, err);
-    double         end    = 0;
-    char           title[LAYOUT_TEXT + 200];
+    pipeline_tasks   tasks = { .task = NULL };
+    pipeline_picture picture;
+    lm_status        status = pipeline_picture_of(who, s, p, words, &tasks, &picture, err);
 
-    for (size_t i = 0; i < tasks.n; i++)
-        end = fmax(end, tasks.task[i].end);
-    snprintf(title, sizeof title, "%.100s, %s: a step", who->network, words);
     if (!status)
-        status = pipeline_draw(path,
-                               &(pipeline_picture){ .title  = title,
-                                                    .ranks  = s->layout.pp,
-                                                    .task   = tasks.task,
-                                                    .n      = tasks.n,
-                                                    .behind = fmax(0, p->step - end),
-                                                    .step   = p->step },
-                               err);
+        status = pipeline_draw(path, &picture, err);
     free(tasks.task);
     return status;
 }

@@ -2,6 +2,8 @@
 #ifndef REPORT_PIPELINE_VIEW_H
 #define REPORT_PIPELINE_VIEW_H
 
+#include <stdio.h>
+
 #include "models/step_model.h"
 #include "program/pipeline.h"
 
@@ -9,6 +11,7 @@
 typedef struct pipeline_tasks {
     pipeline_task *task;
     size_t         n, room;
+    char           title[LAYOUT_TEXT + 200];
 } pipeline_tasks;
 
 /** A pipeline_take: `by` is a pipeline_tasks. */
@@ -42,6 +45,16 @@ lm_status pipeline_draw(const char *path, const pipeline_picture *p, lm_error *e
  */
 lm_status pipeline_draw_step(const char *path, const predictor *who, const step_setup *s,
                              const prediction *p, const char *words, lm_error *err);
+
+/**
+ * The tasks and the picture of a predicted step, whose `words` are its layout. The title stays
+ * valid as long as `tasks`, which the caller frees. Errors of predict_stage_tasks().
+ */
+lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const prediction *p,
+                              const char *words, pipeline_tasks *tasks, pipeline_picture *out,
+                              lm_error *err);
+/** Writes the picture as SVG. */
+void      pipeline_put_svg(const pipeline_picture *p, FILE *out);
 
 /** LM_E_ARG for a suffix that pipeline_draw() does not support. */
 lm_status pipeline_draw_check(const char *path, lm_error *err);
