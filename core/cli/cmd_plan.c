@@ -5,15 +5,23 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "cli/decoding.h"
 #include "cli/layout_options.h"
 #include "cli/power_options.h"
 #include "predict/dataset.h"
+#include "predict/scaling.h"
 #include "report/pipeline_view.h"
 #include "report/plan/fields.h"
 #include "report/plan/layouts.h"
 #include "report/plan/view.h"
 #include "report/plot_plans.h"
+
+/* Samples of a step, or tokens. */
+typedef struct batch_told {
+    int64_t n; /* 0: not given */
+    bool    tokens;
+} batch_told;
 
 typedef struct plan_options {
     fleet_options fleet;
@@ -26,7 +34,7 @@ typedef struct plan_options {
     double        deadline;             /* s; NAN: not given */
     double        rate, within;         /* samples/s, s; NAN: not given */
     money         budget, energy_price; /* of a kWh; amounts of 0: not given */
-    int64_t       global_batch;         /* 0: not given */
+    batch_told    global_batch;
     option_counts memory, overhead;     /* bytes, for all machines or for each */
     option_counts nodes, batch;         /* batch automatic: powers of two that fit */
     int64_t       layouts;              /* 0: none are searched */
@@ -52,6 +60,28 @@ static lm_status read_budget(const char *text, money *out, lm_error *err)
     return LM_OK;
 }
 
+/* 512, or 4Mtokens. */
+static lm_status read_batch(const char *text, batch_told *out, lm_error *err)
+{
+    static const char word[] = "tokens";
+    const size_t      n = strlen(text), letters = sizeof word - 1;
+    char              number[40];
+
+    if (n <= letters || n - letters >= sizeof number || strcmp(text + n - letters, word) != 0) {
+        *out = (batch_told){ .n = 0 };
+        if (!text_int(text, &out->n, NULL) && out->n >= 1)
+            return LM_OK;
+        return lm_error_set(err, LM_E_ARG,
+                            "expected samples, a whole number from 1 up, or 4Mtokens (4 x 1024 x "
+                            "1024), found '%.40s'",
+                            text);
+    }
+    snprintf(number, sizeof number, "%.*s", (int)(n - letters), text);
+    *out = (batch_told){ .tokens = true };
+    return text_length(number, &out->n, err);
+}
+
+VALUE_TYPE(type_batch, batch_told, read_batch);
 VALUE_TYPE(type_budget, money, read_budget);
 VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
@@ -99,8 +129,8 @@ static const option_row option_rows[] = {
       .refusal = "goes with --mtbf" },
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
       .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory)" },
-    { "global-batch", AT(global_batch), &type_count, "N", .heading = HELP_WHAT,
-      .help = "samples of a step on all devices, in micro-steps of --batch at most", OF_RUNS },
+    { "global-batch", AT(global_batch), &type_batch, "N", .heading = HELP_WHAT,
+      .help = "samples of a step on all devices, in micro-steps of --batch at most; or 4Mtokens", OF_RUNS },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64", .help = "numbers of nodes to look at" },
     { "devices-per-node", AT(how.setup.devices) },
     { "gpus", AT(gpus) },
@@ -206,7 +236,7 @@ static lm_status check_told(const options *o, plan_options *a, lm_error *err)
     layout   *l      = &a->layout.layout;
     lm_status status =
         layout_choice_check(o, &a->layout,
-                            &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch },
+                            &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch.n },
                             err);
 
     if (status || !a->layout.given)
@@ -238,7 +268,7 @@ static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
     if (a->how.program != PROGRAM_TRAINING)
         return misused(o, a->layout.given ? (void *)&a->layout.text : &a->layouts, err,
                        "is of training");
-    if (!a->global_batch)
+    if (!a->global_batch.n)
         return a->layout.given
                    ? misused(o, &a->global_batch, err,
                              "a layout needs it, the samples of a step that its ranks share")
@@ -296,7 +326,7 @@ static void ask(plan_command *c, const options *o)
 
     job->question =
         (plan_question){ .training     = a->training,
-                         .global_batch = a->global_batch,
+                         .global_batch = a->global_batch.n,
                          .rate         = isnan(a->rate) ? 0 : a->rate,
                          .within       = isnan(a->within) ? 0 : a->within,
                          .failures     = a->failures.mtbf > 0 ? a->failures : (failure_model){ 0 },
@@ -334,6 +364,24 @@ static uint64_t bytes_at(const option_counts *list, size_t i)
     return list->n ? (uint64_t)list->at[list->n > 1 ? i : 0] : 0;
 }
 
+/* A global batch of tokens, in samples. */
+static lm_status settle_tokens(plan_command *c, const predictor *who, lm_error *err)
+{
+    const int64_t   n    = c->a->global_batch.n;
+    int64_t         each = 0;
+    const lm_status status = scale_tokens(who, &each, err);
+
+    if (status)
+        return status;
+    if (!each || n % each)
+        return lm_error_set(err, LM_E_ARG,
+                            "--global-batch: %lld tokens are no multiple of %lld, the tokens of a "
+                            "sample of '%.80s'",
+                            (long long)n, (long long)each, c->job.network);
+    c->job.question.global_batch = n / each;
+    return LM_OK;
+}
+
 /* Samples of the data set, and what follows from them. */
 static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err)
 {
@@ -342,9 +390,9 @@ static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err
     const predictor    *who    = decoding_who(c->decode[0], &c->session[0]);
     const dataset_told  told   = { a->training.dataset, option_given(o, &a->training.dataset),
                                    a->tokens };
-    const lm_status     status = dataset_samples(who, &told, &q->training.dataset, err);
+    lm_status           status = dataset_samples(who, &told, &q->training.dataset, err);
 
-    if (status)
+    if (status || (a->global_batch.tokens && (status = settle_tokens(c, who, err))))
         return status;
     if (!q->training.dataset && a->rate > 0) /* an hour of them */
         q->training.dataset = (int64_t)ceil(fmin(a->rate * 3600, 9e18));

@@ -156,7 +156,9 @@ static lm_status paleo_exchange(const predictor *who, const step_setup *s,
     return !isnan(out->seconds)
                ? LM_OK
                : lm_error_set(err, LM_E_NOTFOUND,
-                              "messages between nodes need a bandwidth (--bandwidth 10Gbit/s)");
+                              "%lld devices exchange gradients, and a datasheet tells no network "
+                              "between them: give its rate, --bandwidth 10Gbit/s",
+                              (long long)step_setup_ranks(s));
 }
 
 static lm_status paleo_buckets(const predictor *who, const step_setup *s,

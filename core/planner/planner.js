@@ -174,6 +174,16 @@ function replicas(s) {
     return / dp\d/.test(words) || !Number.isInteger(left) ? [] : ['--dp', String(left)];
 }
 
+/* The run of a layout; null where the devices are no whole replicas. */
+function laidPlanWords(s) {
+    const words = ' ' + s.layout, told = (name) => Number(s[name]) || Number((words.match(new RegExp(' ' + name + '(\\d+)')) || [])[1]) || 0;
+    const left = replicas(s), dp = told('dp') || Number(left[1]);
+    return !dp ? null : ['plan', ...step({ ...s, accumulate: '1' }), '--nodes', s.nodes, '--devices-per-node', s.per, ...layout(s),
+        ...(told('tp') ? [] : ['--tp', '1']), ...(told('pp') ? [] : ['--pp', '1']), ...left,
+        ...(told('gb') ? [] : ['--global-batch', String(Number(s.batch) * (Number(s.accumulate) || 1) * dp)]),
+        ...(s.epochs ? ['--epochs', s.epochs] : []), ...data(s), ...(s.price ? ['--price', s.price] : [])];
+}
+
 const searchWords = (s) => ['plan', ...step({ ...s, accumulate: '1' }), '--nodes', s.nodes, '--devices-per-node', s.per, '--layouts', '5',
     '--global-batch', s.global, ...(s.epochs ? ['--epochs', s.epochs] : []), ...data(s), ...(s.price ? ['--price', s.price] : [])];
 
@@ -193,6 +203,12 @@ async function curve(s, fresh) {
     return all || first;
 }
 
+/* The run; of a layout null where nothing tells its replicas, or how long it is. */
+async function askRun(s) {
+    const laid = layout(s).length, words = laid ? laidPlanWords(s) : planWords(s), run = words && (await ask(words));
+    return laid && run && run.error && /data set|--tokens/.test(run.error) ? null : run;
+}
+
 /* ---- the answer ---- */
 
 /* How much of an answer is there; `of` 0: nothing is under way, undefined: nobody knows how much. */
@@ -209,7 +225,7 @@ function progress(done, of, what) {
 async function answer() {
     const mine = ++asked, s = state(), fresh = () => mine === asked;
     const a = { s }, parts = [['predict', () => ask(predictWords(s))], ['scale', () => curve(s, fresh)], ['probe', () => ask(probeWords(s))],
-        ['memory', () => ask(memoryWords(s, a.probe.json))], ['plan', () => (layout(s).length ? null : ask(planWords(s)))]];
+        ['memory', () => ask(memoryWords(s, a.probe.json))], ['plan', () => askRun(s)]];
     remember(s);
     if (searching) await stop();
     if (!fresh()) return;
@@ -413,6 +429,14 @@ function showCost(a, row) {
     }
     if (a.plan.error) {
         at('cards').append(card('A run', '–', a.plan.error));
+        return;
+    }
+    if (a.plan.json.layouts) {
+        const l = a.plan.json.layouts[0], time = seconds(l.run_h * 3600), money1 = (v) => money(v, a.plan.json.currency || '');
+        const priced = typeof l.cost === 'number';
+        at('cards').append(card('A run', priced ? money1(l.cost) : time,
+            priced ? time + between(l.run_low_h, l.run_high_h, (h) => seconds(h * 3600)) : 'no price is known',
+            (priced ? [['from', money1(l.cost_low)], ['to', money1(l.cost_high)]] : []).concat([['device-hours', figure(l.device_hours)]])));
         return;
     }
     const best = a.plan.json.answers[0], p = best.plan, m = a.plan.json.machines[0], of = a.plan.json.currency || '';

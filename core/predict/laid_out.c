@@ -56,8 +56,10 @@ lm_status layout_of_step(const predictor *who, const step_setup *s, layout *out,
     facts          = layout_facts_of(whole);
     l.micro_batch  = s->batch;
     l.accumulation = s->sync.accumulation;
-    status         = layout_settle(&l, &facts, step_setup_ranks(s), err);
     bound_network_free(whole);
+    status = layout_settle(&l, NULL, step_setup_ranks(s), err);
+    if (!status && (status = layout_settle(&l, &facts, step_setup_ranks(s), err)))
+        lm_error_prefix(err, "%.80s", who->network);
     if (!status)
         *out = l;
     return status;

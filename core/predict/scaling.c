@@ -194,10 +194,10 @@ lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale
     lm_status     status = compared_with(who, q, nodes, &one, err);
     step_setup    s;
 
-    if (!status)
+    *out = (scale_curve){ .who = who, .q = *q, .bounds.batch = q->setup.laid_out ? -1 : 0 };
+    if (!status && !q->setup.laid_out) /* of a layout each point, once it is known to fit */
         status = scale_setup(q, 1, &s, err);
-    *out = (scale_curve){ .who = who, .q = *q };
-    if (!status)
+    if (!status && !q->setup.laid_out)
         status = bottleneck_profile_of(who, &s, &out->bounds, err);
     if (!status) {
         const scale_bounds at = throughputs(&one);

@@ -62,8 +62,8 @@ static lm_status set_number(layout *l, const number_key *k, const char *value, l
     if (status)
         return status;
     if (n < k->least || n > k->most)
-        return lm_error_set(err, LM_E_ARG, "%s %lld: must be %lld to %lld", k->option, (long long)n,
-                            (long long)k->least, (long long)k->most);
+        return lm_error_set(err, LM_E_ARG, "must be %lld to %lld, found %lld", (long long)k->least,
+                            (long long)k->most, (long long)n);
     *(int64_t *)(void *)((char *)l + k->offset) = n;
     l->told |= LAYOUT_BIT(k - number_keys);
     return LM_OK;
@@ -169,13 +169,8 @@ lm_status layout_set(layout *l, const char *name, const char *value, lm_error *e
         return LM_OK;
     }
     for (size_t i = 0; i < N_NUMBER_KEYS; i++)
-        if (!strcmp(name, number_keys[i].option)) {
-            const lm_status status = set_number(l, &number_keys[i], value, err);
-
-            if (status)
-                lm_error_prefix(err, "%s", name);
-            return status;
-        }
+        if (!strcmp(name, number_keys[i].option))
+            return set_number(l, &number_keys[i], value, err);
     return lm_error_set(err, LM_E_NOTFOUND, "a layout has no '%.40s'", name);
 }
 
@@ -198,8 +193,13 @@ static lm_status set_word(layout *l, const char *word, lm_error *err)
         return set_order(l, word, err);
     for (size_t i = 0; i < N_NUMBER_KEYS; i++)
         if (strlen(number_keys[i].word) == letters && word[letters] &&
-            !strncmp(word, number_keys[i].word, letters))
-            return set_number(l, &number_keys[i], word + letters, err);
+            !strncmp(word, number_keys[i].word, letters)) {
+            const lm_status status = set_number(l, &number_keys[i], word + letters, err);
+
+            if (status)
+                lm_error_prefix(err, "%s", number_keys[i].word);
+            return status;
+        }
     if (text_place(word, pipeline_rule_names, N_PIPELINE_RULES) < N_PIPELINE_RULES)
         return set_schedule(l, word, err);
     return lm_error_set(err, LM_E_SYNTAX,

@@ -70,8 +70,8 @@ static void wrong_words_are_refused(void **state)
     static const struct {
         const char *text, *why;
     } bad[] = {
-        { "tp0", "tp 0: must be 1 to 16777216" },
-        { "zero4", "zero 4: must be 0 to 3" },
+        { "tp0", "tp: must be 1 to 16777216, found 0" },
+        { "zero4", "zero: must be 0 to 3, found 4" },
         { "tp", "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found 'tp'" },
         { "xp4", "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found 'xp4'" },
         { "stages=x",

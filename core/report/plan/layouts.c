@@ -20,6 +20,7 @@ typedef struct layout_row {
     layout_plan plan;
     int64_t     nodes, place;
     double      samples, tokens;  /* a second; tokens NAN: not known */
+    double      room; /* bytes of a rank's memory; 0: no limit, or what else is held was told */
     double      devices, at_peak; /* of all nodes; utilization_at_peak() */
     plan_power  power;
 } layout_row;
@@ -30,6 +31,15 @@ REAL_OF(step, layout_row, r->plan.found.step)
 REAL_OF(low, layout_row, r->plan.found.low)
 REAL_OF(high, layout_row, r->plan.found.high)
 REAL_OF(bytes, layout_row, r->plan.found.bytes)
+
+/* Is it so near to the limit that what is not counted may exceed it? */
+static bool is_close(const layout_row *r)
+{
+    return r->room > 0 && r->plan.found.bytes > (1 - MEMORY_LESS) * r->room;
+}
+
+TEXT_OF(fits, layout_row, is_close(r) ? "close" : "yes")
+
 static const char *kwh_currency(const void *whole, size_t i)
 {
     return i ? NULL : whole ? ((const plan_money *)whole)->kwh : "";
@@ -47,7 +57,7 @@ SHARE(share_data, SHARE_DATA)
 SHARE(share_update, SHARE_UPDATE)
 
 /* Beside those of plans, whose bits lie below. */
-enum { LAYOUTS_TOKENS = 1 << 24, LAYOUTS_PEAK = 1 << 25 };
+enum { LAYOUTS_TOKENS = 1 << 24, LAYOUTS_PEAK = 1 << 25, LAYOUTS_ROOM = 1 << 26 };
 
 #define ROW(member)  FIELD_AT(layout_row, member)
 #define PLAN(member) FIELD_AT(layout_row, plan.member)
@@ -67,6 +77,8 @@ const field layout_fields[] = {
     { "tie", .title = "", .text = tie,
       .help = "tie: may be as fast as the first, by the bounds of passes and messages" },
     { "memory_bytes", .title = "memory [GB]", .real = bytes, IN_GB, .help = "of the fullest rank" },
+    { "fits", .yields = 60, .title = "fits", .text = fits, .when = LAYOUTS_ROOM,
+      .help = "close: above 90 % of the memory, of which libraries and allocators hold a part, too" },
     { "samples_per_s", .yields = 30, .title = "samples/s", ROW(samples),
       IN_UNIT("1/s", TABLE_POSITIVE(1)), .help = "of all devices" },
     { "tokens_per_s", .yields = 20, .title = "tokens/s", ROW(tokens),
@@ -154,6 +166,11 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
     if (r->power.watts.value > 0)
         fprintf(out, ", %.4g W a device, %.4g kWh", r->power.watts.value, r->power.kwh);
     fputc('\n', out);
+    if (is_close(r))
+        fprintf(out,
+                "  within the error of its memory: %.4g of %.4g GB leave %.3g GB to libraries and the "
+                "allocator (--framework-overhead 8GB finds others)\n",
+                1e-9 * p->found.bytes, 1e-9 * r->room, 1e-9 * (r->room - p->found.bytes));
 }
 
 /* For each machine and number of nodes: layouts that were tried, what the best takes, its limit, and why
@@ -254,6 +271,7 @@ static lm_status row_of(const plan_job *job, const layout_plan *p, int64_t token
                                   .plan    = *p,
                                   .nodes   = p->nodes,
                                   .place   = (int64_t)p->place + 1,
+                                  .room    = side->room.overhead ? 0 : (double)side->room.bytes,
                                   .samples = (double)job->question.global_batch / p->found.step,
                                   .at_peak = job->side[p->machine].at_peak,
                                   .devices = (double)p->nodes * (double)job->question.setup.devices };
@@ -272,7 +290,8 @@ static unsigned facts_of(const plan_job *job, const layout_plans *p)
     unsigned facts = plan_facts_of(job) | (p->tokens ? LAYOUTS_TOKENS : 0);
 
     for (size_t i = 0; i < job->n; i++)
-        facts |= job->side[i].at_peak > 0 ? LAYOUTS_PEAK : 0;
+        facts |= (job->side[i].at_peak > 0 ? LAYOUTS_PEAK : 0) |
+                 (job->side[i].room.bytes ? LAYOUTS_ROOM : 0);
     return facts;
 }
 
@@ -316,6 +335,8 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
         json_open(&j, NULL, '{');
         json_text(&j, "network", job->network);
         json_count(&j, "global_batch", (uint64_t)job->question.global_batch);
+        if (*job->currency)
+            json_text(&j, "currency", job->currency);
         table_json(rows.t, &j, "layouts");
         json_close(&j, '}');
     } else if (!status) {
