@@ -72,8 +72,8 @@ static lm_status read_batch(const char *text, batch_told *out, lm_error *err)
         if (!text_int(text, &out->n, NULL) && out->n >= 1)
             return LM_OK;
         return lm_error_set(err, LM_E_ARG,
-                            "expected samples, a whole number from 1 up, or 4Mtokens (4 x 1024 x "
-                            "1024), found '%.40s'",
+                            "expected a whole number from 1 up, or 4Mtokens (4 x 1024 x 1024), "
+                            "found '%.40s'",
                             text);
     }
     snprintf(number, sizeof number, "%.*s", (int)(n - letters), text);

@@ -385,7 +385,8 @@ static void curves_go_by_its_steps(void **state)
     who.link = (interconnect){ 0 };
     assert_int_equal(step_at(&who, 10, 1, &p, &err), LM_OK);
     assert_int_equal(step_at(&who, 10, 2, &p, &err), LM_E_NOTFOUND);
-    assert_string_equal(err.text, "messages between nodes need a bandwidth (--bandwidth 10Gbit/s)");
+    assert_string_equal(err.text, "2 devices exchange gradients, and a datasheet tells no network between "
+                                  "them: give its rate, --bandwidth 10Gbit/s");
     predictor_close(&who);
     workloads_free(loads);
     nets_free(&ten);
