@@ -42,9 +42,9 @@ snapshot() {
     find . -type f -printf '%p %i %C@\n' | sort
 }
 
-# What depends on the place, the version or last digits, out of a text.
+# What depends on the place, the version or last digits, out of a text. Cases may have put N for numbers.
 portable() {
-    sed -e "s|$LAYERMETER_BUILD|@BUILD@|g" -e 's|@BUILD@/[^ ,]*/layermeter/plugins|@PLUGINS@|g' \
+    sed -e "s|$LAYERMETER_BUILD|@BUILD@|g" -e "s|$(printf %s "$LAYERMETER_BUILD" | sed 's/[0-9][0-9]*/N/g')|@BUILD@|g" -e 's|@BUILD@/[^ ,]*/layermeter/plugins|@PLUGINS@|g' \
         -e 's|^\(from [a-z-]* \)[0-9.]* |\1@VERSION@ |' -e 's|^\([" ]*checksum[" =:]*\)[0-9a-f]\{16\}|\1@CHECKSUM@|' "$1"
 }
 
