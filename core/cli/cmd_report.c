@@ -70,8 +70,8 @@ static const char details[] =
     "With --phase inference the page shows latency and throughput of a device over batches.\n"
     "\n"
     "A layout (--tp 8 --pp 4, or --layout 'tp8 pp4 gb512') adds what its ranks send each other and wait\n"
-    "for, the memory of the fullest rank, and the stages of a pipeline over time. Numbers of nodes that it\n"
-    "does not divide are left out.\n"
+    "for, the memory of the fullest rank, and the stages of a pipeline over time. Numbers of nodes that\n"
+    "it does not divide are left out.\n"
     "\n"
     "--plot writes the same pictures to FOLDER/NAME.svg; FILE.svg becomes FILE-NAME.svg; FILE.pdf has a\n"
     "page for each.\n";
@@ -81,8 +81,8 @@ static const char examples[] =
     "  layermeter report vgg16 --machine cluster/machine.ini --memory 24GB --plot vgg16.pdf\n"
     "  layermeter report vgg16 --machine cluster/machine.ini --model prenet --sync ddp -o vgg16.html\n"
     "  layermeter report resnet50 --machine a.ini --phase inference --batch 1..256*2 -o latency.html\n"
-    "  layermeter report llama3_8b --device H100 --nodes 8 --devices-per-node 8 --layout 'tp4 pp2 sp mb1 gb128' \\\n"
-    "    --tokens 1T -o layout.html\n"
+    "  layermeter report llama3_8b --device H100 --nodes 8 --devices-per-node 8 --tokens 1T \\\n"
+    "    --layout 'tp4 pp2 sp mb1 gb128' -o layout.html\n"
     "  layermeter report bert_base --machine a.ini --scaling strong --batch 256 --title 'BERT on A'\n";
 
 /* The sessions of all machines and their page. */
