@@ -2,6 +2,7 @@
 #ifndef BASE_STATS_H
 #define BASE_STATS_H
 
+#include <math.h>
 #include <stddef.h>
 
 /**
@@ -12,6 +13,15 @@ double stats_quantile(double *values, size_t n, double q);
 
 /** Median absolute deviation from the median; scratch holds n values. Sorts `values`. */
 double stats_mad(double *values, double *scratch, size_t n);
+
+/**
+ * The size of a sum of three independent errors: sqrt(a^2 + b^2 + c^2). Unlike hypot(), it has the
+ * same digits with every C library.
+ */
+static inline double stats_quadrature(double a, double b, double c)
+{
+    return sqrt(a * a + b * b + c * c);
+}
 
 /** The 95 % quantile of Student's t with df >= 1 degrees of freedom: a 90 % interval reaches so
  * many standard errors to both sides. Exact to 3, then by Cornish & Fisher's expansion (Abramowitz

@@ -169,7 +169,7 @@ static double octaves(double value, double most)
  * With as many unknowns as rows the second is 0. */
 static double beside_rows(const job_curve *c, double usual)
 {
-    return exp(hypot(usual, OF_MEAN * c->mape));
+    return exp(stats_quadrature(usual, OF_MEAN * c->mape, 0));
 }
 
 double job_curve_own_spread(const job_curve *c, double batch)

@@ -9,6 +9,7 @@
 #include <layermeter/error.h>
 #include <stdint.h>
 
+#include "base/stats.h"
 #include "network/phase.h"
 
 struct lines; /* learn/lines.h */
@@ -156,7 +157,7 @@ extern const interval interval_unknown;
 /** Bound, as a ratio, of a product of two factors that are off independently, from their bounds. */
 static inline double interval_of_product(double a, double b)
 {
-    return exp(sqrt(log(a) * log(a) + log(b) * log(b))); /* not hypot(): its digits differ by library */
+    return exp(stats_quadrature(log(a), log(b), 0));
 }
 
 /** Are the bounds known? */

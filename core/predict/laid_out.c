@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/stats.h"
 #include "predict/answering.h"
 #include "predict/host_step.h"
 #include "predict/layer_passes.h"
@@ -305,7 +306,7 @@ static double far_of(const laid_step *s, const step_work *w, double step, double
 {
     const double p = passes - step, m = sent - step, h = high ? host_at_most(s, w, step) : 0;
 
-    return sqrt(p * p + m * m + h * h); /* the same digits with every C library, unlike hypot() */
+    return stats_quadrature(p, m, h);
 }
 
 /* Bounds of the step: the schedule with kernels and messages at the lows of their intervals, and at
@@ -355,7 +356,7 @@ static void put_bounds(const laid_step *s, prediction *out)
  * independent. */
 static double beside_others(double bound)
 {
-    return exp(copysign(hypot(log(bound), LAID_OTHERS), log(bound)));
+    return exp(copysign(stats_quadrature(log(bound), LAID_OTHERS, 0), log(bound)));
 }
 
 /* Bounds of the step from held-out steps. Parts have no such bounds. */

@@ -5,6 +5,7 @@
 
 #include "base/blas.h"
 #include "base/no_memory.h"
+#include "base/stats.h"
 #include "solve/lsq.h"
 #include "suggest/design_formula.h"
 
@@ -48,7 +49,7 @@ static lm_status fit(formula *m, double scale, lm_error *err)
             b[i]      = m->row[i].seconds;
             weight[i] = 1 / b[i];
         } else {
-            const double total = sqrt(m->noise * m->noise + m->network * m->network);
+            const double total = stats_quadrature(m->noise, m->network, 0);
 
             a[i * p + k] = 1;
             b[i]         = scale * m->guess[k];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/stats.h"
 #include "device/roofline.h"
 #include "shrink/shrink.h"
 #include "transfer/layers.h"
@@ -171,7 +172,8 @@ static void join_intervals(const transfer_source *from, size_t n, calibration *o
 /* Widens an interval about its middle, in logarithms. A range that begins at 0 has no middle. */
 static void widen_about_middle(interval *i, double doubt)
 {
-    const double mid = sqrt(i->low * i->high), half = hypot(log(i->high / i->low) / 2, log(doubt));
+    const double mid  = sqrt(i->low * i->high),
+                 half = stats_quadrature(log(i->high / i->low) / 2, log(doubt), 0);
 
     if (!(mid > 0)) {
         i->high *= doubt;
