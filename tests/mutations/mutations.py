@@ -25,7 +25,7 @@ MUTATIONS = [
     Mutation("traffic_reads", "plugins/shape_traffic.c", "if (!real || lm_dtype_is_real(layer->input[i].dtype))", "if (real || lm_dtype_is_real(layer->input[i].dtype))",
              "unit", "layers_shape"),
     Mutation("loop_any_end", "core/onnx/expand.c", "!stays_true(e->model, b, b->output[0])", "!b->output", "cli", "import_onnx_loop_until"),
-    Mutation("loop_any_size", "core/onnx/operators_constant.c", "im->loop.sized = true;", "im->loop.sized = false;", "cli",
+    Mutation("loop_any_size", "core/onnx/values.c", "im->loop.sized |= image;", "im->loop.sized |= image && im->loop.sized;", "cli",
              "import_onnx_loop_more_rows"),
     # plugins that hurt
     Mutation("plugins_untried", "core/layers/loader.c", "        if (!s->file[i].own)\n", "        if (!s->file[i].own && !path)\n", "script", "plugins"),
