@@ -39,7 +39,7 @@ static const option_row option_rows[] = {
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2", OF_SEVERAL },
     { "devices-per-node", AT(how.setup.devices), OF_SEVERAL },
     { "memory", AT(memory), .outside = "must be above 0", .least = 1,
-      .help = "memory of a device, 24GB, 80GiB, drawn beside what is needed" },
+      .help = "memory of a device, 24GB, 80GiB; default: by its datasheet" },
     OPTION_GROUP(report_options, fleet, fleet_option_rows),
     OPTION_GROUP(report_options, how, phase_option_rows),
     OPTION_GROUP(report_options, how, setup_option_rows),

@@ -200,7 +200,8 @@ static int64_t nodes_within(const page *p)
 {
     int64_t most = p->nodes[0];
 
-    for (size_t i = 0; i < p->n_nodes && p->layout; i++) /* nothing was measured: the most there are */
+    for (size_t i = 0; i < p->n_nodes && p->layout;
+         i++) /* nothing was measured: the most there are */
         if (page_point(p, &p->machine[0], p->nodes[i]))
             most = p->nodes[i];
     for (size_t i = 0; i < p->n_nodes && !p->layout; i++) {
@@ -256,7 +257,8 @@ static lm_status gather_work(page_machine *m, bool laid, explain_key key, explai
 /* The stages of a pipeline, where a picture can show their tasks. */
 static lm_status gather_stages(const page *p, page_machine *m, const step_setup *s, lm_error *err)
 {
-    const double tasks = 2.0 * (double)s->layout.pp * (double)s->layout.vp * (double)s->sync.accumulation;
+    const double tasks =
+        2.0 * (double)s->layout.pp * (double)s->layout.vp * (double)s->sync.accumulation;
 
     if (!p->layout || s->layout.pp == 1 || tasks > PAGE_TASKS)
         return LM_OK;
@@ -308,13 +310,15 @@ static lm_status gather_rank(page *p, const step_setup *s, const bind_options *b
 static lm_status gather_memory(page *p, lm_error *err)
 {
     const device_room none = { .bytes = 0 };
+    limits            room = { .who = p->machine[0].who, .room = { .bytes = p->memory } };
     memory_options    o;
     bind_options      b = p->bind;
     step_setup        s;
     lm_status         status = scale_setup(&p->question, p->at, &s, err);
 
-    if (status)
+    if (status || (status = limits_begin(&room, err)))
         return status;
+    p->memory    = room.room.bytes;
     b.batch      = s.batch;
     b.on         = p->machine[0].who->on;
     b.evaluation = p->batch != NULL;
