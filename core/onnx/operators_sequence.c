@@ -89,9 +89,7 @@ lm_status convert_sequence_change(importer *im, conversion *c)
     if (!(v = new_sequence(im, inserts ? n + 1 : n - 1)))
         return import_failed(im);
     for (size_t i = 0; i < v->n_items; i++)
-        v->item[i] = i < at ? of->item[i] : of->item[inserts ? i - 1 : i + 1];
-    if (inserts)
-        v->item[at] = more;
+        v->item[i] = inserts && i == at ? more : of->item[i < at ? i : inserts ? i - 1 : i + 1];
     return define_alias(im, 0, v);
 }
 
