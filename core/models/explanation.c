@@ -22,12 +22,12 @@ lm_status explanation_add(explanation *e, const share *s, lm_error *err)
     return LM_OK;
 }
 
-lm_status explanation_add_whole(explanation *e, phase part, const char *name, double seconds,
-                                term_bound bound, certainty standing, lm_error *err)
+lm_status explanation_add_whole(explanation *e, phase part, const char *kernels, const char *name,
+                                double seconds, term_bound bound, certainty standing, lm_error *err)
 {
     const share s = { .layer       = NO_LAYER,
                       .part        = part,
-                      .kernels     = "step",
+                      .kernels     = kernels,
                       .regressor   = name,
                       .unit        = "s",
                       .count       = seconds,

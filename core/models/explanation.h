@@ -64,9 +64,13 @@ typedef void decision_taker(void *context, const decision *d);
 
 /** Appends a share. LM_E_NOMEM. */
 lm_status explanation_add(explanation *e, const share *s, lm_error *err);
-/** Appends a cost of the whole step under a name, if it is above 0 s. */
-lm_status explanation_add_whole(explanation *e, phase part, const char *name, double seconds,
-                                term_bound bound, certainty standing, lm_error *err);
+/**
+ * Appends a cost of the whole step under a name, if it is above 0 s. `kernels`: the class that it
+ * counts as.
+ */
+lm_status explanation_add_whole(explanation *e, phase part, const char *kernels, const char *name,
+                                double seconds, term_bound bound, certainty standing,
+                                lm_error *err);
 /** Copies a text; the copy lives as long as the explanation. NULL: out of memory. */
 const char *explanation_keep(explanation *e, const char *text);
 /** Copies the names of the layers from a network. LM_E_NOMEM. */

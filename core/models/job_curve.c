@@ -179,12 +179,12 @@ static lm_status curve_explain(const predictor *who, const step_setup *s, explan
     e->part[1] = PHASE_SYNC;
     e->n_parts = step_setup_exchanges(s) ? 2 : 1;
     if (!(status = explanation_name_layers(e, bound, err)) &&
-        !(status = explanation_add_whole(e, PHASE_STEP, "a device by itself",
+        !(status = explanation_add_whole(e, PHASE_STEP, "step", "a device by itself",
                                          job_curve_own(c, (double)s->batch), N_TERM_BOUNDS,
                                          standing, err)) &&
-        !(status = explanation_add_whole(e, PHASE_SYNC, "all-reduces within hosts", within,
+        !(status = explanation_add_whole(e, PHASE_SYNC, "step", "all-reduces within hosts", within,
                                          N_TERM_BOUNDS, rest, err)))
-        status = explanation_add_whole(e, PHASE_SYNC, "all-reduces between hosts",
+        status = explanation_add_whole(e, PHASE_SYNC, "step", "all-reduces between hosts",
                                        e->step.sync - within, N_TERM_BOUNDS, rest, err);
     bound_network_free(bound);
     return status;

@@ -73,11 +73,11 @@ static lm_status share_sync(const predictor *who, const step_setup *s, double ba
     }
     for (certainty c = 0; c < N_CERTAINTIES && !status; c++)
         status = explanation_add_whole(
-            e, PHASE_SYNC, "all-reduce",
+            e, PHASE_SYNC, "step", "all-reduce",
             once.seconds > 0 ? step->exposed / once.seconds * once.grounds.ledger.seconds[c] : 0,
             N_TERM_BOUNDS, known ? c : CERTAINTY_ASSUMED, err);
     for (size_t i = 0; i < sizeof beside / sizeof beside[0] && !turn && !status; i++)
-        status = explanation_add_whole(e, PHASE_SYNC, beside[i].what, beside[i].seconds,
+        status = explanation_add_whole(e, PHASE_SYNC, "step", beside[i].what, beside[i].seconds,
                                        N_TERM_BOUNDS, CERTAINTY_INTERPOLATED, err);
     return status;
 }

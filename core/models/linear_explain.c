@@ -275,8 +275,8 @@ static lm_status count_cells(work *w, cells *c)
 /* Adds seconds that belong to the whole step only, if any. */
 static lm_status share_of_step(work *w, phase which, const char *name, double seconds)
 {
-    return explanation_add_whole(w->e, which, name, times_of(w, which) * seconds, BOUND_TRAFFIC,
-                                 CERTAINTY_INTERPOLATED, w->err);
+    return explanation_add_whole(w->e, which, "step", name, times_of(w, which) * seconds,
+                                 BOUND_TRAFFIC, CERTAINTY_INTERPOLATED, w->err);
 }
 
 /* Share of the slowdown by other ranks of the host. */
@@ -379,9 +379,9 @@ static lm_status take_apart(work *w)
         status = share_overlap(w);
     if (!status && w->asked->program == PROGRAM_TRAINING &&
         !(status = linear_products(who, w->asked, &products, &unused, w->err)))
-        status =
-            explanation_add_whole(w->e, whole ? PHASE_STEP : PHASE_UPDATE, "products of the update",
-                                  products, BOUND_ARITHMETIC, CERTAINTY_ASSUMED, w->err);
+        status = explanation_add_whole(w->e, whole ? PHASE_STEP : PHASE_UPDATE, "step",
+                                       "products of the update", products, BOUND_ARITHMETIC,
+                                       CERTAINTY_ASSUMED, w->err);
     bound_network_free(w->bound[0]);
     bound_network_free(w->bound[1]);
     return status;

@@ -29,24 +29,16 @@ static void tell_apart(explanation *e)
     e->n_parts = sizeof part / sizeof part[0];
 }
 
+/* A class of its own. Below 1e-12 s it is the rounding of a difference. */
 static lm_status add_part(explanation *e, phase part, const char *name, double seconds,
                           term_bound bound, lm_error *err)
 {
-    const share s = { .layer       = NO_LAYER,
-                      .part        = part,
-                      .kernels     = name,
-                      .regressor   = name,
-                      .unit        = "s",
-                      .count       = seconds,
-                      .coefficient = 1,
-                      .seconds     = seconds,
-                      .bound       = bound,
-                      .standing    = CERTAINTY_ASSUMED };
-
-    return seconds > 1e-12 ? explanation_add(e, &s, err) : LM_OK;
+    return seconds > 1e-12
+               ? explanation_add_whole(e, part, name, name, seconds, bound, CERTAINTY_ASSUMED, err)
+               : LM_OK;
 }
 
-/* Layers take so many seconds of a part of the step. */
+/* Scales the shares of layers in one part, so that they add up to `seconds`. */
 static void scale_part(explanation *e, phase part, double seconds)
 {
     const double now = explanation_seconds(e, part);
@@ -86,7 +78,8 @@ static lm_status add_again(explanation *e, double again, lm_error *err)
         if (e->share[i].part == PHASE_FORWARD && e->share[i].layer != NO_LAYER)
             bound[e->share[i].bound] += e->share[i].seconds;
     for (int k = 0; k <= N_TERM_BOUNDS && !status; k++)
-        status = add_part(e, PHASE_BACKWARD, "computed again", again * bound[k], (term_bound)k, err);
+        status =
+            add_part(e, PHASE_BACKWARD, "computed again", again * bound[k], (term_bound)k, err);
     return status;
 }
 
@@ -110,8 +103,7 @@ static lm_status add_messages(explanation *e, const step_times *t, const layout 
             if (messages_of(l, (rank_group)g))
                 status = add_part(e, behind[k], messages_of(l, (rank_group)g), t->added[k][g],
                                   BOUND_TRAFFIC, err);
-    if (status ||
-        (status = add_again(e, again, err)) ||
+    if (status || (status = add_again(e, again, err)) ||
         (status = add_part(e, PHASE_FORWARD, "host", t->host[0], BOUND_LAUNCH, err)) ||
         (status = add_part(e, PHASE_BACKWARD, "host", t->host[1], BOUND_LAUNCH, err)) ||
         (status = add_part(e, PHASE_BACKWARD, "pp: waiting for other stages", p->bubble,
