@@ -393,11 +393,10 @@ static lm_status check_optimizer(const options *o, setup_choice *c, session_opti
     lm_error          why;
 
     q->source.optimizer = c->optimizer;
-    if (by && by->from_layers && !known_only)
+    if (!optimizer_parse(c->optimizer, &c->setup.optimizer, &why) ||
+        (by && by->from_layers && !known_only))
         return LM_OK;
-    return optimizer_parse(c->optimizer, &c->setup.optimizer, &why)
-               ? misused(o, &c->optimizer, err, "%s", why.text)
-               : LM_OK;
+    return misused(o, &c->optimizer, err, "%s", why.text);
 }
 
 lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,

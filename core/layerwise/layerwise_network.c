@@ -228,7 +228,7 @@ static lm_status add_other(adding *a, const bound_layer *l, const layerwise_case
         const phase  f = q->asked[i];
         const double x = seconds[f];
 
-        found[f] = (taken){ { x, 0, 0, 1, false }, x != 0 ? untold : nothing };
+        found[f] = (taken){ { x, 0, 0, 1, false }, isnan(x) ? untold : nothing };
         add_taken(a, f, &found[f]);
         a->others[f] += x;
     }
@@ -323,6 +323,19 @@ static layerwise_joined joined_by(const layerwise_model *m)
     return m->kind->chains ? LAYERWISE_CHAINS : found ? LAYERWISE_FUNCTIONS : LAYERWISE_SINGLE;
 }
 
+/* Layers with prices draw what the others draw on average, and are as wrong as the worst of them. */
+static void add_unknown(const adding *a, phase f, layerwise_sum *out)
+{
+    const double told = out->seconds[f] - a->others[f];
+    const double more = a->others[f] > 0 ? out->seconds[f] / told : 1;
+
+    out->low[f] += a->low * a->others[f];
+    out->high[f] += a->high * a->others[f];
+    out->joules[f] *= more;
+    out->joules_low[f] *= more;
+    out->joules_high[f] *= more;
+}
+
 static lm_status add_all(adding *a, const question *q, lm_error *err)
 {
     layerwise_sum *out = a->out;
@@ -331,10 +344,8 @@ static lm_status add_all(adding *a, const question *q, lm_error *err)
     *out     = (layerwise_sum){ .beyond = 1 };
     a->asked = q;
     status   = layerwise_each(a->net, joined_by(a->m), a->s, add_case, a, err);
-    for (phase f = 0; f < N_PHASES; f++) {
-        out->low[f] += a->low * a->others[f];
-        out->high[f] += a->high * a->others[f];
-    }
+    for (phase f = 0; f < N_PHASES; f++)
+        add_unknown(a, f, out);
     sort_others(&out->others);
     for (phase f = 0; f < N_PHASES; f++)
         if (!out->told[f])

@@ -83,7 +83,8 @@ typedef struct layerwise_sum {
      * layer.
      */
     double low[N_PHASES], high[N_PHASES];
-    double joules[N_PHASES]; /**< power times time; NAN: no power for one layer */
+    /** power times time; layers with prices draw the others' mean power. NAN: no power for one layer */
+    double joules[N_PHASES];
     /** from the intervals of the power only */
     double joules_low[N_PHASES], joules_high[N_PHASES];
     size_t told[N_PHASES]; /**< number of layers with a prediction */

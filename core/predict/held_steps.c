@@ -74,8 +74,8 @@ static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_e
         return LM_OK;
     return lm_error_set(
         err, LM_E_NOTFOUND,
-        "%s: what of the time follows the clock %s does not say, and no formula of %s "
-        "is there for: calibrate whole networks, too",
+        "%s: %s does not say which part of the time follows the clock, and there are no prices of %s "
+        "for it: calibrate whole networks, too",
         who->machine, who->model, DEFAULT_MODEL);
 }
 
@@ -93,21 +93,31 @@ typedef struct asking {
     held_steps          *h;
 } asking;
 
+static lm_status untaught_power(const asking *k, lm_error *err)
+{
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s: %s learned no power of these layers: measure it (column power_w), then fit again",
+        k->who->machine, k->who->model);
+}
+
 /* A step at a learned clock. */
 static lm_status ask_at(const asking *k, double mhz, power_state *out, grounds *on, lm_error *err)
 {
     scale_question at = k->q->step;
     scale_point    p;
+    step_power     told;
     lm_status      status;
 
     at.setup.clock_mhz = mhz;
     if ((status = predictor_check_clock(k->who, mhz, err)) ||
         (status = scale_at(k->who, &at, k->q->nodes, &p, err)))
         return status;
-    *on = p.step.grounds;
-    *out =
-        (power_state){ mhz, step_power_of(&k->q->power.model, &p.bottleneck, &p.step).watts.value,
-                       p.step.step / k->h->point.step.step };
+    *on  = p.step.grounds;
+    told = step_power_of(&k->q->power.model, &p.bottleneck, &p.step);
+    if (!told.learned)
+        return untaught_power(k, err);
+    *out = (power_state){ mhz, told.watts.value, p.step.step / k->h->point.step.step };
     return LM_OK;
 }
 
@@ -138,6 +148,7 @@ static lm_status ask_clocks(const asking *k, lm_error *err)
     const held_question *q = k->q;
     const clock_range   *r = &k->range;
     held_steps          *h = k->h;
+    step_power           told;
     lm_status            status;
 
     if (isfinite(q->power.cap_w))
@@ -145,14 +156,11 @@ static lm_status ask_clocks(const asking *k, lm_error *err)
             err, LM_E_ARG,
             "--power-cap: %s predicts power as it was measured, not under another limit",
             k->who->model);
+    told       = told_power(q, h);
     h->learned = true;
-    h->usual =
-        (power_state){ r->usual > 0 ? r->usual : (double)NAN, told_power(q, h).watts.value, 1 };
-    if (!(h->usual.watts > 0))
-        return lm_error_set(
-            err, LM_E_NOTFOUND,
-            "%s: %s learned no power of these layers: measure it (column power_w), then fit again",
-            k->who->machine, k->who->model);
+    h->usual   = (power_state){ r->usual > 0 ? r->usual : (double)NAN, told.watts.value, 1 };
+    if (!told.learned)
+        return untaught_power(k, err);
     if (r->low >= r->high && !q->n && check_known(&q->power, k->who->machine, &h->alone))
         return LM_OK;
     status = choose_taught(q, r, h, err);
