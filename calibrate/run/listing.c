@@ -46,7 +46,7 @@ static void print_sums(const sweep *plan, double budget, const sums *s, double w
 {
     bool any = false;
 
-    fprintf(out, "%zu points", s->n);
+    fprintf(out, "%zu point%s", s->n, s->n == 1 ? "" : "s");
     if (budget > 0)
         fprintf(out, " of %zu within %.3g s", plan->n_points, budget);
     for (obs_kind k = 0; k < OBS_N_KINDS; k++) {
@@ -55,7 +55,7 @@ static void print_sums(const sweep *plan, double budget, const sums *s, double w
         fprintf(out, "%s%zu %s%s", any ? ", " : " (", s->of[k], kinds[k], s->of[k] == 1 ? "" : "s");
         any = true;
     }
-    fprintf(out, "%s, about %.3g s; %zu left out (more ranks than there are, or filtered)\n",
+    fprintf(out, "%s, about %.3g s; %zu left out (too few ranks, a filter, or no sample of a batch)\n",
             any ? ")" : "", s->seconds, plan->n_filtered);
     if (budget > 0)
         fprintf(out, "then the 90 %% interval of a step is expected to be %.0f %% wide\n",

@@ -282,7 +282,7 @@ static void say_measured(const job *j)
     if (!j->a->quiet && *j->c.no_power)
         fprintf(stderr, "power is not measured: %s\n", j->c.no_power);
     if (!j->a->quiet)
-        fprintf(stderr, "%zu points in %s%s\n", n, j->folder.observations,
+        fprintf(stderr, "%zu point%s in %s%s\n", n, n == 1 ? "" : "s", j->folder.observations,
                 plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");
 }
 

@@ -298,9 +298,16 @@ static lm_status print_models(const options *o, const validation *v, lm_error *e
 {
     const validate_options *a   = o->filled;
     const bool              one = v->chosen;
+    bool                    told = false; /* is it said why nothing is predicted? */
+    size_t                  predicted, stated;
     lm_status               status;
 
-    if (one && a->rule.kind != SPLIT_NONE && judging_without_intervals(&v->all))
+    judging_count(&v->all, &predicted, &stated);
+    for (size_t m = 0; m < v->all.n; m++)
+        told |= v->untold[m].code != LM_OK;
+    if (a->machine && !predicted && !told)
+        note("%s: these models predict none of the times of %s", a->machine, o->argument[0]);
+    if (one && a->rule.kind != SPLIT_NONE && predicted && !stated)
         note(
             "%s: intervals are unknown: they take %d groups or more beside the one that is left out",
             o->argument[0], INTERVAL_GROUPS);

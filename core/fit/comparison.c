@@ -150,8 +150,10 @@ static lm_status predict_by_layers(const comparing *c, lm_error *err)
 
             if (!isnan(sum))
                 *to = sum;
-            else if (!isnan(single) && (c->p->point[i].shape || isnan(*to)))
+            else if (!isnan(single) && (c->p->point[i].shape || isnan(*to))) {
                 *to = single;
+                c->out[i].summed |= c->p->point[i].row->kind == OBS_NETWORK;
+            }
         }
     free(seconds);
     free(composed);
@@ -364,9 +366,11 @@ static lm_status compare(comparing *w, bool singles, lm_error *err)
     lm_status          status;
 
     points_measured(p, w->measured);
-    for (size_t i = 0; i < p->n_points; i++)
+    for (size_t i = 0; i < p->n_points; i++) {
+        out[i].summed = false;
         for (phase k = 0; k < N_TIMES; k++)
             out[i].part[k] = NAN;
+    }
     status = parallel_for(N_TIMES, predict_part, w, err);
     if (!status && singles && w->knows->prices)
         status = predict_by_layers(w, err);
@@ -381,7 +385,8 @@ static lm_status compare(comparing *w, bool singles, lm_error *err)
     if (!status)
         status = predict_overlapped(w, err);
     for (size_t i = 0; i < p->n_points && !status && known; i++)
-        compare_state_bounds(p, known, i, &out[i]);
+        if (!out[i].summed) /* intervals of layers say nothing of their sum */
+            compare_state_bounds(p, known, i, &out[i]);
     return status;
 }
 

@@ -14,6 +14,8 @@ typedef struct comparison {
     double predicted[N_TIMES], measured[N_TIMES];
     double low[N_TIMES], high[N_TIMES];             /**< of the prediction interval; NAN: unknown */
     double watts[N_TIMES], measured_watts[N_TIMES]; /**< mean power during that time */
+    /** a network as the sum of single layers, without factors of networks: its error is unknown */
+    bool summed;
 } comparison;
 
 /** Fills in only the measured times and powers; the predicted ones become NAN. */

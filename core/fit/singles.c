@@ -228,7 +228,8 @@ lm_status singles_left_out(const points *p, const split *by, bool learned, doubl
     return status;
 }
 
-/* A network by its layers, in training or as a forward pass in evaluation mode. */
+/* A network by its layers, in training or as a forward pass in evaluation mode. A network with a
+ * layer without a price has no prediction: NAN. */
 static lm_status whole_of(const points *p, size_t at, bool evaluated, layer_asker *by, bool learned,
                           whole_seconds *out, lm_error *err)
 {
@@ -242,10 +243,13 @@ static lm_status whole_of(const points *p, size_t at, bool evaluated, layer_aske
         return status;
     status = whole_predict(by, bound, evaluated ? "" : step, learned, out, err);
     bound_network_free(bound);
+    if (status == LM_E_NOTFOUND) {
+        out->forward = out->backward = out->update = NAN;
+        return lm_error_set(err, LM_OK, "%s", "");
+    }
     return status;
 }
 
-/* Predicts a network by its layers; a network with a layer without a price has no prediction. */
 static lm_status whole_network(const points *p, size_t at, layer_asker *by, bool learned,
                                double *seconds, lm_error *err)
 {
@@ -261,7 +265,7 @@ static lm_status whole_network(const points *p, size_t at, layer_asker *by, bool
     }
     if (!status)
         seconds[PHASE_INFERENCE] = found.forward;
-    return status == LM_E_NOTFOUND ? lm_error_set(err, LM_OK, "%s", "") : status;
+    return status;
 }
 
 static lm_status single_layer(const point *pt, layer_asker *by, bool learned, double *seconds,

@@ -109,19 +109,16 @@ lm_status judging_errors(const judging *all, bool pooled, error_taker take, void
     return status;
 }
 
-bool judging_without_intervals(const judging *all)
+void judging_count(const judging *all, size_t *predicted, size_t *stated)
 {
-    bool predicted = false;
-
+    *predicted = *stated = 0;
     for (size_t m = 0; m < all->n; m++)
         for (phase q = 0; q < N_TIMES; q++) {
             const judgement j = validate_judge(all->p, all->model[m].at, q, all->by, SPLIT_ALWAYS);
 
-            predicted |= j.errors.n > 0;
-            if (j.n_stated)
-                return false;
+            *predicted += j.errors.n;
+            *stated += j.n_stated;
         }
-    return predicted;
 }
 
 bool judging_tells_power(const judging *all)

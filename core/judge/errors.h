@@ -42,8 +42,8 @@ typedef void (*error_taker)(void *context, const error_row *row);
  * model. LM_E_NOMEM */
 lm_status judging_errors(const judging *all, bool pooled, error_taker take, void *context,
                          lm_error *err);
-/** Do the models predict, but state no interval? */
-bool judging_without_intervals(const judging *all);
+/** Numbers of measured times that the models predict, and of these with an interval. */
+void judging_count(const judging *all, size_t *predicted, size_t *stated);
 /** Does a model predict the power of a point with measured power? */
 bool judging_tells_power(const judging *all);
 

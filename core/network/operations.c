@@ -117,7 +117,8 @@ static lm_status add(operation_list *list, const bound_layer *l, const bound_lay
     size_t at;
 
     if (!print_operation(l, function, o, type, geometry, input)) {
-        list->n_apart++;
+        if (!list->n_apart++)
+            list->apart = l;
         return LM_OK;
     }
     snprintf(key, sizeof key, "%s|%s|%s", type, geometry, input);

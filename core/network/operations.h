@@ -25,6 +25,7 @@ typedef struct operation_list {
      * contains a blank
      */
     uint64_t n_apart;
+    const bound_layer *apart; /**< the first of these; NULL: none */
     names    by_text;
     arena   *arena; /**< owns all of it */
 } operation_list;

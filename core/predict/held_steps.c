@@ -198,11 +198,28 @@ static bool as_it_runs(const held_question *q, held_steps *h)
     return isfinite(told.watts.value);
 }
 
+/* Does the device have the given clocks? Without a machine file its datasheet says so. */
+static lm_status check_highest(const predictor *who, const held_question *q, lm_error *err)
+{
+    const double top    = who->cal ? HUGE_VAL : q->power.model.top_mhz;
+    lm_status    status = LM_OK;
+
+    for (size_t i = 0; i < q->n && !status; i++)
+        status = (double)q->mhz[i] > top
+                     ? lm_error_set(err, LM_E_ARG,
+                                    "no clock of %lld MHz: the highest of the device is %.6g MHz",
+                                    (long long)q->mhz[i], top)
+                     : predictor_check_highest(who, (double)q->mhz[i], err);
+    return status;
+}
+
 static lm_status hold_clocks(const predictor *who, const held_question *q, held_steps *h,
                              lm_error *err)
 {
-    lm_status status = check_bounds(who, &h->point.bottleneck, err);
+    lm_status status = check_highest(who, q, err);
 
+    if (!status)
+        status = check_bounds(who, &h->point.bottleneck, err);
     if (!status)
         status = check_known(&q->power, who->machine, err);
     if (status && !q->n && isnan(q->power.cap_w) && as_it_runs(q, h)) {

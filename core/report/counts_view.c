@@ -175,9 +175,10 @@ static lm_status list_operations(const bound_network *net, const char *block, fi
             field_row(rows, &r);
     }
     if (!status && list.n_apart)
-        note("%s: %llu layers are no operations by themselves: what they take is no sample of a "
+        note("%s: %llu layer%s: not in the catalogue, such as '%s' (%s): an input is no sample of a "
              "batch%s",
-             net->net->path, (unsigned long long)list.n_apart,
+             net->net->path, (unsigned long long)list.n_apart, list.n_apart == 1 ? "" : "s",
+             list.apart->decl->name, list.apart->decl->type,
              net->options.batch == 1 ? " (--batch 2 tells a batch from a dimension of 1)" : "");
     operations_free(&list);
     return status;
