@@ -55,8 +55,8 @@ two_ranks layermeter calibrate "$here/configs/sweeps/quickstart.ini" -o "$result
 say "4. Predict ResNet-50, which the calibration has not seen"
 layermeter predict resnet50 --machine "$results/machine.ini" --batch 1,2,4
 echo
-echo "No network was measured, all ranks are on this host: the curve assumes one of 10 Gbit/s and 20 us between nodes."
-network='--bandwidth 10Gbit/s --latency 20us'
+echo "No network was measured, all ranks are on this host: the curve assumes one of 10 Gbit/s between nodes."
+network='--bandwidth 10Gbit/s'
 # shellcheck disable=SC2086 # words
 layermeter scale resnet50 --machine "$results/machine.ini" --batch 4 --nodes '1..64*2' $network \
     --plot "$results/resnet50.svg"

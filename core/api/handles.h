@@ -71,7 +71,7 @@ struct lm_predictor {
 };
 
 /** Default latency of a message between nodes if the user gives only a bandwidth. */
-#define LINK_LATENCY "20us"
+#define LINK_LATENCY "69us"
 
 /** Loads all layer types: named plugins, plugins of the environment, installed plugins. */
 lm_status registry_open(const char *const *plugins, size_t n, registry **out, lm_error *err);

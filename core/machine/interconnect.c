@@ -205,10 +205,7 @@ static lm_status find_part(const char *name, const char *part, const char *folde
         return nobody_knows(part, folder, err);
     if (*out->path[FABRIC_MULTI] || out->told.bytes_per_second > 0)
         return twice(name, err);
-    out->told = (interconnect){ .bytes_per_second = rate * 1e9 / 8 / LINK_SLOWER,
-                                .latency          = LINK_MESSAGE,
-                                .low              = LINK_LEAST / LINK_SLOWER,
-                                .high             = LINK_MOST / LINK_SLOWER };
+    out->told = (interconnect){ .bytes_per_second = rate * 1e9 / 8, .latency = LINK_MESSAGE };
     return LM_OK;
 }
 
@@ -287,8 +284,8 @@ static void lay_interval(calibration *cal, const calibration *from)
 
     if (!interval_known(has)) /* a single cluster does not determine the interval */
         *to = (interval){ .groups     = LINK_CLUSTERS,
-                          .low        = LINK_LEAST / LINK_SLOWER,
-                          .high       = LINK_MOST / LINK_SLOWER,
+                          .low        = LINK_LEAST,
+                          .high       = LINK_MOST,
                           .per_octave = INTERVAL_PER_OCTAVE,
                           .range      = { { NAN, NAN }, { NAN, NAN }, { NAN, NAN } } };
     else if (!interval_known(to))

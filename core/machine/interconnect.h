@@ -18,8 +18,8 @@ typedef struct named_interconnect {
 
 /**
  * Each part of a name is a file of configs/interconnects, or a nominal rate between nodes: 25gbe,
- * ib400, efa100 (Gbit/s per node), 8xib400, or an InfiniBand generation, hdr, 8xndr. A nominal rate is divided by LINK_SLOWER; its bounds
- * are those of LINK_LEAST and LINK_MOST.
+ * ib400, efa100 (Gbit/s per node), 8xib400, or an InfiniBand generation, hdr, 8xndr. A nominal rate
+ * has the latency LINK_MESSAGE.
  *
  * @return LM_E_NOTFOUND for an unknown name; the text lists the known ones. LM_E_ARG for two parts
  *         of one kind

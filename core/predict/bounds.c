@@ -5,13 +5,13 @@
 
 /* Bounds for a link that the user describes, without measurements. Its all-reduces get the spread
  * of published ones. Times that contain them are sums of bounds. */
-static void bound_told(const answering *a, prediction *out)
+static void bound_told(prediction *out)
 {
     for (int i = 0; i < 2; i++) {
         double *const to     = i ? out->high : out->low;
         const double  update = isnan(to[PHASE_UPDATE]) ? out->update : to[PHASE_UPDATE];
 
-        to[PHASE_SYNC]          = link_end(&a->who->link, i) * out->sync;
+        to[PHASE_SYNC]          = (i ? LINK_MOST : LINK_LEAST) * out->sync;
         to[PHASE_GRAD]          = to[PHASE_SYNC] + update;
         to[PHASE_BACKWARD_GRAD] = to[PHASE_BACKWARD] + to[PHASE_GRAD];
         to[PHASE_STEP]          = to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
@@ -44,7 +44,7 @@ static void bound_by_intervals(const answering *a, prediction *out)
     s[PHASE_STEP]          = out->step;
     intervals_of_step(p->known, s, &place, out->low, out->high);
     if (a->own->many && r->price.told_link)
-        bound_told(a, out);
+        bound_told(out);
 }
 
 /* Bounds that the model states for parts. Composed times are sums. */
@@ -59,8 +59,8 @@ static void bound_as_stated(const answering *a, prediction *out)
         low[PHASE_SYNC]  = a->ranks->price.low;
         high[PHASE_SYNC] = a->ranks->price.high;
     } else if (a->own->many && a->ranks->price.told_link) {
-        low[PHASE_SYNC]  = out->sync * link_end(&a->who->link, false);
-        high[PHASE_SYNC] = out->sync * link_end(&a->who->link, true);
+        low[PHASE_SYNC]  = out->sync * LINK_LEAST;
+        high[PHASE_SYNC] = out->sync * LINK_MOST;
     } else if (a->own->many && a->ranks->price.known) {
         const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
         double               s[N_TIMES];

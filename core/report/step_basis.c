@@ -160,7 +160,7 @@ static void print_links(const predictor *who, const prediction *p, const char *l
         fprintf(
             out,
             "all-reduces between nodes follow from a nominal rate: bounds x %.2g to x %.2g, the errors of %d published clusters\n",
-            link_end(&who->link, false), link_end(&who->link, true), LINK_CLUSTERS);
+            LINK_LEAST, LINK_MOST, LINK_CLUSTERS);
     }
 }
 

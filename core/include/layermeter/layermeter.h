@@ -230,7 +230,7 @@ typedef struct lm_predictor_options {
      */
     const char *optimizer;
     double      bandwidth; /**< between nodes, bytes/s, one way; 0: as measured */
-    double      latency;   /**< of a message between nodes, s; 0: 20 us */
+    double      latency;   /**< of a message between nodes, s; 0: 69 us */
     const char *scheme;    /**< paleo: one_to_all, tree, ...; NULL: tree */
     double      ppp_comp;  /**< paleo: achieved fraction of peak; 0: 1 */
     double      ppp_comm;  /**< paleo: achieved fraction of the bandwidth between nodes; 0: 1 */

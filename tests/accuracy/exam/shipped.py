@@ -33,41 +33,28 @@ def say(exam, question, found, targets):
 
 # ---- interconnects by name ----------------------------------------------------------------------------------------------------
 
-# clusters whose rate between nodes is stated. The constants of nominal rates (core/fabric/collective.h) are of these clusters together.
-RATES = {"aws_p5_h100": "nvlink4+8xib400", "stas00_b200_efa": "nvlink5+8xib400", "gcp_a3mega_h100": "nvlink4+8xib200",
-         "alps_gh200": "nvlink4+4xib200", "perlmutter_a100": "nvlink3+4xib200", "aws_p4d_issue527": "nvlink3+efa400",
-         "aws_p3dn_issue235": "nvlink2+efa100", "deepbench_m40": "pcie3+ib56", "deepbench_titanx_maxwell": "pcie3+ib56"}
 MEDIAN = 35.0
-LEAST = 1 << 20  # bytes: buckets of gradients
 
 
-def measured(exam, cluster):
-    """Times of a library as it comes, between nodes, by size, nodes and devices of a node."""
-    out = {}
-    for r in exam.read(exam.heldout or exam.data, "allreduce_public", "allreduce.csv") or []:
-        if r["cluster_id"] != cluster or not r["nodes"] or float(r["n_wrong"] or 0) > 0 or not LEAST <= int(r["message_bytes"]) <= 1 << 30 or \
-                int(float(r["nodes"])) < 2 or (cluster == "alps_gh200" and "default-env" not in r["config"]):
-            continue
-        out.setdefault((int(r["message_bytes"]), int(float(r["nodes"])), int(float(r["ranks_per_node"]))), []).append(
-            float(r["time_us"]) * 1e-3)
-    return {key: statistics.median(times) for key, times in out.items()}
-
-
-def by_rate(exam, machine, cluster):
+def by_rate(exam, machine, name, times):
     """Errors in percent on a cluster of which its nominal rate is told, and how many are inside the bounds."""
-    times, errors, inside = measured(exam, cluster), [], []
+    errors, inside = [], []
     for nodes, devices in sorted({key[1:] for key in times}):
         sizes = sorted(size for size, n, g in times if (n, g) == (nodes, devices))
-        for r in exam.program.table("allreduce", machine, "--interconnect", RATES[cluster], "--nodes", str(nodes), "--devices-per-node",
+        for r in exam.program.table("allreduce", machine, "--interconnect", name, "--nodes", str(nodes), "--devices-per-node",
                                     str(devices), "--bytes", ",".join(map(str, sizes))):
-            true = times[int(r["bytes"]), nodes, devices]
+            true = 1e3 * times[int(r["bytes"]), nodes, devices]
             errors.append(100 * abs(float(r["ms"]) - true) / true)
             inside.append(float(r["low_ms"]) <= true <= float(r["high_ms"]))
     return errors, inside
 
 
 def interconnects(exam, machine):
-    found = exam.each(NAME, lambda c: by_rate(exam, machine, c), [c for c in RATES if measured(exam, c)])
+    from links import RATES, times
+    rows = exam.read(exam.heldout or exam.data, "allreduce_public", "allreduce.csv") or []
+    # the constants of nominal rates (core/fabric/collective.h) are of these clusters together
+    measured = {c: found for c, name in RATES.items() if not name.startswith("+") and (found := times(rows, c))}
+    found = exam.each(NAME, lambda c: by_rate(exam, machine, RATES[c], measured[c]), list(measured))
     question = "all-reduces between nodes by a nominal rate"
     for cluster, (errors, _) in found.items():
         exam.results.add(NAME, question, cluster, len(errors), "layermeter", "median %", statistics.median(errors))
