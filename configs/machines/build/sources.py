@@ -90,12 +90,17 @@ class Timm:
 # ---- PROFET ----------------------------------------------------------------------------------------------------------------
 
 class Profet:
-    """Training steps of Keras' networks by batch and image: those that are networks of ours."""
+    """Training steps of Keras' networks by batch and image. Those that are no shipped networks are in networks/."""
     TEXT = {"source": "ddps-lab/profet, commit e69477f (Lee et al., PROFET, IEEE Big Data 2022)", "licence": "MIT",
-            "flaws": "seven networks; random images in memory; medians of the second epoch's batches"}
-    NETWORKS = {"ResNet18": "resnet18", "ResNet34": "resnet34", "ResNet50": "resnet50", "VGG11": "vgg11", "VGG16": "vgg16",
+            "flaws": "eleven networks; random images in memory; medians of the second epoch's batches; regularizers are not counted"}
+    OWN = "networks/"
+    LONGER = ":blocks1=3:blocks2=4:blocks3=6:blocks4=3"
+    # the convolutions and the classifier see what is left of the image
+    NETWORKS = {"ResNet18": OWN + "resnet_basic.ini", "ResNet34": OWN + "resnet_basic.ini" + LONGER, "ResNet50": OWN + "resnet_bottleneck.ini",
+                "ResNetSmall": OWN + "resnet_small.ini", "AlexNet": OWN + "alexnet_wide.ini", "MNIST_CNN": OWN + "mnist_cnn.ini",
+                "CIFAR10_CNN": OWN + "cifar10_cnn.ini", "VGG11": "vgg11:pool={pool}", "VGG16": "vgg16:pool={pool}",
                 "InceptionV3": "inception_v3", "MobileNetV2": "mobilenet_v2"}
-    SMALLEST = 64  # pixels: with less, networks for 224 pixels are left with layers of one
+    CLASSES = {64: 100, 128: 100, 224: 1000, 256: 1000}  # by image; with less, networks for 224 pixels are left with layers of one
 
     def __init__(self, gpu):
         self.gpu = gpu
@@ -106,10 +111,11 @@ class Profet:
     def rows(self, data):
         found = {}
         for r in data.rows("profet2022", "latency.csv.gz"):
-            if r["gpu"] == self.gpu and r["model"] in self.NETWORKS and int(r["image"]) >= self.SMALLEST:
-                found.setdefault((self.NETWORKS[r["model"]], int(r["image"]), r["batch"]), []).append(float(r["batch_time_s"]))
-        return [{**observation(network, "step", f"3x{px}x{px}", batch, statistics.median(times), "layout=nhwc"), "optimizer": "sgd"}
-                for (network, px, batch), times in found.items()]
+            if r["gpu"] == self.gpu and r["model"] in self.NETWORKS and int(r["image"]) in self.CLASSES:
+                found.setdefault((r["model"], int(r["image"]), r["batch"]), []).append(float(r["batch_time_s"]))
+        return [{**observation(f"{self.NETWORKS[model]}:classes={self.CLASSES[px]}".format(pool=px // 32), "step", f"3x{px}x{px}", batch,
+                               statistics.median(times), "layout=nhwc"), "optimizer": "sgd", "group": model}
+                for (model, px, batch), times in found.items()]
 
 
 # ---- training on one GPU of published campaigns ----------------------------------------------------------------------------
@@ -120,6 +126,8 @@ class Campaigns:
     SOURCES = {"paik": "willgpaik/pytorch-ddp-scaling-benchmark", "dlperf": "Oneflow-Inc/DLPerf"}
     NETWORKS = {"resnet50": "3x224x224", "resnet152": "3x224x224", "vit_b_16": "3x224x224", "bert_large": None, "bert_base": None,
                 "efficientnet_b0": "3x224x224", "efficientnet_b4": "3x380x380"}
+    # DLPerf's scripts pre-train BERT with Adam and in PyTorch 1, and run image networks in NCHW: of another layout than these files
+    OTHERS = {("dlperf", "bert_base"): {"name": "bert_base_pretraining:attention=plain", "optimizer": "adam"}, ("dlperf", "resnet50"): None}
 
     def __init__(self, clusters, layout, precisions=("amp", "fp16"), amp=True):
         self.clusters, self.precisions = clusters, precisions
@@ -139,9 +147,10 @@ class Campaigns:
                     "Fine" in r["note"]:
                 continue
             shape = self.NETWORKS[r["model"]] or self.sequence(r)
+            other = self.OTHERS.get((r["cluster_id"].split("_")[0], r["model"]), {})
             # a step of many micro-steps is none of the batch of one
-            if shape and float(r["grad_accum_steps"] or 1) == 1:
-                out.append(observation(r["model"], "step", shape, r["batch_per_gpu"], float(r["step_time_s"]), self.settings))
+            if shape and other is not None and float(r["grad_accum_steps"] or 1) == 1:
+                out.append({**observation(r["model"], "step", shape, r["batch_per_gpu"], float(r["step_time_s"]), self.settings), **other})
         if not out:
             raise Missing(f"no steps of {', '.join(self.clusters)} in scaling.csv")
         return out

@@ -14,13 +14,16 @@ PHASES = {"inference": "inference", "step": "training step"}
 
 def halves(exam, rows):
     """Rows of a half of the networks at random, and of the other half."""
-    names = sorted({r["name"] for r in rows})
+    of = [r.get("group") or r["name"] for r in rows]
+    names = sorted(set(of))
     exam.draw(1).shuffle(names)
     first = set(names[:(len(names) + 1) // 2])
-    return [r for r in rows if r["name"] in first], [r for r in rows if r["name"] not in first]
+    return [r for r, name in zip(rows, of) if name in first], [r for r, name in zip(rows, of) if name not in first]
 
 
 def asked(exam, name, rows, machine):
+    own = os.path.join(exam.source, "configs", "machines", "build", "networks", "")
+    rows = [dict(r, name=r["name"].replace("networks/", own, 1)) for r in rows]
     return exam.program.validate(exam.write(f"{NAME}-{name}.csv", rows), machine, models=("layermeter",))
 
 
