@@ -111,6 +111,13 @@ static double gram_at(const fitting *f, size_t a, size_t b)
     return a > b ? f->gram[a * f->c->n + b] : f->gram[b * f->c->n + a];
 }
 
+bool fitting_determines(const fitting *f, size_t column_at)
+{
+    const size_t n = f->count[column_at];
+
+    return n && (n >= f->o->least || fitting_held(f, column_at));
+}
+
 lm_status fitting_solve(fitting *f, size_t n_rows, lm_error *err)
 {
     const size_t n = f->c->n;
@@ -124,7 +131,7 @@ lm_status fitting_solve(fitting *f, size_t n_rows, lm_error *err)
 
         if (dropped)
             f->next[j] = 0;
-        else if (f->count[j] && (f->count[j] >= f->o->least || fitting_held(f, j)))
+        else if (fitting_determines(f, j))
             f->used[k++] = j;
     }
     for (size_t i = 0; i < k; i++) {

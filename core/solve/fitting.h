@@ -61,6 +61,9 @@ static inline bool fitting_held(const fitting *f, size_t column_at)
     return !f->tied && f->o->ridge > 0 && f->c->column[column_at].parent != COLUMN_NONE;
 }
 
+/** Do the rows in the normal equations determine its price? */
+bool fitting_determines(const fitting *f, size_t column_at);
+
 /** Empties the normal equations. */
 void fitting_clear(fitting *f);
 

@@ -118,7 +118,19 @@ static double alternative_seconds(const rows *r, size_t alternative, const colum
     return sum;
 }
 
-/* Cheapest alternative of a part; COLUMN_NONE: a part without alternatives, which costs nothing. */
+/* Did rows determine a price of the alternative? */
+static bool is_determined(const rows *r, size_t alternative, const columns *c)
+{
+    const size_t end = items_end(r, alternative);
+
+    for (size_t i = r->alternative[alternative]; i < end; i++)
+        if (c->column[r->item[i].column].rows)
+            return true;
+    return false;
+}
+
+/* Cheapest alternative of a part; COLUMN_NONE: a part without alternatives, which costs nothing.
+ * With the columns' prices, those that no row determined are chosen only if all are such. */
 static size_t cheapest(const rows *r, size_t part, const columns *c, const double *price)
 {
     const size_t first = r->part[part].first_alternative, end = alternatives_end(r, part);
@@ -127,14 +139,15 @@ static size_t cheapest(const rows *r, size_t part, const columns *c, const doubl
 
     if (end == first + 1)
         return first;
-    for (size_t a = first; a < end; a++) {
-        const double seconds = alternative_seconds(r, a, c, price);
+    for (int any = price != NULL; any < 2 && best == COLUMN_NONE; any++)
+        for (size_t a = first; a < end; a++) {
+            const double seconds = alternative_seconds(r, a, c, price);
 
-        if (seconds < least) {
-            least = seconds;
-            best  = a;
+            if (seconds < least && (any || is_determined(r, a, c))) {
+                least = seconds;
+                best  = a;
+            }
         }
-    }
     return best;
 }
 

@@ -8,7 +8,10 @@
  *   seconds = (floor^p + work^p)^(1/p),   work = sum over parts of min over alternatives of
  *             sum over columns of price x count
  *
- * with p = 1 if floor and work follow each other, and larger p if they overlap.
+ * The minimum is over alternatives whose prices rows determined (column.rows), if there are any. A
+ * fit considers all: their initial prices make the first choice.
+ *
+ * p = 1 if floor and work follow each other, and larger p if they overlap.
  */
 #ifndef SOLVE_ROWS_H
 #define SOLVE_ROWS_H

@@ -245,7 +245,7 @@ static lm_status fit(fitting *f, lm_error *err)
     f->c->join = f->p;
     for (size_t j = 0; j < f->c->n && !status; j++) {
         f->c->column[j].price = f->price[j];
-        f->c->column[j].rows  = f->count[j];
+        f->c->column[j].rows  = fitting_determines(f, j) ? f->count[j] : 0;
     }
     return status;
 }
