@@ -115,7 +115,8 @@ typedef struct layerwise_learner {
      * @param rows    seconds or watts; rows of one network, or else of one shape, are a group
      * @param setting values in the order of the kind's settings
      * @param seed    the same seed gives the same model
-     * @param left_out prediction of each row without its group; NAN: none
+     * @param left_out prediction of each row without its group; NAN: none. NULL: not wanted, and
+     *                 `judged` is then not set by learners without a choice
      * @return LM_E_ARG for rows from which nothing can be learned, LM_E_UNSUPPORTED if the build
      *         cannot, LM_E_NOMEM
      */
@@ -131,6 +132,8 @@ typedef struct layerwise_learner {
     const char *(*name)(const void *learned, char *text, size_t size);
     /** learner_decide() for a row of features; NULL: no trees. */
     lm_status (*decide)(const void *learned, const double *x, learner_way *out, lm_error *err);
+    /** Changes the settings to those of the learner that learn() chose; NULL: there is no choice. */
+    void (*settle)(const void *learned, double *setting);
 } layerwise_learner;
 
 typedef struct layerwise_kind {

@@ -77,9 +77,7 @@ static lm_status choose(const learner_rows *rows, const learner_options *candida
                                   .seed   = seed };
     lm_status           status;
 
-    *best   = 0;
-    *judged = (layerwise_judgement){ rows->n, 0, NAN };
-    for (size_t i = 0; i < rows->n; i++)
+    for (size_t i = 0; i < rows->n && left_out; i++)
         left_out[i] = NAN;
     if (one_group(rows))
         return LM_OK;
@@ -111,13 +109,17 @@ static lm_status learn(const char *task, const learner_rows *rows, layerwise_tar
                        layerwise_judgement *judged, double *left_out, lm_error *err)
 {
     learner_options candidate[2 * N_LEARNERS];
-    const size_t    n = candidates_of(setting, rows_seen(setting, rows->n), seed, candidate);
-    size_t          best;
-    learner        *l = NULL;
-    lm_status status  = choose(rows, candidate, n, setting, seed, &best, judged, left_out, err);
+    const size_t    n      = candidates_of(setting, rows_seen(setting, rows->n), seed, candidate);
+    const bool      one    = n == 1 && !left_out; /* nothing to choose, and nobody asks how good */
+    size_t          best   = 0;
+    learner        *l      = NULL;
+    lm_status       status = LM_OK;
 
     (void)task;
     (void)target;
+    *judged = (layerwise_judgement){ rows->n, 0, NAN };
+    if (!one)
+        status = choose(rows, candidate, n, setting, seed, &best, judged, left_out, err);
     if (status)
         return status;
     candidate[best].mlp = perceptron(setting, rows->n, seed); /* as many rows, not epochs */
@@ -160,4 +162,10 @@ static lm_status decide(const void *learned, const double *x, learner_way *out, 
     return learner_decide(learned, x, out, err);
 }
 
-const layerwise_learner layerwise_best = { learn, predict, text, release, name, decide };
+static void settle(const void *learned, double *setting)
+{
+    setting[LEARNER] = (double)learner_kind_of(learned) + 1;
+    setting[LOGS]    = learner_is_log(learned);
+}
+
+const layerwise_learner layerwise_best = { learn, predict, text, release, name, decide, settle };

@@ -227,4 +227,4 @@ static void release(void *learned)
     free(t);
 }
 
-const layerwise_learner layerwise_mlp = { learn, predict, text, release, NULL, NULL };
+const layerwise_learner layerwise_mlp = { learn, predict, text, release, NULL, NULL, NULL };

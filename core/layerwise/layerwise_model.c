@@ -409,7 +409,7 @@ static lm_status leave_device(void *context, const fold_turn *turn, lm_error *er
 
     note_told(t, room, told);
     if ((status = by->learn(t->name, &rows, t->target, of->setting, of->seed, &learned, &judged,
-                            room->left_out, err)))
+                            by->settle ? NULL : room->left_out, err)))
         return status;
     other = take_rows(of->rows, width, turn, false, room);
     for (size_t i = 0; i < other * width; i++)
@@ -438,15 +438,21 @@ static lm_status taught_rows_new(size_t n, size_t width, taught_rows *out, lm_er
 
 #define DEVICES_LEAST 3 /* two are left to learn from what differs between them */
 
-/* The interval of devices that were not learned from: each left out in turn. */
+/* The interval of devices that were not learned from: each left out in turn, by the learner that was
+ * chosen with all of them. */
 static lm_status leave_devices(const layerwise_kind *kind, const taught_rows *l,
                                const double *setting, uint64_t seed, layerwise_task *to,
                                lm_error *err)
 {
-    const folds by     = { .of = l->device, .rows = l->n, .n = to->n_devices };
-    leaving     of     = { .kind = kind, .task = to, .rows = l, .setting = setting, .seed = seed };
+    const folds by = { .of = l->device, .rows = l->n, .n = to->n_devices };
+    double      own[LAYERWISE_SETTINGS];
+    leaving     of     = { .kind = kind, .task = to, .rows = l, .setting = own, .seed = seed };
     lm_status   status = taught_rows_new(l->n, to->n_features, &of.room, err);
 
+    for (size_t i = 0; i < LAYERWISE_SETTINGS && kind->setting[i].name; i++)
+        own[i] = setting[i];
+    if (kind->learner->settle)
+        kind->learner->settle(to->learned, own);
     if (!(of.out = malloc((l->n + 1) * sizeof *of.out)) && !status)
         status = no_memory(err);
     if (!status)
