@@ -20,6 +20,17 @@
 #include "observe/observation.h"
 #include "ranks/world.h"
 
+/** Purpose of a kernel's run: a backend may have special forms. */
+typedef enum kernel_use { USE_TRAINING, USE_UPDATE, USE_EVALUATION } kernel_use;
+
+/** Purpose of the kernels of a phase. */
+static inline kernel_use kernel_use_in(phase of, bool evaluation)
+{
+    return of == PHASE_UPDATE ? USE_UPDATE : evaluation ? USE_EVALUATION : USE_TRAINING;
+}
+
+struct verify_trial;
+
 /** A case to measure: a network, a layer, a kernel (one phase, one kernel) or a collective. */
 typedef struct bench_case {
     const observation *point;             /**< kind, name, batch, ranks, bytes, algorithm, dtype */
@@ -123,6 +134,13 @@ struct backend_type {
     /** Runs one phase once, until it has finished, and returns its time. */
     lm_status (*run)(backend *self, void *work, phase part, backend_time *out, lm_error *err);
     void (*release)(backend *self, void *work);
+
+    /**
+     * Runs a trial's kernel once, on the contents that verify_give() has for its buffers, and shows
+     * them to verify_take() (verify/verify.h). NULL: kernels are not verified. LM_E_UNSUPPORTED: no
+     * such kernel, or its buffers have no counterpart; LM_E_NOMEM.
+     */
+    lm_status (*try_kernel)(backend *self, struct verify_trial *t, lm_error *err);
 
     /**
      * Name of the implementation of a case's single kernel, in the library's words; lives as long

@@ -7,89 +7,29 @@
 
 #include "base/no_memory.h"
 #include "base/stats.h"
+#include "measure/point_kernels.h"
 #include "measure/power_meter.h"
 #include "measure/slowest.h"
 #include "measure/step.h"
 #include "measure/trust.h"
-#include "network/autocast.h"
-#include "network/kernels.h"
-#include "observe/workloads.h"
 #include "ranks/pulse.h"
 #include "ranks/watchdog.h"
+#include "verify/verdicts.h"
 
 /* Kernels of a point, and the backends' work on them. */
 typedef struct setup {
-    kernel_list   list[N_PHASES];
-    gradient_list gradients;
-    optimizer     optimizer;
+    point_kernels kernels;
     bench_case    what;
     void         *compute, *collective; /* work; NULL: this backend has nothing to do here */
     native_step   step;                 /* instead of `collective`, where gradients go in buckets */
 } setup;
-
-static const char *optimizer_text(const observation *row)
-{
-    return *row->optimizer ? row->optimizer : optimizer_name(OPTIMIZER_MOMENTUM);
-}
-
-/* A forward pass in evaluation mode. For backends it is the forward phase of a separate case. */
-static bool evaluates(const observation *row)
-{
-    return (row->kind == OBS_NETWORK || row->kind == OBS_LAYER) && row->phase == PHASE_INFERENCE;
-}
-
-static bool updates_all_at_once(const settings *how)
-{
-    uint8_t foreach = 0, fused = 0;
-
-    return !setting_parse(SETTING_UPDATE, "foreach", &foreach, NULL) &&
-           !setting_parse(SETTING_UPDATE, "fused", &fused, NULL) &&
-           (how->value[SETTING_UPDATE] == foreach || how->value[SETTING_UPDATE] == fused);
-}
-
-/* Kernels of a network, or of a layer by itself. */
-static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
-{
-    const bind_options options = { .batch      = p->row.batch,
-                                   .dtype      = p->row.dtype,
-                                   .mixed      = autocast_of_settings(p->row.settings),
-                                   .on         = p->row.on,
-                                   .input      = *p->row.input ? p->row.input : NULL,
-                                   .evaluation = evaluates(&p->row) };
-    network           *net     = NULL;
-    bound_network     *bound   = NULL;
-    lm_status          status;
-
-    if (p->row.kind == OBS_LAYER)
-        status = row_bind_layer(&p->row, b->reg, &net, &bound, err);
-    else if (!(status = network_open(p->row.name, b->reg, NULL, &net, err)))
-        status = bind_network(net, b->reg, &options, &bound, err);
-    if (!status)
-        status = kernels_forward(bound, &s->list[PHASE_FORWARD], err);
-    if (status || options.evaluation)
-        goto out;
-    if (!status)
-        status = kernels_backward(bound, &s->list[PHASE_BACKWARD], err);
-    if (!status)
-        status = optimizer_parse(optimizer_text(&p->row), &s->optimizer, err);
-    if (!status)
-        status = kernels_update(bound, s->optimizer, &s->list[PHASE_UPDATE], err);
-    if (!status && updates_all_at_once(&p->how))
-        kernels_join_maps(&s->list[PHASE_UPDATE]);
-    if (!status)
-        status = kernels_gradients(bound, &s->gradients, err);
-out:
-    bound_network_free(bound);
-    network_free(net);
-    return status;
-}
 
 static bool has_phase(const setup *s, phase p)
 {
     const observation *row = s->what.point;
 
     if (p != PHASE_SYNC)
-        return s->list[p].n > 0;
+        return s->kernels.list[p].n > 0;
     return row && row->ranks > 1 && row->kind != OBS_KERNEL && row->kind != OBS_LAYER;
 }
 
@@ -100,9 +40,7 @@ static void setup_free(const bench *b, setup *s)
         b->compute->type->release(b->compute, s->compute);
     if (s->collective)
         b->collective->type->release(b->collective, s->collective);
-    for (phase p = 0; p < N_PHASES; p++)
-        kernel_list_free(&s->list[p]);
-    gradient_list_free(&s->gradients);
+    point_kernels_free(&s->kernels);
 }
 
 /* The backend that runs a phase of this point; NULL: there is nothing to run. */
@@ -131,36 +69,26 @@ void harness_lost(const bench *b, const world *group, lm_status status, const lm
         watchdog_fail(err->text);
 }
 
-/* Networks and layers: they have counts, and a step. */
-static bool counted(const observation *row)
-{
-    return row->kind == OBS_NETWORK || row->kind == OBS_LAYER;
-}
-
 /* The case to run, and its backends. */
 static lm_status list_work(const bench *b, const world *group, const sweep_point *point, setup *s,
                            bool *compute, bool *collective, lm_error *err)
 {
-    lm_status status = LM_OK;
+    const lm_status status = point_kernels_make(b->reg, point, &s->kernels, err);
 
-    if (counted(&point->row))
-        status = network_kernels(b, point, s, err);
-    else if (point->row.kind == OBS_KERNEL)
-        status = kernel_list_add(&s->list[PHASE_FORWARD], &point->kernel, err);
     if (status)
         return status;
     s->what =
         (bench_case){ .point       = &point->row,
                       .group       = group,
-                      .metrics     = counted(&point->row) ? &point->counts : NULL,
-                      .gradients   = s->gradients.gradient,
-                      .n_gradients = s->gradients.n,
+                      .metrics     = point_is_counted(&point->row) ? &point->counts : NULL,
+                      .gradients   = s->kernels.gradients.gradient,
+                      .n_gradients = s->kernels.gradients.n,
                       .collective  = observation_collective(&point->row),
                       .bytes = point->row.kind == OBS_NETWORK ? (int64_t)point->counts.param_bytes
                                                               : point->row.bytes,
                       .how   = point->how,
-                      .optimizer  = s->optimizer,
-                      .evaluation = evaluates(&point->row) };
+                      .optimizer  = s->kernels.optimizer,
+                      .evaluation = point_evaluates(&point->row) };
     for (phase p = 0; p < N_PHASES; p++) {
         backend *who = runner(b, s, p);
 
@@ -168,8 +96,8 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
             return lm_error_set(err, LM_E_UNSUPPORTED,
                                 "no backend runs the %s phase: set 'collective =' in [sweep]",
                                 phase_name(p));
-        s->what.kernels[p]   = s->list[p].kernel;
-        s->what.n_kernels[p] = s->list[p].n;
+        s->what.kernels[p]   = s->kernels.list[p].kernel;
+        s->what.n_kernels[p] = s->kernels.list[p].n;
         *compute |= who && who == b->compute;
         *collective |= who && who == b->collective;
     }
@@ -189,8 +117,8 @@ static double slowest_seconds(const bench *b, const setup *s)
     double longest = 0, all = 0;
 
     for (phase p = 0; p < N_PHASES; p++)
-        for (size_t i = 0; p != PHASE_SYNC && i < s->list[p].n; i++) {
-            const lm_kernel *k    = &s->list[p].kernel[i];
+        for (size_t i = 0; p != PHASE_SYNC && i < s->kernels.list[p].n; i++) {
+            const lm_kernel *k    = &s->kernels.list[p].kernel[i];
             const lm_work    work = lm_kernel_work(k);
             const double     one  = (double)work.flops / 1e9 +
                                ((double)work.read_bytes + (double)work.written_bytes) / 1e8;
@@ -510,6 +438,17 @@ static phase_times summarise(samples *s, phase p)
     return t;
 }
 
+/* Is one of the kernels of a kind that computes something else than a CPU? */
+static bool is_wrong(const bench *b, const setup *s)
+{
+    bool wrong = false;
+
+    for (phase p = 0; p < N_PHASES && b->verified; p++)
+        wrong |= verdicts_differ(b->verified, s->kernels.list[p].kernel, s->kernels.list[p].n,
+                                 kernel_use_in(p, s->what.evaluation), &s->what.how);
+    return wrong;
+}
+
 lm_status harness_measure(const bench *b, const world *group, const sweep_point *point,
                           point_result *out, lm_error *err)
 {
@@ -541,6 +480,8 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     if (s.compute && b->compute->type->on_tensor_cores &&
         b->compute->type->on_tensor_cores(b->compute, s.compute) < 0.5)
         out->flags |= FLAG_NO_TENSOR_CORES;
+    if (is_wrong(b, &s))
+        out->flags |= FLAG_WRONG_RESULT;
     if (has_phase(&s, PHASE_SYNC) && b->collective && b->collective->type->detours &&
         b->collective->type->detours(b->collective, &point->row))
         out->flags |= FLAG_SOCKET;
@@ -552,7 +493,7 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     if (!status && s.what.evaluation)
         out->phase[PHASE_INFERENCE] = summarise(&times, PHASE_FORWARD);
     for (phase p = 0; p < N_PHASES && !status && !s.what.evaluation; p++)
-        if (runner(b, &s, p) || (p == PHASE_STEP && counted(&point->row)))
+        if (runner(b, &s, p) || (p == PHASE_STEP && point_is_counted(&point->row)))
             out->phase[p] = summarise(&times, p);
 out:
     samples_free(&times);

@@ -372,11 +372,6 @@ static void place_update(planner *p, launch *l)
     }
 }
 
-kernel_use plan_use(const step_plan *p, phase of)
-{
-    return of == PHASE_UPDATE ? USE_UPDATE : p->evaluation ? USE_EVALUATION : USE_TRAINING;
-}
-
 lm_status plan_make(step_plan *p, lm_error *err)
 {
     const size_t n      = p->n[PHASE_FORWARD] + 1;

@@ -47,9 +47,6 @@ typedef struct slot {
 
 enum { MAX_SLOTS = 10 };
 
-/** Purpose of a kernel's run: a backend may have special forms. */
-typedef enum kernel_use { USE_TRAINING, USE_UPDATE, USE_EVALUATION } kernel_use;
-
 /** A kernel with its buffers; a backend's own kernel structs begin with it. */
 typedef struct plan_kernel {
     lm_kernel  kernel;
@@ -102,9 +99,6 @@ typedef struct step_plan {
 
 /** Same work on the same shapes; `repeat` is ignored. */
 bool kernels_equal(const lm_kernel *a, const lm_kernel *b);
-
-/** Purpose of the kernels of a phase. */
-kernel_use plan_use(const step_plan *p, phase of);
 
 /** Assigns a region to each slot. LM_E_NOMEM. */
 lm_status plan_make(step_plan *p, lm_error *err);

@@ -137,7 +137,7 @@ void trust_recall(trust *t, size_t point, int64_t tries, bool is_anchor)
 void trust_note(trust *t, size_t at, const sweep_point *p, const point_result *r)
 {
     history   *h       = &t->point[at];
-    const bool flagged = (r->flags & FLAGS_DOUBTFUL) != 0;
+    const bool flagged = (r->flags & FLAGS_PASSING) != 0;
     const bool again   = h->tries > 0;
 
     if (r->flags & FLAG_ANCHOR) {

@@ -85,6 +85,7 @@ static lm_status ask_backend(void *context, const char *compute, sweep_limits *o
     *out =
         (sweep_limits){ .job = type->virtual || !c->everyone ? NULL : world_placement(c->everyone),
                         .settings = type->settings,
+                        .verifies = type->try_kernel != NULL,
                         .on       = type->on_gpu || type->virtual ? AUTOCAST_GPU : AUTOCAST_CPU };
     return LM_OK;
 }
@@ -176,6 +177,14 @@ lm_status campaign_connect(campaign *c, lm_error *err)
     return status;
 }
 
+lm_status campaign_verify(campaign *c, lm_error *err)
+{
+    if (!c->plan->verify)
+        return LM_OK;
+    c->b.verified = &c->verified;
+    return verdicts_make(&c->b, c->everyone, &c->verified, err);
+}
+
 void campaign_close(campaign *c)
 {
     power_meter_close(c->b.power);
@@ -186,6 +195,8 @@ void campaign_close(campaign *c)
     chooser_free(c->pick);
     output_close(&c->file);
     trust_free(c->trust);
+    if (c->b.verified)
+        verdicts_free(&c->verified);
     trust_summary_free(&c->seen);
     free(c->member);
     sweep_free(c->plan);
@@ -510,7 +521,7 @@ static lm_status carry_out(campaign *c, const next_point *what, const progress *
     seconds = campaign_seconds(c) - before;
     c->point_seconds += seconds;
     c->timed_seconds += r.spent;
-    if (r.flags & FLAGS_DOUBTFUL)
+    if (r.flags & FLAGS_PASSING)
         c->doubtful_seconds += seconds;
     status = chooser_learn(c->pick, at, &r, seconds, err);
     if (!status)

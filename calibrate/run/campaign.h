@@ -9,6 +9,7 @@
 #include "run/output.h"
 #include "run/progress.h"
 #include "sweep/sweep.h"
+#include "verify/verdicts.h"
 
 /** A run and all it holds. */
 typedef struct campaign {
@@ -20,6 +21,7 @@ typedef struct campaign {
     bench         b;
     output        file;
     trust        *trust;
+    verdicts      verified;              /**< after campaign_verify() */
     trust_summary seen;                  /**< after campaign_conclude(), on rank 0 */
     size_t        at;                    /**< number of the next point of the plan, from 1 */
     size_t        n_measured, n_skipped; /**< in this run; skipped: points without a time */
@@ -51,6 +53,9 @@ void      campaign_close(campaign *c);
  * Called by each rank.
  */
 lm_status campaign_connect(campaign *c, lm_error *err);
+
+/** Compares each kind of kernel with a CPU's, if the sweep wants it. Called by each rank, before output_open(). */
+lm_status campaign_verify(campaign *c, lm_error *err);
 
 /** Largest number of points with a budget: no machine has needed more. */
 #define CAMPAIGN_MOST 500

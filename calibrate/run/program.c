@@ -250,6 +250,26 @@ static lm_status compare_ranks(job *j)
     return LM_OK;
 }
 
+/* Kernels beside a CPU's. */
+static lm_status verify(job *j)
+{
+    const verdicts *v      = &j->c.verified;
+    lm_status       status = campaign_verify(&j->c, &j->err);
+    char            text[640];
+
+    if (status || !campaign_root(&j->c) || !j->c.b.verified)
+        return status;
+    for (size_t i = 0; i < v->n; i++)
+        if (verdicts_print_difference(v, i, text, sizeof text)) {
+            text_add(text, sizeof text, "; rows with such a kernel are flagged wrong_result");
+            warn(text);
+        }
+    verdicts_print(v, text, sizeof text);
+    if (!j->a->quiet)
+        fprintf(stderr, "%s\n", text);
+    return LM_OK;
+}
+
 /* Step by step, so that no rank waits for one that has failed. */
 static lm_status prepare(job *j, world *everyone, const char *command_line)
 {
@@ -258,6 +278,8 @@ static lm_status prepare(job *j, world *everyone, const char *command_line)
     if (status || j->a->script.dry_run)
         return status;
     status = meet(j, compare_ranks(j));
+    if (!status)
+        status = meet(j, verify(j));
     return status ? status : meet(j, open_files(j, command_line));
 }
 

@@ -13,6 +13,7 @@
 #include "observe/observation.h"
 #include "run/agreement.h"
 #include "run/fingerprint.h"
+#include "verify/verdicts.h"
 
 #define BUS_ID 64
 
@@ -113,6 +114,10 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     if (b->collective || b->compute->type->virtual) /* simulated ranks wait for nobody */
         put(out, OBSERVATIONS_EXPOSED,
             "from the end of the last rank's backward pass to the last sum");
+    if (b->verified) {
+        verdicts_print(b->verified, text, sizeof text);
+        put(out, "verified", text);
+    }
     put(out, "update", "SGD with momentum");
     snprintf(
         text, sizeof text,

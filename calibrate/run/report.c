@@ -306,6 +306,8 @@ static void say_before(FILE *out, report_section s, const findings *f, const rep
         say_effort(out, e);
     if (s == SPREAD) {
         trust_print(e->seen, false, out);
+        if (observations_provenance(f->obs, "verified"))
+            fprintf(out, "%s.\n", observations_provenance(f->obs, "verified"));
         fputs("Repetitions against their median; medians over all times of a phase:\n", out);
     }
     if (s == COEFFICIENTS)

@@ -19,6 +19,7 @@ static const ini_key sweep_keys[] = {
     SWEEP_KEY("precision", precision, &type_real, 0, 1),
     SWEEP_KEY("clock", clock, &type_whole, 1, 1e5),
     SWEEP_KEY("power_seconds", power_seconds, &type_seconds, 0, 3600),
+    SWEEP_KEY("verify", verify, &type_word),
     SWEEP_KEY("flops_per_second", flops_per_second, &type_real, 1, 1e30),
     SWEEP_KEY("bytes_per_second", bytes_per_second, &type_real, 1, 1e30),
     SWEEP_KEY("retries", retries, &type_whole, 0, 100),
@@ -42,6 +43,23 @@ static const ini_key sim_keys[] = {
     SWEEP_KEY("drift", drift, &type_real, -1, 1e6),
     SWEEP_END,
 };
+
+/* The default is `first` on GPUs, where libraries choose among many kernels. */
+static lm_status take_verify(sweep_loading *l, const ini_section *s, const char *word)
+{
+    lm_status status = LM_OK;
+
+    l->s->verify = l->limits.verifies && l->limits.on == AUTOCAST_GPU;
+    if (!word)
+        return LM_OK;
+    l->s->verify = !strcmp(word, "first");
+    if (!l->s->verify && strcmp(word, "none"))
+        status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is none of first none", word);
+    else if (l->s->verify && l->ask && !l->limits.verifies)
+        status = lm_error_set(l->err, LM_E_ARG, "the backend %s runs no kernels to be compared",
+                              l->s->compute);
+    return status ? sweep_fail_at(l, ini_get(s, "verify")->line, status, "verify") : LM_OK;
+}
 
 static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
@@ -73,7 +91,7 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
     l->common = *v;
     if (l->ask && (status = l->ask(l->context, out->compute, &l->limits, l->err)))
         return sweep_fail_at(l, ini_get(s, "backend")->line, status, "backend");
-    return LM_OK;
+    return take_verify(l, s, v->verify);
 }
 
 /* A machine file is looked up beside the sweep file. */

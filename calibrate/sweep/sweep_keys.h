@@ -32,7 +32,7 @@ typedef struct sweep_dtypes {
 
 /** The values of a section. Not every section has all of them; 0, NULL or empty: not given. */
 typedef struct sweep_values {
-    const char  *backend, *collective, *machine, *model;
+    const char  *backend, *collective, *machine, *model, *verify;
     word_list    kinds, algorithms, networks, blocks, setting[N_SETTINGS];
     sweep_dtypes dtypes;
     sweep_steps  steps;

@@ -16,13 +16,20 @@ typedef enum {
     FLAG_NO_TENSOR_CORES = 1 << 4,
     /** messages between hosts used TCP, although the hosts have InfiniBand */
     FLAG_SOCKET = 1 << 5,
+    /** a kernel of it computed something else than a CPU */
+    FLAG_WRONG_RESULT = 1 << 6,
 } flag;
 
 /** Times with one of these flags are used only if nothing better was measured. */
-#define FLAGS_DOUBTFUL ((uint32_t)(FLAG_CONTENDED | FLAG_THROTTLED | FLAG_DRIFTED))
+#define FLAGS_DOUBTFUL \
+    ((uint32_t)(FLAG_CONTENDED | FLAG_THROTTLED | FLAG_DRIFTED | FLAG_WRONG_RESULT))
+
+/** Flags of the moment: measured again, a point may lose them. */
+#define FLAGS_PASSING ((uint32_t)(FLAG_CONTENDED | FLAG_THROTTLED | FLAG_DRIFTED))
 
 /** All flags, for messages. */
-#define FLAGS_KNOWN "contended, throttled, drifted, anchor, no_tensor_cores, socket"
+#define FLAGS_KNOWN "contended, throttled, drifted, anchor, no_tensor_cores, socket, " \
+    "wrong_result"
 
 /** Words separated by spaces. LM_E_NOTFOUND for an unknown word. */
 lm_status flags_parse(const char *text, uint32_t *out);
@@ -30,6 +37,6 @@ lm_status flags_parse(const char *text, uint32_t *out);
 /** The words in the order above, as flags_parse() reads them; FLAGS_TEXT_SIZE holds all. */
 void flags_print(uint32_t flags, char *buffer, size_t size);
 
-#define FLAGS_TEXT_SIZE 64
+#define FLAGS_TEXT_SIZE 96
 
 #endif

@@ -31,6 +31,7 @@ END
 cat >gpu.ini <<'END'
 [sweep]
 backend     = cudnn
+verify      = none
 warmup      = 1
 min_repeats = 2
 max_repeats = 2

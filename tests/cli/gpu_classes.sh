@@ -59,7 +59,32 @@ for each in 'f32 0' 'bf16 4'; do
 done
 
 # ---- a kernel that a library cannot launch is skipped; the device is as before, and the next one measured ----
-LAYERMETER_FAKE_REFUSED=1 "$fake" kernels.ini -o refused.csv --quiet 2>err || fail "a launch that is refused: $(cat err)"
+sed 's/^warmup.*/&\nverify = none/' kernels.ini >unverified.ini
+LAYERMETER_FAKE_REFUSED=1 "$fake" unverified.ini -o refused.csv --quiet 2>err || fail "a launch that is refused: $(cat err)"
 rows refused.csv | grep -v ' ok$' | sort -u >skipped
 [ "$(cat skipped)" = 'kernel conv skipped-unsupported' ] || fail "a launch that is refused: $(cat skipped)"
 [ "$(rows refused.csv | grep -c ' ok$')" -ge "$(($(rows kernels.csv | sort -u | wc -l) - 1))" ] || fail "rows after it: $(rows refused.csv)"
+
+# ---- each kind of kernel beside a CPU's: nothing differs; products and windows that forget something are told, and flagged ----
+sed -e 's/^layout.*//' -e 's/^algorithms.*//' -e 's/^launch.*//' classes.ini >small.ini
+"$fake" small.ini -o right/ 2>err || fail "verification: $(cat err)"
+grep -qx '[1-9][0-9] kinds of kernels agree with a CPU.s, 0 differ, 0 not compared' err || fail "verification: $(cat err)"
+grep -q "^# verified: [1-9][0-9] kinds of kernels agree with a CPU's, 0 differ" right/observations.csv || fail "$(grep '^#' right/observations.csv)"
+grep -q "^[1-9][0-9] kinds of kernels agree with a CPU's, 0 differ, 0 not compared.$" right/report.txt || fail "report: $(cat right/report.txt)"
+grep -q wrong_result right/observations.csv && fail "flagged: $(cat right/observations.csv)"
+LAYERMETER_FAKE_WRONG=1 "$fake" small.ini -o wrong.csv --quiet 2>err || fail "a wrong product: $(cat err)"
+[ "$(wc -l <err)" -eq 3 ] || fail "a wrong product: $(cat err)"
+for pass in forward grad_input grad_weight; do
+    grep -q "warning: bf16 gemm $pass: [12] of [12] kinds differ from a CPU's, by 0.[0-9]* where 0.000[0-9]* is allowed: batch=.*; rows with" err ||
+        fail "a wrong product: $(cat err)"
+done
+[ "$(grep -v '^#' wrong.csv | grep -c ',bf16,.*wrong_result.*,ok$')" -eq 4 ] || fail "flags: $(cat wrong.csv)"
+grep ',f32,' wrong.csv | grep wrong_result && fail "flags of f32: $(cat wrong.csv)"
+LAYERMETER_FAKE_WRONG=2 "$fake" small.ini -o wrong.csv --quiet --force 2>err || fail "a wrong convolution: $(cat err)"
+[ "$(grep -c 'warning: .* conv .* differ' err)" -eq 6 ] && [ "$(wc -l <err)" -eq 6 ] || fail "a wrong convolution: $(cat err)"
+sed 's/^warmup.*/&\nverify = none/' small.ini >none.ini
+LAYERMETER_FAKE_WRONG=1 "$fake" none.ini -o none.csv --quiet 2>err || fail "verify = none: $(cat err)"
+grep -q -e wrong_result -e '^# verified' none.csv && fail "verify = none: $(cat none.csv)"
+sed 's/^warmup.*/&\nverify = always/' small.ini >always.ini
+"$fake" always.ini -o always.csv 2>err && fail "verify = always"
+grep -q "always.ini:4: verify: 'always' is none of first none" err || fail "$(cat err)"

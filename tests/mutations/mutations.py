@@ -123,8 +123,11 @@ MUTATIONS = [
              "            const NAME(vector) x = ((const NAME(vector) *)at[(k + i) % 10])[i];\n", "unit", "cuda_source"),
     Mutation("gpu_prepared_anew", "calibrate/backends/cuda/cuda_shelf.c", "if (!s->all[i]->used && s->all[i]->kernel.base.use == use &&",
              "if (!s->all[i]->used && s->all[i]->kernel.base.use != use &&", "unit", "cuda_step"),
-    Mutation("gpu_updates_apart", "calibrate/measure/harness.c", "kernels_join_maps(&s->list[PHASE_UPDATE]);", "(void)s;", "script", "gpu"),
+    Mutation("gpu_updates_apart", "calibrate/measure/point_kernels.c", "kernels_join_maps(&s->list[PHASE_UPDATE]);", "(void)s;", "script", "gpu"),
     Mutation("gpu_update_passes", "calibrate/backends/cuda/ops_update.c", "if (in_one_pass(how))", "if (in_one_pass(how) || how->value[SETTING_UPDATE] > 1)", "script", "gpu"),
+    # kernels beside a CPU's
+    Mutation("gpu_wrong_unseen", "calibrate/verify/verify.c", "t->ratio <= 1 ?", "t->ratio <= 1e9 ?", "script", "gpu_classes"),
+    Mutation("gpu_wrong_unflagged", "calibrate/measure/harness.c", "        out->flags |= FLAG_WRONG_RESULT;", "        out->flags |= 0;", "script", "gpu_classes"),
     Mutation("gpu_no_nvml", "calibrate/backends/cuda/cuda.c", "    else\n        put(context, \"gpu_management\",", "    else if (!d)\n        put(context, \"gpu_management\",", "script",
              "gpu"),
 ]

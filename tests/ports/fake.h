@@ -16,6 +16,8 @@
  *   LAYERMETER_FAKE_CUDNN=N          the version of cuDNN (default 91900)
  *   LAYERMETER_FAKE_CAPABILITY=N     compute capability, 80 for 8.0 (default 90)
  *   LAYERMETER_FAKE_NO_TENSOR=1      cuBLASLt's products run without tensor cores
+ *   LAYERMETER_FAKE_WRONG=N          1: products in bf16 leave out their last addend; 2: convolutions their
+ *                                    last tap; 3: both
  *   LAYERMETER_FAKE_LATENCY=N        events tell a clock of its own: whatever the host enqueues takes
  *                                    it N ns, and runs 2000 ns, products on tensor cores 500,
  *                                    a delay as long as it says

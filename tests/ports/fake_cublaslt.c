@@ -8,7 +8,7 @@
 
 #include "fake.h"
 #include "fake_tensor.h"
-#include "half.h"
+#include "verify/half.h"
 
 struct cublasLtContext {
     int unused;
@@ -268,7 +268,8 @@ static void multiply(void *context)
     const product        *p     = context;
     const double          scale = scale_of(p->what.scale_a) * scale_of(p->what.scale_b);
     const cudnnDataType_t type  = element(p->d.type);
-    const int64_t         depth = (int64_t)inner(&p->a, p->what.turn_a);
+    const bool            wrong = fake_number("LAYERMETER_FAKE_WRONG", 0) & 1 && type == CUDNN_DATA_BFLOAT16;
+    const int64_t         depth = (int64_t)inner(&p->a, p->what.turn_a) - wrong;
 
     if (p->tensor)
         fake_spend(TENSOR_NANOSECONDS);

@@ -1,4 +1,5 @@
 /* Graphs of cuDNN, run by loops: each operation from the sizes and strides of its tensors alone. */
+#include "fake.h"
 #include "fake_graph.h"
 
 #include <math.h>
@@ -72,6 +73,16 @@ static bool find_pixel(const conv *c, const int64_t *out, const int64_t *tap, in
     return true;
 }
 
+/* LAYERMETER_FAKE_WRONG: the last tap of a window does not count. */
+static bool forgotten(const fake_tensor *w, const int64_t *k)
+{
+    bool last = fake_number("LAYERMETER_FAKE_WRONG", 0) & 2;
+
+    for (int i = 2; i < w->rank; i++)
+        last &= k[i] == w->dim[i] - 1;
+    return last;
+}
+
 /* Every pair of an output and a weight it sees: to = 0: y += x w; 1: x += y w; 2: w += x y. Sums
  * are kept apart in double precision. */
 static void run_conv(const conv *c, int to)
@@ -94,7 +105,7 @@ static void run_conv(const conv *c, int to)
 
             memcpy(tap, k, sizeof tap);
             tap[0] = o[1];
-            if (k[0] || !find_pixel(c, o, tap, in))
+            if (k[0] || !find_pixel(c, o, tap, in) || forgotten(c->w, k))
                 continue;
             if (to == 0)
                 fake_set(&sum, o, fake_get(&sum, o) + fake_get(c->x, in) * fake_get(c->w, tap));

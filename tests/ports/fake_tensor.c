@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "half.h"
+#include "verify/half.h"
 
 size_t fake_descriptors, fake_plans, fake_choices;
 

@@ -15,13 +15,6 @@
 
 const lm_dtype gpu_types[] = { LM_F32, LM_F16, LM_BF16 };
 
-double gpu_sum_error(const settings *how, lm_dtype type)
-{
-    const bool tf32 = how->value[SETTING_MATH] && type == LM_F32;
-
-    return 64 * (double)FLT_EPSILON + (tf32 ? 0x1p-9 : 0);
-}
-
 size_t gpu_left(void)
 {
 #ifdef PORTS_FAKE
@@ -141,7 +134,7 @@ void gpu_agrees_from(const gpu_case *c, int argument, size_t first, reference r,
         most = fmax(most, r.size[i]);
     for (size_t i = 0; i < r.n; i++) {
         const double allowed =
-            gpu_epsilon(type) * fabs(r.value[i]) + per_size * (of_largest ? most : r.size[i]);
+            element_epsilon(type) * fabs(r.value[i]) + per_size * (of_largest ? most : r.size[i]);
 
         if (!(fabs(got[first + i] - r.value[i]) <= allowed + 1e-7)) {
             complain(c, argument, i, r.n, got[first + i], r.value[i], allowed);

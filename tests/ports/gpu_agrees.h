@@ -7,14 +7,12 @@
 #define PORTS_GPU_AGREES_H
 
 #include "gpu_case.h"
-#include "reference.h"
+#include "verify/elements.h"
+#include "verify/reference.h"
+#include "verify/verify.h"
 
 enum { N_GPU_TYPES = 3 };
 extern const lm_dtype gpu_types[N_GPU_TYPES];
-
-/** Sums of products are kept in f32 at least; 64 roundings cover transformed convolutions, too.
- * With tf32, factors have 10 bits behind the point. */
-double gpu_sum_error(const settings *how, lm_dtype type);
 
 /** Descriptors that are there now; 0 on a real device. */
 size_t gpu_left(void);

@@ -1,15 +1,14 @@
 /* One kernel of the GPU backend with its buffers, for tests. */
 #include "gpu_case.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda_loops.h"
-#include "half.h"
 #include "network/kernels.h"
 #include "ranks/pulse.h"
 #include "unit/check.h"
+#include "verify/elements.h"
 
 static cuda_device device;
 lm_error           gpu_why;
@@ -131,48 +130,12 @@ size_t gpu_elements(const gpu_case *c, size_t i)
     return c->kernel.base.slot[i].bytes / (size_t)lm_dtype_bytes(type_of(c, i));
 }
 
-static void write_element(lm_dtype type, char *at, double value)
-{
-    const float    f = (float)value;
-    const uint16_t h = half_bits(value), b = bf16_bits(value);
-    const int32_t  i = (int32_t)value;
-
-    switch (type) {
-    case LM_F32: memcpy(at, &f, sizeof f); break;
-    case LM_F16: memcpy(at, &h, sizeof h); break;
-    case LM_BF16: memcpy(at, &b, sizeof b); break;
-    case LM_I32: memcpy(at, &i, sizeof i); break;
-    default: *at = (char)i;
-    }
-}
-
-static double read_element(lm_dtype type, const char *at)
-{
-    float    f;
-    uint16_t b;
-    int32_t  i;
-
-    switch (type) {
-    case LM_F32: memcpy(&f, at, sizeof f); return (double)f;
-    case LM_F16: memcpy(&b, at, sizeof b); return half_value(b);
-    case LM_BF16: memcpy(&b, at, sizeof b); return bf16_value(b);
-    case LM_I32: memcpy(&i, at, sizeof i); return i;
-    case LM_F8: return f8_value((uint8_t)*at, 3); /* of gradients e5m2: gpu_bytes() */
-    default: return *at;
-    }
-}
-
 double gpu_round(lm_dtype type, double value)
 {
     char element[8];
 
-    write_element(type, element, value);
-    return read_element(type, element);
-}
-
-double gpu_epsilon(lm_dtype type)
-{
-    return type == LM_F32 ? (double)FLT_EPSILON : type == LM_F16 ? 0x1p-10 : 0x1p-7;
+    element_write(type, element, value);
+    return element_read(type, element);
 }
 
 void gpu_put(const gpu_case *c, size_t i, const double *values)
@@ -183,7 +146,7 @@ void gpu_put(const gpu_case *c, size_t i, const double *values)
 
     assert_non_null(host);
     for (size_t j = 0; j < bytes / size; j++)
-        write_element(type, host + j * size, values[j]);
+        element_write(type, host + j * size, values[j]);
     check_cuda(cudaMemcpy(c->memory[i], host, bytes, cudaMemcpyHostToDevice));
     check_cuda(cudaStreamSynchronize(NULL)); /* some of it may still be on its way */
     free(host);
@@ -200,7 +163,7 @@ double *gpu_get(const gpu_case *c, size_t i)
     assert_non_null(values);
     check_cuda(cudaMemcpy(host, c->memory[i], bytes, cudaMemcpyDeviceToHost));
     for (size_t j = 0; j < bytes / size; j++)
-        values[j] = read_element(type, host + j * size);
+        values[j] = element_read(type, host + j * size);
     free(host);
     return values;
 }

@@ -58,7 +58,5 @@ void gpu_run(const gpu_case *c);
 
 /** A value as an element of this type holds it. */
 double gpu_round(lm_dtype type, double value);
-/** Relative error of one operation in this type. */
-double gpu_epsilon(lm_dtype type);
 
 #endif

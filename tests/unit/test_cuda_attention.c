@@ -37,7 +37,7 @@ static void attention_agrees(const lm_kernel *k)
     const size_t   before = gpu_left();
     const size_t   n_k    = (size_t)(k->u.attention.batch * k->u.attention.kv_heads *
                                 k->u.attention.keys * k->u.attention.width);
-    const double   error  = 4 * gpu_epsilon(k->dtype) + 64 * (double)FLT_EPSILON;
+    const double   error  = 4 * element_epsilon(k->dtype) + 64 * (double)FLT_EPSILON;
     const size_t   rows =
         (size_t)(k->u.attention.batch * k->u.attention.heads * k->u.attention.queries);
     const size_t n_q   = rows * (size_t)k->u.attention.width;

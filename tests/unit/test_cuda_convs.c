@@ -99,7 +99,7 @@ static void conv_agrees(const conv_shape *s, lm_dtype type, lm_pass pass, settin
 {
     const lm_kernel k      = conv_kernel(s, type, pass);
     const bool      nhwc   = how.value[SETTING_LAYOUT] != 0;
-    const double    error  = gpu_sum_error(&how, type);
+    const double    error  = verify_sum_error(&how, type);
     const size_t    before = gpu_left();
     double         *image = NULL, *filter = NULL, *result = NULL, *bias = NULL;
     gpu_case        c;
@@ -121,7 +121,7 @@ static void conv_agrees(const conv_shape *s, lm_dtype type, lm_pass pass, settin
                : pass == LM_GRAD_INPUT ? CUDA_DIFF_SRC
                                        : CUDA_DIFF_WEIGHTS,
                reference_conv(&k, nhwc, image, filter, result, bias),
-               error + (bias ? gpu_epsilon(type) : 0));
+               error + (bias ? element_epsilon(type) : 0));
     if (pass == LM_GRAD_WEIGHT && s->bias)
         gpu_agrees(&c, CUDA_DIFF_BIAS, reference_conv_bias(&k, nhwc, result), error);
     free(image);

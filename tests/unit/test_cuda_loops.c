@@ -6,7 +6,8 @@
 
 #include "cuda_loops.h"
 #include "gpu_case.h"
-#include "half.h"
+#include "verify/elements.h"
+#include "verify/half.h"
 #include "network/autocast.h"
 #include "network/mixed/fp8.h"
 
@@ -130,7 +131,7 @@ static void check_map(const struct map_case *m, lm_dtype type, int64_t n)
         for (int64_t j = 0; j < m->operands; j++)
             x[j] = in[j][i];
         expected = m->expected(x);
-        if (!(fabs(out[i] - expected) <= 8 * gpu_epsilon(type) * fmax(1, fabs(expected))))
+        if (!(fabs(out[i] - expected) <= 8 * element_epsilon(type) * fmax(1, fabs(expected))))
             fail_msg("%s of type %d, %lld elements: [%lld] is %g, not %g", m->name, (int)type,
                      (long long)n, (long long)i, out[i], expected);
     }
@@ -203,22 +204,6 @@ static void casts_of_weights_are_the_optimizers(void **state)
     gpu_release(&c);
 }
 
-/* The nearest of all 127, ties to the even one; the largest where none is as large. */
-static uint8_t nearest_code(double x, int mantissa)
-{
-    const int last = mantissa == 3 ? 0x7e : 0x7b;
-    int       best = 0;
-
-    for (int code = 1; code <= last; code++) {
-        const double here  = fabs(f8_value((uint8_t)code, mantissa) - fabs(x));
-        const double least = fabs(f8_value((uint8_t)best, mantissa) - fabs(x));
-
-        if (here < least || (here <= least && code % 2 == 0))
-            best = code;
-    }
-    return (uint8_t)(best | (x < 0 ? 0x80 : 0));
-}
-
 static void check_cast_f8(lm_dtype from, size_t rows, size_t width, int copies, lm_pass pass)
 {
     const lm_kernel k        = fp8_cast(from, rows, width, copies, pass);
@@ -244,9 +229,9 @@ static void check_cast_f8(lm_dtype from, size_t rows, size_t width, int copies, 
     code    = gpu_bytes(&c, 1);
     largest = gpu_get(&c, 3);
     for (size_t i = 0; i < n; i++)
-        if (code[i] != nearest_code(scale * x[i], mantissa))
+        if (code[i] != f8_bits(scale * x[i], mantissa))
             fail_msg("[%zu] of %zu x %zu, pass %d: %g is %#x, not %#x", i, rows, width, (int)pass,
-                     scale * x[i], code[i], nearest_code(scale * x[i], mantissa));
+                     scale * x[i], code[i], f8_bits(scale * x[i], mantissa));
     for (size_t i = 0; i < n && copies == 2; i++)
         assert_int_equal(code[n + i % width * rows + i / width], code[i]);
     assert_close(*largest, most, 0);
@@ -325,9 +310,9 @@ static void check_update(optimizer o, lm_dtype type, int64_t n, const char *form
     for (int64_t i = 0; i < operands; i++)
         kept[i] = gpu_get(&c, (size_t)i);
     for (int64_t i = 0; i < n; i++) {
-        const double tolerance = 8 * gpu_epsilon(type) * fmax(1, g[i] * g[i]);
+        const double tolerance = 8 * element_epsilon(type) * fmax(1, g[i] * g[i]);
 
-        assert_true(fabs(kept[0][i] - w[i]) <= gpu_epsilon(type) * fmax(1, fabs(w[i])));
+        assert_true(fabs(kept[0][i] - w[i]) <= element_epsilon(type) * fmax(1, fabs(w[i])));
         if (operands > 2)
             assert_true(fabs(kept[2][i] - after[o].first * g[i] -
                              after[o].first_square * g[i] * g[i]) <= tolerance);

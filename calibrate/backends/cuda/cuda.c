@@ -11,6 +11,7 @@
 #include "cuda_device.h"
 #include "cuda_loops.h"
 #include "cuda_step.h"
+#include "cuda_try.h"
 #include "measure/backend.h"
 #include "sample/gpu_nvml.h"
 
@@ -19,7 +20,7 @@
  * half a microsecond. Waiting of the device for launches by the host is part of the time of a
  * network, as in a training step, except with "launch=graph". It is no part of the time of a single
  * kernel. There is no CPU time: the host spins while it waits, so it would equal the wall time.
- * plan.c decides where buffers lie and what a kernel reads. ops_loops.c chooses the function of an
+ * plan.c decides where buffers lie and what a kernel reads. map_function.h has the function of an
  * element-wise kernel. PYTORCH.md lists differences from PyTorch.
  */
 typedef struct cuda {
@@ -245,6 +246,11 @@ static lm_status run_step(backend *self, void *work, const step_sync *sync, step
     return cuda_step_run(work, sync, out, err);
 }
 
+static lm_status try_kernel(backend *self, verify_trial *t, lm_error *err)
+{
+    return cuda_try(&cuda_of(self)->device, t, err);
+}
+
 static const char *implementation(const backend *self, const void *work)
 {
     const cuda_case *c = work;
@@ -296,6 +302,7 @@ const backend_type backend_cudnn = {
     .prepare         = prepare,
     .run             = run,
     .release         = release,
+    .try_kernel      = try_kernel,
     .implementation  = implementation,
     .on_tensor_cores = on_tensor_cores,
     .state           = state,

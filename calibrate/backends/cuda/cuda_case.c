@@ -54,11 +54,12 @@ static lm_status get_kernels(cuda_case *c, const bench_case *what, lm_error *err
         c->plan.launch[part] = list;
         c->plan.n[part]      = n;
         for (size_t j = 0; j < n; j++) {
-            const lm_kernel *k = &what->kernels[part][j];
+            const lm_kernel *k   = &what->kernels[part][j];
+            const kernel_use use = kernel_use_in(part, c->plan.evaluation);
             lm_status        status;
 
             list[j].repeat = k->repeat;
-            status = get_kernel(c, &what->how, k, plan_use(&c->plan, part), &list[j].kernel, err);
+            status         = get_kernel(c, &what->how, k, use, &list[j].kernel, err);
             if (status)
                 return status;
         }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cuda_loops.h"
+#include "measure/map_function.h"
 #include "network/autocast.h"
 #include "network/mixed/fp8.h"
 #include "ops.h"
@@ -33,30 +34,16 @@ static lm_status unknown_type(const cuda_kernel *k, lm_error *err)
 /* Number of operands: the pointers of loop_args, without the result. */
 enum { MAX_OPERANDS = LOOP_MAX_POINTERS - 1 };
 
-typedef enum { COST_LINEAR, COST_SWISH, COST_GELU } map_cost;
-
-/* The nearest of three functions by cost, because a kernel states the amount of its arithmetic
- * only. */
-static map_cost cost_of(const cuda_kernel *k)
-{
-    const int64_t flops = k->base.kernel.u.map.flops_per_element;
-    const int64_t swish = k->base.kernel.u.map.operands == 2 ? 9 : 5;
-
-    return flops <= 2 ? COST_LINEAR : flops <= swish ? COST_SWISH : COST_GELU;
-}
-
-/* Loop of a map. One operand: a function. Two: their sum forward, a function's gradient
- * backward. */
 static cuda_loop map_loop(const cuda_kernel *k)
 {
-    static const cuda_loop one[] = { LOOP_RELU, LOOP_SWISH, LOOP_GELU };
-    static const cuda_loop two[] = { LOOP_RELU_BACK, LOOP_SWISH_BACK, LOOP_GELU_BACK };
+    static const cuda_loop loops[] = {
+        [MAP_RELU] = LOOP_RELU,           [MAP_SWISH] = LOOP_SWISH,
+        [MAP_GELU] = LOOP_GELU,           [MAP_RELU_BACK] = LOOP_RELU_BACK,
+        [MAP_SWISH_BACK] = LOOP_SWISH_BACK, [MAP_GELU_BACK] = LOOP_GELU_BACK,
+        [MAP_SUM] = LOOP_SUM,             [MAP_MANY] = LOOP_MANY,
+    };
 
-    if (k->base.kernel.u.map.operands == 1)
-        return one[cost_of(k)];
-    if (k->base.kernel.u.map.operands == 2)
-        return is_forward(k) ? LOOP_SUM : two[cost_of(k)];
-    return LOOP_MANY;
+    return loops[map_function_of(&k->base.kernel)];
 }
 
 static lm_status run_map(const cuda_kernel *k, const cuda_device *device, void *const *at,

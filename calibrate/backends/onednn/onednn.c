@@ -18,7 +18,7 @@
  * Layouts: convolutions in the library's choice, poolings and norms in the blocked layout of this
  * CPU, products row-major, everything else flat. Nothing is reordered between kernels, as if
  * neighbours had equal layouts; a framework that stays within the library comes close to this.
- * plan.c decides where buffers lie and what a kernel reads. onednn_ops.c chooses the function of an
+ * plan.c decides where buffers lie and what a kernel reads. map_function.h has the function of an
  * element-wise kernel.
  */
 typedef struct onednn {
@@ -174,11 +174,12 @@ static lm_status get_kernels(onednn_work *w, const bench_case *what, lm_error *e
         w->plan.launch[part] = list;
         w->plan.n[part]      = n;
         for (size_t j = 0; j < n; j++) {
-            const lm_kernel *k = &what->kernels[part][j];
+            const lm_kernel *k   = &what->kernels[part][j];
+            const kernel_use use = kernel_use_in(part, w->plan.evaluation);
             lm_status        status;
 
             list[j].repeat = k->repeat;
-            status         = get_kernel(w, k, plan_use(&w->plan, part), &list[j].kernel, err);
+            status         = get_kernel(w, k, use, &list[j].kernel, err);
             if (status)
                 return status;
         }

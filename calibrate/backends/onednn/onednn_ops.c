@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "measure/map_function.h"
 #include "network/autocast.h"
 
 enum { DEPTH, HEIGHT, WIDTH };
@@ -224,17 +225,15 @@ static void slots_pool(prepared_kernel *k)
     add_slot(k, is_forward(k) ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, ROLE_OUT, normal);
 }
 
-/* The nearest of three functions by cost, because a kernel states the amount of its arithmetic
- * only. */
 static void create_eltwise(const lm_kernel *k, api_op *op)
 {
-    const int64_t flops = k->u.map.flops_per_element, swish = k->u.map.operands == 2 ? 9 : 5;
+    const map_function f = map_function_of(k);
 
     op->kind = API_ELTWISE;
     op->src  = flat(k->u.map.elements, op->src.type);
-    if (flops <= 2) {
+    if (f == MAP_RELU || f == MAP_RELU_BACK) {
         op->algorithm = dnnl_eltwise_relu;
-    } else if (flops <= swish) {
+    } else if (f == MAP_SWISH || f == MAP_SWISH_BACK) {
         op->algorithm = dnnl_eltwise_swish;
         op->alpha     = 1.0f;
     } else {

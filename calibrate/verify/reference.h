@@ -5,8 +5,8 @@
  * errors are in proportion to it (Higham 2002, "Accuracy and Stability of Numerical
  * Algorithms", 3.1).
  */
-#ifndef UNIT_REFERENCE_H
-#define UNIT_REFERENCE_H
+#ifndef CALIBRATE_VERIFY_REFERENCE_H
+#define CALIBRATE_VERIFY_REFERENCE_H
 
 #include <stdbool.h>
 
@@ -42,6 +42,12 @@ reference reference_pool(const lm_kernel *k, bool nhwc, const double *x);
 /** x: the forward input; used by maxima alone. */
 reference reference_pool_back(const lm_kernel *k, bool nhwc, const double *x, const double *dy);
 
+/** What norms add to variances. */
+#define REFERENCE_EPSILON 1e-5
+
+/** Where the i-th element of a row of a norm lies. */
+size_t reference_of_row(const lm_kernel *k, bool nhwc, int64_t row, int64_t i);
+
 /** Statistics of rows: mean (0 for RMS) and inverse deviation. */
 typedef struct row_statistics {
     double mean, inverse;
@@ -55,6 +61,9 @@ reference reference_norm(const lm_kernel *k, bool nhwc, const double *x, const d
 /** dx, dscale, dshift. */
 void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const double *dy,
                          const double *scale, reference *dx, reference *dscale, reference *dshift);
+
+/** The function of map_function.h, of so many operands as the map has. */
+reference reference_map(const lm_kernel *k, const double *const *operand);
 
 reference reference_softmax(const lm_kernel *k, const double *x);
 reference reference_softmax_back(const lm_kernel *k, const double *y, const double *dy);

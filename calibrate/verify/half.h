@@ -1,6 +1,6 @@
 /** 16-bit floats as bits, for compilers without a type of their own. */
-#ifndef PORTS_HALF_H
-#define PORTS_HALF_H
+#ifndef CALIBRATE_VERIFY_HALF_H
+#define CALIBRATE_VERIFY_HALF_H
 
 #include <math.h>
 #include <stdint.h>
@@ -69,6 +69,22 @@ static inline double f8_value(uint8_t bits, int mantissa)
     if (size == 0x7f)
         return (double)NAN;
     return ldexp(bits & 0x80 ? -value : value, 1 - 7 - mantissa);
+}
+
+/** The nearest of FP8, ties to the even one; the largest where none is as large. */
+static inline uint8_t f8_bits(double value, int mantissa)
+{
+    const int last = mantissa == 3 ? 0x7e : 0x7b;
+    int       best = 0;
+
+    for (int code = 1; code <= last; code++) {
+        const double here  = fabs(f8_value((uint8_t)code, mantissa) - fabs(value));
+        const double least = fabs(f8_value((uint8_t)best, mantissa) - fabs(value));
+
+        if (here < least || (here <= least && code % 2 == 0))
+            best = code;
+    }
+    return (uint8_t)(best | (value < 0 ? 0x80 : 0));
 }
 
 #endif

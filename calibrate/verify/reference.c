@@ -1,11 +1,11 @@
 /* What kernels compute, in double precision. */
-#include "reference.h"
+#include "verify/reference.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double epsilon = 1e-5; /* that norms add to variances */
+#include "measure/map_function.h"
 
 reference reference_new(size_t n)
 {
@@ -219,8 +219,7 @@ static bool over_channels(const lm_kernel *k)
     return k->u.norm.inner != k->u.norm.group;
 }
 
-/* Where the i-th element of a row lies. */
-static size_t of_row(const lm_kernel *k, bool nhwc, int64_t row, int64_t i)
+size_t reference_of_row(const lm_kernel *k, bool nhwc, int64_t row, int64_t i)
 {
     const int64_t inner = k->u.norm.inner, rows = k->u.norm.rows;
 
@@ -238,10 +237,10 @@ row_statistics *reference_statistics(const lm_kernel *k, bool nhwc, const double
         double square = 0;
 
         for (int64_t i = 0; i < k->u.norm.group && !k->u.norm.rms; i++)
-            s[r].mean += x[of_row(k, nhwc, r, i)] / n;
+            s[r].mean += x[reference_of_row(k, nhwc, r, i)] / n;
         for (int64_t i = 0; i < k->u.norm.group; i++)
-            square += pow(x[of_row(k, nhwc, r, i)] - s[r].mean, 2) / n;
-        s[r].inverse = 1 / sqrt(square + epsilon);
+            square += pow(x[reference_of_row(k, nhwc, r, i)] - s[r].mean, 2) / n;
+        s[r].inverse = 1 / sqrt(square + REFERENCE_EPSILON);
     }
     return s;
 }
@@ -254,7 +253,7 @@ reference reference_norm(const lm_kernel *k, bool nhwc, const double *x, const d
 
     for (int64_t r = 0; r < k->u.norm.rows; r++)
         for (int64_t i = 0; i < k->u.norm.group; i++) {
-            const size_t at = of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
+            const size_t at = reference_of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
 
             add(&out, at, x[at] * s[r].inverse * scale[w]);
             add(&out, at, -s[r].mean * s[r].inverse * scale[w]);
@@ -279,7 +278,7 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
         double sum = 0, product = 0;
 
         for (int64_t i = 0; i < k->u.norm.group; i++) {
-            const size_t at = of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
+            const size_t at = reference_of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
             const double hat = (x[at] - s[r].mean) * s[r].inverse;
 
             sum += k->u.norm.rms ? 0 : dy[at] * scale[w] / n;
@@ -288,7 +287,7 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
             add(dshift, w, dy[at]);
         }
         for (int64_t i = 0; i < k->u.norm.group; i++) {
-            const size_t at = of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
+            const size_t at = reference_of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
 
             add(dx, at, s[r].inverse * dy[at] * scale[w]);
             add(dx, at, -s[r].inverse * sum);
@@ -296,6 +295,64 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
         }
     }
     free(s);
+}
+
+/* ---- functions of elements ------------------------------------------------------------------- */
+
+static double relu(double x)
+{
+    return fmax(x, 0);
+}
+
+static double swish(double x)
+{
+    return x / (1 + exp(-x));
+}
+
+static double gelu(double x)
+{
+    return 0.5 * x * (1 + erf(x / sqrt(2)));
+}
+
+/* The derivative as a quotient of differences, so that no formula is written twice. */
+static double slope(double (*f)(double), double x)
+{
+    const double h = 1e-5;
+
+    return (f(x + h) - f(x - h)) / (2 * h);
+}
+
+static double function(map_function f, int64_t n, const double *x)
+{
+    double sum = 0;
+
+    switch (f) {
+    case MAP_RELU: return relu(x[0]);
+    case MAP_SWISH: return swish(x[0]);
+    case MAP_GELU: return gelu(x[0]);
+    case MAP_RELU_BACK: return x[1] > 0 ? x[0] : 0;
+    case MAP_SWISH_BACK: return x[0] * slope(swish, x[1]);
+    case MAP_GELU_BACK: return x[0] * slope(gelu, x[1]);
+    case MAP_SUM: return x[0] + x[1];
+    case MAP_MANY: break;
+    }
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] / sqrt((double)n);
+    return sum;
+}
+
+reference reference_map(const lm_kernel *k, const double *const *operand)
+{
+    reference r = reference_new((size_t)k->u.map.elements);
+
+    for (size_t i = 0; i < r.n; i++) {
+        double x[10] = { 0 };
+
+        for (int64_t j = 0; j < k->u.map.operands; j++)
+            x[j] = operand[j][i];
+        add(&r, i, function(map_function_of(k), k->u.map.operands, x));
+    }
+    return r;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
