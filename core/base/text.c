@@ -237,6 +237,26 @@ lm_status text_length(const char *text, int64_t *out, lm_error *err)
     return read_whole(text, units, "a number of tokens such as 512 or 4k (4096)", out, err);
 }
 
+lm_status text_batch(const char *text, batch_told *out, lm_error *err)
+{
+    static const char word[] = "tokens";
+    const size_t      n = strlen(text), letters = sizeof word - 1;
+    char              number[40];
+
+    *out = (batch_told){ .n = 0 };
+    if (n <= letters || n - letters >= sizeof number || strcmp(text + n - letters, word) != 0) {
+        if (!text_int(text, &out->n, NULL) && out->n >= 1)
+            return LM_OK;
+        return lm_error_set(err, LM_E_ARG,
+                            "expected a whole number from 1 up, or 4Mtokens (4 x 1024 x 1024), "
+                            "found '%.40s'",
+                            text);
+    }
+    snprintf(number, sizeof number, "%.*s", (int)(n - letters), text);
+    out->tokens = true;
+    return text_length(number, &out->n, err);
+}
+
 /* Factor of an SI prefix; 0: the letter is none. */
 static double prefix_of(char letter)
 {

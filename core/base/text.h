@@ -40,6 +40,13 @@ lm_status text_amount(const char *text, int64_t *out, lm_error *err);
 /** Tokens of a sequence, from 1 up. k and M are powers of 1024 here, as people use them: 4k is
  * 4096. */
 lm_status text_length(const char *text, int64_t *out, lm_error *err);
+/** A batch of all devices: samples, or tokens, which samples have several of. */
+typedef struct batch_told {
+    int64_t n; /**< 0: not given */
+    bool    tokens;
+} batch_told;
+/** A batch: 512, or 4Mtokens (4 x 1024 x 1024). */
+lm_status text_batch(const char *text, batch_told *out, lm_error *err);
 /** Bytes per second: 10Gbit/s, 100Gbps, 100G (bits), 1.25 GB/s, with an SI prefix or without. */
 lm_status text_rate(const char *text, double *out, lm_error *err);
 /** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x. */

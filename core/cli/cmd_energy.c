@@ -18,7 +18,8 @@ typedef struct energy_options {
     layout_choice   layout;
     money           energy_price; /* of a kWh; amount 0: not given */
     int64_t         tokens;       /* of a sample; 0: it has none */
-    int64_t         batch, nodes;
+    int64_t         batch, gpus;
+    option_counts   nodes; /* one number */
     dataset_told    dataset;
     int64_t         samples; /* of it; 0: not known */
     option_counts   clocks;  /* MHz */
@@ -40,7 +41,9 @@ static const option_row option_rows[] = {
     { "power-limit", AT(limits), &type_ascending, "LIST", NULL, HELP_WHAT,
       "power limits to compare instead, watts: 150,200,250", .excludes = "clocks",
       .refusal = "a device keeps a clock or a limit: give one of the two" },
-    { "nodes", AT(nodes), &type_count, "N", "1", .help = "nodes, which a network connects" },
+    { "nodes", AT(nodes), .argument = "N", .fallback = "1",
+      .help = "nodes, which a network connects" },
+    { "gpus", AT(gpus) },
     { "devices-per-node", AT(how.setup.devices) },
     { "power-cap", .help = "power limit to keep to, 120W: the clock falls until it is kept",
       .excludes = "power-limit",
@@ -176,10 +179,10 @@ static lm_status print_answers(const held_steps *h, const energy_options *e, lm_
 static lm_status answer(const session *s, const predictor *who, energy_options *e, lm_error *err)
 {
     lm_status     status = dataset_samples(who, &e->dataset, &e->samples, err);
-    held_question q      = { .step = scale_weak(1, e->samples), .nodes = e->nodes };
+    held_question q      = { .step = scale_weak(1, e->samples), .nodes = e->nodes.at[0] };
     held_steps    h      = { .n = 0 };
 
-    if (status)
+    if (status || (status = layout_choice_settle(&e->layout, who, &e->how.setup, err)))
         return status;
     setup_settle(&e->how, predict_in_buckets(s->who));
     q.step.setup       = e->how.setup;
@@ -190,7 +193,7 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
     q.n_watts          = e->limits.n;
     e->power.learned   = predictor_tells_power(who);
     if ((status = scale_tokens(who, &e->tokens, err)) ||
-        (status = scale_fits_dataset(&q.step, e->nodes, err)) ||
+        (status = scale_fits_dataset(&q.step, e->nodes.at[0], err)) ||
         (status = power_choice_complete(&e->power, s->cal, e->session.source.device,
                                         e->session.source.devices, err)))
         return status;
@@ -210,6 +213,10 @@ static lm_status check(options *o, lm_error *err)
     lm_status       status = layout_choice_check(
               o, &a->layout, &(layout_beside){ .one = &a->batch, .accumulate = &a->how.accumulate }, err);
 
+    if (!status)
+        status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices, err);
+    if (!status && a->nodes.n > 1)
+        status = misused(o, &a->nodes, err, "takes one number");
     if (!status)
         status = setup_check(o, &a->how, &a->session, false, err);
     a->how.setup.layout   = a->layout.layout;

@@ -27,6 +27,7 @@ typedef struct export_options {
         setup_choice    how;
         layout_choice   layout;
         option_counts   batch, nodes;
+        int64_t         gpus;
     } predicted;
     obs_kind kind; /* of measured.kind, if that is given */
 } export_options;
@@ -45,6 +46,7 @@ static const option_row option_rows[] = {
       .help = "predictions: samples per device: 8, or 1,2,4, or 1..64*2" },
     OPTION_GROUP(export_options, predicted.session, session_option_rows),
     { "nodes", AT(predicted.nodes), .fallback = "1", .help = "predictions: numbers of nodes" },
+    { "gpus", AT(predicted.gpus) },
     { "devices-per-node", AT(predicted.how.setup.devices) },
     OPTION_GROUP(export_options, predicted.how, phase_option_rows),
     OPTION_GROUP(export_options, predicted.how, setup_option_rows),
@@ -220,7 +222,8 @@ static lm_status export_predictions(const options *o, lm_error *err)
                                 : "");
     if (!status) {
         setup_settle(&a->predicted.how, predict_in_buckets(s.who));
-        if (!(status = decoding_open(&s, q, &a->predicted.how, &d, err)) &&
+        status = layout_choice_settle(&a->predicted.layout, s.who, &a->predicted.how.setup, err);
+        if (!status && !(status = decoding_open(&s, q, &a->predicted.how, &d, err)) &&
             !(status = predict_rows(decoding_who(d, &s), s.who->network, a, &c, err)))
             status = write_predicted(&c, a, title, err);
     }
@@ -263,6 +266,9 @@ static lm_status check(options *o, lm_error *err)
                  &(layout_beside){ .batch      = &a->predicted.batch,
                                    .accumulate = &a->predicted.how.accumulate },
                  err)) ||
+            (status = layout_choice_place(o, &a->predicted.layout, &a->predicted.gpus,
+                                          &a->predicted.nodes, &a->predicted.how.setup.devices,
+                                          err)) ||
             (status = setup_check(o, &a->predicted.how, q, false, err)))
             return status;
         a->predicted.how.setup.layout   = a->predicted.layout.layout;

@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "network/memory.h"
 #include "network/metrics.h"
+#include "plan/room.h"
 #include "program/facts.h"
 #include "program/rank_memory.h"
 #include "report/memory_fields.h"
@@ -97,6 +98,8 @@ static const char details[] =
     "Not counted are the device's context, rounding and gaps of the allocator, scratch memory of cuDNN\n"
     "and BLAS, temporaries of the optimizer, class labels that are no input of the network, and tensors\n"
     "that a script keeps too long. Measure the difference once and give it as --framework-overhead.\n"
+    "Without it 'reserved' is what an allocator holds at the peak: 1.01 to 1.08 times what is allocated,\n"
+    "as measured for 41 ranks. 'fits' says close above 90 % of the memory: the rest may not suffice.\n"
     "\n"
     "Mixed precision is autocast of torch.cuda.amp (Micikevicius et al. 2018). Weights, gradients and\n"
     "optimizer state are in f32. Matrix products, convolutions and the layers behind them are in 16 bit;\n"
@@ -160,6 +163,11 @@ static unsigned facts_of(const question *q, const answer *a)
     return facts;
 }
 
+static room_verdict verdict_of(const question *q, double peak)
+{
+    return room_judge(peak, (double)q->a->room, q->a->overhead > 0);
+}
+
 static table *points_table(const question *q, const answer *a)
 {
     const field_view v    = { .fields = memory_fields,
@@ -168,10 +176,13 @@ static table *points_table(const question *q, const answer *a)
     field_rows       rows = field_rows_of(&v);
 
     for (size_t i = 0; i < q->a->batch.n; i++) {
-        const memory_row r = { .batch = batch_at(q, i),
-                               .use   = a->point[i],
-                               .fits  = a->point[i].peak <= (uint64_t)q->a->room,
-                               .set   = q->net->set };
+        const double     peak = (double)a->point[i].peak, counted = q->a->overhead ? NAN : peak;
+        const memory_row r    = { .batch    = batch_at(q, i),
+                                  .use      = a->point[i],
+                                  .reserved = { round(ROOM_RESERVED_LOW * counted),
+                                                round(ROOM_RESERVED_HIGH * counted) },
+                                  .fits     = room_verdict_name(verdict_of(q, peak)),
+                                  .set      = q->net->set };
 
         field_row(&rows, &r);
     }
@@ -194,8 +205,13 @@ static table *layers_table(const question *q, const answer *a)
 
 static void print_fit(const question *q, const answer *a, FILE *out)
 {
-    const double room = 1e-9 * (double)q->a->room;
+    const double room = 1e-9 * (double)q->a->room, peak = (double)a->point[0].peak;
+    char         needs[ROOM_TEXT];
 
+    if (q->a->batch.n == 1 && a->largest)
+        fprintf(out, "batch %lld: %s, of %.6g GB: %s\n", (long long)batch_at(q, 0),
+                room_needs(peak, q->a->overhead > 0, needs), room,
+                room_verdict_words(verdict_of(q, peak)));
     if (!a->largest)
         fprintf(out, "does not fit at batch 1: short by %.6g GB of %.6g GB\n",
                 1e-9 * (double)(a->beyond.peak - (uint64_t)q->a->room),
@@ -318,7 +334,7 @@ static lm_status find_largest(question *q, answer *a, lm_error *err)
         status = measure(q, a->largest, &a->at_largest, NULL, &a->rank, err);
     if (!status && a->largest < MEMORY_BATCH_MAX)
         status = measure(q, a->largest + 1, &a->beyond, NULL, &a->rank, err);
-    if (!status && !option_given(q->o, &q->a->batch))
+    if (!status && !option_given(q->o, &q->a->batch) && !q->a->layout.layout.micro_batch)
         q->largest = a->largest;
     return status;
 }

@@ -17,12 +17,6 @@
 #include "report/plan/view.h"
 #include "report/plot_plans.h"
 
-/* Samples of a step, or tokens. */
-typedef struct batch_told {
-    int64_t n; /* 0: not given */
-    bool    tokens;
-} batch_told;
-
 typedef struct plan_options {
     fleet_options fleet;
     setup_choice  how;
@@ -60,28 +54,7 @@ static lm_status read_budget(const char *text, money *out, lm_error *err)
     return LM_OK;
 }
 
-/* 512, or 4Mtokens. */
-static lm_status read_batch(const char *text, batch_told *out, lm_error *err)
-{
-    static const char word[] = "tokens";
-    const size_t      n = strlen(text), letters = sizeof word - 1;
-    char              number[40];
-
-    if (n <= letters || n - letters >= sizeof number || strcmp(text + n - letters, word) != 0) {
-        *out = (batch_told){ .n = 0 };
-        if (!text_int(text, &out->n, NULL) && out->n >= 1)
-            return LM_OK;
-        return lm_error_set(err, LM_E_ARG,
-                            "expected a whole number from 1 up, or 4Mtokens (4 x 1024 x 1024), "
-                            "found '%.40s'",
-                            text);
-    }
-    snprintf(number, sizeof number, "%.*s", (int)(n - letters), text);
-    *out = (batch_told){ .tokens = true };
-    return text_length(number, &out->n, err);
-}
-
-VALUE_TYPE(type_batch, batch_told, read_batch);
+VALUE_TYPE(type_batch, batch_told, text_batch);
 VALUE_TYPE(type_budget, money, read_budget);
 VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
@@ -190,7 +163,8 @@ static const char details[] =
     "each tp and pp that fits the memory, with weights of 16 bit and copies of them in f32. Sums over\n"
     "blocks rank the layouts. More ranks of cp are skipped if their share of the time on fewer ranks\n"
     "could not be among the best. The best layouts are then predicted as by predict --layout, with mb as\n"
-    "--batch and ga as --accumulate; their memory is that of memory --layout, of 16 bit with --masters.\n"
+    "--batch and ga as --accumulate; their memory is that of memory --layout: weights of 16 bit with\n"
+    "--masters and --grad-dtype f32, or under autocast with --mixed.\n"
     "Layouts that predict refuses are left out, and a note says so. A 'tie' may be as fast as the first,\n"
     "if passes and messages lie elsewhere in their intervals. --timeline draws the tasks of each stage,\n"
     "as long as its predicted passes, with messages, and the update at the end.\n"
@@ -236,22 +210,23 @@ static lm_status check_told(const options *o, plan_options *a, lm_error *err)
     layout   *l      = &a->layout.layout;
     lm_status status =
         layout_choice_check(o, &a->layout,
-                            &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch.n },
+                            &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch },
                             err);
 
     if (status || !a->layout.given)
+        return status;
+    a->whole = !a->layouts && layout_is_whole(l);
+    if (a->whole && (status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes,
+                                                  &a->how.setup.devices, err)))
         return status;
     if (a->recompute)
         return misused(o, &a->recompute, err, "stands in --layout: recompute=full");
     if (a->largest)
         return misused(o, &a->largest, err, "looks for another answer than a layout's plan");
-    a->whole = !a->layouts && layout_is_whole(l);
     if (a->whole && option_given(o, &a->batch) && a->batch.n == 1) {
         l->micro_batch = a->batch.at[0];
         l->told |= LAYOUT_BIT(TOLD_MICRO_BATCH);
     }
-    if (a->whole && !a->gpus && !option_given(o, &a->nodes))
-        a->gpus = layout_replica(l) * l->dp;
     a->layouts += !a->layouts;
     return LM_OK;
 }
@@ -364,24 +339,6 @@ static uint64_t bytes_at(const option_counts *list, size_t i)
     return list->n ? (uint64_t)list->at[list->n > 1 ? i : 0] : 0;
 }
 
-/* A global batch of tokens, in samples. */
-static lm_status settle_tokens(plan_command *c, const predictor *who, lm_error *err)
-{
-    const int64_t   n    = c->a->global_batch.n;
-    int64_t         each = 0;
-    const lm_status status = scale_tokens(who, &each, err);
-
-    if (status)
-        return status;
-    if (!each || n % each)
-        return lm_error_set(err, LM_E_ARG,
-                            "--global-batch: %lld tokens are no multiple of %lld, the tokens of a "
-                            "sample of '%.80s'",
-                            (long long)n, (long long)each, c->job.network);
-    c->job.question.global_batch = n / each;
-    return LM_OK;
-}
-
 /* Samples of the data set, and what follows from them. */
 static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err)
 {
@@ -390,10 +347,12 @@ static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err
     const predictor    *who    = decoding_who(c->decode[0], &c->session[0]);
     const dataset_told  told   = { a->training.dataset, option_given(o, &a->training.dataset),
                                    a->tokens };
+    batch_told          whole  = a->global_batch;
     lm_status           status = dataset_samples(who, &told, &q->training.dataset, err);
 
-    if (status || (a->global_batch.tokens && (status = settle_tokens(c, who, err))))
+    if (status || (status = batch_in_samples(&whole, who, err)))
         return status;
+    q->global_batch = whole.n;
     if (!q->training.dataset && a->rate > 0) /* an hour of them */
         q->training.dataset = (int64_t)ceil(fmin(a->rate * 3600, 9e18));
     if (!q->training.dataset && !a->largest)

@@ -165,6 +165,7 @@ static lm_status open_sides(const options *o, predict_options *a, sides *all, lm
     a->dataset.given = option_given(o, &a->dataset.samples);
     if (status || (status = dataset_samples(all->one[0].who, &a->dataset, &a->samples, err)) ||
         (status = scale_tokens(all->one[0].who, &a->tokens, err)) ||
+        (status = layout_choice_settle(&a->layout, all->one[0].who, &a->how.setup, err)) ||
         (status = sides_begin(&q, all, err)))
         return status;
     return a->tokens && a->how.program == PROGRAM_TRAINING ? sides_utilization(all, err) : LM_OK;
@@ -353,12 +354,12 @@ static lm_status check(options *o, lm_error *err)
 {
     predict_options  *a      = o->filled;
     const step_model *by     = session_model(&a->fleet.session);
-    lm_status         status = gpus_settle(o, &a->gpus, &a->nodes, &a->how.setup.devices, err);
+    lm_status         status = layout_choice_check(
+                o, &a->layout, &(layout_beside){ .batch = &a->batch, .accumulate = &a->how.accumulate },
+                err);
 
     if (!status)
-        status = layout_choice_check(
-            o, &a->layout,
-            &(layout_beside){ .batch = &a->batch, .accumulate = &a->how.accumulate }, err);
+        status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices, err);
     if (!status)
         status = setup_check(o, &a->how, &a->fleet.session, false, err);
     a->how.setup.layout   = a->layout.layout;

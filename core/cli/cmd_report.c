@@ -16,6 +16,7 @@ typedef struct report_options {
     scaling_options scaling;
     layout_choice   layout;
     option_counts   nodes;
+    int64_t         gpus;
     option_counts   batch; /* several of inference */
     dataset_told    dataset;
     int64_t         epochs, memory; /* memory 0: not given */
@@ -37,6 +38,7 @@ static const option_row option_rows[] = {
     { "epochs", AT(epochs), .help = "passes over the data set, of the run that is paid for",
       OF_SEVERAL },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2", OF_SEVERAL },
+    { "gpus", AT(gpus), OF_SEVERAL },
     { "devices-per-node", AT(how.setup.devices), OF_SEVERAL },
     { "memory", AT(memory), .outside = "must be above 0", .least = 1,
       .help = "memory of a device, 24GB, 80GiB; default: by its datasheet" },
@@ -168,8 +170,12 @@ static lm_status open_machines(const options *o, work *w, lm_error *err)
             (page_machine){ .file = f->machines.at[i],
                             .who = who[i] = decoding_who(w->decode[i], &w->session[i]) };
     w->a->dataset.given = option_given(o, &w->a->dataset.samples);
-    if ((status = dataset_samples(who[0], &w->a->dataset, &p->question.dataset, err)))
+    if ((status = dataset_samples(who[0], &w->a->dataset, &p->question.dataset, err)) ||
+        (status = layout_choice_settle(&w->a->layout, who[0], &p->question.setup, err)) ||
+        (status = batch_in_samples(&w->a->scaling.whole, who[0], err)))
         return status;
+    if (w->a->scaling.whole.n)
+        p->question.global_batch = w->a->scaling.whole.n;
     setup_settle(how, fleet_in_buckets(w->session, p->n_machines));
     p->question.setup.sync = how->policy[0];
     if (how->n > 1)
@@ -256,7 +262,12 @@ static lm_status check(options *o, lm_error *err)
                        "%zu machines: curves of more than %d are not told apart", n, PAGE_MACHINES);
     if ((status = layout_choice_check(
              o, &a->layout,
-             &(layout_beside){ .batch = &a->batch, .accumulate = &a->how.accumulate }, err)) ||
+             &(layout_beside){ .batch      = &a->batch,
+                               .accumulate = &a->how.accumulate,
+                               .taken      = taken_by_layout(&a->scaling) },
+             err)) ||
+        (status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices,
+                                      err)) ||
         (status = check_program(o, a, err)) ||
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)))
         return status;
@@ -273,7 +284,7 @@ static lm_status check(options *o, lm_error *err)
 static scale_question question_of(const report_options *a)
 {
     scale_question q = { .kind         = a->scaling.kind,
-                         .global_batch = a->scaling.whole,
+                         .global_batch = a->scaling.whole.n,
                          .setup        = a->how.setup };
 
     if (q.kind == SCALING_STRONG && !q.global_batch)

@@ -126,7 +126,8 @@ static lm_status check(options *o, lm_error *err)
     scale_options *q      = o->filled;
     lm_status      status = layout_choice_check(o, &q->layout,
                                                 &(layout_beside){ .batch      = &q->batch,
-                                                                  .accumulate = &q->how.accumulate },
+                                                                  .accumulate = &q->how.accumulate,
+                                                                  .taken = taken_by_layout(&q->scaling) },
                                                 err);
 
     power_choice_begin(o, &q->power, false);
@@ -137,8 +138,6 @@ static lm_status check(options *o, lm_error *err)
     if (status || (status = scaling_check(o, &q->scaling, &q->batch, &q->how, err)) ||
         (status = check_sizes(o, q, err)))
         return status;
-    if (q->scaling.kind == SCALING_STRONG && q->scaling.whole)
-        q->batch = (option_counts){ .at = &q->scaling.whole, .n = 1 };
     if ((status = look_check(o, &q->look, step_fields, NULL, err)) ||
         (status = compare_check(o, &q->fleet, power_asks_device(o, &q->power), err)))
         return status;
@@ -150,7 +149,7 @@ static scale_question question_at(const scale_options *q, const side *m, size_t 
     const int64_t  batch = q->batch.at[setting / policies(q) % q->batch.n];
     scale_question one   = { .kind = q->scaling.kind,
                              .global_batch =
-                               q->scaling.kind == SCALING_STRONG ? batch : q->scaling.whole,
+                               q->scaling.kind == SCALING_STRONG ? batch : q->scaling.whole.n,
                              .dataset = q->samples,
                              .setup   = m->setup };
 
@@ -213,7 +212,7 @@ static lm_status predict_grid(scale_options *q, sides *all, scale_grid *g, lm_er
 static lm_status draw(const scale_grid *g, const options *o, lm_error *err)
 {
     const scale_options *q     = o->filled;
-    const void          *batch = q->scaling.whole ? (const void *)&q->scaling.whole : &q->batch;
+    const void          *batch = q->scaling.whole.n ? (const void *)&q->scaling.whole : &q->batch;
 
     return q->plot ? scale_draw(g, q->plot, option_text(o, batch), q->measured, q->keep_script, err)
                    : LM_OK;
@@ -223,14 +222,20 @@ static lm_status draw(const scale_grid *g, const options *o, lm_error *err)
 static lm_status open_sides(const options *o, scale_options *q, sides *all, int64_t *tokens,
                             lm_error *err)
 {
-    const sides_options asked  = { &q->fleet, &q->how, &q->power, &q->limit,
+    sides_options       asked  = { &q->fleet, &q->how, &q->power, &q->limit,
                                    q->batch.at[q->batch.n - 1] };
     lm_status           status = sides_open(o, &asked, all, err);
     const predictor    *who;
 
     for (size_t i = 0; i < all->n && !status; i++)
         status = predictor_handle_scan(all->one[i].by, err);
-    if (status || (status = sides_begin(&asked, all, err)))
+    if (status || (status = layout_choice_settle(&q->layout, all->one[0].who, &q->how.setup, err)) ||
+        (status = batch_in_samples(&q->scaling.whole, all->one[0].who, err)))
+        return status;
+    if (q->scaling.kind == SCALING_STRONG && q->scaling.whole.n)
+        q->batch = (option_counts){ .at = &q->scaling.whole.n, .n = 1 };
+    asked.batch = q->batch.at[q->batch.n - 1];
+    if ((status = sides_begin(&asked, all, err)))
         return status;
     who              = decoding_who(all->of[0].decode, all->of[0].s);
     q->dataset.given = option_given(o, &q->dataset.samples);

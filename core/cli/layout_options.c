@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "cli/commands.h"
+#include "cli/session.h"
+#include "predict/scaling.h"
 
 #define AT(member) OPTION_AT(layout_choice, member)
 #define WORD(n)    AT(word[n]), &type_text
@@ -40,7 +42,7 @@ const option_row layout_option_rows[] = {
     { "micro-batch", WORD(12), "N", NULL, HELP_HOW,
       "samples of a rank and micro-step: another name of --batch" },
     { "global-batch", WORD(13), "N", NULL, HELP_WHAT,
-      "samples of a step on all devices: micro-steps of --batch follow from it" },
+      "samples of a step on all devices, 512, or 4Mtokens: micro-steps of --batch follow from it" },
     { .name = NULL },
 };
 
@@ -105,6 +107,72 @@ static lm_status agree_batch(const options *o, int64_t said, option_counts *batc
     return status;
 }
 
+/* The same for gb, a word of samples or tokens. */
+static lm_status agree_whole(const options *o, const layout *l, batch_told *whole, lm_error *err)
+{
+    const batch_told said = { l->batch_tokens ? l->batch_tokens : l->global_batch,
+                              l->batch_tokens > 0 };
+
+    if (!said.n || !whole)
+        return LM_OK;
+    if (option_given(o, whole) && (whole->n != said.n || whole->tokens != said.tokens))
+        return misused(o, whole, err, "%s, but gb %lld%s in the layout: give one of the two",
+                       option_text(o, whole), (long long)said.n, said.tokens ? " tokens" : "");
+    *whole = said;
+    return LM_OK;
+}
+
+/* Moves --global-batch of other modes to the layout. */
+static lm_status take_whole(const options *o, layout_choice *c, batch_told *from, lm_error *err)
+{
+    lm_status status;
+
+    if (!from || !from->n || !c->given)
+        return LM_OK;
+    if ((status = agree_whole(o, &c->layout, from, err)))
+        return status;
+    layout_set_batch(&c->layout, from);
+    c->layout.told |= LAYOUT_BIT(TOLD_GLOBAL_BATCH);
+    *from = (batch_told){ .n = 0 };
+    layout_print(&c->layout, c->words);
+    return LM_OK;
+}
+
+lm_status layout_choice_place(const options *o, const layout_choice *c, int64_t *gpus,
+                              option_counts *nodes, int64_t *devices, lm_error *err)
+{
+    const layout *l = &c->layout;
+
+    if (c->given && !*gpus && !option_given(o, nodes) && (l->dp || !option_given(o, devices)) &&
+        layout_ranks_fit(l))
+        *gpus = layout_replica(l) * (l->dp ? l->dp : 1);
+    return gpus_settle(o, gpus, nodes, devices, err);
+}
+
+lm_status batch_in_samples(batch_told *b, const predictor *who, lm_error *err)
+{
+    int64_t   each   = 0;
+    lm_status status = b->tokens ? scale_tokens(who, &each, err) : LM_OK;
+
+    if (!status && (status = batch_samples(b, each, err)))
+        lm_error_prefix(err, "%.80s", who->network);
+    return status;
+}
+
+lm_status layout_choice_settle(layout_choice *c, const predictor *who, step_setup *setup,
+                               lm_error *err)
+{
+    batch_told b      = { c->layout.batch_tokens, true };
+    lm_status  status = LM_OK;
+
+    if (!b.n || (status = batch_in_samples(&b, who, err)))
+        return status;
+    layout_set_batch(&c->layout, &b);
+    layout_print(&c->layout, c->words);
+    setup->layout = c->layout;
+    return LM_OK;
+}
+
 lm_status layout_choice_check(const options *o, layout_choice *c, const layout_beside *beside,
                               lm_error *err)
 {
@@ -115,5 +183,7 @@ lm_status layout_choice_check(const options *o, layout_choice *c, const layout_b
         (status = agree(o, l->micro_batch, "micro-batch", beside->one, beside->one, err)) ||
         (status = agree(o, l->accumulation, "ga", beside->accumulate, beside->accumulate, err)))
         return status;
-    return agree(o, l->global_batch, "gb", beside->global_batch, beside->global_batch, err);
+    return (status = take_whole(o, c, beside->taken, err))
+               ? status
+               : agree_whole(o, l, beside->global_batch, err);
 }

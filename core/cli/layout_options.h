@@ -2,6 +2,7 @@
 #ifndef CLI_LAYOUT_OPTIONS_H
 #define CLI_LAYOUT_OPTIONS_H
 
+#include "models/step_model.h"
 #include "options/options.h"
 #include "program/layout.h"
 
@@ -27,11 +28,28 @@ extern const option_row layout_option_rows[];
 typedef struct layout_beside {
     option_counts *batch;
     int64_t       *one; /**< --batch of commands that take one */
-    int64_t       *accumulate, *global_batch;
+    int64_t       *accumulate;
+    batch_told    *global_batch;
+    /** --global-batch of commands whose other modes have it, too: a layout takes it over */
+    batch_told *taken;
 } layout_beside;
 
 /** Reads the options. LM_E_ARG and LM_E_SYNTAX; the text names the option. */
 lm_status layout_choice_check(const options *o, layout_choice *c, const layout_beside *beside,
                               lm_error *err);
+
+/**
+ * gpus_settle(). The ranks that a layout tells stand for --gpus if neither nodes nor --gpus are
+ * given: all of them with dp; without, one replica, if the devices of a node are not given either.
+ */
+lm_status layout_choice_place(const options *o, const layout_choice *c, int64_t *gpus,
+                              option_counts *nodes, int64_t *devices, lm_error *err);
+
+/** Converts a batch of tokens to samples of the predictor's network; errors as batch_samples(). */
+lm_status batch_in_samples(batch_told *b, const predictor *who, lm_error *err);
+
+/** The same for a layout's global batch; `setup` has the layout, too. */
+lm_status layout_choice_settle(layout_choice *c, const predictor *who, step_setup *setup,
+                               lm_error *err);
 
 #endif

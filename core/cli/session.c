@@ -429,12 +429,13 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
 }
 
 VALUE_TYPE(type_scaling, scaling_kind, scaling_kind_parse);
+VALUE_TYPE(type_batch, batch_told, text_batch);
 
 const option_row scaling_option_rows[] = {
     { "scaling", OPTION_AT(scaling_options, kind), &type_scaling, "KIND", "weak", HELP_WHAT,
       "what stays the same: weak, the batch of a device; strong or global, the whole batch" },
-    { "global-batch", OPTION_AT(scaling_options, whole), &type_count, "N", .heading = HELP_WHAT,
-      .help = "strong, global: samples of all devices together" },
+    { "global-batch", OPTION_AT(scaling_options, whole), &type_batch, "N", .heading = HELP_WHAT,
+      .help = "strong, global, layouts: samples of all devices together, 512, or 4Mtokens" },
     { .name = NULL },
 };
 
@@ -445,12 +446,12 @@ lm_status scaling_check(const options *o, const scaling_options *s, const void *
         return misused(o, &s->kind, err,
                        "global is of training: give weak or strong with --phase %s",
                        program_kind_name(how->program));
-    if (s->kind == SCALING_WEAK && s->whole)
-        return misused(o, &s->whole, err, "goes with --scaling strong or global");
-    if (s->kind == SCALING_GLOBAL && !s->whole)
+    if (s->kind == SCALING_WEAK && s->whole.n)
+        return misused(o, &s->whole, err, "goes with --scaling strong or global, or with a layout");
+    if (s->kind == SCALING_GLOBAL && !s->whole.n)
         return misused(o, &s->kind, err,
                        "global needs --global-batch, the samples of a step on all devices");
-    if (s->kind == SCALING_STRONG && s->whole && option_given(o, batch))
+    if (s->kind == SCALING_STRONG && s->whole.n && option_given(o, batch))
         return misused(o, &s->whole, err, "is --batch of strong scaling: give one of the two");
     if (s->kind != SCALING_WEAK && option_given(o, &how->accumulate))
         return misused(o, &how->accumulate, err,

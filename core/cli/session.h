@@ -126,8 +126,14 @@ lm_status setup_check(options *o, setup_choice *c, session_options *q, bool know
 /** The quantity that stays constant with more devices. */
 typedef struct scaling_options {
     scaling_kind kind;
-    int64_t      whole; /**< --global-batch; 0: not given */
+    batch_told   whole; /**< --global-batch */
 } scaling_options;
+
+/** The batch of all devices, if a layout takes it; else NULL. */
+static inline batch_told *taken_by_layout(scaling_options *s)
+{
+    return s->kind == SCALING_WEAK ? &s->whole : NULL;
+}
 
 /** Fill scaling_options: --scaling and --global-batch. */
 extern const option_row scaling_option_rows[];
@@ -136,7 +142,7 @@ extern const option_row scaling_option_rows[];
 lm_status scaling_check(const options *o, const scaling_options *s, const void *batch,
                         const setup_choice *how, lm_error *err);
 
-/** Converts --gpus, if it is not 0, to nodes and devices per node. `nodes` is memory of the
+/** Converts --gpus, if it is not 0, to nodes and devices per node. `nodes` points to memory of the
  * options. Misuse if the number makes no whole nodes. */
 lm_status gpus_settle(const options *o, const int64_t *gpus, option_counts *nodes, int64_t *devices,
                       lm_error *err);

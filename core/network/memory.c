@@ -299,39 +299,6 @@ static void hold_weights(walk *w)
         hold(w, MEMORY_BUCKETS, 0, last_event(w), w->o->bucket_bytes);
 }
 
-/* Does an event belong to the last chunk of a pipeline? Its backward pass follows its forward pass
- * at once, so its last layer frees memory at the turn. */
-static bool of_last_chunk(const walk *w, size_t event)
-{
-    const memory_stage *s = &w->o->stage;
-
-    return s->chunks > 1 && w->stage &&
-           (w->t.event[event].pass != TIMELINE_FORWARD ||
-            w->stage[w->t.event[event].layer] == s->ranks * s->chunks - 1);
-}
-
-/* Holds the memory that the other micro-batches in flight keep for their backward passes. */
-static void hold_in_flight(walk *w)
-{
-    static const memory_part kept[] = { MEMORY_ACTIVATIONS, MEMORY_SAVED };
-    const uint64_t           chunks = w->o->stage.chunks > 1 ? (uint64_t)w->o->stage.chunks : 1;
-    const uint64_t flight = w->o->shares.in_flight > 0 ? (uint64_t)w->o->shares.in_flight : chunks;
-
-    for (size_t k = 0; k < sizeof kept / sizeof *kept && flight > chunks; k++) {
-        uint64_t now = 0, last = 0;
-        bool     ends;
-
-        for (size_t e = 0; e <= w->t.turn; e++) {
-            now += w->live[kept[k]][e];
-            last += of_last_chunk(w, e) ? w->live[kept[k]][e] : 0;
-        }
-        /* the last chunk holds one micro-batch, the chunks before it hold the others */
-        ends = last > 0 && last < now; /* frees are subtracted: a negative sum wraps */
-        hold(w, kept[k], 0, last_event(w),
-             lm_mul(ends ? now - last : now, flight - chunks) / (ends ? chunks - 1 : chunks));
-    }
-}
-
 /* ---- the peak ---- */
 
 static void find_peak(walk *w, memory_use *out)

@@ -100,5 +100,7 @@ static inline size_t n_inputs(const walk *w, size_t l)
 
 /** Adds activations, saved data and gradients of activations. LM_E_NOMEM. */
 lm_status hold_tensors(walk *w);
+/** Adds what the other micro-batches in flight keep for their backward passes. */
+void hold_in_flight(walk *w);
 
 #endif

@@ -112,7 +112,7 @@ static const struct {
 } value_hints[] = {
     { "batch", is_auto, "'layermeter plan NETWORK --largest-batch' finds the largest that fits" },
     { "global-batch", is_rounded,
-      "it counts samples, written out; of a language model, tokens / --sequence" },
+      "it counts samples, written out, or tokens, 4Mtokens" },
     { "batch", is_rounded, "it counts samples, written out; of a language model, tokens / --sequence" },
     { "dataset", is_name, "it counts samples: ImageNet has 1281167, CIFAR-10 50000" },
     { "nodes", is_product, "give --nodes, and the devices of each as --devices-per-node" },

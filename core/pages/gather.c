@@ -311,6 +311,7 @@ static lm_status gather_memory(page *p, lm_error *err)
 {
     const device_room none = { .bytes = 0 };
     limits            room = { .who = p->machine[0].who, .room = { .bytes = p->memory } };
+    memory_types      types;
     memory_options    o;
     bind_options      b = p->bind;
     step_setup        s;
@@ -322,9 +323,12 @@ static lm_status gather_memory(page *p, lm_error *err)
     b.batch      = s.batch;
     b.on         = p->machine[0].who->on;
     b.evaluation = p->batch != NULL;
+    types        = limits_types(p->machine[0].who, p->layout != NULL);
+    b.dtype      = types.dtype;
     o            = room_options(&s.sync, s.optimizer, b.dtype, &none, step_setup_ranks(&s) > 1,
-                                s.sync.accumulation > 1);
-    o.mixed      = limits_mixed(p->machine[0].who);
+                                s.sync.accumulation > 1 && !types.sums);
+    o.mixed      = types.mixed;
+    o.sums       = types.sums;
     if (p->layout)
         return gather_rank(p, &s, &b, &o, err);
     return memory_over_step(p->held ? p->held : p->net, p->registry, &b, &o, &p->use, &p->moment,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pages/page_parts.h"
+#include "plan/room.h"
 
 /* Groups of parts, in the order of stacking. Gradients have the colour of those that travel; no other
  * group has that of a part of a step. */
@@ -245,7 +246,8 @@ static table *peak_table(const page *p)
 
 void page_memory_write(const page *p, FILE *out)
 {
-    char peak[200], size[32], room[32];
+    const room_verdict verdict = room_judge((double)p->use.peak, (double)p->memory, false);
+    char               peak[200], size[32], room[32], needs[ROOM_TEXT];
 
     put_peak(p, peak, sizeof peak);
     if (p->layout && p->question.setup.layout.pp > 1)
@@ -255,10 +257,9 @@ void page_memory_write(const page *p, FILE *out)
                    size_text(p->use.peak, size, sizeof size),
                    (long long)p->machine[0].apart->step.batch, peak);
     if (p->memory)
-        html_paragraph(out,
-                       p->use.peak <= p->memory ? "That fits a device of %s."
-                                                : "That does not fit a device of %s.",
-                       size_text(p->memory, room, sizeof room));
+        html_paragraph(out, "%s, of the %s of the device: %s.",
+                       room_needs((double)p->use.peak, false, needs),
+                       size_text(p->memory, room, sizeof room), room_verdict_words(verdict));
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "memory", out);
     fputs("<div>\n", out);

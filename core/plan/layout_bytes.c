@@ -70,15 +70,18 @@ static double gathered(const layout_pricing *p, const layout *l, int64_t rank)
 }
 
 /* Bytes of a rank's gradients. From ZeRO's second stage on a gradient is whole only until its
- * block's backward pass ends; those of layers behind the blocks until the end of the pass. */
+ * block's backward pass ends; those of layers behind the blocks until the end of the pass. Where
+ * wider sums are kept, only until its layer's pass ends, which is not counted. */
 static double gradients_of(const layout_pricing *p, const layout *l, int64_t rank, double share)
 {
     const double all = p->now.rank[rank].weights;
 
     if (l->zero < 2 && !l->fsdp)
-        return p->q->gradients * all;
-    return p->q->gradients * fmin(all, share + block_weights(p) +
-                                           (rank + 1 == l->pp ? p->now.parts->last.weights : 0));
+        return p->q->summed * all;
+    if (p->q->summed > p->q->gradients * p->q->held)
+        return p->q->summed * share;
+    return p->q->summed * fmin(all, share + block_weights(p) +
+                                        (rank + 1 == l->pp ? p->now.parts->last.weights : 0));
 }
 
 /* The larger of two moments. At the end of the forward pass all 16-bit copies of weights exist; for
@@ -90,9 +93,10 @@ static double bytes_of(const layout_pricing *p, const layout *l, int64_t rank)
     const bool        whole = l->zero < 3 && !l->fsdp, again = layout_again(l);
     const double      ranks = (double)(l->fsdp ? l->fsdp : l->dp * l->cp), ep = (double)l->ep;
     const double      share = whole && !l->zero ? c->weights : shared(c, ranks, ep);
-    const double held = (whole ? c->weights : share + gathered(p, l, rank)) + p->q->states * share;
+    const double held = p->q->held * (whole ? c->weights : share + gathered(p, l, rank)) +
+                        p->q->states * share;
     const double gradients = gradients_of(p, l, rank, share), kept = p->kept[rank];
-    const double sums     = whole && l->zero < 2 ? gradients : p->q->gradients * share;
+    const double sums     = whole && l->zero < 2 ? gradients : p->q->summed * share;
     const double backward = p->q->copies * (again ? block_weights(p) : c->weights) +
                             (l->accumulation == 1 ? fmax(gradients, kept) : gradients + kept);
     const double turn = p->q->copies * c->weights + kept - p->now.parts->transient +

@@ -21,17 +21,22 @@ static bool recomputes(const layout *l)
 memory_options layout_memory_options(const predictor *who, const step_setup *setup)
 {
     const device_room none = { .bytes = 0 };
-    memory_options    o =
-        room_options(&setup->sync, setup->optimizer, who->dtype, &none, false, false);
+    const memory_types  types = limits_types(who, true);
+    memory_options      o =
+        room_options(&setup->sync, setup->optimizer, types.dtype, &none, false, false);
 
-    o.mixed = limits_mixed(who);
+    o.mixed = types.mixed;
+    o.sums  = types.sums;
     return o;
 }
 
 lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_error *err)
 {
     const bind_options b = {
-        .batch = l->micro_batch, .dtype = a->who->dtype, .on = a->who->on, .input = a->who->input
+        .batch = l->micro_batch,
+        .dtype = limits_types(a->who, true).dtype,
+        .on    = a->who->on,
+        .input = a->who->input
     };
     memory_options    with = layout_memory_options(a->who, a->setup);
     const rank_memory m    = { a->net, a->reg, &b, &with, l, 0 };

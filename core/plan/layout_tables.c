@@ -9,6 +9,7 @@
 #include "network/memory.h"
 #include "network/stages.h"
 #include "plan/layout_predict.h"
+#include "plan/limits.h"
 #include "predict/laid_out.h"
 #include "predict/layer_passes.h"
 #include "program/facts.h"
@@ -29,7 +30,7 @@ struct layout_tables {
     step_setup       setup;
     layout_facts     facts;
     bool             splits;
-    double           states, gradients, copies; /* bytes per byte of weights */
+    double gradients, held, summed, states, copies; /* as in layout_question */
     const intervals *known;                     /* intervals of the machine; NULL: none */
     kept_parts      *made;
 };
@@ -55,7 +56,7 @@ static lm_status find_memory(making *m)
 {
     const layout_tables *t = m->t;
     const bind_options   b = { .batch = m->setup.batch,
-                               .dtype = t->who->dtype,
+                               .dtype = limits_types(t->who, true).dtype,
                                .on    = t->who->on,
                                .input = t->who->input,
                                .shard = m->part.shard };
@@ -64,7 +65,7 @@ static lm_status find_memory(making *m)
     m->memory = calloc(m->bound->n_layers + 1, sizeof *m->memory);
     if (!m->memory)
         return no_memory(m->err);
-    return o.mixed || m->bound->half
+    return o.mixed || m->bound->half || b.dtype != t->who->dtype
                ? memory_of_step(t->net, t->reg, &b, &o, &m->use, m->memory, m->err)
                : memory_of_bound(t->net, m->bound, &o, &m->use, m->memory, m->err);
 }
@@ -185,7 +186,7 @@ static void put_layer(const making *m, size_t i, layer_cost *to)
         to->input += m->price.backward.value * m->work[i].input / back;
         to->weight += m->price.backward.value * m->work[i].weight / back;
     }
-    to->weights += (double)m->memory[i].weights;
+    to->weights += (double)m->memory[i].weights / m->t->held;
     for (size_t k = 0; k < m->bound->layer[i].n_weights && m->part.shard.ep > 1; k++)
         if (m->bound->layer[i].weights[k].flags & LM_EXPERT)
             to->experts += (double)lm_bytes(&m->bound->layer[i].weights[k].tensor);
@@ -361,9 +362,10 @@ static lm_status parts(void *by, const net_shard *shard, int64_t micro_batch,
 static lm_status find_facts(layout_tables *t, lm_error *err)
 {
     const workload_name of = predictor_workload(t->who, PROGRAM_TRAINING);
-    const bind_options  b  = {
-          .batch = 1, .dtype = t->who->dtype, .on = t->who->on, .input = t->who->input
-    };
+    const bind_options  b  = { .batch = 1,
+                               .dtype = limits_types(t->who, true).dtype,
+                               .on    = t->who->on,
+                               .input = t->who->input };
     const memory_options o = layout_memory_options(t->who, &t->setup);
     bound_network       *whole;
     memory_use           use;
@@ -379,11 +381,15 @@ static lm_status find_facts(layout_tables *t, lm_error *err)
     if ((status = memory_of_step(t->net, t->reg, &b, &o, &use, NULL, err)))
         return status;
     weights = use.part[MEMORY_WEIGHTS] + use.part[MEMORY_FROZEN];
+    t->held = (double)lm_dtype_bytes(b.dtype) / (double)lm_dtype_bytes(t->who->dtype);
     if (weights) {
+        const double each = t->held / (double)weights; /* of a byte that is held, of weights */
+
         t->gradients = (double)use.part[MEMORY_WEIGHTS] / (double)weights;
-        t->states =
-            (double)(use.part[MEMORY_OPTIMIZER] + use.part[MEMORY_MASTERS]) / (double)weights;
-        t->copies = (double)use.part[MEMORY_COPIES] / (double)weights;
+        t->summed    = t->gradients * (o.sums ? (double)lm_dtype_bytes(o.sums) : (double)lm_dtype_bytes(b.dtype)) /
+                    (double)lm_dtype_bytes(t->who->dtype);
+        t->states = each * (double)(use.part[MEMORY_OPTIMIZER] + use.part[MEMORY_MASTERS]);
+        t->copies = each * (double)use.part[MEMORY_COPIES];
     }
     return LM_OK;
 }
@@ -448,6 +454,8 @@ void layout_tables_ask(const layout_tables *t, int64_t ranks, layout_question *q
     q->facts     = t->facts;
     q->splits    = t->splits;
     q->gradients = t->gradients;
+    q->held      = t->held;
+    q->summed    = t->summed;
     q->states    = t->states;
     q->copies    = t->copies;
     q->low = q->high = NAN;

@@ -73,10 +73,11 @@ typedef struct layout_question {
     double       room;     /**< bytes of a rank's memory; INFINITY: no limit */
     double       overhead; /**< part of the memory that the step cannot use */
     /**
-     * Bytes per byte of weights: of gradients; of what ZeRO's first stage divides (masters and
-     * optimizer states); of 16-bit copies, which are never divided.
+     * Bytes per byte of weights: of gradients in messages; in memory of weights, of gradients, of
+     * what ZeRO's first stage divides (masters and optimizer states), and of 16-bit copies, which
+     * are never divided.
      */
-    double        gradients, states, copies;
+    double        gradients, held, summed, states, copies;
     double        low, high; /**< bounds of messages, relative to the prediction; NAN: unknown */
     size_t        best;      /**< number of layouts wanted */
     const layout *told;      /**< properties that all layouts have (layout.told); NULL: none */

@@ -41,21 +41,6 @@ void limits_meet(limits *l, const scale_point *p)
     l->global = p->global_batch > l->global ? p->global_batch : l->global;
 }
 
-/* "44.6 GB", "254 kB" */
-static const char *size_of(uint64_t bytes, char *buffer, size_t size)
-{
-    static const struct {
-        double      each;
-        const char *unit;
-    } units[] = { { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } };
-    size_t i  = 0;
-
-    while (i + 1 < sizeof units / sizeof units[0] && (double)bytes < units[i].each)
-        i++;
-    snprintf(buffer, size, "%.3g %s", (double)bytes / units[i].each, units[i].unit);
-    return buffer;
-}
-
 /* A step's memory: of the fullest rank, where ranks share the network. */
 typedef struct asked_memory {
     const limits  *l;
@@ -94,7 +79,7 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
 {
     const limits   *l = a->l;
     int64_t         largest;
-    char            fits[80], need[24], has[24];
+    char            fits[80], need[ROOM_SIZE], has[ROOM_SIZE];
     const char     *of     = l->told ? "--memory" : l->device;
     const lm_status status = largest_of(a, &largest, err);
 
@@ -108,8 +93,8 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
                      ? ""
                      : " (--recompute, --tp, --zero need less)");
     snprintf(text, LIMITS_TEXT, "batch %lld needs %s, and %.80s has %s: %s",
-             (long long)a->bind.batch, size_of(needed, need, sizeof need), of,
-             size_of(l->room.bytes, has, sizeof has), fits);
+             (long long)a->bind.batch, room_size((double)needed, need), of,
+             room_size((double)l->room.bytes, has), fits);
     return LM_OK;
 }
 
@@ -123,6 +108,26 @@ lm_dtype limits_mixed(const predictor *who)
     if (!amp || who->dtype != LM_F32 || who->as_tf32 > 0)
         return 0;
     return !strncmp(amp + 4, "bf16", 4) ? LM_BF16 : LM_F16;
+}
+
+memory_types limits_types(const predictor *who, bool laid_out)
+{
+    const bool halves = laid_out && lm_dtype_bytes(who->weights) == 2;
+    const bool narrow = halves || lm_dtype_bytes(who->dtype) == 2;
+
+    return (memory_types){ .dtype = halves ? who->weights : who->dtype,
+                           .mixed = halves ? 0 : limits_mixed(who),
+                           .sums  = laid_out && narrow ? LM_F32 : 0 };
+}
+
+const char *memory_types_print(const memory_types *t, char text[MEMORY_TYPES_TEXT])
+{
+    if (t->sums)
+        snprintf(text, MEMORY_TYPES_TEXT, "%s, gradients and masters in f32",
+                 text_dtype_name(t->dtype));
+    else
+        types_print(t->dtype, t->mixed, text);
+    return text;
 }
 
 bind_options limits_bind(const predictor *who, program_kind program)
@@ -151,29 +156,64 @@ static lm_status settle(asked_memory *a, lm_error *err)
     return status ? status : rank_memory_check(&a->layout, err);
 }
 
-static lm_status check_memory(const limits *l, char *text, lm_error *err)
+/* Says whether the step that needs most fits: of layouts always, of others if it is close. */
+static void put_verdict(const limits *l, int64_t batch, double bytes, char *text)
+{
+    const bool         all     = l->room.overhead > 0;
+    const room_verdict verdict = room_judge(bytes, (double)l->room.bytes, all);
+    const memory_types types = limits_types(l->who, true);
+    char needs[ROOM_TEXT], has[ROOM_SIZE], as[MEMORY_TYPES_TEXT], what[120];
+
+    if (!(bytes > 0) || (verdict == ROOM_FITS && !l->setup->laid_out))
+        return;
+    if (l->setup->laid_out)
+        snprintf(what, sizeof what, "memory of the fullest rank (%s)",
+                 memory_types_print(&types, as));
+    else
+        snprintf(what, sizeof what, "memory of batch %lld", (long long)batch);
+    snprintf(text, LIMITS_TEXT, "%s: %s; %.80s has %s: %s", what, room_needs(bytes, all, needs),
+             l->told ? "--memory" : l->device, room_size((double)l->room.bytes, has),
+             room_verdict_words(verdict));
+}
+
+static lm_status check_memory(const limits *l, char *text, bool *too_much, lm_error *err)
 {
     const program_kind program = l->setup->program;
+    const memory_types types   = limits_types(l->who, l->setup->laid_out);
+    double             most    = 0;
+    int64_t            batch   = 0;
 
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
             asked_memory a      = { .l    = l,
                                     .bind = limits_bind(l->who, program),
                                     .with = room_options(&l->setup->sync, l->setup->optimizer,
-                                                         l->who->dtype, &l->room, many, keep) };
+                                                         types.dtype, &l->room, many, keep) };
             lm_error     untold = { LM_OK, "" };
             memory_use   use;
             lm_status    status;
 
+            if (l->setup->laid_out) {
+                a.bind.dtype = types.dtype;
+                a.bind.mixed = types.mixed;
+                a.with.sums  = types.sums;
+                a.with.keep_gradients &= !types.sums; /* the sums are kept */
+            }
             a.bind.batch = l->batch[many][keep];
             if (!a.bind.batch || (l->setup->laid_out && settle(&a, &untold)))
                 continue;
             status = use_of(&a, &use, err);
-            if (!status && use.peak > l->room.bytes)
+            *too_much = !status && use.peak > l->room.bytes;
+            if (*too_much)
                 status = too_large(&a, use.peak, text, err);
-            if (status || *text)
+            if (status || *too_much)
                 return status;
+            if ((double)use.peak > most) {
+                most  = (double)use.peak;
+                batch = a.bind.batch;
+            }
         }
+    put_verdict(l, batch, most, text);
     return LM_OK;
 }
 
@@ -201,13 +241,14 @@ void limits_batch_words(int64_t global, int64_t critical, char text[LIMITS_TEXT]
 lm_status limits_check(const limits *l, char memory[LIMITS_TEXT], char batch[LIMITS_TEXT],
                        lm_error *err)
 {
-    const bool trains = l->setup->program == PROGRAM_TRAINING;
-    lm_status  status = LM_OK;
+    const bool trains   = l->setup->program == PROGRAM_TRAINING;
+    bool       too_much = false;
+    lm_status  status   = LM_OK;
 
     *memory = *batch = '\0';
     if (l->room.bytes)
-        status = check_memory(l, memory, err);
-    if (!status && *memory && l->told)
+        status = check_memory(l, memory, &too_much, err);
+    if (!status && too_much && l->told)
         status = lm_error_set(err, LM_E_NOTFOUND, "%s", memory);
     if (!status && trains)
         limits_batch_words(l->global, l->critical, batch);

@@ -43,6 +43,24 @@ void limits_meet(limits *l, const scale_point *p);
  */
 lm_dtype limits_mixed(const predictor *who);
 
+/** Element types of the tensors that a step keeps in memory. */
+typedef struct memory_types {
+    lm_dtype dtype;
+    lm_dtype mixed; /**< autocast to it; 0: none */
+    lm_dtype sums;  /**< type in which gradients are summed; 0: `dtype` */
+} memory_types;
+
+/**
+ * Types of a training step. Under a layout, weights of 16 bit have gradients summed in f32, as in
+ * Megatron-LM. If a machine file of `amp=` rows lends its times to a network of tokens, or to one of
+ * 16 bit, the step is not under autocast: its weights and activations have 16 bit.
+ */
+memory_types limits_types(const predictor *who, bool laid_out);
+
+/** "f32 with autocast to f16"; "bf16, gradients and masters in f32"; returns `text`. */
+#define MEMORY_TYPES_TEXT 64
+const char *memory_types_print(const memory_types *t, char text[MEMORY_TYPES_TEXT]);
+
 /**
  * Options with which memory binds a network of a program: types, input and mode of the predictor;
  * batch 0.

@@ -1,6 +1,55 @@
 /* Largest batches that fit a device's memory. */
 #include "plan/room.h"
 
+#include <stdio.h>
+
+room_verdict room_judge(double bytes, double memory, bool all)
+{
+    return bytes > memory                               ? ROOM_SHORT
+           : !all && bytes > (1 - MEMORY_LESS) * memory ? ROOM_CLOSE
+                                                        : ROOM_FITS;
+}
+
+const char *room_verdict_name(room_verdict v)
+{
+    return v == ROOM_FITS ? "yes" : v == ROOM_CLOSE ? "close" : "no";
+}
+
+const char *room_verdict_words(room_verdict v)
+{
+    return v == ROOM_FITS    ? "fits"
+           : v == ROOM_CLOSE ? "within the error of the memory"
+                             : "does not fit";
+}
+
+const char *room_size(double bytes, char text[ROOM_SIZE])
+{
+    static const struct {
+        double      each;
+        const char *unit;
+    } units[] = { { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } };
+    size_t i  = 0;
+
+    while (i + 1 < sizeof units / sizeof units[0] && bytes < units[i].each)
+        i++;
+    snprintf(text, ROOM_SIZE, "%.3g %s", bytes / units[i].each, units[i].unit);
+    return text;
+}
+
+const char *room_needs(double bytes, bool all, char text[ROOM_TEXT])
+{
+    char size[3][ROOM_SIZE];
+
+    room_size(bytes, size[0]);
+    if (all)
+        snprintf(text, ROOM_TEXT, "%s in all", size[0]);
+    else
+        snprintf(text, ROOM_TEXT, "%s allocated, %s to %s reserved", size[0],
+                 room_size(ROOM_RESERVED_LOW * bytes, size[1]),
+                 room_size(ROOM_RESERVED_HIGH * bytes, size[2]));
+    return text;
+}
+
 memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype,
                             const device_room *room, bool many, bool keep)
 {

@@ -13,6 +13,37 @@ typedef struct device_room {
         *recompute; /**< segments that run again, as timeline_make() takes them; NULL: none */
 } device_room;
 
+/** Share of a device's memory that context, libraries and the allocator may hold. */
+#define MEMORY_LESS 0.10
+
+/** Does what a step allocates fit a device's memory? */
+typedef enum room_verdict {
+    ROOM_FITS,
+    ROOM_CLOSE, /**< within the error: it leaves less than MEMORY_LESS */
+    ROOM_SHORT  /**< it does not */
+} room_verdict;
+
+/** `all`: the bytes hold context and allocator, too. */
+room_verdict room_judge(double bytes, double memory, bool all);
+/** "yes", "close", "no". */
+const char *room_verdict_name(room_verdict v);
+/** "fits", "within the error of the memory", "does not fit". */
+const char *room_verdict_words(room_verdict v);
+
+/**
+ * Memory that PyTorch's caching allocator reserves at the peak, over what is allocated: the central
+ * 90 % of 41 ranks under 8 layouts on B200 (SimuMax 2026, measurements of its repository).
+ */
+#define ROOM_RESERVED_LOW  1.01
+#define ROOM_RESERVED_HIGH 1.08
+
+/** "44.6 GB", "254 kB"; returns `text`. */
+#define ROOM_SIZE 24
+const char *room_size(double bytes, char text[ROOM_SIZE]);
+/** "68.4 GB allocated, 69.1 GB to 73.9 GB reserved"; `all`: "68.4 GB in all"; returns `text`. */
+#define ROOM_TEXT 96
+const char *room_needs(double bytes, bool all, char text[ROOM_TEXT]);
+
 /** Largest batches, by [several ranks][gradients are kept: micro-steps]. */
 typedef struct batch_limits {
     int64_t largest[2][2]; /**< MEMORY_BATCH_MAX: no limit; 0: not even 1 fits */

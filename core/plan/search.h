@@ -8,9 +8,6 @@
 #include "plan/room.h"
 #include "plan/training.h"
 
-/** What-if: share of the memory that is missing. */
-#define MEMORY_LESS 0.10
-
 /** A machine that plans can use. Owns nothing. */
 typedef struct plan_machine {
     const predictor *who;

@@ -210,6 +210,26 @@ static lm_status put_seconds(const laid_step *s, prediction *out, step_times *t)
 
 /* ---- what it stands on, and its bounds ---- */
 
+/* Notes experts whose all-to-alls have the coefficients of another kind. */
+static void put_experts(const laid_step *s, grounds *g)
+{
+    const rank_span      *at = &s->group[GROUP_EXPERTS];
+    const collective_call a  = { .kind    = COLLECTIVE_ALLTOALL,
+                                 .bytes   = 1 << 20,
+                                 .nodes   = at->nodes,
+                                 .devices = at->devices,
+                                 .groups  = at->beside };
+    collective_answer     answer;
+
+    if (s->l.ep > 1 && !calibration_ask(s->part.cal, &s->part.link, &a, &answer, NULL) &&
+        answer.stand_in)
+        grounds_note(g,
+                     answer.stand_in == &collective_types[COLLECTIVE_ALLREDUCE]
+                         ? "all-to-alls of experts priced by all-reduces: not measured"
+                         : "all-to-alls of experts priced by another kind: not measured",
+                     0);
+}
+
 static void put_grounds(const laid_step *s, const step_times *t, prediction *out)
 {
     const step_price *p = &s->price;
@@ -226,6 +246,7 @@ static void put_grounds(const laid_step *s, const step_times *t, prediction *out
         grounds_note(g, "dtype", 0);
     if (!s->part.cal->laid.rows)
         grounds_note(g, "layout", 0); /* no step under a layout was measured */
+    put_experts(s, g);
     ledger_add_all(&g->ledger, &p->passes.ledger, s->micro * t->passes);
     ledger_add_all(&g->ledger, &p->rest.ledger, t->weights / s->shares);
     ledger_add(&g->ledger, CERTAINTY_ASSUMED, fmax(0, out->step - ledger_seconds(&g->ledger)));

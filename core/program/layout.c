@@ -44,6 +44,12 @@ int64_t layout_replica(const layout *l)
     return l->tp * l->cp * l->pp;
 }
 
+bool layout_ranks_fit(const layout *l)
+{
+    return l->tp <= LAYOUT_RANKS_MOST / l->cp && l->tp * l->cp <= LAYOUT_RANKS_MOST / l->pp &&
+           layout_replica(l) <= LAYOUT_RANKS_MOST / (l->dp ? l->dp : 1);
+}
+
 int64_t layout_ranks(const layout *l, layout_dim d)
 {
     switch (d) {
@@ -74,8 +80,7 @@ static lm_status settle_ranks(layout *l, int64_t world, lm_error *err)
     char      product[96];
     lm_status status;
 
-    if (l->tp > LAYOUT_RANKS_MOST / l->cp || l->tp * l->cp > LAYOUT_RANKS_MOST / l->pp ||
-        layout_replica(l) > LAYOUT_RANKS_MOST / (l->dp ? l->dp : 1))
+    if (!layout_ranks_fit(l))
         return lm_error_set(err, LM_E_ARG, "tp %lld x cp %lld x pp %lld are more than %lld ranks",
                             (long long)l->tp, (long long)l->cp, (long long)l->pp,
                             (long long)LAYOUT_RANKS_MOST);
@@ -121,15 +126,46 @@ static lm_status settle_shards(layout *l, lm_error *err)
     if (*l->stages && l->pp == 1)
         return lm_error_set(err, LM_E_ARG, "stages=%.40s: stages are of a pipeline, and pp is 1",
                             l->stages);
+    if (l->vp > 1 && !(l->told & LAYOUT_BIT(TOLD_SCHEDULE)))
+        l->schedule = PIPELINE_INTERLEAVED;
     if (l->vp > 1 && l->schedule != PIPELINE_INTERLEAVED)
         return lm_error_set(err, LM_E_ARG, "vp %lld takes the schedule interleaved, not %s",
                             (long long)l->vp, pipeline_rule_names[l->schedule]);
     return LM_OK;
 }
 
+lm_status batch_samples(batch_told *b, int64_t each, lm_error *err)
+{
+    if (!b->tokens)
+        return LM_OK;
+    if (!each)
+        return lm_error_set(err, LM_E_ARG,
+                            "a global batch of %lld tokens, but a sample has no tokens: give samples",
+                            (long long)b->n);
+    if (b->n % each)
+        return lm_error_set(err, LM_E_ARG,
+                            "a global batch of %lld tokens is no multiple of the %lld tokens of a sample",
+                            (long long)b->n, (long long)each);
+    *b = (batch_told){ .n = b->n / each };
+    return LM_OK;
+}
+
+static lm_status settle_tokens(layout *l, const layout_facts *facts, lm_error *err)
+{
+    batch_told b      = { l->batch_tokens, true };
+    lm_status  status = LM_OK;
+
+    if (facts && l->batch_tokens && !(status = batch_samples(&b, facts->tokens, err)))
+        layout_set_batch(l, &b);
+    return status;
+}
+
 static lm_status settle_batch(layout *l, lm_error *err)
 {
     const int64_t m = l->micro_batch, a = l->accumulation, d = l->dp;
+
+    if (l->batch_tokens) /* unknown without the network */
+        return LM_OK;
 
     if (l->global_batch && l->global_batch % d)
         return lm_error_set(err, LM_E_ARG, "a global batch of %lld is no multiple of dp %lld",
@@ -202,8 +238,8 @@ lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_
     layout    out = *l;
     lm_status status;
 
-    if ((status = settle_ranks(&out, world, err)) || (status = settle_shards(&out, err)) ||
-        (status = settle_batch(&out, err)) || (facts && (status = check_facts(&out, facts, err))))
+    if ((status = settle_tokens(&out, facts, err)) || (status = settle_ranks(&out, world, err)) ||
+        (status = settle_shards(&out, err)) || (status = settle_batch(&out, err)) || (facts && (status = check_facts(&out, facts, err))))
         return status;
     *l = out;
     return LM_OK;

@@ -13,6 +13,7 @@
 
 #include <layermeter/error.h>
 
+#include "base/text.h"
 #include "network/shard.h"
 #include "program/pipeline.h"
 
@@ -73,6 +74,8 @@ typedef struct layout {
     int64_t       fsdp;
     int64_t       micro_batch;  /**< samples in one pass of a rank; 0: not given */
     int64_t       global_batch; /**< samples of a step on all ranks; 0: not given */
+    /** tokens of a step on all ranks, in place of `global_batch`; 0: not given, or counted */
+    int64_t       batch_tokens;
     int64_t       accumulation; /**< micro-batches per step and rank; 0: not given */
     pipeline_rule schedule;
     /** none, selective, full, or names of layers: a,b */
@@ -96,6 +99,8 @@ bool layout_is_whole(const layout *l);
 net_shard layout_shard(const layout *l);
 /** Ranks of one replica of the network: tp * cp * pp. */
 int64_t layout_replica(const layout *l);
+/** Are tp * cp * pp * dp at most LAYOUT_RANKS_MOST? */
+bool layout_ranks_fit(const layout *l);
 
 /**
  * Sets one property by the name of its option: dp, tp, sp, pp, vp, cp, cp-kind, ep, zero, fsdp,
@@ -113,6 +118,17 @@ lm_status layout_set(layout *l, const char *name, const char *value, lm_error *e
  * value in *l.
  */
 lm_status layout_parse(const char *text, layout *l, lm_error *err);
+
+/** The global batch of a text, which replaces the layout's. */
+void layout_set_batch(layout *l, const batch_told *b);
+
+/**
+ * Converts tokens of a step to samples.
+ *
+ * @param each tokens of a sample; 0: samples are not tokens
+ * @return LM_E_ARG, with the two numbers, if the tokens are no whole samples
+ */
+lm_status batch_samples(batch_told *b, int64_t each, lm_error *err);
 
 /** Does `l` agree with `as` in those of these properties (bits) that `as` was told? */
 bool layout_agrees(const layout *l, const layout *as, unsigned properties);
@@ -132,6 +148,7 @@ typedef struct layout_facts {
 
 /**
  * Checks a layout and fills in dp, fsdp, micro-batch, global batch and accumulation.
+ * Tokens of a global batch become samples; without `facts` they are kept.
  *
  * @param facts NULL: no network
  * @param world number of all ranks; 0: dp * tp * cp * pp

@@ -54,17 +54,28 @@ static int64_t number_of(const layout *l, const number_key *k)
     return *(const int64_t *)(const void *)((const char *)l + k->offset);
 }
 
+void layout_set_batch(layout *l, const batch_told *b)
+{
+    l->global_batch = b->tokens ? 0 : b->n;
+    l->batch_tokens = b->tokens ? b->n : 0;
+}
+
 static lm_status set_number(layout *l, const number_key *k, const char *value, lm_error *err)
 {
-    int64_t         n;
-    const lm_status status = text_int(value, &n, err);
+    const bool      whole = k->offset == offsetof(layout, global_batch);
+    batch_told      b     = { .n = 0 };
+    const lm_status status = whole ? text_batch(value, &b, err) : text_int(value, &b.n, err);
+    const int64_t   n     = b.n;
 
     if (status)
         return status;
     if (n < k->least || n > k->most)
         return lm_error_set(err, LM_E_ARG, "must be %lld to %lld, found %lld", (long long)k->least,
                             (long long)k->most, (long long)n);
-    *(int64_t *)(void *)((char *)l + k->offset) = n;
+    if (whole)
+        layout_set_batch(l, &b);
+    else
+        *(int64_t *)(void *)((char *)l + k->offset) = n;
     l->told |= LAYOUT_BIT(k - number_keys);
     return LM_OK;
 }
@@ -264,7 +275,7 @@ static void print_order(const layout *l, char buffer[LAYOUT_TEXT])
 const char *layout_print(const layout *l, char buffer[LAYOUT_TEXT])
 {
     const layout plain = layout_plain();
-    char         number[24];
+    char         number[32];
 
     buffer[0] = '\0';
     for (size_t i = 0; i < N_NUMBER_KEYS; i++) {
@@ -274,6 +285,10 @@ const char *layout_print(const layout *l, char buffer[LAYOUT_TEXT])
             continue;
         snprintf(number, sizeof number, "%lld", (long long)n);
         add_word(buffer, number_keys[i].word, number);
+    }
+    if (l->batch_tokens) {
+        snprintf(number, sizeof number, "%lldtokens", (long long)l->batch_tokens);
+        add_word(buffer, "gb", number);
     }
     if (l->fsdp == LAYOUT_ALL)
         add_word(buffer, "fsdp", "");

@@ -9,7 +9,8 @@
 typedef struct memory_row {
     int64_t     batch;
     memory_use  use;
-    bool        fits; /**< it fits the device's memory */
+    double      reserved[2]; /**< bytes, low and high; NAN: all is counted */
+    const char *fits;        /**< room_verdict_name() */
     const char *set;  /**< arguments that were set; NULL: none */
 } memory_row;
 

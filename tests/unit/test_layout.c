@@ -113,7 +113,7 @@ static void what_does_not_fit_names_both_numbers(void **state)
         { "pp3 vp2 interleaved stages=10,10,10 mb1", 3, "stages=10,10,10: 3 numbers for 6 stages" },
         { "stages=30 mb1", 1, "stages=30: stages are of a pipeline, and pp is 1" },
         { "pp64 mb1", 64, "30 layers are fewer than pp 64 x vp 1" },
-        { "pp3 vp2 mb1", 3, "vp 2 takes the schedule interleaved, not 1f1b" },
+        { "pp3 vp2 1f1b mb1", 3, "vp 2 takes the schedule interleaved, not 1f1b" },
         { "pp3 vp16 interleaved mb1", 3, "30 layers are fewer than pp 3 x vp 16" },
         { "vp2 interleaved mb1", 3, "vp 2: chunks are of stages, and pp is 1" },
         { "ep4 mb1", 4, "6 experts are no multiple of ep 4" },
@@ -133,6 +133,9 @@ static void what_does_not_fit_names_both_numbers(void **state)
         { "gb32 mb2 ga4", 8, "a global batch of 32 makes 2 micro-batches a rank, not 4" },
         { "gb24 ga2", 8, "3 samples of a rank are no multiple of 2 micro-batches" },
         { "tp2", 8, "no micro-batch is given (mb), nor a global batch (gb) that it follows from" },
+        { "gb8191tokens mb1", 1,
+          "a global batch of 8191 tokens is no multiple of the 1024 tokens of a sample" },
+        { "gb12ktokens mb1", 8, "a global batch of 12 is no multiple of dp 8" },
     };
 
     (void)state;
@@ -159,6 +162,33 @@ static void what_follows_is_filled_in(void **state)
     assert_int_equal(l.micro_batch, 2);
     l = settled("dp4 mb3 ga2", 0);
     assert_int_equal(l.global_batch, 24);
+    l = settled("pp2 vp2 mb1", 2); /* chunks have one schedule */
+    assert_int_equal(l.schedule, PIPELINE_INTERLEAVED);
+}
+
+/* Without a network tokens wait; with its samples of 1024 they are samples. */
+static void tokens_of_a_batch_become_samples(void **state)
+{
+    static const layout_facts facts = { .tokens = 1024 };
+    char                      words[LAYOUT_TEXT];
+    layout                    l = settled("dp4 mb2 gb64ktokens", 4);
+    batch_told                b = { 4096, true };
+    lm_error                  err;
+
+    (void)state;
+    assert_int_equal(l.global_batch, 0);
+    assert_string_equal(layout_print(&l, words), "dp4 mb2 gb65536tokens");
+    assert_int_equal(layout_settle(&l, &facts, 4, &err), LM_OK);
+    assert_int_equal(l.global_batch, 64);
+    assert_int_equal(l.accumulation, 8); /* 64 / (4 * 2) */
+    assert_string_equal(layout_print(&l, words), "dp4 mb2 gb64 ga8");
+    assert_int_equal(batch_samples(&b, 1024, &err), LM_OK);
+    assert_int_equal(b.n, 4);
+    assert_false(b.tokens);
+    b = (batch_told){ 4096, true };
+    assert_int_equal(batch_samples(&b, 0, &err), LM_E_ARG);
+    assert_string_equal(err.text,
+                        "a global batch of 4096 tokens, but a sample has no tokens: give samples");
 }
 
 static void check_span(const layout *l, unsigned dims, int64_t devices, int64_t nodes,
@@ -293,6 +323,7 @@ int main(void)
         cmocka_unit_test(wrong_words_are_refused),
         cmocka_unit_test(what_does_not_fit_names_both_numbers),
         cmocka_unit_test(what_follows_is_filled_in),
+        cmocka_unit_test(tokens_of_a_batch_become_samples),
         cmocka_unit_test(groups_lie_on_nodes_by_their_order),
         cmocka_unit_test(shards_are_the_nearest_ranks),
         cmocka_unit_test(ranks_with_the_same_experts_lie_so_many_apart),

@@ -104,6 +104,8 @@ static layout_question question(int64_t ranks, int64_t devices, int64_t global_b
                               .splits           = true,
                               .room             = INFINITY,
                               .gradients        = 1,
+                              .held             = 1,
+                              .summed           = 1,
                               .states           = 3,
                               .low              = 0.8,
                               .high             = 1.2,

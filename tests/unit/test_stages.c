@@ -211,6 +211,37 @@ static void a_stage_gathers_its_own_blocks(void **state)
     network_free(net);
 }
 
+/* With recomputation only the scores save something. They belong to the last chunk, whose backward pass
+ * follows at once: one micro-batch of them, however many of other chunks are in flight. */
+static void the_last_chunk_saves_one_micro_batch(void **state)
+{
+    const bind_options   b    = { .batch = 1, .dtype = LM_BF16 };
+    const memory_options o    = { .optimizer = OPTIMIZER_SGD, .recompute = "full" };
+    layout               l    = layout_plain();
+    network             *net  = NULL;
+    int64_t              rank = -1;
+    memory_use           use[2];
+    lm_error             err = { LM_OK, "" };
+    rank_memory          m   = { .reg = nets_registry, .bind = &b, .how = &o, .l = &l, .stage = 2 };
+
+    (void)state;
+    assert_int_equal(network_open("gpt2:layers=4:sequence=8", nets_registry, NULL, &net, &err),
+                     LM_OK);
+    m.net      = net;
+    l.pp       = 2;
+    l.vp       = 2;
+    l.schedule = PIPELINE_INTERLEAVED;
+    l.dp       = 1;
+    for (int many = 0; many < 2; many++) {
+        l.accumulation = many ? 8 : 1; /* one chunk more in flight */
+        assert_int_equal(rank_memory_of(&m, &use[many], &rank, NULL, &err), LM_OK);
+    }
+    assert_true(use[0].part[MEMORY_SAVED] > 0);
+    assert_int_equal(use[1].part[MEMORY_SAVED], use[0].part[MEMORY_SAVED]);
+    assert_true(use[1].kept > use[0].kept);
+    network_free(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +251,7 @@ int main(void)
         cmocka_unit_test(listed_stages_are_as_listed),
         cmocka_unit_test(the_fullest_rank_is_found),
         cmocka_unit_test(a_stage_gathers_its_own_blocks),
+        cmocka_unit_test(the_last_chunk_saves_one_micro_batch),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

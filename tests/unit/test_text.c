@@ -119,6 +119,22 @@ static void amounts_are_counted_as_people_say_them(void **state)
     assert_int_equal(text_length("15T", &value, NULL), LM_E_ARG);
 }
 
+static void a_batch_is_samples_or_tokens(void **state)
+{
+    static const char *const bad[] = { "", "0", "-1", "4M", "tokens", "4Gtokens", "1.5" };
+    batch_told               b;
+
+    (void)state;
+    assert_int_equal(text_batch("512", &b, NULL), LM_OK);
+    assert_int_equal(b.n, 512);
+    assert_false(b.tokens);
+    assert_int_equal(text_batch("4Mtokens", &b, NULL), LM_OK);
+    assert_int_equal(b.n, 4 * 1024 * 1024);
+    assert_true(b.tokens);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(text_batch(bad[i], &b, NULL), LM_E_ARG);
+}
+
 static void element_types_have_the_names_of_frameworks(void **state)
 {
     static const struct {
@@ -325,6 +341,7 @@ int main(void)
         cmocka_unit_test(reals_read_back_as_they_were),
         cmocka_unit_test(reals_are_finite_decimal_numbers),
         cmocka_unit_test(shapes_are_positive_and_bounded),
+        cmocka_unit_test(a_batch_is_samples_or_tokens),
         cmocka_unit_test(distance_counts_single_edits),
     };
 

@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "plan/layout_predict.h"
+#include "plan/limits.h"
 #include "predict/predict.h"
 #include "report/pipeline_view.h"
 #include "report/plan/parts.h"
@@ -32,13 +33,13 @@ REAL_OF(low, layout_row, r->plan.found.low)
 REAL_OF(high, layout_row, r->plan.found.high)
 REAL_OF(bytes, layout_row, r->plan.found.bytes)
 
-/* Is it so near to the limit that what is not counted may exceed it? */
-static bool is_close(const layout_row *r)
+/* `room` 0: no limit, or all is counted */
+static room_verdict verdict_of(const layout_row *r)
 {
-    return r->room > 0 && r->plan.found.bytes > (1 - MEMORY_LESS) * r->room;
+    return r->room > 0 ? room_judge(r->plan.found.bytes, r->room, false) : ROOM_FITS;
 }
 
-TEXT_OF(fits, layout_row, is_close(r) ? "close" : "yes")
+TEXT_OF(fits, layout_row, room_verdict_name(verdict_of(r)))
 
 static const char *kwh_currency(const void *whole, size_t i)
 {
@@ -137,7 +138,7 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
 {
     const layout_plan *p    = &r->plan;
     money              cost = { .amount = p->cost.value };
-    char               text[3][HOURS_TEXT], grouped[32], paid[MONEY_TEXT];
+    char               text[3][HOURS_TEXT], grouped[32], paid[MONEY_TEXT], needs[ROOM_TEXT];
 
     strcpy(cost.currency, job->currency);
     fprintf(out, "  %s a step", text_duration(p->found.step, text[0], HOURS_TEXT));
@@ -149,7 +150,8 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
                 text_grouped((uint64_t)fmin(r->tokens, 1e18), grouped, sizeof grouped));
     if (r->at_peak > 0)
         fprintf(out, ", MFU %.1f %%", 100 * mfu(r, 0));
-    fprintf(out, ", %.4g GB; the run takes %s", 1e-9 * p->found.bytes,
+    fprintf(out, ", %s; the run takes %s",
+            room_needs(p->found.bytes, job->side[p->machine].room.overhead > 0, needs),
             text_duration(p->run.value, text[0], HOURS_TEXT));
     if (!isnan(p->run.low))
         fprintf(out, " (%s to %s)", text_duration(p->run.low, text[1], HOURS_TEXT),
@@ -166,7 +168,7 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
     if (r->power.watts.value > 0)
         fprintf(out, ", %.4g W a device, %.4g kWh", r->power.watts.value, r->power.kwh);
     fputc('\n', out);
-    if (is_close(r))
+    if (verdict_of(r) == ROOM_CLOSE)
         fprintf(out,
                 "  within the error of its memory: %.4g of %.4g GB leave %.3g GB to libraries and the "
                 "allocator (--framework-overhead 8GB finds others)\n",
@@ -295,6 +297,16 @@ static unsigned facts_of(const plan_job *job, const layout_plans *p)
     return facts;
 }
 
+static void put_memory(const plan_side *side, const char *label, FILE *out)
+{
+    const memory_types t = limits_types(side->who, true);
+    char               text[MEMORY_TYPES_TEXT];
+
+    fprintf(out, "memory: %s%sof %s%s\n", label ? label : "", label ? ": " : "",
+            memory_types_print(&t, text),
+            t.dtype == side->who->dtype ? "" : " (--mixed f16: as autocast needs it)");
+}
+
 /* Provenance of the machines, each by its last plan. */
 static void put_basis(const plan_job *job, const layout_plans *p, FILE *out)
 {
@@ -305,6 +317,7 @@ static void put_basis(const plan_job *job, const layout_plans *p, FILE *out)
         if (i + 1 < p->n && p->plan[i + 1].machine == x->machine)
             continue;
         step.low[PHASE_SYNC] = x->found.low;
+        put_memory(&job->side[x->machine], job->n > 1 ? job->side[x->machine].name : NULL, out);
         step_basis_explain(job->side[x->machine].who, &step,
                            job->n > 1 ? job->side[x->machine].name : NULL, out);
     }
