@@ -25,15 +25,23 @@ measure() {
     layermeter calibrate "$2" -o "$results/$1" --force >"$results/$1.log" 2>&1 || { tail -n 3 "$results/$1.log" >&2; exit 1; }
 }
 
-# heading TITLE BASELINE: a table begins; BASELINE is the method as published.
+# heading TITLE BASELINE...: a table begins; the first BASELINE is the method as published.
 heading() {
-    printf '\n%s\n' "$1"
-    printf '  %-52s %10s  %14s  %10s\n' 'mean error [%]' published "$2" ours
+    printf '\n%s\n  %-52s %10s' "$1" 'mean error [%]' published
+    shift
+    printf '  %14s' "$@"
+    printf '  %10s\n' ours
 }
 
-# row WHAT PUBLISHED BASELINE OURS: '-' or nothing where there is no figure.
+# row WHAT PUBLISHED BASELINE... OURS: '-' or nothing where there is no figure.
 row() {
-    printf '  %-52s %10s  %14s  %10s\n' "$1" "${2:--}" "${3:--}" "${4:--}"
+    printf '  %-52s %10s' "$1" "${2:--}"
+    shift 2
+    while [ $# -gt 1 ]; do
+        printf '  %14s' "${1:--}"
+        shift
+    done
+    printf '  %10s\n' "${1:--}"
 }
 
 # mape FILE GROUP PHASE MODEL: of a CSV that 'validate' printed.
@@ -59,20 +67,22 @@ exam() {
     [ -s "$results/exam.csv" ] || { tail -n 3 "$results/exam.txt" >&2; return 1; }
 }
 
-# examined BASELINE OURS: a row for each question of the exam that both, or one of them, answered with a mean error.
+# examined BASELINE... OURS: a row for each question of the exam that the first baseline answered with a mean error, or that has a
+# published one. OURS are models, 'residual,layermeter': the first that answered.
 examined() {
     python3 - "$results/exam.csv" "$@" <<'END'
 import csv, sys
-path, baseline, ours = sys.argv[1:]
-rows = {}
+path, *baselines, ours = sys.argv[1:]
+ours, rows = ours.split(","), {}
 for r in csv.DictReader(open(path)):
-    if r["metric"] == "MAPE %" and r["model"] in (baseline, ours) and r["value"] not in ("", "inf"):
-        what = f"{r['dataset']}: {r['question']}" + ("" if r["group"] == "all" else f", {r['group']}")
+    if r["metric"] == "MAPE %" and r["value"] not in ("", "inf"):
+        what = r["question"] + ("" if r["group"] == "all" else f", {r['group']}")
         rows.setdefault(what, {"published": ""})[r["model"]] = f"{float(r['value']):.1f}"
         rows[what]["published"] = rows[what]["published"] or r["published"]
 for what, r in rows.items():
-    if baseline in r or r["published"]:
-        print(f"  {what:<52} {r['published'] or '-':>10}  {r.get(baseline, '-'):>14}  {r.get(ours, '-'):>10}")
+    if baselines[0] in r or r["published"]:
+        told = "".join(f"  {r.get(b, '-'):>14}" for b in baselines)
+        print(f"  {what:<60} {r['published'] or '-':>8}{told}  {next((r[o] for o in ours if o in r), '-'):>10}")
 END
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Nicolai's tables (master thesis, Heidelberg 2025): time, power and energy of single operations and of networks as their sums.
-# Published figures are of an A30 and an RTX 2080 Ti; beside them the method as published ('nicolai': random forests) and ours on the
-# same rows: of the operations of two networks on this machine's CPU, in two minutes, and of the public data where they are.
+# Published figures are of an A30 and an RTX 2080 Ti. Beside them: 'nicolai', the method as published (random forests on attributes of
+# modules); 'nicolai, sizes', the same forests on sizes of what is read and written, where they are better; ours, prices with a residual.
+# All on the same rows: operations of three networks on this machine's CPU, in two minutes, and public data where they are.
 #
 # usage: examples/papers/nicolai.sh [RESULTS]        (default: papers-results/nicolai)
 #
@@ -42,26 +43,35 @@ echo "Nicolai: operations of networks, each distinct one measured once"
 layermeter show resnet18 --unique --batch 2 --image 64 | sed -n 1,8p
 measure operations "$results/operations.ini"
 measure networks "$results/networks.ini"
-layermeter fit "$results/operations/observations.csv" -o "$results/operations.fit.ini" --model nicolai --learn published >"$results/fit.txt" 2>&1 ||
-    { tail -n 3 "$results/fit.txt" >&2; exit 1; }
-layermeter validate "$results/operations/observations.csv" --leave-out kfold=5 --model layermeter,nicolai --learn published --pooled \
-    --format csv >"$results/operations.csv" 2>"$results/operations.txt"
-layermeter validate "$results/networks/observations.csv" --machine "$results/operations.fit.ini" --model layermeter,nicolai --pooled \
-    --format csv >"$results/networks.csv" 2>"$results/networks.txt"
-
-heading "Operations, random rows, on this CPU" nicolai
-for phase in inference forward backward step; do
-    row "$phase" - "$(mape "$results/operations.csv" '(all)' $phase nicolai)" \
-        "$(mape "$results/operations.csv" '(all)' $phase layermeter)"
+ours=residual,
+for features in published encoding=0; do
+    fitted=$results/operations.$features.ini
+    layermeter fit "$results/operations/observations.csv" -o "$fitted" --model nicolai ${ours:+--residual auto} --learn $features >"$results/fit.txt" 2>&1 ||
+        { tail -n 3 "$results/fit.txt" >&2; exit 1; }
+    layermeter validate "$results/operations/observations.csv" --leave-out kfold=5 --model "${ours}nicolai" --learn $features --pooled \
+        --format csv >"$results/operations.$features.csv" 2>"$results/operations.txt"
+    layermeter validate "$results/networks/observations.csv" --machine "$fitted" --model "${ours}nicolai" --pooled \
+        --format csv >"$results/networks.$features.csv" 2>"$results/networks.txt"
+    ours='' # the same on both kinds of features
 done
-heading "Networks never measured, as sums of their operations, on this CPU" nicolai
-row "training step (published of an A30)" 74 "$(mape "$results/networks.csv" '(all)' step nicolai)" \
-    "$(mape "$results/networks.csv" '(all)' step layermeter)"
-row "inference" - "$(mape "$results/networks.csv" '(all)' inference nicolai)" "$(mape "$results/networks.csv" '(all)' inference layermeter)"
+
+# both TABLE WHAT PUBLISHED PHASE: a row by both kinds of features.
+both() {
+    row "$2" "$3" "$(mape "$results/$1.published.csv" '(all)' "$4" nicolai)" "$(mape "$results/$1.encoding=0.csv" '(all)' "$4" nicolai)" \
+        "$(mape "$results/$1.published.csv" '(all)' "$4" residual)"
+}
+
+heading "Operations, random rows, on this CPU" nicolai 'nicolai, sizes'
+for phase in inference forward backward step; do
+    both operations $phase - $phase
+done
+heading "Networks never measured, as sums of their operations, on this CPU" nicolai 'nicolai, sizes'
+both networks "training step (published of an A30)" 74 step
+both networks inference - inference
 
 if exam nicolai2025; then
-    heading "Public data, time, power and energy: operations and networks (published: networks only)" nicolai
-    examined nicolai layermeter
+    heading "Public data, time, power and energy: operations and networks (published: networks only)" nicolai 'nicolai, sizes'
+    examined nicolai 'nicolai, sizes' residual,layermeter
     grep -E '1 - R2|^data set' "$results/exam.txt" | sed 's/^/  /' || true
 fi
 if [ -d "$data/nicolai2025" ] &&
