@@ -25,8 +25,9 @@ static const char details[] =
     "  [my board]\n"
     "  f32       = 15.7 TFLOP/s\n"
     "  bandwidth = 900 GB/s\n"
-    "Also: f64 tf32 f16 bf16 f8 memory l2 multiprocessors cores tensor_cores bus l1 shared threads clock\n"
-    "power class also architecture capability link source note. What is not given is unknown.\n";
+    "Also: f64 tf32 f16 bf16 f8 memory l2 multiprocessors cores tensor_cores rt_cores bus l1 shared\n"
+    "threads clock base_clock power class also architecture capability link source note. What is not\n"
+    "given is unknown.\n";
 
 static const char examples[] = "  layermeter devices\n"
                                "  layermeter devices 'Tesla T4'\n"
@@ -102,11 +103,13 @@ static const field fields[] = {
       FIGURE(MULTIPROCESSORS, NULL, 1, 0) },
     { "cores", NULL, "cores", FIGURE(CORES, NULL, 1, 0) },
     { "tensor_cores", NULL, "tensor_cores", FIGURE(TENSOR_CORES, NULL, 1, 0) },
+    { "rt_cores", NULL, "rt_cores", FIGURE(RT_CORES, NULL, 1, 0) },
     { "bus_bits", NULL, "bus", FIGURE(BUS, "bit", 1, 0) },
     { "l1_bytes", NULL, "l1", FIGURE(L1, "KiB", KIB, 0) },
     { "shared_bytes", NULL, "shared", FIGURE(SHARED, "KiB", KIB, 0) },
     { "threads", NULL, "threads", FIGURE(THREADS, NULL, 1, 0) },
     { "clock_hz", NULL, "clock", FIGURE(CLOCK, "MHz", 1e6, 0) },
+    { "base_clock_hz", NULL, "base_clock", FIGURE(BASE_CLOCK, "MHz", 1e6, 0) },
     { "power_w", "power [W]", "power", FIGURE(POWER, "W", 1, 0) },
     { "class", "class", "class", .text = class_name },
     { "machine_files", "machine files", .text = shipped_words },

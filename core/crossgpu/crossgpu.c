@@ -34,15 +34,17 @@ static void gpus_text(lines *l, crossgpu *c)
         c->s.uses[f] = true;
     for (size_t i = 0; i < c->n_gpus && !l->status; i++) {
         gpu   *g = &c->gpu[i];
-        double figure[N_FIGURES]; /* 0: its datasheet lacks it */
+        double figure[N_FIGURES]; /* -1: its datasheet lacks it */
 
         for (size_t f = 0; f < N_FIGURES; f++)
-            figure[f] = g->figure[f] > 0 ? g->figure[f] : 0;
-        LINE(l, "gpu", ITEM_REALS(figure, N_FIGURES, 0, DBL_MAX), ITEM_REST(g->name));
+            figure[f] = figure_known(f, g->figure[f]) ? g->figure[f] : -1;
+        LINE(l, "gpu", ITEM_REALS(figure, N_FIGURES, -1, DBL_MAX), ITEM_REST(g->name));
         for (size_t f = 0; f < N_FIGURES && !l->out; f++) {
-            lines_check(l, figure[f] > 0 || f > FIGURE_BANDWIDTH, "%s of 0", figure_name(f));
-            g->figure[f] = figure[f] > 0 ? figure[f] : (double)NAN;
-            c->s.uses[f] &= figure[f] > 0;
+            const bool known = figure_known(f, figure[f]);
+
+            lines_check(l, known || f > FIGURE_BANDWIDTH, "%s of %g", figure_name(f), figure[f]);
+            g->figure[f] = known ? figure[f] : (double)NAN;
+            c->s.uses[f] &= known;
         }
     }
 }

@@ -26,7 +26,10 @@ static const device_figure figures[N_FIGURES] = {
     [FIGURE_L1]              = DEVICE_L1,
     [FIGURE_SHARED]          = DEVICE_SHARED,
     [FIGURE_THREADS]         = DEVICE_THREADS,
+    [FIGURE_RT_CORES]        = DEVICE_RT_CORES,
+    [FIGURE_BASE_CLOCK]      = DEVICE_BASE_CLOCK,
     [FIGURE_CAPABILITY]      = N_DEVICE_FIGURES,
+    [FIGURE_MEMORY_CLOCK]    = N_DEVICE_FIGURES,
 };
 
 lm_status features_add(const char *name, unsigned *features, lm_error *err)
@@ -39,7 +42,35 @@ lm_status features_add(const char *name, unsigned *features, lm_error *err)
 
 const char *figure_name(size_t figure)
 {
-    return figure == FIGURE_CAPABILITY ? "capability" : device_keys[figures[figure]].key;
+    return figure == FIGURE_CAPABILITY     ? "capability"
+           : figure == FIGURE_MEMORY_CLOCK ? "bus"
+                                           : device_keys[figures[figure]].key;
+}
+
+/* Can a device lack such units? */
+static bool may_lack(size_t figure)
+{
+    return figures[figure] < N_DEVICE_FIGURES && device_keys[figures[figure]].may_lack;
+}
+
+bool figure_known(size_t figure, double value)
+{
+    return may_lack(figure) ? value >= 0 : value > 0;
+}
+
+/* A device without such units has a logarithm, too. */
+static double figure_log(size_t figure, double value)
+{
+    return may_lack(figure) ? log1p(value) : log(value);
+}
+
+static double figure_of_device(const device *d, size_t figure)
+{
+    if (figure == FIGURE_MEMORY_CLOCK)
+        return device_memory_clock(d->figure);
+    if (figure == FIGURE_CAPABILITY)
+        return d->capability ? strtod(d->capability, NULL) : (double)NAN;
+    return d->figure[figures[figure]];
 }
 
 lm_status gpu_find(const device_list *devices, const char *name, gpu *out, lm_error *err)
@@ -51,9 +82,7 @@ lm_status gpu_find(const device_list *devices, const char *name, gpu *out, lm_er
         return status;
     snprintf(out->name, sizeof out->name, "%s", name);
     for (size_t f = 0; f < N_FIGURES; f++) {
-        out->figure[f] = f != FIGURE_CAPABILITY ? d->figure[figures[f]]
-                         : d->capability        ? strtod(d->capability, NULL)
-                                                : NAN;
+        out->figure[f] = figure_of_device(d, f);
         if (f <= FIGURE_BANDWIDTH && !(out->figure[f] > 0))
             return lm_error_set(err, LM_E_NOTFOUND, "%s:%d: device '%.60s' has no %s", d->path,
                                 d->line, d->name, figure_name(f));
@@ -142,7 +171,7 @@ static void choose_figures(space *s, const gpu *devices, size_t n)
     for (size_t f = 0; f < N_FIGURES; f++) {
         s->uses[f] = true;
         for (size_t i = 0; i < n; i++)
-            s->uses[f] &= devices[i].figure[f] > 0;
+            s->uses[f] &= figure_known(f, devices[i].figure[f]);
     }
 }
 
@@ -277,11 +306,13 @@ lm_status space_pair(const space *s, const gpu *from, const gpu *to, double *out
     for (size_t f = 0; f < N_FIGURES && (s->features & FEATURES_STATIC); f++) {
         if (!s->uses[f])
             continue;
-        if (!(from->figure[f] > 0) || !(to->figure[f] > 0))
-            return lm_error_set(err, LM_E_NOTFOUND, "device '%s' has no %s, which was learned from",
-                                from->figure[f] > 0 ? to->name : from->name, figure_name(f));
-        *out++ = log(from->figure[f] / to->figure[f]);
-        *out++ = log(from->figure[f]);
+        if (!figure_known(f, from->figure[f]) || !figure_known(f, to->figure[f]))
+            return lm_error_set(err, LM_E_NOTFOUND,
+                                "device '%s' has no %s, which was learned from: give it (--devices)",
+                                figure_known(f, from->figure[f]) ? to->name : from->name,
+                                figure_name(f));
+        *out++ = figure_log(f, from->figure[f]) - figure_log(f, to->figure[f]);
+        *out++ = figure_log(f, from->figure[f]);
     }
     return LM_OK;
 }

@@ -8,7 +8,7 @@
  * about 1, logarithms beyond. The run's seconds follow.
  *
  * A pair has two logarithms for each figure that all datasheets have: the ratio of the two devices,
- * and the first device's figure. The ratio of peaks tells the distance for runs bound by
+ * and the first device's figure (of units that some devices lack, one more than their number). The ratio of peaks tells the distance for runs bound by
  * arithmetic, that of bandwidths for runs bound by traffic.
  *
  * Groups of features, as Hur & Lee (2024) compare them: static ones are those of a pair of devices,
@@ -39,7 +39,10 @@ enum {
     FIGURE_L1,
     FIGURE_SHARED,
     FIGURE_THREADS,
-    FIGURE_CAPABILITY, /**< "7.5" as a number */
+    FIGURE_RT_CORES,
+    FIGURE_BASE_CLOCK,
+    FIGURE_CAPABILITY,   /**< "7.5" as a number */
+    FIGURE_MEMORY_CLOCK, /**< device_memory_clock() */
     N_FIGURES
 };
 
@@ -51,6 +54,9 @@ lm_status features_add(const char *name, unsigned *features, lm_error *err);
 
 /** The name of a figure in files, "f32". */
 const char *figure_name(size_t figure);
+
+/** Is the figure known? Only of units that some devices lack 0 is a figure. */
+bool figure_known(size_t figure, double value);
 
 /** A GPU to learn from or to predict for. */
 typedef struct gpu {

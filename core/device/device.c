@@ -30,16 +30,23 @@ const device_key device_keys[N_DEVICE_FIGURES] = {
     [DEVICE_L2]              = { "l2", "B" },
     [DEVICE_MULTIPROCESSORS] = { "multiprocessors", "" },
     [DEVICE_CORES]           = { "cores", "" },
-    [DEVICE_TENSOR_CORES]    = { "tensor_cores", "" },
+    [DEVICE_TENSOR_CORES]    = { "tensor_cores", "", true },
+    [DEVICE_RT_CORES]        = { "rt_cores", "", true },
     [DEVICE_BUS]             = { "bus", "" },
     [DEVICE_L1]              = { "l1", "B" },
     [DEVICE_SHARED]          = { "shared", "B" },
     [DEVICE_THREADS]         = { "threads", "" },
     [DEVICE_CLOCK]           = { "clock", "Hz" },
+    [DEVICE_BASE_CLOCK]      = { "base_clock", "Hz" },
     [DEVICE_POWER]           = { "power", "W" },
 };
 
 const char *const device_class_names[N_DEVICE_CLASSES] = { "", "slot", "card", "module" };
+
+double device_memory_clock(const double figure[N_DEVICE_FIGURES])
+{
+    return figure[DEVICE_BANDWIDTH] / (2 * figure[DEVICE_BUS] / 8);
+}
 
 double device_peak(const device *d, lm_dtype dtype)
 {
@@ -216,6 +223,16 @@ static lm_status read_figure(const value_form *how, const char *text, struct are
     return status;
 }
 
+/* Units that a device may lack. */
+static lm_status read_units(const value_form *how, const char *text, struct arena *room, void *out,
+                            lm_error *err)
+{
+    if (strcmp(text, "0") != 0)
+        return read_figure(how, text, room, out, err);
+    *(double *)out = 0;
+    return LM_OK;
+}
+
 static lm_status parse_class(const char *text, device_class *out, lm_error *err)
 {
     const size_t at = text_place(text, device_class_names, N_DEVICE_CLASSES);
@@ -226,7 +243,8 @@ static lm_status parse_class(const char *text, device_class *out, lm_error *err)
     return LM_OK;
 }
 
-static const value_type type_figure = { .size = sizeof(double), .read = read_figure };
+static const value_type type_figure = { .size = sizeof(double), .read = read_figure },
+                        type_units  = { .size = sizeof(double), .read = read_units };
 VALUE_TYPE(type_class, device_class, parse_class);
 
 /* Figures come first. */
@@ -252,7 +270,8 @@ static device_file_keys keys_of_devices(void)
     for (size_t f = 0; f < N_DEVICE_FIGURES; f++)
         all.of[f] = (ini_key){ device_keys[f].key,
                                offsetof(device, figure) + f * sizeof(double),
-                               { .type = &type_figure, .argument = device_keys[f].unit } };
+                               { .type = device_keys[f].may_lack ? &type_units : &type_figure,
+                                 .argument = device_keys[f].unit } };
     memcpy(all.of + N_DEVICE_FIGURES, texts, sizeof texts);
     return all;
 }

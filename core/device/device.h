@@ -22,12 +22,14 @@ typedef enum device_figure {
     DEVICE_L2,        /**< bytes */
     DEVICE_MULTIPROCESSORS,
     DEVICE_CORES,        /**< f32 multiply-adds per clock, all multiprocessors together */
-    DEVICE_TENSOR_CORES, /**< all multiprocessors together; unknown for boards without any */
+    DEVICE_TENSOR_CORES, /**< all multiprocessors together; 0: a board without any */
+    DEVICE_RT_CORES,     /**< the same of units for ray tracing */
     DEVICE_BUS,          /**< width of the memory bus, bits */
     DEVICE_L1,           /**< bytes per multiprocessor, including its shared memory */
     DEVICE_SHARED,       /**< most shared memory of a multiprocessor, bytes */
     DEVICE_THREADS,      /**< most threads on a multiprocessor at once */
     DEVICE_CLOCK,        /**< boost clock, Hz; the constant clock of boards without boost */
+    DEVICE_BASE_CLOCK,   /**< Hz */
     DEVICE_POWER,        /**< default power limit, W */
     N_DEVICE_FIGURES
 } device_figure;
@@ -65,8 +67,9 @@ typedef struct device_list {
 
 /** A figure in a file: its key, and the unit of its values. */
 typedef struct device_key {
-    const char *key;  /**< "bandwidth" */
-    const char *unit; /**< "B/s"; "": a count */
+    const char *key;      /**< "bandwidth" */
+    const char *unit;     /**< "B/s"; "": a count */
+    bool        may_lack; /**< 0 is a value: there are boards without any */
 } device_key;
 
 extern const device_key device_keys[N_DEVICE_FIGURES];
@@ -102,6 +105,12 @@ lm_status device_figures(const char *name, double figure[N_DEVICE_FIGURES], lm_e
  * Are these names of the same device? Case, blanks, punctuation and a leading "NVIDIA" are ignored.
  */
 bool device_same_name(const char *a, const char *b);
+
+/**
+ * Clock of the memory as drivers report it, Hz: on each line of the bus two bits pass in a cycle. NAN:
+ * bandwidth or bus are unknown.
+ */
+double device_memory_clock(const double figure[N_DEVICE_FIGURES]);
 
 /** Peak rate of an element type, FLOP/s; NAN: unknown, or not supported. */
 double device_peak(const device *d, lm_dtype dtype);

@@ -225,7 +225,7 @@ static void use(const char *name, layerwise_sort sort, size_t k, layerwise_task 
 }
 
 /* Which features are in use: those of devices where any of them differs; of these, where one that is
- * known of all differs, no others. */
+ * known of all differs, all that are known of all, else those that differ. */
 static void choose_features(const layerwise_lot *l, const choice *of, layerwise_task *to,
                             size_t at[LAYERWISE_FEATURES])
 {
@@ -238,7 +238,8 @@ static void choose_features(const layerwise_lot *l, const choice *of, layerwise_
         }
     for (size_t k = 0; k < l->n_features; k++)
         if (is_in(of, l->feature[k].name) &&
-            (!of_device(l->feature[k].sort) || (several && (!told || known_of_all(l, of, k)))) &&
+            (!of_device(l->feature[k].sort) ||
+             (several && (told ? known_of_all(l, of, k) : differs(l, of, k)))) &&
             (l->feature[k].sort != LAYERWISE_SOME || differs(l, of, k)))
             use(l->feature[k].name, l->feature[k].sort, k, to, at);
 }

@@ -7,10 +7,10 @@
  * LSTM, by a flag), attention, embedding, layernorm. As published, a forward pass by itself and a
  * whole step by an optimizer are one task, told apart by the flags of optimizers; backward passes
  * and updates by themselves, which it has not, are tasks of their own. Features of devices, in use
- * where several are learned from: clock, memory, bandwidth, cores, peak in 32 bits, and CT, the
- * operations over that peak; by the setting gpu=1 a flag for each GPU, too. Its code has the base
- * clock, the memory's type, clock and bus, and cores of other kinds besides, which not all datasheets
- * here have. The share of dropout is a feature where rows differ in it. Learners: layerwise_best.h. It
+ * where several are learned from: clock, memory, bandwidth, cores of three kinds, the memory's bus and
+ * clock, peak in 32 bits, and CT, the operations over that peak; by the setting gpu=1 a flag for each
+ * GPU, too. Its code has the base clock and the types of the memory and of the bus besides, which not
+ * all datasheets here have. The share of dropout is a feature where rows differ in it. Learners: layerwise_best.h. It
  * chooses by the root mean square of milliseconds on rows at random; here it is the mean relative
  * error on shapes that were left out, and logarithms may be learned.
  */
@@ -119,13 +119,15 @@ static void add_feature(layerwise_features *to, prenet_feature f, double value)
 
 static void add_device(const keys *k, const device *on, layerwise_features *to)
 {
-    static const device_figure figures[] = { DEVICE_CLOCK, DEVICE_MEMORY, DEVICE_BANDWIDTH,
-                                             DEVICE_CORES, DEVICE_F32 };
+    static const device_figure figures[] = { DEVICE_CLOCK,     DEVICE_MEMORY, DEVICE_BANDWIDTH,
+                                             DEVICE_CORES,     DEVICE_F32,    DEVICE_TENSOR_CORES,
+                                             DEVICE_RT_CORES,  DEVICE_BUS };
     const double               peak      = on ? on->figure[DEVICE_F32] : NAN;
 
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         layerwise_add(to, device_keys[figures[i]].key, LAYERWISE_DEVICE,
                       on ? on->figure[figures[i]] : NAN);
+    layerwise_add(to, "memory_clock", LAYERWISE_DEVICE, on ? device_memory_clock(on->figure) : NAN);
     if (!isnan(k->features.value[PRENET_FLOPS]))
         layerwise_add(to, "flops/speed", LAYERWISE_OVER, prenet_time(&k->features, peak / 1e9));
 }

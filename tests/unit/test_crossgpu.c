@@ -296,6 +296,38 @@ static void more_figures_of_datasheets_are_features(void **state)
     assert_close(t4.figure[FIGURE_SHARED], 65536, 0);
     assert_close(t4.figure[FIGURE_THREADS] / v100.figure[FIGURE_THREADS], 0.5, 0);
     assert_true(isnan(t4.figure[FIGURE_F64])); /* unknown is not 0 */
+    assert_close(t4.figure[FIGURE_BASE_CLOCK], 585e6, 0);
+    devices_free(d);
+}
+
+/* Clocks of the memory are those that deviceQuery reported on the authors' instances: 5001, 877 and 715 MHz. A V100 has no cores
+ * for ray tracing, a P100 no tensor cores either: features of a pair are finite all the same, log(1 + 40) - log(1 + 0) first. */
+static void units_that_a_device_lacks_are_features(void **state)
+{
+    space        s = { .features = FEATURES_STATIC };
+    device_list *d = NULL;
+    gpu          t4, v100, p100;
+    lm_error     err;
+    double       x[2];
+
+    (void)state;
+    assert_int_equal(devices_open(NULL, &d, &err), LM_OK);
+    assert_int_equal(gpu_find(d, "T4", &t4, &err), LM_OK);
+    assert_int_equal(gpu_find(d, "V100-SXM2-16GB", &v100, &err), LM_OK);
+    assert_int_equal(gpu_find(d, "P100-PCIE-16GB", &p100, &err), LM_OK);
+    assert_close(t4.figure[FIGURE_MEMORY_CLOCK] / 5001e6, 1, 2e-3);
+    assert_close(v100.figure[FIGURE_MEMORY_CLOCK] / 877e6, 1, 3e-3);
+    assert_close(p100.figure[FIGURE_MEMORY_CLOCK] / 715e6, 1, 2e-3);
+    assert_close(v100.figure[FIGURE_RT_CORES] + p100.figure[FIGURE_TENSOR_CORES], 0, 0);
+    assert_true(figure_known(FIGURE_RT_CORES, 0) && !figure_known(FIGURE_BUS, 0));
+    s.uses[FIGURE_RT_CORES] = true;
+    assert_int_equal(space_pair(&s, &t4, &v100, x, &err), LM_OK);
+    assert_close(x[0], 3.713572, 1e-6);
+    assert_close(x[1], 3.713572, 1e-6);
+    s = (space){ .features = FEATURES_STATIC, .uses = { [FIGURE_TENSOR_CORES] = true } };
+    assert_int_equal(space_pair(&s, &p100, &v100, x, &err), LM_OK);
+    assert_close(x[0], -6.463029, 1e-6);
+    assert_close(x[1], 0, 0);
     devices_free(d);
 }
 
@@ -572,6 +604,7 @@ int main(void)
         cmocka_unit_test(metrics_lose_their_units),
         cmocka_unit_test(features_come_in_groups),
         cmocka_unit_test(more_figures_of_datasheets_are_features),
+        cmocka_unit_test(units_that_a_device_lacks_are_features),
         cmocka_unit_test(a_law_is_learned_where_medians_are_off),
         cmocka_unit_test(bounds_tell_of_a_gpu_that_never_ran),
         cmocka_unit_test(bounds_are_of_the_gpu_that_never_ran),
