@@ -8,9 +8,17 @@
 #ifndef CALIBRATE_WATCHDOG_H
 #define CALIBRATE_WATCHDOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "ranks/world.h"
+
+/** Longest time of an exchange of so many bytes: no network of today is slower than 1 MB/s, and no link
+ * between GPUs slower than 100 MB/s. */
+static inline double watchdog_exchange_seconds(double bytes, bool between_gpus)
+{
+    return 2 * bytes / (between_gpus ? 1e8 : 1e6);
+}
 
 /** The current measurement: its text for messages, and the patience. */
 typedef struct watchdog_point {

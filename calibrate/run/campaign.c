@@ -236,8 +236,7 @@ static lm_status measure(campaign *c, sweep_point *p, point_result *out, lm_erro
     return status;
 }
 
-/* Limits for the watchdog. No network of today is slower than 1 MB/s, and no link between GPUs
- * slower than 100 MB/s. */
+/* Limits for the watchdog. */
 static void announce(const campaign *c, const sweep_point *p)
 {
     char           text[160];
@@ -248,8 +247,8 @@ static void announce(const campaign *c, const sweep_point *p)
         message = (double)p->counts.param_bytes;
     else if (p->row.kind == OBS_COLLECTIVE)
         message = (double)p->row.bytes;
-    w.exchange_seconds =
-        2 * message / (c->b.collective && c->b.collective->type->on_gpu ? 1e8 : 1e6);
+    w.exchange_seconds = watchdog_exchange_seconds(
+        message, c->b.collective && c->b.collective->type->on_gpu);
     print_point(&p->row, text, sizeof text);
     watchdog_begin(&w);
 }

@@ -156,6 +156,8 @@ grep -q 'no clock of 1981 MHz: the highest of this device is 1980 MHz$' err || f
 LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml "$fake" gpu.ini -o free.csv --quiet || fail "NVML"
 [ "$(flags free.csv clock_mhz)" = '1980 ' ] || fail "the clock of each point: $(flags free.csv clock_mhz)"
 flags free.csv flags | grep -q throttled && fail "a free clock: $(flags free.csv flags)"
+LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml LAYERMETER_FAKE_RESTS=1 "$fake" gpu.ini -o rests.csv --quiet || fail "NVML"
+[ "$(flags rests.csv clock_mhz)" = '1980 ' ] || fail "the clock of a GPU that rests between points: $(flags rests.csv clock_mhz)"
 LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml LAYERMETER_FAKE_IDLE=1 "$fake" gpu.ini -o idle.csv --quiet || fail "NVML"
 [ "$(flags idle.csv clock_mhz)" = ' ' ] || fail "the clock of a GPU at rest: $(flags idle.csv clock_mhz)"
 flags idle.csv flags | grep -q throttled && fail "a GPU at rest is held down: $(flags idle.csv flags)"
@@ -248,3 +250,12 @@ ranks -o two.csv 2>err && fail "two processes on one GPU"
 grep -q 'gpu.ini: 2 processes on this host see 1 GPU: start one process a GPU$' err || fail "two processes: $(cat err)"
 LAYERMETER_FAKE_DEVICES=2 ranks -o two.csv 2>err || fail "two processes on two GPUs: $(cat err)"
 rows two.csv | diff expected - || fail "rows of two processes"
+
+# two instances of one GPU (MIG), each rank seeing its own
+cat >instance.sh <<'END'
+#!/bin/sh
+export LAYERMETER_FAKE_MIG="${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"
+exec "$@"
+END
+chmod +x instance.sh
+mpirun --oversubscribe -np 2 ./instance.sh "$fake" gpu.ini --quiet -o instances.csv 2>err || fail "two instances of a GPU: $(cat err)"

@@ -125,6 +125,12 @@ END
     grep -q "warning: .*share" err || fail "one core, and no word of it: $(cat err)"
     grep -q '^# crowded: ' one.csv || fail "one core, and no word of it: $(grep '^#' one.csv)"
 }
+# one thread a core, and yet too few for NCCL's
+[ "$(taskset -c 0,1 nproc 2>/dev/null)" = 2 ] && {
+    timeout 100 taskset -c 0,1 mpirun $many --bind-to none -np 2 "$fake" sweep.ini --quiet -o few_cores.csv 2>err || fail "two cores: $(cat err)"
+    grep -q "warning: NCCL's threads of rank 0 on .* share 2 cores with the thread that measures: give each rank 4 or more (mpirun --bind-to numa, srun --cpus-per-task)" err ||
+        fail "two cores, and no word of it: $(cat err)"
+}
 for each in 00 01; do
     mkdir -p "sys/bus/pci/devices/0000:$each:00.0" && echo 1020-1023 >"sys/bus/pci/devices/0000:$each:00.0/local_cpulist"
 done
@@ -138,6 +144,15 @@ LAYERMETER_FAKE_NCCL_WRONG=1 run 2 sweep.ini -o wrong.csv && fail "a wrong sum i
 LAYERMETER_FAKE_NCCL_LOST=3 run 2 sweep.ini -o lost.csv && fail "a lost network is no failure"
 errors | grep -q 'NCCL: remote process exited' || fail "a lost network: $(cat err)"
 [ "$(errors | wc -l)" -eq 1 ] || fail "a lost network, more than once: $(cat err)"
+
+# a message that never ends, which NCCL tells whoever asks: alone, and in a step
+LAYERMETER_FAKE_NCCL_BROKEN=4 run 2 sweep.ini -o broken_message.csv && fail "a broken connection is no failure"
+[ "$(errors | wc -l)" -eq 1 ] && errors | grep -q 'all-reduce: NCCL: remote process exited' || fail "a broken connection: $(cat err)"
+
+# ---- the launch is in no message's time, by a clock of which all is known: 2 us ------------------------------
+LAYERMETER_FAKE_LATENCY=1000 run 2 sweep.ini -o clock.csv || fail "a known clock: $(cat err)"
+awk -F, '/^collective,.*,ok$/ { printf "%.2g\n", $17 }' clock.csv | sort -u >times
+[ "$(cat times)" = 2e-06 ] || fail "a message of 2 us takes: $(cat times)"
 
 # ---- the native step: gradients in buckets -----------------------------------------------------------------
 sed '/^.collectives/,$d' sweep.ini >step.ini
@@ -154,6 +169,10 @@ for bucket in '' 1024; do
     [ "$(awk -F, -v b="$bucket" '/^network/ && $13 == b && $NF == "ok"' step.csv | wc -l)" -eq 5 ] ||
         fail "a step in buckets of '$bucket': $(grep -v '^#' step.csv)"
 done
+
+sed 's/^bucket .*/bucket = 1KiB/' step.ini >buckets.ini
+LAYERMETER_FAKE_NCCL_BROKEN=6 run 2 buckets.ini -o broken_step.csv && fail "a broken connection in a step is no failure"
+[ "$(errors | wc -l)" -eq 1 ] && errors | grep -q 'buckets: NCCL: remote process exited' || fail "a broken connection in a step: $(cat err)"
 
 # ---- one rank's device breaks while the other waits for it: its words are said at once, and all end -------------
 cat >second.sh <<'END'

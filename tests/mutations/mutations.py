@@ -97,11 +97,13 @@ MUTATIONS = [
     Mutation("gpu_cores_far", "calibrate/run/agreement.c", "!facts_cores_meet(f->allowed, f->near)", "facts_cores_meet(f->allowed, f->near)", "script", "nccl"),
     # 5: launches in the times of kernels and messages
     Mutation("gpu_launch_timed", "calibrate/backends/cuda/cuda.c", "if (!status && c->alone)", "if (!status && c->alone && c->flush)", "script", "gpu"),
-    Mutation("gpu_launch_of_message", "calibrate/backends/nccl/nccl.c", "held   = hold_back(b, err);", "held   = LM_OK;", "script", "nccl"),
+    Mutation("gpu_launch_of_message", "calibrate/backends/nccl/nccl.c", "held   = hold_back(b, err);", "held   = b->flush ? LM_OK : hold_back(b, err);", "script", "nccl"),
     # 6: failures of one rank
     Mutation("gpu_failure_untold", "calibrate/measure/harness.c", "        watchdog_fail(err->text);", "        (void)err;", "script", "nccl"),
     Mutation("gpu_async_unread", "calibrate/backends/nccl/nccl_comm.c", "asked = ncclCommGetAsyncError(comm, &found);", "asked = ncclSuccess;", "script", "nccl"),
-    Mutation("gpu_patience", "calibrate/run/campaign.c", "type->on_gpu ? 1e8 : 1e6", "type->on_gpu ? 1e5 : 1e6", "script", "nccl"),
+    Mutation("gpu_async_unread_in_steps", "calibrate/backends/nccl/nccl_buckets.c", "asked = ncclCommGetAsyncError(b->comm, &found);", "asked = ncclSuccess;", "script",
+             "nccl"),
+    Mutation("gpu_patience", "calibrate/ranks/watchdog.h", "between_gpus ? 1e8 : 1e6", "between_gpus ? 1e5 : 1e6", "unit", "harness"),
     # 7: communicators
     Mutation("gpu_communicators_kept", "calibrate/backends/nccl/nccl_comm.c", "KEPT = 4", "KEPT = 40", "script", "nccl"),
     Mutation("gpu_communicator_memory", "calibrate/backends/nccl/nccl_comm.c", "cause != ncclRemoteError && no_device_memory(more)", "cause == ncclSuccess", "script",
@@ -118,6 +120,7 @@ MUTATIONS = [
     # 11: the clock under load, loads of the device's memory, prepared kernels, NVML's absence, MIG
     Mutation("gpu_clock_at_rest", "calibrate/backends/cuda/cuda.c", "if (!me->manager || cuda_delay(&me->device, ASKED, &unused))", "(void)ASKED; (void)unused;\n    if (!me->manager)",
              "script", "gpu"),
+    Mutation("gpu_instances_alike", "calibrate/backends/cuda/cuda_driver.c", "INTERFACE = 12000", "INTERFACE = 11000", "script", "gpu"),
     Mutation("gpu_operands_copied", "calibrate/backends/cuda/loops_body.cu", "            const NAME(vector) x = GETV(k, i);\n",
              "            void *at[10];\n            for (int l = 0; l < 10; l++) at[l] = a.at[(l + k) % 10];\n"
              "            const NAME(vector) x = ((const NAME(vector) *)at[(k + i) % 10])[i];\n", "unit", "cuda_source"),

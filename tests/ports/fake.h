@@ -20,7 +20,8 @@
  *                                    last tap; 3: both
  *   LAYERMETER_FAKE_LATENCY=N        events tell a clock of its own: whatever the host enqueues takes
  *                                    it N ns, and runs 2000 ns, products on tensor cores 500,
- *                                    a delay as long as it says
+ *                                    a delay as long as it says, what sets memory 1 ns for 1000 bytes
+ *   LAYERMETER_FAKE_MIG=N            this process sees instance N of a GPU that is shared
  */
 #ifndef PORTS_FAKE_H
 #define PORTS_FAKE_H
@@ -43,6 +44,12 @@ cudaError_t fake_library_enqueue(cudaStream_t stream, fake_call *call, const voi
 
 /** The call under way takes so long, by the device's own clock. */
 void fake_spend(long long nanoseconds);
+
+/** The call under way never ends, nor does what waits behind it. */
+void fake_never_ends(void);
+
+/** Does anything wait in a stream? The management library asks. */
+bool fake_is_busy(void);
 
 /** Do these bytes lie in device memory that is allocated? */
 bool fake_is_device_memory(const void *at, size_t bytes);

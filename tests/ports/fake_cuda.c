@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fake_runtime.h"
 
@@ -30,7 +31,7 @@ struct CUstream_st {
     struct CUstream_st *next;
     queue               waiting;
     struct CUgraph_st  *capture; /* NULL: not captured */
-    bool                running;
+    bool                running, stuck; /* stuck: what runs never ends */
     int64_t             busy_until;
 };
 
@@ -57,6 +58,7 @@ static struct {
     size_t              n_launches, n_events, n_graphs;
     int                 device;
     int64_t             host, spent; /* the host's clock; what the call under way takes */
+    bool                endless;     /* the call under way */
 } fake;
 
 /* Streams may be given work by several threads. */
@@ -115,6 +117,11 @@ static int64_t latency(void)
 void fake_spend(long long nanoseconds)
 {
     fake.spent = nanoseconds;
+}
+
+void fake_never_ends(void)
+{
+    fake.endless = true;
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -186,6 +193,8 @@ static void run_item(struct CUstream_st *s, item *i)
         fake.spent = KERNEL_NANOSECONDS;
         run_call(i);
         s->busy_until += fake.spent;
+        s->stuck |= fake.endless;
+        fake.endless = false;
         break;
     case ITEM_RECORD:
         i->event->done        = i->turn;
@@ -194,6 +203,7 @@ static void run_item(struct CUstream_st *s, item *i)
     case ITEM_WAIT:
         if (i->event->done < i->turn && i->event->stream)
             run_until(i->event->stream, i->event, i->turn);
+        s->stuck |= i->event->done < i->turn && i->event->stream;
         s->busy_until = later(s->busy_until, i->event->nanoseconds);
         break;
     }
@@ -206,7 +216,7 @@ static void run_until(struct CUstream_st *s, const struct CUevent_st *event,
     if (s->running) /* streams that wait for each other */
         abort();
     s->running = true;
-    while (s->waiting.first && !(event && event->done >= turn)) {
+    while (s->waiting.first && !s->stuck && !(event && event->done >= turn)) {
         item *i = s->waiting.first;
 
         s->waiting.first = i->next;
@@ -233,6 +243,15 @@ void fake_run_all(void)
 static struct CUstream_st *stream_of(cudaStream_t stream)
 {
     return stream ? stream : &fake.none;
+}
+
+bool fake_is_busy(void)
+{
+    bool busy = fake.none.waiting.first;
+
+    for (const struct CUstream_st *s = fake.streams; s; s = s->next)
+        busy |= s->waiting.first != NULL;
+    return busy;
 }
 
 bool fake_capturing(void)
@@ -352,6 +371,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     if (stream_of(stream)->capture)
         return fake_leave(cudaErrorStreamCaptureUnsupported);
     run_until(stream_of(stream), NULL, 0);
+    while (stream_of(stream)->stuck)
+        pause();
     fake.host = later(fake.host, stream_of(stream)->busy_until);
     return fake_leave(cudaSuccess);
 }
@@ -418,6 +439,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
         return fake_leave(cudaErrorStreamCaptureUnsupported);
     if (event->done < event->recorded)
         run_until(event->stream, event, event->recorded);
+    while (event->done < event->recorded)
+        pause();
     fake.host = later(fake.host, event->nanoseconds);
     return fake_leave(cudaSuccess);
 }
@@ -426,8 +449,17 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     const cudaError_t status = event->done < event->recorded ? cudaErrorNotReady : cudaSuccess;
-    const cudaError_t ran    = cudaEventSynchronize(event);
+    cudaError_t       ran;
 
+    fake_enter();
+    if (fake_capturing())
+        return fake_leave(cudaErrorStreamCaptureUnsupported);
+    if (event->done < event->recorded)
+        run_until(event->stream, event, event->recorded);
+    if (event->done < event->recorded)
+        return fake_leave(cudaErrorNotReady);
+    fake.host = later(fake.host, event->nanoseconds);
+    ran       = fake_leave(cudaSuccess);
     return ran ? ran : status;
 }
 

@@ -42,8 +42,9 @@ static CUresult device_get_name(char *name, int size, CUdevice device)
     return CUDA_SUCCESS;
 }
 
-/* Another one for each who starts us: tests run side by side. */
-static CUresult device_get_uuid(CUuuid *out, CUdevice device)
+/* Another one for each who starts us: tests run side by side. Of all instances of a shared GPU the same, as
+ * the driver's interface before CUDA 11.4 tells it. */
+static CUresult device_get_uuid_old(CUuuid *out, CUdevice device)
 {
     const long parent = (long)getppid();
 
@@ -51,6 +52,14 @@ static CUresult device_get_uuid(CUuuid *out, CUdevice device)
     memcpy(out->bytes, &parent, sizeof parent);
     memcpy(out->bytes + sizeof parent, &device, sizeof device);
     return CUDA_SUCCESS;
+}
+
+static CUresult device_get_uuid(CUuuid *out, CUdevice device)
+{
+    const CUresult status = device_get_uuid_old(out, device);
+
+    out->bytes[15] = (char)fake_number("LAYERMETER_FAKE_MIG", 0);
+    return status;
 }
 
 static CUresult module_load_data(CUmodule *out, const void *image)
@@ -138,8 +147,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *wanted, void **out, uns
                                              unsigned long long                    flags,
                                              enum cudaDriverEntryPointQueryResult *found)
 {
-    (void)version;
     (void)flags;
+    if (version < 11040)
+        FUNCTION("cuDeviceGetUuid", device_get_uuid_old)
     FUNCTION("cuGetErrorString", get_error_string)
     FUNCTION("cuDeviceGet", device_get)
     FUNCTION("cuDeviceGetName", device_get_name)

@@ -10,6 +10,8 @@
  *   LAYERMETER_FAKE_NCCL_LARGEST=1 sums are the largest of what is added up
  *   LAYERMETER_FAKE_NCCL_LOST=N    before the N-th collective of rank 1 the network is lost: it
  *                                  never ends
+ *   LAYERMETER_FAKE_NCCL_BROKEN=N  the N-th collective of a communicator never ends, which only
+ *                                  ncclCommGetAsyncError() tells
  *   LAYERMETER_FAKE_NCCL_LOG=FILE  a line for each communicator: "rank of ranks: NCCL_ALGO"
  *   LAYERMETER_FAKE_NCCL_NET=NAME  the network that its log says it uses, IB
  *   LAYERMETER_FAKE_NCCL_ROOM=N    rank 1 has device memory for N communicators at a time; for one
@@ -265,7 +267,11 @@ static void run(void *context)
 {
     const collective *r = context;
 
-    r->comm->n_run++;
+    if (++r->comm->n_run == fake_number("LAYERMETER_FAKE_NCCL_BROKEN", 0)) {
+        r->comm->error = ncclRemoteError;
+        fake_never_ends();
+        return;
+    }
     r->run(r);
     if (r->comm->rank == 1 && r->comm->n_run == fake_number("LAYERMETER_FAKE_NCCL_WRONG", 0))
         spoil(r);

@@ -1,6 +1,8 @@
 /* The driver's management library of a device that is not there: found under its name by
  * whoever has this folder in LD_LIBRARY_PATH. LAYERMETER_FAKE_HELD_DOWN=1: power holds its
  * clock down; LAYERMETER_FAKE_IDLE=1: nothing runs on it whenever it is asked;
+ * LAYERMETER_FAKE_RESTS=1: where nothing waits for the device its clock falls to 345 MHz, and the cause is
+ * that it is idle;
  * LAYERMETER_FAKE_RISES=FILE: its clock rises from 345 MHz by 100 each time it is asked, which the
  * file lists.
  * LAYERMETER_FAKE_GPUS: how many there are, 2; LAYERMETER_FAKE_NVML: a file of what they say,
@@ -56,9 +58,12 @@ static bool held_down(void)
     return is_set("LAYERMETER_FAKE_HELD_DOWN");
 }
 
+extern bool fake_is_busy(void) __attribute__((weak)); /* of the program, where it has the device */
+
 static bool idle(void)
 {
-    return is_set("LAYERMETER_FAKE_IDLE");
+    return is_set("LAYERMETER_FAKE_IDLE") ||
+           (is_set("LAYERMETER_FAKE_RESTS") && fake_is_busy && !fake_is_busy());
 }
 
 static int gpus[8];

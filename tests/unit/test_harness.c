@@ -7,6 +7,7 @@
 
 #include "measure/harness.h"
 #include "measure/trust.h"
+#include "ranks/watchdog.h"
 
 /* ---- a world of two threads ------------------------------------------------------------------ */
 
@@ -361,12 +362,21 @@ static void time_that_is_up_ends_warming_up_too(void **state)
     assert_int_equal(r.device.runs[PHASE_FORWARD], 5 + 4);
 }
 
+/* 1 GB there and back: 20 s between GPUs, 2000 s over a network. */
+static void exchanges_have_a_longest_time(void **state)
+{
+    (void)state;
+    assert_close(watchdog_exchange_seconds(1e9, true), 20, 1e-9);
+    assert_close(watchdog_exchange_seconds(1e9, false), 2000, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_ends_with_the_slowest_rank_not_with_the_slowest_phases),
         cmocka_unit_test(with_buckets_a_step_is_the_longest_of_all),
         cmocka_unit_test(what_is_hidden_takes_a_nanosecond),
+        cmocka_unit_test(exchanges_have_a_longest_time),
         cmocka_unit_test(alone_a_step_is_the_sum_of_its_phases),
         cmocka_unit_test(a_pass_in_evaluation_mode_stands_by_itself),
         cmocka_unit_test(time_that_is_up_ends_warming_up_too),
