@@ -17,7 +17,7 @@ typedef struct sample {
     size_t          group;
     double          seconds;
     double          own[3]; /* forward, backward, update */
-    host_operations n;
+    host_operations n, planes; /* planes: what is added to n for a plane of one operation */
 } sample;
 
 typedef struct samples {
@@ -31,8 +31,8 @@ static double step_with(const sample *s, host_time h, double seconds)
     double     all;
 
     h.seconds = seconds;
-    all       = host_pass(&clock, &h, s->n.forward, s->own[0]);
-    all += host_pass(&clock, &h, s->n.backward, s->own[1]);
+    all       = host_pass(&clock, &h, s->n.forward + h.plane * s->planes.forward, s->own[0]);
+    all += host_pass(&clock, &h, s->n.backward + h.plane * s->planes.backward, s->own[1]);
     return all + host_pass(&clock, &h, s->n.update, s->own[2]);
 }
 
@@ -62,11 +62,12 @@ static double loss(const samples *all, const fold_turn *t, const host_time *h, d
     return sum;
 }
 
-/* Minimises a sum of absolute values: at the minimum one of them is 0. */
-static double least(const samples *all, const fold_turn *t, const host_time *h)
+/* Minimises a sum of absolute values: at the minimum one of them is 0. Returns the sum. */
+static double least(const samples *all, const fold_turn *t, const host_time *h, double *best)
 {
-    double best = NAN, sum = INFINITY;
+    double sum = INFINITY;
 
+    *best = NAN;
     for (size_t i = 0; i < all->n; i++) {
         double at, here;
 
@@ -75,18 +76,41 @@ static double least(const samples *all, const fold_turn *t, const host_time *h)
         at   = solve(&all->at[i], h);
         here = loss(all, t, h, at);
         if (here < sum) {
-            sum  = here;
-            best = at;
+            sum   = here;
+            *best = at;
         }
     }
-    return best;
+    return sum;
+}
+
+/* Shares of an operation that a plane may take: each is 1.2 times the one before it. */
+#define PLANE_LEAST 1e-4
+#define PLANE_MOST  1.0
+#define PLANE_STEP  1.2
+
+/* The share whose best time of an operation has the least loss. */
+static void least_with_planes(const samples *all, const fold_turn *t, host_time *h)
+{
+    host_time try = *h;
+    double    sum;
+
+    h->plane = 0;
+    sum      = least(all, t, h, &h->seconds);
+    for (try.plane = PLANE_LEAST; try.plane < PLANE_MOST && !h->queue; try.plane *= PLANE_STEP) {
+        const double here = least(all, t, &try, &try.seconds);
+
+        if (here < sum) {
+            sum = here;
+            *h  = try;
+        }
+    }
 }
 
 /* A fit, and the held-out error of each sample; NAN: none. */
 typedef struct host_fitting {
-    const samples   *all;
-    const host_time *h;
-    double           seconds, *error;
+    const samples *all;
+    host_time      h;
+    double        *error;
 } host_fitting;
 
 static lm_status fit_turn(void *context, const fold_turn *t, lm_error *err)
@@ -94,11 +118,11 @@ static lm_status fit_turn(void *context, const fold_turn *t, lm_error *err)
     host_fitting *f = context;
 
     (void)err;
-    f->seconds = least(f->all, t, f->h);
+    least_with_planes(f->all, t, &f->h);
     for (size_t i = 0; i < f->all->n; i++)
         if (fold_out(t, i))
             f->error[i] =
-                fabs(step_with(&f->all->at[i], *f->h, f->seconds) / f->all->at[i].seconds - 1);
+                fabs(step_with(&f->all->at[i], f->h, f->h.seconds) / f->all->at[i].seconds - 1);
     return LM_OK;
 }
 
@@ -109,12 +133,12 @@ static lm_status fit_samples(const samples *all, size_t groups, host_time *h, lm
     size_t      *of     = malloc((all->n + 1) * sizeof *of);
     const folds  whole  = { .rows = all->n, .all = true };
     const folds  by     = { .of = of, .rows = all->n, .n = groups };
-    host_fitting f      = { .all = all, .h = h, .error = error };
+    host_fitting f      = { .all = all, .h = *h, .error = error };
     double       sum    = 0;
     lm_status    status = error && of ? folds_leave_out(&whole, fit_turn, &f, err) : no_memory(err);
 
     if (!status) {
-        h->seconds = f.seconds;
+        *h = f.h;
         for (size_t i = 0; i < all->n; i++)
             of[i] = all->at[i].group;
         status = folds_leave_out(&by, fit_turn, &f, err);
@@ -140,7 +164,21 @@ static bool is_of(const calibration *cal, const observation *row)
            autocast_of_settings(row->settings) == calibration_mixed(cal);
 }
 
-static lm_status take(const calibration *cal, workloads *loads, const point *pt, bool foreach,
+static lm_status count(workloads *loads, const workload_name *of, int64_t batch, optimizer o,
+                       const host_time *h, sample *to, lm_error *err)
+{
+    host_time planes = *h;
+    lm_status status = host_operations_at(loads, of, batch, o, h, &to->n, err);
+
+    planes.plane = 1;
+    if (status || (status = host_operations_at(loads, of, batch, o, &planes, &to->planes, err)))
+        return status;
+    to->planes.forward -= to->n.forward;
+    to->planes.backward -= to->n.backward;
+    return LM_OK;
+}
+
+static lm_status take(const calibration *cal, workloads *loads, const point *pt, const host_time *h,
                       samples *to, lm_error *err)
 {
     const observation  *row  = pt->row;
@@ -162,20 +200,21 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
     if (status || (status = predictor_open(&who, &from, err)))
         return status;
     if (!(status = who.by->price(&who, &s, &p, err)))
-        status = host_operations_at(loads, &of, row->batch, s.optimizer, foreach, &one->n, err);
+        status = count(loads, &of, row->batch, s.optimizer, h, one, err);
     predictor_close(&who);
     if (status)
         return status;
     *one = (sample){ .group   = pt->group,
                      .seconds = pt->seconds[PHASE_FORWARD] + pt->seconds[PHASE_BACKWARD] +
                                 pt->seconds[PHASE_UPDATE],
-                     .own = { p.forward.value, p.backward.value, p.update.value },
-                     .n   = one->n };
+                     .own    = { p.forward.value, p.backward.value, p.update.value },
+                     .n      = one->n,
+                     .planes = one->planes };
     own  = one->own[0] + one->own[1] + one->own[2];
     if (isnan(own))
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "the machine has no passes and updates by themselves");
-    if (2 * own <= one->seconds)
+    if ((h->queue ? 2 * own : own) < one->seconds)
         to->n++;
     else
         to->n_busy++;
@@ -183,7 +222,7 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
 }
 
 static lm_status take_all(const observations *obs, const points *p, workloads *loads,
-                          const calibration *cal, bool foreach, samples *out, lm_error *err)
+                          const calibration *cal, const host_time *h, samples *out, lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -197,7 +236,7 @@ static lm_status take_all(const observations *obs, const points *p, workloads *l
             continue;
         if (!is_of(cal, pt->row))
             out->n_other++;
-        else if ((status = take(cal, loads, pt, foreach, out, err)))
+        else if ((status = take(cal, loads, pt, h, out, err)))
             lm_error_prefix(err, "%s:%d", obs->path, pt->row->line);
     }
     if (!status && !out->n)
@@ -246,7 +285,7 @@ lm_status host_fit(const char *path, workloads *loads, calibration *cal, lm_erro
         h.queue = observations_provenance(obs, "gpu") != NULL;
         name_framework(obs, &h);
         h.foreach = updates_at_once(obs, &h);
-        status    = take_all(obs, &p, loads, cal, h.foreach, &all, err);
+        status    = take_all(obs, &p, loads, cal, &h, &all, err);
     }
     h.rows = all.n;
     if (!status && !(status = fit_samples(&all, p.n_groups, &h, err)))

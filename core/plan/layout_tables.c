@@ -166,7 +166,7 @@ static void add_host(making *m)
 
     if (!h->rows || !h->laid)
         return;
-    n = host_operations_of(m->bound, m->setup.optimizer, h->foreach);
+    n = host_operations_of(m->bound, m->setup.optimizer, h);
     for (int back = 0; back < 2; back++) {
         for (size_t g = 0; g < N_SHARD_GROUPS; g++)
             pass[back] += m->waited[g][back];

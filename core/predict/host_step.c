@@ -93,7 +93,7 @@ lm_status host_price(const predictor *who, const step_setup *s, step_price *out,
         return status;
     if ((status = host_check(who, out, err)) ||
         (status = host_operations_at(who->loads, &of, s->batch, s->optimizer,
-                                     who->cal->host.foreach, &n, err)))
+                                     &who->cal->host, &n, err)))
         return status;
     issue(&who->cal->host, &n, s->program == PROGRAM_TRAINING, out);
     return LM_OK;

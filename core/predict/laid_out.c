@@ -96,7 +96,7 @@ static lm_status find_host(laid_step *s)
 
     if (status)
         return status;
-    s->operations = host_operations_of(s->bound, s->asked->optimizer, h->foreach);
+    s->operations = host_operations_of(s->bound, s->asked->optimizer, h);
     if (s->part.framework != FRAMEWORK_GRAPH && (eager || (h->rows && h->laid)))
         s->host = h;
     return LM_OK;

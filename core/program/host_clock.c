@@ -38,19 +38,28 @@ static double operations_of_update(optimizer o)
     return 0;
 }
 
-static double launches(const bound_layer *l, lm_pass pass, lm_op *op)
+static double planes_of(const lm_kernel *k)
+{
+    return k->op == LM_OP_NORM && k->u.norm.inner > 0
+               ? (double)k->u.norm.rows * ((double)k->u.norm.group / (double)k->u.norm.inner)
+               : 0;
+}
+
+static double launches(const bound_layer *l, lm_pass pass, double plane, lm_op *op)
 {
     double n = 0;
 
     for (size_t i = 0; i < l->n_kernels[pass]; i++) {
-        n += l->kernels[pass][i].repeat;
-        if (l->kernels[pass][i].op == LM_OP_CONV)
+        const lm_kernel *k = &l->kernels[pass][i];
+
+        n += k->repeat * (1 + plane * planes_of(k));
+        if (k->op == LM_OP_CONV)
             *op = LM_OP_CONV;
     }
     return n;
 }
 
-host_operations host_operations_of(const bound_network *net, optimizer o, bool foreach)
+host_operations host_operations_of(const bound_network *net, optimizer o, const host_time *h)
 {
     host_operations all     = { 0 };
     double          tensors = 0;
@@ -58,20 +67,20 @@ host_operations host_operations_of(const bound_network *net, optimizer o, bool f
     for (size_t i = 0; i < net->n_layers; i++) {
         const bound_layer *l    = &net->layer[i];
         lm_op              none = LM_OP_OPAQUE, input = LM_OP_OPAQUE, weight = LM_OP_OPAQUE;
-        const double       first = launches(l, LM_GRAD_INPUT, &input);
+        const double       first = launches(l, LM_GRAD_INPUT, h->plane, &input);
 
-        all.forward += launches(l, LM_FORWARD, &none);
-        all.backward += first + launches(l, LM_GRAD_WEIGHT, &weight);
+        all.forward += launches(l, LM_FORWARD, h->plane, &none);
+        all.backward += first + launches(l, LM_GRAD_WEIGHT, h->plane, &weight);
         all.backward -= input == LM_OP_CONV && weight == LM_OP_CONV;
         for (size_t w = 0; w < l->n_weights && !net->options.evaluation; w++)
             tensors += !(l->weights[w].flags & LM_FROZEN);
     }
-    all.update = operations_of_update(o) * (foreach && tensors > 0 ? 1 : tensors);
+    all.update = operations_of_update(o) * (h->foreach && tensors > 0 ? 1 : tensors);
     return all;
 }
 
 lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t batch, optimizer o,
-                             bool foreach, host_operations *out, lm_error *err)
+                             const host_time *h, host_operations *out, lm_error *err)
 {
     bound_network *bound;
     lm_status      status;
@@ -83,15 +92,17 @@ lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t 
                             optimizer_name(o));
     if ((status = workloads_bind_at(loads, of, batch, &bound, err)))
         return status;
-    *out = host_operations_of(bound, o, foreach);
+    *out = host_operations_of(bound, o, h);
     bound_network_free(bound);
     return LM_OK;
 }
 
 void host_print(const host_time *h, FILE *out)
 {
-    fprintf(out, "%s takes %.3g us of the host for an operation, by %zu step%s", h->framework,
-            1e6 * h->seconds, h->rows, h->rows == 1 ? "" : "s");
+    fprintf(out, "%s takes %.3g us of the host for an operation", h->framework, 1e6 * h->seconds);
+    if (h->plane > 0)
+        fprintf(out, " and %.2g us for a plane of a norm", 1e6 * h->plane * h->seconds);
+    fprintf(out, ", by %zu step%s", h->rows, h->rows == 1 ? "" : "s");
     if (isnan(h->mape))
         fprintf(out, " of one network\n");
     else

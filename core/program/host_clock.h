@@ -10,7 +10,9 @@
  * - host + h + K d: the device first waited for the host, then the host ran ahead
  * - host + K h + d: the device waited for each operation
  *
- * A processor that computes by itself does both in turn: K h + K d.
+ * A processor that computes by itself does both in turn: K h + K d. Some of its framework's own
+ * kernels start a loop for each plane (an image of one channel): PyTorch's norms, in NCHW. Small
+ * images make these starts as long as the work. A plane counts as a share of an operation.
  */
 #ifndef PROGRAM_HOST_CLOCK_H
 #define PROGRAM_HOST_CLOCK_H
@@ -30,6 +32,7 @@
 typedef struct host_time {
     size_t rows;    /**< rows that it was fitted to; 0: unknown */
     double seconds; /**< s of one operation */
+    double plane;   /**< operations of a plane of a norm; 0: a device with a queue */
     double mape;    /**< error on steps of networks left out; NAN: only one network */
     bool   queue;   /**< the device has a queue: it runs behind the host */
     bool foreach;   /**< an update handles all tensors in one call, see host_operations_of() */
@@ -69,13 +72,14 @@ typedef struct host_operations {
 
 /**
  * Counts the operations that an eager framework issues. These are its kernels, except that the two
- * gradients of a convolution are one operation (aten::convolution_backward). An update has as many
- * elementwise operations as PyTorch's torch.optim: per tensor, or with `foreach` one call for all
- * tensors (torch._foreach_*, the default on GPUs since 2.0).
+ * gradients of a convolution are one operation (aten::convolution_backward), and `plane` for each
+ * plane of a norm. An update has as many elementwise operations as PyTorch's torch.optim: per
+ * tensor, or with `foreach` one call for all tensors (torch._foreach_*, the default on GPUs since
+ * 2.0).
  */
-host_operations host_operations_of(const bound_network *net, optimizer o, bool foreach);
+host_operations host_operations_of(const bound_network *net, optimizer o, const host_time *h);
 /** host_operations_of() for a network by name. Errors of binding it. */
 lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t batch, optimizer o,
-                             bool foreach, host_operations *out, lm_error *err);
+                             const host_time *h, host_operations *out, lm_error *err);
 
 #endif

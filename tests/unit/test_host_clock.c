@@ -69,15 +69,33 @@ static void operations_are_those_that_a_framework_calls(void **state)
                   "[relu]\ntype = relu\n[conv2]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
                   "bias = no\n",
                   2);
-    host_operations n = host_operations_of(m.bound, OPTIMIZER_MOMENTUM, false);
+    const host_time each = { 0 }, at_once = { .foreach = true };
+    host_operations n = host_operations_of(m.bound, OPTIMIZER_MOMENTUM, &each);
 
     (void)state;
     assert_close(n.forward, 3, 0);
     assert_close(n.backward, 1 + 1 + 1,
                  0);                  /* both gradients of conv2 at once, relu's, conv's weights' */
     assert_close(n.update, 3 * 3, 0); /* two weights and a bias: mul_, add_, add_ */
-    assert_close(host_operations_of(m.bound, OPTIMIZER_SGD, false).update, 3, 0);
-    assert_close(host_operations_of(m.bound, OPTIMIZER_MOMENTUM, true).update, 3, 0);
+    assert_close(host_operations_of(m.bound, OPTIMIZER_SGD, &each).update, 3, 0);
+    assert_close(host_operations_of(m.bound, OPTIMIZER_MOMENTUM, &at_once).update, 3, 0);
+    nets_free(&m);
+}
+
+/* Batch norm of 4 channels, 2 samples: 8 planes each way, of half an operation each. */
+static void a_norm_adds_its_planes(void **state)
+{
+    bound_text      m     = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 3x8x8\n"
+                                      "[conv]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
+                                      "[bn]\ntype = batch_norm\n",
+                                      2);
+    const host_time half  = { .plane = 0.5 };
+    host_operations n     = host_operations_of(m.bound, OPTIMIZER_SGD, &half);
+
+    (void)state;
+    assert_close(n.forward, 2 + 4, 0);
+    assert_close(n.backward, 2 + 4, 0);
+    assert_close(n.update, 4, 0);
     nets_free(&m);
 }
 
@@ -88,6 +106,7 @@ int main(void)
         cmocka_unit_test(the_slower_of_the_two_tells_the_time),
         cmocka_unit_test(a_processor_does_both_in_turn),
         cmocka_unit_test(operations_are_those_that_a_framework_calls),
+        cmocka_unit_test(a_norm_adds_its_planes),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);
