@@ -110,6 +110,12 @@ static size_t band_of(double width)
     return at < N_BANDS ? (size_t)at : N_BANDS - 1;
 }
 
+/* Steps of a product so wide: beyond the bands they take longer in proportion, as each reads so much more. */
+static double wide_steps(double count, double width)
+{
+    return count * fmax(1, width / (BAND * N_BANDS));
+}
+
 static double up(double x, double t)
 {
     return t * ceil(x / t);
@@ -120,8 +126,8 @@ static void add_product(rows *r, size_t at, double m, double n, double k, double
     rows_item(r, at + P_MACS, m * n * k);
     rows_item(r, at + P_FACTOR, m * k);
     rows_item(r, at + P_RESULT, m * n);
-    rows_item(r, at + P_WIDTH + band_of(n), k);
-    rows_item(r, at + P_DEPTH + band_of(k), n);
+    rows_item(r, at + P_WIDTH + band_of(n), wide_steps(k, n));
+    rows_item(r, at + P_DEPTH + band_of(k), wide_steps(n, k));
     if (at == GRAD_WEIGHT) {
         rows_item(r, at + P_TILED, up(m, 64) * up(n, 64) * up(k, 8));
         rows_item(r, at + P_WEIGHTS, n * k);

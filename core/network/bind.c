@@ -19,12 +19,14 @@ typedef struct binding {
     const registry      *reg;
     host_sink            sink;
     sharding             sharding;
-    bool                 shared; /* one rank's part is bound */
-    const bound_network *like;   /* earlier binding with types and keys to reuse; or NULL */
+    bool                 shared;    /* one rank's part is bound */
+    char                 sizes[80]; /* of an input replaced by one of another rank; or empty */
+    const bound_network *like;      /* earlier binding with types and keys to reuse; or NULL */
     lm_error            *err;
 } binding;
 
-/* Puts the layer's place in front of the error. Networks of a builder have no lines. */
+/* Puts the layer's place in front of the error, and before it an input of another rank: the likely cause.
+   Networks of a builder have no lines. */
 static void prefix_place(binding *b, const net_layer *l, int line)
 {
     const char *file = b->net->base ? b->net->base : b->net->path;
@@ -33,6 +35,8 @@ static void prefix_place(binding *b, const net_layer *l, int line)
         lm_error_prefix(b->err, "%s:%d: layer '%s'", file, line, l->name);
     else
         lm_error_prefix(b->err, "%s: layer '%s'", file, l->name);
+    if (*b->sizes)
+        lm_error_prefix(b->err, "input %s: the network's is %s", b->out->options.input, b->sizes);
 }
 
 static bool is_source(const bound_layer *l)
@@ -56,6 +60,12 @@ static lm_status check_image(const binding *b, const int64_t *shape, size_t rank
     if (!b->net->note || !strstr(b->net->note, NETWORK_IMAGE_FIXED))
         return LM_OK;
     return lm_error_set(b->err, LM_E_SHAPE, NETWORK_IMAGE_FIXED ", as its note says");
+}
+
+static void add_sizes(char *text, size_t size, const lm_value *shape)
+{
+    for (uint32_t i = 0; i < shape->count; i++)
+        text_add(text, size, i ? "x%lld" : "%lld", (long long)shape->u.i[i]);
 }
 
 /* The input of a source is the batch. Options may replace the source's shape. */
@@ -82,6 +92,8 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
         if ((status = text_shape(o->input, wanted, LM_MAX_RANK - 1, &n, b->err)) ||
             (status = check_image(b, shape->u.i, shape->count, wanted, n)))
             return status;
+        if (n != shape->count)
+            add_sizes(b->sizes, sizeof b->sizes, shape);
         memcpy(shape->u.i, wanted, n * sizeof *wanted);
         shape->count = (uint32_t)n;
     }
@@ -94,12 +106,9 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
             return status;
         shape->u.i[shape->count - 1] = shape->u.i[shape->count - 2] = o->image;
     }
-    for (uint32_t i = 0; i < shape->count; i++)
-        text_add(b->out->input, sizeof b->out->input, "%s%lld",
-                 i                ? "x"
-                 : *b->out->input ? ", "
-                                  : "",
-                 (long long)shape->u.i[i]);
+    if (*b->out->input)
+        text_add(b->out->input, sizeof b->out->input, ", ");
+    add_sizes(b->out->input, sizeof b->out->input, shape);
     *input = (lm_tensor){ .dtype = o->dtype, .rank = 1, .dim = { o->batch } };
     return LM_OK;
 }
