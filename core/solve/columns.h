@@ -40,7 +40,7 @@ typedef struct column {
     /** factor on that price. COLUMN_NONE in `from`: `price` is the initial value */
     double share;
     size_t parent; /**< the family whose price it is held near; COLUMN_NONE: none */
-    /** rows that determined the price; 0: only its initial value or its family did */
+    /** rows that determined the price, or confirmed it; 0: only its initial value or its family did */
     size_t rows;
 } column;
 

@@ -118,14 +118,17 @@ static double alternative_seconds(const rows *r, size_t alternative, const colum
     return sum;
 }
 
-/* Did rows determine a price of the alternative? */
+/* Did rows determine a price of the alternative, or one that a price of it began with? */
 static bool is_determined(const rows *r, size_t alternative, const columns *c)
 {
     const size_t end = items_end(r, alternative);
 
-    for (size_t i = r->alternative[alternative]; i < end; i++)
-        if (c->column[r->item[i].column].rows)
+    for (size_t i = r->alternative[alternative]; i < end; i++) {
+        const column *of = &c->column[r->item[i].column];
+
+        if (of->rows || (of->from != COLUMN_NONE && c->column[of->from].rows))
             return true;
+    }
     return false;
 }
 

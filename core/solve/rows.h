@@ -8,8 +8,9 @@
  *   seconds = (floor^p + work^p)^(1/p),   work = sum over parts of min over alternatives of
  *             sum over columns of price x count
  *
- * The minimum is over alternatives whose prices rows determined (column.rows), if there are any. A
- * fit considers all: their initial prices make the first choice.
+ * The minimum is over alternatives whose prices rows determined or confirmed (column.rows), and
+ * those that began with such a price, if there are any. A fit considers all: their initial prices
+ * make the first choice.
  *
  * p = 1 if floor and work follow each other, and larger p if they overlap.
  */

@@ -232,6 +232,33 @@ static lm_status try_overlap(fitting *f, lm_error *err)
     return status;
 }
 
+/* Sets prices and rows of the columns. A column that too few rows took keeps its start price. It also keeps its rows if
+ * they are predicted better with it than by what they would take without such columns. */
+static void give_prices(fitting *f)
+{
+    const lot    *l    = &f->sample;
+    double *const gain = f->solution;
+
+    for (size_t j = 0; j < f->c->n; j++) {
+        f->c->column[j].price = f->price[j];
+        f->c->column[j].rows  = fitting_determines(f, j) ? f->count[j] : 0;
+        gain[j]               = 0;
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        const size_t   at = lot_row(l, i);
+        size_t         n;
+        const row_cost cost  = rows_cost(l->r, at, f->c, f->price, f->vector, &n);
+        const double   error = fabs(rows_seconds(cost, f->p) / l->r->row[at].seconds - 1);
+        const double   other = fabs(rows_priced(l->r, at, f->c) / l->r->row[at].seconds - 1);
+
+        for (size_t k = 0; k < n; k++)
+            gain[f->vector[k].column] += other - error;
+    }
+    for (size_t j = 0; j < f->c->n; j++)
+        if (!fitting_determines(f, j) && gain[j] > 0)
+            f->c->column[j].rows = f->count[j];
+}
+
 static lm_status fit(fitting *f, lm_error *err)
 {
     lm_status status = fit_sample(f, err);
@@ -243,10 +270,8 @@ static lm_status fit(fitting *f, lm_error *err)
     else if (!status)
         fitting_accumulate(f, &f->all, true); /* final choice of alternatives */
     f->c->join = f->p;
-    for (size_t j = 0; j < f->c->n && !status; j++) {
-        f->c->column[j].price = f->price[j];
-        f->c->column[j].rows  = fitting_determines(f, j) ? f->count[j] : 0;
-    }
+    if (!status)
+        give_prices(f);
     return status;
 }
 

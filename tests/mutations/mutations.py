@@ -39,7 +39,7 @@ MUTATIONS = [
     Mutation("row_bands", "core/counts/dense_layers.c", "m > (double)row_bands[band])", "m >= (double)row_bands[band])", "unit", "layers_columns"),
     Mutation("width_bands", "core/counts/dense_layers.c", "floor((width - 1) / BAND)", "floor(width / BAND)", "unit", "layers_columns"),
     Mutation("bands_end", "core/counts/dense_layers.c", "count * fmax(1, width / (BAND * N_BANDS))", "count * fmin(1, width * BAND)", "unit", "layers_columns"),
-    Mutation("guess_is_known", "core/solve/solve.c", "fitting_determined(f, j) ? f->count[j] : 0", "f->count[j]", "unit", "solve"),
+    Mutation("guess_is_known", "core/solve/solve.c", "fitting_determines(f, j) ? f->count[j] : 0", "f->count[j]", "unit", "solve"),
     Mutation("guess_is_never_known", "core/solve/solve.c", "gain[j] > 0)", "gain[j] > 1e9)", "unit", "solve"),
     # bad input
     Mutation("share_known", "core/machine/formulas.c", ".most = 1, .range = \"0 .. 1\"", ".most = 2, .range = \"0 .. 1\"", "cli", "machine_known_outside"),

@@ -215,6 +215,37 @@ static void rows_of_the_first_stage_give_the_second_its_start(void **state)
     }
 }
 
+/* Three of 60 rows could be ten times as fast by an algorithm at its start price: they say whether it is there. */
+static void an_algorithm_that_few_rows_take_counts_if_they_confirm_it(void **state)
+{
+    (void)state;
+    for (int there = 0; there < 2; there++) {
+        columns      c      = { 0 };
+        rows         r      = { 0 };
+        const size_t direct = need(&c, "direct", 3e-9), clever = need(&c, "clever", 2e-9);
+
+        for (int i = 1; i <= 60; i++) {
+            const double x   = 1e6 * i;
+            const bool   few = i % 20 == 0;
+
+            rows_begin(&r, (few && there ? 2e-10 : 2e-9) * x, 1, 0);
+            rows_part(&r);
+            rows_alternative(&r);
+            rows_item(&r, direct, x);
+            if (few) {
+                rows_alternative(&r);
+                rows_item(&r, clever, x / 10);
+            }
+        }
+        assert_int_equal(solve_prices(&r, NULL, &solve_default, &c, NULL), LM_OK);
+        assert_true(price(&c, clever) == 2e-9 && fabs(price(&c, direct) / 2e-9 - 1) < 1e-3);
+        assert_int_equal(c.column[clever].rows, there ? 3 : 0);
+        assert_true(fabs(rows_priced(&r, 19, &c) / (there ? 4e-3 : 4e-2) - 1) < 1e-3);
+        rows_free(&r);
+        columns_free(&c);
+    }
+}
+
 static void floor_and_work_that_overlap_are_told_apart(void **state)
 {
     solve_options o    = solve_default;
@@ -421,6 +452,7 @@ int main(void)
         cmocka_unit_test(an_algorithm_that_too_few_rows_take_keeps_its_price),
         cmocka_unit_test(a_price_that_is_kept_is_taken_off_the_times),
         cmocka_unit_test(rows_of_the_first_stage_give_the_second_its_start),
+        cmocka_unit_test(an_algorithm_that_few_rows_take_counts_if_they_confirm_it),
         cmocka_unit_test(floor_and_work_that_overlap_are_told_apart),
         cmocka_unit_test(whether_floors_hide_is_told_by_the_rows),
         cmocka_unit_test(prices_are_held_near_their_family),
