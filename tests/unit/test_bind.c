@@ -249,9 +249,11 @@ static void bad_options_are_refused(void **state)
         { { .batch = 1, .dtype = LM_F32, .input = "1x2x3x4x5x6x7x8" },
           "n.ini:3: layer 'x': at most 7 dimensions here, found '1x2x3x4x5x6x7x8'" },
         { { .batch = 1, .dtype = LM_F32, .input = "3", .image = 8 },
-          "n.ini:3: layer 'x': its input is no image: an image size means nothing" },
+          "input 3: the network's is 3x224x224: n.ini:3: layer 'x': its input is no image: an "
+          "image size means nothing" },
         { { .batch = 1, .dtype = LM_F32, .input = "3x3" },
-          "n.ini:6: layer 'conv1': input of rank 3, expected 4: batch, channels, height, width" },
+          "input 3x3: the network's is 3x224x224: n.ini:6: layer 'conv1': input of rank 3, "
+          "expected 4: batch, channels, height, width" },
     };
 
     (void)state;
