@@ -32,6 +32,8 @@ struct explanation {
     prediction       step;
     int64_t          rank;    /**< layers are those of this rank of a pipeline; ranks: of it */
     int64_t          ranks;   /**< 0: no pipeline */
+    /** s of its backward passes: gradients of weights that run apart (zero-bubble); 0: none do */
+    double           weight;
     phase            part[4]; /**< times that add up to the step */
     size_t           n_parts;
     explained_layer *layer; /**< in the order of execution */

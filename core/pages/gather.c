@@ -259,10 +259,14 @@ static lm_status gather_stages(const page *p, page_machine *m, const step_setup 
 {
     const double tasks =
         2.0 * (double)s->layout.pp * (double)s->layout.vp * (double)s->sync.accumulation;
+    lm_status status;
 
     if (!p->layout || s->layout.pp == 1 || tasks > PAGE_TASKS)
         return LM_OK;
-    return pipeline_picture_of(m->who, s, &m->apart->step, p->layout, &m->tasks, &m->stages, err);
+    status = pipeline_picture_of(m->who, s, &m->apart->step, p->layout, &m->tasks, &m->stages, err);
+    if (!status)
+        pipeline_begin(&m->tasks, &m->stages);
+    return status;
 }
 
 static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)

@@ -212,8 +212,8 @@ static void put_pipeline_words(const page_machine *m, FILE *out)
                    100 * s->bubble / s->step);
     if (!m->tasks.n)
         html_paragraph(out,
-                       "A picture of the stages would have more than %d bars: 'predict --layout ... --timeline "
-                       "FILE.json' writes them for Perfetto.",
+                       "A pipeline of more than %d tasks is not drawn: 'predict --layout ... --timeline "
+                       "FILE.svg' draws the beginning, FILE.json has all.",
                        PAGE_TASKS);
 }
 

@@ -152,9 +152,10 @@ static lm_status nothing(const plan_job *job, const layout_tables *t, const layo
     }
     return lm_error_set(
         err, LM_E_NOTFOUND,
-        "%s: none of %zu layouts on %lld nodes fits %.6g GB of memory: the smallest "
+        "%s: none of %zu layouts on %lld node%s fits %.6g GB of memory: the smallest "
         "takes %.6g GB",
-        side->name, s->looked_at, (long long)at->nodes, 1e-9 * (double)side->room.bytes,
+        side->name, s->looked_at, (long long)at->nodes, at->nodes == 1 ? "" : "s",
+        1e-9 * (double)side->room.bytes,
         1e-9 * s->least_bytes);
 }
 
@@ -171,7 +172,9 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
     lm_status           status;
 
     layout_tables_ask(t, q.ranks, &q);
-    out->tokens = q.facts.tokens;
+    out->tokens     = q.facts.tokens;
+    counts->machine = at->machine;
+    counts->nodes   = at->nodes;
     status =
         job->whole ? layout_question_whole(&q, &a, &s, err) : layouts_find(&q, &prices, &s, err);
     if (status)
@@ -207,11 +210,27 @@ static lm_status unmet(const layout_plans *p, lm_error *err)
                         p->missed, p->fastest / 3600);
 }
 
+/* find_on(); where others may have layouts, it is no error to have none. */
+static lm_status find_or_none(const plan_job *job, layout_tables *t, const layout_plan *at,
+                              size_t best, int64_t most, layout_plans *out, lm_error *err)
+{
+    lm_error        why    = { LM_OK, "" };
+    const lm_status status = find_on(job, t, at, best, most, out, &why);
+
+    if (!status)
+        return LM_OK;
+    if (!out->n || !is_refusal(status))
+        *err = why;
+    snprintf(out->counts[out->n_counts - 1].none, sizeof out->counts->none, "%s", why.text);
+    return is_refusal(status) ? LM_OK : status;
+}
+
 lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro_batch,
                             layout_plans *out, lm_error *err)
 {
     const plan_question *q      = &job->question;
     const size_t         places = job->n * q->n_nodes;
+    lm_error             why    = { LM_OK, "" };
     lm_status            status = LM_OK;
 
     *out        = (layout_plans){ .plan = calloc(places * best, sizeof *out->plan) };
@@ -222,13 +241,17 @@ lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro
         const plan_side *side = &job->side[i];
         layout_tables   *t    = NULL;
 
-        status = layout_tables_new(side->who, job->net, job->reg, &q->setup, &t, err);
+        status = layout_tables_new(side->who, job->net, job->reg, &q->setup, &t, &why);
         for (size_t k = 0; k < q->n_nodes && !status; k++)
-            status = find_on(job, t, &(layout_plan){ .machine = i, .nodes = q->nodes[k] }, best,
-                             most_micro_batch, out, err);
+            status = find_or_none(job, t, &(layout_plan){ .machine = i, .nodes = q->nodes[k] },
+                                  best, most_micro_batch, out, &why);
         layout_tables_free(t);
     }
-    return !status && !out->n ? unmet(out, err) : status;
+    if (!status && !out->n && (out->missed || out->no_end))
+        return unmet(out, err);
+    if (err && (status || !out->n))
+        *err = why;
+    return status || out->n ? status : why.code;
 }
 
 void layout_plans_free(layout_plans *p)

@@ -26,6 +26,7 @@ typedef struct layout_counts {
     char    whole[200]; /**< why the network cannot be divided among ranks of cp or ep; "" */
     size_t  refused;    /**< number of the best layouts that could not be predicted */
     char    why[200];   /**< error of the first of these */
+    char    none[200];  /**< why there is no layout; "": there is one */
 } layout_counts;
 
 typedef struct layout_plans {
@@ -48,7 +49,7 @@ typedef struct layout_plans {
  * Call layout_plans_free() in either case.
  *
  * @return LM_E_NOTFOUND if no layout fits, none has a price, or no plan meets the limits; the text
- *         has the best layout
+ *         has the best layout. Of several machines and numbers of nodes this holds for all
  */
 lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro_batch,
                             layout_plans *out, lm_error *err);

@@ -320,14 +320,17 @@ static double host_at_most(const laid_step *s, const step_work *w, double step)
  * Distance of a bound of the step from the step, s. One machine file prices all kernels, so their errors
  * are equal; the same holds for messages. Errors of kernels, of messages and of the host are independent,
  * so their effects on the step add up in squares. `passes`: the step with kernels at their bound; `sent`:
- * with messages at their bound.
+ * with messages at their bound; `both`: with both. Where messages hide behind kernels, the step is the
+ * longer of the two, and one of them alone shortens it little. Each then has half of what both do beyond
+ * their own effects (Shapley 1953).
  */
 static double far_of(const laid_step *s, const step_work *w, double step, double passes,
-                     double sent, bool high)
+                     double sent, double both, bool high)
 {
     const double p = passes - step, m = sent - step, h = high ? host_at_most(s, w, step) : 0;
+    const double more = (both - step - p - m) / 2;
 
-    return stats_quadrature(p, m, h);
+    return fmax(stats_quadrature(p, m, h), stats_quadrature(p + more, m + more, h));
 }
 
 /* Bounds of the step: the schedule with kernels and messages at the lows of their intervals, and at
@@ -366,7 +369,7 @@ static void put_bounds(const laid_step *s, prediction *out)
         to[PHASE_SYNC]          = from[PHASE_SYNC];
         to[PHASE_GRAD]          = all.grad;
         to[PHASE_BACKWARD_GRAD] = all.backward + all.grad;
-        far            = far_of(s, &w, out->step, run(s, &mine, pass, 1, true).step, *sent, i);
+        far = far_of(s, &w, out->step, run(s, &mine, pass, 1, true).step, *sent, all.step, i);
         to[PHASE_STEP] = out->step + (i ? far : -far);
     }
     out->alone.low  = low[PHASE_BACKWARD];

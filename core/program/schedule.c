@@ -476,6 +476,7 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
         out->forward  = mine.forward * all.forward;
         out->backward = s->rank[r].end - out->forward - wait.forward - wait.backward;
         out->bubble   = out->backward - back;
+        out->weight   = mine.weight * all.backward;
         out->host[0]  = mine.forward * all.host[0];
         out->host[1]  = (mine.input + mine.weight) * all.host[1];
         out->tensor   = mine.forward * (all.forward - q->work.forward) +

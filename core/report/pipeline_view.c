@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "predict/laid_out.h"
 #include "report/chart.h"
 #include "report/html.h"
@@ -22,6 +23,31 @@ lm_status pipeline_tasks_take(void *by, const pipeline_task *t, lm_error *err)
         return no_memory(err);
     all->task[all->n++] = *t;
     return LM_OK;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const pipeline_task *x = a, *y = b;
+
+    return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+                                : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+void pipeline_begin(pipeline_tasks *tasks, pipeline_picture *p)
+{
+    const size_t most = (size_t)p->ranks * PIPELINE_BARS_RANK;
+    const double step = p->step;
+
+    if (p->n <= PIPELINE_BARS_MAX || p->n <= most)
+        return;
+    qsort(tasks->task, p->n, sizeof *tasks->task, by_start);
+    p->n      = most;
+    p->step   = tasks->task[most].start;
+    p->behind = 0;
+    for (size_t i = 0; i < most; i++)
+        tasks->task[i].end = fmin(tasks->task[i].end, p->step);
+    text_add(tasks->title, sizeof tasks->title, ", of %.4g s the first %.3g s", step, p->step);
+    p->title = tasks->title;
 }
 
 /* ---- the picture ---- */
@@ -225,19 +251,16 @@ lm_status pipeline_draw_check(const char *path, lm_error *err)
                : lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg or .json", path);
 }
 
-lm_status pipeline_draw(const char *path, const pipeline_picture *p, lm_error *err)
+lm_status pipeline_draw(const char *path, pipeline_tasks *tasks, pipeline_picture *p, lm_error *err)
 {
-    pipeline_picture copy   = *p;
-    const lm_status  status = pipeline_draw_check(path, err);
+    const lm_status status = pipeline_draw_check(path, err);
 
     if (status)
         return status;
     if (ends_in(path, ".json"))
-        return file_put(path, put_trace, &copy, err);
-    if (p->n > PIPELINE_BARS_MAX)
-        return lm_error_set(err, LM_E_ARG, "%s: a picture of %zu bars; at most %d: name a .json",
-                            path, p->n, PIPELINE_BARS_MAX);
-    return file_put(path, put_svg, &copy, err);
+        return file_put(path, put_trace, p, err);
+    pipeline_begin(tasks, p);
+    return file_put(path, put_svg, p, err);
 }
 
 lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const prediction *p,
@@ -267,7 +290,7 @@ lm_status pipeline_draw_step(const char *path, const predictor *who, const step_
     lm_status        status = pipeline_picture_of(who, s, p, words, &tasks, &picture, err);
 
     if (!status)
-        status = pipeline_draw(path, &picture, err);
+        status = pipeline_draw(path, &tasks, &picture, err);
     free(tasks.task);
     return status;
 }

@@ -27,17 +27,23 @@ typedef struct pipeline_picture {
     double step; /**< s */
 } pipeline_picture;
 
-/** Limit for the tasks of a picture. */
-#define PIPELINE_BARS_MAX 60000
+/**
+ * A picture of more tasks than the first shows only the beginning of the step: so many for each
+ * rank, by the time at which they start. The title says so.
+ */
+#define PIPELINE_BARS_MAX  8000
+#define PIPELINE_BARS_RANK 100
+
+/** Cuts a picture of too many tasks. Sorts the tasks, and clips the last ones. */
+void pipeline_begin(pipeline_tasks *tasks, pipeline_picture *p);
 
 /**
- * Writes the timeline. The suffix selects the format: .svg, a picture of up to PIPELINE_BARS_MAX
- * tasks; .json, a trace for chrome://tracing and ui.perfetto.dev (Trace Event Format, complete
+ * Writes the timeline. The suffix selects the format: .svg, a picture; .json, a trace for chrome://tracing and ui.perfetto.dev (Trace Event Format, complete
  * events, microseconds).
  *
- * @return LM_E_ARG for another suffix or too many tasks; errors of file_put()
+ * @return LM_E_ARG for another suffix; errors of file_put()
  */
-lm_status pipeline_draw(const char *path, const pipeline_picture *p, lm_error *err);
+lm_status pipeline_draw(const char *path, pipeline_tasks *tasks, pipeline_picture *p, lm_error *err);
 
 /**
  * pipeline_draw() for the predicted step of a layout, whose `words` become the title. Also errors

@@ -186,6 +186,10 @@ static void put_sentences(const plan_job *job, const layout_plans *p, const layo
         const layout_counts *k     = &p->counts[c];
         const layout_plan   *first = NULL;
 
+        if (*k->none) {
+            fprintf(out, "%s\n", k->none);
+            continue;
+        }
         fprintf(out, "%s, %lld node%s of %lld device%s: %zu %s, of which %zu do not fit the memory",
                 job->side[k->machine].name, (long long)k->nodes, k->nodes == 1 ? "" : "s",
                 (long long)job->question.setup.devices, job->question.setup.devices == 1 ? "" : "s",
@@ -223,6 +227,40 @@ static void put_sentences(const plan_job *job, const layout_plans *p, const layo
     }
 }
 
+static void put_choice(const plan_job *job, const char *what, const layout_row *r, FILE *out)
+{
+    money cost = { .amount = r->plan.cost.value };
+    char  text[HOURS_TEXT], paid[MONEY_TEXT];
+
+    strcpy(cost.currency, job->currency);
+    fprintf(out, "%s: %s, %lld node%s, %s: %s", what, r->machine, (long long)r->nodes,
+            r->nodes == 1 ? "" : "s", r->words,
+            text_duration(r->plan.run.value, text, HOURS_TEXT));
+    if (!isnan(cost.amount))
+        fprintf(out, ", %s", money_print(&cost, paid));
+    fputc('\n', out);
+}
+
+/* Of several machines or numbers of nodes: the cheapest plan, and the fastest. */
+static void put_choices(const plan_job *job, const layout_plans *p, const layout_row *row, FILE *out)
+{
+    const layout_row *cheapest = row, *fastest = row;
+
+    for (size_t i = 1; i < p->n; i++) {
+        const layout_plan *x = &row[i].plan;
+
+        if (x->cost.value < cheapest->plan.cost.value || isnan(cheapest->plan.cost.value))
+            cheapest = &row[i];
+        if (x->run.value < fastest->plan.run.value)
+            fastest = &row[i];
+    }
+    if (p->n_counts < 2)
+        return;
+    if (cheapest != fastest && !isnan(cheapest->plan.cost.value))
+        put_choice(job, "cheapest", cheapest, out);
+    put_choice(job, cheapest == fastest ? "cheapest and fastest" : "fastest", fastest, out);
+}
+
 /* The search's sums tell the tasks of a stage: drawn as long as its predicted passes are. */
 static void stretch(const layout_found *f, pipeline_tasks *tasks)
 {
@@ -239,23 +277,23 @@ static void stretch(const layout_found *f, pipeline_tasks *tasks)
 
 static lm_status draw(const plan_job *job, const layout_plan *p, const char *path, lm_error *err)
 {
-    pipeline_tasks tasks = { .task = NULL };
-    char           words[LAYOUT_TEXT], title[LAYOUT_TEXT + 200];
-    lm_status      status = layout_plan_tasks(job, p, pipeline_tasks_take, &tasks, err);
+    pipeline_tasks   tasks = { .task = NULL };
+    pipeline_picture picture;
+    char             words[LAYOUT_TEXT];
+    lm_status        status = layout_plan_tasks(job, p, pipeline_tasks_take, &tasks, err);
 
     if (!status) {
         stretch(&p->found, &tasks);
-        snprintf(title, sizeof title, "%.100s, %s: a step", job->network,
+        snprintf(tasks.title, sizeof tasks.title, "%.100s, %s: a step", job->network,
                  layout_print(&p->found.layout, words));
-        status = pipeline_draw(path,
-                               &(pipeline_picture){ .title  = title,
-                                                    .ranks  = p->found.layout.pp,
-                                                    .task   = tasks.task,
-                                                    .n      = tasks.n,
-                                                    .behind = p->found.share[SHARE_DATA] +
-                                                              p->found.share[SHARE_UPDATE],
-                                                    .step = p->found.step },
-                               err);
+        picture = (pipeline_picture){ .title  = tasks.title,
+                                      .ranks  = p->found.layout.pp,
+                                      .task   = tasks.task,
+                                      .n      = tasks.n,
+                                      .behind = p->found.share[SHARE_DATA] +
+                                                p->found.share[SHARE_UPDATE],
+                                      .step = p->found.step };
+        status  = pipeline_draw(path, &tasks, &picture, err);
     }
     free(tasks.task);
     return status;
@@ -354,6 +392,7 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
         json_close(&j, '}');
     } else if (!status) {
         put_sentences(job, p, row, f == FORMAT_TABLE ? stdout : stderr);
+        put_choices(job, p, row, f == FORMAT_TABLE ? stdout : stderr);
         if (f == FORMAT_TABLE)
             putchar('\n');
         status = table_print(rows.t, f, stdout, err);
