@@ -388,6 +388,7 @@ typedef struct leaving {
     uint64_t                seed;
     bool                    bounded; /* with intervals */
     comparison             *out;
+    lm_error                why; /* of the first fold whose rest teaches nothing; LM_OK: none */
 } leaving;
 
 static bool stays(const void *context, size_t from)
@@ -402,10 +403,12 @@ static bool is_told(const void *context, size_t from)
 
 static lm_status learn_rest(void *context, const fold_turn *t, lm_error *err)
 {
-    const leaving   *l      = context;
+    leaving         *l      = context;
     layerwise_model *m      = NULL;
     lm_status        status = layerwise_learn(l->d, l->setting, l->seed, stays, t, &m, err);
 
+    if (status == LM_E_ARG && !l->why.code)
+        l->why = *err;
     if (!status)
         status = predict_lots(m, l->d, &(telling){ is_told, t, l->bounded }, l->out, err);
     layerwise_free(m);
@@ -414,13 +417,22 @@ static lm_status learn_rest(void *context, const fold_turn *t, lm_error *err)
     return status;
 }
 
+static bool all_untold(const points *p, const comparison *at)
+{
+    size_t i = 0;
+
+    while (i < p->n_points && is_untold(&at[i]))
+        i++;
+    return i == p->n_points;
+}
+
 lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
                             const layerwise_source *from, const split *by, comparison *out,
-                            lm_error *err)
+                            lm_error *untold, lm_error *err)
 {
     folds          f = split_folds(by, from->p);
     layerwise_data d;
-    leaving        l      = { &d, NULL, setting, by->rule.seed, !f.all, out };
+    leaving        l      = { &d, NULL, setting, by->rule.seed, !f.all, out, { LM_OK, "" } };
     lm_status      status = layerwise_gather(kind, from, 1, &d, err);
 
     if (status)
@@ -434,6 +446,10 @@ lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
     status = folds_leave_out(&f, learn_rest, &l, err);
     add_sums(from->p, out);
     layerwise_data_free(&d);
+    if (!status && untold && l.why.code && all_untold(from->p, out)) {
+        *untold = l.why;
+        lm_error_prefix(untold, "without the rows left out");
+    }
     return status;
 }
 
@@ -443,7 +459,7 @@ lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *se
 {
     const folds    f = split_folds(by, all);
     layerwise_data d;
-    leaving        l      = { &d, from, setting, by->rule.seed, true, out };
+    leaving        l      = { &d, from, setting, by->rule.seed, true, out, { LM_OK, "" } };
     lm_status      status = layerwise_gather(kind, from, n, &d, err);
 
     if (status)

@@ -32,10 +32,12 @@ lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *f
 /**
  * compare_points() for such a model: points of single layers, by fits that did not see their fold.
  * LM_E_ARG without such points.
+ *
+ * @param untold reason why no point has a prediction; else as before. NULL: not wanted
  */
 lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
                             const layerwise_source *from, const split *by, comparison *out,
-                            lm_error *err);
+                            lm_error *untold, lm_error *err);
 
 /**
  * Explains why rows of the lowest and the highest clock have no prediction, if these were left out.

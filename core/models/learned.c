@@ -480,7 +480,7 @@ static lm_status learned_compare(const char *model, const compared *with, compar
         if (!(status = learned_read(with->cal, with->machine, kind, &m, err)))
             status = compare_by_layerwise(m, &from, with->cal, out, with->untold, err);
     } else if (!status && !(status = layerwise_settings(kind, with->learn, setting, err))) {
-        status = compare_layerwise(kind, setting, &from, with->by, out, err);
+        status = compare_layerwise(kind, setting, &from, with->by, out, with->untold, err);
         if (!status && with->untold)
             layerwise_say_clocks(kind, with->p, out, with->untold);
     }
