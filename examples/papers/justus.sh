@@ -80,7 +80,7 @@ stride     = 1..4
 padding    = 0, ${kernel / 2}
 bias       = yes, no
 activation = none, relu, tanh, sigmoid
-optimizer  = sgd, adagrad, rmsprop, adam
+optimizer  = sgd, momentum, adagrad, adadelta, rmsprop, adam
 max_flops  = 5e8
 
 [layers.dense]
@@ -91,7 +91,7 @@ _width     = 1..4095
 input      = ${_width}
 features   = 1..4095
 activation = none, relu, tanh, sigmoid
-optimizer  = sgd, adagrad, rmsprop, adam
+optimizer  = sgd, momentum, adagrad, adadelta, rmsprop, adam
 
 [layers.max]
 type      = max_pool2d

@@ -20,9 +20,11 @@ fi
 export OPENBLAS_NUM_THREADS=1
 learn=${LEARN:-passes=60000}
 
-# Activations are no type of PreNeT's by themselves: they stand behind convolutions and fully connected layers. What takes long is left out.
+# Activations are no type of PreNeT's by themselves: they stand behind convolutions and fully connected layers. Its optimizers are these
+# five. What takes long is left out.
 awk -v times="$times" '/^\[/ { skip = /relu|tanh|sigmoid/; chained = /conv|dense/ } skip { next }
     /^count/ { print "count = " times * $3; print "max_flops = 3e8"; if (chained) print "activation = none, relu, tanh, sigmoid"; next }
+    /^optimizer/ { print "optimizer = sgd, adadelta, adagrad, rmsprop, adam"; next }
     /^max_flops/ { next } /^(min|max)_repeats/ { $3 = 3 } /^max_seconds/ { $3 = 0.1 } { print }' \
     "$source/configs/sweeps/layers.ini" >"$results/layers.ini"
 measure layers "$results/layers.ini"
@@ -48,17 +50,21 @@ awk '{ if (!($2 in seen)) { seen[$2]; type[++n] = $2 } error[$1, $2] = sprintf("
         printf "%-12s %13s %13s %13s %13s %13s\n", "published", "14.081", "8.209", "9.404", "8.543", "-" }' "$results/learners.txt"
 
 # Keys of the layer and figures of the device; operations (CO), memory (CM), time (CT, of several devices alone).
-printf '\nGroups of features, a third of the shapes left out in turn: MAPE [%%] of seconds as published (logs=0, forest); published: -\n'
+# Logarithms are what makes the published learners strong on relative errors.
+printf '\nGroups of features, a third of the shapes left out in turn: MAPE [%%] of seconds as published (logs=0, forest); logs: all\n'
+printf 'features, XGBoost of logarithms (logs=1); published: -\n'
 layermeter validate "$layers" --leave-out kfold=3 --model prenet --learn "published,learner=2,$learn" \
     --features baseline,baseline+co,baseline+co+cm,all --format csv >"$results/groups.csv" 2>"$results/groups.txt"
-layermeter validate "$layers" --leave-out kfold=3 --model layermeter --format csv >>"$results/groups.csv" 2>>"$results/groups.txt"
+layermeter validate "$layers" --leave-out kfold=3 --model prenet,layermeter --learn "learner=4,logs=1,$learn" --format csv \
+    >>"$results/groups.csv" 2>>"$results/groups.txt"
 awk -F, '$1 == "group" { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $2 == "step" || $2 == "inference" || $2 == "forward" || $2 == "backward" {
         key = $1 " " $2; if ($1 != "(all)" && !(key in seen)) { seen[key]; order[++k] = key }
         found[key, $3] = sprintf("%.1f", $at["mape_percent"]); if ($3 ~ /^prenet/) some[key]; n[key] = $4 }
-    END { printf "%-34s %6s %9s %9s %9s %9s %9s\n", "", "rows", "baseline", "CO", "CO+CM", "all", "ours"
-        for (i = 1; i <= k; i++) if (order[i] in some) printf "%-34s %6d %9s %9s %9s %9s %9s\n", order[i], n[order[i]], found[order[i], "prenet baseline"],
-            found[order[i], "prenet baseline+co"], found[order[i], "prenet baseline+co+cm"], found[order[i], "prenet all"], found[order[i], "layermeter"] }' "$results/groups.csv"
+    END { columns = split("prenet baseline,prenet baseline+co,prenet baseline+co+cm,prenet all,prenet,layermeter", of, ",")
+        printf "%-34s %6s %9s %9s %9s %9s %9s %9s\n", "", "rows", "baseline", "CO", "CO+CM", "all", "logs", "ours"
+        for (i = 1; i <= k; i++) if (order[i] in some) {
+            printf "%-34s %6d", order[i], n[order[i]]; for (j = 1; j <= columns; j++) printf " %9s", found[order[i], of[j]]; print "" } }' "$results/groups.csv"
 
 heading "Fully connected layers on a GPU that was not measured, by the others" prenet
 unseen dense 1500 prenet --learn "drawn=3000,parts=3,$learn"
@@ -86,9 +92,12 @@ END
 measure networks "$results/networks.ini"
 layermeter validate "$results/networks/observations.csv" --machine "$results/fit.ini" --model prenet,layermeter --format csv \
     >"$results/networks.csv" 2>"$results/networks.txt" || { tail -n 3 "$results/networks.txt" >&2; exit 1; }
+layermeter fit "$layers" -o "$results/logs.ini" --model prenet --learn "learner=4,logs=1,$learn" >"$results/fit.txt" 2>&1
+layermeter validate "$results/networks/observations.csv" --machine "$results/logs.ini" --model prenet --format csv >"$results/networks.logs.csv" \
+    2>>"$results/networks.txt"
 # Published: of an epoch, in the notebooks vgg16_prediction and bert_prediction of github.com/pacslab/PreNeT, commit 09531b3; without
 # operations and memory as features 78.9 and 64.1.
-heading "Whole networks on this CPU, none of which was learned from (published of GPUs)" prenet
+heading "Whole networks on this CPU, none of which was learned from (published of GPUs)" prenet 'prenet, logs'
 awk -F, 'NR > 1 && $1 != "(all)" && $2 ~ /^(forward|step)$/ && $3 == "layermeter" { print $1 "," $2 }' "$results/networks.csv" |
     while IFS=, read -r network phase; do
         case $network-$phase in
@@ -97,6 +106,6 @@ awk -F, 'NR > 1 && $1 != "(all)" && $2 ~ /^(forward|step)$/ && $3 == "layermeter
         *) published=- ;;
         esac
         row "$network $phase" $published "$(mape "$results/networks.csv" "$network" "$phase" prenet)" \
-            "$(mape "$results/networks.csv" "$network" "$phase" layermeter)"
+            "$(mape "$results/networks.logs.csv" "$network" "$phase" prenet)" "$(mape "$results/networks.csv" "$network" "$phase" layermeter)"
     done
 page vgg16 "$results/fit.ini" --model prenet --image 64
