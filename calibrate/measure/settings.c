@@ -17,7 +17,7 @@ static const struct {
     [SETTING_CACHE]      = { "cache", { "warm", "cold" }, "warm cold", false },
     [SETTING_LAUNCH]     = { "launch", { "stream", "graph" }, "stream graph", false },
     [SETTING_LAYOUT]     = { "layout", { "nchw", "nhwc" }, "nchw nhwc", false },
-    [SETTING_MATH]       = { "math", { "ieee", "tf32" }, "ieee tf32", false },
+    [SETTING_MATH]       = { "math", { "ieee", "tf32", "torch" }, "ieee tf32 torch", false },
     [SETTING_MIXED]      = { "mixed", { "none", "bf16", "f16", "f8" }, "none bf16 f16 f8", true },
     [SETTING_PROGRESS]   = { "progress", { "poll", "thread" }, "poll thread", false },
     [SETTING_UPDATE]     = { "update",
@@ -25,6 +25,13 @@ static const struct {
                              "own single foreach fused",
                              true },
 };
+
+bool settings_tf32(const settings *how, lm_op op)
+{
+    const char *math = known[SETTING_MATH].word[how->value[SETTING_MATH]];
+
+    return !strcmp(math, "tf32") || (!strcmp(math, "torch") && op == LM_OP_CONV);
+}
 
 const char *setting_name(setting s)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <layermeter/error.h>
+#include <layermeter/kernel.h>
 
 typedef enum {
     /** heuristic (default) | autotuned: how a kernel's implementation is chosen */
@@ -15,7 +16,8 @@ typedef enum {
     SETTING_CACHE,
     SETTING_LAUNCH,   /**< stream (default) | graph: kernels launched one by one, or replayed */
     SETTING_LAYOUT,   /**< nchw (default) | nhwc: memory layout of images */
-    SETTING_MATH,     /**< ieee (default) | tf32: products of f32 */
+    SETTING_MATH,     /**< ieee (default) | tf32 | torch: products of f32. torch: PyTorch's default, tf32
+                       * in convolutions alone (torch.backends, allow_tf32) */
     SETTING_MIXED,    /**< none (default) | bf16 | f16 | f8: f32 under autocast (autocast.h) */
     SETTING_PROGRESS, /**< poll (default) | thread: progress of all-reduces during a backward pass:
                        * by the computing thread between kernels, or by another one */
@@ -31,6 +33,9 @@ enum { SETTING_WORDS = 4 };
 typedef struct settings {
     uint8_t value[N_SETTINGS];
 } settings;
+
+/** Are products of f32 in kernels of this operation computed as tf32? */
+bool settings_tf32(const settings *how, lm_op op);
 
 const char *setting_name(setting s);
 /** LM_E_ARG for an unknown word. */

@@ -265,7 +265,7 @@ static lm_status verify(job *j)
             warn(text);
         }
     verdicts_print(v, text, sizeof text);
-    if (!j->a->quiet)
+    if (!j->a->quiet && v->n)
         fprintf(stderr, "%s\n", text);
     return LM_OK;
 }

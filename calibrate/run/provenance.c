@@ -114,7 +114,7 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     if (b->collective || b->compute->type->virtual) /* simulated ranks wait for nobody */
         put(out, OBSERVATIONS_EXPOSED,
             "from the end of the last rank's backward pass to the last sum");
-    if (b->verified) {
+    if (b->verified && b->verified->n) {
         verdicts_print(b->verified, text, sizeof text);
         put(out, "verified", text);
     }

@@ -26,7 +26,7 @@ static reference expect_conv(const verify_trial *t, verify_tensor out, verify_bo
 
     if (!given(t, needed[k->pass][0], needed[k->pass][1]))
         return nothing;
-    b->share = verify_sum_error(&t->how, k->dtype) +
+    b->share = verify_sum_error(&t->how, k->op, k->dtype) +
                (v[VERIFY_BIAS] ? element_epsilon(k->dtype) : 0);
     if (out == VERIFY_DIFF_BIAS && k->pass == LM_GRAD_WEIGHT)
         return reference_conv_bias(k, verify_nhwc(t), v[VERIFY_DIFF_DST]);
@@ -45,7 +45,7 @@ static reference expect_gemm(const verify_trial *t, verify_tensor out, verify_bo
 
     if (out != VERIFY_DST || !given(t, VERIFY_SRC, VERIFY_OTHER))
         return nothing;
-    b->share = verify_sum_error(&t->how, k->dtype);
+    b->share = verify_sum_error(&t->how, k->op, k->dtype);
     return reference_gemm(k, k->pass == LM_GRAD_WEIGHT && !f8,
                           (verify_forward(t) && k->u.gemm.batch == 1) || f8, t->value[VERIFY_SRC],
                           t->value[VERIFY_OTHER], t->value[VERIFY_BIAS]);

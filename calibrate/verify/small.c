@@ -157,7 +157,7 @@ settings small_settings(const lm_kernel *k, kernel_use use, const settings *how)
     if (product || k->op == LM_OP_NORM)
         s.value[SETTING_ALGORITHMS] = how->value[SETTING_ALGORITHMS];
     if (product && k->dtype == LM_F32)
-        s.value[SETTING_MATH] = how->value[SETTING_MATH];
+        s.value[SETTING_MATH] = settings_tf32(how, k->op);
     if (use == USE_UPDATE)
         s.value[SETTING_UPDATE] = how->value[SETTING_UPDATE];
     return s;

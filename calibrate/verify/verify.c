@@ -10,9 +10,9 @@
 #include "verify/half.h"
 #include "verify/sizes.h"
 
-double verify_sum_error(const settings *how, lm_dtype type)
+double verify_sum_error(const settings *how, lm_op op, lm_dtype type)
 {
-    const bool tf32 = how->value[SETTING_MATH] && type == LM_F32;
+    const bool tf32 = type == LM_F32 && settings_tf32(how, op);
 
     return VERIFY_ROUNDINGS + (tf32 ? 0x1p-9 : 0) + (type == LM_F8 ? 0x1p-12 : 0);
 }

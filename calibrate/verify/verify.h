@@ -76,6 +76,6 @@ void verify_take(verify_trial *t, verify_tensor tensor, lm_dtype type, size_t n,
 verify_verdict verify_judge(const verify_trial *t);
 
 /** Relative error that is allowed in sums of products, of the sum of absolute values. */
-double verify_sum_error(const settings *how, lm_dtype type);
+double verify_sum_error(const settings *how, lm_op op, lm_dtype type);
 
 #endif

@@ -16,7 +16,8 @@ static double peak_of(const device *d, const predictor *who)
 
     if (who->as_tf32 > 0)
         return d->figure[DEVICE_TF32];
-    if (who->dtype == LM_F32 && !who->mixed && settings && strstr(settings, "math=tf32"))
+    if (who->dtype == LM_F32 && !who->mixed && settings &&
+        (strstr(settings, "math=tf32") || strstr(settings, "math=torch")))
         return d->figure[DEVICE_TF32];
     return device_peak(d, predictor_product_dtype(who));
 }

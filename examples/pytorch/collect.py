@@ -477,7 +477,8 @@ def parse():
     p.add_argument("--mixed", "--amp", choices=["f16", "bf16"], help="f32 weights, gradients and optimizer under autocast")
     p.add_argument("--update", choices=["single", "foreach", "fused"],
                    help="optimizer tensor by tensor, over all at once, or in one kernel (default: as this PyTorch does)")
-    p.add_argument("--math", choices=["ieee", "tf32"], default="ieee", help="GPU: products of f32 (default ieee)")
+    p.add_argument("--math", choices=["ieee", "tf32", "torch"], default="ieee",
+                   help="GPU: products of f32; torch: PyTorch's default, tf32 in convolutions alone (default ieee)")
     p.add_argument("--autotune", action="store_true", help="GPU: cuDNN times its algorithms first")
     p.add_argument("--channels-last", action="store_true", help="images and weights as NHWC")
     p.add_argument("--compile", action="store_true", help="torch.compile, where this PyTorch has it")
@@ -521,7 +522,7 @@ def settings(o, world):
 def prepare(o, world):
     torch.set_num_threads(o.threads)
     if world.device.type == "cuda":
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = o.math == "tf32"
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = o.math == "tf32", o.math != "ieee"
         torch.backends.cudnn.benchmark = o.autotune
     elif o.allocator == "kept" and platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL("libc.so.6")

@@ -58,6 +58,13 @@ for each in 'f32 0' 'bf16 4'; do
     [ "$(grep "^network,.*,${each% *}," dense.csv | grep -c no_tensor_cores)" -eq "${each#* }" ] || fail "flags of $each: $(grep '^network' dense.csv)"
 done
 
+# ---- PyTorch's math of f32: convolutions as tf32, products as IEEE has them; both would be told, and flagged ----
+sed -e 's/^dtype.*/dtype = f32\nmath = torch/' kernels.ini >torch.ini
+"$fake" torch.ini -o torch.csv --quiet 2>err || fail "math = torch: $(cat err)"
+grep '^kernel,gemm' torch.csv | grep -q ' tensor ' && fail "products: $(grep '^kernel,gemm' torch.csv)"
+grep '^kernel,conv' torch.csv | grep -q ' tensor .*math=torch' || fail "convolutions: $(grep '^kernel,conv' torch.csv)"
+grep -e no_tensor_cores -e wrong_result torch.csv && fail "flags of math = torch"
+
 # ---- a kernel that a library cannot launch is skipped; the device is as before, and the next one measured ----
 sed 's/^warmup.*/&\nverify = none/' kernels.ini >unverified.ini
 LAYERMETER_FAKE_REFUSED=1 "$fake" unverified.ini -o refused.csv --quiet 2>err || fail "a launch that is refused: $(cat err)"

@@ -131,6 +131,7 @@ MUTATIONS = [
              "if (!s->all[i]->used && s->all[i]->kernel.base.use != use &&", "unit", "cuda_step"),
     Mutation("gpu_updates_apart", "calibrate/measure/point_kernels.c", "kernels_join_maps(&s->list[PHASE_UPDATE]);", "(void)s;", "script", "gpu"),
     Mutation("gpu_update_passes", "calibrate/backends/cuda/ops_update.c", "if (in_one_pass(how))", "if (in_one_pass(how) || how->value[SETTING_UPDATE] > 1)", "script", "gpu"),
+    Mutation("gpu_math_of_torch", "calibrate/measure/settings.c", '(!strcmp(math, "torch") && op == LM_OP_CONV)', '!strcmp(math, "torch")', "script", "gpu_classes"),
     # kernels beside a CPU's
     Mutation("gpu_wrong_unseen", "calibrate/verify/verify.c", "t->ratio <= 1 ?", "t->ratio <= 1e9 ?", "script", "gpu_classes"),
     Mutation("gpu_wrong_unflagged", "calibrate/measure/harness.c", "        out->flags |= FLAG_WRONG_RESULT;", "        out->flags |= 0;", "script", "gpu_classes"),

@@ -99,7 +99,7 @@ static void conv_agrees(const conv_shape *s, lm_dtype type, lm_pass pass, settin
 {
     const lm_kernel k      = conv_kernel(s, type, pass);
     const bool      nhwc   = how.value[SETTING_LAYOUT] != 0;
-    const double    error  = verify_sum_error(&how, type);
+    const double    error  = verify_sum_error(&how, LM_OP_CONV, type);
     const size_t    before = gpu_left();
     double         *image = NULL, *filter = NULL, *result = NULL, *bias = NULL;
     gpu_case        c;

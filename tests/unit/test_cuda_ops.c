@@ -42,7 +42,7 @@ static void gemm_agrees(const struct gemm_shape *s, lm_dtype type, lm_pass pass,
         bias = gpu_give(&c, CUDA_BIAS);
     gpu_run(&c);
     gpu_agrees(&c, gpu_has(&c, CUDA_DIFF_WEIGHTS) ? CUDA_DIFF_WEIGHTS : CUDA_DST,
-               reference_gemm(&k, turn_a, turn_b, a, b, bias), verify_sum_error(&how, type));
+               reference_gemm(&k, turn_a, turn_b, a, b, bias), verify_sum_error(&how, k.op, type));
     free(a);
     free(b);
     free(bias);
@@ -225,10 +225,10 @@ static void pool_agrees(const struct pool_shape *s, lm_dtype type, int64_t mode,
     gpu_run(&c);
     /* what no window reads is not written: gradients there are left alone */
     if (pass == LM_FORWARD)
-        gpu_agrees(&c, CUDA_DST, reference_pool(&k, nhwc, x), verify_sum_error(&how, type));
+        gpu_agrees(&c, CUDA_DST, reference_pool(&k, nhwc, x), verify_sum_error(&how, k.op, type));
     else if (s != &pools[N_POOLS - 1])
         gpu_agrees(&c, CUDA_DIFF_SRC, reference_pool_back(&k, nhwc, x, dy),
-                   verify_sum_error(&how, type) + element_epsilon(type));
+                   verify_sum_error(&how, k.op, type) + element_epsilon(type));
     free(x);
     free(y);
     free(dy);

@@ -308,7 +308,7 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
     if (!c)
         return no_memory(err);
     c->device           = device;
-    c->tf32             = what->how.value[SETTING_MATH] != 0;
+    c->how              = what->how;
     c->alone            = what->point->kind == OBS_KERNEL;
     c->replay           = what->how.value[SETTING_LAUNCH] != 0;
     c->plan.gradient    = what->gradients;
@@ -343,7 +343,7 @@ static bool could_use_tensor_cores(const cuda_case *c, const lm_kernel *k)
 
     return (k->op == LM_OP_CONV || k->op == LM_OP_GEMM || k->op == LM_OP_ATTENTION) && !depthwise &&
            (k->dtype == LM_F16 || k->dtype == LM_BF16 || k->dtype == LM_F8 ||
-            (k->dtype == LM_F32 && c->tf32));
+            (k->dtype == LM_F32 && settings_tf32(&c->how, k->op)));
 }
 
 double cuda_case_on_tensor_cores(const cuda_case *c)

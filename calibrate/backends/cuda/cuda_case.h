@@ -34,7 +34,7 @@ typedef struct cuda_case {
     gradient_bucket   *gradient; /**< one for each plan.gradient */
     void              *flush;    /**< memory that empties the cache; NULL: warm caches */
     size_t             flush_bytes;
-    bool               tf32;   /**< TF32 is allowed in products of f32 */
+    settings           how;    /**< as the case wants them */
     bool               alone;  /**< a single kernel */
     bool               replay; /**< replays graphs */
     cuda_piece        *piece;  /**< graphs recorded so far */

@@ -345,7 +345,7 @@ lm_status ops_product(const cuda_device *device, const settings *how, cuda_kerne
     lm_status      status;
     bool           tuned;
 
-    if (!types_of(&k->base.kernel, how->value[SETTING_MATH] != 0, &f))
+    if (!types_of(&k->base.kernel, settings_tf32(how, LM_OP_GEMM), &f))
         return cuda_unsupported(k, "cuBLASLt", "no such element type", err);
     if (k->base.kernel.u.gemm.batch > INT32_MAX)
         return cuda_unsupported(k, "cuBLASLt", "a batch beyond 31 bits", err);

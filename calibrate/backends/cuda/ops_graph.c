@@ -52,7 +52,7 @@ dnn_graph *ops_graph_new(const cuda_device *device)
 graph_rules ops_rules(const cuda_device *device, const settings *how, lm_dtype dtype,
                       cudnnBackendHeurMode_t mode)
 {
-    const bool tf32 = how->value[SETTING_MATH] != 0, tuned = how->value[SETTING_ALGORITHMS] != 0;
+    const bool tf32 = settings_tf32(how, LM_OP_CONV), tuned = how->value[SETTING_ALGORITHMS] != 0;
 
     return (graph_rules){
         .mode            = mode,
