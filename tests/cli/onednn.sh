@@ -205,3 +205,12 @@ LAYERMETER_SYSTEM_ROOT=$work/empty layermeter-calibrate sweep.ini -o p.csv >out 
 printf '[sweep]\nbackend = onednn\n\n[networks]\nnetworks = net.ini\nmixed = fp8\n' >f8.ini
 layermeter-calibrate f8.ini --dry-run 2>err && fail "FP8 on a CPU"
 grep -q "f8.ini:6: mixed: backend 'onednn' runs on a CPU, which has no products of f8\$" err || fail "FP8 on a CPU: $(cat err)"
+
+# ---- each kind of kernel beside plain loops: the real library agrees, but for what has no counterpart -----------------
+printf '[sweep]\nbackend = onednn\nverify = first\nwarmup = 0\nmin_repeats = 1\nmax_repeats = 1\n[networks]\nnetworks = net.ini\nphases = training, inference\n' >verify.ini
+layermeter-calibrate verify.ini -o verify.csv >out 2>&1 || fail "$(cat out)"
+grep -q "^[1-9][0-9] kinds of kernels agree with a CPU's, 0 differ, [0-9]* not compared$" out || fail "verification: $(cat out)"
+grep -q "^# verified: [1-9][0-9] kinds" verify.csv || fail "verification: $(grep '^#' verify.csv)"
+printf '[sweep]\nbackend = sim\nverify = first\n[networks]\nnetworks = net.ini\n' >sim.ini
+layermeter-calibrate sim.ini --dry-run 2>err && fail "verification of a simulation"
+grep -q 'sim.ini:3: verify: the backend sim runs no kernels to be compared$' err || fail "$(cat err)"

@@ -12,6 +12,7 @@
 #include "measure/plan.h"
 #include "onednn_api.h"
 #include "onednn_kernels.h"
+#include "onednn_try.h"
 #include "ranks/pulse.h"
 
 /*
@@ -484,17 +485,26 @@ static lm_status run_step(backend *self, void *work, const step_sync *sync, step
     return s.status;
 }
 
+static lm_status try_kernel(backend *self, struct verify_trial *t, lm_error *err)
+{
+    const onednn *me = onednn_of(self);
+
+    team_apply(&me->team);
+    return onednn_try(&me->device, &me->team, t, err);
+}
+
 const backend_type backend_onednn = {
-    .name      = "onednn",
-    .doc       = "CPU: Intel oneDNN",
-    .open      = open_onednn,
-    .close     = close_onednn,
-    .describe  = describe,
-    .prepare   = prepare,
-    .run       = run,
-    .release   = release,
-    .gradients = gradients,
-    .run_step  = run_step,
-    .settings  = 1u << SETTING_MIXED,
-    .serves    = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
+    .name       = "onednn",
+    .doc        = "CPU: Intel oneDNN",
+    .open       = open_onednn,
+    .close      = close_onednn,
+    .describe   = describe,
+    .prepare    = prepare,
+    .try_kernel = try_kernel,
+    .run        = run,
+    .release    = release,
+    .gradients  = gradients,
+    .run_step   = run_step,
+    .settings   = 1u << SETTING_MIXED,
+    .serves     = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
 };

@@ -36,6 +36,22 @@ static dnnl_data_type_t desc_type(desc_ref desc)
     dnnl_memory_desc_query(desc, dnnl_query_data_type, &type);
     return type;
 }
+
+static int desc_rank(desc_ref desc)
+{
+    int rank = 0;
+
+    dnnl_memory_desc_query(desc, dnnl_query_ndims_s32, &rank);
+    return rank;
+}
+
+static const dnnl_dim_t *desc_dims(desc_ref desc)
+{
+    const dnnl_dims_t *dims = NULL;
+
+    dnnl_memory_desc_query(desc, dnnl_query_dims, &dims);
+    return *dims;
+}
 #else
 typedef const dnnl_memory_desc_t *desc_ref;
 
@@ -57,6 +73,16 @@ static void desc_free(dnnl_memory_desc_t *desc)
 static dnnl_data_type_t desc_type(desc_ref desc)
 {
     return desc->data_type;
+}
+
+static int desc_rank(desc_ref desc)
+{
+    return desc->ndims;
+}
+
+static const dnnl_dim_t *desc_dims(desc_ref desc)
+{
+    return desc->dims;
 }
 #endif
 
@@ -376,6 +402,71 @@ dnnl_status_t api_memory(const api_device *device, const api_primitive *primitiv
     const desc_ref desc = argument_desc(primitive, argument);
 
     return desc ? dnnl_memory_create(out, desc, device->engine, at) : dnnl_invalid_arguments;
+}
+
+size_t api_elements(const api_primitive *primitive, int argument)
+{
+    const desc_ref desc = argument_desc(primitive, argument);
+    size_t         n    = desc && desc_rank(desc);
+
+    for (int i = 0; n && i < desc_rank(desc); i++)
+        n *= (size_t)desc_dims(desc)[i];
+    return n;
+}
+
+static dnnl_status_t copy_memory(const api_device *device, desc_ref from, void *at_from,
+                                 desc_ref to, void *at_to)
+{
+    dnnl_primitive_desc_t desc      = NULL;
+    dnnl_primitive_t      run       = NULL;
+    dnnl_exec_arg_t       memory[2] = { { DNNL_ARG_FROM, NULL }, { DNNL_ARG_TO, NULL } };
+    dnnl_status_t         status    = dnnl_reorder_primitive_desc_create(&desc, from, device->engine, to,
+                                                                         device->engine, NULL);
+
+    if (status == dnnl_success)
+        status = dnnl_primitive_create(&run, desc);
+    if (status == dnnl_success)
+        status = dnnl_memory_create(&memory[0].memory, from, device->engine, at_from);
+    if (status == dnnl_success)
+        status = dnnl_memory_create(&memory[1].memory, to, device->engine, at_to);
+    if (status == dnnl_success)
+        status = dnnl_primitive_execute(run, device->stream, 2, memory);
+    if (status == dnnl_success)
+        status = dnnl_stream_wait(device->stream);
+    for (int i = 0; i < 2; i++)
+        if (memory[i].memory)
+            dnnl_memory_destroy(memory[i].memory);
+    if (run)
+        dnnl_primitive_destroy(run);
+    if (desc)
+        dnnl_primitive_desc_destroy(desc);
+    return status;
+}
+
+dnnl_status_t api_reorder(const api_device *device, const api_primitive *primitive, int argument,
+                          void *plain, void *at, bool to_plain)
+{
+    static const dnnl_format_tag_t rows[] = { dnnl_a,    dnnl_ab,    dnnl_abc,
+                                              dnnl_abcd, dnnl_abcde, dnnl_abcdef };
+    const desc_ref                 own    = argument_desc(primitive, argument);
+    const int                      rank   = own ? desc_rank(own) : 0;
+    api_tensor                     t      = { .rank = rank };
+    dnnl_memory_desc_t             desc;
+    dnnl_status_t                  status;
+
+    if (rank < 1 || rank > (int)(sizeof rows / sizeof rows[0]))
+        return dnnl_invalid_arguments;
+    for (int i = 0; i < rank; i++)
+        t.dim[i] = desc_dims(own)[i];
+    t.type   = desc_type(own);
+    t.layout = rows[rank - 1];
+    status   = desc_make(&desc, &t);
+    if (status != dnnl_success)
+        return status;
+    status = to_plain ? copy_memory(device, own, at, desc_of(&desc), plain)
+                      : copy_memory(device, desc_of(&desc), plain, own, at);
+    desc_free(&desc);
+    return status;
 }
 
 dnnl_status_t api_open(api_device *device)

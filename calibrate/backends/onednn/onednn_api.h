@@ -80,6 +80,12 @@ dnnl_data_type_t api_type(const api_primitive *primitive, int argument);
 dnnl_status_t api_memory(const api_device *device, const api_primitive *primitive, int argument,
                          void *at, dnnl_memory_t *out);
 
+/** Number of elements of an argument's tensor, without the padding of its layout; 0: none. */
+size_t api_elements(const api_primitive *primitive, int argument);
+/** Copies an argument between `plain`, row-major, and `at`, in the layout chosen. */
+dnnl_status_t api_reorder(const api_device *device, const api_primitive *primitive, int argument,
+                          void *plain, void *at, bool to_plain);
+
 /** Widest instruction set in use, "avx2". Static storage or `buffer`. */
 const char *api_isa(char *buffer, size_t size);
 /** Number of channels in a block of this CPU's preferred layout. */
