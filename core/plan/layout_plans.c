@@ -185,7 +185,8 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
                                .too_large = s.too_large,
                                .no_time   = s.no_time,
                                .bounded   = s.bounded };
-    snprintf(counts->whole, sizeof counts->whole, "%s", s.why);
+    snprintf(counts->whole, sizeof counts->whole, "%s",
+             q.whole_updates && !job->whole ? "muon updates whole matrices: no tp, ep, ZeRO" : s.why);
     if (!job->whole)
         status = predict_best(&a, &q, best, &s, counts, err);
     if (!status && s.n)

@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "network/stages.h"
 #include "plan/layout_predict.h"
+#include "predict/laid_out.h"
 
 #define TOLD(property) LAYOUT_BIT(TOLD_##property)
 
@@ -41,6 +42,37 @@ static lm_status check_searched(const layout_question *q, lm_error *err)
             "tp %lld is more than the %lld devices of a node, and not searched: give pp and dp, too, without --layouts",
             (long long)t->tp, (long long)q->devices);
     return LM_OK;
+}
+
+bool layout_question_told(const layout_question *q, const layout *l, unsigned properties)
+{
+    return !q->told || layout_agrees(l, q->told, properties);
+}
+
+bool layout_question_divides(const layout_question *q, layout *l)
+{
+    const int64_t left = q->ranks / (l->tp * l->cp);
+
+    if (left % l->pp || (l->pp > 1 && l->pp > q->facts.blocks))
+        return false;
+    l->dp = left / l->pp;
+    if (q->global_batch % l->dp || q->global_batch / l->dp % l->micro_batch ||
+        l->dp * l->cp % l->ep)
+        return false;
+    l->global_batch = q->global_batch;
+    l->accumulation = q->global_batch / l->dp / l->micro_batch;
+    return layout_question_told(q, l, TOLD(DP) | TOLD(ACCUMULATION));
+}
+
+bool layout_question_splits(const layout_question *q, const layout *l)
+{
+    const layout_facts *f     = &q->facts;
+    const int64_t       heads = l->ulysses ? l->tp * l->cp : l->tp;
+
+    return f->heads % heads == 0 && f->kv_heads % heads == 0 &&
+           (l->ep == 1 || (!q->whole_updates && f->experts % l->ep == 0)) &&
+           (l->cp == 1 || (f->tokens && f->tokens % l->cp == 0)) &&
+           (!l->sp || !f->tokens || f->tokens % (l->tp * l->cp) == 0);
 }
 
 /* ---- what fits neither ranks nor network ---- */
@@ -94,6 +126,8 @@ static lm_status check_told(const layout_question *q, lm_error *err)
     layout    l      = alone(q);
     lm_status status = check_searched(q, err);
 
+    if (!status && q->whole_updates)
+        status = laid_check_whole(&l, err);
     if (status || (status = layout_settle(&l, &q->facts, q->ranks, err)))
         return status;
     return check_batch(q, err);

@@ -10,6 +10,15 @@ struct layout_asked;
  * one that does not fit the ranks or the network; the message has the numbers. */
 lm_status layout_question_check(const layout_question *q, lm_error *err);
 
+/** Has `l` the given values of these properties (bits)? */
+bool layout_question_told(const layout_question *q, const layout *l, unsigned properties);
+
+/** Sets what follows from tp, cp, pp and the micro-batch. False: something does not divide. */
+bool layout_question_divides(const layout_question *q, layout *l);
+
+/** Do heads and tokens divide among the ranks that share them? */
+bool layout_question_splits(const layout_question *q, const layout *l);
+
 /** Sets the reason why the search found no layout to try. Returns LM_E_ARG. */
 lm_status layout_question_unmet(const layout_question *q, lm_error *err);
 

@@ -404,10 +404,6 @@ lm_status layout_tables_new(const predictor *who, const network *net, const regi
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "layouts need the default model and a machine file, not %s",
                             who->model);
-    if (setup->optimizer == OPTIMIZER_MUON)
-        return lm_error_set(
-            err, LM_E_UNSUPPORTED,
-            "--layouts: an update of muon needs whole matrices, and the messages for them are not predicted: choose another optimizer");
     if (!(t = calloc(1, sizeof *t)))
         return no_memory(err);
     *t     = (layout_tables){ .who = who, .net = net, .reg = reg, .setup = *setup };
@@ -452,7 +448,8 @@ void layout_tables_ask(const layout_tables *t, int64_t ranks, layout_question *q
     double               at[N_TIMES];
 
     q->facts     = t->facts;
-    q->splits    = t->splits;
+    q->splits    = t->splits && t->setup.optimizer != OPTIMIZER_MUON;
+    q->whole_updates = t->setup.optimizer == OPTIMIZER_MUON;
     q->gradients = t->gradients;
     q->held      = t->held;
     q->summed    = t->summed;

@@ -147,12 +147,6 @@ static lm_status weigh_best(hunt *h, bool *again)
 
 #define TOLD(property) LAYOUT_BIT(TOLD_##property)
 
-/* Does it have the given values of these properties? */
-static bool is_as_told(const hunt *h, const layout *l, unsigned properties)
-{
-    return !h->q->told || layout_agrees(l, h->q->told, properties);
-}
-
 /* Sets a way of sharing. False: it is useless, equals another one, or contradicts the given
  * properties. */
 static bool share_weights(const hunt *h, layout *l, int sharing)
@@ -160,9 +154,11 @@ static bool share_weights(const hunt *h, layout *l, int sharing)
     const int64_t data = l->dp * l->cp;
     const int64_t near = h->pricing.group[GROUP_DATA].devices; /* ranks of data on a node */
 
+    if (sharing && h->q->whole_updates)
+        return false;
     l->zero = sharing < SHARINGS - 1 ? sharing : 0;
     l->fsdp = sharing < SHARINGS - 1 ? 0 : near;
-    if (!is_as_told(h, l, TOLD(ZERO) | TOLD(FSDP)) ||
+    if (!layout_question_told(h->q, l, TOLD(ZERO) | TOLD(FSDP)) ||
         (l->fsdp && h->q->told && h->q->told->told & TOLD(ZERO)))
         return false;
     return l->fsdp ? near > 1 && near < data && near % l->ep == 0 : !l->zero || data > 1;
@@ -360,7 +356,7 @@ static lm_status with_recompute(hunt *h, layout *l)
 
     for (int i = 0; i < 2 && !status; i++) {
         strcpy(l->recompute, which[i]);
-        if (is_as_told(h, l, TOLD(RECOMPUTE)))
+        if (layout_question_told(h->q, l, TOLD(RECOMPUTE)))
             status = look_at(h, l);
     }
     strcpy(l->recompute, "none");
@@ -393,7 +389,7 @@ static lm_status with_spread(hunt *h, layout *l)
         status = spread ? is_balanced(h, l, &differs) : layout_take(&h->pricing, l, h->err);
         for (size_t i = 0; i < (l->pp > 1 && l->vp == 1 ? 3 : 1) && !status && differs; i++) {
             l->schedule = l->vp > 1 ? PIPELINE_INTERLEAVED : plain[i];
-            if (is_as_told(h, l, TOLD(STAGES) | TOLD(SCHEDULE)))
+            if (layout_question_told(h->q, l, TOLD(STAGES) | TOLD(SCHEDULE)))
                 status = with_recompute(h, l);
         }
     }
@@ -408,29 +404,12 @@ static lm_status with_chunks(hunt *h, layout *l)
     lm_status     status = LM_OK;
 
     for (l->vp = 1; (l->vp == 1 || l->vp * l->pp <= blocks) && !status; l->vp++)
-        if (is_as_told(h, l, TOLD(VP)) &&
+        if (layout_question_told(h->q, l, TOLD(VP)) &&
             (l->vp == 1 ||
              (l->pp > 1 && blocks % (l->vp * l->pp) == 0 && l->accumulation % l->pp == 0)))
             status = with_spread(h, l);
     l->vp = 1;
     return status;
-}
-
-/* Sets what follows from tp, cp, pp and the micro-batch. */
-static bool divides(const hunt *h, layout *l)
-{
-    const layout_question *q    = h->q;
-    const int64_t          left = q->ranks / (l->tp * l->cp);
-
-    if (left % l->pp || (l->pp > 1 && l->pp > q->facts.blocks))
-        return false;
-    l->dp = left / l->pp;
-    if (q->global_batch % l->dp || q->global_batch / l->dp % l->micro_batch ||
-        l->dp * l->cp % l->ep)
-        return false;
-    l->global_batch = q->global_batch;
-    l->accumulation = q->global_batch / l->dp / l->micro_batch;
-    return is_as_told(h, l, TOLD(DP) | TOLD(ACCUMULATION));
 }
 
 /* The known part with the most ranks of cp that contains this one; NULL: none. */
@@ -455,7 +434,7 @@ static lm_status with_stages(hunt *h, layout *l)
     lm_status     status = LM_OK;
 
     for (l->pp = 1; l->pp <= left && !status && !(h->probing && h->hope); l->pp++) {
-        if (!is_as_told(h, l, TOLD(PP)) || !divides(h, l))
+        if (!layout_question_told(h->q, l, TOLD(PP)) || !layout_question_divides(h->q, l))
             continue;
         status = layout_take(&h->pricing, l, h->err);
         if (!status)
@@ -500,15 +479,6 @@ static lm_status with_part(hunt *h, layout *l)
     return LM_OK;
 }
 
-static bool is_split(const layout_facts *f, const layout *l)
-{
-    const int64_t heads = l->ulysses ? l->tp * l->cp : l->tp;
-
-    return f->heads % heads == 0 && f->kv_heads % heads == 0 &&
-           (l->cp == 1 || (f->tokens && f->tokens % l->cp == 0)) &&
-           (!l->sp || !f->tokens || f->tokens % (l->tp * l->cp) == 0);
-}
-
 static lm_status with_batches(hunt *h, layout *l)
 {
     lm_status status = LM_OK;
@@ -517,10 +487,10 @@ static lm_status with_batches(hunt *h, layout *l)
         for (l->ep = 1; l->ep <= (h->q->facts.experts ? h->q->facts.experts : 1) && !status;
              l->ep++)
             for (l->micro_batch = 1;
-                 is_split(&h->q->facts, l) && (l->ep == 1 || h->q->facts.experts % l->ep == 0) &&
+                 layout_question_splits(h->q, l) &&
                  l->micro_batch <= h->q->most_micro_batch && !status;
                  l->micro_batch++)
-                if (is_as_told(h, l, TOLD(SP) | TOLD(EP) | TOLD(MICRO_BATCH)))
+                if (layout_question_told(h->q, l, TOLD(SP) | TOLD(EP) | TOLD(MICRO_BATCH)))
                     status = with_part(h, l);
         if (l->sp || l->tp == 1)
             break;
@@ -542,7 +512,7 @@ static lm_status with_context(hunt *h, int64_t cp, bool ulysses)
         l.cp      = cp;
         l.ulysses = ulysses;
         if (q->ranks % (tp * cp) || (tp > 1 && !q->splits) || (ulysses && !q->facts.heads) ||
-            !is_as_told(h, &l, TOLD(TP) | TOLD(CP) | TOLD(CP_KIND)))
+            !layout_question_told(h->q, &l, TOLD(TP) | TOLD(CP) | TOLD(CP_KIND)))
             continue;
         status = with_batches(h, &l);
     }

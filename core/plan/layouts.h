@@ -70,6 +70,8 @@ typedef struct layout_question {
     layout_facts facts;
     int64_t      most_micro_batch;
     bool         splits;   /**< layers can be divided among ranks of tp */
+    /** an update needs whole matrices: no tp, ep, ZeRO, FSDP */
+    bool         whole_updates;
     double       room;     /**< bytes of a rank's memory; INFINITY: no limit */
     double       overhead; /**< part of the memory that the step cannot use */
     /**

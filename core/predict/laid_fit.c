@@ -218,6 +218,9 @@ static lm_status read_setup(const observation *r, step_setup *out, lm_error *err
     if (l.micro_batch && l.micro_batch != r->batch)
         return lm_error_set(err, LM_E_ARG, "layout: mb%lld, and the column batch says %lld",
                             (long long)l.micro_batch, (long long)r->batch);
+    if (l.batch_tokens)
+        return lm_error_set(err, LM_E_ARG, "layout: gb%lldtokens: a row counts samples",
+                            (long long)l.batch_tokens);
     s.devices           = r->ranks / r->hosts;
     s.sync              = policy_of(r);
     s.sync.accumulation = l.accumulation ? l.accumulation : 1;

@@ -324,21 +324,22 @@ static double host_at_most(const laid_step *s, const step_work *w, double step)
  * longer of the two, and one of them alone shortens it little. Each then has half of what both do beyond
  * their own effects (Shapley 1953).
  */
-static double far_of(const laid_step *s, const step_work *w, double step, double passes,
-                     double sent, double both, bool high)
+static double far_of(double step, double passes, double sent, double both, double host)
 {
-    const double p = passes - step, m = sent - step, h = high ? host_at_most(s, w, step) : 0;
+    const double p = passes - step, m = sent - step, h = host;
     const double more = (both - step - p - m) / 2;
 
     return fmax(stats_quadrature(p, m, h), stats_quadrature(p + more, m + more, h));
 }
+
+#define HOST_TOLD 0.5 /* of the step: an unknown host that may add more is named */
 
 /* Bounds of the step: the schedule with kernels and messages at the lows of their intervals, and at
  * the highs. */
 static void put_bounds(const laid_step *s, prediction *out)
 {
     const step_work w = work_of(s);
-    double          low[N_TIMES], high[N_TIMES];
+    double          low[N_TIMES], high[N_TIMES], host;
 
     for (phase q = 0; q < N_TIMES; q++)
         out->low[q] = out->high[q] = NAN;
@@ -346,6 +347,9 @@ static void put_bounds(const laid_step *s, prediction *out)
     out->known            = s->price.known;
     if (!s->price.known || s->price.unbounded)
         return;
+    host = host_at_most(s, &w, out->step);
+    if (host > HOST_TOLD * out->step)
+        grounds_note(&out->grounds, "an unknown host starts kernels (--framework graph: none)", 0);
     bound_parts(s, &w, out->sync, low, high);
     for (int i = 0; i < 2; i++) {
         const double *from   = i ? high : low;
@@ -369,7 +373,7 @@ static void put_bounds(const laid_step *s, prediction *out)
         to[PHASE_SYNC]          = from[PHASE_SYNC];
         to[PHASE_GRAD]          = all.grad;
         to[PHASE_BACKWARD_GRAD] = all.backward + all.grad;
-        far = far_of(s, &w, out->step, run(s, &mine, pass, 1, true).step, *sent, all.step, i);
+        far = far_of(out->step, run(s, &mine, pass, 1, true).step, *sent, all.step, i ? host : 0);
         to[PHASE_STEP] = out->step + (i ? far : -far);
     }
     out->alone.low  = low[PHASE_BACKWARD];
@@ -461,15 +465,12 @@ static void end_step(laid_step *s)
     bound_network_free(s->bound);
 }
 
-/* Refuses layouts that split matrices under Muon, whose products need whole ones. */
-static lm_status check_whole(const laid_step *s)
+lm_status laid_check_whole(const layout *l, lm_error *err)
 {
-    const layout *l = &s->l;
-
-    if (s->asked->optimizer != OPTIMIZER_MUON || !(l->tp > 1 || l->zero || l->fsdp || l->ep > 1))
+    if (!(l->tp > 1 || l->zero || l->fsdp || l->ep > 1))
         return LM_OK;
     return lm_error_set(
-        s->err, LM_E_UNSUPPORTED,
+        err, LM_E_UNSUPPORTED,
         "muon with %s: an update needs whole matrices, and the messages for them are not predicted: take replicas and stages (--dp, --pp)",
         l->tp > 1 ? "tp"
         : l->fsdp ? "fsdp"
@@ -490,7 +491,8 @@ static lm_status settle_step(const predictor *who, laid_step *s)
         status = layout_of_step(who, s->asked, &s->l, s->err);
     if (!status && !layout_is_plain(&s->l))
         status = check_told(s);
-    return status ? status : check_whole(s);
+    return status || s->asked->optimizer != OPTIMIZER_MUON ? status
+                                                           : laid_check_whole(&s->l, s->err);
 }
 
 static lm_status price_step(laid_step *s)

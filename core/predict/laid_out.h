@@ -27,6 +27,9 @@ lm_status predict_laid_out(const predictor *who, const step_setup *s, prediction
 void laid_pass_bounds(const predictor *part, const intervals *known, const double at[N_TIMES],
                       const interval_place *place, double low[N_TIMES], double high[N_TIMES]);
 
+/** Refuses layouts that split matrices, of which Muon's update needs whole ones. LM_E_UNSUPPORTED. */
+lm_status laid_check_whole(const layout *l, lm_error *err);
+
 /**
  * The tasks of the pipeline in predict_laid_out(). A task includes the time that its passes wait
  * for messages.

@@ -72,6 +72,8 @@ static void wrong_words_are_refused(void **state)
     } bad[] = {
         { "tp0", "tp: must be 1 to 16777216, found 0" },
         { "zero4", "zero: must be 0 to 3, found 4" },
+        { "tp4 tp2", "tp: given twice: 4 and 2" },
+        { "gb16 gb16tokens", "gb: given twice: 16 and 16" },
         { "tp", "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found 'tp'" },
         { "xp4", "expected words as tp4, pp2, dp8, sp, zero1, fsdp, mb1 or gb512, found 'xp4'" },
         { "stages=x",
