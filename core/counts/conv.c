@@ -57,7 +57,7 @@ static size_t terms(const term_sum *t)
     const bool       apart   = grouped && k->u.conv.groups == k->u.conv.c_in;
     const double     planes  = (double)k->u.conv.n * (double)k->u.conv.c_out;
     const double     window  = (double)lm_volume(k->u.conv.window);
-    const double     weights = weight_bytes(k);
+    const double     weights = t->resident ? 0 : weight_bytes(k);
     const double     flops = padded_flops(k, t->settings), bytes = t->bytes - weights;
     const int class = k->u.conv.c_in <= STEM_CHANNELS ? SLOT_STEM_FLOPS
                       : window <= 1                   ? SLOT_CONV1_FLOPS

@@ -20,7 +20,7 @@ static double weight_bytes(const lm_kernel *k)
 
 static size_t terms(const term_sum *t)
 {
-    const double weights = weight_bytes(t->k);
+    const double weights = t->resident ? 0 : weight_bytes(t->k);
     const bool   vector  = t->k->u.gemm.m <= GEMV_ROWS * t->samples;
 
     term_put(t, SLOT_GEMM_FLOPS, t->flops);

@@ -28,7 +28,9 @@ typedef enum term_family {
     FAMILY_GROUPED,   /**< arithmetic of grouped convolutions, with less reuse */
     FAMILY_DEPTHWISE, /**< arithmetic of depthwise convolutions, with little reuse */
     FAMILY_REORDERED, /**< bytes of convolutions' weights: kernels want them in another order */
-    FAMILY_WEIGHTS,   /**< bytes of weights: they come from memory, and may be reordered */
+    /** bytes of weights: they come from memory, and may be reordered. Networks of 2 MiB of weights or
+     * less, such as single blocks, have none: theirs are traffic */
+    FAMILY_WEIGHTS,
     FAMILY_TRAFFIC,   /**< all other bytes read and written: often from a cache */
     FAMILY_LAUNCHES,  /**< starts of kernels */
     /** images x channels: the fixed cost of each plane, which matters for small images */
@@ -100,10 +102,11 @@ term_bound  term_family_bound(term_family f);
 /** "arithmetic", "traffic" or "launch". */
 const char *term_bound_name(term_bound b);
 
-/** State of a pass: the previous kernel. Starts with zeros, except for the first two members. */
+/** State of a pass: the previous kernel. Starts with zeros, except for the first three members. */
 typedef struct term_chain {
     bool    backward; /**< the pass is a backward pass */
     int64_t samples;  /**< the batch; 0: 1 */
+    bool    resident; /**< caches hold the weights from one pass to the next: they are traffic */
     bool    product;  /**< the previous kernel was a convolution or a product ... */
     bool    follows;  /**< ... or follows element by element from the output of one */
     bool    elementwise;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "counts/terms.h"
+#include "nets.h"
 
 static double value(const double *sum, const char *name)
 {
@@ -255,6 +256,43 @@ static void updates_of_tensors_that_no_cache_holds_are_apart(void **state)
     assert_close(value(sum, "update.launches.forward"), 2, 0);
 }
 
+/* A product with 4-byte weights of `rows` x 512 for one sample, and a convolution of one pixel. */
+static pass_terms of_network(int64_t rows)
+{
+    char       text[400];
+    pass_terms found;
+    bound_text made;
+
+    snprintf(text, sizeof text,
+             "[network]\nname = n\n[x]\ntype = input\nshape = 511x1x1\n[c]\ntype = conv2d\n"
+             "filters = 512\nkernel = 1\nbias = no\n[f]\ntype = flatten\n"
+             "[a]\ntype = linear\nfeatures = %lld\nbias = no\n",
+             (long long)rows);
+    made = nets_bind(text, 1);
+    assert_non_null(made.bound);
+    assert_int_equal(
+        terms_of_network(made.bound, &term_settings_default, OPTIMIZER_SGD, &found, NULL), LM_OK);
+    bound_network_free(made.bound);
+    network_free(made.net);
+    return found;
+}
+
+static void weights_that_a_cache_holds_are_traffic(void **state)
+{
+    /* (511 + 513) x 512 x 4 bytes are 2 MiB; one row more is not held */
+    const pass_terms fits = of_network(513), more = of_network(514);
+    const double     conv = 4 * 511 * 512.0, inputs = 4 * 511.0, outputs = 4 * 512.0;
+
+    (void)state;
+    assert_close(value(fits.forward, "conv.weights.forward"), 0, 0);
+    assert_close(value(fits.forward, "conv.bytes.forward"), conv + inputs + outputs, 0);
+    assert_close(value(fits.forward, "gemv.weights.forward"), 0, 0);
+    assert_close(value(fits.backward, "gemv.weights.grad_weight"), 0, 0);
+    assert_close(value(more.forward, "conv.weights.forward"), conv, 0);
+    assert_close(value(more.forward, "conv.bytes.forward"), inputs + outputs, 0);
+    assert_close(value(more.forward, "gemv.weights.forward"), 4 * 512 * 514.0, 0);
+}
+
 static void names_go_there_and_back(void **state)
 {
     char name[64];
@@ -279,8 +317,9 @@ int main(void)
         cmocka_unit_test(functions_of_more_than_two_flops_count_their_elements),
         cmocka_unit_test(what_follows_a_product_element_by_element_is_apart),
         cmocka_unit_test(updates_of_tensors_that_no_cache_holds_are_apart),
+        cmocka_unit_test(weights_that_a_cache_holds_are_traffic),
         cmocka_unit_test(names_go_there_and_back),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, nets_enter, nets_leave);
 }
