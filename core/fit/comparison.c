@@ -201,6 +201,12 @@ static lm_status predict_watts(const comparing *c, lm_error *err)
     return status;
 }
 
+/* NAN: no repetitions of inference tell it. */
+static double repeats_spread(const point *pt)
+{
+    return pt->inference ? spread_of_inference(pt->inference) : (double)NAN;
+}
+
 void compare_measured(const point *pt, comparison *out)
 {
     double      *to     = out->measured;
@@ -220,6 +226,9 @@ void compare_measured(const point *pt, comparison *out)
     to[PHASE_STEP]          = pt->row->kind != OBS_COLLECTIVE && !isnan(pt->seconds[PHASE_STEP])
                                   ? pt->seconds[PHASE_STEP]
                                   : to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
+    to[PHASE_P95]           = isnan(to[PHASE_INFERENCE]) || isnan(repeats_spread(pt))
+                                  ? (double)NAN
+                                  : pt->inference->p95_seconds;
     to[PHASE_EXPOSED]       = pt->beside[PHASE_SYNC];
     to[PHASE_OVERLAPPED]    = pt->beside[PHASE_STEP];
     to[PHASE_GRAD_ONE] = to[PHASE_STEP_MANY] = NAN; /* they equal other times */
@@ -263,6 +272,7 @@ static void predict(const point *pt, const char *model, const double parts[N_TIM
     to[PHASE_GRAD_INPUT]    = parts[PHASE_GRAD_INPUT];
     to[PHASE_GRAD_WEIGHT]   = parts[PHASE_GRAD_WEIGHT];
     to[PHASE_EXPOSED] = to[PHASE_OVERLAPPED] = NAN; /* see predict_overlapped() */
+    to[PHASE_P95]                            = NAN; /* see predict_p95() */
     to[PHASE_GRAD_ONE] = to[PHASE_STEP_MANY] = NAN;
     to[PHASE_STEP] =
         step_seconds(pt, parts[PHASE_STEP], to[PHASE_FORWARD] + to[PHASE_BACKWARD] + *grad);
@@ -356,6 +366,48 @@ static lm_status predict_overlapped(comparing *c, lm_error *err)
                   : folds_leave_out(&f, predict_buckets_of_fold, c, err);
 }
 
+/* ---- 95th percentiles ---- */
+
+/* The median of the spreads of points outside a fold; n_folds: of all. NAN: too few. */
+static double spread_without(const comparing *c, size_t fold, double *room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->p->n_points; i++) {
+        const double spread = repeats_spread(&c->p->point[i]);
+
+        if (!isnan(spread) && (fold >= c->by->n_folds || c->by->fold[i] != fold))
+            room[n++] = spread;
+    }
+    return n >= SPREAD_LEAST ? stats_quantile(room, n, 0.5) : (double)NAN;
+}
+
+static void predict_p95_of(const comparing *c, double sigma, size_t fold)
+{
+    for (size_t i = 0; i < c->p->n_points; i++) {
+        const point *pt = &c->p->point[i];
+
+        if (pt->inference && (fold >= c->by->n_folds || c->by->fold[i] == fold))
+            c->out[i].predicted[PHASE_P95] =
+                spread_p95_of(sigma, pt->inference->repeats, c->out[i].predicted[PHASE_INFERENCE]);
+    }
+}
+
+/* The predicted latency, and how much repetitions of other networks spread. */
+static lm_status predict_p95(const comparing *c, lm_error *err)
+{
+    double *room = malloc((c->p->n_points + 1) * sizeof *room);
+
+    if (!room)
+        return no_memory(err);
+    if (c->cal)
+        predict_p95_of(c, c->cal->latency.rows ? c->cal->latency.sigma : (double)NAN, SIZE_MAX);
+    for (size_t f = 0; f < c->by->n_folds && !c->cal; f++)
+        predict_p95_of(c, spread_without(c, f, room), f);
+    free(room);
+    return LM_OK;
+}
+
 static lm_status compare(comparing *w, bool singles, lm_error *err)
 {
     const points      *p     = w->p;
@@ -384,6 +436,8 @@ static lm_status compare(comparing *w, bool singles, lm_error *err)
         status = predict_watts(w, err);
     if (!status)
         status = predict_overlapped(w, err);
+    if (!status)
+        status = predict_p95(w, err);
     for (size_t i = 0; i < p->n_points && !status && known; i++)
         if (!out[i].summed) /* intervals of layers say nothing of their sum */
             compare_state_bounds(p, known, i, &out[i]);

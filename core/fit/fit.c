@@ -529,7 +529,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     if (!status)
         status = power_of_points(p, cal, err);
     if (!status)
-        status = spread_of_inference(obs, &cal->latency, err);
+        status = spread_of_all(obs, &cal->latency, err);
     split_free(&by);
     for (size_t f = 0; left_out && f < n_forms; f++)
         free(left_out[f]);

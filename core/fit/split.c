@@ -255,8 +255,8 @@ static lm_status fold_randomly(const points *p, split *s, keyed *key, lm_error *
     }
     if (s->rule.k > n) {
         free(place);
-        return lm_error_set(err, LM_E_ARG, "kfold=%zu: only %zu configurations were measured",
-                            s->rule.k, n);
+        return lm_error_set(err, LM_E_ARG, "kfold=%zu: only %zu configuration%s measured",
+                            s->rule.k, n, n == 1 ? " was" : "s were");
     }
     for (size_t k = 0; k < s->rule.k; k++) {
         snprintf(text, sizeof text, "%zu", k + 1);

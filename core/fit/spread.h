@@ -10,12 +10,6 @@
 typedef struct repeat_spread {
     double sigma;
     size_t rows; /**< number of rows; 0: unknown */
-    double low,
-        /**
-         * bounds of measured / predicted for the ratio of 95th percentile to median, from
-         * cross-validation over networks (interval.h); 0: too few networks
-         */
-        high;
 } repeat_spread;
 
 /** Fewest rows for a spread. */
@@ -27,14 +21,16 @@ typedef struct repeat_spread {
  */
 double spread_of(const observation *row);
 
-/** The median over a file's rows of inference without flags. LM_E_NOMEM */
-lm_status spread_of_inference(const observations *obs, repeat_spread *out, lm_error *err);
+/** The same for rows of inference without doubtful flags; NAN for all others. */
+double spread_of_inference(const observation *row);
+
+/** The median of a file's spread_of_inference(). LM_E_NOMEM */
+lm_status spread_of_all(const observations *obs, repeat_spread *out, lm_error *err);
 
 /** 95th percentile of a time with this median; NAN: unknown. */
 double spread_p95(const repeat_spread *s, double median);
 
-/** Bounds of that percentile: those of the median and of the spread, off independently. NAN: unknown. */
-void spread_p95_bounds(const repeat_spread *s, double median, double median_low, double median_high,
-                       double *low, double *high);
+/** The same as it is expected of so many repetitions; 0: unknown, taken as many. */
+double spread_p95_of(double sigma, int64_t repeats, double median);
 
 #endif

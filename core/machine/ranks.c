@@ -347,8 +347,6 @@ void sharing_both(record *r, calibration *cal, const char *star)
 static const key latency_keys[] = {
     { KEY("rows", KEY_COUNT, repeat_spread, rows), .least = 1, .needed = true },
     { KEY("spread", KEY_REAL, repeat_spread, sigma), .unit = "s/s", .needed = true },
-    { KEY("low", KEY_REAL, repeat_spread, low), .unit = "s/s", .above = true },
-    { KEY("high", KEY_REAL, repeat_spread, high), .unit = "s/s", .above = true },
 };
 
 void latency_both(record *r, calibration *cal, const char *star)

@@ -5,8 +5,8 @@
 
 const phase phases_shown[N_TIMES] = {
     PHASE_FORWARD,       PHASE_BACKWARD,   PHASE_UPDATE,    PHASE_SYNC,       PHASE_GRAD,
-    PHASE_BACKWARD_GRAD, PHASE_STEP,       PHASE_INFERENCE, PHASE_GRAD_INPUT, PHASE_GRAD_WEIGHT,
-    PHASE_EXPOSED,       PHASE_OVERLAPPED, PHASE_GRAD_ONE,  PHASE_STEP_MANY,
+    PHASE_BACKWARD_GRAD, PHASE_STEP,       PHASE_INFERENCE, PHASE_P95,        PHASE_GRAD_INPUT,
+    PHASE_GRAD_WEIGHT,   PHASE_EXPOSED,    PHASE_OVERLAPPED, PHASE_GRAD_ONE,  PHASE_STEP_MANY,
 };
 
 static const char *const names[N_TIMES] = {
@@ -24,6 +24,7 @@ static const char *const names[N_TIMES] = {
     [PHASE_STEP_MANY]     = "step_many",
     [PHASE_EXPOSED]       = "exposed",
     [PHASE_OVERLAPPED]    = "overlapped",
+    [PHASE_P95]           = "p95",
 };
 
 const char *phase_name(phase p)

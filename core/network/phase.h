@@ -24,6 +24,7 @@ typedef enum phase {
     PHASE_STEP_MANY,       /**< a step on several ranks, with its own interval */
     PHASE_EXPOSED,         /**< all-reduces in buckets: the part after the backward pass */
     PHASE_OVERLAPPED,      /**< a step whose all-reduces in buckets overlap the backward pass */
+    PHASE_P95,             /**< 95th percentile of the repetitions of PHASE_INFERENCE */
     N_TIMES
 } phase;
 

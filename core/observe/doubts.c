@@ -162,6 +162,7 @@ double phase_flops(const net_metrics *m, phase f)
     case PHASE_STEP_MANY:
     case PHASE_EXPOSED:
     case PHASE_OVERLAPPED:
+    case PHASE_P95:
     case N_TIMES: break;
     }
     return 0;

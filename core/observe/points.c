@@ -309,6 +309,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         pt->line[row->phase]    = row->line;
         pt->watts[row->phase]   = row->power_w;
         pt->mhz[row->phase]     = row->clock_mhz;
+        if (row->phase == PHASE_INFERENCE)
+            pt->inference = row;
     }
     if (!status)
         status = launches_multiprocessors(obs, &out->multiprocessors, err);
@@ -393,6 +395,7 @@ double point_seconds(const point *p, phase which)
     case PHASE_STEP_MANY:
     case PHASE_EXPOSED:
     case PHASE_OVERLAPPED: /* composed in another place */
+    case PHASE_P95:
     case N_TIMES: break;
     }
     return NAN;
