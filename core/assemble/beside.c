@@ -249,33 +249,40 @@ static bool any_power(const observations *obs)
     return false;
 }
 
-/* Removes the clock from `where`, in place; false: it has none. */
-static bool drop_clock(char *where)
+/* Removes the clock from `where`, in place. */
+static void drop_clock(char *where)
 {
     char *word = strstr(where, OBSERVATION_CLOCK);
 
-    if (!word || (word > where && !strchr(" ,\t", word[-1])))
-        return false;
-    memset(word, ' ', strcspn(word, " ,\t"));
-    return true;
+    if (word && (word == where || strchr(" ,\t", word[-1])))
+        memset(word, ' ', strcspn(word, " ,\t"));
+}
+
+static bool any_held(const observations *obs)
+{
+    for (size_t i = 0; i < obs->n_rows; i++)
+        if (isfinite(observation_held_mhz(&obs->row[i])))
+            return true;
+    return false;
 }
 
 lm_status fit_every_clock(const observations *obs, workloads *loads, const char *where, points *all,
                           bool *found, lm_error *err)
 {
-    char     *rest = where ? strdup(where) : NULL;
+    char     *rest;
     lm_status status;
 
-    *found = rest && drop_clock(rest);
-    if (where && !rest)
-        return no_memory(err);
-    if (!*found) {
-        free(rest);
+    *found = where && any_held(obs);
+    if (!*found)
         return LM_OK;
+    if (!(rest = strdup(where))) {
+        *found = false;
+        return no_memory(err);
     }
+    drop_clock(rest);
     status = points_from(obs, loads, all, err);
     if (!status && *(rest + strspn(rest, " ,\t")))
-        status = points_where(all, rest, err);
+        status = points_where_but_clocks(all, rest, err);
     free(rest);
     return status;
 }

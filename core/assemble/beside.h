@@ -69,8 +69,8 @@ void      fit_runs_free(fit_runs *f);
 #define FIT_FACTORS_TEXT 160
 const char *fit_factors_print(const correct_factors *f, char out[FIT_FACTORS_TEXT]);
 
-/** If `where` (NULL: nothing) selects a clock, reads the points of all clocks into `all`. *found:
- * `all` must be freed. */
+/** If rows were held at clocks and `where` (NULL: nothing) selects some, reads the points of all clocks
+ * and of none into `all`. *found: `all` must be freed. */
 lm_status fit_every_clock(const observations *obs, workloads *loads, const char *where, points *all,
                           bool *found, lm_error *err);
 

@@ -79,16 +79,28 @@ void variants_free(variants *v)
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
-#define SEPARATORS  " ,\t"
-#define NO_AUTOCAST AUTOCAST_SETTING "none"
+#define SEPARATORS " ,\t"
+#define NONE       "none"
+
+/* Is it a word as "mixed=none", and has the text no "mixed="? */
+static bool lacks(const char *text, const char *word, size_t n)
+{
+    const size_t key = strcspn(word, "=") + 1;
+
+    if (n != key + strlen(NONE) || strncmp(word + key, NONE, strlen(NONE)) != 0)
+        return false;
+    for (const char *t = text; *(t += strspn(t, SEPARATORS)); t += strcspn(t, SEPARATORS))
+        if (!strncmp(t, word, key))
+            return false;
+    return true;
+}
 
 /* Has the text every word of `where`? mixed=none means no such word. */
 static bool has_all(const char *text, const char *where)
 {
     for (const char *w = where; *(w += strspn(w, SEPARATORS));) {
         const size_t n     = strcspn(w, SEPARATORS);
-        bool         found = n == strlen(NO_AUTOCAST) && !strncmp(w, NO_AUTOCAST, n) &&
-                     !strstr(text, AUTOCAST_SETTING);
+        bool         found = lacks(text, w, n);
 
         for (const char *t = text; !found && *(t += strspn(t, SEPARATORS));) {
             const size_t length = strcspn(t, SEPARATORS);
@@ -152,7 +164,24 @@ static lm_status drop_groups(points *p, lm_error *err)
     return LM_OK;
 }
 
-lm_status points_where(points *p, const char *where, lm_error *err)
+static void drop_clock(char *text)
+{
+    char        *word = strstr(text, " " OBSERVATION_CLOCK);
+    const size_t n    = word ? 1 + strcspn(word + 1, " ") : 0;
+
+    if (word)
+        memmove(word, word + n, strlen(word + n) + 1);
+}
+
+/* The words of a row; without its clock if rows of all clocks are wanted. */
+static void print(const observation *row, bool every_clock, char text[VARIANT_TEXT])
+{
+    variant_print(row, text);
+    if (every_clock)
+        drop_clock(text);
+}
+
+static lm_status keep_where(points *p, const char *where, bool every_clock, lm_error *err)
 {
     size_t n = 0, n_networks = 0;
     bool   exact = false;
@@ -160,7 +189,7 @@ lm_status points_where(points *p, const char *where, lm_error *err)
 
     for (size_t i = 0; i < p->n_points; i++)
         if (p->point[i].row->kind != OBS_COLLECTIVE) {
-            variant_print(p->point[i].row, text);
+            print(p->point[i].row, every_clock, text);
             n_networks += has_all(text, where);
             exact |= is_all(text, where);
         }
@@ -175,12 +204,22 @@ lm_status points_where(points *p, const char *where, lm_error *err)
     for (size_t i = 0; i < p->n_points; i++) {
         const observation *r = p->point[i].row;
 
-        variant_print(r, text);
+        print(r, every_clock, text);
         if (r->kind == OBS_COLLECTIVE || (exact ? is_all : has_all)(text, where))
             p->point[n++] = p->point[i];
     }
     p->n_points = n;
     return drop_groups(p, err);
+}
+
+lm_status points_where(points *p, const char *where, lm_error *err)
+{
+    return keep_where(p, where, false, err);
+}
+
+lm_status points_where_but_clocks(points *p, const char *where, lm_error *err)
+{
+    return keep_where(p, where, true, err);
 }
 
 lm_status points_check_variants(const points *p, const char *path, lm_error *err)
@@ -197,15 +236,6 @@ lm_status points_check_variants(const points *p, const char *path, lm_error *err
                         path, text);
 }
 
-static void drop_clock(char *text)
-{
-    char        *word = strstr(text, " " OBSERVATION_CLOCK);
-    const size_t n    = word ? 1 + strcspn(word + 1, " ") : 0;
-
-    if (word)
-        memmove(word, word + n, strlen(word + n) + 1);
-}
-
 lm_status points_check_but_clocks(const points *p, const char *path, lm_error *err)
 {
     char first[VARIANT_TEXT] = "", text[VARIANT_TEXT];
@@ -213,8 +243,7 @@ lm_status points_check_but_clocks(const points *p, const char *path, lm_error *e
     for (size_t i = 0; i < p->n_points; i++) {
         if (p->point[i].row->kind == OBS_COLLECTIVE || !has_time(&p->point[i]))
             continue;
-        variant_print(p->point[i].row, text);
-        drop_clock(text);
+        print(p->point[i].row, true, text);
         if (*first && strcmp(first, text) != 0)
             return points_check_variants(p, path, err);
         memcpy(first, text, sizeof first);

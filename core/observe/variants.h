@@ -33,6 +33,8 @@ void      variants_free(variants *v);
  * @return LM_E_ARG if no network has them; the text lists the variants
  */
 lm_status points_where(points *p, const char *where, lm_error *err);
+/** The same, of rows of all clocks and of none; `where` names no clock. */
+lm_status points_where_but_clocks(points *p, const char *where, lm_error *err);
 
 /**
  * LM_E_ARG for several variants, which one fit must not mix. The text begins with `path` and names
