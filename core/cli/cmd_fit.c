@@ -20,6 +20,7 @@ typedef struct fit_options {
     const char     *features; /* one set (feature_set.h) */
     const char     *where, *algorithm, *learn, *layers, *correct, *host, *devices, *from;
     interconnect    link; /* of steps under layouts */
+    bool            kernels;
     residual_choice residual;
     bool            importance;
     power_choice    power;
@@ -68,6 +69,8 @@ static const option_row option_rows[] = {
                   "tell apart" },
     { "from", AT(from), &type_text, "FILE", NULL, HELP_HOW,
       "machine file that steps under layouts correct (default: the shipped one)" },
+    { "kernels", AT(kernels), &type_flag, NULL, NULL, HELP_HOW,
+      "of steps under layouts only the prices of kernels, by steps that neither messages nor the host lengthen: the file then takes any --interconnect" },
     OPTION_GROUP(fit_options, link, link_option_rows),
     { "output", AT(outputs), &type_names, "FILE",
       .needed = "-o MACHINE.ini is needed: where to write the coefficients",
@@ -275,28 +278,40 @@ static lm_status fit_one(const options *o, observations *obs, workloads *loads,
 
 /* ---- steps under layouts ---- */
 
-/* A file, or the machine file that ships for the measured device. */
-static lm_status open_corrected(const options *o, const observations *obs, lm_machine **out,
-                                lm_error *err)
+/* A file, or the machine file that ships for the measured device; q->shipped points to `shipped`. */
+static lm_status find_corrected(const options *o, const observations *obs, device_machine *shipped,
+                                machine_asked *q, lm_error *err)
 {
     const fit_options *a  = o->filled;
     const char        *on = option_text(o, &a->device);
-    device_machine     shipped;
-    machine_asked      q = { .path = a->from, .devices = a->devices, .link = a->link };
-    lm_status          status;
 
+    *q = (machine_asked){ .path = a->from, .devices = a->devices, .link = a->link };
     on = on ? on : observations_provenance(obs, "device");
-    if (!q.path && !on)
+    if (!q->path && !on)
         return lm_error_set(
             err, LM_E_ARG,
             "%s: steps under layouts correct a machine file: name it (--from), or the device (--device, or '# device: NAME')",
             obs->path);
-    if (!q.path) {
-        if ((status = device_machine_find(on, a->devices, laid_fit_dtype(obs), &shipped, err)))
-            return status;
-        q.shipped = &shipped;
-    }
-    return machine_handle_open(&q, out, err);
+    if (q->path)
+        return LM_OK;
+    q->shipped = shipped;
+    return device_machine_find(on, a->devices, laid_fit_dtype(obs), shipped, err);
+}
+
+/* Saves the machine file as it was found, without interconnects, with the fitted kernels. */
+static lm_status save_kernels(const options *o, const observations *obs, const machine_asked *q,
+                              const laid_fit *found, calibration *by, lm_error *err)
+{
+    const fit_options *a   = o->filled;
+    calibration       *cal = NULL;
+    lm_status          status;
+
+    if (!(status = q->shipped ? device_machine_load(q->shipped, q->devices, &cal, err)
+                              : machine_load(q->path, &cal, err)) &&
+        !(status = laid_fit_keep(found, obs, by, cal, err)))
+        status = machine_save(cal, option_text(o, &a->outputs), err);
+    calibration_free(cal);
+    return status;
 }
 
 static lm_status fit_laid_out(const options *o, const observations *obs, workloads *loads,
@@ -306,11 +321,15 @@ static lm_status fit_laid_out(const options *o, const observations *obs, workloa
     lm_machine        *m = NULL;
     field_rows         t = { 0 };
     laid_fit           found;
-    lm_status          status = open_corrected(o, obs, &m, err);
+    device_machine     shipped;
+    machine_asked      q;
+    lm_status          status = find_corrected(o, obs, &shipped, &q, err);
 
-    if (!status && !(status = laid_fit_steps(obs, loads, &m->link, m->cal, &found, err)) &&
-        !(status = machine_save(m->cal, option_text(o, &a->outputs), err))) {
-        fit_notes_laid(obs->path, &found);
+    if (!status && !(status = machine_handle_open(&q, &m, err)) &&
+        !(status = laid_fit_steps(obs, loads, &m->link, a->kernels, m->cal, &found, err)) &&
+        !(status = a->kernels ? save_kernels(o, obs, &q, &found, m->cal, err)
+                              : machine_save(m->cal, option_text(o, &a->outputs), err))) {
+        fit_notes_laid(obs->path, &found, a->kernels);
         t = fit_table(a->format, false);
         fit_table_formulas(&t, m->cal);
         fit_table_others(&t, m->cal);

@@ -45,6 +45,26 @@ bool laid_steps_hold(const laid_steps *l, const char *name)
     return !l->n_networks;
 }
 
+/* The fit's error and that of others are independent. */
+static double beside_others(double bound, double others)
+{
+    return exp(copysign(stats_quadrature(log(bound), others, 0), log(bound)));
+}
+
+void laid_steps_widen(double *low, double *high, double others)
+{
+    *low  = beside_others(fmin(*low, 1 - 1e-9), others);
+    *high = beside_others(fmax(*high, 1 + 1e-9), others);
+}
+
+void laid_steps_bounds(const laid_steps *l, const char *name, double *low, double *high)
+{
+    *low  = l->low;
+    *high = l->high;
+    if (l->n_networks && !(name && laid_steps_hold(l, name)))
+        laid_steps_widen(low, high, LAID_OTHERS);
+}
+
 void laid_steps_free(laid_steps *l)
 {
     for (size_t i = 0; i < l->n_networks; i++)

@@ -66,6 +66,7 @@ typedef struct laid_steps {
     double mape;      /**< of steps left out */
     double low, high; /**< of measured / predicted, the same: their central 90 % */
     size_t groups;    /**< behind these; 0: unknown */
+    bool   kernels;   /**< the errors are those of kernels; messages and the host were not fitted */
     /* Set if too few networks were measured to leave networks out, so that single steps were left
      * out. The errors are then valid for these networks, by network_name_key(). For others
      * LAID_OTHERS adds to them. */
@@ -79,6 +80,13 @@ typedef struct laid_steps {
  * networks, on three published sets (foundry2024, big_models_misc, vtrain2024).
  */
 #define LAID_OTHERS 0.19
+
+/**
+ * The same of prices of kernels by one or two networks, for others and other training frameworks: 1.645 root mean squares of four
+ * logarithms. These are medians of measured / predicted on A100 between foundry2024, vtrain2024 and
+ * big_models_misc, each way where four steps or more tell of kernels alone.
+ */
+#define LAID_FRAMEWORKS 0.40
 
 /**
  * Error of kernels in steps under layouts, by a carried-over machine file without such steps:
@@ -100,6 +108,10 @@ bool laid_steps_add(laid_steps *l, const char *name);
 void laid_steps_free(laid_steps *l);
 /** Are the bounds valid for this network, named by network_name_key()? */
 bool laid_steps_hold(const laid_steps *l, const char *name);
+/** Widens bounds of measured / predicted by an independent error, half its width as a logarithm. */
+void laid_steps_widen(double *low, double *high, double others);
+/** The bounds for this network, NULL: for any; LAID_OTHERS adds to those of networks outside the fit. */
+void laid_steps_bounds(const laid_steps *l, const char *name, double *low, double *high);
 
 /** All results of `fit`. */
 typedef struct calibration {

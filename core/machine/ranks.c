@@ -272,6 +272,7 @@ static const key laid_keys[] = {
     { KEY("mape_percent", KEY_REAL, laid_steps, mape), .scale = 100 },
     { KEY("interval", KEY_RANGE, laid_steps, low), .above = true },
     { KEY("interval_groups", KEY_COUNT, laid_steps, groups), .above = true },
+    { KEY("kernels", KEY_FLAG, laid_steps, kernels), .above = true },
 };
 
 /* "network.1 = NAME" */

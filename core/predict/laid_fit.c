@@ -3,13 +3,13 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "predict/laid_out.h"
-#include "predict/recompute.h"
+#include "predict/laid_rows.h"
 #include "solve/factors.h"
 #include "solve/folds.h"
 #include "solve/robust.h"
@@ -23,239 +23,31 @@
  * left out of fits to published runs, together with 0.05. */
 #define HUBER 0.1
 
-static const char *const names[N_LAID_FACTORS] = {
-    [LAID_PRODUCTS]      = "products",
-    [LAID_ATTENTION]     = "attention",
-    [LAID_MOVES]         = "other kernels",
-    [LAID_UPDATE]        = "update",
-    [LAID_WITHIN_STEPS]  = "steps of messages within a node",
-    [LAID_WITHIN_BYTES]  = "bytes of messages within a node",
-    [LAID_BETWEEN_STEPS] = "steps of messages between nodes",
-    [LAID_BETWEEN_BYTES] = "bytes of messages between nodes",
-    [LAID_STARTS]        = "kernels",
-    [LAID_HOST]          = "launches",
-};
-
-const char *laid_factor_name(laid_factor k)
-{
-    return names[k];
-}
-
-/* Forms of the default model for passes and updates. */
-static const phase told[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_STEP };
-
-#define N_TOLD (sizeof told / sizeof told[0])
-
-/* A step, ready to be predicted. */
-typedef struct laid_row {
-    const observation *of;
-    predictor          who;
-    step_setup         setup;
-    size_t             group;
-} laid_row;
+/* Largest share of messages in a step, and of waits for a host of LAID_HOST_MOST, that tells of kernels
+ * alone. */
+#define KERNELS_MESSAGES 0.1
+#define KERNELS_WAITS    0.01
+#define TELLING          0.05 /* least share of a step that tells of its kernels' price */
 
 typedef struct laid_fitting {
     const observations *obs;
     workloads          *loads;
     const interconnect *link;
     calibration        *cal;
-    laid_row           *row;
+    laid_row           *all; /* rows of the file */
+    size_t              n_all;
+    laid_row           *row;     /* rows of the fit */
     size_t              n, groups;
     bool                few;          /* too few networks to leave one out */
-    double             *base[N_TOLD]; /* prices of terms before the fit */
-    collective_model   *collectives;  /* of messages before the fit */
-    host_time           host;         /* host before the fit */
+    laid_prices         prices;
+    host_time           host; /* host before the fit */
     double              factor[N_LAID_FACTORS];
     double             *seconds; /* predicted with these factors, one a row */
     double             *slope;   /* n x N_LAID_FACTORS */
     lm_error           *err;
 } laid_fitting;
 
-/* ---- what a factor is on ---- */
-
-/* The factor of a term; N_LAID_FACTORS: none. */
-static laid_factor factor_of_term(size_t term)
-{
-    if (term_of_update(term))
-        return LAID_UPDATE;
-    switch (term_slot(term)) {
-    case SLOT_GEMM_FLOPS:
-    case SLOT_GEMM_WEIGHTS:
-    case SLOT_GEMV_WEIGHTS:
-    case SLOT_GEMM_BYTES: return LAID_PRODUCTS;
-    case SLOT_ATTENTION_FLOPS:
-    case SLOT_ATTENTION_BYTES: return LAID_ATTENTION;
-    case SLOT_NORM_BYTES:
-    case SLOT_NORM_AFTER_BYTES:
-    case SLOT_MAP_BYTES:
-    case SLOT_MAP_AFTER_BYTES:
-    case SLOT_MAP_ELEMENTS:
-    case SLOT_NORM_PLANES: return LAID_MOVES;
-    default: /* open: terms that transformers do not have */ return N_LAID_FACTORS;
-    }
-}
-
-static bool counts_bytes(sync_column c)
-{
-    return c != SYNC_START && c != SYNC_STEPS && c != SYNC_DEVICES;
-}
-
-static void scale_fabric(const fabric_model *from, fabric f, const double *factor, fabric_model *to)
-{
-    const double steps = factor[f == FABRIC_ONE ? LAID_WITHIN_STEPS : LAID_BETWEEN_STEPS];
-    const double bytes = factor[f == FABRIC_ONE ? LAID_WITHIN_BYTES : LAID_BETWEEN_BYTES];
-
-    for (size_t k = 0; k < from->n_planes; k++)
-        for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
-            to->plane[k].price[c] = from->plane[k].price[c] * (counts_bytes(c) ? bytes : steps);
-    for (size_t k = 0; k < BASELINE_COLUMNS; k++) /* 1, log2 n, S log2 n */
-        to->baseline[BASELINE_LOG2][k] = from->baseline[BASELINE_LOG2][k] * (k < 2 ? steps : bytes);
-}
-
-/* Sets the prices of the machine file: prices before the fit, times these factors. */
-static void put_factors(const laid_fitting *f, const double *factor)
-{
-    for (size_t i = 0; i < N_TOLD; i++) {
-        fitted *of = &f->cal->fitted[form_find(DEFAULT_MODEL, told[i])];
-
-        for (size_t t = 0; t < N_TERMS && f->base[i]; t++) {
-            const laid_factor k = factor_of_term(t);
-
-            of->term[t].value = f->base[i][t] * (k < N_LAID_FACTORS ? factor[k] : 1);
-            if (term_family_of(t) == FAMILY_LAUNCHES && !term_of_update(t))
-                of->term[t].value += factor[LAID_STARTS] * LAID_START;
-        }
-    }
-    for (size_t i = 0; f->collectives && i < f->collectives->n; i++)
-        for (fabric k = 0; k < N_FABRICS; k++)
-            scale_fabric(&f->collectives->algorithm[i].of[k], k, factor,
-                         &f->cal->collectives->algorithm[i].of[k]);
-    f->cal->host = (host_time){ .rows      = factor[LAID_HOST] > 0 ? f->n : 0,
-                                .seconds   = factor[LAID_HOST] * LAID_LAUNCH,
-                                .mape      = NAN,
-                                .queue     = true,
-                                .foreach   = true,
-                                .laid      = true,
-                                .framework = HOST_OF_LAYOUTS };
-}
-
-static lm_status keep_base(laid_fitting *f)
-{
-    for (size_t i = 0; i < N_TOLD; i++) {
-        const fitted *of = &f->cal->fitted[form_find(DEFAULT_MODEL, told[i])];
-
-        if (!of->present)
-            continue;
-        if (!(f->base[i] = malloc(N_TERMS * sizeof *f->base[i])))
-            return no_memory(f->err);
-        for (size_t t = 0; t < N_TERMS; t++)
-            f->base[i][t] = of->term[t].value;
-    }
-    if (f->cal->collectives && !(f->collectives = collective_copy(f->cal->collectives)))
-        return no_memory(f->err);
-    return LM_OK;
-}
-
 /* ---- rows ---- */
-
-static bool laid(const observation *r)
-{
-    return *r->layout && !r->skipped;
-}
-
-size_t laid_fit_rows(const observations *obs)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < obs->n_rows; i++)
-        n += laid(&obs->row[i]);
-    return n;
-}
-
-lm_dtype laid_fit_dtype(const observations *obs)
-{
-    for (size_t i = 0; i < obs->n_rows; i++)
-        if (laid(&obs->row[i]))
-            return settings_product_dtype(obs->row[i].settings, obs->row[i].dtype);
-    return 0;
-}
-
-static lm_status check_alone(const observations *obs, lm_error *err)
-{
-    for (size_t i = 0; i < obs->n_rows; i++)
-        if (!*obs->row[i].layout && !obs->row[i].skipped)
-            return lm_error_set(
-                err, LM_E_ARG,
-                "%s:%d: no layout, and other rows have one: fit these by themselves, "
-                "and steps under layouts --from their machine file",
-                obs->path, obs->row[i].line);
-    return LM_OK;
-}
-
-static sync_policy policy_of(const observation *r)
-{
-    sync_policy p = step_setup_of(1, 1).sync;
-
-    if (r->bucket_bytes > 0)
-        p = (sync_policy){ .rule        = SYNC_DDP,
-                           .first_bytes = SYNC_DDP_FIRST_BYTES,
-                           .limit_bytes = (uint64_t)r->bucket_bytes };
-    return p;
-}
-
-/* The column `batch` is the micro-batch. The layout may repeat it. */
-static lm_status read_setup(const observation *r, step_setup *out, lm_error *err)
-{
-    layout     l = layout_plain();
-    step_setup s = step_setup_of(r->batch, r->hosts);
-    lm_status  status;
-
-    if ((status = layout_parse(r->layout, &l, err)))
-        return status;
-    if (r->ranks % r->hosts)
-        return lm_error_set(err, LM_E_ARG, "ranks: %lld do not divide among %lld hosts",
-                            (long long)r->ranks, (long long)r->hosts);
-    if (l.micro_batch && l.micro_batch != r->batch)
-        return lm_error_set(err, LM_E_ARG, "layout: mb%lld, and the column batch says %lld",
-                            (long long)l.micro_batch, (long long)r->batch);
-    if (l.batch_tokens)
-        return lm_error_set(err, LM_E_ARG, "layout: gb%lldtokens: a row counts samples",
-                            (long long)l.batch_tokens);
-    s.devices           = r->ranks / r->hosts;
-    s.sync              = policy_of(r);
-    s.sync.accumulation = l.accumulation ? l.accumulation : 1;
-    s.layout            = l;
-    s.laid_out          = true;
-    if (!l.accumulation && l.global_batch)
-        s.sync.accumulation = l.global_batch / step_setup_replicas(&s) / r->batch;
-    if ((status = optimizer_parse(observation_optimizer(r), &s.optimizer, err)))
-        return status;
-    *out = s;
-    return LM_OK;
-}
-
-static lm_status open_row(laid_fitting *f, const observation *r, laid_row *out)
-{
-    lm_status status;
-
-    *out     = (laid_row){ .of = r };
-    out->who = (predictor){ .cal     = f->cal,
-                            .loads   = f->loads,
-                            .model   = DEFAULT_MODEL,
-                            .network = r->name,
-                            .input   = *r->input ? r->input : NULL,
-                            .dtype   = f->cal->dtype ? f->cal->dtype : r->dtype,
-                            .mixed   = calibration_mixed(f->cal),
-                            .machine = f->obs->path,
-                            .link    = *f->link };
-    if ((status = read_setup(r, &out->setup, f->err)) ||
-        (status = predictor_open(&out->who, &(model_source){ 0 }, f->err)) ||
-        (strcmp(out->setup.layout.recompute, "none") != 0 &&
-         (status = recompute_share(&out->who, &out->setup, out->setup.layout.recompute,
-                                   &out->setup.again, f->err))))
-        lm_error_prefix(f->err, "%s:%d", f->obs->path, r->line);
-    return status;
-}
 
 /* Groups to leave out: networks, or single steps if networks are too few. */
 static void find_groups(laid_fitting *f)
@@ -286,14 +78,18 @@ static lm_status open_rows(laid_fitting *f)
         return lm_error_set(f->err, LM_E_ARG,
                             "%s: %zu steps under layouts, a fit to them takes %d or more",
                             f->obs->path, n, LAID_LEAST);
+    f->all     = calloc(n, sizeof *f->all);
     f->row     = calloc(n, sizeof *f->row);
     f->seconds = malloc(n * sizeof *f->seconds);
     f->slope   = malloc(n * N_LAID_FACTORS * sizeof *f->slope);
-    if (!f->row || !f->seconds || !f->slope)
+    if (!f->all || !f->row || !f->seconds || !f->slope)
         return no_memory(f->err);
     for (size_t i = 0; i < f->obs->n_rows && !status; i++)
-        if (laid(&f->obs->row[i]))
-            status = open_row(f, &f->obs->row[i], &f->row[f->n++]);
+        if (laid_row_is(&f->obs->row[i]))
+            status = laid_row_open(f->obs, &f->obs->row[i], f->cal, f->loads, f->link,
+                                   &f->all[f->n_all++], f->err);
+    f->n = f->n_all;
+    memcpy(f->row, f->all, f->n * sizeof *f->row);
     if (!status)
         find_groups(f);
     return status;
@@ -316,6 +112,44 @@ static double measured(const laid_fitting *f, size_t i)
     return f->row[i].of->seconds;
 }
 
+/* ---- steps that tell of kernels alone ---- */
+
+static lm_status predict_with(laid_fitting *f, size_t i, double messages, double host, double *out)
+{
+    double factor[N_LAID_FACTORS];
+
+    memcpy(factor, f->factor, sizeof factor);
+    for (int k = LAID_WITHIN_STEPS; k <= LAID_BETWEEN_BYTES; k++)
+        factor[k] *= messages;
+    factor[LAID_HOST] = host / LAID_LAUNCH;
+    laid_prices_put(&f->prices, factor);
+    return predict_row(f, i, out);
+}
+
+static lm_status pick_kernels(laid_fitting *f)
+{
+    double    step, silent, waiting;
+    lm_status status = LM_OK;
+
+    f->n = 0;
+    for (size_t i = 0; i < f->n_all && !status; i++) {
+        f->row[f->n] = f->all[i];
+        if (!(status = predict_with(f, f->n, 1, 0, &step)) &&
+            !(status = predict_with(f, f->n, 0, 0, &silent)) &&
+            !(status = predict_with(f, f->n, 1, LAID_HOST_MOST, &waiting)))
+            f->n += step - silent < KERNELS_MESSAGES * step && waiting - step < KERNELS_WAITS * step;
+    }
+    if (status)
+        return status;
+    if (f->n < LAID_LEAST)
+        return lm_error_set(
+            f->err, LM_E_ARG,
+            "%s: messages or the host lengthen all but %zu of %zu steps, and prices of kernels take %d without: leave out --kernels",
+            f->obs->path, f->n, f->n_all, LAID_LEAST);
+    find_groups(f);
+    return LM_OK;
+}
+
 /* ---- turns ---- */
 
 /* Start value of the host's seconds per kernel: the largest that makes no step longer than
@@ -328,7 +162,7 @@ static lm_status begin_host(laid_fitting *f)
     for (int k = 0; k < N_LAID_FACTORS; k++)
         factor[k] = f->factor[k];
     factor[LAID_HOST] = 1 / LAID_LAUNCH; /* a second per kernel: the host dominates */
-    put_factors(f, factor);
+    laid_prices_put(&f->prices, factor);
     for (size_t i = 0; i < f->n && !status; i++) {
         double seconds = NAN;
 
@@ -343,9 +177,57 @@ static lm_status predict_all(laid_fitting *f)
 {
     lm_status status = LM_OK;
 
-    put_factors(f, f->factor);
+    laid_prices_put(&f->prices, f->factor);
     for (size_t i = 0; i < f->n && !status; i++)
         status = predict_row(f, i, &f->seconds[i]);
+    return status;
+}
+
+/* Number of factors that the fit sets, from the first. */
+static int free_factors(const laid_fitting *f)
+{
+    return f->prices.kernels ? LAID_MOVES : N_LAID_FACTORS;
+}
+
+/* Is the factor on TELLING of a step or more in two groups? Leaving one out then shows its error. */
+static bool told_twice(const laid_fitting *f, int k)
+{
+    size_t first = SIZE_MAX;
+
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->slope[i * N_LAID_FACTORS + (size_t)k] * f->factor[k] < TELLING * f->seconds[i])
+            continue;
+        if (first != SIZE_MAX && f->row[i].group != first)
+            return true;
+        first = f->row[i].group;
+    }
+    return false;
+}
+
+static double *slope_of(const laid_fitting *f, size_t i, int k)
+{
+    return &f->slope[i * N_LAID_FACTORS + (size_t)k];
+}
+
+static lm_status find_slope(laid_fitting *f, int k)
+{
+    const double more = STEP * fmax(1, f->factor[k]);
+    double       factor[N_LAID_FACTORS];
+    lm_status    status = LM_OK;
+    bool         tells;
+
+    memcpy(factor, f->factor, sizeof factor);
+    factor[k] += more;
+    laid_prices_put(&f->prices, factor);
+    for (size_t i = 0; i < f->n && !status; i++) {
+        double seconds = NAN;
+
+        status            = predict_row(f, i, &seconds);
+        *slope_of(f, i, k) = (seconds - f->seconds[i]) / more;
+    }
+    tells = status || !f->prices.kernels || told_twice(f, k);
+    for (size_t i = 0; i < f->n && !tells; i++)
+        *slope_of(f, i, k) = 0; /* keeps the machine file's price */
     return status;
 }
 
@@ -353,21 +235,10 @@ static lm_status find_slopes(laid_fitting *f)
 {
     lm_status status = predict_all(f);
 
-    for (int k = 0; k < N_LAID_FACTORS && !status; k++) {
-        double       factor[N_LAID_FACTORS];
-        const double more = STEP * fmax(1, f->factor[k]);
-
-        memcpy(factor, f->factor, sizeof factor);
-        factor[k] += more;
-        put_factors(f, factor);
-        for (size_t i = 0; i < f->n && !status; i++) {
-            double seconds = NAN;
-
-            status                                   = predict_row(f, i, &seconds);
-            f->slope[i * N_LAID_FACTORS + (size_t)k] = (seconds - f->seconds[i]) / more;
-        }
-    }
-    put_factors(f, f->factor);
+    memset(f->slope, 0, f->n * N_LAID_FACTORS * sizeof *f->slope);
+    for (int k = 0; k < free_factors(f) && !status; k++)
+        status = find_slope(f, k);
+    laid_prices_put(&f->prices, f->factor);
     return status;
 }
 
@@ -393,6 +264,8 @@ static lm_status solve(const laid_fitting *f, const fold_turn *t, double *factor
     }
     if (!status)
         status = factors_rows_fit(&all, ridge, HUBER, factor, err);
+    for (int k = free_factors(f); k < N_LAID_FACTORS; k++)
+        factor[k] = f->factor[k];
     factors_rows_free(&all);
     return status;
 }
@@ -439,18 +312,30 @@ static lm_status turn(laid_fitting *f, bool *settled)
 
 typedef struct leaving {
     const laid_fitting *f;
-    double             *seconds;
+    double             *factor; /* N_LAID_FACTORS of each group, without it */
 } leaving;
 
-static lm_status tell_group(void *context, const fold_turn *t, lm_error *err)
+static lm_status fit_without(void *context, const fold_turn *t, lm_error *err)
 {
-    const leaving  *l = context;
-    double          factor[N_LAID_FACTORS];
-    const lm_status status = solve(l->f, t, factor, err);
+    const leaving *l = context;
 
-    for (size_t i = 0; i < l->f->n && !status; i++)
-        for (size_t k = 0; k < N_LAID_FACTORS && fold_out(t, i); k++)
-            l->seconds[i] += l->f->slope[i * N_LAID_FACTORS + k] * (factor[k] - l->f->factor[k]);
+    return solve(l->f, t, l->factor + t->fold * N_LAID_FACTORS, err);
+}
+
+/* Seconds of each step by the factors of all groups but its own. The slopes come from all rows. */
+static lm_status tell_left_out(laid_fitting *f, const folds *by, double *seconds)
+{
+    leaving   l      = { f, malloc(f->groups * N_LAID_FACTORS * sizeof *l.factor) };
+    lm_status status = l.factor ? folds_leave_out(by, fit_without, &l, f->err) : no_memory(f->err);
+
+    for (size_t g = 0; g < f->groups && !status; g++) {
+        laid_prices_put(&f->prices, l.factor + g * N_LAID_FACTORS);
+        for (size_t i = 0; i < f->n && !status; i++)
+            if (f->row[i].group == g)
+                status = predict_row(f, i, &seconds[i]);
+    }
+    laid_prices_put(&f->prices, f->factor);
+    free(l.factor);
     return status;
 }
 
@@ -468,7 +353,7 @@ static lm_status keep_networks(laid_fitting *f)
 {
     char name[PATH_MAX];
 
-    for (size_t i = 0; i < f->n && f->few; i++) {
+    for (size_t i = 0; i < f->n && f->few && !f->prices.kernels; i++) {
         laid_steps *to = &f->cal->laid;
 
         if (network_name_key(f->row[i].of->name, name, sizeof name) &&
@@ -478,39 +363,37 @@ static lm_status keep_networks(laid_fitting *f)
     return LM_OK;
 }
 
-/* Held-out errors, with an approximation: slopes come from all rows. Only the factors exclude the
- * group left out. */
 static lm_status judge(laid_fitting *f, laid_fit *out)
 {
     double   *seconds = malloc(f->n * sizeof *seconds);
     size_t   *group   = malloc(f->n * sizeof *group);
     residual *r       = malloc(f->n * sizeof *r);
-    leaving   l       = { f, seconds };
     folds     by      = { .of = group, .rows = f->n, .n = f->groups };
     interval  i       = interval_unknown;
     lm_status status  = seconds && group && r ? LM_OK : no_memory(f->err);
 
-    for (size_t k = 0; k < f->n && !status; k++) {
-        group[k]   = f->row[k].group;
-        seconds[k] = f->seconds[k];
-    }
-    if (!status && !(status = folds_leave_out(&by, tell_group, &l, f->err))) {
+    for (size_t k = 0; k < f->n && !status; k++)
+        group[k] = f->row[k].group;
+    if (!status && !(status = tell_left_out(f, &by, seconds))) {
         out->mape = mape_of(f, seconds);
         for (size_t k = 0; k < f->n; k++)
             r[k] = (residual){ .ratio = seconds[k] > 0 ? measured(f, k) / seconds[k] : HUGE_VAL,
                                .group = group[k] };
         status = interval_bounds(r, f->n, &i, f->err);
     }
+    if (!status && f->prices.kernels && f->few)
+        laid_steps_widen(&i.low, &i.high, LAID_FRAMEWORKS);
     if (!status) {
         const bool known = i.groups >= INTERVAL_GROUPS && isfinite(i.low) && isfinite(i.high);
 
         f->cal->host.mape = out->mape;
         laid_steps_free(&f->cal->laid);
-        f->cal->laid = (laid_steps){ .rows   = f->n,
-                                     .mape   = out->mape,
-                                     .low    = i.low,
-                                     .high   = i.high,
-                                     .groups = known ? i.groups : 0 };
+        f->cal->laid = (laid_steps){ .rows    = f->n,
+                                     .mape    = out->mape,
+                                     .low     = i.low,
+                                     .high    = i.high,
+                                     .groups  = known ? i.groups : 0,
+                                     .kernels = f->prices.kernels };
         status       = keep_networks(f);
     }
     free(seconds);
@@ -519,23 +402,38 @@ static lm_status judge(laid_fitting *f, laid_fit *out)
     return status;
 }
 
-static lm_status run(laid_fitting *f, laid_fit *out)
+/* Turns until the factors settle. */
+static lm_status settle(laid_fitting *f, laid_fit *out)
 {
     bool      settled = false;
+    lm_status status  = LM_OK;
+
+    for (out->rounds = 0; out->rounds < TURNS && !settled && !status; out->rounds++)
+        if (!(status = find_slopes(f)))
+            status = turn(f, &settled);
+    return status;
+}
+
+static lm_status begin(laid_fitting *f, laid_fit *out)
+{
     lm_status status;
 
     for (int k = 0; k < N_LAID_FACTORS; k++)
         f->factor[k] = 1;
     f->factor[LAID_STARTS] = 0;
     f->factor[LAID_HOST]   = f->host.laid ? f->host.seconds / LAID_LAUNCH : 0;
-    if ((status = predict_all(f)))
+    if ((f->prices.kernels && (status = pick_kernels(f))) || (status = predict_all(f)))
         return status;
     out->mape_before = mape_of(f, f->seconds);
-    if (!f->host.laid && (status = begin_host(f)))
-        return status;
-    for (out->rounds = 0; out->rounds < TURNS && !settled && !status; out->rounds++)
-        if (!(status = find_slopes(f)))
-            status = turn(f, &settled);
+    return f->host.laid || f->prices.kernels ? LM_OK : begin_host(f);
+}
+
+static lm_status run(laid_fitting *f, laid_fit *out)
+{
+    lm_status status = begin(f, out);
+
+    if (!status)
+        status = settle(f, out);
     if (!status && !(status = find_slopes(f)))
         status = judge(f, out);
     if (status)
@@ -550,7 +448,7 @@ static lm_status run(laid_fitting *f, laid_fit *out)
 static const interconnect none_told = { .name = NULL };
 
 lm_status laid_fit_steps(const observations *obs, workloads *loads, const interconnect *link,
-                         calibration *cal, laid_fit *out, lm_error *err)
+                         bool kernels, calibration *cal, laid_fit *out, lm_error *err)
 {
     laid_fitting f = {
         .obs = obs, .loads = loads, .link = link, .cal = cal, .host = cal->host, .err = err
@@ -562,23 +460,25 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
         collective_take_link(cal->collectives, link, laid_fit_rows(obs));
         f.link = &none_told;
     }
-    if (!(status = check_alone(obs, err)) && !(status = keep_base(&f)) && !(status = open_rows(&f)))
+    if (!(status = laid_rows_alone(obs, err)) &&
+        !(status = laid_prices_keep(cal, laid_fit_rows(obs), kernels, &f.prices, err)) &&
+        !(status = open_rows(&f)))
         status = run(&f, out);
-    if (status) {
+    if (status && f.prices.cal) {
         double none[N_LAID_FACTORS];
 
         for (int k = 0; k < N_LAID_FACTORS; k++)
             none[k] = 1;
         none[LAID_STARTS] = 0;
         none[LAID_HOST]   = 0;
-        put_factors(&f, none);
-        cal->host = f.host;
+        laid_prices_put(&f.prices, none);
     }
-    for (size_t i = 0; i < f.n; i++)
-        predictor_close(&f.row[i].who);
-    for (size_t i = 0; i < N_TOLD; i++)
-        free(f.base[i]);
-    collective_free(f.collectives);
+    if (status || kernels)
+        cal->host = f.host;
+    for (size_t i = 0; i < f.n_all; i++)
+        predictor_close(&f.all[i].who);
+    laid_prices_free(&f.prices);
+    free(f.all);
     free(f.row);
     free(f.seconds);
     free(f.slope);

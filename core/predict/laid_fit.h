@@ -17,32 +17,9 @@
 #define PREDICT_LAID_FIT_H
 
 #include "fit/calibration.h"
-#include "observe/workloads.h"
+#include "predict/laid_prices.h"
+#include "predict/laid_rows.h"
 
-/** Target of a factor. */
-typedef enum laid_factor {
-    LAID_PRODUCTS,      /**< products of activations and weights */
-    LAID_ATTENTION,     /**< fused attention */
-    LAID_MOVES,         /**< norms, elementwise functions, copies */
-    LAID_UPDATE,        /**< the optimizer */
-    LAID_WITHIN_STEPS,  /**< messages within a node: the part independent of the bytes */
-    LAID_WITHIN_BYTES,  /**< messages within a node: the part proportional to the bytes */
-    LAID_BETWEEN_STEPS, /**< messages between nodes: the part independent of the bytes */
-    /**
-     * messages between nodes: the part proportional to the bytes, if the machine file has these
-     * prices
-     */
-    LAID_BETWEEN_BYTES,
-    LAID_STARTS, /**< constant time of each kernel, added to its price, in units of LAID_START */
-    LAID_HOST,   /**< starts of kernels by the host, in units of LAID_LAUNCH */
-    N_LAID_FACTORS
-} laid_factor;
-
-/** "products", "messages within a node: bytes" ... */
-const char *laid_factor_name(laid_factor k);
-
-#define LAID_LAUNCH 1e-5 /**< s */
-#define LAID_START  1e-6 /**< s */
 #define LAID_LEAST  4    /**< fewest steps for a fit */
 
 typedef struct laid_fit {
@@ -54,22 +31,25 @@ typedef struct laid_fit {
     int rounds;
 } laid_fit;
 
-/** The element type of products in such rows; 0: no such row. */
-lm_dtype laid_fit_dtype(const observations *obs);
-
-/** Number of rows that are steps under a layout. */
-size_t laid_fit_rows(const observations *obs);
-
 /**
  * Corrects the prices of the default model and of collectives, from all rows under a layout.
  *
  * @param cal  a machine file with passes and collectives; changed on success only
+ * @param kernels correct the prices of kernels alone, by the steps that neither messages nor a host of
+ *             LAID_HOST_MOST lengthen noticeably: these hold with any interconnect and framework
  * @param link the user's description of the link between nodes; zeros: none
  * @return LM_E_ARG for fewer than LAID_LEAST rows, for a file with other rows, or for a layout that
  *         does not fit its row (the text has file, line and the two numbers); errors of
  *         predict_laid_out()
  */
 lm_status laid_fit_steps(const observations *obs, workloads *loads, const interconnect *link,
-                         calibration *cal, laid_fit *out, lm_error *err);
+                         bool kernels, calibration *cal, laid_fit *out, lm_error *err);
+
+/**
+ * Moves prices of kernels, their errors and where they are from into a machine file, which `from` was
+ * before it got collectives.
+ */
+lm_status laid_fit_keep(const laid_fit *f, const observations *obs, calibration *from,
+                        calibration *to, lm_error *err);
 
 #endif

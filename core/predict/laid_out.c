@@ -230,6 +230,12 @@ static void put_experts(const laid_step *s, grounds *g)
                      0);
 }
 
+/* Were whole steps fitted, with their messages and their host? */
+static bool knows_steps(const calibration *cal)
+{
+    return cal->laid.rows && !cal->laid.kernels;
+}
+
 static void put_grounds(const laid_step *s, const step_times *t, prediction *out)
 {
     const step_price *p = &s->price;
@@ -244,7 +250,7 @@ static void put_grounds(const laid_step *s, const step_times *t, prediction *out
         grounds_note(g, "transferred", 0);
     if (predictor_other_types(&s->part))
         grounds_note(g, "dtype", 0);
-    if (!s->part.cal->laid.rows)
+    if (!knows_steps(s->part.cal))
         grounds_note(g, "layout", 0); /* no step under a layout was measured */
     put_experts(s, g);
     ledger_add_all(&g->ledger, &p->passes.ledger, s->micro * t->passes);
@@ -261,14 +267,18 @@ static bool is_carried(const predictor *part)
 void laid_pass_bounds(const predictor *part, const intervals *known, const double at[N_TIMES],
                       const interval_place *place, double low[N_TIMES], double high[N_TIMES])
 {
-    const bool carried = is_carried(part);
+    const bool own     = part->cal->laid.kernels && part->cal->laid.groups;
+    const bool carried = own || is_carried(part);
+    double     least = LAID_CARRIED_LOW, most = LAID_CARRIED_HIGH;
 
+    if (own)
+        laid_steps_bounds(&part->cal->laid, part->network, &least, &most);
     for (phase q = PHASE_FORWARD; q <= PHASE_UPDATE; q++) {
         if (q == PHASE_SYNC)
             continue;
         if (carried) {
-            low[q]  = LAID_CARRIED_LOW * at[q];
-            high[q] = LAID_CARRIED_HIGH * at[q];
+            low[q]  = least * at[q];
+            high[q] = most * at[q];
         } else {
             intervals_at(known, q, at, place, &low[q], &high[q]);
         }
@@ -310,7 +320,7 @@ static double host_at_most(const laid_step *s, const step_work *w, double step)
     step_work       slow  = *w;
     const bool      known = s->host || s->part.framework == FRAMEWORK_GRAPH;
 
-    if (known || !is_carried(&s->part))
+    if (known || !(is_carried(&s->part) || s->part.cal->laid.kernels))
         return 0;
     slow.host = &most;
     return run(s, &slow, 1, 1, true).step - step;
@@ -380,25 +390,14 @@ static void put_bounds(const laid_step *s, prediction *out)
     out->alone.high = high[PHASE_BACKWARD];
 }
 
-/* A bound for networks outside the fit. The fit's error and the difference between networks are
- * independent. */
-static double beside_others(double bound)
-{
-    return exp(copysign(stats_quadrature(log(bound), LAID_OTHERS, 0), log(bound)));
-}
-
 /* Bounds of the step from held-out steps. Parts have no such bounds. */
 static void put_own_bounds(const laid_step *s, prediction *out)
 {
-    const laid_steps *l   = &s->part.cal->laid;
-    double            low = l->low, high = l->high;
+    double low, high;
 
-    if (!l->groups)
+    if (!s->part.cal->laid.groups || !knows_steps(s->part.cal))
         return;
-    if (!laid_steps_hold(l, s->part.network)) {
-        low  = beside_others(fmin(low, 1 - 1e-9));
-        high = beside_others(fmax(high, 1 + 1e-9));
-    }
+    laid_steps_bounds(&s->part.cal->laid, s->part.network, &low, &high);
     out->low[PHASE_STEP]  = low * out->step;
     out->high[PHASE_STEP] = high * out->step;
 }
@@ -511,7 +510,7 @@ lm_status predict_laid_out(const predictor *who, const step_setup *asked, predic
     step_times t;
     lm_status  status = settle_step(who, &s);
 
-    if (!status && layout_is_plain(&s.l) && !(s.part.cal && s.part.cal->laid.rows))
+    if (!status && layout_is_plain(&s.l) && !(s.part.cal && knows_steps(s.part.cal)))
         return predict_replicas(who, asked, out, messages, err);
     if (!status)
         status = price_step(&s);

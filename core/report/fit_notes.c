@@ -434,7 +434,7 @@ void fit_notes_several(const assemblies *a, const taught_models *t, bool asked, 
 
 /* ---- steps under layouts ---- */
 
-void fit_notes_laid(const char *path, const laid_fit *f)
+void fit_notes_laid(const char *path, const laid_fit *f, bool kernels)
 {
     bool first = true;
 
@@ -447,6 +447,10 @@ void fit_notes_laid(const char *path, const laid_fit *f)
         fprintf(stderr, "%s%s x%.2f", first ? "" : ", ", laid_factor_name((laid_factor)k),
                 f->factor[k]);
         first = false;
+    }
+    if (kernels) {
+        fputc('\n', stderr);
+        return;
     }
     fprintf(stderr, "%s%s %.1f us, %s %.1f us each\n", first ? "" : ", ",
             laid_factor_name(LAID_STARTS), 1e6 * LAID_START * f->factor[LAID_STARTS],

@@ -10,7 +10,7 @@
 /** Results for residuals, learned models and powers; also if the fit failed later. */
 void fit_notes_found(const char *path, const assembly *a, const taught_models *t);
 /** Machine and coefficients that steps under layouts corrected. */
-void fit_notes_laid(const char *path, const laid_fit *f);
+void fit_notes_laid(const char *path, const laid_fit *f, bool kernels);
 /** Unused rows, undetermined coefficients, and the runs of a correction. */
 void fit_notes_warnings(const assembly *a);
 /** Notes for several machines. `asked`: the user wants a residual; `done`: the fit succeeded. */

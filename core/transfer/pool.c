@@ -169,18 +169,42 @@ static void join_intervals(const transfer_source *from, size_t n, calibration *o
     }
 }
 
-/* Widens an interval about its middle, in logarithms. A range that begins at 0 has no middle. */
-static void widen_about_middle(interval *i, double doubt)
+/* Errors of kernels in steps under layouts: the widest bounds, for networks outside of the fits. No
+ * host is known of them, and no messages. */
+static void join_laid(const transfer_source *from, size_t n, calibration *out)
 {
-    const double mid  = sqrt(i->low * i->high),
-                 half = stats_quadrature(log(i->high / i->low) / 2, log(doubt), 0);
+    laid_steps *to = &out->laid;
+
+    for (size_t i = 0; i < n; i++) {
+        const laid_steps *l = &from[i].cal->laid;
+        double            low, high;
+
+        if (!l->kernels || !l->groups) { /* no steps corrected the kernels of this one */
+            *to = (laid_steps){ .rows = 0 };
+            return;
+        }
+        laid_steps_bounds(l, NULL, &low, &high);
+        *to = (laid_steps){ .rows    = to->rows + l->rows,
+                            .mape    = NAN,
+                            .low     = i ? fmin(to->low, low) : low,
+                            .high    = i ? fmax(to->high, high) : high,
+                            .groups  = i ? (l->groups < to->groups ? l->groups : to->groups) : l->groups,
+                            .kernels = true };
+    }
+}
+
+/* Widens an interval about its middle, in logarithms. A range that begins at 0 has no middle. */
+static void widen_about_middle(double *low, double *high, double doubt)
+{
+    const double mid  = sqrt(*low * *high),
+                 half = stats_quadrature(log(*high / *low) / 2, log(doubt), 0);
 
     if (!(mid > 0)) {
-        i->high *= doubt;
+        *high *= doubt;
         return;
     }
-    i->low  = mid / exp(half);
-    i->high = mid * exp(half);
+    *low  = mid / exp(half);
+    *high = mid * exp(half);
 }
 
 bool transfer_widen(calibration *cal, double doubt, const char *why)
@@ -189,7 +213,8 @@ bool transfer_widen(calibration *cal, double doubt, const char *why)
 
     for (size_t s = 0; s < N_TIMES; s++)
         if (s != PHASE_SYNC)
-            widen_about_middle(&cal->intervals[0].of[s], doubt);
+            widen_about_middle(&cal->intervals[0].of[s].low, &cal->intervals[0].of[s].high, doubt);
+    widen_about_middle(&cal->laid.low, &cal->laid.high, doubt);
     snprintf(text, sizeof text, "by %.3g, %s", doubt, why);
     return calibration_note(cal, "intervals_widened", text);
 }
@@ -227,6 +252,7 @@ lm_status transfer_mean(const transfer_source *from, size_t n, const device *to,
         for (size_t s = 0; s < N_TIMES; s++)
             cal->intervals[m].of[s] = interval_unknown;
     join_intervals(from, n, cal);
+    join_laid(from, n, cal);
     *out = cal;
     return LM_OK;
 }

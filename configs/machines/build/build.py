@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from recipes import INTERCONNECTS, RECIPES, Carried, Linked
+from recipes import INTERCONNECTS, LINKS, RECIPES, Carried, Linked
 from sources import Data, Missing
 
 ALL = {**RECIPES, **INTERCONNECTS}
@@ -36,10 +36,15 @@ def write(path, rows, told):
         writer.writerows(rows)
 
 
+def origins(sources):
+    """What a file says of what it is made of."""
+    return [(key, s.framework() if key == "framework" else s.TEXT[key]) for s in sources for key in ("source", "licence", "flaws", "framework")]
+
+
 class Builder:
-    def __init__(self, program, data, out, without=lambda rows, name: rows, corrected=True):
-        """An exam leaves rows out, or all that would correct what is carried over."""
-        self.corrected = corrected
+    def __init__(self, program, data, out, without=lambda rows, name: rows, corrected=True, unlaid=()):
+        """An exam leaves rows out, or all that would correct what is carried over, or sets of steps under layouts."""
+        self.corrected, self.unlaid = corrected, unlaid
         self.program, self.out, self.without = os.path.abspath(program), os.path.abspath(out), without
         for folder in "machines", "interconnects":
             os.makedirs(os.path.join(self.out, folder), exist_ok=True)
@@ -66,14 +71,25 @@ class Builder:
         """The file's observations; None: nothing of the device is used."""
         recipe = ALL[name]
         told = [] if isinstance(recipe, (Carried, Linked)) else [("device", recipe.device)]
-        for source in recipe.sources:
-            told += [("source", source.TEXT["source"]), ("licence", source.TEXT["licence"]), ("flaws", source.TEXT["flaws"]),
-                     ("framework", source.framework())]
         rows = self.without(self.rows(name), name)
         if not rows:
             return None
-        write(os.path.join(work, name + ".csv"), rows, told)
+        write(os.path.join(work, name + ".csv"), rows, told + origins(recipe.sources))
         return name + ".csv"
+
+    def laid(self, name):
+        """Sets of steps under layouts behind a file, without those that an exam leaves out."""
+        return [s for s in getattr(ALL[name], "laid", ()) if self.corrected and s.NAME not in self.unlaid]
+
+    def carry(self, name, work, measured, sets):
+        recipe = RECIPES[name]
+        of = [n for n in recipe.of if os.path.exists(self.path(n)) or self.make(n)]
+        carried = os.path.join(work, "carried.ini") if sets else self.path(name)
+        self.run(work, "transfer", *map(self.path, of), "--from", ",".join(RECIPES[n].device for n in of), "--to", recipe.device,
+                 *(("--with", measured) if measured else ()), "-o", carried)
+        if sets:
+            write(os.path.join(work, "laid.csv"), [row for s in sets for row in s.rows(self.data)], origins(sets))
+            self.run(work, "fit", "laid.csv", "--from", "carried.ini", "--kernels", "--interconnect", LINKS[recipe.device], "-o", self.path(name))
 
     def make(self, name):
         recipe = ALL[name]
@@ -81,9 +97,7 @@ class Builder:
             os.symlink(os.path.join(HERE, "networks"), os.path.join(work, "networks"))
             measured = self.observed(name, work) if self.corrected or not isinstance(recipe, Carried) else None
             if isinstance(recipe, Carried):
-                of = [n for n in recipe.of if os.path.exists(self.path(n)) or self.make(n)]
-                self.run(work, "transfer", *map(self.path, of), "--from", ",".join(RECIPES[n].device for n in of), "--to", recipe.device,
-                         *(("--with", measured) if measured else ()), "-o", self.path(name))
+                self.carry(name, work, measured, self.laid(name))
             else:
                 self.run(work, "fit", measured, "-o", self.path(name))
         return self.path(name)

@@ -1,4 +1,5 @@
 """Which machine file is made of what. A file's name is the device and the kind of arithmetic."""
+from laid_sets import Big, Foundry, Hf3d, Vtrain
 from sources import Campaigns, DeepBench, OneNode, Profet, Reduced, Timm
 
 LAYOUT = "nhwc"  # as 16-bit training of image networks runs fastest, and as the campaigns ran it
@@ -12,10 +13,11 @@ class Measured:
 
 
 class Carried:
-    """Carried over from other files by datasheets; corrected by measurements of the device where there are some."""
+    """Carried over from other files by datasheets; corrected by measurements of the device where there are some, and its kernels by
+    steps under layouts."""
 
-    def __init__(self, device, of, *sources):
-        self.device, self.of, self.sources = device, of, sources
+    def __init__(self, device, of, *sources, laid=()):
+        self.device, self.of, self.sources, self.laid = device, of, sources, laid
 
 
 A100 = Campaigns(("paik_a100",), LAYOUT)
@@ -27,7 +29,7 @@ RECIPES = {
     AMP_3090: Measured("GeForce RTX 3090", Timm("rtx3090", LAYOUT, "2.4.0", "1.12")),
     AMP_4090: Carried("GeForce RTX 4090", (AMP_3090,), Timm("rtx4090", LAYOUT, "2.4.0")),
     AMP_PRO6000: Carried("RTX PRO 6000 Blackwell Max-Q Workstation Edition", (AMP_3090,), Timm("pro6000maxq", "nchw", "2.9.1")),
-    AMP_A100: Carried("A100-SXM4-80GB", (AMP_3090,), A100),
+    AMP_A100: Carried("A100-SXM4-80GB", (AMP_3090,), A100, laid=(Vtrain(), Foundry(), Big())),
     "a100-sxm4-40gb-amp": Carried("A100-SXM4-40GB", (AMP_A100,)),
     "a100-pcie-40gb-amp": Carried("A100-PCIE-40GB", (AMP_A100,)),
     "a100-pcie-80gb-amp": Carried("A100 80GB PCIe", (AMP_A100,)),
@@ -38,13 +40,16 @@ RECIPES = {
     "a10-amp": Carried("A10", (AMP_3090,)),
     "l4-amp": Carried("L4", (AMP_4090,)),
     "l40s-amp": Carried("L40S", (AMP_4090,)),
-    AMP_H100: Carried("H100 80GB HBM3", (AMP_A100,)),
+    AMP_H100: Carried("H100 80GB HBM3", (AMP_A100,), laid=(Hf3d(),)),
     "h100-pcie-amp": Carried("H100 PCIe", (AMP_A100,)),
     "h200-amp": Carried("H200", (AMP_A100,)),
     "b200-amp": Carried("B200", (AMP_A100,)),
     "v100-sxm2-16gb-f32": Measured("Tesla V100-SXM2-16GB", Profet("v100")),
     "t4-f32": Measured("Tesla T4", Profet("t4")),
 }
+
+
+LINKS = {"A100-SXM4-80GB": "nvlink3+8xib200", "H100 80GB HBM3": "nvlink4+efa3200"}  # between the nodes of steps under layouts
 
 
 class Linked:

@@ -124,6 +124,13 @@ class Exam:
         """Observations as a file of the working folder."""
         return write_observations(os.path.join(self.work, name), rows, provenance)
 
+    def builder(self, folder, **options):
+        """Makes machine files as they ship in a working folder, of parts of the data (configs/machines/build/build.py)."""
+        from build import Builder
+        path = self.path(folder)
+        os.makedirs(path, exist_ok=True)
+        return Builder(self.program.path, self.data, path, **options)
+
     # ---- running -------------------------------------------------------------------------------------------------
 
     def map(self, function, items):

@@ -31,6 +31,17 @@ class Step:
                 "layout": f"{self.layout} ga{self.accumulate}", "seconds": f"{self.seconds:.9g}", "group": group}
 
 
+def step(of, r):
+    """A row of a set (configs/machines/build/laid_sets.py)."""
+    nodes, devices = of.placed(r)
+    return Step(of.network(r), " ".join(of.words(r)), nodes, devices, int(r["micro_batch"]), int(r["grad_accum"]), float(r["step_s"]), of.bucket(r), row=r)
+
+
+def without(exam, machine, name):
+    """What ships as `machine`, made without the set of that name."""
+    return ("--from", exam.builder(f"without-{name}", unlaid=(name,)).make(machine))
+
+
 def predicted(exam, machine, step):
     """Step, low and high in seconds; what is unknown is NAN."""
     sync = ("--sync", f"ddp:{step.bucket}B") if step.bucket else ()

@@ -67,7 +67,8 @@ def read(exam, folder):
 
 
 def of_row(exam, r, stage):
-    return memory(exam, layouts.network(r), f"{layouts.layout(r)} ga{r['grad_accum']}", r["micro_batch"], stage if int(r["pp"]) > 1 else None,
+    layout = " ".join([*layouts.RUNS_OF.words(r), f"ga{r['grad_accum']}"])
+    return memory(exam, layouts.RUNS_OF.network(r), layout, r["micro_batch"], stage if int(r["pp"]) > 1 else None,
                   ("--keep-gradients",))
 
 

@@ -1,12 +1,14 @@
-"""Steps of language models under layouts (hf3d2025): by the machine file that ships, of which nothing of these runs was fitted; and by a
-fit to 40 of the runs. Beside a rule that anybody has: one share of the peak for each degree of tensor parallelism, and the pipeline's
+"""Steps of language models under layouts (hf3d2025): by the machine file that ships, to which half of their layouts was fitted, and by a fit to
+40 of the runs of this half; the other half is asked. Beside a rule that anybody has: one share of the peak for each degree of tensor parallelism, and the pipeline's
 bubble, from the same runs as the fit; for the file that ships from the very runs it is asked about."""
 import collections
 import statistics
 
 import laid
+from laid_sets import Hf3d
 
 NAME = "layouts"
+RUNS_OF = Hf3d()
 DEVICE = "H100"
 LINK = ("--interconnect", "nvlink4+efa3200")  # 16 nodes of 8 with NVLink; between nodes a network that ships, which the fit corrects
 PEAK = 989e12  # FLOP/s in 16 bits
@@ -17,48 +19,13 @@ LEAST_MFU = 10.0  # %
 CELL = 8  # runs: fewer are no choice
 
 
-def network(r):
-    heads = int(r["heads"])
-    return (f"mistral_7b:layers={r['layers']}:width={r['hidden']}:intermediate={r['ffn']}:heads={heads}:kv_heads={r['kv_heads'] or heads}"
-            f":head_width={int(r['hidden']) // heads}:vocabulary={r['vocab']}:sequence={r['seq']}:tied={r['tied_embeddings'] or 0}")
-
-
-def parameters(text):
-    return float(text[:-1]) * {"K": 1e3, "M": 1e6, "G": 1e9}[text[-1]] if text else None
-
-
-def stages(r):
-    """Layers are dealt out by cost, the embedding and the head counted in: the parameters of the first stage tell how many it has,
-    and so have those behind it as long as there are any. Of ours each has one at least."""
-    ranks, layers, width = int(r["pp"]), int(r["layers"]), float(r["hidden"])
-    local, shared = parameters(r["local_params_source"]), int(r["kv_heads"] or r["heads"]) / int(r["heads"])
-    if ranks == 1 or not local:
-        return ["stages=balanced"] * (ranks > 1)
-    one = width * width * (2 + 2 * shared) + 3 * width * float(r["ffn"])
-    most = max(1, round((local * int(r["tp"]) - float(r["vocab"]) * width) / one))
-    if most * ranks < layers:
-        return ["stages=balanced"]
-    blocks = []
-    for left in range(ranks - 1, -1, -1):
-        blocks.append(min(most, layers - sum(blocks) - left))
-    return ["stages=" + ",".join(map(str, blocks))]
-
-
-def layout(r):
-    words = [f"tp{r['tp']}", f"pp{r['pp']}", f"dp{r['dp']}"]
-    return " ".join(words + stages(r) + ["sp"] * (r["sp"] == "1" and int(r["tp"]) > 1)
-                    + [f"zero{r['zero_stage']}"] * (int(r["zero_stage"]) > 0 and int(r["dp"]) > 1))
-
-
 def step(r):
-    return laid.Step(network(r), layout(r), int(r["nodes"]), int(r["gpus_per_node"]), int(r["micro_batch"]), int(r["grad_accum"]),
-                     float(r["step_s"]), str(int(r["ddp_bucket_mb"] or 25) << 20), row=r)
+    return laid.step(RUNS_OF, r)
 
 
 def read(exam, folder):
     """Runs whose times can be compared, in an order by chance. More stages than layers are refused by name."""
-    rows = [r for r in exam.read(folder, "hf3d2025", "runs.csv") or ()
-            if r["score_time"] == "1" and r["step_s"] and not r["suspect"] and int(r["pp"]) <= int(r["layers"])]
+    rows = [r for r in exam.read(folder, RUNS_OF.NAME, "runs.csv") or () if RUNS_OF.usable(r)]
     exam.draw(2).shuffle(rows)
     return [step(r) for r in rows]
 
@@ -124,10 +91,11 @@ def by_fit(exam, fitted, asked):
 
 def run(exam):
     steps = read(exam, exam.data)
-    other = read(exam, exam.heldout) if exam.heldout else []
-    if not steps and not other:
+    other = read(exam, exam.heldout) if exam.heldout else [s for s in steps if not RUNS_OF.half(s.row)]
+    if not other:
         return exam.skip(f"{NAME}: no hf3d2025")
-    by_shipped(exam, other or steps)
-    if len(steps) > RUNS:
-        exam.attempt(f"{NAME}: fit", by_fit, exam, steps[:RUNS], other or steps[RUNS:])
+    by_shipped(exam, other)
+    fitted = [s for s in steps if RUNS_OF.half(s.row)][:RUNS]
+    if len(fitted) == RUNS:
+        exam.attempt(f"{NAME}: fit", by_fit, exam, fitted, other)
     return None

@@ -4,19 +4,11 @@ import collections
 import statistics
 
 import laid
+from laid_sets import Big, Foundry, Vtrain
 
 NAME = "published_layouts"
 RUNS = 40
 ASKED = 80  # of each fit
-
-
-def gpt(r, words, attention="flash"):
-    return (f"gpt2:layers={r['layers']}:width={r['hidden']}:heads={r['heads']}:inner={r['ffn']}:sequence={r['seq']}:positions={r['seq']}"
-            f":vocabulary={words}:attention={attention}")
-
-
-def recomputed(r):
-    return [f"recompute={r['recompute']}"] * (r["recompute"] not in ("", "none"))
 
 
 def flops(r, words):
@@ -68,33 +60,33 @@ def read(exam, dataset, make, keep=lambda r: True):
 
 # ---- each set ------------------------------------------------------------------------------------------------------------------
 
+# Their questions begin with machine files that were made without the set.
+
+VTRAIN, FOUNDRY, BIG = Vtrain(), Foundry(), Big()
+
+
 def vtrain_step(r):
     r["words"] = 50304
-    layout = [f"tp{r['tp']} pp{r['pp']} dp{r['dp']}", *recomputed(r)]
-    # Megatron before flash attention
-    return laid.Step(gpt(r, r["words"], "plain"), " ".join(layout), int(r["nodes"]), int(r["gpus_per_node"]) if int(r["nodes"]) > 1 else int(r["gpus"]),
-                     int(r["micro_batch"]), int(r["grad_accum"]), float(r["step_s"]), row=r)
+    return laid.step(VTRAIN, r)
 
 
 def vtrain(exam):
     steps = read(exam, "vtrain2024", vtrain_step)
-    left_out(exam, "vtrain2024", "iteration, a hidden width left out, by 40 runs", steps, lambda s: s.row["hidden"], "A100", (),
+    left_out(exam, "vtrain2024", "iteration, a hidden width left out, by 40 runs", steps, lambda s: s.row["hidden"], "A100", laid.without(exam, "a100-sxm4-80gb-amp", "vtrain2024"),
              lambda s: (s.row["tp"], s.row["micro_batch"]), 6.0, 8.37, mean=statistics.mean, metric="MAPE %")
 
 
 def foundry_step(r):
     r["words"] = int(r["vocab"])
-    nodes = max(1, int(r["gpus"]) // 8)
-    layout = ["fsdp", *recomputed(r)]
-    return laid.Step(gpt(r, r["words"]), " ".join(layout), nodes, int(r["gpus"]) // nodes, int(r["micro_batch"]), int(r["grad_accum"]),
-                     float(r["step_s"]), row=r)
+    return laid.step(FOUNDRY, r)
 
 
 def foundry(exam):
     # in a step of such lengths nothing but attention counts, which is of other libraries by length
     steps = read(exam, "foundry2024", foundry_step)
     left_out(exam, "foundry2024", "FSDP, models left out, by 40 runs", steps, lambda s: {"125m": 0, "350m": 1, "760m": 2, "1b": 0, "3b": 1, "7b": 2, "13b": 0, "30b": 1}.get(s.row["model"], 2),
-             "A100-SXM4-40GB", ("--interconnect", "nvlink3+8xib200"), lambda s: "", 5.0)
+             "A100-SXM4-40GB",
+             (*laid.without(exam, "a100-sxm4-40gb-amp", "foundry2024"), "--interconnect", "nvlink3+8xib200"), lambda s: "", 5.0)
 
 
 LLAMAS = {"llama3-8b": "llama3_8b", "llama3-70b": "llama3_70b", "llama3.1-405b": "llama3_1_405b"}
@@ -115,21 +107,15 @@ def mbridge(exam):
              lambda s: "", 6.0)
 
 
-CHUNKS = {"gpt-175b": 3, "gpt-530b": 3}  # of a stage, by the papers (Korthikanti et al. 2022, section 6); the table does not say
-
-
 def big_step(r):
-    r["words"] = 51200
-    r["vp"] = CHUNKS.get(r["model"], 1) if int(r["pp"]) > 1 else 1
-    words = [f"tp{r['tp']} pp{r['pp']} dp{r['dp']}"] + ["sp"] * (r["sp"] == "1") + recomputed(r) + [f"vp{r['vp']} interleaved"] * (r["vp"] > 1)
-    return laid.Step(gpt(r, r["words"], "plain"), " ".join(words), int(r["nodes"]), int(r["gpus_per_node"]), int(r["micro_batch"]), int(r["grad_accum"]),
-                     float(r["step_s"]), row=r)
+    r.update(words=51200, vp=BIG.chunks(r))
+    return laid.step(BIG, r)
 
 
 def big(exam):
-    steps = read(exam, "big_models_misc", big_step, lambda r: r["layers"] and r["status"] == "ok" and r["gpu"].startswith("A100"))
+    steps = read(exam, "big_models_misc", big_step, BIG.usable)
     left_out(exam, "big_models_misc", "22 G to 1 T on A100, sizes left out", steps, lambda s: {"gpt-22b": 0, "gpt-175b": 0, "gpt-310b": 1, "gpt-530b": 1}.get(s.row["model"], 2), "A100-SXM4-80GB",
-             ("--interconnect", "nvlink3+8xib200"), lambda s: "", 5.0, 3.65)
+             (*laid.without(exam, "a100-sxm4-80gb-amp", "big_models_misc"), "--interconnect", "nvlink3+8xib200"), lambda s: "", 5.0, 3.65)
 
 
 def run(exam):

@@ -1,10 +1,10 @@
 """Machine files as they ship, made of half of the networks behind each and asked about the other half; and devices that are carried
 over by datasheets alone, asked about all that was measured on them. Nodes of many devices, of which no time was fitted, too."""
-import os
 import statistics
-import sys
 
+from recipes import RECIPES, Carried
 from results import COVERAGE
+from sources import Data, Missing
 
 NAME = "shipped"
 TARGETS = {"inference": 12.0, "step": 15.0}
@@ -99,18 +99,8 @@ def nodes(exam):
 
 
 def run(exam):
-    sys.path.insert(0, os.path.join(exam.source, "configs", "machines", "build"))
-    from build import Builder
-    from recipes import RECIPES, Carried
-    from sources import Data, Missing
-
-    def builder(folder, without, **options):
-        path = exam.path(f"{NAME}-{folder}")
-        os.makedirs(path, exist_ok=True)
-        return Builder(exam.program.path, exam.data, path, without, **options)
-
     other = Data(exam.heldout, exam.program.path) if exam.heldout else None
-    half = builder("half", (lambda rows, name: rows) if other else lambda rows, name: halves(exam, rows)[0])
+    half = exam.builder(f"{NAME}-half", without=(lambda rows, name: rows) if other else lambda rows, name: halves(exam, rows)[0])
 
     def scored(name):
         """What a half does not see; what is held out, where anything is."""
@@ -134,7 +124,7 @@ def run(exam):
     say(exam, how, {n: e for n in names if (e := exam.attempt(f"{NAME}: {n}", one, n))}, TARGETS)
     if exam.quick:
         return None
-    alone = builder("alone", lambda rows, name: rows, corrected=False)
+    alone = exam.builder(f"{NAME}-alone", corrected=False)
 
     def unseen(name):
         return asked(exam, name + "-alone", alone.rows(name), alone.make(name))

@@ -1,0 +1,36 @@
+/** Steps under layouts as observations have them, ready to be predicted. */
+#ifndef PREDICT_LAID_ROWS_H
+#define PREDICT_LAID_ROWS_H
+
+#include "predict/laid_out.h"
+
+/** A step, ready to be predicted. */
+typedef struct laid_row {
+    const observation *of;
+    predictor          who;
+    step_setup         setup;
+    size_t             group;
+} laid_row;
+
+/** Is the row a step under a layout? */
+bool laid_row_is(const observation *r);
+
+/** The element type of products in such rows; 0: no such row. */
+lm_dtype laid_fit_dtype(const observations *obs);
+
+/** Number of rows that are steps under a layout. */
+size_t laid_fit_rows(const observations *obs);
+
+/** LM_E_ARG for a file with other rows beside them: the text has file and line. */
+lm_status laid_rows_alone(const observations *obs, lm_error *err);
+
+/**
+ * Opens a step of a file; predictor_close() of `out->who` frees.
+ *
+ * @return LM_E_ARG for a layout that does not fit its row; errors of predictor_open() and
+ *         recompute_share(); the text has file and line
+ */
+lm_status laid_row_open(const observations *obs, const observation *r, calibration *cal,
+                        workloads *loads, const interconnect *link, laid_row *out, lm_error *err);
+
+#endif
