@@ -70,7 +70,8 @@ static const option_row option_rows[] = {
     { "from", AT(from), &type_text, "FILE", NULL, HELP_HOW,
       "machine file that steps under layouts correct (default: the shipped one)" },
     { "kernels", AT(kernels), &type_flag, NULL, NULL, HELP_HOW,
-      "of steps under layouts only the prices of kernels, by steps that neither messages nor the host lengthen: the file then takes any --interconnect" },
+      "of steps under layouts only products and attention, by steps that neither messages nor the host "
+      "lengthen: the file then takes any --interconnect" },
     OPTION_GROUP(fit_options, link, link_option_rows),
     { "output", AT(outputs), &type_names, "FILE",
       .needed = "-o MACHINE.ini is needed: where to write the coefficients",
