@@ -79,8 +79,10 @@ static lm_status settle_weights(const lm_machine *machine, const predictor_asked
         return LM_OK;
     if (!asked->dtype && !(status = scale_tokens(who, &tokens, err)) && tokens)
         who->weights = product;
-    if (asked->dtype && dtype_of_rate(asked->dtype, product))
-        who->weights = asked->dtype;
+    if (asked->dtype && dtype_of_rate(asked->dtype, product)) {
+        who->weights      = asked->dtype;
+        who->weights_told = true;
+    }
     return status;
 }
 

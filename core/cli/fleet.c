@@ -80,29 +80,38 @@ static lm_status fleet_ship(const options *o, fleet_options *f, bool beside, lm_
     return status;
 }
 
-/* Instances stand for their devices, where neither devices nor machine files are given. */
-static lm_status devices_of_instances(const options *o, fleet_options *f, lm_error *err)
+static const char *keep(const options *o, const char *text)
 {
-    const char **named = arena_array(o->room, f->instances.n + 1, sizeof *named);
-    price_list  *list   = NULL;
-    lm_status    status = named ? LM_OK : no_memory(err);
+    return text ? arena_text(o->room, text, strlen(text)) : NULL;
+}
 
-    if (f->machines.n || f->devices.n || !f->instances.n)
+/* Instances stand for their devices and networks, beside no machine file and where these are not
+ * given. */
+static lm_status settle_instances(const options *o, fleet_options *f, lm_error *err)
+{
+    const size_t n        = f->instances.n;
+    const char **named    = arena_array(o->room, n + 1, sizeof *named);
+    const char **networks = arena_array(o->room, n + 1, sizeof *networks);
+    price_list  *list     = NULL;
+    lm_status    status   = named && networks ? LM_OK : no_memory(err);
+
+    if (f->machines.n || !n)
         return status;
     if (!status)
         status = prices_open(f->prices, &list, err);
-    for (size_t i = 0; i < f->instances.n && !status; i++) {
+    for (size_t i = 0; i < n && !status; i++) {
         const price *p = NULL;
-        const char  *held;
 
         if ((status = prices_find(list, f->instances.at[i], &p, err)))
             break;
-        held = p->device ? p->device : p->name;
-        if (!(named[i] = arena_text(o->room, held, strlen(held))))
+        networks[i] = keep(o, p->network);
+        if (!(named[i] = keep(o, p->device ? p->device : p->name)) || (p->network && !networks[i]))
             status = no_memory(err);
     }
+    if (!status && !f->devices.n)
+        f->devices = (option_texts){ named, n };
     if (!status)
-        f->devices = (option_texts){ named, f->instances.n };
+        f->networks = (option_texts){ networks, n };
     prices_free(list);
     return status;
 }
@@ -114,7 +123,7 @@ static lm_status check_fleet(const options *o, fleet_options *f, bool device_cou
     const bool        mixed   = beside && f->machines.n && f->devices.n;
     lm_status         status;
 
-    if ((status = devices_of_instances(o, f, err)) || (status = fleet_ship(o, f, beside, err)))
+    if ((status = settle_instances(o, f, err)) || (status = fleet_ship(o, f, beside, err)))
         return status;
     f->session.machine       = text_at(&f->machines, 0);
     f->session.source.device = text_at(&f->devices, 0);
@@ -145,6 +154,8 @@ session_options fleet_session(const fleet_options *f, size_t i)
     one.machine       = text_at(&f->machines, i);
     one.shipped       = f->shipped ? f->shipped[i] : NULL;
     one.source.device = text_at(&f->devices, i);
+    if (one.shipped && !one.link.name && !(one.link.bytes_per_second > 0))
+        one.link.name = text_at(&f->networks, i);
     return one;
 }
 

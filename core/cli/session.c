@@ -137,8 +137,9 @@ static void say_meaning(const char *name, lm_error *err)
     else if (!prices_open(NULL, &list, NULL) && !prices_find(list, name, &p, NULL) && p->device)
         lm_error_set(err, LM_E_NOTFOUND,
                      "'%.60s' is an instance: give --device '%.60s' --devices-per-node %" PRId64
-                     ", or to 'layermeter plan' --instance",
-                     name, p->device, p->devices);
+                     "%s%.60s, or to 'layermeter plan' --instance",
+                     name, p->device, p->devices, p->network ? " --interconnect " : "",
+                     p->network ? p->network : "");
     prices_free(list);
 }
 
@@ -192,6 +193,21 @@ static lm_status check_machine(const options *o, const session_options *q, bool 
     return LM_OK;
 }
 
+/* An interconnect by the name of an instance of the shipped prices is the network between its nodes. */
+static lm_status settle_network(const options *o, session_options *q, lm_error *err)
+{
+    price_list  *list   = NULL;
+    const price *p      = NULL;
+    lm_status    status = LM_OK;
+
+    if (q->link.name && !prices_open(NULL, &list, NULL) &&
+        !prices_find(list, q->link.name, &p, NULL) && p->network &&
+        !(q->link.name = arena_text(o->room, p->network, strlen(p->network))))
+        status = no_memory(err);
+    prices_free(list);
+    return status;
+}
+
 lm_status session_check(const options *o, session_options *q, bool device_counts, lm_error *err)
 {
     const step_model *by        = session_model(q);
@@ -211,6 +227,8 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
         q->machine = q->source.device = q->shipped->device;
         device_counts                 = true;
     }
+    if ((status = settle_network(o, q, err)))
+        return status;
     if (!(q->link.bytes_per_second > 0))
         q->link = (interconnect){ .name = q->link.name };
     else if (datasheet)
@@ -237,8 +255,15 @@ static lm_status open_machine(const session_options *q, lm_machine **out, lm_err
                                   .device  = q->source.device,
                                   .devices = q->source.devices,
                                   .link    = q->link };
+    const lm_status     status = machine_handle_open(&asked, out, err);
+    device_list        *list   = NULL;
+    const device       *meant;
 
-    return machine_handle_open(&asked, out, err);
+    if (status == LM_E_IO && !q->shipped && !devices_open(q->source.devices, &list, NULL) &&
+        !devices_find(list, q->machine, &meant, NULL))
+        lm_error_set(err, LM_E_IO, "--machine takes a file: give --device '%.60s'", q->machine);
+    devices_free(list);
+    return status;
 }
 
 lm_status session_open_beside(const options *o, const session_options *q, const session *shared,

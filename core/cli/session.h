@@ -158,6 +158,7 @@ void setup_settle(setup_choice *c, bool in_buckets);
 typedef struct fleet_options {
     session_options        session; /**< common options of all machines */
     option_texts           machines, devices, instances;
+    option_texts           networks; /**< between nodes of each instance; set by the check */
     const device_machine **shipped; /**< per machine; NULL: only files were given */
     struct {
         const money *at;

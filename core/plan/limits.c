@@ -112,7 +112,7 @@ lm_dtype limits_mixed(const predictor *who)
 
 memory_types limits_types(const predictor *who, bool laid_out)
 {
-    const bool halves = laid_out && lm_dtype_bytes(who->weights) == 2;
+    const bool halves = (laid_out || who->weights_told) && lm_dtype_bytes(who->weights) == 2;
     const bool narrow = halves || lm_dtype_bytes(who->dtype) == 2;
 
     return (memory_types){ .dtype = halves ? who->weights : who->dtype,
@@ -133,9 +133,10 @@ const char *memory_types_print(const memory_types *t, char text[MEMORY_TYPES_TEX
 bind_options limits_bind(const predictor *who, program_kind program)
 {
     const workload_name of = predictor_workload(who, program);
+    const lm_dtype      dtype = who->weights_told ? who->weights : of.dtype;
 
-    return (bind_options){ .dtype      = of.dtype,
-                           .mixed      = of.dtype == who->dtype ? limits_mixed(who) : 0,
+    return (bind_options){ .dtype      = dtype,
+                           .mixed      = dtype == who->dtype ? limits_mixed(who) : 0,
                            .on         = who->on,
                            .input      = who->input,
                            .evaluation = program == PROGRAM_INFERENCE };

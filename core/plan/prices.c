@@ -66,6 +66,7 @@ static const ini_key keys[] = {
     INI_KEY("devices", price, devices, &type_whole, 1, 1024, /* a larger number is a typing error */
             .outside = "expected a whole number from 1 to 1024, found"),
     INI_KEY("device", price, device, &type_text),
+    INI_KEY("network", price, network, &type_text),
     INI_KEY("also", price, also, &type_text),
     INI_KEY("date", price, date, &type_date),
     INI_KEY("source", price, source, &type_text),

@@ -28,6 +28,7 @@ typedef struct price {
     const char *name;                 /**< an instance, or a device */
     const char *also;                 /**< other names, "A, B"; NULL: none */
     const char *device;               /**< its device; NULL: the section's name */
+    const char *network;              /**< between nodes, a name of an interconnect; NULL: none */
     const char *date, *source, *note; /**< NULL: not given */
     const char *path;                 /**< path of its file */
     int         line;                 /**< line of its section */
@@ -50,7 +51,7 @@ typedef struct price_list {
  * Reads the prices of `own` (NULL: none), then the shipped ones.
  *
  * A section is an instance or a device; its keys are list and spot ("2.50 USD/h"), per (device,
- * node), devices (of a node), device, also, date (2026-01-31 or 2026-01), source, checked (yes,
+ * node), devices (of a node), network (between nodes), device, also, date (2026-01-31 or 2026-01), source, checked (yes,
  * no), note. [currency] holds rates, "EUR = 1.08 USD"; those of `own`, if it has any, replace the
  * shipped ones.
  *

@@ -88,6 +88,12 @@ static lm_status settle_ranks(layout *l, int64_t world, lm_error *err)
         world = layout_replica(l) * (l->dp ? l->dp : 1);
     snprintf(product, sizeof product, "tp %lld x cp %lld x pp %lld =", (long long)l->tp,
              (long long)l->cp, (long long)l->pp);
+    if (world < layout_replica(l))
+        return lm_error_set(err, LM_E_ARG,
+                            "%s %lld devices are needed, and there %s %lld: give nodes or devices "
+                            "per node",
+                            product, (long long)layout_replica(l), world == 1 ? "is" : "are",
+                            (long long)world);
     if ((status = divides(world, "devices", layout_replica(l), product, err)))
         return status;
     if (l->dp && l->dp * layout_replica(l) != world)

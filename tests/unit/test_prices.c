@@ -243,7 +243,7 @@ static void what_is_wrong_is_said_with_its_line(void **state)
         { "[x]\nlist = -1 USD/h\n",
           "p.ini:2: list: expected a price above 0 such as 2.50 USD/h, found '-1 USD/h'" },
         { "[x]\ncost = 2 USD/h\n",
-          "p.ini:2: unknown key 'cost' of a price; known are list spot per devices device also date "
+          "p.ini:2: unknown key 'cost' of a price; known are list spot per devices device network also date "
           "source checked note" },
         { "\n[x]\ndate = 2026-01\n", "p.ini:2: [x] has no price: list = 2.50 USD/h, or spot" },
         { "[x]\nlist = 1 USD/h\nspot = 1 EUR/h\n",
