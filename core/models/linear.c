@@ -110,10 +110,15 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err)
         [PHASE_GRAD_INPUT]    = "measure single layers",
         [PHASE_GRAD_WEIGHT]   = "measure single layers",
     };
+    size_t      at;
+    const char *other =
+        which != PHASE_INFERENCE && which != PHASE_SYNC && fitted_of(who, PHASE_INFERENCE, &at)
+            ? "; it tells inference (--phase inference)"
+            : "";
 
-    return lm_error_set(err, LM_E_NOTFOUND, "%s has no %s.%s: %s, then fit again",
+    return lm_error_set(err, LM_E_NOTFOUND, "%s has no %s.%s: %s, then fit again%s",
                         who->machine ? who->machine : "the machine file", who->model,
-                        phase_formula(which), remedy[which]);
+                        phase_formula(which), remedy[which], other);
 }
 
 /* Only terms with at least this share of the time are marked. */

@@ -44,14 +44,16 @@ row() {
     printf '  %10s\n' "${1:--}"
 }
 
-# mape FILE GROUP PHASE MODEL: of a CSV that 'validate' printed.
+# mape FILE GROUP PHASE MODEL: of a CSV that 'validate' printed; of all points of the groups if GROUP is a pattern (resnet*).
 mape() {
     python3 - "$@" <<'END'
-import csv, sys
-path, *key = sys.argv[1:]
-for r in csv.DictReader(open(path)):
-    if [r["group"], r["phase"], r["model"]] == key and r["mape_percent"]:
-        print(f"{float(r['mape_percent']):.1f}")
+import csv, fnmatch, sys
+path, group, *key = sys.argv[1:]
+rows = [r for r in csv.DictReader(open(path))
+        if fnmatch.fnmatch(r["group"], group) and [r["phase"], r["model"]] == key and r["mape_percent"]]
+if rows:
+    points = [int(r["points"]) for r in rows]
+    print(f"{sum(n * float(r['mape_percent']) for n, r in zip(points, rows)) / sum(points):.1f}")
 END
 }
 
