@@ -32,7 +32,7 @@ const option_row layout_option_rows[] = {
     { "zero", WORD(7), "STAGE", NULL, HELP_HOW,
       "replicas share: 1 optimizer states, 2 gradients, too, 3 weights, too" },
     { "fsdp", WORD(8), "N", NULL, HELP_HOW,
-      "weights are gathered block by block from N ranks, or from all" },
+      "weights are gathered block by block from N ranks, or from all (the default)", .bare = "all" },
     { "schedule", WORD(9), "KIND", NULL, HELP_HOW,
       "order of a pipeline: 1f1b, interleaved, zb or gpipe" },
     { "stages", WORD(10), "LIST", NULL, HELP_HOW,

@@ -290,7 +290,10 @@ static lm_status take_option(options *o, const char *program, int argc, char **a
         return unknown_option(o, program, word, err);
     if (!slot->row.argument && equal)
         return misuse(o, program, "takes no value: ", word, err);
-    value = !slot->row.argument ? "yes" : equal ? equal + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+    if (slot->row.bare && !equal && (*i + 1 == argc || !strncmp(argv[*i + 1], "--", 2)))
+        value = slot->row.bare;
+    else
+        value = !slot->row.argument ? "yes" : equal ? equal + 1 : *i + 1 < argc ? argv[++*i] : NULL;
     if (!value)
         return misuse(o, program, "needs a value: ", word, err);
     if (!(o->word = arena_grow(o->room, o->word, o->n_words, room, sizeof *o->word)))
