@@ -11,7 +11,7 @@ from results import Results
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-sys.path.append(os.path.join(SOURCE, "configs", "machines", "build"))  # how machine files are made: of parts of the data, too
+sys.path.insert(0, os.path.join(SOURCE, "configs", "machines", "build"))  # how machine files are made: of parts of the data, too
 EXPECTED = os.path.join(os.path.dirname(HERE), "expected.csv")
 DATASETS = ("torch_cpu", "timm", "justus2018", "neusight2025", "deepbench", "paleo2017", "allreduce", "scaling", "jobs", "whole_steps", "epochs", "watch", "energy", "shipped", "layouts", "layout_memory", "published_layouts", "torch_mixed",
             "nicolai2025", "zeus2023", "mlperf_power", "simumax2026", "hurlee2024", "profet2022", "blocks")

@@ -1,5 +1,6 @@
 """Machine files as they ship, made of half of the networks behind each and asked about the other half; and devices that are carried
 over by datasheets alone, asked about all that was measured on them. Nodes of many devices, of which no time was fitted, too."""
+import os
 import statistics
 
 from recipes import RECIPES, Carried
