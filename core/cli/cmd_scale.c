@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "cli/layout_options.h"
 #include "cli/sides.h"
@@ -23,6 +24,7 @@ typedef struct scale_options {
     table_look      look;
     const char     *plot, *measured; /* picture; observations drawn into it; NULL: none */
     bool            keep_script;
+    bool            doubled; /* nodes follow from the layout */
 } scale_options;
 
 #define AT(member) OPTION_AT(scale_options, member)
@@ -121,6 +123,44 @@ static lm_status check_sizes(const options *o, const scale_options *q, lm_error 
                : LM_OK;
 }
 
+#define DOUBLINGS 5
+
+/* Nodes of a layout where none are given: those that one replica takes, and doubled with more
+ * replicas, which divide_batch() limits; all that are told with dp. */
+static lm_status place(const options *o, scale_options *q, lm_error *err)
+{
+    const layout *l       = &q->layout.layout;
+    const size_t  n       = l->dp ? 1 : DOUBLINGS + 1;
+    int64_t       devices = q->devices.at[0], gpus = 0;
+    int64_t      *at      = arena_array(o->room, DOUBLINGS + 2, sizeof *at);
+    lm_status     status;
+
+    if (!q->layout.given || option_given(o, &q->nodes) || option_given(o, &q->devices) ||
+        (!l->dp && layout_replica(l) == 1))
+        return LM_OK;
+    if (!at)
+        return no_memory(err);
+    if ((status = layout_choice_place(o, &q->layout, &gpus, &q->nodes, &devices, err)))
+        return status;
+    for (size_t i = 0; i < n; i++)
+        at[i] = q->nodes.at[0] << i;
+    at[n]      = devices;
+    q->nodes   = (option_counts){ .at = at, .n = n };
+    q->devices = (option_counts){ .at = at + n, .n = 1 };
+    q->doubled = true;
+    return LM_OK;
+}
+
+/* Leaves out numbers of replicas that do not divide the global batch. */
+static void divide_batch(scale_options *q)
+{
+    const layout *l     = &q->layout.layout;
+    const int64_t micro = l->micro_batch ? l->micro_batch : 1;
+
+    while (q->doubled && q->nodes.n > 1 && l->global_batch % (micro << (q->nodes.n - 1)))
+        q->nodes.n--;
+}
+
 static lm_status check(options *o, lm_error *err)
 {
     scale_options *q      = o->filled;
@@ -131,6 +171,8 @@ static lm_status check(options *o, lm_error *err)
                                                 err);
 
     power_choice_begin(o, &q->power, false);
+    if (!status)
+        status = place(o, q, err);
     if (!status)
         status = setup_check(o, &q->how, &q->fleet.session, false, err);
     q->how.setup.layout   = q->layout.layout;
@@ -232,6 +274,7 @@ static lm_status open_sides(const options *o, scale_options *q, sides *all, int6
     if (status || (status = layout_choice_settle(&q->layout, all->one[0].who, &q->how.setup, err)) ||
         (status = batch_in_samples(&q->scaling.whole, all->one[0].who, err)))
         return status;
+    divide_batch(q);
     if (q->scaling.kind == SCALING_STRONG && q->scaling.whole.n)
         q->batch = (option_counts){ .at = &q->scaling.whole.n, .n = 1 };
     asked.batch = q->batch.at[q->batch.n - 1];
