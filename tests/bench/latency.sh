@@ -34,4 +34,4 @@ image    = 96, 160
 END
     "$LAYERMETER_BIN/layermeter" calibrate "$work/sweep.ini" --quiet -o "$keep/observations.csv"
 fi
-exec "$LAYERMETER_BIN/layermeter" validate "$keep/observations.csv" --model layermeter --pooled
+"$LAYERMETER_BIN/layermeter" validate "$keep/observations.csv" --model layermeter --pooled
