@@ -137,7 +137,8 @@ static const char details[] =
     "\n"
     "If power was measured (power_w), a power model is fitted: the power of the device while its time is\n"
     "bound by arithmetic, traffic or launches. Measurements at several clocks (settings clock=MHZ;\n"
-    "--where selects one of them) also give idle power and the knee of the voltage.\n";
+    "--where selects one of them, clock=none the rows without) also give idle power and the knee of the\n"
+    "voltage.\n";
 
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
