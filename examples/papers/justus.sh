@@ -6,7 +6,8 @@
 #
 # usage: examples/papers/justus.sh [--rows N] [RESULTS]    (default: 3000 rows of each GPU and type, papers-results/justus)
 #
-# With --rows 600 the whole took seven minutes on a busy machine of two cores; the paper's 20,000 rows take hours.
+# With --rows 600 the whole took seven minutes on a busy machine of two cores; the paper's 20,000 rows take hours. Perceptrons need thousands
+# of rows: what they tell of wide layers by 600 rows can be off by any factor.
 set -eu
 rows=3000
 if [ "${1:-}" = --rows ]; then
