@@ -46,9 +46,9 @@ measure networks "$results/networks.ini"
 ours=residual,
 for features in published encoding=0; do
     fitted=$results/operations.$features.ini
-    layermeter fit "$results/operations/observations.csv" -o "$fitted" --model nicolai ${ours:+--residual auto} --learn $features >"$results/fit.txt" 2>&1 ||
+    layermeter fit "$results/operations/observations.csv" -o "$fitted" --model nicolai ${ours:+--residual auto} --learn "$features,parts=2" >"$results/fit.txt" 2>&1 ||
         { tail -n 3 "$results/fit.txt" >&2; exit 1; }
-    layermeter validate "$results/operations/observations.csv" --leave-out kfold=5 --model "${ours}nicolai" --learn $features --pooled \
+    layermeter validate "$results/operations/observations.csv" --leave-out kfold=5 --model "${ours}nicolai" --learn "$features,parts=2" --pooled \
         --format csv >"$results/operations.$features.csv" 2>"$results/operations.txt"
     layermeter validate "$results/networks/observations.csv" --machine "$fitted" --model "${ours}nicolai" --pooled \
         --format csv >"$results/networks.$features.csv" 2>"$results/networks.txt"
