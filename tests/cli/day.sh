@@ -51,6 +51,7 @@ rm -rf "$WORK"
 # ---- the first call ----------------------------------------------------------------------------------------------
 day -o "$work/first" 1 || fail "the first call: $(cat "$work/said")"
 said 'smoke: [0-9]* rows, 0 skipped'
+said "smoke: [0-9]* kinds of kernels agree with a CPU's, 0 differ, 0 not compared"
 said 'smoke: [0-9]* rows in FP8, 0 skipped'
 # 2 x 64^3 FLOP in 2 us and, on tensor cores, 0.5 us; 64 KiB, read and written, in 2 us
 said 'sanity: product in f32 (IEEE), FLOP: 0.2621 T/s, 87.4 % of 0.3 T/s, as the datasheet has it'
@@ -66,9 +67,27 @@ for each in ,f32, ,bf16, ,f16, layout=nhwc launch=graph cache=cold math=tf32 alg
 done
 [ "$(ls "$work/first" | tr '\n' ' ')" = 'results.tar.gz said.txt ' ] || fail "files: $(ls "$work/first")"
 
+# ---- kernels that computed something else stop it ----------------------------------------------------------------
+(
+    cp -R "$WORK" "$work/wrong"
+    WORK=$work/wrong
+    export WORK
+    rm "$WORK/done/smoke"
+    sed -i '/^# verified/s/0 differ/1 differs/' "$WORK/results/smoke.csv"
+    "$here/../gpu/run.sh" build smoke >"$work/said" 2>&1 && fail "a kernel that differs: $(cat "$work/said")"
+    grep -q "^smoke: [0-9]* kinds of kernels agree with a CPU's, 1 differs, 0 not compared" "$work/said" || fail "a kernel that differs: $(cat "$work/said")"
+    said 'FAILED: smoke'
+) || exit 1
+
 # ---- the second goes on, the third leaves the machine file -------------------------------------------------------
+LAYERMETER_FAKE_DEVICES=2
+export LAYERMETER_FAKE_DEVICES
 SANITIZED=/dev/full day 2 && fail "an error under compute-sanitizer: $(cat "$work/said")"
 said 'FAILED: sanitizer'
+if command -v mpirun >/dev/null; then
+    said 'nccl: all-reduce of 256 KiB: 2.0 us'
+    grep -q '^nccl: a rank was killed between points; the run ended, ' "$work/said" || fail "a killed rank: $(cat "$work/said")"
+fi
 day 2 || fail "the second call: $(cat "$work/said")"
 said 'smoke: done before'
 said 'sanity: done before'
@@ -87,6 +106,10 @@ again
 LAYERMETER_FAKE_NO_TENSOR=1 day 1 && fail "without tensor cores: $(cat "$work/said")"
 said 'sanity: product in tf32, FLOP: 0.2621 T/s, 21.8 % of 1.2 T/s, NOT as the datasheet has it'
 said 'FAILED: sanity'
+sed 's/^tf32 .*/tf32 = 0.3 TFLOP\/s/' "$work/sheet.ini" >"$work/other.ini"
+again
+DEVICES=$work/other.ini LAYERMETER_FAKE_NO_TENSOR=1 day 1 && fail "bf16 without tensor cores: $(cat "$work/said")"
+said 'sanity: product in tf32, FLOP: 0.2621 T/s, 87.4 % of 0.3 T/s, as the datasheet has it'
 for each in 's/^f32 .*/f32 = 0.2 TFLOP\/s/' 's/^bf16 .*/bf16 = 2.2 TFLOP\/s/' 's/^bandwidth .*/bandwidth = 40 GB\/s/' \
     's/^bandwidth .*/bandwidth = 140 GB\/s/'; do
     sed "$each" "$work/sheet.ini" >"$work/other.ini"

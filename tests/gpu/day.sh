@@ -1,7 +1,7 @@
 #!/bin/sh
 # A GPU's first day, in three calls of at most ten minutes each; what one has not ended the same call goes on with.
 #   1   it is as fast as its datasheet says (sanity), all runs (smoke), and computes what a CPU does (kernels)
-#   2   a quick calibration, and the kernels under compute-sanitizer
+#   2   a quick calibration, with several GPUs their all-reduces, and the kernels under compute-sanitizer
 #   3   PyTorch's times beside ours and the predictions, where it is, and the machine file to keep
 # usage: tests/gpu/day.sh [-o FOLDER] 1|2|3       all else is that of run.sh, but for SWEEP (default quick-gpu)
 set -eu
@@ -14,7 +14,7 @@ fi
 [ $# -eq 1 ] || set -- none
 case $1 in
 1) stages="build sanity smoke kernels" ;;
-2) stages="build sanity smoke sweep sanitizer" ;;
+2) stages="build sanity smoke sweep nccl sanitizer" ;;
 3) stages="build sanity smoke sweep torch machine" ;;
 *)
     sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"

@@ -2,13 +2,17 @@
 # What only a real GPU can show. Stages, which go on with what the one before left in WORK (default: build-gpu in
 # the source folder):
 #   build    the program and its tests with CUDA; fails where CUDA, cuDNN 9 or a compiler is missing
-#   smoke    every class of kernel, element type, layout and launch runs (smoke.ini); a row that is skipped fails it
+#   smoke    every class of kernel, element type, layout and launch runs (smoke.ini), and computes what a CPU does; a row that
+#            is skipped fails it, but for what no GPU of that age has (bf16 and flash attention before compute capability 8.0)
 #   sanity   large products and a copy beside the datasheet in configs/devices.ini: between half of its bf16 peak and
-#            bandwidth and all of it; f32 as IEEE has it at most its f32 peak, tf32 above that
+#            bandwidth and all of it; f32 as IEEE has it at most its f32 peak, tf32 above that, or, where its own is about the
+#            same, above half of it
 #   kernels  every kernel's result beside a CPU's, counted by class: the tests gpu_*
-#   sanitizer  the same under compute-sanitizer, where it is
+#   sanitizer  the same under compute-sanitizer, where it is; gone on with by the next call
 #   sweep    SWEEP (default standard-gpu, or a file) within BUDGET (default: what is left of the call), gone on with where
 #            it was cut short: machine file and report
+#   nccl     with several GPUs and mpirun: all-reduces of 64 KiB to 16 MiB over all of them, beside nccl-tests' where
+#            all_reduce_perf is; and that the others end when one rank is killed
 #   torch    PyTorch with torchvision, where it is, on the same device: our times beside its times, and how far the
 #            machine file's predictions are from networks that the sweep has not measured
 #   machine  the sweep's machine file, named after its device, as it can be kept in configs/machines/
@@ -43,10 +47,10 @@ if [ $# -eq 0 ]; then
     sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"
     exit 2
 fi
-[ "$1" != all ] || set -- build smoke sanity kernels sanitizer sweep torch machine
+[ "$1" != all ] || set -- build smoke sanity kernels sanitizer sweep nccl torch machine
 for stage; do
     case $stage in
-    build | smoke | sanity | kernels | sanitizer | sweep | torch | machine) ;;
+    build | smoke | sanity | kernels | sanitizer | sweep | nccl | torch | machine) ;;
     *) echo "run.sh: no stage '$stage'" >&2; exit 2 ;;
     esac
 done
@@ -94,6 +98,27 @@ mark() {
     cksum <"$calibrate" 2>/dev/null || echo none
 }
 
+# Rows without a time that a GPU of this age should have: before compute capability 8.0 there is neither bf16 nor flash attention.
+wanted() {
+    capability=$(sed -n 's/^# gpu_kind: compute capability \([0-9]*\)[.].*/\1/p' "$1" | head -n 1)
+    grep -v '^#' "$1" | awk -F, -v old="$([ "${capability:-9}" -ge 8 ] || echo 1)" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $NF == "ok" || (old && ($(at["dtype"]) == "bf16" || $(at["settings"]) ~ /mixed=bf16/)) { next }
+        old && $(at["dtype"]) == "f16" && /^(network,gpt2|kernel,attention)/ && !/attention=plain/ { next }
+        { print }'
+}
+
+# compared CSV WHERE: a kernel that computes something else than a CPU
+compared() {
+    said_of=$(sed -n 's/^# verified: //p' "$1" | head -n 1)
+    [ -n "$said_of" ] || return 0
+    echo "$2: $said_of"
+    case $said_of in
+    *', 0 differ, '*) return 0 ;;
+    *) return 1 ;;
+    esac
+}
+
 # measure SWEEP NAME [SECONDS]: all of it into NAME.csv, gone on with where this program was cut short
 measure() {
     resume=--resume
@@ -104,8 +129,16 @@ measure() {
     fi
     # paths of networks are those of this folder
     # shellcheck disable=SC2086
-    (cd "$source/tests/gpu" && within "${3:-$(left)}" "$calibrate" "$1" -o "$out/$2.csv" --quiet $resume)
+    (cd "$source/tests/gpu" && within "${3:-$(left)}" ${launcher:-} "$calibrate" "$1" -o "$out/$2.csv" --quiet $resume)
 }
+
+# On the device that is not there two are enough: ctest has all of them.
+on_gpu="test_cuda_attention_gpu test_cuda_convs_gpu test_cuda_loops_gpu test_cuda_ops_gpu test_cuda_step_gpu"
+on_host="test_cuda_source test_cuda_plans test_ports"
+if [ -n "${FAKE:-}" ]; then
+    on_gpu="test_cuda_ops test_cuda_step"
+    on_host=
+fi
 
 stage_build() {
     if [ -n "${FAKE:-}" ]; then
@@ -119,8 +152,18 @@ stage_build() {
     fi
     # shellcheck disable=SC2086
     within "$(left)" cmake -S "$source" -B "$build" "$@" ${CMAKE_OPTIONS:-} >"$out/configure.log" 2>&1 ||
-        { tail -n 20 "$out/configure.log"; return 1; }
-    within "$(left)" cmake --build "$build" -j "$(nproc)" >"$out/build.log" 2>&1 || { tail -n 30 "$out/build.log"; return 1; }
+        {
+            tail -n 20 "$out/configure.log"
+            echo "build: Debian and Ubuntu: apt-get install -y cmake ninja-build gcc pkg-config libinih-dev liblapacke-dev libcmocka-dev libopenmpi-dev"
+            echo "build: without a toolkit: pip install nvidia-cuda-runtime nvidia-cuda-nvrtc nvidia-cublas nvidia-cudnn-cu13 (or -cu12 of each)"
+            return 1
+        }
+    # what the stages run
+    set -- layermeter layermeter-calibrate plugins/all
+    for program in $on_gpu $on_host gpu_plans; do
+        set -- "$@" "$program"
+    done
+    within "$(left)" cmake --build "$build" -j "$(nproc)" --target "$@" >"$out/build.log" 2>&1 || { tail -n 30 "$out/build.log"; return 1; }
     echo "build: done; $(grep -c 'warning:' "$out/build.log" || true) warnings in $out/build.log"
 }
 
@@ -132,13 +175,15 @@ stage_smoke() {
         echo "smoke: cut short ($cut) after $(grep -c ',ok$' "$out/smoke.csv" 2>/dev/null || true) rows"
         return $cut
     fi
-    skipped=$(grep -v '^#' "$out/smoke.csv" | grep -v ',status$' | grep -cv ',ok$' || true)
-    echo "smoke: $(grep -c ',ok$' "$out/smoke.csv" || true) rows, $skipped skipped"
+    wanted "$out/smoke.csv" >"$out/smoke.skipped"
+    skipped=$(wc -l <"$out/smoke.skipped")
+    echo "smoke: $(grep -c ',ok$' "$out/smoke.csv" || true) rows, $((skipped)) skipped"
     if [ "$skipped" -ne 0 ]; then
-        grep ',skipped-[a-z]*$' "$out/smoke.csv" | head -n 20
+        head -n 20 "$out/smoke.skipped"
         grep -q ',ok$' "$out/smoke.csv" || return 3
         return 1
     fi
+    compared "$out/smoke.csv" smoke || return 1
     if ! measure "$source/tests/gpu/smoke_f8.ini" smoke_f8 2>"$out/smoke_f8.log"; then
         grep -q 'has no FP8' "$out/smoke_f8.log" || { tail -n 3 "$out/smoke_f8.log"; return 1; }
         echo "smoke: $(sed 's/.*smoke_f8.ini: //' "$out/smoke_f8.log")"
@@ -158,9 +203,9 @@ stage_sanity() {
     # shellcheck disable=SC2086
     "$build/bin/layermeter" devices ${DEVICES:+--devices "$DEVICES"} --format csv "$gpu" >"$out/sheet.csv" 2>"$out/sanity.log" ||
         echo "sanity: not judged: $(cat "$out/sanity.log")"
-    grep -v '^#' "$out/sanity.csv" | awk -F, '
+    grep -v '^#' "$out/sanity.csv" | awk -F, -v old="$(grep -q '^# gpu_kind: compute capability [1-7][.]' "$out/sanity.csv" && echo 1)" '
         function judge(what, rate, low, high, sheet) {
-            if (rate == "") { print "sanity: " what ": not measured"; bad = 1; return }
+            if (rate == "") { missing = what !~ /bf16/ || !old; print "sanity: " what (missing ? ": not measured" : ": not on this device"); bad = bad || missing; return }
             verdict = sheet == "" ? "no datasheet" : rate >= low && rate <= high ? "as the datasheet has it" : "NOT as the datasheet has it"
             bad = bad || verdict ~ /NOT/
             printf "sanity: %s: %.4g T/s%s, %s\n", what, rate / 1e12, sheet == "" ? "" : sprintf(", %.1f %% of %.4g T/s", 100 * rate / sheet, sheet / 1e12), verdict
@@ -184,22 +229,15 @@ stage_sanity() {
             f32 = peak["f32_flop_per_s"]; tf32 = peak["tf32_flop_per_s"]; bf16 = peak["bf16_flop_per_s"]
             bandwidth = peak["bandwidth_bytes_per_s"]
             judge("product in f32 (IEEE), FLOP", rate["f32"], 0, f32, f32)
-            judge("product in tf32, FLOP", rate["f32 tf32"], f32, tf32, tf32)
+            judge("product in tf32, FLOP", rate["f32 tf32"], tf32 > 1.5 * f32 ? f32 : tf32 / 2, tf32, tf32)
             judge("product in bf16, FLOP", rate["bf16"], bf16 / 2, bf16, bf16)
             judge("copy, bytes", rate["copy"], bandwidth / 2, bandwidth, bandwidth)
             exit bad
         }' "$out/sheet.csv" -
 }
 
-# On the device that is not there two are enough: ctest has all of them.
-on_gpu="test_cuda_attention_gpu test_cuda_convs_gpu test_cuda_loops_gpu test_cuda_ops_gpu test_cuda_step_gpu"
-on_host="test_cuda_source test_cuda_plans test_ports"
-if [ -n "${FAKE:-}" ]; then
-    on_gpu="test_cuda_ops test_cuda_step"
-    on_host=
-fi
-
-# run_tests LOG PROGRAM... -- COMMAND...: each by that command, if any; those that failed into `wrong`
+# run_tests LOG PROGRAM... -- COMMAND...: each by that command, if any; those that failed into `wrong`, those that the call's end
+# cut short into `cut`. Those that have been done under the command are passed over.
 run_tests() {
     log=$1
     programs=
@@ -209,12 +247,16 @@ run_tests() {
         shift
     done
     shift
+    cut=
     for program in $programs; do
         status=0
+        passed=$work/done/sanitizer-$program
+        [ $# -eq 0 ] || [ "$(cat "$passed" 2>/dev/null)" != "$(mark)" ] || continue
         within "$(left)" env LAYERMETER_PLUGIN_PATH="$build/lib/layermeter/plugins" LAYERMETER_MODEL_PATH="$source/models" \
             LAYERMETER_SOURCE="$source" LAYERMETER_BUILD="$build" "$@" "$build/bin/$program" >>"$log" 2>&1 || status=$?
         case "$status $on_host" in
-        "0 "* | "77 "*$program*) ;;
+        "0 "* | "77 "*$program*) [ $# -eq 0 ] || mark >"$passed" ;;
+        "124 "*) cut="$cut $program" ;;
         "77 "*) wrong="$wrong $program (skipped, although there is a GPU)" ;;
         *) wrong="$wrong $program ($status)" ;;
         esac
@@ -229,18 +271,24 @@ stage_kernels() {
     sed -n '/^class /p' "$out/kernels.log"
     grep -E '^(differs: |\[  FAILED  \]|\[   LINE   \])' "$out/kernels.log" | head -n 40 || true
     [ -z "$wrong" ] || { tail -n 20 "$out/kernels.log"; echo "kernels: wrong:$wrong"; return 1; }
+    [ -z "$cut" ] || { echo "kernels: not at their end when the call's $minutes minutes were:$cut"; return 124; }
 }
 
 stage_sanitizer() {
-    if ! command -v compute-sanitizer >/dev/null; then
-        echo "sanitizer: skipped: no compute-sanitizer"
+    tool=
+    for each in compute-sanitizer ${CUDA_ROOT:+"$CUDA_ROOT/bin/compute-sanitizer"} /usr/local/cuda/bin/compute-sanitizer /usr/local/cuda/compute-sanitizer/compute-sanitizer; do
+        [ -n "$tool" ] || ! command -v "$each" >/dev/null || tool=$each
+    done
+    if [ -z "$tool" ]; then
+        echo "sanitizer: skipped: no compute-sanitizer, neither in PATH nor in /usr/local/cuda (it is a package of the toolkit: cuda-sanitizer-*)"
         return 0
     fi
     wrong=
     : >"$out/sanitizer.log"
     # shellcheck disable=SC2086
-    run_tests "$out/sanitizer.log" $on_gpu -- compute-sanitizer --tool memcheck --error-exitcode 9
+    run_tests "$out/sanitizer.log" $on_gpu -- "$tool" --tool memcheck --error-exitcode 9
     [ -z "$wrong" ] || { grep '^=========' "$out/sanitizer.log" | head -n 20; echo "sanitizer: wrong:$wrong"; return 1; }
+    [ -z "$cut" ] || { echo "sanitizer: not at its end when the call's $minutes minutes were: call this stage again for$cut"; return 124; }
     echo "sanitizer: no error"
 }
 
@@ -256,11 +304,66 @@ stage_sweep() {
     within "$(left)" "$calibrate" "$file" -o "$out/$found/" \
         --budget "${BUDGET:-${seconds_left}s}" $resume 2>"$out/sweep.log" || status=$?
     tail -n 3 "$out/sweep.log"
-    [ ! -e "$out/$found/report.txt" ] || cat "$out/$found/report.txt"
+    # the rest is in the file
+    [ ! -e "$out/$found/report.txt" ] || sed -n '/^How far the times/,/^Coefficients/p' "$out/$found/report.txt" | sed '$d'
     if [ $status -eq 124 ]; then
         echo "sweep: not at its end when this call's $minutes minutes were: call this stage again"
     fi
     return $status
+}
+
+# Microseconds of nccl-tests' all-reduces in place beside ours, by size.
+beside_nccl_tests() {
+    awk '
+        FILENAME ~ /perf/ { if ($1 ~ /^[0-9]+$/ && NF >= 10) theirs[$1] = $10; next }
+        !/^#/ { split($0, f, ","); if (f[1] == "kind") { for (i in f) at[f[i]] = i } else if (f[at["status"]] == "ok" && f[at["algorithm"]] == "default") ours[f[at["bytes"]]] = 1e6 * f[at["seconds"]] }
+        END {
+            for (bytes = 65536; bytes <= 16777216; bytes *= 4)
+                if (ours[bytes])
+                    printf "nccl: all-reduce of %d KiB: %.1f us%s\n", bytes / 1024, ours[bytes], theirs[bytes] ? sprintf(", nccl-tests %.1f us", theirs[bytes]) : ""
+        }' "$1" "$2"
+}
+
+# The rank kills itself once there are times.
+stage_nccl() {
+    gpus=${LAYERMETER_FAKE_DEVICES:-1}
+    [ -n "${FAKE:-}" ] || gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+    [ "$gpus" -ge 2 ] || { echo "nccl: skipped: one GPU"; return 0; }
+    command -v mpirun >/dev/null || { echo "nccl: skipped: no mpirun (Debian and Ubuntu: openmpi-bin)"; return 0; }
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+    bind="--bind-to none"
+    mpirun --oversubscribe -np 1 true >/dev/null 2>&1 && bind="$bind --oversubscribe"
+    sed "s/^ranks .*/ranks = $gpus/" "$source/tests/gpu/nccl.ini" >"$out/nccl.ini"
+    [ -z "${FAKE:-}" ] || sed -i -e 's/16MiB/256KiB/' -e 's/^min_repeats.*/min_repeats = 2/' -e 's/^max_repeats.*/max_repeats = 2/' "$out/nccl.ini"
+    launcher="mpirun $bind -np $gpus"
+    status=0
+    measure "$out/nccl.ini" nccl || status=$?
+    launcher=
+    [ $status -eq 0 ] || return $status
+    : >"$out/nccl-perf.txt"
+    ! command -v all_reduce_perf >/dev/null ||
+        within "$(left)" all_reduce_perf -b 64K -e 16M -f 4 -g "$gpus" >"$out/nccl-perf.txt" 2>&1 || echo "nccl: all_reduce_perf fails: $out/nccl-perf.txt"
+    beside_nccl_tests "$out/nccl-perf.txt" "$out/nccl.csv"
+    cat >"$out/killed.sh" <<'END_KILLED'
+#!/bin/sh
+csv=$1
+shift
+if [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then
+    (while [ "$(grep ',ok$' "$csv" 2>/dev/null | wc -l)" -lt 2 ]; do sleep 0.1; done; kill -9 $$) &
+fi
+exec "$@"
+END_KILLED
+    chmod +x "$out/killed.sh"
+    rm -f "$out/killed.csv"
+    began_kill=$(date +%s)
+    # shellcheck disable=SC2086
+    (cd "$source/tests/gpu" && within 120 mpirun $bind -np "$gpus" "$out/killed.sh" "$out/killed.csv" "$calibrate" "$out/nccl.ini" -o "$out/killed.csv" --quiet) >"$out/killed.log" 2>&1 &&
+        { echo "nccl: a rank that was killed is no failure"; return 1; }
+    lasted=$(($(date +%s) - began_kill))
+    grep -m 1 -e '^layermeter-calibrate[a-z-]*: [^w]' -e 'exited on signal' "$out/killed.log" >"$out/killed.txt" ||
+        { echo "nccl: a rank was killed, and no word of it after $lasted s: $out/killed.log"; return 1; }
+    echo "nccl: a rank was killed between points; the run ended, $lasted s after its start: $(cat "$out/killed.txt")"
 }
 
 # collect FILE NETWORK...: of what was measured when the time was over, as much as there is
@@ -333,6 +436,7 @@ for stage; do
         echo "$stage: done before"
         continue
     fi
+    echo "-- $stage: $(left) s of this call are left" >&2
     status=0
     "stage_$stage" >"$out/$stage.txt" 2>&1 || status=$?
     cat "$out/$stage.txt"
@@ -342,6 +446,7 @@ for stage; do
         continue
     fi
     failed=1
+    [ $status -ne 124 ] || echo "$stage: the time of this call was over: the same call again goes on" | tee -a "$out/said.txt"
     echo "FAILED: $stage" | tee -a "$out/said.txt"
     [ $status -eq 124 ] || rm -f "$work/done/$stage.began" # measured anew
     case $stage-$status in
