@@ -18,12 +18,17 @@ static double weight_bytes(const lm_kernel *k)
            (double)(k->pass == LM_GRAD_WEIGHT ? k->u.gemm.m : k->u.gemm.k);
 }
 
+/* FLOPs of a product in FP8 as those of one in 16 bits that takes as long: tensor cores have twice the
+ * peak in FP8, by each datasheet that tells both (devices.ini). */
+#define FP8_FLOP 0.5
+
 static size_t terms(const term_sum *t)
 {
     const double weights = t->resident ? 0 : weight_bytes(t->k);
+    const double flops   = t->flops * (t->k->dtype == LM_F8 ? FP8_FLOP : 1);
     const bool   vector  = t->k->u.gemm.m <= GEMV_ROWS * t->samples;
 
-    term_put(t, SLOT_GEMM_FLOPS, t->flops);
+    term_put(t, SLOT_GEMM_FLOPS, flops);
     term_put(t, vector ? SLOT_GEMV_WEIGHTS : SLOT_GEMM_WEIGHTS, weights);
     term_put(t, SLOT_GEMM_BYTES, t->bytes - weights);
     term_put(t, SLOT_GEMM_LAUNCHES, 1);

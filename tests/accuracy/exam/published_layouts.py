@@ -103,6 +103,8 @@ def mbridge_step(r):
 
 def mbridge(exam):
     steps = read(exam, "mbridge2026", mbridge_step, lambda r: r["gpu"] == "H100 80GB HBM3" and r["model"] in LLAMAS and r["task"] == "pretrain")
+    shipped = laid.predict_all(exam, "mbridge2026", ("--device", "H100", "--mixed", "fp8"), steps)
+    laid.say(exam, "mbridge2026", "FP8 on H100, by the file that ships", shipped)
     left_out(exam, "mbridge2026", "FP8 on H100, a model left out", steps, lambda s: s.row["model"], "H100", ("--interconnect", "nvlink4+8xib400"),
              lambda s: "", 6.0)
 
