@@ -19,10 +19,14 @@ LAYERMETER_BIN=$(dirname "$(command -v layermeter)")
 export LAYERMETER_BIN OMP_NUM_THREADS=1
 mkdir -p "$results"
 
-# measure NAME SWEEP: into $results/NAME, unless it was measured before.
+# measure NAME SWEEP: into $results/NAME. What was measured before is only fitted again, by this version.
 measure() {
-    [ -f "$results/$1/machine.ini" ] && { echo "$1: measured before, in $results/$1"; return; }
-    layermeter calibrate "$2" -o "$results/$1" --force >"$results/$1.log" 2>&1 || { tail -n 3 "$results/$1.log" >&2; exit 1; }
+    if [ -f "$results/$1/machine.ini" ]; then
+        echo "$1: measured before, in $results/$1"
+        layermeter fit "$results/$1/observations.csv" -o "$results/$1/machine.ini" >"$results/$1.log" 2>&1 || { tail -n 3 "$results/$1.log" >&2; exit 1; }
+    else
+        layermeter calibrate "$2" -o "$results/$1" --force >"$results/$1.log" 2>&1 || { tail -n 3 "$results/$1.log" >&2; exit 1; }
+    fi
 }
 
 # heading TITLE BASELINE...: a table begins; the first BASELINE is the method as published.
