@@ -226,8 +226,10 @@ static void print_measured(const scale_line *l, size_t n_nodes, FILE *out)
                 label, colon, (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s",
                 (long long)cal->max_hosts, cal->max_hosts == 1 ? "" : "s");
     } else if (last->nodes > 1 && measured == 1) {
-        fprintf(out, "note: %s%swhat connects nodes is told (--bandwidth), not measured\n", label,
-                colon);
+        fprintf(out, "note: %s%swhat connects nodes is %s, not measured\n", label, colon,
+                who->link.assumed ? "assumed"
+                : who->link.name  ? "told (--interconnect)"
+                                  : "told (--bandwidth)");
     } else if (last->nodes > measured) {
         fprintf(
             out,

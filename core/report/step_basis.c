@@ -165,6 +165,19 @@ static void print_links(const predictor *who, const prediction *p, const char *l
     }
 }
 
+/* Share of a step from which on waiting stages are said. */
+#define BUBBLE_SAID 0.5
+
+static void print_bubble(const prediction *p, const char *label, FILE *out)
+{
+    if (!(p->bubble > BUBBLE_SAID * p->step))
+        return;
+    begin_note(label, out);
+    fprintf(out,
+            "stages of the pipeline wait for each other in more than half of the step: more "
+            "micro-steps (--accumulate) fill it\n");
+}
+
 /* Factor from which on a question is called far from published measurements. */
 #define FAR 16.0
 
@@ -204,5 +217,6 @@ void step_basis_explain(const predictor *who, const prediction *p, const char *l
     print_weights(who, p, label, out);
     print_tf32(who, label, out);
     print_far(who, p, label, out);
+    print_bubble(p, label, out);
     print_host(who, label, out);
 }
