@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "pages/page_parts.h"
-#include "plan/room.h"
+#include "plan/limits.h"
 
 /* Groups of parts, in the order of stacking. Gradients have the colour of those that travel; no other
  * group has that of a part of a step. */
@@ -246,10 +246,14 @@ static table *peak_table(const page *p)
 
 void page_memory_write(const page *p, FILE *out)
 {
+    const memory_types types   = limits_types(p->machine[0].who, p->layout != NULL);
+    char               as[MEMORY_TYPES_TEXT];
     const room_verdict verdict = room_judge((double)p->use.peak, (double)p->memory, false);
     char               peak[200], size[32], room[32], needs[ROOM_TEXT];
 
     put_peak(p, peak, sizeof peak);
+    if (p->layout)
+        html_paragraph(out, "Element types: %s.", memory_types_print(&types, as));
     if (p->layout && p->question.setup.layout.pp > 1)
         html_paragraph(out, "The figures are those of stage %lld of %lld, which needs most.",
                        (long long)p->rank + 1, (long long)p->question.setup.layout.pp);
