@@ -134,6 +134,8 @@ MUTATIONS = [
     Mutation("gpu_math_of_torch", "calibrate/measure/settings.c", '(!strcmp(math, "torch") && op == LM_OP_CONV)', '!strcmp(math, "torch")', "script", "gpu_classes"),
     # kernels beside a CPU's
     Mutation("gpu_wrong_unseen", "calibrate/verify/verify.c", "t->ratio <= 1 ?", "t->ratio <= 1e9 ?", "script", "gpu_classes"),
+    Mutation("verify_padding", "calibrate/verify/verify.c", "!t->compared || t->odd", "!t->compared", "unit", "verify"),
+    Mutation("verify_strides", "calibrate/verify/small.c", "least(*a->stride, 2)", "1", "unit", "verify"),
     Mutation("gpu_wrong_unflagged", "calibrate/measure/harness.c", "        out->flags |= FLAG_WRONG_RESULT;", "        out->flags |= 0;", "script", "gpu_classes"),
     Mutation("gpu_no_nvml", "calibrate/backends/cuda/cuda.c", "    else\n        put(context, \"gpu_management\",", "    else if (!d)\n        put(context, \"gpu_management\",", "script",
              "gpu"),
