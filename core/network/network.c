@@ -137,6 +137,15 @@ static void plain_name(const char *name, char *out, size_t size)
     out[n] = '\0';
 }
 
+/* Does `longer` begin with `name`, and is it shorter than `near`, or before it in order? */
+static bool continues_sooner(const char *name, const char *longer, const char *near)
+{
+    const size_t n = strlen(name), l = strlen(longer), has = near ? strlen(near) : 0;
+
+    return near && !strncmp(near, name, n) && !strncmp(longer, name, n) &&
+           (l < has || (l == has && strcmp(longer, near) < 0));
+}
+
 /* The one of the names that is nearest; NULL: none is near. */
 static const char *nearest(const network_names *all, const char *name)
 {
@@ -147,7 +156,7 @@ static const char *nearest(const network_names *all, const char *name)
     plain_name(name, wanted, sizeof wanted);
     for (size_t i = 0; i < all->n; i++) {
         plain_name(all->name[i], known, sizeof known);
-        if (text_nearer(wanted, known, &distance))
+        if (text_nearer(wanted, known, &distance) || continues_sooner(wanted, known, near))
             near = all->name[i];
     }
     return near;

@@ -103,7 +103,8 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
         return lm_error_set(
             err, LM_E_NOTFOUND,
             "%s: not even batch 1 fits %.3g GB of memory: share the network among "
-            "devices (--layouts 5 --global-batch N finds how), or take a larger one",
+            "devices (--layouts 5 --global-batch N finds how), or take a larger one; --dtype bf16, "
+            "--recompute and a shorter sample (--sequence, --image) need less",
             side->name, 1e-9 * (double)side->room.bytes);
     if (job->set.too_large)
         return lm_error_set(
