@@ -39,12 +39,13 @@ def by_share(steps, key):
 
 
 def left_out(exam, name, question, steps, of, device, options, rule, target, published=None, keys=None, mean=statistics.median, metric="median %"):
-    """Each value of `of` is left out of a fit to at most RUNS others. `steps` are in an order by chance."""
+    """Each value of `of` is left out of a fit to at most RUNS others. `steps` are in an order by chance. A model is one group at any length
+    of its sequences: these are alike."""
     pairs, rules = [], {}
     for value in keys or sorted({of(s) for s in steps}):
         fitted = [s for s in steps if of(s) != value][:RUNS]
         asked = [s for s in steps if of(s) == value][:ASKED]
-        machine = exam.attempt(f"{name}: without {value}", laid.fit, exam, f"{name}-{value}", fitted, device, options)
+        machine = exam.attempt(f"{name}: without {value}", laid.fit, exam, f"{name}-{value}", fitted, device, options, lambda s: s.row["model"])
         if machine:
             more = laid.predict_all(exam, name, machine, asked)
             pairs += more
