@@ -140,9 +140,9 @@ static void plain_name(const char *name, char *out, size_t size)
 /* Does `longer` begin with `name`, and is it shorter than `near`, or before it in order? */
 static bool continues_sooner(const char *name, const char *longer, const char *near)
 {
-    const size_t n = strlen(name), l = strlen(longer), has = near ? strlen(near) : 0;
+    const size_t n = strlen(name), l = strlen(longer), has = strlen(near);
 
-    return near && !strncmp(near, name, n) && !strncmp(longer, name, n) &&
+    return !strncmp(near, name, n) && !strncmp(longer, name, n) &&
            (l < has || (l == has && strcmp(longer, near) < 0));
 }
 
@@ -151,13 +151,16 @@ static const char *nearest(const network_names *all, const char *name)
 {
     const char *near     = NULL;
     size_t      distance = TEXT_NEAR;
-    char        wanted[80], known[80];
+    char        wanted[80], known[80], best[80] = "";
 
     plain_name(name, wanted, sizeof wanted);
     for (size_t i = 0; i < all->n; i++) {
         plain_name(all->name[i], known, sizeof known);
-        if (text_nearer(wanted, known, &distance) || continues_sooner(wanted, known, near))
+        if (text_nearer(wanted, known, &distance) ||
+            (near && continues_sooner(wanted, known, best))) {
             near = all->name[i];
+            memcpy(best, known, sizeof best);
+        }
     }
     return near;
 }
