@@ -93,12 +93,14 @@ typedef struct asking {
     held_steps          *h;
 } asking;
 
-static lm_status untaught_power(const asking *k, lm_error *err)
+/* Power of a step at a learned clock (NAN: not held): learned, else the power model's. */
+static double watts_at(const asking *k, const step_power *told, double mhz)
 {
-    return lm_error_set(
-        err, LM_E_NOTFOUND,
-        "%s: %s learned no power of these layers: measure it (column power_w), then fit again",
-        k->who->machine, k->who->model);
+    const power_load load = step_load(&k->h->point.bottleneck);
+
+    return told->learned || isnan(mhz)
+               ? told->watts.value
+               : power_held(&k->q->power.model, &load, mhz, NAN).watts;
 }
 
 /* A step at a learned clock. */
@@ -115,9 +117,7 @@ static lm_status ask_at(const asking *k, double mhz, power_state *out, grounds *
         return status;
     *on  = p.step.grounds;
     told = step_power_of(&k->q->power.model, &p.bottleneck, &p.step);
-    if (!told.learned)
-        return untaught_power(k, err);
-    *out = (power_state){ mhz, told.watts.value, p.step.step / k->h->point.step.step };
+    *out = (power_state){ mhz, watts_at(k, &told, mhz), p.step.step / k->h->point.step.step };
     return LM_OK;
 }
 
@@ -145,9 +145,10 @@ static lm_status ask_beyond(const asking *k, double mhz, power_state *out, groun
 
 static lm_status ask_clocks(const asking *k, lm_error *err)
 {
-    const held_question *q = k->q;
-    const clock_range   *r = &k->range;
-    held_steps          *h = k->h;
+    const held_question *q     = k->q;
+    const clock_range   *r     = &k->range;
+    const double         usual = r->usual > 0 ? r->usual : (double)NAN;
+    held_steps          *h     = k->h;
     step_power           told;
     lm_status            status;
 
@@ -157,10 +158,11 @@ static lm_status ask_clocks(const asking *k, lm_error *err)
             "--power-cap: %s predicts power as it was measured, not under another limit",
             k->who->model);
     told       = told_power(q, h);
-    h->learned = true;
-    h->usual   = (power_state){ r->usual > 0 ? r->usual : (double)NAN, told.watts.value, 1 };
-    if (!told.learned)
-        return untaught_power(k, err);
+    h->learned = told.learned;
+    h->usual   = (power_state){ usual, watts_at(k, &told, usual), 1 };
+    if (!told.learned && ((status = check_bounds(k->who, &h->point.bottleneck, err)) ||
+                          (status = check_known(&q->power, k->who->machine, err))))
+        return status;
     if (r->low >= r->high && !q->n && check_known(&q->power, k->who->machine, &h->alone))
         return LM_OK;
     status = choose_taught(q, r, h, err);
