@@ -229,7 +229,7 @@ static lm_status put_seconds(answering *a, prediction *out)
     out->backward = w.backward;
     out->update   = a->own->price.update.value;
     out->alone    = (bounded){ w.backward, NAN, NAN };
-    out->waited = out->bubble = 0; /* of layouts */
+    out->waited = out->bubble = out->unsplit = 0; /* of layouts */
     if (isnan(w.forward + w.backward)) {
         put_whole(a, out);
         return LM_OK;
