@@ -337,7 +337,11 @@ static void tell_unlearned(const elsewhere *w)
 {
     for (size_t i = 0; i < w->n; i++)
         if (crossgpu_gpu(w->c, w->target[i].to.name) == w->c->n_gpus)
-            note("'%s' was not learned from: told by its datasheet, roughly", w->target[i].to.name);
+            note("'%s' was not learned from: told by its datasheet, roughly%s",
+                 w->target[i].to.name,
+                 w->target[i].base_told ? ""
+                                        : "; its base clock is assumed, at the same share of its "
+                                          "clock as that of the run's GPU");
     for (size_t i = 0; i < w->r->n; i++)
         if (crossgpu_gpu(w->c, w->r->run[i].gpu) == w->c->n_gpus) {
             note("%s:%d: '%s' was not learned from: all is told by datasheets, roughly", w->r->path,

@@ -71,6 +71,10 @@ static lm_status find_targets(elsewhere *w, const word_list *to, lm_error *err)
     for (; w->n < to->n && !status; w->n++)
         if ((status = find_gpu(w, to->at[w->n], &w->target[w->n].to, err)))
             lm_error_prefix(err, "--to");
+    for (size_t i = 0; i < w->n; i++)
+        w->target[i].base_told =
+            w->c->method == CROSSGPU_LAYERMETER || !w->c->s.uses[FIGURE_BASE_CLOCK] ||
+            figure_known(FIGURE_BASE_CLOCK, w->target[i].to.figure[FIGURE_BASE_CLOCK]);
     return status;
 }
 
@@ -105,6 +109,10 @@ lm_status elsewhere_predict(elsewhere *w, const gpu_run *of, bool cost, gpu *fro
         gpu_target *t = &w->target[i];
 
         t->here = device_same_name(t->to.name, from->name);
+        if (!t->base_told)
+            t->to.figure[FIGURE_BASE_CLOCK] = t->to.figure[FIGURE_CLOCK] *
+                                              from->figure[FIGURE_BASE_CLOCK] /
+                                              from->figure[FIGURE_CLOCK];
         if (t->here)
             stay(of, t);
         else

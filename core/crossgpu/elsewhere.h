@@ -11,8 +11,9 @@ typedef struct gpu_target {
     gpu                 to;
     crossgpu_prediction said;
     bool                here; /**< the GPU of the run */
-    money               hour; /**< amount NAN: no price */
-    double              cost; /**< of the run's seconds; NAN */
+    bool   base_told;         /**< else its base clock is assumed: at the share of the run's GPU */
+    money  hour;              /**< amount NAN: no price */
+    double cost;              /**< of the run's seconds; NAN */
 } gpu_target;
 
 /** A question. */
