@@ -109,8 +109,8 @@ MUTATIONS = [
     Mutation("gpu_patience", "calibrate/ranks/watchdog.h", "between_gpus ? 1e8 : 1e6", "between_gpus ? 1e5 : 1e6", "unit", "harness"),
     # 7: communicators
     Mutation("gpu_communicators_kept", "calibrate/backends/nccl/nccl_comm.c", "KEPT = 4", "KEPT = 40", "script", "nccl"),
-    Mutation("gpu_communicator_memory", "calibrate/backends/nccl/nccl_comm.c", "cause != ncclRemoteError && no_device_memory(more)", "cause == ncclSuccess", "script",
-             "nccl"),
+    Mutation("gpu_communicator_memory", "calibrate/backends/nccl/nccl_comm.c", "cause != ncclRemoteError && no_device_memory(more)", "cause == ncclSuccess && no_device_memory(more)",
+             "script", "nccl"),
     # 8: clocks before messages
     Mutation("gpu_clocks_asleep", "calibrate/backends/nccl/nccl.c", "status = wake(b, err);", "status = b->flush ? LM_OK : wake(b, err);", "script", "nccl"),
     # 9: tensor cores
@@ -131,7 +131,8 @@ MUTATIONS = [
              "if (!s->all[i]->used && s->all[i]->kernel.base.use != use &&", "unit", "cuda_step"),
     Mutation("gpu_updates_apart", "calibrate/measure/point_kernels.c", "kernels_join_maps(&s->list[PHASE_UPDATE]);", "(void)s;", "script", "gpu"),
     Mutation("gpu_update_passes", "calibrate/backends/cuda/ops_update.c", "if (in_one_pass(how))", "if (in_one_pass(how) || how->value[SETTING_UPDATE] > 1)", "script", "gpu"),
-    Mutation("gpu_math_of_torch", "calibrate/measure/settings.c", '(!strcmp(math, "torch") && op == LM_OP_CONV)', '!strcmp(math, "torch")', "script", "gpu_classes"),
+    Mutation("gpu_math_of_torch", "calibrate/measure/settings.c", '(!strcmp(math, "torch") && op == LM_OP_CONV)', '(!strcmp(math, "torch") && op != LM_OP_COPY)', "script",
+             "gpu_classes"),
     # kernels beside a CPU's
     Mutation("gpu_wrong_unseen", "calibrate/verify/verify.c", "t->ratio <= 1 ?", "t->ratio <= 1e9 ?", "script", "gpu_classes"),
     Mutation("verify_padding", "calibrate/verify/verify.c", "!t->compared || t->odd", "!t->compared", "unit", "verify"),
