@@ -12,8 +12,12 @@ build=$(CDPATH='' cd -- "$1" && pwd)
 mkdir -p "$2" && folder=$(CDPATH='' cd -- "$2" && pwd)
 shift 2
 tests=$build/tests/fuzz/CTestTestfile.cmake
-# shellcheck disable=SC2046 # names of targets
-[ $# -gt 0 ] || set -- $(sed -n 's/^add_test(\[=\[fuzz_\([a-z_]*\)\]=\].*/\1/p' "$tests")
+all=$(sed -n 's/^add_test(\[=\[fuzz_\([a-z_]*\)\]=\].*/\1/p' "$tests")
+# shellcheck disable=SC2086 # names of targets
+[ $# -gt 0 ] || set -- $all
+for target; do
+    echo "$all" | grep -qx -- "$target" || { echo "$0: no target '$target'; there are: $(echo "$all" | tr "\n" " ")" >&2; exit 2; }
+done
 export LAYERMETER_PLUGIN_PATH="$build/lib/layermeter/plugins" LAYERMETER_MODEL_PATH="$root/models" OPENBLAS_NUM_THREADS=1
 export LSAN_OPTIONS="suppressions=$root/tests/leaks.supp:print_suppressions=0"
 bad=0
