@@ -18,7 +18,7 @@ static void put(const char *key, const char *column, double value)
     if (isnan(value))
         printf("%s %s \n", key, column);
     else
-        printf("%s %s %.12g\n", key, column, value);
+        printf("%s %s %.15g\n", key, column, value);
 }
 
 static void put_ms(const char *key, const char *column, double seconds)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What layermeter.h answers is what the commands print, to 12 digits: steps, curves, parts and memory, of every kind of model.
+# What layermeter.h answers is what the commands print, to 11 digits: steps, curves, parts and memory, of every kind of model.
 #
 # ANSWERS   the program library.c
 . "$(dirname -- "$0")/common.sh"
