@@ -19,26 +19,26 @@
 #define NEAR_MAX       4 /* number of names in a message */
 
 const device_key device_keys[N_DEVICE_FIGURES] = {
-    [DEVICE_F64]             = { "f64", "FLOP/s" },
-    [DEVICE_F32]             = { "f32", "FLOP/s" },
-    [DEVICE_TF32]            = { "tf32", "FLOP/s" },
-    [DEVICE_F16]             = { "f16", "FLOP/s" },
-    [DEVICE_BF16]            = { "bf16", "FLOP/s" },
-    [DEVICE_F8]              = { "f8", "FLOP/s" },
-    [DEVICE_BANDWIDTH]       = { "bandwidth", "B/s" },
-    [DEVICE_MEMORY]          = { "memory", "B" },
-    [DEVICE_L2]              = { "l2", "B" },
-    [DEVICE_MULTIPROCESSORS] = { "multiprocessors", "" },
-    [DEVICE_CORES]           = { "cores", "" },
+    [DEVICE_F64]             = { "f64", "FLOP/s", false },
+    [DEVICE_F32]             = { "f32", "FLOP/s", false },
+    [DEVICE_TF32]            = { "tf32", "FLOP/s", false },
+    [DEVICE_F16]             = { "f16", "FLOP/s", false },
+    [DEVICE_BF16]            = { "bf16", "FLOP/s", false },
+    [DEVICE_F8]              = { "f8", "FLOP/s", false },
+    [DEVICE_BANDWIDTH]       = { "bandwidth", "B/s", false },
+    [DEVICE_MEMORY]          = { "memory", "B", false },
+    [DEVICE_L2]              = { "l2", "B", false },
+    [DEVICE_MULTIPROCESSORS] = { "multiprocessors", "", false },
+    [DEVICE_CORES]           = { "cores", "", false },
     [DEVICE_TENSOR_CORES]    = { "tensor_cores", "", true },
     [DEVICE_RT_CORES]        = { "rt_cores", "", true },
-    [DEVICE_BUS]             = { "bus", "" },
-    [DEVICE_L1]              = { "l1", "B" },
-    [DEVICE_SHARED]          = { "shared", "B" },
-    [DEVICE_THREADS]         = { "threads", "" },
-    [DEVICE_CLOCK]           = { "clock", "Hz" },
-    [DEVICE_BASE_CLOCK]      = { "base_clock", "Hz" },
-    [DEVICE_POWER]           = { "power", "W" },
+    [DEVICE_BUS]             = { "bus", "", false },
+    [DEVICE_L1]              = { "l1", "B", false },
+    [DEVICE_SHARED]          = { "shared", "B", false },
+    [DEVICE_THREADS]         = { "threads", "", false },
+    [DEVICE_CLOCK]           = { "clock", "Hz", false },
+    [DEVICE_BASE_CLOCK]      = { "base_clock", "Hz", false },
+    [DEVICE_POWER]           = { "power", "W", false },
 };
 
 const char *const device_class_names[N_DEVICE_CLASSES] = { "", "slot", "card", "module" };
@@ -270,7 +270,7 @@ static device_file_keys keys_of_devices(void)
     for (size_t f = 0; f < N_DEVICE_FIGURES; f++)
         all.of[f] = (ini_key){ device_keys[f].key,
                                offsetof(device, figure) + f * sizeof(double),
-                               { .type = device_keys[f].may_lack ? &type_units : &type_figure,
+                               { .type     = device_keys[f].may_lack ? &type_units : &type_figure,
                                  .argument = device_keys[f].unit } };
     memcpy(all.of + N_DEVICE_FIGURES, texts, sizeof texts);
     return all;
