@@ -10,10 +10,10 @@ typedef struct bench {
     backend                *compute, *collective;
     const registry         *reg;
     const sweep            *plan;
-    struct trust           *trust; /**< judges what was measured (trust.h) */
-    const struct agreement *ranks; /**< comparison of ranks; NULL: unknown */
-    const struct verdicts  *verified; /**< kernels beside a CPU's (verdicts.h); NULL: not compared */
-    struct power_meter     *power; /**< meter of this rank's device (power_meter.h); NULL: none */
+    struct trust           *trust;   /**< judges what was measured (trust.h) */
+    const struct agreement *ranks;   /**< comparison of ranks; NULL: unknown */
+    const struct verdicts *verified; /**< kernels beside a CPU's (verdicts.h); NULL: not compared */
+    struct power_meter    *power;    /**< meter of this rank's device (power_meter.h); NULL: none */
 } bench;
 
 /** Times of one phase over the repetitions, in seconds. */

@@ -14,14 +14,14 @@ typedef enum {
     SETTING_ALGORITHMS,
     /** warm (default) | cold: the last-level cache is emptied before each single kernel */
     SETTING_CACHE,
-    SETTING_LAUNCH,   /**< stream (default) | graph: kernels launched one by one, or replayed */
-    SETTING_LAYOUT,   /**< nchw (default) | nhwc: memory layout of images */
-    SETTING_MATH,     /**< ieee (default) | tf32 | torch: products of f32. torch: PyTorch's default, tf32
+    SETTING_LAUNCH, /**< stream (default) | graph: kernels launched one by one, or replayed */
+    SETTING_LAYOUT, /**< nchw (default) | nhwc: memory layout of images */
+    SETTING_MATH, /**< ieee (default) | tf32 | torch: products of f32. torch: PyTorch's default, tf32
                        * in convolutions alone (torch.backends, allow_tf32) */
     SETTING_MIXED,    /**< none (default) | bf16 | f16 | f8: f32 under autocast (autocast.h) */
     SETTING_PROGRESS, /**< poll (default) | thread: progress of all-reduces during a backward pass:
                        * by the computing thread between kernels, or by another one */
-    SETTING_UPDATE, /**< own (default): an optimizer goes once over each tensor | single: in the
+    SETTING_UPDATE,   /**< own (default): an optimizer goes once over each tensor | single: in the
                      * passes of torch.optim | foreach: in these over all tensors at once | fused:
                      * once over all tensors */
     N_SETTINGS

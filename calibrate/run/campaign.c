@@ -247,8 +247,8 @@ static void announce(const campaign *c, const sweep_point *p)
         message = (double)p->counts.param_bytes;
     else if (p->row.kind == OBS_COLLECTIVE)
         message = (double)p->row.bytes;
-    w.exchange_seconds = watchdog_exchange_seconds(
-        message, c->b.collective && c->b.collective->type->on_gpu);
+    w.exchange_seconds =
+        watchdog_exchange_seconds(message, c->b.collective && c->b.collective->type->on_gpu);
     print_point(&p->row, text, sizeof text);
     watchdog_begin(&w);
 }

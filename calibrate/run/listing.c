@@ -55,7 +55,8 @@ static void print_sums(const sweep *plan, double budget, const sums *s, double w
         fprintf(out, "%s%zu %s%s", any ? ", " : " (", s->of[k], kinds[k], s->of[k] == 1 ? "" : "s");
         any = true;
     }
-    fprintf(out, "%s, about %.3g s; %zu left out (too few ranks, a filter, or no sample of a batch)\n",
+    fprintf(out,
+            "%s, about %.3g s; %zu left out (too few ranks, a filter, or no sample of a batch)\n",
             any ? ")" : "", s->seconds, plan->n_filtered);
     if (budget > 0)
         fprintf(out, "then the 90 %% interval of a step is expected to be %.0f %% wide\n",

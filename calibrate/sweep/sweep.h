@@ -32,8 +32,8 @@ typedef struct sweep {
     const char  *compute, *collective; /**< backends by name; collective NULL: none */
     int64_t      threads;
     stopping     stop;
-    int64_t      clock_mhz;     /**< held clock of the device; 0: not held */
-    bool         verify;        /**< each kind of kernel beside a CPU's, before anything is measured */
+    int64_t      clock_mhz; /**< held clock of the device; 0: not held */
+    bool         verify;    /**< each kind of kernel beside a CPU's, before anything is measured */
     double       power_seconds; /**< least time of repetitions, until power is steady; 0: none */
     trust_limits trust;
     double       flops_per_second, bytes_per_second; /**< expected speed of a rank */
@@ -50,7 +50,7 @@ typedef struct sweep_limits {
     const placement *job;
     uint32_t settings; /**< bit 1 << setting for each setting that the compute backend follows */
     autocast_kind on;  /**< kind of its device */
-    bool verifies;     /**< runs kernels to be compared */
+    bool          verifies; /**< runs kernels to be compared */
 } sweep_limits;
 
 /** Abilities of a compute backend; an error for one that this build lacks. */

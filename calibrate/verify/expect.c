@@ -17,7 +17,7 @@ static bool given(const verify_trial *t, verify_tensor a, verify_tensor b)
 
 static reference expect_conv(const verify_trial *t, verify_tensor out, verify_bound *b)
 {
-    static const verify_tensor result[] = { VERIFY_DST, VERIFY_DIFF_SRC, VERIFY_DIFF_OTHER };
+    static const verify_tensor result[]    = { VERIFY_DST, VERIFY_DIFF_SRC, VERIFY_DIFF_OTHER };
     static const verify_tensor needed[][2] = { { VERIFY_SRC, VERIFY_OTHER },
                                                { VERIFY_DIFF_DST, VERIFY_OTHER },
                                                { VERIFY_SRC, VERIFY_DIFF_DST } };
@@ -31,8 +31,8 @@ static reference expect_conv(const verify_trial *t, verify_tensor out, verify_bo
     if (out == VERIFY_DIFF_BIAS && k->pass == LM_GRAD_WEIGHT)
         return reference_conv_bias(k, verify_nhwc(t), v[VERIFY_DIFF_DST]);
     return out == result[k->pass]
-               ? reference_conv(k, verify_nhwc(t), v[VERIFY_SRC], v[VERIFY_OTHER], v[VERIFY_DIFF_DST],
-                                verify_forward(t) ? v[VERIFY_BIAS] : NULL)
+               ? reference_conv(k, verify_nhwc(t), v[VERIFY_SRC], v[VERIFY_OTHER],
+                                v[VERIFY_DIFF_DST], verify_forward(t) ? v[VERIFY_BIAS] : NULL)
                : nothing;
 }
 
@@ -96,18 +96,19 @@ static reference expect_norm(const verify_trial *t, verify_tensor out, verify_bo
     b->share = VERIFY_ROUNDINGS;
     if (!given(t, VERIFY_SRC, VERIFY_SCALE))
         return nothing;
-    if (verify_forward(t) && out == VERIFY_DST && t->use == USE_EVALUATION && verify_over_channels(k))
+    if (verify_forward(t) && out == VERIFY_DST && t->use == USE_EVALUATION &&
+        verify_over_channels(k))
         return given(t, VERIFY_MEAN, VERIFY_VARIANCE) && v[VERIFY_SHIFT] ? expect_known_norm(t)
-                                                                          : nothing;
+                                                                         : nothing;
     if (verify_forward(t))
-        return out == VERIFY_DST
-                   ? reference_norm(k, verify_nhwc(t), v[VERIFY_SRC], v[VERIFY_SCALE], v[VERIFY_SHIFT])
-                   : nothing;
+        return out == VERIFY_DST ? reference_norm(k, verify_nhwc(t), v[VERIFY_SRC], v[VERIFY_SCALE],
+                                                  v[VERIFY_SHIFT])
+                                 : nothing;
     if (!v[VERIFY_DIFF_DST])
         return nothing;
     b->of_largest = true;
-    reference_norm_back(k, verify_nhwc(t), v[VERIFY_SRC], v[VERIFY_DIFF_DST], v[VERIFY_SCALE], &d[0],
-                        &d[1], &d[2]);
+    reference_norm_back(k, verify_nhwc(t), v[VERIFY_SRC], v[VERIFY_DIFF_DST], v[VERIFY_SCALE],
+                        &d[0], &d[1], &d[2]);
     for (int i = 0; i < 3; i++) {
         static const verify_tensor names[] = { VERIFY_DIFF_SRC, VERIFY_DIFF_SCALE,
                                                VERIFY_DIFF_SHIFT };
@@ -155,7 +156,7 @@ static reference expect_attention(const verify_trial *t, verify_tensor out, veri
     reference             d[3], all;
 
     b->of_largest = true;
-    b->share      = (verify_forward(t) ? 1 : 2) * (4 * element_epsilon(k->dtype) + VERIFY_ROUNDINGS);
+    b->share = (verify_forward(t) ? 1 : 2) * (4 * element_epsilon(k->dtype) + VERIFY_ROUNDINGS);
     if (!given(t, VERIFY_SRC, VERIFY_OTHER))
         return nothing;
     if (verify_forward(t))
@@ -264,9 +265,8 @@ reference verify_expect(const verify_trial *t, verify_tensor out, verify_bound *
         return out == VERIFY_DST && given(t, VERIFY_SRC, VERIFY_INDEX) ? expect_rows(t) : nothing;
     case LM_OP_REDUCE:
         b->share = VERIFY_ROUNDINGS;
-        return out == VERIFY_DST && t->value[VERIFY_SRC]
-                   ? reference_reduce(k, t->value[VERIFY_SRC])
-                   : nothing;
+        return out == VERIFY_DST && t->value[VERIFY_SRC] ? reference_reduce(k, t->value[VERIFY_SRC])
+                                                         : nothing;
     case LM_OP_COPY:
         return out == VERIFY_DST && t->value[VERIFY_SRC]
                    ? same(t->value[VERIFY_SRC], (size_t)verify_size(t, VERIFY_DST))

@@ -253,7 +253,8 @@ reference reference_norm(const lm_kernel *k, bool nhwc, const double *x, const d
 
     for (int64_t r = 0; r < k->u.norm.rows; r++)
         for (int64_t i = 0; i < k->u.norm.group; i++) {
-            const size_t at = reference_of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
+            const size_t at = reference_of_row(k, nhwc, r, i),
+                         w  = (size_t)(over_channels(k) ? r : i);
 
             add(&out, at, x[at] * s[r].inverse * scale[w]);
             add(&out, at, -s[r].mean * s[r].inverse * scale[w]);
@@ -278,7 +279,8 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
         double sum = 0, product = 0;
 
         for (int64_t i = 0; i < k->u.norm.group; i++) {
-            const size_t at = reference_of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
+            const size_t at  = reference_of_row(k, nhwc, r, i),
+                         w   = (size_t)(over_channels(k) ? r : i);
             const double hat = (x[at] - s[r].mean) * s[r].inverse;
 
             sum += k->u.norm.rms ? 0 : dy[at] * scale[w] / n;
@@ -287,7 +289,8 @@ void reference_norm_back(const lm_kernel *k, bool nhwc, const double *x, const d
             add(dshift, w, dy[at]);
         }
         for (int64_t i = 0; i < k->u.norm.group; i++) {
-            const size_t at = reference_of_row(k, nhwc, r, i), w = (size_t)(over_channels(k) ? r : i);
+            const size_t at = reference_of_row(k, nhwc, r, i),
+                         w  = (size_t)(over_channels(k) ? r : i);
 
             add(dx, at, s[r].inverse * dy[at] * scale[w]);
             add(dx, at, -s[r].inverse * sum);

@@ -28,7 +28,7 @@ static void shrink_axis(const axis *a)
     *a->stride   = whole ? 1 : least(*a->stride, 2);
     *a->dilation = least(*a->dilation, 2);
     *a->pad      = *a->pad ? *a->window / 2 * *a->dilation : 0;
-    *a->out = (*a->in + 2 * *a->pad - (*a->window - 1) * *a->dilation - 1) / *a->stride + 1;
+    *a->out      = (*a->in + 2 * *a->pad - (*a->window - 1) * *a->dilation - 1) / *a->stride + 1;
 }
 
 static void shrink_conv(lm_kernel *k)
@@ -148,9 +148,8 @@ lm_kernel small_kernel(const lm_kernel *k, kernel_use use)
 
 settings small_settings(const lm_kernel *k, kernel_use use, const settings *how)
 {
-    const bool product =
-        k->op == LM_OP_CONV || k->op == LM_OP_GEMM || k->op == LM_OP_ATTENTION;
-    settings s = { { 0 } };
+    const bool product = k->op == LM_OP_CONV || k->op == LM_OP_GEMM || k->op == LM_OP_ATTENTION;
+    settings   s       = { { 0 } };
 
     if (k->op == LM_OP_CONV || k->op == LM_OP_POOL || k->op == LM_OP_NORM)
         s.value[SETTING_LAYOUT] = how->value[SETTING_LAYOUT];

@@ -62,8 +62,8 @@ static bool same_kinds(const observation *a, const observation *b)
 
 static lm_status add_points(verdicts *v, const bench *b, lm_error *err)
 {
-    const sweep *plan   = b->plan;
-    size_t      *first  = malloc((plan->n_points + 1) * sizeof *first), n = 0;
+    const sweep *plan  = b->plan;
+    size_t      *first = malloc((plan->n_points + 1) * sizeof *first), n = 0;
     lm_status    status = first ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < plan->n_points && !status; i++) {
@@ -163,7 +163,8 @@ void verdicts_print(const verdicts *v, char *out, size_t size)
 
     for (size_t i = 0; i < v->n; i++)
         n[v->kind[i].verdict]++;
-    snprintf(out, size, "%zu kind%s of kernels agree%s with a CPU's, %zu differ%s, %zu not compared",
+    snprintf(out, size,
+             "%zu kind%s of kernels agree%s with a CPU's, %zu differ%s, %zu not compared",
              n[VERIFY_AGREES], n[VERIFY_AGREES] == 1 ? "" : "s", n[VERIFY_AGREES] == 1 ? "s" : "",
              n[VERIFY_DIFFERS], n[VERIFY_DIFFERS] == 1 ? "s" : "", n[VERIFY_UNKNOWN]);
 }
@@ -171,8 +172,7 @@ void verdicts_print(const verdicts *v, char *out, size_t size)
 static bool same_class(const verify_kind *a, const verify_kind *b)
 {
     return a->kernel.op == b->kernel.op && a->kernel.pass == b->kernel.pass &&
-           a->kernel.dtype == b->kernel.dtype &&
-           (a->use == USE_UPDATE) == (b->use == USE_UPDATE);
+           a->kernel.dtype == b->kernel.dtype && (a->use == USE_UPDATE) == (b->use == USE_UPDATE);
 }
 
 bool verdicts_print_difference(const verdicts *v, size_t i, char *out, size_t size)
@@ -200,11 +200,12 @@ bool verdicts_print_difference(const verdicts *v, size_t i, char *out, size_t si
     for (setting s = 0; s < N_SETTINGS; s++)
         mask |= (uint32_t)(worst->how.value[s] != 0) << s;
     settings_print(&worst->how, mask, how, sizeof how);
-    snprintf(out, size,
-             "%s%s %s %s: %zu of %zu kinds differ from a CPU's, by %.2g where %.2g is allowed: %s%s%s",
-             worst->use == USE_UPDATE ? "update " : "", text_dtype_name(worst->kernel.dtype),
-             kernel_op_name(worst->kernel.op), kernel_pass_name(worst->kernel.pass), n, all,
-             worst->difference, worst->difference / worst->ratio,
-             kernel_print_geometry(&worst->kernel, geometry, sizeof geometry), *how ? " " : "", how);
+    snprintf(
+        out, size,
+        "%s%s %s %s: %zu of %zu kinds differ from a CPU's, by %.2g where %.2g is allowed: %s%s%s",
+        worst->use == USE_UPDATE ? "update " : "", text_dtype_name(worst->kernel.dtype),
+        kernel_op_name(worst->kernel.op), kernel_pass_name(worst->kernel.pass), n, all,
+        worst->difference, worst->difference / worst->ratio,
+        kernel_print_geometry(&worst->kernel, geometry, sizeof geometry), *how ? " " : "", how);
     return true;
 }

@@ -84,10 +84,10 @@ static double *statistics_in(const verify_trial *t, verify_tensor tensor, size_t
 /* Outputs of the forward kernel that a backward kernel reads. */
 static double *kept(const verify_trial *t, bool sums)
 {
-    const lm_kernel    *k   = &t->kernel;
-    double *const      *v   = t->value;
-    double             *log = NULL;
-    reference           o;
+    const lm_kernel *k   = &t->kernel;
+    double *const   *v   = t->value;
+    double          *log = NULL;
+    reference        o;
 
     if (k->op == LM_OP_SOFTMAX)
         return reference_numbers((size_t)verify_size(t, VERIFY_DST), VERIFY_DST);
@@ -136,7 +136,7 @@ static double *input(const verify_trial *t, verify_tensor tensor, size_t n)
         return output(t, n);
     if (tensor >= VERIFY_MEAN && tensor <= VERIFY_VARIANCE)
         return t->kernel.op != LM_OP_ATTENTION ? statistics_in(t, tensor, n)
-               : verify_forward(t)                    ? NULL
+               : verify_forward(t)             ? NULL
                                                : kept(t, true);
     if (tensor == VERIFY_INDEX)
         return rows_of_table(&t->kernel);

@@ -16,7 +16,7 @@
 typedef struct sample {
     size_t          group;
     double          seconds;
-    double          own[3]; /* forward, backward, update */
+    double          own[3];    /* forward, backward, update */
     host_operations n, planes; /* planes: what is added to n for a plane of one operation */
 } sample;
 

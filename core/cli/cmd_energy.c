@@ -214,7 +214,8 @@ static lm_status check(options *o, lm_error *err)
               o, &a->layout, &(layout_beside){ .one = &a->batch, .accumulate = &a->how.accumulate }, err);
 
     if (!status)
-        status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices, err);
+        status =
+            layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices, err);
     if (!status && a->nodes.n > 1)
         status = misused(o, &a->nodes, err, "takes one number");
     if (!status)

@@ -261,14 +261,14 @@ static lm_status check(options *o, lm_error *err)
     if (predicts(a)) {
         if ((status = refused(o, &a->measured, sizeof a->measured,
                               "measurements, without --machine and --device", err)) ||
-            (status = layout_choice_check(
-                 o, &a->predicted.layout,
-                 &(layout_beside){ .batch      = &a->predicted.batch,
-                                   .accumulate = &a->predicted.how.accumulate },
-                 err)) ||
-            (status = layout_choice_place(o, &a->predicted.layout, &a->predicted.gpus,
-                                          &a->predicted.nodes, &a->predicted.how.setup.devices,
-                                          err)) ||
+            (status =
+                 layout_choice_check(o, &a->predicted.layout,
+                                     &(layout_beside){ .batch      = &a->predicted.batch,
+                                                       .accumulate = &a->predicted.how.accumulate },
+                                     err)) ||
+            (status =
+                 layout_choice_place(o, &a->predicted.layout, &a->predicted.gpus,
+                                     &a->predicted.nodes, &a->predicted.how.setup.devices, err)) ||
             (status = setup_check(o, &a->predicted.how, q, false, err)))
             return status;
         a->predicted.how.setup.layout   = a->predicted.layout.layout;

@@ -297,7 +297,7 @@ static lm_status find_corrected(const options *o, const observations *obs, devic
     if (q->path)
         return LM_OK;
     q->shipped = shipped;
-    return device_machine_find(on, a->devices, laid_fit_dtype(obs), shipped, err);
+    return device_machine_find(on, a->devices, laid_rows_dtype(obs), shipped, err);
 }
 
 /* Saves the machine file as it was found, without interconnects, with the fitted kernels. */
@@ -359,7 +359,7 @@ static lm_status fit_file(const options *o, workloads *loads, taught_models *mod
 {
     opening    f      = { .path = o->argument[0] };
     lm_status  status = parallel_for(2, open_part, &f, err);
-    const bool laid   = !status && laid_fit_rows(f.obs) > 0;
+    const bool laid   = !status && laid_rows_count(f.obs) > 0;
 
     if (!status && !laid)
         return fit_one(o, f.obs, loads, models, err); /* which takes them over */

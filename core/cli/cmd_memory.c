@@ -177,12 +177,12 @@ static table *points_table(const question *q, const answer *a)
 
     for (size_t i = 0; i < q->a->batch.n; i++) {
         const double     peak = (double)a->point[i].peak, counted = q->a->overhead ? NAN : peak;
-        const memory_row r    = { .batch    = batch_at(q, i),
-                                  .use      = a->point[i],
-                                  .reserved = { round(ROOM_RESERVED_LOW * counted),
-                                                round(ROOM_RESERVED_HIGH * counted) },
-                                  .fits     = room_verdict_name(verdict_of(q, peak)),
-                                  .set      = q->net->set };
+        const memory_row r = { .batch    = batch_at(q, i),
+                               .use      = a->point[i],
+                               .reserved = { round(ROOM_RESERVED_LOW * counted),
+                                             round(ROOM_RESERVED_HIGH * counted) },
+                               .fits     = room_verdict_name(verdict_of(q, peak)),
+                               .set      = q->net->set };
 
         field_row(&rows, &r);
     }
@@ -384,9 +384,9 @@ static lm_status check_buckets(options *o, memory_command *a, lm_error *err)
 
 static lm_status check_layout(const options *o, memory_command *a, lm_error *err)
 {
-    layout   *l      = &a->layout.layout;
-    lm_status status = layout_choice_check(o, &a->layout, &(layout_beside){ .batch = &a->batch },
-                                               err);
+    layout   *l = &a->layout.layout;
+    lm_status status =
+        layout_choice_check(o, &a->layout, &(layout_beside){ .batch = &a->batch }, err);
 
     if (status || !a->layout.given)
         return status;

@@ -29,9 +29,9 @@ typedef struct plan_options {
     double        rate, within;         /* samples/s, s; NAN: not given */
     money         budget, energy_price; /* of a kWh; amounts of 0: not given */
     batch_told    global_batch;
-    option_counts memory, overhead;     /* bytes, for all machines or for each */
-    option_counts nodes, batch;         /* batch automatic: powers of two that fit */
-    int64_t       layouts;              /* 0: none are searched */
+    option_counts memory, overhead; /* bytes, for all machines or for each */
+    option_counts nodes, batch;     /* batch automatic: powers of two that fit */
+    int64_t       layouts;          /* 0: none are searched */
     layout_choice layout;
     bool          whole;     /* it is the layout, as it stands */
     int64_t       critical;  /* samples of a step; 0: not given */
@@ -103,7 +103,8 @@ static const option_row option_rows[] = {
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
       .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory)" },
     { "global-batch", AT(global_batch), &type_batch, "N", .heading = HELP_WHAT,
-      .help = "samples of a step on all devices, in micro-steps of --batch at most; or 4Mtokens", OF_RUNS },
+      .help = "samples of a step on all devices, in micro-steps of --batch at most; or 4Mtokens",
+      OF_RUNS },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64", .help = "numbers of nodes to look at" },
     { "devices-per-node", AT(how.setup.devices) },
     { "gpus", AT(gpus) },
@@ -208,10 +209,9 @@ static const field *columns_of(const plan_options *a)
 static lm_status check_told(const options *o, plan_options *a, lm_error *err)
 {
     layout   *l      = &a->layout.layout;
-    lm_status status =
-        layout_choice_check(o, &a->layout,
-                            &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch },
-                            err);
+    lm_status status = layout_choice_check(
+        o, &a->layout, &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch },
+        err);
 
     if (status || !a->layout.given)
         return status;

@@ -296,7 +296,9 @@ static lm_status draw_stages(const predict_options *a, const side *m, lm_error *
     step_setup           s;
     const lm_status      status = scale_setup(&q, a->nodes.at[0], &s, err);
 
-    return status ? status : pipeline_draw_step(a->timeline, m->s->who, &s, &m->first.step, a->layout.words, err);
+    return status ? status
+                  : pipeline_draw_step(a->timeline, m->s->who, &s, &m->first.step, a->layout.words,
+                                       err);
 }
 
 /* ---- decoding ---- */
@@ -359,7 +361,8 @@ static lm_status check(options *o, lm_error *err)
                 err);
 
     if (!status)
-        status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices, err);
+        status =
+            layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices, err);
     if (!status)
         status = setup_check(o, &a->how, &a->fleet.session, false, err);
     a->how.setup.layout   = a->layout.layout;

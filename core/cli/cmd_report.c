@@ -260,14 +260,13 @@ static lm_status check(options *o, lm_error *err)
     if (n > PAGE_MACHINES)
         return misused(o, &a->fleet.machines, err,
                        "%zu machines: curves of more than %d are not told apart", n, PAGE_MACHINES);
-    if ((status = layout_choice_check(
-             o, &a->layout,
-             &(layout_beside){ .batch      = &a->batch,
-                               .accumulate = &a->how.accumulate,
-                               .taken      = taken_by_layout(&a->scaling) },
-             err)) ||
-        (status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices,
+    if ((status = layout_choice_check(o, &a->layout,
+                                      &(layout_beside){ .batch      = &a->batch,
+                                                        .accumulate = &a->how.accumulate,
+                                                        .taken = taken_by_layout(&a->scaling) },
                                       err)) ||
+        (status =
+             layout_choice_place(o, &a->layout, &a->gpus, &a->nodes, &a->how.setup.devices, err)) ||
         (status = check_program(o, a, err)) ||
         (status = setup_check(o, &a->how, &a->fleet.session, true, err)))
         return status;

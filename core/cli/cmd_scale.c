@@ -132,7 +132,7 @@ static lm_status place(const options *o, scale_options *q, lm_error *err)
     const layout *l       = &q->layout.layout;
     const size_t  n       = l->dp ? 1 : DOUBLINGS + 1;
     int64_t       devices = q->devices.at[0], gpus = 0;
-    int64_t      *at      = arena_array(o->room, DOUBLINGS + 2, sizeof *at);
+    int64_t      *at = arena_array(o->room, DOUBLINGS + 2, sizeof *at);
     lm_status     status;
 
     if (!q->layout.given || option_given(o, &q->nodes) || option_given(o, &q->devices) ||
@@ -163,12 +163,13 @@ static void divide_batch(scale_options *q)
 
 static lm_status check(options *o, lm_error *err)
 {
-    scale_options *q      = o->filled;
-    lm_status      status = layout_choice_check(o, &q->layout,
-                                                &(layout_beside){ .batch      = &q->batch,
-                                                                  .accumulate = &q->how.accumulate,
-                                                                  .taken = taken_by_layout(&q->scaling) },
-                                                err);
+    scale_options *q = o->filled;
+    lm_status      status =
+        layout_choice_check(o, &q->layout,
+                            &(layout_beside){ .batch      = &q->batch,
+                                              .accumulate = &q->how.accumulate,
+                                              .taken      = taken_by_layout(&q->scaling) },
+                            err);
 
     power_choice_begin(o, &q->power, false);
     if (!status)
@@ -264,14 +265,14 @@ static lm_status draw(const scale_grid *g, const options *o, lm_error *err)
 static lm_status open_sides(const options *o, scale_options *q, sides *all, int64_t *tokens,
                             lm_error *err)
 {
-    sides_options       asked  = { &q->fleet, &q->how, &q->power, &q->limit,
-                                   q->batch.at[q->batch.n - 1] };
-    lm_status           status = sides_open(o, &asked, all, err);
-    const predictor    *who;
+    sides_options asked = { &q->fleet, &q->how, &q->power, &q->limit, q->batch.at[q->batch.n - 1] };
+    lm_status     status = sides_open(o, &asked, all, err);
+    const predictor *who;
 
     for (size_t i = 0; i < all->n && !status; i++)
         status = predictor_handle_scan(all->one[i].by, err);
-    if (status || (status = layout_choice_settle(&q->layout, all->one[0].who, &q->how.setup, err)) ||
+    if (status ||
+        (status = layout_choice_settle(&q->layout, all->one[0].who, &q->how.setup, err)) ||
         (status = batch_in_samples(&q->scaling.whole, all->one[0].who, err)))
         return status;
     divide_batch(q);

@@ -297,8 +297,8 @@ static void say(const options *o, const validation_question *q, const validation
 /* Compares models with measurements. */
 static lm_status print_models(const options *o, const validation *v, lm_error *err)
 {
-    const validate_options *a   = o->filled;
-    const bool              one = v->chosen;
+    const validate_options *a    = o->filled;
+    const bool              one  = v->chosen;
     bool                    told = false; /* is it said why nothing is predicted? */
     size_t                  predicted, stated;
     lm_status               status;

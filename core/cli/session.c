@@ -250,11 +250,11 @@ predictor_asked session_asked(const session_options *q)
 
 static lm_status open_machine(const session_options *q, lm_machine **out, lm_error *err)
 {
-    const machine_asked asked = { .path    = q->machine,
-                                  .shipped = q->shipped,
-                                  .device  = q->source.device,
-                                  .devices = q->source.devices,
-                                  .link    = q->link };
+    const machine_asked asked  = { .path    = q->machine,
+                                   .shipped = q->shipped,
+                                   .device  = q->source.device,
+                                   .devices = q->source.devices,
+                                   .link    = q->link };
     const lm_status     status = machine_handle_open(&asked, out, err);
     device_list        *list   = NULL;
     const device       *meant;

@@ -159,7 +159,7 @@ typedef struct fleet_options {
     session_options        session; /**< common options of all machines */
     option_texts           machines, devices, instances;
     option_texts           networks; /**< between nodes of each instance; set by the check */
-    const device_machine **shipped; /**< per machine; NULL: only files were given */
+    const device_machine **shipped;  /**< per machine; NULL: only files were given */
     struct {
         const money *at;
         size_t       n;

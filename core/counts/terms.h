@@ -31,8 +31,8 @@ typedef enum term_family {
     /** bytes of weights: they come from memory, and may be reordered. Networks of 2 MiB of weights or
      * less, such as single blocks, have none: theirs are traffic */
     FAMILY_WEIGHTS,
-    FAMILY_TRAFFIC,   /**< all other bytes read and written: often from a cache */
-    FAMILY_LAUNCHES,  /**< starts of kernels */
+    FAMILY_TRAFFIC,  /**< all other bytes read and written: often from a cache */
+    FAMILY_LAUNCHES, /**< starts of kernels */
     /** images x channels: the fixed cost of each plane, which matters for small images */
     FAMILY_PLANES,
     /** elements of windows, copied for a product of matrices of each group by itself */
@@ -94,7 +94,7 @@ const char *term_unit(size_t term);
 size_t      term_slot(size_t term);
 lm_pass     term_pass(size_t term);
 /** Is it a term of the optimizer's kernels? */
-bool        term_of_update(size_t term);
+bool term_of_update(size_t term);
 /** Is it bytes of weights that a pass reads? */
 bool        term_of_weights(size_t term);
 term_family term_family_of(size_t term);

@@ -307,10 +307,10 @@ lm_status space_pair(const space *s, const gpu *from, const gpu *to, double *out
         if (!s->uses[f])
             continue;
         if (!figure_known(f, from->figure[f]) || !figure_known(f, to->figure[f]))
-            return lm_error_set(err, LM_E_NOTFOUND,
-                                "device '%s' has no %s, which was learned from: give it (--devices)",
-                                figure_known(f, from->figure[f]) ? to->name : from->name,
-                                figure_name(f));
+            return lm_error_set(
+                err, LM_E_NOTFOUND,
+                "device '%s' has no %s, which was learned from: give it (--devices)",
+                figure_known(f, from->figure[f]) ? to->name : from->name, figure_name(f));
         *out++ = figure_log(f, from->figure[f]) - figure_log(f, to->figure[f]);
         *out++ = figure_log(f, from->figure[f]);
     }

@@ -119,9 +119,9 @@ static void add_feature(layerwise_features *to, prenet_feature f, double value)
 
 static void add_device(const keys *k, const device *on, layerwise_features *to)
 {
-    static const device_figure figures[] = { DEVICE_CLOCK,     DEVICE_MEMORY, DEVICE_BANDWIDTH,
-                                             DEVICE_CORES,     DEVICE_F32,    DEVICE_TENSOR_CORES,
-                                             DEVICE_RT_CORES,  DEVICE_BUS };
+    static const device_figure figures[] = { DEVICE_CLOCK,    DEVICE_MEMORY, DEVICE_BANDWIDTH,
+                                             DEVICE_CORES,    DEVICE_F32,    DEVICE_TENSOR_CORES,
+                                             DEVICE_RT_CORES, DEVICE_BUS };
     const double               peak      = on ? on->figure[DEVICE_F32] : NAN;
 
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)

@@ -29,9 +29,9 @@ typedef struct explained_layer {
 } explained_layer;
 
 struct explanation {
-    prediction       step;
-    int64_t          rank;    /**< layers are those of this rank of a pipeline; ranks: of it */
-    int64_t          ranks;   /**< 0: no pipeline */
+    prediction step;
+    int64_t    rank;  /**< layers are those of this rank of a pipeline; ranks: of it */
+    int64_t    ranks; /**< 0: no pipeline */
     /** s of its backward passes: gradients of weights that run apart (zero-bubble); 0: none do */
     double           weight;
     phase            part[4]; /**< times that add up to the step */

@@ -47,9 +47,9 @@ typedef struct predictor {
      * inference: element type of all tensors, instead of `dtype` and autocast, for a file of `amp=`
      * rows. 0: as measured; predictor_open() sets it if the file does not say
      */
-    lm_dtype       weights;
-    bool           weights_told; /**< the user asked for `weights`: memory of training has it, too */
-    autocast_kind  on; /**< kind of device for autocast; predictor_open() takes it from `cal` */
+    lm_dtype      weights;
+    bool          weights_told; /**< the user asked for `weights`: memory of training has it, too */
+    autocast_kind on; /**< kind of device for autocast; predictor_open() takes it from `cal` */
     framework_kind framework; /**< changes step prices as in predict/host_step.h */
     net_shard      shard;     /**< the part of the network that one rank has; zeros: all */
     const char    *machine;   /**< path of the machine file, for messages; may be NULL */

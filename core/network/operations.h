@@ -24,10 +24,10 @@ typedef struct operation_list {
      * number of layers that a row cannot describe: their input is no sample of a batch, or a key
      * contains a blank
      */
-    uint64_t n_apart;
+    uint64_t           n_apart;
     const bound_layer *apart; /**< the first of these; NULL: none */
-    names    by_text;
-    arena   *arena; /**< owns all of it */
+    names              by_text;
+    arena             *arena; /**< owns all of it */
 } operation_list;
 
 /**

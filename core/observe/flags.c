@@ -6,9 +6,8 @@
 
 #include "base/text.h"
 
-static const char *const words[] = { "contended", "throttled",       "drifted",
-                                     "anchor",    "no_tensor_cores", "socket",
-                                     "wrong_result" };
+static const char *const words[] = { "contended",       "throttled", "drifted",     "anchor",
+                                     "no_tensor_cores", "socket",    "wrong_result" };
 
 #define N_WORDS (sizeof words / sizeof words[0])
 

@@ -28,7 +28,8 @@ typedef enum {
 #define FLAGS_PASSING ((uint32_t)(FLAG_CONTENDED | FLAG_THROTTLED | FLAG_DRIFTED))
 
 /** All flags, for messages. */
-#define FLAGS_KNOWN "contended, throttled, drifted, anchor, no_tensor_cores, socket, " \
+#define FLAGS_KNOWN                                                    \
+    "contended, throttled, drifted, anchor, no_tensor_cores, socket, " \
     "wrong_result"
 
 /** Words separated by spaces. LM_E_NOTFOUND for an unknown word. */

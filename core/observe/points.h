@@ -30,7 +30,7 @@ typedef struct point {
     double seconds[N_PHASES];              /**< NAN: not measured, or left out */
     double watts[N_PHASES], mhz[N_PHASES]; /**< power and clock in that time; NAN: unknown */
     int    line[N_PHASES];                 /**< line of each time in the file; 0: none */
-    const observation *inference; /**< the row of PHASE_INFERENCE; NULL: none */
+    const observation *inference;          /**< the row of PHASE_INFERENCE; NULL: none */
     /**
      * For a network with gradients in buckets on several ranks: all times as measured. `seconds`
      * lacks those that points_takes() refuses. Else NAN.

@@ -91,7 +91,8 @@ static bool is_product(const char *value)
 {
     const size_t n = strspn(value, "0123456789");
 
-    return n && value[n] == 'x' && value[n + 1] && !value[n + 1 + strspn(value + n + 1, "0123456789")];
+    return n && value[n] == 'x' && value[n + 1] &&
+           !value[n + 1 + strspn(value + n + 1, "0123456789")];
 }
 
 /* A name in place of a number. */
@@ -111,9 +112,9 @@ static const struct {
     const char *said;
 } value_hints[] = {
     { "batch", is_auto, "'layermeter plan NETWORK --largest-batch' finds the largest that fits" },
-    { "global-batch", is_rounded,
-      "it counts samples, written out, or tokens, 4Mtokens" },
-    { "batch", is_rounded, "it counts samples, written out; of a language model, tokens / --sequence" },
+    { "global-batch", is_rounded, "it counts samples, written out, or tokens, 4Mtokens" },
+    { "batch", is_rounded,
+      "it counts samples, written out; of a language model, tokens / --sequence" },
     { "dataset", is_name, "it counts samples: ImageNet has 1281167, CIFAR-10 50000" },
     { "nodes", is_product, "give --nodes, and the devices of each as --devices-per-node" },
     { "gpus", is_product, "give --nodes, and the devices of each as --devices-per-node" },

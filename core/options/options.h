@@ -77,7 +77,7 @@ struct option_row {
     const char       *when, *otherwise;
     const char       *needed; /**< message if the option is missing and has no default */
     const option_row *group;  /**< if `name` is NULL: these rows fill the struct at `at` */
-    const char       *bare;   /**< value of the name alone, before another option or the end; NULL: none */
+    const char *bare; /**< value of the name alone, before another option or the end; NULL: none */
 };
 
 /** Target of a row: a member of the command's struct. */

@@ -209,11 +209,10 @@ void page_memory_charts(page *p)
 
     put_peak(p, peak, sizeof peak);
     snprintf(c->title, sizeof c->title, "Memory over a step");
-    snprintf(
-        c->text, sizeof c->text,
-        "Memory of a device during a step, from the first layer of the forward pass to the "
-        "update. The peak is %s, %s.",
-        size_text(p->use.peak, size, sizeof size), peak);
+    snprintf(c->text, sizeof c->text,
+             "Memory of a device during a step, from the first layer of the forward pass to the "
+             "update. The peak is %s, %s.",
+             size_text(p->use.peak, size, sizeof size), peak);
 }
 
 typedef struct peak_row {
@@ -246,7 +245,7 @@ static table *peak_table(const page *p)
 
 void page_memory_write(const page *p, FILE *out)
 {
-    const memory_types types   = limits_types(p->machine[0].who, p->layout != NULL);
+    const memory_types types = limits_types(p->machine[0].who, p->layout != NULL);
     char               as[MEMORY_TYPES_TEXT];
     const room_verdict verdict = room_judge((double)p->use.peak, (double)p->memory, false);
     char               peak[200], size[32], room[32], needs[ROOM_TEXT];

@@ -154,8 +154,7 @@ void page_overlap_charts(page *p)
             "the backward pass.",
             page_nodes(m->at, nodes, sizeof nodes), m->label,
             html_time(m->apart->step.step, step, sizeof step),
-            html_time(m->buckets.sync, sync, sizeof sync),
-            p->layout ? "messages" : "all-reduces",
+            html_time(m->buckets.sync, sync, sizeof sync), p->layout ? "messages" : "all-reduces",
             html_time(m->buckets.exposed, exposed, sizeof exposed));
     }
 }
@@ -211,10 +210,11 @@ static void put_pipeline_words(const page_machine *m, FILE *out)
                    html_time(s->step, a, sizeof a), html_time(s->bubble, b, sizeof b),
                    100 * s->bubble / s->step);
     if (!m->tasks.n)
-        html_paragraph(out,
-                       "A pipeline of more than %d tasks is not drawn: 'predict --layout ... --timeline "
-                       "FILE.svg' draws the beginning, FILE.json has all.",
-                       PAGE_TASKS);
+        html_paragraph(
+            out,
+            "A pipeline of more than %d tasks is not drawn: 'predict --layout ... --timeline "
+            "FILE.svg' draws the beginning, FILE.json has all.",
+            PAGE_TASKS);
 }
 
 /* The stages over time. */
@@ -225,7 +225,8 @@ static void put_stages(const page_machine *m, FILE *out)
     fputs("<figure class=\"wide\">\n", out);
     pipeline_put_svg(&m->stages, out);
     fputs("<figcaption>", out);
-    html_textf(out, "%s: the tasks of each stage; the number is that of the micro-batch.", m->label);
+    html_textf(out, "%s: the tasks of each stage; the number is that of the micro-batch.",
+               m->label);
     fputs("</figcaption>\n</figure>\n", out);
 }
 
@@ -250,8 +251,7 @@ static void put_words(const page *p, const page_machine *m, FILE *out)
             html_time(m->buckets.sync, a, sizeof a));
     else
         html_paragraph(
-            out,
-            "%s on %s: %s take %s. The backward pass hides %.0f %% of it; %s remain exposed.",
+            out, "%s on %s: %s take %s. The backward pass hides %.0f %% of it; %s remain exposed.",
             m->label, page_nodes(m->at, nodes, sizeof nodes),
             p->layout ? "messages of gradients and weights" : "all-reduces",
             html_time(m->buckets.sync, a, sizeof a),

@@ -15,7 +15,7 @@
 
 #define PAGE_MACHINES CHART_CURVES
 #define PAGE_CHARTS   (6 + 2 * PAGE_MACHINES) /* 2: of each machine */
-#define PAGE_TASKS    1000000                 /* of a pipeline, of which its picture shows the first */
+#define PAGE_TASKS    1000000 /* of a pipeline, of which its picture shows the first */
 #define PAGE_NAME     64
 
 /** A machine of a report. The first four are the caller's. */

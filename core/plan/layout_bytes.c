@@ -93,8 +93,8 @@ static double bytes_of(const layout_pricing *p, const layout *l, int64_t rank)
     const bool        whole = l->zero < 3 && !l->fsdp, again = layout_again(l);
     const double      ranks = (double)(l->fsdp ? l->fsdp : l->dp * l->cp), ep = (double)l->ep;
     const double      share = whole && !l->zero ? c->weights : shared(c, ranks, ep);
-    const double held = p->q->held * (whole ? c->weights : share + gathered(p, l, rank)) +
-                        p->q->states * share;
+    const double      held =
+        p->q->held * (whole ? c->weights : share + gathered(p, l, rank)) + p->q->states * share;
     const double gradients = gradients_of(p, l, rank, share), kept = p->kept[rank];
     const double sums     = whole && l->zero < 2 ? gradients : p->q->summed * share;
     const double backward = p->q->copies * (again ? block_weights(p) : c->weights) +

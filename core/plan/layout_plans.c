@@ -155,8 +155,7 @@ static lm_status nothing(const plan_job *job, const layout_tables *t, const layo
         "%s: none of %zu layouts on %lld node%s fits %.6g GB of memory: the smallest "
         "takes %.6g GB",
         side->name, s->looked_at, (long long)at->nodes, at->nodes == 1 ? "" : "s",
-        1e-9 * (double)side->room.bytes,
-        1e-9 * s->least_bytes);
+        1e-9 * (double)side->room.bytes, 1e-9 * s->least_bytes);
 }
 
 /* Finds the layouts for one number of nodes on a machine. */
@@ -186,7 +185,8 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
                                .no_time   = s.no_time,
                                .bounded   = s.bounded };
     snprintf(counts->whole, sizeof counts->whole, "%s",
-             q.whole_updates && !job->whole ? "muon updates whole matrices: no tp, ep, ZeRO" : s.why);
+             q.whole_updates && !job->whole ? "muon updates whole matrices: no tp, ep, ZeRO"
+                                            : s.why);
     if (!job->whole)
         status = predict_best(&a, &q, best, &s, counts, err);
     if (!status && s.n)

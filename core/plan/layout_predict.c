@@ -20,9 +20,9 @@ static bool recomputes(const layout *l)
 
 memory_options layout_memory_options(const predictor *who, const step_setup *setup)
 {
-    const device_room none = { .bytes = 0 };
-    const memory_types  types = limits_types(who, true);
-    memory_options      o =
+    const device_room  none  = { .bytes = 0 };
+    const memory_types types = limits_types(who, true);
+    memory_options     o =
         room_options(&setup->sync, setup->optimizer, types.dtype, &none, false, false);
 
     o.mixed = types.mixed;
@@ -32,17 +32,15 @@ memory_options layout_memory_options(const predictor *who, const step_setup *set
 
 lm_status layout_memory(const layout_asked *a, const layout *l, double *out, lm_error *err)
 {
-    const bind_options b = {
-        .batch = l->micro_batch,
-        .dtype = limits_types(a->who, true).dtype,
-        .on    = a->who->on,
-        .input = a->who->input
-    };
-    memory_options    with = layout_memory_options(a->who, a->setup);
-    const rank_memory m    = { a->net, a->reg, &b, &with, l, 0 };
-    memory_use        use;
-    int64_t           rank;
-    lm_status         status = rank_memory_check(l, err);
+    const bind_options b    = { .batch = l->micro_batch,
+                                .dtype = limits_types(a->who, true).dtype,
+                                .on    = a->who->on,
+                                .input = a->who->input };
+    memory_options     with = layout_memory_options(a->who, a->setup);
+    const rank_memory  m    = { a->net, a->reg, &b, &with, l, 0 };
+    memory_use         use;
+    int64_t            rank;
+    lm_status          status = rank_memory_check(l, err);
 
     if (recomputes(l))
         with.recompute = l->recompute;

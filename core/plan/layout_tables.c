@@ -30,8 +30,8 @@ struct layout_tables {
     step_setup       setup;
     layout_facts     facts;
     bool             splits;
-    double gradients, held, summed, states, copies; /* as in layout_question */
-    const intervals *known;                     /* intervals of the machine; NULL: none */
+    double           gradients, held, summed, states, copies; /* as in layout_question */
+    const intervals *known; /* intervals of the machine; NULL: none */
     kept_parts      *made;
 };
 
@@ -361,12 +361,12 @@ static lm_status parts(void *by, const net_shard *shard, int64_t micro_batch,
 
 static lm_status find_facts(layout_tables *t, lm_error *err)
 {
-    const workload_name of = predictor_workload(t->who, PROGRAM_TRAINING);
-    const bind_options  b  = { .batch = 1,
-                               .dtype = limits_types(t->who, true).dtype,
-                               .on    = t->who->on,
-                               .input = t->who->input };
-    const memory_options o = layout_memory_options(t->who, &t->setup);
+    const workload_name  of = predictor_workload(t->who, PROGRAM_TRAINING);
+    const bind_options   b  = { .batch = 1,
+                                .dtype = limits_types(t->who, true).dtype,
+                                .on    = t->who->on,
+                                .input = t->who->input };
+    const memory_options o  = layout_memory_options(t->who, &t->setup);
     bound_network       *whole;
     memory_use           use;
     uint64_t             weights;
@@ -386,7 +386,8 @@ static lm_status find_facts(layout_tables *t, lm_error *err)
         const double each = t->held / (double)weights; /* of a byte that is held, of weights */
 
         t->gradients = (double)use.part[MEMORY_WEIGHTS] / (double)weights;
-        t->summed    = t->gradients * (o.sums ? (double)lm_dtype_bytes(o.sums) : (double)lm_dtype_bytes(b.dtype)) /
+        t->summed    = t->gradients *
+                    (o.sums ? (double)lm_dtype_bytes(o.sums) : (double)lm_dtype_bytes(b.dtype)) /
                     (double)lm_dtype_bytes(t->who->dtype);
         t->states = each * (double)(use.part[MEMORY_OPTIMIZER] + use.part[MEMORY_MASTERS]);
         t->copies = each * (double)use.part[MEMORY_COPIES];
@@ -447,14 +448,14 @@ void layout_tables_ask(const layout_tables *t, int64_t ranks, layout_question *q
     const intervals     *known = calibration_intervals(t->who->cal, predictor_sync_model(t->who));
     double               at[N_TIMES];
 
-    q->facts     = t->facts;
-    q->splits    = t->splits && t->setup.optimizer != OPTIMIZER_MUON;
+    q->facts         = t->facts;
+    q->splits        = t->splits && t->setup.optimizer != OPTIMIZER_MUON;
     q->whole_updates = t->setup.optimizer == OPTIMIZER_MUON;
-    q->gradients = t->gradients;
-    q->held      = t->held;
-    q->summed    = t->summed;
-    q->states    = t->states;
-    q->copies    = t->copies;
+    q->gradients     = t->gradients;
+    q->held          = t->held;
+    q->summed        = t->summed;
+    q->states        = t->states;
+    q->copies        = t->copies;
     q->low = q->high = NAN;
     for (phase p = 0; p < N_TIMES; p++)
         at[p] = NAN;

@@ -486,9 +486,8 @@ static lm_status with_batches(hunt *h, layout *l)
     for (l->sp = false; !status; l->sp = true) {
         for (l->ep = 1; l->ep <= (h->q->facts.experts ? h->q->facts.experts : 1) && !status;
              l->ep++)
-            for (l->micro_batch = 1;
-                 layout_question_splits(h->q, l) &&
-                 l->micro_batch <= h->q->most_micro_batch && !status;
+            for (l->micro_batch = 1; layout_question_splits(h->q, l) &&
+                                     l->micro_batch <= h->q->most_micro_batch && !status;
                  l->micro_batch++)
                 if (layout_question_told(h->q, l, TOLD(SP) | TOLD(EP) | TOLD(MICRO_BATCH)))
                     status = with_part(h, l);

@@ -69,11 +69,11 @@ typedef struct layout_question {
     int64_t      global_batch;   /**< samples of a step */
     layout_facts facts;
     int64_t      most_micro_batch;
-    bool         splits;   /**< layers can be divided among ranks of tp */
+    bool         splits; /**< layers can be divided among ranks of tp */
     /** an update needs whole matrices: no tp, ep, ZeRO, FSDP */
-    bool         whole_updates;
-    double       room;     /**< bytes of a rank's memory; INFINITY: no limit */
-    double       overhead; /**< part of the memory that the step cannot use */
+    bool   whole_updates;
+    double room;     /**< bytes of a rank's memory; INFINITY: no limit */
+    double overhead; /**< part of the memory that the step cannot use */
     /**
      * Bytes per byte of weights: of gradients in messages; in memory of weights, of gradients, of
      * what ZeRO's first stage divides (masters and optimizer states), and of 16-bit copies, which

@@ -132,7 +132,7 @@ const char *memory_types_print(const memory_types *t, char text[MEMORY_TYPES_TEX
 
 bind_options limits_bind(const predictor *who, program_kind program)
 {
-    const workload_name of = predictor_workload(who, program);
+    const workload_name of    = predictor_workload(who, program);
     const lm_dtype      dtype = who->weights_told ? who->weights : of.dtype;
 
     return (bind_options){ .dtype      = dtype,
@@ -162,8 +162,8 @@ static void put_verdict(const limits *l, int64_t batch, double bytes, char *text
 {
     const bool         all     = l->room.overhead > 0;
     const room_verdict verdict = room_judge(bytes, (double)l->room.bytes, all);
-    const memory_types types = limits_types(l->who, true);
-    char needs[ROOM_TEXT], has[ROOM_SIZE], as[MEMORY_TYPES_TEXT], what[120];
+    const memory_types types   = limits_types(l->who, true);
+    char               needs[ROOM_TEXT], has[ROOM_SIZE], as[MEMORY_TYPES_TEXT], what[120];
 
     if (!(bytes > 0) || (verdict == ROOM_FITS && !l->setup->laid_out))
         return;
@@ -203,7 +203,7 @@ static lm_status check_memory(const limits *l, char *text, bool *too_much, lm_er
             a.bind.batch = l->batch[many][keep];
             if (!a.bind.batch || (l->setup->laid_out && settle(&a, &untold)))
                 continue;
-            status = use_of(&a, &use, err);
+            status    = use_of(&a, &use, err);
             *too_much = !status && use.peak > l->room.bytes;
             if (*too_much)
                 status = too_large(&a, use.peak, text, err);

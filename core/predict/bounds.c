@@ -172,7 +172,7 @@ static void bound_inference(const answering *a, prediction *out)
     out->low[PHASE_FORWARD]  = out->low[PHASE_STEP];
     out->high[PHASE_FORWARD] = out->high[PHASE_STEP];
     if (a->who->cal) {
-        out->p95 = spread_p95(&a->who->cal->latency, out->step);
+        out->p95     = spread_p95(&a->who->cal->latency, out->step);
         s[PHASE_P95] = out->p95;
         if (p->known)
             intervals_at(p->known, PHASE_P95, s, &place, &out->p95_low, &out->p95_high);

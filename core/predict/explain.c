@@ -152,10 +152,10 @@ static lm_status explain_laid_out(const predictor *who, const step_setup *s, exp
     one.sync.rule           = SYNC_ONCE;
     if (!(status = predict_laid_out(who, s, &e->step, &t, err)) &&
         !(status = part.by->explain(&part, &one, e, err)) && l.pp > 1) {
-        e->rank  = t.rank;
-        e->ranks = l.pp;
+        e->rank   = t.rank;
+        e->ranks  = l.pp;
         e->weight = l.schedule == PIPELINE_ZB_H1 ? t.weight : 0;
-        status   = keep_rank(&part, s, &l, e, err);
+        status    = keep_rank(&part, s, &l, e, err);
     }
     free(t.bucket);
     if (status)

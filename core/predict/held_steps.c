@@ -98,9 +98,8 @@ static double watts_at(const asking *k, const step_power *told, double mhz)
 {
     const power_load load = step_load(&k->h->point.bottleneck);
 
-    return told->learned || isnan(mhz)
-               ? told->watts.value
-               : power_held(&k->q->power.model, &load, mhz, NAN).watts;
+    return told->learned || isnan(mhz) ? told->watts.value
+                                       : power_held(&k->q->power.model, &load, mhz, NAN).watts;
 }
 
 /* A step at a learned clock. */

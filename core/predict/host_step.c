@@ -92,8 +92,8 @@ lm_status host_price(const predictor *who, const step_setup *s, step_price *out,
     if (status || (status = predictor_price(who, s, out, err)) || who->framework != FRAMEWORK_EAGER)
         return status;
     if ((status = host_check(who, out, err)) ||
-        (status = host_operations_at(who->loads, &of, s->batch, s->optimizer,
-                                     &who->cal->host, &n, err)))
+        (status =
+             host_operations_at(who->loads, &of, s->batch, s->optimizer, &who->cal->host, &n, err)))
         return status;
     issue(&who->cal->host, &n, s->program == PROGRAM_TRAINING, out);
     return LM_OK;

@@ -36,9 +36,9 @@ typedef struct laid_fitting {
     calibration        *cal;
     laid_row           *all; /* rows of the file */
     size_t              n_all;
-    laid_row           *row;     /* rows of the fit */
+    laid_row           *row; /* rows of the fit */
     size_t              n, groups;
-    bool                few;          /* too few networks to leave one out */
+    bool                few; /* too few networks to leave one out */
     laid_prices         prices;
     host_time           host; /* host before the fit */
     double              factor[N_LAID_FACTORS];
@@ -71,7 +71,7 @@ static void find_groups(laid_fitting *f)
 
 static lm_status open_rows(laid_fitting *f)
 {
-    const size_t n      = laid_fit_rows(f->obs);
+    const size_t n      = laid_rows_count(f->obs);
     lm_status    status = LM_OK;
 
     if (n < LAID_LEAST)
@@ -137,7 +137,8 @@ static lm_status pick_kernels(laid_fitting *f)
         if (!(status = predict_with(f, f->n, 1, 0, &step)) &&
             !(status = predict_with(f, f->n, 0, 0, &silent)) &&
             !(status = predict_with(f, f->n, 1, LAID_HOST_MOST, &waiting)))
-            f->n += step - silent < KERNELS_MESSAGES * step && waiting - step < KERNELS_WAITS * step;
+            f->n +=
+                step - silent < KERNELS_MESSAGES * step && waiting - step < KERNELS_WAITS * step;
     }
     if (status)
         return status;
@@ -222,7 +223,7 @@ static lm_status find_slope(laid_fitting *f, int k)
     for (size_t i = 0; i < f->n && !status; i++) {
         double seconds = NAN;
 
-        status            = predict_row(f, i, &seconds);
+        status             = predict_row(f, i, &seconds);
         *slope_of(f, i, k) = (seconds - f->seconds[i]) / more;
     }
     tells = status || !f->prices.kernels || told_twice(f, k);
@@ -457,11 +458,11 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
 
     *out = (laid_fit){ .mape = NAN };
     if (link->bytes_per_second > 0) { /* the file gets the user's link, corrected by the fit */
-        collective_take_link(cal->collectives, link, laid_fit_rows(obs));
+        collective_take_link(cal->collectives, link, laid_rows_count(obs));
         f.link = &none_told;
     }
     if (!(status = laid_rows_alone(obs, err)) &&
-        !(status = laid_prices_keep(cal, laid_fit_rows(obs), kernels, &f.prices, err)) &&
+        !(status = laid_prices_keep(cal, laid_rows_count(obs), kernels, &f.prices, err)) &&
         !(status = open_rows(&f)))
         status = run(&f, out);
     if (status && f.prices.cal) {

@@ -20,7 +20,7 @@
 #include "predict/laid_prices.h"
 #include "predict/laid_rows.h"
 
-#define LAID_LEAST  4    /**< fewest steps for a fit */
+#define LAID_LEAST 4 /**< fewest steps for a fit */
 
 typedef struct laid_fit {
     double factor[N_LAID_FACTORS];

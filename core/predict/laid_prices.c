@@ -29,7 +29,7 @@ const char *laid_factor_name(laid_factor k)
 
 /* Forms of the default model for passes and updates. */
 static const phase told[LAID_FORMS] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_STEP,
-                              PHASE_INFERENCE };
+                                        PHASE_INFERENCE };
 
 /* ---- what a factor is on ---- */
 

@@ -23,7 +23,7 @@ typedef enum laid_factor {
     N_LAID_FACTORS
 } laid_factor;
 
-/** "products", "messages within a node: bytes" ... */
+/** "products", "bytes of messages within a node" ... */
 const char *laid_factor_name(laid_factor k);
 
 #define LAID_LAUNCH 1e-5 /**< s */

@@ -10,7 +10,7 @@ bool laid_row_is(const observation *r)
     return *r->layout && !r->skipped;
 }
 
-size_t laid_fit_rows(const observations *obs)
+size_t laid_rows_count(const observations *obs)
 {
     size_t n = 0;
 
@@ -19,7 +19,7 @@ size_t laid_fit_rows(const observations *obs)
     return n;
 }
 
-lm_dtype laid_fit_dtype(const observations *obs)
+lm_dtype laid_rows_dtype(const observations *obs)
 {
     for (size_t i = 0; i < obs->n_rows; i++)
         if (laid_row_is(&obs->row[i]))

@@ -16,10 +16,10 @@ typedef struct laid_row {
 bool laid_row_is(const observation *r);
 
 /** The element type of products in such rows; 0: no such row. */
-lm_dtype laid_fit_dtype(const observations *obs);
+lm_dtype laid_rows_dtype(const observations *obs);
 
 /** Number of rows that are steps under a layout. */
-size_t laid_fit_rows(const observations *obs);
+size_t laid_rows_count(const observations *obs);
 
 /** LM_E_ARG for a file with other rows beside them: the text has file and line. */
 lm_status laid_rows_alone(const observations *obs, lm_error *err);

@@ -145,13 +145,15 @@ lm_status batch_samples(batch_told *b, int64_t each, lm_error *err)
     if (!b->tokens)
         return LM_OK;
     if (!each)
-        return lm_error_set(err, LM_E_ARG,
-                            "a global batch of %lld tokens, but a sample has no tokens: give samples",
-                            (long long)b->n);
+        return lm_error_set(
+            err, LM_E_ARG,
+            "a global batch of %lld tokens, but a sample has no tokens: give samples",
+            (long long)b->n);
     if (b->n % each)
-        return lm_error_set(err, LM_E_ARG,
-                            "a global batch of %lld tokens is no multiple of the %lld tokens of a sample",
-                            (long long)b->n, (long long)each);
+        return lm_error_set(
+            err, LM_E_ARG,
+            "a global batch of %lld tokens is no multiple of the %lld tokens of a sample",
+            (long long)b->n, (long long)each);
     *b = (batch_told){ .n = b->n / each };
     return LM_OK;
 }
@@ -245,7 +247,8 @@ lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_
     lm_status status;
 
     if ((status = settle_tokens(&out, facts, err)) || (status = settle_ranks(&out, world, err)) ||
-        (status = settle_shards(&out, err)) || (status = settle_batch(&out, err)) || (facts && (status = check_facts(&out, facts, err))))
+        (status = settle_shards(&out, err)) || (status = settle_batch(&out, err)) ||
+        (facts && (status = check_facts(&out, facts, err))))
         return status;
     *l = out;
     return LM_OK;

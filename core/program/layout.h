@@ -71,9 +71,9 @@ typedef struct layout {
      */
     int64_t zero;
     /** ranks that share weights and gather them block by block; 0: not used */
-    int64_t       fsdp;
-    int64_t       micro_batch;  /**< samples in one pass of a rank; 0: not given */
-    int64_t       global_batch; /**< samples of a step on all ranks; 0: not given */
+    int64_t fsdp;
+    int64_t micro_batch;  /**< samples in one pass of a rank; 0: not given */
+    int64_t global_batch; /**< samples of a step on all ranks; 0: not given */
     /** tokens of a step on all ranks, in place of `global_batch`; 0: not given, or counted */
     int64_t       batch_tokens;
     int64_t       accumulation; /**< micro-batches per step and rank; 0: not given */

@@ -62,20 +62,19 @@ void layout_set_batch(layout *l, const batch_told *b)
 
 static lm_status set_number(layout *l, const number_key *k, const char *value, lm_error *err)
 {
-    const bool      whole = k->offset == offsetof(layout, global_batch);
+    const bool       whole  = k->offset == offsetof(layout, global_batch);
     const bool       tokens = whole && l->batch_tokens > 0;
     const batch_told before = { tokens ? l->batch_tokens : number_of(l, k), tokens };
     batch_told       b      = { .n = 0 };
     const lm_status  status = whole ? text_batch(value, &b, err) : text_int(value, &b.n, err);
-    const int64_t   n     = b.n;
+    const int64_t    n      = b.n;
 
     if (status)
         return status;
     if (n < k->least || n > k->most)
         return lm_error_set(err, LM_E_ARG, "must be %lld to %lld, found %lld", (long long)k->least,
                             (long long)k->most, (long long)n);
-    if (l->told & LAYOUT_BIT(k - number_keys) &&
-        (n != before.n || b.tokens != before.tokens))
+    if (l->told & LAYOUT_BIT(k - number_keys) && (n != before.n || b.tokens != before.tokens))
         return lm_error_set(err, LM_E_ARG, "given twice: %lld and %lld", (long long)before.n,
                             (long long)n);
     if (whole)

@@ -242,7 +242,7 @@ static void run_gathered(rank_program *p, const schedule_question *q, pricing *b
     const double       forward = out->forward / micro, backward = out->backward / micro;
     const gather_times t = gather_run(p->gather, p->n_gather, forward, backward, price_gather, by);
 
-    const double       added = micro * (t.forward - forward + (t.backward - backward));
+    const double added = micro * (t.forward - forward + (t.backward - backward));
 
     out->sync += micro * t.messages;
     out->exposed += added;
@@ -467,7 +467,7 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
         double           sync, sent[N_RANK_GROUPS] = { 0 };
         const double     exposed =
             sent_by_rank(by, r, back / q->work.micro / (double)s->chunks, &sync, sent);
-        const double end     = s->rank[r].end + exposed + mine.weights * q->work.update;
+        const double end = s->rank[r].end + exposed + mine.weights * q->work.update;
 
         if (end <= last)
             continue;

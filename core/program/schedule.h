@@ -61,10 +61,11 @@ typedef struct step_times {
      * (parts of `exposed`). Without messages between stages, which are in `bubble`
      */
     double  added[3][N_RANK_GROUPS];
-    int64_t rank;   /**< of a pipeline: the rank that ends last */
-    double host[2]; /**< parts of `forward` and `backward`: waiting for the host */
-    double bubble;  /**< part of `backward`: waiting of the slowest rank of a pipeline */
-    double weight;  /**< part of `backward`: gradients of weights, on the slowest rank of a pipeline */
+    int64_t rank;    /**< of a pipeline: the rank that ends last */
+    double  host[2]; /**< parts of `forward` and `backward`: waiting for the host */
+    double  bubble;  /**< part of `backward`: waiting of the slowest rank of a pipeline */
+    double
+        weight; /**< part of `backward`: gradients of weights, on the slowest rank of a pipeline */
     /** all messages that kernels wait for, without overlap; included in the passes */
     double waited;
     double sync;    /**< all messages that the update waits for, without overlap */

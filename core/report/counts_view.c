@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "models/step_model.h"
 #include "base/text.h"
 #include "layerwise/prenet.h"
 #include "models/paleo.h"
+#include "models/step_model.h"
 #include "network/metrics.h"
 #include "network/operations.h"
 #include "report/fields.h"
@@ -175,11 +175,12 @@ static lm_status list_operations(const bound_network *net, const char *block, fi
             field_row(rows, &r);
     }
     if (!status && list.n_apart)
-        note("%s: %llu layer%s: not in the catalogue, such as '%s' (%s): an input is no sample of a "
-             "batch%s",
-             net->net->path, (unsigned long long)list.n_apart, list.n_apart == 1 ? "" : "s",
-             list.apart->decl->name, list.apart->decl->type,
-             net->options.batch == 1 ? " (--batch 2 tells a batch from a dimension of 1)" : "");
+        note(
+            "%s: %llu layer%s: not in the catalogue, such as '%s' (%s): an input is no sample of a "
+            "batch%s",
+            net->net->path, (unsigned long long)list.n_apart, list.n_apart == 1 ? "" : "s",
+            list.apart->decl->name, list.apart->decl->type,
+            net->options.batch == 1 ? " (--batch 2 tells a batch from a dimension of 1)" : "");
     operations_free(&list);
     return status;
 }

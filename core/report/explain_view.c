@@ -115,8 +115,10 @@ static void print_words(const listing *p, const explained *total, FILE *out)
         fprintf(out, "rank %lld of %lld of the pipeline ends last: it has these layers\n",
                 (long long)p->e->rank + 1, (long long)p->e->ranks);
     if (p->e->weight > 0)
-        fprintf(out, "zb: %.3g ms of its backward passes are gradients of weights, run apart to fill waiting\n",
-                1e3 * p->e->weight);
+        fprintf(
+            out,
+            "zb: %.3g ms of its backward passes are gradients of weights, run apart to fill waiting\n",
+            1e3 * p->e->weight);
     if (p->e->bounded)
         fputs("bound by:", out);
     for (term_bound k = 0; k < N_TERM_BOUNDS && p->e->bounded; k++)

@@ -44,12 +44,13 @@ const field memory_fields[] = {
       .help = "activations and saved at the beginning of the backward pass" },
     { "recompute_flops", .title = "recompute [FLOP]", FIELD_AT(memory_row, use.recompute_flops),
       .when = MEMORY_RECOMPUTED, .help = "of forward passes that run again" },
-    { "reserved_low_bytes", .real = reserved_low, IN_MB,
-      .when = MEMORY_LIMITED, .help = "by the allocator at the peak, the least" },
-    { "reserved_high_bytes", .real = reserved_high, IN_MB,
-      .when = MEMORY_LIMITED, .help = "by the allocator at the peak, the most" },
+    { "reserved_low_bytes", .real = reserved_low, IN_MB, .when = MEMORY_LIMITED,
+      .help = "by the allocator at the peak, the least" },
+    { "reserved_high_bytes", .real = reserved_high, IN_MB, .when = MEMORY_LIMITED,
+      .help = "by the allocator at the peak, the most" },
     { "fits", .title = "fits", FIELD_AT(memory_row, fits), .when = MEMORY_LIMITED,
-      .help = "the device's memory; close: context, libraries and allocator may need what is left" },
+      .help =
+          "the device's memory; close: context, libraries and allocator may need what is left" },
     { "set", FIELD_AT(memory_row, set), .when = MEMORY_SET, .not_in = IN_JSON, /* said once there */
       .help = "arguments of the network" },
     { 0 },

@@ -11,7 +11,7 @@ typedef struct memory_row {
     memory_use  use;
     double      reserved[2]; /**< bytes, low and high; NAN: all is counted */
     const char *fits;        /**< room_verdict_name() */
-    const char *set;  /**< arguments that were set; NULL: none */
+    const char *set;         /**< arguments that were set; NULL: none */
 } memory_row;
 
 /** Facts that decide on columns. The lower bits say for each memory_part whether it is above 0. */

@@ -43,7 +43,8 @@ void pipeline_begin(pipeline_tasks *tasks, pipeline_picture *p);
  *
  * @return LM_E_ARG for another suffix; errors of file_put()
  */
-lm_status pipeline_draw(const char *path, pipeline_tasks *tasks, pipeline_picture *p, lm_error *err);
+lm_status pipeline_draw(const char *path, pipeline_tasks *tasks, pipeline_picture *p,
+                        lm_error *err);
 
 /**
  * pipeline_draw() for the predicted step of a layout, whose `words` become the title. Also errors
@@ -60,7 +61,7 @@ lm_status pipeline_picture_of(const predictor *who, const step_setup *s, const p
                               const char *words, pipeline_tasks *tasks, pipeline_picture *out,
                               lm_error *err);
 /** Writes the picture as SVG. */
-void      pipeline_put_svg(const pipeline_picture *p, FILE *out);
+void pipeline_put_svg(const pipeline_picture *p, FILE *out);
 
 /** LM_E_ARG for a suffix that pipeline_draw() does not support. */
 lm_status pipeline_draw_check(const char *path, lm_error *err);

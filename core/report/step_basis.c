@@ -91,17 +91,19 @@ static void print_dtype(const predictor *who, const char *label, FILE *out)
     if (!predictor_other_types(who))
         return;
     begin_note(label, out);
-    fprintf(out, "%s: %s was not measured: times are assumed from those in %s, with bounds wider by x %.2g\n",
-            file_of(who), types_print(who->dtype, who->mixed, asked),
-            types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
+    fprintf(
+        out,
+        "%s: %s was not measured: times are assumed from those in %s, with bounds wider by x %.2g\n",
+        file_of(who), types_print(who->dtype, who->mixed, asked),
+        types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
 }
 
 /* In inference all but the forward pass takes no time; in training it takes time or is not
  * known, and 16 bits are said if they were asked for. */
 static void print_weights(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
-    if (!who->weights || (!who->weights_told &&
-                          (!(p->forward > 0) || p->backward > 0 || isnan(p->backward))))
+    if (!who->weights ||
+        (!who->weights_told && (!(p->forward > 0) || p->backward > 0 || isnan(p->backward))))
         return;
     begin_note(label, out);
     fprintf(out,
@@ -173,9 +175,8 @@ static void print_bubble(const prediction *p, const char *label, FILE *out)
     if (!(p->bubble > BUBBLE_SAID * p->step))
         return;
     begin_note(label, out);
-    fprintf(out,
-            "stages of the pipeline wait for each other in more than half of the step: more "
-            "micro-steps (--accumulate) fill it\n");
+    fprintf(out, "stages of the pipeline wait for each other in more than half of the step: more "
+                 "micro-steps (--accumulate) fill it\n");
 }
 
 /* Factor from which on a question is called far from published measurements. */

@@ -184,11 +184,12 @@ static void join_laid(const transfer_source *from, size_t n, calibration *out)
             return;
         }
         laid_steps_bounds(l, NULL, &low, &high);
-        *to = (laid_steps){ .rows    = to->rows + l->rows,
-                            .mape    = NAN,
-                            .low     = i ? fmin(to->low, low) : low,
-                            .high    = i ? fmax(to->high, high) : high,
-                            .groups  = i ? (l->groups < to->groups ? l->groups : to->groups) : l->groups,
+        *to = (laid_steps){ .rows = to->rows + l->rows,
+                            .mape = NAN,
+                            .low  = i ? fmin(to->low, low) : low,
+                            .high = i ? fmax(to->high, high) : high,
+                            .groups =
+                                i ? (l->groups < to->groups ? l->groups : to->groups) : l->groups,
                             .kernels = true };
     }
 }

@@ -312,5 +312,6 @@ const backend_type backend_cudnn = {
     .on_gpu          = 1,
     .serves          = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
     .settings        = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
-                1u << SETTING_LAYOUT | 1u << SETTING_MATH | 1u << SETTING_MIXED | 1u << SETTING_UPDATE,
+                1u << SETTING_LAYOUT | 1u << SETTING_MATH | 1u << SETTING_MIXED |
+                1u << SETTING_UPDATE,
 };

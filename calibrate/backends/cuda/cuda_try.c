@@ -10,14 +10,22 @@
 static verify_tensor tensor_of(const cuda_kernel *k, int argument)
 {
     static const verify_tensor names[] = {
-        [CUDA_SRC]          = VERIFY_SRC,       [CUDA_SRC_OTHER]    = VERIFY_OTHER,
-        [CUDA_WEIGHTS]      = VERIFY_OTHER,     [CUDA_BIAS]         = VERIFY_BIAS,
-        [CUDA_DST]          = VERIFY_DST,       [CUDA_DIFF_DST]     = VERIFY_DIFF_DST,
-        [CUDA_DIFF_SRC]     = VERIFY_DIFF_SRC,  [CUDA_DIFF_WEIGHTS] = VERIFY_DIFF_OTHER,
-        [CUDA_DIFF_BIAS]    = VERIFY_DIFF_BIAS, [CUDA_SCALE]        = VERIFY_SCALE,
-        [CUDA_SHIFT]        = VERIFY_SHIFT,     [CUDA_DIFF_SCALE]   = VERIFY_DIFF_SCALE,
-        [CUDA_DIFF_SHIFT]   = VERIFY_DIFF_SHIFT, [CUDA_MEAN]        = VERIFY_MEAN,
-        [CUDA_VARIANCE]     = VERIFY_INVERSE,   [CUDA_INDEX]        = VERIFY_INDEX,
+        [CUDA_SRC]          = VERIFY_SRC,
+        [CUDA_SRC_OTHER]    = VERIFY_OTHER,
+        [CUDA_WEIGHTS]      = VERIFY_OTHER,
+        [CUDA_BIAS]         = VERIFY_BIAS,
+        [CUDA_DST]          = VERIFY_DST,
+        [CUDA_DIFF_DST]     = VERIFY_DIFF_DST,
+        [CUDA_DIFF_SRC]     = VERIFY_DIFF_SRC,
+        [CUDA_DIFF_WEIGHTS] = VERIFY_DIFF_OTHER,
+        [CUDA_DIFF_BIAS]    = VERIFY_DIFF_BIAS,
+        [CUDA_SCALE]        = VERIFY_SCALE,
+        [CUDA_SHIFT]        = VERIFY_SHIFT,
+        [CUDA_DIFF_SCALE]   = VERIFY_DIFF_SCALE,
+        [CUDA_DIFF_SHIFT]   = VERIFY_DIFF_SHIFT,
+        [CUDA_MEAN]         = VERIFY_MEAN,
+        [CUDA_VARIANCE]     = VERIFY_INVERSE,
+        [CUDA_INDEX]        = VERIFY_INDEX,
     };
     const bool update = k->base.use == USE_UPDATE, product = k->base.kernel.op == LM_OP_GEMM;
 
@@ -118,9 +126,8 @@ static lm_status run(attempt *a, verify_trial *t, lm_error *err)
 
 lm_status cuda_try(const cuda_device *device, verify_trial *t, lm_error *err)
 {
-    attempt   a = { .device = device };
-    lm_status status =
-        cuda_kernel_prepare(device, &t->how, &t->kernel, t->use, &a.kernel, err);
+    attempt   a      = { .device = device };
+    lm_status status = cuda_kernel_prepare(device, &t->how, &t->kernel, t->use, &a.kernel, err);
 
     if (status)
         return status;

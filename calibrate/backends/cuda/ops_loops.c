@@ -37,10 +37,14 @@ enum { MAX_OPERANDS = LOOP_MAX_POINTERS - 1 };
 static cuda_loop map_loop(const cuda_kernel *k)
 {
     static const cuda_loop loops[] = {
-        [MAP_RELU] = LOOP_RELU,           [MAP_SWISH] = LOOP_SWISH,
-        [MAP_GELU] = LOOP_GELU,           [MAP_RELU_BACK] = LOOP_RELU_BACK,
-        [MAP_SWISH_BACK] = LOOP_SWISH_BACK, [MAP_GELU_BACK] = LOOP_GELU_BACK,
-        [MAP_SUM] = LOOP_SUM,             [MAP_MANY] = LOOP_MANY,
+        [MAP_RELU]       = LOOP_RELU,
+        [MAP_SWISH]      = LOOP_SWISH,
+        [MAP_GELU]       = LOOP_GELU,
+        [MAP_RELU_BACK]  = LOOP_RELU_BACK,
+        [MAP_SWISH_BACK] = LOOP_SWISH_BACK,
+        [MAP_GELU_BACK]  = LOOP_GELU_BACK,
+        [MAP_SUM]        = LOOP_SUM,
+        [MAP_MANY]       = LOOP_MANY,
     };
 
     return loops[map_function_of(&k->base.kernel)];

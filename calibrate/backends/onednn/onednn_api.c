@@ -420,8 +420,8 @@ static dnnl_status_t copy_memory(const api_device *device, desc_ref from, void *
     dnnl_primitive_desc_t desc      = NULL;
     dnnl_primitive_t      run       = NULL;
     dnnl_exec_arg_t       memory[2] = { { DNNL_ARG_FROM, NULL }, { DNNL_ARG_TO, NULL } };
-    dnnl_status_t         status    = dnnl_reorder_primitive_desc_create(&desc, from, device->engine, to,
-                                                                         device->engine, NULL);
+    dnnl_status_t         status =
+        dnnl_reorder_primitive_desc_create(&desc, from, device->engine, to, device->engine, NULL);
 
     if (status == dnnl_success)
         status = dnnl_primitive_create(&run, desc);

@@ -121,8 +121,8 @@ static lm_status give(attempt *a, size_t i, verify_trial *t, lm_error *err)
     if (!verify_give(t, tensor, type_of(a, s), elements_of(a, s), a->plain[i]))
         return LM_OK;
     if (is_blocked(a))
-        cause = api_reorder(a->device, &a->kernel.primitive, s->argument, a->plain[i],
-                            a->memory[i], false);
+        cause = api_reorder(a->device, &a->kernel.primitive, s->argument, a->plain[i], a->memory[i],
+                            false);
     else
         memcpy(a->memory[i], a->plain[i], s->bytes);
     return cause == dnnl_success ? LM_OK : failed(cause, err);
@@ -137,8 +137,8 @@ static lm_status take(attempt *a, size_t i, verify_trial *t, lm_error *err)
     if (tensor == VERIFY_NONE)
         return LM_OK;
     if (is_blocked(a))
-        cause = api_reorder(a->device, &a->kernel.primitive, s->argument, a->plain[i],
-                            a->memory[i], true);
+        cause = api_reorder(a->device, &a->kernel.primitive, s->argument, a->plain[i], a->memory[i],
+                            true);
     verify_take(t, tensor, type_of(a, s), elements_of(a, s),
                 is_blocked(a) ? a->plain[i] : a->memory[i]);
     return cause == dnnl_success ? LM_OK : failed(cause, err);
@@ -152,11 +152,12 @@ static dnnl_status_t execute(attempt *a)
 
     for (size_t i = 0; i < n && cause == dnnl_success; i++) {
         argument[i].arg = a->kernel.base.slot[i].argument;
-        cause = api_memory(a->device, &a->kernel.primitive, argument[i].arg, a->memory[i],
-                           &argument[i].memory);
+        cause           = api_memory(a->device, &a->kernel.primitive, argument[i].arg, a->memory[i],
+                                     &argument[i].memory);
     }
     if (cause == dnnl_success)
-        cause = dnnl_primitive_execute(a->kernel.primitive.run, a->device->stream, (int)n, argument);
+        cause =
+            dnnl_primitive_execute(a->kernel.primitive.run, a->device->stream, (int)n, argument);
     if (cause == dnnl_success)
         cause = dnnl_stream_wait(a->device->stream);
     for (size_t i = 0; i < n; i++)

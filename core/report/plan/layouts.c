@@ -20,7 +20,7 @@ typedef struct layout_row {
     char        words[LAYOUT_TEXT];
     layout_plan plan;
     int64_t     nodes, place;
-    double      samples, tokens;  /* a second; tokens NAN: not known */
+    double      samples, tokens; /* a second; tokens NAN: not known */
     double      room; /* bytes of a rank's memory; 0: no limit, or what else is held was told */
     double      devices, at_peak; /* of all nodes; utilization_at_peak() */
     plan_power  power;
@@ -79,7 +79,8 @@ const field layout_fields[] = {
       .help = "tie: may be as fast as the first, by the bounds of passes and messages" },
     { "memory_bytes", .title = "memory [GB]", .real = bytes, IN_GB, .help = "of the fullest rank" },
     { "fits", .yields = 60, .title = "fits", .text = fits, .when = LAYOUTS_ROOM,
-      .help = "close: above 90 % of the memory, of which libraries and allocators hold a part, too" },
+      .help =
+          "close: above 90 % of the memory, of which libraries and allocators hold a part, too" },
     { "samples_per_s", .yields = 30, .title = "samples/s", ROW(samples),
       IN_UNIT("1/s", TABLE_POSITIVE(1)), .help = "of all devices" },
     { "tokens_per_s", .yields = 20, .title = "tokens/s", ROW(tokens),
@@ -169,10 +170,11 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
         fprintf(out, ", %.4g W a device, %.4g kWh", r->power.watts.value, r->power.kwh);
     fputc('\n', out);
     if (verdict_of(r) == ROOM_CLOSE)
-        fprintf(out,
-                "  within the error of its memory: %.4g of %.4g GB leave %.3g GB to libraries and the "
-                "allocator (--framework-overhead 8GB finds others)\n",
-                1e-9 * p->found.bytes, 1e-9 * r->room, 1e-9 * (r->room - p->found.bytes));
+        fprintf(
+            out,
+            "  within the error of its memory: %.4g of %.4g GB leave %.3g GB to libraries and the "
+            "allocator (--framework-overhead 8GB finds others)\n",
+            1e-9 * p->found.bytes, 1e-9 * r->room, 1e-9 * (r->room - p->found.bytes));
 }
 
 /* For each machine and number of nodes: layouts that were tried, what the best takes, its limit, and why
@@ -234,15 +236,15 @@ static void put_choice(const plan_job *job, const char *what, const layout_row *
 
     strcpy(cost.currency, job->currency);
     fprintf(out, "%s: %s, %lld node%s, %s: %s", what, r->machine, (long long)r->nodes,
-            r->nodes == 1 ? "" : "s", r->words,
-            text_duration(r->plan.run.value, text, HOURS_TEXT));
+            r->nodes == 1 ? "" : "s", r->words, text_duration(r->plan.run.value, text, HOURS_TEXT));
     if (!isnan(cost.amount))
         fprintf(out, ", %s", money_print(&cost, paid));
     fputc('\n', out);
 }
 
 /* Of several machines or numbers of nodes: the cheapest plan, and the fastest. */
-static void put_choices(const plan_job *job, const layout_plans *p, const layout_row *row, FILE *out)
+static void put_choices(const plan_job *job, const layout_plans *p, const layout_row *row,
+                        FILE *out)
 {
     const layout_row *cheapest = row, *fastest = row;
 
@@ -286,14 +288,14 @@ static lm_status draw(const plan_job *job, const layout_plan *p, const char *pat
         stretch(&p->found, &tasks);
         snprintf(tasks.title, sizeof tasks.title, "%.100s, %s: a step", job->network,
                  layout_print(&p->found.layout, words));
-        picture = (pipeline_picture){ .title  = tasks.title,
-                                      .ranks  = p->found.layout.pp,
-                                      .task   = tasks.task,
-                                      .n      = tasks.n,
-                                      .behind = p->found.share[SHARE_DATA] +
-                                                p->found.share[SHARE_UPDATE],
-                                      .step = p->found.step };
-        status  = pipeline_draw(path, &tasks, &picture, err);
+        picture =
+            (pipeline_picture){ .title  = tasks.title,
+                                .ranks  = p->found.layout.pp,
+                                .task   = tasks.task,
+                                .n      = tasks.n,
+                                .behind = p->found.share[SHARE_DATA] + p->found.share[SHARE_UPDATE],
+                                .step   = p->found.step };
+        status = pipeline_draw(path, &tasks, &picture, err);
     }
     free(tasks.task);
     return status;
