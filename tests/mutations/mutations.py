@@ -64,7 +64,7 @@ MUTATIONS = [
     Mutation("share_cut", "core/network/memory.c", "+ (bytes % (uint64_t)ranks != 0) : bytes", ": bytes", "unit", "memory"),
     Mutation("sums_as_wide", "core/network/memory.c", "lm_bytes(&sum) <= lm_bytes(&weight->tensor)", "lm_bytes(&sum) < lm_bytes(&weight->tensor)", "unit",
              "memory"),
-    Mutation("one_more_in_flight", "core/network/memory.c", "now - last : now, flight - chunks)", "now - last : now, flight)", "unit", "shard"),
+    Mutation("one_more_in_flight", "core/network/memory_tensors.c", "now - last : now, flight - chunks)", "now - last : now, flight)", "unit", "shard"),
     Mutation("muon_states", "core/network/optimizer.c", "weight->rank < 2 ? 2 : 1, lm_bytes", "weight->rank < 2 ? 1 : 2, lm_bytes", "unit", "memory"),
     # counts
     Mutation("rms_shifts", "plugins/norm.c", "return kind_of(layer) != RMS &&", "return", "unit", "layers_norm"),
@@ -86,14 +86,14 @@ MUTATIONS = [
     Mutation("schema_one_for_all", "core/layers/schema.c", "part[n == 1 ? 0 : i]", "part[0]", "unit", "schema"),
     # the GPU backend, on the device that is not there: each takes back what a reading against the real libraries mended
     # 1, 2: sums in bf16, and of groups of one
-    Mutation("gpu_sums_bf16", "calibrate/backends/cuda/ops_rows.c", "!cuda_loops_know(t) || sum.inner", "!cuda_loops_know(t) || t == LM_BF16 || sum.inner", "unit",
+    Mutation("gpu_sums_bf16", "calibrate/backends/cuda/ops/ops_rows.c", "!cuda_loops_know(t) || sum.inner", "!cuda_loops_know(t) || t == LM_BF16 || sum.inner", "unit",
              "cuda_ops"),
-    Mutation("gpu_bias_bf16", "calibrate/backends/cuda/ops_conv.c", "if (!ops_type(s->dtype, &type))",
+    Mutation("gpu_bias_bf16", "calibrate/backends/cuda/ops/ops_conv.c", "if (!ops_type(s->dtype, &type))",
              "if (!ops_type(s->dtype, &type) || (bias && s->pass == LM_GRAD_WEIGHT && s->dtype == LM_BF16))", "unit", "cuda_convs"),
-    Mutation("gpu_group_of_one", "calibrate/backends/cuda/ops_rows.c", "sum.group < 1", "sum.group < 2", "unit", "cuda_ops"),
-    Mutation("gpu_smoke_group", "calibrate/backends/cuda/ops_rows.c", "sum.group < 1", "sum.group < 2", "script", "gpu_classes"),
+    Mutation("gpu_group_of_one", "calibrate/backends/cuda/ops/ops_rows.c", "sum.group < 1", "sum.group < 2", "unit", "cuda_ops"),
+    Mutation("gpu_smoke_group", "calibrate/backends/cuda/ops/ops_rows.c", "sum.group < 1", "sum.group < 2", "script", "gpu_classes"),
     # 3: attention in f32
-    Mutation("gpu_attention_f32", "calibrate/backends/cuda/ops_attention.c", "if (s->dtype == LM_F32)\n", "if (s->dtype == LM_F8)\n", "unit", "cuda_attention"),
+    Mutation("gpu_attention_f32", "calibrate/backends/cuda/ops/ops_attention.c", "if (s->dtype == LM_F32)\n", "if (s->dtype == LM_F8)\n", "unit", "cuda_attention"),
     # 4: cores beside NCCL's threads
     Mutation("gpu_cores_of_slurm", "calibrate/run/slurm.c", " --cpus-per-task=\\\"$cores\\\" --dist", " --dist", "script", "slurm"),
     Mutation("gpu_cores_few", "calibrate/run/agreement.c", "own < CORES_OF_COLLECTIVE)", "own < 0)", "script", "nccl"),
@@ -114,12 +114,12 @@ MUTATIONS = [
     # 8: clocks before messages
     Mutation("gpu_clocks_asleep", "calibrate/backends/nccl/nccl.c", "status = wake(b, err);", "status = b->flush ? LM_OK : wake(b, err);", "script", "nccl"),
     # 9: tensor cores
-    Mutation("gpu_tensor_products", "calibrate/backends/cuda/ops_gemm.c", "(does & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0", "does || !does", "script", "gpu_classes"),
+    Mutation("gpu_tensor_products", "calibrate/backends/cuda/ops/ops_gemm.c", "(does & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0", "does || !does", "script", "gpu_classes"),
     Mutation("gpu_tensor_flag", "calibrate/measure/harness.c", "b->compute->type->on_tensor_cores(b->compute, s.compute) < 0.5", "b->plan == NULL", "script", "gpu_classes"),
     Mutation("gpu_tensor_engines", "calibrate/backends/cuda/graph/plan.c", "c.tensor_cores && !rules->tensor_cores", "c.tensor_cores && !rules", "unit", "cuda_convs"),
     # 10: attention of older cuDNN
-    Mutation("gpu_attention_old", "calibrate/backends/cuda/ops_attention.c", "MASKS_LAST_BLOCK = 91500", "MASKS_LAST_BLOCK = 90700", "unit", "cuda_attention"),
-    Mutation("gpu_attention_910", "calibrate/backends/cuda/ops_attention.c", "version == 91000 || version == 91001", "version == 91001", "unit", "cuda_attention"),
+    Mutation("gpu_attention_old", "calibrate/backends/cuda/ops/ops_attention.c", "MASKS_LAST_BLOCK = 91500", "MASKS_LAST_BLOCK = 90700", "unit", "cuda_attention"),
+    Mutation("gpu_attention_910", "calibrate/backends/cuda/ops/ops_attention.c", "version == 91000 || version == 91001", "version == 91001", "unit", "cuda_attention"),
     # 11: the clock under load, loads of the device's memory, prepared kernels, NVML's absence, MIG
     Mutation("gpu_clock_at_rest", "calibrate/backends/cuda/cuda.c", "if (!me->manager || cuda_delay(&me->device, ASKED, &unused))", "(void)ASKED; (void)unused;\n    if (!me->manager)",
              "script", "gpu"),
@@ -130,7 +130,7 @@ MUTATIONS = [
     Mutation("gpu_prepared_anew", "calibrate/backends/cuda/cuda_shelf.c", "if (!s->all[i]->used && s->all[i]->kernel.base.use == use &&",
              "if (!s->all[i]->used && s->all[i]->kernel.base.use != use &&", "unit", "cuda_step"),
     Mutation("gpu_updates_apart", "calibrate/measure/point_kernels.c", "kernels_join_maps(&s->list[PHASE_UPDATE]);", "(void)s;", "script", "gpu"),
-    Mutation("gpu_update_passes", "calibrate/backends/cuda/ops_update.c", "if (in_one_pass(how))", "if (in_one_pass(how) || how->value[SETTING_UPDATE] > 1)", "script", "gpu"),
+    Mutation("gpu_update_passes", "calibrate/backends/cuda/ops/ops_update.c", "if (in_one_pass(how))", "if (in_one_pass(how) || how->value[SETTING_UPDATE] > 1)", "script", "gpu"),
     Mutation("gpu_math_of_torch", "calibrate/measure/settings.c", '(!strcmp(math, "torch") && op == LM_OP_CONV)', '(!strcmp(math, "torch") && op != LM_OP_COPY)', "script",
              "gpu_classes"),
     # kernels beside a CPU's

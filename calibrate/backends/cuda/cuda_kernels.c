@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "network/kernels.h"
-#include "ops.h"
+#include "ops/ops.h"
 
 void cuda_add_slot(cuda_kernel *k, cuda_argument argument, slot_role role, uint64_t bytes, fill f)
 {

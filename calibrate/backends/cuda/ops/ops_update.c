@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cuda_loops.h"
-#include "ops.h"
+#include "ops/ops.h"
 
 /* So small that weights do not change over any number of repetitions. */
 #define RATE 1e-12f

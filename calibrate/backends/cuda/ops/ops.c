@@ -1,5 +1,5 @@
 /* Table of the makers of kernels. */
-#include "ops.h"
+#include "ops/ops.h"
 
 static ops_prepare *const family[] = {
     [LM_OP_GEMM] = ops_gemm,     [LM_OP_CONV] = ops_conv,

@@ -1,11 +1,11 @@
 /* Convolutions: cuDNN graphs. */
-#include "ops.h"
+#include "ops/ops.h"
 
 #include <stdlib.h>
 
 #include "cuda_loops.h"
-#include "ops_classic.h"
-#include "ops_graph.h"
+#include "ops/ops_classic.h"
+#include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
 

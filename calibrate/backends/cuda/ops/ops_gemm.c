@@ -1,10 +1,10 @@
 /* Matrix products: cuBLASLt. */
-#include "ops.h"
+#include "ops/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ops_graph.h"
+#include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
 

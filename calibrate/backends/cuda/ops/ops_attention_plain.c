@@ -1,5 +1,5 @@
 /* Attention of f32: products by cuBLASLt, softmax between them by our own kernels. */
-#include "ops_attention.h"
+#include "ops/ops_attention.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/no_memory.h"
 #include "cuda_loops.h"
-#include "ops.h"
+#include "ops/ops.h"
 
 /*
  * PyTorch has its own fused kernel for f32 ("memory-efficient"), which no library offers. The

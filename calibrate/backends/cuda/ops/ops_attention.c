@@ -1,11 +1,11 @@
 /* Fused attention: a cuDNN graph of its parts, which the library runs as one kernel. */
-#include "ops_attention.h"
+#include "ops/ops_attention.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "ops.h"
-#include "ops_graph.h"
+#include "ops/ops.h"
+#include "ops/ops_graph.h"
 
 /*
  * The library recognises the pattern, not a name: products, scale, mask, softmax, dropout, product.

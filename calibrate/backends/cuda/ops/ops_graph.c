@@ -1,5 +1,5 @@
 /* Kernels that are graphs: slots, rules, choice of an implementation, runs. */
-#include "ops_graph.h"
+#include "ops/ops_graph.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* Norms: batch norm by cuDNN's classic calls, layer and RMS norm by its graphs. */
-#include "ops.h"
+#include "ops/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ops_classic.h"
-#include "ops_graph.h"
+#include "ops/ops_classic.h"
+#include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
 

@@ -1,12 +1,12 @@
 /* Softmax by cuDNN's classic calls, sums by our own kernels. */
-#include "ops.h"
+#include "ops/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cuda_loops.h"
-#include "ops_classic.h"
-#include "ops_graph.h"
+#include "ops/ops_classic.h"
+#include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
 

@@ -1,5 +1,5 @@
 /* Tensor descriptors of cuDNN's classic calls. */
-#include "ops_classic.h"
+#include "ops/ops_classic.h"
 
 #include <limits.h>
 

@@ -6,7 +6,7 @@
 #include "measure/map_function.h"
 #include "network/autocast.h"
 #include "network/mixed/fp8.h"
-#include "ops.h"
+#include "ops/ops.h"
 
 static bool is_forward(const cuda_kernel *k)
 {

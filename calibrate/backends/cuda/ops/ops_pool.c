@@ -1,12 +1,12 @@
 /* Poolings: cuDNN's classic calls. */
-#include "ops.h"
+#include "ops/ops.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ops_classic.h"
-#include "ops_graph.h"
+#include "ops/ops_classic.h"
+#include "ops/ops_graph.h"
 
 #include "base/no_memory.h"
 
