@@ -50,7 +50,7 @@ def survives(build, m):
     finally:
         with open(path, "w") as source:
             source.write(was)
-        if plugin or calibrates: # or the next test runs what this one has changed
+        if plugin or calibrates or m.kind == "unit": # or the next test runs what this one has changed
             rebuild(build, m.kind, m.test, plugin, calibrates)
 
 
