@@ -103,6 +103,9 @@ typedef struct extrap_series {
 /** Parses name and words of a region. Changes `text` and points into it. */
 lm_status extrap_region(char *text, const extrap_options *given, extrap_series *out, lm_error *err);
 
+/** Would a word of this name be read as a word behind it ("batch=3")? */
+bool extrap_says_words(const char *name);
+
 /** Makes a row of n >= 1 repetitions; sorts them. *none: nothing was measured at this point. */
 lm_status extrap_row(const extrap_series *series, const extrap_options *given, double *seconds,
                      size_t n, observation *out, bool *none, lm_error *err);

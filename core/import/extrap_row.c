@@ -132,6 +132,16 @@ static bool is_said(const char *at)
            text_place(key, extrap_text_names, N_EXTRAP_TEXTS) < N_EXTRAP_TEXTS;
 }
 
+bool extrap_says_words(const char *name)
+{
+    for (const char *at = name; *at; at += strspn(at, " \t")) {
+        if (is_said(at))
+            return true;
+        at += strcspn(at, " \t");
+    }
+    return false;
+}
+
 /* Cuts off the value at `*at`; *at then stands after it. A value with blanks is in quotes. */
 static char *cut_value(char **at, lm_error *err)
 {

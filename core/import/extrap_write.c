@@ -131,12 +131,21 @@ static const char *metric_name(const observation *row)
 }
 
 /* Writes a region so that a reader can split it again. */
-static bool writable(const char *text, bool is_name)
+static bool writable(const char *text)
 {
     for (const char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == '"' || (is_name && *p == '=') || !strncmp(p, "->", 2))
+        if ((unsigned char)*p < ' ' || *p == '"' || !strncmp(p, "->", 2))
             return false;
     return true;
+}
+
+static lm_status refuse(const writer *w, const observation *row, const char *what, const char *text,
+                        const char *where)
+{
+    lm_error_set(w->err, LM_E_ARG, "%s'%.60s' cannot %s", what, text, where);
+    if (row->line) /* predictions have none */
+        lm_error_prefix(w->err, "line %d", row->line);
+    return LM_E_ARG;
 }
 
 /* Redundant counts: one node if its devices are given, one device or rank of a network. */
@@ -151,16 +160,16 @@ static bool is_default(const writer *w, const observation *row, extrap_count c)
 
 static lm_status print_region(const writer *w, const observation *row, FILE *out)
 {
-    if (!writable(row->name, true))
-        return lm_error_set(w->err, LM_E_ARG, "line %d: '%.60s' cannot be the name of a region",
-                            row->line, row->name);
+    if (!writable(row->name) || extrap_says_words(row->name))
+        return refuse(w, row, "", row->name, "be the name of a region");
     fputs(row->name, out);
     for (extrap_text t = 0; t < N_EXTRAP_TEXTS; t++) {
         const char *text = text_of(row, t);
+        char        what[20];
 
-        if (!writable(text, false))
-            return lm_error_set(w->err, LM_E_ARG, "line %d: %s '%.60s' cannot stand in a region",
-                                row->line, extrap_text_names[t], text);
+        snprintf(what, sizeof what, "%s ", extrap_text_names[t]);
+        if (!writable(text))
+            return refuse(w, row, what, text, "stand in a region");
         if (*text)
             fprintf(out, strchr(text, ' ') ? " %s=\"%s\"" : " %s=%s", extrap_text_names[t], text);
     }
