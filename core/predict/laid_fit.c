@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -484,4 +485,27 @@ lm_status laid_fit_steps(const observations *obs, workloads *loads, const interc
     free(f.seconds);
     free(f.slope);
     return status;
+}
+
+/* "63 steps under layouts: products x0.56, ..." */
+static bool note_kernels(const laid_fit *f, calibration *to)
+{
+    char text[300];
+
+    snprintf(text, sizeof text, "%zu steps under layouts:", f->rows);
+    for (laid_factor k = 0; k < LAID_WITHIN_STEPS; k++)
+        text_add(text, sizeof text, "%s %s x%.3g", k ? "," : "", laid_factor_name(k), f->factor[k]);
+    return calibration_note(to, "kernels_by", text);
+}
+
+lm_status laid_fit_keep(const laid_fit *f, const observations *obs, calibration *from,
+                        calibration *to, lm_error *err)
+{
+    laid_prices_move(from, to);
+    laid_steps_free(&to->laid);
+    to->laid   = from->laid;
+    from->laid = (laid_steps){ .rows = 0 };
+    return note_kernels(f, to) && calibration_note_origin(to, obs->provenance, obs->n_provenance)
+               ? LM_OK
+               : no_memory(err);
 }

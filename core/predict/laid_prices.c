@@ -2,12 +2,9 @@
 #include "predict/laid_prices.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "base/text.h"
-#include "predict/laid_fit.h"
 
 static const char *const names[N_LAID_FACTORS] = {
     [LAID_PRODUCTS]      = "products",
@@ -128,19 +125,7 @@ void laid_prices_free(laid_prices *f)
     collective_free(f->collectives);
 }
 
-/* "63 steps under layouts: products x0.56, ..." */
-static bool note_kernels(const laid_fit *f, calibration *to)
-{
-    char text[300];
-
-    snprintf(text, sizeof text, "%zu steps under layouts:", f->rows);
-    for (int k = 0; k < LAID_WITHIN_STEPS; k++)
-        text_add(text, sizeof text, "%s %s x%.3g", k ? "," : "", names[k], f->factor[k]);
-    return calibration_note(to, "kernels_by", text);
-}
-
-lm_status laid_fit_keep(const laid_fit *f, const observations *obs, calibration *from,
-                        calibration *to, lm_error *err)
+void laid_prices_move(const calibration *from, calibration *to)
 {
     for (size_t i = 0; i < LAID_FORMS; i++) {
         const size_t at = form_find(DEFAULT_MODEL, told[i]);
@@ -148,10 +133,4 @@ lm_status laid_fit_keep(const laid_fit *f, const observations *obs, calibration 
         for (size_t t = 0; t < N_TERMS && to->fitted[at].present; t++)
             to->fitted[at].term[t].value = from->fitted[at].term[t].value;
     }
-    laid_steps_free(&to->laid);
-    to->laid   = from->laid;
-    from->laid = (laid_steps){ .rows = 0 };
-    return note_kernels(f, to) && calibration_note_origin(to, obs->provenance, obs->n_provenance)
-               ? LM_OK
-               : no_memory(err);
 }

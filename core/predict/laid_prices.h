@@ -45,6 +45,8 @@ lm_status laid_prices_keep(calibration *cal, size_t rows, bool kernels, laid_pri
                            lm_error *err);
 /** Sets the prices of the machine file: those that were kept, times N_LAID_FACTORS factors. */
 void laid_prices_put(const laid_prices *p, const double *factor);
+/** Copies the prices of kernels of one machine file into another that has the same forms. */
+void laid_prices_move(const calibration *from, calibration *to);
 void laid_prices_free(laid_prices *p);
 
 #endif
