@@ -106,9 +106,6 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
                : LM_OK;
 }
 
-/* Time for libraries that compile and try a new kernel, and for ranks that connect. */
-#define PREPARING 60.0 /* seconds */
-
 /* Longest time until a backend's next sign of life. CPUs give one after each kernel; all of today
  * reach 1 GFLOP/s and 100 MB/s in any kernel. GPUs give one after a phase or a step, and are a
  * hundred times as fast. */
@@ -138,7 +135,7 @@ static lm_status prepare(const bench *b, const world *group, const sweep_point *
     lm_status status;
 
     *mine = list_work(b, group, point, s, &compute, &collective, err);
-    pulse_allow(PREPARING + slowest_seconds(b, s));
+    pulse_allow(PULSE_PREPARING + slowest_seconds(b, s));
     if (!*mine && compute)
         *mine = b->compute->type->prepare(b->compute, &s->what, &s->compute, err);
     if (!*mine && step_wanted(&point->row))

@@ -29,6 +29,9 @@ static inline void pulse_tick(void)
                           memory_order_relaxed);
 }
 
+/** Seconds of libraries that compile and try a new kernel, and of ranks that connect. */
+#define PULSE_PREPARING 60.0
+
 /**
  * Allows this much time, in addition to the usual patience, until the next sign of life: one kernel
  * on the slowest machine, or the preparations of a library.

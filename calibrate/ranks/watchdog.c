@@ -80,17 +80,17 @@ static void watchdog_free(watchdog *d)
     free_all(d->host, d->peer, d->state, d);
 }
 
-static watchdog *watchdog_new(const watchdog_config *config)
+static watchdog *watchdog_new(const world *everyone, void (*say)(const char *text))
 {
-    const size_t size = (size_t)world_size(config->everyone);
+    const size_t size = (size_t)world_size(everyone);
     watchdog    *d    = calloc(1, sizeof *d);
 
     if (!d)
         return NULL;
-    d->config   = *config;
-    d->held     = config->held;
-    d->rank     = world_rank(config->everyone);
-    d->size     = world_size(config->everyone);
+    d->everyone = everyone;
+    d->say      = say;
+    d->rank     = world_rank(everyone);
+    d->size     = world_size(everyone);
     d->host     = calloc(size, sizeof *d->host);
     d->peer     = calloc(size, sizeof *d->peer);
     d->state    = calloc(size, sizeof *d->state);
@@ -108,7 +108,7 @@ static watchdog *watchdog_new(const watchdog_config *config)
 /* Rank 0 with each of the others. Every rank. */
 static void connect_all(watchdog *d)
 {
-    const world *everyone = d->config.everyone;
+    const world *everyone = d->everyone;
     int         *fd       = calloc((size_t)d->size, sizeof *fd);
     int         *met      = calloc((size_t)d->size, sizeof *met);
     int          mine = fd && met, listener = -1;
@@ -152,7 +152,7 @@ static void tell_unconnected(const watchdog *d)
              "warning: rank %d on %s%s cannot reach rank 0 on %s over TCP: if it stops, nobody "
              "will notice",
              first, d->host[first], n > 1 ? " and others" : "", d->host[0]);
-    d->config.say(text);
+    d->say(text);
 }
 
 static void end_thread(watchdog *d)
@@ -163,19 +163,18 @@ static void end_thread(watchdog *d)
         pthread_join(d->thread, NULL);
 }
 
-lm_status watchdog_start(const watchdog_config *config, lm_error *err)
+lm_status watchdog_start(const world *everyone, void (*say)(const char *text), lm_error *err)
 {
-    watchdog *d      = watchdog_new(config);
+    watchdog *d      = watchdog_new(everyone, say);
     double    failed = !d;
     bool      mine;
 
-    world_max(config->everyone, &failed, 1);
+    world_max(everyone, &failed, 1);
     if (failed > 0) {
         watchdog_free(d);
         return no_memory(err);
     }
-    world_broadcast(config->everyone, &d->held, sizeof d->held);
-    world_hosts_of(config->everyone, d->host);
+    world_hosts_of(everyone, d->host);
     if (d->size > 1)
         connect_all(d);
     if (d->rank == 0)
@@ -183,11 +182,11 @@ lm_status watchdog_start(const watchdog_config *config, lm_error *err)
     failed = pthread_getcpuclockid(pthread_self(), &d->cpu) ||
              pthread_create(&d->thread, NULL, watch, d);
     mine = failed <= 0;
-    world_max(config->everyone, &failed, 1); /* no rank goes on alone */
+    world_max(everyone, &failed, 1); /* no rank goes on alone */
     if (failed > 0) {
         if (mine)
             end_thread(d);
-        world_wait(config->everyone); /* nobody looks at a connection that closes now */
+        world_wait(everyone); /* nobody looks at a connection that closes now */
         watchdog_free(d);
         return lm_error_set(err, LM_E_IO, "no thread can be started");
     }
@@ -196,15 +195,24 @@ lm_status watchdog_start(const watchdog_config *config, lm_error *err)
     return LM_OK;
 }
 
+void watchdog_file(const char *file, size_t held)
+{
+    world_broadcast(the->everyone, &held, sizeof held);
+    pthread_mutex_lock(&the->lock);
+    the->file = file;
+    the->held = held;
+    pthread_mutex_unlock(&the->lock);
+}
+
 void watchdog_stop(void)
 {
     if (!the)
         return;
     /* without its thread a rank gives no sign of life, so all threads end together */
-    world_wait(the->config.everyone);
+    world_wait(the->everyone);
     catch_signals(false);
     end_thread(the);
-    world_wait(the->config.everyone); /* nobody looks at a connection that closes now */
+    world_wait(the->everyone); /* nobody looks at a connection that closes now */
     watchdog_free(the);
     the = NULL;
 }
@@ -250,6 +258,6 @@ void watchdog_end(size_t held)
     pthread_mutex_lock(&d->lock);
     d->in_point = false;
     d->held     = held;
-    d->n_points++;
+    d->n_points += !d->point.verifies;
     pthread_mutex_unlock(&d->lock);
 }

@@ -23,23 +23,20 @@ static inline double watchdog_exchange_seconds(double bytes, bool between_gpus)
 /** The current measurement: its text for messages, and the patience. */
 typedef struct watchdog_point {
     size_t      number, total;    /**< "point 17 of 120" */
+    bool        verifies;         /**< a kind of kernel beside a CPU's, before all points */
     double      exchange_seconds; /**< upper limit for an all-reduce on the slowest network */
     const char *text;             /**< copied */
 } watchdog_point;
 
-typedef struct watchdog_config {
-    const world *everyone;
-    const char  *file; /**< name of the observation file, for the line; NULL: none */
-    size_t       held; /**< points in that file; only rank 0's value counts */
-    /** Prints one line for the user. Called in the watchdog's thread. */
-    void (*say)(const char *text);
-} watchdog_config;
-
 /**
  * Starts the watchdog; called by each rank. Ranks without a connection are not watched; rank 0
  * reports this. LM_E_IO if a thread cannot be started.
+ *
+ * @param say  prints one line for the user; called in the watchdog's thread
  */
-lm_status watchdog_start(const watchdog_config *config, lm_error *err);
+lm_status watchdog_start(const world *everyone, void (*say)(const char *text), lm_error *err);
+/** Name of the observation file, for the line, and points in it; each rank, only rank 0's number counts. */
+void watchdog_file(const char *file, size_t held);
 /**
  * Called by each rank before MPI_Finalize: ranks without further work wait here, still watched, for
  * the others.

@@ -8,7 +8,7 @@
 #include "ranks/watchdog_thread.h"
 
 #define PATIENCE 20.0 /* no progress for this long beyond its patience: hung */
-#define FIRST    30.0 /* libraries are loaded during the first point */
+#define FIRST    30.0 /* libraries are loaded during the first point, or kind of kernel */
 #define GATHER   0.25 /* events within this time are reported together */
 
 static _Noreturn void end_all(const watchdog *d)
@@ -195,7 +195,7 @@ static void pass_time(watchdog *d, double passed)
     pthread_mutex_lock(&d->lock);
     d->seen      = d->point;
     d->measuring = d->in_point;
-    d->first     = d->n_points == 0;
+    d->first     = d->seen.verifies ? d->seen.number == 1 : d->n_points == 0;
     pthread_mutex_unlock(&d->lock);
 }
 

@@ -20,15 +20,16 @@ void watch_tell(watchdog *d, const char *what)
     pthread_mutex_lock(&d->lock);
     snprintf(line, sizeof line, "%s", what);
     if (d->text[0])
-        text_add(line, sizeof line, " %s measuring '%s' (point %zu of %zu)",
-                 d->in_point ? "while" : "after", d->text, d->point.number, d->point.total);
-    if (d->config.file && d->held)
-        text_add(line, sizeof line, "; %.120s holds %zu point%s, --resume goes on", d->config.file,
+        text_add(line, sizeof line, " %s %s '%s' (%s %zu of %zu)", d->in_point ? "while" : "after",
+                 d->point.verifies ? "verifying" : "measuring", d->text,
+                 d->point.verifies ? "kind" : "point", d->point.number, d->point.total);
+    if (d->file && d->held)
+        text_add(line, sizeof line, "; %.120s holds %zu point%s, --resume goes on", d->file,
                  d->held, d->held == 1 ? "" : "s");
-    else if (d->config.file)
-        text_add(line, sizeof line, "; %.120s holds no points yet", d->config.file);
+    else if (d->file)
+        text_add(line, sizeof line, "; %.120s holds no points yet", d->file);
     pthread_mutex_unlock(&d->lock);
-    d->config.say(line);
+    d->say(line);
 }
 
 _Noreturn void watch_fail(watchdog *d)
@@ -62,7 +63,7 @@ _Noreturn void watch_abort(const watchdog *d)
 {
     signal(SIGALRM, SIG_DFL);
     alarm(ABORTABLE);
-    world_abort(d->config.everyone, 1);
+    world_abort(d->everyone, 1);
 }
 
 void watch_send(const watchdog *d, const wire_message *m)

@@ -38,8 +38,9 @@ typedef struct rank_state {
 } rank_state;
 
 typedef struct watchdog {
-    watchdog_config config;
-    int             rank, size;
+    const world *everyone;
+    void (*say)(const char *text);
+    int rank, size;
     char (*host)[WORLD_HOST];
     peer       *peer;     /**< rank 0: of each rank; others: peer[0] alone */
     rank_state *state;    /**< rank 0: of each rank */
@@ -63,6 +64,7 @@ typedef struct watchdog {
     char            text[200];
     char            failure[WIRE_TEXT]; /* of this rank */
     bool            in_point;
+    const char     *file; /* NULL: none yet */
     size_t          held, n_points;
 } watchdog;
 
@@ -82,7 +84,8 @@ void watch_self(watchdog *d, double passed);
 /** Sends to all connected ranks. */
 void watch_send(const watchdog *d, const wire_message *m);
 /**
- * Prints "WHAT while measuring 'POINT' (point 17 of 120); FILE holds 16 points, --resume goes on".
+ * Prints "WHAT while measuring 'POINT' (point 17 of 120); FILE holds 16 points, --resume goes on", or
+ * "WHAT while verifying 'KERNEL' (kind 3 of 40)".
  */
 void watch_tell(watchdog *d, const char *what);
 /** Reports this rank's failure and ends the whole job. */

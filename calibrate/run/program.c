@@ -271,16 +271,13 @@ static lm_status verify(job *j)
 }
 
 /* Step by step, so that no rank waits for one that has failed. */
-static lm_status prepare(job *j, world *everyone, const char *command_line)
+static lm_status prepare(job *j, world *everyone)
 {
     lm_status status = meet(j, open_plan(j, everyone));
 
     if (status || j->a->script.dry_run)
         return status;
-    status = meet(j, compare_ranks(j));
-    if (!status)
-        status = meet(j, verify(j));
-    return status ? status : meet(j, open_files(j, command_line));
+    return meet(j, compare_ranks(j));
 }
 
 /* From the watchdog's thread. */
@@ -406,8 +403,7 @@ static lm_status conclude(job *j)
     return status;
 }
 
-/* To the end: signals and lost ranks come while rank 0 fits and writes, too. */
-static lm_status measure_watched(job *j)
+static lm_status measure(job *j)
 {
     const progress shown  = { j->a->quiet };
     lm_status      status = campaign_measure(&j->c, &shown, &j->err);
@@ -421,17 +417,20 @@ static lm_status measure_watched(job *j)
     return status;
 }
 
-static lm_status measure(job *j)
+/* From the first kernel to the end: signals and lost ranks come while rank 0 fits and writes, too. */
+static lm_status measure_watched(job *j, const char *command_line)
 {
-    const watchdog_config config = { .everyone = j->c.everyone,
-                                     .file     = j->folder.observations,
-                                     .held     = output_points(&j->c.file),
-                                     .say      = say };
-    lm_status             status = watchdog_start(&config, &j->err);
+    lm_status status = meet(j, watchdog_start(j->c.everyone, say, &j->err));
 
     if (status)
         return status;
-    status = measure_watched(j);
+    status = meet(j, verify(j));
+    if (!status)
+        status = meet(j, open_files(j, command_line));
+    if (!status) {
+        watchdog_file(j->folder.observations, output_points(&j->c.file));
+        status = meet(j, measure(j));
+    }
     watchdog_stop();
     return status;
 }
@@ -449,9 +448,9 @@ static int run(options *o, world *everyone, int64_t began, const char *command_l
     }
     j.budget = j.a->budget > 0 ? j.a->budget : 0;
     j.began  = began;
-    status   = prepare(&j, everyone, command_line);
+    status   = prepare(&j, everyone);
     if (!status && !j.a->script.dry_run)
-        status = meet(&j, measure(&j));
+        status = measure_watched(&j, command_line);
     else if (!status)
         status = meet(&j, root ? listing_print(j.c.plan, j.c.pick, j.budget, j.a->format, &j.err)
                                : LM_OK);

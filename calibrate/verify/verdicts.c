@@ -11,6 +11,7 @@
 #include "measure/plan.h"
 #include "measure/point_kernels.h"
 #include "ranks/pulse.h"
+#include "ranks/watchdog.h"
 #include "verify/small.h"
 
 static bool same_settings(const settings *a, const settings *b)
@@ -85,13 +86,44 @@ static lm_status add_points(verdicts *v, const bench *b, lm_error *err)
     return status;
 }
 
+/* "bf16 gemm forward", and its geometry and settings. */
+static void print_class(const verify_kind *k, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s %s %s", k->use == USE_UPDATE ? "update " : "",
+             text_dtype_name(k->kernel.dtype), kernel_op_name(k->kernel.op),
+             kernel_pass_name(k->kernel.pass));
+}
+
+static void print_details(const verify_kind *k, char *out, size_t size)
+{
+    char     how[160], geometry[320];
+    uint32_t mask = 0;
+
+    for (setting s = 0; s < N_SETTINGS; s++)
+        mask |= (uint32_t)(k->how.value[s] != 0) << s;
+    settings_print(&k->how, mask, how, sizeof how);
+    snprintf(out, size, "%s%s%s", kernel_print_geometry(&k->kernel, geometry, sizeof geometry),
+             *how ? " " : "", how);
+}
+
+/* A kernel that never ends is ended by the watchdog, which names it. */
+static void announce(const verdicts *v, size_t i)
+{
+    char class[60], details[480], text[540];
+
+    print_class(&v->kind[i], class, sizeof class);
+    print_details(&v->kind[i], details, sizeof details);
+    snprintf(text, sizeof text, "%s %s", class, details);
+    watchdog_begin(
+        &(watchdog_point){ .number = i + 1, .total = v->n, .verifies = true, .text = text });
+    pulse_allow(PULSE_PREPARING);
+}
+
 static lm_status try(backend *compute, verify_kind *k, lm_error *err)
 {
-    verify_trial t = verify_new(&k->kernel, k->use, &k->how);
-    lm_status    status;
+    verify_trial t      = verify_new(&k->kernel, k->use, &k->how);
+    lm_status    status = compute->type->try_kernel(compute, &t, err);
 
-    pulse_tick();
-    status = compute->type->try_kernel(compute, &t, err);
     if (!status) {
         k->verdict    = verify_judge(&t);
         k->difference = t.difference;
@@ -133,10 +165,15 @@ lm_status verdicts_make(const bench *b, const world *everyone, verdicts *out, lm
 {
     lm_status status = add_points(out, b, err);
 
-    for (size_t i = 0; i < out->n && !status; i++)
-        status = try(b->compute, &out->kind[i], err);
     status = world_agree(everyone, status, err);
-    return status ? status : compare_ranks(out, everyone, err);
+    for (size_t i = 0; i < out->n && !status; i++) {
+        announce(out, i); /* all ranks try the same one */
+        status = world_agree(everyone, try(b->compute, &out->kind[i], err), err);
+    }
+    if (!status)
+        status = compare_ranks(out, everyone, err);
+    watchdog_end(0);
+    return status;
 }
 
 void verdicts_free(verdicts *v)
@@ -178,9 +215,8 @@ static bool same_class(const verify_kind *a, const verify_kind *b)
 bool verdicts_print_difference(const verdicts *v, size_t i, char *out, size_t size)
 {
     const verify_kind *worst = &v->kind[i];
-    char               how[160], geometry[320];
-    size_t             n = 0, all = 0;
-    uint32_t           mask = 0;
+    char class[60], details[480];
+    size_t n = 0, all = 0;
 
     for (size_t k = 0; k < v->n; k++) {
         const verify_kind *kind = &v->kind[k];
@@ -197,15 +233,10 @@ bool verdicts_print_difference(const verdicts *v, size_t i, char *out, size_t si
     }
     if (v->kind[i].verdict != VERIFY_DIFFERS)
         return false;
-    for (setting s = 0; s < N_SETTINGS; s++)
-        mask |= (uint32_t)(worst->how.value[s] != 0) << s;
-    settings_print(&worst->how, mask, how, sizeof how);
-    snprintf(
-        out, size,
-        "%s%s %s %s: %zu of %zu kinds differ from a CPU's, by %.2g where %.2g is allowed: %s%s%s",
-        worst->use == USE_UPDATE ? "update " : "", text_dtype_name(worst->kernel.dtype),
-        kernel_op_name(worst->kernel.op), kernel_pass_name(worst->kernel.pass), n, all,
-        worst->difference, worst->difference / worst->ratio,
-        kernel_print_geometry(&worst->kernel, geometry, sizeof geometry), *how ? " " : "", how);
+    print_class(worst, class, sizeof class);
+    print_details(worst, details, sizeof details);
+    snprintf(out, size,
+             "%s: %zu of %zu kinds differ from a CPU's, by %.2g where %.2g is allowed: %s", class,
+             n, all, worst->difference, worst->difference / worst->ratio, details);
     return true;
 }

@@ -47,6 +47,31 @@ said() {
     [ "$there" -eq "$held" ] || [ "$there" -eq $((held + 1)) ] || fail "$1 holds $there points: $(cat out)"
 }
 
+# ---- a kernel that never ends while kernels are verified, before there is a file; watched beside all that follows ---
+fake=$LAYERMETER_BIN/layermeter-calibrate-fake
+cat >verified.ini <<'END'
+[sweep]
+backend     = cudnn
+warmup      = 0
+min_repeats = 2
+max_repeats = 2
+
+[networks]
+networks = tiny.ini
+image    = 8
+batch    = 2
+END
+if [ -x "$fake" ]; then
+    LAYERMETER_FAKE_ENDLESS=40 timeout 300 "$fake" verified.ini -o verified.csv --quiet >out_verified 2>&1 &
+    verified=$!
+fi
+# stalled LOG WHO: its one line
+stalled() {
+    grep -qx "layermeter-calibrate-fake: $2 made no progress for 20 s while verifying 'f32 [a-z]* [a-z_]* .*' (kind [0-9]* of [0-9]*)" "$1" ||
+        fail "a kernel that never ends: $(cat "$1")"
+    [ ! -e verified.csv ] || fail "a file before all is verified"
+}
+
 # ---- one process -------------------------------------------------------------------------------
 for signal in INT TERM HUP; do
     rm -f alone.csv
@@ -106,6 +131,12 @@ code=$?
 grep -q "^layermeter[a-z -]*: interrupted .* measuring '.*' (point [0-9]* of 1600); disturbed.csv holds 1600 points, --resume goes on\$" out ||
     fail "nobody watches what is measured again: $(grep -v '^\[' out)"
 
+if [ -x "$fake" ]; then
+    wait $verified
+    [ $? -eq 1 ] || fail "a kernel that never ends: $(cat out_verified)"
+    stalled out_verified 'the run'
+fi
+
 # ---- two ranks ---------------------------------------------------------------------------------
 command -v mpirun >/dev/null || skip "no mpirun"
 layermeter-calibrate --plugin "$FAKES/hangs_later.so" sweep.ini --dry-run >out 2>&1 || {
@@ -116,6 +147,17 @@ many=
 mpirun --oversubscribe -np 1 true >/dev/null 2>&1 && many=--oversubscribe
 mpirun $many -np 2 true >out 2>&1 || skip "mpirun cannot start 2 ranks here: $(head -n 3 out)"
 host=$(hostname)
+
+if [ -x "$fake" ]; then # rank 1's device alone
+    cat >second.sh <<'END'
+#!/bin/sh
+[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" != 1 ] || export LAYERMETER_FAKE_ENDLESS=40
+exec "$@"
+END
+    chmod +x second.sh
+    LAYERMETER_FAKE_DEVICES=2 timeout 300 mpirun $many -np 2 ./second.sh "$fake" verified.ini -o verified.csv --quiet >out_second 2>&1 &
+    verified=$!
+fi
 
 # begin: two ranks, the second of which may hang; $rank0 and $rank1 are their processes
 begin() {
@@ -182,3 +224,8 @@ ends kill -INT $rank0
 [ $code -eq 130 ] || fail "mpirun: exit status $code"
 said o.csv interrupted
 all_gone
+
+if [ -x "$fake" ]; then
+    wait $verified && fail "a kernel of rank 1 that never ends is no failure"
+    stalled out_second "rank 1 on $host"
+fi

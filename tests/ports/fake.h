@@ -11,6 +11,7 @@
  *   LAYERMETER_FAKE_MEMORY=BYTES     of each device (default 1 GiB)
  *   LAYERMETER_FAKE_ALLOCATION=N     the N-th allocation finds no memory, nor do those after it
  *   LAYERMETER_FAKE_LAUNCH=N         the N-th launch breaks the device
+ *   LAYERMETER_FAKE_ENDLESS=N        the N-th launch never ends
  *   LAYERMETER_FAKE_REFUSED=N        the N-th launch of a library fails, and the device is none the
  * worse
  *   LAYERMETER_FAKE_CUDNN=N          the version of cuDNN (default 91900)

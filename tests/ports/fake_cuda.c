@@ -30,7 +30,7 @@ typedef struct queue {
 struct CUstream_st {
     struct CUstream_st *next;
     queue               waiting;
-    struct CUgraph_st  *capture; /* NULL: not captured */
+    struct CUgraph_st  *capture;        /* NULL: not captured */
     bool                running, stuck; /* stuck: what runs never ends */
     int64_t             busy_until;
 };
@@ -180,6 +180,10 @@ static void run_call(const item *i)
         return;
     if (++fake.n_launches == (size_t)fake_number("LAYERMETER_FAKE_LAUNCH", 0)) {
         fake.sticky = cudaErrorLaunchFailure;
+        return;
+    }
+    if (fake.n_launches == (size_t)fake_number("LAYERMETER_FAKE_ENDLESS", 0)) {
+        fake_never_ends();
         return;
     }
     i->call(i->context);

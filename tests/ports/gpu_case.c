@@ -15,6 +15,7 @@ lm_error           gpu_why;
 
 _Atomic uint64_t pulse_count; /* the watchdog's, which is not here */
 _Atomic int      pulse_now;
+_Atomic uint32_t pulse_allowed_ms;
 
 const cuda_device *gpu_open(lm_error *err)
 {

@@ -6,6 +6,7 @@
 #include "base/no_memory.h"
 #include "cuda_kernels.h"
 #include "cuda_loops.h"
+#include "ranks/pulse.h"
 
 static verify_tensor tensor_of(const cuda_kernel *k, int argument)
 {
@@ -131,6 +132,7 @@ lm_status cuda_try(const cuda_device *device, verify_trial *t, lm_error *err)
 
     if (status)
         return status;
+    pulse_allow(0); /* it is prepared, and small */
     status = run(&a, t, err);
     for (size_t i = 0; i < a.kernel.base.n_slots; i++)
         cuda_give_back(device, a.memory[i]);

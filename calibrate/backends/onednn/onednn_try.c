@@ -6,6 +6,7 @@
 
 #include "base/no_memory.h"
 #include "network/autocast.h"
+#include "ranks/pulse.h"
 
 typedef struct attempt {
     const api_device *device;
@@ -201,6 +202,7 @@ lm_status onednn_try(const api_device *device, const team *t, verify_trial *tria
     status = kernel_prepare(device, &trial->kernel, trial->use, &a.kernel, err);
     if (status)
         return status;
+    pulse_allow(0); /* it is prepared, and small */
     status = run(&a, trial, err);
     for (size_t i = 0; i < MAX_SLOTS; i++) {
         free(a.memory[i]);
