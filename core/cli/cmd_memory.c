@@ -392,8 +392,8 @@ static lm_status check_layout(const options *o, memory_command *a, lm_error *err
         return status;
     if (!a->bind.evaluation && !a->memory.recompute && strcmp(l->recompute, "none") != 0)
         a->memory.recompute = l->recompute;
-    if (a->bind.evaluation && (l->dp > 1 || l->pp > 1 || l->zero || l->fsdp))
-        return lm_error_set(err, LM_E_ARG, "inference shares layers alone: --tp and --sp");
+    if (a->bind.evaluation && (status = layout_check_inference(l, err)))
+        return status;
     if (option_given(o, &a->memory.nodes))
         return misused(o, &a->memory.nodes, err, "goes without a layout, which has --dp");
     return LM_OK;

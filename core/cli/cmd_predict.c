@@ -112,7 +112,7 @@ static const char details[] =
     "keys and values are cached. A step makes one token, and each step has one more token in the cache.\n"
     "The network's file must support it (gpt2, llama2_7b and similar). 'token' is the mean step; a few\n"
     "steps are predicted, and the others are interpolated. The prompt's own pass is --phase inference\n"
-    "--input TOKENS (prefill).\n"
+    "--input TOKENS (prefill). With --tp the devices of a replica share weights, heads and cache.\n"
     "\n"
     "Power is that of one device, energy that of all. 'power by' names the source: fitted to measured\n"
     "power, learned (nicolai), or assumed from --idle-power: the datasheet's limit while the device\n"
@@ -131,6 +131,7 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --model nicolai --optimizer sgd --grid 400gCO2/kWh\n"
     "  layermeter predict vgg16 --machine machine.ini --model nicolai --explain --path features.0\n"
     "  layermeter predict gpt2 --machine machine.ini --phase decode --context 512 --new-tokens 128\n"
+    "  layermeter predict llama3_1_70b --device H100 --phase decode --context 4k --tp 8\n"
     "  layermeter predict vgg16 --model paleo --device T4 --ppp-comp 0.5 --bandwidth 1GB/s --nodes 1..8*2\n";
 
 /* Number of points: policies within batches within nodes. */

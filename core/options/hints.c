@@ -101,6 +101,11 @@ static bool is_name(const char *value)
     return (*value >= 'a' && *value <= 'z') || (*value >= 'A' && *value <= 'Z');
 }
 
+static bool is_prompt(const char *value)
+{
+    return !strcmp(value, "prefill") || !strcmp(value, "prompt");
+}
+
 static bool is_auto(const char *value)
 {
     return !strcmp(value, "auto") || !strcmp(value, "max");
@@ -112,6 +117,7 @@ static const struct {
     const char *said;
 } value_hints[] = {
     { "batch", is_auto, "'layermeter plan NETWORK --largest-batch' finds the largest that fits" },
+    { "phase", is_prompt, "the pass of a prompt is --phase inference --input TOKENS" },
     { "global-batch", is_rounded, "it counts samples, written out, or tokens, 4Mtokens" },
     { "batch", is_rounded,
       "it counts samples, written out; of a language model, tokens / --sequence" },

@@ -142,6 +142,16 @@ bind_options limits_bind(const predictor *who, program_kind program)
                            .evaluation = program == PROGRAM_INFERENCE };
 }
 
+/* Inference has no gradients and masters, and the types of its prices. */
+static memory_types types_of(const limits *l)
+{
+    const bind_options of = limits_bind(l->who, l->setup->program);
+
+    return l->setup->program == PROGRAM_TRAINING
+               ? limits_types(l->who, l->setup->laid_out)
+               : (memory_types){ .dtype = of.dtype, .mixed = of.mixed };
+}
+
 /* Settles the layout of a predicted step, which divides. A rank's memory that is unknown is not
  * checked. */
 static lm_status settle(asked_memory *a, lm_error *err)
@@ -162,7 +172,7 @@ static void put_verdict(const limits *l, int64_t batch, double bytes, char *text
 {
     const bool         all     = l->room.overhead > 0;
     const room_verdict verdict = room_judge(bytes, (double)l->room.bytes, all);
-    const memory_types types   = limits_types(l->who, true);
+    const memory_types types   = types_of(l);
     char               needs[ROOM_TEXT], has[ROOM_SIZE], as[MEMORY_TYPES_TEXT], what[120];
 
     if (!(bytes > 0) || (verdict == ROOM_FITS && !l->setup->laid_out))
@@ -180,7 +190,7 @@ static void put_verdict(const limits *l, int64_t batch, double bytes, char *text
 static lm_status check_memory(const limits *l, char *text, bool *too_much, lm_error *err)
 {
     const program_kind program = l->setup->program;
-    const memory_types types   = limits_types(l->who, l->setup->laid_out);
+    const memory_types types   = types_of(l);
     double             most    = 0;
     int64_t            batch   = 0;
 

@@ -67,6 +67,13 @@ step_work answering_work(const answering *a);
 step_times answering_times(answering *a, const step_work *w, double pass, double longer,
                            bool brief);
 
+/**
+ * Bounds of a pass of inference, `p->forward` seconds long: those of PHASE_FORWARD, and zeros of the
+ * passes and updates that inference lacks. Other bounds stay.
+ */
+void answering_bound_inference(const step_price *p, const interval_place *place, double *low,
+                               double *high);
+
 /** Widens all bounds if products run as TF32 on a 16-bit machine file (predictor.as_tf32). */
 void answering_doubt_tf32(const predictor *who, prediction *out);
 

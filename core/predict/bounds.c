@@ -144,33 +144,42 @@ static void bound_hidden(answering *a, prediction *out)
     bound_as_measured(a, out);
 }
 
-/* Bounds of inference. If the forward pass of training replaces it, its interval does, too, but
- * wider. */
+/* If the forward pass of training replaces inference, its interval does, too, but wider. */
+void answering_bound_inference(const step_price *p, const interval_place *place, double *low,
+                               double *high)
+{
+    static const phase not_done[] = { PHASE_BACKWARD, PHASE_UPDATE, PHASE_GRAD,
+                                      PHASE_BACKWARD_GRAD };
+    const phase        by         = p->stands_in ? PHASE_FORWARD : PHASE_INFERENCE;
+    double             s[N_TIMES];
+
+    for (phase q = 0; q < N_TIMES; q++)
+        s[q] = NAN;
+    for (size_t i = 0; i < sizeof not_done / sizeof not_done[0]; i++)
+        low[not_done[i]] = high[not_done[i]] = 0;
+    s[by]              = p->forward.value;
+    low[PHASE_FORWARD] = p->forward.low, high[PHASE_FORWARD] = p->forward.high;
+    if (p->known)
+        intervals_at(p->known, by, s, place, &low[PHASE_FORWARD], &high[PHASE_FORWARD]);
+    if (p->stands_in) {
+        low[PHASE_FORWARD] *= EVALUATION_LEAST;
+        high[PHASE_FORWARD] *= EVALUATION_MOST;
+    }
+}
+
 static void bound_inference(const answering *a, prediction *out)
 {
     const step_price    *p     = &a->own->price;
-    const phase          by    = p->stands_in ? PHASE_FORWARD : PHASE_INFERENCE;
     const interval_place place = { .batch = out->batch, .ranks = 1, .of_batch = &a->own->reach };
-    static const phase   not_done[] = { PHASE_BACKWARD, PHASE_SYNC, PHASE_UPDATE, PHASE_GRAD,
-                                        PHASE_BACKWARD_GRAD };
     double               s[N_TIMES];
 
     for (phase q = 0; q < N_TIMES; q++)
         s[q] = out->low[q] = out->high[q] = NAN;
-    for (size_t i = 0; i < sizeof not_done / sizeof not_done[0]; i++)
-        out->low[not_done[i]] = out->high[not_done[i]] = 0;
-    s[by]      = out->step;
-    out->alone = (bounded){ 0, 0, 0 };
-    if (p->known)
-        intervals_at(p->known, by, s, &place, &out->low[PHASE_STEP], &out->high[PHASE_STEP]);
-    else
-        out->low[PHASE_STEP] = p->forward.low, out->high[PHASE_STEP] = p->forward.high;
-    if (p->stands_in) {
-        out->low[PHASE_STEP] *= EVALUATION_LEAST;
-        out->high[PHASE_STEP] *= EVALUATION_MOST;
-    }
-    out->low[PHASE_FORWARD]  = out->low[PHASE_STEP];
-    out->high[PHASE_FORWARD] = out->high[PHASE_STEP];
+    out->low[PHASE_SYNC] = out->high[PHASE_SYNC] = 0;
+    out->alone                                   = (bounded){ 0, 0, 0 };
+    answering_bound_inference(p, &place, out->low, out->high);
+    out->low[PHASE_STEP]  = out->low[PHASE_FORWARD];
+    out->high[PHASE_STEP] = out->high[PHASE_FORWARD];
     if (a->who->cal) {
         out->p95     = spread_p95(&a->who->cal->latency, out->step);
         s[PHASE_P95] = out->p95;

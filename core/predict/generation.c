@@ -13,13 +13,14 @@
 
 /* A step with its price. */
 typedef struct priced_step {
-    const predictor *who;
-    step_price       price;
+    predictor  who; /* with the part of a rank */
+    step_price price;
 } priced_step;
 
 /* The steps of a setup, each with its share of the mean. */
 typedef struct steps {
     step_setup       setup; /* batch 0: none yet */
+    net_shard        shard; /* of a rank */
     priced_step     *step;  /* in the order of the questions */
     generation_step *share;
     size_t           n, room;
@@ -35,9 +36,25 @@ typedef struct state {
 
 /* ---- prices ---- */
 
+/* The predictor of a step, of the same part of the network as that of the mean. */
+static lm_status step_at(const predictor *mean, int64_t context, predictor *out, lm_error *err)
+{
+    const state     *own = mean->state;
+    const predictor *who;
+    const lm_status  status = own->at(own->of, context, &who, err);
+
+    if (status)
+        return status;
+    *out       = *who;
+    out->shard = mean->shard;
+    if (!shard_is_whole(&out->shard))
+        out->scan = NULL;
+    return LM_OK;
+}
+
 typedef struct asking {
-    const state *s;
-    steps       *to;
+    const predictor *mean;
+    steps           *to;
 } asking;
 
 static lm_status ask(void *by, int64_t context, double *seconds, lm_error *err)
@@ -50,8 +67,10 @@ static lm_status ask(void *by, int64_t context, double *seconds, lm_error *err)
     if (!array_grow(&t->step, t->n, &t->room, sizeof *t->step))
         return no_memory(err);
     p = &t->step[t->n];
-    if ((status = a->s->at(a->s->of, context, &p->who, err)) ||
-        (status = host_price(p->who, &t->setup, &p->price, err)))
+    /* the schedule of a layout adds the host's time */
+    if ((status = step_at(a->mean, context, &p->who, err)) ||
+        (status = (t->setup.laid_out ? predictor_price : host_price)(&p->who, &t->setup, &p->price,
+                                                                     err)))
         return status;
     *seconds = p->price.forward.value;
     t->n++;
@@ -68,7 +87,7 @@ static void forget(steps *t)
 /* Do the setups have the same price? The number of replicas does not matter. */
 static bool same(const step_setup *a, const step_setup *b)
 {
-    return a->batch == b->batch && a->devices == b->devices &&
+    return a->batch == b->batch && a->devices == b->devices && a->laid_out == b->laid_out &&
            !(a->clock_mhz < b->clock_mhz || a->clock_mhz > b->clock_mhz);
 }
 
@@ -78,15 +97,16 @@ static lm_status steps_of(const predictor *who, const step_setup *s, const steps
 {
     const state *own = who->state;
     steps       *t   = who->memo;
-    asking       a   = { own, t };
+    asking       a   = { who, t };
     size_t       n;
     lm_status    status;
 
     *out = t;
-    if (t->setup.batch && same(&t->setup, s))
+    if (t->setup.batch && same(&t->setup, s) && shard_equals(&t->shard, &who->shard))
         return LM_OK;
     forget(t);
     t->setup = *s;
+    t->shard = who->shard;
     if ((status = generation_steps(own->context, own->tokens, ask, &a, &t->share, &n, err)))
         forget(t);
     return status;
@@ -143,7 +163,7 @@ static lm_status mean_bounds(const predictor *who, const step_setup *s, bound_pr
     lm_status    status = steps_of(who, s, &t, err);
 
     for (size_t i = 0; !status && i < t->n; i++) {
-        const predictor *step  = t->step[i].who;
+        const predictor *step  = &t->step[i].who;
         const double     times = t->share[i].weight / (double)own->tokens;
 
         if (!(status = step->by->bounds(step, s, &one, err)))
@@ -159,16 +179,20 @@ static lm_status mean_bounds(const predictor *who, const step_setup *s, bound_pr
 static lm_status mean_explain(const predictor *who, const step_setup *s, explanation *e,
                               lm_error *err)
 {
-    const state     *own  = who->state;
-    const double     mean = e->step.step;
-    const predictor *middle;
-    lm_status        status = own->at(own->of, own->context + (own->tokens - 1) / 2, &middle, err);
+    const state     *own   = who->state;
+    const prediction asked = e->step; /* under a layout, which `s` has no more */
+    prediction       mean;
+    predictor        middle;
+    lm_status        status = step_at(who, own->context + (own->tokens - 1) / 2, &middle, err);
 
-    if (!status && !(status = predict_step(middle, s, &e->step, err)))
-        status = middle->by->explain(middle, s, e, err);
+    if (status || (status = predict_step(who, s, &mean, err)) ||
+        (status = predict_step(&middle, s, &e->step, err)))
+        return status;
+    status = middle.by->explain(&middle, s, e, err);
     for (size_t i = 0; i < e->n_shares && !status; i++)
-        e->share[i].seconds *= mean / e->step.step;
-    return status ? status : predict_step(who, s, &e->step, err);
+        e->share[i].seconds *= mean.step / e->step.step;
+    e->step = asked;
+    return status;
 }
 
 /* ---- what the first step says of all ---- */

@@ -66,28 +66,46 @@ lm_status layout_of_step(const predictor *who, const step_setup *s, layout *out,
     return status;
 }
 
+static bool trains(const laid_step *s)
+{
+    return s->asked->program == PROGRAM_TRAINING;
+}
+
 /* ---- prices ---- */
+
+/* The program of replicas: inference exchanges no gradients. */
+static lm_status find_gradients(laid_step *s)
+{
+    static const gradient_schedule none     = { .n = 0 };
+    const gradient_schedule       *schedule = &none;
+    const predictor               *who      = &s->part;
+    const workload_name            of       = predictor_workload(who, s->asked->program);
+    lm_status                      status;
+
+    if (!trains(s))
+        return priced_program_told(who->cal, predictor_sync_model(who), &who->link, &none,
+                                   s->asked->batch, NULL, &s->asked->sync, &s->program, s->err);
+    status = workloads_gradients(who->loads, &of, s->asked->batch, &who->cal->settings, &schedule,
+                                 s->err);
+    return status ? status : who->by->buckets(who, s->asked, schedule, &s->program, s->err);
+}
 
 static lm_status find_program(laid_step *s)
 {
-    const workload_name      of       = predictor_workload(&s->part, s->asked->program);
-    const gradient_schedule *schedule = NULL;
-    layer_passes            *work     = NULL;
-    lm_status                status   = workloads_gradients(s->part.loads, &of, s->asked->batch,
-                                                            &s->part.cal->settings, &schedule, s->err);
+    const workload_name of     = predictor_workload(&s->part, s->asked->program);
+    const double        travel = calibration_travels(s->part.cal, of.dtype);
+    layer_passes       *work   = NULL;
+    lm_status           status = find_gradients(s);
 
-    if (!status)
-        status = s->part.by->buckets(&s->part, s->asked, schedule, &s->program, s->err);
     if (!status)
         status = layer_passes_of(&s->part, s->asked, s->bound, &work, s->err);
     if (!status)
-        status = priced_program_lay_out(s->program, &s->l, s->bound, work,
-                                        calibration_travels(s->part.cal, s->part.dtype), s->err);
+        status = priced_program_lay_out(s->program, &s->l, s->bound, work, travel, s->err);
     free(work);
     return status;
 }
 
-/* Finds the host's time: that of fitted steps under layouts, else the given one. */
+/* Finds the host's time: that of fitted training steps under layouts, else the given one. */
 static lm_status find_host(laid_step *s)
 {
     const host_time *h      = &s->part.cal->host;
@@ -97,7 +115,7 @@ static lm_status find_host(laid_step *s)
     if (status)
         return status;
     s->operations = host_operations_of(s->bound, s->asked->optimizer, h);
-    if (s->part.framework != FRAMEWORK_GRAPH && (eager || (h->rows && h->laid)))
+    if (s->part.framework != FRAMEWORK_GRAPH && (eager || (trains(s) && h->rows && h->laid)))
         s->host = h;
     return LM_OK;
 }
@@ -154,9 +172,10 @@ static step_work work_of(const laid_step *s)
                         .operations = { s->operations.forward,
                                         s->operations.backward + again * s->operations.forward },
                         .update     = s->price.update.value / s->shares,
-                        .compute    = forward + backward,
-                        .micro      = s->micro,
-                        .again      = again };
+                        /* replicas that infer do not wait for each other */
+                        .compute = trains(s) ? forward + backward : 0,
+                        .micro   = s->micro,
+                        .again   = again };
 }
 
 /* Error for a message without a price: names the first group without prices. */
@@ -291,6 +310,7 @@ static void bound_parts(const laid_step *s, const step_work *w, double sync, dou
                         double *high)
 {
     const interval_place place = { .batch = s->asked->batch, .ranks = step_setup_ranks(s->asked) };
+    const interval_place one   = { .batch = s->asked->batch, .ranks = 1 };
     const double         micro = s->micro;
     double               at[N_TIMES];
 
@@ -301,7 +321,10 @@ static void bound_parts(const laid_step *s, const step_work *w, double sync, dou
     at[PHASE_UPDATE]   = w->update; /* of all stages */
     at[PHASE_SYNC]     = sync;
     intervals_at(s->price.known, PHASE_SYNC, at, &place, &low[PHASE_SYNC], &high[PHASE_SYNC]);
-    laid_pass_bounds(&s->part, s->price.known, at, &place, low, high);
+    if (trains(s))
+        laid_pass_bounds(&s->part, s->price.known, at, &place, low, high);
+    else
+        answering_bound_inference(&s->price, &one, low, high);
     low[PHASE_FORWARD] *= micro;
     high[PHASE_FORWARD] *= micro;
     low[PHASE_BACKWARD] *= micro;
@@ -318,7 +341,7 @@ static double host_at_most(const laid_step *s, const step_work *w, double step)
 {
     const host_time most  = { .rows = 1, .seconds = LAID_HOST_MOST, .queue = true };
     step_work       slow  = *w;
-    const bool      known = s->host || s->part.framework == FRAMEWORK_GRAPH;
+    const bool      known = s->host || s->part.framework == FRAMEWORK_GRAPH || !trains(s);
 
     if (known || !(is_carried(&s->part) || s->part.cal->laid.kernels))
         return 0;
@@ -364,7 +387,7 @@ static void put_bounds(const laid_step *s, prediction *out)
     for (int i = 0; i < 2; i++) {
         const double *from   = i ? high : low;
         const double  longer = out->sync > 0 ? from[PHASE_SYNC] / out->sync : 1;
-        const double  pass   = from[PHASE_BACKWARD] / w.backward;
+        const double  pass   = trains(s) ? from[PHASE_BACKWARD] / w.backward : 1;
         double *const to     = i ? out->high : out->low;
         double *const sent   = i ? &out->slow : &out->fast;
         step_work     mine   = w;
@@ -395,7 +418,7 @@ static void put_own_bounds(const laid_step *s, prediction *out)
 {
     double low, high;
 
-    if (!s->part.cal->laid.groups || !knows_steps(s->part.cal))
+    if (!s->part.cal->laid.groups || !knows_steps(s->part.cal) || !trains(s))
         return;
     laid_steps_bounds(&s->part.cal->laid, s->part.network, &low, &high);
     out->low[PHASE_STEP]  = low * out->step;
@@ -479,19 +502,15 @@ lm_status laid_check_whole(const layout *l, lm_error *err)
 
 static lm_status settle_step(const predictor *who, laid_step *s)
 {
-    lm_status status = LM_OK;
+    lm_status status = trains(s) ? LM_OK : layout_check_inference(&s->asked->layout, s->err);
 
-    if (s->asked->program != PROGRAM_TRAINING)
-        status = lm_error_set(s->err, LM_E_UNSUPPORTED,
-                              "a layout (--tp, --pp ...) is of training: tokens and forward passes "
-                              "are priced on one device each; leave it out, and take a device that "
-                              "holds the network ('layermeter memory' tells, also with --tp)");
     if (!status)
         status = layout_of_step(who, s->asked, &s->l, s->err);
     if (!status && !layout_is_plain(&s->l))
         status = check_told(s);
-    return status || s->asked->optimizer != OPTIMIZER_MUON ? status
-                                                           : laid_check_whole(&s->l, s->err);
+    return status || !trains(s) || s->asked->optimizer != OPTIMIZER_MUON
+               ? status
+               : laid_check_whole(&s->l, s->err);
 }
 
 static lm_status price_step(laid_step *s)

@@ -64,6 +64,7 @@ lm_status layer_passes_of(const predictor *who, const step_setup *s, const bound
     lm_status     status;
 
     one.optimizer = s->optimizer;
+    one.program   = s->program;
     if (!work)
         return no_memory(err);
     status = explain_step(who, &one, &e, err);
@@ -73,7 +74,7 @@ lm_status layer_passes_of(const predictor *who, const step_setup *s, const bound
     }
     sum = status ? (layer_passes){ 0 }
                  : add_shares(e, bound, work); /* the model does not separate kernels */
-    if (!(sum.forward > 0 && sum.input + sum.weight > 0))
+    if (!(sum.forward > 0 && (s->program != PROGRAM_TRAINING || sum.input + sum.weight > 0)))
         for (size_t i = 0; i < bound->n_layers; i++)
             work[i] = flops_of_layer(&bound->layer[i]);
     explanation_free(e);

@@ -254,6 +254,24 @@ lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_
     return LM_OK;
 }
 
+lm_status layout_check_inference(const layout *l, lm_error *err)
+{
+    const char *of = l->fsdp           ? "fsdp"
+                     : l->zero         ? "zero"
+                     : l->pp > 1       ? "pp"
+                     : l->global_batch ? "a global batch"
+                     : l->accumulation ? "ga"
+                     : l->batch_tokens ? "a global batch"
+                                       : NULL;
+
+    if (!of)
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG,
+                        "%s is of training: ranks of inference share layers (tp, sp, ep), tokens "
+                        "of a prompt (cp), or are replicas (dp)",
+                        of);
+}
+
 /* ---- the placement ---- */
 
 /* Distance between neighbours of a dimension, in ranks. The ranks of ep are those of cp and dp. */

@@ -156,6 +156,14 @@ typedef struct layout_facts {
  */
 lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_error *err);
 
+/**
+ * Refuses what only training has: shares of states and gradients (zero, fsdp), chunks and orders of
+ * pipelines, several micro-batches. Inference has one batch in flight in each replica.
+ *
+ * @return LM_E_ARG, with the property. Pure
+ */
+lm_status layout_check_inference(const layout *l, lm_error *err);
+
 /** The placement of a group of ranks on nodes. */
 typedef struct rank_span {
     int64_t nodes, devices; /**< devices: ranks of the group on each node */

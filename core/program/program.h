@@ -5,8 +5,8 @@
  * other ranks has a pass that produces its data, a group of ranks, and a rule for what runs at the
  * same time. schedule.h turns a program into seconds; no other code adds up a step.
  *
- * Inference is a program of one pass, the forward pass in evaluation mode. It sends nothing:
- * several ranks are replicas.
+ * Inference is a program of one pass, the forward pass in evaluation mode. Replicas send nothing to
+ * each other; ranks of a replica send their shares of activations, as in training.
  *
  * In data-parallel training the messages are the all-reduces of the gradients. Each further
  * dimension of parallelism adds messages, with its own group of ranks.
