@@ -141,7 +141,8 @@ static const char details[] =
     "passes), where B is the number of samples of a step on all devices. All nodes are paid for from\n"
     "start to end. A larger B may need more epochs: --global-batch keeps B fixed. Storage, traffic and\n"
     "queues are not counted. The data set of a language model is --tokens (or --dataset): ceil(tokens /\n"
-    "length of a sample) samples. A run of --tokens is one epoch, unless --epochs says otherwise.\n"
+    "length of a sample) samples. A run of --tokens is one epoch, unless --epochs says otherwise. Layouts\n"
+    "of a language model are also told without --tokens: with time and cost of a billion tokens.\n"
     "\n"
     "Failures are counted only with --mtbf. Devices fail independently. The run writes checkpoints at the\n"
     "best interval (Young 1974, Daly 2006) and continues from the last one. Times and costs are then\n"
@@ -339,6 +340,18 @@ static uint64_t bytes_at(const option_counts *list, size_t i)
     return list->n ? (uint64_t)list->at[list->n > 1 ? i : 0] : 0;
 }
 
+/* Without a data set there is no run that ends: a billion tokens stand for it. */
+static lm_status check_rates(const options *o, const plan_options *a, lm_error *err)
+{
+    const void *bound = !isnan(a->deadline) ? (const void *)&a->deadline
+                        : a->budget.amount > 0
+                            ? (const void *)&a->budget
+                            : (a->training.startup > 0 ? (const void *)&a->training.startup : NULL);
+
+    return bound ? misused(o, bound, err, "is of a whole run: give its tokens, --tokens 300B")
+                 : LM_OK;
+}
+
 /* Samples of the data set, and what follows from them. */
 static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err)
 {
@@ -355,6 +368,8 @@ static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err
     q->global_batch = whole.n;
     if (!q->training.dataset && a->rate > 0) /* an hour of them */
         q->training.dataset = (int64_t)ceil(fmin(a->rate * 3600, 9e18));
+    if (!q->training.dataset && a->layouts)
+        return check_rates(o, a, err);
     if (!q->training.dataset && !a->largest)
         return lm_error_set(err, LM_E_ARG,
                             "a sample of '%.80s' is a row of tokens: give the run's tokens, "

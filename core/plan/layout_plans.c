@@ -29,25 +29,28 @@ static layout_question question_of(const plan_job *job, size_t machine, int64_t 
 }
 
 /* A whole run of steps of so many seconds. */
-static failure_cost run_at(const plan_job *job, const layout_plan *p, double step, double *ideal)
+static failure_cost run_at(const plan_job *job, const layout_plan *p, int64_t tokens, double step,
+                           double *ideal)
 {
     const plan_question *q = &job->question;
 
-    *ideal =
-        training_seconds(&q->training, training_steps(&q->training, q->global_batch), step, 0, 0);
+    *ideal = q->training.dataset
+                 ? training_seconds(&q->training, training_steps(&q->training, q->global_batch),
+                                    step, 0, 0)
+                 : step * LAYOUT_PLANS_TOKENS / ((double)tokens * (double)q->global_batch);
     return plan_run_of(q, p->nodes * q->setup.devices, *ideal);
 }
 
-static void put_run(const plan_job *job, layout_plan *p)
+static void put_run(const plan_job *job, int64_t tokens, layout_plan *p)
 {
     const money       *hour = &job->machine[p->machine].hour[job->view.tier];
-    const failure_cost c    = run_at(job, p, p->found.step, &p->ideal);
+    const failure_cost c    = run_at(job, p, tokens, p->found.step, &p->ideal);
     double             ideal;
 
     p->every      = c.every;
     p->n_failures = c.failures;
-    p->run        = (bounded){ c.seconds, run_at(job, p, p->found.low, &ideal).seconds,
-                               run_at(job, p, p->found.high, &ideal).seconds };
+    p->run        = (bounded){ c.seconds, run_at(job, p, tokens, p->found.low, &ideal).seconds,
+                               run_at(job, p, tokens, p->found.high, &ideal).seconds };
     p->cost       = (bounded){ money_of_run(hour, p->nodes, p->run.value).amount,
                                money_of_run(hour, p->nodes, p->run.low).amount,
                                money_of_run(hour, p->nodes, p->run.high).amount };
@@ -68,7 +71,7 @@ static void take(const plan_job *job, const layout_plan *like, const layout_sear
         p->place = i;
         p->found = s->found[i];
         p->tie   = i > 0 && layouts_tie(&s->found[0], &s->found[i]);
-        put_run(job, p);
+        put_run(job, out->tokens, p);
         if (isinf(p->run.value)) {
             out->no_end++;
             continue;

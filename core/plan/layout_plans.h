@@ -5,17 +5,20 @@
 #include "plan/job.h"
 #include "plan/layouts.h"
 
+#define LAYOUT_PLANS_TOKENS 1e9 /**< trained by the run of a job without a data set */
+
 typedef struct layout_plan {
     size_t       machine;
     int64_t      nodes;
     size_t       place; /**< rank among the layouts of this machine and number of nodes, from 0 */
     layout_found found;
-    bounded      run;        /**< s, whole training run with its failures */
-    bounded      cost;       /**< in the job's currency; NAN: no price */
-    double       ideal;      /**< s, the run without failures */
-    double       every;      /**< s of work between checkpoints; only used with failures */
-    double       n_failures; /**< expected number */
-    bool         tie;        /**< as fast as the first layout, within their uncertainty */
+    /** s, whole training run with its failures; of LAYOUT_PLANS_TOKENS if no data set is known */
+    bounded run;
+    bounded cost;       /**< in the job's currency; NAN: no price */
+    double  ideal;      /**< s, the run without failures */
+    double  every;      /**< s of work between checkpoints; only used with failures */
+    double  n_failures; /**< expected number */
+    bool    tie;        /**< as fast as the first layout, within their uncertainty */
 } layout_plan;
 
 /** Statistics of a search. */
@@ -45,7 +48,7 @@ typedef struct layout_plans {
  * Predicts the layout job->told (job->whole), or finds the `best` layouts that agree with it for each
  * machine and number of nodes, and predicts them. The search,
  * which ranks by sums of parts, delivers several times as many layouts, each with another pair of
- * tp and pp. job->question.global_batch is split into micro-batches of at most `most_micro_batch`.
+ * tp and pp. job->question.training.dataset 0 is for networks of tokens. job->question.global_batch is split into micro-batches of at most `most_micro_batch`.
  * Call layout_plans_free() in either case.
  *
  * @return LM_E_NOTFOUND if no layout fits, none has a price, or no plan meets the limits; the text

@@ -21,6 +21,7 @@ typedef struct layout_row {
     layout_plan plan;
     int64_t     nodes, place;
     double      samples, tokens; /* a second; tokens NAN: not known */
+    double      billions;        /* of tokens in the run; NAN: not known */
     double      room; /* bytes of a rank's memory; 0: no limit, or what else is held was told */
     double      devices, at_peak; /* of all nodes; utilization_at_peak() */
     plan_power  power;
@@ -49,6 +50,11 @@ static const char *kwh_currency(const void *whole, size_t i)
 REAL_OF(goodput, layout_row, r->plan.ideal / r->plan.run.value)
 REAL_OF(mfu, layout_row, r->at_peak > 0 ? r->at_peak * r->samples / r->devices : NAN)
 REAL_OF(device_hours, layout_row, r->plan.run.value / 3600 * r->devices)
+REAL_OF(rate_h, layout_row,
+        LAYOUT_PLANS_TOKENS / 3600 / r->tokens * r->plan.run.value / r->plan.ideal)
+REAL_OF(rate_cost, layout_row, r->plan.cost.value / r->billions)
+REAL_OF(rate_cost_low, layout_row, r->plan.cost.low / r->billions)
+REAL_OF(rate_cost_high, layout_row, r->plan.cost.high / r->billions)
 TEXT_OF(words, layout_row, r->words)
 TEXT_OF(tie, layout_row, r->plan.place == 0 ? "" : r->plan.tie ? "tie" : "slower")
 SHARE(share_compute, SHARE_COMPUTE)
@@ -58,12 +64,20 @@ SHARE(share_data, SHARE_DATA)
 SHARE(share_update, SHARE_UPDATE)
 
 /* Beside those of plans, whose bits lie below. */
-enum { LAYOUTS_TOKENS = 1 << 24, LAYOUTS_PEAK = 1 << 25, LAYOUTS_ROOM = 1 << 26 };
+enum {
+    LAYOUTS_TOKENS = 1 << 24,
+    LAYOUTS_PEAK   = 1 << 25,
+    LAYOUTS_ROOM   = 1 << 26,
+    LAYOUTS_RUN    = 1 << 27
+};
 
 #define ROW(member)  FIELD_AT(layout_row, member)
 #define PLAN(member) FIELD_AT(layout_row, plan.member)
-#define RUN(at)      PLAN(run.at), .per = 3600, IN_UNIT("h", TABLE_POSITIVE(2))
-#define COST(at)     PLAN(cost.at), WITH_DIGITS(TABLE_POSITIVE(2)), .when = PLAN_PRICED
+#define RUN(at)      PLAN(run.at), .per = 3600, IN_UNIT("h", TABLE_POSITIVE(2)), .when = LAYOUTS_RUN
+#define COST(at)     PLAN(cost.at), WITH_DIGITS(TABLE_POSITIVE(2)), .when = PLAN_PRICED | LAYOUTS_RUN
+/* by a billion tokens */
+#define BILLION(name)   .real = name, WITH_DIGITS(TABLE_POSITIVE(2))
+#define RATE_COST(name) BILLION(name), .when = PLAN_PRICED | LAYOUTS_TOKENS
 
 const field layout_fields[] = {
     { "machine", .title = "machine", ROW(machine), .once = "machine", .help = "machine file" },
@@ -107,13 +121,22 @@ const field layout_fields[] = {
       .help = "share of the run in which it gets on: neither checkpoints nor failures" },
     { "checkpoint_every_s", .yields = 27, .title = "checkpoint every", PLAN(every),
       .when = PLAN_FAILURES, IN_UNIT("s", TABLE_DURATION), .help = "work between two checkpoints" },
-    { "failures", .yields = 65, .title = "failures", PLAN(n_failures), .when = PLAN_FAILURES,
-      .digits = 1, .help = "of any device in the run, expected" },
+    { "failures", .yields = 65, .title = "failures", PLAN(n_failures),
+      .when = PLAN_FAILURES | LAYOUTS_RUN, .digits = 1,
+      .help = "of any device in the run, expected" },
     { "device_hours", .yields = 28, .title = "device-hours", .real = device_hours, IN_UNIT("h", -1),
-      .help = "of all devices" },
+      .when = LAYOUTS_RUN, .help = "of all devices" },
     { "cost", .title = "cost", COST(value), .help = "of all nodes, from start to end" },
     { "cost_low", .yields = 52, .title = "low", COST(low), .help = "low end of its interval" },
     { "cost_high", .yields = 52, .title = "high", COST(high), .help = "high end of its interval" },
+    { "hours_per_btokens", .yields = 34, .title = "h/10^9 tokens", BILLION(rate_h),
+      .when = LAYOUTS_TOKENS, .help = "time of a billion tokens, with failures" },
+    { "cost_per_btokens", .yields = 12, .title = "cost/10^9 tokens", RATE_COST(rate_cost),
+      .help = "of all nodes, for a billion tokens" },
+    { "cost_per_btokens_low", .yields = 53, .title = "low", RATE_COST(rate_cost_low),
+      .help = "low end of its interval" },
+    { "cost_per_btokens_high", .yields = 53, .title = "high", RATE_COST(rate_cost_high),
+      .help = "high end of its interval" },
     { "power_w", .yields = 55, .title = "power [W]", ROW(power.watts.value), IN_UNIT("W", 1),
       .when = PLAN_POWER, .help = "mean power of a device: computing, waiting and in bubbles" },
     { "power_low_w", .title = NULL, ROW(power.watts.low), IN_UNIT("W", 1), .when = PLAN_POWER,
@@ -123,11 +146,11 @@ const field layout_fields[] = {
     { "energy_j", .title = NULL, ROW(power.joules), IN_UNIT("J", -1), .when = PLAN_POWER,
       .help = "energy of all devices in a step" },
     { "energy_kwh", .yields = 51, .title = "energy [kWh]", ROW(power.kwh), IN_UNIT("kWh", -1),
-      .when = PLAN_POWER, .help = "energy of all devices in the run" },
+      .when = PLAN_POWER | LAYOUTS_RUN, .help = "energy of all devices in the run" },
     { "co2_kg", .yields = 22, .title = "CO2 [kg]", ROW(power.kg_co2), IN_UNIT("kg", -1),
-      .when = PLAN_POWER | PLAN_CO2, .help = "CO2 of that electricity" },
+      .when = PLAN_POWER | PLAN_CO2 | LAYOUTS_RUN, .help = "CO2 of that electricity" },
     { "electricity", .yields = 23, .title = "electricity [%s]", .each = kwh_currency,
-      ROW(power.electricity), .digits = -1, .when = PLAN_POWER | PLAN_ELECTRICITY,
+      ROW(power.electricity), .digits = -1, .when = PLAN_POWER | PLAN_ELECTRICITY | LAYOUTS_RUN,
       .help = "what it costs" },
     { "power_by", .yields = 75, .title = "power by", ROW(power.by), .when = PLAN_POWER,
       .once = "power by", .help = "where the power comes from: fitted, learned or assumed" },
@@ -151,8 +174,9 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
                 text_grouped((uint64_t)fmin(r->tokens, 1e18), grouped, sizeof grouped));
     if (r->at_peak > 0)
         fprintf(out, ", MFU %.1f %%", 100 * mfu(r, 0));
-    fprintf(out, ", %s; the run takes %s",
+    fprintf(out, ", %s; %s %s",
             room_needs(p->found.bytes, job->side[p->machine].room.overhead > 0, needs),
+            job->question.training.dataset ? "the run takes" : "a billion tokens take",
             text_duration(p->run.value, text[0], HOURS_TEXT));
     if (!isnan(p->run.low))
         fprintf(out, " (%s to %s)", text_duration(p->run.low, text[1], HOURS_TEXT),
@@ -239,7 +263,7 @@ static void put_choice(const plan_job *job, const char *what, const layout_row *
             r->nodes == 1 ? "" : "s", r->words, text_duration(r->plan.run.value, text, HOURS_TEXT));
     if (!isnan(cost.amount))
         fprintf(out, ", %s", money_print(&cost, paid));
-    fputc('\n', out);
+    fputs(job->question.training.dataset ? "\n" : " for a billion tokens\n", out);
 }
 
 /* Of several machines or numbers of nodes: the cheapest plan, and the fastest. */
@@ -304,6 +328,7 @@ static lm_status draw(const plan_job *job, const layout_plan *p, const char *pat
 static lm_status row_of(const plan_job *job, const layout_plan *p, int64_t tokens, layout_row *out,
                         lm_error *err)
 {
+    const training    *t    = &job->question.training;
     const plan_side   *side = &job->side[p->machine];
     const layout_asked a    = { side->who, job->net, job->reg, &job->question.setup, p->nodes };
     step_setup         s;
@@ -319,7 +344,11 @@ static lm_status row_of(const plan_job *job, const layout_plan *p, int64_t token
                                   .devices = (double)p->nodes * (double)job->question.setup.devices };
 
     layout_print(&p->found.layout, r.words);
-    r.tokens = tokens ? r.samples * (double)tokens : NAN;
+    r.tokens   = tokens ? r.samples * (double)tokens : NAN;
+    r.billions = !tokens ? NAN
+                 : t->dataset
+                     ? (double)t->epochs * (double)t->dataset * (double)tokens / LAYOUT_PLANS_TOKENS
+                     : 1;
     if (plan_power_facts(job) && !(status = layout_step(&a, &p->found.layout, &s, err)) &&
         !(status = predict_step(side->who, &s, &step, err)))
         status = plan_power_of(job, side, &s, &step, p->run.value, &r.power, err);
@@ -329,7 +358,8 @@ static lm_status row_of(const plan_job *job, const layout_plan *p, int64_t token
 
 static unsigned facts_of(const plan_job *job, const layout_plans *p)
 {
-    unsigned facts = plan_facts_of(job) | (p->tokens ? LAYOUTS_TOKENS : 0);
+    unsigned facts = plan_facts_of(job) | (p->tokens ? LAYOUTS_TOKENS : 0) |
+                     (job->question.training.dataset ? LAYOUTS_RUN : 0);
 
     for (size_t i = 0; i < job->n; i++)
         facts |= (job->side[i].at_peak > 0 ? LAYOUTS_PEAK : 0) |
