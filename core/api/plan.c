@@ -57,7 +57,7 @@ static lm_status machine_of(const lm_predictor *p, const lm_run *r, const step_s
     if (r->price > 0)
         out->hour[PRICE_LIST].amount = r->price;
     return batch_limits_of(p->network->net, p->network->library->reg, &b, &s->sync, s->optimizer,
-                           &room, &out->fits, err);
+                           NULL, &room, &out->fits[0], err);
 }
 
 static lm_status nothing(const plan_set *set, lm_error *err)

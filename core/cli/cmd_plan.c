@@ -175,11 +175,13 @@ static const char details[] =
     "pp and dp are given without --layouts, the layout is complete: other parts are as in predict, and of\n"
     "several micro-batches the fastest that fits is taken.\n"
     "\n"
-    "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (devices x batch))\n"
-    "forward passes. With --rate samples arrive one by one. A plan has to keep up, the run ends when the\n"
-    "last sample has arrived, and 'an hour' is the price of the nodes for an hour. Power is that of full\n"
-    "load. With --phase decode samples are new tokens: --rate and --dataset count them, --within is the\n"
-    "time of one token. The prompts' own passes are a plan of --phase inference.\n"
+    "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (replicas x batch))\n"
+    "forward passes. A replica is one device, or as many as share the network (--tp): each 1, 2, 4 ... up\n"
+    "to --devices-per-node is tried, and --batch is that of a replica. With --rate samples arrive one by\n"
+    "one. A plan has to keep up, the run ends when the last sample has arrived, and 'an hour' is the\n"
+    "price of the nodes for an hour. Power is that of full load. With --phase decode samples are new\n"
+    "tokens: --rate and --dataset count them, --within is the time of one token. The prompts' own passes\n"
+    "are a plan of --phase inference.\n"
     "\n"
     "If a machine's power is known (see predict), each plan has the energy of all devices over the run.\n"
     "Its cost is listed beside the price of the nodes and not added to it.\n"
@@ -198,12 +200,34 @@ static const char examples[] =
     "  layermeter plan llama3_70b --device H100 --gpus 64 --layout 'tp8 pp4 dp2 sp recompute=full' \\\n"
     "    --global-batch 512 --tokens 1T\n"
     "  layermeter plan resnet50 --machine a.ini --phase inference --rate 2000 --within 50ms\n"
+    "  layermeter plan llama3_1_70b --device H100 --devices-per-node 8 --phase decode --context 4k \\\n"
+    "    --rate 2000 --within 50ms --batch auto\n"
     "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900 \\\n"
     "    --tokens 10M\n";
 
 static const field *columns_of(const plan_options *a)
 {
     return a->layouts ? layout_fields : a->largest ? largest_fields : plan_fields;
+}
+
+/* Inference by devices that share the network as is told. */
+static lm_status check_shared(const options *o, plan_options *a, lm_error *err)
+{
+    const layout   *l       = &a->layout.layout;
+    const int64_t   replica = layout_replica(l);
+    const lm_status status  = layout_check_inference(l, err);
+
+    if (status)
+        return status;
+    if (l->dp)
+        return misused(o, &a->layout.text, err, "dp %lld: --nodes says how many replicas there are",
+                       (long long)l->dp);
+    if (a->largest)
+        return misused(o, &a->largest, err, "is of devices that hold the network: leave out %s",
+                       a->layout.words);
+    if (!a->gpus && !option_given(o, &a->how.setup.devices) && !a->fleet.instances.n)
+        a->how.setup.devices = replica < USUAL_NODE ? replica : USUAL_NODE;
+    return LM_OK;
 }
 
 /* What is told of a layout. */
@@ -216,6 +240,8 @@ static lm_status check_told(const options *o, plan_options *a, lm_error *err)
 
     if (status || !a->layout.given)
         return status;
+    if (a->how.program != PROGRAM_TRAINING)
+        return check_shared(o, a, err);
     a->whole = !a->layouts && layout_is_whole(l);
     if (a->whole && (status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes,
                                                   &a->how.setup.devices, err)))
@@ -242,8 +268,8 @@ static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
     if (!a->layouts)
         return a->timeline ? misused(o, &a->timeline, err, "goes with --layouts") : LM_OK;
     if (a->how.program != PROGRAM_TRAINING)
-        return misused(o, a->layout.given ? (void *)&a->layout.text : &a->layouts, err,
-                       "is of training");
+        return misused(o, &a->layouts, err,
+                       "is of training: inference tries each --tp up to --devices-per-node");
     if (!a->global_batch.n)
         return a->layout.given
                    ? misused(o, &a->global_batch, err,
@@ -312,7 +338,8 @@ static void ask(plan_command *c, const options *o)
                          .n_batch      = a->batch.n,
                          .setup        = a->how.setup,
                          .policy       = a->how.policy,
-                         .n_policies   = a->how.n };
+                         .n_policies   = a->how.n,
+                         .told         = a->layout.given };
     job->automatic   = a->batch.automatic;
     job->critical    = a->critical;
     job->told        = a->layout.layout;

@@ -484,8 +484,6 @@ lm_status scaling_check(const options *o, const scaling_options *s, const void *
     return LM_OK;
 }
 
-#define USUAL_NODE 8 /* devices of a cloud's node that has several */
-
 lm_status gpus_settle(const options *o, const int64_t *gpus, option_counts *nodes, int64_t *devices,
                       lm_error *err)
 {

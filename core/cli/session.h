@@ -68,6 +68,8 @@ lm_status session_open_beside(const options *o, const session_options *q, const 
                               session *out, lm_error *err);
 void      session_close(session *s);
 
+#define USUAL_NODE 8 /**< devices of a cloud's node that has several */
+
 /* ---- decoding ---- */
 
 /** Fills it: --context and --new-tokens. */

@@ -53,7 +53,7 @@ static bool changed(const plan_asked *asked, const assumption *a, plan_view *out
     }
     if (a->view.less_memory) {
         out->less_memory = true;
-        return asked->machines[p->machine].fits.largest[0][0] < MEMORY_BATCH_MAX;
+        return asked->machines[p->machine].fits[0].largest[0][0] < MEMORY_BATCH_MAX;
     }
     out->time = a->view.time;
     return !isnan(p->run.seconds[a->view.time]) &&

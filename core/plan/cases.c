@@ -83,7 +83,16 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
 
     c.seconds[TIME_LOW]  = p->low[PHASE_STEP];
     c.seconds[TIME_HIGH] = p->high[PHASE_STEP];
-    if (!step_setup_exchanges(s)) { /* all of it is compute */
+    if (s->laid_out && s->program == PROGRAM_INFERENCE && !isnan(p->slow + p->fast)) {
+        /* independent errors add up in squares */
+        const double less = p->step - p->low[PHASE_STEP], more = p->high[PHASE_STEP] - p->step;
+        const double fast = p->step - p->fast, slow = p->slow - p->step;
+
+        c.seconds[TIME_COMPUTE_LOW]  = p->step - sqrt(fmax(0, less * less - fast * fast));
+        c.seconds[TIME_COMPUTE_HIGH] = p->step + sqrt(fmax(0, more * more - slow * slow));
+        c.seconds[TIME_SYNC_LOW]     = p->fast;
+        c.seconds[TIME_SYNC_HIGH]    = p->slow;
+    } else if (!step_setup_exchanges(s)) { /* all of it is compute */
         c.seconds[TIME_COMPUTE_LOW]  = p->low[PHASE_STEP];
         c.seconds[TIME_COMPUTE_HIGH] = p->high[PHASE_STEP];
     } else if (isnan(p->sync)) { /* all-reduces are not separate from the rest */

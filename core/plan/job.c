@@ -38,15 +38,17 @@ static lm_status automatic(plan_job *job, lm_error *err)
     int64_t        most = 0;
 
     for (size_t i = 0; i < job->n; i++) {
-        const int64_t fits = job->machine[i].fits.largest[0][0];
-
         if (!job->side[i].room.bytes)
             return lm_error_set(
                 err, LM_E_NOTFOUND,
                 "%s does not say what memory its device has, which --batch auto needs: "
                 "give --memory 80GB, --device or a list of batches",
                 job->side[i].name);
-        most = fits > most ? fits : most;
+        for (size_t k = 0; k < PLAN_SHARES; k++) {
+            const int64_t fits = job->machine[i].fits[k].largest[0][0];
+
+            most = fits > most ? fits : most;
+        }
     }
     most           = most < q->training.dataset ? most : q->training.dataset;
     job->own_batch = calloc(64, sizeof *job->own_batch);
@@ -84,6 +86,7 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     job->set.no_time        = before.no_time;
     job->set.no_end         = before.no_end;
     job->set.too_slow       = before.too_slow;
+    job->set.no_messages    = before.no_messages;
     q.nodes                 = &one;
     q.n_nodes               = 1;
     return plan_search(&job->machine[i], i, &q, &job->set, err);
@@ -95,10 +98,18 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
     const plan_question *q       = &job->question;
     const plan_side     *side    = &job->side[0];
     const step_setup     least   = { .nodes = q->nodes[0], .devices = q->setup.devices };
+    const size_t         last    = q->n_shares ? q->n_shares - 1 : 0; /* it needs least */
     const int64_t        devices = step_setup_ranks(&least),
-                  fits           = batch_limit(&job->machine[0].fits, devices,
+                  fits           = batch_limit(&job->machine[0].fits[last], devices,
                                      q->global_batch ? 2 : q->setup.sync.accumulation);
 
+    if (job->set.too_large && !fits && q->setup.program == PROGRAM_INFERENCE)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: not even batch 1 fits %.3g GB of memory: let more devices share the network "
+            "(--devices-per-node 8 tries each --tp), or take a larger one; a shorter sample (--context, "
+            "--sequence, --image) needs less",
+            side->name, 1e-9 * (double)side->room.bytes);
     if (job->set.too_large && !fits)
         return lm_error_set(
             err, LM_E_NOTFOUND,

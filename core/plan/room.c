@@ -64,21 +64,24 @@ memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype
 }
 
 lm_status batch_limits_of(const network *net, const registry *reg, const bind_options *b,
-                          const sync_policy *sync, optimizer o, const device_room *room,
-                          batch_limits *out, lm_error *err)
+                          const sync_policy *sync, optimizer o, const layout *l,
+                          const device_room *room, batch_limits *out, lm_error *err)
 {
     batch_limits limits;
 
     for (int many = 0; many < 2; many++)
         for (int keep = 0; keep < 2; keep++) {
             const memory_options with = room_options(sync, o, b->dtype, room, many, keep);
+            const rank_memory    rank = { net, reg, b, &with, l, 0 };
             int64_t             *to   = &limits.largest[many][keep];
             lm_status            status;
 
             *to = MEMORY_BATCH_MAX;
             if (!room->bytes)
                 continue;
-            if ((status = memory_largest_batch(net, reg, b, &with, room->bytes, to, err)))
+            status = l ? rank_memory_largest(&rank, room->bytes, to, err)
+                       : memory_largest_batch(net, reg, b, &with, room->bytes, to, err);
+            if (status)
                 return status;
         }
     *out = limits;

@@ -4,6 +4,7 @@
 
 #include "network/memory.h"
 #include "program/policy.h"
+#include "program/rank_memory.h"
 
 /** Memory of a device. */
 typedef struct device_room {
@@ -60,11 +61,15 @@ typedef struct batch_limits {
 memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype,
                             const device_room *room, bool many, bool keep);
 
-/** Largest batches by memory_largest_batch(), with its errors. `b` binds the network; its batch is
- * not read. */
+/**
+ * Largest batches by memory_largest_batch(), of a layout by rank_memory_largest(), with their errors.
+ *
+ * @param b binds the network; its batch is not read
+ * @param l settled; NULL: each device holds the network
+ */
 lm_status batch_limits_of(const network *net, const registry *reg, const bind_options *b,
-                          const sync_policy *sync, optimizer o, const device_room *room,
-                          batch_limits *out, lm_error *err);
+                          const sync_policy *sync, optimizer o, const layout *l,
+                          const device_room *room, batch_limits *out, lm_error *err);
 
 /** Largest batch of a device for these ranks and micro-steps. */
 int64_t batch_limit(const batch_limits *limits, int64_t ranks, int64_t accumulation);

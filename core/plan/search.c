@@ -56,17 +56,17 @@ static lm_status setup_at(const plan_question *q, int64_t nodes, int64_t batch, 
 /* Samples of a step; INT64_MAX on overflow. */
 static int64_t samples(const plan_question *q, const step_setup *s)
 {
-    const double all =
-        (double)s->batch * (double)s->sync.accumulation * (double)step_setup_ranks(s);
+    const int64_t replicas = step_setup_replicas(s);
+    const double  all      = (double)s->batch * (double)s->sync.accumulation * (double)replicas;
 
     if (q->global_batch)
         return q->global_batch;
-    return all < 0x1p62 ? s->batch * s->sync.accumulation * step_setup_ranks(s) : INT64_MAX;
+    return all < 0x1p62 ? s->batch * s->sync.accumulation * replicas : INT64_MAX;
 }
 
 /* Is it a valid plan? Counts the reasons why not. */
 static bool possible(const plan_machine *m, const plan_question *q, const step_setup *s,
-                     plan_set *set)
+                     size_t share, plan_set *set)
 {
     const int64_t ranks = step_setup_ranks(s);
 
@@ -74,7 +74,7 @@ static bool possible(const plan_machine *m, const plan_question *q, const step_s
         set->idle++;
     else if (samples(q, s) > q->training.dataset)
         set->beyond_dataset++;
-    else if (s->batch > batch_limit(&m->fits, ranks, s->sync.accumulation))
+    else if (s->batch > batch_limit(&m->fits[share], ranks, s->sync.accumulation))
         set->too_large++;
     else
         return true;
@@ -129,18 +129,37 @@ typedef struct evaluated {
     cases   pass;
 } evaluated;
 
-static lm_status add(const plan_machine *m, size_t machine, const plan_question *q,
-                     const step_setup *s, evaluated *e, plan_set *set, lm_error *err)
+/* Plans of one machine that are being added. */
+typedef struct searching {
+    const plan_machine  *m;
+    size_t               machine, share;
+    const plan_question *q;
+    evaluated            e;
+    plan_set            *set;
+    lm_error            *err;
+} searching;
+
+static lm_status add(searching *w, const step_setup *s)
 {
+    const plan_machine  *m   = w->m;
+    const plan_question *q   = w->q;
+    plan_set            *set = w->set;
+    lm_error            *err = w->err;
+
     const int64_t ranks = step_setup_ranks(s);
-    plan          p     = { .machine      = machine,
+    plan          p     = { .machine      = w->machine,
                             .setup        = *s,
                             .global_batch = samples(q, s),
                             .evaluations  = training_evaluations(&q->training, s->batch, ranks),
-                            .fits_less = s->batch <= batch_limit(&m->fits_less, ranks, s->sync.accumulation) };
+                            .fits_less =
+                                s->batch <= batch_limit(&m->fits_less[w->share], ranks, s->sync.accumulation) };
     prediction    step;
     lm_status     status = predict_step(m->who, s, &step, err);
 
+    if (status == LM_E_NOTFOUND && w->share && !q->told) {
+        set->no_messages++;
+        return LM_OK;
+    }
     if (!status && !(step.step > 0)) {
         set->no_time++;
         return LM_OK;
@@ -154,14 +173,14 @@ static lm_status add(const plan_machine *m, size_t machine, const plan_question 
     if (!status && m->half_link && ranks > 1 &&
         !(status = predict_step(m->half_link, s, &step, err)))
         p.step.seconds[TIME_HALF_LINK] = step.step;
-    if (!status && p.evaluations && e->batch != s->batch) {
-        status   = cases_of_evaluation(m->who, s->batch, &e->pass, err);
-        e->batch = s->batch;
+    if (!status && p.evaluations && w->e.batch != s->batch) {
+        status     = cases_of_evaluation(m->who, s->batch, &w->e.pass, err);
+        w->e.batch = s->batch;
     }
     if (status)
         return status;
     p.steps = training_steps(&q->training, p.global_batch);
-    add_run(q, &e->pass, &p);
+    add_run(q, &w->e.pass, &p);
     if (isinf(p.run.seconds[TIME_EXPECTED])) {
         set->no_end++;
         return LM_OK;
@@ -183,11 +202,11 @@ static bool same(const plan_set *set, size_t from, const step_setup *s)
 }
 
 /* Tries policies one by one; on one device all are equal. */
-static lm_status add_policies(const plan_machine *m, size_t machine, const plan_question *q,
-                              const step_setup *s, evaluated *e, plan_set *set, lm_error *err)
+static lm_status add_policies(searching *w, const step_setup *s)
 {
-    const size_t n      = !q->n_policies || step_setup_ranks(s) == 1 ? 1 : q->n_policies;
-    lm_status    status = LM_OK;
+    const plan_question *q      = w->q;
+    const size_t         n      = !q->n_policies || step_setup_ranks(s) == 1 ? 1 : q->n_policies;
+    lm_status            status = LM_OK;
 
     for (size_t i = 0; i < n && !status; i++) {
         step_setup with = *s;
@@ -196,7 +215,32 @@ static lm_status add_policies(const plan_machine *m, size_t machine, const plan_
             with.sync              = q->policy[i];
             with.sync.accumulation = s->sync.accumulation;
         }
-        status = add(m, machine, q, &with, e, set, err);
+        status = add(w, &with);
+    }
+    return status;
+}
+
+/* Plans of a number of nodes, the devices of which share the network in one way. */
+static lm_status search_batches(searching *w, int64_t nodes)
+{
+    const plan_question *q      = w->q;
+    const size_t         first  = w->set->n;
+    lm_status            status = LM_OK;
+
+    for (size_t b = 0; b < q->n_batch && !status; b++) {
+        step_setup s;
+
+        if ((status = setup_at(q, nodes, q->batch[b], &s, w->err)))
+            return status;
+        if (q->n_shares) {
+            s.laid_out = true;
+            s.layout   = q->share[w->share];
+            if (step_setup_ranks(&s) % layout_replica(&s.layout)) /* not whole replicas */
+                return LM_OK;
+        }
+        if (possible(w->m, q, &s, w->share, w->set) &&
+            !(q->global_batch && same(w->set, first, &s)))
+            status = add_policies(w, &s);
     }
     return status;
 }
@@ -204,24 +248,16 @@ static lm_status add_policies(const plan_machine *m, size_t machine, const plan_
 lm_status plan_search(const plan_machine *m, size_t machine, const plan_question *q, plan_set *set,
                       lm_error *err)
 {
+    searching w      = { .m = m, .machine = machine, .q = q, .set = set, .err = err };
     lm_status status = check(q, err);
-    evaluated e      = { .batch = 0 };
 
     for (size_t b = 0; b < q->n_batch && !status; b++)
         if (q->batch[b] < 1)
             status = lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more",
                                   (long long)q->batch[b]);
-    for (size_t i = 0; i < q->n_nodes && !status; i++) {
-        const size_t first = set->n;
-
-        for (size_t b = 0; b < q->n_batch && !status; b++) {
-            step_setup s;
-
-            status = setup_at(q, q->nodes[i], q->batch[b], &s, err);
-            if (!status && possible(m, q, &s, set) && !(q->global_batch && same(set, first, &s)))
-                status = add_policies(m, machine, q, &s, &e, set, err);
-        }
-    }
+    for (size_t i = 0; i < q->n_nodes && !status; i++)
+        for (w.share = 0; w.share < (q->n_shares ? q->n_shares : 1) && !status; w.share++)
+            status = search_batches(&w, q->nodes[i]);
     return status;
 }
 

@@ -8,14 +8,17 @@
 #include "plan/room.h"
 #include "plan/training.h"
 
+#define PLAN_SHARES 8 /**< limit for plan_question.n_shares */
+
 /** A machine that plans can use. Owns nothing. */
 typedef struct plan_machine {
     const predictor *who;
     const predictor *half_link; /**< the same with half the assumed bandwidth between nodes; NULL:
                                      no assumed bandwidth */
-    batch_limits     fits;      /**< batches that fit the device's memory */
-    batch_limits     fits_less; /**< the same with MEMORY_LESS less memory */
-    money            hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
+    /** batches that fit the device's memory, by plan_question.share; without them the first */
+    batch_limits fits[PLAN_SHARES];
+    batch_limits fits_less[PLAN_SHARES]; /**< the same with MEMORY_LESS less memory */
+    money        hour[N_PRICE_TIERS];    /**< of a node; amount NAN: unknown */
 } plan_machine;
 
 typedef struct plan_question {
@@ -31,6 +34,10 @@ typedef struct plan_question {
     step_setup     setup;      /**< devices, sync, optimizer; without nodes and batch */
     const sync_policy *policy; /**< policies to compare; NULL: that of `setup` */
     size_t             n_policies;
+    /** inference: ways in which devices share the network; 0: each device holds all of it */
+    layout share[PLAN_SHARES];
+    size_t n_shares;
+    bool   told; /**< the caller gave the only way */
 } plan_question;
 
 /**
@@ -68,6 +75,7 @@ typedef struct plan_set {
     size_t idle;           /**< more devices than samples of a global batch */
     size_t too_slow;       /**< a batch takes longer than plan_question.within */
     size_t no_end;         /**< failures come faster than the run gets on */
+    size_t no_messages;    /**< devices would share, but their messages have no prices */
     size_t no_time;        /**< the prediction is 0 or less: far from the fitted range */
 } plan_set;
 

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "network/bind.h"
 #include "plan/limits.h"
 #include "predict/recompute.h"
 #include "predict/utilization.h"
+#include "program/facts.h"
 
 /* Adds a predictor with half of the assumed bandwidth between nodes, if one is assumed. */
 static void open_half_link(plan_job *job, size_t i)
@@ -54,7 +56,7 @@ static lm_status open_room(plan_job *job, size_t i, const device_list *devices, 
     plan_machine      *m    = &job->machine[i];
     const bind_options b    = limits_bind(side->who, s->program);
     device_room        less;
-    lm_status          status;
+    lm_status          status = LM_OK;
 
     if (!side->room.bytes && side->device) {
         status = devices_find(devices, side->device, &d, err);
@@ -62,16 +64,85 @@ static lm_status open_room(plan_job *job, size_t i, const device_list *devices, 
             return status;
         if (!status && !isnan(d->figure[DEVICE_MEMORY]))
             side->room.bytes = (uint64_t)d->figure[DEVICE_MEMORY];
+        status = LM_OK; /* a device without a datasheet has no limit */
     }
     less       = side->room;
     less.bytes = (uint64_t)((double)less.bytes * (1 - MEMORY_LESS));
     if (less.recompute && (status = open_again(job, side, err)))
         return status;
-    status =
-        batch_limits_of(job->net, job->reg, &b, &s->sync, s->optimizer, &side->room, &m->fits, err);
-    return status ? status
-                  : batch_limits_of(job->net, job->reg, &b, &s->sync, s->optimizer, &less,
-                                    &m->fits_less, err);
+    for (size_t k = 0; (!k || k < job->question.n_shares) && !status; k++) {
+        const layout *l = job->question.n_shares ? &job->question.share[k] : NULL;
+
+        status = batch_limits_of(job->net, job->reg, &b, &s->sync, s->optimizer, l, &side->room,
+                                 &m->fits[k], err);
+        if (!status)
+            status = batch_limits_of(job->net, job->reg, &b, &s->sync, s->optimizer, l, &less,
+                                     &m->fits_less[k], err);
+    }
+    return status;
+}
+
+/* ---- ways in which devices share the network ---- */
+
+/* Can ranks share the network so? Fills in what follows from its sizes. */
+static lm_status can_share(const plan_job *job, layout *l, lm_error *err)
+{
+    bind_options   b = limits_bind(job->side[0].who, PROGRAM_INFERENCE), part;
+    bound_network *bound;
+    layout_facts   facts;
+    lm_status      status;
+
+    b.batch = 1;
+    part    = b;
+    if ((status = bind_network(job->net, job->reg, &b, &bound, err)))
+        return status;
+    facts = layout_facts_of(bound);
+    bound_network_free(bound);
+    l->micro_batch = 1;
+    if ((status = layout_settle(l, &facts, 0, err)))
+        return status;
+    part.shard = layout_shard(l);
+    if (!(status = bind_network(job->net, job->reg, &part, &bound, err)))
+        bound_network_free(bound);
+    l->global_batch = l->micro_batch = l->dp = 0; /* of the plans */
+    l->accumulation                          = 0;
+    return status;
+}
+
+static bool all_share(const plan_job *job)
+{
+    bool can = true;
+
+    for (size_t i = 0; i < job->n; i++)
+        can &= job->side[i].who->cal && !job->side[i].who->by->from_layers;
+    return can;
+}
+
+/* Inference: the way that is told, or tensor parallelism over 1, 2, 4 ... devices of a node. */
+static lm_status open_shares(plan_job *job, lm_error *err)
+{
+    plan_question *q = &job->question;
+    lm_error       why;
+
+    if (q->setup.program != PROGRAM_INFERENCE)
+        return LM_OK;
+    if (q->told) {
+        q->n_shares = 1;
+        q->share[0] = job->told;
+        return can_share(job, &q->share[0], err);
+    }
+    for (int64_t tp = 1; tp <= q->setup.devices && q->n_shares < PLAN_SHARES && all_share(job);
+         tp *= 2) {
+        layout *l = &q->share[q->n_shares];
+
+        *l    = layout_plain();
+        l->tp = tp;
+        if (q->setup.devices % tp == 0 && !can_share(job, l, &why))
+            q->n_shares++;
+    }
+    if (q->n_shares == 1) /* each device alone */
+        q->n_shares = 0;
+    return LM_OK;
 }
 
 static lm_status open_price(plan_job *job, size_t i, const paid_asked *asked, paid_rule *r,
@@ -164,6 +235,8 @@ lm_status plan_job_open(plan_job *job, const side_asked *side, const sides_asked
     for (size_t i = 0; i < job->n; i++)
         open_side(job, i, &side[i]);
     status = open_prices(job, side, all, err);
+    if (!status)
+        status = open_shares(job, err);
     for (size_t i = 0; i < job->n && !status; i++)
         status = open_room(job, i, all->devices, side[i].paid.device, err);
     if (!status)

@@ -64,7 +64,7 @@ static const batch_limits any = { { { MEMORY_BATCH_MAX, MEMORY_BATCH_MAX },
 static plan_machine at(const predictor *p)
 {
     return (plan_machine){
-        .who = p, .fits = any, .fits_less = any, .hour = { { 2, "USD" }, { NAN, "" } }
+        .who = p, .fits = { any }, .fits_less = { any }, .hour = { { 2, "USD" }, { NAN, "" } }
     };
 }
 
@@ -210,8 +210,8 @@ static void what_does_not_fit_is_no_plan(void **state)
 
     (void)state;
     for (int i = 0; i < 4; i++) {
-        m.fits.largest[i / 2][i % 2]      = 7;
-        m.fits_less.largest[i / 2][i % 2] = 5;
+        m.fits[0].largest[i / 2][i % 2]      = 7;
+        m.fits_less[0].largest[i / 2][i % 2] = 5;
     }
     q.training.dataset = 12;
     q.nodes            = nodes;
@@ -499,8 +499,8 @@ static void spot_prices_and_less_memory_are_assumptions(void **state)
     (void)state;
     m.hour[PRICE_SPOT] = (money){ 0.5, "USD" };
     for (int i = 0; i < 4; i++) {
-        m.fits.largest[i / 2][i % 2]      = 10;
-        m.fits_less.largest[i / 2][i % 2] = 9;
+        m.fits[0].largest[i / 2][i % 2]      = 10;
+        m.fits_less[0].largest[i / 2][i % 2] = 9;
     }
     q.nodes   = &one;
     q.n_nodes = 1;
@@ -538,11 +538,11 @@ static void batches_are_limited_by_memory(void **state)
 
     (void)state;
     assert_int_equal(network_load("n.ini", NULL, &net, &err), LM_OK);
-    assert_int_equal(batch_limits_of(net, nets_registry, &b, &s.sync, s.optimizer,
+    assert_int_equal(batch_limits_of(net, nets_registry, &b, &s.sync, s.optimizer, NULL,
                                      &(device_room){ .bytes = 0 }, &limits, &err),
                      LM_OK);
     assert_int_equal(batch_limit(&limits, 1, 1), MEMORY_BATCH_MAX);
-    assert_int_equal(batch_limits_of(net, nets_registry, &b, &s.sync, s.optimizer,
+    assert_int_equal(batch_limits_of(net, nets_registry, &b, &s.sync, s.optimizer, NULL,
                                      &(device_room){ .bytes = 10000, .overhead = 2000 }, &limits,
                                      &err),
                      LM_OK);

@@ -32,6 +32,7 @@ TEXT_OF(policy, plan_row, sync_policy_print(&r->plan.setup.sync, room))
 TEXT_OF(ledger_text, plan_row, ledger_print(&r->step.grounds.ledger, room))
 TEXT_OF(basis, plan_row, ledger_word(&r->step.grounds.ledger, room))
 TEXT_OF(beyond, plan_row, grounds_beyond(&r->step.grounds, room, 200))
+TEXT_OF(shared, plan_row, layout_print(&r->plan.setup.layout, room))
 TEXT_OF(pareto, plan_row, r->plan.dominated ? "no" : "yes")
 TEXT_OF(grad_dtype, plan_row, type_of_gradients(r))
 REAL_OF(founded, plan_row, ledger_share(&r->step.grounds.ledger, (certainty)i))
@@ -59,6 +60,8 @@ REAL_OF(million, plan_row, r->cost[TIME_EXPECTED] * 1e6 / (double)r->of.dataset)
 const field plan_fields[] = {
     { "machine", "machine", NULL, ROW(machine), .worth = PLAN_SIDES, .help = "machine file" },
     { "nodes", "nodes", NULL, PLAN(setup.nodes), .help = "what a network connects" },
+    { "layout", "layout", NULL, .text = shared, .when = PLAN_INFERENCE | PLAN_SHARED,
+      .help = "how devices share the network: tp4, four of them hold it" },
     { "batch", "batch", NULL, PLAN(setup.batch), .help = "samples of a device in a micro-step" },
     { "micro_steps", "micro-steps", NULL, PLAN(setup.sync.accumulation), .worth = PLAN_MICRO,
       .help = "of a step, whose gradients add up" },
@@ -132,6 +135,7 @@ const field plan_answer_fields[] = {
     { .key = "machine" },
     { .key = "nodes" },
     { .key = "devices" },
+    { .key = "layout", .when = PLAN_INFERENCE | PLAN_SHARED },
     { .key = "batch" },
     { .key = "micro_steps" },
     { .key = "sync" },

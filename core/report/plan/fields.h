@@ -33,6 +33,7 @@ enum plan_facts {
     PLAN_TRAINING    = 1 << 7,  /**< plans train ... */
     PLAN_INFERENCE   = 1 << 8,  /**< ... or infer */
     PLAN_FAILURES    = 1 << 10, /**< devices fail */
+    PLAN_SHARED      = 1 << 11, /**< devices may share the network */
     PLAN_SPREAD      = 1 << 9   /**< repetitions of inference are known to spread */
 };
 

@@ -49,7 +49,7 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
             err, LM_E_NOTFOUND,
             "%s does not say what memory its device has: give --memory 80GB or --device",
             side->name);
-    out->batch = batch_limit(&job->machine[i].fits, step_setup_ranks(&s), s.sync.accumulation);
+    out->batch = batch_limit(job->machine[i].fits, step_setup_ranks(&s), s.sync.accumulation);
     if (!out->batch) {
         status = needs(job, i, 1, step_setup_ranks(&s) > 1, &out->use, err);
         return status
@@ -80,7 +80,7 @@ static int64_t in_less(const plan_job *job, size_t i, const large *l)
     int64_t       fits;
 
     s.nodes = l->step.nodes;
-    fits    = batch_limit(&job->machine[i].fits_less, step_setup_ranks(&s), s.sync.accumulation);
+    fits    = batch_limit(job->machine[i].fits_less, step_setup_ranks(&s), s.sync.accumulation);
     return fits < most ? fits : most;
 }
 

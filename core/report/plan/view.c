@@ -145,7 +145,8 @@ unsigned plan_facts_of(const plan_job *job)
            (job->question.global_batch || job->question.setup.sync.accumulation > 1 ? PLAN_MICRO
                                                                                     : 0) |
            (priced(job) ? PLAN_PRICED : 0) | plan_power_facts(job) |
-           (job->question.failures.mtbf > 0 ? PLAN_FAILURES : 0);
+           (job->question.failures.mtbf > 0 ? PLAN_FAILURES : 0) |
+           (job->question.n_shares ? PLAN_SHARED : 0);
 }
 
 static lm_status add_row(const plan_job *job, const plan_answers *answers, const plan *p,
@@ -322,6 +323,7 @@ static void print_left_out(const plan_job *job, FILE *out)
         { job->set.too_slow, "a batch takes longer than --within" },
         { job->set.idle, "more devices than samples of a step" },
         { job->set.no_end, "devices fail more often than the run gets on" },
+        { job->set.no_messages, "the messages of devices that share the network have no prices" },
         { job->set.no_time, "the formulas say that a step takes no time" },
     };
 

@@ -88,8 +88,10 @@ static void say_time(const plan *p, const plan_view *v, bool bounds, char *out)
 /* " with batch 64", if there is a choice */
 static void say_batch(const plan_job *job, const plan *p, char *out)
 {
-    char policy[SYNC_POLICY_TEXT];
+    char policy[SYNC_POLICY_TEXT], words[LAYOUT_TEXT];
 
+    if (job->question.n_shares)
+        say(out, " by %s", layout_print(&p->setup.layout, words));
     if (several_batches(job))
         say(out, " with batch %lld", (long long)p->setup.batch);
     if (p->setup.sync.accumulation > 1)
