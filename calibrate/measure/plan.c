@@ -424,15 +424,26 @@ static uint64_t offset_of(const step_plan *p, const region *r)
     return plan_space_offset(p, r->space) + r->offset;
 }
 
+static bool is_reused(plan_space space)
+{
+    return space == SPACE_RING || space == SPACE_LOSS || space == SPACE_SCRATCH;
+}
+
+void plan_place_copy(step_plan *p, phase part, char *memory, size_t shift)
+{
+    for (size_t i = 0; i < p->n[part]; i++) {
+        launch *l = &p->launch[part][i];
+
+        for (size_t s = 0; s < l->kernel->n_slots; s++)
+            l->at[s] =
+                memory + offset_of(p, &l->region[s]) + (is_reused(l->region[s].space) ? 0 : shift);
+    }
+}
+
 void plan_place(step_plan *p, char *memory)
 {
-    for (int part = 0; part < N_PHASES; part++)
-        for (size_t i = 0; i < p->n[part]; i++) {
-            launch *l = &p->launch[part][i];
-
-            for (size_t s = 0; s < l->kernel->n_slots; s++)
-                l->at[s] = memory + offset_of(p, &l->region[s]);
-        }
+    for (phase part = 0; part < N_PHASES; part++)
+        plan_place_copy(p, part, memory, 0);
 }
 
 static bool is_number(lm_dtype type)

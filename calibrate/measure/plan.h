@@ -112,6 +112,12 @@ uint64_t plan_space_offset(const step_plan *p, plan_space space);
 /** Sets `at` of all launches: the block, of plan_bytes(), begins at `memory` (aligned to 64). */
 void plan_place(step_plan *p, char *memory);
 
+/**
+ * plan_place() of one phase in a copy of the block, `shift` bytes behind it. Scratch and gradients
+ * of activations stay: in a network, all layers use the same memory for them.
+ */
+void plan_place_copy(step_plan *p, phase part, char *memory, size_t shift);
+
 /** Fills `bytes` at `offset` in the block. */
 typedef void (*plan_filler)(void *context, const fill *f, uint64_t offset, uint64_t bytes);
 

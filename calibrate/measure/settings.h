@@ -12,7 +12,9 @@
 typedef enum {
     /** heuristic (default) | autotuned: how a kernel's implementation is chosen */
     SETTING_ALGORITHMS,
-    /** warm (default) | cold: the last-level cache is emptied before each single kernel */
+    /** warm (default) | cold. cudnn: the last-level cache is emptied before each single kernel.
+     * onednn: of a single layer or kernel each run uses other memory than the runs before, and
+     * caches hold only its input: their state in a network */
     SETTING_CACHE,
     SETTING_LAUNCH, /**< stream (default) | graph: kernels launched one by one, or replayed */
     SETTING_LAYOUT, /**< nchw (default) | nhwc: memory layout of images */

@@ -95,14 +95,17 @@ lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const swee
     return status ? fail_key(l, s, setting_name(SETTING_MIXED), status) : LM_OK;
 }
 
-/* Settings in alphabetical order, without the clock, which backends do not set. */
+/* Settings in alphabetical order, without the clock, which backends do not set. A CPU's warm cache
+ * is not told: its rows had no such word before there was a choice. */
 static void print_settings(const sweep_loading *l, const settings *s, char *text, size_t size)
 {
-    const uint32_t before = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE;
+    const uint32_t cache  = 1u << SETTING_CACHE;
+    const uint32_t before = 1u << SETTING_ALGORITHMS | cache;
+    const bool     silent = l->limits.on == AUTOCAST_CPU && !s->value[SETTING_CACHE];
     char           behind[120];
     size_t         n;
 
-    settings_print(s, l->limits.settings & before, text, size);
+    settings_print(s, l->limits.settings & before & (silent ? ~cache : before), text, size);
     n = strlen(text);
     if (l->s->clock_mhz)
         n += (size_t)snprintf(text + n, size - n, "%sclock=%lld", n ? " " : "",

@@ -17,6 +17,7 @@ threads     = 1
 min_repeats = 3
 max_repeats = 8
 max_seconds = 0.1
+cache       = cold    ; as in a network, where each operation finds its input alone in the caches
 
 [layers]
 networks = resnet18, mobilenet_v2, squeezenet1_1

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/onednn/onednn_copies.h"
 #include "backends/onednn/onednn_loops.h"
 #include "network/optimizer.h"
 
@@ -255,12 +256,32 @@ static void what_is_too_small_counts_as_zero_on_all_threads(void **state)
     }
 }
 
+/* One block if caches are warm; else so many that the other blocks fill any cache of 1 MiB and more. */
+static void cold_caches_hold_none_of_the_copies(void **state)
+{
+    char     memory[3 * 128] = "first";
+    lm_error err;
+    team     t;
+
+    (void)state;
+    assert_int_equal(copies_wanted(false, 4096), 1);
+    assert_true((copies_wanted(true, 4096) - 1) * 4096 >= 1 << 20);
+    assert_in_range(copies_wanted(true, (uint64_t)1 << 40), 2, 2);
+    if (team_open(&t, 2, &err))
+        return;
+    memset(memory + 128, 1, 256);
+    copies_fill(&t, memory, 128, 3);
+    assert_memory_equal(memory + 128, memory, 128);
+    assert_memory_equal(memory + 256, memory, 128);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reduction_adds_up_every_row),
         cmocka_unit_test(updates_are_those_of_their_optimizers),
         cmocka_unit_test(what_is_too_small_counts_as_zero_on_all_threads),
+        cmocka_unit_test(cold_caches_hold_none_of_the_copies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,39 @@ static void nothing_is_kept_of_a_pass_in_evaluation_mode(void **state)
     }
 }
 
+/* Weights and activations lie a copy further on; the ring and scratch, which all layers share, stay. */
+static void a_copy_moves_what_a_network_does_not_reuse(void **state)
+{
+    static const slot_role role[]  = { ROLE_IN, ROLE_WEIGHT, ROLE_OUT, ROLE_SCRATCH };
+    static const bool      moves[] = { true, true, false, false };
+    plan_kernel            k       = { .n_slots = 4 };
+    launch                *list    = calloc(1, sizeof *list);
+    step_plan              p       = { .evaluation = true };
+    char                  *memory;
+
+    (void)state;
+    assert_non_null(list);
+    k.kernel.op = LM_OP_MAP;
+    for (int i = 0; i < 4; i++)
+        k.slot[i] = (slot){ i, role[i], 64, { .kind = FILL_ZERO } };
+    list[0]                 = (launch){ .kernel = &k, .repeat = 1 };
+    p.launch[PHASE_FORWARD] = list;
+    p.n[PHASE_FORWARD]      = 1;
+    assert_int_equal(plan_make(&p, NULL), LM_OK);
+    memory = malloc(2 * plan_bytes(&p));
+    plan_place(&p, memory);
+    for (int i = 0; i < 4; i++) {
+        char *const first = list[0].at[i];
+
+        plan_place_copy(&p, PHASE_FORWARD, memory, plan_bytes(&p));
+        assert_ptr_equal(list[0].at[i], first + (moves[i] ? plan_bytes(&p) : 0));
+        plan_place(&p, memory);
+        assert_ptr_equal(list[0].at[i], first);
+    }
+    free(memory);
+    plan_free(&p);
+}
+
 /* ---- the simulator --------------------------------------------------------------------------- */
 
 /*
@@ -291,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_kept_of_a_pass_in_evaluation_mode),
+        cmocka_unit_test(a_copy_moves_what_a_network_does_not_reuse),
         cmocka_unit_test(gradients_lie_side_by_side_with_their_own_bytes),
         cmocka_unit_test(buckets_wait_for_their_gradients_and_for_each_other),
         cmocka_unit_test(what_ends_before_the_backward_pass_is_hidden),

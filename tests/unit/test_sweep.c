@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "sweep/draw.h"
 #include "network/kernels.h"
 #include "network/single.h"
+#include "sweep/draw.h"
 #include "sweep/sweep.h"
 
 /* Expected: the same few lines in Python. */
@@ -185,9 +185,9 @@ static lm_status anything(void *context, const char *compute, sweep_limits *out,
     return LM_OK;
 }
 
-static sweep *load(const char *text, uint32_t obeys, lm_error *err)
+static sweep *load_on(autocast_kind on, const char *text, uint32_t obeys, lm_error *err)
 {
-    sweep_limits limits = { .settings = obeys };
+    sweep_limits limits = { .settings = obeys, .on = on };
     workloads   *loads  = NULL;
     sweep       *plan   = NULL;
 
@@ -195,6 +195,28 @@ static sweep *load(const char *text, uint32_t obeys, lm_error *err)
     sweep_load(folder_file("s.ini", text), nets_registry, loads, anything, &limits, &plan, err);
     workloads_free(loads);
     return plan;
+}
+
+static sweep *load(const char *text, uint32_t obeys, lm_error *err)
+{
+    return load_on(AUTOCAST_GPU, text, obeys, err);
+}
+
+/* Rows of a CPU told no cache before there was a choice. */
+static void only_cold_caches_of_a_cpu_are_told(void **state)
+{
+    lm_error err  = { LM_OK, "" };
+    sweep   *plan = load_on(AUTOCAST_CPU,
+                            "[sweep]\nbackend = b\ncache = warm, cold\n"
+                              "[layers]\ntype = relu\ninput = 3x8x8\nbatch = 1\ncount = 1\n",
+                            1u << SETTING_CACHE, &err);
+
+    (void)state;
+    assert_string_equal(err.text, "");
+    assert_int_equal(plan->n_points, 2);
+    assert_string_equal(plan->point[0].row.settings, "");
+    assert_string_equal(plan->point[1].row.settings, "cache=cold");
+    sweep_free(plan);
 }
 
 /* The convolutions of the generator in Python, with every combination of type and layout. */
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(numbers_get_no_gradient_and_several_inputs_are_listed),
         cmocka_unit_test(layers_that_cannot_be_are_refused),
         cmocka_unit_test(layers_are_drawn_once_and_measured_in_every_variant),
+        cmocka_unit_test(only_cold_caches_of_a_cpu_are_told),
         cmocka_unit_test(filters_bound_what_is_drawn),
     };
 

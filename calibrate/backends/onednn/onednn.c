@@ -11,6 +11,7 @@
 #include "base/no_memory.h"
 #include "measure/plan.h"
 #include "onednn_api.h"
+#include "onednn_copies.h"
 #include "onednn_kernels.h"
 #include "onednn_try.h"
 #include "ranks/pulse.h"
@@ -35,7 +36,8 @@ typedef struct onednn_work {
     step_plan         plan;
     dnnl_exec_arg_t (*argument[N_PHASES])[MAX_SLOTS]; /* by launch */
     gradient_bucket *gradient;
-    char            *memory;
+    char            *memory; /* n_copies of the plan's block, `stride` bytes apart */
+    size_t           n_copies, stride, turn;
 } onednn_work;
 
 static const phase phases[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
@@ -236,18 +238,22 @@ static uint64_t available_bytes(void)
 
 /* Allocates the case's memory. `ranks` processes of this machine do the same; a tenth of the memory
  * stays free. */
-static lm_status allocate(onednn_work *w, int64_t ranks, lm_error *err)
+static lm_status allocate(onednn_work *w, bool cold, int64_t ranks, lm_error *err)
 {
     const uint64_t available = available_bytes(), limit = available - available / 10;
-    const uint64_t total = plan_bytes(&w->plan), wanted = lm_mul(total, (uint64_t)ranks);
-    void          *memory;
+    const uint64_t block  = (lm_add(plan_bytes(&w->plan), 1) + PAGE - 1) / PAGE * PAGE;
+    const uint64_t total  = lm_mul(block, copies_wanted(cold, block)),
+                   wanted = lm_mul(total, (uint64_t)ranks);
+    void *memory;
 
     if (wanted > limit || total > SIZE_MAX / 2)
         return lm_error_set(err, LM_E_NOMEM, "needs %.0f MB, %.0f MB are available",
                             (double)wanted / 1e6, (double)limit / 1e6);
-    if (posix_memalign(&memory, PAGE, total ? (size_t)total : PAGE))
+    if (posix_memalign(&memory, PAGE, (size_t)total))
         return lm_error_set(err, LM_E_NOMEM, "no %.0f MB to be had", (double)total / 1e6);
-    w->memory = memory;
+    w->memory   = memory;
+    w->stride   = (size_t)block;
+    w->n_copies = (size_t)(total / block);
     plan_place(&w->plan, w->memory);
     w->gradient = calloc(w->plan.n_gradients + 1, sizeof *w->gradient);
     if (!w->gradient)
@@ -275,36 +281,6 @@ static int64_t ranks_here(const world *group)
     const int ranks = group ? world_size(group) : 1, hosts = group ? world_hosts(group) : 1;
 
     return (ranks + hosts - 1) / hosts;
-}
-
-static lm_status prepare(backend *self, const bench_case *what, void **out, lm_error *err)
-{
-    onednn      *me = onednn_of(self);
-    onednn_work *w  = calloc(1, sizeof *w);
-    lm_status    status;
-
-    if (!w)
-        return no_memory(err);
-    w->device           = &me->device;
-    w->plan.gradient    = what->gradients;
-    w->plan.n_gradients = what->n_gradients;
-    w->plan.evaluation  = what->evaluation;
-    team_apply(&me->team);
-    status = get_kernels(w, what, err);
-    if (!status)
-        status = plan_make(&w->plan, err);
-    if (!status)
-        status = allocate(w, ranks_here(what->group), err);
-    for (size_t i = 0; i < N_SERVED && !status; i++)
-        status = make_memories(w, phases[i], err);
-    if (status)
-        goto out;
-    plan_fill(&w->plan, fill_one, &(filling){ &me->team, w->memory });
-    *out = w;
-    w    = NULL;
-out:
-    release(self, w);
-    return status;
 }
 
 /* ---- run ------------------------------------------------------------------------------------- */
@@ -358,6 +334,82 @@ static dnnl_status_t run_phase(const onednn *me, const onednn_work *w, phase par
     return status == dnnl_success ? dnnl_stream_wait(me->device.stream) : status;
 }
 
+/* ---- caches as in a network ------------------------------------------------------------------ */
+
+/* Fills the copies as one run of each phase leaves the first. */
+static lm_status fill_copies(backend *self, onednn_work *w, lm_error *err)
+{
+    const onednn *me     = onednn_of(self);
+    lm_status     status = LM_OK;
+
+    for (size_t i = 0; i < N_SERVED && w->n_copies > 1 && !status; i++) {
+        const dnnl_status_t cause = run_phase(me, w, phases[i]);
+
+        status = cause == dnnl_success ? LM_OK : failed(cause, phases[i], err);
+    }
+    if (!status)
+        copies_fill(&me->team, w->memory, w->stride, w->n_copies);
+    return status;
+}
+
+/*
+ * The next copy takes the place of the last one: a network comes back to a layer's weights and
+ * activations after those of all others. The pass's input is read: the layer before it has just
+ * written it.
+ */
+static void take_next_copy(onednn_work *w, phase part)
+{
+    const launch *first = w->plan.n[part] ? w->plan.launch[part] : NULL;
+
+    w->turn = (w->turn + 1) % w->n_copies;
+    plan_place_copy(&w->plan, part, w->memory, w->turn * w->stride);
+    for (size_t i = 0; i < w->plan.n[part]; i++) {
+        const launch *l = &w->plan.launch[part][i];
+
+        for (size_t s = 0; s < l->kernel->n_slots; s++)
+            if (w->argument[part][i][s].memory)
+                dnnl_memory_set_data_handle(w->argument[part][i][s].memory, l->at[s]);
+    }
+    for (size_t s = 0; first && s < first->kernel->n_slots; s++)
+        if (first->kernel->slot[s].role == ROLE_IN)
+            copies_read(first->at[s], first->region[s].bytes);
+}
+
+static lm_status prepare(backend *self, const bench_case *what, void **out, lm_error *err)
+{
+    const bool   cold = what->how.value[SETTING_CACHE] && what->point->kind != OBS_NETWORK;
+    onednn      *me   = onednn_of(self);
+    onednn_work *w    = calloc(1, sizeof *w);
+    lm_status    status;
+
+    if (!w)
+        return no_memory(err);
+    w->device           = &me->device;
+    w->plan.gradient    = what->gradients;
+    w->plan.n_gradients = what->n_gradients;
+    w->plan.evaluation  = what->evaluation;
+    team_apply(&me->team);
+    status = get_kernels(w, what, err);
+    if (!status)
+        status = plan_make(&w->plan, err);
+    if (!status)
+        status = allocate(w, cold, ranks_here(what->group), err);
+    for (size_t i = 0; i < N_SERVED && !status; i++)
+        status = make_memories(w, phases[i], err);
+    if (status)
+        goto out;
+    plan_fill(&w->plan, fill_one, &(filling){ &me->team, w->memory });
+    if ((status = fill_copies(self, w, err)))
+        goto out;
+    *out = w;
+    w    = NULL;
+out:
+    release(self, w);
+    return status;
+}
+
+/* ---- run a phase --------------------------------------------------------------------------------- */
+
 static lm_status run(backend *self, void *work, phase part, backend_time *out, lm_error *err)
 {
     const onednn *me = onednn_of(self);
@@ -366,6 +418,8 @@ static lm_status run(backend *self, void *work, phase part, backend_time *out, l
 
     assert(part < N_PHASES && backend_onednn.serves >> part & 1);
     team_apply(&me->team);
+    if (((onednn_work *)work)->n_copies > 1)
+        take_next_copy(work, part);
     watch  = start_watch();
     status = run_phase(me, work, part);
     *out   = read_watch(me, &watch);
@@ -505,6 +559,6 @@ const backend_type backend_onednn = {
     .release    = release,
     .gradients  = gradients,
     .run_step   = run_step,
-    .settings   = 1u << SETTING_MIXED,
+    .settings   = 1u << SETTING_CACHE | 1u << SETTING_MIXED,
     .serves     = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
 };
