@@ -212,6 +212,11 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
 
 static lm_status split_ring(const lm_layer *layer, lm_split *s)
 {
+    if (lm_int(layer, MEMORY) != ATTENTION_FLASH || lm_int(layer, PAST))
+        return lm_fail(layer, LM_E_SHAPE,
+                       "a ring of %lld ranks takes fused attention (memory = flash): or "
+                       "--cp-kind ulysses",
+                       (long long)s->parts);
     s->param[RING].u.i[0] = s->parts;
     s->exchanged_bytes    = chunk_bytes(layer);
     s->exchanges          = (uint32_t)s->parts - 1;

@@ -9,6 +9,16 @@ static double input_of(const layout_parts *parts)
     return parts->input > 0 ? parts->input : parts->boundary;
 }
 
+static double kept_by(const layer_cost *c, layout_repeat again)
+{
+    return c->kept - (again == REPEAT_CORE ? c->freed : 0);
+}
+
+static double transient_of(const layout_parts *parts, layout_repeat again)
+{
+    return again == REPEAT_CORE && parts->regained > 0 ? parts->regained : parts->transient;
+}
+
 /* Bytes that a rank keeps for the backward pass. A recomputed block keeps its input; that of the
  * first block belongs to the layers in front of it. */
 static double kept_of(const layout_pricing *p, const layout *l, int64_t rank)
@@ -18,19 +28,21 @@ static double kept_of(const layout_pricing *p, const layout *l, int64_t rank)
     const double            flight = (double)pipeline_in_flight(&q, rank);
     const double            blocks = (double)p->q->facts.blocks;
     const double            one = blocks > 0 ? parts->before[p->q->facts.blocks].kept / blocks : 0;
-    const bool              first = rank == 0, last = rank + 1 == l->pp, again = layout_again(l);
-    double                  chunk = p->now.rank[rank].kept, bytes;
+    const bool              first = rank == 0, last = rank + 1 == l->pp;
+    const layout_repeat     again = layout_again(l);
+    double                  chunk = kept_by(&p->now.rank[rank], again), bytes;
 
-    chunk -= first * parts->first.kept + last * parts->last.kept;
-    chunk = again ? input_of(parts) * (p->now.blocks[rank] - (first ? 1 / (double)l->vp : 0))
-                  : chunk / (double)l->vp;
-    bytes = flight * chunk + (again ? one : 0);
+    chunk -= first * kept_by(&parts->first, again) + last * kept_by(&parts->last, again);
+    chunk = again == REPEAT_ALL
+                ? input_of(parts) * (p->now.blocks[rank] - (first ? 1 / (double)l->vp : 0))
+                : chunk / (double)l->vp;
+    bytes = flight * chunk + (again == REPEAT_ALL ? one : 0);
     if (first)
         bytes += parts->first.kept * fmin(flight, (double)l->accumulation);
     if (last) /* 1F1B begins the backward pass at once */
         bytes +=
             parts->last.kept * (q.rule == PIPELINE_GPIPE || q.rule == PIPELINE_ZB_H1 ? flight : 1);
-    return bytes + (l->pp > 1 ? 2 * parts->boundary : 0) + parts->transient;
+    return bytes + (l->pp > 1 ? 2 * parts->boundary : 0) + transient_of(parts, again);
 }
 
 static void fill_kept(layout_pricing *p, const layout *l)
@@ -89,17 +101,18 @@ static double gradients_of(const layout_pricing *p, const layout *l, int64_t ran
  * tensors. With a single micro-batch, kept tensors are freed as gradients appear. */
 static double bytes_of(const layout_pricing *p, const layout *l, int64_t rank)
 {
-    const layer_cost *c     = &p->now.rank[rank];
-    const bool        whole = l->zero < 3 && !l->fsdp, again = layout_again(l);
-    const double      ranks = (double)(l->fsdp ? l->fsdp : l->dp * l->cp), ep = (double)l->ep;
-    const double      share = whole && !l->zero ? c->weights : shared(c, ranks, ep);
-    const double      held =
+    const layer_cost   *c     = &p->now.rank[rank];
+    const layout_repeat again = layout_again(l);
+    const bool          whole = l->zero < 3 && !l->fsdp;
+    const double        ranks = (double)(l->fsdp ? l->fsdp : l->dp * l->cp), ep = (double)l->ep;
+    const double        share = whole && !l->zero ? c->weights : shared(c, ranks, ep);
+    const double        held =
         p->q->held * (whole ? c->weights : share + gathered(p, l, rank)) + p->q->states * share;
     const double gradients = gradients_of(p, l, rank, share), kept = p->kept[rank];
     const double sums     = whole && l->zero < 2 ? gradients : p->q->summed * share;
-    const double backward = p->q->copies * (again ? block_weights(p) : c->weights) +
+    const double backward = p->q->copies * (again == REPEAT_ALL ? block_weights(p) : c->weights) +
                             (l->accumulation == 1 ? fmax(gradients, kept) : gradients + kept);
-    const double turn = p->q->copies * c->weights + kept - p->now.parts->transient +
+    const double turn = p->q->copies * c->weights + kept - transient_of(p->now.parts, again) +
                         (l->accumulation > 1 || l->pp > 1 ? sums : 0);
 
     return held + fmax(backward, turn);

@@ -64,13 +64,26 @@ static double forward_of(const layer_cost *c)
     return c->forward + c->waited[0];
 }
 
-static double backward_of(const layer_cost *c, bool again)
+/* The part of the forward pass that runs again: of computing (waits false), or of waiting. */
+static double repeated(const layer_cost *c, layout_repeat again, bool waits)
 {
-    return c->input + c->weight + c->waited[1] + (again ? forward_of(c) : 0);
+    if (again == REPEAT_ALL)
+        return waits ? c->waited[0] : c->forward;
+    return again == REPEAT_CORE ? c->again[waits] : 0;
+}
+
+static double repeat_of(const layer_cost *c, layout_repeat again)
+{
+    return repeated(c, again, false) + repeated(c, again, true);
+}
+
+static double backward_of(const layer_cost *c, layout_repeat again)
+{
+    return c->input + c->weight + c->waited[1] + repeat_of(c, again);
 }
 
 /* A block to gather. The same share of each layer is trained. */
-static gather_block block_of(const layout_question *q, const layer_cost *c, bool again)
+static gather_block block_of(const layout_question *q, const layer_cost *c, layout_repeat again)
 {
     return (gather_block){ .bytes    = c->weights,
                            .trained  = q->gradients * c->weights,
@@ -95,7 +108,7 @@ static layer_cost between(const layer_cost *from, const layer_cost *to)
 static double gathered(layout_pricing *p, const layout *l, int64_t v, double *forward)
 {
     const layout_stages *s     = &p->now;
-    const bool           again = layout_again(l);
+    const layout_repeat  again = layout_again(l);
     const layer_cost    *all   = &s->stage[v];
     const int64_t        n     = s->begin[v + 1] - s->begin[v];
     gather_block        *root  = &p->block[0];
@@ -208,7 +221,7 @@ static void fill_stages(layout_pricing *p, const layout *l)
         const double      pass = forward_of(c);
 
         p->stage[v] = (pipeline_stage){ .forward = pass,
-                                        .input   = c->input + c->waited[1] + (of.again ? pass : 0),
+                                        .input   = c->input + c->waited[1] + repeat_of(c, of.again),
                                         .weight  = c->weight,
                                         .send    = sent,
                                         .back    = sent };
@@ -264,17 +277,18 @@ typedef struct rank_step {
 /* `end`: end of the rank's last task. */
 static rank_step step_on(layout_pricing *p, const layout *l, int64_t rank, double end)
 {
-    const layer_cost *c     = &p->now.rank[rank];
-    const bool        again = layout_again(l);
-    const double      micro = (double)l->accumulation, more = again ? 1 : 0;
-    const double      wait = micro * p->wait[rank];
-    const double      data = data_seconds(p, l, rank, backward_of(c, again) / (double)l->vp);
-    rank_step         out  = { .share = {
-                                   [SHARE_COMPUTE] =
-                                       micro * ((1 + more) * c->forward + c->input + c->weight),
-                                   [SHARE_TENSOR] = micro * ((1 + more) * c->waited[0] + c->waited[1]),
-                                   [SHARE_DATA]   = data + wait,
-                                   [SHARE_UPDATE] = update_seconds(p, l, rank),
+    const layer_cost   *c     = &p->now.rank[rank];
+    const layout_repeat again = layout_again(l);
+    const double        micro = (double)l->accumulation;
+    const double        wait  = micro * p->wait[rank];
+    const double        data  = data_seconds(p, l, rank, backward_of(c, again) / (double)l->vp);
+    rank_step           out   = { .share = {
+                                      [SHARE_COMPUTE] = micro * (c->forward + repeated(c, again, false) +
+                                                     c->input + c->weight),
+                                      [SHARE_TENSOR] =
+                                          micro * (c->waited[0] + repeated(c, again, true) + c->waited[1]),
+                                      [SHARE_DATA]   = data + wait,
+                                      [SHARE_UPDATE] = update_seconds(p, l, rank),
                       } };
 
     out.share[SHARE_PIPELINE] =
@@ -399,7 +413,7 @@ static lm_status check(const layout *l, lm_error *err)
 {
     if (*l->stages && strcmp(l->stages, "balanced") != 0)
         return lm_error_set(err, LM_E_UNSUPPORTED, "stages=%.60s are not searched", l->stages);
-    if (strcmp(l->recompute, "none") != 0 && !layout_again(l))
+    if (layout_again(l) == N_LAYOUT_REPEATS)
         return lm_error_set(err, LM_E_UNSUPPORTED, "recompute=%.60s is not searched", l->recompute);
     return LM_OK;
 }

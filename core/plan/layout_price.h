@@ -26,10 +26,13 @@ typedef struct layout_stages {
     int64_t            *begin;  /* pp * vp + 1: first block of each stage */
 } layout_stages;
 
+/* Forward passes that run again in the backward pass: none, of attention's core, of all blocks. */
+typedef enum layout_repeat { REPEAT_NONE, REPEAT_CORE, REPEAT_ALL, N_LAYOUT_REPEATS } layout_repeat;
+
 /* Inputs of a pipeline's seconds, beside its stages. */
 typedef struct layout_order {
     pipeline_rule schedule;
-    bool          again;
+    layout_repeat again;
     int64_t       accumulation;
     /*
      * messages of each micro-batch: 0: none; 2: of ZeRO's second stage; else the number of ranks
@@ -93,8 +96,10 @@ lm_status layout_pricing_suppose(layout_pricing *p, const layout *l, const known
 void      layout_pricing_forget(layout_pricing *p);
 /** Seconds of a message of a group, cached. */
 double layout_message(layout_pricing *p, collective_kind kind, double bytes, rank_group group);
-/** Does the layout recompute forward passes? */
-bool layout_again(const layout *l);
+/** "none", "selective", "full": words of layout.recompute. */
+extern const char *const layout_repeat_names[N_LAYOUT_REPEATS];
+/** What the layout recomputes; N_LAYOUT_REPEATS: a list of layers. */
+layout_repeat layout_again(const layout *l);
 /** The question for a pipeline, without its stages. */
 pipeline_question layout_pipeline(const layout *l);
 

@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "network/stages.h"
 #include "plan/layout_predict.h"
+#include "plan/layout_price.h"
 #include "predict/laid_out.h"
 
 #define TOLD(property) LAYOUT_BIT(TOLD_##property)
@@ -31,9 +32,9 @@ static lm_status check_searched(const layout_question *q, lm_error *err)
         return not_searched("another placement", "", "but tp-cp-ep-dp-pp", err);
     if (*t->stages && strcmp(t->stages, STAGES_BALANCED) != 0)
         return not_searched("stages=", t->stages, "but even or balanced stages", err);
-    if (strcmp(t->recompute, "none") != 0 && strcmp(t->recompute, "full") != 0)
-        return not_searched("recompute=", t->recompute, "but recomputation of all blocks, or none",
-                            err);
+    if (layout_again(t) == N_LAYOUT_REPEATS)
+        return not_searched("recompute=", t->recompute,
+                            "but recomputation of all blocks, of attention's core, or none", err);
     if (t->fsdp == LAYOUT_ALL)
         return not_searched("fsdp of all ranks", "", "but of those on a node, and zero3", err);
     if (t->told & TOLD(TP) && t->tp > q->devices)

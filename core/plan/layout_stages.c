@@ -54,7 +54,7 @@ static lm_status parts_of(layout_pricing *p, const layout *l, const layout_parts
         if (!array_grow(&p->parts, p->n_parts, &p->parts_room, sizeof *p->parts))
             return no_memory(err);
         status = p->prices->parts(p->prices->by, &shard, l->micro_batch, &asked.parts, err);
-        if (status == LM_E_ARG && l->cp * l->ep > 1)
+        if ((status == LM_E_ARG || status == LM_E_SHAPE) && l->cp * l->ep > 1)
             status = LM_E_UNSUPPORTED;
         if (status && (status != LM_E_UNSUPPORTED || l->cp * l->ep == 1))
             return status;
@@ -75,7 +75,9 @@ static layer_cost share_of(const layer_cost *c, double share)
                          .waited  = { share * c->waited[0], share * c->waited[1] },
                          .weights = c->weights,
                          .experts = c->experts,
-                         .kept    = share * c->kept };
+                         .kept    = share * c->kept,
+                         .again   = { share * c->again[0], share * c->again[1] },
+                         .freed   = share * c->freed };
 }
 
 lm_status layout_pricing_suppose(layout_pricing *p, const layout *l, const known_parts *larger,
@@ -98,6 +100,7 @@ lm_status layout_pricing_suppose(layout_pricing *p, const layout *l, const known
     p->supposed.boundary *= share;
     p->supposed.input *= share;
     p->supposed.transient *= share;
+    p->supposed.regained *= share;
     p->parts[p->n_parts++] = (known_parts){ layout_shard(l), l->micro_batch, &p->supposed };
     p->now.parts           = NULL;
     return LM_OK;
@@ -149,9 +152,17 @@ static lm_status groups_of(layout_pricing *p, const layout *l, lm_error *err)
 
 /* ---- stages ---- */
 
-bool layout_again(const layout *l)
+const char *const layout_repeat_names[N_LAYOUT_REPEATS] = {
+    [REPEAT_NONE] = "none", [REPEAT_CORE] = "selective", [REPEAT_ALL] = "full"
+};
+
+layout_repeat layout_again(const layout *l)
 {
-    return !strcmp(l->recompute, "full");
+    layout_repeat r = REPEAT_NONE;
+
+    while (r < N_LAYOUT_REPEATS && strcmp(l->recompute, layout_repeat_names[r]) != 0)
+        r++;
+    return r;
 }
 
 pipeline_question layout_pipeline(const layout *l)
@@ -174,6 +185,9 @@ static void add(layer_cost *to, const layer_cost *a, double sign)
     to->weights += sign * a->weights;
     to->experts += sign * a->experts;
     to->kept += sign * a->kept;
+    to->again[0] += sign * a->again[0];
+    to->again[1] += sign * a->again[1];
+    to->freed += sign * a->freed;
 }
 
 /* Resizes an array; the old content is lost. */

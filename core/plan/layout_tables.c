@@ -15,6 +15,12 @@
 #include "program/facts.h"
 #include "program/program.h"
 
+/* Least share of the kept bytes that selective recomputation frees, to be searched. Fused attention
+ * keeps the statistics of its softmax alone, below a thousandth. */
+#define FREED_LEAST 0.01
+
+#define SELECTIVE "selective" /* word of layout.recompute */
+
 /* A part of the network at a micro-batch. */
 typedef struct kept_parts {
     layout_parts       parts;
@@ -30,6 +36,7 @@ struct layout_tables {
     step_setup       setup;
     layout_facts     facts;
     bool             splits;
+    bool             selective; /* selective recomputation frees FREED_LEAST or more */
     double           gradients, held, summed, states, copies; /* as in layout_question */
     const intervals *known; /* intervals of the machine; NULL: none */
     kept_parts      *made;
@@ -38,21 +45,25 @@ struct layout_tables {
 /* ---- a part while it is made ---- */
 
 typedef struct making {
-    layout_tables   *t;
-    step_setup       setup;
-    predictor        part;
-    step_price       price;
-    bound_network   *bound;
-    memory_of_layer *memory;
-    memory_use       use;
-    layer_passes    *work; /* of its layers */
+    layout_tables *t;
+    step_setup     setup;
+    predictor      part;
+    step_price     price;
+    bound_network *bound;
+    /* without recomputation, and with SELECTIVE; the latter NULL: it is not searched */
+    memory_of_layer *memory, *selective;
+    memory_use       use, use_selective;
+    arena           *room;
+    const size_t    *again; /* as in timeline, of SELECTIVE; NULL: the network has none */
+    layer_passes    *work;  /* of its layers */
     layer_passes     all;
     double    sent[N_SHARD_GROUPS][2]; /* by shard_group: bytes of messages, forward and backward */
     double    waited[N_SHARD_GROUPS][2]; /* s of these */
     lm_error *err;
 } making;
 
-static lm_status find_memory(making *m)
+static lm_status ask_memory(making *m, const char *recompute, memory_use *use,
+                            memory_of_layer **out)
 {
     const layout_tables *t = m->t;
     const bind_options   b = { .batch = m->setup.batch,
@@ -60,14 +71,39 @@ static lm_status find_memory(making *m)
                                .on    = t->who->on,
                                .input = t->who->input,
                                .shard = m->part.shard };
-    const memory_options o = layout_memory_options(t->who, &t->setup);
+    memory_options       o = layout_memory_options(t->who, &t->setup);
 
-    m->memory = calloc(m->bound->n_layers + 1, sizeof *m->memory);
-    if (!m->memory)
+    o.recompute = recompute;
+    if (!(*out = calloc(m->bound->n_layers + 1, sizeof **out)))
         return no_memory(m->err);
     return o.mixed || m->bound->half || b.dtype != t->who->dtype
-               ? memory_of_step(t->net, t->reg, &b, &o, &m->use, m->memory, m->err)
-               : memory_of_bound(t->net, m->bound, &o, &m->use, m->memory, m->err);
+               ? memory_of_step(t->net, t->reg, &b, &o, use, *out, m->err)
+               : memory_of_bound(t->net, m->bound, &o, use, *out, m->err);
+}
+
+/* The layers that SELECTIVE computes again. */
+static lm_status find_core(making *m)
+{
+    lm_error  none = { LM_OK, "" };
+    timeline  t;
+    lm_status status;
+
+    if (!(m->room = arena_new()))
+        return no_memory(m->err);
+    status   = timeline_make(m->bound, SELECTIVE, m->room, &t, &none);
+    m->again = status ? NULL : t.again;
+    return status == LM_E_NOMEM ? no_memory(m->err) : LM_OK;
+}
+
+static lm_status find_memory(making *m)
+{
+    lm_status status = find_core(m);
+
+    if (!status)
+        status = ask_memory(m, NULL, &m->use, &m->memory);
+    if (!status && m->t->selective)
+        status = ask_memory(m, SELECTIVE, &m->use_selective, &m->selective);
+    return status;
 }
 
 static lm_status find_price(making *m)
@@ -175,13 +211,22 @@ static void add_host(making *m)
     }
 }
 
+static double kept_of(const memory_of_layer *l)
+{
+    return (double)l->kept + (double)l->saved;
+}
+
 /* Adds a layer's share of the passes, by its own seconds. */
 static void put_layer(const making *m, size_t i, layer_cost *to)
 {
     const double back = m->all.input + m->all.weight;
 
-    if (m->all.forward > 0)
-        to->forward += m->price.forward.value * m->work[i].forward / m->all.forward;
+    if (m->all.forward > 0) {
+        const double forward = m->price.forward.value * m->work[i].forward / m->all.forward;
+
+        to->forward += forward;
+        to->again[0] += m->again && m->again[i] != TIMELINE_NEVER ? forward : 0;
+    }
     if (back > 0) {
         to->input += m->price.backward.value * m->work[i].input / back;
         to->weight += m->price.backward.value * m->work[i].weight / back;
@@ -190,7 +235,9 @@ static void put_layer(const making *m, size_t i, layer_cost *to)
     for (size_t k = 0; k < m->bound->layer[i].n_weights && m->part.shard.ep > 1; k++)
         if (m->bound->layer[i].weights[k].flags & LM_EXPERT)
             to->experts += (double)lm_bytes(&m->bound->layer[i].weights[k].tensor);
-    to->kept += (double)m->memory[i].kept + (double)m->memory[i].saved;
+    to->kept += kept_of(&m->memory[i]);
+    if (m->selective)
+        to->freed += kept_of(&m->memory[i]) - kept_of(&m->selective[i]);
 }
 
 /* Adds layer i's share of the waits, by the bytes of its messages. */
@@ -203,7 +250,10 @@ static void put_waits(const making *m, size_t *next, size_t i, layer_cost *to)
         const int            back  = e->backward;
         const double         bytes = (double)e->bytes * e->count, all = m->sent[e->group][back];
 
-        to->waited[back] += all > 0 ? m->waited[e->group][back] * bytes / all : 0;
+        const double wait = all > 0 ? m->waited[e->group][back] * bytes / all : 0;
+
+        to->waited[back] += wait;
+        to->again[1] += !back && m->again && m->again[i] != TIMELINE_NEVER ? wait : 0;
     }
 }
 
@@ -217,6 +267,9 @@ static void add_cost(layer_cost *to, const layer_cost *a)
     to->weights += a->weights;
     to->experts += a->experts;
     to->kept += a->kept;
+    to->again[0] += a->again[0];
+    to->again[1] += a->again[1];
+    to->freed += a->freed;
 }
 
 /* Bytes of weights that a layer behind the blocks shares with one in front of them. */
@@ -294,15 +347,15 @@ static void put_bounds(const making *m, layout_parts *out)
 }
 
 /* Largest memory of a pass beside weights, states and kept tensors. */
-static double transient_of(const making *m)
+static double transient_of(const memory_use *use)
 {
     const memory_part still[] = { MEMORY_WEIGHTS, MEMORY_FROZEN,    MEMORY_COPIES, MEMORY_GRADIENTS,
                                   MEMORY_BUCKETS, MEMORY_OPTIMIZER, MEMORY_MASTERS };
-    double            held    = (double)m->use.kept;
+    double            held    = (double)use->kept;
 
     for (size_t i = 0; i < sizeof still / sizeof still[0]; i++)
-        held += (double)m->use.part[still[i]];
-    return fmax(0, (double)m->use.peak - held);
+        held += (double)use->part[still[i]];
+    return fmax(0, (double)use->peak - held);
 }
 
 static lm_status keep(making *m, const layout_parts **out)
@@ -314,7 +367,8 @@ static lm_status keep(making *m, const layout_parts **out)
         return no_memory(m->err);
     k->flops = (double *)(void *)&k->before[n + 1];
     fill(m, k);
-    k->parts.transient = transient_of(m);
+    k->parts.transient = transient_of(&m->use);
+    k->parts.regained  = m->selective ? transient_of(&m->use_selective) : 0;
     k->parts.update    = m->price.update.value;
     put_bounds(m, &k->parts);
     k->next    = m->t->made;
@@ -352,12 +406,24 @@ static lm_status parts(void *by, const net_shard *shard, int64_t micro_batch,
         status = keep(&m, out);
     }
     bound_network_free(m.bound);
-    free(m.memory);
-    free(m.work);
+    arena_free(m.room);
+    free_all(m.memory, m.selective, m.work);
     return status;
 }
 
 /* ---- the network and the machine ---- */
+
+/* Does selective recomputation free memory? Networks without a core of attention have none. */
+static bool frees_by_core(const layout_tables *t, const bind_options *b, const memory_options *o,
+                          uint64_t kept)
+{
+    memory_options with = *o;
+    memory_use     use;
+
+    with.recompute = SELECTIVE;
+    return !memory_of_step(t->net, t->reg, b, &with, &use, NULL, NULL) &&
+           (double)kept - (double)use.kept >= FREED_LEAST * (double)kept;
+}
 
 static lm_status find_facts(layout_tables *t, lm_error *err)
 {
@@ -380,8 +446,9 @@ static lm_status find_facts(layout_tables *t, lm_error *err)
     bound_network_free(whole);
     if ((status = memory_of_step(t->net, t->reg, &b, &o, &use, NULL, err)))
         return status;
-    weights = use.part[MEMORY_WEIGHTS] + use.part[MEMORY_FROZEN];
-    t->held = (double)lm_dtype_bytes(b.dtype) / (double)lm_dtype_bytes(t->who->dtype);
+    t->selective = frees_by_core(t, &b, &o, use.kept);
+    weights      = use.part[MEMORY_WEIGHTS] + use.part[MEMORY_FROZEN];
+    t->held      = (double)lm_dtype_bytes(b.dtype) / (double)lm_dtype_bytes(t->who->dtype);
     if (weights) {
         const double each = t->held / (double)weights; /* of a byte that is held, of weights */
 

@@ -23,7 +23,8 @@ typedef struct candidate {
     uint32_t number;         /* in the order of enumeration */
     int32_t  tp, cp, ep, pp, vp, micro_batch;
     uint8_t  schedule, fits, priced; /* fits, priced: a bit for each way of sharing */
-    bool     sp, ulysses, again, balanced;
+    uint8_t  again;                  /* layout_repeat */
+    bool     sp, ulysses, balanced;
 } candidate;
 
 /* A layout whose exact bytes are known. */
@@ -181,8 +182,7 @@ static void layout_of(const hunt *h, const candidate *c, layout *l)
     l->global_batch = h->q->global_batch;
     l->micro_batch  = c->micro_batch;
     l->accumulation = l->global_batch / l->dp / l->micro_batch;
-    if (c->again)
-        strcpy(l->recompute, "full");
+    strcpy(l->recompute, layout_repeat_names[c->again]);
     if (c->balanced)
         strcpy(l->stages, "balanced");
 }
@@ -316,7 +316,7 @@ static lm_status look_at(hunt *h, layout *l)
                     .schedule    = (uint8_t)l->schedule,
                     .sp          = l->sp,
                     .ulysses     = l->ulysses,
-                    .again       = layout_again(l),
+                    .again       = (uint8_t)layout_again(l),
                     .balanced    = *l->stages != 0 };
     size_t    n = 0;
     lm_status status;
@@ -351,15 +351,18 @@ static lm_status look_at(hunt *h, layout *l)
 
 static lm_status with_recompute(hunt *h, layout *l)
 {
-    static const char *const which[] = { "none", "full" };
-    lm_status                status  = LM_OK;
+    const layout_parts *parts  = h->pricing.now.parts;
+    const bool          told   = h->q->told && h->q->told->told & TOLD(RECOMPUTE);
+    lm_status           status = LM_OK;
 
-    for (int i = 0; i < 2 && !status; i++) {
-        strcpy(l->recompute, which[i]);
+    for (layout_repeat r = REPEAT_NONE; r < N_LAYOUT_REPEATS && !status; r++) {
+        strcpy(l->recompute, layout_repeat_names[r]);
+        if (r == REPEAT_CORE && !told && !(parts->before[h->q->facts.blocks].freed > 0))
+            continue; /* it costs time and frees nothing */
         if (layout_question_told(h->q, l, TOLD(RECOMPUTE)))
             status = look_at(h, l);
     }
-    strcpy(l->recompute, "none");
+    strcpy(l->recompute, layout_repeat_names[REPEAT_NONE]);
     return status;
 }
 

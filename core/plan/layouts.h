@@ -28,6 +28,9 @@ typedef struct layer_cost {
     double weights;   /**< bytes */
     double experts;   /**< the part of `weights` in experts that not all ranks have */
     double kept;      /**< bytes that wait for the backward pass */
+    /** selective recomputation: s of the forward pass and of its waits that run again */
+    double again[2];
+    double freed; /**< bytes of `kept` that it does not keep; 0: none */
 } layer_cost;
 
 /** A network as one rank has it, without stages, at a micro-batch. */
@@ -40,6 +43,7 @@ typedef struct layout_parts {
     double            input;     /**< bytes of it that a recomputed block keeps */
     double            tied;      /**< bytes of weights that `last` shares with `first` */
     double            transient; /**< bytes that a pass holds in addition to the kept ones */
+    double            regained;  /**< the same with selective recomputation */
     double            update;    /**< s of the update of all its weights */
     /** bounds of its passes, relative to the prediction; NAN: unknown */
     double low, high;

@@ -174,8 +174,7 @@ static step_work work_of(const laid_step *s)
                         .update     = s->price.update.value / s->shares,
                         /* replicas that infer do not wait for each other */
                         .compute = trains(s) ? forward + backward : 0,
-                        .micro   = s->micro,
-                        .again   = again };
+                        .micro   = s->micro };
 }
 
 /* Error for a message without a price: names the first group without prices. */

@@ -4,6 +4,7 @@
 
 #include "base/no_memory.h"
 #include "network/stages.h"
+#include "network/timeline.h"
 #include "program/program.h"
 
 /* A rank's part of a network, with the work of its layers in each pass. */
@@ -14,6 +15,7 @@ typedef struct laid {
     double               forward, backward; /* of all layers */
     double               inputs, weights;   /* gradients of layers that gather inputs */
     double               ring[2];           /* by pass: chunks that hide messages of the next one */
+    const size_t        *again;             /* as in timeline */
 } laid;
 
 static double backward_of(const layer_passes *w)
@@ -79,7 +81,7 @@ static void add(rank_program *p, message m)
 static bool alike(const message *a, const message *b)
 {
     return a->kind == b->kind && a->bytes == b->bytes && a->pass == b->pass && a->rule == b->rule &&
-           a->group == b->group && (a->behind > 0) == (b->behind > 0);
+           a->group == b->group && a->again == b->again && (a->behind > 0) == (b->behind > 0);
 }
 
 /* Share of the pass that runs beside such messages. */
@@ -105,6 +107,7 @@ static message message_of_part(const shard_message *s, const laid *f)
                       .group       = layout_group_of(s->group),
                       .pass        = s->backward ? PHASE_BACKWARD : PHASE_FORWARD,
                       .rule        = MESSAGE_WAITED,
+                      .again       = !s->backward && f->again[s->layer] != TIMELINE_NEVER,
                       .times       = s->count,
                       .behind      = share_behind(s, f),
                       .first_layer = s->layer,
@@ -310,25 +313,43 @@ static lm_status share_weights(rank_program *p, const layout *l, const laid *f,
     return LM_OK;
 }
 
-lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
-                               const layer_passes *work, double travels, lm_error *err)
+/* Adds stages, weights and messages, in this order. */
+static lm_status add_all(rank_program *p, const layout *l, const laid *f, lm_error *err)
 {
-    const laid f       = add_up(part, work, travels);
-    double     weights = 0;
-    int64_t   *stage   = NULL;
-    lm_status  status  = make_room(p, part->sharing.n + 2, err);
+    const bound_network *part    = f->part;
+    double               weights = 0;
+    int64_t             *stage   = NULL;
+    lm_status            status  = make_room(p, part->sharing.n + 2, err);
 
     for (size_t i = 0; i < part->n_layers; i++)
         weights += weight_bytes(&part->layer[i]);
     if (!status && l->pp > 1)
-        status = add_stages(p, l, &f, weights, &stage, err);
+        status = add_stages(p, l, f, weights, &stage, err);
     if (!status)
-        status = share_weights(p, l, &f, stage, err);
+        status = share_weights(p, l, f, stage, err);
     free(stage);
     if (status)
         return status;
     if (part->sharing.step_bytes && !part->options.evaluation)
         add(p, behind(COLLECTIVE_ALLREDUCE, (double)part->sharing.step_bytes, GROUP_TENSOR));
-    add_shared(p, &f);
+    add_shared(p, f);
     return LM_OK;
+}
+
+lm_status rank_program_lay_out(rank_program *p, const layout *l, const bound_network *part,
+                               const layer_passes *work, double travels, lm_error *err)
+{
+    const bool again = strcmp(l->recompute, "none") != 0;
+    laid       f     = add_up(part, work, travels);
+    arena     *room  = arena_new();
+    timeline   t;
+    lm_status  status =
+        room ? timeline_make(part, again ? l->recompute : NULL, room, &t, err) : no_memory(err);
+
+    if (!status) {
+        f.again = t.again;
+        status  = add_all(p, l, &f, err);
+    }
+    arena_free(room);
+    return status;
 }

@@ -58,6 +58,8 @@ typedef struct message {
      * sample; if the program is `even`: for a pass of one second
      */
     double ready, more;
+    bool
+        again; /**< MESSAGE_WAITED: the backward pass computes its layer again, and sends it again */
     double times;  /**< MESSAGE_WAITED: number of such messages in a micro-step; 0 counts as 1 */
     double behind; /**< MESSAGE_WAITED: share of its pass that runs at the same time */
     /** the layers whose data it carries, in the order of execution: first <= last */

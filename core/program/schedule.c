@@ -102,11 +102,11 @@ static double add_waited(const schedule_question *q, pricing *by, step_times *ou
         *(forward ? &out->forward : &out->backward) += q->work.micro * seconds;
         out->added[!forward][m->group] += q->work.micro * seconds;
         last += forward ? 0 : seconds;
-        if (forward && q->work.again > 0) { /* messages of recomputed layers */
-            out->waited += q->work.again * q->work.micro * seconds;
-            out->backward += q->work.again * q->work.micro * seconds;
-            out->added[1][m->group] += q->work.again * q->work.micro * seconds;
-            last += q->work.again * seconds;
+        if (m->again) {
+            out->waited += q->work.micro * seconds;
+            out->backward += q->work.micro * seconds;
+            out->added[1][m->group] += q->work.micro * seconds;
+            last += seconds;
         }
     }
     return last;

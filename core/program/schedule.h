@@ -10,8 +10,6 @@ typedef struct step_work {
     double forward, backward; /**< all micro-steps */
     double update;
     double micro; /**< number of micro-steps */
-    /** share of the forward pass that `backward` recomputes: its messages are repeated, too */
-    double again;
     /** host that starts the kernels of the passes; NULL: it takes no time */
     const host_time *host;
     /** operations of the host in the forward and in the backward pass of a micro-step */

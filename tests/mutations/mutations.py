@@ -49,7 +49,7 @@ MUTATIONS = [
     Mutation("latency_behind", "core/program/schedule.c", "fmin(r->latency, r->lag * pass)", "fmax(r->latency, r->lag * pass)", "unit", "priced_program"),
     Mutation("experts_twice", "core/program/schedule.c", "m, (1 - own) * bytes)", "m, bytes)", "unit", "schedule"),
     Mutation("slowest_of_all", "core/program/schedule.c", "sqrt(log(q->rules.slowest) / log(ranks))", "log(q->rules.slowest) / log(ranks)", "unit", "schedule"),
-    Mutation("again_backward", "core/program/schedule.c", "if (forward && q->work.again > 0)", "if (!forward && q->work.again > 0)", "unit", "schedule"),
+    Mutation("again_backward", "core/program/schedule.c", "if (m->again)", "if (!m->again)", "unit", "schedule"),
     Mutation("gradients_at_once", "core/program/pipeline_run.c", "push(r, v - 1, 1, end + sent);", "push(r, v - 1, 1, end);", "unit", "pipeline"),
     Mutation("skipped_rounds", "core/program/pipeline_run.c", "s->free += times * later;", "s->free += (times - 1) * later;", "unit", "pipeline"),
     Mutation("weights_unwaited", "core/program/gather.c", "const double begun = fmax(s->compute, there);", "const double begun = s->compute + 0 * there;", "unit",

@@ -34,7 +34,9 @@ static layer_cost divided(const layer_cost *a, double times, const net_shard *s,
                          .weight  = a->weight * times / n,
                          .waited  = { waited, waited },
                          .weights = a->weights / tp,
-                         .kept    = a->kept * times / n };
+                         .kept    = a->kept * times / n,
+                         .again   = { a->again[0] * times / n, 0 },
+                         .freed   = a->freed * times / n };
 }
 
 static lm_status parts(void *by, const net_shard *s, int64_t micro_batch, const layout_parts **out,
@@ -50,7 +52,8 @@ static lm_status parts(void *by, const net_shard *s, int64_t micro_batch, const 
     (void)err;
     assert_true(w->n < KNOWN);
     one.kept *= s->tp > 1 && !s->sp ? 2 : 1;
-    one.experts = s->ep > 1 ? w->experts / n / ep : 0;
+    one.again[1] = one.waited[0] / 4;
+    one.experts  = s->ep > 1 ? w->experts / n / ep : 0;
     one.weights -= w->experts / n * (1 - 1 / ep);
     memcpy(w->flops, (const double[]){ 4, 3, 3, 3, 3, 3, 3, 6 }, sizeof w->flops);
     for (int i = 0; i < BLOCKS; i++)
@@ -61,7 +64,9 @@ static lm_status parts(void *by, const net_shard *s, int64_t micro_batch, const 
                           { sum[i].waited[0] + one.waited[0], sum[i].waited[1] + one.waited[1] },
                           sum[i].weights + one.weights,
                           sum[i].experts + one.experts,
-                          sum[i].kept + one.kept };
+                          sum[i].kept + one.kept,
+                          { sum[i].again[0] + one.again[0], sum[i].again[1] + one.again[1] },
+                          sum[i].freed + one.freed };
     w->parts[w->n] = (layout_parts){ .before    = sum,
                                      .flops     = w->flops,
                                      .first     = divided(&w->first, times, s, 0),
@@ -69,6 +74,7 @@ static lm_status parts(void *by, const net_shard *s, int64_t micro_batch, const 
                                      .boundary  = 10 * times / (s->sp ? n : 1) / (double)s->cp,
                                      .tied      = w->tied,
                                      .transient = 5 * times,
+                                     .regained  = w->block.freed > 0 ? 6 * times : 0,
                                      .update    = 0.5 / n,
                                      .low       = 0.9,
                                      .high      = 1.1 };
@@ -156,6 +162,13 @@ static void seconds_of_data_parallel_steps_are_those_by_hand(void **state)
     f = price(&w, &q, "dp4 mb2 recompute=full");
     assert_close(f.share[SHARE_COMPUTE], 112 + 38, 1e-12);
     assert_close(f.bytes, 6000 + 7 * 20 + 80 + 2 * 40 + 10, 1e-12);
+    /* a quarter second of each block and sample again, 15 of 40 bytes freed, and 12 of the pass */
+    w.n              = 0;
+    w.block.again[0] = 0.25;
+    w.block.freed    = 15;
+    f                = price(&w, &q, "dp4 mb2 recompute=selective");
+    assert_close(f.share[SHARE_COMPUTE], 112 + 2 * 2 * 8 * 0.25, 1e-12);
+    assert_close(f.bytes, 6000 + 2 * (8 * 25 + 10 + 30) + 12, 1e-12);
 }
 
 /* Messages slower than the pass that hides them: the first bucket leaves after an eighth of it. */
@@ -297,18 +310,20 @@ static bool share(layout *l, int sharing, int64_t devices)
 static void try_schedules(world *w, const layout_question *q, layout *l, tried *t)
 {
     static const pipeline_rule order[] = { PIPELINE_1F1B, PIPELINE_ZB_H1, PIPELINE_GPIPE };
+    static const char *const   again[] = { "none", "selective", "full" };
 
     for (l->vp = 1; l->vp <= BLOCKS; l->vp++)
-        for (int i = 0; i < 2 * 3 * 2 * 5; i++) {
+        for (int i = 0; i < 2 * 3 * 3 * 5; i++) {
             /* balanced stages of 2 and 4 differ from equal ones: 7 FLOPs in front and 9 behind */
-            const bool balanced = i / 30 % 2;
+            const bool balanced = i / 45 % 2;
 
-            l->schedule = l->vp > 1 ? PIPELINE_INTERLEAVED : order[i / 10 % 3];
+            l->schedule = l->vp > 1 ? PIPELINE_INTERLEAVED : order[i / 15 % 3];
             strcpy(l->stages, balanced ? "balanced" : "");
-            strcpy(l->recompute, i / 5 % 2 ? "full" : "none");
+            strcpy(l->recompute, again[i / 5 % 3]);
             if ((l->vp > 1 && (l->pp == 1 || BLOCKS % (l->vp * l->pp) || l->accumulation % l->pp ||
-                               i / 10 % 3)) ||
-                (l->pp == 1 && i / 10) || !share(l, i % 5, q->devices) ||
+                               i / 15 % 3)) ||
+                (l->pp == 1 && i / 15) || !share(l, i % 5, q->devices) ||
+                (i / 5 % 3 == 1 && !(w->block.freed > 0)) ||
                 (balanced && !w->uneven[l->pp * l->vp]))
                 continue;
             try_layout(w, q, l, t);
@@ -378,15 +393,17 @@ static void the_search_finds_what_trying_all_of_them_finds(void **state)
         lm_error            err = { LM_OK, "" };
         tried               t;
 
-        w.tensor        = 0.02 * (double)(i % 5);
-        w.latency       = 0.01 * (double)(i % 3);
-        w.rate[1]       = i % 3 ? 20 : 300;
-        w.context       = i % 4 ? 0.01 * (double)(i % 7) : 0;
-        w.experts       = i % 3 == 1 ? 60 : 0;
-        q.facts.tokens  = i % 2 ? 1024 : 0;
-        q.facts.experts = i % 3 == 1 ? 4 : 0;
-        q.room          = rooms[i % 5];
-        q.best          = i % 2 ? 5 : 1;
+        w.tensor         = 0.02 * (double)(i % 5);
+        w.latency        = 0.01 * (double)(i % 3);
+        w.rate[1]        = i % 3 ? 20 : 300;
+        w.context        = i % 4 ? 0.01 * (double)(i % 7) : 0;
+        w.experts        = i % 3 == 1 ? 60 : 0;
+        q.facts.tokens   = i % 2 ? 1024 : 0;
+        q.facts.experts  = i % 3 == 1 ? 4 : 0;
+        q.room           = rooms[i % 5];
+        q.best           = i % 2 ? 5 : 1;
+        w.block.again[0] = 0.1 * (double)(i % 5);
+        w.block.freed    = i % 5 ? 15 : 0;
         spread(&w);
         memcpy(&again, &w, sizeof w);
         t = try_all(&again, &q);

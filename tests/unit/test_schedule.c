@@ -31,7 +31,7 @@ static schedule_question question(void)
     };
 }
 
-#define MESSAGES 3
+#define MESSAGES 4
 
 /* A program of messages of 500 bytes, each 1 s. */
 typedef struct made {
@@ -93,25 +93,25 @@ static void kernels_wait_in_each_micro_step(void **state)
     assert_true(t.sync == 0 && t.exposed == 0); /* the update waits for none of them */
 }
 
-/* Half of the forward pass runs again in each of two backward passes, with half of its messages: 1 s and
- * 0.5 s of the first, 2 s of those of the backward pass itself. */
+/* One of the forward pass's two messages belongs to a layer that each of two backward passes computes again: 1 s
+ * of it, 2 s of those of the backward pass itself. */
 static void a_forward_pass_that_runs_again_waits_again(void **state)
 {
-    const message     of[] = { { .rule = MESSAGE_WAITED, .pass = PHASE_FORWARD },
-                               { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD },
-                               { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD } };
-    schedule_question q    = question();
-    step_times        t;
-    made              m;
+    const message of[]        = { { .rule = MESSAGE_WAITED, .pass = PHASE_FORWARD, .again = true },
+                                  { .rule = MESSAGE_WAITED, .pass = PHASE_FORWARD },
+                                  { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD },
+                                  { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD } };
+    const schedule_question q = question();
+    step_times              t;
+    made                    m;
 
     (void)state;
-    q.work.again = 0.5;
-    make(&m, of, 3);
+    make(&m, of, 4);
     t = scheduled(&m, &q);
-    assert_close(t.forward, 4 + 2, 0);
-    assert_close(t.backward, 8 + 2 * (2 + 0.5), 0);
-    assert_close(t.waited, 2 * (1 + 2 + 0.5), 0);
-    assert_close(t.last, 4 + 2 + 0.5, 0);
+    assert_close(t.forward, 4 + 2 * 2, 0);
+    assert_close(t.backward, 8 + 2 * (2 + 1), 0);
+    assert_close(t.waited, 2 * (2 + 2 + 1), 0);
+    assert_close(t.last, 4 + 2 + 1, 0);
 }
 
 /* Three of 1 s in each of two backward passes of 4 s, of which a quarter goes on meanwhile: 2 s are

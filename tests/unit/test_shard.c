@@ -430,8 +430,9 @@ static void what_ranks_of_a_context_cannot_share_is_refused(void **state)
     check_not_shared(GPT2, (net_shard){ .cp = 3 }, "64 tokens are no multiple of cp 3");
     check_not_shared(GPT2, (net_shard){ .cp = 64 },
                      "ring = 64: 1 causal queries of 1 keys are no two halves of as many");
-    check_not_shared(GPT2 ":attention=plain", (net_shard){ .cp = 2 },
-                     "ring = 2: goes with memory = flash and past = 0");
+    check_not_shared(
+        GPT2 ":attention=plain", (net_shard){ .cp = 2 },
+        "a ring of 2 ranks takes fused attention (memory = flash): or --cp-kind ulysses");
     check_not_shared(GPT2, (net_shard){ .cp = 8, .ulysses = true },
                      "12 heads are no multiple of cp 8");
     check_not_shared(
