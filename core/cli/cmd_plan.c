@@ -101,7 +101,8 @@ static const option_row option_rows[] = {
       "time from a failure until the run goes on, 5min", .needs = "mtbf",
       .refusal = "goes with --mtbf" },
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
-      .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory)" },
+      .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory); if not "
+              "given, halved until it fits the memory and --within" },
     { "global-batch", AT(global_batch), &type_batch, "N", .heading = HELP_WHAT,
       .help = "samples of a step on all devices, in micro-steps of --batch at most; or 4Mtokens",
       OF_RUNS },
@@ -341,6 +342,7 @@ static void ask(plan_command *c, const options *o)
                          .n_policies   = a->how.n,
                          .told         = a->layout.given };
     job->automatic   = a->batch.automatic;
+    job->batch_free  = !option_given(o, &a->batch);
     job->critical    = a->critical;
     job->told        = a->layout.layout;
     job->whole       = a->whole;

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "cli/session.h"
+#include "machine/shipped.h"
 
 VALUE_TYPE(type_hour, money, money_parse_per_hour);
 
@@ -12,8 +13,9 @@ VALUE_TYPE(type_hour, money, money_parse_per_hour);
 const option_row fleet_option_rows[] = {
     { "machine", AT(machines), .repeats = true,
       .help = "machine file of 'layermeter fit' or 'layermeter calibrate'; several to compare" },
-    { "device", AT(devices), .repeats = true,
-      .help = "device, by its datasheet, instead of the one that the machine file names" },
+    { "device", AT(devices), .repeats = true, .listed = true, .argument = "NAMES",
+      .help = "device by any of its names, several as T4,A100, or 'all' that have a machine file; "
+              "beside --machine, the device instead of the one that the file names" },
     OPTION_GROUP(fleet_options, session, session_machine_option_rows),
     { "price", AT(hour), &type_hour, "PRICE", NULL, HELP_WHERE,
       "of a device, 2.50USD/h, instead of the price file's", .repeats = true },
@@ -21,7 +23,7 @@ const option_row fleet_option_rows[] = {
     { "instance", AT(instances), &type_text, "NAME", NULL, HELP_WHERE,
       "section of the price file, instead of the device's; it tells the device, where none is "
       "given, and how many a node has",
-      .repeats = true },
+      .repeats = true, .listed = true },
     { "spot", AT(spot) },
     { .name = NULL },
 };
@@ -30,10 +32,11 @@ const option_row compare_option_rows[] = {
     { "machine", AT(machines), .repeats = true,
       .help = "machine file of 'layermeter fit' or 'layermeter calibrate' (default: the one that "
               "ships for --device); several to compare" },
-    { "device", AT(devices), .repeats = true,
+    { "device", AT(devices), .repeats = true, .listed = true, .argument = "NAMES",
       .help =
-          "device, by any of its names: the machine file that ships for it; several to compare, "
-          "also beside --machine; its datasheet for paleo, learned models and --idle-power" },
+          "device by any of its names: the machine file that ships for it; several to compare as "
+          "T4,A100, also beside --machine, or 'all' that have a file; its datasheet for paleo, "
+          "learned models and --idle-power" },
     OPTION_GROUP(fleet_options, session, session_option_rows),
     { .name = NULL },
 };
@@ -50,6 +53,37 @@ size_t fleet_size(const fleet_options *f)
 static const char *text_at(const option_texts *list, size_t i)
 {
     return list->n ? list->at[list->n > 1 ? i : 0] : NULL;
+}
+
+static const char *keep(const options *o, const char *text)
+{
+    return text ? arena_text(o->room, text, strlen(text)) : NULL;
+}
+
+/* `all` stands for each device that has a machine file. */
+static lm_status settle_all(const options *o, fleet_options *f, lm_error *err)
+{
+    shipped_list *list   = NULL;
+    size_t        n      = 0;
+    const char  **names  = NULL;
+    lm_status     status = LM_OK;
+
+    if (f->devices.n != 1 || strcmp(f->devices.at[0], "all") != 0 ||
+        (status = shipped_open(&list, err)))
+        return status;
+    if (!(names = arena_array(o->room, list->n + 1, sizeof *names)))
+        status = no_memory(err);
+    for (size_t i = 0; i < list->n && !status; i++) {
+        size_t same = 0;
+
+        while (same < n && strcmp(names[same], list->machine[i].device) != 0)
+            same++;
+        if (same == n && !(names[n++] = keep(o, list->machine[i].device)))
+            status = no_memory(err);
+    }
+    f->devices = (option_texts){ names, n };
+    shipped_free(list);
+    return status;
 }
 
 /* Devices stand for the machine files that ship for them: alone, and `beside` files as more machines. */
@@ -78,11 +112,6 @@ static lm_status fleet_ship(const options *o, fleet_options *f, bool beside, lm_
     f->machines = (option_texts){ paths, n };
     f->devices  = (option_texts){ names, n };
     return status;
-}
-
-static const char *keep(const options *o, const char *text)
-{
-    return text ? arena_text(o->room, text, strlen(text)) : NULL;
 }
 
 /* Instances stand for their devices and networks, beside no machine file and where these are not
@@ -123,7 +152,8 @@ static lm_status check_fleet(const options *o, fleet_options *f, bool device_cou
     const bool        mixed   = beside && f->machines.n && f->devices.n;
     lm_status         status;
 
-    if ((status = settle_instances(o, f, err)) || (status = fleet_ship(o, f, beside, err)))
+    if ((status = settle_all(o, f, err)) || (status = settle_instances(o, f, err)) ||
+        (status = fleet_ship(o, f, beside, err)))
         return status;
     f->session.machine       = text_at(&f->machines, 0);
     f->session.source.device = text_at(&f->devices, 0);

@@ -128,7 +128,7 @@ static void say_meaning(const char *name, lm_error *err)
     const price *p;
 
     if (strchr(name, ','))
-        text_add(err->text, sizeof err->text, "; several take a --device each");
+        text_add(err->text, sizeof err->text, "; this command takes one");
     else if (is_counted(name))
         text_add(err->text, sizeof err->text, "; how many there are is told by --gpus");
     else if (!strcmp(name, "cpu") || !strcmp(name, "CPU"))

@@ -111,11 +111,24 @@ static bool is_auto(const char *value)
     return !strcmp(value, "auto") || !strcmp(value, "max");
 }
 
+static bool is_number(const char *value)
+{
+    return *value && !value[strspn(value, "0123456789")];
+}
+
+/* "1000/s" */
+static bool is_per_second(const char *value)
+{
+    return strstr(value, "/s") != NULL;
+}
+
 static const struct {
     const char *option;
     bool (*is)(const char *value);
     const char *said;
 } value_hints[] = {
+    { "devices", is_number, "it names a file of datasheets; how many there are is --gpus" },
+    { "rate", is_per_second, "it counts samples of a second: leave out the unit" },
     { "batch", is_auto, "'layermeter plan NETWORK --largest-batch' finds the largest that fits" },
     { "phase", is_prompt, "the pass of a prompt is --phase inference --input TOKENS" },
     { "global-batch", is_rounded, "it counts samples, written out, or tokens, 4Mtokens" },

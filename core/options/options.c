@@ -86,6 +86,7 @@ static bool add_rows(options *o, size_t *room, const option_row *row, char *base
                 known->target      = base + row->at;
                 known->row.size    = row->size;
                 known->row.repeats = row->repeats;
+                known->row.listed  = row->listed;
             }
         } else {
             o->slot = arena_grow(o->room, o->slot, o->n_slots, room, sizeof *o->slot);
@@ -276,6 +277,27 @@ static lm_status unknown_option(const options *o, const char *program, const cha
     return misuse(o, program, "unknown option ", text, err);
 }
 
+/* Keeps the value; those between commas as one each, if the option is a list. */
+static lm_status keep_words(options *o, option_slot *slot, const char *value, size_t *room,
+                            lm_error *err)
+{
+    size_t n;
+
+    do {
+        value += slot->row.listed ? strspn(value, " ") : 0;
+        n          = slot->row.listed ? strcspn(value, ",") : strlen(value);
+        o->word    = arena_grow(o->room, o->word, o->n_words, room, sizeof *o->word);
+        slot->text = o->word ? arena_text(o->room, value, n) : NULL;
+        if (!slot->text)
+            return no_memory(err);
+        o->word[o->n_words].slot   = slot;
+        o->word[o->n_words++].text = slot->text;
+        slot->n++;
+        value += n;
+    } while (*value++);
+    return LM_OK;
+}
+
 /* The option at argv[*i], and its value after it. -o is the one short form. */
 static lm_status take_option(options *o, const char *program, int argc, char **argv, int *i,
                              size_t *room, lm_error *err)
@@ -296,13 +318,7 @@ static lm_status take_option(options *o, const char *program, int argc, char **a
         value = !slot->row.argument ? "yes" : equal ? equal + 1 : *i + 1 < argc ? argv[++*i] : NULL;
     if (!value)
         return misuse(o, program, "needs a value: ", word, err);
-    if (!(o->word = arena_grow(o->room, o->word, o->n_words, room, sizeof *o->word)))
-        return no_memory(err);
-    o->word[o->n_words].slot   = slot;
-    o->word[o->n_words++].text = value;
-    slot->text                 = value;
-    slot->n++;
-    return LM_OK;
+    return keep_words(o, slot, value, room, err);
 }
 
 lm_status options_parse(const char *program, const command *c, int argc, char **argv, options *o,
@@ -379,10 +395,12 @@ static lm_status read_value(const options *o, const option_row *row, const char 
 {
     const value_form how    = { row->type,    row->least,    row->most,   row->outside,
                                 row->choices, row->argument, row->or_auto };
-    const lm_status  status = row->type->read(&how, text, o->room, out, err);
-    const char      *said   = status ? options_value_hint(row->name, text) : NULL;
+    const char      *said   = options_value_hint(row->name, text);
+    lm_status        status = row->type->read(&how, text, o->room, out, err);
 
-    if (said)
+    if (said && !status && row->type == &type_text)
+        status = lm_error_set(err, LM_E_ARG, "%s: %s", text, said);
+    else if (said && status)
         text_add(err->text, sizeof err->text, ": %s", said);
     if (status)
         lm_error_prefix(err, "--%s", row->name);

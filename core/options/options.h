@@ -62,6 +62,7 @@ struct option_row {
     const char *(*words)(char *buffer, size_t size);
     bool   or_auto;     /**< a list may also be the word `auto` */
     bool   repeats;     /**< the target starts with a pointer to values and their number */
+    bool   listed;      /**< if it repeats: commas separate values, too */
     double least, most; /**< limits of a number; most 0: none */
     /** message for a value outside the limits; if it ends in "found", the value follows */
     const char *outside;

@@ -64,32 +64,57 @@ static lm_status automatic(plan_job *job, lm_error *err)
 
 /* ---- search ---- */
 
-static lm_status search_one(plan_job *job, size_t i, lm_error *err)
+/* Forgets what was counted since; plans that are there stay. */
+static void forget(plan_set *set, const plan_set *before)
+{
+    const plan_set now = *set;
+
+    *set      = *before;
+    set->plan = now.plan;
+    set->room = now.room;
+}
+
+/* Plans of one batch list. A machine without calibration for several nodes is planned on one, unless
+ * the user asked for several. */
+static lm_status search_batches(plan_job *job, size_t i, const plan_question *asked, lm_error *err)
 {
     static const int64_t one    = 1;
     plan_side           *side   = &job->side[i];
-    plan_question        q      = job->question;
+    plan_question        q      = *asked;
     const plan_set       before = job->set;
-    lm_status            status;
+    const lm_status      status = plan_search(&job->machine[i], i, &q, &job->set, err);
 
-    q.setup.again = side->again;
-    status        = plan_search(&job->machine[i], i, &q, &job->set, err);
     if (status != LM_E_NOTFOUND || job->nodes_given || q.setup.devices > 1)
         return status;
-    /* the user did not ask for several nodes: a machine without calibration for them is planned on
-     * one */
     strcpy(side->one_node, err->text);
-    job->set.n              = before.n;
-    job->set.too_large      = before.too_large;
-    job->set.beyond_dataset = before.beyond_dataset;
-    job->set.idle           = before.idle;
-    job->set.no_time        = before.no_time;
-    job->set.no_end         = before.no_end;
-    job->set.too_slow       = before.too_slow;
-    job->set.no_messages    = before.no_messages;
-    q.nodes                 = &one;
-    q.n_nodes               = 1;
+    forget(&job->set, &before);
+    q.nodes   = &one;
+    q.n_nodes = 1;
     return plan_search(&job->machine[i], i, &q, &job->set, err);
+}
+
+/* A batch that the user did not give is halved until it fits the memory and --within. */
+static lm_status search_one(plan_job *job, size_t i, lm_error *err)
+{
+    plan_side     *side   = &job->side[i];
+    plan_question  q      = job->question;
+    const plan_set before = job->set;
+    lm_status      status;
+
+    q.setup.again = side->again;
+    status        = search_batches(job, i, &q, err);
+    for (side->batch = *q.batch; job->batch_free && !status && job->set.n == before.n;) {
+        side->smaller = job->set.too_large > before.too_large ? "does not fit its memory"
+                        : job->set.too_slow > before.too_slow ? "takes longer than --within"
+                                                              : NULL;
+        if (!side->smaller || side->batch == 1)
+            break;
+        forget(&job->set, &before);
+        side->batch /= 2;
+        q.batch = &side->batch;
+        status  = search_batches(job, i, &q, err);
+    }
+    return status;
 }
 
 /* Error if there is no plan. Names the largest batch that fits, if that is the reason. */
@@ -135,10 +160,10 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             "a longer --mtbf, a shorter --checkpoint or --restart, or fewer --nodes",
             side->name);
     if (job->set.too_slow)
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s: a batch of %lld takes longer than --within %g ms: take a smaller "
-                            "--batch, or another machine",
-                            side->name, (long long)q->batch[0], q->within * 1e3);
+        return lm_error_set(
+            err, LM_E_NOTFOUND, "%s: a batch of %lld takes longer than --within %g ms: take %s",
+            side->name, (long long)side->batch, q->within * 1e3,
+            side->batch > 1 ? "a smaller --batch, or another machine" : "another machine");
     if (job->set.idle)
         return lm_error_set(
             err, LM_E_ARG,
@@ -191,6 +216,8 @@ void plan_job_ask(const plan_job *job, plan_answers *out)
         ask(job, first == GOAL_COST && *job->side[i].no_price ? GOAL_TIME : first, i, out);
     if (!out->n)
         return;
+    if (job->n > PLAN_MACHINES_FEW && first == GOAL_COST)
+        ask(job, first, ANY_MACHINE, out);
     if (first == GOAL_NODES && plan_job_priced(job, NULL))
         ask(job, GOAL_COST, ANY_MACHINE, out);
     else if (first == GOAL_COST || job->n > 1)

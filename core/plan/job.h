@@ -22,6 +22,8 @@ typedef struct plan_side {
     bool         learned;       /**< the step model also predicts power */
     double       at_peak;       /**< utilization_at_peak(); NAN or 0: unknown, or not asked for */
     double       again;         /**< recompute_share() of room.recompute */
+    int64_t      batch;         /**< the first of its plans; smaller than asked if batch_free */
+    const char  *smaller;       /**< why; NULL: it is not */
     /** reason why plans have one device only; "": no such limit */
     char one_node[508];
 } plan_side;
@@ -46,10 +48,11 @@ typedef struct plan_job {
     bool                  nodes_given; /**< the user gave numbers of nodes */
     /** batch of all devices above which larger steps gain little; 0: not given */
     int64_t     critical;
-    layout      told;      /**< properties that all layouts are to have (layout.told) */
-    bool        whole;     /**< `told` is the layout; nothing is searched */
-    bool        automatic; /**< batches are powers of two that fit */
-    int64_t    *own_batch; /**< storage of these batches; NULL: none */
+    layout      told;       /**< properties that all layouts are to have (layout.told) */
+    bool        whole;      /**< `told` is the layout; nothing is searched */
+    bool        automatic;  /**< batches are powers of two that fit */
+    bool        batch_free; /**< the user gave no batch: a smaller one is as good */
+    int64_t    *own_batch;  /**< storage of these batches; NULL: none */
     plan_view   view;
     plan_limits limits;
     plan_set    set;
@@ -92,9 +95,10 @@ bool plan_job_priced(const plan_job *job, const char **why);
 /** Source of the prices: "list", "spot", or "given" by the user; NULL: no prices. */
 const char *plan_price_name(const plan_job *job);
 
-/** Maximum number of machines. */
-#define PLAN_SIDES_MAX   64
-#define PLAN_ANSWERS_MAX (PLAN_SIDES_MAX + 2)
+/** Maximum number of machines; up to how many of them each has a sentence. */
+#define PLAN_SIDES_MAX    64
+#define PLAN_MACHINES_FEW 3
+#define PLAN_ANSWERS_MAX  (PLAN_SIDES_MAX + 2)
 
 typedef struct plan_answers {
     plan_answer answer[PLAN_ANSWERS_MAX];
@@ -110,7 +114,8 @@ typedef struct plan_answers {
 lm_status plan_job_search(plan_job *job, lm_error *err);
 /**
  * Answers: the main goal for each machine (fewest nodes for a deadline, fastest within a budget,
- * else cheapest), then a second goal over all machines. Empty: no plan meets the limits.
+ * else cheapest), then a second goal over all machines. Of more than PLAN_MACHINES_FEW the first
+ * goal, too, is answered over all of them. Empty: no plan meets the limits.
  */
 void plan_job_ask(const plan_job *job, plan_answers *out);
 

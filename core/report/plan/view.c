@@ -1,5 +1,6 @@
 /* Output of 'layermeter plan'. */
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -333,31 +334,51 @@ static void print_left_out(const plan_job *job, FILE *out)
                     left[i].why);
 }
 
-/* What the machines are known by. */
-static void print_basis(const plan_job *job, FILE *out)
+/* What the machine is known by. */
+static void print_basis(const plan_job *job, size_t machine, FILE *out)
 {
-    for (size_t m = 0; m < job->n; m++)
-        for (size_t i = 0; i < job->set.n; i++) {
-            const plan *p = &job->set.plan[i];
-            prediction  step;
+    const plan_side *side = &job->side[machine];
+    const plan      *p = job->set.plan, *end = p + job->set.n;
+    prediction       step;
 
-            if (p->machine != m)
-                continue;
-            if (!predict_step(job->side[m].who, &p->setup, &step, NULL))
-                step_basis_explain(job->side[m].who, &step, job->n > 1 ? job->side[m].name : NULL,
-                                   out);
-            break;
-        }
+    while (p < end && p->machine != machine)
+        p++;
+    if (p < end && !predict_step(side->who, &p->setup, &step, NULL))
+        step_basis_explain(side->who, &step, job->n > 1 ? side->name : NULL, out);
+}
+
+/* The first answer with a sentence: of many machines those over all, for which the table is. */
+static size_t first_worded(const plan_job *job, const plan_answers *answers)
+{
+    size_t i = job->n > PLAN_MACHINES_FEW ? 0 : answers->n;
+
+    while (i < answers->n && answers->answer[i].asked.limits.machine != ANY_MACHINE)
+        i++;
+    return i < answers->n ? i : 0;
+}
+
+/* Are sentences of this machine? */
+static bool worded(const plan_job *job, const plan_answers *answers, size_t machine)
+{
+    size_t i = first_worded(job, answers);
+
+    if (!i)
+        return true;
+    while (i < answers->n && answers->answer[i].asked.answer->machine != machine)
+        i++;
+    return i < answers->n;
 }
 
 /* The basis of the answers. */
-static void print_grounds(const plan_job *job, FILE *out)
+static void print_grounds(const plan_job *job, const plan_answers *answers, FILE *out)
 {
-    const char *why = NULL;
+    const char *why    = NULL;
+    size_t      silent = 0;
     char        text[HOURS_TEXT];
 
     for (size_t i = 0; i < job->n; i++)
-        plan_print_price(job, i, out);
+        if (worded(job, answers, i))
+            plan_print_price(job, i, out);
     for (size_t i = 0; i < job->n; i++)
         print_unused(job, i, out);
     if (!plan_job_priced(job, &why))
@@ -370,6 +391,9 @@ static void print_grounds(const plan_job *job, FILE *out)
                     "note: %s: the device's memory is not known, so batches may not fit: give "
                     "--memory or --device\n",
                     side->name);
+        if (side->smaller)
+            fprintf(out, "note: %s: batch %" PRId64 ": %" PRId64 " %s (--batch)\n", side->name,
+                    side->batch, *job->question.batch, side->smaller);
         if (*side->one_node)
             fprintf(out, "note: plans of one device only: %s\n", side->one_node);
     }
@@ -379,7 +403,13 @@ static void print_grounds(const plan_job *job, FILE *out)
                 text_duration(job->question.training.startup, text, sizeof text));
     else
         fputs("start-up time: not counted (--startup)\n", out);
-    print_basis(job, out);
+    for (size_t i = 0; i < job->n; i++)
+        if (worded(job, answers, i))
+            print_basis(job, i, out);
+        else
+            silent++;
+    if (silent)
+        fprintf(out, "note: prices and sources of the other %zu: a --device alone\n", silent);
     if (job->net->note)
         fprintf(out, "note: %s\n", job->net->note);
 }
@@ -409,11 +439,12 @@ static bool said_before(const plan_answers *answers, size_t i)
  * assumption. */
 static void print_answers(const plan_job *job, const plan_answers *answers, FILE *out)
 {
-    char text[PLAN_SENTENCE];
+    const size_t begin = first_worded(job, answers);
+    char         text[PLAN_SENTENCE];
 
-    for (size_t i = 0; i < answers->n; i++) {
+    for (size_t i = begin; i < answers->n; i++) {
         const plan_answer *a     = &answers->answer[i];
-        const bool         first = a->asked.limits.machine != ANY_MACHINE || !i;
+        const bool         first = a->asked.limits.machine != ANY_MACHINE || i == begin;
 
         if (!first && said_before(answers, i))
             continue;
@@ -500,7 +531,7 @@ lm_status plan_print(const plan_job *job, const plan_answers *answers, const tab
         if (!status && f == FORMAT_TABLE)
             putchar('\n');
         if (!status) {
-            print_grounds(job, words);
+            print_grounds(job, answers, words);
             print_batch(job, answers, words);
         }
     }
