@@ -37,6 +37,14 @@
  * Backward sums over the dimensions that broadcasting stretched.
  */
 enum { FLOPS, FLOPS_BACKWARD }; /* of scale */
+enum { FUSED };                 /* of multiply */
+
+static const lm_param multiply_params[] = {
+    [FUSED] = { .name     = "fused",
+                .kind     = LM_BOOL,
+                .fallback = "no",
+                .doc = "the backward pass computes the first input again, and does not keep it" },
+};
 
 static const lm_param scale_params[] = {
     [FLOPS]          = { .name     = "flops",
@@ -157,9 +165,14 @@ static uint64_t elements_of_inputs(const lm_layer *layer)
     return n;
 }
 
+static bool is_scale(const lm_layer *layer)
+{
+    return layer->n_params && layer->type->max_inputs == 1;
+}
+
 static int64_t flops_of(const lm_layer *layer)
 {
-    const int64_t flops = layer->n_params ? lm_int(layer, FLOPS) : self_of(layer)->flops;
+    const int64_t flops = is_scale(layer) ? lm_int(layer, FLOPS) : self_of(layer)->flops;
 
     return layer->type->max_inputs == ANY ? flops * (layer->n_inputs - 1) : flops;
 }
@@ -197,7 +210,7 @@ static gradient gradient_of(const lm_layer *layer, uint32_t input)
     case ZEROS:
     case HANDED_ON: return g;
     }
-    if (layer->n_params) {
+    if (is_scale(layer)) {
         g.flops  = lm_int(layer, FLOPS_BACKWARD);
         g.source = g.flops ? COMPUTED : HANDED_ON;
     }
@@ -248,6 +261,8 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     for (uint32_t i = 0; i < layer->n_inputs; i++)
         if (lm_wants_gradient(layer, i))
             cost->keeps |= gradient_of(layer, i).reads;
+    if (layer->n_params && !is_scale(layer) && lm_int(layer, FUSED))
+        cost->keeps &= ~LM_KEEPS_ONE(0);
     return cost_of_kernels(layer, cost);
 }
 
@@ -278,7 +293,8 @@ enum {
 
 static const elementwise functions[] = {
     [ADD]        = { MORE("add", "sum of its inputs"), 1, { SAME } },
-    [MULTIPLY]   = { MORE("multiply", "product of its inputs"), 1, { ONLY(OF_OTHERS) } },
+    [MULTIPLY]   = { { TYPE("multiply", "product of its inputs, element by element", 2, ANY, infer),
+                       LM_PARAMS(multiply_params) }, 1, { ONLY(OF_OTHERS) } },
     [MINIMUM]    = { MORE("minimum", "the least of its inputs"), 1, { ONLY(OF_CHOSEN) } },
     [MAXIMUM]    = { MORE("maximum", "the greatest of its inputs"), 1, { ONLY(OF_CHOSEN) } },
     [SUBTRACT]   = { TWO("subtract", "a - b"), 1, { SAME, BACK(1, 0) } },

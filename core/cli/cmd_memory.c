@@ -73,6 +73,9 @@ static const option_row option_rows[] = {
       "weights of 16 bit have copies in f32, which the optimizer updates, with its states in f32" },
     { "grad-dtype", AT(memory.sums), &type_dtype, "TYPE", NULL, HELP_HOW,
       "gradients of 16 bit are added up in f32" },
+    { "fused-gradients", AT(memory.fused_gradients), &type_flag, NULL, NULL, HELP_HOW,
+      "products add gradients to the sums: Megatron-LM with Transformer Engine",
+      .needs = "grad-dtype", .refusal = "adds to sums in f32: give --grad-dtype f32, too" },
     OPTION_GROUP(memory_command, layout, layout_option_rows),
     { "stage", AT(stage), &type_count, "N", NULL, HELP_HOW,
       "of a pipeline: the memory of stage N, from 1 (default: of the fullest)" },
@@ -93,7 +96,8 @@ static const char details[] =
     "from their layer's backward pass to the update (--keep-gradients: always, as with gradient\n"
     "accumulation or zero_grad(set_to_none=False)). --inplace is torch's inplace=True and 'out += x': an\n"
     "elementwise layer overwrites its first input if no later layer and no backward pass reads it. It\n"
-    "lowers the peak, not the kept bytes.\n"
+    "lowers the peak, not the kept bytes. With --fused-gradients a product adds a gradient to its sum;\n"
+    "Transformer Engine then keeps one tensor for each shape of weights, which it never reads.\n"
     "\n"
     "Not counted are the device's context, rounding and gaps of the allocator, scratch memory of cuDNN\n"
     "and BLAS, temporaries of the optimizer, class labels that are no input of the network, and tensors\n"
@@ -240,6 +244,7 @@ static void print_json(const question *q, const answer *a, const table *points, 
     json_text(&j, "buckets", c->buckets);
     json_text(&j, "phase", program_kind_name(c->program));
     json_bool(&j, "keep_gradients", q->a->memory.keep_gradients);
+    json_bool(&j, "fused_gradients", q->a->memory.fused_gradients);
     json_bool(&j, "inplace", q->a->memory.inplace);
     json_text(&j, "recompute", q->a->memory.recompute);
     if (q->a->room) {

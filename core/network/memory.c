@@ -220,6 +220,53 @@ static bool hold_sums(walk *w, const lm_weight *weight)
     return true;
 }
 
+/* Is it a matrix of a block, whose gradient a product adds to the sums? */
+static bool adds_to_sums(const walk *w, size_t l, size_t i)
+{
+    const bound_layer *b = plain(w, l);
+
+    return w->o->fused_gradients && b->decl->block && i < b->n_weights && is_mine(w, l) &&
+           w->t.backward[l] != NEVER && b->weights[i].tensor.rank == 2 &&
+           !(b->weights[i].flags & LM_FROZEN) && b->n_kernels[LM_GRAD_WEIGHT];
+}
+
+/* Rows of the matrix of all layers that read the tensor of layer l; 0: an earlier one stands for
+ * them. */
+static uint64_t rows_together(const walk *w, size_t l)
+{
+    const net_edge from = plain(w, l)->decl->input[0];
+    uint64_t       rows = 0;
+
+    for (size_t k = from.layer; k < w->n_layers && same_block(w, l, k < l ? l : k); k++) {
+        const bound_layer *b = plain(w, k);
+
+        if (!b->decl->n_inputs || b->decl->input[0].layer != from.layer ||
+            b->decl->input[0].output != from.output || !adds_to_sums(w, k, 0))
+            continue;
+        if (k < l)
+            return 0;
+        rows += (uint64_t)b->weights[0].tensor.dim[0];
+    }
+    return rows;
+}
+
+/* Holds one tensor for each shape of the matrices whose gradients products add to the sums. */
+static void hold_unused_gradients(walk *w)
+{
+    for (size_t l = 0; l < w->n_layers; l++) {
+        const uint64_t rows  = adds_to_sums(w, l, 0) ? rows_together(w, l) : 0;
+        bool           known = false;
+
+        for (size_t k = 0; k < l && rows && !known; k++)
+            known = adds_to_sums(w, k, 0) && rows_together(w, k) == rows &&
+                    plain(w, k)->weights[0].tensor.dim[1] == plain(w, l)->weights[0].tensor.dim[1];
+        if (rows && !known)
+            hold(w, MEMORY_GRADIENTS, 0, last_event(w),
+                 lm_bytes(&plain(w, l)->weights[0].tensor) /
+                     (uint64_t)plain(w, l)->weights[0].tensor.dim[0] * rows);
+    }
+}
+
 /* Holds gradients of weights. The users of a shared tensor add to its gradient, one after the
  * other. */
 static void hold_weight_gradients(walk *w, size_t l)
@@ -236,7 +283,7 @@ static void hold_weight_gradients(walk *w, size_t l)
         if (b->weights[i].flags & LM_FROZEN)
             continue;
         if (*begun || (hold_sums(w, &b->weights[i]) && !resident))
-            hold(w, MEMORY_GRADIENTS, event, event, bytes);
+            hold(w, MEMORY_GRADIENTS, event, event, adds_to_sums(w, l, i) ? 0 : bytes);
         else if (w->o->shares.gradients > 1)
             hold_shared_gradient(w, l, resident, bytes,
                                  sharers(w, &b->weights[i], w->o->shares.gradients));
@@ -289,6 +336,8 @@ static void hold_weights(walk *w)
         hold_weight_gradients(w, l);
         hold_copies(w, l);
     }
+    if (w->o->sums && w->o->fused_gradients && !w->full->options.evaluation)
+        hold_unused_gradients(w);
     for (size_t i = 0; i < w->n_weights; i++)
         if (w->weight[i].copied != NEVER)
             hold(w, MEMORY_COPIES, w->weight[i].copied, w->weight[i].copy_dies,

@@ -79,6 +79,12 @@ typedef struct memory_options {
     uint64_t       bucket_bytes; /**< size of the buffer of BUCKETS_FIXED */
     /** gradients exist during the whole step, not only from the backward pass on */
     bool keep_gradients;
+    /**
+     * with `sums`: products of the gradients of matrices in blocks add to the sums. One tensor of no
+     * use stays for each shape of such a matrix; layers that read the same tensor have one matrix.
+     * Megatron-LM's gradient accumulation fusion, with Transformer Engine (get_dummy_wgrad)
+     */
+    bool fused_gradients;
     bool inplace; /**< elementwise layers overwrite an input that no later layer reads */
     /**
      * 0, or the type in which narrower gradients are summed during the whole step. A layer's own

@@ -211,6 +211,9 @@ static uint64_t saved_bytes(const walk *w, size_t l)
     const uint64_t     bytes = working(w, l)->cost.saved_bytes;
     const uint64_t     each  = b->n_inputs ? lm_dtype_bytes(b->input[0].dtype) : 4;
 
+    /* Ulysses: attention keeps the output of its heads, the next layer that of its tokens */
+    if (b->context && w->full->options.shard.ulysses && keeps_output(w, l))
+        return lm_add(bytes, lm_bytes(output_of(w, l, 0)));
     return w->o->masters && each < 4 && !strcmp(b->decl->type, "cross_entropy")
                ? lm_mul(bytes, 4 / each)
                : bytes;

@@ -12,6 +12,10 @@ RUNS = 40
 DEVICE = 80 * 2.0**30  # bytes
 NEAR = 0.5, 1.6  # of the device's memory: a label is no matter of course
 HELD, LABELS, PEAK = "bytes held by a stage", "out of memory or not", "peak bytes of the last stage"
+# what no word of a layout says: a loss fused by a compiler, gradients of the head put off, micro-batches in groups, optimizers within
+# a part of the replicas, attention masked by hand, norms of queries; and a run that goes on in another layout than it began in
+WORDLESS = ("cross-entropy-loss-fusion=True", "defer-embedding-wgrad-compute=True", "microbatch-group-size-per-virtual-pipeline-stage",
+            "num-distributed-optimizer-instances", "no-masked-softmax-fusion=True", "qk-layernorm=True")
 STATES = ("weights_bytes", "masters_bytes", "gradients_bytes", "optimizer_bytes", "gathered_bytes", "buckets_bytes")
 
 
@@ -121,9 +125,25 @@ def megatron(exam, r):
                f":positions={r['max_positions']}:vocabulary={words}:attention={'plain' if unfused(r) else 'flash'}")
     words = [f"tp{tp} pp{pp} dp{dp} cp{cp} ga{int(r['global_batch']) // (dp * int(r['micro_batch']))}"]
     words += [f"vp{vp} interleaved"] * (vp > 1) + ["sp"] * (r["sp"] == "1" and tp > 1)
-    words += [f"zero{r['zero_stage']}"] * (int(r["zero_stage"]) > 0 and dp > 1)
-    key = (network, " ".join(words), int(r["micro_batch"]), pp if pp > 1 else None, ("--recompute", "full") * (r["recompute"] == "full"))
-    return key
+    words += [f"zero{r['zero_stage']}"] * (int(r["zero_stage"]) > 0 and dp > 1) + uneven(r, pp)
+    more = ("--recompute", "full") * (r["recompute"] == "full")
+    if r["implementation"] == "transformer_engine" and "no-gradient-accumulation-fusion" not in r["flags"]:
+        more += ("--fused-gradients",)
+    return network, " ".join(words), int(r["micro_batch"]), pp if pp > 1 else None, more
+
+
+def uneven(r, pp):
+    """The first and the last stage of their own size, the rest even."""
+    told = dict(x.split("=", 1) for x in r["flags"].split() if "=" in x)
+    first, last = (told.get(f"decoder-{k}-pipeline-num-layers") for k in ("first", "last"))
+    if pp < 3 or not (first and last):
+        return []
+    left = (int(r["layers"]) - int(first) - int(last)) // (pp - 2)
+    return ["stages=" + ",".join(map(str, [int(first), *[left] * (pp - 2), int(last)]))]
+
+
+def has_words(r):
+    return not any(f in r["flags"] for f in WORDLESS) and "reshard" not in r["case"]
 
 
 def by_hand(r):
@@ -141,19 +161,28 @@ def peaks(exam, rows):
     keys = {megatron(exam, r): None for r in rows}
     keys.update(zip(keys, exam.map(lambda k: memory(exam, *k), list(keys))))
     told = [(r, keys[megatron(exam, r)]["peak_bytes"], float(r["mem_peak_allocated_bytes"])) for r in rows if keys[megatron(exam, r)]]
+    for group, some in ("all", told), ("with words", [t for t in told if has_words(t[0])]):
+        say_peaks(exam, group, some)
+
+
+def say_peaks(exam, group, told):
+    """Nothing fitted; a factor, and an overhead as memory takes it, by the other cases."""
     by_case = collections.defaultdict(list)
     for t in told:
         by_case[t[0]["case"]].append(t)
     for model, value in ("layermeter", lambda t: t[1]), ("a sum by hand", lambda t: by_hand(t[0])):
-        plain, fitted = [], []
+        plain, scaled, moved = [], [], []
         for case, some in by_case.items():
-            constant = statistics.median(t[2] / value(t) for t in told if t[0]["case"] != case)
+            others = [t for t in told if t[0]["case"] != case]
+            factor, overhead = statistics.median(t[2] / value(t) for t in others), statistics.median(t[2] - value(t) for t in others)
             plain += [laid.error(value(t), t[2]) for t in some]
-            fitted += [laid.error(constant * value(t), t[2]) for t in some]
-        exam.results.add(NAME, f"{PEAK}, nothing fitted", "all", len(plain), model, "median %", statistics.median(plain))
-        question = f"{PEAK}, a factor by the other cases"
-        exam.results.add(NAME, question, "all", len(fitted), model, "median %", statistics.median(fitted), 2.0)
-        exam.results.add(NAME, question, "all", len(fitted), model, "95th percentile %", sorted(fitted)[int(0.95 * len(fitted))], 8.0)
+            scaled += [laid.error(factor * value(t), t[2]) for t in some]
+            moved += [laid.error(overhead + value(t), t[2]) for t in some]
+        exam.results.add(NAME, f"{PEAK}, nothing fitted", group, len(plain), model, "median %", statistics.median(plain))
+        for what, errors in ("a factor", scaled), ("an overhead", moved):
+            question = f"{PEAK}, {what} by the other cases"
+            exam.results.add(NAME, question, group, len(errors), model, "median %", statistics.median(errors), 2.0)
+            exam.results.add(NAME, question, group, len(errors), model, "95th percentile %", sorted(errors)[int(0.95 * len(errors))], 8.0)
 
 
 def run(exam):

@@ -84,7 +84,7 @@ def collectives(exam, folder):
 # ---- runs -----------------------------------------------------------------------------------------------------------------
 
 def network(r):
-    return f"llama3_70b:layers={r['layers']}:sequence={r['seq']}:fused_loss=1"
+    return f"llama3_70b:layers={r['layers']}:sequence={r['seq']}:fused_loss=1:fused_gate=1"
 
 
 def layout(r):
@@ -134,7 +134,7 @@ def by_others(exam, steps, published):
 
 def held(exam, r, stage):
     where = ("--stage", str(stage)) if stage else ()
-    found = exam.program.table("memory", network(r), "--dtype", TYPE, "--masters", "--grad-dtype", "f32", "--optimizer", "adam", "--batch", r["micro_batch"],
+    found = exam.program.table("memory", network(r), "--dtype", TYPE, "--masters", "--grad-dtype", "f32", "--fused-gradients", "--optimizer", "adam", "--batch", r["micro_batch"],
                                "--layout", f"{layout(r)} ga{r['grad_accum']}", *where)[0]
     return float(found["peak_bytes"])
 
