@@ -119,10 +119,13 @@ static lm_status fit_turn(void *context, const fold_turn *t, lm_error *err)
 
     (void)err;
     least_with_planes(f->all, t, &f->h);
-    for (size_t i = 0; i < f->all->n; i++)
-        if (fold_out(t, i))
+    for (size_t i = 0; i < f->all->n; i++) {
+        const sample *s = &f->all->at[i];
+
+        if (fold_out(t, i)) /* a clock takes a time that is not a number for none */
             f->error[i] =
-                fabs(step_with(&f->all->at[i], f->h, f->h.seconds) / f->all->at[i].seconds - 1);
+                isnan(f->h.seconds) ? NAN : fabs(step_with(s, f->h, f->h.seconds) / s->seconds - 1);
+    }
     return LM_OK;
 }
 

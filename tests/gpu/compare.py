@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Our times beside others' of the same points: usage: compare.py OURS.csv THEIRS.csv
+                                                   or: compare.py MACHINE.ini THEIRS.csv LAYERMETER [OPTION...]
 
 Rows of networks that both files have (name, phase, input, batch, element type, optimizer); settings must agree in `math` and
-`layout` where both tell them. Prints a row a point, and the median ratio of each phase."""
+`layout` where both tell them. Prints a row a point, and the median ratio of each phase. Of a machine file: the steps that
+`LAYERMETER predict NETWORK --machine MACHINE.ini OPTION...` says, and their mean error."""
 import csv
+import io
 import statistics
+import subprocess
 import sys
 
 KEYS = "name phase input batch dtype optimizer".split()
@@ -54,7 +58,25 @@ def main(ours, theirs):
     return 0
 
 
+def predicted(machine, theirs, program, *options):
+    off = []
+    print(f"{'network':20} {'input':11} {'batch':>5} {'predicted/ms':>12} {'theirs/ms':>9} {'off/%':>6}")
+    for row in load(theirs):
+        if row["phase"] != "step":
+            continue
+        said = subprocess.run([program, "predict", row["name"], "--machine", machine, "--input", row["input"], "--batch", row["batch"],
+                               "--format", "csv", *options], stdout=subprocess.PIPE, text=True, check=True).stdout
+        step, measured = float(next(csv.DictReader(io.StringIO(said)))["step_ms"]), 1e3 * float(row["seconds"])
+        off.append(100 * abs(step / measured - 1))
+        print(f"{row['name']:20} {row['input']:11} {row['batch']:>5} {step:12.3f} {measured:9.3f} {off[-1]:6.1f}")
+    if not off:
+        print("no step in", theirs, file=sys.stderr)
+        return 1
+    print(f"{len(off)} steps, off by {statistics.mean(off):.1f} % in the mean, by {max(off):.1f} % at most")
+    return 0
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(predicted(*sys.argv[1:]) if len(sys.argv) > 3 else main(*sys.argv[1:]))

@@ -394,10 +394,12 @@ stage_torch() {
     collect "$out/torch-same.csv" resnet18 resnet50 mobilenet_v2 vgg16 densenet121 || return 1
     collect "$out/torch-unseen.csv" resnet34 resnet101 efficientnet_b0 vgg13 densenet169 || return 1
     if [ -e "$out/$found/observations.csv" ]; then
-        "$python" "$source/tests/gpu/compare.py" "$out/$found/observations.csv" "$out/torch-same.csv" >"$out/torch-measured.txt" ||
-            return 1
-        echo "torch: our times over PyTorch's of the same points:"
-        grep 'median ratio' "$out/torch-measured.txt"
+        if "$python" "$source/tests/gpu/compare.py" "$out/$found/observations.csv" "$out/torch-same.csv" >"$out/torch-measured.txt"; then
+            echo "torch: our times over PyTorch's of the same points:"
+            grep 'median ratio' "$out/torch-measured.txt"
+        else
+            echo "torch: the sweep has measured none of PyTorch's points"
+        fi
     fi
     if [ ! -e "$machine" ]; then
         echo "torch: no machine file here; anywhere: layermeter validate torch-unseen.csv --machine MACHINE.ini"
@@ -406,6 +408,18 @@ stage_torch() {
     "$build/bin/layermeter" validate "$out/torch-unseen.csv" --machine "$machine" --points >"$out/torch-predicted.txt" || return 1
     echo "torch: predictions beside PyTorch, of networks that the sweep has not measured:"
     "$build/bin/layermeter" validate "$out/torch-unseen.csv" --machine "$machine"
+    # what PyTorch's host takes, by the networks that both have measured
+    where=$(sed -n -e 's/^dtype = /dtype=/p' -e '/^\[provenance\]/,/^$/s/^settings = //p' "$machine" | tr '\n ' ',,' | sed 's/,$//')
+    "$build/bin/layermeter" fit "$out/$found/observations.csv" --where "$where" --host "$out/torch-same.csv" -o "$out/machine-eager.ini" \
+        >"$out/torch-host.txt" 2>&1 || {
+            echo "torch: no time of PyTorch's host: $(tail -n 1 "$out/torch-host.txt")"
+            grep -q 'has no information about the host' "$out/torch-host.txt" # its GPU is the slower one
+            return
+        }
+    echo "torch: $(grep ' of the host for an operation' "$out/torch-host.txt")"
+    "$python" "$source/tests/gpu/compare.py" "$out/machine-eager.ini" "$out/torch-unseen.csv" "$build/bin/layermeter" --framework eager \
+        >"$out/torch-eager.txt" || return 1
+    echo "torch: with it, of networks that the sweep has not measured: $(tail -n 1 "$out/torch-eager.txt")"
 }
 
 # Names of devices have blanks.
