@@ -72,10 +72,10 @@ REAL_OF(most_inputs, registry_entry,
 static const field type_fields[] = {
     { "type", "type", FIELD_AT(registry_entry, type.name) },
     { "doc", "what it does", FIELD_AT(registry_entry, type.doc) },
-    { "inputs", "inputs", .text = inputs_text },
-    { "outputs", "outputs", .count = outputs_of },
-    { "flags", "flags", .text = flags_text },
-    { "plugin", "plugin", FIELD_AT(registry_entry, plugin_name) },
+    { "inputs", "inputs", .text = inputs_text, .yields = -1 },
+    { "outputs", "outputs", .count = outputs_of, .yields = -1 },
+    { "flags", "flags", .text = flags_text, .yields = -3 },
+    { "plugin", "plugin", FIELD_AT(registry_entry, plugin_name), .yields = -4 },
     { 0 },
 };
 
@@ -113,10 +113,10 @@ TEXT_OF(doc_text, lm_param, r->doc ? r->doc : "")
 
 static const field param_fields[] = {
     { "key", "key", FIELD_AT(lm_param, name) },
-    { "takes", "takes", .text = takes_text },
-    { "default", "default", .text = default_text },
-    { "range", "range", .text = range_text },
-    { "unit", "unit", .text = unit_text },
+    { "takes", "takes", .text = takes_text, .yields = -2 },
+    { "default", "default", .text = default_text, .yields = -1 },
+    { "range", "range", .text = range_text, .yields = -3 },
+    { "unit", "unit", .text = unit_text, .yields = -4 },
     { "doc", "meaning", .text = doc_text },
     { 0 },
 };

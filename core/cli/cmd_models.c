@@ -33,10 +33,11 @@ typedef struct row {
 
 static const field fields[] = {
     { "network", "network", FIELD_AT(row, network) },
-    { "params", "parameters", FIELD_AT(row, params) },
-    { "flops_forward", "GFLOPs fwd", FIELD_AT(row, flops), .for_people = 1e9, .digits = 3 },
-    { "input", "input", FIELD_AT(row, input) },
-    { "source", "source", FIELD_AT(row, source) },
+    { "params", "parameters", FIELD_AT(row, params), .yields = -2 },
+    { "flops_forward", "GFLOPs fwd", FIELD_AT(row, flops), .for_people = 1e9, .digits = 3,
+      .yields = -3 },
+    { "input", "input", FIELD_AT(row, input), .yields = -4 },
+    { "source", "source", FIELD_AT(row, source), .yields = -5 },
     { "arguments", "arguments", FIELD_AT(row, arguments) }, /* last: some are long */
     { 0 },
 };

@@ -119,7 +119,7 @@ static bool is_number(const char *value)
 /* "1000/s" */
 static bool is_per_second(const char *value)
 {
-    return strstr(value, "/s") != NULL;
+    return !strcmp(value + strspn(value, "0123456789.kM"), "/s");
 }
 
 static const struct {

@@ -5,40 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/csv.h"
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "report/html.h"
-
-typedef enum { CELL_TEXT, CELL_COUNT, CELL_REAL } cell_kind;
-
-typedef struct cell {
-    cell_kind kind;
-    union {
-        char    *text;
-        uint64_t count;
-        double   real;
-    } u;
-} cell;
-
-typedef struct column {
-    char       *key, *title;
-    const char *once;
-    int         decimals, yields;
-    double      said; /* the last real and its digits: values often repeat */
-    char        digits[26];
-} column;
-
-struct table {
-    column *column;
-    cell   *cell;
-    size_t  n_columns, n_cells, column_room, cell_room;
-    bool    wide, failed; /* failed: memory ran out */
-    char    lacks[64];    /* a column that was asked for; "": none */
-};
+#include "report/table_cells.h"
 
 table *table_new(void)
 {
@@ -65,7 +37,7 @@ void table_column(table *t, const char *key, const char *title, int decimals)
         return;
     if (t->n_columns == t->column_room) {
         const size_t room = t->column_room ? 2 * t->column_room : 16;
-        column      *more = realloc(t->column, room * sizeof *more);
+        table_col   *more = realloc(t->column, room * sizeof *more);
 
         t->failed = !more;
         if (!more)
@@ -73,8 +45,9 @@ void table_column(table *t, const char *key, const char *title, int decimals)
         t->column      = more;
         t->column_room = room;
     }
-    t->column[t->n_columns] =
-        (column){ .key = strdup(key), .title = title ? strdup(title) : NULL, .decimals = decimals };
+    t->column[t->n_columns] = (table_col){ .key      = strdup(key),
+                                           .title    = title ? strdup(title) : NULL,
+                                           .decimals = decimals };
     t->failed = !t->column[t->n_columns].key || (title && !t->column[t->n_columns].title);
     t->n_columns++;
 }
@@ -99,11 +72,11 @@ void table_lacks(table *t, const char *key)
         snprintf(t->lacks, sizeof t->lacks, "%s", key);
 }
 
-static void add(table *t, cell c)
+static void add(table *t, table_cell c)
 {
     if (t && !t->failed && t->n_cells == t->cell_room) {
         const size_t room = t->cell_room ? 2 * t->cell_room : 256;
-        cell        *more = realloc(t->cell, room * sizeof *more);
+        table_cell  *more = realloc(t->cell, room * sizeof *more);
 
         t->failed = !more;
         if (more) {
@@ -123,17 +96,17 @@ void table_text(table *t, const char *text)
 
     if (t && !copy)
         t->failed = true;
-    add(t, (cell){ CELL_TEXT, { .text = copy } });
+    add(t, (table_cell){ CELL_TEXT, { .text = copy } });
 }
 
 void table_count(table *t, uint64_t value)
 {
-    add(t, (cell){ CELL_COUNT, { .count = value } });
+    add(t, (table_cell){ CELL_COUNT, { .count = value } });
 }
 
 void table_real(table *t, double value)
 {
-    add(t, (cell){ CELL_REAL, { .real = value } });
+    add(t, (table_cell){ CELL_REAL, { .real = value } });
 }
 
 /* Limits between which whole numbers replace exponents: 1850, not 1.85e+03. */
@@ -161,7 +134,7 @@ static void print_positive(double value, int decimals, char *buffer, size_t size
         snprintf(buffer, size, "%.2g", value);
 }
 
-static const char *print_cell(const cell *c, int decimals, char *buffer, size_t size)
+const char *table_cell_print(const table_cell *c, int decimals, char *buffer, size_t size)
 {
     switch (c->kind) {
     case CELL_TEXT: return c->u.text;
@@ -193,192 +166,10 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
     return buffer;
 }
 
-/* Counts characters, not bytes: names may hold UTF-8. */
-static int width_of(const char *s)
-{
-    int n = 0;
-
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
-}
-
-static void pad(FILE *out, int n)
-{
-    while (n-- > 0)
-        putc(' ', out);
-}
-
-/* ---- text ---- */
-
-/* Which columns are printed, and how wide. */
-typedef struct widths {
-    int  *width;
-    bool *shown, *once;
-} widths;
-
-static const char *text_at(const table *t, size_t i, char *buffer, size_t size)
-{
-    return print_cell(&t->cell[i], t->column[i % t->n_columns].decimals, buffer, size);
-}
-
-/* Do all rows have the same in this column? */
-static bool agree(const table *t, size_t j)
-{
-    char first[64], other[64];
-
-    if (j >= t->n_cells)
-        return false;
-    for (size_t i = j + t->n_columns; i < t->n_cells; i += t->n_columns)
-        if (strcmp(text_at(t, j, first, sizeof first), text_at(t, i, other, sizeof other)) != 0)
-            return false;
-    return true;
-}
-
-/* The columns that always stand in the table, and the width of all. */
-static void measure(const table *t, widths *l)
-{
-    char buffer[64];
-
-    for (size_t j = 0; j < t->n_columns && t->column[j].title; j++) {
-        l->once[j]  = t->column[j].once && agree(t, j);
-        l->width[j] = width_of(t->column[j].title);
-        l->shown[j] = !l->once[j] && (t->wide || !t->column[j].yields);
-    }
-    for (size_t i = 0; i < t->n_cells; i++) {
-        const size_t j = i % t->n_columns;
-        const int    w = t->column[j].title ? width_of(text_at(t, i, buffer, sizeof buffer)) : 0;
-
-        if (w > l->width[j])
-            l->width[j] = w;
-    }
-}
-
-/* Is the column left out because the table is too narrow? */
-static bool left_out(const table *t, const widths *l, size_t j)
-{
-    return t->column[j].title && !l->shown[j] && !l->once[j];
-}
-
-/* Adds columns while they fit, lowest number first. */
-static void fill(const table *t, widths *l, int room)
-{
-    int least = 0;
-
-    for (size_t j = 0; j < t->n_columns; j++)
-        room -= l->shown[j] ? l->width[j] + 2 : 0;
-    for (;;) {
-        int next = 0, needs = 0;
-
-        for (size_t j = 0; j < t->n_columns; j++)
-            if (left_out(t, l, j) && t->column[j].yields > least &&
-                (!next || t->column[j].yields < next))
-                next = t->column[j].yields;
-        if (!next)
-            return;
-        for (size_t j = 0; j < t->n_columns; j++)
-            needs += left_out(t, l, j) && t->column[j].yields == next ? l->width[j] + 2 : 0;
-        for (size_t j = 0; j < t->n_columns && needs <= room + 2; j++)
-            l->shown[j] |= left_out(t, l, j) && t->column[j].yields == next;
-        room -= needs <= room + 2 ? needs : 0;
-        least = next;
-    }
-}
-
-/* Names are parts of files: a control character would be a command to the terminal. */
-static void put_visible(const char *text, FILE *out)
-{
-    for (size_t n; *text; text += n ? n : 1) {
-        n = text_control(text);
-        putc(n ? '?' : *text, out);
-    }
-}
-
-/* One cell or head; the last of a row ends the line. */
-static void print_padded(const char *text, bool left, int width, bool last, FILE *out)
-{
-    const int gap = width - width_of(text);
-
-    pad(out, left ? 0 : gap);
-    put_visible(text, out);
-    if (last)
-        putc('\n', out);
-    else
-        pad(out, (left ? gap : 0) + 2);
-}
-
-static void print_rows(const table *t, const widths *l, FILE *out)
-{
-    size_t last = 0;
-    char   buffer[64];
-
-    for (size_t j = 0; j < t->n_columns; j++)
-        last = l->shown[j] ? j : last;
-    for (size_t j = 0; j < t->n_columns; j++) /* text to the left, numbers to the right */
-        if (l->shown[j])
-            print_padded(t->column[j].title, j < t->n_cells && t->cell[j].kind == CELL_TEXT,
-                         l->width[j], j == last, out);
-    for (size_t i = 0; i < t->n_cells; i++) {
-        const size_t j = i % t->n_columns;
-
-        if (l->shown[j])
-            print_padded(text_at(t, i, buffer, sizeof buffer), t->cell[i].kind == CELL_TEXT,
-                         l->width[j], j == last, out);
-    }
-}
-
-/* Values that all rows share, and columns that are left out. */
-static void print_below(const table *t, const widths *l, FILE *out)
-{
-    const char *between = "left out: ";
-    char        buffer[64];
-
-    for (size_t j = 0; j < t->n_columns; j++) {
-        const char *text = l->once[j] ? text_at(t, j, buffer, sizeof buffer) : "";
-
-        if (*text && strcmp(text, "-") != 0)
-            fprintf(out, "%s: %s\n", t->column[j].once, text);
-    }
-    for (size_t j = 0; j < t->n_columns; j++)
-        if (left_out(t, l, j)) {
-            fprintf(out, "%s%s", between, t->column[j].key);
-            between = ", ";
-        }
-    if (*between == ',')
-        fputs(" (--wide)\n", out);
-}
-
-/* Of the terminal that `out` writes to. */
-static int terminal_width(FILE *out)
-{
-    struct winsize size;
-
-    if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
-        return size.ws_col;
-    return TABLE_WIDTH;
-}
-
-static lm_status print_aligned(const table *t, FILE *out, lm_error *err)
-{
-    const size_t n     = t->n_columns + 1;
-    widths       l     = { calloc(n, sizeof *l.width), calloc(n, sizeof *l.shown),
-                           calloc(n, sizeof *l.once) };
-    const bool   found = l.width && l.shown && l.once;
-
-    if (found) {
-        measure(t, &l);
-        fill(t, &l, terminal_width(out));
-        print_rows(t, &l, out);
-        print_below(t, &l, out);
-    }
-    free_all(l.width, l.shown, l.once);
-    return found ? LM_OK : no_memory(err);
-}
-
 /* ---- CSV, JSON, HTML ---- */
 
 /* All digits; `none` if it is not finite. */
-static const char *exact(column *c, double value, const char *none)
+static const char *exact(table_col *c, double value, const char *none)
 {
     if (!isfinite(value))
         return none;
@@ -412,7 +203,7 @@ static void print_csv(const table *t, FILE *out)
         putc(j + 1 < t->n_columns ? ',' : '\n', out);
     }
     for (size_t i = 0; i < t->n_cells; i++) {
-        const cell *c = &t->cell[i];
+        const table_cell *c = &t->cell[i];
 
         if (c->kind == CELL_TEXT)
             put_csv_text(c->u.text, out);
@@ -428,8 +219,8 @@ void table_json(const table *t, json *j, const char *key)
 {
     json_open(j, key, '[');
     for (size_t i = 0; t && i < t->n_cells; i++) {
-        const cell *c  = &t->cell[i];
-        column     *co = &t->column[i % t->n_columns];
+        const table_cell *c  = &t->cell[i];
+        table_col        *co = &t->column[i % t->n_columns];
 
         if (i % t->n_columns == 0)
             json_open(j, NULL, '{');
@@ -460,7 +251,7 @@ static void html_cell(const table *t, size_t i, FILE *out)
         fputs("\"", out);
     }
     putc('>', out);
-    html_text(out, print_cell(&t->cell[i], t->column[j].decimals, buffer, sizeof buffer));
+    html_text(out, table_cell_print(&t->cell[i], t->column[j].decimals, buffer, sizeof buffer));
     fputs(j ? "</td>" : "</th>", out);
 }
 
@@ -509,7 +300,7 @@ lm_status table_print(const table *t, format f, FILE *out, lm_error *err)
         table_json(t, &j, "rows");
         json_close(&j, '}');
     } else {
-        return print_aligned(t, out, err);
+        return table_print_aligned(t, out, err);
     }
     return LM_OK;
 }

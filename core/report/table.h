@@ -46,9 +46,11 @@ void table_column(table *t, const char *key, const char *title, int decimals);
  * Sets the appearance in text of the last added column.
  *
  * @param yields priority if the table is too wide: lower numbers first, all columns of a number
- *               together, while they fit; 0: always shown
+ *               together, while they fit; 0: always shown; below 0: the same without the sign, in
+ *               terminals only, for commands without --wide
  * @param once   if all rows have the same value, a line "once: value" below replaces the column
- *               (none for an empty text); not copied. NULL: never
+ *               (none for an empty text); not copied. "": only a column without any value is left
+ *               away, without a line. NULL: never
  */
 void table_column_look(table *t, int yields, const char *once);
 /** Shows all columns in text. */
@@ -63,7 +65,9 @@ void table_count(table *t, uint64_t value);
 void table_real(table *t, double value);
 
 /** Prints the table. Text uses "-" for empty cells and the width of the terminal behind `out`, else
- * TABLE_WIDTH; a line below names omitted columns. LM_E_NOTFOUND: see table_lacks(). */
+ * TABLE_WIDTH; a line below names omitted columns. If no column yields, all are shown outside a
+ * terminal; in one, those to the right yield first, and long texts in the last column are folded.
+ * LM_E_NOTFOUND: see table_lacks(). */
 #define TABLE_WIDTH 100
 lm_status table_print(const table *t, format f, FILE *out, lm_error *err);
 /** Writes the shown columns as an HTML table. */

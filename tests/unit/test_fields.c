@@ -1,9 +1,14 @@
 /* Fields of a record: one table by hand, in each of its views. */
+#define _XOPEN_SOURCE 700 /* pseudo terminals */
 #include "check.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "report/memory_fields.h"
 #include "report/plan/fields.h"
@@ -230,6 +235,84 @@ static void a_wide_table_has_every_column(void **state)
                   "made by: VW\n");
 }
 
+/* What a terminal of so many columns shows of one car; free() it. */
+static char *on_terminal(const field *of, unsigned short columns)
+{
+    const struct winsize size = { .ws_row = 24, .ws_col = columns };
+    const int            ours = posix_openpt(O_RDWR | O_NOCTTY);
+    struct termios       raw;
+    char                *text = calloc(1, 2048);
+    size_t               n    = 0;
+    FILE                *out;
+    field_rows           rows = field_rows_of(&(field_view){ .fields = of, .in = IN_TABLE });
+
+    field_row(&rows, &beetle);
+    assert_true(text && ours >= 0 && !grantpt(ours) && !unlockpt(ours));
+    assert_non_null(out = fopen(ptsname(ours), "w"));
+    assert_int_equal(tcgetattr(fileno(out), &raw), 0);
+    raw.c_oflag &= ~(tcflag_t)OPOST; /* lines end as they are written */
+    assert_int_equal(tcsetattr(fileno(out), TCSANOW, &raw), 0);
+    assert_int_equal(ioctl(fileno(out), TIOCSWINSZ, &size), 0);
+    assert_int_equal(table_print(rows.t, FORMAT_TABLE, out, NULL), LM_OK);
+    fputs("\f", out);
+    fflush(out);
+    while (n < 2047 && !strchr(text, '\f')) {
+        const ssize_t got = read(ours, text + n, 2047 - n);
+
+        assert_true(got > 0);
+        n += (size_t)got;
+    }
+    *strchr(text, '\f') = '\0';
+    fclose(out);
+    close(ours);
+    table_free(rows.t);
+    return text;
+}
+
+static void check_terminal(const field *of, unsigned short columns, const char *expected)
+{
+    char *text = on_terminal(of, columns);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+TEXT_OF(praise, car, r->wheels ? "the car of the people, of many years and of all continents" : "")
+
+static void a_terminal_folds_the_last_text_and_leaves_out_what_is_beside_it(void **state)
+{
+    static const field silent[] = { { "name", "name", NULL, FIELD_AT(car, name) },
+                                    { "wheels", "wheels", NULL, FIELD_AT(car, wheels) },
+                                    { "run_s", FORTY, NULL, FIELD_AT(car, metres),
+                                      IN_UNIT("s", 0) },
+                                    { "praise", "praise", NULL, .text = praise },
+                                    { 0 } };
+    static const field ranked[] = {
+        { "name", "name", NULL, FIELD_AT(car, name) },
+        { "wheels", "wheels", NULL, FIELD_AT(car, wheels), .yields = -2 },
+        { "praise", "praise", NULL, .text = praise },
+        { "run_s", FORTY, NULL, FIELD_AT(car, metres), IN_UNIT("s", 0), .yields = -1 },
+        { 0 }
+    };
+    char *text;
+
+    (void)state;
+    check_terminal(silent, 50,
+                   "name    wheels  praise\n"
+                   "beetle   4,000  the car of the people, of many\n"
+                   "                years and of all continents\n"
+                   "left out: run_s (--format csv)\n");
+    check_terminal(ranked, 60,
+                   "name    wheels  praise\n"
+                   "beetle   4,000  the car of the people, of many years and of\n"
+                   "                all continents\n"
+                   "left out: run_s (--format csv)\n");
+    text = on_terminal(ranked, 110); /* all of it fits, but for what yields last */
+    assert_non_null(strstr(text, "the car of the people, of many years and of all continents"));
+    assert_non_null(strstr(text, "left out: wheels (--format csv)\n"));
+    free(text);
+}
+
 static void a_column_stands_where_its_rows_differ(void **state)
 {
     static const field few[] = {
@@ -380,6 +463,7 @@ int main(void)
         cmocka_unit_test(one_record_becomes_keys_of_an_object),
         cmocka_unit_test(a_row_without_a_value_takes_it_from_its_namesake),
         cmocka_unit_test(columns_yield_to_the_width_by_their_numbers_and_groups),
+        cmocka_unit_test(a_terminal_folds_the_last_text_and_leaves_out_what_is_beside_it),
         cmocka_unit_test(a_wide_table_has_every_column),
         cmocka_unit_test(a_column_stands_where_its_rows_differ),
         cmocka_unit_test(chosen_columns_stand_in_their_order_shown_or_not),
