@@ -58,6 +58,15 @@ bool figure_known(size_t figure, double value)
     return may_lack(figure) ? value >= 0 : value > 0;
 }
 
+/* CUDA's; other names of architectures are no numbers. */
+static double capability_of(const device *d)
+{
+    char        *end   = NULL;
+    const double value = d->capability ? strtod(d->capability, &end) : 0;
+
+    return end && end != d->capability ? value : (double)NAN;
+}
+
 /* A device without such units has a logarithm, too. */
 static double figure_log(size_t figure, double value)
 {
@@ -69,7 +78,7 @@ static double figure_of_device(const device *d, size_t figure)
     if (figure == FIGURE_MEMORY_CLOCK)
         return device_memory_clock(d->figure);
     if (figure == FIGURE_CAPABILITY)
-        return d->capability ? strtod(d->capability, NULL) : (double)NAN;
+        return capability_of(d);
     return d->figure[figures[figure]];
 }
 

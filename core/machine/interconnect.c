@@ -248,7 +248,8 @@ lm_status interconnect_suits(const char *name, const device *of, lm_error *err)
 {
     char         text[PART_TEXT], *part[PARTS + 1];
     const size_t n    = parts_of(name, text, sizeof text, part);
-    const size_t link = of->link ? strcspn(of->link, "+") : 0;
+    const char  *plus = of->link ? strchr(of->link, '+') : NULL; /* else it is between nodes alone */
+    const size_t link = plus ? (size_t)(plus - of->link) : 0;
 
     for (size_t i = 0; i < n && link; i++)
         if (!suits(part[i], of))

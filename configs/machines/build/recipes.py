@@ -44,6 +44,7 @@ RECIPES = {
     "h100-pcie-amp": Carried("H100 PCIe", (AMP_A100,)),
     "h200-amp": Carried("H200", (AMP_A100,)),
     "b200-amp": Carried("B200", (AMP_A100,)),
+    "mi300x-amp": Carried("MI300X", (AMP_A100,)),
     "v100-sxm2-16gb-f32": Measured("Tesla V100-SXM2-16GB", Profet("v100")),
     "t4-f32": Measured("Tesla T4", Profet("t4")),
 }
