@@ -143,8 +143,9 @@ struct backend_type {
     lm_status (*try_kernel)(backend *self, struct verify_trial *t, lm_error *err);
 
     /**
-     * Name of the implementation of a case's single kernel, in the library's words; lives as long
-     * as `work`. NULL: the backend has no choice.
+     * Name of the implementation of a case's single kernel, in the library's words; of a collective's
+     * algorithm and protocol, "tree/ll128", or "": unknown. Lives as long as `work`. NULL: the backend has
+     * no choice.
      */
     const char *(*implementation)(const backend *self, const void *work);
 

@@ -446,6 +446,16 @@ static bool is_wrong(const bench *b, const setup *s)
     return wrong;
 }
 
+static void note_implementation(const bench *b, const setup *s, obs_kind kind, point_result *out)
+{
+    const bool     message = kind == OBS_COLLECTIVE;
+    const backend *by      = message ? b->collective : b->compute;
+    const void    *work    = message ? s->collective : s->compute;
+
+    if ((message || kind == OBS_KERNEL) && work && by->type->implementation)
+        snprintf(out->algorithm, sizeof out->algorithm, "%s", by->type->implementation(by, work));
+}
+
 lm_status harness_measure(const bench *b, const world *group, const sweep_point *point,
                           point_result *out, lm_error *err)
 {
@@ -471,9 +481,7 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
             lm_error_set(err, status, WORLD_ELSEWHERE);
         goto out;
     }
-    if (point->row.kind == OBS_KERNEL && b->compute->type->implementation)
-        snprintf(out->algorithm, sizeof out->algorithm, "%s",
-                 b->compute->type->implementation(b->compute, s.compute));
+    note_implementation(b, &s, point->row.kind, out);
     if (s.compute && b->compute->type->on_tensor_cores &&
         b->compute->type->on_tensor_cores(b->compute, s.compute) < 0.5)
         out->flags |= FLAG_NO_TENSOR_CORES;

@@ -27,15 +27,15 @@ typedef struct point_result {
     phase_times phase[N_PHASES];
     /** "ok", or "skipped-memory", "skipped-unsupported": nothing was measured */
     const char *status;
-    char        why[200];      /**< reason for a status other than ok */
-    char        algorithm[64]; /**< of a kernel: its implementation; else empty */
-    uint32_t    flags;         /**< flags.h; flags that the caller has set stay */
-    double      stretch;   /**< wall time over the time with a core (conditions.h); NAN: unknown */
-    double      clock_mhz; /**< NAN: unknown */
-    double      power_w;   /**< mean over the repetitions and the ranks; NAN: unknown */
-    double      spent;     /**< seconds of all timed repetitions */
-    int64_t     repeats;
-    bool        again; /**< set by the caller: it was measured before */
+    char        why[200]; /**< reason for a status other than ok */
+    char algorithm[64];   /**< implementation of a kernel, or choice of a collective; else empty */
+    uint32_t flags;       /**< flags.h; flags that the caller has set stay */
+    double   stretch;     /**< wall time over the time with a core (conditions.h); NAN: unknown */
+    double   clock_mhz;   /**< NAN: unknown */
+    double   power_w;     /**< mean over the repetitions and the ranks; NAN: unknown */
+    double   spent;       /**< seconds of all timed repetitions */
+    int64_t  repeats;
+    bool     again; /**< set by the caller: it was measured before */
 } point_result;
 
 /**

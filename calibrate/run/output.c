@@ -347,7 +347,7 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
     size_t      n    = 0;
     FILE       *out  = open_memstream(&text, &n);
     observation row  = p->row;
-    char        flags[FLAGS_TEXT_SIZE];
+    char        flags[FLAGS_TEXT_SIZE], how[160];
     lm_status   status;
 
     if (!out)
@@ -355,8 +355,13 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
     flags_print(r->flags, flags, sizeof flags);
     row.flags     = flags;
     row.clock_mhz = r->clock_mhz;
-    if (r->algorithm[0])
+    if (r->algorithm[0] && row.kind == OBS_COLLECTIVE) {
+        snprintf(how, sizeof how, OBSERVATION_CHOSEN "%s%s%s", r->algorithm,
+                 *row.settings ? " " : "", row.settings);
+        row.settings = how;
+    } else if (r->algorithm[0]) {
         row.algorithm = r->algorithm;
+    }
     row.threads = threads;
     if (strcmp(r->status, "ok")) {
         row.phase = has_step(&row) ? PHASE_STEP : row.phase;

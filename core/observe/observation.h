@@ -111,6 +111,8 @@ collective_kind observation_collective(const observation *row);
 /** First value under `key` in the provenance; NULL: none. */
 const char *observations_provenance(const observations *obs, const char *key);
 
+/** Word for a library's choice in the settings of a collective, "chosen=tree/ll128": the first, and no part of its key. */
+#define OBSERVATION_CHOSEN "chosen="
 /** Word for a held clock in the settings of a row. */
 #define OBSERVATION_CLOCK "clock="
 /** The held clock, MHz; NAN: not held, or no number. */

@@ -1,6 +1,8 @@
 /* Keys of measured points. */
 #include "observe/observation.h"
 
+#include <string.h>
+
 /* A text that fills a buffer; the excess is dropped. */
 typedef struct filling {
     char *to, *end; /* end: room for the zero behind it */
@@ -27,6 +29,18 @@ static void put_number(filling *f, int64_t value)
     put(f, at);
 }
 
+/* Without what the library chose. */
+static const char *settings_asked(const observation *r)
+{
+    const char *at = r->settings;
+
+    if (r->kind != OBS_COLLECTIVE ||
+        strncmp(at, OBSERVATION_CHOSEN, strlen(OBSERVATION_CHOSEN)) != 0)
+        return at;
+    at += strcspn(at, " ");
+    return at + strspn(at, " ");
+}
+
 /* Without snprintf(), because each row needs its key several times: that would take as long as a
  * fit. */
 void observation_key(const observation *r, char *buffer, size_t size)
@@ -36,7 +50,7 @@ void observation_key(const observation *r, char *buffer, size_t size)
                                  r->kind == OBS_KERNEL ? "" : r->algorithm,
                                    r->geometry,
                                    observation_optimizer(r),
-                                   r->settings };
+                                   settings_asked(r) };
     const bool        alone    = r->phase == PHASE_INFERENCE; /* not part of a step's point */
     const int64_t     number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : alone,
                                (int64_t)r->dtype,

@@ -85,7 +85,7 @@ export LAYERMETER_FAKE_DEVICES
 SANITIZED=/dev/full day 2 && fail "an error under compute-sanitizer: $(cat "$work/said")"
 said 'FAILED: sanitizer'
 if command -v mpirun >/dev/null; then
-    said 'nccl: all-reduce of 256 KiB: 2.0 us'
+    said 'nccl: all-reduce of 256 KiB: 2.0 us, chosen=ring/simple'
     grep -q '^nccl: a rank was killed between points; the run ended, ' "$work/said" || fail "a killed rank: $(cat "$work/said")"
 fi
 day 2 || fail "the second call: $(cat "$work/said")"

@@ -36,8 +36,11 @@ errors() { grep '^layermeter-calibrate-fake: [^w]' err; } # not mpirun's words, 
 mkdir -p root/sys/class/infiniband/mlx5_0/ports/1
 echo '400 Gb/sec (4X NDR)' >root/sys/class/infiniband/mlx5_0/ports/1/rate
 echo '4: ACTIVE' >root/sys/class/infiniband/mlx5_0/ports/1/state
-LAYERMETER_SYSTEM_ROOT=$work/root LAYERMETER_FAKE_NCCL_NET=Socket run 2 sweep.ini -o net.csv || fail "a network: $(cat err)"
+LAYERMETER_SYSTEM_ROOT=$work/root LAYERMETER_FAKE_NCCL_NET=Socket LAYERMETER_FAKE_NCCL_VERSION=22203 run 2 sweep.ini -o net.csv || fail "a network: $(cat err)"
 grep -q '^# network_infiniband: mlx5_0 port 1: 400 Gb/sec (4X NDR), active$' net.csv || fail "cards: $(grep '^# net' net.csv)"
+for each in '6,default,,,,chosen=tree/ll,' '65536,default,,,,chosen=ring/simple,'; do # by numbers
+    grep -q ",2,1,$each" net.csv || fail "not '$each': $(grep '^collective' net.csv)"
+done
 grep -q '^# nccl_environment' net.csv && fail "the log's settings: $(grep '^# nccl' net.csv)"
 grep -q ',socket,' net.csv && fail "ranks of one host go by no network"
 ls /tmp/layermeter-nccl-?????? 2>/dev/null | while read -r log; do [ "$log" -nt sweep.ini ] && echo "$log"; done | grep . &&
@@ -49,6 +52,13 @@ LAYERMETER_FAKE_NCCL_LOG=$work/made run 3 sweep.ini -o o.csv || fail "a sweep: $
 for each in '2,1,6,default' '2,1,6,ring' '3,1,1048576,default' '3,1,1048576,ring'; do
     [ "$(grep -c ",f32,$each," o.csv)" -eq 1 ] || fail "$each: $(grep -v '^#' o.csv)"
 done
+# what the library chose is written down, and no part of the point
+for each in '6,default chosen=tree/ll' '65536,default chosen=ring/simple' '6,ring chosen=ring/ll'; do
+    [ "$(grep -c ",f32,[23],1,${each% *},,,,${each#* }," o.csv)" -eq 2 ] || fail "not '$each': $(grep '^collective' o.csv)"
+done
+cp o.csv again.csv
+run 3 sweep.ini -o again.csv --resume || fail "resuming a finished run: $(cat err)"
+cmp o.csv again.csv || fail "collectives were measured again"
 grep -q '^# nccl: 2\.' o.csv || fail "no version: $(grep '^#' o.csv)"
 [ "$(sort made | tr '\n' ',')" = "0 of 2: ,0 of 2: Ring,0 of 3: ,0 of 3: Ring,1 of 2: ,1 of 2: Ring,1 of 3: ,1 of 3: Ring,2 of 3: ,2 of 3: Ring," ] ||
     fail "communicators: $(sort made)"
@@ -70,6 +80,10 @@ END
 run 3 kinds.ini -o kinds.csv || fail "kinds: $(cat err)"
 for kind in allreduce allgather reducescatter alltoall sendrecv broadcast; do
     [ "$(grep -c "^collective,$kind,.*,ok$" kinds.csv)" -eq 4 ] || fail "$kind: $(grep -v '^#' kinds.csv)"
+    case $kind in
+    alltoall | sendrecv) grep "^collective,$kind,.*chosen=" kinds.csv && fail "a choice for sends and receives" ;;
+    *) [ "$(grep -c "^collective,$kind,.*chosen=" kinds.csv)" -eq 4 ] || fail "$kind: no choice: $(grep -v '^#' kinds.csv)" ;;
+    esac
     sed "s/^kinds .*/kinds = $kind/" kinds.ini >kind.ini
     LAYERMETER_FAKE_NCCL_WRONG=1 run 2 kind.ini -o "wrong-$kind.csv" && fail "a wrong $kind is no failure"
     errors | grep -q ' gave 1000 instead of ' || fail "a wrong $kind: $(cat err)"

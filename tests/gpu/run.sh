@@ -316,11 +316,11 @@ stage_sweep() {
 beside_nccl_tests() {
     awk '
         FILENAME ~ /perf/ { if ($1 ~ /^[0-9]+$/ && NF >= 10) theirs[$1] = $10; next }
-        !/^#/ { split($0, f, ","); if (f[1] == "kind") { for (i in f) at[f[i]] = i } else if (f[at["status"]] == "ok" && f[at["algorithm"]] == "default") ours[f[at["bytes"]]] = 1e6 * f[at["seconds"]] }
+        !/^#/ { split($0, f, ","); if (f[1] == "kind") { for (i in f) at[f[i]] = i } else if (f[at["status"]] == "ok" && f[at["algorithm"]] == "default") { ours[f[at["bytes"]]] = 1e6 * f[at["seconds"]]; chosen[f[at["bytes"]]] = f[at["settings"]] } }
         END {
             for (bytes = 65536; bytes <= 16777216; bytes *= 4)
                 if (ours[bytes])
-                    printf "nccl: all-reduce of %d KiB: %.1f us%s\n", bytes / 1024, ours[bytes], theirs[bytes] ? sprintf(", nccl-tests %.1f us", theirs[bytes]) : ""
+                    printf "nccl: all-reduce of %d KiB: %.1f us%s%s\n", bytes / 1024, ours[bytes], theirs[bytes] ? sprintf(", nccl-tests %.1f us", theirs[bytes]) : "", chosen[bytes] ? ", " chosen[bytes] : ""
         }' "$1" "$2"
 }
 

@@ -14,6 +14,10 @@
  *                                  ncclCommGetAsyncError() tells
  *   LAYERMETER_FAKE_NCCL_LOG=FILE  a line for each communicator: "rank of ranks: NCCL_ALGO"
  *   LAYERMETER_FAKE_NCCL_NET=NAME  the network that its log says it uses, IB
+ *                                  and of each collective the algorithm and protocol, on rank 0
+ *                                  where NCCL_DEBUG and its subsystem TUNING ask for it:
+ *                                  below 64 KiB a tree and LL, as a ring is not forced
+ *   LAYERMETER_FAKE_NCCL_VERSION=N 22803; before 22400 its log has numbers for names
  *   LAYERMETER_FAKE_NCCL_ROOM=N    rank 1 has device memory for N communicators at a time; for one
  *                                  more NCCL says "unhandled cuda error", as it does */
 #include <fcntl.h>
@@ -21,6 +25,7 @@
 #include <nccl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,6 +51,7 @@ struct ncclComm {
     int          rank, ranks;
     long long    n_run;
     ncclResult_t error;
+    bool         ring; /* NCCL_ALGO */
 };
 
 /* A message from one rank to another. */
@@ -292,6 +298,66 @@ static bool is_rank(const struct ncclComm *c, int rank)
     return rank >= 0 && rank < c->ranks;
 }
 
+/* ---- log ------------------------------------------------------------------------------------- */
+
+static struct {
+    bool read; /* NCCL reads its settings once */
+    char file[256], subsystems[64];
+} log_settings;
+
+static void log_open(void)
+{
+    const char *level = getenv("NCCL_DEBUG"), *file = getenv("NCCL_DEBUG_FILE");
+    const char *of = getenv("NCCL_DEBUG_SUBSYS");
+
+    if (!log_settings.read && level && !strcmp(level, "INFO") && file) {
+        snprintf(log_settings.file, sizeof log_settings.file, "%s", file);
+        snprintf(log_settings.subsystems, sizeof log_settings.subsystems, "%s",
+                 of ? of : "INIT,BOOTSTRAP,ENV");
+    }
+    log_settings.read = true;
+}
+
+__attribute__((format(printf, 2, 3))) static void log_say(const char *subsystem, const char *format,
+                                                          ...)
+{
+    FILE   *log = log_settings.file[0] && strstr(log_settings.subsystems, subsystem)
+                      ? fopen(log_settings.file, "a")
+                      : NULL;
+    va_list arguments;
+
+    if (!log)
+        return;
+    va_start(arguments, format);
+    fputs("host:1:2 [0] NCCL INFO ", log);
+    vfprintf(log, format, arguments);
+    fputs("\n", log);
+    va_end(arguments);
+    fclose(log);
+}
+
+static int fake_version(void)
+{
+    return (int)fake_number("LAYERMETER_FAKE_NCCL_VERSION", 22803);
+}
+
+/* enqueue.cc of 2.28, and as before 2.24; nothing of sends and receives. */
+static void log_choice(const collective *r)
+{
+    const size_t bytes = r->count * width(r->type);
+    const bool   small = bytes < 65536, tree = small && !r->comm->ring && r->run == allreduce;
+
+    if (r->comm->rank != 0 || r->run == exchange)
+        return;
+    if (fake_version() < 22400)
+        log_say("TUNING", "%zu Bytes -> Algo %d proto %d time 9.5", bytes, tree ? 0 : 1,
+                small ? 0 : 2);
+    else
+        log_say("TUNING", "%s: %zu Bytes -> Algo %s proto %s channel{Lo..Hi}={0..%d}",
+                r->run == allreduce ? "AllReduce" : "Collective", bytes, tree ? "TREE" : "RING",
+                small ? "LL" : "SIMPLE", small ? 0 : 3);
+}
+
 /* `given`, `got`: elements of the two messages. */
 static ncclResult_t start(const collective *r, size_t given, size_t got, cudaStream_t stream)
 {
@@ -305,6 +371,7 @@ static ncclResult_t start(const collective *r, size_t given, size_t got, cudaStr
         atomic_store(&c->where->lost, 1);
         return ncclRemoteError;
     }
+    log_choice(r);
     return fake_enqueue(stream, run, r, sizeof *r) == cudaSuccess ? ncclSuccess
                                                                   : ncclUnhandledCudaError;
 }
@@ -417,23 +484,15 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
     return ncclSuccess;
 }
 
-static void log_made(const struct ncclComm *c)
+static void log_made(struct ncclComm *c)
 {
     const char *path = getenv("LAYERMETER_FAKE_NCCL_LOG"), *algorithm = getenv("NCCL_ALGO");
+    const char *net = getenv("LAYERMETER_FAKE_NCCL_NET");
     FILE       *out = path ? fopen(path, "a") : NULL;
-    static char log_file[256]; /* read once, as NCCL does */
 
-    if (!log_file[0] && getenv("NCCL_DEBUG_FILE"))
-        snprintf(log_file, sizeof log_file, "%s", getenv("NCCL_DEBUG_FILE"));
-    if (log_file[0]) {
-        FILE       *log = fopen(log_file, "a");
-        const char *net = getenv("LAYERMETER_FAKE_NCCL_NET");
-
-        if (log)
-            fprintf(log, "host:1:2 [0] NCCL INFO Using network %s\n", net ? net : "IB");
-        if (log)
-            fclose(log);
-    }
+    c->ring = algorithm && !strcmp(algorithm, "Ring");
+    log_open();
+    log_say("NET", "Using network %s", net ? net : "IB");
     if (!out)
         return;
     fprintf(out, "%d of %d: %s\n", c->rank, c->ranks, algorithm ? algorithm : "");
@@ -497,7 +556,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 
 ncclResult_t ncclGetVersion(int *version)
 {
-    *version = 22803;
+    *version = fake_version();
     return ncclSuccess;
 }
 

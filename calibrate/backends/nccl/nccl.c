@@ -53,6 +53,7 @@ struct nccl_work {
     size_t         bytes;       /* of a message */
     size_t         room;        /* bytes of all messages of one exchange */
     int64_t        slots, next; /* messages of the pool, used in turn */
+    char           chosen[32];  /* algorithm and protocol */
 };
 
 /* ---- open, close ----------------------------------------------------------------------------- */
@@ -392,7 +393,9 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
     if (!status)
         status = nccl_comms_get(b->comms, what->group, ring, &w->comm, err);
     if (!status) {
+        nccl_network_begin();
         status = verify(b, w, what->point->dtype, err);
+        nccl_network_chose(w->chosen, sizeof w->chosen);
         if (!status)
             status = wake(b, err);
         if (status == LM_E_IO && strcmp(err->text, WORLD_ELSEWHERE) != 0)
@@ -467,6 +470,12 @@ static lm_status nccl_prepare_buckets(backend *self, const bench_case *what,
     return status;
 }
 
+static const char *nccl_implementation(const backend *self, const void *work)
+{
+    (void)self;
+    return ((const nccl_work *)work)->chosen;
+}
+
 static bool nccl_detours(const backend *self, const observation *point)
 {
     char name[32], root[512];
@@ -485,6 +494,7 @@ const backend_type backend_nccl = {
     .prepare         = nccl_prepare,
     .run             = nccl_run,
     .release         = nccl_release,
+    .implementation  = nccl_implementation,
     .detours         = nccl_detours,
     .prepare_buckets = nccl_prepare_buckets,
     .start_bucket    = nccl_start_bucket,
