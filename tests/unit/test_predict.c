@@ -241,12 +241,12 @@ static void a_missing_formula_says_how_to_get_it(void **state)
     assert_int_equal(step_at(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
                  "the machine file: no all-reduce was measured: calibrate on 2 ranks or more "
-                 "(mpirun), then fit again");
+                 "(mpirun), then fit again, or name what connects devices (--interconnect pcie4)");
     /* nor is there a turning point to be found */
     assert_int_equal(turning_at(&p, SCALING_WEAK, 10, &turning, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
                  "the machine file: no all-reduce was measured: calibrate on 2 ranks or more "
-                 "(mpirun), then fit again");
+                 "(mpirun), then fit again, or name what connects devices (--interconnect pcie4)");
     p.model = "nnls";
     assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
