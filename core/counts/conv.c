@@ -11,6 +11,42 @@ static double round_up(int64_t n, int64_t tile)
     return (double)((n + tile - 1) / tile * tile);
 }
 
+/* Share of the rows of windows that lie inside the image. */
+static double rows_inside(const lm_kernel *k)
+{
+    double share = 1;
+
+    for (int a = 0; a < 2; a++) { /* columns of windows are the third */
+        int64_t inside = 0;
+
+        for (int64_t row = 0; row < k->u.conv.window[a]; row++)
+            for (int64_t o = 0; o < k->u.conv.out[a]; o++) {
+                const int64_t at =
+                    o * k->u.conv.stride[a] - k->u.conv.pad[a] + row * k->u.conv.dilation[a];
+
+                inside += at >= 0 && at < k->u.conv.in[a];
+            }
+        share *= (double)inside / (double)(k->u.conv.window[a] * k->u.conv.out[a]);
+    }
+    return share;
+}
+
+/*
+ * FLOPs of oneDNN's loops on a CPU, in units of all. Rows of windows in the padding are left out,
+ * columns are not (kh_padding in jit_avx512_common_convolution.cpp). A vector of weights serves a
+ * row of pixels, or an image if the window is one pixel. Fewer than FEW pixels take as long as FEW:
+ * weights then come from a cache more slowly than products take them. DNNL_VERBOSE of 2.6 on an AMD
+ * EPYC: of one pixel a third to a seventh of the FLOP/s of 16 pixels, in windows of one.
+ */
+#define FEW 4
+
+static double on_cpu(const lm_kernel *k, double window)
+{
+    const double pixels = window <= 1 ? (double)lm_volume(k->u.conv.out) : (double)k->u.conv.out[2];
+
+    return rows_inside(k) * (k->u.conv.groups > 1 ? 1 : fmax(1, FEW / pixels));
+}
+
 /* FLOPs with channels rounded up to multiples of a library's inner loop. Libraries have special
  * loops, without rounding, for few input channels (images) and for depthwise convolutions. */
 static double padded_flops(const lm_kernel *k, const term_settings *s)
@@ -58,11 +94,12 @@ static size_t terms(const term_sum *t)
     const double     planes  = (double)k->u.conv.n * (double)k->u.conv.c_out;
     const double     window  = (double)lm_volume(k->u.conv.window);
     const double     weights = t->resident ? 0 : weight_bytes(k);
-    const double     flops = padded_flops(k, t->settings), bytes = t->bytes - weights;
-    const int class = k->u.conv.c_in <= STEM_CHANNELS ? SLOT_STEM_FLOPS
-                      : window <= 1                   ? SLOT_CONV1_FLOPS
-                      : window <= 9                   ? SLOT_CONV3_FLOPS
-                                                      : SLOT_CONVL_FLOPS;
+    const double     flops   = padded_flops(k, t->settings) * (t->cpu ? on_cpu(k, window) : 1);
+    const double     bytes   = t->bytes - weights;
+    const int class          = k->u.conv.c_in <= STEM_CHANNELS ? SLOT_STEM_FLOPS
+                               : window <= 1                   ? SLOT_CONV1_FLOPS
+                               : window <= 9                   ? SLOT_CONV3_FLOPS
+                                                               : SLOT_CONVL_FLOPS;
 
     term_put(t, SLOT_CONV_WEIGHTS, weights);
     term_put(t, SLOT_CONV_LAUNCHES, 1);

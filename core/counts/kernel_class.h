@@ -21,6 +21,7 @@ typedef struct term_sum {
     const lm_kernel     *k;
     const term_settings *settings;
     int64_t              samples;  /**< the batch, 1 or more */
+    bool                 cpu;      /**< a CPU runs it */
     bool                 resident; /**< caches hold the weights */
     bool                 after;    /**< it follows a product element by element */
     bool                 cached;   /**< a cache may still hold its input */

@@ -154,6 +154,7 @@ size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, 
 
     t.settings = s;
     t.samples  = chain->samples > 0 ? chain->samples : 1;
+    t.cpu      = chain->cpu;
     t.resident = chain->resident;
     t.after    = class->follows && same && (chain->product || chain->follows);
     t.cached   = t.after || (chain->backward && class->elementwise && chain->elementwise && same);
@@ -241,9 +242,12 @@ lm_status terms_visit(const bound_network *net, optimizer o, terms_visitor *visi
 {
     const audience a        = { visit, context };
     const bool     resident = is_resident(net);
-    term_chain     forward  = { .samples = net->options.batch, .resident = resident };
-    term_chain     backward = { true, net->options.batch, resident, false, false, false, 0 };
-    lm_status      status   = LM_OK;
+    const bool     cpu      = net->options.on == AUTOCAST_CPU;
+    term_chain     forward  = { .samples = net->options.batch, .cpu = cpu, .resident = resident };
+    term_chain     backward = {
+            .backward = true, .samples = net->options.batch, .cpu = cpu, .resident = resident
+    };
+    lm_status status = LM_OK;
 
     for (size_t i = 0; i < net->n_layers && !status; i++) {
         visit_pass(&a, net, i, LM_FORWARD, &forward);

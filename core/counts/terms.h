@@ -106,6 +106,7 @@ const char *term_bound_name(term_bound b);
 typedef struct term_chain {
     bool    backward; /**< the pass is a backward pass */
     int64_t samples;  /**< the batch; 0: 1 */
+    bool    cpu;      /**< a CPU runs the pass (bind_options: `on`) */
     bool    resident; /**< caches hold the weights from one pass to the next: they are traffic */
     bool    product;  /**< the previous kernel was a convolution or a product ... */
     bool    follows;  /**< ... or follows element by element from the output of one */

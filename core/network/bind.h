@@ -24,7 +24,7 @@ typedef struct bind_options {
      * autocast to bf16, with products in FP8 (mixed/fp8.h)
      */
     lm_dtype      mixed;
-    autocast_kind on;    /**< kind of device, for `mixed` */
+    autocast_kind on;    /**< kind of device: for `mixed`, and for counts of loops */
     const char   *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
     int64_t image; /**< height and width that replace the file's last two dimensions; 0: none */
     /**

@@ -28,7 +28,7 @@ typedef struct workload_name {
     const char   *name, *input; /**< input "" or NULL: the file's */
     lm_dtype      dtype;
     lm_dtype      mixed;      /**< autocast to this type; 0: none (bind_options) */
-    autocast_kind on;         /**< kind of device, for `mixed` */
+    autocast_kind on;         /**< as of bind_options */
     bool          evaluation; /**< bound for inference, see bind_options */
     net_shard     shard;      /**< the part that one rank has; zeros: all */
 } workload_name;

@@ -123,7 +123,7 @@ static void grouped_and_depthwise_convolutions_are_classes_of_their_own(void **s
 static double columns(int64_t c_in, int64_t c_out, int64_t groups, int64_t window, lm_pass pass,
                       lm_dtype type)
 {
-    lm_kernel k           = conv(c_in, c_out, groups, window);
+    lm_kernel k            = conv(c_in, c_out, groups, window);
     double    sum[N_TERMS] = { 0 };
 
     k.pass  = pass;
@@ -306,6 +306,46 @@ static void weights_that_a_cache_holds_are_traffic(void **state)
     assert_close(value(more.forward, "gemv.weights.forward"), 4 * 512 * 514.0, 0);
 }
 
+/* FLOPs of a convolution on a CPU, beside those on a GPU. */
+static double on_cpu(const lm_kernel *k, const char *name)
+{
+    double     cpu[N_TERMS] = { 0 }, gpu[N_TERMS] = { 0 };
+    term_chain chain[2] = { { .cpu = true }, { .cpu = false } };
+
+    terms_add(k, &term_settings_default, &chain[0], cpu);
+    terms_add(k, &term_settings_default, &chain[1], gpu);
+    assert_close(value(cpu, "conv.bytes.grad_weight"), value(gpu, "conv.bytes.grad_weight"), 0);
+    return value(cpu, name) / value(gpu, name);
+}
+
+static void loops_of_a_cpu_leave_out_rows_of_padding(void **state)
+{
+    lm_kernel k = conv(16, 16, 1, 3), other = conv(16, 16, 16, 3);
+
+    (void)state;
+    /* of 5 x 3 rows of windows two are padding, for 5 pixels and for 3, of which rows cost as 4 */
+    assert_close(on_cpu(&k, "conv3x3.flops.grad_weight"), 13 / 15.0, 1e-12);
+    assert_close(on_cpu(&other, "conv_depthwise.flops.grad_weight"), 13 / 15.0, 1e-12);
+    k.u.conv.in[2] = k.u.conv.out[2] = 3;
+    assert_close(on_cpu(&k, "conv3x3.flops.grad_weight"), 13 / 15.0 * 4 / 3, 1e-12);
+    /* one pixel: a third of the rows */
+    k.u.conv.in[1] = k.u.conv.out[1] = k.u.conv.in[2] = k.u.conv.out[2] = 1;
+    assert_close(on_cpu(&k, "conv3x3.flops.grad_weight"), 4 / 3.0, 1e-12);
+    /* strides and dilations: windows begin at -2 and 1 of 5 rows, and take each second one */
+    k                    = conv(16, 16, 1, 3);
+    k.u.conv.pad[1]      = 2;
+    k.u.conv.stride[1]   = 3;
+    k.u.conv.dilation[1] = 2;
+    k.u.conv.out[1]      = 2;
+    assert_close(on_cpu(&k, "conv3x3.flops.grad_weight"), 4 / 6.0, 1e-12);
+    /* all pixels of an image share the weights of a window of one */
+    other               = conv(16, 16, 1, 1);
+    other.u.conv.out[1] = other.u.conv.out[2] = 1;
+    assert_close(on_cpu(&other, "conv1x1.flops.grad_weight"), 4, 1e-12);
+    other.u.conv.out[1] = 5;
+    assert_close(on_cpu(&other, "conv1x1.flops.grad_weight"), 1, 1e-12);
+}
+
 static void names_go_there_and_back(void **state)
 {
     char name[64];
@@ -332,6 +372,7 @@ int main(void)
         cmocka_unit_test(what_follows_a_product_element_by_element_is_apart),
         cmocka_unit_test(updates_of_tensors_that_no_cache_holds_are_apart),
         cmocka_unit_test(weights_that_a_cache_holds_are_traffic),
+        cmocka_unit_test(loops_of_a_cpu_leave_out_rows_of_padding),
         cmocka_unit_test(names_go_there_and_back),
     };
 
