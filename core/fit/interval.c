@@ -66,20 +66,25 @@ static double cut(const weighted *w, size_t n, double tail, bool from_above)
     return w[from_above ? n - 1 - i : i].value;
 }
 
+/* What ratios of k groups tell, in logarithms. */
+typedef struct sample {
+    double mean;     /* of the groups' means */
+    double variance; /* of a ratio of a new group */
+    double size;     /* effective number of independent ratios, at least k */
+} sample;
+
 /*
- * Effective number of independent values of k groups, at least k: the variance of one value,
- * divided by the variance of the mean of the groups' means. Both follow from the components between
- * and within groups (one-way analysis of variance of logarithms; Searle, Casella, McCulloch 1992,
- * "Variance components", chapter 3). The residuals are sorted by group.
+ * Components of variance between and within groups (one-way analysis of variance; Searle, Casella,
+ * McCulloch 1992, "Variance components", chapter 3). The effective number is the variance of one ratio,
+ * divided by that of the mean of the groups' means. The residuals are sorted by group.
  */
-static double effective_size(const residual *r, size_t n, size_t k)
+static sample sample_of(const residual *r, size_t n, size_t k)
 {
     double all = 0, between = 0, within = 0, squares = 0, inverse = 0, n0;
+    sample s = { .size = (double)k };
 
     for (size_t i = 0; i < n; i++)
         all += log(r[i].ratio) / (double)n;
-    if (!isfinite(all) || n == k)
-        return (double)k;
     for (size_t first = 0, m; first < n; first += m) {
         double mean = 0;
 
@@ -87,17 +92,44 @@ static double effective_size(const residual *r, size_t n, size_t k)
             m++;
         for (size_t i = first; i < first + m; i++)
             mean += log(r[i].ratio) / (double)m;
-        for (size_t i = first; i < first + m; i++)
+        for (size_t i = first; i < first + m && n > k; i++)
             within += pow(log(r[i].ratio) - mean, 2) / (double)(n - k);
         between += (double)m * pow(mean - all, 2) / (double)(k - 1);
         squares += (double)m * (double)m;
         inverse += 1 / (double)m;
+        s.mean += mean / (double)k;
     }
-    n0      = ((double)n - squares / (double)n) / (double)(k - 1);
-    between = fmax(0, (between - within) / n0);
-    if (between + within <= 0)
-        return (double)k;
-    return (between + within) / (between / (double)k + within * inverse / ((double)k * (double)k));
+    n0         = ((double)n - squares / (double)n) / (double)(k - 1);
+    between    = fmax(0, (between - within) / n0);
+    s.variance = between + within;
+    if (s.variance > 0 && n > k && isfinite(s.mean))
+        s.size = s.variance / (between / (double)k + within * inverse / ((double)k * (double)k));
+    return s;
+}
+
+/* The range of so many independent values holds a smaller share of new ones than INTERVAL_COVERAGE
+ * (David and Nagaraja 2003, "Order statistics", section 7.2). */
+static bool is_few(double size)
+{
+    return (size - 1) / (size + 1) < INTERVAL_COVERAGE;
+}
+
+/*
+ * Bounds from few groups: Student's t, the distribution of a new normal value where mean and variance
+ * are unknown, with their conjugate prior (Gelman et al. 2013, "Bayesian data analysis", section 3.3).
+ * The prior counts as one group.
+ */
+static void bound_few(const sample *s, interval *out)
+{
+    const double n = s->size, freedom = 1 + n;
+    const double squares =
+        INTERVAL_PRIOR * INTERVAL_PRIOR + (n - 1) * s->variance + n / (n + 1) * s->mean * s->mean;
+    const double middle = n / (n + 1) * s->mean;
+    const double reach =
+        stats_student90((size_t)freedom) * sqrt(squares / freedom * (1 + 1 / (n + 1)));
+
+    out->low  = fmin(1, exp(middle - reach));
+    out->high = fmax(1, exp(middle + reach));
 }
 
 /* Weight outside the interval, both sides together, for a sample of n independent values. */
@@ -109,6 +141,7 @@ static double outside(double n)
 lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err)
 {
     const size_t k = count_groups(r, n);
+    sample       s;
     double       tail;
     weighted    *w;
 
@@ -116,13 +149,18 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err)
     out->low = out->high = NAN;
     if (k < INTERVAL_GROUPS)
         return LM_OK;
+    s = sample_of(r, n, k);
+    if (is_few(s.size) && isfinite(s.mean)) {
+        bound_few(&s, out);
+        return LM_OK;
+    }
     w = malloc(n * sizeof *w);
     if (!w)
         return no_memory(err);
     for (size_t i = 0; i < n; i++)
         w[i].value = r[i].ratio;
     weigh(r, n, k, w);
-    tail      = outside(effective_size(r, n, k)) / 2;
+    tail      = outside(s.size) / 2;
     out->low  = fmin(1, cut(w, n, tail, false));
     out->high = fmax(1, cut(w, n, tail, true));
     free(w);

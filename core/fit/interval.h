@@ -19,6 +19,12 @@ struct lines; /* learn/lines.h */
 /** Fewest groups for an interval. */
 #define INTERVAL_GROUPS 3
 /**
+ * Error of the group that stands for what is known before any was left out, as a logarithm. Of groups
+ * drawn from the residuals of larger fits, 3 to 16 at a time, it makes bounds that hold 89 to 91 % of
+ * the other groups; of 0.05 to 0.125, it has the least interval_score(), together with 0.075.
+ */
+#define INTERVAL_PRIOR 0.1
+/**
  * Smallest factor by which an interval widens, up and down, for each octave beyond the measured
  * range: 10 %. Errors that did not grow within the range say little about the region beyond.
  */
@@ -63,7 +69,11 @@ typedef struct residual {
  * two-layer hierarchical models"). The share is raised (1 + 1 / n) times (conformal prediction,
  * Vovk et al. 2005). n is the number of independent ratios. It is the number of groups if the
  * ratios of a group deviate alike, and the number of ratios if groups do not differ (components of
- * variance of their logarithms). The bounds always enclose 1.
+ * variance of their logarithms).
+ *
+ * The range of fewer than 19 ratios holds less than INTERVAL_COVERAGE of new ones. Then the bounds
+ * are those of a log-normal distribution with unknown mean and variance (Student's t). A prior group
+ * of ratio 1 with the error INTERVAL_PRIOR adds to the groups. The bounds always enclose 1.
  *
  * Sets low, high and groups; NAN below INTERVAL_GROUPS groups. Sorts `r`.
  */

@@ -139,8 +139,8 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
             const interval *i = &calibration_intervals(cal, f->model)->of[PHASE_FORWARD];
 
             assert_int_equal(i->groups, N_NETS);
-            assert_close(i->low, 1, 1e-6);
-            assert_close(i->high, 1, 1e-6);
+            assert_close(i->low * i->high, 1, 1e-6); /* all agree: the prior alone */
+            assert_true(i->low > 0.9 && i->low < 0.99);
             assert_close(i->per_octave, INTERVAL_PER_OCTAVE, 0);
             assert_true(i->range[SCOPE_BATCH].low == (double)batches[0] &&
                         i->range[SCOPE_BATCH].high == (double)batches[3]);
@@ -168,7 +168,7 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
     const fitted   *f;
     const interval *stated;
     points          p;
-    double          mape = 0, low = 1, high = 1;
+    double          mape = 0, mean = 0, squares = 0.1 * 0.1;
     lm_error        err;
 
     (void)state;
@@ -184,9 +184,11 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
     }
     for (size_t i = 0; i < 3; i++) {
         mape += fabs(left_out[i] - measured[i]) / measured[i] / 3;
-        low  = fmin(low, measured[i] / left_out[i]);
-        high = fmax(high, measured[i] / left_out[i]);
+        mean += log(measured[i] / left_out[i]) / 3;
     }
+    for (size_t i = 0; i < 3; i++)
+        squares += pow(log(measured[i] / left_out[i]) - mean, 2);
+    squares += 0.75 * mean * mean;
     p = join(
         "kind,name,phase,seconds,batch\nnetwork,r1.ini,update,1,1\nnetwork,r2.ini,update,2.2,1\n"
         "network,r4.ini,update,3.6,1\n",
@@ -196,11 +198,11 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
     assert_close(f->coefficient[0].value, 19.8 / 21, 1e-14);
     assert_int_equal(f->held_out_groups, 3);
     assert_close(f->held_out_mape, mape, 1e-13);
-    /* of three ratios, 90 % raised by a third is all of them: the interval is their range */
+    /* three ratios and a prior one of 1, with an error of 0.1: t(4) is 2.132 */
     stated = &calibration_intervals(cal, "convmeter")->of[PHASE_UPDATE];
     assert_int_equal(stated->groups, 3);
-    assert_close(stated->low, low, 1e-13);
-    assert_close(stated->high, high, 1e-13);
+    assert_close(log(stated->low), 0.75 * mean - 2.132 * sqrt(squares / 4 * 1.25), 2e-3);
+    assert_close(log(stated->high), 0.75 * mean + 2.132 * sqrt(squares / 4 * 1.25), 2e-3);
     /* relative errors: weights 1/t, c = sum(L/t) / sum((L/t)^2) */
     f = &cal->fitted[form_find("nnls", PHASE_GRAD_ONE)];
     assert_close(f->coefficient[0].value,

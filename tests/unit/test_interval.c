@@ -40,19 +40,19 @@ static void bounds_hold_the_central_share_of_what_was_left_out(void **state)
     assert_true(interval_known(&i));
 }
 
-/* Each group has one ratio twenty times: worth 18, so 1 - 0.9 * 19 / 18 = 5 % may lie outside, half
- * of it on each side, which is less than the 1 / 18 of a group. */
+/* Each group has one ratio twenty times: worth 20, so 1 - 0.9 * 21 / 20 = 5.5 % may lie outside, half
+ * of it on each side, which is less than the 1 / 20 of a group. */
 static void groups_that_deviate_alike_are_worth_one_ratio_each(void **state)
 {
-    residual r[360];
+    residual r[400];
     interval i = interval_unknown;
 
     (void)state;
-    for (size_t k = 0; k < 360; k++)
-        r[k] = (residual){ 0.82 + 0.02 * (double)(k % 18), k % 18, 0 };
-    assert_int_equal(interval_bounds(r, 360, &i, NULL), LM_OK);
+    for (size_t k = 0; k < 400; k++)
+        r[k] = (residual){ 0.82 + 0.02 * (double)(k % 20), k % 20, 0 };
+    assert_int_equal(interval_bounds(r, 400, &i, NULL), LM_OK);
     assert_close(i.low, 0.82, 1e-14);
-    assert_close(i.high, 1.16, 1e-14);
+    assert_close(i.high, 1.20, 1e-14);
 }
 
 /*
@@ -92,17 +92,66 @@ static void each_group_weighs_the_same(void **state)
     assert_close(i.low, 1, 0); /* always around the prediction itself */
 }
 
-/* 90 % raised by a third is all. */
-static void of_three_groups_the_bounds_are_the_range(void **state)
+/*
+ * Logarithms 0.1, 0.2, 0.3: mean 0.2, variance 0.01. The prior group adds 0.01, and 3/4 of 0.2^2: over
+ * 4 degrees of freedom (0.01 + 2 * 0.01 + 0.03) / 4 = 0.015. The mean moves a quarter of the way to 0.
+ * The bounds are 0.15 -+ t sqrt(0.015 * 1.25), and t(4) of 90 % is 2.132.
+ */
+static void few_groups_are_normal_with_one_group_before_them(void **state)
 {
-    residual r[] = { { 0.8, 4, 0 }, { 1.2, 4, 0 }, { 1.05, 7, 0 }, { 0.7, 9, 0 }, { 0.9, 9, 0 } };
+    residual r[] = { { exp(0.2), 4, 0 }, { exp(0.3), 7, 0 }, { exp(0.1), 9, 0 } };
     interval i   = interval_unknown;
 
     (void)state;
-    assert_int_equal(interval_bounds(r, 5, &i, NULL), LM_OK);
+    assert_int_equal(interval_bounds(r, 3, &i, NULL), LM_OK);
     assert_int_equal(i.groups, 3);
-    assert_close(i.low, 0.7, 0);
-    assert_close(i.high, 1.2, 0);
+    assert_close(log(i.low), 0.15 - 2.132 * sqrt(0.01875), 2e-3);
+    assert_close(log(i.high), 0.15 + 2.132 * sqrt(0.01875), 2e-3);
+}
+
+/* Three groups that agree: what is left is the prior, 0.1^2 / 4, and 1 is enclosed. */
+static void groups_that_agree_leave_the_prior(void **state)
+{
+    residual r[] = { { 1, 0, 0 }, { 1, 1, 0 }, { 1, 2, 0 } }, alike[30];
+    interval i   = interval_unknown;
+
+    (void)state;
+    assert_int_equal(interval_bounds(r, 3, &i, NULL), LM_OK);
+    assert_close(log(i.high), 2.132 * 0.05 * sqrt(1.25), 2e-3);
+    assert_close(i.low * i.high, 1, 1e-12);
+    for (size_t k = 0; k < 30; k++) /* 18 groups are few, 19 are not */
+        alike[k] = (residual){ 1, k, 0 };
+    assert_int_equal(interval_bounds(alike, 18, &i, NULL), LM_OK);
+    assert_true(i.high > 1.01);
+    assert_int_equal(interval_bounds(alike, 19, &i, NULL), LM_OK);
+    assert_close(i.high, 1, 0);
+}
+
+/* Two ratios of one group each: what varies within groups counts, too. Logarithms -0.3, 0.3 in each of
+ * three groups: variance within 0.18, none between, so six ratios: 7 degrees of freedom, (0.01 + 5 * 0.18)
+ * / 7 = 0.13; t(7) of 90 % is 1.8946. */
+static void ratios_of_groups_that_do_not_differ_count_each(void **state)
+{
+    residual r[6];
+    interval i = interval_unknown;
+
+    (void)state;
+    for (size_t k = 0; k < 6; k++)
+        r[k] = (residual){ exp(k % 2 ? 0.3 : -0.3), k / 2, 0 };
+    assert_int_equal(interval_bounds(r, 6, &i, NULL), LM_OK);
+    assert_close(log(i.high), 1.8946 * sqrt(0.13 * (1 + 1.0 / 7)), 1e-3);
+}
+
+/* A prediction of 0 is infinitely far off: no distribution, so the range. */
+static void the_bounds_of_an_infinite_ratio_are_the_range(void **state)
+{
+    residual r[] = { { 0.8, 4, 0 }, { HUGE_VAL, 7, 0 }, { 0.9, 9, 0 } };
+    interval i   = interval_unknown;
+
+    (void)state;
+    assert_int_equal(interval_bounds(r, 3, &i, NULL), LM_OK);
+    assert_close(i.low, 0.8, 0);
+    assert_true(isinf(i.high));
 }
 
 static void fewer_groups_say_nothing(void **state)
@@ -228,7 +277,10 @@ int main(void)
         cmocka_unit_test(groups_that_deviate_alike_are_worth_one_ratio_each),
         cmocka_unit_test(what_ratios_are_worth_is_by_components_of_variance),
         cmocka_unit_test(each_group_weighs_the_same),
-        cmocka_unit_test(of_three_groups_the_bounds_are_the_range),
+        cmocka_unit_test(few_groups_are_normal_with_one_group_before_them),
+        cmocka_unit_test(groups_that_agree_leave_the_prior),
+        cmocka_unit_test(ratios_of_groups_that_do_not_differ_count_each),
+        cmocka_unit_test(the_bounds_of_an_infinite_ratio_are_the_range),
         cmocka_unit_test(fewer_groups_say_nothing),
         cmocka_unit_test(bounds_widen_as_errors_grow),
         cmocka_unit_test(an_error_just_beyond_makes_no_steep_slope),

@@ -61,8 +61,7 @@ static double predicted_without(size_t without)
 }
 
 /*
- * The interval of a network is the range of the ratios of the four others (90 % raised by a quarter
- * is all), around 1. The first and the last one leave the range of times that the others took: it
+ * The interval of a network is that of the ratios of the four others. The first and the last one leave the range of times that the others took: it
  * widens by 10 % for each octave, as fewer than three of the others do so.
  */
 static void an_interval_comes_from_the_other_networks(void **state)
@@ -78,20 +77,22 @@ static void an_interval_comes_from_the_other_networks(void **state)
     assert_int_equal(compare_left_out(&p, "convmeter", &by, c, &err), LM_OK);
     for (size_t k = 0; k < N; k++) {
         const double predicted = predicted_without(k);
-        double       low = 1, high = 1, wider = 1;
+        double       wider     = 1;
+        residual     others[N];
+        interval     of = interval_unknown;
+        size_t       n  = 0;
 
         for (size_t i = 0; i < N; i++)
-            if (i != k) {
-                low  = fmin(low, measured[i] / predicted_without(i));
-                high = fmax(high, measured[i] / predicted_without(i));
-            }
+            if (i != k)
+                others[n++] = (residual){ measured[i] / predicted_without(i), i, 0 };
+        assert_int_equal(interval_bounds(others, n, &of, &err), LM_OK);
         if (k == 0 && predicted < measured[1])
             wider = pow(1.1, log2(measured[1] / predicted));
         if (k == N - 1 && predicted > measured[N - 2])
             wider = pow(1.1, log2(predicted / measured[N - 2]));
         assert_close(c[k].predicted[PHASE_GRAD], predicted, 1e-12);
-        assert_close(c[k].low[PHASE_GRAD], predicted * low / wider, 1e-12);
-        assert_close(c[k].high[PHASE_GRAD], predicted * high * wider, 1e-12);
+        assert_close(c[k].low[PHASE_GRAD], predicted * of.low / wider, 1e-12);
+        assert_close(c[k].high[PHASE_GRAD], predicted * of.high * wider, 1e-12);
         assert_true(isnan(c[k].low[PHASE_STEP])); /* no step was measured */
     }
     split_free(&by);
@@ -102,24 +103,24 @@ static void an_interval_comes_from_the_other_networks(void **state)
 static void beyond_a_range_the_rest_states_the_interval(void **state)
 {
     const split_rule rule = { .kind = SPLIT_BATCH, .from = 8, .to = INT64_MAX };
-    double           low = 1, high = 1;
+    residual         left[3];
+    interval         of = interval_unknown;
     split            by;
     comparison       c[N];
     lm_error         err;
 
     (void)state;
     for (size_t k = 0; k < 3; k++) {
-        double sum = 0, squares = 0, ratio;
+        double sum = 0, squares = 0;
 
         for (size_t i = 0; i < 3; i++)
             if (i != k) {
                 sum += layers[i] * measured[i];
                 squares += layers[i] * layers[i];
             }
-        ratio = measured[k] / (layers[k] * sum / squares);
-        low   = fmin(low, ratio);
-        high  = fmax(high, ratio);
+        left[k] = (residual){ measured[k] / (layers[k] * sum / squares), k, 0 };
     }
+    assert_int_equal(interval_bounds(left, 3, &of, &err), LM_OK);
     assert_int_equal(split_new(&p, &rule, &by, &err), LM_OK);
     assert_int_equal(compare_points(&p, "convmeter", &by, NULL, c, &err), LM_OK);
     assert_int_equal(compare_left_out(&p, "convmeter", &by, c, &err), LM_OK);
@@ -132,8 +133,8 @@ static void beyond_a_range_the_rest_states_the_interval(void **state)
             continue;
         }
         assert_close(c[k].predicted[PHASE_GRAD], predicted, 1e-12);
-        assert_close(c[k].low[PHASE_GRAD], predicted * low / wider, 1e-12);
-        assert_close(c[k].high[PHASE_GRAD], predicted * high * wider, 1e-12);
+        assert_close(c[k].low[PHASE_GRAD], predicted * of.low / wider, 1e-12);
+        assert_close(c[k].high[PHASE_GRAD], predicted * of.high * wider, 1e-12);
     }
     split_free(&by);
 }
