@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "network/autocast.h"
 #include "predict/recompute.h"
 
 bool laid_row_is(const observation *r)
@@ -81,6 +83,21 @@ static lm_status read_setup(const observation *r, step_setup *out, lm_error *err
     return LM_OK;
 }
 
+/* Autocast of the row, else of the machine file. */
+static lm_status read_mixed(const observation *r, const calibration *cal, lm_dtype *out,
+                            lm_error *err)
+{
+    const lm_dtype mine = autocast_of_settings(r->settings), its = calibration_mixed(cal);
+
+    if (mine && its && mine != its)
+        return lm_error_set(err, LM_E_ARG,
+                            "settings: mixed=%s, and the machine file is of mixed=%s: fit from one "
+                            "without autocast, or of the same",
+                            text_dtype_name(mine), text_dtype_name(its));
+    *out = mine ? mine : its;
+    return LM_OK;
+}
+
 lm_status laid_row_open(const observations *obs, const observation *r, calibration *cal,
                         workloads *loads, const interconnect *link, laid_row *out, lm_error *err)
 {
@@ -93,10 +110,10 @@ lm_status laid_row_open(const observations *obs, const observation *r, calibrati
                             .network = r->name,
                             .input   = *r->input ? r->input : NULL,
                             .dtype   = cal->dtype ? cal->dtype : r->dtype,
-                            .mixed   = calibration_mixed(cal),
                             .machine = obs->path,
                             .link    = *link };
     if ((status = read_setup(r, &out->setup, err)) ||
+        (status = read_mixed(r, cal, &out->who.mixed, err)) ||
         (status = predictor_open(&out->who, &(model_source){ 0 }, err)) ||
         (strcmp(out->setup.layout.recompute, "none") != 0 &&
          (status = recompute_share(&out->who, &out->setup, out->setup.layout.recompute,

@@ -28,7 +28,8 @@ lm_status laid_rows_alone(const observations *obs, lm_error *err);
  * Opens a step of a file; predictor_close() of `out->who` frees.
  *
  * @return LM_E_ARG for a layout that does not fit its row; errors of predictor_open() and
- *         recompute_share(); the text has file and line
+ *         recompute_share(); LM_E_ARG if row and machine file are of different autocast; the text
+ *         has file and line
  */
 lm_status laid_row_open(const observations *obs, const observation *r, calibration *cal,
                         workloads *loads, const interconnect *link, laid_row *out, lm_error *err);

@@ -20,6 +20,7 @@ class Step:
     bucket: str = ""  # bytes
     optimizer: str = "adam"
     row: dict = None
+    mixed: str = ""  # autocast to this type
 
     @property
     def ranks(self):
@@ -28,7 +29,7 @@ class Step:
     def observation(self, group=""):
         return {"kind": "network", "name": self.network, "phase": "step", "batch": self.batch, "dtype": "bf16", "ranks": self.ranks,
                 "hosts": self.nodes, "optimizer": self.optimizer, "bucket_bytes": self.bucket,
-                "layout": f"{self.layout} ga{self.accumulate}", "seconds": f"{self.seconds:.9g}", "group": group}
+                "layout": f"{self.layout} ga{self.accumulate}", "settings": f"mixed={self.mixed}" if self.mixed else "", "seconds": f"{self.seconds:.9g}", "group": group}
 
 
 def step(of, r):
@@ -45,9 +46,10 @@ def without(exam, machine, name):
 def predicted(exam, machine, step):
     """Step, low and high in seconds; what is unknown is NAN."""
     sync = ("--sync", f"ddp:{step.bucket}B") if step.bucket else ()
+    mixed = ("--mixed", step.mixed) if step.mixed else ()
     found = exam.program.table("predict", step.network, *machine, "--nodes", str(step.nodes), "--devices-per-node", str(step.devices),
                                "--batch", str(step.batch), "--accumulate", str(step.accumulate), "--layout", step.layout,
-                               "--optimizer", step.optimizer, *sync)[0]
+                               "--optimizer", step.optimizer, *sync, *mixed)[0]
     return [float(found[c]) / 1e3 if found[c] else math.nan for c in ("step_ms", "step_low_ms", "step_high_ms")]
 
 

@@ -99,12 +99,12 @@ def mbridge_step(r):
     words = [f"tp{r['tp']} pp{r['pp']} dp{r['dp']}"] + ["sp"] * (int(r["tp"]) > 1) + [f"cp{r['cp']}"] * (int(r["cp"]) > 1)
     words += [f"vp{r['vp']} interleaved"] * (int(r["vp"]) > 1) + [["zero1"], ["fsdp"]][r["fsdp"] == "1"] * (int(r["dp"]) > 1)
     return laid.Step(f"{LLAMAS[r['model']]}:sequence={r['seq']}", " ".join(words), int(r["nodes"]), int(r["gpus_per_node"]), int(r["micro_batch"]),
-                     int(r["grad_accum"]), float(r["step_s"]), str(40 << 20), row=r)
+                     int(r["grad_accum"]), float(r["step_s"]), str(40 << 20), row=r, mixed="fp8")
 
 
 def mbridge(exam):
     steps = read(exam, "mbridge2026", mbridge_step, lambda r: r["gpu"] == "H100 80GB HBM3" and r["model"] in LLAMAS and r["task"] == "pretrain")
-    shipped = laid.predict_all(exam, "mbridge2026", ("--device", "H100", "--mixed", "fp8"), steps)
+    shipped = laid.predict_all(exam, "mbridge2026", ("--device", "H100"), steps)
     laid.say(exam, "mbridge2026", "FP8 on H100, by the file that ships", shipped)
     left_out(exam, "mbridge2026", "FP8 on H100, a model left out", steps, lambda s: s.row["model"], "H100", ("--interconnect", "nvlink4+8xib400"),
              lambda s: "", 6.0)
