@@ -1,6 +1,7 @@
 /*
  * Which kernels of networks the real cuDNN plans for a device that is described to it, without a GPU. Nothing runs.
- * What it compiles at run time, norms and attention, needs the driver's library: convolutions are asked for alone.
+ * Convolutions; and norms of rows and attention in 16 bits, which it compiles at run time: they need a driver that
+ * takes code (driver.c, in LD_LIBRARY_PATH). Its classic calls (batch norm, pools, softmax) plan nothing.
  *
  *   gpu_plans DEVICE DTYPE LAYOUT BATCH[,BATCH...] NETWORK...     A100, H100 or B200; f32, f16 or bf16; nchw or nhwc
  *
@@ -22,14 +23,19 @@
 static const struct {
     const char *name, *json;
 } devices[] = {
-#define DEVICE(name, version, processors, clock, memory_clock, cache, shared, bytes)                              \
-    { name, "{\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],\"deviceName\":\"NVIDIA " name \
-            "\",\"deviceVer\":" version ",\"driverVer\":13000,\"multiProcessorCount\":" processors                  \
-            ",\"smClockRateKHz\":" clock ",\"memClockRateKHz\":" memory_clock ",\"l2CacheSize\":" cache               \
+#define DEVICE(name, version, processors, clock, memory_clock, cache, shared, bytes)                                  \
+    {                                                                                                                 \
+        name,                                                                                                         \
+            "{\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],\"deviceName\":\"NVIDIA " name \
+            "\",\"deviceVer\":" version ",\"driverVer\":13000,\"multiProcessorCount\":" processors                    \
+            ",\"smClockRateKHz\":" clock ",\"memClockRateKHz\":" memory_clock                                         \
+            ",\"l2CacheSize\":" cache                                                                                 \
             ",\"warpSize\":32,\"maxSharedMemoryPerBlock\":49152,\"maxSharedMemoryPerBlockOptin\":" shared             \
-            ",\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,\"regsPerBlock\":65536,"             \
+            ",\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,\"regsPerBlock\":65536,"              \
             "\"pciDeviceId\":0,\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,"             \
-            "\"isTccDriver\":0,\"supportCoopLaunch\":1,\"totalGlobalMem\":" bytes ",\"cudaDeviceId\":0}" }
+            "\"isTccDriver\":0,\"supportCoopLaunch\":1,\"totalGlobalMem\":" bytes                                     \
+            ",\"cudaDeviceId\":0}"                                                                                    \
+    }
     DEVICE("A100", "800", "108", "1410000", "1593000", "41943040", "166912", "85000000000"),
     DEVICE("H100", "900", "132", "1980000", "2619000", "52428800", "232448", "85000000000"),
     DEVICE("B200", "1000", "148", "1965000", "3996000", "132644864", "232448", "192000000000"),
@@ -51,10 +57,11 @@ static bool describe(asking *a, const char *name)
             const char *json = devices[i].json;
 
             a->device.workspace_limit = (size_t)1 << 30;
-            return cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &a->device.properties) ==
-                       CUDNN_STATUS_SUCCESS &&
-                   cudnnBackendSetAttribute(a->device.properties, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
-                                            CUDNN_TYPE_CHAR, (int64_t)strlen(json), json) == CUDNN_STATUS_SUCCESS &&
+            return cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR,
+                                                &a->device.properties) == CUDNN_STATUS_SUCCESS &&
+                   cudnnBackendSetAttribute(
+                       a->device.properties, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                       CUDNN_TYPE_CHAR, (int64_t)strlen(json), json) == CUDNN_STATUS_SUCCESS &&
                    cudnnBackendFinalize(a->device.properties) == CUDNN_STATUS_SUCCESS;
         }
     return false;
@@ -68,6 +75,12 @@ static bool is_new(const asking *a, const lm_kernel *k)
     return true;
 }
 
+static bool is_planned(const lm_kernel *k)
+{
+    return k->op == LM_OP_CONV || (k->op == LM_OP_ATTENTION && k->dtype != LM_F32) ||
+           (k->op == LM_OP_NORM && k->u.norm.inner == k->u.norm.group);
+}
+
 static lm_status ask(asking *a, const lm_kernel *k, lm_error *err)
 {
     cuda_kernel out;
@@ -75,7 +88,7 @@ static lm_status ask(asking *a, const lm_kernel *k, lm_error *err)
     char        geometry[400];
     lm_status   status;
 
-    if (k->op != LM_OP_CONV || !is_new(a, k))
+    if (!is_planned(k) || !is_new(a, k))
         return LM_OK;
     if ((status = kernel_list_add(&a->seen, k, err)))
         return status;
@@ -83,8 +96,9 @@ static lm_status ask(asking *a, const lm_kernel *k, lm_error *err)
         a->planned++;
         cuda_kernel_release(&out);
     } else {
-        fprintf(stderr, "refused: %s %s %s: %s\n", text_dtype_name(k->dtype), kernel_pass_name(k->pass),
-                kernel_print_geometry(k, geometry, sizeof geometry), why.text);
+        fprintf(stderr, "refused: %s %s %s: %s\n", text_dtype_name(k->dtype),
+                kernel_pass_name(k->pass), kernel_print_geometry(k, geometry, sizeof geometry),
+                why.text);
     }
     return LM_OK;
 }
@@ -98,7 +112,8 @@ static lm_status ask_network(asking *a, const char *name, int64_t batch, lm_erro
     lm_status          status;
 
     if (!(status = network_open(name, a->reg, NULL, &net, err)) &&
-        !(status = bind_network(net, a->reg, &with, &bound, err)) && !(status = kernels_forward(bound, &all, err)))
+        !(status = bind_network(net, a->reg, &with, &bound, err)) &&
+        !(status = kernels_forward(bound, &all, err)))
         status = kernels_backward(bound, &all, err);
     for (size_t i = 0; i < all.n && !status; i++)
         status = ask(a, &all.kernel[i], err);
@@ -120,7 +135,8 @@ int main(int argc, char **argv)
         return 2;
     }
     if (!describe(&a, argv[1])) {
-        fprintf(stderr, "skipped: no such device, or this cuDNN plans for devices that are there alone\n");
+        fprintf(stderr,
+                "skipped: no such device, or this cuDNN plans for devices that are there alone\n");
         return 77;
     }
     if (registry_new(&a.reg, &err) || loader_open_all(a.reg, NULL, 0, &err))

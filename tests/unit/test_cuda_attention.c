@@ -184,7 +184,11 @@ static void what_older_libraries_lack_is_refused(void **state)
     (void)state;
     assert_int_equal(made_by("91400", LM_FORWARD, 197, &err), LM_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "before 9.15"));
+    assert_int_equal(made_by("91400", LM_FORWARD, 192, &err), LM_E_UNSUPPORTED);
     assert_int_equal(made_by("91400", LM_FORWARD, 1024, &err), LM_OK);
+    assert_int_equal(made_by("90502", LM_GRAD_INPUT, 1024, &err), LM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "before 9.6"));
+    assert_int_equal(made_by("90600", LM_GRAD_INPUT, 1024, &err), LM_OK);
     assert_int_equal(made_by("91500", LM_FORWARD, 197, &err), LM_OK);
     assert_int_equal(made_by("91000", LM_GRAD_INPUT, 1024, &err), LM_E_UNSUPPORTED);
     assert_non_null(strstr(err.text, "9.10.0"));

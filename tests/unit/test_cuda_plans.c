@@ -1,7 +1,7 @@
 /*
  * The real cuDNN takes our convolutions' graphs, on a machine without a GPU: since 9.8 it makes
- * plans for a device that is described to it. Nothing runs. (What it compiles at run time, norms
- * and attention, needs the driver's library.)
+ * plans for a device that is described to it. Nothing runs. What it compiles at run time, norms
+ * and attention, is taken by a driver for plans alone (tests/gpu/driver.c).
  */
 #include "check.h"
 
@@ -82,9 +82,45 @@ static void cudnn_plans_every_convolution(void **state)
     }
 }
 
+static void plan(const lm_kernel *k)
+{
+    const settings how = { { 0 } };
+    cuda_kernel    out;
+    lm_error       err;
+
+    if (cuda_kernel_prepare(&device, &how, k, USE_TRAINING, &out, &err))
+        fail_msg("%s", err.text);
+    assert_non_null(strstr(out.implementation, "cudnn engine"));
+    cuda_kernel_release(&out);
+}
+
+/* ViT-B/16's: 197 keys, which are no multiple of a block. */
+static void cudnn_plans_attention_and_layer_norm(void **state)
+{
+    (void)state;
+    for (lm_pass pass = LM_FORWARD; pass <= LM_GRAD_INPUT; pass++) {
+        lm_kernel k = {
+            .size = sizeof k, .op = LM_OP_ATTENTION, .pass = pass, .dtype = LM_BF16, .repeat = 1
+        };
+
+        k.u.attention.batch = 4;
+        k.u.attention.heads = k.u.attention.kv_heads = 12;
+        k.u.attention.queries = k.u.attention.keys = 197;
+        k.u.attention.width = k.u.attention.value_width = 64;
+        plan(&k);
+        k = (lm_kernel){
+            .size = sizeof k, .op = LM_OP_NORM, .pass = pass, .dtype = LM_BF16, .repeat = 1
+        };
+        k.u.norm.rows  = 788;
+        k.u.norm.group = k.u.norm.inner = 768;
+        plan(&k);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(cudnn_plans_every_convolution) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(cudnn_plans_every_convolution),
+                                        cmocka_unit_test(cudnn_plans_attention_and_layer_norm) };
     int                     failed;
 
     if (!describe()) {
