@@ -50,6 +50,7 @@
     X(SLOT_MAP_BYTES, "map.bytes", "byte", FAMILY_TRAFFIC)                    \
     X(SLOT_MAP_AFTER_BYTES, "map_after.bytes", "byte", FAMILY_TRAFFIC)        \
     X(SLOT_UPDATE_BYTES, "update.bytes", "byte", FAMILY_TRAFFIC)              \
+    X(SLOT_UPDATE_HELD_BYTES, "update_held.bytes", "byte", FAMILY_TRAFFIC)    \
     X(SLOT_UPDATE_LARGE_BYTES, "update_large.bytes", "byte", FAMILY_TRAFFIC)  \
     X(SLOT_GROUPED_PLANES, "conv_grouped.planes", "plane", FAMILY_PLANES)     \
     X(SLOT_DEPTHWISE_PLANES, "conv_depthwise.planes", "plane", FAMILY_PLANES) \

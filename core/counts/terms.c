@@ -85,8 +85,8 @@ bool term_of_update(size_t term)
 {
     const size_t slot = term_slot(term);
 
-    return slot == SLOT_UPDATE_BYTES || slot == SLOT_UPDATE_LARGE_BYTES ||
-           slot == SLOT_UPDATE_LAUNCHES;
+    return slot == SLOT_UPDATE_BYTES || slot == SLOT_UPDATE_HELD_BYTES ||
+           slot == SLOT_UPDATE_LARGE_BYTES || slot == SLOT_UPDATE_LAUNCHES;
 }
 
 bool term_of_weights(size_t term)
@@ -173,6 +173,32 @@ size_t terms_add_update(const lm_kernel *k, double *sum)
     term_put(&t, tensor > LARGE_BYTES ? SLOT_UPDATE_LARGE_BYTES : SLOT_UPDATE_BYTES, t.bytes);
     term_put(&t, SLOT_UPDATE_LAUNCHES, 1);
     return SLOT_UPDATE_BYTES;
+}
+
+static size_t in_slot(size_t term, size_t from, size_t to)
+{
+    return term_slot(term) == from ? to * LM_N_PASSES + term % LM_N_PASSES : term;
+}
+
+size_t term_update_held(size_t term)
+{
+    return in_slot(term, SLOT_UPDATE_BYTES, SLOT_UPDATE_HELD_BYTES);
+}
+
+size_t term_update_not_held(size_t term)
+{
+    return in_slot(term, SLOT_UPDATE_HELD_BYTES, SLOT_UPDATE_BYTES);
+}
+
+bool terms_hold(const net_metrics *m, optimizer o)
+{
+    const lm_tensor weights = { .dtype = LM_F32,
+                                .rank  = 1,
+                                .dim   = { (int64_t)(m->param_bytes / lm_dtype_bytes(LM_F32)) } };
+
+    return 2.0 * (double)m->param_bytes + (double)optimizer_state_bytes(o, &weights) +
+               (double)m->activation_bytes <=
+           LARGE_BYTES;
 }
 
 void terms_add_counts(const term_counts *c, double *sum)

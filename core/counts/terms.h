@@ -18,6 +18,7 @@
 
 #include "counts/table.h"
 #include "network/bind.h"
+#include "network/metrics.h"
 #include "network/optimizer.h"
 
 /** Bounds of kernels by family, for explanations. */
@@ -127,6 +128,15 @@ size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, 
  * a tensor several times, and no cache holds one of that size.
  */
 size_t terms_add_update(const lm_kernel *k, double *sum);
+
+/**
+ * Does a CPU's last-level cache, of 32 MiB, hold what a step keeps: weights, gradients, states of the
+ * optimizer and activations? Then an update finds its tensors there (cyclic use: is_resident() in terms.c).
+ */
+bool terms_hold(const net_metrics *m, optimizer o);
+/** The term of an update's bytes if so, and the one if not; other terms are unchanged. */
+size_t term_update_held(size_t term);
+size_t term_update_not_held(size_t term);
 
 /** Name of a slot: "conv3x3.flops". */
 const char *term_slot_name(size_t slot);

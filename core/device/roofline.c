@@ -53,7 +53,7 @@ double roofline_seconds(const roofline *r, const term_vector *terms, double weig
         flops += least_flops(&terms->item[i]);
         if (term_of_weights(terms->item[i].term))
             held += terms->item[i].value;
-        else if (slot == SLOT_UPDATE_BYTES || slot == SLOT_UPDATE_LARGE_BYTES)
+        else if (term_of_update(terms->item[i].term) && slot != SLOT_UPDATE_LAUNCHES)
             updated += terms->item[i].value;
     }
     bytes = fmin(held, weights) + updated - r->cache;

@@ -288,8 +288,11 @@ static size_t term_contributions(const form *f, const fitted *found, const workl
     for (size_t k = 0; k < terms.n; k++) {
         const term_item *t = &terms.item[k];
 
-        out[k] = (contribution){ t->term, &found->term[t->term], t->value,
-                                 found->term[t->term].value * t->value };
+        const coefficient *c = &found->term[t->term];
+
+        if (isnan(c->value)) /* files of versions before had one price of all updates */
+            c = &found->term[term_update_not_held(t->term)];
+        out[k] = (contribution){ t->term, c, t->value, c->value * t->value };
     }
     return terms.n;
 }

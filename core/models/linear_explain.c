@@ -239,7 +239,7 @@ static lm_status share_cells(work *w, phase which, const cells *c, const contrib
     }
     for (size_t i = 0; i < c->n && !status; i++) {
         const cell         *x    = &c->cell[i];
-        const contribution *from = of[x->term];
+        const contribution *from = of[x->term] ? of[x->term] : of[term_update_held(x->term)];
         share               s    = { .layer = x->layer, .part = which };
 
         s.count = x->value[0] + (w->bound[1] ? w->steps * (x->value[1] - x->value[0]) : 0);

@@ -294,6 +294,33 @@ static void steps_of_other_kinds_are_left_out(void **state)
 }
 
 /* Names so long that the key of a configuration is cut must still not join what differs. */
+/* Of a small network at one sample a CPU's last-level cache holds all that a step keeps; at a million
+ * samples it does not, and on GPUs there is no such term. */
+static void updates_on_a_cpu_are_told_apart_by_what_its_cache_holds(void **state)
+{
+    const workload_name cpu      = { .name = "n1.ini", .dtype = LM_F32, .on = AUTOCAST_CPU },
+                        gpu      = { .name = "n1.ini", .dtype = LM_F32, .on = AUTOCAST_GPU };
+    const workload_name *of[]    = { &cpu, &cpu, &gpu };
+    const int64_t        batch[] = { 1, 1000000, 1 };
+    full_workload       *full    = malloc(sizeof *full);
+    workloads           *loads   = NULL;
+    char                 name[64];
+    lm_error             err = { LM_OK, "" };
+
+    (void)state;
+    assert_int_equal(workloads_new(nets_registry, &loads, &err), LM_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(workloads_full(loads, of[i], batch[i], &term_settings_default,
+                                        OPTIMIZER_MOMENTUM, full, &err),
+                         LM_OK);
+        assert_true(full->load.update.n > 0);
+        assert_string_equal(term_name(full->load.update.item[0].term, name, sizeof name),
+                            i == 0 ? "update_held.bytes.grad_weight" : "update.bytes.grad_weight");
+    }
+    workloads_free(loads);
+    free(full);
+}
+
 static void long_names_do_not_join_different_batches(void **state)
 {
     workloads    *loads = new_loads();
@@ -380,6 +407,7 @@ int main(void)
         cmocka_unit_test(single_layers_are_points_where_there_is_no_network),
         cmocka_unit_test(a_count_that_some_rows_lack_is_left_out),
         cmocka_unit_test(steps_of_other_kinds_are_left_out),
+        cmocka_unit_test(updates_on_a_cpu_are_told_apart_by_what_its_cache_holds),
         cmocka_unit_test(long_names_do_not_join_different_batches),
         cmocka_unit_test(a_row_whose_network_cannot_be_counted_is_named),
     };

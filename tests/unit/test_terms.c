@@ -306,6 +306,28 @@ static void weights_that_a_cache_holds_are_traffic(void **state)
     assert_close(value(more.forward, "gemv.weights.forward"), 4 * 512 * 514.0, 0);
 }
 
+/* 8 MiB of weights, as much of gradients and of each state; 32 MiB with the activations. */
+static void updates_that_a_cpus_cache_holds_are_apart(void **state)
+{
+    const uint64_t mib    = 1 << 20;
+    net_metrics    counts = { .param_bytes = 8 * mib, .activation_bytes = 8 * mib };
+    const size_t   usual  = term_parse("update.bytes.forward"),
+                 held     = term_parse("update_held.bytes.forward"),
+                 launches = term_parse("update.launches.forward");
+
+    (void)state;
+    assert_true(terms_hold(&counts, OPTIMIZER_MOMENTUM));
+    assert_false(terms_hold(&counts, OPTIMIZER_ADAM));
+    counts.activation_bytes++;
+    assert_false(terms_hold(&counts, OPTIMIZER_MOMENTUM));
+    assert_true(terms_hold(&counts, OPTIMIZER_SGD));
+    assert_int_equal(term_update_held(usual), held);
+    assert_int_equal(term_update_not_held(held), usual);
+    assert_int_equal(term_update_held(launches), launches);
+    assert_int_equal(term_update_not_held(usual), usual);
+    assert_true(term_of_update(held));
+}
+
 /* FLOPs of a convolution on a CPU, beside those on a GPU. */
 static double on_cpu(const lm_kernel *k, const char *name)
 {
@@ -372,6 +394,7 @@ int main(void)
         cmocka_unit_test(what_follows_a_product_element_by_element_is_apart),
         cmocka_unit_test(updates_of_tensors_that_no_cache_holds_are_apart),
         cmocka_unit_test(weights_that_a_cache_holds_are_traffic),
+        cmocka_unit_test(updates_that_a_cpus_cache_holds_are_apart),
         cmocka_unit_test(loops_of_a_cpu_leave_out_rows_of_padding),
         cmocka_unit_test(names_go_there_and_back),
     };
