@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/handles.h"
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "machine/interconnect.h"
-#include "machine/machine.h"
 #include "report/collectives/view.h"
+#include "report/step_fields.h"
 
 typedef struct collectives_options {
     option_counts bytes, nodes, devices;
-    const char   *kind, *algorithm, *model, *plot;
+    const char   *kind, *algorithm, *model, *plot, *device, *devices_file;
     int64_t       groups;
     bool          keep_script;
     interconnect  link;
@@ -51,6 +51,10 @@ static const option_row option_rows[] = {
       "algorithm that is forced, such as ring (default: the library's own choice)" },
     { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
       "model of the times, or a published formula", .words = model_words },
+    { "device", AT(device),
+      .help =
+          "in place of a machine file: the one that ships for the device, with its interconnect" },
+    { "devices", AT(devices_file) },
     OPTION_GROUP(collectives_options, link, link_option_rows),
     { "plot", AT(plot), .argument = "FILE", .heading = HELP_OUTPUT,
       .help = "draw times over bytes, .svg, .png or .pdf (needs gnuplot)" },
@@ -77,6 +81,7 @@ static const char details[] =
 
 static const char examples[] =
     "  layermeter collectives machine.ini --bytes 64KiB..1GiB*4 --nodes 2..64*2 --devices-per-node 4\n"
+    "  layermeter collectives --device H100 --nodes 1..16*2 --devices-per-node 8 --bytes 1GiB\n"
     "  layermeter collectives machine.ini --kind all-gather --bytes 64KiB..1GiB*4 --plot gathers.svg\n"
     "  layermeter collectives machine.ini --bytes 25MiB --nodes 8 --algorithm ring --format csv\n"
     "  layermeter collectives machine.ini --bytes 100MB --nodes 2,4,8 --model hockney\n";
@@ -106,6 +111,11 @@ static lm_status check(options *o, lm_error *err)
     collective_kind            kind;
     char                       words[200];
 
+    if (!o->n_arguments == !q->device)
+        return lm_error_set(err, LM_E_ARG,
+                            o->n_arguments
+                                ? "--device: takes the place of a machine file: give one of the two"
+                                : "on what? give a machine file, or --device NAME, such as H100");
     if (collective_kind_find(q->kind, &kind, err))
         return misused(o, &q->kind, err, "%s", err->text);
     if (asked_model_known(q->model))
@@ -138,36 +148,67 @@ static lm_status draw(const collectives_options *q, const char *machine,
     return plot_collectives(q->plot, title, row, n, q->keep_script, err);
 }
 
+/* The machine of the argument, or of --device. */
+static lm_status open_machine(const options *o, const collectives_options *q, lm_machine **out,
+                              lm_error *err)
+{
+    machine_asked  asked = { .path = o->argument[0], .devices = q->devices_file, .link = q->link };
+    device_machine found;
+
+    if (!q->device)
+        return machine_handle_open(&asked, out, err);
+    if (device_machine_find(q->device, q->devices_file, 0, &found, err)) {
+        lm_error_prefix(err, "--device");
+        return err->code;
+    }
+    asked.path    = NULL;
+    asked.shipped = &found;
+    asked.device  = found.device;
+    return machine_handle_open(&asked, out, err);
+}
+
+/* The sources of what ships. */
+static void print_sources(const collectives_options *q, const lm_machine *m)
+{
+    bool between = false;
+
+    for (size_t i = 0; i < q->nodes.n; i++)
+        between |= q->nodes.at[i] > 1;
+    links_explain(m->cal, &m->link, between, NULL, q->format == FORMAT_TABLE ? stdout : stderr);
+}
+
 static lm_status run(const options *o, lm_error *err)
 {
     collectives_options q      = *(const collectives_options *)o->filled;
     const size_t        n      = q.devices.n * q.nodes.n * q.bytes.n;
-    calibration        *cal    = NULL;
+    lm_machine         *m      = NULL;
     asked_collective   *row    = calloc(n, sizeof *row);
-    lm_status           status = row ? machine_load(o->argument[0], &cal, err) : no_memory(err);
+    lm_status           status = row ? open_machine(o, &q, &m, err) : no_memory(err);
 
-    if (!status && !(status = interconnect_settle(cal, &q.link, err)) &&
-        (status = fill(cal, &q, row, err)))
-        lm_error_prefix(err, "%s", o->argument[0]);
+    if (!status) {
+        q.link = m->link;
+        if ((status = fill(m->cal, &q, row, err)))
+            lm_error_prefix(err, "%s", m->path);
+    }
     if (!status && q.plot)
-        status = draw(&q, o->argument[0], row, n, err);
-    if (!status)
-        status = print(&q, row, n, err);
+        status = draw(&q, m->path, row, n, err);
+    if (!status && !(status = print(&q, row, n, err)) && q.device)
+        print_sources(&q, m);
     free(row);
-    calibration_free(cal);
+    lm_machine_close(m);
     return status;
 }
 
 const command cmd_collectives = {
     .name          = "collectives",
     .also          = "allreduce",
-    .arguments     = "MACHINE.ini",
+    .arguments     = "[MACHINE.ini]",
     .doc           = "Predict all-reduces and other collectives by a machine file",
     .details       = details,
     .examples      = examples,
     .rows          = option_rows,
     .size          = sizeof(collectives_options),
-    .min_arguments = 1,
+    .min_arguments = 0,
     .max_arguments = 1,
     .check         = check,
     .run           = run,

@@ -143,22 +143,27 @@ static void print_bound(const predictor *who, const char *label, FILE *out)
                      "'layermeter devices' lists the devices with measurements\n");
 }
 
+void links_explain(const calibration *cal, const interconnect *link, bool between_nodes,
+                   const char *label, FILE *out)
+{
+    if (calibration_told(cal, "interconnect")) {
+        begin_note(label, out);
+        print_told(cal, "all-reduces by published measurements: ", "interconnect", out);
+        fputc('\n', out);
+    }
+    if (between_nodes && link->bytes_per_second > 0 && link->assumed) {
+        begin_note(label, out);
+        fprintf(out, "the network between nodes was not given (--interconnect): %s is assumed\n",
+                link->name);
+    }
+}
+
 /* All-reduces by published measurements, or by a rate that the user gave. */
 static void print_links(const predictor *who, const prediction *p, const char *label, FILE *out)
 {
-    const bool told = p->nodes > 1 && who->link.bytes_per_second > 0;
-
-    if (p->nodes * p->devices > 1 && calibration_told(who->cal, "interconnect")) {
-        begin_note(label, out);
-        print_told(who->cal, "all-reduces by published measurements: ", "interconnect", out);
-        fputc('\n', out);
-    }
-    if (told && who->link.assumed) {
-        begin_note(label, out);
-        fprintf(out, "the network between nodes was not given (--interconnect): %s is assumed\n",
-                who->link.name);
-    }
-    if (told && !isnan(p->low[PHASE_SYNC])) {
+    if (p->nodes * p->devices > 1)
+        links_explain(who->cal, &who->link, p->nodes > 1, label, out);
+    if (p->nodes > 1 && who->link.bytes_per_second > 0 && !isnan(p->low[PHASE_SYNC])) {
         begin_note(label, out);
         fprintf(
             out,

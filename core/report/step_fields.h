@@ -93,6 +93,11 @@ static inline unsigned step_spread_fact(const prediction *p)
     return isnan(p->p95) ? 0 : STEP_SPREAD;
 }
 
+/** Prints where all-reduces come from, if not from this machine: a shipped interconnect, or between
+ * nodes an assumed one. `label` as for step_basis_explain(). */
+void links_explain(const calibration *cal, const interconnect *link, bool between_nodes,
+                   const char *label, FILE *out);
+
 /**
  * Prints the basis of a prediction if it is not a calibration of this machine. It may be a machine
  * file with a source, another element type, training's forward pass instead of inference, or a
