@@ -1,6 +1,18 @@
 # What the scripts of this folder share; read by them, not run.
 # shellcheck shell=sh
 
+# --help: the comment at the script's head. Another option is not a folder of results.
+case ${1:-} in
+--help | -h)
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+-*)
+    echo "$0: unknown option $1 (see '$0 --help')" >&2
+    exit 2
+    ;;
+esac
+
 source=$(cd "$(dirname "$0")/../.." && pwd)
 paper=$(basename "$0" .sh)
 results=${1:-$source/papers-results/$paper}

@@ -5,6 +5,12 @@
 source=${LAYERMETER_SOURCE:?}
 command -v python3 >/dev/null || skip "no python3"
 
+for paper in convmeter hurlee justus nicolai prenet; do # help, where nothing is built and nothing may be written
+    (cd "$work" && PATH=/usr/bin:/bin LAYERMETER_BIN='' "$source/examples/papers/$paper.sh" --help) | grep -q "^usage: examples/papers/$paper.sh" ||
+        fail "$paper.sh --help"
+    ! (cd "$work" && "$source/examples/papers/$paper.sh" --colour red 2>/dev/null) || fail "$paper.sh takes any option for a folder"
+done
+
 LAYERMETER_DATA=$work/none "$source/examples/papers/hurlee.sh" --traces 3 "$work/results" >"$work/out" || fail "without data: exit $?"
 grep -q '^published  all 9.6; T4 11.7' "$work/out" || fail "no published figure"
 for method in hurlee hurlee-code jenks ruptures layermeter; do
