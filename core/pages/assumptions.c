@@ -7,8 +7,11 @@
 
 static void put_step(const page *p, FILE *out)
 {
-    const step_setup *s = &p->question.setup;
-    char              sync[SYNC_POLICY_TEXT], dataset[32], types[TYPES_TEXT];
+    const step_setup *s      = &p->question.setup;
+    const predictor  *who    = p->machine[0].who;
+    const bool        narrow = who->cal && who->dtype == LM_F32 && !who->mixed &&
+                        calibration_product_dtype(who->cal) != LM_F32;
+    char sync[SYNC_POLICY_TEXT], dataset[32], types[TYPES_TEXT];
 
     html_item(
         out,
@@ -35,8 +38,9 @@ static void put_step(const page *p, FILE *out)
         html_item(out, "Gradients are all-reduced while the backward pass runs (%s).",
                   sync_policy_print(&s->sync, sync));
     }
-    html_item(out, "Optimizer %s, element type %s%s%s.", optimizer_name(s->optimizer),
-              types_print(p->machine[0].who->dtype, p->machine[0].who->mixed, types),
+    html_item(out, "Optimizer %s, element type %s%s%s%s%s.", optimizer_name(s->optimizer),
+              types_print(who->dtype, who->mixed, types), narrow ? ", products in " : "",
+              narrow ? text_dtype_name(calibration_product_dtype(who->cal)) : "",
               s->sync.dtype ? ", gradients travel as " : "",
               s->sync.dtype ? text_dtype_name(s->sync.dtype) : "");
     if (s->sync.accumulation > 1)
@@ -56,8 +60,9 @@ static void put_pass(const page *p, FILE *out)
 {
     char types[TYPES_TEXT];
 
-    html_item(out, "Inference is a forward pass in evaluation mode. The time to read and prepare data, "
-                   "and to wait in a queue of requests, is not counted.");
+    html_item(out,
+              "Inference is a forward pass in evaluation mode. The time to read and prepare data, "
+              "and to wait in a queue of requests, is not counted.");
     if (p->passes)
         html_item(out, "Tokens are generated: %s.", p->passes);
     html_item(out, "Element type %s.",
@@ -148,8 +153,10 @@ static void put_travel(const page *p, const page_machine *m, FILE *out)
             "the backward pass not to slow each other.",
             m->label);
     if (m->buckets.n && !c->spreads)
-        html_item(out, "%s: differences between its devices were not measured. No device waits for a slower one.",
-                  m->label);
+        html_item(
+            out,
+            "%s: differences between its devices were not measured. No device waits for a slower one.",
+            m->label);
 }
 
 REAL_OF(founded, step_row, ledger_share(&r->point.step.grounds.ledger, (certainty)i))
@@ -178,9 +185,8 @@ void page_assumptions_write(const page *p, FILE *out)
     for (size_t k = 0; k < p->n_machines && !p->batch; k++)
         put_travel(p, &p->machine[k], out);
     fputs("</ul>\n<h3>What the times are based on</h3>\n", out);
-    html_paragraph(
-        out,
-        "Measured: this network at this batch. Interpolated: within the measured range. "
-        "Extrapolated: outside of it. Assumed: coefficients without a measurement.");
+    html_paragraph(out,
+                   "Measured: this network at this batch. Interpolated: within the measured range. "
+                   "Extrapolated: outside of it. Assumed: coefficients without a measurement.");
     page_numbers(page_points(p, ledger_fields), "Shares of a step", out);
 }

@@ -148,10 +148,9 @@ void page_calibration_charts(page *p)
                        (gnuplot_size){ 440, 150 + (double)n * (14 + 10 * (double)p->n_machines) },
                        put_intervals);
     snprintf(c->title, sizeof c->title, "Measured / predicted");
-    snprintf(
-        c->text, sizeof c->text,
-        "Measured time over predicted time, of networks that were left out of the fit. Bars "
-        "hold 9 of 10 values; at 1 the prediction is exact.");
+    snprintf(c->text, sizeof c->text,
+             "Measured time over predicted time, of networks that were left out of the fit. Bars "
+             "hold 9 of 10 values; at 1 the prediction is exact.");
 }
 
 /* ---- words ---- */
@@ -345,8 +344,10 @@ void page_calibration_write(const page *p, FILE *out)
             known += interval_known(interval_of(&p->machine[k], i));
         if (p->machine[k].who->cal->transferred)
             html_paragraph(out,
-                           "%s was not measured. Its errors are those of the machines that it is carried over "
-                           "from; its intervals are wider, because devices differ.",
+                           "%s of %s was measured. Its errors are those of the machines that it is "
+                           "carried over from; its intervals are wider, because devices differ.",
+                           calibration_told(p->machine[k].who->cal, "corrected_by") ? "Little"
+                                                                                    : "Nothing",
                            p->machine[k].label);
         put_curves(&p->machine[k], out);
         if (!known && !page_learned(p) && !p->machine[k].who->cal->curves.n)
@@ -361,9 +362,8 @@ void page_calibration_write(const page *p, FILE *out)
     } else if (has_fits(p)) {
         fputs("<h3>Fits, part by part</h3>\n", out);
         html_paragraph(
-            out,
-            "Errors are means of |predicted - measured| / measured. Held out: networks that "
-            "were left out of the fit, each in turn.");
+            out, "Errors are means of |predicted - measured| / measured. Held out: networks that "
+                 "were left out of the fit, each in turn.");
         page_table(parts_table(p), out);
     }
     if (rows_of(p, row))

@@ -177,13 +177,14 @@ static void compare(const page *p, int64_t nodes, FILE *out)
         html_paragraph(out, "On %s %s is %.3g times as fast as %s; their intervals do not overlap.",
                        text, first->label, lead, second->label);
     else if (isnan(a->samples.low) || isnan(b->samples.high))
-        html_paragraph(out, "On %s %s is %.3g times as fast as %s; the intervals are not known.", text,
-                       first->label, lead, second->label);
-    else
-        html_paragraph(out,
-                       "On %s %s is %.3g times as fast as %s, but their intervals overlap: either may "
-                       "be faster.",
+        html_paragraph(out, "On %s %s is %.3g times as fast as %s; the intervals are not known.",
                        text, first->label, lead, second->label);
+    else
+        html_paragraph(
+            out,
+            "On %s %s is %.3g times as fast as %s, but their intervals overlap: either may "
+            "be faster.",
+            text, first->label, lead, second->label);
 }
 
 /* Of "1 of V100: f32 15.7 -> 19.5 TFLOP/s": the device's name. */
@@ -195,17 +196,22 @@ static void put_source(const char *note, FILE *out)
     html_textf(out, "%.*s", (int)strcspn(name, ":"), name);
 }
 
-/* "A was not measured: its coefficients are carried over from B and C to D by datasheets." */
+/* "A was not measured: its coefficients are carried over from B and C to D by datasheets." Or, where a
+ * few runs of it were: "The coefficients of A are carried over ..., and corrected by runs of its own." */
 static void put_transferred(const page_machine *m, FILE *out)
 {
-    const calibration *cal   = m->who->cal;
-    const char        *to    = calibration_told(cal, "transferred_to");
-    size_t             names = 0;
+    const calibration *cal       = m->who->cal;
+    const char        *to        = calibration_told(cal, "transferred_to");
+    const bool         corrected = calibration_told(cal, "corrected_by") != NULL;
+    size_t             names     = 0;
 
     if (!cal->transferred)
         return;
     fputs("<p>", out);
-    html_textf(out, "%s was not measured: its coefficients are carried over", m->label);
+    html_textf(out,
+               corrected ? "The coefficients of %s are carried over"
+                         : "%s was not measured: its coefficients are carried over",
+               m->label);
     for (size_t i = 0; i < cal->n_provenance; i++)
         if (!strncmp(cal->provenance[i].key, "transferred_from", 16)) {
             fputs(names++ ? " and " : " from ", out);
@@ -213,7 +219,9 @@ static void put_transferred(const page_machine *m, FILE *out)
         }
     if (to)
         html_textf(out, " to %.*s", (int)strcspn(to, ","), to);
-    fputs(" by datasheets.</p>\n", out);
+    fputs(corrected ? " by datasheets, and corrected by runs of its own.</p>\n"
+                    : " by datasheets.</p>\n",
+          out);
 }
 
 static bool all_transferred(const page *p)
@@ -240,9 +248,9 @@ void page_summary_write(const page *p, FILE *out)
                        "machine; the prediction adds them up%s.",
                        p->machine[0].who->model, p->batch ? "" : ", and the machine's all-reduces");
     else
-        html_paragraph(out,
-                       "The figures are predictions: the counts of the network times coefficients%s.",
-                       all_transferred(p) ? "" : " that were measured on each machine");
+        html_paragraph(
+            out, "The figures are predictions: the counts of the network times coefficients%s.",
+            all_transferred(p) ? "" : " that were measured on each machine");
     for (size_t k = 0; k < p->n_machines; k++)
         put_transferred(&p->machine[k], out);
 }
