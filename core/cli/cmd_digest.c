@@ -47,11 +47,11 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "TRACE is any trace that 'layermeter epochs' reads. The output is a header and a row for 'layermeter\n"
-    "learn' and 'layermeter transfer --learned'. The row has the device, the seconds of a steady epoch,\n"
-    "and of each metric the mean, deviation, least value, quartiles and largest value over these epochs\n"
-    "(power_draw_mean_w). Start-up, warm-ups and idle time do not count. Names of columns are those of\n"
-    "the tool: learn only from traces of one tool. With --seconds a trace without epochs counts as a\n"
-    "whole.\n";
+    "learn' and 'layermeter transfer --learned'. The row has the device and the seconds of a steady\n"
+    "epoch. Of each metric it has the mean, deviation, least value, quartiles and largest value over\n"
+    "these epochs (power_draw_mean_w). Start-up, warm-ups and idle time do not count. Names of columns\n"
+    "are those of the tool: learn only from traces of one tool. With --seconds a trace without epochs\n"
+    "counts as a whole.\n";
 
 static const char examples[] =
     "  layermeter digest t4.csv --device T4 --workload resnet50-b32 --group resnet50 --append runs.csv\n"

@@ -18,8 +18,8 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Flags: 'functional' types join or reshape tensors and are no layers of their own in frameworks; a\n"
-    "'source' takes no inputs; a 'constant' source belongs to the network and is no data; a 'view' shows\n"
+    "Flags: 'functional' types join or reshape tensors; frameworks have no layer of their own for them. A\n"
+    "'source' takes no inputs. A 'constant' source belongs to the network and is no data. A 'view' shows\n"
     "its input under another shape and costs nothing. Every type also takes the keys 'inputs' and\n"
     "'functional'.\n";
 

@@ -17,11 +17,11 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "The page is one file that loads nothing: open it in a browser, mail it, put it on a server. It\n"
-    "contains this program, compiled to WebAssembly (code that browsers run), and answers for any network\n"
+    "contains this program, compiled to WebAssembly (code that browsers run). It answers for any network\n"
     "and machine: a step and its parts with intervals, the curve over nodes, the memory of the fullest\n"
-    "rank, time and cost of a run. You can drop networks and machine files of your own into it; they stay\n"
-    "in the browser. Below each answer stands the command that prints the same numbers. The address of\n"
-    "the page holds the question.\n"
+    "rank, and time and cost of a run. You can drop networks and machine files of your own into it; they\n"
+    "stay in the browser. Below each answer stands the command that prints the same numbers. The address\n"
+    "of the page holds the question.\n"
     "\n"
     "emscripten (Debian: emscripten) makes the page when Layermeter is built.\n";
 

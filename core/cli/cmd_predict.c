@@ -103,8 +103,8 @@ static const char details[] =
     "\n"
     "paleo (ICLR 2017) takes a datasheet and a fraction of its peaks instead of measurements: arithmetic\n"
     "over peak plus traffic over bandwidth, without overlap, without interval. justus, prenet and nicolai\n"
-    "learned single layers (fit --model): a step is the sum of its layers, and 'beyond' names the layers\n"
-    "that the model does not know. Their bounds assume that all layers of a network have the same error.\n"
+    "learned single layers (fit --model). A step is the sum of its layers. 'beyond' names the layers that\n"
+    "the model does not know. Their bounds assume that all layers of a network have the same error.\n"
     "--optimizer takes any that was measured, such as adagrad; --device names the device if the model\n"
     "learned several.\n"
     "\n"
@@ -114,9 +114,9 @@ static const char details[] =
     "steps are predicted, and the others are interpolated. The prompt's own pass is --phase inference\n"
     "--input TOKENS (prefill). With --tp the devices of a replica share weights, heads and cache.\n"
     "\n"
-    "Power is that of one device, energy that of all. 'power by' names the source: fitted to measured\n"
-    "power, learned (nicolai), or assumed from --idle-power: the datasheet's limit while the device\n"
-    "works, idle power while it waits.\n";
+    "Power is that of one device, energy that of all. 'power by' names the source. It is fitted to\n"
+    "measured power, learned (nicolai), or assumed from --idle-power. Then a device takes the datasheet's\n"
+    "limit while it works, and idle power while it waits.\n";
 
 static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"

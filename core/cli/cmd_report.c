@@ -56,10 +56,10 @@ static const option_row option_rows[] = {
 
 static const char details[] =
     "The page is one file that loads nothing: mail it, read it on a phone, print it. It has the\n"
-    "throughput of each machine on each number of nodes with intervals, the parts of a step, the memory\n"
-    "of a device, the quality of the calibration, the assumptions and the sources of all figures. gnuplot\n"
-    "(Debian: gnuplot-nox) draws the pictures; each has its numbers in a table below. Curves are named\n"
-    "after the machine files; DIR/machine.ini is named DIR.\n"
+    "throughput of each machine on each number of nodes, with intervals, the parts of a step and the\n"
+    "memory of a device. It states the quality of the calibration, the assumptions, and the sources of\n"
+    "all figures. gnuplot (Debian: gnuplot-nox) draws the pictures; each has its numbers in a table\n"
+    "below. Curves are named after the machine files; DIR/machine.ini is named DIR.\n"
     "\n"
     "The page has one bucket size. Of several sizes, or auto, it takes the best one of all machines on\n"
     "the most nodes. A step is split at the most nodes for which all machines were calibrated. A machine\n"

@@ -71,19 +71,19 @@ static const char details[] =
     "the fewest that hold it; efficiency is speed-up over nodes. Their low and high (CSV, JSON) come from\n"
     "the interval of all-reduces alone, because an error of a device's own work is the same on one node.\n"
     "'exposed' is the part of the all-reduces that the backward pass does not hide. 'bottleneck' is the\n"
-    "largest share of the step: arithmetic, traffic (bytes of a device's memory) or launches of forward,\n"
-    "backward or update, or exposed all-reduces (inter-node if there are several nodes, else\n"
-    "intra-node). 'sync_bound' is latency if as many messages of one byte each would take more than half\n"
-    "of that time. Learned models say 'compute' for a device's own work.\n"
+    "largest share of the step. It is arithmetic, traffic (bytes of a device's memory) or launches of a\n"
+    "pass or the update; or it is exposed all-reduces (inter-node with several nodes, else intra-node).\n"
+    "'sync_bound' is latency if as many messages of one byte each would take more than half of that time.\n"
+    "Learned models say 'compute' for a device's own work.\n"
     "\n"
     "'tokens/s' counts the length of a sample that is a row of integers. With an encoder and a decoder,\n"
     "the encoder's tokens count. An epoch of --tokens has ceil(tokens / that length) samples. Without a\n"
     "data set the epochs of a language model are unknown.\n"
     "\n"
-    "The turning point is the smallest number of nodes whose doubling gains less than 10 % of throughput\n"
-    "(weak) or shortens the epoch by less than 5 % (strong, global), up to 65536. Brackets show the\n"
-    "turning points at both ends of the interval of all-reduces: '22 nodes (16 to 31)'. For 'beyond',\n"
-    "'basis' and power see 'layermeter predict --help'.\n";
+    "The turning point is the smallest number of nodes, up to 65536, whose doubling hardly helps. With\n"
+    "weak scaling it gains less than 10 % of throughput; with strong and global it shortens the epoch by\n"
+    "less than 5 %. Brackets show the turning points at both ends of the interval of all-reduces: '22\n"
+    "nodes (16 to 31)'. For 'beyond', 'basis' and power see 'layermeter predict --help'.\n";
 
 static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --batch 32 --plot resnet50.svg\n"

@@ -43,8 +43,8 @@ static const char details[] =
     "\n"
     "--features prenet prints the inputs of PreNeT's models (ICPE 2025) in training, layer by layer:\n"
     "operations and memory (in elements) by its own published formulas. --features paleo prints the\n"
-    "arithmetic and traffic that PALEO (ICLR 2017) counts: each convolution as one product, with zeros\n"
-    "around and between pixels; nothing for layers that it does not know.\n"
+    "arithmetic and traffic that PALEO (ICLR 2017) counts. A convolution is one product, with zeros\n"
+    "around and between pixels. Layers that PALEO does not know count nothing.\n"
     "\n"
     "--unique prints the catalogue that a sweep measures ([layers] networks = ...): a type with its keys\n"
     "and input, as observations name them, and the counts of one call.\n";
