@@ -147,9 +147,9 @@ typedef struct answer {
     memory_use      *point; /* one for each batch */
     memory_of_layer *layer; /* of the only batch; NULL: not listed */
     int64_t          largest;
-    memory_use       at_largest, beyond; /* one sample more */
-    int64_t          rank;               /* of a pipeline, whose memory it is */
-    char             remedy[160];        /* if none fits: what makes a batch of 1 fit */
+    memory_use       at_largest, beyond;  /* one sample more */
+    int64_t          rank;                /* of a pipeline, whose memory it is */
+    char             remedy[ROOM_REMEDY]; /* if none fits without a layout: what helps */
 } answer;
 
 static int64_t batch_at(const question *q, size_t i)
@@ -219,9 +219,9 @@ static void print_fit(const question *q, const answer *a, FILE *out)
                 room_needs(peak, q->a->overhead > 0, needs), room,
                 room_verdict_words(verdict_of(q, peak)));
     if (!a->largest)
-        fprintf(out, "does not fit at batch 1: short by %.6g GB of %.6g GB; %s\n",
+        fprintf(out, "does not fit at batch 1: short by %.6g GB of %.6g GB%s%s\n",
                 1e-9 * (double)(a->beyond.peak - (uint64_t)q->a->room),
-                1e-9 * (double)a->beyond.peak, a->remedy);
+                1e-9 * (double)a->beyond.peak, *a->remedy ? "; " : "", a->remedy);
     else if (a->largest == MEMORY_BATCH_MAX)
         fprintf(out, "2^40 samples and more fit %.6g GB\n", room);
     else
@@ -327,44 +327,6 @@ static lm_status measure(const question *q, int64_t batch, memory_use *out, memo
     return memory_of_step(q->net, q->reg, &at, &q->a->memory, out, layer, err);
 }
 
-/* Options that make a batch of 1 fit: the first of these, each more of a change than the one before. */
-static void find_remedy(const question *q, answer *a)
-{
-    static const struct {
-        lm_dtype    dtype;
-        const char *recompute, *words;
-    } tried[]                    = { { LM_BF16, NULL, "--dtype bf16" },
-                                     { 0, "blocks", "--recompute blocks" },
-                                     { LM_BF16, "blocks", "--dtype bf16 --recompute blocks" } };
-    const memory_command *c      = q->a;
-    bool                  adapts = false;
-
-    for (size_t l = 0; l < q->net->n_layers && !c->bind.evaluation; l++)
-        adapts |= !strcmp(q->net->layer[l].type, "embedding");
-    adapts &= !q->net->set || !strstr(q->net->set, "lora=");
-    snprintf(
-        a->remedy, sizeof a->remedy, "share it among devices (--tp, --pp%s)%s or take a larger one",
-        c->bind.evaluation ? "" : ", --zero", adapts ? ", train an adapter (NETWORK:lora=16)" : "");
-    for (size_t i = 0; i < sizeof tried / sizeof tried[0] && !c->layout.given; i++) {
-        bind_options   bind = c->bind;
-        memory_options how  = c->memory;
-        memory_use     use;
-
-        if ((tried[i].dtype && (bind.dtype != LM_F32 || how.mixed)) ||
-            (tried[i].recompute && (bind.evaluation || how.recompute)))
-            continue;
-        bind.batch    = 1;
-        bind.dtype    = tried[i].dtype ? tried[i].dtype : bind.dtype;
-        how.recompute = tried[i].recompute ? tried[i].recompute : how.recompute;
-        if (!memory_of_step(q->net, q->reg, &bind, &how, &use, NULL, NULL) &&
-            use.peak <= (uint64_t)c->room) { /* a network without blocks cannot recompute them */
-            snprintf(a->remedy, sizeof a->remedy, "it fits with %s: %.6g GB", tried[i].words,
-                     1e-9 * (double)use.peak);
-            return;
-        }
-    }
-}
-
 static lm_status find_largest(question *q, answer *a, lm_error *err)
 {
     layout            l;
@@ -379,8 +341,8 @@ static lm_status find_largest(question *q, answer *a, lm_error *err)
         status = measure(q, a->largest, &a->at_largest, NULL, &a->rank, err);
     if (!status && a->largest < MEMORY_BATCH_MAX)
         status = measure(q, a->largest + 1, &a->beyond, NULL, &a->rank, err);
-    if (!status && !a->largest)
-        find_remedy(q, a);
+    if (!status && !a->largest && !q->a->layout.given)
+        room_remedy(q->net, q->reg, &q->a->bind, &q->a->memory, room, a->remedy);
     if (!status && !option_given(q->o, &q->a->batch) && !q->a->layout.layout.micro_batch)
         q->largest = a->largest;
     return status;

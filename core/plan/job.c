@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "plan/limits.h"
 
 /* ---- prices ---- */
 
@@ -135,13 +136,20 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             "(--devices-per-node 8 tries each --tp), or take a larger one; a shorter sample (--context, "
             "--sequence, --image) needs less",
             side->name, 1e-9 * (double)side->room.bytes);
-    if (job->set.too_large && !fits)
+    if (job->set.too_large && !fits) {
+        const bind_options b = limits_bind(side->who, q->setup.program);
+        memory_options with = room_options(&q->setup.sync, q->setup.optimizer, b.dtype, &side->room,
+                                           devices > 1, q->global_batch > 0);
+        char           remedy[ROOM_REMEDY];
+
+        with.masters = true; /* of what the remedy has in 16 bits */
         return lm_error_set(
             err, LM_E_NOTFOUND,
-            "%s: not even batch 1 fits %.3g GB of memory: share the network among "
-            "devices (--layouts 5 --global-batch N finds how), or take a larger one; --dtype bf16, "
-            "--recompute and a shorter sample (--sequence, --image) need less",
-            side->name, 1e-9 * (double)side->room.bytes);
+            "%s: not even batch 1 fits %.3g GB of memory: %s; a shorter sample (--sequence, "
+            "--image) needs less",
+            side->name, 1e-9 * (double)side->room.bytes,
+            room_remedy(job->net, job->reg, &b, &with, side->room.bytes, remedy));
+    }
     if (job->set.too_large)
         return lm_error_set(
             err, LM_E_NOTFOUND,
@@ -194,10 +202,10 @@ lm_status plan_job_search(plan_job *job, lm_error *err)
 
 static void ask(const plan_job *job, plan_goal goal, size_t machine, plan_answers *out)
 {
-    plan_limits limits = job->limits;
+    plan_limits within = job->limits;
 
-    limits.machine = machine;
-    if (plan_answer_find(&job->set, job->machine, goal, &limits, &job->view, &out->answer[out->n]))
+    within.machine = machine;
+    if (plan_answer_find(&job->set, job->machine, goal, &within, &job->view, &out->answer[out->n]))
         out->n++;
 }
 

@@ -2,6 +2,7 @@
 #include "plan/room.h"
 
 #include <stdio.h>
+#include <string.h>
 
 room_verdict room_judge(double bytes, double memory, bool all)
 {
@@ -86,6 +87,52 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
         }
     *out = limits;
     return LM_OK;
+}
+
+/* Of a language model whose weights are all trained: it has an embedding. */
+static bool adapts(const network *net)
+{
+    size_t l = 0;
+
+    while (l < net->n_layers && strcmp(net->layer[l].type, "embedding") != 0)
+        l++;
+    return l < net->n_layers && !(net->set && strstr(net->set, "lora="));
+}
+
+const char *room_remedy(const network *net, const registry *reg, const bind_options *b,
+                        const memory_options *with, uint64_t bytes, char text[ROOM_REMEDY])
+{
+    static const struct {
+        lm_dtype    dtype;
+        const char *recompute, *words;
+    } tried[] = { { LM_BF16, NULL, "--dtype bf16 (or f16)" },
+                  { 0, "blocks", "--recompute blocks" },
+                  { LM_BF16, "blocks", "--recompute blocks --dtype bf16 (or f16)" } };
+    char size[ROOM_SIZE];
+
+    snprintf(text, ROOM_REMEDY, "share it among devices (%s)%s or take a larger device",
+             b->evaluation ? "--tp, --pp" : "plan --layouts 5 --global-batch N finds how",
+             !b->evaluation && adapts(net) ? ", train an adapter (NETWORK:lora=16)" : "");
+    for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+        bind_options   bind = *b;
+        memory_options how  = *with;
+        memory_use     use;
+
+        if ((tried[i].dtype && (b->dtype != LM_F32 || how.mixed)) ||
+            (tried[i].recompute && (b->evaluation || how.recompute)))
+            continue;
+        bind.batch    = 1;
+        bind.dtype    = tried[i].dtype ? tried[i].dtype : b->dtype;
+        bind.mixed    = tried[i].dtype ? 0 : b->mixed;
+        how.recompute = tried[i].recompute ? tried[i].recompute : how.recompute;
+        if (!memory_of_step(net, reg, &bind, &how, &use, NULL, NULL) &&
+            use.peak <= bytes) { /* a network without blocks cannot recompute them */
+            snprintf(text, ROOM_REMEDY, "it fits with %s: %s", tried[i].words,
+                     room_size((double)use.peak, size));
+            break;
+        }
+    }
+    return text;
 }
 
 int64_t batch_limit(const batch_limits *limits, int64_t ranks, int64_t accumulation)
