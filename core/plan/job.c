@@ -118,8 +118,8 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     return status;
 }
 
-/* Error if there is no plan. Names the largest batch that fits, if that is the reason. */
-static lm_status nothing_left(const plan_job *job, lm_error *err)
+/* Error of batches that do not fit: the largest that does, or what helps. */
+static lm_status too_large(const plan_job *job, lm_error *err)
 {
     const plan_question *q       = &job->question;
     const plan_side     *side    = &job->side[0];
@@ -128,33 +128,38 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
     const int64_t        devices = step_setup_ranks(&least),
                   fits           = batch_limit(&job->machine[0].fits[last], devices,
                                      q->global_batch ? 2 : q->setup.sync.accumulation);
-
-    if (job->set.too_large && !fits && q->setup.program == PROGRAM_INFERENCE)
-        return lm_error_set(
-            err, LM_E_NOTFOUND,
-            "%s: not even batch 1 fits %.3g GB of memory: let more devices share the network "
-            "(--devices-per-node 8 tries each --tp), or take a larger one; a shorter sample (--context, "
-            "--sequence, --image) needs less",
-            side->name, 1e-9 * (double)side->room.bytes);
-    if (job->set.too_large && !fits) {
-        const bind_options b = limits_bind(side->who, q->setup.program);
-        memory_options with = room_options(&q->setup.sync, q->setup.optimizer, b.dtype, &side->room,
+    const bind_options b         = limits_bind(side->who, q->setup.program);
+    memory_options     with = room_options(&q->setup.sync, q->setup.optimizer, b.dtype, &side->room,
                                            devices > 1, q->global_batch > 0);
-        char           remedy[ROOM_REMEDY];
+    char               remedy[ROOM_REMEDY], room[ROOM_SIZE];
 
-        with.masters = true; /* of what the remedy has in 16 bits */
+    with.masters = true; /* of what the remedy has in 16 bits */
+    room_size((double)side->room.bytes, room);
+    if (fits)
         return lm_error_set(
             err, LM_E_NOTFOUND,
-            "%s: not even batch 1 fits %.3g GB of memory: %s; a shorter sample (--sequence, "
-            "--image) needs less",
-            side->name, 1e-9 * (double)side->room.bytes,
-            room_remedy(job->net, job->reg, &b, &with, side->room.bytes, remedy));
-    }
+            "%s: batch %lld does not fit %s of memory: the largest that does is %lld", side->name,
+            (long long)q->batch[0], room, (long long)fits);
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s: not even batch 1 fits %s of memory: %s; a shorter sample (%s--sequence, "
+        "--image) needs less",
+        side->name, room,
+        q->setup.program == PROGRAM_INFERENCE
+            ? "let more devices share the network (--devices-per-node 8 tries each "
+              "--tp), or take a larger one"
+            : room_remedy(job->net, job->reg, &b, &with, side->room.bytes, remedy),
+        q->setup.program == PROGRAM_INFERENCE ? "--context, " : "");
+}
+
+/* Error if there is no plan, with the reason. */
+static lm_status nothing_left(const plan_job *job, lm_error *err)
+{
+    const plan_question *q    = &job->question;
+    const plan_side     *side = &job->side[0];
+
     if (job->set.too_large)
-        return lm_error_set(
-            err, LM_E_NOTFOUND,
-            "%s: batch %lld does not fit %.3g GB of memory: the largest that does is %lld",
-            side->name, (long long)q->batch[0], 1e-9 * (double)side->room.bytes, (long long)fits);
+        return too_large(job, err);
     if (job->set.no_time)
         return lm_error_set(
             err, LM_E_NOTFOUND,
@@ -181,7 +186,8 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
     return lm_error_set(err, LM_E_ARG,
                         "batch %lld on %lld device%s is more than the data set's %lld samples: "
                         "take a smaller --batch or fewer --nodes",
-                        (long long)q->batch[0], (long long)devices, devices == 1 ? "" : "s",
+                        (long long)q->batch[0], (long long)(q->nodes[0] * q->setup.devices),
+                        q->nodes[0] * q->setup.devices == 1 ? "" : "s",
                         (long long)q->training.dataset);
 }
 

@@ -99,6 +99,15 @@ static lm_status set_schedule(layout *l, const char *value, lm_error *err)
     return LM_OK;
 }
 
+/* A text that fits; zeros follow it, so that equal layouts have equal bytes. */
+static lm_status keep(layout *l, char *at, size_t size, const char *value, unsigned bit)
+{
+    memset(at, 0, size);
+    memcpy(at, value, strlen(value));
+    l->told |= LAYOUT_BIT(bit);
+    return LM_OK;
+}
+
 static lm_status set_recompute(layout *l, const char *value, lm_error *err)
 {
     if (!*value || strlen(value) >= LAYOUT_RECOMPUTE)
@@ -106,10 +115,7 @@ static lm_status set_recompute(layout *l, const char *value, lm_error *err)
                             "expected none, selective, full or up to %d characters of layers by "
                             "name, found '%.40s'",
                             LAYOUT_RECOMPUTE - 1, value);
-    memset(l->recompute, 0, sizeof l->recompute);
-    memcpy(l->recompute, value, strlen(value));
-    l->told |= LAYOUT_BIT(TOLD_RECOMPUTE);
-    return LM_OK;
+    return keep(l, l->recompute, sizeof l->recompute, value, TOLD_RECOMPUTE);
 }
 
 static lm_status set_stages(layout *l, const char *value, lm_error *err)
@@ -122,10 +128,7 @@ static lm_status set_stages(layout *l, const char *value, lm_error *err)
                             "expected even, balanced, or blocks of each stage as 7,8,8,7 in up to "
                             "%d characters, found '%.40s'",
                             LAYOUT_STAGES - 1, value);
-    memset(l->stages, 0, sizeof l->stages);
-    memcpy(l->stages, value, strlen(value));
-    l->told |= LAYOUT_BIT(TOLD_STAGES);
-    return LM_OK;
+    return keep(l, l->stages, sizeof l->stages, value, TOLD_STAGES);
 }
 
 /* All dimensions, nearest first, joined by dashes. */
