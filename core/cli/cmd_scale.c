@@ -18,7 +18,7 @@ typedef struct scale_options {
     limit_choice    limit;
     layout_choice   layout;
     scaling_options scaling;
-    option_counts   nodes, devices, batch;
+    option_counts   nodes, devices, gpus, batch;
     dataset_told    dataset;
     int64_t         samples; /* of it; 0: not known */
     table_look      look;
@@ -39,6 +39,8 @@ static const option_row option_rows[] = {
     { "tokens", AT(dataset.tokens) },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64*2" },
     { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
+    { "gpus", AT(gpus), &type_ascending, "LIST", NULL, HELP_WHERE,
+      "devices in all, 8..64*2: nodes of 8 or of --devices-per-node; up to so many are on one node" },
     OPTION_GROUP(scale_options, power, power_option_rows),
     OPTION_GROUP(scale_options, power, grid_option_rows),
     OPTION_GROUP(scale_options, how, phase_option_rows),
@@ -123,6 +125,36 @@ static lm_status check_sizes(const options *o, const scale_options *q, lm_error 
                : LM_OK;
 }
 
+/* Numbers of devices in all: on one node, or on whole nodes. */
+static lm_status settle_gpus(const options *o, scale_options *q, lm_error *err)
+{
+    const int64_t each = option_given(o, &q->devices) ? q->devices.at[0] : USUAL_NODE;
+    int64_t      *at   = arena_array(o->room, q->gpus.n + 1, sizeof *at);
+
+    if (!q->gpus.n)
+        return LM_OK;
+    if (!at)
+        return no_memory(err);
+    if (q->gpus.at[q->gpus.n - 1] <= each) {
+        at[0]      = 1;
+        q->devices = q->gpus;
+        q->nodes   = (option_counts){ .at = at, .n = 1 };
+        return LM_OK;
+    }
+    for (size_t i = 0; i < q->gpus.n; i++) {
+        if (q->gpus.at[i] % each || q->devices.n > 1)
+            return misused(o, &q->gpus, err,
+                           "%lld devices are no whole nodes of %lld: give --nodes and "
+                           "--devices-per-node",
+                           (long long)q->gpus.at[i], (long long)each);
+        at[i] = q->gpus.at[i] / each;
+    }
+    at[q->gpus.n] = each;
+    q->devices    = (option_counts){ .at = &at[q->gpus.n], .n = 1 };
+    q->nodes      = (option_counts){ .at = at, .n = q->gpus.n };
+    return LM_OK;
+}
+
 #define DOUBLINGS 5
 
 /* Nodes of a layout where none are given: those that one replica takes, and doubled with more
@@ -135,8 +167,8 @@ static lm_status place(const options *o, scale_options *q, lm_error *err)
     int64_t      *at = arena_array(o->room, DOUBLINGS + 2, sizeof *at);
     lm_status     status;
 
-    if (!q->layout.given || option_given(o, &q->nodes) || option_given(o, &q->devices) ||
-        (!l->dp && layout_replica(l) == 1))
+    if (!q->layout.given || q->gpus.n || option_given(o, &q->nodes) ||
+        option_given(o, &q->devices) || (!l->dp && layout_replica(l) == 1))
         return LM_OK;
     if (!at)
         return no_memory(err);
@@ -172,7 +204,7 @@ static lm_status check(options *o, lm_error *err)
                             err);
 
     power_choice_begin(o, &q->power, false);
-    if (!status)
+    if (!status && !(status = settle_gpus(o, q, err)))
         status = place(o, q, err);
     if (!status)
         status = setup_check(o, &q->how, &q->fleet.session, false, err);
