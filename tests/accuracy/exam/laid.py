@@ -4,7 +4,7 @@ import math
 import statistics
 
 from program import Failed
-from results import COVERAGE
+from results import COVERAGE, SCORE
 
 
 @dataclasses.dataclass
@@ -19,6 +19,7 @@ class Step:
     seconds: float
     bucket: str = ""  # bytes
     optimizer: str = "adam"
+    told: tuple = ()  # more options of its framework
     row: dict = None
     mixed: str = ""  # autocast to this type
 
@@ -49,7 +50,7 @@ def predicted(exam, machine, step):
     mixed = ("--mixed", step.mixed) if step.mixed else ()
     found = exam.program.table("predict", step.network, *machine, "--nodes", str(step.nodes), "--devices-per-node", str(step.devices),
                                "--batch", str(step.batch), "--accumulate", str(step.accumulate), "--layout", step.layout,
-                               "--optimizer", step.optimizer, *sync, *mixed)[0]
+                               "--optimizer", step.optimizer, *sync, *mixed, *step.told)[0]
     return [float(found[c]) / 1e3 if found[c] else math.nan for c in ("step_ms", "step_low_ms", "step_high_ms")]
 
 
@@ -81,6 +82,11 @@ def errors(pairs):
     return [error(p[0], s.seconds) for s, p in pairs]
 
 
+def score(low, high, true):
+    """As interval_score() (core/fit/interval.h)."""
+    return math.log(high / low) + 20 * max(0, math.log(low / true), math.log(true / high)) if low > 0 else math.inf
+
+
 def say(exam, name, question, pairs, rules=None, metric="median %", target=None, published=None, mean=statistics.median, coverage=True,
         group="all"):
     """Errors of predictions, of naive rules beside them (by name: seconds by step), and how many lie in their intervals."""
@@ -93,6 +99,7 @@ def say(exam, name, question, pairs, rules=None, metric="median %", target=None,
     if coverage and known:
         inside = statistics.mean(p[1] <= s.seconds <= p[2] for s, p in known)
         exam.results.add(name, f"{question}: intervals", group, len(known), "layermeter", COVERAGE, abs(100 * inside - 90), 5.0)
+        exam.results.add(name, f"{question}: intervals", group, len(known), "layermeter", SCORE, 100 * statistics.mean(score(*p[1:], s.seconds) for s, p in known))
 
 
 def spearman(a, b):
