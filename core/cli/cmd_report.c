@@ -251,15 +251,11 @@ static lm_status check(options *o, lm_error *err)
 {
     report_options   *a  = o->filled;
     const step_model *by = session_model(&a->fleet.session);
-    const size_t      n  = a->fleet.machines.n;
     lm_status         status;
 
     if (by && by->from_datasheet)
         return misused(o, &a->fleet.session.model, err,
                        "paleo takes a datasheet: a report is on machine files");
-    if (n > PAGE_MACHINES)
-        return misused(o, &a->fleet.machines, err,
-                       "%zu machines: curves of more than %d are not told apart", n, PAGE_MACHINES);
     if ((status = layout_choice_check(o, &a->layout,
                                       &(layout_beside){ .batch      = &a->batch,
                                                         .accumulate = &a->how.accumulate,
@@ -276,7 +272,11 @@ static lm_status check(options *o, lm_error *err)
         return misused(o, &a->layout.text, err, "is of training");
     if ((status = scaling_check(o, &a->scaling, &a->batch, &a->how, err)))
         return status;
-    return fleet_check(o, &a->fleet, err);
+    if ((status = fleet_check(o, &a->fleet, err)) || fleet_size(&a->fleet) <= PAGE_MACHINES)
+        return status;
+    return misused(o, a->fleet.shipped ? &a->fleet.devices : &a->fleet.machines, err,
+                   "%zu machines: curves of more than %d are not told apart", fleet_size(&a->fleet),
+                   PAGE_MACHINES);
 }
 
 /* The question to each machine. */
