@@ -383,7 +383,7 @@ static void print_left_out(const points *p, const calibration *cal)
             if ((!f->rows && !part_calibrated(forms[i].part)) || cal->curves.n)
                 continue;
             if (!form_left(p, &forms[i])) {
-                note("%s.%s is left out: --features leaves it none", forms[i].model,
+                note("%s.%s is left out: --features names none of its regressors", forms[i].model,
                      phase_formula(forms[i].part));
                 continue;
             }
