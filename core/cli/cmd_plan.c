@@ -7,39 +7,14 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/decoding.h"
-#include "cli/layout_options.h"
+#include "cli/plan_options.h"
 #include "cli/power_options.h"
 #include "predict/dataset.h"
 #include "predict/scaling.h"
-#include "report/pipeline_view.h"
 #include "report/plan/fields.h"
 #include "report/plan/layouts.h"
 #include "report/plan/view.h"
 #include "report/plot_plans.h"
-
-typedef struct plan_options {
-    fleet_options fleet;
-    setup_choice  how;
-    power_choice  power;
-    training      training;
-    int64_t       tokens; /* of the data set; 0: not given */
-    int64_t       gpus;   /* of all nodes; 0: not given */
-    failure_model failures;
-    double        deadline;             /* s; NAN: not given */
-    double        rate, within;         /* samples/s, s; NAN: not given */
-    money         budget, energy_price; /* of a kWh; amounts of 0: not given */
-    batch_told    global_batch;
-    option_counts memory, overhead; /* bytes, for all machines or for each */
-    option_counts nodes, batch;     /* batch automatic: powers of two that fit */
-    int64_t       layouts;          /* 0: none are searched */
-    layout_choice layout;
-    bool          whole;     /* it is the layout, as it stands */
-    int64_t       critical;  /* samples of a step; 0: not given */
-    const char   *recompute; /* segments; NULL: none */
-    bool          largest, all, keep_script;
-    table_look    look;
-    const char   *plot, *timeline;
-} plan_options;
 
 static lm_status read_budget(const char *text, money *out, lm_error *err)
 {
@@ -80,7 +55,7 @@ static const option_row option_rows[] = {
       "the largest batch that fits the device's memory" },
     { "layouts", AT(layouts), &type_count, "N", NULL, HELP_WHAT,
       "the N best ways in which all devices share the network (tp, pp, dp, ZeRO ...) and --global-batch; "
-      "micro-batches are of --batch at most",
+      "micro-batches are of --batch at most; 3 unasked, if no device holds a sample of tokens",
       .excludes = "largest-batch", .refusal = "looks for another answer: give one of the two" },
     { "epochs", AT(training.epochs), OF_RUNS },
     { "dataset", AT(training.dataset) },
@@ -101,12 +76,15 @@ static const option_row option_rows[] = {
       "time from a failure until the run goes on, 5min", .needs = "mtbf",
       .refusal = "goes with --mtbf" },
     { "batch", AT(batch), &type_ascending, "LIST", "32", .or_auto = true,
-      .help = "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory); if not "
-              "given, halved until it fits the memory and --within" },
+      .help =
+          "samples of a device at once: 16,32, or auto (powers of 2 that fit the memory); if not "
+          "given, halved until it fits the memory and --within" },
     { "global-batch", AT(global_batch), &type_batch, "N", .heading = HELP_WHAT,
-      .help = "samples of a step on all devices, in micro-steps of --batch at most; or 4Mtokens",
+      .help =
+          "samples of a step on all devices, in micro-steps of --batch at most; or 4Mtokens, which layouts take unasked",
       OF_RUNS },
-    { "nodes", AT(nodes), &type_ascending, "LIST", "1..64", .help = "numbers of nodes to look at" },
+    { "nodes", AT(nodes), &type_ascending, "LIST", "1..64",
+      .help = "numbers of nodes to look at; of layouts 1, 2, 4 ... 64 of 8 devices" },
     { "devices-per-node", AT(how.setup.devices) },
     { "gpus", AT(gpus) },
     { "memory", AT(memory), .repeats = true },
@@ -197,6 +175,7 @@ static const char examples[] =
     "  layermeter plan resnet50 --machine a.ini --machine b.ini --budget 500USD --plot plan.svg\n"
     "  layermeter plan vgg16 --machine a.ini --global-batch 1024 --batch auto --memory 24GB\n"
     "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n"
+    "  layermeter plan llama3_70b --device H100 --gpus 64 --tokens 1T\n"
     "  layermeter plan llama3_8b --device H100 --layouts 5 --tokens 15T --global-batch 512 --nodes 4\n"
     "  layermeter plan llama3_70b --device H100 --gpus 64 --layout 'tp8 pp4 dp2 sp recompute=full' \\\n"
     "    --global-batch 512 --tokens 1T\n"
@@ -206,118 +185,17 @@ static const char examples[] =
     "  layermeter plan gpt2 --machine a.ini --phase decode --context 512 --new-tokens 128 --rate 900 \\\n"
     "    --tokens 10M\n";
 
-static const field *columns_of(const plan_options *a)
-{
-    return a->layouts ? layout_fields : a->largest ? largest_fields : plan_fields;
-}
-
-/* Inference by devices that share the network as is told. */
-static lm_status check_shared(const options *o, plan_options *a, lm_error *err)
-{
-    const layout   *l       = &a->layout.layout;
-    const int64_t   replica = layout_replica(l);
-    const lm_status status  = layout_check_inference(l, err);
-
-    if (status)
-        return status;
-    if (l->dp)
-        return misused(o, &a->layout.text, err, "dp %lld: --nodes says how many replicas there are",
-                       (long long)l->dp);
-    if (a->largest)
-        return misused(o, &a->largest, err, "is of devices that hold the network: leave out %s",
-                       a->layout.words);
-    if (!a->gpus && !option_given(o, &a->how.setup.devices) && !a->fleet.instances.n)
-        a->how.setup.devices = replica < USUAL_NODE ? replica : USUAL_NODE;
-    return LM_OK;
-}
-
-/* What is told of a layout. */
-static lm_status check_told(const options *o, plan_options *a, lm_error *err)
-{
-    layout   *l      = &a->layout.layout;
-    lm_status status = layout_choice_check(
-        o, &a->layout, &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch },
-        err);
-
-    if (status || !a->layout.given)
-        return status;
-    if (a->how.program != PROGRAM_TRAINING)
-        return check_shared(o, a, err);
-    a->whole = !a->layouts && layout_is_whole(l);
-    if (a->whole && (status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes,
-                                                  &a->how.setup.devices, err)))
-        return status;
-    if (a->recompute)
-        return misused(o, &a->recompute, err, "stands in --layout: recompute=full");
-    if (a->largest)
-        return misused(o, &a->largest, err, "looks for another answer than a layout's plan");
-    if (a->whole && option_given(o, &a->batch) && a->batch.n == 1) {
-        l->micro_batch = a->batch.at[0];
-        l->told |= LAYOUT_BIT(TOLD_MICRO_BATCH);
-    }
-    a->layouts += !a->layouts;
-    return LM_OK;
-}
-
-/* What goes with --layouts. */
-static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
-{
-    const lm_status status = check_told(o, a, err);
-
-    if (status)
-        return status;
-    if (!a->layouts)
-        return a->timeline ? misused(o, &a->timeline, err, "goes with --layouts") : LM_OK;
-    if (a->how.program != PROGRAM_TRAINING)
-        return misused(o, &a->layouts, err,
-                       "is of training: inference tries each --tp up to --devices-per-node");
-    if (!a->global_batch.n)
-        return a->layout.given
-                   ? misused(o, &a->global_batch, err,
-                             "a layout needs it, the samples of a step that its ranks share")
-                   : misused(o, &a->layouts, err,
-                             "takes --global-batch: the samples of a step that layouts share");
-    if (a->training.evaluate)
-        return misused(o, &a->training.evaluate, err,
-                       "what an evaluation takes is not told of layouts: leave it out");
-    if (a->plot)
-        return misused(o, &a->plot, err, "draws plans of replicas: of a layout --timeline");
-    return a->timeline && pipeline_draw_check(a->timeline, err)
-               ? misused(o, &a->timeline, err, "expected a name ending in .svg or .json")
-               : LM_OK;
-}
-
-static lm_status check(options *o, lm_error *err)
-{
-    plan_options *a = o->filled;
-    lm_status     status;
-
-    power_choice_begin(o, &a->power, false);
-    if (a->how.program != PROGRAM_TRAINING)
-        a->training.epochs = 1;
-    if (a->failures.mtbf > 0 && (isnan(a->failures.checkpoint) || isnan(a->failures.restart)))
-        return misused(o, &a->failures.mtbf, err,
-                       "what a failure costs is not known: give --checkpoint and --restart, too");
-    if ((status = check_layouts(o, a, err)) ||
-        (status = gpus_settle(o, &a->gpus, &a->nodes, &a->how.setup.devices, err)) ||
-        (status = setup_check(o, &a->how, &a->fleet.session, true, err)) ||
-        (status = fleet_check(o, &a->fleet, err)) ||
-        (status = once_or_each(o, &a->memory, fleet_size(&a->fleet), err)))
-        return status;
-    if ((status = look_check(o, &a->look, columns_of(a), NULL, err)))
-        return status;
-    return once_or_each(o, &a->overhead, fleet_size(&a->fleet), err);
-}
-
 /* A job and the objects behind its machines. */
 typedef struct plan_command {
     plan_job      job;
     plan_options *a;
     device_list  *devices;
     price_list   *prices;
-    session      *session; /* of each machine */
-    decoding    **decode;  /* the same; all NULL: not wanted */
-    side_asked   *side;    /* told by the options, for each machine */
+    int64_t       tokens;         /* of a sample; 0: samples are not tokens */
+    bool          assumed_tokens; /* of the run: LAYOUT_PLANS_TOKENS */
+    session      *session;        /* of each machine */
+    decoding    **decode;         /* the same; all NULL: not wanted */
+    side_asked   *side;           /* told by the options, for each machine */
 } plan_command;
 
 /* The question of the options, before any file is read. */
@@ -390,20 +268,27 @@ static lm_status settle_dataset(plan_command *c, const options *o, lm_error *err
     const dataset_told  told   = { a->training.dataset, option_given(o, &a->training.dataset),
                                    a->tokens };
     batch_told          whole  = a->global_batch;
-    lm_status           status = dataset_samples(who, &told, &q->training.dataset, err);
+    lm_status           status = scale_tokens(who, &c->tokens, err);
 
-    if (status || (status = batch_in_samples(&whole, who, err)))
+    if (!status && a->assumed_batch && !c->tokens)
+        return misused(o, &a->global_batch, err,
+                       "layouts need it, the samples of a step that all ranks share");
+    if (status || (status = dataset_samples(who, &told, &q->training.dataset, err)) ||
+        (status = batch_in_samples(&whole, who, err)))
         return status;
     q->global_batch = whole.n;
     if (!q->training.dataset && a->rate > 0) /* an hour of them */
         q->training.dataset = (int64_t)ceil(fmin(a->rate * 3600, 9e18));
     if (!q->training.dataset && a->layouts)
         return check_rates(o, a, err);
-    if (!q->training.dataset && !a->largest)
-        return lm_error_set(err, LM_E_ARG,
-                            "a sample of '%.80s' is a row of tokens: give the run's tokens, "
-                            "--tokens 300B, or --dataset SAMPLES",
-                            c->job.network);
+    if (!q->training.dataset && !a->largest) {
+        c->assumed_tokens   = true;
+        q->training.dataset = (int64_t)ceil(LAYOUT_PLANS_TOKENS / (double)c->tokens);
+        if (!option_given(o, &a->training.epochs))
+            q->training.epochs = 1;
+        if ((status = check_rates(o, a, err)))
+            return status;
+    }
     if (a->rate > 0)
         c->job.limits.seconds = plan_paced_seconds(q);
     return LM_OK;
@@ -512,6 +397,8 @@ static lm_status answer_layouts(const plan_command *c, lm_error *err)
 
     if (!status)
         status = plan_print_layouts(&c->job, &plans, &c->a->look, c->a->timeline, err);
+    if (!status && c->a->assumed_batch)
+        note("the batch of a step was not given (--global-batch): 4Mtokens are assumed");
     layout_plans_free(&plans);
     return status;
 }
@@ -532,20 +419,33 @@ static lm_status answer(plan_command *c, lm_error *err)
         status = answers->n ? draw(c, err) : plan_unmet(job, err);
         if (!status)
             status = plan_print(job, answers, look, c->a->all, err);
+        if (!status && c->assumed_tokens)
+            note("the run's tokens were not given (--tokens): a billion are assumed");
     }
     free(answers);
     return status;
 }
 
-static lm_status run(const options *o, lm_error *err)
+/* A language model of which no device can hold one sample: devices have to share it. */
+static bool must_share(const plan_command *c)
+{
+    const plan_options *a = c->a;
+
+    return c->tokens && !a->layouts && !a->largest && !a->plot && !a->recompute &&
+           !a->training.evaluate && a->how.program == PROGRAM_TRAINING &&
+           plan_job_too_large(&c->job);
+}
+
+/* Answers, or says that devices have to share the network, which is to be asked for. */
+static lm_status attempt(const options *o, bool *divide, lm_error *err)
 {
     plan_command c = { .a = o->filled, .job = { .network = o->argument[0] } };
     lm_status    status;
 
     ask(&c, o);
-    if (!(status = open_machines(&c, o, err)))
+    if (!(status = open_machines(&c, o, err)) && !(*divide = must_share(&c)))
         status = answer(&c, err);
-    if (!status)
+    if (!status && !*divide)
         decoding_explain(c.decode[0], c.a->look.format == FORMAT_TABLE ? stdout : stderr);
     plan_job_free(&c.job);
     if (c.decode)
@@ -559,6 +459,21 @@ static lm_status run(const options *o, lm_error *err)
     return status;
 }
 
+static lm_status run(const options *o, lm_error *err)
+{
+    plan_options *a      = o->filled;
+    bool          divide = false;
+    lm_status     status = attempt(o, &divide, err);
+
+    if (status || !divide)
+        return status;
+    if ((status = plan_options_share(o, a, err)))
+        return status;
+    note("no device holds %s: the %d best layouts that share it (--layouts)", o->argument[0],
+         PLAN_SHARED_LAYOUTS);
+    return attempt(o, &divide, err);
+}
+
 const command cmd_plan =
     COMMAND("plan", "NETWORK", "How many nodes, which batch, what a run takes and costs",
-            plan_options, 1, 1, check, run);
+            plan_options, 1, 1, plan_options_check, run);

@@ -63,6 +63,14 @@ static lm_status automatic(plan_job *job, lm_error *err)
     return LM_OK;
 }
 
+bool plan_job_too_large(const plan_job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (!job->side[i].room.bytes || job->machine[i].fits->largest[0][0])
+            return false;
+    return true;
+}
+
 /* ---- search ---- */
 
 /* Forgets what was counted since; plans that are there stay. */

@@ -95,6 +95,9 @@ bool plan_job_priced(const plan_job *job, const char **why);
 /** Source of the prices: "list", "spot", or "given" by the user; NULL: no prices. */
 const char *plan_price_name(const plan_job *job);
 
+/** Does no machine's device hold one sample of the network? */
+bool plan_job_too_large(const plan_job *job);
+
 /** Maximum number of machines; up to how many of them each has a sentence. */
 #define PLAN_SIDES_MAX    64
 #define PLAN_MACHINES_FEW 3

@@ -140,7 +140,7 @@ static lm_status predict_best(const layout_asked *a, const layout_question *q, s
 }
 
 static lm_status nothing(const plan_job *job, const layout_tables *t, const layout_plan *at,
-                         const layout_search *s, const layout_counts *counts, lm_error *err)
+                         const layout_search *s, layout_counts *counts, lm_error *err)
 {
     const plan_side *side = &job->side[at->machine];
 
@@ -153,6 +153,7 @@ static lm_status nothing(const plan_job *job, const layout_tables *t, const layo
         lm_error_prefix(err, "%s", side->name);
         return status;
     }
+    counts->short_of = s->least_bytes;
     return lm_error_set(
         err, LM_E_NOTFOUND,
         "%s: none of %zu layouts on %lld node%s fits %.6g GB of memory: the smallest "
@@ -253,9 +254,15 @@ lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro
     }
     if (!status && !out->n && (out->missed || out->no_end))
         return unmet(out, err);
-    if (err && (status || !out->n))
-        *err = why;
-    return status || out->n ? status : why.code;
+    if (status || out->n) {
+        if (err && status)
+            *err = why;
+        return status;
+    }
+    if (out->counts[out->n_counts - 1].short_of > 0)
+        return lm_error_set(err, why.code, "%s; take more nodes%s", why.text,
+                            out->tokens ? ", or train adapters (NETWORK:lora=16)" : "");
+    return lm_error_set(err, why.code, "%s", why.text);
 }
 
 void layout_plans_free(layout_plans *p)

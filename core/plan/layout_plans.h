@@ -30,6 +30,7 @@ typedef struct layout_counts {
     size_t  refused;    /**< number of the best layouts that could not be predicted */
     char    why[200];   /**< error of the first of these */
     char    none[200];  /**< why there is no layout; "": there is one */
+    double  short_of;   /**< bytes of the smallest layout, where none fits; 0: it is not that */
 } layout_counts;
 
 typedef struct layout_plans {

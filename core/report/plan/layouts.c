@@ -201,6 +201,33 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
             1e-9 * p->found.bytes, 1e-9 * r->room, 1e-9 * (r->room - p->found.bytes));
 }
 
+/* Numbers of nodes in a row on which nothing fits a machine's memory, from `c` on: one line for all. */
+static size_t put_short(const plan_job *job, const layout_plans *p, size_t c, FILE *out)
+{
+    const layout_counts *k     = &p->counts[c];
+    const plan_side     *side  = &job->side[k->machine];
+    const layout_counts *least = k;
+    size_t               n     = 1;
+
+    while (c + n < p->n_counts && p->counts[c + n].machine == k->machine &&
+           p->counts[c + n].short_of > 0) {
+        least = p->counts[c + n].short_of < least->short_of ? &p->counts[c + n] : least;
+        n++;
+    }
+    if (n == 1) {
+        fprintf(out, "%s\n", k->none);
+        return n;
+    }
+    fprintf(
+        out,
+        "%s: no layout on %lld to %lld nodes fits %.6g GB of memory: the smallest takes %.6g GB "
+        "on %lld node%s\n",
+        side->name, (long long)k->nodes, (long long)p->counts[c + n - 1].nodes,
+        1e-9 * (double)side->room.bytes, 1e-9 * least->short_of, (long long)least->nodes,
+        least->nodes == 1 ? "" : "s");
+    return n;
+}
+
 /* For each machine and number of nodes: layouts that were tried, what the best takes, its limit, and why
  * the next is worse. */
 static void put_sentences(const plan_job *job, const layout_plans *p, const layout_row *row,
@@ -212,6 +239,10 @@ static void put_sentences(const plan_job *job, const layout_plans *p, const layo
         const layout_counts *k     = &p->counts[c];
         const layout_plan   *first = NULL;
 
+        if (k->short_of > 0) {
+            c += put_short(job, p, c, out) - 1;
+            continue;
+        }
         if (*k->none) {
             fprintf(out, "%s\n", k->none);
             continue;
@@ -284,7 +315,10 @@ static void put_choices(const plan_job *job, const layout_plans *p, const layout
         return;
     if (cheapest != fastest && !isnan(cheapest->plan.cost.value))
         put_choice(job, "cheapest", cheapest, out);
-    put_choice(job, cheapest == fastest ? "cheapest and fastest" : "fastest", fastest, out);
+    put_choice(job,
+               cheapest == fastest && !isnan(fastest->plan.cost.value) ? "cheapest and fastest"
+                                                                       : "fastest",
+               fastest, out);
 }
 
 /* The search's sums tell the tasks of a stage: drawn as long as its predicted passes are. */
@@ -423,8 +457,8 @@ lm_status plan_print_layouts(const plan_job *job, const layout_plans *p, const t
         table_json(rows.t, &j, "layouts");
         json_close(&j, '}');
     } else if (!status) {
-        put_sentences(job, p, row, f == FORMAT_TABLE ? stdout : stderr);
         put_choices(job, p, row, f == FORMAT_TABLE ? stdout : stderr);
+        put_sentences(job, p, row, f == FORMAT_TABLE ? stdout : stderr);
         if (f == FORMAT_TABLE)
             putchar('\n');
         status = table_print(rows.t, f, stdout, err);
