@@ -247,8 +247,8 @@ static bool suits(const char *part, const device *of)
 lm_status interconnect_suits(const char *name, const device *of, lm_error *err)
 {
     char         text[PART_TEXT], *part[PARTS + 1];
-    const size_t n    = parts_of(name, text, sizeof text, part);
-    const char  *plus = of->link ? strchr(of->link, '+') : NULL; /* else it is between nodes alone */
+    const size_t n   = parts_of(name, text, sizeof text, part);
+    const char *plus = of->link ? strchr(of->link, '+') : NULL; /* else it is between nodes alone */
     const size_t link = plus ? (size_t)(plus - of->link) : 0;
 
     for (size_t i = 0; i < n && link; i++)

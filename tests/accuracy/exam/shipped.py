@@ -146,6 +146,7 @@ def learned(exam, names, other, draw):
 # ---- devices that were never measured ---------------------------------------------------------------------------------------
 
 FILES = {"v100-sxm2-16gb-f32": "v100", "t4-f32": "t4"}  # of PROFET's GPUs
+NEUSIGHT = {"A100 80GB PCIe": "a100_pcie_80gb", "H100 80GB HBM3": "h100_sxm5_80gb", "Tesla V100-PCIE-32GB": "v100_pcie_32gb", "MI210": "mi210"}
 CAMPAIGN = {"resnet50": "resnet50", "resnet152": "resnet152", "vgg16": "vgg16", "alexnet": "alexnet", "inception3": "inception_v3"}
 
 
@@ -165,12 +166,20 @@ def nicolai(exam, gpu):
             yield {**observation(r["model"], "step", shape, batch, float(r["time_s"]), "layout=nchw"), "optimizer": "sgd"}
 
 
+def neusight(exam, gpu):
+    """Forward and backward passes in f32, without TF32 and without an update."""
+    for r in exam.read(exam.data, "neusight2025", "network_e2e.csv") or []:
+        if (r["gpu"], r["phase"], r["option"], r["suspect"]) == (gpu, "training", "", "") and r["network"] in ("bert_large", "gpt2_large"):
+            yield {**observation(r["network"], "step", r["seq_len"], r["batch"], float(r["e2e_ms"]) * 1e-3, "layout=nchw"), "optimizer": "sgd"}
+
+
 def never_measured(exam, data):
     """Training steps in f32 by device, source by source; no file is of them, or that of the device is left out."""
     return {"Tesla K80": [Profet("k80").rows(data), campaign(exam, "gavel_k80"), campaign(exam, "tf_ec2_p2_8xlarge")],
             "Tesla M60": [Profet("m60").rows(data)], "Tesla T4": [Profet("t4").rows(data)], "Tesla V100-SXM2-16GB": [Profet("v100").rows(data)],
             "Tesla P100-PCIE-16GB": [campaign(exam, "gavel_p100")], "Tesla P100-SXM2-16GB": [campaign(exam, "tf_dgx1_p100")],
-            "A30": [nicolai(exam, "a30")], "GeForce RTX 2080 Ti": [nicolai(exam, "rtx2080ti")]}
+            "A30": [nicolai(exam, "a30")], "GeForce RTX 2080 Ti": [nicolai(exam, "rtx2080ti")],
+            **{device: [neusight(exam, gpu)] for device, gpu in NEUSIGHT.items()}}
 
 
 def by_datasheet(exam, builder, device, sources):
@@ -205,7 +214,8 @@ def unseen(exam, names):
     for n in FILES:
         alone.make(n)
     for device, sources in never_measured(exam, alone.data).items():
-        if e := exam.attempt(f"{NAME}: {device}", by_datasheet, exam, alone, device, sources):
+        e = exam.attempt(f"{NAME}: {device}", by_datasheet, exam, alone, device, sources)
+        if e and ("(all)", "step", "layermeter") in e:
             steps[device] = e
     if steps:
         tell_devices(exam, steps)
