@@ -13,7 +13,7 @@ UNSEEN = {"inference": 20.0, "step": None}  # devices by datasheets alone
 PHASES = {"inference": "inference", "step": "training step"}
 
 
-DRAWS = 4  # of halves, each half fitted in turn: five networks are one draw, which covers 64 to 100 %
+DRAWS = 4  # of halves, each half fitted in turn: a draw of five networks covers 64 to 100 %
 
 
 def halves(exam, rows, draw):
@@ -106,21 +106,31 @@ def node_steps(exam):
 
 
 def nodes(exam):
-    """By what ships, with the network within a node that is its device's; each device has the same weight."""
-    errors, inside = {}, {}
+    """By what ships, with the network within a node that is its device's; each device has the same weight. These files are of PyTorch,
+    and submitters' MXNet, which fuses normalisation into convolutions, takes about 0.7 of its time on each device. With the share that
+    the other devices show, what is left is of devices."""
+    ratios, inside = {}, {}
 
     def ask(key, seconds):
         r = exam.program.table("predict", "resnet50", "--device", key[0], "--devices-per-node", key[1], "--batch", key[2])[0]
-        errors.setdefault(key[0], []).append(100 * abs(float(r["step_ms"]) / 1e3 - seconds) / seconds)
+        ratios.setdefault(key[0], []).append(float(r["step_ms"]) / 1e3 / seconds)
         inside.setdefault(key[0], []).append(float(r["step_low_ms"]) <= seconds * 1e3 <= float(r["step_high_ms"]))
+
+    def error(of, share):
+        return statistics.mean(statistics.median(100 * abs(share(device) * r - 1) for r in found) for device, found in of.items())
+
+    def others(device):
+        return 1 / statistics.median(statistics.median(found) for name, found in ratios.items() if name != device)
 
     for key, seconds in node_steps(exam).items():
         exam.attempt(f"{NAME}: {key[0]}", ask, key, seconds)
-    if errors:
-        question, n = f"a node as MLPerf's submitters tune it, ResNet-50: {len(errors)} devices", sum(map(len, errors.values()))
-        middle, held = (statistics.mean(map(of, found.values())) for of, found in ((statistics.median, errors), (statistics.mean, inside)))
-        exam.results.add(NAME, question, "all", n, "layermeter", "median %", middle)
-        exam.results.add(NAME, question, "all", n, "layermeter", COVERAGE, abs(100 * held - 90))
+    if len(ratios) > 1:
+        question, n = f"a node as MLPerf's submitters tune it, ResNet-50: {len(ratios)} devices", sum(map(len, ratios.values()))
+        exam.results.add(NAME, question, "all", n, "layermeter", "median %", error(ratios, lambda device: 1))
+        exam.results.add(NAME, question, "all", n, "layermeter", COVERAGE,
+                         abs(100 * statistics.mean(statistics.mean(found) for found in inside.values()) - 90))
+        exam.results.add(NAME, f"{question}, with the share of PyTorch's time of the others", "all", n, "layermeter", "median %",
+                         error(ratios, others))
 
 
 def learned(exam, names, other, draw):
