@@ -54,6 +54,7 @@ static const option_row option_rows[] = {
     { "energy-price", AT(energy_price), &type_kwh, "MONEY/kWh", NULL, HELP_WHERE,
       "of electricity, 0.30EUR/kWh: adds what an epoch costs" },
     OPTION_GROUP(energy_options, layout, layout_option_rows),
+    OPTION_GROUP(energy_options, layout, layout_recompute_rows),
     OPTION_GROUP(energy_options, how, phase_option_rows),
     OPTION_GROUP(energy_options, how, setup_option_rows),
     OPTION_GROUP(energy_options, look, look_option_rows),
@@ -183,16 +184,16 @@ static lm_status answer(const session *s, const predictor *who, energy_options *
     held_question q      = { .step = scale_weak(1, e->samples), .nodes = e->nodes.at[0] };
     held_steps    h      = { .n = 0 };
 
+    e->how.setup.batch = e->batch;
     if (status || (status = layout_choice_settle(&e->layout, who, &e->how.setup, err)))
         return status;
     setup_settle(&e->how, predict_in_buckets(s->who));
-    q.step.setup       = e->how.setup;
-    q.step.setup.batch = e->batch;
-    q.mhz              = e->clocks.at;
-    q.n                = e->clocks.n;
-    q.watts            = e->limits.at;
-    q.n_watts          = e->limits.n;
-    e->power.learned   = predictor_tells_power(who);
+    q.step.setup     = e->how.setup;
+    q.mhz            = e->clocks.at;
+    q.n              = e->clocks.n;
+    q.watts          = e->limits.at;
+    q.n_watts        = e->limits.n;
+    e->power.learned = predictor_tells_power(who);
     if ((status = scale_tokens(who, &e->tokens, err)) ||
         (status = scale_fits_dataset(&q.step, e->nodes.at[0], err)) ||
         (status = power_choice_complete(&e->power, s->cal, e->session.source.device,

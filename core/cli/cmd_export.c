@@ -51,6 +51,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(export_options, predicted.how, phase_option_rows),
     OPTION_GROUP(export_options, predicted.how, setup_option_rows),
     OPTION_GROUP(export_options, predicted.layout, layout_option_rows),
+    OPTION_GROUP(export_options, predicted.layout, layout_recompute_rows),
     { "output", AT(output) },
     { "format", AT(format), &type_extrap, "FORMAT", "extra-p",
       .help = "extra-p (its text format) or extra-p-jsonl" },
@@ -222,6 +223,7 @@ static lm_status export_predictions(const options *o, lm_error *err)
                                 : "");
     if (!status) {
         setup_settle(&a->predicted.how, predict_in_buckets(s.who));
+        a->predicted.how.setup.batch = a->predicted.batch.at[0];
         status = layout_choice_settle(&a->predicted.layout, s.who, &a->predicted.how.setup, err);
         if (!status && !(status = decoding_open(&s, q, &a->predicted.how, &d, err)) &&
             !(status = predict_rows(decoding_who(d, &s), s.who->network, a, &c, err)))

@@ -393,9 +393,10 @@ static lm_status check_buckets(options *o, memory_command *a, lm_error *err)
 
 static lm_status check_layout(const options *o, memory_command *a, lm_error *err)
 {
-    layout   *l = &a->layout.layout;
-    lm_status status =
-        layout_choice_check(o, &a->layout, &(layout_beside){ .batch = &a->batch }, err);
+    layout   *l      = &a->layout.layout;
+    lm_status status = layout_choice_check(
+        o, &a->layout, &(layout_beside){ .batch = &a->batch, .recompute = &a->memory.recompute },
+        err);
 
     if (status || !a->layout.given)
         return status;

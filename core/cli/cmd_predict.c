@@ -357,9 +357,11 @@ static lm_status check(options *o, lm_error *err)
 {
     predict_options  *a      = o->filled;
     const step_model *by     = session_model(&a->fleet.session);
-    lm_status         status = layout_choice_check(
-                o, &a->layout, &(layout_beside){ .batch = &a->batch, .accumulate = &a->how.accumulate },
-                err);
+    lm_status         status = layout_choice_check(o, &a->layout,
+                                                   &(layout_beside){ .batch      = &a->batch,
+                                                                     .accumulate = &a->how.accumulate,
+                                                                     .recompute = &a->limit.recompute },
+                                                   err);
 
     if (!status)
         status =

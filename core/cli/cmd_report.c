@@ -46,6 +46,7 @@ static const option_row option_rows[] = {
     OPTION_GROUP(report_options, how, phase_option_rows),
     OPTION_GROUP(report_options, how, setup_option_rows),
     OPTION_GROUP(report_options, layout, layout_option_rows),
+    OPTION_GROUP(report_options, layout, layout_recompute_rows),
     { "output", AT(output), .fallback = "report.html", .help = "the page (also -o)" },
     { "title", AT(title), &type_text, "TEXT", NULL, HELP_OUTPUT,
       "heading of the page, instead of the network's name" },

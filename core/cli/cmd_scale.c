@@ -200,6 +200,7 @@ static lm_status check(options *o, lm_error *err)
         layout_choice_check(o, &q->layout,
                             &(layout_beside){ .batch      = &q->batch,
                                               .accumulate = &q->how.accumulate,
+                                              .recompute  = &q->limit.recompute,
                                               .taken      = taken_by_layout(&q->scaling) },
                             err);
 

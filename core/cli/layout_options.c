@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "cli/commands.h"
 #include "cli/session.h"
+#include "predict/recompute.h"
 #include "predict/scaling.h"
 
 #define AT(member) OPTION_AT(layout_choice, member)
@@ -44,6 +45,12 @@ const option_row layout_option_rows[] = {
       "samples of a rank and micro-step: another name of --batch" },
     { "global-batch", WORD(13), "N", NULL, HELP_WHAT,
       "samples of a step on all devices, 512, or 4Mtokens: micro-steps of --batch follow from it" },
+    { .name = NULL },
+};
+
+const option_row layout_recompute_rows[] = {
+    { "recompute", AT(recompute), &type_text, "PREFIXES", NULL, HELP_HOW,
+      "with a layout: full, selective, or layers that run again in the backward pass" },
     { .name = NULL },
 };
 
@@ -164,13 +171,41 @@ lm_status layout_choice_settle(layout_choice *c, const predictor *who, step_setu
                                lm_error *err)
 {
     batch_told b      = { c->layout.batch_tokens, true };
+    step_setup at     = *setup;
     lm_status  status = LM_OK;
 
-    if (!b.n || (status = batch_in_samples(&b, who, err)))
-        return status;
-    layout_set_batch(&c->layout, &b);
-    layout_print(&c->layout, c->words);
-    setup->layout = c->layout;
+    if (b.n) {
+        if ((status = batch_in_samples(&b, who, err)))
+            return status;
+        layout_set_batch(&c->layout, &b);
+        layout_print(&c->layout, c->words);
+        setup->layout = c->layout;
+    }
+    if (!c->given || !strcmp(c->layout.recompute, "none"))
+        return LM_OK;
+    at.batch = c->layout.micro_batch ? c->layout.micro_batch : at.batch > 0 ? at.batch : 1;
+    return recompute_share(who, &at, c->layout.recompute, &setup->again, err);
+}
+
+/* Moves --recompute to the layout, which says the same. */
+static lm_status take_recompute(const options *o, layout_choice *c, const char **from,
+                                lm_error *err)
+{
+    layout  *l   = &c->layout;
+    lm_error why = { LM_OK, "" };
+
+    if (!*from || (!c->given && from != &c->recompute))
+        return LM_OK;
+    if (!c->given)
+        return misused(o, from, err, "goes with a layout, such as --dp 8");
+    if (l->told & LAYOUT_BIT(TOLD_RECOMPUTE) && strcmp(l->recompute, *from) != 0)
+        return misused(o, from, err,
+                       "%.60s, but recompute=%.60s in the layout: give one of the two", *from,
+                       l->recompute);
+    if (layout_set(l, "recompute", *from, &why))
+        return misused(o, from, err, "%s", why.text);
+    *from = NULL;
+    layout_print(l, c->words);
     return LM_OK;
 }
 
@@ -182,7 +217,8 @@ lm_status layout_choice_check(const options *o, layout_choice *c, const layout_b
 
     if (status || (status = agree_batch(o, l->micro_batch, beside->batch, err)) ||
         (status = agree(o, l->micro_batch, "micro-batch", beside->one, beside->one, err)) ||
-        (status = agree(o, l->accumulation, "ga", beside->accumulate, beside->accumulate, err)))
+        (status = agree(o, l->accumulation, "ga", beside->accumulate, beside->accumulate, err)) ||
+        (status = take_recompute(o, c, beside->recompute ? beside->recompute : &c->recompute, err)))
         return status;
     return (status = take_whole(o, c, beside->taken, err))
                ? status

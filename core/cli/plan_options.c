@@ -37,9 +37,11 @@ static lm_status check_shared(const options *o, plan_options *a, lm_error *err)
 static lm_status check_told(const options *o, plan_options *a, lm_error *err)
 {
     layout   *l      = &a->layout.layout;
-    lm_status status = layout_choice_check(
-        o, &a->layout, &(layout_beside){ .batch = &a->batch, .global_batch = &a->global_batch },
-        err);
+    lm_status status = layout_choice_check(o, &a->layout,
+                                           &(layout_beside){ .batch        = &a->batch,
+                                                             .global_batch = &a->global_batch,
+                                                             .recompute    = &a->recompute },
+                                           err);
 
     if (status || !a->layout.given)
         return status;
@@ -49,8 +51,6 @@ static lm_status check_told(const options *o, plan_options *a, lm_error *err)
     if (a->whole && (status = layout_choice_place(o, &a->layout, &a->gpus, &a->nodes,
                                                   &a->how.setup.devices, err)))
         return status;
-    if (a->recompute)
-        return misused(o, &a->recompute, err, "stands in --layout: recompute=full");
     if (a->largest)
         return misused(o, &a->largest, err, "looks for another answer than a layout's plan");
     if (a->whole && option_given(o, &a->batch) && a->batch.n == 1) {
