@@ -61,10 +61,10 @@ MUTATIONS = [
     Mutation("ranks_on_node", "core/program/layout.c", "return fit % n ? 0 : n;", "return fit % n ? 0 : fit;", "unit", "layout"),
     Mutation("stages_uneven", "core/network/stages.c", "more < rest ? more : rest", "more < rest ? 0 : rest", "unit", "stages"),
     # memory
-    Mutation("share_cut", "core/network/memory.c", "+ (bytes % (uint64_t)ranks != 0) : bytes", ": bytes", "unit", "memory"),
-    Mutation("sums_as_wide", "core/network/memory.c", "lm_bytes(&sum) <= lm_bytes(&weight->tensor)", "lm_bytes(&sum) < lm_bytes(&weight->tensor)", "unit",
+    Mutation("share_cut", "core/network/memory/weights.c", "+ (bytes % (uint64_t)ranks != 0) : bytes", ": bytes", "unit", "memory"),
+    Mutation("sums_as_wide", "core/network/memory/weights.c", "lm_bytes(&sum) <= lm_bytes(&weight->tensor)", "lm_bytes(&sum) < lm_bytes(&weight->tensor)", "unit",
              "memory"),
-    Mutation("one_more_in_flight", "core/network/memory_tensors.c", "now - last : now, flight - chunks)", "now - last : now, flight)", "unit", "shard"),
+    Mutation("one_more_in_flight", "core/network/memory/tensors.c", "now - last : now, flight - chunks)", "now - last : now, flight)", "unit", "shard"),
     Mutation("muon_states", "core/network/optimizer.c", "weight->rank < 2 ? 2 : 1, lm_bytes", "weight->rank < 2 ? 1 : 2, lm_bytes", "unit", "memory"),
     # counts
     Mutation("rms_shifts", "plugins/norm.c", "return kind_of(layer) != RMS &&", "return", "unit", "layers_norm"),

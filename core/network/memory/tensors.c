@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/no_memory.h"
-#include "network/memory_walk.h"
+#include "network/memory/walk.h"
 
 /* ---- what the layers are ---- */
 

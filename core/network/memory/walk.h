@@ -98,6 +98,8 @@ static inline size_t n_inputs(const walk *w, size_t l)
     return plain(w, l)->decl->n_inputs; /* the batch of a source is not an input */
 }
 
+/** Adds weights, states of the optimizer, gradients of weights, copies and buckets. */
+void hold_weights(walk *w);
 /** Adds activations, saved data and gradients of activations. LM_E_NOMEM. */
 lm_status hold_tensors(walk *w);
 /** Adds what the other micro-batches in flight keep for their backward passes. */
