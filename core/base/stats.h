@@ -37,6 +37,26 @@ typedef struct stats_moments {
 /** One more value (West 1979, "Updating mean and variance estimates: an improved method"). */
 void stats_add(stats_moments *m, double value, double weight);
 
+/** Mean and spread of values that are taken one by one (Welford 1962). Zeros: none was taken. */
+typedef struct stats_sample {
+    size_t n;
+    double mean, squares; /**< sum of squared deviations from the mean */
+} stats_sample;
+
+static inline void stats_take(stats_sample *s, double value)
+{
+    const double off = value - s->mean;
+
+    s->mean += off / (double)++s->n;
+    s->squares += off * (value - s->mean);
+}
+
+/** Standard deviation; NAN for fewer than two values. */
+static inline double stats_sd(const stats_sample *s)
+{
+    return s->n > 1 ? sqrt(s->squares / (double)(s->n - 1)) : (double)NAN;
+}
+
 /** Errors of predictions against measurements. */
 typedef struct stats_errors {
     size_t n;

@@ -20,6 +20,7 @@ typedef struct learn_options {
     } judging;
     uint64_t seed;
     format   format;
+    bool     folds;
 
     crossgpu_method method[N_CROSSGPU_METHODS]; /* of `methods` */
     unsigned        groups;                     /* of `features` */
@@ -45,6 +46,9 @@ static const option_row option_rows[] = {
     { "by", AT(judging.by), &type_text, "WHAT", NULL, HELP_HOW,
       "rows of errors: group, source or target (GPUs) (default: target if GPUs are left out)" },
     { "seed", AT(seed) },
+    { "folds", AT(folds), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "without -o: mean error of the folds and its standard deviation, of all groups together",
+      .excludes = "test", .refusal = "leaves nothing out: there are no folds" },
     { "devices", AT(devices) },
     { "format", AT(format) },
     { .name = NULL },
@@ -162,6 +166,8 @@ typedef struct row {
     uint64_t      seed;
 } row;
 
+enum { FOLDED = 1 };
+
 static const field fields[] = {
     { "method", "method", FIELD_AT(row, method) },
     { "group", "group", FIELD_AT(row, group) },
@@ -169,6 +175,8 @@ static const field fields[] = {
     { "mape_percent", "MAPE [%]", FIELD_AT(row, of.errors.mape), IN_PERCENT },
     { "median_ape_percent", "median [%]", FIELD_AT(row, of.errors.median_ape), IN_PERCENT },
     { "r2", "R2", FIELD_AT(row, of.errors.r2), .digits = 3 },
+    { "fold_mean_percent", "folds [%]", FIELD_AT(row, of.fold_mean), IN_PERCENT, .when = FOLDED },
+    { "fold_sd_percent", "+- [%]", FIELD_AT(row, of.fold_sd), IN_PERCENT, .when = FOLDED },
     { "coverage_percent", "in 90 % [%]", FIELD_AT(row, of.coverage), IN_PERCENT },
     { "width_percent", "width [%]", FIELD_AT(row, of.width), IN_PERCENT },
     { "rmse_s", FIELD_AT(row, of.errors.rmse) },
@@ -197,7 +205,9 @@ static lm_status add_errors(const judged_runs *j, const crossgpu_prediction *sai
 static lm_status judge_methods(const learn_options *a, const work *w, lm_error *err)
 {
     const judged_runs j    = { w->p, w->tested, a->judging.leave, a->by, a->seed };
-    const field_view  v    = { .fields = fields, .in = field_place_of(a->format) };
+    const field_view  v    = { .fields = fields,
+                               .in     = field_place_of(a->format),
+                               .facts  = a->folds ? FOLDED : 0 };
     field_rows        rows = field_rows_of(&v);
     row               r = { .left_out = a->judging.test ? "test" : held_out_names[a->judging.leave],
                             .seed     = a->seed };

@@ -46,6 +46,7 @@ typedef enum crossgpu_basis {
 typedef struct crossgpu_prediction {
     double         seconds, low, high; /**< NAN: no interval */
     crossgpu_basis basis;
+    size_t         fold; /**< held_out_predict(): the part that was left out */
 } crossgpu_prediction;
 
 /** The GPU of a pair with a datasheet only; the two cases have different errors. */

@@ -96,7 +96,7 @@ static int by_cost(const void *a, const void *b)
 /* Cost of the run on its own GPU. */
 static void stay(const gpu_run *of, gpu_target *t)
 {
-    t->said = (crossgpu_prediction){ of->seconds, of->seconds, of->seconds, BASIS_LEARNED };
+    t->said = (crossgpu_prediction){ of->seconds, of->seconds, of->seconds, BASIS_LEARNED, 0 };
 }
 
 lm_status elsewhere_predict(elsewhere *w, const gpu_run *of, bool cost, gpu *from, lm_error *err)

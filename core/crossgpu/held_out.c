@@ -76,7 +76,7 @@ static lm_status predict_row(const crossgpu *c, const pairs *p, const pair_row *
 
     if (status != LM_E_NOTFOUND)
         return status;
-    *out = (crossgpu_prediction){ NAN, NAN, NAN, BASIS_DATASHEET };
+    *out = (crossgpu_prediction){ NAN, NAN, NAN, BASIS_DATASHEET, 0 };
     return LM_OK;
 }
 
@@ -105,9 +105,11 @@ static lm_status predict_part(void *context, const fold_turn *t, lm_error *err)
                             p->r->path, h->leave == HELD_OUT_GPU ? p->gpu[t->fold].name : "a part");
     status = crossgpu_learn(&some, h->o, &c, err);
     for (size_t i = 0; i < p->n && !status; i++)
-        if (fold_out(t, i))
+        if (fold_out(t, i)) {
             status = predict_row(c, p, &p->row[i], p->x + p->row[i].from * space_n_run(&p->s),
                                  &h->out[i], err);
+            h->out[i].fold = t->fold;
+        }
     crossgpu_free(c);
     return status;
 }

@@ -82,6 +82,37 @@ static bool is_of(const judged_runs *j, const pair_row *row, const char *name)
                                                               : p->group[row->group]);
 }
 
+/* Mean error of the part with this number; NAN: it has no predictions. */
+static double error_of_fold(const pairs *p, const crossgpu_prediction *said, size_t fold)
+{
+    stats_sample of = { 0 };
+
+    for (size_t i = 0; i < p->n; i++) {
+        const double is = p->r->run[p->row[i].to].seconds;
+
+        if (said[i].fold == fold && !isnan(said[i].seconds))
+            stats_take(&of, fabs(said[i].seconds - is) / is);
+    }
+    return of.n ? of.mean : NAN;
+}
+
+static void over_folds(const pairs *p, const crossgpu_prediction *said, judged_errors *out)
+{
+    stats_sample of = { 0 };
+    size_t       n  = 0;
+
+    for (size_t i = 0; i < p->n; i++)
+        n = said[i].fold >= n ? said[i].fold + 1 : n;
+    for (size_t f = 0; f < n; f++) {
+        const double error = error_of_fold(p, said, f);
+
+        if (!isnan(error))
+            stats_take(&of, error);
+    }
+    out->fold_mean = of.n > 1 ? of.mean : NAN;
+    out->fold_sd   = stats_sd(&of);
+}
+
 lm_status judged_errors_of(const judged_runs *j, const crossgpu_prediction *said, const char *name,
                            judged_errors *out, lm_error *err)
 {
@@ -104,7 +135,9 @@ lm_status judged_errors_of(const judged_runs *j, const crossgpu_prediction *said
         width[stated++] = (said[i].high - said[i].low) / said[i].seconds;
         inside += is >= said[i].low && is <= said[i].high;
     }
-    *out = (judged_errors){ .coverage = NAN, .width = NAN };
+    *out = (judged_errors){ .coverage = NAN, .width = NAN, .fold_mean = NAN, .fold_sd = NAN };
+    if (!name)
+        over_folds(p, said, out);
     if (n)
         out->errors = stats_compare(predicted, measured, n);
     if (stated) {

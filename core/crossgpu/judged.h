@@ -25,6 +25,8 @@ typedef struct judged_errors {
     stats_errors errors;   /**< n 0: no predictions */
     double       coverage; /**< share inside the stated interval; NAN: no interval */
     double       width;    /**< median of (high - low) / predicted; NAN */
+    double       fold_mean,
+        fold_sd; /**< of all: mean error of the folds, and its standard deviation; NAN */
 } judged_errors;
 
 /** Learns from all rows of `p`. As crossgpu_learn(). */

@@ -43,28 +43,19 @@ static lm_status judge_figure(const judging *all, const judged *m, phase q, figu
     return LM_OK;
 }
 
-/* Mean and standard deviation over folds that have points. */
+/* Mean and standard deviation over folds that have points; NAN for fewer than two. */
 static void over_folds(const judging *all, const judged *m, phase q, double *mean, double *sd)
 {
-    double sum = 0, squares = 0;
-    size_t n = 0;
+    stats_sample of = { 0 };
 
-    *mean = *sd = NAN;
     for (size_t f = 0; f < all->by->n_folds; f++) {
         const judgement j = validate_judge(all->p, m->at, q, all->by, f);
 
-        n += j.errors.n > 0;
-        sum += j.errors.n ? j.errors.mape : 0;
+        if (j.errors.n)
+            stats_take(&of, j.errors.mape);
     }
-    for (size_t f = 0; f < all->by->n_folds && n > 1; f++) {
-        const judgement j = validate_judge(all->p, m->at, q, all->by, f);
-
-        squares += j.errors.n ? pow(j.errors.mape - sum / (double)n, 2) : 0;
-    }
-    if (n > 1) {
-        *mean = sum / (double)n;
-        *sd   = sqrt(squares / (double)(n - 1));
-    }
+    *mean = of.n > 1 ? of.mean : NAN;
+    *sd   = stats_sd(&of);
 }
 
 static lm_status judge_row(const judging *all, size_t fold, phase q, figure what, const judged *m,
