@@ -89,14 +89,14 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
     return LM_OK;
 }
 
-/* Of a language model whose weights are all trained: it has an embedding. */
-static bool adapts(const network *net)
+/* Is it a language model? It has an embedding. */
+static bool has_embedding(const network *net)
 {
     size_t l = 0;
 
     while (l < net->n_layers && strcmp(net->layer[l].type, "embedding") != 0)
         l++;
-    return l < net->n_layers && !(net->set && strstr(net->set, "lora="));
+    return l < net->n_layers;
 }
 
 const char *room_remedy(const network *net, const registry *reg, const bind_options *b,
@@ -105,14 +105,19 @@ const char *room_remedy(const network *net, const registry *reg, const bind_opti
     static const struct {
         lm_dtype    dtype;
         const char *recompute, *words;
-    } tried[] = { { LM_BF16, NULL, "--dtype bf16 (or f16)" },
-                  { 0, "blocks", "--recompute blocks" },
-                  { LM_BF16, "blocks", "--recompute blocks --dtype bf16 (or f16)" } };
-    char size[ROOM_SIZE];
+    } tried[]           = { { LM_BF16, NULL, "--dtype bf16 (or f16)" },
+                            { 0, "blocks", "--recompute blocks" },
+                            { LM_BF16, "blocks", "--recompute blocks --dtype bf16 (or f16)" } };
+    const bool language = has_embedding(net);
+    char       size[ROOM_SIZE];
 
     snprintf(text, ROOM_REMEDY, "share it among devices (%s)%s or take a larger device",
-             b->evaluation ? "--tp, --pp" : "plan --layouts 5 --global-batch N finds how",
-             !b->evaluation && adapts(net) ? ", train an adapter (NETWORK:lora=16)" : "");
+             b->evaluation ? "--tp 8"
+             : language    ? "plan --gpus 8 finds how"
+                           : "plan --layouts 5 --global-batch N finds how",
+             language && !b->evaluation && !(net->set && strstr(net->set, "lora="))
+                 ? ", train an adapter (NETWORK:lora=16)"
+                 : "");
     for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
         bind_options   bind = *b;
         memory_options how  = *with;
