@@ -110,6 +110,24 @@ LAYERMETER_FAKE_LATENCY=5000 "$fake" alone.ini -o alone.csv --quiet || fail "ker
 column() { awk -F, -v name="$1" '!/^#/ { if (!at) { for (i = 1; i <= NF; i++) if ($i == name) at = i } else print $at }' alone.csv; }
 [ "$(column seconds | awk '{ printf "%.2g\n", $1 }' | sort -u)" = 2e-06 ] || fail "a kernel of 2 us takes: $(column seconds | sort -u)"
 
+# attention in f32: three launches, six on the way back, and ten of the host's microseconds each
+cat >plain_net.ini <<'END'
+[network]
+name = plain
+
+[x]
+type  = input
+shape = 16x32
+
+[attention]
+type  = multi_head_attention
+heads = 2
+END
+sed -e 's/net\.ini/plain_net.ini\nbatch = 2/' -e 's/^dtype .*/dtype = f32/' alone.ini >plain.ini
+LAYERMETER_FAKE_LATENCY=10000 "$fake" plain.ini -o plain.csv --quiet || fail "plain attention"
+grep '^kernel,attention' plain.csv | sed 's/"[^"]*"//' | awk -F, '{ printf "%s %.0f\n", $3, 1e6 * $17 }' | sort -u | tr '\n' ';' >plain
+[ "$(cat plain)" = 'forward 6;grad_weight 12;' ] || fail "plain attention: $(cat plain)"
+
 # ---- updates: 12 tensors in Adam's one pass or seven, tensor by tensor or all at once; 2 us each, and a moment ---
 cat >update.ini <<END
 [sweep]

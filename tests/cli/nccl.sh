@@ -195,7 +195,7 @@ cat >second.sh <<'END'
 exec "$@"
 END
 chmod +x second.sh
-for each in 'sweep.ini 30' 'step.ini 150'; do
+for each in 'sweep.ini 4' 'sweep.ini 30' 'step.ini 150'; do # 4: in the first message, which is verified
     set -- $each
     began=$(date +%s)
     BREAKS=$2 timeout 60 mpirun $many -np 2 ./second.sh "$fake" "$1" --quiet -o broken.csv 2>err && fail "$1: a broken device is no failure"

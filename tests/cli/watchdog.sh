@@ -228,4 +228,5 @@ all_gone
 if [ -x "$fake" ]; then
     wait $verified && fail "a kernel of rank 1 that never ends is no failure"
     stalled out_second "rank 1 on $host"
+    [ "$(grep -o 'kind .*' out_second)" = "$(grep -o 'kind .*' out_verified)" ] || fail "not rank 1's kernel: $(cat out_second)"
 fi

@@ -100,12 +100,14 @@ MUTATIONS = [
     Mutation("gpu_cores_far", "calibrate/run/agreement.c", "!facts_cores_meet(f->allowed, f->near)", "facts_cores_meet(f->allowed, f->near)", "script", "nccl"),
     # 5: launches in the times of kernels and messages
     Mutation("gpu_launch_timed", "calibrate/backends/cuda/cuda.c", "if (!status && c->alone)", "if (!status && c->alone && c->flush)", "script", "gpu"),
+    Mutation("gpu_launches_timed", "calibrate/backends/cuda/cuda.c", "FIRST = 90000", "FIRST = 30000", "script", "gpu"),
     Mutation("gpu_launch_of_message", "calibrate/backends/nccl/nccl.c", "held   = hold_back(b, err);", "held   = b->flush ? LM_OK : hold_back(b, err);", "script", "nccl"),
     # 6: failures of one rank
     Mutation("gpu_failure_untold", "calibrate/measure/harness.c", "        watchdog_fail(err->text);", "        (void)err;", "script", "nccl"),
     Mutation("gpu_async_unread", "calibrate/backends/nccl/nccl_comm.c", "asked = ncclCommGetAsyncError(comm, &found);", "asked = ncclSuccess;", "script", "nccl"),
     Mutation("gpu_async_unread_in_steps", "calibrate/backends/nccl/nccl_buckets.c", "asked = ncclCommGetAsyncError(b->comm, &found);", "asked = ncclSuccess;", "script",
              "nccl"),
+    Mutation("gpu_first_message_untold", "calibrate/backends/nccl/nccl.c", "watchdog_fail(err->text); /* the others", "(void)err; /* the others", "script", "nccl"),
     Mutation("gpu_patience", "calibrate/ranks/watchdog.h", "between_gpus ? 1e8 : 1e6", "between_gpus ? 1e5 : 1e6", "unit", "harness"),
     # 7: communicators
     Mutation("gpu_communicators_kept", "calibrate/backends/nccl/nccl_comm.c", "KEPT = 4", "KEPT = 40", "script", "nccl"),
@@ -120,6 +122,9 @@ MUTATIONS = [
     # 10: attention of older cuDNN
     Mutation("gpu_attention_old", "calibrate/backends/cuda/ops/ops_attention.c", "MASKS_LAST_BLOCK = 91500", "MASKS_LAST_BLOCK = 90700", "unit", "cuda_attention"),
     Mutation("gpu_attention_910", "calibrate/backends/cuda/ops/ops_attention.c", "version == 91000 || version == 91001", "version == 91001", "unit", "cuda_attention"),
+    Mutation("gpu_attention_192", "calibrate/backends/cuda/ops/ops_attention.c", "keys % BLOCK && version < MASKS_LAST_BLOCK", "keys % 64 && version < MASKS_LAST_BLOCK",
+             "unit", "cuda_attention"),
+    Mutation("gpu_attention_sums", "calibrate/backends/cuda/ops/ops_attention.c", "CLEARS_SUMS = 90600", "CLEARS_SUMS = 90000", "unit", "cuda_attention"),
     # 11: the clock under load, loads of the device's memory, prepared kernels, NVML's absence, MIG
     Mutation("gpu_clock_at_rest", "calibrate/backends/cuda/cuda.c", "if (!me->manager || cuda_delay(&me->device, ASKED, &unused))", "(void)ASKED; (void)unused;\n    if (!me->manager)",
              "script", "gpu"),
@@ -133,7 +138,12 @@ MUTATIONS = [
     Mutation("gpu_update_passes", "calibrate/backends/cuda/ops/ops_update.c", "if (in_one_pass(how))", "if (in_one_pass(how) || how->value[SETTING_UPDATE] > 1)", "script", "gpu"),
     Mutation("gpu_math_of_torch", "calibrate/measure/settings.c", '(!strcmp(math, "torch") && op == LM_OP_CONV)', '(!strcmp(math, "torch") && op != LM_OP_COPY)', "script",
              "gpu_classes"),
+    Mutation("gpu_choice_unread", "calibrate/backends/nccl/nccl_network.c", "INIT,NET,TUNING", "INIT,NET", "script", "nccl"),
+    Mutation("gpu_choice_of_another", "calibrate/backends/nccl/nccl_network.c", "    chosen[0] = '\\0';\n", "    chosen[0] = chosen[0];\n", "script", "nccl"),
+    Mutation("gpu_peers", "calibrate/backends/cuda/cuda.c", "peers += can != 0", "peers += 1", "script", "gpu"),
     # kernels beside a CPU's
+    Mutation("gpu_verified_alone", "calibrate/verify/verdicts.c", "status = world_agree(everyone, try(b->compute, &out->kind[i], err), err);", "status = try(b->compute, &out->kind[i], err);",
+             "script", "watchdog"),
     Mutation("gpu_wrong_unseen", "calibrate/verify/verify.c", "t->ratio <= 1 ?", "t->ratio <= 1e9 ?", "script", "gpu_classes"),
     Mutation("verify_padding", "calibrate/verify/verify.c", "!t->compared || t->odd", "!t->compared", "unit", "verify"),
     Mutation("verify_strides", "calibrate/verify/small.c", "least(*a->stride, 2)", "1", "unit", "verify"),
