@@ -63,6 +63,10 @@ lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, s
 
 /** Writes the column `settings` as of a kernel by itself: autocast is of whole layers. */
 lm_status sweep_variant_of_kernel(sweep_loading *l, sweep_point *p);
+/** The column `settings`: words of what the backend obeys, of the settings in the bits of `also`, and of
+ * the sweep's clock. LM_E_NOMEM. */
+lm_status sweep_settings_write(sweep_loading *l, const settings *how, uint32_t also,
+                               const char **out);
 
 /** LM_E_UNSUPPORTED for an optimizer whose update cannot be run, LM_E_ARG for none. */
 lm_status sweep_check_optimizer(const char *word, lm_error *err);

@@ -113,14 +113,10 @@ const value_type type_phases     = { .size = sizeof(struct sweep_phases), .read 
 /* Adds the progress of buckets to the settings of the section's variants. */
 static lm_status add_progress(sweep_loading *l, const sweep_steps *steps, size_t i, sweep_point *p)
 {
-    char text[200];
-
     if (!steps->progress.n)
         return LM_OK;
     p->how.value[SETTING_PROGRESS] = steps->progress.at[i];
-    settings_print(&p->how, l->limits.settings | 1u << SETTING_PROGRESS, text, sizeof text);
-    p->row.settings = arena_text(l->s->arena, text, strlen(text));
-    return p->row.settings ? LM_OK : no_memory(l->err);
+    return sweep_settings_write(l, &p->how, 1u << SETTING_PROGRESS, &p->row.settings);
 }
 
 static lm_status add_bucketed(sweep_loading *l, const sweep_steps *steps, sweep_point p)

@@ -97,7 +97,8 @@ lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const swee
 
 /* Settings in alphabetical order, without the clock, which backends do not set. A CPU's warm cache
  * is not told: its rows had no such word before there was a choice. */
-static void print_settings(const sweep_loading *l, const settings *s, char *text, size_t size)
+static void print_settings(const sweep_loading *l, const settings *s, uint32_t obeyed, char *text,
+                           size_t size)
 {
     const uint32_t cache  = 1u << SETTING_CACHE;
     const uint32_t before = 1u << SETTING_ALGORITHMS | cache;
@@ -105,21 +106,22 @@ static void print_settings(const sweep_loading *l, const settings *s, char *text
     char           behind[120];
     size_t         n;
 
-    settings_print(s, l->limits.settings & before & (silent ? ~cache : before), text, size);
+    settings_print(s, obeyed & before & (silent ? ~cache : before), text, size);
     n = strlen(text);
     if (l->s->clock_mhz)
         n += (size_t)snprintf(text + n, size - n, "%sclock=%lld", n ? " " : "",
                               (long long)l->s->clock_mhz);
-    settings_print(s, l->limits.settings & ~before, behind, sizeof behind);
+    settings_print(s, obeyed & ~before, behind, sizeof behind);
     if (*behind)
         snprintf(text + n, size - n, "%s%s", n ? " " : "", behind);
 }
 
-static lm_status write_settings(sweep_loading *l, const settings *how, const char **out)
+lm_status sweep_settings_write(sweep_loading *l, const settings *how, uint32_t also,
+                               const char **out)
 {
     char text[200];
 
-    print_settings(l, how, text, sizeof text);
+    print_settings(l, how, l->limits.settings | also, text, sizeof text);
     *out = arena_text(l->s->arena, text, strlen(text));
     return *out ? LM_OK : no_memory(l->err);
 }
@@ -129,7 +131,7 @@ lm_status sweep_variant_of_kernel(sweep_loading *l, sweep_point *p)
     settings alone = p->how;
 
     alone.value[SETTING_MIXED] = 0;
-    return write_settings(l, &alone, &p->row.settings);
+    return sweep_settings_write(l, &alone, 0, &p->row.settings);
 }
 
 lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p)
@@ -140,5 +142,5 @@ lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, s
         p->how.value[at] = all->choice[at][i % all->n_choices[at]];
         i /= all->n_choices[at];
     }
-    return write_settings(l, &p->how, &p->row.settings);
+    return sweep_settings_write(l, &p->how, 0, &p->row.settings);
 }
