@@ -126,15 +126,20 @@ double power_slow_down(const power_load *load, double slower, power_load *out)
     const double work    = load->share[BOUND_ARITHMETIC] + load->share[BOUND_TRAFFIC];
     const double others  = fmax(1 - pow(work, p), 0); /* to the power of p */
     const double slow    = work + (slower - 1) * clocked;
-    const double all     = pow(others + pow(slow, p), 1 / p);
-    double      *to      = out->share;
+    const double own     = pow(others + pow(slow, p), 1 / p);
+    /* waiting for the work of other devices */
+    const double busy = 1 - load->wait;
+    const double more = busy > 0 ? load->bubble * (own - 1) / busy : 0;
+    const double all  = own + more;
+    double      *to   = out->share;
 
     *out = *load;
     to[BOUND_ARITHMETIC] += (slower - 1) * fmin(clocked, to[BOUND_ARITHMETIC]);
     to[BOUND_TRAFFIC] += (slower - 1) * fmax(load->more, 0);
     to[BOUND_ARITHMETIC] /= all;
     to[BOUND_TRAFFIC] /= all;
-    out->wait        = load->wait / all;
+    out->wait        = (load->wait + more) / all;
+    out->bubble      = (load->bubble + more) / all;
     to[BOUND_LAUNCH] = fmax(1 - slow / all - out->wait, 0);
     out->more        = slower * clocked / all - to[BOUND_ARITHMETIC];
     return all;
@@ -154,20 +159,36 @@ static power_state state_at(const power_model *m, const power_load *load, double
 /* No board runs slower than this share of its top clock. */
 #define LEAST_CLOCK 0.05
 
-/* The highest clock up to `highest` at which the state draws no more than the limit. Power grows
- * with the clock: the arithmetic's energy does not shrink, but its time does. With `usual` NAN
- * the shares are those at each clock. */
+/* The load without waiting. */
+static power_load at_work(const power_load *load)
+{
+    const double busy = 1 - load->wait;
+    power_load   out  = *load;
+
+    if (!(load->wait > 0) || !(busy > 0))
+        return out;
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        out.share[k] /= busy;
+    out.more /= busy;
+    out.wait = out.bubble = 0;
+    return out;
+}
+
+/* The highest clock up to `highest` at which the device draws no more than the limit at work. Power
+ * grows with the clock: the arithmetic's energy does not shrink, but its time does. With `usual`
+ * NAN the shares are those at each clock. */
 static double clock_under(const power_model *m, const power_load *load, double usual,
                           double highest, double cap_w)
 {
-    double low = LEAST_CLOCK * m->top_mhz, high = highest;
+    const power_load work = at_work(load);
+    double           low = LEAST_CLOCK * m->top_mhz, high = highest;
 
-    if (!(state_at(m, load, isnan(usual) ? high : usual, high).watts > cap_w))
+    if (!(state_at(m, &work, isnan(usual) ? high : usual, high).watts > cap_w))
         return high;
     for (int i = 0; i < 60; i++) {
         const double middle = (low + high) / 2;
 
-        if (state_at(m, load, isnan(usual) ? middle : usual, middle).watts > cap_w)
+        if (state_at(m, &work, isnan(usual) ? middle : usual, middle).watts > cap_w)
             high = middle;
         else
             low = middle;
@@ -212,7 +233,9 @@ power_state power_held(const power_model *m, const power_load *load, double mhz,
     const double      limit = isnan(cap_w) ? m->cap_w : cap_w;
     double            highest;
 
-    if (isnan(mhz) && !(usual.watts > limit) && !(cap_w > m->cap_w))
+    const power_load work = at_work(load);
+
+    if (isnan(mhz) && !(fmin(power_draw(m, &work, NAN), m->cap_w) > limit) && !(cap_w > m->cap_w))
         return usual;
     if (!power_clocks_known(m))
         return (power_state){ .mhz = NAN, .watts = NAN, .stretch = NAN };

@@ -82,7 +82,9 @@ power_range power_waiting(const power_model *m);
  */
 typedef struct power_load {
     double share[N_TERM_BOUNDS];
-    double wait; /**< waiting for other devices, independent of this device's clock */
+    double wait; /**< waiting for other devices */
+    /** part of `wait` for their work, which takes longer at their clock; messages do not */
+    double bubble;
     double join; /**< 0 counts as 1: work follows the waiting */
     /**
      * the cache's part of the traffic share, which follows the clock; negative: the memory-bound
@@ -115,7 +117,8 @@ typedef struct power_state {
 
 /**
  * State of the step as it was measured, with only the limit `cap_w`. If the load would draw more,
- * the clock is reduced to meet the limit, if clocks are known.
+ * the clock is reduced to meet the limit, if clocks are known. A board holds its limit within
+ * milliseconds: the device meets it at work, and waiting does not make up for more.
  */
 power_state power_usual(const power_model *m, const power_load *load);
 

@@ -132,6 +132,8 @@ typedef struct prediction {
     /** part of forward and backward: messages of a layout that the passes wait for */
     double waited;
     double bubble; /**< part of backward: waiting of a pipeline's slowest rank for other stages */
+    /** layouts: mean of all ranks' seconds at work, by those of the rank of this step */
+    double others;
     /** share of a rank's FLOPs in layers that each rank of tp computes in full */
     double unsplit;
     double grad; /**< sum of exposed all-reduces, copies, stragglers and update */

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/no_memory.h"
+#include "base/text.h"
 #include "plan/layout_predict.h"
 #include "plan/layout_question.h"
 #include "plan/layout_tables.h"
@@ -80,7 +82,8 @@ static void take(const plan_job *job, const layout_plan *like, const layout_sear
             out->n++;
             continue;
         }
-        out->fastest = out->missed && out->fastest < p->run.value ? out->fastest : p->run.value;
+        out->fastest  = out->missed ? fmin(out->fastest, p->run.value) : p->run.value;
+        out->cheapest = out->missed ? fmin(out->cheapest, p->cost.value) : p->cost.value;
         out->missed++;
     }
 }
@@ -201,8 +204,12 @@ static lm_status find_on(const plan_job *job, layout_tables *t, const layout_pla
     return status;
 }
 
-static lm_status unmet(const layout_plans *p, lm_error *err)
+static lm_status unmet(const plan_job *job, const layout_plans *p, lm_error *err)
 {
+    money cost = { .amount = p->cheapest };
+    char  time[40], paid[MONEY_TEXT];
+
+    strcpy(cost.currency, job->currency);
     if (p->no_end)
         return lm_error_set(
             err, LM_E_NOTFOUND,
@@ -211,8 +218,10 @@ static lm_status unmet(const layout_plans *p, lm_error *err)
             p->no_end);
     return lm_error_set(err, LM_E_NOTFOUND,
                         "none of the best %zu layouts keeps to the deadline or budget: the fastest "
-                        "takes %.3g h; take other --nodes, or give more",
-                        p->missed, p->fastest / 3600);
+                        "takes %s%s%s; take other --nodes, or give more",
+                        p->missed, text_duration(p->fastest, time, sizeof time),
+                        isnan(cost.amount) ? "" : ", the cheapest costs ",
+                        isnan(cost.amount) ? "" : money_print(&cost, paid));
 }
 
 /* find_on(); where others may have layouts, it is no error to have none. */
@@ -253,7 +262,7 @@ lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro
         layout_tables_free(t);
     }
     if (!status && !out->n && (out->missed || out->no_end))
-        return unmet(out, err);
+        return unmet(job, out, err);
     if (status || out->n) {
         if (err && status)
             *err = why;

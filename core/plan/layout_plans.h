@@ -42,7 +42,8 @@ typedef struct layout_plans {
     /** number of plans that miss the deadline or budget; they are left out */
     size_t missed;
     size_t no_end; /**< number of plans whose devices fail faster than the run advances; left out */
-    double fastest; /**< s of the whole run with the fastest of these missed plans */
+    /** of these missed plans: s of the fastest run; cost of the cheapest, NAN: no price is known */
+    double fastest, cheapest;
 } layout_plans;
 
 /**

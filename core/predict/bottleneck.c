@@ -129,17 +129,18 @@ static void lay_out(bottleneck_of *out, const step_setup *s, const prediction *s
         out->seconds[k] *= own / all;
     out->seconds[near ? BOTTLENECK_INTRA_NODE : BOTTLENECK_INTER_NODE] += step->waited;
     out->seconds[BOTTLENECK_BUBBLE] = step->bubble;
+    out->others                     = step->others;
 }
 
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
                               const step_setup *s, const prediction *step)
 {
-    const bool       many    = step_setup_exchanges(s);
-    const double     more    = p->batch ? 0 : (double)(s->batch - 1);
-    const double     micro   = (double)s->sync.accumulation;
-    double           update  = 0;
-    bottleneck_of    out     = { .most = BOTTLENECK_ARITHMETIC, .sync = SYNC_BOUND_UNKNOWN };
-    double *const    seconds = out.seconds;
+    const bool    many   = step_setup_exchanges(s);
+    const double  more   = p->batch ? 0 : (double)(s->batch - 1);
+    const double  micro  = (double)s->sync.accumulation;
+    double        update = 0;
+    bottleneck_of out = { .most = BOTTLENECK_ARITHMETIC, .sync = SYNC_BOUND_UNKNOWN, .others = 1 };
+    double *const seconds    = out.seconds;
     const bottleneck between = s->nodes > 1 ? BOTTLENECK_INTER_NODE : BOTTLENECK_INTRA_NODE;
 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++) {

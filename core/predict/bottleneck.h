@@ -62,6 +62,7 @@ typedef struct bottleneck_of {
     double     share; /**< share of the step; NAN: unknown */
     sync_bound sync;
     double     seconds[N_BOTTLENECKS]; /**< seconds of each part of the step */
+    double     others;                 /**< mean of all ranks' seconds at work, by this rank's */
     /**
      * Split of BOTTLENECK_COMPUTE by the default model's prices, in shares of 1; all 0: no such
      * prices.

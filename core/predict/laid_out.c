@@ -217,6 +217,7 @@ static lm_status put_seconds(const laid_step *s, prediction *out, step_times *t)
                          .update    = t->weights * w.update,
                          .waited    = t->tensor,
                          .bubble    = t->bubble,
+                         .others    = t->others,
                          .grad      = t->grad,
                          .step      = t->step,
                          .alone     = { w.backward, NAN, NAN },

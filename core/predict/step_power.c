@@ -12,6 +12,12 @@ static bool compute_known(const bottleneck_of *b)
     return all > 0;
 }
 
+/* Seconds in exposed messages. */
+static double sent_of(const bottleneck_of *b)
+{
+    return fmax(0, b->seconds[BOTTLENECK_INTRA_NODE]) + fmax(0, b->seconds[BOTTLENECK_INTER_NODE]);
+}
+
 power_load step_load(const bottleneck_of *b)
 {
     power_load load = { .join = 1 };
@@ -30,9 +36,13 @@ power_load step_load(const bottleneck_of *b)
                 load.wait += b->seconds[k];
             all += b->seconds[k];
         }
-    for (term_bound k = 0; k < N_TERM_BOUNDS && all > 0; k++)
-        load.share[k] /= all;
-    load.wait = all > 0 ? load.wait / all : 0;
+    for (term_bound k = 0; k < N_TERM_BOUNDS && all > 0; k++) {
+        load.wait += (1 - b->others) * load.share[k];
+        load.share[k] *= b->others / all;
+    }
+    load.wait = all > 0 ? fmax(0, load.wait / all) : 0;
+    if (b->seconds[BOTTLENECK_BUBBLE] > 0)
+        load.bubble = fmax(0, load.wait - sent_of(b) / all);
     return load;
 }
 
@@ -97,18 +107,21 @@ step_power step_power_of(const power_model *m, const bottleneck_of *b, const pre
 step_energy step_energy_of(const power_model *m, const bottleneck_of *b, const prediction *step,
                            const power_state *at)
 {
-    const double devices = (double)step->nodes * (double)step->devices;
-    const double waits   = step_load(b).wait * step->step;
-    const double stages  = b->seconds[BOTTLENECK_BUBBLE];
-    const double sent    = b->seconds[BOTTLENECK_INTRA_NODE] + b->seconds[BOTTLENECK_INTER_NODE];
-    const double bubble  = stages > 0 ? stages / (stages + fmax(0, sent)) : 0;
-    double       watts   = power_waiting(m).value, joules;
+    const double     devices = (double)step->nodes * (double)step->devices;
+    const power_load load    = step_load(b);
+    const double     sent = (load.wait - load.bubble) * step->step, own = step->step - sent;
+    const double     longer = own > 0 ? (step->step * at->stretch - sent) / own : 1;
+    double           watts  = power_waiting(m).value;
+    step_energy      out    = { 0, 0, 0 };
 
     if (isfinite(at->mhz) && power_clocks_known(m))
         watts = m->idle_w + (watts - m->idle_w) * power_dynamic(m, at->mhz);
-    joules = waits > 0 ? watts * waits * devices : 0;
-    return (step_energy){ at->watts * devices * step->step * at->stretch - joules,
-                          (1 - bubble) * joules, bubble * joules };
+    if (load.wait > 0) {
+        out.messages = watts * sent * devices;
+        out.bubbles  = watts * load.bubble * step->step * longer * devices;
+    }
+    out.computing = at->watts * devices * step->step * at->stretch - out.messages - out.bubbles;
+    return out;
 }
 
 const char *step_power_by(const power_model *m, const step_power *p)

@@ -6,8 +6,9 @@
 #include "predict/bottleneck.h"
 
 /**
- * Shares of the step's time by bound, for the power model. Time in exposed messages and pipeline
- * bubbles is power_load.wait. BOTTLENECK_COMPUTE is split by the default model's prices; without these it counts as
+ * Shares of the step's time by bound, for the power model: the mean of all ranks. Time in exposed
+ * messages and pipeline bubbles is power_load.wait. Stages of a pipeline that have less to do wait
+ * longer. BOTTLENECK_COMPUTE is split by the default model's prices; without these it counts as
  * arithmetic.
  */
 power_load step_load(const bottleneck_of *b);
@@ -37,7 +38,7 @@ typedef struct step_energy {
 
 /**
  * Splits the energy of a step whose devices draw `at` (power_held()), of so many seconds at their own
- * clock. Waiting takes as long at each clock. Pure.
+ * clock. Messages take as long at each clock; bubbles as long as the work of other ranks. Pure.
  */
 step_energy step_energy_of(const power_model *m, const bottleneck_of *b, const prediction *step,
                            const power_state *at);

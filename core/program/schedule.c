@@ -448,14 +448,21 @@ static bool run_pipeline(const rank_program *p, const schedule_question *q, pric
     return !pipeline_run(&asked, &step, s->rank, NULL, NULL, NULL);
 }
 
+/* Seconds of kernels of a part of the network in a step. */
+static double work_of_part(const schedule_question *q, const stage_part *a)
+{
+    return a->forward * q->work.forward + (a->input + a->weight) * q->pass * q->work.backward +
+           a->weights * q->work.update;
+}
+
 /* Finds the rank that ends last. Returns its share of the network's passes and weights. */
 static stage_part run_stages(rank_program *p, const schedule_question *q, pricing *by,
                              step_times *out)
 {
     const stage_list *s    = &p->stages;
     const step_times  all  = *out;
-    double            last = -1;
-    stage_part        its  = { 0 };
+    double            last = -1, work = 0;
+    stage_part        its = { 0 };
 
     out->forward = out->backward = NAN;
     if (!run_pipeline(p, q, by, &all))
@@ -469,6 +476,7 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
             sent_by_rank(by, r, back / q->work.micro / (double)s->chunks, &sync, sent);
         const double end = s->rank[r].end + exposed + mine.weights * q->work.update;
 
+        work += work_of_part(q, &mine);
         if (end <= last)
             continue;
         last          = isnan(end) ? INFINITY : end; /* a message without a price */
@@ -493,6 +501,8 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
             out->added[2][g] = sent[g];
         }
     }
+    if (work > 0)
+        out->others = work / (double)s->ranks / work_of_part(q, &its);
     return its;
 }
 
@@ -517,7 +527,8 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
 
     *out = (step_times){ .forward  = w->forward,
                          .backward = q->pass * w->backward,
-                         .last     = q->pass * last };
+                         .last     = q->pass * last,
+                         .others   = 1 };
     if (p) {
         double waited = 0;
 

@@ -52,6 +52,11 @@ typedef struct step_times {
     double last; /**< the last backward pass, with messages at the same time, without copies */
     /** shares of the network on the slowest rank of a pipeline; 1 without a pipeline */
     double passes, weights;
+    /**
+     * mean over the ranks of a pipeline of the seconds of their own kernels, by those of the rank that
+     * ends last; 1 without a pipeline
+     */
+    double others;
     /** part of `forward` and `backward`: waiting for messages, except those between stages */
     double tensor;
     /**
@@ -117,6 +122,7 @@ static inline step_times schedule_in_turn(const step_work *w, double pass, doubl
                          .last     = pass * (w->backward / w->micro),
                          .passes   = 1,
                          .weights  = 1,
+                         .others   = 1,
                          .sync     = seconds,
                          .exposed  = seconds,
                          .grad     = grad,

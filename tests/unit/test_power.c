@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "device/power.h"
 #include "device/power_fit.h"
+#include "predict/step_power.h"
 
 /* A made-up board: 30 W at rest, 150 W at its limit, 1000 MHz, a knee at 500 MHz. */
 static power_model board(void)
@@ -42,6 +43,30 @@ static void dynamic_power_is_clock_times_squared_voltage(void **state)
     flat       = m;
     flat.slope = 0;
     assert_close(power_dynamic(&flat, 250), 0.25, 1e-15);
+}
+
+/* A rank computes 6 s, sends 1 s and waits 3 s; the ranks compute 4 s on average, and so wait 6 s. */
+static void ranks_with_less_work_draw_what_waiting_takes(void **state)
+{
+    const bottleneck_of b    = { .seconds = { [BOTTLENECK_ARITHMETIC] = 4,
+                                              [BOTTLENECK_TRAFFIC]    = 2,
+                                              [BOTTLENECK_INTER_NODE] = 1,
+                                              [BOTTLENECK_BUBBLE]     = 3 },
+                                 .others  = 2.0 / 3 };
+    const prediction    step = { .nodes = 2, .devices = 1, .step = 10 };
+    const power_load    load = step_load(&b);
+    power_model         m    = board();
+    step_energy         e;
+
+    (void)state;
+    assert_close(load.share[BOUND_ARITHMETIC], 0.4 * 2 / 3, 1e-12);
+    assert_close(load.share[BOUND_TRAFFIC], 0.2 * 2 / 3, 1e-12);
+    assert_close(load.wait, 0.6, 1e-12);
+    m.wait_w = 60;
+    e = step_energy_of(&m, &b, &step, &(power_state){ .watts = 100, .mhz = NAN, .stretch = 1 });
+    assert_close(e.messages, 2 * 60 * 1, 1e-9);
+    assert_close(e.bubbles, 2 * 60 * 5, 1e-9);
+    assert_close(e.computing, 2 * 1000 - 2 * 60 * 6, 1e-9);
 }
 
 static void power_is_what_time_goes_to(void **state)
@@ -81,6 +106,38 @@ static void waiting_draws_between_rest_and_work(void **state)
     w        = power_waiting(&m);
     assert_close(w.low + w.value + w.high, 3 * 65, 1e-12);
     assert_close(power_draw(&m, &load, NAN), 0.4 * 130 + 0.2 * 110 + 0.1 * 50 + 0.3 * 65, 1e-12);
+}
+
+/* At half the clock the work of 0.7 takes 1.1, and 0.2 of waiting for such work as many times as long; the other
+ * 0.1, a message, stays. */
+static void bubbles_last_as_long_as_the_work_of_others(void **state)
+{
+    const power_load load = { .share = { 0.4, 0.2, 0.1 }, .wait = 0.3, .bubble = 0.2, .join = 1 };
+    const double     all  = 1.1 + 0.2 * 1.1 / 0.7 + 0.1;
+    power_load       slow;
+
+    (void)state;
+    assert_close(power_slow_down(&load, 2, &slow), all, 1e-12);
+    assert_close(slow.bubble, 0.2 * 1.1 / 0.7 / all, 1e-12);
+    assert_close(slow.wait, (0.2 * 1.1 / 0.7 + 0.1) / all, 1e-12);
+    assert_close(slow.share[BOUND_ARITHMETIC], 0.8 / all, 1e-12);
+    assert_close(slow.share[BOUND_LAUNCH], 0.1 / all, 1e-12);
+}
+
+/* A device that works half of the time draws 130 W in that half, and 80 in the other: a limit of 110 W slows
+ * it, although the mean is 105. */
+static void a_limit_holds_while_the_device_works(void **state)
+{
+    const power_model m    = board();
+    const power_load  load = { .share = { 0.5, 0, 0 }, .wait = 0.5, .join = 1 };
+    const power_load  work = { .share = { 1, 0, 0 }, .join = 1 };
+    const power_state s    = power_held(&m, &load, NAN, 110);
+
+    (void)state;
+    assert_close(power_usual(&m, &load).watts, 105, 1e-12);
+    assert_true(s.mhz < 1000);
+    assert_close(power_draw(&m, &work, s.mhz), 110, 1e-6);
+    assert_close(s.stretch, 0.5 + 0.5 * 1000 / s.mhz, 1e-9);
 }
 
 /* At half the clock 0.5 of arithmetic takes 1; with the rest, 1.5: shares 2/3, 1/5, 2/15. */
@@ -401,6 +458,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dynamic_power_is_clock_times_squared_voltage),
         cmocka_unit_test(power_is_what_time_goes_to),
+        cmocka_unit_test(ranks_with_less_work_draw_what_waiting_takes),
+        cmocka_unit_test(bubbles_last_as_long_as_the_work_of_others),
+        cmocka_unit_test(a_limit_holds_while_the_device_works),
         cmocka_unit_test(arithmetic_slows_with_the_clock_and_traffic_does_not),
         cmocka_unit_test(waiting_draws_between_rest_and_work),
         cmocka_unit_test(waiting_gives_way_to_what_grows_beside_it),

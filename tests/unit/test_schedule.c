@@ -299,6 +299,31 @@ static void stages_take_their_closed_forms(void **state)
     assert_close(scheduled(&m, &q).step, t.step + 0.625, 1e-12);
 }
 
+/* Two stages of 3 and 1 parts of 4 s, 8 micro-batches: the first works 8 x 3 + 0.5 s and ends last, the ranks on
+ * average 8 x 2 + 0.5. */
+static void stages_of_less_work_wait_longer(void **state)
+{
+    stage_part part[] = {
+        { .forward = 0.75, .input = 0.375, .weight = 0.375, .weights = 0.5 },
+        { .forward = 0.25, .input = 0.125, .weight = 0.125, .weights = 0.5 },
+    };
+    pipeline_stage    stage[2];
+    pipeline_rank     rank[2];
+    schedule_question q = question();
+    made              m;
+
+    (void)state;
+    q.work              = (step_work){ .forward = 8, .backward = 24, .update = 1, .micro = 8 };
+    q.group[GROUP_DATA] = (rank_span){ .nodes = 1, .devices = 1 };
+    make(&m, &(message){ .rule = MESSAGE_BEHIND }, 1);
+    m.program.stages = (stage_list){
+        .part = part, .ranks = 2, .chunks = 1, .rule = PIPELINE_1F1B, .stage = stage, .rank = rank
+    };
+    assert_close(scheduled(&m, &q).others, (8 * 2 + 0.5) / (8 * 3 + 0.5), 1e-12);
+    m.program.stages = (stage_list){ .part = NULL };
+    assert_close(scheduled(&m, &q).others, 1, 0);
+}
+
 /* Four stages of 1 and 2 s whose gradients or weights travel in each of 8 micro-batches: their passes take
  * longer for what they do not hide, and 1F1B stays 8 + 3 of them. */
 static void stages_wait_in_each_micro_batch(void **state)
@@ -463,6 +488,7 @@ int main(void)
         cmocka_unit_test(ranks_wait_for_the_slowest),
         cmocka_unit_test(one_rank_sends_nothing),
         cmocka_unit_test(stages_take_their_closed_forms),
+        cmocka_unit_test(stages_of_less_work_wait_longer),
         cmocka_unit_test(stages_wait_in_each_micro_batch),
         cmocka_unit_test(gradients_of_experts_go_to_fewer_ranks),
         cmocka_unit_test(weights_of_experts_are_gathered_among_fewer_ranks),

@@ -171,7 +171,7 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
                 text_duration(p->found.high, text[1], HOURS_TEXT));
     if (!isnan(r->tokens))
         fprintf(out, ", %s tokens/s",
-                text_grouped((uint64_t)fmin(r->tokens, 1e18), grouped, sizeof grouped));
+                text_grouped((uint64_t)fmin(r->tokens + 0.5, 1e18), grouped, sizeof grouped));
     if (r->at_peak > 0)
         fprintf(out, ", MFU %.1f %%", 100 * mfu(r, 0));
     fprintf(out, ", %s; %s %s",
@@ -186,8 +186,9 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
     if (device_hours(r, 0) < 100)
         fprintf(out, ", %.3g device-hours", device_hours(r, 0));
     else
-        fprintf(out, ", %s device-hours",
-                text_grouped((uint64_t)fmin(device_hours(r, 0), 1e18), grouped, sizeof grouped));
+        fprintf(
+            out, ", %s device-hours",
+            text_grouped((uint64_t)fmin(device_hours(r, 0) + 0.5, 1e18), grouped, sizeof grouped));
     if (!isnan(cost.amount))
         fprintf(out, ", %s", money_print(&cost, paid));
     if (r->power.watts.value > 0)

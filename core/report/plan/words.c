@@ -68,7 +68,7 @@ static void say_run(const plan_job *job, const plan *p, char *out)
     if (rate < 1000)
         snprintf(second, sizeof second, "%.3g", rate);
     else
-        text_grouped((uint64_t)rate, second, sizeof second);
+        text_grouped((uint64_t)(rate + 0.5), second, sizeof second);
     say(out, " infer%s %s samples, up to %s a second, in ", one ? "s" : "",
         text_grouped((uint64_t)t->dataset, all, sizeof all), second);
 }
