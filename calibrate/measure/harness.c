@@ -64,8 +64,8 @@ static lm_status agree(const world *group, lm_status status)
 
 void harness_lost(const bench *b, const world *group, lm_status status, const lm_error *err)
 {
-    if (status == LM_E_IO && b->collective && b->collective->type->on_gpu &&
-        world_size(group) > 1 && strcmp(err->text, WORLD_ELSEWHERE) != 0)
+    if (status && b->collective && b->collective->type->on_gpu && world_size(group) > 1 &&
+        strcmp(err->text, WORLD_ELSEWHERE) != 0)
         watchdog_fail(err->text);
 }
 

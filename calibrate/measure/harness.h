@@ -64,9 +64,9 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
                           point_result *out, lm_error *err);
 
 /**
- * A rank whose device or network is lost reports it at once and does not return: other ranks may
- * wait for it in an all-reduce between GPUs, and cannot be reached otherwise. Other failures, and
- * failures with other collectives, are exchanged at the next meeting of the ranks.
+ * A rank whose repetition failed reports it at once and does not return: other ranks may wait for it
+ * in an all-reduce between GPUs, and cannot be reached otherwise. Failures with other collectives are
+ * exchanged at the next meeting of the ranks.
  */
 void harness_lost(const bench *b, const world *group, lm_status status, const lm_error *err);
 

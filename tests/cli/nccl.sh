@@ -163,10 +163,21 @@ errors | grep -q 'NCCL: remote process exited' || fail "a lost network: $(cat er
 LAYERMETER_FAKE_NCCL_BROKEN=4 run 2 sweep.ini -o broken_message.csv && fail "a broken connection is no failure"
 [ "$(errors | wc -l)" -eq 1 ] && errors | grep -q 'all-reduce: NCCL: remote process exited' || fail "a broken connection: $(cat err)"
 
-# ---- the launch is in no message's time, by a clock of which all is known: 2 us ------------------------------
+# ---- the launch is in no message's time, and none of it in the cache, by a clock of which all is known: 2 us and 1 ---
 LAYERMETER_FAKE_LATENCY=1000 run 2 sweep.ini -o clock.csv || fail "a known clock: $(cat err)"
 awk -F, '/^collective,.*,ok$/ { printf "%.2g\n", $17 }' clock.csv | sort -u >times
-[ "$(cat times)" = 2e-06 ] || fail "a message of 2 us takes: $(cat times)"
+[ "$(cat times)" = 3e-06 ] || fail "a message of 3 us takes: $(cat times)"
+
+# ---- a rank without memory for its message: the others' wait for it until their communicator is given up ---------
+LAYERMETER_FAKE_NCCL_REFUSED=1 run 2 sweep.ini -o refused.csv || fail "no memory for a message: $(cat err)"
+[ "$(grep -c '^collective,.*,skipped-memory$' refused.csv)/$(grep -c '^collective,.*,ok$' refused.csv)" = 1/5 ] ||
+    fail "no memory for a message: $(grep -v '^#' refused.csv)"
+# once it is timed it ends the run, at once
+began=$(date +%s)
+LAYERMETER_FAKE_NCCL_REFUSED=3 run 2 sweep.ini -o refused_later.csv && fail "no memory for a timed message is no failure"
+[ $(($(date +%s) - began)) -lt 15 ] || fail "no memory for a timed message: the others were waited for: $(cat err)"
+[ "$(errors | wc -l)" -eq 1 ] && errors | grep -q "rank 1 on .*: all-reduce: NCCL: .*out of memory.* while measuring" ||
+    fail "no memory for a timed message: $(cat err)"
 
 # ---- the native step: gradients in buckets -----------------------------------------------------------------
 sed '/^.collectives/,$d' sweep.ini >step.ini
@@ -187,6 +198,11 @@ done
 sed 's/^bucket .*/bucket = 1KiB/' step.ini >buckets.ini
 LAYERMETER_FAKE_NCCL_BROKEN=6 run 2 buckets.ini -o broken_step.csv && fail "a broken connection in a step is no failure"
 [ "$(errors | wc -l)" -eq 1 ] && errors | grep -q 'buckets: NCCL: remote process exited' || fail "a broken connection in a step: $(cat err)"
+
+sed 's/^batch .*/batch = 2, 4/' buckets.ini >batches.ini
+LAYERMETER_FAKE_NCCL_REFUSED=1 run 2 batches.ini -o refused_step.csv || fail "no memory for a bucket: $(cat err)"
+grep -q '^network,.*,2,.*,skipped-memory$' refused_step.csv && grep -q '^network,.*,4,.*,ok$' refused_step.csv ||
+    fail "no memory for a bucket: $(grep -v '^#' refused_step.csv)"
 
 # ---- one rank's device breaks while the other waits for it: its words are said at once, and all end -------------
 cat >second.sh <<'END'

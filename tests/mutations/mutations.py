@@ -102,12 +102,17 @@ MUTATIONS = [
     Mutation("gpu_launch_timed", "calibrate/backends/cuda/cuda.c", "if (!status && c->alone)", "if (!status && c->alone && c->flush)", "script", "gpu"),
     Mutation("gpu_launches_timed", "calibrate/backends/cuda/cuda.c", "FIRST = 90000", "FIRST = 30000", "script", "gpu"),
     Mutation("gpu_launch_of_message", "calibrate/backends/nccl/nccl.c", "held   = hold_back(b, err);", "held   = b->flush ? LM_OK : hold_back(b, err);", "script", "nccl"),
+    Mutation("gpu_cache_kept", "calibrate/backends/cuda/cuda.c", "lm_status  status = empty_cache(c, err);", "lm_status  status = c->flush ? LM_OK : empty_cache(c, err);", "script",
+             "gpu"),
     # 6: failures of one rank
     Mutation("gpu_failure_untold", "calibrate/measure/harness.c", "        watchdog_fail(err->text);", "        (void)err;", "script", "nccl"),
     Mutation("gpu_async_unread", "calibrate/backends/nccl/nccl_comm.c", "asked = ncclCommGetAsyncError(comm, &found);", "asked = ncclSuccess;", "script", "nccl"),
     Mutation("gpu_async_unread_in_steps", "calibrate/backends/nccl/nccl_buckets.c", "asked = ncclCommGetAsyncError(b->comm, &found);", "asked = ncclSuccess;", "script",
              "nccl"),
     Mutation("gpu_first_message_untold", "calibrate/backends/nccl/nccl.c", "watchdog_fail(err->text); /* the others", "(void)err; /* the others", "script", "nccl"),
+    Mutation("gpu_message_pending", "calibrate/backends/nccl/nccl.c", "nccl_comms_drop(b->comms, w->comm);", "(void)b->comms;", "script", "nccl"),
+    Mutation("gpu_buckets_pending", "calibrate/backends/nccl/nccl.c", "nccl_comms_drop(b->comms, comm);", "(void)b->comms;", "script", "nccl"),
+    Mutation("gpu_memory_untold", "calibrate/measure/harness.c", "if (status && b->collective &&", "if (status == LM_E_IO && b->collective &&", "script", "nccl"),
     Mutation("gpu_patience", "calibrate/ranks/watchdog.h", "between_gpus ? 1e8 : 1e6", "between_gpus ? 1e5 : 1e6", "unit", "harness"),
     # 7: communicators
     Mutation("gpu_communicators_kept", "calibrate/backends/nccl/nccl_comm.c", "KEPT = 4", "KEPT = 40", "script", "nccl"),

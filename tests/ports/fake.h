@@ -21,7 +21,9 @@
  *                                    last tap; 3: both
  *   LAYERMETER_FAKE_LATENCY=N        events tell a clock of its own: whatever the host enqueues takes
  *                                    it N ns, and runs 2000 ns, products on tensor cores 500,
- *                                    a delay as long as it says, what sets memory 1 ns for 1000 bytes
+ *                                    a delay as long as it says, what sets memory 1 ns for 1000 bytes;
+ *                                    1000 ns more where as much as the cache holds was set since a call
+ *                                    that reads
  *   LAYERMETER_FAKE_MIG=N            this process sees instance N of a GPU that is shared
  */
 #ifndef PORTS_FAKE_H
@@ -46,8 +48,16 @@ cudaError_t fake_library_enqueue(cudaStream_t stream, fake_call *call, const voi
 /** The call under way takes so long, by the device's own clock. */
 void fake_spend(long long nanoseconds);
 
-/** The call under way never ends, nor does what waits behind it. */
-void fake_never_ends(void);
+/** The call under way never ends, nor does what waits behind it, unless fake_ends() says so of the
+ * same `by`; NULL: never. */
+void fake_never_ends(const void *by);
+/** What never ends of this one's has ended. */
+void fake_ends(const void *by);
+
+/** Bytes of the cache. */
+enum { FAKE_CACHE = 1 << 20 };
+/** The call under way writes so many bytes and reads none: what the cache held may be gone. */
+void fake_sweeps(size_t bytes);
 
 /** Does anything wait in a stream? The management library asks. */
 bool fake_is_busy(void);

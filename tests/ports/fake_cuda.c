@@ -31,7 +31,9 @@ struct CUstream_st {
     struct CUstream_st *next;
     queue               waiting;
     struct CUgraph_st  *capture;        /* NULL: not captured */
-    bool                running, stuck; /* stuck: what runs never ends */
+    bool                running, stuck; /* stuck: what runs never ends, ... */
+    const void         *by;             /* ... unless whose it is gives it up; NULL: nobody's */
+    bool                destroyed;      /* lives on until its work has ended */
     int64_t             busy_until;
 };
 
@@ -40,6 +42,7 @@ struct CUevent_st {
     unsigned long long  recorded, done; /* turns */
     int64_t             nanoseconds;
     bool                timed;
+    size_t              users; /* its owner, and what streams hold of it */
 };
 
 struct CUgraph_st {
@@ -58,7 +61,10 @@ static struct {
     size_t              n_launches, n_events, n_graphs;
     int                 device;
     int64_t             host, spent; /* the host's clock; what the call under way takes */
-    bool                endless;     /* the call under way */
+    bool                endless;     /* the call under way, ... */
+    const void         *by;          /* ... which is of that communicator */
+    bool                idle;        /* the call under way reads nothing */
+    size_t              swept;       /* bytes written since a call read something */
 } fake;
 
 /* Streams may be given work by several threads. */
@@ -107,7 +113,7 @@ static int64_t now(void)
 }
 
 /* A clock of its own, of which all is known: LAYERMETER_FAKE_LATENCY. */
-enum { KERNEL_NANOSECONDS = 2000 };
+enum { KERNEL_NANOSECONDS = 2000, COLD_NANOSECONDS = 1000 };
 
 static int64_t latency(void)
 {
@@ -119,9 +125,16 @@ void fake_spend(long long nanoseconds)
     fake.spent = nanoseconds;
 }
 
-void fake_never_ends(void)
+void fake_sweeps(size_t bytes)
+{
+    fake.idle = true;
+    fake.swept += bytes;
+}
+
+void fake_never_ends(const void *by)
 {
     fake.endless = true;
+    fake.by      = by;
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -135,6 +148,8 @@ static void queue_add(queue *q, item new)
 
     if (!i)
         abort();
+    if (new.event)
+        new.event->users++;
     fake.host += latency();
     *i      = new;
     i->sent = fake.host;
@@ -143,8 +158,15 @@ static void queue_add(queue *q, item new)
     q->end  = &i->next;
 }
 
+static void event_leave(struct CUevent_st *e)
+{
+    if (e && !--e->users)
+        free(e);
+}
+
 static void item_free(item *i)
 {
+    event_leave(i->event);
     free(i->context);
     free(i);
 }
@@ -183,34 +205,55 @@ static void run_call(const item *i)
         return;
     }
     if (fake.n_launches == (size_t)fake_number("LAYERMETER_FAKE_ENDLESS", 0)) {
-        fake_never_ends();
+        fake_never_ends(NULL);
         return;
     }
     i->call(i->context);
 }
 
-static void run_item(struct CUstream_st *s, item *i)
+/* What reads finds the cache swept, which takes it longer, or finds it as the last one left it. */
+static void spend(struct CUstream_st *s)
 {
-    s->busy_until = later(s->busy_until, i->sent);
+    s->busy_until += fake.spent;
+    if (fake.idle)
+        return;
+    if (fake.swept >= FAKE_CACHE)
+        s->busy_until += COLD_NANOSECONDS;
+    fake.swept = 0;
+}
+
+/* False: it waits for an event that does not come. */
+static bool run_item(struct CUstream_st *s, const item *i)
+{
+    const int64_t begins = later(s->busy_until, i->sent);
+
     switch (i->kind) {
     case ITEM_CALL:
-        fake.spent = KERNEL_NANOSECONDS;
+        fake.spent    = KERNEL_NANOSECONDS;
+        fake.idle     = false;
+        s->busy_until = begins;
         run_call(i);
-        s->busy_until += fake.spent;
-        s->stuck |= fake.endless;
-        fake.endless = false;
+        spend(s);
+        if (fake.endless) {
+            s->stuck     = true;
+            s->by        = fake.by;
+            fake.endless = false;
+        }
         break;
     case ITEM_RECORD:
+        s->busy_until         = begins;
         i->event->done        = i->turn;
         i->event->nanoseconds = latency() ? s->busy_until : now();
         break;
     case ITEM_WAIT:
         if (i->event->done < i->turn && i->event->stream)
             run_until(i->event->stream, i->event, i->turn);
-        s->stuck |= i->event->done < i->turn && i->event->stream;
-        s->busy_until = later(s->busy_until, i->event->nanoseconds);
+        if (i->event->done < i->turn && i->event->stream)
+            return false;
+        s->busy_until = later(begins, i->event->nanoseconds);
         break;
     }
+    return true;
 }
 
 /* Up to and with one recording of an event; NULL: all. */
@@ -223,25 +266,56 @@ static void run_until(struct CUstream_st *s, const struct CUevent_st *event,
     while (s->waiting.first && !s->stuck && !(event && event->done >= turn)) {
         item *i = s->waiting.first;
 
+        if (!run_item(s, i))
+            break;
         s->waiting.first = i->next;
         if (!i->next)
             s->waiting.end = &s->waiting.first;
-        run_item(s, i);
         item_free(i);
     }
     s->running = false;
 }
 
+/* Waits for ever for what never ends: nothing of this process may end it meanwhile. */
+static void run_out(struct CUstream_st *s)
+{
+    run_until(s, NULL, 0);
+    while (s->stuck || s->waiting.first)
+        pause();
+}
+
+/* Streams that were destroyed, once their work has ended. */
+static void bury(void)
+{
+    for (struct CUstream_st **link = &fake.streams, *s; (s = *link);)
+        if (s->destroyed && !s->stuck && !s->waiting.first) {
+            *link = s->next;
+            free(s);
+        } else {
+            link = &s->next;
+        }
+}
+
+void fake_ends(const void *by)
+{
+    fake_enter();
+    for (struct CUstream_st *s = fake.streams; s; s = s->next)
+        if (s->stuck && s->by == by)
+            s->stuck = false;
+    fake_leave(cudaSuccess);
+}
+
 void fake_run_default(void)
 {
-    run_until(&fake.none, NULL, 0);
+    run_out(&fake.none);
 }
 
 void fake_run_all(void)
 {
     fake_run_default();
     for (struct CUstream_st *s = fake.streams; s; s = s->next)
-        run_until(s, NULL, 0);
+        run_out(s);
+    bury();
 }
 
 static struct CUstream_st *stream_of(cudaStream_t stream)
@@ -356,16 +430,13 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned int flags)
     return fake_leave(cudaSuccess);
 }
 
+/* "This function will return immediately and the resources associated with the stream will be released
+ * automatically once the device has completed all work" (CUDA Runtime API, cudaStreamDestroy). */
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     fake_enter();
-    run_until(stream, NULL, 0);
-    for (struct CUstream_st **link = &fake.streams; *link; link = &(*link)->next)
-        if (*link == stream) {
-            *link = stream->next;
-            break;
-        }
-    free(stream);
+    stream->destroyed = true;
+    bury();
     return fake_leave(cudaSuccess);
 }
 
@@ -374,9 +445,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     fake_enter();
     if (stream_of(stream)->capture)
         return fake_leave(cudaErrorStreamCaptureUnsupported);
-    run_until(stream_of(stream), NULL, 0);
-    while (stream_of(stream)->stuck)
-        pause();
+    run_out(stream_of(stream));
     fake.host = later(fake.host, stream_of(stream)->busy_until);
     return fake_leave(cudaSuccess);
 }
@@ -388,6 +457,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned int flags)
     fake_enter();
     if (!e)
         return fake_leave(cudaErrorMemoryAllocation);
+    e->users = 1;
     e->timed = !(flags & cudaEventDisableTiming);
     *out     = e;
     fake.n_events++;
@@ -399,12 +469,11 @@ cudaError_t cudaEventCreate(cudaEvent_t *out)
     return cudaEventCreateWithFlags(out, cudaEventDefault);
 }
 
-/* Real ones outlive their pending recordings. */
+/* Returns at once; what is pending keeps it (CUDA Runtime API, cudaEventDestroy). */
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     fake_enter();
-    fake_run_all();
-    free(event);
+    event_leave(event);
     fake.n_events--;
     return fake_leave(cudaSuccess);
 }
@@ -565,6 +634,7 @@ size_t fake_left(void)
     size_t n;
 
     fake_enter();
+    fake_run_all();
     n = fake.n_events + fake.n_graphs + fake_allocations();
     for (const struct CUstream_st *s = fake.streams; s; s = s->next)
         n++;

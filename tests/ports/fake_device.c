@@ -82,7 +82,7 @@ cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribute, int 
     case cudaDevAttrClockRate: *out = 1980000; break;
     case cudaDevAttrMultiProcessorCount: *out = 132; break;
     case cudaDevAttrEccEnabled: *out = 1; break;
-    case cudaDevAttrL2CacheSize: *out = 1 << 20; break;
+    case cudaDevAttrL2CacheSize: *out = FAKE_CACHE; break;
     case cudaDevAttrComputeCapabilityMajor: *out = capability() / 10; break;
     case cudaDevAttrComputeCapabilityMinor: *out = capability() % 10; break;
     default: return cudaErrorInvalidValue;

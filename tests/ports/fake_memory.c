@@ -153,6 +153,7 @@ static void run_set(void *context)
     const move *m = context;
 
     memset(m->to, m->value, m->bytes);
+    fake_sweeps(m->bytes);
     if (m->bytes > 2000000)
         fake_spend((long long)(m->bytes / 1000));
 }

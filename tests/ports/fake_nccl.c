@@ -11,7 +11,9 @@
  *   LAYERMETER_FAKE_NCCL_LOST=N    before the N-th collective of rank 1 the network is lost: it
  *                                  never ends
  *   LAYERMETER_FAKE_NCCL_BROKEN=N  the N-th collective of a communicator never ends, which only
- *                                  ncclCommGetAsyncError() tells
+ *                                  ncclCommGetAsyncError() tells, unless ncclCommAbort() ends it
+ *   LAYERMETER_FAKE_NCCL_REFUSED=N the N-th call of rank 1 finds no device memory ("unhandled cuda error"):
+ *                                  the others wait in theirs until ncclCommAbort() ends it
  *   LAYERMETER_FAKE_NCCL_LOG=FILE  a line for each communicator: "rank of ranks: NCCL_ALGO"
  *   LAYERMETER_FAKE_NCCL_NET=NAME  the network that its log says it uses, IB
  *                                  and of each collective the algorithm and protocol, on rank 0
@@ -52,6 +54,8 @@ struct ncclComm {
     long long    n_run;
     ncclResult_t error;
     bool         ring; /* NCCL_ALGO */
+    bool         aborted;
+    size_t       users; /* its owner, and messages whose turn has not come */
 };
 
 /* A message from one rank to another. */
@@ -269,18 +273,33 @@ static void spoil(const collective *r)
         put(r->receive, r->count / 2, r->type, 1000);
 }
 
-static void run(void *context)
+static void leave(struct ncclComm *c)
 {
-    const collective *r = context;
+    if (--c->users)
+        return;
+    munmap(c->where, sizeof(meeting));
+    free(c);
+}
 
+static void run_one(const collective *r)
+{
     if (++r->comm->n_run == fake_number("LAYERMETER_FAKE_NCCL_BROKEN", 0)) {
         r->comm->error = ncclRemoteError;
-        fake_never_ends();
+        fake_never_ends(r->comm);
         return;
     }
     r->run(r);
     if (r->comm->rank == 1 && r->comm->n_run == fake_number("LAYERMETER_FAKE_NCCL_WRONG", 0))
         spoil(r);
+}
+
+static void run(void *context)
+{
+    const collective *r = context;
+
+    if (!r->comm->aborted)
+        run_one(r);
+    leave(r->comm);
 }
 
 static size_t width(ncclDataType_t type)
@@ -361,6 +380,7 @@ static void log_choice(const collective *r)
 /* `given`, `got`: elements of the two messages. */
 static ncclResult_t start(const collective *r, size_t given, size_t got, cudaStream_t stream)
 {
+    static long long calls;
     struct ncclComm *c = r->comm;
 
     if (!c || !known(r->type, r->op) ||
@@ -371,7 +391,12 @@ static ncclResult_t start(const collective *r, size_t given, size_t got, cudaStr
         atomic_store(&c->where->lost, 1);
         return ncclRemoteError;
     }
+    if (c->rank == 1 && ++calls == fake_number("LAYERMETER_FAKE_NCCL_REFUSED", 0)) {
+        last_error = "Cuda failure 2 'out of memory'";
+        return ncclUnhandledCudaError;
+    }
     log_choice(r);
+    c->users++;
     return fake_enqueue(stream, run, r, sizeof *r) == cudaSuccess ? ncclSuccess
                                                                   : ncclUnhandledCudaError;
 }
@@ -510,7 +535,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int 
         free(c);
         return ncclSystemError;
     }
-    *c       = (struct ncclComm){ .rank = rank, .ranks = ranks };
+    *c       = (struct ncclComm){ .rank = rank, .ranks = ranks, .users = 1 };
     c->where = mmap(NULL, sizeof(meeting), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (c->where == MAP_FAILED) {
@@ -540,11 +565,13 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int 
     return ncclSuccess;
 }
 
+/* "will abort any uncompleted operations before destroying the communicator" (NCCL's guide, ncclCommAbort). */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
     live--;
-    munmap(comm->where, sizeof(meeting));
-    free(comm);
+    comm->aborted = true;
+    fake_ends(comm);
+    leave(comm);
     return ncclSuccess;
 }
 

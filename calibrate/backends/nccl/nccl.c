@@ -291,10 +291,8 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
     /* other ranks wait for this exchange, also after a failure here */
     one    = exchange(b, w, b->pool, status ? NULL : err);
     status = world_agree(w->group, status ? status : one, err);
-    if (status) { /* the first message makes connections: no rank may wait for a missing one */
-        nccl_comms_drop(b->comms, w->comm);
+    if (status) /* the first message makes connections: no rank may wait for a missing one */
         return status;
-    }
     if ((cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess)
         status = nccl_cuda_failed(err, w->title, cuda);
     before = pulse_enter(PULSE_EXCHANGE);
@@ -403,6 +401,8 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
         status = start_line_agree(what->group, status, &w->start, err);
     }
     if (status) {
+        if (w && w->comm) /* a message on it may never end */
+            nccl_comms_drop(b->comms, w->comm);
         nccl_release(self, w);
         return status;
     }
