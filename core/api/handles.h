@@ -7,6 +7,8 @@
 #ifndef API_HANDLES_H
 #define API_HANDLES_H
 
+#include <limits.h>
+
 #include <layermeter/layermeter.h>
 
 #include "predict/predict.h"
@@ -34,6 +36,7 @@ lm_status network_handle_decoding(const lm_network *from, int64_t context, lm_ne
 struct lm_machine {
     calibration *cal;           /**< constant once open: threads share it */
     char        *path;          /**< path of the file; or the device of a shipped file */
+    bool         shipped;       /**< `path` is a device */
     interconnect link;          /**< between nodes; zeros: not stated */
     char         link_name[80]; /**< storage for link.name */
 };
@@ -63,11 +66,12 @@ struct lm_predictor {
     predictor         who;
     workloads        *loads;
     const lm_network *network;
-    step_scan        *scan;      /**< storage for who.scan; NULL: steps share no work */
-    sync_policy       usual;     /**< default policy of steps */
-    optimizer         optimizer; /**< of all steps */
-    char              input[64]; /**< storage for who.input */
-    char              model[64]; /**< storage for who.model */
+    step_scan        *scan;                  /**< storage for who.scan; NULL: steps share no work */
+    sync_policy       usual;                 /**< default policy of steps */
+    optimizer         optimizer;             /**< of all steps */
+    char              input[64];             /**< storage for who.input */
+    char              model[64];             /**< storage for who.model */
+    char              measured_so[PATH_MAX]; /**< storage for who.measured_so */
 };
 
 /** Default latency of a message between nodes if the user gives only a bandwidth. */

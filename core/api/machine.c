@@ -92,6 +92,7 @@ lm_status machine_handle_open(const machine_asked *q, lm_machine **out, lm_error
                              : machine_load(q->path, &cal, err)) ||
         (status = handle_of(cal, q->shipped ? q->shipped->device : q->path, &m, err)))
         return status;
+    m->shipped = q->shipped != NULL;
     if ((status = connect_nodes(q, m, err)))
         lm_machine_close(m);
     else

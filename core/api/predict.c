@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "machine/measured_as.h"
 #include "network/autocast.h"
 #include "predict/explain.h"
 #include "predict/recompute.h"
@@ -155,6 +156,10 @@ static lm_status open_predictor(lm_predictor *p, const lm_machine *machine,
     if ((status = check_amp(&p->who, asked, err)) ||
         (status = settle_weights(machine, asked, &p->who, err)))
         return status;
+    if (machine && !machine->shipped && predictor_other_types(&p->who) &&
+        machine_measured_as(machine->path, machine->cal, p->who.dtype, p->who.mixed,
+                            p->measured_so))
+        p->who.measured_so = p->measured_so;
     return predictor_open(&p->who, &asked->source, err);
 }
 

@@ -53,8 +53,10 @@ typedef struct predictor {
     framework_kind framework; /**< changes step prices as in predict/host_step.h */
     net_shard      shard;     /**< the part of the network that one rank has; zeros: all */
     const char    *machine;   /**< path of the machine file, for messages; may be NULL */
-    interconnect   link;      /**< the user's description of the link between nodes; zeros: none */
-    roofline       roof;      /**< peaks of the device behind `cal`, from its datasheet */
+    /** the file beside it that was measured in `dtype` and `mixed`, which `cal` was not; NULL: none */
+    const char  *measured_so;
+    interconnect link; /**< the user's description of the link between nodes; zeros: none */
+    roofline     roof; /**< peaks of the device behind `cal`, from its datasheet */
     /**
      * above 0: products run as TF32, and `cal` has 16-bit measurements. They take as_tf32 times as
      * long: the ratio of the datasheet's peaks, set by predictor_open(). 1 requests this

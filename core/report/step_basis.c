@@ -93,9 +93,12 @@ static void print_dtype(const predictor *who, const char *label, FILE *out)
     begin_note(label, out);
     fprintf(
         out,
-        "%s: %s was not measured: times are assumed from those in %s, with bounds wider by x %.2g\n",
+        "%s: %s was not measured: times are assumed from those in %s, with bounds wider by x %.2g",
         file_of(who), types_print(who->dtype, who->mixed, asked),
         types_print(who->cal->dtype, calibration_mixed(who->cal), has), DTYPE_DOUBT);
+    if (who->measured_so)
+        fprintf(out, "; --machine %s has it measured", who->measured_so);
+    fputc('\n', out);
 }
 
 /* In inference all but the forward pass takes no time; in training it takes time or is not
