@@ -75,7 +75,9 @@ typedef struct collective_model {
  * Then each number of nodes but the smallest is left out in turn (at most eight). A second plane is
  * added if it lowers the held-out error by a tenth or more; the cheaper plane answers (NCCL takes
  * the minimum over algorithms and protocols, tuning.cc). Without rows of two nodes, their bytes get
- * the price for more nodes, and vice versa.
+ * the price for more nodes, and vice versa. The choice that NCCL tells of a row (`chosen=`) is not used:
+ * it is unknown for the sizes and nodes of a question, so the cheaper plane must answer there, and rows
+ * join planes by the same rule.
  *
  * Between nodes, with at least two numbers of nodes and four sizes, an answer is the mean of the
  * planes and BASELINE_LOG2. It is the planes alone if these have a lower error on numbers of nodes
