@@ -48,6 +48,13 @@ static const shape shapes[] = {
     { 4, { 1, 1, 64 }, { 1, 1, 5 }, { 1, 1, 1 }, { 0, 0, 4 }, { 1, 1, 2 }, { 1, 1, 64 } },
 };
 
+/* cuDNN compiles depthwise convolutions, which takes up to a second each. Half of them have each pair of type,
+ * layout, pass and bias. */
+static bool is_tried(const shape *s, size_t type, size_t layout, size_t pass)
+{
+    return s->groups < 64 || (type + layout + pass) % 2 == 0;
+}
+
 static void cudnn_plans_every_convolution(void **state)
 {
     static const lm_dtype types[] = { LM_F32, LM_F16, LM_BF16 };
@@ -60,13 +67,15 @@ static void cudnn_plans_every_convolution(void **state)
         cuda_kernel  out;
         lm_error     err;
 
+        if (!is_tried(s, i % 3, i / 3 % 2, i / 6 % 3))
+            continue;
         k.dtype                   = types[i % 3];
         how.value[SETTING_LAYOUT] = (uint8_t)(i / 3 % 2);
         k.pass                    = (lm_pass)(i / 6 % 3);
         k.u.conv.n                = 8;
         k.u.conv.c_in = k.u.conv.c_out = 64;
         k.u.conv.groups                = s->groups;
-        k.u.conv.bias                  = i % 2;
+        k.u.conv.bias                  = i % 3 == (i / 6 + 1) % 3;
         memcpy(k.u.conv.in, s->in, sizeof s->in);
         memcpy(k.u.conv.out, s->out, sizeof s->out);
         memcpy(k.u.conv.window, s->window, sizeof s->window);
