@@ -11,7 +11,14 @@ shift 4
 echo "${1##*/}" >>"$SANITIZED" || exit 9
 exec "$@"
 END_TOOL
-chmod +x "$work/tools/compute-sanitizer"
+# of nccl-tests, in its own columns: 24.47 us out of place, 24.29 in place
+cat >"$work/tools/all_reduce_perf" <<'END_TOOL'
+#!/bin/sh
+[ "$*" = '-b 64K -e 16M -f 4 -g 2' ] || exit 3
+echo '#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong'
+echo '      262144         65536     float     sum      -1    24.47   10.71   10.71      0    24.29   10.79   10.79      0'
+END_TOOL
+chmod +x "$work/tools/compute-sanitizer" "$work/tools/all_reduce_perf"
 cat >"$work/sheet.ini" <<'END'
 [Fake device]
 f32       = 0.3 TFLOP/s
@@ -41,12 +48,22 @@ said() { grep -qx -e "$1" "$work/said" || fail "no '$1': $(cat "$work/said")"; }
 # ---- a row that is skipped fails it, and what else can be told is; where nothing runs it ends ---------------------
 LAYERMETER_FAKE_MEMORY=100000 day 1 && fail "rows were skipped: $(cat "$work/said")"
 said 'FAILED: smoke'
+grep -q '^smoke: [0-9]* points: .*needs .* MB' "$work/said" || fail "no reason: $(cat "$work/said")"
+said '-- done: build.*; failed: .*smoke.*, whose words are above and all of it in .*/day/results'
+grep -q '^-- next' "$work/said" && fail "another call after one that failed: $(cat "$work/said")"
 grep -q '^kernels: wrong:' "$work/said" || fail "it did not go on: $(cat "$work/said")"
 rm -rf "$WORK"
 LAYERMETER_FAKE_MEMORY=100 day 1 && fail "nothing ran: $(cat "$work/said")"
 said 'smoke: 0 rows, [0-9]* skipped'
 grep -q '^kernels' "$work/said" && fail "it went on: $(cat "$work/said")"
 rm -rf "$WORK"
+
+# ---- time that is over is no failure -----------------------------------------------------------------------------
+MINUTES=0 day 1
+[ $? -eq 124 ] || fail "a call without time: $(cat "$work/said")"
+said 'NOT FINISHED: smoke: the time of this call was over'
+said '-- next: day.sh 1 again'
+grep -q FAILED "$work/said" && fail "a call without time: $(cat "$work/said")"
 
 # ---- the first call ----------------------------------------------------------------------------------------------
 day -o "$work/first" 1 || fail "the first call: $(cat "$work/said")"
@@ -62,9 +79,11 @@ said 'class gemm: [0-9]* agree, 0 differ, .*'
 for class in conv norm map pool gemm softmax gather copy reduce attention; do
     grep -q "^kernel,$class,.*,ok\$" "$WORK/results/smoke.csv" || fail "no $class in smoke.ini"
 done
-for each in ,f32, ,bf16, ,f16, layout=nhwc launch=graph cache=cold math=tf32 algorithms=autotuned ,inference, update=foreach; do
+for each in ,f32, ,bf16, ,f16, layout=nhwc launch=graph cache=cold math=tf32 math=torch mixed=bf16 mixed=f16 algorithms=autotuned ,inference, update=foreach; do
     grep -q -e "$each.*,ok\$" "$WORK/results/smoke.csv" || fail "no $each in smoke.ini"
 done
+said '-- done: build sanity smoke kernels'
+said '-- next: day.sh 2'
 [ "$(ls "$work/first" | tr '\n' ' ')" = 'results.tar.gz said.txt ' ] || fail "files: $(ls "$work/first")"
 
 # ---- kernels that computed something else stop it ----------------------------------------------------------------
@@ -85,7 +104,7 @@ export LAYERMETER_FAKE_DEVICES
 SANITIZED=/dev/full day 2 && fail "an error under compute-sanitizer: $(cat "$work/said")"
 said 'FAILED: sanitizer'
 if command -v mpirun >/dev/null; then
-    said 'nccl: all-reduce of 256 KiB: 2.0 us, chosen=ring/simple'
+    said 'nccl: all-reduce of 256 KiB: 3.0 us, nccl-tests 24.3 us, chosen=ring/simple'
     grep -q '^nccl: a rank was killed between points; the run ended, ' "$work/said" || fail "a killed rank: $(cat "$work/said")"
 fi
 day 2 || fail "the second call: $(cat "$work/said")"
@@ -130,6 +149,7 @@ said 'torch: PyTorch 2.9.0 takes 1e+04 us of the host for an operation, by 10 st
 said 'torch: with it, of networks that the sweep has not measured: 10 steps, off by 0.0 % in the mean, by 0.0 % at most'
 said 'sweep: done before'
 said 'gpu = Fake device'
+said '-- the day is over'
 grep -q '^cudnn = 9' "$WORK/results/fake_device.ini" || fail "provenance: $(cat "$WORK/results/fake_device.ini")"
 cmp "$WORK/results/fake_device.ini" "$work/third/little-machine.ini" || fail "another machine file"
 
@@ -138,6 +158,8 @@ again() { rm -f "$WORK/done/sanity" "$WORK/done/sanity.began"; }
 again
 LAYERMETER_FAKE_NO_TENSOR=1 day 1 && fail "without tensor cores: $(cat "$work/said")"
 said 'sanity: product in tf32, FLOP: 0.2621 T/s, 21.8 % of 1.2 T/s, NOT as the datasheet has it'
+said 'sanity: gpu_management: no NVML: clocks, heat and power are not known'
+grep -q '^sanity: look for other work on the GPU' "$work/said" || fail "no remedy: $(cat "$work/said")"
 said 'FAILED: sanity'
 sed 's/^tf32 .*/tf32 = 0.3 TFLOP\/s/' "$work/sheet.ini" >"$work/other.ini"
 again
@@ -152,4 +174,5 @@ for each in 's/^f32 .*/f32 = 0.2 TFLOP\/s/' 's/^bf16 .*/bf16 = 2.2 TFLOP\/s/' 's
 done
 again
 DEVICES= day 1 || fail "a device without a datasheet: $(cat "$work/said")"
+grep -q '^sanity: not judged: .*(DEVICES=FILE' "$work/said" || fail "a device without a datasheet: $(cat "$work/said")"
 [ "$(grep -c ', no datasheet$' "$work/said")" -eq 4 ] || fail "a device without a datasheet: $(cat "$work/said")"

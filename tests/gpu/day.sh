@@ -23,5 +23,12 @@ case $1 in
 esac
 SWEEP=${SWEEP:-quick-gpu}
 export SWEEP
+status=0
 # shellcheck disable=SC2086
-exec "$(dirname "$0")/run.sh" ${folder:+-o "$folder"} $stages
+"$(dirname "$0")/run.sh" ${folder:+-o "$folder"} $stages || status=$?
+case $status-$1 in
+0-[12]) echo "-- next: day.sh $(($1 + 1))" >&2 ;;
+0-3) echo "-- the day is over" >&2 ;;
+124-*) echo "-- next: day.sh $1 again" >&2 ;;
+esac
+exit $status

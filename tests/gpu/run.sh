@@ -23,10 +23,12 @@
 #   -o FOLDER   what came of it so far, in five files at most: results.tar.gz (all of it), the machine file,
 #               observations and report of the sweep, and what is printed
 #   MINUTES     the whole call ends within (default 9)
+#   PROGRESS    seconds between lines on what is under way (default 30; 0: none)
 #   FAKE=BUILD  on the device that is not there, by the programs of that build folder: no GPU is needed, nothing is
 #               built. DEVICES=FILE are datasheets of its own (layermeter devices), SIDE=N those products' (default 8192)
 # Where commands have ten minutes: tests/gpu/day.sh.
 #
+# Exit status: 0, 1 (a stage failed), 124 (none failed; the call's time was over, and the same call goes on), 2, 77.
 # Needed: a C compiler, CMake, make or ninja, a CUDA toolkit (or pip's nvidia-* packages) with cuDNN 9, and inih,
 # LAPACKE and cmocka: installed, or carried (tests/gpu/carry.sh). Without a GPU: 77, and a word.
 set -eu
@@ -55,7 +57,7 @@ for stage; do
     esac
 done
 if [ -z "${FAKE:-}" ] && ! { [ -e /dev/nvidiactl ] || nvidia-smi >/dev/null 2>&1; }; then
-    echo "skipped: no NVIDIA GPU: neither /dev/nvidiactl nor nvidia-smi"
+    echo "skipped: no NVIDIA GPU: neither /dev/nvidiactl nor nvidia-smi (is its driver loaded? containers need --gpus all)"
     exit 77
 fi
 mkdir -p "$work"
@@ -127,9 +129,19 @@ measure() {
         rm -f "$out/$2.csv"
         mark >"$work/done/$2.began"
     fi
+    [ -n "$resume" ] || : >"$out/$2.log"
+    measured=0
     # paths of networks are those of this folder
     # shellcheck disable=SC2086
-    (cd "$source/tests/gpu" && within "${3:-$(left)}" ${launcher:-} "$calibrate" "$1" -o "$out/$2.csv" --quiet $resume)
+    (cd "$source/tests/gpu" && within "${3:-$(left)}" ${launcher:-} "$calibrate" "$1" -o "$out/$2.csv" $resume) >>"$out/$2.log" 2>&1 || measured=$?
+    [ $measured -eq 124 ] || sed -n "s/^layermeter-calibrate[a-z-]*: /$2: /p" "$out/$2.log" | sort -u # warnings and errors
+    return $measured
+}
+
+# Why rows were skipped, with the number of points.
+reasons() {
+    sed -n 's/^\[.*: skipped-[a-z]* (\(.*\)), [0-9]* s left$/\1/p' "$out/$1.log" | sort | uniq -c | sort -rn | head -n 10 |
+        sed "s/^ *\([0-9]*\) /$1: \1 points: /"
 }
 
 # On the device that is not there two are enough: ctest has all of them.
@@ -180,18 +192,23 @@ stage_smoke() {
     echo "smoke: $(grep -c ',ok$' "$out/smoke.csv" || true) rows, $((skipped)) skipped"
     if [ "$skipped" -ne 0 ]; then
         head -n 20 "$out/smoke.skipped"
+        reasons smoke
+        echo "smoke: a GPU of this age runs all of it: free memory (nvidia-smi), and cuDNN 9.15 or later; versions are in $out/smoke.csv"
         grep -q ',ok$' "$out/smoke.csv" || return 3
         return 1
     fi
     compared "$out/smoke.csv" smoke || return 1
-    if ! measure "$source/tests/gpu/smoke_f8.ini" smoke_f8 2>"$out/smoke_f8.log"; then
-        grep -q 'has no FP8' "$out/smoke_f8.log" || { tail -n 3 "$out/smoke_f8.log"; return 1; }
-        echo "smoke: $(sed 's/.*smoke_f8.ini: //' "$out/smoke_f8.log")"
+    cut=0
+    measure "$source/tests/gpu/smoke_f8.ini" smoke_f8 >"$out/smoke_f8.words" || cut=$?
+    if grep -q 'has no FP8' "$out/smoke_f8.words"; then
+        echo "smoke: $(sed 's/.*smoke_f8.ini: //' "$out/smoke_f8.words")"
         return 0
     fi
+    cat "$out/smoke_f8.words"
+    [ $cut -eq 0 ] || return $cut
     skipped=$(grep -v '^#' "$out/smoke_f8.csv" | grep -v ',status$' | grep -cv ',ok$' || true)
     echo "smoke: $(grep -c ',ok$' "$out/smoke_f8.csv" || true) rows in FP8, $skipped skipped"
-    [ "$skipped" -eq 0 ] || { grep ',skipped-[a-z]*$' "$out/smoke_f8.csv" | head -n 20; return 1; }
+    [ "$skipped" -eq 0 ] || { grep ',skipped-[a-z]*$' "$out/smoke_f8.csv" | head -n 20; reasons smoke_f8; return 1; }
 }
 
 # Peaks are of the sheet's clock, so that none is passed; half is what no well-made product or copy falls short of.
@@ -201,8 +218,8 @@ stage_sanity() {
     gpu=$(sed -n 's/^# gpu: //p' "$out/sanity.csv" | head -n 1)
     : >"$out/sheet.csv"
     # shellcheck disable=SC2086
-    "$build/bin/layermeter" devices ${DEVICES:+--devices "$DEVICES"} --format csv "$gpu" >"$out/sheet.csv" 2>"$out/sanity.log" ||
-        echo "sanity: not judged: $(cat "$out/sanity.log")"
+    "$build/bin/layermeter" devices ${DEVICES:+--devices "$DEVICES"} --format csv "$gpu" >"$out/sheet.csv" 2>"$out/sheet.log" ||
+        echo "sanity: not judged: $(cat "$out/sheet.log") (DEVICES=FILE names datasheets of your own)"
     grep -v '^#' "$out/sanity.csv" | awk -F, -v old="$(grep -q '^# gpu_kind: compute capability [1-7][.]' "$out/sanity.csv" && echo 1)" '
         function judge(what, rate, low, high, sheet) {
             if (rate == "") { missing = what !~ /bf16/ || !old; print "sanity: " what (missing ? ": not measured" : ": not on this device"); bad = bad || missing; return }
@@ -233,7 +250,11 @@ stage_sanity() {
             judge("product in bf16, FLOP", rate["bf16"], bf16 / 2, bf16, bf16)
             judge("copy, bytes", rate["copy"], bandwidth / 2, bandwidth, bandwidth)
             exit bad
-        }' "$out/sheet.csv" -
+        }' "$out/sheet.csv" - && return 0
+    sed -n 's/^# \(gpu_\(clock[a-z_]*\|power_limit\|temperature\|ecc\|management\): .*\)/sanity: \1/p' "$out/sanity.csv"
+    echo "sanity: look for other work on the GPU (nvidia-smi), for what holds its clock (nvidia-smi -q -d CLOCK,POWER,PERFORMANCE), and for MIG;"
+    echo "sanity: a variant with other figures than $gpu has in configs/devices.ini has them in DEVICES=FILE; measured: $out/sanity.csv"
+    return 1
 }
 
 # run_tests LOG PROGRAM... -- COMMAND...: each by that command, if any; those that failed into `wrong`, those that the call's end
@@ -270,7 +291,7 @@ stage_kernels() {
     run_tests "$out/kernels.log" $on_gpu $on_host --
     sed -n '/^class /p' "$out/kernels.log"
     grep -E '^(differs: |\[  FAILED  \]|\[   LINE   \])' "$out/kernels.log" | head -n 40 || true
-    [ -z "$wrong" ] || { tail -n 20 "$out/kernels.log"; echo "kernels: wrong:$wrong"; return 1; }
+    [ -z "$wrong" ] || { tail -n 20 "$out/kernels.log"; echo "kernels: wrong:$wrong; all of it in $out/kernels.log"; return 1; }
     [ -z "$cut" ] || { echo "kernels: not at their end when the call's $minutes minutes were:$cut"; return 124; }
 }
 
@@ -287,8 +308,8 @@ stage_sanitizer() {
     : >"$out/sanitizer.log"
     # shellcheck disable=SC2086
     run_tests "$out/sanitizer.log" $on_gpu -- "$tool" --tool memcheck --error-exitcode 9
-    [ -z "$wrong" ] || { grep '^=========' "$out/sanitizer.log" | head -n 20; echo "sanitizer: wrong:$wrong"; return 1; }
-    [ -z "$cut" ] || { echo "sanitizer: not at its end when the call's $minutes minutes were: call this stage again for$cut"; return 124; }
+    [ -z "$wrong" ] || { grep '^=========' "$out/sanitizer.log" | head -n 20; echo "sanitizer: wrong:$wrong; all of it in $out/sanitizer.log"; return 1; }
+    [ -z "$cut" ] || { echo "sanitizer: not at its end when the call's $minutes minutes were:$cut"; return 124; }
     echo "sanitizer: no error"
 }
 
@@ -296,19 +317,17 @@ stage_sweep() {
     status=0
     resume=
     seconds_left=$(($(left) - 30))
-    [ $seconds_left -ge 60 ] || { echo "sweep: $seconds_left s are left of this call: too few"; return 1; }
+    [ $seconds_left -ge 60 ] || { echo "sweep: $seconds_left s are left of this call: too few"; return 124; }
     file=$source/configs/sweeps/$sweep.ini
     [ ! -e "$sweep" ] || file=$sweep
     [ ! -e "$out/$found/observations.csv" ] || resume=--resume
     # shellcheck disable=SC2086
     within "$(left)" "$calibrate" "$file" -o "$out/$found/" \
         --budget "${BUDGET:-${seconds_left}s}" $resume 2>"$out/sweep.log" || status=$?
+    [ $status -eq 124 ] || sed -n 's/^layermeter-calibrate[a-z-]*: /sweep: /p' "$out/sweep.log" | sort -u
     tail -n 3 "$out/sweep.log"
     # the rest is in the file
     [ ! -e "$out/$found/report.txt" ] || sed -n '/^How far the times/,/^Coefficients/p' "$out/$found/report.txt" | sed '$d'
-    if [ $status -eq 124 ]; then
-        echo "sweep: not at its end when this call's $minutes minutes were: call this stage again"
-    fi
     return $status
 }
 
@@ -340,6 +359,10 @@ stage_nccl() {
     status=0
     measure "$out/nccl.ini" nccl || status=$?
     launcher=
+    if grep -q "this build has no backend 'nccl'" "$out/nccl.log"; then
+        echo "nccl: skipped: it was built without NCCL or MPI (Debian and Ubuntu: libopenmpi-dev, libnccl-dev; pip: nvidia-nccl-cu13 or -cu12): then remove $build"
+        return 0
+    fi
     [ $status -eq 0 ] || return $status
     : >"$out/nccl-perf.txt"
     ! command -v all_reduce_perf >/dev/null ||
@@ -387,7 +410,7 @@ stage_torch() {
                  "$p" -c 'import torch, torchvision; assert torch.cuda.is_available()' 2>/dev/null && { echo "$p"; break; }
              done || true)
     if [ -z "$python" ]; then
-        echo "torch: skipped: no python3 with torch and torchvision that finds the GPU"
+        echo "torch: skipped: no python3 with torch and torchvision that finds the GPU (pip install torch torchvision; PYTHON names another)"
         return 0
     fi
     : >"$out/torch.log"
@@ -398,11 +421,11 @@ stage_torch() {
             echo "torch: our times over PyTorch's of the same points:"
             grep 'median ratio' "$out/torch-measured.txt"
         else
-            echo "torch: the sweep has measured none of PyTorch's points"
+            echo "torch: the sweep has measured none of PyTorch's points (networks, batches and images of $out/torch-same.csv)"
         fi
     fi
     if [ ! -e "$machine" ]; then
-        echo "torch: no machine file here; anywhere: layermeter validate torch-unseen.csv --machine MACHINE.ini"
+        echo "torch: no predictions, as there is no machine file: stage sweep first; or layermeter validate $out/torch-unseen.csv --machine MACHINE.ini"
         return 0
     fi
     "$build/bin/layermeter" validate "$out/torch-unseen.csv" --machine "$machine" --points >"$out/torch-predicted.txt" || return 1
@@ -444,28 +467,54 @@ hand_over() {
     cp "$out/said.txt" "$folder/said.txt"
 }
 
-failed=0
+# Each 30 s the last line of what is under way. Its sleeps are short: whoever ends it need not wait for one.
+tell() {
+    passed=0
+    while sleep 1; do
+        passed=$((passed + 1))
+        [ $passed -ge "$every" ] || continue
+        passed=0
+        newest=$(ls -t "$out"/*.log 2>/dev/null | head -n 1)
+        echo "-- $stage: $(left) s of this call are left${newest:+: $(tail -n 1 "$newest" | cut -c 1-160)}" >&2
+    done
+}
+
+every=${PROGRESS:-30}
+done_of=
+failed=
+unfinished=
 for stage; do
     if [ "$stage" != build ] && [ "$(cat "$work/done/$stage" 2>/dev/null)" = "$(mark)" ]; then
         echo "$stage: done before"
+        done_of="$done_of $stage"
         continue
     fi
     echo "-- $stage: $(left) s of this call are left" >&2
+    teller=
+    [ "$every" -eq 0 ] || { tell & teller=$!; }
     status=0
     "stage_$stage" >"$out/$stage.txt" 2>&1 || status=$?
+    [ -z "$teller" ] || { kill "$teller" && wait "$teller"; } 2>/dev/null || true
     cat "$out/$stage.txt"
     cat "$out/$stage.txt" >>"$out/said.txt"
     if [ $status -eq 0 ]; then
         mark >"$work/done/$stage"
+        done_of="$done_of $stage"
         continue
     fi
-    failed=1
-    [ $status -ne 124 ] || echo "$stage: the time of this call was over: the same call again goes on" | tee -a "$out/said.txt"
-    echo "FAILED: $stage" | tee -a "$out/said.txt"
-    [ $status -eq 124 ] || rm -f "$work/done/$stage.began" # measured anew
+    if [ $status -eq 124 ]; then
+        unfinished="$unfinished $stage"
+        echo "NOT FINISHED: $stage: the time of this call was over" | tee -a "$out/said.txt"
+    else
+        failed="$failed $stage"
+        echo "FAILED: $stage" | tee -a "$out/said.txt"
+        rm -f "$work/done/$stage.began" # measured anew
+    fi
     case $stage-$status in
     build-* | smoke-3) break ;;
     esac
 done
+echo "-- done:${done_of:- nothing}${failed:+; failed:$failed, whose words are above and all of it in $out}${unfinished:+; not finished:$unfinished, which the same call goes on with}" >&2
 [ -z "$folder" ] || hand_over
-exit $failed
+[ -z "$failed" ] || exit 1
+[ -z "$unfinished" ] || exit 124
