@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "cli/layout_options.h"
 #include "cli/session.h"
-#include "device/device.h"
 #include "network/memory.h"
 #include "network/metrics.h"
 #include "plan/room.h"
@@ -76,6 +75,12 @@ static const option_row option_rows[] = {
     { "fused-gradients", AT(memory.fused_gradients), &type_flag, NULL, NULL, HELP_HOW,
       "products add gradients to the sums: Megatron-LM with Transformer Engine",
       .needs = "grad-dtype", .refusal = "adds to sums in f32: give --grad-dtype f32, too" },
+    { "late-sums", AT(memory.late_sums), &type_flag, NULL, NULL, HELP_HOW,
+      "gradients add to the sums when a micro-step's backward pass has ended: nanotron",
+      .needs = "grad-dtype", .refusal = "is of sums in f32: give --grad-dtype f32, too",
+      .excludes = "fused-gradients" },
+    { "keep-gathered", AT(memory.keep_gathered), &type_flag, NULL, NULL, HELP_HOW,
+      "with --sp: inputs that ranks gather are kept, not gathered again", OF_GRADIENTS },
     OPTION_GROUP(memory_command, layout, layout_option_rows),
     { "stage", AT(stage), &type_count, "N", NULL, HELP_HOW,
       "of a pipeline: the memory of stage N, from 1 (default: of the fullest)" },
@@ -97,7 +102,8 @@ static const char details[] =
     "accumulation or zero_grad(set_to_none=False)). --inplace is torch's inplace=True and 'out += x': an\n"
     "elementwise layer overwrites its first input if no later layer and no backward pass reads it. It\n"
     "lowers the peak, not the kept bytes. With --fused-gradients a product adds a gradient to its sum;\n"
-    "Transformer Engine then keeps one tensor for each shape of weights, which it never reads.\n"
+    "Transformer Engine then keeps one tensor for each shape of weights, which it never reads. With\n"
+    "--late-sums all gradients live until the backward pass ends, and lie in buckets besides.\n"
     "\n"
     "Some memory is not counted: the device's context, rounding and gaps of the allocator, scratch memory\n"
     "of cuDNN and BLAS, and temporaries of the optimizer. Nor are class labels that are no input of the\n"
@@ -148,7 +154,7 @@ typedef struct answer {
     memory_of_layer *layer; /* of the only batch; NULL: not listed */
     int64_t          largest;
     memory_use       at_largest, beyond;  /* one sample more */
-    int64_t          rank;                /* of a pipeline, whose memory it is */
+    int64_t         *rank;                /* of a pipeline, whose memory it is: for each batch */
     char             remedy[ROOM_REMEDY]; /* if none fits without a layout: what helps */
 } answer;
 
@@ -161,7 +167,8 @@ static int64_t batch_at(const question *q, size_t i)
 static unsigned facts_of(const question *q, const answer *a)
 {
     unsigned facts = (q->a->memory.recompute ? MEMORY_RECOMPUTED : 0) |
-                     (q->a->room ? MEMORY_LIMITED : 0) | (q->net->set ? MEMORY_SET : 0);
+                     (q->a->room ? MEMORY_LIMITED : 0) | (q->net->set ? MEMORY_SET : 0) |
+                     (q->a->layout.given && q->l->pp > 1 ? MEMORY_STAGED : 0);
 
     for (size_t i = 0; i < q->a->batch.n; i++)
         for (size_t part = 0; part < MEMORY_N_PARTS; part++)
@@ -188,6 +195,7 @@ static table *points_table(const question *q, const answer *a)
                                .reserved = { round(ROOM_RESERVED_LOW * counted),
                                              round(ROOM_RESERVED_HIGH * counted) },
                                .fits     = room_verdict_name(verdict_of(q, peak)),
+                               .stage    = a->rank[i] + 1,
                                .set      = q->net->set };
 
         field_row(&rows, &r);
@@ -211,23 +219,17 @@ static table *layers_table(const question *q, const answer *a)
 
 static void print_fit(const question *q, const answer *a, FILE *out)
 {
-    const double room = 1e-9 * (double)q->a->room, peak = (double)a->point[0].peak;
-    char         needs[ROOM_TEXT];
+    const bool one = q->a->batch.n == 1 && a->largest;
 
-    if (q->a->batch.n == 1 && a->largest)
-        fprintf(out, "batch %lld: %s, of %.6g GB: %s\n", (long long)batch_at(q, 0),
-                room_needs(peak, q->a->overhead > 0, needs), room,
-                room_verdict_words(verdict_of(q, peak)));
-    if (!a->largest)
-        fprintf(out, "does not fit at batch 1: short by %.6g GB of %.6g GB%s%s\n",
-                1e-9 * (double)(a->beyond.peak - (uint64_t)q->a->room),
-                1e-9 * (double)a->beyond.peak, *a->remedy ? "; " : "", a->remedy);
-    else if (a->largest == MEMORY_BATCH_MAX)
-        fprintf(out, "2^40 samples and more fit %.6g GB\n", room);
-    else
-        fprintf(out, "largest batch that fits %.6g GB: %lld (%.6g GB; %lld would need %.6g GB)\n",
-                room, (long long)a->largest, 1e-9 * (double)a->at_largest.peak,
-                (long long)a->largest + 1, 1e-9 * (double)a->beyond.peak);
+    room_print(&(room_answer){ .room    = (uint64_t)q->a->room,
+                               .all     = q->a->overhead > 0,
+                               .batch   = one ? batch_at(q, 0) : 0,
+                               .peak    = a->point[0].peak,
+                               .largest = a->largest,
+                               .at      = a->at_largest.peak,
+                               .beyond  = a->beyond.peak,
+                               .remedy  = a->remedy },
+               out);
 }
 
 static void print_json(const question *q, const answer *a, const table *points, const table *layers)
@@ -247,6 +249,8 @@ static void print_json(const question *q, const answer *a, const table *points, 
     json_text(&j, "phase", program_kind_name(c->program));
     json_bool(&j, "keep_gradients", q->a->memory.keep_gradients);
     json_bool(&j, "fused_gradients", q->a->memory.fused_gradients);
+    json_bool(&j, "late_sums", q->a->memory.late_sums);
+    json_bool(&j, "keep_gathered", q->a->memory.keep_gathered);
     json_bool(&j, "inplace", q->a->memory.inplace);
     json_text(&j, "recompute", q->a->memory.recompute);
     if (q->a->room) {
@@ -270,9 +274,9 @@ static void print_caption(const question *q, const answer *a)
         q->net->set ? " with " : "", q->net->set ? q->net->set : "", text_dtype_name(c->bind.dtype),
         mixed ? " with autocast to " : "", mixed ? text_dtype_name(c->memory.mixed) : "",
         c->bind.evaluation ? program_kind_name(c->program) : optimizer_name(c->memory.optimizer));
-    if (c->layout.given && q->l->pp > 1)
-        printf("rank %lld of %lld of the pipeline%s\n", (long long)a->rank + 1, (long long)q->l->pp,
-               c->stage ? "" : " holds most");
+    if (c->layout.given && q->l->pp > 1 && c->batch.n == 1)
+        printf("rank %lld of %lld of the pipeline%s\n", (long long)a->rank[0] + 1,
+               (long long)q->l->pp, c->stage ? "" : " holds most");
 }
 
 static lm_status print_answer(const question *q, const answer *a, lm_error *err)
@@ -330,17 +334,18 @@ static lm_status measure(const question *q, int64_t batch, memory_use *out, memo
 static lm_status find_largest(question *q, answer *a, lm_error *err)
 {
     layout            l;
-    const rank_memory m      = asked(q, &q->a->bind, &l);
-    const uint64_t    room   = (uint64_t)q->a->room;
+    const rank_memory m    = asked(q, &q->a->bind, &l);
+    const uint64_t    room = (uint64_t)q->a->room;
+    int64_t           rank;
     lm_status         status = q->a->layout.given
                                    ? rank_memory_largest(&m, room, &a->largest, err)
                                    : memory_largest_batch(q->net, q->reg, &q->a->bind, &q->a->memory, room,
                                                           &a->largest, err);
 
     if (!status && a->largest)
-        status = measure(q, a->largest, &a->at_largest, NULL, &a->rank, err);
+        status = measure(q, a->largest, &a->at_largest, NULL, &rank, err);
     if (!status && a->largest < MEMORY_BATCH_MAX)
-        status = measure(q, a->largest + 1, &a->beyond, NULL, &a->rank, err);
+        status = measure(q, a->largest + 1, &a->beyond, NULL, &rank, err);
     if (!status && !a->largest && !q->a->layout.given)
         room_remedy(q->net, q->reg, &q->a->bind, &q->a->memory, room, a->remedy);
     if (!status && !option_given(q->o, &q->a->batch) && !q->a->layout.layout.micro_batch)
@@ -367,12 +372,13 @@ static lm_status find_answer(question *q, answer *a, lm_error *err)
     if (!status && q->a->room)
         status = find_largest(q, a, err);
     a->point = calloc(q->a->batch.n, sizeof *a->point);
+    a->rank  = calloc(q->a->batch.n, sizeof *a->rank);
     if (q->a->layers)
         a->layer = calloc(q->net->n_layers + 1, sizeof *a->layer);
-    if (!a->point || (!a->layer && q->a->layers))
+    if (!a->point || !a->rank || (!a->layer && q->a->layers))
         return no_memory(err);
     for (size_t i = 0; i < q->a->batch.n && !status; i++)
-        status = measure(q, batch_at(q, i), &a->point[i], a->layer, &a->rank, err);
+        status = measure(q, batch_at(q, i), &a->point[i], a->layer, &a->rank[i], err);
     return status;
 }
 
@@ -473,38 +479,18 @@ static lm_status settle(const question *q, layout *l, lm_error *err)
     return rank_memory_check(l, err);
 }
 
-/* The memory of --device. */
-static lm_status find_room(memory_command *a, lm_error *err)
-{
-    device_list  *list = NULL;
-    const device *d    = NULL;
-    lm_status     status;
-
-    if (!a->device)
-        return LM_OK;
-    if (!(status = devices_open(a->devices, &list, err)) &&
-        !(status = devices_find(list, a->device, &d, err))) {
-        if (d->figure[DEVICE_MEMORY] > 0)
-            a->room = (int64_t)d->figure[DEVICE_MEMORY];
-        else
-            status =
-                lm_error_set(err, LM_E_NOTFOUND, "%s:%d: '%.60s' has no 'memory': give --memory",
-                             d->path, d->line, d->name);
-    }
-    devices_free(list);
-    return status;
-}
-
 static lm_status run(const options *o, lm_error *err)
 {
-    question    q       = { .o = o, .a = o->filled };
-    layout      l       = q.a->layout.layout;
-    answer      a       = { 0 };
-    lm_library *library = NULL;
-    lm_network *net = NULL, *step = NULL; /* step: of decoding, of the last token */
-    lm_status   status;
+    memory_command *filled  = o->filled;
+    question        q       = { .o = o, .a = filled };
+    layout          l       = q.a->layout.layout;
+    answer          a       = { 0 };
+    lm_library     *library = NULL;
+    lm_network     *net = NULL, *step = NULL; /* step: of decoding, of the last token */
+    lm_status       status;
 
-    if (!(status = find_room(o->filled, err)) && !(status = open_library(o, &library, err)))
+    status = q.a->device ? room_of_device(q.a->devices, q.a->device, &filled->room, err) : LM_OK;
+    if (!status && !(status = open_library(o, &library, err)))
         status = open_network(o, &q.a->network, library, &net, err);
     if (!status && q.a->program == PROGRAM_DECODE)
         status =
@@ -519,6 +505,7 @@ static lm_status run(const options *o, lm_error *err)
             status = print_answer(&q, &a, err);
     }
     free(a.point);
+    free(a.rank);
     free(a.layer);
     lm_network_close(step);
     lm_network_close(net);

@@ -85,6 +85,17 @@ typedef struct memory_options {
      * Megatron-LM's gradient accumulation fusion, with Transformer Engine (get_dummy_wgrad)
      */
     bool fused_gradients;
+    /**
+     * with `sums`: gradients of a micro-step are whole until its backward pass ends, then they add to
+     * the sums. Several nodes copy them to buckets first; shared states gather weights through flat
+     * copies. nanotron (FP32GradientAccumulator, get_fp32_accum_hook, all_gather_coalesced)
+     */
+    bool late_sums;
+    /**
+     * layers that gather the tokens of other ranks keep the whole input for the backward pass; else
+     * they gather it again. nanotron with tp_recompute_allgather = false
+     */
+    bool keep_gathered;
     bool inplace; /**< elementwise layers overwrite an input that no later layer reads */
     /**
      * 0, or the type in which narrower gradients are summed during the whole step. A layer's own

@@ -481,12 +481,9 @@ lm_status sharding_leave(sharding *s, bound_layer *l, lm_tensor *output)
         (status = exchange_context(s, l)) || (status = exchange_experts(s, l)))
         return status;
     l->way = way == LM_TOKENS && !s->out->options.shard.sp ? LM_WHOLE : way;
-    for (uint32_t i = 0; i < l->n_inputs && is_entry(way, s->split.sums); i++) {
+    for (uint32_t i = 0; i < l->n_inputs && is_entry(way, s->split.sums); i++)
         if ((status = exchange_input(s, l, i)))
             return status;
-        if (part_of_input(s, l, i) == PART_TOKENS)
-            l->cost.workspace_bytes = lm_add(l->cost.workspace_bytes, lm_bytes(&l->input[i]));
-    }
     if ((status = add_message(
              s, of_tensor(SHARD_ALLREDUCE, at, false, false, each, s->split.exchanges))))
         return status;

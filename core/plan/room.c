@@ -1,8 +1,9 @@
 /* Largest batches that fit a device's memory. */
 #include "plan/room.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "device/device.h"
 
 room_verdict room_judge(double bytes, double memory, bool all)
 {
@@ -49,6 +50,46 @@ const char *room_needs(double bytes, bool all, char text[ROOM_TEXT])
                  room_size(ROOM_RESERVED_LOW * bytes, size[1]),
                  room_size(ROOM_RESERVED_HIGH * bytes, size[2]));
     return text;
+}
+
+lm_status room_of_device(const char *devices, const char *name, int64_t *bytes, lm_error *err)
+{
+    device_list  *list = NULL;
+    const device *d    = NULL;
+    lm_status     status;
+
+    if (!(status = devices_open(devices, &list, err)) &&
+        !(status = devices_find(list, name, &d, err))) {
+        if (d->figure[DEVICE_MEMORY] > 0)
+            *bytes = (int64_t)d->figure[DEVICE_MEMORY];
+        else
+            status =
+                lm_error_set(err, LM_E_NOTFOUND, "%s:%d: '%.60s' has no 'memory': give --memory",
+                             d->path, d->line, d->name);
+    }
+    devices_free(list);
+    return status;
+}
+
+void room_print(const room_answer *a, FILE *out)
+{
+    const double room = 1e-9 * (double)a->room, peak = (double)a->peak;
+    char         needs[ROOM_TEXT];
+
+    if (a->batch)
+        fprintf(out, "batch %lld: %s, of %.6g GB: %s\n", (long long)a->batch,
+                room_needs(peak, a->all, needs), room,
+                room_verdict_words(room_judge(peak, (double)a->room, a->all)));
+    if (!a->largest)
+        fprintf(out, "does not fit at batch 1: short by %.6g GB of %.6g GB%s%s\n",
+                1e-9 * (double)(a->beyond - a->room), 1e-9 * (double)a->beyond,
+                *a->remedy ? "; " : "", a->remedy);
+    else if (a->largest == MEMORY_BATCH_MAX)
+        fprintf(out, "2^40 samples and more fit %.6g GB\n", room);
+    else
+        fprintf(out, "largest batch that fits %.6g GB: %lld (%.6g GB; %lld would need %.6g GB)\n",
+                room, (long long)a->largest, 1e-9 * (double)a->at, (long long)a->largest + 1,
+                1e-9 * (double)a->beyond);
 }
 
 memory_options room_options(const sync_policy *sync, optimizer o, lm_dtype dtype,

@@ -2,6 +2,8 @@
 #ifndef PLAN_ROOM_H
 #define PLAN_ROOM_H
 
+#include <stdio.h>
+
 #include "network/memory.h"
 #include "program/policy.h"
 #include "program/rank_memory.h"
@@ -44,6 +46,23 @@ const char *room_size(double bytes, char text[ROOM_SIZE]);
 /** "68.4 GB allocated, 69.1 GB to 73.9 GB reserved"; `all`: "68.4 GB in all"; returns `text`. */
 #define ROOM_TEXT 96
 const char *room_needs(double bytes, bool all, char text[ROOM_TEXT]);
+
+/** Memory of a device by its datasheet. LM_E_NOTFOUND: the sheet does not say it. */
+lm_status room_of_device(const char *devices, const char *name, int64_t *bytes, lm_error *err);
+
+/** What fits a device's memory. */
+typedef struct room_answer {
+    uint64_t    room;       /**< bytes of the device */
+    bool        all;        /**< the bytes below hold context and allocator, too */
+    int64_t     batch;      /**< a batch to judge; 0: none */
+    uint64_t    peak;       /**< its bytes */
+    int64_t     largest;    /**< batch that fits; 0: none; MEMORY_BATCH_MAX: no limit */
+    uint64_t    at, beyond; /**< bytes of the largest batch and of one sample more */
+    const char *remedy;     /**< room_remedy(), or "" */
+} room_answer;
+
+/** Writes it in a line or two. */
+void room_print(const room_answer *a, FILE *out);
 
 /** Largest batches, by [several ranks][gradients are kept: micro-steps]. */
 typedef struct batch_limits {

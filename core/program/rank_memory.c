@@ -62,8 +62,8 @@ static asked_rank rank_at(const rank_memory *m, int64_t rank)
     a.how.shares.in_flight = in_flight(l, rank);
     a.how.keep_gradients |=
         !a.how.sums && (l->pp > 1 || l->accumulation > 1); /* sums over micro-steps */
-    /* sharded gradients are not copied into buckets */
-    a.how.nodes = l->zero || l->fsdp ? 1 : l->dp * l->cp;
+    /* sharded gradients are not copied into buckets, except before late sums */
+    a.how.nodes = l->fsdp || l->zero > (m->how->late_sums ? 1 : 0) ? 1 : l->dp * l->cp;
     if (l->pp > 1)
         a.how.stage =
             (memory_stage){ .ranks = l->pp, .chunks = l->vp, .rank = rank, .spread = l->stages };

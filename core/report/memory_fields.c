@@ -12,6 +12,8 @@ TEXT_OF(layer, memory_row, r->use.layer ? r->use.layer : "")
 
 const field memory_fields[] = {
     { "batch", .title = "batch", FIELD_AT(memory_row, batch), .help = "samples of the device" },
+    { "stage", .title = "stage", FIELD_AT(memory_row, stage), .when = MEMORY_STAGED,
+      .help = "of the pipeline: the one that needs most, or --stage", .yields = -1 },
     { "weights_bytes", .title = "weights", PART(MEMORY_WEIGHTS), .help = "trained weights",
       .yields = -2 },
     { "frozen_bytes", .title = "frozen", PART(MEMORY_FROZEN), .help = "weights without gradient",
@@ -21,7 +23,7 @@ const field memory_fields[] = {
     { "masters_bytes", .title = "masters", USE(part[MEMORY_MASTERS]), .when = 1u << MEMORY_MASTERS,
       .help = "copies of weights in single precision, which are updated", .yields = -5 },
     { "gathered_bytes", .title = "gathered", USE(part[MEMORY_GATHERED]),
-      .when = 1u << MEMORY_GATHERED, .help = "weights of other ranks, while a block runs",
+      .when = 1u << MEMORY_GATHERED, .help = "weights of other ranks, while they are used",
       .yields = -6 },
     { "gradients_bytes", .title = "gradients", PART(MEMORY_GRADIENTS), .help = "of the weights",
       .yields = -4 },

@@ -11,6 +11,7 @@ typedef struct memory_row {
     memory_use  use;
     double      reserved[2]; /**< bytes, low and high; NAN: all is counted */
     const char *fits;        /**< room_verdict_name() */
+    int64_t     stage;       /**< of a pipeline, whose memory it is, from 1 */
     const char *set;         /**< arguments that were set; NULL: none */
 } memory_row;
 
@@ -18,7 +19,8 @@ typedef struct memory_row {
 enum memory_facts {
     MEMORY_RECOMPUTED = 1 << (MEMORY_N_PARTS + 0), /**< segments are recomputed */
     MEMORY_LIMITED    = 1 << (MEMORY_N_PARTS + 1), /**< the device's memory is known */
-    MEMORY_SET        = 1 << (MEMORY_N_PARTS + 2)  /**< arguments of the network were set */
+    MEMORY_SET        = 1 << (MEMORY_N_PARTS + 2), /**< arguments of the network were set */
+    MEMORY_STAGED     = 1 << (MEMORY_N_PARTS + 3)  /**< it is of a stage of a pipeline */
 };
 
 extern const field memory_fields[];

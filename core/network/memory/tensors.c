@@ -65,10 +65,25 @@ static bool keeps_input(const walk *w, size_t l, size_t i)
     return runs_backward(w, l) && lm_keeps_input(plain(w, l)->cost.keeps, (uint32_t)i);
 }
 
-/* Does a layer keep input `i` itself, not a copy in another type? */
+static bool wants_gradient(const walk *w, size_t l, size_t i)
+{
+    return runs_backward(w, plain(w, l)->decl->input[i].layer) &&
+           lm_dtype_is_real(input_of(w, l, i)->dtype);
+}
+
+/* Does a layer gather input `i` from the ranks that share its tokens? It then reads more than its
+ * rank has. */
+static bool gathers(const walk *w, size_t l, size_t i)
+{
+    return !plain(w, l)->idle &&
+           lm_elements(&plain(w, l)->input[i]) > lm_elements(input_of(w, l, i));
+}
+
+/* Does a layer keep input `i` itself, not a copy in another type or with other ranks' tokens? */
 static bool keeps_as_is(const walk *w, size_t l, size_t i)
 {
-    return keeps_input(w, l, i) && !casts_input(w, l, i) && !keeps_copies(w, l);
+    return keeps_input(w, l, i) && !casts_input(w, l, i) && !keeps_copies(w, l) &&
+           !(w->o->keep_gathered && gathers(w, l, i));
 }
 
 /* ---- storage ---- */
@@ -288,6 +303,58 @@ static void hold_fp8(walk *w, size_t l)
              lm_mul(inputs && trained ? 2 : 1, most));
 }
 
+/* ---- tokens of other ranks ---- */
+
+/* The first (or last) layer of this rank that gathers the tensor which input i of layer l is. */
+static size_t gatherer(const walk *w, size_t l, size_t i, bool first)
+{
+    const size_t id = input_tensor(w, l, i), end = w->store[w->base[id]].last_reader;
+    size_t       found = l;
+
+    for (size_t k = plain(w, l)->decl->input[i].layer + 1; k <= end && k < w->n_layers; k++)
+        for (size_t n = 0; n < n_inputs(w, k); n++)
+            if (input_tensor(w, k, n) == id && is_mine(w, k) && gathers(w, k, n)) {
+                if (first)
+                    return k;
+                found = k;
+            }
+    return found;
+}
+
+/* Holds a whole input while the layers run that gather it, and in their backward passes, with its
+ * whole gradient until that is scattered: Korthikanti et al. 2022, section 4.2.2. */
+static void hold_whole_input(walk *w, size_t l, size_t i)
+{
+    const uint64_t bytes = lm_bytes(&working(w, l)->input[i]);
+    const size_t   last  = gatherer(w, l, i, false);
+    const size_t   begin = w->t.backward[runs_backward(w, last) ? last : l];
+    const bool     kept  = w->o->keep_gathered && keeps_input(w, l, i);
+
+    if (kept) {
+        hold_beside(w, MEMORY_ACTIVATIONS, l, true, bytes);
+        if (w->t.again[l] == NEVER)
+            w->layer[l].kept = lm_add(w->layer[l].kept, bytes);
+    } else {
+        hold(w, MEMORY_WORKSPACE, w->t.forward[l], w->t.forward[last], bytes);
+        if (w->t.again[l] != NEVER)
+            hold(w, MEMORY_WORKSPACE, w->t.again[l], w->t.again[last], bytes);
+    }
+    if (!runs_backward(w, l))
+        return;
+    if (!kept && keeps_input(w, l, i))
+        hold(w, MEMORY_WORKSPACE, begin, w->t.backward[l], bytes);
+    if (wants_gradient(w, l, i))
+        hold(w, MEMORY_WORKSPACE, begin, w->t.backward[l], bytes);
+}
+
+static void hold_whole_inputs(walk *w)
+{
+    for (size_t l = 0; l < w->n_layers; l++)
+        for (size_t i = 0; i < n_inputs(w, l); i++)
+            if (is_mine(w, l) && gathers(w, l, i) && gatherer(w, l, i, true) == l)
+                hold_whole_input(w, l, i);
+}
+
 /* ---- gradients of activations ---- */
 
 static size_t new_gradient(walk *w, size_t event, uint64_t bytes)
@@ -314,12 +381,6 @@ static void add_gradient(walk *w, size_t id, size_t sent, size_t event)
         w->grad[id] = sent;
     else if (w->gradient[before].shared)
         w->grad[id] = new_gradient(w, event, w->gradient[sent].bytes);
-}
-
-static bool wants_gradient(const walk *w, size_t l, size_t i)
-{
-    return runs_backward(w, plain(w, l)->decl->input[i].layer) &&
-           lm_dtype_is_real(input_of(w, l, i)->dtype);
 }
 
 /* Does the layer pass on its output's gradient unchanged, as sums and views do? */
@@ -410,6 +471,7 @@ lm_status hold_tensors(walk *w)
         hold_saved(w, l);
         hold_fp8(w, l);
     }
+    hold_whole_inputs(w);
     hold_gradients(w);
     return LM_OK;
 }

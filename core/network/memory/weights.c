@@ -79,8 +79,12 @@ static void hold_own_weights(walk *w, size_t l)
                           states));
         if (train && !frozen && master.dtype != weight->tensor.dtype)
             hold(w, MEMORY_MASTERS, 0, last_event(w), share_of(lm_bytes(&master), states));
-        if (train && !frozen && o->nodes > 1 && o->buckets == BUCKETS_COPY && !o->sums)
+        if (train && !frozen && o->nodes > 1 && o->buckets == BUCKETS_COPY &&
+            (!o->sums || o->late_sums))
             hold(w, MEMORY_BUCKETS, 0, last_event(w), bytes);
+        if (train && !frozen && o->late_sums && states > 1 && o->shares.weights <= 1)
+            hold(w, MEMORY_GATHERED, w->t.update, w->t.update,
+                 lm_add(bytes, share_of(bytes, states))); /* all, and this rank's */
     }
 }
 
@@ -273,8 +277,10 @@ static void hold_weight_gradients(walk *w, size_t l)
 
         if (b->weights[i].flags & LM_FROZEN)
             continue;
-        if (*begun || (hold_sums(w, &b->weights[i]) && !resident))
+        if (*begun || (hold_sums(w, &b->weights[i]) && !resident && !w->o->late_sums))
             hold(w, MEMORY_GRADIENTS, event, event, adds_to_sums(w, l, i) ? 0 : bytes);
+        else if (w->o->late_sums && !resident)
+            hold(w, MEMORY_GRADIENTS, event, w->t.update - 1, bytes);
         else if (w->o->shares.gradients > 1)
             hold_shared_gradient(w, l, resident, bytes,
                                  sharers(w, &b->weights[i], w->o->shares.gradients));
