@@ -12,12 +12,11 @@
 #include "observe/points.h"
 #include "solve/folds.h"
 
-/* A step of a framework: measured time, time of the device, number of operations. */
+/* A step of a framework: measured times of its parts, times of the device, numbers of operations. */
 typedef struct sample {
     size_t          group;
-    double          seconds;
-    double          own[3];    /* forward, backward, update */
-    host_operations n, planes; /* planes: what is added to n for a plane of one operation */
+    double          seconds[N_HOST_PARTS], own[N_HOST_PARTS];
+    host_operations n;
 } sample;
 
 typedef struct samples {
@@ -25,26 +24,39 @@ typedef struct samples {
     size_t  n, n_other, n_busy;
 } samples;
 
-static double step_with(const sample *s, host_time h, double seconds)
+static double sum_of(const double *part)
 {
-    host_clock clock = { 0, 0 };
-    double     all;
-
-    h.seconds = seconds;
-    all       = host_pass(&clock, &h, s->n.forward + h.plane * s->planes.forward, s->own[0]);
-    all += host_pass(&clock, &h, s->n.backward + h.plane * s->planes.backward, s->own[1]);
-    return all + host_pass(&clock, &h, s->n.update, s->own[2]);
+    return part[HOST_FORWARD] + part[HOST_BACKWARD] + part[HOST_UPDATE];
 }
 
-/* The host time that gives the measured step; the step increases with it. */
-static double solve(const sample *s, const host_time *h)
+/* Predicted times of the parts of a step up to `last`, one after the other. */
+static void predict_parts(const sample *s, const host_time *h, host_part last, double *out)
 {
-    double low = 0, high = s->seconds / (s->n.forward + s->n.backward + s->n.update);
+    host_clock clock = { 0, 0 };
+
+    for (host_part k = HOST_FORWARD; k <= last; k++)
+        out[k] = host_pass(&clock, h->queue, host_work_of(h, &s->n, k), s->own[k]);
+}
+
+static double part_with(const sample *s, const host_time *h, host_part part, double seconds)
+{
+    host_time try = *h;
+    double    out[N_HOST_PARTS];
+
+    try.seconds[part] = seconds;
+    predict_parts(s, &try, part, out);
+    return out[part];
+}
+
+/* The time of an operation that gives the measured part; the part increases with it. */
+static double solve(const sample *s, const host_time *h, host_part part)
+{
+    double low = 0, high = s->seconds[part] / s->n.n[part];
 
     for (int i = 0; i < 60; i++) {
         const double middle = (low + high) / 2;
 
-        if (step_with(s, *h, middle) < s->seconds)
+        if (part_with(s, h, part, middle) < s->seconds[part])
             low = middle;
         else
             high = middle;
@@ -52,58 +64,63 @@ static double solve(const sample *s, const host_time *h)
     return high;
 }
 
-static double loss(const samples *all, const fold_turn *t, const host_time *h, double seconds)
+static double loss(const samples *all, const fold_turn *t, const host_time *h, host_part part,
+                   double seconds)
 {
     double sum = 0;
 
     for (size_t i = 0; i < all->n; i++)
         if (fold_in(t, i))
-            sum += fabs(log(step_with(&all->at[i], *h, seconds) / all->at[i].seconds));
+            sum += fabs(log(part_with(&all->at[i], h, part, seconds) / all->at[i].seconds[part]));
     return sum;
 }
 
-/* Minimises a sum of absolute values: at the minimum one of them is 0. Returns the sum. */
-static double least(const samples *all, const fold_turn *t, const host_time *h, double *best)
+/* The time of an operation of a part that minimises a sum of absolute values: at the minimum one of
+ * them is 0. Returns the sum. */
+static double least(const samples *all, const fold_turn *t, host_time *h, host_part part)
 {
-    double sum = INFINITY;
+    double sum = INFINITY, best = NAN;
 
-    *best = NAN;
     for (size_t i = 0; i < all->n; i++) {
         double at, here;
 
-        if (!fold_in(t, i))
+        if (!fold_in(t, i) || !(all->at[i].n.n[part] > 0))
             continue;
-        at   = solve(&all->at[i], h);
-        here = loss(all, t, h, at);
+        at   = solve(&all->at[i], h, part);
+        here = loss(all, t, h, part, at);
         if (here < sum) {
-            sum   = here;
-            *best = at;
+            sum  = here;
+            best = at;
         }
     }
+    h->seconds[part] = best;
     return sum;
 }
 
-/* Shares of an operation that a plane may take: each is 1.2 times the one before it. */
-#define PLANE_LEAST 1e-4
-#define PLANE_MOST  1.0
+/* Seconds of a plane that are tried: each is 1.2 times the one before it. */
+#define PLANE_LEAST 1e-9
+#define PLANE_MOST  1e-5
 #define PLANE_STEP  1.2
 
-/* The share whose best time of an operation has the least loss. */
-static void least_with_planes(const samples *all, const fold_turn *t, host_time *h)
+/* Each part's time of an operation, in order: a device with a queue carries work from part to part.
+ * Of the times of a plane, the one with the least loss in both passes. */
+static void fit_parts(const samples *all, const fold_turn *t, host_time *h)
 {
     host_time try = *h;
-    double    sum;
+    double    sum = INFINITY, plane = 0;
 
-    h->plane = 0;
-    sum      = least(all, t, h, &h->seconds);
-    for (try.plane = PLANE_LEAST; try.plane < PLANE_MOST && !h->queue; try.plane *= PLANE_STEP) {
-        const double here = least(all, t, &try, &try.seconds);
+    do {
+        double here;
 
-        if (here < sum) {
+        try.plane = plane;
+        here      = least(all, t, &try, HOST_FORWARD) + least(all, t, &try, HOST_BACKWARD);
+        if (plane == 0 || here < sum) {
             sum = here;
             *h  = try;
         }
-    }
+        plane = plane > 0 ? plane * PLANE_STEP : PLANE_LEAST;
+    } while (plane < PLANE_MOST && !h->queue);
+    least(all, t, h, HOST_UPDATE);
 }
 
 /* A fit, and the held-out error of each sample; NAN: none. */
@@ -118,13 +135,16 @@ static lm_status fit_turn(void *context, const fold_turn *t, lm_error *err)
     host_fitting *f = context;
 
     (void)err;
-    least_with_planes(f->all, t, &f->h);
+    fit_parts(f->all, t, &f->h);
     for (size_t i = 0; i < f->all->n; i++) {
         const sample *s = &f->all->at[i];
+        double        part[N_HOST_PARTS];
 
-        if (fold_out(t, i)) /* a clock takes a time that is not a number for none */
-            f->error[i] =
-                isnan(f->h.seconds) ? NAN : fabs(step_with(s, f->h, f->h.seconds) / s->seconds - 1);
+        if (!fold_out(t, i))
+            continue;
+        predict_parts(s, &f->h, HOST_UPDATE, part); /* a clock takes NAN for no time */
+        f->error[i] =
+            isnan(sum_of(f->h.seconds)) ? NAN : fabs(sum_of(part) / sum_of(s->seconds) - 1);
     }
     return LM_OK;
 }
@@ -167,20 +187,6 @@ static bool is_of(const calibration *cal, const observation *row)
            autocast_of_settings(row->settings) == calibration_mixed(cal);
 }
 
-static lm_status count(workloads *loads, const workload_name *of, int64_t batch, optimizer o,
-                       const host_time *h, sample *to, lm_error *err)
-{
-    host_time planes = *h;
-    lm_status status = host_operations_at(loads, of, batch, o, h, &to->n, err);
-
-    planes.plane = 1;
-    if (status || (status = host_operations_at(loads, of, batch, o, &planes, &to->planes, err)))
-        return status;
-    to->planes.forward -= to->n.forward;
-    to->planes.backward -= to->n.backward;
-    return LM_OK;
-}
-
 static lm_status take(const calibration *cal, workloads *loads, const point *pt, const host_time *h,
                       samples *to, lm_error *err)
 {
@@ -197,27 +203,27 @@ static lm_status take(const calibration *cal, workloads *loads, const point *pt,
     sample             *one  = &to->at[to->n];
     const workload_name of   = row_workload(row, false);
     step_price          p;
-    double              own;
+    double              own, measured;
     lm_status           status = optimizer_parse(observation_optimizer(row), &s.optimizer, err);
 
     if (status || (status = predictor_open(&who, &from, err)))
         return status;
     if (!(status = who.by->price(&who, &s, &p, err)))
-        status = count(loads, &of, row->batch, s.optimizer, h, one, err);
+        status = host_operations_at(loads, &of, row->batch, s.optimizer, h, &one->n, err);
     predictor_close(&who);
     if (status)
         return status;
-    *one = (sample){ .group   = pt->group,
-                     .seconds = pt->seconds[PHASE_FORWARD] + pt->seconds[PHASE_BACKWARD] +
-                                pt->seconds[PHASE_UPDATE],
-                     .own    = { p.forward.value, p.backward.value, p.update.value },
-                     .n      = one->n,
-                     .planes = one->planes };
-    own  = one->own[0] + one->own[1] + one->own[2];
+    *one     = (sample){ .group   = pt->group,
+                         .seconds = { pt->seconds[PHASE_FORWARD], pt->seconds[PHASE_BACKWARD],
+                                      pt->seconds[PHASE_UPDATE] },
+                         .own     = { p.forward.value, p.backward.value, p.update.value },
+                         .n       = one->n };
+    own      = sum_of(one->own);
+    measured = sum_of(one->seconds);
     if (isnan(own))
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "the machine has no passes and updates by themselves");
-    if ((h->queue ? 2 * own : own) < one->seconds)
+    if ((h->queue ? 2 * own : own) < measured)
         to->n++;
     else
         to->n_busy++;

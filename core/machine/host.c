@@ -6,8 +6,9 @@
 
 static const key keys[] = {
     { KEY("rows", KEY_COUNT, host_time, rows), .least = 1, .needed = true },
-    { KEY("operation", KEY_REAL, host_time, seconds), .unit = "s/operation", .needed = true },
-    { KEY("plane", KEY_REAL, host_time, plane), .unit = "operations/plane", .above = true },
+    { KEY("operation", KEY_REAL, host_time, seconds), .n = N_HOST_PARTS, .unit = "s/operation",
+      .needed = true },
+    { KEY("plane", KEY_REAL, host_time, plane), .unit = "s/plane", .above = true },
     { KEY("mape_percent", KEY_REAL, host_time, mape), .scale = 100 },
     { KEY("queue", KEY_FLAG, host_time, queue) },
     { KEY("foreach", KEY_FLAG, host_time, foreach), .above = true },

@@ -154,7 +154,7 @@ static void put_value(FILE *out, const key *k, const double *x)
 /* Cuts the unit off a number. */
 static void cut_unit(record *r, const ini_pair *p, char *text, const char *unit)
 {
-    char *blank = strchr(text, ' ');
+    char *blank = strrchr(text, ' '); /* a list has blanks before its last number */
 
     if (!blank || strcmp(text_trim(blank), unit) != 0)
         record_fail(r, p, LM_E_SYNTAX, "%s: expected a number and '%s', found '%.60s'", p->key,

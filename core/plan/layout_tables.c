@@ -207,7 +207,9 @@ static void add_host(making *m)
         for (size_t g = 0; g < N_SHARD_GROUPS; g++)
             pass[back] += m->waited[g][back];
         *(back ? &m->price.backward.value : &m->price.forward.value) +=
-            host_pass(&clock, h, back ? n.backward : n.forward, pass[back]) - pass[back];
+            host_pass(&clock, h->queue, host_work_of(h, &n, back ? HOST_BACKWARD : HOST_FORWARD),
+                      pass[back]) -
+            pass[back];
     }
 }
 

@@ -22,12 +22,11 @@ static void issue(const host_time *h, const host_operations *n, bool training, s
     host_clock   clock  = { 0, 0 };
     const double passes = p->forward.value + p->backward.value, update = p->update.value;
 
-    set(&p->forward, host_pass(&clock, h, n->forward, p->forward.value));
-    if (training) {
-        set(&p->backward, host_pass(&clock, h, n->backward, p->backward.value));
-        if (!isnan(update))
-            set(&p->update, host_pass(&clock, h, n->update, update));
-    }
+    bounded *part[] = { &p->forward, &p->backward, &p->update };
+
+    for (host_part k = HOST_FORWARD; k < (training ? N_HOST_PARTS : HOST_BACKWARD); k++)
+        if (!isnan(part[k]->value))
+            set(part[k], host_pass(&clock, h->queue, host_work_of(h, n, k), part[k]->value));
     ledger_add(&p->passes.ledger, CERTAINTY_EXTRAPOLATED,
                p->forward.value + p->backward.value - passes);
     if (!isnan(update))

@@ -423,7 +423,7 @@ static lm_status begin(laid_fitting *f, laid_fit *out)
     for (int k = 0; k < N_LAID_FACTORS; k++)
         f->factor[k] = 1;
     f->factor[LAID_STARTS] = 0;
-    f->factor[LAID_HOST]   = f->host.laid ? f->host.seconds / LAID_LAUNCH : 0;
+    f->factor[LAID_HOST]   = f->host.laid ? f->host.seconds[HOST_FORWARD] / LAID_LAUNCH : 0;
     if ((f->prices.kernels && (status = pick_kernels(f))) || (status = predict_all(f)))
         return status;
     out->mape_before = mape_of(f, f->seconds);

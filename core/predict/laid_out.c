@@ -23,7 +23,7 @@ typedef struct laid_step {
     rank_span         group[N_RANK_GROUPS];
     double            micro, shares; /* shares: number of ranks that share the update */
     const host_time  *host;          /* NULL: host time is ignored */
-    host_operations   operations;    /* of a micro-step */
+    host_work         issued[2];     /* of the passes of a micro-step */
     lm_error         *err;
 } laid_step;
 
@@ -111,10 +111,13 @@ static lm_status find_host(laid_step *s)
     const host_time *h      = &s->part.cal->host;
     const bool       eager  = s->part.framework == FRAMEWORK_EAGER;
     const lm_status  status = host_check(&s->part, &s->price, s->err);
+    host_operations  n;
 
     if (status)
         return status;
-    s->operations = host_operations_of(s->bound, s->asked->optimizer, h);
+    n = host_operations_of(s->bound, s->asked->optimizer, h);
+    for (host_part k = HOST_FORWARD; k <= HOST_BACKWARD; k++)
+        s->issued[k] = host_work_of(h, &n, k);
     if (s->part.framework != FRAMEWORK_GRAPH && (eager || (trains(s) && h->rows && h->laid)))
         s->host = h;
     return LM_OK;
@@ -166,12 +169,15 @@ static step_work work_of(const laid_step *s)
     const double forward  = s->micro * s->price.forward.value;
     const double backward = s->micro * s->price.backward.value + again * forward;
 
-    return (step_work){ .forward    = forward,
-                        .backward   = backward,
-                        .host       = s->host,
-                        .operations = { s->operations.forward,
-                                        s->operations.backward + again * s->operations.forward },
-                        .update     = s->price.update.value / s->shares,
+    return (step_work){ .forward  = forward,
+                        .backward = backward,
+                        .host     = s->host,
+                        .issued   = { s->issued[HOST_FORWARD],
+                                      { s->issued[HOST_BACKWARD].operations +
+                                            again * s->issued[HOST_FORWARD].operations,
+                                        s->issued[HOST_BACKWARD].seconds +
+                                            again * s->issued[HOST_FORWARD].seconds } },
+                        .update   = s->price.update.value / s->shares,
                         /* replicas that infer do not wait for each other */
                         .compute = trains(s) ? forward + backward : 0,
                         .micro   = s->micro };
@@ -339,13 +345,15 @@ static void bound_parts(const laid_step *s, const step_work *w, double sync, dou
 /* Upper bound of the seconds that an unknown host adds to a step. */
 static double host_at_most(const laid_step *s, const step_work *w, double step)
 {
-    const host_time most  = { .rows = 1, .seconds = LAID_HOST_MOST, .queue = true };
+    const host_time most  = { .rows = 1, .queue = true };
     step_work       slow  = *w;
     const bool      known = s->host || s->part.framework == FRAMEWORK_GRAPH || !trains(s);
 
     if (known || !(is_carried(&s->part) || s->part.cal->laid.kernels))
         return 0;
     slow.host = &most;
+    for (int i = 0; i < 2; i++)
+        slow.issued[i].seconds = slow.issued[i].operations * LAID_HOST_MOST;
     return run(s, &slow, 1, 1, true).step - step;
 }
 

@@ -74,6 +74,8 @@ static void scale_fabric(const fabric_model *from, fabric f, const double *facto
 
 void laid_prices_put(const laid_prices *f, const double *factor)
 {
+    const double host = factor[LAID_HOST] * LAID_LAUNCH;
+
     for (size_t i = 0; i < LAID_FORMS; i++) {
         fitted *of = &f->cal->fitted[form_find(DEFAULT_MODEL, told[i])];
 
@@ -91,7 +93,7 @@ void laid_prices_put(const laid_prices *f, const double *factor)
             scale_fabric(&f->collectives->algorithm[i].of[k], k, factor,
                          &f->cal->collectives->algorithm[i].of[k]);
     f->cal->host = (host_time){ .rows      = factor[LAID_HOST] > 0 ? f->rows : 0,
-                                .seconds   = factor[LAID_HOST] * LAID_LAUNCH,
+                                .seconds   = { host, host, host },
                                 .mape      = NAN,
                                 .queue     = true,
                                 .foreach   = true,

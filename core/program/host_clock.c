@@ -3,22 +3,26 @@
 
 #include <math.h>
 
-double host_pass(host_clock *c, const host_time *h, double operations, double seconds)
+double host_pass(host_clock *c, bool queue, host_work work, double seconds)
 {
-    const double begin = c->device, issued = c->host + operations * h->seconds;
-    const double one = operations > 0 ? seconds / operations : 0;
+    const double begin = c->device, issued = c->host + work.seconds;
 
-    if (!h->queue) {
-        c->host = c->device = begin + operations * h->seconds + seconds;
+    if (!queue) {
+        c->host = c->device = begin + work.seconds + seconds;
         return c->device - begin;
     }
     c->device = begin + seconds;
-    if (operations > 0) {
-        c->device = fmax(c->device, c->host + h->seconds + seconds);
-        c->device = fmax(c->device, issued + one);
+    if (work.operations > 0) {
+        c->device = fmax(c->device, c->host + work.seconds / work.operations + seconds);
+        c->device = fmax(c->device, issued + seconds / work.operations);
     }
     c->host = issued;
     return c->device - begin;
+}
+
+host_work host_work_of(const host_time *h, const host_operations *n, host_part part)
+{
+    return (host_work){ n->n[part], n->n[part] * h->seconds[part] + n->planes[part] * h->plane };
 }
 
 /* Operations per tensor, as in torch/optim (_single_tensor_sgd and others). Momentum: mul_, add_,
@@ -45,18 +49,19 @@ static double planes_of(const lm_kernel *k)
                : 0;
 }
 
-static double launches(const bound_layer *l, lm_pass pass, double plane, lm_op *op)
+/* Adds the kernels of a layer's pass. Returns whether one of them is a convolution. */
+static bool add_launches(const bound_layer *l, lm_pass pass, host_part part, host_operations *to)
 {
-    double n = 0;
+    bool convolves = false;
 
     for (size_t i = 0; i < l->n_kernels[pass]; i++) {
         const lm_kernel *k = &l->kernels[pass][i];
 
-        n += k->repeat * (1 + plane * planes_of(k));
-        if (k->op == LM_OP_CONV)
-            *op = LM_OP_CONV;
+        to->n[part] += k->repeat;
+        to->planes[part] += k->repeat * planes_of(k);
+        convolves = convolves || k->op == LM_OP_CONV;
     }
-    return n;
+    return convolves;
 }
 
 host_operations host_operations_of(const bound_network *net, optimizer o, const host_time *h)
@@ -65,17 +70,17 @@ host_operations host_operations_of(const bound_network *net, optimizer o, const 
     double          tensors = 0;
 
     for (size_t i = 0; i < net->n_layers; i++) {
-        const bound_layer *l    = &net->layer[i];
-        lm_op              none = LM_OP_OPAQUE, input = LM_OP_OPAQUE, weight = LM_OP_OPAQUE;
-        const double       first = launches(l, LM_GRAD_INPUT, h->plane, &input);
+        const bound_layer *l = &net->layer[i];
+        bool               input, weight;
 
-        all.forward += launches(l, LM_FORWARD, h->plane, &none);
-        all.backward += first + launches(l, LM_GRAD_WEIGHT, h->plane, &weight);
-        all.backward -= input == LM_OP_CONV && weight == LM_OP_CONV;
+        add_launches(l, LM_FORWARD, HOST_FORWARD, &all);
+        input  = add_launches(l, LM_GRAD_INPUT, HOST_BACKWARD, &all);
+        weight = add_launches(l, LM_GRAD_WEIGHT, HOST_BACKWARD, &all);
+        all.n[HOST_BACKWARD] -= input && weight;
         for (size_t w = 0; w < l->n_weights && !net->options.evaluation; w++)
             tensors += !(l->weights[w].flags & LM_FROZEN);
     }
-    all.update = operations_of_update(o) * (h->foreach && tensors > 0 ? 1 : tensors);
+    all.n[HOST_UPDATE] = operations_of_update(o) * (h->foreach && tensors > 0 ? 1 : tensors);
     return all;
 }
 
@@ -99,9 +104,13 @@ lm_status host_operations_at(workloads *loads, const workload_name *of, int64_t 
 
 void host_print(const host_time *h, FILE *out)
 {
-    fprintf(out, "%s takes %.3g us of the host for an operation", h->framework, 1e6 * h->seconds);
+    fprintf(out,
+            "%s takes %.3g us (forward), %.3g us (backward) and %.3g us (update) of the host for an "
+            "operation",
+            h->framework, 1e6 * h->seconds[HOST_FORWARD], 1e6 * h->seconds[HOST_BACKWARD],
+            1e6 * h->seconds[HOST_UPDATE]);
     if (h->plane > 0)
-        fprintf(out, " and %.2g us for a plane of a norm", 1e6 * h->plane * h->seconds);
+        fprintf(out, ", and %.2g us for a plane of a norm", 1e6 * h->plane);
     fprintf(out, ", by %zu step%s", h->rows, h->rows == 1 ? "" : "s");
     if (isnan(h->mape))
         fprintf(out, " of one network\n");

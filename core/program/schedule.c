@@ -124,7 +124,7 @@ static double add_host(const step_work *w, step_times *out)
         return 0;
     for (double k = 0; k < w->micro; k++)
         for (int back = 0; back < 2; back++) {
-            last = host_pass(&clock, w->host, w->operations[back], pass[back]) - pass[back];
+            last = host_pass(&clock, w->host->queue, w->issued[back], pass[back]) - pass[back];
             out->host[back] += last;
         }
     out->forward += out->host[0];

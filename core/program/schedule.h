@@ -12,8 +12,8 @@ typedef struct step_work {
     double micro; /**< number of micro-steps */
     /** host that starts the kernels of the passes; NULL: it takes no time */
     const host_time *host;
-    /** operations of the host in the forward and in the backward pass of a micro-step */
-    double operations[2];
+    /** work of the host in the forward and in the backward pass of a micro-step */
+    host_work issued[2];
     double compute; /**< all passes: the base of the stragglers' wait */
 } step_work;
 

@@ -21,15 +21,16 @@ static void a_queue_ends_where_the_recurrence_does(void **state)
     for (size_t e = 0; e < sizeof each / sizeof *each; e++)
         for (size_t a = 0; a < sizeof busy / sizeof *busy; a++)
             for (size_t b = 0; b < sizeof busy / sizeof *busy; b++) {
-                const host_time h    = { .rows = 1, .seconds = each[e], .queue = true };
-                host_clock      c    = { 0, 0 };
-                double          host = 0, device = 0, before;
+                host_clock c    = { 0, 0 };
+                double     host = 0, device = 0, before;
 
                 walk(&host, &device, each[e], 10, busy[a]);
-                assert_close(host_pass(&c, &h, 10, busy[a]), device, 1e-12);
+                assert_close(host_pass(&c, true, (host_work){ 10, 10 * each[e] }, busy[a]), device,
+                             1e-12);
                 before = device;
                 walk(&host, &device, each[e], 25, busy[b]);
-                assert_close(host_pass(&c, &h, 25, busy[b]), device - before, 1e-12);
+                assert_close(host_pass(&c, true, (host_work){ 25, 25 * each[e] }, busy[b]),
+                             device - before, 1e-12);
                 assert_close(c.host, 35 * each[e], 1e-12);
             }
 }
@@ -38,26 +39,25 @@ static void a_queue_ends_where_the_recurrence_does(void **state)
  * for each: 100 us until the last is issued, and 2 us of work. */
 static void the_slower_of_the_two_tells_the_time(void **state)
 {
-    const host_time h = { .rows = 1, .seconds = 1e-5, .queue = true };
-    host_clock      c = { 0, 0 };
+    const host_work ten = { 10, 1e-4 };
+    host_clock      c   = { 0, 0 };
 
     (void)state;
-    assert_close(host_pass(&c, &h, 10, 1e-3), 1.01e-3, 1e-15);
+    assert_close(host_pass(&c, true, ten, 1e-3), 1.01e-3, 1e-15);
     /* the host ran ahead by 910 us: the next pass is the device's alone */
-    assert_close(host_pass(&c, &h, 10, 2e-5), 2e-5, 1e-15);
+    assert_close(host_pass(&c, true, ten, 2e-5), 2e-5, 1e-15);
     c = (host_clock){ 0, 0 };
-    assert_close(host_pass(&c, &h, 10, 2e-5), 1.02e-4, 1e-15);
-    assert_close(host_pass(&c, &h, 0, 5e-6), 5e-6, 1e-15);
+    assert_close(host_pass(&c, true, ten, 2e-5), 1.02e-4, 1e-15);
+    assert_close(host_pass(&c, true, (host_work){ 0 }, 5e-6), 5e-6, 1e-15);
 }
 
 static void a_processor_does_both_in_turn(void **state)
 {
-    const host_time h = { .rows = 1, .seconds = 1e-5 };
-    host_clock      c = { 0, 0 };
+    host_clock c = { 0, 0 };
 
     (void)state;
-    assert_close(host_pass(&c, &h, 10, 1e-3), 1.1e-3, 1e-15);
-    assert_close(host_pass(&c, &h, 4, 2e-5), 6e-5, 1e-15);
+    assert_close(host_pass(&c, false, (host_work){ 10, 1e-4 }, 1e-3), 1.1e-3, 1e-15);
+    assert_close(host_pass(&c, false, (host_work){ 4, 4e-5 }, 2e-5), 6e-5, 1e-15);
     assert_close(c.device, 1.16e-3, 1e-15);
 }
 
@@ -73,29 +73,31 @@ static void operations_are_those_that_a_framework_calls(void **state)
     host_operations n = host_operations_of(m.bound, OPTIMIZER_MOMENTUM, &each);
 
     (void)state;
-    assert_close(n.forward, 3, 0);
-    assert_close(n.backward, 1 + 1 + 1,
-                 0);                  /* both gradients of conv2 at once, relu's, conv's weights' */
-    assert_close(n.update, 3 * 3, 0); /* two weights and a bias: mul_, add_, add_ */
-    assert_close(host_operations_of(m.bound, OPTIMIZER_SGD, &each).update, 3, 0);
-    assert_close(host_operations_of(m.bound, OPTIMIZER_MOMENTUM, &at_once).update, 3, 0);
+    assert_close(n.n[HOST_FORWARD], 3, 0);
+    /* both gradients of conv2 at once, relu's, conv's weights' */
+    assert_close(n.n[HOST_BACKWARD], 1 + 1 + 1, 0);
+    assert_close(n.n[HOST_UPDATE], 3 * 3, 0); /* two weights and a bias: mul_, add_, add_ */
+    assert_close(host_operations_of(m.bound, OPTIMIZER_SGD, &each).n[HOST_UPDATE], 3, 0);
+    assert_close(host_operations_of(m.bound, OPTIMIZER_MOMENTUM, &at_once).n[HOST_UPDATE], 3, 0);
     nets_free(&m);
 }
 
-/* Batch norm of 4 channels, 2 samples: 8 planes each way, of half an operation each. */
+/* Batch norm of 4 channels, 2 samples: 8 planes each way. Operations of 10, 5 and 2 us, planes of
+ * 0.5 us: 2 x 10 + 8 x 0.5 us, 2 x 5 + 8 x 0.5 us, 4 x 2 us. */
 static void a_norm_adds_its_planes(void **state)
 {
-    bound_text      m     = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 3x8x8\n"
-                                      "[conv]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
-                                      "[bn]\ntype = batch_norm\n",
-                                      2);
-    const host_time half  = { .plane = 0.5 };
-    host_operations n     = host_operations_of(m.bound, OPTIMIZER_SGD, &half);
+    bound_text      m = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 3x8x8\n"
+                                       "[conv]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
+                                       "[bn]\ntype = batch_norm\n",
+                                  2);
+    const host_time h = { .seconds = { 1e-5, 5e-6, 2e-6 }, .plane = 5e-7 };
+    host_operations n = host_operations_of(m.bound, OPTIMIZER_SGD, &h);
 
     (void)state;
-    assert_close(n.forward, 2 + 4, 0);
-    assert_close(n.backward, 2 + 4, 0);
-    assert_close(n.update, 4, 0);
+    assert_close(host_work_of(&h, &n, HOST_FORWARD).operations, 2, 0);
+    assert_close(host_work_of(&h, &n, HOST_FORWARD).seconds, 2.4e-5, 1e-15);
+    assert_close(host_work_of(&h, &n, HOST_BACKWARD).seconds, 1.4e-5, 1e-15);
+    assert_close(host_work_of(&h, &n, HOST_UPDATE).seconds, 8e-6, 1e-15);
     nets_free(&m);
 }
 

@@ -436,19 +436,19 @@ static void weights_of_experts_are_gathered_among_fewer_ranks(void **state)
  * end 0.02 s behind their last operation, which is issued at 5.5 and 11 s. */
 static void a_host_runs_ahead_over_micro_steps(void **state)
 {
-    const host_time   host = { .rows = 1, .seconds = 0.05, .queue = true };
+    const host_time   host = { .rows = 1, .queue = true };
     schedule_question q    = question();
     step_times        t;
     made              m;
 
     (void)state;
     make(&m, NULL, 0);
-    q.work.forward       = 2;
-    q.work.backward      = 4;
-    q.work.host          = &host;
-    q.work.operations[0] = 10;
-    q.work.operations[1] = 100;
-    t                    = scheduled(&m, &q);
+    q.work.forward   = 2;
+    q.work.backward  = 4;
+    q.work.host      = &host;
+    q.work.issued[0] = (host_work){ 10, 0.5 };
+    q.work.issued[1] = (host_work){ 100, 5 };
+    t                = scheduled(&m, &q);
     assert_close(t.forward + t.backward, 11.02, 1e-12);
     assert_close(t.host[0], 0.05 + 0.03, 1e-12);
     assert_close(t.host[1], 2 * 2.47, 1e-12);
