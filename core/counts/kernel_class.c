@@ -71,7 +71,10 @@ void launch_add(launch_row *l, const lm_kernel *k)
     }
     launch_put(l, "floor", member, "launch", RESOURCE_HOST, 1);
     class->launch_counts(l, k);
-    launch_put(l, "launch", member, "launch", RESOURCE_HOST, 1);
+    if (l->queued)
+        launch_put(l, LAUNCH_QUEUED, member, "launch", RESOURCE_DEPTH, 1);
+    else
+        launch_put(l, "launch", member, "launch", RESOURCE_HOST, 1);
 }
 
 double launch_traffic(const lm_kernel *k)

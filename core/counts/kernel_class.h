@@ -43,7 +43,8 @@ typedef struct launch_row {
     columns      *make;
     rows         *r;
     const tiling *how;
-    const char   *tag; /**< name of the operator in its library; "": unknown */
+    const char   *tag;    /**< name of the operator in its library; "": unknown */
+    bool          queued; /**< it has a constant time that no other launch overlaps */
 } launch_row;
 
 /**
@@ -51,6 +52,9 @@ typedef struct launch_row {
  */
 void launch_put(launch_row *l, const char *name, const char *member, const char *unit, resource r,
                 double value);
+
+/** Column with the constant time of launches that were measured in a queue. */
+#define LAUNCH_QUEUED "queued"
 
 /** A product of matrices: `batch` times (m,k) x (k,n). */
 typedef struct launch_product {

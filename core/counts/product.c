@@ -3,9 +3,12 @@
 
 #include "counts/kernel_class.h"
 #include "counts/layer_class.h"
+#include "layers/kernel_text.h"
 
 #define GEMV_ROWS 8    /* up to so many rows of a sample count as a product with a vector */
 #define LONG_SUM  4096 /* longer sums: rows of a factor are far apart in memory */
+
+#define ATTENTION_ROWS 128.0 /* of a block */
 
 /* Bytes of weights; under LM_GRAD_WEIGHT those of their gradient. */
 static double weight_bytes(const lm_kernel *k)
@@ -88,6 +91,42 @@ static uint64_t shape(const lm_kernel *k, uint64_t h)
     return k->u.gemm.activations ? shape_mix(h, k->u.gemm.m) : h;
 }
 
+/* FLOPs of all multiprocessors until the last block of fused attention ends. A block computes
+ * ATTENTION_ROWS queries of a head with all keys that they see; backward, as many keys with all
+ * queries that see them (Dao 2023, "FlashAttention-2", sections 3.1.1 and 3.2). Blocks of causal
+ * attention differ, so they fill each other's gaps, but none ends before the longest. If queries
+ * make one block, blocks share the keys instead (Dao et al. 2023, "Flash-Decoding"). */
+static double attention_waves(const lm_kernel *k, double multiprocessors)
+{
+    const double q = (double)k->u.attention.queries, n = (double)k->u.attention.keys;
+    const double flops = (double)lm_kernel_work(k).flops;
+    const double heads = (double)k->u.attention.batch * (double)k->u.attention.heads;
+    const double all   = heads * (double)lm_attention_pairs(k);
+    const double lines = k->pass == LM_FORWARD ? q : n;
+    double       longest;
+
+    if (!(multiprocessors > 0) || lines <= ATTENTION_ROWS)
+        return flops;
+    if (k->u.attention.causal)
+        longest = ATTENTION_ROWS * (k->pass == LM_FORWARD ? fmin(q, n) : q) -
+                  ATTENTION_ROWS * (ATTENTION_ROWS - 1) / 2;
+    else
+        longest = ceil(heads * ceil(lines / ATTENTION_ROWS) / multiprocessors) * ATTENTION_ROWS *
+                  (k->pass == LM_FORWARD ? n : q);
+    return flops * fmax(1, multiprocessors * longest / all);
+}
+
+/* The passes have different kernels: prices of their own. */
+static void attention_counts(launch_row *l, const lm_kernel *k)
+{
+    const char *pass = kernel_pass_name(k->pass);
+
+    launch_put(l, "flops", pass, "FLOP", RESOURCE_FLOPS, (double)lm_kernel_work(k).flops);
+    launch_put(l, "wave_flops", pass, "FLOP", RESOURCE_FLOPS,
+               attention_waves(k, l->how->multiprocessors));
+    launch_put(l, "bytes", "", "byte", RESOURCE_BANDWIDTH, launch_traffic(k));
+}
+
 static size_t attention_terms(const term_sum *t)
 {
     term_put(t, SLOT_ATTENTION_FLOPS, t->flops);
@@ -127,6 +166,6 @@ const kernel_class kernel_attention = { .name          = "attention",
                                         .terms         = attention_terms,
                                         .work          = WORK_ATTENTION,
                                         .launch        = LAUNCH_ATTENTION,
-                                        .launch_counts = launch_put_work,
+                                        .launch_counts = attention_counts,
                                         .features      = attention_features,
                                         .shape         = attention_shape };

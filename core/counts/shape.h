@@ -36,6 +36,7 @@ typedef struct layer_shape {
     const layer_work *work;    /**< only SHAPE_WORK; else NULL */
     const lm_kernel  *kernel;  /**< only SHAPE_LAUNCH; else NULL */
     const char       *tag; /**< SHAPE_LAUNCH: name of the operator in its library; "": unknown */
+    bool queued;           /**< SHAPE_LAUNCH: measured as one of many in a queue (timed_kernel) */
 } layer_shape;
 
 /**

@@ -70,6 +70,7 @@ lm_status launches_from(const observations *obs, launches *out, lm_error *err)
         }
         to->tag            = row->algorithm;
         to->seconds        = row->seconds;
+        to->queued         = strstr(row->settings, "launch=queue") != NULL;
         out->row[out->n++] = row;
     }
     if (!status)

@@ -32,7 +32,8 @@ static lm_status times_new(const timed_kernel *row, const bool *in, size_t n,
         return no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (!in || in[i]) {
-            out->shape[out->n] = launch_shape_of(&row[i].kernel, row[i].tag);
+            out->shape[out->n]        = launch_shape_of(&row[i].kernel, row[i].tag);
+            out->shape[out->n].queued = row[i].queued;
             out->time[out->n] =
                 (layer_time){ &out->shape[out->n],
                               { .forward = true, .multiprocessors = multiprocessors },

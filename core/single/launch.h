@@ -9,6 +9,11 @@ typedef struct timed_kernel {
     lm_kernel   kernel;
     const char *tag;     /**< name of the operator in its library; "": unknown */
     double      seconds; /**< > 0 */
+    /**
+     * the mean of many launches behind one another: streams pay all of its constant time, whose
+     * start no earlier launch hides
+     */
+    bool queued;
 } timed_kernel;
 
 /**

@@ -49,7 +49,9 @@ static void add(const columns *c, columns *make, rows *r, const layer_class *cla
 {
     rows_begin(r, t->seconds, 1, !forward_only(&t->run));
     if (class->launch) {
-        launch_add(&(launch_row){ c, make, r, how, t->shape->tag }, t->shape->kernel);
+        const bool queued = make ? t->shape->queued : columns_find(c, LAUNCH_QUEUED) != COLUMN_NONE;
+
+        launch_add(&(launch_row){ c, make, r, how, t->shape->tag, queued }, t->shape->kernel);
         return;
     }
     if (make)

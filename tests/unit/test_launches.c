@@ -250,7 +250,7 @@ static void all_kinds_pass_through_a_machine_file(void **state)
         p->present = true;
         p->how     = *tilings_of(layer_classes[launch_class_of(&k)]->tilings, &n);
         rows_begin(&r, 1, 1, 0);
-        launch_add(&(launch_row){ &p->columns, &p->columns, &r, &p->how, "gelu" }, &k);
+        launch_add(&(launch_row){ &p->columns, &p->columns, &r, &p->how, "gelu", false }, &k);
         rows_free(&r);
         p->columns.join = layer_classes[launch_class_of(&k)]->options.p;
         for (size_t j = 0; j < p->columns.n; j++)

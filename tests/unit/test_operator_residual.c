@@ -123,14 +123,14 @@ static world *world_new(void)
                                  128 * (1 + (int64_t)random_below(&seed, 20)),
                                  256 + (int64_t)random_below(&seed, 2000));
 
-        w->row[i] = (timed_kernel){ k, "", seconds_of(&k) };
+        w->row[i] = (timed_kernel){ k, "", seconds_of(&k), false };
     }
     /* of each element as long as of any other: prices say all */
     for (size_t i = 0; i < MAPS; i++) {
         const lm_kernel k = map(1000000 + 10000 * (int64_t)i);
 
         w->row[N + i] =
-            (timed_kernel){ k, i % 2 ? "add" : "gelu", 1e-11 * (double)k.u.map.elements };
+            (timed_kernel){ k, i % 2 ? "add" : "gelu", 1e-11 * (double)k.u.map.elements, false };
     }
     assert_int_equal(launch_fit(w->row, NULL, N + MAPS, 0, &w->m, &w->err), LM_OK);
     return w;

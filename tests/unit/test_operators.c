@@ -69,7 +69,7 @@ static double count(const lm_kernel *k, const char *tag, const tiling *how, cons
     double  value = -1;
 
     rows_begin(&r, NAN, 1, 0);
-    launch_add(&(launch_row){ &c, &c, &r, how, tag }, k);
+    launch_add(&(launch_row){ &c, &c, &r, how, tag, false }, k);
     assert_int_equal(rows_check(&r, NULL), LM_OK);
     assert_in_range(r.n_items, 3, 10);
     assert_true(c.column[r.item[0].column].floor);
@@ -281,7 +281,7 @@ static void prices_of_products_are_found_again(void **state)
 
 static void too_few_rows_are_refused(void **state)
 {
-    timed_kernel row = { gemm(1, 8, 8, 8, 0), "", 1e-5 };
+    timed_kernel row = { gemm(1, 8, 8, 8, 0), "", 1e-5, false };
     layer_model  m;
     lm_error     err = { 0 };
 
@@ -331,8 +331,73 @@ static void pooling_and_attention_count_work(void **state)
     assert_close(count(&pool, "", &how, "flops"), 32, 0);
     assert_close(count(&pool, "", &how, "bytes"), 160, 0);
     assert_int_equal(launch_class_of(&fused), LAUNCH_ATTENTION);
-    assert_close(count(&fused, "", &how, "flops"), 24 * 25 + 30, 0);
+    assert_close(count(&fused, "", &how, "flops.forward"), 24 * 25 + 30, 0);
     assert_close(count(&fused, "", &how, "bytes"), 560, 0);
+}
+
+static lm_kernel attention(lm_pass pass, int64_t queries, int64_t causal)
+{
+    lm_kernel k = { .size = sizeof k, .op = LM_OP_ATTENTION, .dtype = LM_BF16, .repeat = 1 };
+
+    k.pass              = pass;
+    k.u.attention.batch = 1;
+    k.u.attention.heads = k.u.attention.kv_heads = 8;
+    k.u.attention.queries                        = queries;
+    k.u.attention.keys                           = 4096;
+    k.u.attention.width = k.u.attention.value_width = 64;
+    k.u.attention.causal                            = causal;
+    return k;
+}
+
+/* FLOPs of all multiprocessors until the end, per FLOP of the kernel. */
+static double idle(const lm_kernel *k, double multiprocessors)
+{
+    const tiling how  = { TILES_MIXED, false, multiprocessors };
+    const bool   back = k->pass != LM_FORWARD;
+
+    return count(k, "", &how, back ? "wave_flops.grad_input" : "wave_flops.forward") /
+           count(k, "", &how, back ? "flops.grad_input" : "flops.forward");
+}
+
+/* 8 heads of 4096 queries are 256 blocks of 128. A causal head has 4096 x 4097 / 2 pairs. */
+static void attention_ends_with_its_last_block(void **state)
+{
+    const lm_kernel all = attention(LM_FORWARD, 4096, 0), one = attention(LM_FORWARD, 1, 0);
+    const lm_kernel causal = attention(LM_FORWARD, 4096, 1);
+    const lm_kernel back   = attention(LM_GRAD_INPUT, 4096, 1);
+    const double    pairs = 8 * 4096. * 4097 / 2, longest = 128 * 4096. - 128 * 127. / 2;
+
+    (void)state;
+    assert_close(idle(&all, 148), 2 * 148. / 256, 1e-12); /* two waves */
+    assert_close(idle(&causal, 148), 148 * longest / pairs, 1e-12);
+    assert_close(idle(&back, 148), 148 * longest / pairs, 1e-12);
+    assert_close(idle(&causal, 16), 1, 1e-12); /* the others fill the gaps */
+    assert_close(idle(&causal, 0), 1, 1e-12);
+    assert_close(idle(&one, 148), 1, 1e-12);
+}
+
+/* 30 us and 1 TB/s, measured alone or in a queue: a stream pays the 30 us of the queue. */
+static void launches_of_a_queue_pay_their_constant(void **state)
+{
+    static timed_kernel row[LAUNCHES];
+
+    (void)state;
+    for (int queued = 0; queued < 2; queued++) {
+        layer_model m;
+        launch_cost one;
+
+        for (int64_t i = 0; i < LAUNCHES; i++) {
+            lm_kernel k = { .size = sizeof k, .op = LM_OP_COPY, .dtype = LM_F32, .repeat = 1 };
+
+            k.u.copy.bytes = (1 + i) << 20;
+            row[i]         = (timed_kernel){ k, "", 3e-5 + 2e-12 * (double)k.u.copy.bytes, queued };
+        }
+        assert_int_equal(launch_fit(row, NULL, LAUNCHES, 0, &m, NULL), LM_OK);
+        one = cost_of(&m, &row[99].kernel);
+        assert_close(one.work + one.start, row[99].seconds, 1e-3 * row[99].seconds);
+        assert_close(one.start, queued ? 0 : 3e-5, 1e-3 * row[99].seconds);
+        layer_model_free(&m);
+    }
 }
 
 /* Whatever has a name is counted by a descriptor of that name. */
@@ -350,6 +415,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_has_a_descriptor),
         cmocka_unit_test(pooling_and_attention_count_work),
+        cmocka_unit_test(attention_ends_with_its_last_block),
+        cmocka_unit_test(launches_of_a_queue_pay_their_constant),
         cmocka_unit_test(the_cheapest_tiles_by_whole_waves),
         cmocka_unit_test(without_multiprocessors_there_are_no_waves),
         cmocka_unit_test(long_sums_are_split_over_idle_multiprocessors),
