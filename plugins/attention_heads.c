@@ -332,7 +332,7 @@ static lm_status split(const lm_layer *layer, lm_split *s)
     s->param[HEAD_WIDTH].u.i[0] = h.core.width;
     status                      = split_evenly(layer, s, HEADS, 0, "heads");
     if (!status && lm_int(layer, KV_HEADS))
-        status = split_evenly(layer, s, KV_HEADS, 0, "heads of keys and values");
+        status = split_kv_heads(layer, s, KV_HEADS);
     return status;
 }
 

@@ -252,7 +252,7 @@ static lm_status split(const lm_layer *layer, lm_split *s)
     if (lm_int(layer, HEADS))
         status = split_evenly(layer, s, HEADS, 0, "heads");
     if (!status && lm_int(layer, KV_HEADS))
-        status = split_evenly(layer, s, KV_HEADS, 0, "heads of keys and values");
+        status = split_kv_heads(layer, s, KV_HEADS);
     return status;
 }
 

@@ -4,20 +4,31 @@
 #include "splitting.h"
 #include "tensors.h"
 
-enum { FEATURES, BIAS };
+enum { FEATURES, BIAS, HEADS };
 
-static const lm_param params[] = {
-    [FEATURES] = { .name = "features",
-                   .kind = LM_INT,
-                   .min  = 1,
-                   .max  = 1e9,
-                   .unit = "elements",
-                   .doc  = "size of the output's last dimension" },
-    [BIAS]     = { .name     = "bias",
-                   .kind     = LM_BOOL,
-                   .fallback = "yes",
-                   .doc      = "add a number per feature" },
+#define FEATURES_AND_BIAS                                                                         \
+    [FEATURES] = { .name = "features",                                                            \
+                   .kind = LM_INT,                                                                \
+                   .min  = 1,                                                                     \
+                   .max  = 1e9,                                                                   \
+                   .unit = "elements",                                                            \
+                   .doc  = "size of the output's last dimension" },                                \
+    [BIAS]     = {                                                                                \
+            .name = "bias", .kind = LM_BOOL, .fallback = "yes", .doc = "add a number per feature" \
+    }
+
+static const lm_param linear_params[] = {
+    FEATURES_AND_BIAS,
+    [HEADS] = { .name     = "heads",
+                .kind     = LM_INT,
+                .min      = 0,
+                .max      = 1e6,
+                .fallback = "0",
+                .doc      = "of keys or values that the features are: with `split = columns` ranks "
+                            "beyond their number hold copies of a head; 0: features only" },
 };
+
+static const lm_param bilinear_params[] = { FEATURES_AND_BIAS };
 
 static int64_t features_in(const lm_layer *layer, uint32_t i)
 {
@@ -86,14 +97,27 @@ static lm_status linear_weights(const lm_layer *layer, lm_sink *sink)
     return LM_OK;
 }
 
+/* Some columns; of more ranks than heads each has the columns of one (split_kv_heads()). */
+static lm_status split_columns(const lm_layer *layer, lm_split *s)
+{
+    const int64_t heads = lm_int(layer, HEADS), features = lm_int(layer, FEATURES);
+
+    if (!heads || heads >= s->parts || s->parts % heads)
+        return split_evenly(layer, s, FEATURES, 0, "features");
+    if (features % heads)
+        return lm_fail(layer, LM_E_SHAPE, "%lld features are no multiple of %lld heads",
+                       (long long)features, (long long)heads);
+    s->param[FEATURES].u.i[0] = features / heads;
+    s->param[HEADS].u.i[0]    = 1;
+    return LM_OK;
+}
+
 /* Megatron-LM's column and row parallel layers (Shoeybi et al. 2019, section 3). */
 static lm_status linear_split(const lm_layer *layer, lm_split *s)
 {
     switch ((enum lm_ways)s->way) {
     case LM_ROWS: s->sums = LM_SUMS_OUTPUT; return LM_OK;
-    case LM_COLUMNS:
-        s->sums = LM_SUMS_INPUT;
-        return split_evenly(layer, s, FEATURES, 0, "features");
+    case LM_COLUMNS: s->sums = LM_SUMS_INPUT; return split_columns(layer, s);
     case LM_VOCABULARY:
         s->sums = LM_SUMS_INPUT;
         split_about(s, FEATURES, 0);
@@ -221,7 +245,7 @@ static lm_status bilinear_weights(const lm_layer *layer, lm_sink *sink)
         .size = sizeof(lm_layer_type),   \
         .name = #ident,                  \
         .doc  = type_doc,                \
-        LM_PARAMS(params),               \
+        LM_PARAMS(ident##_params),       \
         .min_inputs = (n),               \
         .max_inputs = (n),               \
         .n_outputs  = 1,                 \

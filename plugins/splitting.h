@@ -23,6 +23,20 @@ static inline lm_status split_evenly(const lm_layer *layer, lm_split *s, uint32_
     return LM_OK;
 }
 
+/**
+ * Divides heads of keys and values. Ranks beyond one for each head hold copies, as those of serving
+ * frameworks do (vLLM's QKVParallelLinear: num_kv_head_replicas).
+ */
+static inline lm_status split_kv_heads(const lm_layer *layer, lm_split *s, uint32_t param)
+{
+    int64_t *n = &s->param[param].u.i[0];
+
+    if (s->way != LM_HEADS || *n >= s->parts || s->parts % *n)
+        return split_evenly(layer, s, param, 0, "heads of keys and values");
+    *n = 1;
+    return LM_OK;
+}
+
 /** Sets value `at` to the largest part of a division that is as even as possible. */
 static inline void split_about(lm_split *s, uint32_t param, uint32_t at)
 {

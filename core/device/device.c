@@ -92,6 +92,7 @@ bool device_same_name(const char *a, const char *b)
 
 typedef enum nearness { NOT_NEAR, NEAR, EQUAL } nearness;
 
+/* Is the wanted name a part of `name` that begins with one of its words? "m3" is no part of "HBM3". */
 static nearness compare(const char *wanted, const char *name, size_t n)
 {
     char normal[NAME_MAX_BYTES];
@@ -99,7 +100,14 @@ static nearness compare(const char *wanted, const char *name, size_t n)
     normal_name(name, n, normal);
     if (!strcmp(normal, wanted))
         return EQUAL;
-    return *wanted && strstr(normal, wanted) ? NEAR : NOT_NEAR;
+    for (size_t i = 0; i < n && *wanted; i++) {
+        if (i && (!isalnum((unsigned char)name[i]) || isalnum((unsigned char)name[i - 1])))
+            continue;
+        normal_name(name + i, n - i, normal);
+        if (!strncmp(normal, wanted, strlen(wanted)))
+            return NEAR;
+    }
+    return NOT_NEAR;
 }
 
 /* Name i of a device (0: its own), with *n bytes; NULL: no more names. */

@@ -27,7 +27,7 @@ static int64_t key_of(const bound_layer *l, const char *name)
 
 layout_facts layout_facts_of(const bound_network *net)
 {
-    layout_facts f      = { .tokens = metrics_tokens(net) };
+    layout_facts f      = { .tokens = metrics_tokens(net), .copies = net->options.evaluation };
     const char  *before = NULL;
 
     for (size_t i = 0; i < net->n_layers; i++) {

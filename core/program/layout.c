@@ -113,6 +113,9 @@ static lm_status settle_shards(layout *l, lm_error *err)
                             (long long)l->zero);
     if (l->fsdp == LAYOUT_ALL)
         l->fsdp = data;
+    if ((l->zero || l->fsdp) && data == 1)
+        return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
+                            l->fsdp ? "fsdp" : "zero");
     if (l->fsdp && data % l->fsdp)
         return lm_error_set(err, LM_E_ARG, "dp %lld x cp %lld ranks are no multiple of fsdp %lld",
                             (long long)l->dp, (long long)l->cp, (long long)l->fsdp);
@@ -213,6 +216,15 @@ static lm_status settle_batch(layout *l, lm_error *err)
     return LM_OK;
 }
 
+/* Can the ranks of tp share the heads of keys and values, or hold copies of one each? */
+static lm_status check_kv_heads(const layout *l, const layout_facts *f, int64_t ranks,
+                                const char *of, lm_error *err)
+{
+    if (f->copies && !l->ulysses && f->kv_heads && ranks % f->kv_heads == 0)
+        return LM_OK;
+    return divides(f->kv_heads, "heads of keys and values", ranks, of, err);
+}
+
 static lm_status check_facts(const layout *l, const layout_facts *f, lm_error *err)
 {
     const int64_t heads = l->ulysses ? l->tp * l->cp : l->tp;
@@ -223,7 +235,7 @@ static lm_status check_facts(const layout *l, const layout_facts *f, lm_error *e
         return lm_error_set(err, LM_E_ARG, "cp %lld: a sample of the network has 0 tokens",
                             (long long)l->cp);
     if ((status = divides(f->heads, "heads", heads, of, err)) ||
-        (status = divides(f->kv_heads, "heads of keys and values", heads, of, err)) ||
+        (status = check_kv_heads(l, f, heads, of, err)) ||
         (status = divides(f->experts, "experts", l->ep, "ep", err)) ||
         (status = divides(f->tokens, "tokens", l->cp, "cp", err)) ||
         (status = divides(f->tokens, "tokens", l->sp ? l->tp * l->cp : 1, "tp x cp", err)))

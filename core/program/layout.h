@@ -144,6 +144,8 @@ typedef struct layout_facts {
     int64_t blocks;   /**< blocks of layers between which a pipeline may be cut */
     int64_t experts;
     int64_t tokens; /**< tokens per sample */
+    /** ranks may hold copies of heads of keys and values: inference, without gradients of them */
+    bool copies;
 } layout_facts;
 
 /**

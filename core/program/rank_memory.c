@@ -8,9 +8,6 @@
 
 lm_status rank_memory_check(const layout *l, lm_error *err)
 {
-    if ((l->zero || l->fsdp) && l->dp * l->cp == 1)
-        return lm_error_set(err, LM_E_ARG, "%s shares what dp 1 ranks hold: give --dp 2 or more",
-                            l->fsdp ? "fsdp" : "zero");
     if (l->pp > 1 && l->schedule == PIPELINE_GPIPE && !l->accumulation)
         return lm_error_set(
             err, LM_E_ARG,

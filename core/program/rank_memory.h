@@ -18,8 +18,7 @@ typedef struct rank_memory {
 } rank_memory;
 
 /**
- * LM_E_ARG if a single rank should share something, or if a pipeline keeps all micro-batches and
- * their number is not given. Pure.
+ * LM_E_ARG if a pipeline keeps all micro-batches and their number is not given. Pure.
  */
 lm_status rank_memory_check(const layout *l, lm_error *err);
 

@@ -126,6 +126,8 @@ static void what_does_not_fit_names_both_numbers(void **state)
         { "ulysses mb1", 4, "ulysses shares heads among ranks of cp, and cp is 1" },
         { "sp mb1", 4, "sp shares tokens among ranks of tp, and tp is 1" },
         { "zero1 fsdp mb1", 4, "fsdp and zero 1: give one of them" },
+        { "tp4 zero1 mb1", 4, "zero shares what dp 1 ranks hold: give --dp 2 or more" },
+        { "tp4 fsdp mb1", 4, "fsdp shares what dp 1 ranks hold: give --dp 2 or more" },
         { "fsdp3 mb1", 8, "dp 8 x cp 1 ranks are no multiple of fsdp 3" },
         { "ep4 fsdp2 mb1", 4, "fsdp 2 ranks are no multiple of ep 4" },
         { "gb12 mb1", 8, "a global batch of 12 is no multiple of dp 8" },
