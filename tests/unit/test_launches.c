@@ -98,6 +98,25 @@ static void a_kernel_that_is_none_is_an_error_with_its_line(void **state)
     observations_free(obs);
 }
 
+static void settings_tell_launches_of_a_queue(void **state)
+{
+    observations *obs;
+    launches      l;
+
+    (void)state;
+    folder_file("o.csv", "kind,name,phase,geometry,settings,seconds\n"
+                         "kernel,softmax,forward,rows=3 group=4,math=tf32 launch=queue,1e-5\n"
+                         "kernel,softmax,forward,rows=3 group=5,launch=graph,1e-5\n"
+                         "kernel,softmax,forward,rows=3 group=6,,1e-5\n");
+    assert_int_equal(observations_load("o.csv", &obs, NULL), LM_OK);
+    assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
+    assert_true(l.launch[0].queued);
+    assert_false(l.launch[1].queued);
+    assert_false(l.launch[2].queued);
+    launches_free(&l);
+    observations_free(obs);
+}
+
 static void operators_are_told_apart_and_others_cost_what_the_family_does(void **state)
 {
     observations *obs = maps("");
@@ -359,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(multiprocessors_are_those_of_the_provenance),
         cmocka_unit_test(a_kernel_that_is_none_is_an_error_with_its_line),
+        cmocka_unit_test(settings_tell_launches_of_a_queue),
         cmocka_unit_test(operators_are_told_apart_and_others_cost_what_the_family_does),
         cmocka_unit_test(parts_hold_whole_configurations),
         cmocka_unit_test(models_predict_what_they_did_not_see),
