@@ -77,6 +77,43 @@ need_fake() {
     export ASAN_OPTIONS
 }
 
+# What should start a daemon on another host starts it here. Two that start at the same moment on one machine
+# meet in files they take for their own: of Open MPI 4.1.4's launches, one in five then dies or waits for ever. So
+# the second comes later, and a launch that has started no rank in half a minute is made again.
+two_hosts() {
+    printf '#!/bin/sh\n[ "$1" = n1 ] || sleep 1\nshift\nexec /bin/sh -c "$*"\n' >"$work/here"
+    chmod +x "$work/here"
+}
+
+# Shared memory of two "hosts" would collide.
+launch() {
+    each=$1
+    layout=$2
+    shift 2
+    exec timeout 240 mpirun --oversubscribe --map-by "$layout" --host "n1:$each,n2:$each" -np $((2 * each)) --mca plm_rsh_agent "$work/here" \
+        --mca plm_rsh_no_tree_spawn 1 --mca btl tcp,self --mca mpi_yield_when_idle 1 \
+        sh -c 'touch "$0" && exec "$@"' "$work/started" "$@"
+}
+
+# on_hosts RANKS LAYOUT COMMAND...: so many ranks on each of two "hosts", after two_hosts
+on_hosts() {
+    for attempt in 1 2 3; do
+        rm -f "$work/started"
+        launch "$@" &
+        launched=$!
+        for second in $(seq 30); do
+            [ ! -e "$work/started" ] && kill -0 $launched 2>/dev/null || break
+            sleep 1
+        done
+        [ -e "$work/started" ] || kill $launched 2>/dev/null
+        wait $launched
+        status=$?
+        [ ! -e "$work/started" ] || return $status
+        echo "launch $attempt started no rank: exit status $status"
+    done
+    return 1
+}
+
 # browse ARGUMENT...: what is looked up or fetched fails, but files. A sandbox of its own takes rights that
 # tests lack.
 browse() {

@@ -46,6 +46,21 @@ grep -q ',socket,' net.csv && fail "ranks of one host go by no network"
 ls /tmp/layermeter-nccl-?????? 2>/dev/null | while read -r log; do [ "$log" -nt sweep.ini ] && echo "$log"; done | grep . &&
     fail "a log was left"
 
+# between hosts with InfiniBand, messages over TCP are not those of "the network", and flagged
+sed -n '/^.sweep/,/^$/p' sweep.ini >hosts.ini
+printf '[collectives]\nbytes = 64KiB\nnodes = 2\ndevices = 1\n' >>hosts.ini
+two_hosts
+mpirun --version 2>/dev/null | grep -q 'Open MPI' && on_hosts 1 slot true >out 2>&1 && {
+    export LAYERMETER_SYSTEM_ROOT="$work/root"
+    for net in Socket IB; do
+        LAYERMETER_FAKE_NCCL_NET=$net on_hosts 1 slot "$fake" hosts.ini -o $net.csv --quiet >out 2>&1 || fail "two hosts: $(cat out)"
+        grep -q '^collective,.*,ok$' $net.csv || fail "two hosts: $(cat $net.csv out)"
+    done
+    unset LAYERMETER_SYSTEM_ROOT
+    grep -q '^collective,.*,socket,.*ok$' Socket.csv || fail "TCP beside InfiniBand: $(grep '^collective' Socket.csv)"
+    grep -q '^collective,.*,socket,' IB.csv && fail "InfiniBand: $(grep '^collective' IB.csv)"
+}
+
 # ---- every point, once; a communicator for each set of ranks, once, and a ring where it is forced --------
 LAYERMETER_FAKE_NCCL_LOG=$work/made run 3 sweep.ini -o o.csv || fail "a sweep: $(cat err)"
 [ "$(grep -c '^collective,.*,ok$' o.csv)" -eq 12 ] || fail "rows: $(grep -v '^#' o.csv)"

@@ -26,37 +26,8 @@ layermeter-calibrate sweep.ini --dry-run >out 2>&1
 grep -q 'this build has no backend' out && skip "$(cat out)"
 grep -q "nothing to measure: every point needs other ranks than the 1 that there is ('mpirun -np N' starts N)" out || fail "$(cat out)"
 
-# What should start a daemon on another host starts it here. Two that start at the same moment on one machine
-# meet in files they take for their own: of Open MPI 4.1.4's launches, one in five then dies or waits for ever. So
-# the second comes later, and a launch that has started no rank in half a minute is made again.
-printf '#!/bin/sh\n[ "$1" = n1 ] || sleep 1\nshift\nexec /bin/sh -c "$*"\n' >here
-chmod +x here
-# Shared memory of two "hosts" would collide.
-launch() {
-    layout=$1
-    shift
-    exec timeout 240 mpirun --oversubscribe --map-by "$layout" --host n1:2,n2:2 -np 4 --mca plm_rsh_agent "$work/here" \
-        --mca plm_rsh_no_tree_spawn 1 --mca btl tcp,self --mca mpi_yield_when_idle 1 \
-        sh -c 'touch "$0" && exec "$@"' "$work/started" "$@"
-}
-on_hosts() {
-    for attempt in 1 2 3; do
-        rm -f started
-        launch "$@" &
-        launched=$!
-        for second in $(seq 30); do
-            [ ! -e started ] && kill -0 $launched 2>/dev/null || break
-            sleep 1
-        done
-        [ -e started ] || kill $launched 2>/dev/null
-        wait $launched
-        status=$?
-        [ ! -e started ] || return $status
-        echo "launch $attempt started no rank: exit status $status"
-    done
-    return 1
-}
-on_hosts slot true >out 2>&1 || skip "mpirun cannot start two daemons here: $(head -n 3 out)"
+two_hosts
+on_hosts 2 slot true >out 2>&1 || skip "mpirun cannot start two daemons here: $(head -n 3 out)"
 
 # ranks and hosts of what was measured, as "ranks@hosts", each once an algorithm
 measured() {
@@ -65,7 +36,7 @@ measured() {
         sort | tr '\n' ','
 }
 
-on_hosts slot layermeter-calibrate sweep.ini -o slot.csv --quiet >out 2>&1 || fail "filled one after the other: $(cat out)"
+on_hosts 2 slot layermeter-calibrate sweep.ini -o slot.csv --quiet >out 2>&1 || fail "filled one after the other: $(cat out)"
 grep -q '^# ranks: 4 on 2 hosts' slot.csv || fail "hosts: $(grep '^# ranks' slot.csv)"
 # ranks = 2 is one host with both of its ranks: the same point as nodes = 1, devices = 2
 want=
@@ -75,17 +46,17 @@ done
 [ "$(measured slot.csv)" = "$want" ] || fail "filled one after the other: $(measured slot.csv)"
 
 # dealt round, the first two ranks are on two hosts
-on_hosts node layermeter-calibrate sweep.ini -o node.csv --quiet >out 2>&1 || fail "dealt round: $(cat out)"
+on_hosts 2 node layermeter-calibrate sweep.ini -o node.csv --quiet >out 2>&1 || fail "dealt round: $(cat out)"
 [ "$(measured node.csv)" = "$want" ] || fail "dealt round: $(measured node.csv)"
 
 # all that the file holds is known again
 cp slot.csv before.csv
-on_hosts slot layermeter-calibrate sweep.ini -o slot.csv --quiet --resume >out 2>&1 || fail "resume: $(cat out)"
+on_hosts 2 slot layermeter-calibrate sweep.ini -o slot.csv --quiet --resume >out 2>&1 || fail "resume: $(cat out)"
 cmp slot.csv before.csv || fail "measured again: $(diff before.csv slot.csv)"
 
 # what another program measured in another way is not gone on with
 sed 's/^# collective: .*/# collective: MPI_Allreduce of what caches hold/' before.csv >slot.csv
 cp slot.csv before.csv
-on_hosts slot layermeter-calibrate sweep.ini -o slot.csv --quiet --resume >out 2>&1 && fail "resumed what was measured in another way"
+on_hosts 2 slot layermeter-calibrate sweep.ini -o slot.csv --quiet --resume >out 2>&1 && fail "resumed what was measured in another way"
 grep -q 'slot.csv: its all-reduces were measured in another way' out || fail "measured in another way: $(cat out)"
 cmp slot.csv before.csv || fail "a refused run changed the file"

@@ -145,6 +145,7 @@ MUTATIONS = [
              "gpu_classes"),
     Mutation("gpu_choice_unread", "calibrate/backends/nccl/nccl_network.c", "INIT,NET,TUNING", "INIT,NET", "script", "nccl"),
     Mutation("gpu_choice_of_another", "calibrate/backends/nccl/nccl_network.c", "    chosen[0] = '\\0';\n", "    chosen[0] = chosen[0];\n", "script", "nccl"),
+    Mutation("gpu_tcp_taken", "calibrate/measure/harness.c", "        out->flags |= FLAG_SOCKET;", "        out->flags |= 0;", "script", "nccl"),
     Mutation("gpu_peers", "calibrate/backends/cuda/cuda.c", "peers += can != 0", "peers += 1", "script", "gpu"),
     # kernels beside a CPU's
     Mutation("gpu_verified_alone", "calibrate/verify/verdicts.c", "status = world_agree(everyone, try(b->compute, &out->kind[i], err), err);", "status = try(b->compute, &out->kind[i], err);",
