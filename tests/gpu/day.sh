@@ -1,9 +1,11 @@
 #!/bin/sh
-# A GPU's first day, in three calls of at most ten minutes each; what one has not ended the same call goes on with.
-#   1   it is as fast as its datasheet says (sanity), all runs (smoke), and computes what a CPU does (kernels)
-#   2   a quick calibration, with several GPUs their all-reduces, and the kernels under compute-sanitizer
-#   3   PyTorch's times beside ours and the predictions, where it is, and the machine file to keep
-# usage: tests/gpu/day.sh [-o FOLDER] 1|2|3       all else is that of run.sh, but for SWEEP (default quick-gpu)
+# A GPU's first day, in three calls of at most ten minutes each. The last line of a call names the next one.
+#   1   sanity: products and copies are as fast as the datasheet says; smoke: every kind of kernel runs; kernels:
+#       each computes what a CPU does
+#   2   sweep: a quick calibration; nccl: all-reduces between several GPUs; sanitizer: kernels under compute-sanitizer
+#   3   torch: PyTorch's times beside ours and beside predictions, if PyTorch is installed; machine: the machine file
+# A call whose time is over before its work is done exits with 124. Give the same call again: it goes on there.
+# usage: tests/gpu/day.sh [-o FOLDER] 1|2|3       options and variables are those of run.sh; SWEEP is quick-gpu
 set -eu
 
 folder=

@@ -1,36 +1,37 @@
 #!/bin/sh
-# What only a real GPU can show. Stages, which go on with what the one before left in WORK (default: build-gpu in
-# the source folder):
+# What only a real GPU can show, in stages. Results are in WORK (default: build-gpu in the source folder); a later call goes on
+# there.
 #   build    the program and its tests with CUDA; fails where CUDA, cuDNN 9 or a compiler is missing
-#   smoke    every class of kernel, element type, layout and launch runs (smoke.ini), and computes what a CPU does; a row that
-#            is skipped fails it, but for what no GPU of that age has (bf16 and flash attention before compute capability 8.0)
-#   sanity   large products and a copy beside the datasheet in configs/devices.ini: between half of its bf16 peak and
-#            bandwidth and all of it; f32 as IEEE has it at most its f32 peak, tf32 above that, or, where its own is about the
-#            same, above half of it
+#   smoke    every class of kernel, element type, layout and launch runs (smoke.ini), and computes what a CPU does. A skipped
+#            row fails the stage, except bf16 and flash attention before compute capability 8.0
+#   sanity   large products and a copy beside the datasheet in configs/devices.ini: bf16 and the copy reach half to all of its
+#            figures; f32 (IEEE) at most its peak; tf32 more than f32's peak, or half of its own where both are about the same
 #   kernels  every kernel's result beside a CPU's, counted by class: the tests gpu_*
-#   sanitizer  the same under compute-sanitizer, where it is; gone on with by the next call
-#   sweep    SWEEP (default standard-gpu, or a file) within BUDGET (default: what is left of the call), gone on with where
-#            it was cut short: machine file and report
-#   nccl     with several GPUs and mpirun: all-reduces of 64 KiB to 16 MiB over all of them, beside nccl-tests' where
-#            all_reduce_perf is; and that the others end when one rank is killed
-#   torch    PyTorch with torchvision, where it is, on the same device: our times beside its times, and how far the
-#            machine file's predictions are from networks that the sweep has not measured
-#   machine  the sweep's machine file, named after its device, as it can be kept in configs/machines/
+#   sanitizer  the same under compute-sanitizer, if it is installed
+#   sweep    SWEEP (default standard-gpu, or a file) within BUDGET (default: the rest of the call): machine file and report
+#   nccl     with several GPUs and mpirun: all-reduces of 64 KiB to 16 MiB over all GPUs, beside those of nccl-tests if
+#            all_reduce_perf is in PATH; then one rank is killed, and the others must end
+#   torch    if PyTorch and torchvision are installed: PyTorch's times on this GPU beside ours, and beside predictions of the
+#            machine file for networks that the sweep did not measure
+#   machine  the sweep's machine file, named after its device, for configs/machines/
 #   all      one after the other
-# A stage that fails does not keep the others from running, unless it is the build, or nothing at all runs. One that has
-# been done by this very program is passed over.
-# usage: [WORK=FOLDER] [SWEEP=NAME] [BUDGET=TIME] [MINUTES=N] [LAYERMETER_CARRY=FOLDER] tests/gpu/run.sh [-o FOLDER] STAGE...
-#   -o FOLDER   what came of it so far, in five files at most: results.tar.gz (all of it), the machine file,
-#               observations and report of the sweep, and what is printed
-#   MINUTES     the whole call ends within (default 9)
-#   PROGRESS    seconds between lines on what is under way (default 30; 0: none)
-#   FAKE=BUILD  on the device that is not there, by the programs of that build folder: no GPU is needed, nothing is
-#               built. DEVICES=FILE are datasheets of its own (layermeter devices), SIDE=N those products' (default 8192)
-# Where commands have ten minutes: tests/gpu/day.sh.
+# After a failed stage the others still run, unless the build failed or nothing runs at all. A stage that this very program has
+# done is passed over.
+# usage: [VARIABLE=VALUE...] tests/gpu/run.sh [-o FOLDER] STAGE...
+#   -o FOLDER   results so far, in five files at most: results.tar.gz (all of it), the sweep's machine file, observations and
+#               report, and what was printed
+#   WORK, SWEEP, BUDGET   as above
+#   MINUTES     the call ends within (default 9)
+#   PROGRESS    seconds between lines about what is under way (default 30; 0: none)
+#   PYTHON      the Python with PyTorch (default: python3)
+#   DEVICES     a file of datasheets of your own (layermeter devices)
+#   LAYERMETER_CARRY      folder of libraries from tests/gpu/carry.sh
+#   FAKE=BUILD  without a GPU: the fake device and programs of that build folder; SIDE=N is the side of products (default 8192)
+# Commands that may take ten minutes: tests/gpu/day.sh.
+# Exit status: 0; 1: a stage failed; 124: none failed, but the time was over, so give the same call again; 2: misuse; 77: no GPU.
 #
-# Exit status: 0, 1 (a stage failed), 124 (none failed; the call's time was over, and the same call goes on), 2, 77.
-# Needed: a C compiler, CMake, make or ninja, a CUDA toolkit (or pip's nvidia-* packages) with cuDNN 9, and inih,
-# LAPACKE and cmocka: installed, or carried (tests/gpu/carry.sh). Without a GPU: 77, and a word.
+# Needed: a C compiler, CMake, make or ninja, a CUDA toolkit (or pip's nvidia-* packages) with cuDNN 9, and inih, LAPACKE and
+# cmocka, installed or carried (tests/gpu/carry.sh).
 set -eu
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
