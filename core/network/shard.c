@@ -423,7 +423,7 @@ static lm_status exchange_experts(sharding *s, const bound_layer *l)
                 lm_add(s->out->sharing.expert_bytes, lm_bytes(&l->weights[i].tensor));
     status     = add_message(s, m);
     m.backward = true;
-    return status || !l->trained ? status : add_message(s, m);
+    return status || !(l->trained || l->needs_grad_input) ? status : add_message(s, m);
 }
 
 /* ---- what goes out ---- */

@@ -280,6 +280,21 @@ collective_kind observation_collective(const observation *row)
                : kind;
 }
 
+/* Share by which a log may round its times. */
+#define ROUNDED 0.01
+
+/* Is a median within its repetitions? */
+static lm_status check_spread(const observation *row, lm_error *err)
+{
+    if (row->min_seconds > (1 + ROUNDED) * row->seconds)
+        return lm_error_set(err, LM_E_ARG, "min_seconds: %.6g s are more than seconds, %.6g s",
+                            row->min_seconds, row->seconds);
+    if (row->p95_seconds < (1 - ROUNDED) * row->seconds)
+        return lm_error_set(err, LM_E_ARG, "p95_seconds: %.6g s are less than seconds, %.6g s",
+                            row->p95_seconds, row->seconds);
+    return LM_OK;
+}
+
 lm_status observation_check(const observation *row, lm_error *err)
 {
     enum optimizer  known;
@@ -316,12 +331,14 @@ lm_status observation_check(const observation *row, lm_error *err)
     if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL) &&
         !other_optimizer(row->optimizer))
         return bad_word(err, "optimizer", row->optimizer,
-                        "sgd, momentum, adam, adafactor, adagrad, adadelta, rmsprop");
+                        "sgd, momentum, adam, adafactor, muon, adagrad, adadelta, rmsprop");
     if (flags_parse(row->flags, &flags))
         return bad_word(err, "flags", row->flags, FLAGS_KNOWN);
     if (*row->layout && (row->kind != OBS_NETWORK || row->phase != PHASE_STEP))
         return lm_error_set(err, LM_E_ARG,
                             "layout: it is of whole steps of a network, kind network, phase step");
+    if ((status = check_spread(row, err)))
+        return status;
     if (row->power_limit_w > 0 && !row->skipped && isnan(row->power_w))
         return lm_error_set(err, LM_E_ARG,
                             "power_limit_w: a limit of %.6g W, and power_w does not say what was "

@@ -393,6 +393,23 @@ static void ranks_have_experts_of_their_own(void **state)
     nets_free(&whole);
 }
 
+/* Frozen experts have no gradient, but the layer before them has: it comes back through them. */
+static void gradients_pass_through_frozen_experts(void **state)
+{
+    static const char  text[] = "[network]\nname = n\n[x]\ntype = input\nshape = 8x4\n"
+                                "[a]\ntype = linear\nfeatures = 4\n"
+                                "[m]\ntype = moe\nexperts = 4\ntop_k = 2\nhidden = 3\nfrozen = yes\n"
+                                "[loss]\ntype = cross_entropy\n";
+    const bind_options b      = { .batch = 1, .dtype = LM_F32, .shard = { .ep = 4 } };
+    bound_text         t      = nets_bind_with(text, &b);
+
+    (void)state;
+    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, false, false), 2, 2 * 8 * 4 * 4);
+    check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, true, false), 2, 2 * 8 * 4 * 4);
+    assert_int_equal(t.bound->sharing.expert_bytes, 0);
+    nets_free(&t);
+}
+
 /* Of ZeRO's eight shares an expert's are two: its states lie on the ranks that have it. */
 static void states_of_experts_are_shared_by_those_that_have_them(void **state)
 {
@@ -524,6 +541,7 @@ int main(void)
         cmocka_unit_test(ranks_of_a_context_do_the_whole_work),
         cmocka_unit_test(keys_and_values_pass_by_in_a_ring),
         cmocka_unit_test(ranks_have_experts_of_their_own),
+        cmocka_unit_test(gradients_pass_through_frozen_experts),
         cmocka_unit_test(states_of_experts_are_shared_by_those_that_have_them),
         cmocka_unit_test(what_ranks_of_a_context_cannot_share_is_refused),
         cmocka_unit_test(what_does_not_divide_is_refused),
