@@ -67,24 +67,36 @@ static double x_of(const pipeline_picture *p, double seconds)
     return LEFT + WIDTH * seconds / p->step;
 }
 
-/* Later chunks are paler. */
-static void put_bar(FILE *out, const pipeline_picture *p, const pipeline_task *t)
+/* Number of the last chunk. */
+static int64_t last_chunk(const pipeline_picture *p)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; i < p->n; i++)
+        last = p->task[i].chunk > last ? p->task[i].chunk : last;
+    return last;
+}
+
+#define PALEST 0.4 /* opacity of the last chunk */
+
+/* Later chunks are paler, in equal steps; numbers on pale bars are dark. */
+static void put_bar(FILE *out, const pipeline_picture *p, const pipeline_task *t, int64_t last)
 {
     const double  x = x_of(p, t->start), width = x_of(p, t->end) - x;
-    const int64_t y = TOP + t->rank * ROW;
+    const int64_t y       = TOP + t->rank * ROW;
+    const double  opacity = last > 0 ? 1 - (1 - PALEST) * (double)t->chunk / (double)last : 1;
 
     fprintf(out,
             "<rect x=\"%.2f\" y=\"%lld\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
             "fill-opacity=\"%.2f\"><title>%s of micro-batch %lld",
-            x, (long long)y, fmax(width - 0.4, 0.9 * width), BAR, colour_of(t->pass),
-            fmax(0.4, 1 / (1 + 0.5 * (double)t->chunk)), pipeline_pass_name(t->pass),
-            (long long)t->micro_batch);
+            x, (long long)y, fmax(width - 0.4, 0.9 * width), BAR, colour_of(t->pass), opacity,
+            pipeline_pass_name(t->pass), (long long)t->micro_batch);
     if (t->chunk)
         fprintf(out, ", chunk %lld", (long long)t->chunk);
     fprintf(out, ": %.6g to %.6g s</title></rect>\n", t->start, t->end);
     if (width >= NUMBER)
-        fprintf(out, "<text x=\"%.2f\" y=\"%lld\" class=\"n\">%lld</text>\n", x + width / 2,
-                (long long)(y + BAR - 6), (long long)t->micro_batch);
+        fprintf(out, "<text x=\"%.2f\" y=\"%lld\" class=\"%s\">%lld</text>\n", x + width / 2,
+                (long long)(y + BAR - 6), opacity < 0.69 ? "n d" : "n", (long long)t->micro_batch);
 }
 
 static void put_axis(FILE *out, const pipeline_picture *p)
@@ -103,7 +115,7 @@ static void put_axis(FILE *out, const pipeline_picture *p)
             y + 36);
 }
 
-static void put_legend(FILE *out, const pipeline_picture *p)
+static void put_legend(FILE *out, const pipeline_picture *p, int64_t last)
 {
     const double y                      = (double)(TOP + p->ranks * ROW + 46);
     bool         has[N_PIPELINE_PASSES] = { false };
@@ -121,6 +133,11 @@ static void put_legend(FILE *out, const pipeline_picture *p)
                 pipeline_pass_name((pipeline_pass)s));
             x += 100;
         }
+    if (last > 0) {
+        fprintf(out, "<text x=\"%d\" y=\"%.0f\" class=\"l\">later chunks are paler</text>\n", x,
+                y + 11);
+        x += 150;
+    }
     if (p->behind > 0)
         fprintf(out,
                 "<rect x=\"%d\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" "
@@ -131,15 +148,17 @@ static void put_legend(FILE *out, const pipeline_picture *p)
 void pipeline_put_svg(const pipeline_picture *p, FILE *out)
 {
     const long long height = TOP + p->ranks * ROW + BELOW, width = LEFT + WIDTH + 30;
+    const int64_t   last = last_chunk(p);
 
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %lld\" width=\"%lld\" "
-            "height=\"%lld\" font-family=\"sans-serif\" font-size=\"12\">\n"
-            "<style>.n{fill:#fff;font-size:9px;text-anchor:middle}.a{text-anchor:middle}"
-            ".r{text-anchor:end}</style>\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-            "<text x=\"%d\" y=\"24\" font-size=\"15\">",
-            width, height, width, height, LEFT);
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %lld\" width=\"%lld\" "
+        "height=\"%lld\" font-family=\"sans-serif\" font-size=\"12\">\n"
+        "<style>.n{fill:#fff;font-size:9px;text-anchor:middle}.d{fill:#222}.a{text-anchor:middle}"
+        ".r{text-anchor:end}</style>\n"
+        "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+        "<text x=\"%d\" y=\"24\" font-size=\"15\">",
+        width, height, width, height, LEFT);
     html_text(out, p->title);
     fputs("</text>\n", out);
     for (int64_t r = 0; r < p->ranks; r++)
@@ -152,9 +171,9 @@ void pipeline_put_svg(const pipeline_picture *p, FILE *out)
                 x_of(p, p->step - p->behind), TOP, WIDTH * p->behind / p->step,
                 (long long)(p->ranks * ROW - ROW + BAR), chart_part_colour(CHART_SYNC));
     for (size_t i = 0; i < p->n; i++)
-        put_bar(out, p, &p->task[i]);
+        put_bar(out, p, &p->task[i], last);
     put_axis(out, p);
-    put_legend(out, p);
+    put_legend(out, p, last);
     fputs("</svg>\n", out);
 }
 

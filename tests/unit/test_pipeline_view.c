@@ -100,6 +100,31 @@ static void other_files_are_refused(void **state)
     assert_error(err, LM_E_ARG, "t.png: expected a name ending in .svg or .json");
 }
 
+/* Three chunks: opacity 1, 0.7, 0.4 in equal steps; the number of the palest bar is dark. */
+static void later_chunks_are_paler(void **state)
+{
+    pipeline_task    task[3];
+    pipeline_tasks   tasks = { .task = task, .n = 3 };
+    pipeline_picture p     = { .title = "t", .ranks = 1, .task = task, .n = 3, .step = 3 };
+    char            *svg;
+
+    (void)state;
+    for (int64_t i = 0; i < 3; i++)
+        task[i] = (pipeline_task){ .chunk = i, .start = (double)i, .end = (double)(i + 1) };
+    svg = drawn("t.svg", &tasks, &p);
+    assert_int_equal(count(svg, "fill-opacity=\"1.00\""), 1);
+    assert_int_equal(count(svg, "fill-opacity=\"0.70\""), 1);
+    assert_int_equal(count(svg, "fill-opacity=\"0.40\""), 1);
+    assert_int_equal(count(svg, "class=\"n d\""), 1);
+    assert_int_equal(count(svg, "later chunks are paler"), 1);
+    free(svg);
+    p.n = 1; /* one chunk */
+    svg = drawn("t.svg", &tasks, &p);
+    assert_int_equal(count(svg, "fill-opacity=\"1.00\""), 1);
+    assert_null(strstr(svg, "later chunks"));
+    free(svg);
+}
+
 /* Of two ranks the first 200 tasks of a second each, by their start; the 201st starts after 100 s. */
 static void of_a_long_step_the_beginning_is_drawn(void **state)
 {
@@ -132,6 +157,7 @@ int main(void)
         cmocka_unit_test(a_picture_has_a_bar_for_each_task),
         cmocka_unit_test(a_trace_has_an_event_for_each_task),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(later_chunks_are_paler),
         cmocka_unit_test(of_a_long_step_the_beginning_is_drawn),
     };
 
