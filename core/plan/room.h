@@ -26,19 +26,29 @@ typedef enum room_verdict {
     ROOM_SHORT  /**< it does not */
 } room_verdict;
 
-/** `all`: the bytes hold context and allocator, too. */
+/** Memory that PyTorch's caching allocator reserves at the peak, over what is allocated. */
+typedef struct room_reserve {
+    double low, high; /**< the central 90 % of runs */
+} room_reserve;
+
+/** Of Megatron-LM: 41 ranks under 8 layouts on B200 (SimuMax 2026, measurements of its repository). */
+#define ROOM_RESERVED ((room_reserve){ 1.01, 1.08 })
+/**
+ * Of nanotron: 156 layouts of one network on H100, by Hugging Face (gkarfakis19/Rapid-LLM, commit
+ * 317a2cb); 87 % of 239 other layouts lie within. Messages under way hold what they send.
+ */
+#define ROOM_RESERVED_NANOTRON ((room_reserve){ 1.06, 1.68 })
+/** The one that fits the options: `late_sums` are nanotron's. */
+room_reserve room_reserved(const memory_options *o);
+
+/** `all`: the bytes hold context and allocator, too. With what Megatron-LM reserves. */
 room_verdict room_judge(double bytes, double memory, bool all);
+/** The same with `r`; ROOM_CLOSE, too, if r.high does not suffice. */
+room_verdict room_judge_with(double bytes, double memory, bool all, room_reserve r);
 /** "yes", "close", "no". */
 const char *room_verdict_name(room_verdict v);
 /** "fits", "within the error of the memory", "does not fit". */
 const char *room_verdict_words(room_verdict v);
-
-/**
- * Memory that PyTorch's caching allocator reserves at the peak, over what is allocated: the central
- * 90 % of 41 ranks under 8 layouts on B200 (SimuMax 2026, measurements of its repository).
- */
-#define ROOM_RESERVED_LOW  1.01
-#define ROOM_RESERVED_HIGH 1.08
 
 /** "44.6 GB", "254 kB"; returns `text`. */
 #define ROOM_SIZE 24
@@ -46,19 +56,21 @@ const char *room_size(double bytes, char text[ROOM_SIZE]);
 /** "68.4 GB allocated, 69.1 GB to 73.9 GB reserved"; `all`: "68.4 GB in all"; returns `text`. */
 #define ROOM_TEXT 96
 const char *room_needs(double bytes, bool all, char text[ROOM_TEXT]);
+const char *room_needs_with(double bytes, bool all, room_reserve r, char text[ROOM_TEXT]);
 
 /** Memory of a device by its datasheet. LM_E_NOTFOUND: the sheet does not say it. */
 lm_status room_of_device(const char *devices, const char *name, int64_t *bytes, lm_error *err);
 
 /** What fits a device's memory. */
 typedef struct room_answer {
-    uint64_t    room;       /**< bytes of the device */
-    bool        all;        /**< the bytes below hold context and allocator, too */
-    int64_t     batch;      /**< a batch to judge; 0: none */
-    uint64_t    peak;       /**< its bytes */
-    int64_t     largest;    /**< batch that fits; 0: none; MEMORY_BATCH_MAX: no limit */
-    uint64_t    at, beyond; /**< bytes of the largest batch and of one sample more */
-    const char *remedy;     /**< room_remedy(), or "" */
+    uint64_t     room; /**< bytes of the device */
+    bool         all;  /**< the bytes below hold context and allocator, too */
+    room_reserve reserve;
+    int64_t      batch;      /**< a batch to judge; 0: none */
+    uint64_t     peak;       /**< its bytes */
+    int64_t      largest;    /**< batch that fits; 0: none; MEMORY_BATCH_MAX: no limit */
+    uint64_t     at, beyond; /**< bytes of the largest batch and of one sample more */
+    const char  *remedy;     /**< room_remedy(), or "" */
 } room_answer;
 
 /** Writes it in a line or two. */
