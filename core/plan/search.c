@@ -129,6 +129,14 @@ typedef struct evaluated {
     cases   pass;
 } evaluated;
 
+/* A step, or why it is no plan. */
+typedef struct priced_step {
+    size_t  share;
+    int64_t batch;
+    size_t *reason; /* a count of the plan_set; NULL: a plan */
+    cases   step;
+} priced_step;
+
 /* Plans of one machine that are being added. */
 typedef struct searching {
     const plan_machine  *m;
@@ -136,15 +144,59 @@ typedef struct searching {
     const plan_question *q;
     evaluated            e;
     plan_set            *set;
+    priced_step         *known; /* of inference: replicas do not wait for each other */
+    size_t               n_known, room;
     lm_error            *err;
 } searching;
 
+static lm_status price_step(searching *w, const step_setup *s, priced_step *out)
+{
+    const plan_machine  *m     = w->m;
+    const plan_question *q     = w->q;
+    const bool           alone = step_setup_ranks(s) == 1;
+    prediction           step;
+    lm_status            status = predict_step(m->who, s, &step, w->err);
+
+    *out = (priced_step){ .share = w->share, .batch = s->batch };
+    if (status == LM_E_NOTFOUND && w->share && !q->told)
+        out->reason = &w->set->no_messages;
+    else if (!status && !(step.step > 0))
+        out->reason = &w->set->no_time;
+    else if (!status && too_slow(q, &step))
+        out->reason = &w->set->too_slow;
+    if (out->reason)
+        return LM_OK;
+    if (!status)
+        status = cases_of_step(m->who, s, &step, &out->step, w->err);
+    if (!status && m->half_link && !alone &&
+        !(status = predict_step(m->half_link, s, &step, w->err)))
+        out->step.seconds[TIME_HALF_LINK] = step.step;
+    return status;
+}
+
+/* price_step(), of inference once for all numbers of nodes. */
+static lm_status price_step_once(searching *w, const step_setup *s, priced_step *out)
+{
+    const bool trains = w->q->setup.program == PROGRAM_TRAINING;
+    lm_status  status;
+
+    for (size_t i = 0; i < w->n_known; i++)
+        if (w->known[i].share == w->share && w->known[i].batch == s->batch) {
+            *out = w->known[i];
+            return LM_OK;
+        }
+    if ((status = price_step(w, s, out)) || trains)
+        return status;
+    if (!array_grow(&w->known, w->n_known, &w->room, sizeof *w->known))
+        return no_memory(w->err);
+    w->known[w->n_known++] = *out;
+    return LM_OK;
+}
+
 static lm_status add(searching *w, const step_setup *s)
 {
-    const plan_machine  *m   = w->m;
-    const plan_question *q   = w->q;
-    plan_set            *set = w->set;
-    lm_error            *err = w->err;
+    const plan_machine  *m = w->m;
+    const plan_question *q = w->q;
 
     const int64_t ranks = step_setup_ranks(s);
     plan          p     = { .machine      = w->machine,
@@ -153,28 +205,16 @@ static lm_status add(searching *w, const step_setup *s)
                             .evaluations  = training_evaluations(&q->training, s->batch, ranks),
                             .fits_less =
                                 s->batch <= batch_limit(&m->fits_less[w->share], ranks, s->sync.accumulation) };
-    prediction    step;
-    lm_status     status = predict_step(m->who, s, &step, err);
+    priced_step   priced;
+    lm_status     status = price_step_once(w, s, &priced);
 
-    if (status == LM_E_NOTFOUND && w->share && !q->told) {
-        set->no_messages++;
+    if (!status && priced.reason) {
+        ++*priced.reason;
         return LM_OK;
     }
-    if (!status && !(step.step > 0)) {
-        set->no_time++;
-        return LM_OK;
-    }
-    if (!status && too_slow(q, &step)) {
-        set->too_slow++;
-        return LM_OK;
-    }
-    if (!status)
-        status = cases_of_step(m->who, s, &step, &p.step, err);
-    if (!status && m->half_link && ranks > 1 &&
-        !(status = predict_step(m->half_link, s, &step, err)))
-        p.step.seconds[TIME_HALF_LINK] = step.step;
+    p.step = priced.step;
     if (!status && p.evaluations && w->e.batch != s->batch) {
-        status     = cases_of_evaluation(m->who, s->batch, &w->e.pass, err);
+        status     = cases_of_evaluation(m->who, s->batch, &w->e.pass, w->err);
         w->e.batch = s->batch;
     }
     if (status)
@@ -182,10 +222,10 @@ static lm_status add(searching *w, const step_setup *s)
     p.steps = training_steps(&q->training, p.global_batch);
     add_run(q, &w->e.pass, &p);
     if (isinf(p.run.seconds[TIME_EXPECTED])) {
-        set->no_end++;
+        w->set->no_end++;
         return LM_OK;
     }
-    return push(set, &p, err);
+    return push(w->set, &p, w->err);
 }
 
 /* Is the step known already? With a global batch, several batches may give the same micro-steps. */
@@ -258,6 +298,7 @@ lm_status plan_search(const plan_machine *m, size_t machine, const plan_question
     for (size_t i = 0; i < q->n_nodes && !status; i++)
         for (w.share = 0; w.share < (q->n_shares ? q->n_shares : 1) && !status; w.share++)
             status = search_batches(&w, q->nodes[i]);
+    free(w.known);
     return status;
 }
 
