@@ -43,6 +43,30 @@ static lm_status find_peak(const predictor *who, const model_source *from, doubl
     return LM_OK;
 }
 
+/* FLOPs of the products that fused attention computes again in its backward pass: one of five, Q K^T
+ * (lm_kernel_macs()). */
+static double fused_again(const bound_network *bound)
+{
+    double flops = 0;
+
+    for (size_t i = 0; i < bound->n_layers; i++)
+        for (size_t n = 0; n < bound->layer[i].n_kernels[LM_GRAD_INPUT]; n++) {
+            const lm_kernel *k = &bound->layer[i].kernels[LM_GRAD_INPUT][n];
+            const double     w = (double)k->u.attention.width;
+
+            if (k->op == LM_OP_ATTENTION && !bound->layer[i].idle)
+                flops += 2 * (double)k->repeat * (double)lm_kernel_macs(k) * w /
+                         (3 * w + 2 * (double)k->u.attention.value_width);
+        }
+    return flops;
+}
+
+/* FLOPs of a step's products, each once. */
+static double flops_once(const bound_network *bound, const net_metrics *m)
+{
+    return (double)m->flops_forward + (double)m->flops_backward - fused_again(bound);
+}
+
 lm_status utilization_at_peak(const predictor *who, program_kind program, const model_source *from,
                               double *out, lm_error *err)
 {
@@ -57,9 +81,8 @@ lm_status utilization_at_peak(const predictor *who, program_kind program, const 
     if (!status)
         status = metrics_of_network(bound, NULL, &m, err);
     if (!status)
-        *out = ((double)m.flops_forward +
-                (program == PROGRAM_TRAINING ? (double)m.flops_backward : 0)) /
-               peak;
+        *out =
+            (program == PROGRAM_TRAINING ? flops_once(bound, &m) : (double)m.flops_forward) / peak;
     bound_network_free(bound);
     return status;
 }
@@ -80,7 +103,7 @@ static lm_status add_again(const bound_network *bound, const char *segments, dou
             !(status = metrics_of_layer(&bound->layer[i], &one, err)))
             again += (double)one.flops_forward;
     if (!status)
-        *out = again / ((double)all.flops_forward + (double)all.flops_backward);
+        *out = (again + fused_again(bound)) / flops_once(bound, &all);
     arena_free(room);
     return status;
 }
