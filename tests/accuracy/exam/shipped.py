@@ -62,10 +62,14 @@ def say(exam, question, found, targets):
 # ---- interconnects by name ----------------------------------------------------------------------------------------------------
 
 MEDIAN = 35.0
+LINKED = {"nvlink2": "v100-sxm2-16gb-amp", "nvlink3": "a100-sxm4-80gb-amp", "nvlink4": "h100-sxm-amp", "nvlink5": "b200-amp"}
+CARD = "rtx-3090-amp"  # of PCIe
 
 
-def by_rate(exam, machine, name, times):
-    """Errors in percent on a cluster of which its nominal rate is told, and how many are inside the bounds."""
+def by_rate(exam, name, times):
+    """Errors in percent on a cluster of which its nominal rate is told, and how many are inside the bounds. A device is asked that has
+    the link within a node: others are refused."""
+    machine = os.path.join(exam.source, "configs", "machines", LINKED.get(name.split("+")[0], CARD) + ".ini")
     errors, inside = [], []
     for nodes, devices in sorted({key[1:] for key in times}):
         sizes = sorted(size for size, n, g in times if (n, g) == (nodes, devices))
@@ -77,12 +81,12 @@ def by_rate(exam, machine, name, times):
     return errors, inside
 
 
-def interconnects(exam, machine):
+def interconnects(exam):
     from links import RATES, times
     rows = exam.read(exam.heldout or exam.data, "allreduce_public", "allreduce.csv") or []
     # the constants of nominal rates (core/fabric/collective.h) are of these clusters together
     measured = {c: found for c, name in RATES.items() if not name.startswith("+") and (found := times(rows, c))}
-    found = exam.each(NAME, lambda c: by_rate(exam, machine, RATES[c], measured[c]), list(measured))
+    found = exam.each(NAME, lambda c: by_rate(exam, RATES[c], measured[c]), list(measured))
     question = "all-reduces between nodes by a nominal rate"
     for cluster, (errors, _) in found.items():
         exam.results.add(NAME, question, cluster, len(errors), "layermeter", "median %", statistics.median(errors))
@@ -107,8 +111,8 @@ def node_steps(exam):
 
 def nodes(exam):
     """By what ships, with the network within a node that is its device's; each device has the same weight. These files are of PyTorch,
-    and submitters' MXNet, which fuses normalisation into convolutions, takes about 0.7 of its time on each device. With the share that
-    the other devices show, what is left is of devices."""
+    and submitters' tuned MXNet takes about 0.7 of that time on each device. Why is not known: the logs have no times of kernels. With
+    the share that the other devices show, what is left is of devices."""
     ratios, inside = {}, {}
 
     def ask(key, seconds):
@@ -229,7 +233,6 @@ def unseen(exam, names):
             steps[device] = e
     if steps:
         tell_devices(exam, steps)
-    return alone
 
 
 def run(exam):
@@ -243,7 +246,7 @@ def run(exam):
     say(exam, how, {n: pooled([d[n] for d in draws if n in d]) for n in names if any(n in d for d in draws)}, TARGETS)
     if exam.quick:
         return None
-    alone = unseen(exam, names)
-    interconnects(exam, alone.path("rtx-3090-amp"))
+    unseen(exam, names)
+    interconnects(exam)
     nodes(exam)
     return None
