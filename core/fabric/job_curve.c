@@ -24,11 +24,13 @@ enum { WITHIN, BETWEEN, SAMPLE, STEP, N_PARTS };
 #define ROUNDS 4
 
 /* Bounds, as logarithms: of what a device does, and what each octave of batches beyond the measured
- * adds; of what all-reduces leave, for each octave of ranks or hosts, one at least. Of the jobs that
- * the exam does not score they hold 91 %, and have the least mean interval score. */
-#define SPREAD_OWN     0.056
-#define SPREAD_BATCH   0.18
-#define SPREAD_EXPOSED 0.18
+ * adds; of what all-reduces leave, for each octave of ranks or hosts, one at least. They have the
+ * least mean interval score of 58 questions about jobs that the exam does not score: the mean of what 500
+ * bootstrap samples of these choose (bagging: Breiman 1996), as one sample alone leaves several
+ * equally good. They hold 88 % of these steps, each question with the same weight. */
+#define SPREAD_OWN     0.033
+#define SPREAD_BATCH   0.19
+#define SPREAD_EXPOSED 0.14
 
 /* ---- fit ---- */
 
