@@ -21,6 +21,7 @@
 const device_key device_keys[N_DEVICE_FIGURES] = {
     [DEVICE_F64]             = { "f64", "FLOP/s", false },
     [DEVICE_F32]             = { "f32", "FLOP/s", false },
+    [DEVICE_F32_MATRIX]      = { "f32_matrix", "FLOP/s", false },
     [DEVICE_TF32]            = { "tf32", "FLOP/s", false },
     [DEVICE_F16]             = { "f16", "FLOP/s", false },
     [DEVICE_BF16]            = { "bf16", "FLOP/s", false },
@@ -52,7 +53,7 @@ double device_peak(const device *d, lm_dtype dtype)
 {
     switch ((enum lm_dtypes)dtype) {
     case LM_F64: return d->figure[DEVICE_F64];
-    case LM_F32: return d->figure[DEVICE_F32];
+    case LM_F32: return fmax(d->figure[DEVICE_F32], d->figure[DEVICE_F32_MATRIX]);
     case LM_F16: return d->figure[DEVICE_F16];
     case LM_BF16: return d->figure[DEVICE_BF16];
     case LM_F8: return d->figure[DEVICE_F8];
@@ -62,6 +63,15 @@ double device_peak(const device *d, lm_dtype dtype)
     case LM_U8: break;
     }
     return NAN;
+}
+
+#define ISSUED_LANES 128 /* four warp schedulers, each with an instruction of 32 lanes */
+
+double device_issued(const device *d)
+{
+    const double lanes = d->figure[DEVICE_CORES] / d->figure[DEVICE_MULTIPROCESSORS];
+
+    return lanes > ISSUED_LANES ? ISSUED_LANES / lanes : 1;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -12,7 +12,8 @@
 typedef enum device_figure {
     /** peak rates in FLOP/s, without sparsity, at `DEVICE_CLOCK`, of the fastest unit */
     DEVICE_F64,
-    DEVICE_F32, /**< without tensor cores */
+    DEVICE_F32,        /**< without matrix cores */
+    DEVICE_F32_MATRIX, /**< of matrix cores that multiply in f32 (AMD's); NAN: there are none */
     DEVICE_TF32,
     DEVICE_F16, /**< accumulated in f32 if tensor cores have the choice */
     DEVICE_BF16,
@@ -112,7 +113,16 @@ bool device_same_name(const char *a, const char *b);
  */
 double device_memory_clock(const double figure[N_DEVICE_FIGURES]);
 
-/** Peak rate of an element type, FLOP/s; NAN: unknown, or not supported. */
+/** Peak rate of products of an element type, FLOP/s; NAN: unknown, or not supported. */
 double device_peak(const device *d, lm_dtype dtype);
+
+/**
+ * Share of the peak of f32 that a device reaches with one instruction of each of a multiprocessor's
+ * four warp schedulers in a clock: 128 lanes of 32-bit arithmetic. Kepler has 192, and needs pairs
+ * of independent instructions for the others (Kepler GK110 whitepaper, "Quad warp scheduler"). With
+ * products of matrices it reaches 57.6 % at most (Lai & Seznec 2013, "Performance upper bound
+ * analysis and optimization of SGEMM on Fermi and Kepler GPUs"). 1 for all others, and if unknown.
+ */
+double device_issued(const device *d);
 
 #endif

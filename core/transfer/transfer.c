@@ -68,33 +68,55 @@ static lm_status need_both(const device *a, const device *b, device_figure f, co
     return status ? status : need(b, b->figure[f], device_keys[f].key, what, err);
 }
 
-static lm_status peaks(const device *from, const device *to, lm_dtype dtype, double *a, double *b,
-                       lm_error *err)
+/* Arithmetic of an element type: on the units for products, or on those for everything else. */
+typedef struct arithmetic {
+    lm_dtype dtype;
+    bool     products;
+} arithmetic;
+
+static double vector_peak(const device *d, const arithmetic *a)
 {
-    const char *name = text_dtype_name(dtype);
+    return d->figure[a->dtype == LM_F64 ? DEVICE_F64 : DEVICE_F32];
+}
+
+static double peak_of(const device *d, const arithmetic *a)
+{
+    return a->products ? device_peak(d, a->dtype) : vector_peak(d, a);
+}
+
+/* Share of a peak that instructions reach. Of matrix cores it is unknown. */
+static double issued(const device *d, const arithmetic *a)
+{
+    return a->dtype == LM_F32 && peak_of(d, a) == vector_peak(d, a) ? device_issued(d) : 1;
+}
+
+static lm_status peaks(const device *from, const device *to, const arithmetic *of, double *a,
+                       double *b, lm_error *err)
+{
+    const char *name = text_dtype_name(of->dtype);
     lm_status   status;
 
-    *a = device_peak(from, dtype);
-    *b = device_peak(to, dtype);
+    *a = peak_of(from, of);
+    *b = peak_of(to, of);
     if ((status = need(from, *a, name, "arithmetic", err)))
         return status;
     return need(to, *b, name, "arithmetic", err);
 }
 
 /* Scale of arithmetic: ratio of peaks, times a power of the ratio of peaks per watt. */
-static lm_status scale_arithmetic(const device *from, const device *to, lm_dtype dtype,
+static lm_status scale_arithmetic(const device *from, const device *to, const arithmetic *of,
                                   double power, double *out, lm_error *err)
 {
-    double    a, b;
-    lm_status status = peaks(from, to, dtype, &a, &b, err);
+    double    a, b, held = 1;
+    lm_status status = peaks(from, to, of, &a, &b, err);
 
     if (!status && power > 0)
         status = need_both(from, to, DEVICE_POWER, "arithmetic under a limit of power", err);
     if (status)
         return status;
-    *out = a / b;
     if (power > 0)
-        *out *= pow(b / to->figure[DEVICE_POWER] / (a / from->figure[DEVICE_POWER]), power);
+        held = pow(b / to->figure[DEVICE_POWER] / (a / from->figure[DEVICE_POWER]), power);
+    *out = a / b * held * issued(from, of) / issued(to, of);
     return LM_OK;
 }
 
@@ -109,9 +131,11 @@ static lm_status scale_source(transfer_source *s, const device *to, const bool w
         s->scale.of[r] = 1;
     s->scale.scalar = 1;
     if (wanted[RESOURCE_FLOPS] || wanted[RESOURCE_DEPTH])
-        status = scale_arithmetic(s->device, to, dtype, power, &s->scale.of[RESOURCE_FLOPS], err);
+        status = scale_arithmetic(s->device, to, &(arithmetic){ dtype, true }, power,
+                                  &s->scale.of[RESOURCE_FLOPS], err);
     if (!status && (scalar || wanted[RESOURCE_DEPTH]))
-        status = scale_arithmetic(s->device, to, dtype == LM_F64 ? LM_F64 : LM_F32, power,
+        status = scale_arithmetic(s->device, to,
+                                  &(arithmetic){ dtype == LM_F64 ? LM_F64 : LM_F32, false }, power,
                                   &s->scale.scalar, err);
     if (!status && wanted[RESOURCE_BANDWIDTH] &&
         !(status = need_both(s->device, to, DEVICE_BANDWIDTH, "traffic", err)))
@@ -348,8 +372,8 @@ lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to
     lm_status    status;
 
     if (n < 2) {
-        *out = fmin(fmax(doubt_alone(from[0].device, to, near), TRANSFER_DOUBT_LEAST),
-                    o->doubt_most);
+        *out =
+            fmin(fmax(doubt_alone(from[0].device, to, near), TRANSFER_DOUBT_LEAST), o->doubt_most);
         return LM_OK;
     }
     for (size_t i = 0; i < n; i++)

@@ -22,7 +22,7 @@
 typedef struct transfer_options {
     /** Arithmetic scales by p'/p (q/q')^power. p and p' are the peaks of the new device and of the
      * measured one, q and q' the same per watt of power limit: a higher demand on the limit means a
-     * lower clock. 0: by peaks alone. */
+     * lower clock. Of lanes of f32 those count that get instructions (device_issued()). 0: by peaks alone. */
     double power;
     /** Width of the Gaussian that averages machines. The square of a distance is the sum of the
      * squares of half the logarithms of the datasheets' ratios, and of 1.5 for each compute
@@ -92,7 +92,7 @@ lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
 #define TRANSFER_DOUBT 1.5
 /**
  * The same if one of the two is older than Maxwell (compute capability below 5): beside those
- * three, a K80 reaches 0.36 to 0.45 of what its datasheet says.
+ * three, a K80 reaches 0.44 to 0.46 of what its datasheet says.
  */
 #define TRANSFER_DOUBT_OLD 3.0
 /** Lower limit of the factor in any case. */

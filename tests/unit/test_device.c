@@ -108,8 +108,8 @@ static void wrong_files_are_told_with_line_and_key(void **state)
         { "[a]\nclass = huge\n", LM_E_ARG,
           "d.ini:2: class: expected slot, card or module, found 'huge'" },
         { "[a]\ntflops = 3\n", LM_E_NOTFOUND,
-          "d.ini:2: unknown key 'tflops' of a device; known are f64 f32 tf32 f16 bf16 f8 bandwidth "
-          "memory l2 multiprocessors cores tensor_cores rt_cores bus l1 shared threads clock base_clock power class also "
+          "d.ini:2: unknown key 'tflops' of a device; known are f64 f32 f32_matrix tf32 f16 bf16 f8 "
+          "bandwidth memory l2 multiprocessors cores tensor_cores rt_cores bus l1 shared threads clock base_clock power class also "
           "architecture capability link bridge source note" },
         { "[a]\n[B]\nalso = c,A\n", LM_E_SYNTAX,
           "d.ini:2: 'A' is a name of the device in line 1 too" },

@@ -77,6 +77,49 @@ static void prices_fall_with_what_they_depend_on(void **state)
     layer_model_free(&b);
 }
 
+/* Price of a product's FLOPs on `to`, where it is 1 s on `from`. */
+static double product_on(const device *from, const device *to)
+{
+    layer_model       a = { .learned = NULL }, b = { .learned = NULL };
+    const calibration cal    = { .operators = &a, .dtype = LM_F32 };
+    transfer_source   source = { .cal = &cal, .device = from };
+    double            price_there;
+
+    price(&a, LAUNCH_GEMM, "wave_flops", RESOURCE_FLOPS, 1);
+    a.of[LAUNCH_GEMM].how = (tiling){ TILES_64, true, 80 };
+    assert_int_equal(carry(&source, 1, to, &b, NULL), LM_OK);
+    price_there = price_of(&b, LAUNCH_GEMM, "wave_flops");
+    layer_model_free(&a);
+    layer_model_free(&b);
+    return price_there;
+}
+
+/* Kepler's 192 lanes of a multiprocessor get 128 from its schedulers; nobody else has more than these. */
+static void lanes_without_a_scheduler_are_idle(void **state)
+{
+    device there = board(10e12, 500e9, 80, 250), here = board(10e12, 500e9, 10, 250);
+
+    (void)state;
+    there.figure[DEVICE_CORES] = 80 * 64;
+    here.figure[DEVICE_CORES]  = 10 * 128;
+    assert_close(product_on(&there, &here), 1, 1e-15);
+    here.figure[DEVICE_CORES] = 10 * 192;
+    assert_close(product_on(&there, &here), 1.5, 1e-15);
+    assert_close(product_on(&here, &there), 1 / 1.5, 1e-15);
+}
+
+/* Matrix cores that multiply in f32 at twice the rate, and at twice the demand on the limit of power: 1/2 x root of 2. */
+static void products_of_f32_take_matrix_cores(void **state)
+{
+    device there = board(10e12, 500e9, 80, 250), here = board(10e12, 500e9, 80, 250);
+
+    (void)state;
+    here.figure[DEVICE_F32_MATRIX] = 20e12;
+    assert_close(device_peak(&here, LM_F32), 20e12, 0);
+    assert_close(device_peak(&there, LM_F32), 10e12, 0);
+    assert_close(product_on(&there, &here), sqrt(2) / 2, 1e-15);
+}
+
 /* One source is the device itself, the other ln 2 away in bandwidth, of which half counts: weights
  * 1 and exp(-(ln 2 / 2)^2 / 0.5) = 0.7864. */
 static void near_sources_weigh_more(void **state)
@@ -120,6 +163,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prices_fall_with_what_they_depend_on),
+        cmocka_unit_test(lanes_without_a_scheduler_are_idle),
+        cmocka_unit_test(products_of_f32_take_matrix_cores),
         cmocka_unit_test(near_sources_weigh_more),
         cmocka_unit_test(an_unknown_peak_is_refused),
     };
