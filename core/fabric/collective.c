@@ -225,7 +225,8 @@ static lm_status refuse(refusal why, const collective_model *m, const char *algo
     }
     return lm_error_set(err, LM_E_NOTFOUND,
                         "no %s was measured: calibrate on 2 ranks or more (mpirun), "
-                        "then fit again, or name what connects devices (--interconnect pcie4)",
+                        "then fit again, or name what connects devices, or is nearest to it "
+                        "(--interconnect pcie4, nvlink4)",
                         title);
 }
 

@@ -115,7 +115,17 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err)
         which != PHASE_INFERENCE && which != PHASE_SYNC && fitted_of(who, PHASE_INFERENCE, &at)
             ? "; it tells inference (--phase inference)"
             : "";
+    const char *const kept = who->cal && strcmp(who->model, DEFAULT_MODEL) != 0
+                                 ? calibration_told(who->cal, "fitted_features")
+                                 : NULL;
 
+    if (kept)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s has no %s.%s: it was fitted with --features %.60s: fit again without, or with "
+            "features of that formula%s",
+            who->machine ? who->machine : "the machine file", who->model, phase_formula(which),
+            kept, other);
     return lm_error_set(err, LM_E_NOTFOUND, "%s has no %s.%s: %s, then fit again%s",
                         who->machine ? who->machine : "the machine file", who->model,
                         phase_formula(which), remedy[which], other);

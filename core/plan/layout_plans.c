@@ -269,7 +269,9 @@ lm_status layout_plans_find(const plan_job *job, size_t best, int64_t most_micro
         return status;
     }
     if (out->counts[out->n_counts - 1].short_of > 0)
-        return lm_error_set(err, why.code, "%s; take more nodes%s", why.text,
+        return lm_error_set(err, why.code, "%s; take more nodes%s%s", why.text,
+                            q->setup.devices == 1 ? " or devices of a node (--devices-per-node 8)"
+                                                  : "",
                             out->tokens ? ", or train adapters (NETWORK:lora=16)" : "");
     return lm_error_set(err, why.code, "%s", why.text);
 }

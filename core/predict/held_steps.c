@@ -53,7 +53,8 @@ static lm_status check_known(const power_choice *c, const char *machine, lm_erro
     if (!power_known(m))
         return lm_error_set(
             err, LM_E_NOTFOUND,
-            "%s: no power was measured: measure it (column power_w), or give --idle-power", who);
+            "%s: no power was measured: measure it (column power_w), or give --idle-power and --voltage-knee, such as --idle-power 50W --voltage-knee 900MHz",
+            who);
     if (power_clocks_known(m))
         return LM_OK;
     return lm_error_set(err, LM_E_NOTFOUND, "%s: nothing is known about other clocks: %s", who,
