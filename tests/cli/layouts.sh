@@ -42,7 +42,7 @@ same 2 4 --global-batch 2 --batch 4                  # fewer samples than ranks
 same 4 1 --global-batch 16 --batch 4 --memory 700MB  # little room behind slow links
 {
     cat layout.ini
-    printf '\n[layouts]\nrows = 14\n\n[host]\nframework = made up\nrows = 14\noperation = 1e-3 s/operation\nqueue = yes\nlayouts = yes\n'
+    printf '\n[layouts]\nrows = 14\n\n[host]\nframework = made up\nrows = 14\noperation = 1e-3, 1e-3, 1e-3 s/operation\nqueue = yes\nlayouts = yes\n'
 } >host.ini
 machine=host.ini
 same 1 4 --global-batch 64 --batch 16 # a host that most layouts wait for
