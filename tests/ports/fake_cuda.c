@@ -7,25 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fake_runtime.h"
+#include "fake_queue.h"
 
 /* ---- what streams hold ----------------------------------------------------------------------- */
-
-typedef enum { ITEM_CALL, ITEM_RECORD, ITEM_WAIT } item_kind;
-
-typedef struct item {
-    struct item       *next;
-    item_kind          kind;
-    fake_call         *call;
-    void              *context;
-    struct CUevent_st *event;
-    unsigned long long turn; /* of the event: which recording is meant */
-    int64_t            sent; /* when it reaches the device, by the clock that is not there */
-} item;
-
-typedef struct queue {
-    item *first, **end;
-} queue;
 
 struct CUstream_st {
     struct CUstream_st *next;
@@ -45,20 +29,11 @@ struct CUevent_st {
     size_t              users; /* its owner, and what streams hold of it */
 };
 
-struct CUgraph_st {
-    queue  calls;
-    size_t n;
-};
-
-struct CUgraphExec_st {
-    queue calls;
-};
-
 static struct {
     cudaError_t         sticky, last;
     struct CUstream_st *streams;
     struct CUstream_st  none; /* the stream of those that have none */
-    size_t              n_launches, n_events, n_graphs;
+    size_t              n_launches, n_events;
     int                 device;
     int64_t             host, spent; /* the host's clock; what the call under way takes */
     bool                endless;     /* the call under way, ... */
@@ -171,7 +146,7 @@ static void item_free(item *i)
     free(i);
 }
 
-static void queue_free(queue *q)
+void queue_free(queue *q)
 {
     for (item *i = q->first, *next; i; i = next) {
         next = i->next;
@@ -369,6 +344,11 @@ cudaError_t fake_library_enqueue(cudaStream_t stream, fake_call *call, const voi
     return refused ? cudaErrorInvalidValue : fake_enqueue(stream, call, context, size);
 }
 
+bool fake_is_broken(void)
+{
+    return fake.sticky != cudaSuccess;
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetLastError(void)
@@ -414,6 +394,11 @@ cudaError_t cudaDeviceSynchronize(void)
 }
 
 /* ---- streams and events ---------------------------------------------------------------------- */
+
+struct CUgraph_st **fake_capture_of(cudaStream_t stream)
+{
+    return &stream->capture;
+}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned int flags)
 {
@@ -547,95 +532,13 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
     return fake_leave(cudaSuccess);
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------- */
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
-{
-    (void)mode;
-    fake_enter();
-    if (!stream || stream->capture)
-        return fake_leave(cudaErrorStreamCaptureUnsupported);
-    stream->capture = calloc(1, sizeof *stream->capture);
-    if (!stream->capture)
-        return fake_leave(cudaErrorMemoryAllocation);
-    stream->capture->calls.end = &stream->capture->calls.first;
-    fake.n_graphs++;
-    return fake_leave(cudaSuccess);
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
-{
-    fake_enter();
-    if (!stream || !stream->capture)
-        return fake_leave(cudaErrorIllegalState);
-    *out            = stream->capture;
-    stream->capture = NULL;
-    return fake_leave(cudaSuccess);
-}
-
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *n)
-{
-    if (nodes)
-        return cudaErrorNotSupported;
-    *n = graph->n;
-    return cudaSuccess;
-}
-
-/* The contexts move from the graph: it is instantiated once. */
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
-{
-    struct CUgraphExec_st *g = calloc(1, sizeof *g);
-
-    (void)flags;
-    fake_enter();
-    if (!g)
-        return fake_leave(cudaErrorMemoryAllocation);
-    g->calls = graph->calls;
-    if (!g->calls.first)
-        g->calls.end = &g->calls.first;
-    graph->calls = (queue){ NULL, &graph->calls.first };
-    fake.n_graphs++;
-    *out = g;
-    return fake_leave(cudaSuccess);
-}
-
-static void run_graph(void *context)
-{
-    for (const item *i = (*(cudaGraphExec_t *)context)->calls.first; i && !fake.sticky; i = i->next)
-        i->call(i->context);
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
-{
-    return fake_enqueue(stream, run_graph, &graph, sizeof graph);
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    fake_enter();
-    queue_free(&graph->calls);
-    free(graph);
-    fake.n_graphs--;
-    return fake_leave(cudaSuccess);
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
-{
-    fake_enter();
-    fake_run_all();
-    queue_free(&graph->calls);
-    free(graph);
-    fake.n_graphs--;
-    return fake_leave(cudaSuccess);
-}
-
 size_t fake_left(void)
 {
     size_t n;
 
     fake_enter();
     fake_run_all();
-    n = fake.n_events + fake.n_graphs + fake_allocations();
+    n = fake.n_events + fake_graphs() + fake_allocations();
     for (const struct CUstream_st *s = fake.streams; s; s = s->next)
         n++;
     pthread_mutex_unlock(&lock);
