@@ -177,8 +177,7 @@ static unsigned facts_of(const question *q, const answer *a)
 
 static room_verdict verdict_of(const question *q, double peak)
 {
-    return room_judge_with(peak, (double)q->a->room, q->a->overhead > 0,
-                           room_reserved(&q->a->memory));
+    return room_judge(peak, (double)q->a->room, q->a->overhead > 0, room_reserved(&q->a->memory));
 }
 
 static table *points_table(const question *q, const answer *a)

@@ -247,8 +247,9 @@ void page_memory_write(const page *p, FILE *out)
 {
     const memory_types types = limits_types(p->machine[0].who, p->layout != NULL);
     char               as[MEMORY_TYPES_TEXT];
-    const room_verdict verdict = room_judge((double)p->use.peak, (double)p->memory, false);
-    char               peak[200], size[32], room[32], needs[ROOM_TEXT];
+    const room_verdict verdict =
+        room_judge((double)p->use.peak, (double)p->memory, false, ROOM_RESERVED);
+    char peak[200], size[32], room[32], needs[ROOM_TEXT];
 
     put_peak(p, peak, sizeof peak);
     if (p->layout)
@@ -261,7 +262,7 @@ void page_memory_write(const page *p, FILE *out)
                    (long long)p->machine[0].apart->step.batch, peak);
     if (p->memory)
         html_paragraph(out, "%s, of the %s of the device: %s.",
-                       room_needs((double)p->use.peak, false, needs),
+                       room_needs((double)p->use.peak, false, ROOM_RESERVED, needs),
                        size_text(p->memory, room, sizeof room), room_verdict_words(verdict));
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "memory", out);

@@ -171,7 +171,7 @@ static lm_status settle(asked_memory *a, lm_error *err)
 static void put_verdict(const limits *l, int64_t batch, double bytes, char *text)
 {
     const bool         all     = l->room.overhead > 0;
-    const room_verdict verdict = room_judge(bytes, (double)l->room.bytes, all);
+    const room_verdict verdict = room_judge(bytes, (double)l->room.bytes, all, ROOM_RESERVED);
     const memory_types types   = types_of(l);
     char               needs[ROOM_TEXT], has[ROOM_SIZE], as[MEMORY_TYPES_TEXT], what[120];
 
@@ -182,9 +182,9 @@ static void put_verdict(const limits *l, int64_t batch, double bytes, char *text
                  memory_types_print(&types, as));
     else
         snprintf(what, sizeof what, "memory of batch %lld", (long long)batch);
-    snprintf(text, LIMITS_TEXT, "%s: %s; %.80s has %s: %s", what, room_needs(bytes, all, needs),
-             l->told ? "--memory" : l->device, room_size((double)l->room.bytes, has),
-             room_verdict_words(verdict));
+    snprintf(text, LIMITS_TEXT, "%s: %s; %.80s has %s: %s", what,
+             room_needs(bytes, all, ROOM_RESERVED, needs), l->told ? "--memory" : l->device,
+             room_size((double)l->room.bytes, has), room_verdict_words(verdict));
 }
 
 static lm_status check_memory(const limits *l, char *text, bool *too_much, lm_error *err)

@@ -10,16 +10,11 @@ room_reserve room_reserved(const memory_options *o)
     return o->late_sums ? ROOM_RESERVED_NANOTRON : ROOM_RESERVED;
 }
 
-room_verdict room_judge_with(double bytes, double memory, bool all, room_reserve r)
+room_verdict room_judge(double bytes, double memory, bool all, room_reserve r)
 {
     const bool close = bytes > (1 - MEMORY_LESS) * memory || r.high * bytes > memory;
 
     return bytes > memory ? ROOM_SHORT : !all && close ? ROOM_CLOSE : ROOM_FITS;
-}
-
-room_verdict room_judge(double bytes, double memory, bool all)
-{
-    return room_judge_with(bytes, memory, all, ROOM_RESERVED);
 }
 
 const char *room_verdict_name(room_verdict v)
@@ -48,7 +43,7 @@ const char *room_size(double bytes, char text[ROOM_SIZE])
     return text;
 }
 
-const char *room_needs_with(double bytes, bool all, room_reserve r, char text[ROOM_TEXT])
+const char *room_needs(double bytes, bool all, room_reserve r, char text[ROOM_TEXT])
 {
     char size[3][ROOM_SIZE];
 
@@ -59,11 +54,6 @@ const char *room_needs_with(double bytes, bool all, room_reserve r, char text[RO
         snprintf(text, ROOM_TEXT, "%s allocated, %s to %s reserved", size[0],
                  room_size(r.low * bytes, size[1]), room_size(r.high * bytes, size[2]));
     return text;
-}
-
-const char *room_needs(double bytes, bool all, char text[ROOM_TEXT])
-{
-    return room_needs_with(bytes, all, ROOM_RESERVED, text);
 }
 
 lm_status room_of_device(const char *devices, const char *name, int64_t *bytes, lm_error *err)
@@ -88,13 +78,13 @@ lm_status room_of_device(const char *devices, const char *name, int64_t *bytes, 
 void room_print(const room_answer *a, FILE *out)
 {
     const double       room = 1e-9 * (double)a->room, peak = (double)a->peak;
-    const room_verdict most = room_judge_with((double)a->at, (double)a->room, a->all, a->reserve);
+    const room_verdict most = room_judge((double)a->at, (double)a->room, a->all, a->reserve);
     char               needs[ROOM_TEXT];
 
     if (a->batch)
         fprintf(out, "batch %lld: %s, of %.6g GB: %s\n", (long long)a->batch,
-                room_needs_with(peak, a->all, a->reserve, needs), room,
-                room_verdict_words(room_judge_with(peak, (double)a->room, a->all, a->reserve)));
+                room_needs(peak, a->all, a->reserve, needs), room,
+                room_verdict_words(room_judge(peak, (double)a->room, a->all, a->reserve)));
     if (!a->largest)
         fprintf(out, "does not fit at batch 1: short by %.6g GB of %.6g GB%s%s\n",
                 1e-9 * (double)(a->beyond - a->room), 1e-9 * (double)a->beyond,

@@ -41,10 +41,8 @@ typedef struct room_reserve {
 /** The one that fits the options: `late_sums` are nanotron's. */
 room_reserve room_reserved(const memory_options *o);
 
-/** `all`: the bytes hold context and allocator, too. With what Megatron-LM reserves. */
-room_verdict room_judge(double bytes, double memory, bool all);
-/** The same with `r`; ROOM_CLOSE, too, if r.high does not suffice. */
-room_verdict room_judge_with(double bytes, double memory, bool all, room_reserve r);
+/** `all`: the bytes hold context and allocator, too; else ROOM_CLOSE also if r.high does not suffice. */
+room_verdict room_judge(double bytes, double memory, bool all, room_reserve r);
 /** "yes", "close", "no". */
 const char *room_verdict_name(room_verdict v);
 /** "fits", "within the error of the memory", "does not fit". */
@@ -55,8 +53,7 @@ const char *room_verdict_words(room_verdict v);
 const char *room_size(double bytes, char text[ROOM_SIZE]);
 /** "68.4 GB allocated, 69.1 GB to 73.9 GB reserved"; `all`: "68.4 GB in all"; returns `text`. */
 #define ROOM_TEXT 96
-const char *room_needs(double bytes, bool all, char text[ROOM_TEXT]);
-const char *room_needs_with(double bytes, bool all, room_reserve r, char text[ROOM_TEXT]);
+const char *room_needs(double bytes, bool all, room_reserve r, char text[ROOM_TEXT]);
 
 /** Memory of a device by its datasheet. LM_E_NOTFOUND: the sheet does not say it. */
 lm_status room_of_device(const char *devices, const char *name, int64_t *bytes, lm_error *err);

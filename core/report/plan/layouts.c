@@ -37,7 +37,7 @@ REAL_OF(bytes, layout_row, r->plan.found.bytes)
 /* `room` 0: no limit, or all is counted */
 static room_verdict verdict_of(const layout_row *r)
 {
-    return r->room > 0 ? room_judge(r->plan.found.bytes, r->room, false) : ROOM_FITS;
+    return r->room > 0 ? room_judge(r->plan.found.bytes, r->room, false, ROOM_RESERVED) : ROOM_FITS;
 }
 
 TEXT_OF(fits, layout_row, room_verdict_name(verdict_of(r)))
@@ -176,10 +176,11 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
                 text_grouped((uint64_t)fmin(r->tokens + 0.5, 1e18), grouped, sizeof grouped));
     if (r->at_peak > 0)
         fprintf(out, ", MFU %.1f %%", 100 * mfu(r, 0));
-    fprintf(out, ", %s; %s %s",
-            room_needs(p->found.bytes, job->side[p->machine].room.overhead > 0, needs),
-            job->question.training.dataset ? "the run takes" : "a billion tokens take",
-            text_duration(p->run.value, text[0], HOURS_TEXT));
+    fprintf(
+        out, ", %s; %s %s",
+        room_needs(p->found.bytes, job->side[p->machine].room.overhead > 0, ROOM_RESERVED, needs),
+        job->question.training.dataset ? "the run takes" : "a billion tokens take",
+        text_duration(p->run.value, text[0], HOURS_TEXT));
     if (!isnan(p->run.low))
         fprintf(out, " (%s to %s)", text_duration(p->run.low, text[1], HOURS_TEXT),
                 text_duration(p->run.high, text[2], HOURS_TEXT));
