@@ -215,9 +215,14 @@ static int64_t more_nodes(const plan_job *job)
         n *= 2;
         q.nodes   = &n;
         q.n_nodes = 1;
-        for (size_t i = 0; i < job->n; i++)
+        for (size_t i = 0; i < job->n; i++) {
+            if (job->batch_free) { /* the machine's plans took their own */
+                q.batch   = &job->side[i].batch;
+                q.n_batch = 1;
+            }
             if (plan_search(&job->machine[i], i, &q, &set, NULL))
                 break; /* so many nodes may have no plan */
+        }
         found = plan_choose(&set, job->machine, GOAL_NODES, &job->limits, &job->view) != NULL;
         plan_set_free(&set);
         if (found)
