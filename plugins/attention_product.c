@@ -233,8 +233,10 @@ static lm_status exchange_heads(const lm_layer *layer, lm_split *s)
     if (status)
         return status;
     s->exchanges = 4;
-    s->exchanged_bytes =
-        lm_add(lm_add(lm_bytes(&layer->input[Q]), lm_bytes(&out)), chunk_bytes(layer)) / 4;
+    for (uint32_t i = 0; i < 3; i++)
+        s->sizes[i] = lm_bytes(&layer->input[i]);
+    s->sizes[3]        = lm_bytes(&out);
+    s->exchanged_bytes = s->sizes[3];
     return LM_OK;
 }
 

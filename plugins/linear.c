@@ -127,7 +127,8 @@ static lm_status linear_split(const lm_layer *layer, lm_split *s)
     case LM_TOKENS:
     case LM_RING:
     case LM_ULYSSES:
-    case LM_EXPERTS: break;
+    case LM_EXPERTS:
+    case LM_ROUTED: break;
     }
     return split_refused(layer);
 }

@@ -16,7 +16,8 @@ enum {
     SCORE_BIAS,
     CAPACITY,
     RANKS,
-    IMBALANCE
+    IMBALANCE,
+    GATHERED
 };
 enum { SILU, GELU, RELU };
 enum { SOFTMAX, SIGMOID };
@@ -89,6 +90,13 @@ static const lm_param params[] = {
                      .max      = 1e6,
                      .fallback = "1",
                      .doc = "tokens of the fullest of `ranks`, of the mean; without `capacity`" },
+    [GATHERED]   = { .name     = "gathered",
+                     .kind     = LM_INT,
+                     .min      = 1,
+                     .max      = 1e6,
+                     .fallback = "1",
+                     .doc      = "devices with tokens of their own and a part of every expert, which "
+                                   "gather rows at the experts: this is the layer of one of them" },
 };
 
 /*
@@ -113,6 +121,7 @@ typedef struct moe {
     int64_t  tokens, width, experts, top_k, hidden, shared;
     int64_t  held;     /* experts of this rank */
     int64_t  sent;     /* rows of this rank's tokens */
+    int64_t  seen;     /* tokens that the shared experts of this rank see */
     int64_t  received; /* rows of this rank's experts */
     bool     gated;
 } moe;
@@ -153,10 +162,13 @@ static moe moe_of(const lm_layer *layer)
     m.sent = times(m.tokens, m.top_k);
     if (lm_real(layer, CAPACITY) > 0) {
         m.sent     = times(m.experts, scaled(m.sent, lm_real(layer, CAPACITY) / (double)m.experts));
-        m.received = m.sent;
+        m.received = times(m.sent, lm_int(layer, GATHERED));
     } else {
-        m.received = lm_int(layer, RANKS) > 1 ? scaled(m.sent, lm_real(layer, IMBALANCE)) : m.sent;
+        m.received = times(m.sent, lm_int(layer, GATHERED));
+        if (lm_int(layer, RANKS) > 1)
+            m.received = scaled(m.received, lm_real(layer, IMBALANCE));
     }
+    m.seen = times(m.tokens, lm_int(layer, GATHERED));
     return m;
 }
 
@@ -264,7 +276,15 @@ static void emit_experts(const moe *m, lm_sink *sink, lm_pass pass, lm_pass prod
 static void emit_shared(const moe *m, lm_sink *sink, lm_pass pass, lm_pass product, int64_t in,
                         int64_t out)
 {
-    const dense d = { .dtype = m->dtype, .rows = m->tokens, .in = in, .out = out };
+    const dense d = { .dtype = m->dtype, .rows = m->seen, .in = in, .out = out };
+
+    emit_dense(sink, pass, product, &d);
+}
+
+/* The same for the router, which sees this rank's tokens. */
+static void emit_router(const moe *m, lm_sink *sink, lm_pass pass, lm_pass product)
+{
+    const dense d = { .dtype = m->dtype, .rows = m->tokens, .in = m->width, .out = m->experts };
 
     emit_dense(sink, pass, product, &d);
 }
@@ -326,7 +346,7 @@ static void router_forward(const lm_layer *layer, const moe *m, lm_sink *sink)
 {
     const int64_t scores = times(m->tokens, m->experts);
 
-    emit_shared(m, sink, LM_FORWARD, LM_FORWARD, m->width, m->experts);
+    emit_router(m, sink, LM_FORWARD, LM_FORWARD);
     emit_scores(m, sink, LM_FORWARD, lm_int(layer, SCORE));
     if (lm_int(layer, SCORE_BIAS))
         emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
@@ -356,7 +376,7 @@ static void router_backward(const lm_layer *layer, const moe *m, lm_sink *sink, 
     emit_rows(m, sink, pass, chosen, 1, all);
     emit_scores(m, sink, pass, lm_int(layer, SCORE));
     if (input)
-        emit_shared(m, sink, pass, LM_GRAD_INPUT, m->width, m->experts);
+        emit_router(m, sink, pass, LM_GRAD_INPUT);
 }
 
 static void lower_forward(const lm_layer *layer, const moe *m, lm_sink *sink)
@@ -377,7 +397,7 @@ static void lower_forward(const lm_layer *layer, const moe *m, lm_sink *sink)
                                        .writes = out } });
     if (!m->shared)
         return;
-    forward_of(m, sink, emit_shared, m->tokens, m->shared, activation);
+    forward_of(m, sink, emit_shared, m->seen, m->shared, activation);
     emit_map(m, sink, LM_FORWARD, out, 2, 1);
 }
 
@@ -390,7 +410,7 @@ static void lower_through(const lm_layer *layer, const moe *m, lm_pass pass, boo
     const int64_t out = times(m->tokens, m->width);
 
     if (m->shared)
-        backward_of(m, sink, pass, emit_shared, m->tokens, m->shared, activation, input);
+        backward_of(m, sink, pass, emit_shared, m->seen, m->shared, activation, input);
     emit(sink,
          (lm_kernel){ .op    = LM_OP_MAP,
                       .pass  = pass,
@@ -425,7 +445,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
         if (m.shared)
             weights_of(&m, sink, emit_shared, m.shared);
         weights_of(&m, sink, emit_experts, m.hidden);
-        emit_shared(&m, sink, pass, LM_GRAD_WEIGHT, m.width, m.experts);
+        emit_router(&m, sink, pass, LM_GRAD_WEIGHT);
     }
     return LM_OK;
 }
@@ -438,7 +458,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     const moe      m       = moe_of(layer);
     const uint64_t between = m.gated ? 4 : 2;
     const uint64_t hidden  = lm_add(lm_mul((uint64_t)m.received, (uint64_t)m.hidden),
-                                    lm_mul((uint64_t)m.tokens, (uint64_t)m.shared));
+                                    lm_mul((uint64_t)m.seen, (uint64_t)m.shared));
     const uint64_t rows = lm_mul(lm_add((uint64_t)m.received, (uint64_t)m.sent), (uint64_t)m.width);
     const uint64_t scores = lm_mul((uint64_t)m.tokens, (uint64_t)(m.experts + m.top_k));
 
@@ -446,6 +466,9 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     cost->saved_bytes = lm_add(
         lm_mul(lm_dtype_bytes(m.dtype), lm_add(lm_add(lm_mul(between, hidden), rows), scores)),
         lm_mul(8, (uint64_t)times(m.tokens, m.top_k)));
+    if (lm_int(layer, GATHERED) > 1) /* outputs of the rank's part of the experts, a summand */
+        cost->workspace_bytes =
+            lm_mul(lm_dtype_bytes(m.dtype), lm_mul((uint64_t)m.received, (uint64_t)m.width));
     return cost_of_kernels(layer, cost);
 }
 
@@ -470,6 +493,25 @@ static lm_status split_experts(const lm_layer *layer, lm_split *s)
     return LM_OK;
 }
 
+/* Rows that ranks with parts of the same experts gather: each sends those of its own tokens. The
+ * order of Megatron Core's MoEAlltoAllTokenDispatcher: all-to-all among ranks of experts, all-gather
+ * among those of one expert; back, reduce-scatter and all-to-all. Shared experts gather the tokens.
+ */
+static void gather_rows(const lm_layer *layer, lm_split *s)
+{
+    const moe      m    = moe_of(layer);
+    const uint64_t wide = lm_mul(lm_dtype_bytes(m.dtype), (uint64_t)m.width);
+    int64_t        rows = times(m.sent, s->parts);
+
+    if (!(lm_real(layer, CAPACITY) > 0))
+        rows = scaled(rows, lm_real(layer, IMBALANCE));
+    s->param[GATHERED].u.i[0] = s->parts;
+    s->exchanged_bytes        = lm_mul(wide, (uint64_t)rows);
+    s->exchanges              = 1 + (m.shared > 0);
+    s->sizes[1]               = lm_mul(wide, (uint64_t)times(m.tokens, s->parts));
+    s->own_bytes              = lm_mul(wide, (uint64_t)m.experts);
+}
+
 /* Splits every expert among ranks, as Megatron-LM's column and row parallel layers. All ranks have
  * the router. */
 static lm_status split(const lm_layer *layer, lm_split *s)
@@ -478,11 +520,15 @@ static lm_status split(const lm_layer *layer, lm_split *s)
 
     if (s->way == LM_EXPERTS)
         return split_experts(layer, s);
-    status = s->way == LM_COLUMNS ? split_evenly(layer, s, HIDDEN, 0, "elements of an expert")
-                                  : split_refused(layer);
+    status = s->way == LM_COLUMNS || s->way == LM_ROUTED
+                 ? split_evenly(layer, s, HIDDEN, 0, "elements of an expert")
+                 : split_refused(layer);
     if (status || (lm_int(layer, SHARED) && split_evenly(layer, s, SHARED, 0, "shared elements")))
         return status ? status : LM_E_SHAPE;
-    s->sums = LM_SUMS_INPUT | LM_SUMS_OUTPUT;
+    if (s->way == LM_ROUTED)
+        gather_rows(layer, s);
+    else
+        s->sums = LM_SUMS_INPUT | LM_SUMS_OUTPUT;
     return LM_OK;
 }
 

@@ -492,7 +492,7 @@ static bool sound_split(const registry_entry *entry, const check_case *c, check_
 {
     static const check_manner plain = { 0, false, NULL };
 
-    for (lm_way way = LM_COLUMNS; way <= LM_EXPERTS; way++) {
+    for (lm_way way = LM_COLUMNS; way <= LM_ROUTED; way++) {
         asking    a = { .entry = entry, .c = c, .report = report };
         lm_value  part[CASE_PARAMS + 1];
         lm_split  s                   = { .size = sizeof s, .param = part, .parts = 2, .way = way };

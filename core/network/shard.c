@@ -1,7 +1,6 @@
 /* One rank's part of a network: which inputs are gathered, which outputs added up. */
 #include "network/shard.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +138,47 @@ static lm_status ask_type(sharding *s, bound_layer *l, host_layer *view)
     return LM_OK;
 }
 
+/* Asks the layer's type for another split; parts 0: the type has none. */
+static lm_status ask_other(sharding *s, bound_layer *l, host_layer *view, lm_way way, int64_t parts,
+                           lm_split *split)
+{
+    const lm_layer_type *type = &l->entry->type;
+    lm_value            *param;
+    lm_status            status;
+
+    if (parts <= 1 || !type->split || !l->decl->n_inputs)
+        return LM_OK;
+    param = arena_copy(s->out->arena, l->param, type->n_params, sizeof *param);
+    if (type->n_params && !param)
+        return no_memory(s->err);
+    *split = (lm_split){ .size = sizeof *split, .parts = parts, .way = way, .param = param };
+    view->err->text[0] = '\0';
+    status             = type->split(&view->layer, split);
+    if (status == LM_E_UNSUPPORTED) {
+        split->parts = 0;
+        return LM_OK;
+    }
+    if (status)
+        return layer_explained(status, s->err);
+    l->param          = param;
+    view->layer.param = param;
+    return LM_OK;
+}
+
+/* With sp, layers of experts that ranks of ep share take their own tokens: LM_ROUTED. */
+static lm_status ask_routed(sharding *s, bound_layer *l, host_layer *view)
+{
+    const net_shard *shard = &s->out->options.shard;
+    lm_status        status;
+
+    if (l->decl->way != LM_COLUMNS || !shard->sp || shard->ep <= 1 || !l->decl->n_inputs ||
+        part_of_input(s, l, 0) != PART_TOKENS)
+        return LM_OK;
+    status = ask_other(s, l, view, LM_ROUTED, shard->tp, &s->other[2]);
+    s->any |= s->other[2].parts > 0;
+    return status;
+}
+
 /* This rank's part of a layer among the ranks of tp. */
 static lm_status enter_tensor(sharding *s, bound_layer *l, host_layer *view)
 {
@@ -150,7 +190,8 @@ static lm_status enter_tensor(sharding *s, bound_layer *l, host_layer *view)
 
     if (way == LM_WHOLE || (way == LM_TOKENS && !shard->sp))
         return LM_OK;
-    if ((status = check_inputs(s, l, way)))
+    if ((status = check_inputs(s, l, way)) || (status = ask_routed(s, l, view)) ||
+        s->other[2].parts)
         return status;
     if (!(in = arena_copy(s->out->arena, l->input, l->n_inputs, sizeof *in)) && l->n_inputs)
         return no_memory(s->err);
@@ -184,33 +225,6 @@ static lm_status cut_source(sharding *s, const bound_layer *l)
                             (long long)*n, (long long)cp);
     s->tokens = s->tokens ? s->tokens : *n;
     *n /= cp;
-    return LM_OK;
-}
-
-/* Asks the layer's type for another split; parts 0: the type has none. */
-static lm_status ask_other(sharding *s, bound_layer *l, host_layer *view, lm_way way, int64_t parts,
-                           lm_split *split)
-{
-    const lm_layer_type *type = &l->entry->type;
-    lm_value            *param;
-    lm_status            status;
-
-    if (parts <= 1 || !type->split || !l->decl->n_inputs)
-        return LM_OK;
-    param = arena_copy(s->out->arena, l->param, type->n_params, sizeof *param);
-    if (type->n_params && !param)
-        return no_memory(s->err);
-    *split = (lm_split){ .size = sizeof *split, .parts = parts, .way = way, .param = param };
-    view->err->text[0] = '\0';
-    status             = type->split(&view->layer, split);
-    if (status == LM_E_UNSUPPORTED) {
-        split->parts = 0;
-        return LM_OK;
-    }
-    if (status)
-        return layer_explained(status, s->err);
-    l->param          = param;
-    view->layer.param = param;
     return LM_OK;
 }
 
@@ -371,9 +385,26 @@ static lm_status exchange_output(sharding *s, bound_layer *l, lm_tensor *output)
     return add_message(s, of_tensor(SHARD_ALLGATHER, at, true, false, bytes, back));
 }
 
+/* Messages of a split that are as many, of the same sizes, in both passes. */
+static lm_status exchange_both(sharding *s, const lm_split *split, shard_message m, bool back)
+{
+    lm_status status = LM_OK;
+
+    m.count = 1;
+    for (uint32_t i = 0; i < split->exchanges && !status; i++) {
+        m.bytes    = lm_exchanged(split, i);
+        m.backward = false;
+        if ((status = add_message(s, m)) || !back)
+            continue;
+        m.backward = true;
+        status     = add_message(s, m);
+    }
+    return status;
+}
+
 /* Messages of context parallelism. Ring: keys and values pass around; backward their gradients,
  * too, which return after the last chunk (Liu et al. 2023, arXiv:2310.01889, section 3). Ulysses:
- * the same number of all-to-alls in both passes. */
+ * the same all-to-alls in both passes. */
 static lm_status exchange_context(sharding *s, const bound_layer *l)
 {
     const lm_split *split = &s->other[0];
@@ -390,11 +421,12 @@ static lm_status exchange_context(sharding *s, const bound_layer *l)
     if (split->way == LM_ULYSSES) {
         m.kind   = SHARD_ALLTOALL;
         m.hidden = false;
+        return exchange_both(s, split, m, l->needs_grad_input);
     }
     status     = add_message(s, m);
     m.backward = true;
-    if (status || !l->needs_grad_input || split->way == LM_ULYSSES)
-        return status || !l->needs_grad_input ? status : add_message(s, m);
+    if (status || !l->needs_grad_input)
+        return status;
     m.bytes = lm_mul(2, split->exchanged_bytes);
     if ((status = add_message(s, m)))
         return status;
@@ -404,26 +436,49 @@ static lm_status exchange_context(sharding *s, const bound_layer *l)
     return add_message(s, m);
 }
 
+/* Messages of a layer whose tokens' rows meet at the experts (LM_ROUTED): an all-gather before them,
+ * and a reduce-scatter behind them, in each pass. All tokens, if they are gathered, are gathered
+ * again for the gradients of weights (Korthikanti et al. 2022, section 4.2.2). */
+static lm_status exchange_rows(sharding *s, const bound_layer *l)
+{
+    const lm_split *split  = &s->other[2];
+    const bool      back   = l->trained || l->needs_grad_input;
+    lm_status       status = LM_OK;
+
+    for (uint32_t i = 0; i < split->exchanges && split->parts && !status; i++) {
+        shard_message gather  = { .kind  = SHARD_ALLGATHER,
+                                  .layer = (size_t)(l - s->out->layer),
+                                  .bytes = lm_exchanged(split, i),
+                                  .count = 1,
+                                  .waits = true };
+        shard_message scatter = gather;
+
+        scatter.kind = SHARD_REDUCESCATTER;
+        if ((status = add_message(s, gather)) || (status = add_message(s, scatter)) || !back)
+            continue;
+        gather.backward = scatter.backward = true;
+        gather.count += i && l->trained;
+        scatter.count = l->needs_grad_input;
+        if (!(status = add_message(s, gather)))
+            status = add_message(s, scatter);
+    }
+    return status;
+}
+
 /* All-to-all to the experts and back, in each pass. */
 static lm_status exchange_experts(sharding *s, const bound_layer *l)
 {
-    const lm_split *split = &s->other[1];
-    shard_message   m     = { .kind  = SHARD_ALLTOALL,
+    const shard_message m = { .kind  = SHARD_ALLTOALL,
                               .layer = (size_t)(l - s->out->layer),
-                              .bytes = split->exchanged_bytes,
-                              .count = split->exchanges,
                               .group = SHARD_EP };
-    lm_status       status;
 
-    if (!split->parts)
+    if (!s->other[1].parts)
         return LM_OK;
     for (size_t i = 0; i < l->n_weights; i++)
         if (l->weights[i].flags & LM_EXPERT && !(l->weights[i].flags & LM_FROZEN))
             s->out->sharing.expert_bytes =
                 lm_add(s->out->sharing.expert_bytes, lm_bytes(&l->weights[i].tensor));
-    status     = add_message(s, m);
-    m.backward = true;
-    return status || !(l->trained || l->needs_grad_input) ? status : add_message(s, m);
+    return exchange_both(s, &s->other[1], m, l->trained || l->needs_grad_input);
 }
 
 /* ---- what goes out ---- */
@@ -431,6 +486,8 @@ static lm_status exchange_experts(sharding *s, const bound_layer *l)
 /* Division of a layer's output if it needs no sum: that of its inputs. */
 static net_part part_handed_on(const sharding *s, const bound_layer *l)
 {
+    if (s->other[2].parts)
+        return PART_TOKENS;
     if (way_of(s, l) == LM_TOKENS)
         return s->out->options.shard.sp ? PART_TOKENS : PART_WHOLE;
     if (way_of(s, l) != LM_WHOLE || has_input(s, l, PART_FEATURES))
@@ -445,6 +502,8 @@ static uint64_t summed_bytes(const sharding *s, const bound_layer *l, const lm_t
     const bool rows  = s->split.sums & LM_SUMS_OUTPUT; /* its bias is added after the sum */
     uint64_t   bytes = 0;
 
+    if (s->other[2].parts)
+        return l->trained ? s->other[2].own_bytes : 0;
     for (size_t i = 0; i < l->n_weights && part == PART_TOKENS; i++) {
         const lm_tensor *w = &l->weights[i].tensor;
 
@@ -478,9 +537,12 @@ lm_status sharding_leave(sharding *s, bound_layer *l, lm_tensor *output)
 
     if ((s->other[0].way == LM_ULYSSES && s->other[0].parts &&
          (status = exchange_dims(s, output, false))) ||
-        (status = exchange_context(s, l)) || (status = exchange_experts(s, l)))
+        (status = exchange_context(s, l)) || (status = exchange_experts(s, l)) ||
+        (status = exchange_rows(s, l)))
         return status;
-    l->way = way == LM_TOKENS && !s->out->options.shard.sp ? LM_WHOLE : way;
+    l->way = s->other[2].parts                               ? LM_ROUTED
+             : way == LM_TOKENS && !s->out->options.shard.sp ? LM_WHOLE
+                                                             : way;
     for (uint32_t i = 0; i < l->n_inputs && is_entry(way, s->split.sums); i++)
         if ((status = exchange_input(s, l, i)))
             return status;
@@ -526,68 +588,4 @@ lm_status sharding_finish(sharding *s)
     if (shard->ep > 1 && !s->experts)
         return nothing_shared(s, "ep", shard->ep, "it has no experts");
     return LM_OK;
-}
-
-/* ---- check that ranks of cp compute equal shares of the whole ---- */
-
-/* Does the layer combine tokens? Products of activations, and windows, do. */
-static bool sees_others(const bound_layer *part, const bound_layer *whole)
-{
-    const size_t n = part->n_kernels[LM_FORWARD];
-
-    for (size_t i = 0; i < n; i++) {
-        const lm_kernel *k = &part->kernels[LM_FORWARD][i];
-
-        if (k->op == LM_OP_CONV || k->op == LM_OP_POOL || k->op == LM_OP_ATTENTION ||
-            (k->op == LM_OP_GEMM && k->u.gemm.activations) ||
-            (n == whole->n_kernels[LM_FORWARD] &&
-             k->repeat != whole->kernels[LM_FORWARD][i].repeat)) /* one token after the other */
-            return true;
-    }
-    return false;
-}
-
-/* Do all its inputs have as many elements as in the whole? Then it reads no tokens. */
-static bool reads_no_tokens(const bound_layer *part, const bound_layer *whole)
-{
-    for (uint32_t i = 0; i < part->n_inputs; i++)
-        if (lm_elements(&part->input[i]) != lm_elements(&whole->input[i]))
-            return false;
-    return true;
-}
-
-static lm_status check_share(const bound_layer *part, const bound_layer *whole, uint64_t cp,
-                             lm_error *err)
-{
-    const char *name = part->decl->name;
-
-    if (part->entry->type.flags & LM_SOURCE || part->context || reads_no_tokens(part, whole))
-        return LM_OK;
-    for (uint32_t o = 0; o < part->n_outputs; o++)
-        if (whole->output[o].rank &&
-            lm_mul(cp, lm_elements(&part->output[o])) != lm_elements(&whole->output[o]))
-            return lm_error_set(err, LM_E_UNSUPPORTED,
-                                "layer '%s' makes %" PRIu64 " elements of all tokens, but %" PRIu64
-                                " of those of one of cp %" PRIu64 " ranks",
-                                name, lm_elements(&whole->output[o]), lm_elements(&part->output[o]),
-                                cp);
-    if (sees_others(part, whole))
-        return lm_error_set(
-            err, LM_E_UNSUPPORTED,
-            "layer '%s' (%s) sees several tokens, which ranks of cp do not exchange", name,
-            part->entry->type.name);
-    return LM_OK;
-}
-
-lm_status sharding_check_context(const bound_network *part, const bound_network *whole,
-                                 lm_error *err)
-{
-    const uint64_t cp     = (uint64_t)part->options.shard.cp;
-    lm_status      status = LM_OK;
-
-    for (size_t i = 0; i < part->n_layers && !status; i++)
-        status = check_share(&part->layer[i], &whole->layer[i], cp, err);
-    if (status)
-        lm_error_prefix(err, "%s", part->net->path);
-    return status;
 }

@@ -78,6 +78,7 @@ typedef struct shard_message {
     uint32_t    count; /**< number of such messages */
     shard_group group;
     bool        hidden; /**< overlaps the kernels of its layer, except those of the last chunk */
+    bool        waits;  /**< no kernel overlaps it */
 } shard_message;
 
 /** Sharing of a bound part among ranks. */
@@ -101,8 +102,8 @@ typedef struct sharding {
     bool                  any, context, experts; /* a layer was divided among tp, cp, ep */
     int64_t               tokens; /* tokens of a sample before it is shared; 0: unknown */
     lm_split              split;  /* split of the current layer */
-    /* splits of the current layer among cp and ep; parts 0: none */
-    lm_split         other[2];
+    /* splits of the current layer among cp, ep, and tp by LM_ROUTED; parts 0: none */
+    lm_split         other[3];
     const lm_tensor *before; /* the layer's inputs before the split */
 } sharding;
 

@@ -91,7 +91,9 @@ static double share_behind(const shard_message *s, const laid *f)
         return share(f->ring[s->backward], s->backward ? f->backward : f->forward);
     if (s->backward && s->again)
         return share(f->inputs, f->backward);
-    return s->backward && s->kind == SHARD_REDUCESCATTER ? share(f->weights, f->backward) : 0;
+    return s->backward && !s->waits && s->kind == SHARD_REDUCESCATTER
+               ? share(f->weights, f->backward)
+               : 0;
 }
 
 static message message_of_part(const shard_message *s, const laid *f)

@@ -123,7 +123,7 @@ AT(lm_layer_type, extension, 96);
 AT(lm_layer_type, split, 104);
 SIZE_LAST(lm_layer_type, split);
 
-SIZE(lm_split, 48);
+SIZE(lm_split, 88);
 AT(lm_split, size, 0);
 AT(lm_split, param, 8);
 AT(lm_split, parts, 16);
@@ -131,7 +131,9 @@ AT(lm_split, exchanged_bytes, 24);
 AT(lm_split, way, 32);
 AT(lm_split, sums, 36);
 AT(lm_split, exchanges, 40);
-SIZE_LAST(lm_split, reserved);
+AT(lm_split, sizes, 48);
+AT(lm_split, own_bytes, 80);
+SIZE_LAST(lm_split, own_bytes);
 
 SIZE(lm_plugin, 48);
 AT(lm_plugin, size, 0);
@@ -167,7 +169,7 @@ static_assert(LM_KEEPS_INPUT == 1 && LM_KEEPS_OUTPUT == 2 && LM_FROZEN == 1 && L
               "flags");
 static_assert(LM_WHOLE == 0 && LM_COLUMNS == 1 && LM_ROWS == 2 && LM_HEADS == 3 &&
                   LM_VOCABULARY == 4 && LM_TOKENS == 5 && LM_RING == 6 && LM_ULYSSES == 7 &&
-                  LM_EXPERTS == 8 && LM_SUMS_OUTPUT == 1 && LM_SUMS_INPUT == 2,
+                  LM_EXPERTS == 8 && LM_ROUTED == 9 && LM_SUMS_OUTPUT == 1 && LM_SUMS_INPUT == 2,
               "ways to split");
 static_assert(LM_MAX_RANK == 8 && LM_ABI_MAJOR == 1, "limits");
 

@@ -33,6 +33,15 @@ static void work_and_weights_are_those_by_hand(void **state)
           { 2564, 2622, 2048 },
           4 * (2 * (48 + 60) + 2 * 64 + 50) + 8 * 10,
           LM_KEEPS_INPUT },
+        /* The first, with the rows of two such ranks at its experts: 48. The router and the sums are
+         * those of its own tokens. */
+        { "6x4",
+          "type = moe\nexperts = 3\ntop_k = 2\nhidden = 5\ngathered = 2",
+          "2x6x4",
+          "gate=3x4 gate_proj=3x5x4 up_proj=3x5x4 down_proj=3x4x5",
+          { 7944, 9576, 6048 },
+          4 * (960 + (48 + 24) * 4 + 60) + 8 * 24,
+          LM_KEEPS_INPUT },
         /* The fullest of two ranks, which hold two experts each: 10 rows sent, 15 received. */
         { "5x4",
           "type = moe\nexperts = 4\ntop_k = 1\nhidden = 3\ngated = no\nactivation = relu\nranks = 2\n"
@@ -136,6 +145,52 @@ static void a_token_uses_the_published_part_of_a_network(void **state)
     assert_int_equal(used("deepseek_v3:sequence=1"), 37552282624);
 }
 
+/* Two ranks of tp with 4 of 8 tokens each, two of ep: 8 rows are sent, 16 gathered at the halves of two
+ * experts. Shared experts gather the 8 tokens; backward once more, for the gradients of their weights.
+ * Nothing hides either. The outputs of a rank's halves are a summand until they are scattered. */
+static void shared_experts_gather_all_tokens(void **state)
+{
+    static const char text[] =
+        "[network]\nname = n\n[x]\ntype = input\nshape = 8x4\n"
+        "[a]\ntype = linear\nfeatures = 4\nsplit = tokens\n"
+        "[m]\ntype = moe\nexperts = 4\ntop_k = 2\nhidden = 6\nshared = 2\nsplit = columns\n";
+    static const struct {
+        shard_kind kind;
+        bool       backward;
+        uint64_t   bytes;
+        uint32_t   count;
+    } sent[] = {
+        { SHARD_ALLGATHER, false, 16 * 4 * 4, 1 }, { SHARD_REDUCESCATTER, false, 16 * 4 * 4, 1 },
+        { SHARD_ALLGATHER, true, 16 * 4 * 4, 1 },  { SHARD_REDUCESCATTER, true, 16 * 4 * 4, 1 },
+        { SHARD_ALLGATHER, false, 8 * 4 * 4, 1 },  { SHARD_REDUCESCATTER, false, 8 * 4 * 4, 1 },
+        { SHARD_ALLGATHER, true, 8 * 4 * 4, 2 },   { SHARD_REDUCESCATTER, true, 8 * 4 * 4, 1 }
+    };
+    const bind_options b = { .batch = 1,
+                             .dtype = LM_F32,
+                             .shard = { .tp = 2, .ep = 2, .sp = true } };
+    bound_text         t = nets_bind_with(text, &b);
+    size_t             k = 0;
+
+    (void)state;
+    assert_string_equal(t.err.text, "");
+    for (size_t i = 0; i < t.bound->sharing.n; i++) {
+        const shard_message *m = &t.bound->sharing.message[i];
+
+        if (m->group != SHARD_TP)
+            continue;
+        assert_true(k < sizeof sent / sizeof *sent);
+        assert_int_equal(m->kind, sent[k].kind);
+        assert_int_equal(m->backward, sent[k].backward);
+        assert_int_equal(m->bytes, sent[k].bytes);
+        assert_int_equal(m->count, sent[k].count);
+        assert_true(m->waits && !m->again && !m->hidden);
+        k++;
+    }
+    assert_int_equal(k, sizeof sent / sizeof *sent);
+    assert_int_equal(nets_layer(&t, "m")->cost.workspace_bytes, 16 * 4 * 4);
+    nets_free(&t);
+}
+
 /* A rank of four has a quarter of each expert, and the whole router. */
 static void ranks_of_tp_share_every_expert(void **state)
 {
@@ -176,6 +231,7 @@ int main(void)
         cmocka_unit_test(experts_without_rows_run_nothing),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(ranks_of_tp_share_every_expert),
+        cmocka_unit_test(shared_experts_gather_all_tokens),
         cmocka_unit_test(a_token_uses_the_published_part_of_a_network),
     };
 

@@ -318,6 +318,19 @@ static sum messages_of(const bound_text *t, shard_group group, shard_kind kind, 
     return all;
 }
 
+/* Bytes of the largest message of a group. */
+static uint64_t largest_of(const bound_text *t, shard_group group, bool backward)
+{
+    const net_sharing *s    = &t->bound->sharing;
+    uint64_t           most = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->message[i].group == group && s->message[i].backward == backward &&
+            s->message[i].bytes > most)
+            most = s->message[i].bytes;
+    return most;
+}
+
 /* Four ranks do a quarter of everything each, causal pairs among it: in a ring with a kernel for its own
  * chunk and one for each other; Ulysses with a quarter of the heads. */
 static void ranks_of_a_context_do_the_whole_work(void **state)
@@ -362,8 +375,11 @@ static void keys_and_values_pass_by_in_a_ring(void **state)
     nets_free(&t);
     /* queries, keys, values and output change hands either way */
     t = shared(LLAMA, 2, (net_shard){ .cp = 4, .ulysses = true });
-    check_sum(messages_of(&t, SHARD_CP, SHARD_ALLTOALL, false, false), 2 * 4, (2 * q + chunk) / 4);
-    check_sum(messages_of(&t, SHARD_CP, SHARD_ALLTOALL, true, false), 2 * 4, (2 * q + chunk) / 4);
+    for (int back = 0; back < 2; back++) {
+        check_sum(messages_of(&t, SHARD_CP, SHARD_ALLTOALL, back, false), 2 * 4,
+                  (2 * q + chunk) / 4);
+        assert_int_equal(largest_of(&t, SHARD_CP, back), q);
+    }
     nets_free(&t);
 }
 
@@ -391,6 +407,34 @@ static void ranks_have_experts_of_their_own(void **state)
                      2 * (rows / 2) * 2 * expert);
     nets_free(&t);
     nets_free(&whole);
+}
+
+/* Of 64 tokens each of two ranks of tp sends the rows of its 32 to the experts of four ranks: half of
+ * what it sends without sp. The rows of both meet at the halves of an expert: all-gathered before,
+ * scattered behind (Megatron Core, MoEAlltoAllTokenDispatcher). */
+static void ranks_of_tp_send_their_own_tokens_to_experts(void **state)
+{
+    const net_shard shard = { .tp = 2, .ep = 4, .sp = true };
+    const uint64_t  rows = 2 * 64 * 2, wide = 4096 * 2, expert = 3 * 4096 * 14336;
+    bound_text      t     = shared(MIXTRAL, 2, shard);
+    bound_text      whole = nets_part(MIXTRAL, 2, 1, false);
+    bound_text      plain = shared(MIXTRAL, 2, (net_shard){ .tp = 2, .sp = true });
+
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        check_sum(messages_of(&t, SHARD_EP, SHARD_ALLTOALL, back, false), 2 * 2, rows / 2 * wide);
+        check_sum(messages(&t, "model.layers.1.mlp", SHARD_ALLGATHER, back, false), 1, rows * wide);
+        check_sum(messages(&t, "model.layers.1.mlp", SHARD_REDUCESCATTER, back, false), 1,
+                  rows * wide);
+    }
+    assert_int_equal(messages(&t, "model.layers.1.mlp", SHARD_ALLGATHER, true, true).n, 0);
+    /* half of two experts; the routers of two layers see half of the tokens, which are summed */
+    assert_int_equal(t.bound->sharing.expert_bytes, 2 * 2 * expert / 2 * 2);
+    assert_int_equal(t.bound->sharing.step_bytes - plain.bound->sharing.step_bytes, 2 * 8 * wide);
+    assert_int_equal(2 * counts_of(&t, NULL).flops_forward, counts_of(&whole, NULL).flops_forward);
+    nets_free(&plain);
+    nets_free(&whole);
+    nets_free(&t);
 }
 
 /* Frozen experts have no gradient, but the layer before them has: it comes back through them. */
@@ -541,6 +585,7 @@ int main(void)
         cmocka_unit_test(ranks_of_a_context_do_the_whole_work),
         cmocka_unit_test(keys_and_values_pass_by_in_a_ring),
         cmocka_unit_test(ranks_have_experts_of_their_own),
+        cmocka_unit_test(ranks_of_tp_send_their_own_tokens_to_experts),
         cmocka_unit_test(gradients_pass_through_frozen_experts),
         cmocka_unit_test(states_of_experts_are_shared_by_those_that_have_them),
         cmocka_unit_test(what_ranks_of_a_context_cannot_share_is_refused),

@@ -142,13 +142,21 @@ enum lm_ways {
     LM_RING = 6,
     /** the same as LM_RING outside the layer; inside, each rank has some heads of all tokens */
     LM_ULYSSES = 7,
-    LM_EXPERTS = 8 /**< each rank has some experts, and receives the tokens for them */
+    LM_EXPERTS = 8, /**< each rank has some experts, and receives the tokens for them */
+    /**
+     * each rank has its own tokens (a part of dimension 1) and a part of every expert; the tokens'
+     * rows are gathered at the experts, and their results summed and scattered. Asked of layers
+     * marked LM_COLUMNS, before LM_EXPERTS
+     */
+    LM_ROUTED = 9
 };
 
 enum {
     LM_SUMS_OUTPUT = 1u << 0, /**< each rank's output is one summand of the layer's output */
     LM_SUMS_INPUT  = 1u << 1  /**< each rank's gradient of the inputs is one summand */
 };
+
+#define LM_MAX_EXCHANGES 4
 
 /** Since 1.2. One rank's part of a layer. Record. The host sets `parts`, `way` and `param`. */
 typedef struct lm_split {
@@ -158,14 +166,28 @@ typedef struct lm_split {
     int64_t   parts; /**< 2 or more */
     /**
      * size of each all-reduce within the forward pass; LM_RING: of each send-recv; LM_ULYSSES,
-     * LM_EXPERTS: of each all-to-all, and the backward pass has as many
+     * LM_EXPERTS: of each all-to-all, and the backward pass has as many; LM_ROUTED: of the gathered
+     * rows
      */
     uint64_t exchanged_bytes;
     lm_way   way;
     uint32_t sums;      /**< LM_SUMS_OUTPUT, LM_SUMS_INPUT */
     uint32_t exchanges; /**< number of these messages within the forward pass */
     uint32_t reserved;
+    /**
+     * since 1.3: size of message i, if it is not exchanged_bytes. LM_ROUTED: [1] is the size of all
+     * tokens, for parts of the layer that see each token
+     */
+    uint64_t sizes[LM_MAX_EXCHANGES];
+    /** since 1.3, LM_ROUTED: weights that see only the rank's own tokens, in bytes */
+    uint64_t own_bytes;
 } lm_split;
+
+/** Size of message i of a split, in bytes. */
+static inline uint64_t lm_exchanged(const lm_split *s, uint32_t i)
+{
+    return i < LM_MAX_EXCHANGES && s->sizes[i] ? s->sizes[i] : s->exchanged_bytes;
+}
 
 /** Receives what a layer emits, in order, and copies it at once. The host handles failures. */
 struct lm_sink {
