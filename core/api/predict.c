@@ -310,6 +310,8 @@ static lm_status take_layout(const lm_predictor *p, const char *words, step_setu
     if (l->micro_batch || l->accumulation)
         return lm_error_set(err, LM_E_ARG,
                             "step: layout: mb stands in `batch`, ga in `accumulation`");
+    if (out->program == PROGRAM_INFERENCE)
+        out->sync.accumulation = layout_batches(l);
     if (out->program != PROGRAM_TRAINING || !strcmp(l->recompute, "none"))
         return LM_OK;
     return recompute_share(&p->who, out, l->recompute, &out->again, err);

@@ -74,10 +74,10 @@ void print_note(const network *net, FILE *out)
 }
 
 const option_row link_option_rows[] = {
-    { "bandwidth", OPTION_AT(interconnect, bytes_per_second), OF_EXCHANGE },
+    { "bandwidth", OPTION_AT(interconnect, bytes_per_second) },
     { "latency", OPTION_AT(interconnect, latency), &type_time, "TIME", LINK_LATENCY, HELP_WHERE,
       "latency of a message between nodes, with --bandwidth", .needs = "bandwidth",
-      .refusal = "goes with --bandwidth", OF_EXCHANGE },
+      .refusal = "goes with --bandwidth" },
     { "interconnect", OPTION_AT(interconnect, name), &type_text, "NAME", NULL, HELP_WHERE,
       "with published all-reduces: nvlink4+ib400, pcie4+25gbe, nvlink3+slingshot11 (default: "
       "within a node that of the device)",

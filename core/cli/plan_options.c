@@ -89,7 +89,7 @@ static lm_status check_layouts(const options *o, plan_options *a, lm_error *err)
         return a->timeline ? misused(o, &a->timeline, err, "goes with --layouts") : LM_OK;
     if (a->how.program != PROGRAM_TRAINING)
         return misused(o, &a->layouts, err,
-                       "is of training: inference tries each --tp up to --devices-per-node");
+                       "is of training: inference tries each --tp and --pp of --devices-per-node");
     usual(o, a);
     if (a->training.evaluate)
         return misused(o, &a->training.evaluate, err,

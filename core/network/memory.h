@@ -52,7 +52,7 @@ typedef struct memory_shares {
     int64_t weights;
     /**
      * number of micro-batches, each in one chunk, whose activations are in memory at once; 0: one
-     * per chunk
+     * per chunk. Inference: batches in the pipeline, whose keys and values are in memory
      */
     int64_t in_flight;
 } memory_shares;

@@ -126,20 +126,32 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
     return status;
 }
 
+/* The largest batch that fits the first machine in any way of sharing. */
+static int64_t largest_of_ways(const plan_job *job, int64_t devices)
+{
+    const plan_question *q    = &job->question;
+    int64_t              most = 0;
+
+    for (size_t k = 0; !k || k < q->n_shares; k++) {
+        const int64_t fits = batch_limit(&job->machine[0].fits[k], devices,
+                                         q->global_batch ? 2 : q->setup.sync.accumulation);
+
+        most = fits > most ? fits : most;
+    }
+    return most;
+}
+
 /* Error of batches that do not fit: the largest that does, or what helps. */
 static lm_status too_large(const plan_job *job, lm_error *err)
 {
     const plan_question *q       = &job->question;
     const plan_side     *side    = &job->side[0];
     const step_setup     least   = { .nodes = q->nodes[0], .devices = q->setup.devices };
-    const size_t         last    = q->n_shares ? q->n_shares - 1 : 0; /* it needs least */
-    const int64_t        devices = step_setup_ranks(&least),
-                  fits           = batch_limit(&job->machine[0].fits[last], devices,
-                                     q->global_batch ? 2 : q->setup.sync.accumulation);
-    const bind_options b         = limits_bind(side->who, q->setup.program);
-    memory_options     with = room_options(&q->setup.sync, q->setup.optimizer, b.dtype, &side->room,
-                                           devices > 1, q->global_batch > 0);
-    char               remedy[ROOM_REMEDY], room[ROOM_SIZE];
+    const int64_t        devices = step_setup_ranks(&least), fits = largest_of_ways(job, devices);
+    const bind_options   b = limits_bind(side->who, q->setup.program);
+    memory_options with    = room_options(&q->setup.sync, q->setup.optimizer, b.dtype, &side->room,
+                                          devices > 1, q->global_batch > 0);
+    char           remedy[ROOM_REMEDY], room[ROOM_SIZE];
 
     with.masters = true; /* of what the remedy has in 16 bits */
     room_size((double)side->room.bytes, room);
@@ -155,7 +167,7 @@ static lm_status too_large(const plan_job *job, lm_error *err)
         side->name, room,
         q->setup.program == PROGRAM_INFERENCE
             ? "let more devices share the network (--devices-per-node 8 tries each "
-              "--tp), or take a larger one"
+              "--tp and --pp), or take a larger one"
             : room_remedy(job->net, job->reg, &b, &with, side->room.bytes, remedy),
         q->setup.program == PROGRAM_INFERENCE ? "--context, " : "");
 }
@@ -166,6 +178,12 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
     const plan_question *q    = &job->question;
     const plan_side     *side = &job->side[0];
 
+    if (job->set.no_messages) /* a way that fits */
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: devices that share the network send each other messages, which have "
+            "no prices: give --interconnect, or --bandwidth between nodes",
+            side->name);
     if (job->set.too_large)
         return too_large(job, err);
     if (job->set.no_time)

@@ -127,6 +127,10 @@ lm_status batch_limits_of(const network *net, const registry *reg, const bind_op
             *to = MEMORY_BATCH_MAX;
             if (!room->bytes)
                 continue;
+            if (b->evaluation && (many || keep)) { /* without gradients all are equal */
+                *to = limits.largest[0][0];
+                continue;
+            }
             status = l ? rank_memory_largest(&rank, room->bytes, to, err)
                        : memory_largest_batch(net, reg, b, &with, room->bytes, to, err);
             if (status)

@@ -40,9 +40,20 @@ static lm_status push(plan_set *set, const plan *p, lm_error *err)
     return LM_OK;
 }
 
-/* Setup of a step on so many nodes with batches of at most `batch`. */
-static lm_status setup_at(const plan_question *q, int64_t nodes, int64_t batch, step_setup *out,
-                          lm_error *err)
+bool plan_share_needed(const plan_machine *m, const plan_question *q, size_t share)
+{
+    if (q->told || layout_replica(&q->share[share]) <= q->setup.devices)
+        return true;
+    for (size_t k = 0; k < share; k++)
+        if (layout_replica(&q->share[k]) <= q->setup.devices && batch_limit(&m->fits[k], 1, 1))
+            return false;
+    return true;
+}
+
+/* Setup of a step on so many nodes with batches of at most `batch`, of which the devices share the network
+ * in one way. */
+static lm_status setup_at(const plan_question *q, size_t share, int64_t nodes, int64_t batch,
+                          step_setup *out, lm_error *err)
 {
     scale_question scale = { .kind         = q->global_batch ? SCALING_GLOBAL : SCALING_WEAK,
                              .global_batch = q->global_batch,
@@ -50,6 +61,10 @@ static lm_status setup_at(const plan_question *q, int64_t nodes, int64_t batch, 
                              .setup        = q->setup };
 
     scale.setup.batch = batch;
+    if (q->n_shares) {
+        scale.setup.laid_out = true;
+        scale.setup.layout   = q->share[share];
+    }
     return scale_setup(&scale, nodes, out, err);
 }
 
@@ -270,14 +285,10 @@ static lm_status search_batches(searching *w, int64_t nodes)
     for (size_t b = 0; b < q->n_batch && !status; b++) {
         step_setup s;
 
-        if ((status = setup_at(q, nodes, q->batch[b], &s, w->err)))
+        if (q->n_shares && nodes * q->setup.devices % layout_replica(&q->share[w->share]))
+            return LM_OK; /* not whole replicas */
+        if ((status = setup_at(q, w->share, nodes, q->batch[b], &s, w->err)))
             return status;
-        if (q->n_shares) {
-            s.laid_out = true;
-            s.layout   = q->share[w->share];
-            if (step_setup_ranks(&s) % layout_replica(&s.layout)) /* not whole replicas */
-                return LM_OK;
-        }
         if (possible(w->m, q, &s, w->share, w->set) &&
             !(q->global_batch && same(w->set, first, &s)))
             status = add_policies(w, &s);
@@ -297,7 +308,8 @@ lm_status plan_search(const plan_machine *m, size_t machine, const plan_question
                                   (long long)q->batch[b]);
     for (size_t i = 0; i < q->n_nodes && !status; i++)
         for (w.share = 0; w.share < (q->n_shares ? q->n_shares : 1) && !status; w.share++)
-            status = search_batches(&w, q->nodes[i]);
+            if (!q->n_shares || plan_share_needed(m, q, w.share))
+                status = search_batches(&w, q->nodes[i]);
     free(w.known);
     return status;
 }

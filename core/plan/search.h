@@ -8,7 +8,7 @@
 #include "plan/room.h"
 #include "plan/training.h"
 
-#define PLAN_SHARES 8 /**< limit for plan_question.n_shares */
+#define PLAN_SHARES 32 /**< limit for plan_question.n_shares */
 
 /** A machine that plans can use. Owns nothing. */
 typedef struct plan_machine {
@@ -65,6 +65,12 @@ typedef struct plan {
     bool       fits_less;   /**< it also fits with MEMORY_LESS less memory */
     bool       dominated;   /**< another plan is as fast and as cheap, see plan_mark_dominated() */
 } plan;
+
+/**
+ * Is a way of sharing worth a plan? One over several nodes is if no node holds a sample. Such ways stand
+ * behind the others.
+ */
+bool plan_share_needed(const plan_machine *m, const plan_question *q, size_t share);
 
 /** Possible plans, and numbers of impossible ones by reason. */
 typedef struct plan_set {

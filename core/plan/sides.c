@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "network/bind.h"
+#include "network/stages.h"
 #include "plan/limits.h"
 #include "predict/recompute.h"
 #include "predict/utilization.h"
@@ -73,6 +74,8 @@ static lm_status open_room(plan_job *job, size_t i, const device_list *devices, 
     for (size_t k = 0; (!k || k < job->question.n_shares) && !status; k++) {
         const layout *l = job->question.n_shares ? &job->question.share[k] : NULL;
 
+        if (l && !plan_share_needed(m, &job->question, k))
+            break; /* nor are those behind it */
         status = batch_limits_of(job->net, job->reg, &b, &s->sync, s->optimizer, l, &side->room,
                                  &m->fits[k], err);
         if (!status)
@@ -84,11 +87,22 @@ static lm_status open_room(plan_job *job, size_t i, const device_list *devices, 
 
 /* ---- ways in which devices share the network ---- */
 
+/* Do the stages of a pipeline read only what the stage before them makes? */
+static lm_status can_cut(const bound_network *part, const layout *l, lm_error *err)
+{
+    int64_t        *stage = calloc(part->n_layers + 1, sizeof *stage);
+    const lm_status status =
+        stage ? stages_of_layers(part, l->pp, l->stages, stage, err) : no_memory(err);
+
+    free(stage);
+    return status;
+}
+
 /* Can ranks share the network so? Fills in what follows from its sizes. */
 static lm_status can_share(const plan_job *job, layout *l, lm_error *err)
 {
-    bind_options   b = limits_bind(job->side[0].who, PROGRAM_INFERENCE), part;
-    bound_network *bound;
+    bind_options   b     = limits_bind(job->side[0].who, PROGRAM_INFERENCE), part;
+    bound_network *bound = NULL;
     layout_facts   facts;
     lm_status      status;
 
@@ -98,12 +112,14 @@ static lm_status can_share(const plan_job *job, layout *l, lm_error *err)
         return status;
     facts = layout_facts_of(bound);
     bound_network_free(bound);
+    bound          = NULL;
     l->micro_batch = 1;
     if ((status = layout_settle(l, &facts, 0, err)))
         return status;
     part.shard = layout_shard(l);
-    if (!(status = bind_network(job->net, job->reg, &part, &bound, err)))
-        bound_network_free(bound);
+    if (!(status = bind_network(job->net, job->reg, &part, &bound, err)) && l->pp > 1)
+        status = can_cut(bound, l, err);
+    bound_network_free(bound);
     l->global_batch = l->micro_batch = l->dp = 0; /* of the plans */
     l->accumulation                          = 0;
     return status;
@@ -118,11 +134,31 @@ static bool all_share(const plan_job *job)
     return can;
 }
 
-/* Inference: the way that is told, or tensor parallelism over 1, 2, 4 ... devices of a node. */
-static lm_status open_shares(plan_job *job, lm_error *err)
+/* Adds a way, if the network can be shared so. */
+static void add_share(plan_job *job, int64_t tp, int64_t pp)
 {
     plan_question *q = &job->question;
+    layout        *l = &q->share[q->n_shares];
     lm_error       why;
+
+    if (q->n_shares == PLAN_SHARES)
+        return;
+    *l    = layout_plain();
+    l->tp = tp;
+    l->pp = pp;
+    if (!can_share(job, l, &why))
+        q->n_shares++;
+}
+
+/*
+ * Inference: the way that is told. Else 1, 2, 4 ... devices of a node, by tensor parallelism and in stages.
+ * Where a node does not hold the network, as many nodes, each a stage (as vLLM advises, "Parallelism and
+ * scaling"; Narayanan et al. 2021, takeaway 1: tensor parallelism within a node, stages between nodes).
+ */
+static lm_status open_shares(plan_job *job, lm_error *err)
+{
+    plan_question *q       = &job->question;
+    const int64_t  devices = q->setup.devices, most = q->n_nodes ? q->nodes[q->n_nodes - 1] : 1;
 
     if (q->setup.program != PROGRAM_INFERENCE)
         return LM_OK;
@@ -131,18 +167,29 @@ static lm_status open_shares(plan_job *job, lm_error *err)
         q->share[0] = job->told;
         return can_share(job, &q->share[0], err);
     }
-    for (int64_t tp = 1; tp <= q->setup.devices && q->n_shares < PLAN_SHARES && all_share(job);
-         tp *= 2) {
-        layout *l = &q->share[q->n_shares];
-
-        *l    = layout_plain();
-        l->tp = tp;
-        if (q->setup.devices % tp == 0 && !can_share(job, l, &why))
-            q->n_shares++;
-    }
-    if (q->n_shares == 1) /* each device alone */
-        q->n_shares = 0;
+    if (!all_share(job))
+        return LM_OK;
+    for (int64_t ranks = 1; ranks <= devices; ranks *= 2)
+        for (int64_t pp = 1; pp <= ranks && devices % ranks == 0; pp *= 2)
+            add_share(job, ranks / pp, pp);
+    for (int64_t pp = 2; pp <= most; pp *= 2)
+        add_share(job, devices, pp);
     return LM_OK;
+}
+
+/* Drops the ways of several nodes that no machine needs; a single way is each device alone. */
+static void drop_shares(plan_job *job)
+{
+    plan_question *q      = &job->question;
+    bool           needed = q->told;
+
+    while (!needed && q->n_shares) {
+        for (size_t i = 0; i < job->n; i++)
+            needed |= plan_share_needed(&job->machine[i], q, q->n_shares - 1);
+        q->n_shares -= !needed;
+    }
+    if (q->n_shares == 1 && !q->told)
+        q->n_shares = 0;
 }
 
 static lm_status open_price(plan_job *job, size_t i, const paid_asked *asked, paid_rule *r,
@@ -239,6 +286,8 @@ lm_status plan_job_open(plan_job *job, const side_asked *side, const sides_asked
         status = open_shares(job, err);
     for (size_t i = 0; i < job->n && !status; i++)
         status = open_room(job, i, all->devices, side[i].paid.device, err);
+    if (!status)
+        drop_shares(job);
     if (!status)
         status = open_powers(job, all, err);
     return status ? status : open_peaks(job, all, err);

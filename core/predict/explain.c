@@ -51,7 +51,7 @@ static void scale_part(explanation *e, phase part, double seconds)
 }
 
 /* Messages of a group; NULL: they have another one's name, or there are none. */
-static const char *messages_of(const layout *l, rank_group g)
+static const char *messages_of(const layout *l, rank_group g, bool infers)
 {
     switch (g) {
     case GROUP_TENSOR: return l->sp ? "tp: all-gather, reduce-scatter" : "tp: all-reduce";
@@ -59,7 +59,7 @@ static const char *messages_of(const layout *l, rank_group g)
     case GROUP_EXPERTS: return "ep: all-to-all";
     case GROUP_DATA: return l->zero ? "dp: reduce-scatter, all-gather" : "dp: all-reduce";
     case GROUP_SHARD: return "dp: all-gather, reduce-scatter of blocks";
-    case GROUP_STAGES: return "pp: all-reduce of tied weights";
+    case GROUP_STAGES: return infers ? "pp: send-recv" : "pp: all-reduce of tied weights";
     case GROUP_REPLICA:
     case GROUP_SAME_EXPERTS:
     case GROUP_EXPERT_SHARD:
@@ -84,9 +84,11 @@ static lm_status add_again(explanation *e, double again, lm_error *err)
 }
 
 /* Beside the layers of a rank's part: what is computed again, messages, and waiting. */
-static lm_status add_messages(explanation *e, const step_times *t, const layout *l, double again,
-                              lm_error *err)
+static lm_status add_messages(explanation *e, const step_times *t, const layout *l,
+                              const step_setup *s, lm_error *err)
 {
+    const bool         infers   = s->program == PROGRAM_INFERENCE;
+    const double       again    = s->again;
     static const phase behind[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_SYNC };
     const prediction  *p        = &e->step;
     double             pass[]   = { p->forward - t->host[0], p->backward - p->bubble - t->host[1] };
@@ -100,9 +102,9 @@ static lm_status add_messages(explanation *e, const step_times *t, const layout 
     scale_part(e, PHASE_UPDATE, p->update);
     for (int g = 0; g < N_RANK_GROUPS && !status; g++)
         for (int k = 0; k < 3 && !status; k++)
-            if (messages_of(l, (rank_group)g))
-                status = add_part(e, behind[k], messages_of(l, (rank_group)g), t->added[k][g],
-                                  BOUND_TRAFFIC, err);
+            if (messages_of(l, (rank_group)g, infers))
+                status = add_part(e, behind[k], messages_of(l, (rank_group)g, infers),
+                                  t->added[k][g], BOUND_TRAFFIC, err);
     if (status || (status = add_again(e, again, err)) ||
         (status = add_part(e, PHASE_FORWARD, "host", t->host[0], BOUND_LAUNCH, err)) ||
         (status = add_part(e, PHASE_BACKWARD, "host", t->host[1], BOUND_LAUNCH, err)) ||
@@ -150,8 +152,11 @@ static lm_status explain_laid_out(const predictor *who, const step_setup *s, exp
     one.nodes = one.devices = 1;
     one.laid_out            = false;
     one.sync.rule           = SYNC_ONCE;
+    if (s->program == PROGRAM_INFERENCE) /* a batch, of those in the pipeline */
+        one.sync.accumulation = 1;
     if (!(status = predict_laid_out(who, s, &e->step, &t, err)) &&
-        !(status = part.by->explain(&part, &one, e, err)) && l.pp > 1) {
+        !(status = part.by->explain(&part, &one, e, err)) && l.pp > 1 &&
+        s->program == PROGRAM_TRAINING) {
         e->rank   = t.rank;
         e->ranks  = l.pp;
         e->weight = l.schedule == PIPELINE_ZB_H1 ? t.weight : 0;
@@ -161,7 +166,7 @@ static lm_status explain_laid_out(const predictor *who, const step_setup *s, exp
     if (status)
         return status;
     tell_apart(e);
-    return add_messages(e, &t, &l, s->again, err);
+    return add_messages(e, &t, &l, s, err);
 }
 
 lm_status explain_step(const predictor *who, const step_setup *s, explanation **out, lm_error *err)

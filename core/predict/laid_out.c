@@ -71,6 +71,16 @@ static bool trains(const laid_step *s)
     return s->asked->program == PROGRAM_TRAINING;
 }
 
+/* Replicas that infer send each other nothing, so the stages of one lie beside each other. */
+static void place_stages_near(layout *l)
+{
+    static const layout_dim near[N_LAYOUT_DIMS] = { LAYOUT_TP, LAYOUT_CP, LAYOUT_EP, LAYOUT_PP,
+                                                    LAYOUT_DP };
+
+    if (l->ep == 1 && !(l->told & LAYOUT_BIT(TOLD_PLACEMENT)))
+        memcpy(l->order, near, sizeof near);
+}
+
 /* ---- prices ---- */
 
 /* The program of replicas: inference exchanges no gradients. */
@@ -514,6 +524,8 @@ static lm_status settle_step(const predictor *who, laid_step *s)
 
     if (!status)
         status = layout_of_step(who, s->asked, &s->l, s->err);
+    if (!status && !trains(s))
+        place_stages_near(&s->l);
     if (!status && !layout_is_plain(&s->l))
         status = check_told(s);
     return status || !trains(s) || s->asked->optimizer != OPTIMIZER_MUON

@@ -44,6 +44,8 @@ lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, l
 
     s.nodes = nodes;
     ranks   = step_setup_replicas(&s);
+    if (s.laid_out && s.program == PROGRAM_INFERENCE)
+        s.sync.accumulation = layout_batches(&s.layout);
     if (nodes < 1 || s.devices < 1)
         return lm_error_set(err, LM_E_ARG, "%lld nodes of %lld devices: must be 1 or more",
                             (long long)nodes, (long long)s.devices);
@@ -54,10 +56,11 @@ lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, l
         const int64_t mine = parts_of(q->global_batch, ranks);
 
         /* micro-steps as equal as possible */
-        s.sync.accumulation = q->kind == SCALING_GLOBAL && s.batch > 0 && s.batch < mine
-                                  ? parts_of(mine, s.batch)
-                                  : 1;
-        s.batch             = parts_of(mine, s.sync.accumulation);
+        if (s.program == PROGRAM_TRAINING)
+            s.sync.accumulation = q->kind == SCALING_GLOBAL && s.batch > 0 && s.batch < mine
+                                      ? parts_of(mine, s.batch)
+                                      : 1;
+        s.batch = parts_of(mine, s.sync.accumulation);
     }
     /* a layout's global batch determines the number of micro-steps; layout_settle() checks
      * divisibility */

@@ -280,8 +280,10 @@ static lm_status add_stages(rank_program *p, const layout *l, const laid *f, dou
     const bound_network *part = f->part;
     lm_status            status;
 
-    p->stages = (stage_list){ .ranks = l->pp, .chunks = l->vp, .rule = l->schedule };
-    *stage    = calloc(part->n_layers + 1, sizeof **stage);
+    p->stages = (stage_list){
+        .ranks = l->pp, .chunks = l->vp, .rule = l->schedule, .infers = part->options.evaluation
+    };
+    *stage = calloc(part->n_layers + 1, sizeof **stage);
     status =
         *stage ? stages_of_layers(part, l->pp * l->vp, l->stages, *stage, err) : no_memory(err);
     if (!status)

@@ -39,6 +39,11 @@ net_shard layout_shard(const layout *l)
     return (net_shard){ .tp = l->tp, .cp = l->cp, .ep = l->ep, .sp = l->sp, .ulysses = l->ulysses };
 }
 
+int64_t layout_batches(const layout *l)
+{
+    return l->pp;
+}
+
 int64_t layout_replica(const layout *l)
 {
     return l->tp * l->cp * l->pp;
@@ -268,19 +273,20 @@ lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_
 
 lm_status layout_check_inference(const layout *l, lm_error *err)
 {
-    const char *of = l->fsdp           ? "fsdp"
-                     : l->zero         ? "zero"
-                     : l->pp > 1       ? "pp"
-                     : l->global_batch ? "a global batch"
-                     : l->accumulation ? "ga"
-                     : l->batch_tokens ? "a global batch"
-                                       : NULL;
+    const char *of = l->fsdp                               ? "fsdp"
+                     : l->zero                             ? "zero"
+                     : l->vp > 1                           ? "vp"
+                     : l->told & LAYOUT_BIT(TOLD_SCHEDULE) ? "a schedule"
+                     : l->global_batch                     ? "a global batch"
+                     : l->accumulation                     ? "ga"
+                     : l->batch_tokens                     ? "a global batch"
+                                                           : NULL;
 
     if (!of)
         return LM_OK;
     return lm_error_set(err, LM_E_ARG,
-                        "%s is of training: ranks of inference share layers (tp, sp, ep), tokens "
-                        "of a prompt (cp), or are replicas (dp)",
+                        "%s is of training: ranks of inference share layers (tp, sp, ep, pp), "
+                        "tokens of a prompt (cp), or are replicas (dp)",
                         of);
 }
 

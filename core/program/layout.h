@@ -97,6 +97,11 @@ bool layout_is_plain(const layout *l);
 bool layout_is_whole(const layout *l);
 /** The part of a network that one rank has, without regard to stages. */
 net_shard layout_shard(const layout *l);
+/**
+ * Inference: batches that a replica works at, at the same time: one in each stage of a pipeline. Fewer
+ * leave stages idle; more wait.
+ */
+int64_t layout_batches(const layout *l);
 /** Ranks of one replica of the network: tp * cp * pp. */
 int64_t layout_replica(const layout *l);
 /** Are tp * cp * pp * dp at most LAYOUT_RANKS_MOST? */
@@ -160,7 +165,7 @@ lm_status layout_settle(layout *l, const layout_facts *facts, int64_t world, lm_
 
 /**
  * Refuses what only training has: shares of states and gradients (zero, fsdp), chunks and orders of
- * pipelines, several micro-batches. Inference has one batch in flight in each replica.
+ * pipelines, global batches of several micro-batches.
  *
  * @return LM_E_ARG, with the property. Pure
  */

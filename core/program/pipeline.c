@@ -40,6 +40,23 @@ lm_status pipeline_check(const pipeline_question *q, lm_error *err)
     return LM_OK;
 }
 
+pipeline_round pipeline_round_of(const pipeline_stage *stage, int64_t ranks, double batches)
+{
+    pipeline_round r       = { 0, 0, 0 };
+    double         slowest = 0;
+
+    for (int64_t v = 0; v < ranks; v++) {
+        const double send    = v + 1 < ranks ? stage[v].send : 0;
+        const double seconds = stage[v].forward + send;
+
+        r.sent += send;
+        r.pass += seconds;
+        slowest = seconds > slowest ? seconds : slowest;
+    }
+    r.round = batches * slowest > r.pass ? batches * slowest : r.pass;
+    return r;
+}
+
 int64_t pipeline_warm_up(const pipeline_question *q, int64_t rank)
 {
     const int64_t passes = q->chunks * q->micro_batches, behind = q->ranks - 1 - rank;

@@ -98,6 +98,26 @@ lm_status pipeline_check(const pipeline_question *q, lm_error *err);
  */
 int64_t pipeline_in_flight(const pipeline_question *q, int64_t rank);
 
+/** Times of inference in a pipeline, in seconds. */
+typedef struct pipeline_round {
+    double pass; /**< of a batch through all stages, with the messages between them */
+    double sent; /**< part of it: these messages */
+    /** from the start of a batch in the first stage to the start of the batch that follows it there */
+    double round;
+} pipeline_round;
+
+/**
+ * Forward passes of inference: `batches` batches are in the pipeline, and one that leaves the last
+ * stage makes room for the next (or for its own next token). A stage sends its output before it takes
+ * another batch. This is a closed cycle of deterministic stations, so a round takes the longer of one
+ * batch's pass and of the slowest stage's work at all batches; by Little's law (1961), batches / round
+ * leave the pipeline in a second (Pope et al. 2022, "Efficiently scaling transformer inference", section
+ * 2; Huang et al. 2019, "GPipe", for stages). Exact. Pure.
+ *
+ * @param stage `ranks` entries; only `forward` and `send` are read. NAN stays NAN
+ */
+pipeline_round pipeline_round_of(const pipeline_stage *stage, int64_t ranks, double batches);
+
 /**
  * Computes the time of a step, until the last rank has ended. Exact, except that seconds are
  * rounded to 2^-60 of the sum over all ranks. Cost does not grow with the micro-batches once the

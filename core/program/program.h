@@ -98,6 +98,7 @@ typedef struct stage_list {
     stage_part   *part; /**< ranks * chunks entries, by virtual stage; NULL: no pipeline */
     int64_t       ranks, chunks;
     pipeline_rule rule;
+    bool          infers; /**< forward passes alone: pipeline_round_of() */
     /** bytes of gradients that the first and the last rank sum (shared weights) */
     double tied;
     /* Work space of schedule_step(). */

@@ -33,13 +33,16 @@ static memory_shares shares_of(const layout *l)
                                                        : 1 };
 }
 
-static int64_t in_flight(const layout *l, int64_t rank)
+static int64_t in_flight(const rank_memory *m, int64_t rank)
 {
+    const layout           *l = m->l;
     const pipeline_question q = { .rule          = l->schedule,
                                   .ranks         = l->pp,
                                   .chunks        = l->vp,
                                   .micro_batches = l->accumulation ? l->accumulation : 2 * l->pp };
 
+    if (m->bind->evaluation)
+        return layout_batches(l);
     return l->pp > 1 ? pipeline_in_flight(&q, rank) : 0;
 }
 
@@ -56,7 +59,7 @@ static asked_rank rank_at(const rank_memory *m, int64_t rank)
 
     a.bind.shard           = layout_shard(l);
     a.how.shares           = shares_of(l);
-    a.how.shares.in_flight = in_flight(l, rank);
+    a.how.shares.in_flight = in_flight(m, rank);
     a.how.keep_gradients |=
         !a.how.sums && (l->pp > 1 || l->accumulation > 1); /* sums over micro-steps */
     /* sharded gradients are not copied into buckets, except before late sums */
@@ -109,17 +112,40 @@ lm_status rank_memory_over_step(const rank_memory *m, memory_use *out, int64_t *
     return status;
 }
 
+/* Is this the largest batch? *rank: else the rank that it is too large for. */
+static lm_status fits_all(const rank_memory *m, uint64_t room, int64_t batch, int64_t *rank,
+                          bool *fits, lm_error *err)
+{
+    bind_options      at  = *m->bind;
+    const rank_memory all = { m->net, m->reg, &at, m->how, m->l, 0 };
+    memory_use        use;
+    lm_status         status;
+
+    *fits = batch == 0 || batch >= MEMORY_BATCH_MAX || m->l->pp == 1;
+    if (*fits)
+        return LM_OK;
+    at.batch = batch;
+    status   = rank_memory_of(&all, &use, rank, NULL, err);
+    *fits    = !status && use.peak <= room;
+    return status;
+}
+
 lm_status rank_memory_largest(const rank_memory *m, uint64_t room, int64_t *batch, lm_error *err)
 {
+    int64_t   least = MEMORY_BATCH_MAX, rank = 0;
+    bool      found  = false;
     lm_status status = LM_OK;
-    int64_t   least  = MEMORY_BATCH_MAX;
 
-    for (int64_t r = 0; r < m->l->pp && !status; r++) {
-        const asked_rank a = rank_at(m, r);
+    /* one rank after the other, the fullest next: all are known at a batch from one binding */
+    while (!found && !status) {
+        const asked_rank a = rank_at(m, rank);
         int64_t          fits;
 
         status = memory_largest_batch(m->net, m->reg, &a.bind, &a.how, room, &fits, err);
-        least  = !status && fits < least ? fits : least;
+        if (status)
+            break;
+        least  = fits < least ? fits : least;
+        status = fits_all(m, room, least, &rank, &found, err);
     }
     if (!status)
         *batch = least;

@@ -506,6 +506,32 @@ static stage_part run_stages(rank_program *p, const schedule_question *q, pricin
     return its;
 }
 
+/* Inference: batches follow each other through the stages. A batch's pass is the forward pass, and it waits
+ * where another stage is slower. Returns the mean share of a rank: a round is one pass of the network, by
+ * all of them. */
+static stage_part run_round(const rank_program *p, const schedule_question *q, pricing *by,
+                            step_times *out)
+{
+    const stage_list *s     = &p->stages;
+    const double      micro = q->work.micro;
+    pipeline_round    r;
+
+    for (int64_t v = 0; v < s->ranks; v++)
+        s->stage[v] = (pipeline_stage){ .forward = s->part[v].forward * out->forward / micro,
+                                        .send    = sent(by, COLLECTIVE_SENDRECV, GROUP_STAGES,
+                                                        s->part[v].bytes) };
+    r             = pipeline_round_of(s->stage, s->ranks, micro);
+    out->forward  = r.pass;
+    out->backward = out->bubble = r.round - r.pass;
+    out->host[0] /= micro;
+    out->tensor = out->tensor / micro + r.sent;
+    out->waited = out->waited / micro + r.sent;
+    for (int g = 0; g < N_RANK_GROUPS; g++)
+        out->added[0][g] /= micro;
+    out->added[0][GROUP_STAGES] += r.sent;
+    return (stage_part){ .forward = 1 / micro, .weights = 1 / micro };
+}
+
 /* `compute`: seconds of a rank. */
 static void add_stragglers(const schedule_question *q, double compute, step_times *out)
 {
@@ -539,7 +565,7 @@ void schedule_step(rank_program *p, const schedule_question *q, message_price *p
         waited += add_host(w, out);
         out->last += waited;
         if (p->stages.part)
-            mine = run_stages(p, q, &by, out);
+            mine = p->stages.infers ? run_round(p, q, &by, out) : run_stages(p, q, &by, out);
         if (p->has[MESSAGE_BESIDE] && !p->stages.part)
             run_beside(p, q, last, waited > 0 ? 1 + waited / (q->pass * last) : 1, &by, out);
         if (p->n_gather && !p->stages.part)

@@ -419,6 +419,60 @@ static void what_does_not_fit_is_named(void **state)
     assert_error(err, LM_E_ARG, "stage 1 takes nan s: expected seconds of 0 or more");
 }
 
+/* Rounds of inference by a simulation of every start: a batch goes through all stages, each of which has
+ * one batch at a time, and enters the first again when it has left the last. Mean of the last rounds. */
+static double simulated_round(const pipeline_stage *stage, int64_t ranks, int64_t batches)
+{
+    enum { ROUNDS = 400, SETTLED = 200 };
+
+    double free[STAGES_MAX] = { 0 }, left[STAGES_MAX] = { 0 }, settled = 0;
+
+    for (int64_t k = 0; k < ROUNDS * batches; k++) {
+        double at = left[k % batches];
+
+        for (int64_t v = 0; v < ranks; v++) {
+            at      = (at > free[v] ? at : free[v]) + stage[v].forward + stage[v].send;
+            free[v] = at;
+        }
+        left[k % batches] = at;
+        settled           = k == SETTLED * batches - 1 ? at : settled;
+    }
+    return (left[batches - 1] - settled) / (ROUNDS - SETTLED);
+}
+
+/* Stages of 3, 5 and 2 s with messages of 0.5 and 0.25 s: a batch alone passes in 10.75 s, and three keep the
+ * second stage busy, 3 x 5.25 s a round; two do not. */
+static void a_round_of_inference_is_the_pass_or_the_slowest_stage(void **state)
+{
+    /* the last stage sends nothing, and nobody reads what it would send */
+    pipeline_stage stage[] = { { .forward = 3, .send = 0.5 },
+                               { .forward = 5, .send = 0.25 },
+                               { .forward = 2, .send = 99 } };
+    const double   round[] = { 10.75, 10.75, 15.75, 21 };
+
+    (void)state;
+    for (int64_t n = 1; n <= 4; n++) {
+        const pipeline_round r = pipeline_round_of(stage, 3, (double)n);
+
+        assert_close(r.pass, 10.75, 1e-15);
+        assert_close(r.sent, 0.75, 1e-15);
+        assert_close(r.round, round[n - 1], 1e-15);
+    }
+    stage[2].send = 0;
+    for (int64_t n = 1; n <= 4; n++)
+        assert_close(simulated_round(stage, 3, n), round[n - 1], 1e-12);
+    for (int64_t p = 1; p <= STAGES_MAX; p *= 2) { /* equal stages: as long as a device alone */
+        pipeline_stage even[STAGES_MAX];
+
+        for (int64_t v = 0; v < p; v++)
+            even[v] = (pipeline_stage){ .forward = 8.0 / (double)p };
+        assert_close(pipeline_round_of(even, p, (double)p).round, 8, 1e-15);
+        assert_close(pipeline_round_of(even, p, (double)p).pass, 8, 1e-15);
+    }
+    stage[0].send = NAN; /* a message without a price */
+    assert_true(isnan(pipeline_round_of(stage, 3, 3).pass));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +484,7 @@ int main(void)
         cmocka_unit_test(repetition_is_skipped_without_a_trace),
         cmocka_unit_test(long_pipelines_cost_no_more),
         cmocka_unit_test(what_does_not_fit_is_named),
+        cmocka_unit_test(a_round_of_inference_is_the_pass_or_the_slowest_stage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,6 +234,14 @@ static uint64_t saved_bytes(const walk *w, size_t l)
                : bytes;
 }
 
+/* Batches or micro-batches, each in one chunk, that the rank works at. */
+static uint64_t in_flight(const walk *w)
+{
+    const uint64_t chunks = w->o->stage.chunks > 1 ? (uint64_t)w->o->stage.chunks : 1;
+
+    return w->o->shares.in_flight > 0 ? (uint64_t)w->o->shares.in_flight : chunks;
+}
+
 static void hold_saved(walk *w, size_t l)
 {
     const lm_cost *c     = &working(w, l)->cost;
@@ -241,8 +249,8 @@ static void hold_saved(walk *w, size_t l)
 
     if (!is_mine(w, l))
         return;
-    if (w->full->options.evaluation)
-        hold(w, MEMORY_CACHE, 0, last_event(w), c->cached_bytes);
+    if (w->full->options.evaluation) /* each batch in flight has its own keys and values */
+        hold(w, MEMORY_CACHE, 0, last_event(w), lm_mul(c->cached_bytes, in_flight(w)));
     else
         hold_beside(w, MEMORY_SAVED, l, true, saved);
     if (runs_backward(w, l) && w->t.again[l] == NEVER)
@@ -493,8 +501,10 @@ void hold_in_flight(walk *w)
 {
     static const memory_part kept[] = { MEMORY_ACTIVATIONS, MEMORY_SAVED };
     const uint64_t           chunks = w->o->stage.chunks > 1 ? (uint64_t)w->o->stage.chunks : 1;
-    const uint64_t flight = w->o->shares.in_flight > 0 ? (uint64_t)w->o->shares.in_flight : chunks;
+    const uint64_t           flight = in_flight(w);
 
+    if (w->full->options.evaluation) /* nothing is kept for a backward pass */
+        return;
     for (size_t k = 0; k < sizeof kept / sizeof *kept && flight > chunks; k++) {
         uint64_t now = 0, last = 0;
         bool     ends;

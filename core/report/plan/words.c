@@ -95,7 +95,8 @@ static void say_batch(const plan_job *job, const plan *p, char *out)
     if (several_batches(job))
         say(out, " with batch %lld", (long long)p->setup.batch);
     if (p->setup.sync.accumulation > 1)
-        say(out, " in %lld micro-steps", (long long)p->setup.sync.accumulation);
+        say(out, infers(job) ? ", %lld batches in flight," : " in %lld micro-steps",
+            (long long)p->setup.sync.accumulation);
     if (job->question.n_policies > 1 && step_setup_ranks(&p->setup) > 1)
         say(out, " by %s", sync_policy_print(&p->setup.sync, policy));
 }
