@@ -13,6 +13,9 @@ typedef struct layerwise_range {
     double         low, high;
 } layerwise_range;
 
+/** Whether features of this sort need a datasheet. */
+bool layerwise_of_device(layerwise_sort s);
+
 /** Rows of one task and target. */
 typedef struct layerwise_lot {
     char             task[LAYERWISE_NAME];

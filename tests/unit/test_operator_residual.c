@@ -14,6 +14,7 @@
 
 #define N    600
 #define MAPS 300
+#define SOME 240 /* products that suffice to learn */
 
 static lm_kernel gemm(int64_t m, int64_t n, int64_t k)
 {
@@ -215,7 +216,7 @@ static void what_prices_of_kernels_leave_over_is_learned(void **state)
 /* Rows that are left out change nothing. */
 static void what_is_left_out_is_not_seen(void **state)
 {
-    bool  *in = malloc((N + MAPS) * sizeof *in);
+    bool  *in = malloc(SOME * sizeof *in);
     double said[2];
 
     (void)state;
@@ -224,14 +225,17 @@ static void what_is_left_out_is_not_seen(void **state)
         const lm_kernel k = gemm(1024, 1024, 1021);
         layer_model     m;
 
-        for (size_t i = 0; i < N + MAPS; i++) {
+        /* trees of few shapes have few places to split: a fraction of the work */
+        for (size_t i = 41; i < SOME; i++)
+            w->row[i] = w->row[i % 41];
+        for (size_t i = 0; i < SOME; i++) {
             in[i] = i % 4 != 0;
             w->row[i].seconds *= again && !in[i] ? 7 : 1;
         }
-        assert_int_equal(launch_fit(w->row, in, N + MAPS, 0, &m, &w->err), LM_OK);
+        assert_int_equal(launch_fit(w->row, in, SOME, 0, &m, &w->err), LM_OK);
         layer_model_free(&w->m);
         w->m = m;
-        assert_int_equal(launch_learn(w->row, in, N + MAPS, 0, &w->m, w->judged, &w->err), LM_OK);
+        assert_int_equal(launch_learn(w->row, in, SOME, 0, &w->m, w->judged, &w->err), LM_OK);
         said[again] = learned(w, &k, "");
         world_free(w);
     }
