@@ -39,23 +39,23 @@ VALUE_TYPE(type_kwh, money, money_parse_per_kwh);
 
 static const option_row option_rows[] = {
     { "deadline", AT(deadline), &type_time, "TIME", NULL, HELP_WHAT,
-      "24h, 7d: the fewest nodes that finish in time", .least = OPTION_ABOVE_0,
+      "24h, 7d: finds the fewest nodes that finish in time", .least = OPTION_ABOVE_0,
       .outside = "no run takes no time: give one above 0" },
     { "budget", AT(budget), &type_budget, "MONEY", NULL, HELP_WHAT,
-      "500USD: the fastest run that costs no more" },
+      "500USD: finds the fastest run that costs no more" },
     { "rate", AT(rate), &type_real, "N", NULL, HELP_WHAT,
-      "inference: samples that come in a second: the fewest nodes that keep up",
+      "inference: samples that arrive per second: finds the fewest nodes that keep up",
       .excludes = "deadline", .refusal = "says when the last sample comes: give one of the two",
       .least = OPTION_ABOVE_0, .outside = "expected a number of samples above 0", OF_INFERENCE },
     { "within", AT(within), &type_time, "TIME", NULL, HELP_WHAT,
-      "inference: 50ms: no batch takes longer (its p95 where the machine file tells it)",
+      "inference: longest time of a batch, 50ms (of its p95, if the machine file has one)",
       .least = OPTION_ABOVE_0, .outside = "no batch takes no time: give one above 0",
       OF_INFERENCE },
     { "largest-batch", AT(largest), &type_flag, NULL, NULL, HELP_WHAT,
-      "the largest batch that fits the device's memory" },
+      "find the largest batch that fits the device's memory" },
     { "layouts", AT(layouts), &type_count, "N", NULL, HELP_WHAT,
-      "the N best ways in which all devices share the network (tp, pp, dp, ZeRO ...) and --global-batch; "
-      "micro-batches are of --batch at most; 3 unasked, if no device holds a sample of tokens",
+      "find the N best layouts (tp, pp, dp, ZeRO ...) for all devices and --global-batch, with "
+      "micro-batches up to --batch (default: 3, if a language model does not fit one device)",
       .excludes = "largest-batch", .refusal = "looks for another answer: give one of the two" },
     { "epochs", AT(training.epochs), OF_RUNS },
     { "dataset", AT(training.dataset) },
@@ -65,7 +65,7 @@ static const option_row option_rows[] = {
     { "startup", AT(training.startup), &type_time, "TIME", "0", HELP_WHAT,
       "time before the first step, once: 5min" },
     { "mtbf", AT(failures.mtbf), &type_time, "TIME", NULL, HELP_WHAT,
-      "mean time between failures of one device, 50000h: adds what they cost",
+      "mean time between failures of one device, 50000h: adds the time that failures cost",
       .least = OPTION_ABOVE_0, .outside = "nothing runs on devices that always fail: give more",
       OF_RUNS },
     { "checkpoint", AT(failures.checkpoint), &type_time, "TIME", NULL, HELP_WHAT,
@@ -81,10 +81,11 @@ static const option_row option_rows[] = {
           "given, halved until it fits the memory and --within" },
     { "global-batch", AT(global_batch), &type_batch, "N", .heading = HELP_WHAT,
       .help =
-          "samples of a step on all devices, in micro-steps of --batch at most; or 4Mtokens, which layouts take unasked",
+          "samples (or tokens, 4Mtokens) of a step on all devices, in micro-steps of up to --batch "
+          "(default for layouts: 4Mtokens)",
       OF_RUNS },
     { "nodes", AT(nodes), &type_ascending, "LIST", "1..64",
-      .help = "numbers of nodes to look at; of layouts 1, 2, 4 ... 64 of 8 devices" },
+      .help = "numbers of nodes to try (default for layouts: 1,2,4 ... 64 nodes of 8 devices)" },
     { "devices-per-node", AT(how.setup.devices) },
     { "gpus", AT(gpus) },
     { "memory", AT(memory), .repeats = true },
@@ -94,20 +95,22 @@ static const option_row option_rows[] = {
       .excludes = "layouts",
       .refusal = "is part of what --layouts looks for: --layout recompute=full fixes it", OF_RUNS },
     { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
-      "batch of all devices above which more gains little; a note tells the cost", OF_RUNS },
+      "critical global batch: above it training needs many more samples; a note tells how many",
+      OF_RUNS },
     OPTION_GROUP(plan_options, fleet, fleet_option_rows),
     OPTION_GROUP(plan_options, fleet.session, session_option_rows),
     OPTION_GROUP(plan_options, power, power_option_rows),
     OPTION_GROUP(plan_options, power, grid_option_rows),
     { "energy-price", AT(energy_price), &type_kwh, "MONEY/kWh", NULL, HELP_WHERE,
-      "of electricity, 0.30EUR/kWh: adds what it costs" },
+      "price of electricity, 0.30EUR/kWh: adds its cost" },
     { "accumulate", .excludes = "global-batch",
       .refusal = "micro-steps follow from --global-batch: give one of the two" },
     OPTION_GROUP(plan_options, how, phase_option_rows),
     OPTION_GROUP(plan_options, how, setup_option_rows),
     OPTION_GROUP(plan_options, layout, layout_option_rows),
     { "all", AT(all), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "list all plans: dominated ones, too, and those that differ by less than their intervals" },
+      "list all plans, also those that another plan beats in time and cost, and those that differ "
+      "by less than their intervals" },
     OPTION_GROUP(plan_options, look, look_option_rows),
     { "plot", AT(plot), .help = "draw time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
     { "keep-script", AT(keep_script) },
@@ -122,7 +125,7 @@ static const char details[] =
     "start to end. A larger B may need more epochs: --global-batch keeps B fixed. Storage, traffic and\n"
     "queues are not counted. The data set of a language model is --tokens (or --dataset): ceil(tokens /\n"
     "length of a sample) samples. A run of --tokens is one epoch, unless --epochs says otherwise. Layouts\n"
-    "of a language model are also told without --tokens: with time and cost of a billion tokens.\n"
+    "of a language model need no --tokens: they show time and cost of a billion tokens.\n"
     "\n"
     "Failures are counted only with --mtbf. Devices fail independently. The run writes checkpoints at the\n"
     "best interval (Young 1974, Daly 2006) and continues from the last one. Times and costs are then\n"
@@ -134,34 +137,34 @@ static const char details[] =
     "  with neither: the cheapest and the fastest plan\n"
     "\n"
     "Brackets show the answers at the lower and the upper bound of all steps. Then each assumption is\n"
-    "changed alone, and the one that moves the answer most is named. The list has the plans for which no\n"
-    "other plan is both as fast and as cheap (Pareto; without prices by device-hours, machine by\n"
-    "machine). A table has at most 12 of these, and none whose time and cost lie within the intervals of\n"
-    "another one. Of more than three machines the sentences are about the best; the table has all.\n"
+    "changed alone; the answer names the one that changes it most. The list has the plans that no other\n"
+    "plan beats in both time and cost (the Pareto front; without prices, in time and device-hours,\n"
+    "machine by machine). A table has at most 12 of them, and none whose time and cost lie within the\n"
+    "intervals of another one. With more than three machines the sentences describe the best; the table\n"
+    "has all.\n"
     "\n"
     "--layouts searches how all devices share the network. It tries tp (up to a node's devices, with and\n"
     "without sp), cp (ring, ulysses), ep, and pp (1f1b, zb, gpipe, interleaved; equal or balanced\n"
     "stages). It tries dp with ZeRO 1 to 3 or with shards on each node, and recomputation (none,\n"
     "selective where it frees memory, full). It keeps the fastest layout of each tp and pp that fits the\n"
-    "memory. Sums over blocks rank the layouts. More ranks of cp are skipped if their share of the time\n"
-    "on fewer ranks could not be among the best. The best layouts are then predicted as by predict\n"
-    "--layout, with mb as --batch and ga as --accumulate. Their memory is that of memory --layout.\n"
-    "Weights have 16 bit, with --masters and --grad-dtype f32; with --mixed they are under autocast.\n"
-    "Layouts that predict refuses are left out, and a note says so. A 'tie' may be as fast as the first,\n"
-    "if passes and messages lie elsewhere in their intervals. --timeline draws the tasks of each stage,\n"
-    "as long as its predicted passes, with messages, and the update at the end.\n"
+    "memory. Sums over blocks rank the layouts. More ranks of cp are skipped if they are too slow even\n"
+    "under perfect scaling. The best layouts are predicted as by 'predict --layout', their memory as by\n"
+    "'memory --layout'. In a layout mb is the micro-batch, ga the micro-steps of a step, gb the global\n"
+    "batch. Weights are in 16 bit, with --masters and --grad-dtype f32; with --mixed under autocast.\n"
+    "Layouts that predict refuses are left out, and a note says so. A 'tie' may be as fast as the first\n"
+    "within their intervals. --timeline draws the work of each stage over time, with its messages.\n"
     "\n"
-    "Given parts of the layout (--tp 8, or --layout 'tp8 sp') are fixed, and the rest is searched. With\n"
-    "tp, pp and dp, but without --layouts, the layout is complete. Its other parts are as in predict. Of\n"
-    "several micro-batches the fastest that fits is taken.\n"
+    "Given parts of the layout (--tp 8, or --layout 'tp8 sp') are fixed, and the rest is searched. A\n"
+    "layout with tp, pp and dp is complete, unless --layouts is given. Of several micro-batches the\n"
+    "fastest that fits is taken.\n"
     "\n"
     "With --phase inference nodes hold replicas; a run is startup + ceil(dataset / (replicas x batch))\n"
     "forward passes. A replica is one device, or as many as share the network (--tp, --pp): 1, 2, 4 ...\n"
     "of a node are tried, and nodes as stages if none holds it. --batch is that of a replica, with --pp\n"
-    "of each stage. With --rate samples arrive one by one, and a plan has to keep up. 'an hour' is the\n"
+    "of each stage. With --rate samples arrive at that rate, and a plan has to keep up. 'an hour' is the\n"
     "price of the nodes for an hour. Power is that of full load. With --phase decode samples are new\n"
-    "tokens: --rate and --dataset count them, --within is the time of one token. The prompts' own passes\n"
-    "are a plan of --phase inference.\n"
+    "tokens: --rate and --dataset count them, --within is the time of one token. Plan the prompts' passes\n"
+    "with --phase inference.\n"
     "\n"
     "If a machine's power is known (see predict), each plan has the energy of all devices over the run.\n"
     "Its cost is listed beside the price of the nodes and not added to it.\n"

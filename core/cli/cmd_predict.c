@@ -54,13 +54,13 @@ static const option_row option_rows[] = {
       "--explain: rows by layer, block, class (of kernels) or term", .needs = "explain",
       .refusal = "is for --explain" },
     { "top", AT(top), &type_whole, "N", "20", HELP_OUTPUT,
-      "--explain: so many rows, the longest first, and the rest as one; 0: all", .needs = "explain",
+      "--explain: the N longest rows, and one for the rest; 0: all rows", .needs = "explain",
       .refusal = "is for --explain" },
     { "path", AT(path), &type_text, "LAYER", NULL, HELP_OUTPUT,
-      "--explain: instead, what a tree of a learned model asks about this layer, and its answer",
+      "--explain: show the decisions of one tree of a learned model for this layer instead",
       .needs = "explain", .refusal = "is for --explain" },
     { "timeline", AT(timeline), &type_text, "FILE", NULL, HELP_OUTPUT,
-      "with --pp: what each stage does when, as a picture (.svg) or a trace for Perfetto (.json)" },
+      "with --pp: draw the work of each stage over time (.svg), or write a trace for Perfetto (.json)" },
     OPTION_GROUP(predict_options, look, look_option_rows),
     { .name = NULL },
 };
@@ -73,40 +73,42 @@ static const char details[] =
     "  ddp: in buckets, as PyTorch's DistributedDataParallel\n"
     "  horovod: fused at each cycle\n"
     "\n"
-    "'exposed' is the part that is not hidden. How much a backward pass hides is known only from a sweep\n"
-    "with steps in buckets ('bucket'). If such steps were measured on several nodes, ddp is the default.\n"
+    "'exposed' is the part of the all-reduces that the backward pass does not hide. Measured steps with\n"
+    "buckets (key 'bucket' of a sweep) show how much it hides. If they are from several nodes, ddp is the\n"
+    "default.\n"
     "\n"
-    "Several --machine and --device, also of both, are compared: a row for each, and for each batch and\n"
-    "number of nodes.\n"
+    "Several --machine and --device are compared: one row for each machine, batch and number of nodes.\n"
     "\n"
-    "low and high enclose the central 90 % of measured / predicted, on networks that were left out of the\n"
-    "fit. They widen with each doubling beyond the measured range. CSV and JSON have them for each part.\n"
+    "low and high are a 90 % prediction interval, from measured / predicted of networks that were left\n"
+    "out of the fit. It widens with each doubling beyond the measured range. CSV and JSON have an\n"
+    "interval for each part.\n"
+    "\n"
     "An epoch takes ceil(dataset / (batch x micro-steps x devices)) steps. --tokens of a language model\n"
-    "are ceil(tokens / length of a sample) samples; without a data set its epochs are unknown.\n"
+    "are ceil(tokens / length of a sample) samples. Without --tokens and --dataset the epochs of a\n"
+    "language model are unknown.\n"
     "\n"
-    "'beyond' names counts outside the calibrated range. 'basis' is the least certain part of a step,\n"
-    "'partly' if it is less than half:\n"
-    "  measured: this network, input and batch were measured; the time is still the formula's\n"
-    "  interpolated: within the measured range, by a coefficient that the data determine\n"
-    "  extrapolated: the same, outside of the range\n"
-    "  assumed: by a coefficient of similar kernels, or one of unknown range\n"
+    "'beyond' names counts outside the measured range, and by which factor. 'transferred' marks\n"
+    "coefficients from another device, scaled by datasheets. 'basis' is the least certain kind of\n"
+    "coefficient in a step; 'partly' means for less than half of its time:\n"
+    "  measured: this network, input and batch were measured; the formula still gives the time\n"
+    "  interpolated: within the measured range; the measurements determine the coefficient\n"
+    "  extrapolated: the same, outside the measured range\n"
+    "  assumed: a coefficient of similar kernels, or one whose range is unknown\n"
     "\n"
-    "--explain prints the shares of each part, as me/in/ex/as. Values that all rows share stand once\n"
-    "below a table, with the names of the columns that did not fit.\n"
+    "A value that all rows share stands once below the table, as do the columns that did not fit.\n"
     "\n"
-    "--explain splits one step. A block is a layer's name up to its first number that is not at the end,\n"
-    "else up to the last dot. A term is a count of one class of kernels (arithmetic, traffic, launches)\n"
-    "times its coefficient; each row names its largest term. --path LAYER shows the way down one tree of\n"
-    "a forest: its questions about the layer's features, and the training rows that remain at each step.\n"
-    "It is the tree whose answer is nearest to the forest's. Boosted trees add up, so that no single way\n"
-    "decides.\n"
+    "--explain splits one step. me/in/ex/as are the shares of the four kinds above. A block is a layer's\n"
+    "name up to its first number that is not at the end, else up to the last dot. A term is a count of\n"
+    "one class of kernels (arithmetic, traffic, launches) times its coefficient; each row names its\n"
+    "largest term. --path LAYER shows the decisions of one tree of a forest: its questions about the\n"
+    "layer's features, and the number of training rows that remain. It is the tree whose answer is\n"
+    "nearest to the forest's. Boosted trees have no such path, because their answers add up.\n"
     "\n"
-    "paleo (ICLR 2017) takes a datasheet and a fraction of its peaks instead of measurements: arithmetic\n"
-    "over peak plus traffic over bandwidth, without overlap, without interval. justus, prenet and nicolai\n"
-    "learned single layers (fit --model). A step is the sum of its layers. 'beyond' names the layers that\n"
-    "the model does not know. Their bounds assume that all layers of a network have the same error.\n"
-    "--optimizer takes any that was measured, such as adagrad; --device names the device if the model\n"
-    "learned several.\n"
+    "--model paleo (ICLR 2017) needs no measurements. The time is FLOPs / peak plus bytes / bandwidth of\n"
+    "the datasheet; it has no overlap and no interval. justus, prenet and nicolai predict single layers\n"
+    "(fit --model), and a step is their sum. 'beyond' names the layers that the model does not know. The\n"
+    "interval assumes that all layers of a network have the same error. --optimizer then takes any that\n"
+    "was measured, such as adagrad; --device names the device if the model learned several.\n"
     "\n"
     "--phase decode generates --new-tokens for each sequence of a batch, after --context tokens whose\n"
     "keys and values are cached. A step makes one token, and each step has one more token in the cache.\n"

@@ -32,9 +32,9 @@ const option_row network_option_rows[] = {
     { "strict", AT(strict), &type_flag, .heading = HELP_WHAT,
       .help = "imports: refuse an unknown operator even if its shapes are known" },
     { "set", AT(set), &type_pair, "NAME=VALUE", .heading = HELP_WHAT, .repeats = true,
-      .help = "one of the network's [arguments]" },
+      .help = "value of an argument of the network ('layermeter models' lists them)" },
     { "sequence", AT(sequence), &type_length, "TOKENS", NULL, HELP_WHAT,
-      "length of a sample of tokens, 512 or 4k (4096): the network's argument 'sequence'" },
+      "tokens of a sample, 512 or 4k (4096); the same as --set sequence=TOKENS" },
     { .name = NULL },
 };
 
@@ -79,8 +79,8 @@ const option_row link_option_rows[] = {
       "latency of a message between nodes, with --bandwidth", .needs = "bandwidth",
       .refusal = "goes with --bandwidth" },
     { "interconnect", OPTION_AT(interconnect, name), &type_text, "NAME", NULL, HELP_WHERE,
-      "with published all-reduces: nvlink4+ib400, pcie4+25gbe, nvlink3+slingshot11 (default: "
-      "within a node that of the device)",
+      "take all-reduces from published measurements: nvlink4+ib400 (within and between nodes), "
+      "pcie4+25gbe, nvlink3+slingshot11 (default: the device's own link within a node)",
       .excludes = "bandwidth", .refusal = "says what is between nodes: give it or --bandwidth" },
     { .name = NULL },
 };
@@ -88,9 +88,9 @@ const option_row link_option_rows[] = {
 const option_row look_option_rows[] = {
     { "format", OPTION_AT(table_look, format) },
     { "columns", OPTION_AT(table_look, columns), &type_names, "NAMES", NULL, HELP_OUTPUT,
-      "of a table or csv: only these, in this order; 'layermeter help COMMAND columns' has all" },
+      "table, csv: only these columns, in this order ('layermeter help COMMAND columns' lists them)" },
     { "wide", OPTION_AT(table_look, wide), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "of a table: every column, not only those that fit the terminal" },
+      "table: all columns, also those that do not fit the terminal" },
     { .name = NULL },
 };
 

@@ -14,15 +14,16 @@ const option_row fleet_option_rows[] = {
     { "machine", AT(machines), .repeats = true,
       .help = "machine file of 'layermeter fit' or 'layermeter calibrate'; several to compare" },
     { "device", AT(devices), .repeats = true, .listed = true, .argument = "NAMES",
-      .help = "device by any of its names, several as T4,A100, or 'all' that have a machine file; "
-              "beside --machine, the device instead of the one that the file names" },
+      .help =
+          "device by any of its names: its shipped machine file is used. T4,A100 compares two, 'all' "
+          "those with a machine file; beside --machine: the device of that file" },
     OPTION_GROUP(fleet_options, session, session_machine_option_rows),
     { "price", AT(hour), &type_hour, "PRICE", NULL, HELP_WHERE,
-      "of a device, 2.50USD/h, instead of the price file's", .repeats = true },
+      "price of a device, 2.50USD/h, instead of the price file's", .repeats = true },
     { "prices", AT(prices) },
     { "instance", AT(instances), &type_text, "NAME", NULL, HELP_WHERE,
-      "section of the price file, instead of the device's; it tells the device, where none is "
-      "given, and how many a node has",
+      "section of the price file, such as a cloud instance; it also gives the device and the "
+      "number of devices of a node",
       .repeats = true, .listed = true },
     { "spot", AT(spot) },
     { .name = NULL },
@@ -34,9 +35,9 @@ const option_row compare_option_rows[] = {
               "ships for --device); several to compare" },
     { "device", AT(devices), .repeats = true, .listed = true, .argument = "NAMES",
       .help =
-          "device by any of its names: the machine file that ships for it; several to compare as "
-          "T4,A100, also beside --machine, or 'all' that have a file; its datasheet for paleo, "
-          "learned models and --idle-power" },
+          "device by any of its names: its shipped machine file is used. T4,A100 compares two, also "
+          "with --machine; 'all' those with a machine file. paleo, learned models and --idle-power "
+          "use its datasheet" },
     OPTION_GROUP(fleet_options, session, session_option_rows),
     { .name = NULL },
 };

@@ -18,7 +18,7 @@ const option_row limit_option_rows[] = {
       "segments recomputed in the backward pass: layer1.0,layer1.1 or blocks",
       OF_TRAINING("is of training") },
     { "critical-batch", AT(critical), &type_count, "N", NULL, HELP_WHAT,
-      "batch of all devices above which more gains little; a note tells the cost",
+      "critical global batch: above it training needs many more samples; a note tells how many",
       OF_TRAINING("is of training") },
     { .name = NULL },
 };

@@ -57,7 +57,7 @@ VALUE_TYPE(type_grid, double, read_grid);
 
 const option_row power_option_rows[] = {
     { "idle-power", AT(model.idle_w), &type_watts, "WATTS", NULL, HELP_WHERE,
-      "idle power of the device, 30W: then power and energy are estimated" },
+      "idle power of the device, 30W: adds an estimate of power and energy" },
     { "power-cap", AT(cap_w), &type_watts, "WATTS", NULL, HELP_WHERE,
       "power limit of the device, 165W, instead of its datasheet's" },
     { .name = NULL },
@@ -78,7 +78,7 @@ const option_row knee_option_rows[] = {
 const option_row clock_option_rows[] = {
     { "clock", .at = 0, .size = sizeof(double), .type = &type_mhz, .argument = "CLOCK",
       .heading = HELP_WHAT,
-      .help    = "with devices held at it, 900MHz: of models that were taught several clocks" },
+      .help = "clock at which the devices are held, 900MHz: for models fitted at several clocks" },
     { .name = NULL },
 };
 

@@ -65,10 +65,11 @@ const option_row session_machine_option_rows[] = {
     { "dtype", AT(input.dtype), &type_machine_dtype, "TYPE", OF_MACHINE, HELP_HOW,
       "element type: f32, f16, bf16, f64, or tf32 for products; file: of the machine file" },
     { "framework", AT(framework), &type_choice, "KIND", "none", HELP_HOW,
-      "how kernels are started: as measured, one by one by a framework, or by a recorded graph",
+      "how kernels are launched: none, as in the measurements; eager, one by one by a framework "
+      "such as PyTorch; graph, all at once from a recorded CUDA graph",
       .choices = "none, eager or graph" },
     { "mixed", AT(input.mixed), &type_mixed, "TYPE", OF_MACHINE, HELP_HOW,
-      "f32 with autocast to bf16, f16 or fp8; none: without; file: as the machine file",
+      "f32 with autocast to bf16, f16 or fp8; none: no autocast; file: as the machine file",
       .excludes = "dtype", .refusal = "has f32 weights: leave out --dtype" },
     { .name = NULL },
 };
@@ -363,7 +364,8 @@ lm_status decode_check(const decode_choice *d, program_kind program, lm_error *e
 const option_row phase_option_rows[] = {
     { "phase", AT(program), .choices = PHASES_AND_DECODE,
       .help =
-          "what to predict: a training step, a forward pass in evaluation mode, or one per token" },
+          "what to predict: a training step, a forward pass (inference), or the generation of tokens "
+          "one by one (decode)" },
     OPTION_GROUP(setup_choice, decode, decode_option_rows),
     { .name = NULL },
 };

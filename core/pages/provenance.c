@@ -21,12 +21,11 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
     fputs("</h3>\n<p>Machine file <code>", out);
     html_text(out, m->file);
     fputs("</code>: ", out);
-    html_textf(out, "%s on up to %lld rank%s on %lld host%s, element type %s.",
-               cal->transferred ? "carried over by datasheets from machines that were measured"
-                                : "measured",
-               (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s", (long long)cal->max_hosts,
-               cal->max_hosts == 1 ? "" : "s",
-               cal->dtype ? text_dtype_name(cal->dtype) : "not known");
+    html_textf(
+        out, "%s on up to %lld rank%s on %lld host%s, element type %s.",
+        cal->transferred ? "scaled by datasheets from machines that were measured" : "measured",
+        (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s", (long long)cal->max_hosts,
+        cal->max_hosts == 1 ? "" : "s", cal->dtype ? text_dtype_name(cal->dtype) : "not known");
     if (!cal->checked)
         html_text(out, " It has no checksum, as files written by hand: damage would not be seen.");
     fputs("</p>\n", out);

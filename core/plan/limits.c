@@ -89,9 +89,10 @@ static lm_status too_large(const asked_memory *a, uint64_t needed, char *text, l
         snprintf(fits, sizeof fits, "the largest that fits is %lld", (long long)largest);
     else
         snprintf(fits, sizeof fits, "not even 1 fits%s",
-                 l->room.recompute || l->setup->laid_out || l->setup->program != PROGRAM_TRAINING
-                     ? ""
-                     : " (--recompute, --tp, --zero need less)");
+                 l->setup->laid_out                      ? ""
+                 : l->setup->program != PROGRAM_TRAINING ? " (--tp shares it among devices)"
+                 : l->room.recompute                     ? " (--tp, --zero need less)"
+                                     : " (--recompute, --tp, --zero need less)");
     snprintf(text, LIMITS_TEXT, "batch %lld needs %s, and %.80s has %s: %s",
              (long long)a->bind.batch, room_size((double)needed, need), of,
              room_size((double)l->room.bytes, has), fits);

@@ -164,8 +164,8 @@ const char *room_remedy(const network *net, const registry *reg, const bind_opti
 
     snprintf(text, ROOM_REMEDY, "share it among devices (%s)%s or take a larger device",
              b->evaluation ? "--tp 8"
-             : language    ? "plan --gpus 8 finds how"
-                           : "plan --layouts 5 --global-batch N finds how",
+             : language    ? "'layermeter plan' finds how many and how"
+                           : "'layermeter plan --layouts 5 --global-batch N' finds how",
              language && !b->evaluation && !(net->set && strstr(net->set, "lora="))
                  ? ", train an adapter (NETWORK:lora=16)"
                  : "");

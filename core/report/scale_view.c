@@ -164,7 +164,7 @@ static void print_turning(const scale_line *l, FILE *out)
     const turning_point *t = &l->turning;
 
     if (l->curve.q.setup.laid_out)
-        fputs("turning point: not told of a layout\n", out);
+        fputs("turning point: not searched for a layout\n", out);
     else if (!l->turns)
         fputs("turning point: unknown, several nodes cannot be predicted by this machine file\n",
               out);
@@ -226,10 +226,10 @@ static void print_measured(const scale_line *l, size_t n_nodes, FILE *out)
                 label, colon, (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s",
                 (long long)cal->max_hosts, cal->max_hosts == 1 ? "" : "s");
     } else if (last->nodes > 1 && measured == 1) {
-        fprintf(out, "note: %s%swhat connects nodes is %s, not measured\n", label, colon,
+        fprintf(out, "note: %s%sthe network between nodes is %s, not measured\n", label, colon,
                 who->link.assumed ? "assumed"
-                : who->link.name  ? "told (--interconnect)"
-                                  : "told (--bandwidth)");
+                : who->link.name  ? "given (--interconnect)"
+                                  : "given (--bandwidth)");
     } else if (last->nodes > measured) {
         fprintf(
             out,

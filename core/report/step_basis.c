@@ -35,7 +35,7 @@ static void print_told(const calibration *cal, const char *label, const char *ke
 /* "1 of GeForce RTX 3090: f16 71 -> ..." as the device alone. */
 static void print_sources(const calibration *cal, FILE *out)
 {
-    const char *between = ", carried over by datasheets from ";
+    const char *between = ", scaled by datasheets from ";
 
     for (size_t i = 0; i < cal->n_provenance; i++) {
         const provenance_entry *e = &cal->provenance[i];
@@ -47,7 +47,7 @@ static void print_sources(const calibration *cal, FILE *out)
         between = ", ";
     }
     if (calibration_told(cal, "corrected_by"))
-        fprintf(out, " and corrected by runs of its own");
+        fprintf(out, ", corrected by measured steps");
 }
 
 /* Name of the machine file without its folder. */
@@ -109,9 +109,10 @@ static void print_weights(const predictor *who, const prediction *p, const char 
         (!who->weights_told && (!(p->forward > 0) || p->backward > 0 || isnan(p->backward))))
         return;
     begin_note(label, out);
-    fprintf(out,
-            "weights of %s: the times are those of autocast; --mixed %s keeps weights in f32\n",
-            text_dtype_name(who->weights), text_dtype_name(who->weights));
+    fprintf(
+        out,
+        "weights are in %s; kernels take their times under autocast (--mixed %s: weights in f32)\n",
+        text_dtype_name(who->weights), text_dtype_name(who->weights));
 }
 
 static void print_tf32(const predictor *who, const char *label, FILE *out)
@@ -202,10 +203,11 @@ static void print_far(const predictor *who, const prediction *p, const char *lab
     if (!calibration_told(who->cal, "source") || !g->n_beyond || g->beyond[most].factor < FAR)
         return;
     begin_note(label, out);
-    fprintf(out,
-            "far beyond what was measured (%s x%.3g): the bounds are those of networks and batches "
-            "like the measured ones\n",
-            g->beyond[most].what, g->beyond[most].factor);
+    fprintf(
+        out,
+        "far outside the measured range (%s x%.3g): errors there are unknown, and may exceed the "
+        "interval\n",
+        g->beyond[most].what, g->beyond[most].factor);
 }
 
 void step_basis_explain(const predictor *who, const prediction *p, const char *label, FILE *out)

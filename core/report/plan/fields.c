@@ -113,7 +113,7 @@ const field plan_fields[] = {
     { "ledger_percent", NULL, NULL, .text = ledger_text, .unit = "%",
       .help = "shares of a step: measured, interpolated, extrapolated, assumed" },
     { "beyond", "beyond", NULL, .text = beyond, YIELDS(80), .once = "beyond",
-      .help = "what leaves the calibrated range, and by which factor" },
+      .help = "counts outside the measured range, and by which factor" },
     { "answer", "answer", NULL, ROW(answers), .help = "questions that the plan answers" },
     { "devices", NULL, NULL, PLAN(setup.devices), .help = "of each node" },
     { "steps_per_epoch", NULL, NULL, PLAN(steps), TRAINING, .help = "steps of an epoch" },
@@ -125,7 +125,7 @@ const field plan_fields[] = {
     { "pareto", NULL, NULL, .text = pareto, .help = "is no plan as fast and as cheap?" },
     { "keeps_to_limits", NULL, NULL, ROW(keeps_to_limits), .help = "to deadline and budget" },
     { "%s", NULL, NULL, .each = certainty_each, .real = founded, .digits = 3,
-      .help = "share of a step that is so founded" },
+      .help = "share of a step with coefficients of this kind (see basis)" },
     { 0 },
 };
 
@@ -206,7 +206,7 @@ const field largest_fields[] = {
     { "samples_per_s", .title = "samples/s", .real = rate, IN_UNIT("1/s", TABLE_POSITIVE(1)),
       .help = "throughput of all devices" },
     { "beyond", .title = "beyond", .text = largest_beyond, YIELDS(80), .once = "beyond",
-      .help = "what leaves the calibrated range, and by which factor" },
+      .help = "counts outside the measured range, and by which factor" },
     { "largest_batch_in_nine_tenths", LARGEST(batch_in_less),
       .help = "samples that fit where a tenth of the memory is not free" },
     { 0 },

@@ -262,7 +262,10 @@ static void put_sentences(const plan_job *job, const layout_plans *p, const layo
         if (k->no_time)
             fprintf(out, " and %zu have no price", k->no_time);
         if (k->bounded)
-            fprintf(out, "; %zu ways to share tokens (cp) cannot be among the best", k->bounded);
+            fprintf(
+                out,
+                "; %zu parts with more ranks of cp were skipped: too slow even if cp scaled perfectly",
+                k->bounded);
         if (*k->whole)
             fprintf(out, "; %s", k->whole);
         if (k->refused)
