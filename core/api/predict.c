@@ -353,7 +353,7 @@ static lm_bounded bounded_at(const prediction *p, phase q, double value)
 /* Samples of a step on all devices. */
 static double samples_of(const prediction *p, const step_setup *s)
 {
-    return (double)p->batch * (double)step_setup_ranks(s) * (double)s->sync.accumulation;
+    return (double)p->batch * (double)step_setup_replicas(s) * (double)s->sync.accumulation;
 }
 
 lm_status lm_predict(lm_predictor *by, const lm_step *step, lm_answer *out, lm_error *err)

@@ -25,9 +25,9 @@ static const char details[] =
     "  [my board]\n"
     "  f32       = 15.7 TFLOP/s\n"
     "  bandwidth = 900 GB/s\n"
-    "Also: f64 tf32 f16 bf16 f8 memory l2 multiprocessors cores tensor_cores rt_cores bus l1 shared\n"
-    "threads clock base_clock power class also architecture capability link source note. What is not\n"
-    "given is unknown.\n";
+    "Also: f64 f32_matrix tf32 f16 bf16 f8 memory l2 multiprocessors cores tensor_cores rt_cores bus l1\n"
+    "shared threads clock base_clock power class also architecture capability link source note. What is\n"
+    "not given is unknown. f32_matrix is that of matrix cores that multiply in f32.\n";
 
 static const char examples[] = "  layermeter devices\n"
                                "  layermeter devices 'Tesla T4'\n"
@@ -92,6 +92,7 @@ static const field fields[] = {
     { "capability", "capability", "capability", .text = capability_words, .yields = -8 },
     { "f64_flop_per_s", NULL, "f64", PEAK(F64) },
     { "f32_flop_per_s", "f32 [TFLOP/s]", "f32", PEAK(F32), .yields = -4 },
+    { "f32_matrix_flop_per_s", NULL, "f32_matrix", PEAK(F32_MATRIX) },
     { "tf32_flop_per_s", NULL, "tf32", PEAK(TF32) },
     { "f16_flop_per_s", "f16 [TFLOP/s]", "f16", PEAK(F16), .yields = -3 },
     { "bf16_flop_per_s", NULL, "bf16", PEAK(BF16) },

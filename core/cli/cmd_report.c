@@ -70,7 +70,8 @@ static const char details[] =
     "all machines, or once for each. For a model that learned single layers the page has types of layers\n"
     "instead of classes of kernels.\n"
     "\n"
-    "With --phase inference the page shows latency and throughput of a device over batches.\n"
+    "With --phase inference the page shows latency and throughput of a device over batches, or of the\n"
+    "devices of a layout (--tp 8).\n"
     "\n"
     "A layout (--tp 8 --pp 4, or --layout 'tp8 pp4 gb512') adds what its ranks send each other and wait\n"
     "for, the memory of the fullest rank, and the stages of a pipeline over time. Numbers of nodes that\n"
@@ -242,8 +243,8 @@ static lm_status check_program(const options *o, report_options *a, lm_error *er
         a->batch = (option_counts){ .at = usual_batches, .n = N_USUAL };
     if (!(one = arena_array(o->room, a->batch.n, sizeof *one)))
         return no_memory(err);
-    for (size_t i = 0; i < a->batch.n; i++)
-        one[i] = 1;
+    for (size_t i = 0; i < a->batch.n; i++) /* those of a replica */
+        one[i] = a->layout.given ? a->nodes.at[0] : 1;
     a->nodes = (option_counts){ .at = one, .n = a->batch.n };
     return LM_OK;
 }
@@ -269,8 +270,6 @@ static lm_status check(options *o, lm_error *err)
         return status;
     a->how.setup.layout   = a->layout.layout;
     a->how.setup.laid_out = a->layout.given;
-    if (a->layout.given && a->how.program != PROGRAM_TRAINING)
-        return misused(o, &a->layout.text, err, "is of training");
     if ((status = scaling_check(o, &a->scaling, &a->batch, &a->how, err)))
         return status;
     if ((status = fleet_check(o, &a->fleet, err)) || fleet_size(&a->fleet) <= PAGE_MACHINES)

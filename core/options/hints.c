@@ -11,6 +11,9 @@ static const struct {
     const char *option;  /* that the command must have; NULL: none */
     const char *said;
 } hints[] = {
+    { "gpus num-gpus n-gpus ngpus gpu-count", "memory", NULL,
+      "of a layout told: --tp 8, --pp 2, --dp 4; which fit: 'layermeter plan NETWORK --device H100 "
+      "--gpus 8', also with --phase decode" },
     { "gpus num-gpus n-gpus ngpus gpu-count", NULL, "gpus", "give --gpus" },
     { "gpus num-gpus n-gpus ngpus gpu-count", NULL, "devices-per-node",
       "give --devices-per-node 8, of each of --nodes" },

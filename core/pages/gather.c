@@ -129,7 +129,7 @@ static lm_status check_above_0(const page_machine *m, const scale_point *x, lm_e
         m->who->model, 1e3 * x->step.step, (long long)x->step.nodes, x->step.nodes == 1 ? "" : "s");
 }
 
-/* Inference: devices do not wait for each other, so one device stands for all. */
+/* Inference: replicas do not wait for each other, so one stands for all. */
 static lm_status gather_batches(const page *p, page_machine *m, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -138,9 +138,9 @@ static lm_status gather_batches(const page *p, page_machine *m, lm_error *err)
         scale_question q = p->question;
 
         q.setup.batch = p->batch[i];
-        status        = scale_fits_dataset(&q, 1, err);
+        status        = scale_fits_dataset(&q, p->nodes[i], err);
         if (!status)
-            status = scale_at(m->who, &q, 1, &m->point[i], err);
+            status = scale_at(m->who, &q, p->nodes[i], &m->point[i], err);
         if (!status)
             status = check_above_0(m, &m->point[i], err);
     }
@@ -327,7 +327,7 @@ static lm_status gather_memory(page *p, lm_error *err)
     b.batch      = s.batch;
     b.on         = p->machine[0].who->on;
     b.evaluation = p->batch != NULL;
-    types        = limits_types(p->machine[0].who, p->layout != NULL);
+    types        = limits_types_of(p->machine[0].who, &s);
     b.dtype      = types.dtype;
     o            = room_options(&s.sync, s.optimizer, b.dtype, &none, step_setup_ranks(&s) > 1,
                                 s.sync.accumulation > 1 && !types.sums);

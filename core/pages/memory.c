@@ -245,7 +245,7 @@ static table *peak_table(const page *p)
 
 void page_memory_write(const page *p, FILE *out)
 {
-    const memory_types types = limits_types(p->machine[0].who, p->layout != NULL);
+    const memory_types types = limits_types_of(p->machine[0].who, &p->question.setup);
     char               as[MEMORY_TYPES_TEXT];
     const room_verdict verdict =
         room_judge((double)p->use.peak, (double)p->memory, false, ROOM_RESERVED);

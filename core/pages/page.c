@@ -73,8 +73,13 @@ static void page_asked(const page *p, char *buffer, size_t size)
     char                  sync[SYNC_POLICY_TEXT];
 
     if (p->batch) {
-        snprintf(buffer, size, "batches of %lld to %lld on one device", (long long)p->batch[0],
+        snprintf(buffer, size, "batches of %lld to %lld on ", (long long)p->batch[0],
                  (long long)p->batch[p->n_nodes - 1]);
+        if (p->layout)
+            text_add(buffer, size, "%lld devices by %s",
+                     (long long)(p->nodes[0] * q->setup.devices), p->layout);
+        else
+            text_add(buffer, size, "one device");
         return;
     }
     snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));

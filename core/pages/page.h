@@ -68,7 +68,7 @@ typedef struct page {
     bind_options    bind;   /**< batch is not read */
     const char     *layout; /**< words of the question's layout; NULL: none */
     scale_question  question;
-    const int64_t  *nodes;   /**< ascending; inference: all 1 */
+    const int64_t  *nodes;   /**< ascending; inference: all those of a replica */
     const int64_t  *batch;   /**< inference: of the points, ascending; NULL: over nodes */
     size_t          n_nodes; /**< number of points of a machine */
     uint64_t        memory;  /**< memory of a device, bytes; 0: not known */

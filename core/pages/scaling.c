@@ -250,12 +250,11 @@ void page_scaling_charts(page *p)
         return;
     c = page_add_chart(p, "efficiency", NULL, size, put_efficiency);
     snprintf(c->title, sizeof c->title, "Efficiency");
-    snprintf(c->text, sizeof c->text,
-             "Speed-up over %s, in percent of the number of nodes.%s%s",
-             p->layout ? "the fewest nodes that hold the network" : "one node",
-             band_words(p, &percents, ": all-reduces at the ends of their interval.", band,
-                        sizeof band),
-             hollow);
+    snprintf(
+        c->text, sizeof c->text, "Speed-up over %s, in percent of the number of nodes.%s%s",
+        p->layout ? "the fewest nodes that hold the network" : "one node",
+        band_words(p, &percents, ": all-reduces at the ends of their interval.", band, sizeof band),
+        hollow);
 }
 
 /* ---- words ---- */
@@ -302,7 +301,8 @@ void page_scaling_write(const page *p, FILE *out)
                            "%s: doubling the nodes pays up to %s nodes and more (extrapolated).",
                            m->label, text_grouped(TURNING_LIMIT, turning, sizeof turning));
         else if (m->turning.nodes > 0)
-            html_paragraph(out, "%s: doubling the nodes pays up to %s%s. Beyond, it gains less than %s.",
+            html_paragraph(out,
+                           "%s: doubling the nodes pays up to %s%s. Beyond, it gains less than %s.",
                            m->label, page_turning(&m->turning, turning, sizeof turning),
                            extrapolated(p, m) ? " (extrapolated)" : "",
                            weak ? "10 % of throughput" : "5 % of the time of an epoch");
@@ -390,8 +390,9 @@ void page_batches_charts(page *p)
         band_words(p, &latencies, HOLD, band, sizeof band), hollow);
     c = page_add_chart(p, "throughput", NULL, size, put_batch_rates);
     snprintf(c->title, sizeof c->title, "Samples per second");
-    snprintf(c->text, sizeof c->text,
-             "Samples per second of a device, one batch after the other.%s", hollow);
+    snprintf(c->text, sizeof c->text, "Samples per second of %s, one batch after the other%s.%s",
+             p->layout ? "all these devices" : "a device",
+             p->question.setup.layout.pp > 1 ? " in each stage" : "", hollow);
 }
 
 static double million_of(const page_row *r)

@@ -143,14 +143,12 @@ bind_options limits_bind(const predictor *who, program_kind program)
                            .evaluation = program == PROGRAM_INFERENCE };
 }
 
-/* Inference has no gradients and masters, and the types of its prices. */
-static memory_types types_of(const limits *l)
+memory_types limits_types_of(const predictor *who, const step_setup *s)
 {
-    const bind_options of = limits_bind(l->who, l->setup->program);
+    const bind_options of = limits_bind(who, s->program);
 
-    return l->setup->program == PROGRAM_TRAINING
-               ? limits_types(l->who, l->setup->laid_out)
-               : (memory_types){ .dtype = of.dtype, .mixed = of.mixed };
+    return s->program == PROGRAM_TRAINING ? limits_types(who, s->laid_out)
+                                          : (memory_types){ .dtype = of.dtype, .mixed = of.mixed };
 }
 
 /* Settles the layout of a predicted step, which divides. A rank's memory that is unknown is not
@@ -173,7 +171,7 @@ static void put_verdict(const limits *l, int64_t batch, double bytes, char *text
 {
     const bool         all     = l->room.overhead > 0;
     const room_verdict verdict = room_judge(bytes, (double)l->room.bytes, all, ROOM_RESERVED);
-    const memory_types types   = types_of(l);
+    const memory_types types   = limits_types_of(l->who, l->setup);
     char               needs[ROOM_TEXT], has[ROOM_SIZE], as[MEMORY_TYPES_TEXT], what[120];
 
     if (!(bytes > 0) || (verdict == ROOM_FITS && !l->setup->laid_out))
@@ -191,7 +189,7 @@ static void put_verdict(const limits *l, int64_t batch, double bytes, char *text
 static lm_status check_memory(const limits *l, char *text, bool *too_much, lm_error *err)
 {
     const program_kind program = l->setup->program;
-    const memory_types types   = types_of(l);
+    const memory_types types   = limits_types_of(l->who, l->setup);
     double             most    = 0;
     int64_t            batch   = 0;
 

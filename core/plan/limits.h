@@ -56,6 +56,8 @@ typedef struct memory_types {
  * 16 bit, the step is not under autocast: its weights and activations have 16 bit.
  */
 memory_types limits_types(const predictor *who, bool laid_out);
+/** The same for a step; inference has no gradients and masters, and the types of its prices. */
+memory_types limits_types_of(const predictor *who, const step_setup *s);
 
 /** "f32 with autocast to f16"; "bf16, gradients and masters in f32"; returns `text`. */
 #define MEMORY_TYPES_TEXT 64

@@ -93,6 +93,7 @@ static void layouts_are_found_and_are_steps(void **state)
         s.accumulation = found[i].accumulation;
         assert_int_equal(lm_predict(by, &s, &a, NULL), LM_OK);
         assert_close(a.step.value, found[i].step.value, 1e-12);
+        assert_close(a.samples_per_second * a.step.value, 64, 1e-12); /* the global batch */
         assert_close(found[i].compute + found[i].tensor + found[i].pipeline + found[i].data +
                          found[i].update,
                      found[i].step.value, 1e-12);
