@@ -181,11 +181,14 @@ static void print_links(const predictor *who, const prediction *p, const char *l
 
 static void print_bubble(const prediction *p, const char *label, FILE *out)
 {
+    const bool trains = p->alone.value > 0; /* it has a backward pass */
+
     if (!(p->bubble > BUBBLE_SAID * p->step))
         return;
     begin_note(label, out);
-    fprintf(out, "stages of the pipeline wait for each other in more than half of the step: more "
-                 "micro-steps (--accumulate) fill it\n");
+    fprintf(out, "stages of the pipeline wait for each other in more than half of the step: %s\n",
+            trains ? "more micro-steps (--accumulate) fill it"
+                   : "they are uneven: --stages says which blocks each has");
 }
 
 /* Factor from which on a question is called far from published measurements. */
