@@ -200,13 +200,14 @@ lm_status devices_find(const device_list *list, const char *name, const device *
             return LM_OK;
         }
     near = offer_near(list, wanted, offer, sizeof offer);
-    return lm_error_set(err, LM_E_NOTFOUND,
-                        "no device '%.80s'%s%s%s; 'layermeter devices' lists those there are, its "
-                        "--help how to tell another by its datasheet",
-                        name, near ? ": is it " : "", offer,
-                        near > NEAR_MAX ? " ..."
-                        : near          ? "?"
-                                        : "");
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "no device '%.80s'%s%s%s; 'layermeter devices' lists the known ones, and its "
+        "--help explains how to add one",
+        name, near ? ": is it " : "", offer,
+        near > NEAR_MAX ? " ..."
+        : near          ? "?"
+                        : "");
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

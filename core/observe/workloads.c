@@ -69,9 +69,10 @@ lm_status workloads_counts(workloads *w, const workload_name *of, int64_t batch,
 
         result.value[i] = lm_add(e->first.value[i], lm_mul((uint64_t)(batch - 1), step));
         if (result.value[i] == UINT64_MAX)
-            return lm_error_set(err, LM_E_OVERFLOW,
-                                "%s: a count at batch %lld does not fit 64 bits", of->name,
-                                (long long)batch);
+            return lm_error_set(
+                err, LM_E_OVERFLOW,
+                "%s: a count at batch %lld does not fit 64 bits: give a smaller batch", of->name,
+                (long long)batch);
     }
     *out = result.metrics;
     return LM_OK;

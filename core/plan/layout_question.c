@@ -160,9 +160,11 @@ lm_status layout_question_unmet(const layout_question *q, lm_error *err)
             "none of the layouts of %lld ranks with a global batch of %lld that are "
             "searched has %.200s",
             (long long)q->ranks, (long long)q->global_batch, layout_print(q->told, words));
-    return lm_error_set(err, LM_E_ARG,
-                        "a global batch of %lld does not divide among %lld ranks in any layout",
-                        (long long)q->global_batch, (long long)q->ranks);
+    return lm_error_set(
+        err, LM_E_ARG,
+        "a global batch of %lld does not divide among %lld ranks in any layout: give a "
+        "--global-batch that is a multiple of them, or fewer devices",
+        (long long)q->global_batch, (long long)q->ranks);
 }
 
 /* ---- one layout ---- */

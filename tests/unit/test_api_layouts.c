@@ -228,12 +228,12 @@ static void machines_that_cannot_be_are_refused(void **state)
           "'GeForce RTX 3090' has no nvlink4: within a node it has pcie4, or by bridges nvlink3" },
         { { .device = "T40000" },
           LM_E_NOTFOUND,
-          "no device 'T40000'; 'layermeter devices' lists those there are, its --help how to tell "
-          "another by its datasheet" },
+          "no device 'T40000'; 'layermeter devices' lists the known ones, and its --help explains "
+          "how to add one" },
         { { .device = "GTX4090" },
           LM_E_NOTFOUND,
-          "no device 'GTX4090': is it 'GeForce RTX 4090'?; 'layermeter devices' lists those there "
-          "are, its --help how to tell another by its datasheet" },
+          "no device 'GTX4090': is it 'GeForce RTX 4090'?; 'layermeter devices' lists the known "
+          "ones, and its --help explains how to add one" },
     };
 
     (void)state;

@@ -77,11 +77,11 @@ static void names_are_found_as_people_and_drivers_write_them(void **state)
     }
     assert_int_equal(devices_find(list, "board", &d, &err), LM_E_NOTFOUND);
     assert_string_equal(err.text, "no device 'board': is it 'Board X-2 16GB', 'Board X-3'?; "
-                                  "'layermeter devices' lists those there are, "
-                                  "its --help how to tell another by its datasheet");
+                                  "'layermeter devices' lists the known ones, "
+                                  "and its --help explains how to add one");
     assert_int_equal(devices_find(list, "Y", &d, &err), LM_E_NOTFOUND);
-    assert_string_equal(err.text, "no device 'Y'; 'layermeter devices' lists those there are, "
-                                  "its --help how to tell another by its datasheet");
+    assert_string_equal(err.text, "no device 'Y'; 'layermeter devices' lists the known ones, "
+                                  "and its --help explains how to add one");
     assert_int_equal(devices_find(list, "Baord X-3", &d, &err), LM_E_NOTFOUND);
     assert_non_null(strstr(err.text, "is it 'Board X-3'?"));
     assert_int_equal(devices_find(list, "Board X-4", &d, &err), LM_E_NOTFOUND);

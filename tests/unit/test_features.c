@@ -105,8 +105,9 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
     assert_int_equal(workloads_counts(loads, &(workload_name){ .name = "n2.ini", .dtype = LM_F32 },
                                       INT64_MAX, &counts, &err),
                      LM_E_OVERFLOW);
-    assert_error(err, LM_E_OVERFLOW,
-                 "n2.ini: a count at batch 9223372036854775807 does not fit 64 bits");
+    assert_error(
+        err, LM_E_OVERFLOW,
+        "n2.ini: a count at batch 9223372036854775807 does not fit 64 bits: give a smaller batch");
     workloads_free(loads);
 }
 

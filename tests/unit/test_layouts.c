@@ -506,7 +506,9 @@ static void what_cannot_be_is_refused(void **state)
 
     (void)state;
     assert_int_equal(layouts_find(&q, &prices, &s, &err), LM_E_ARG);
-    assert_error(err, LM_E_ARG, "a global batch of 4 does not divide among 11 ranks in any layout");
+    assert_error(err, LM_E_ARG,
+                 "a global batch of 4 does not divide among 11 ranks in any layout: give a "
+                 "--global-batch that is a multiple of them, or fewer devices");
     q.best = 0;
     assert_int_equal(layouts_find(&q, &prices, &s, &err), LM_E_ARG);
     strcpy(l.stages, "3,5");

@@ -79,7 +79,7 @@ struct lm_layer {
     const lm_layer_type *type; /**< the plugin's own descriptor: embed it in a struct to add data */
     const char          *name;
     const lm_value      *param; /**< in schema order, parsed and range-checked */
-    /** if the type has min_inputs == 0 and the layer no input: see `infer` */
+    /** one tensor of the batch size if the type is a source (LM_SOURCE) */
     const lm_tensor *input;
     const lm_tensor *output; /**< NULL during infer() */
     uint32_t         n_params, n_inputs, n_outputs, reserved;
@@ -90,15 +90,15 @@ struct lm_layer {
 };
 
 enum { LM_KEEPS_INPUT = 1u << 0, LM_KEEPS_OUTPUT = 1u << 1 };
-/** Since 1.1: input i alone, one of the first LM_KEEPS_MAX. LM_KEEPS_INPUT is all of them. */
+/** Since 1.1: keeps input i alone, i < LM_KEEPS_MAX. LM_KEEPS_INPUT keeps all inputs. */
 #define LM_KEEPS_ONE(i) (1u << (LM_KEEPS_MAX + (i)))
 #define LM_KEEPS_MAX    16
 
 /**
  * Work and memory of one layer. Record; zeroed and sized by the host.
  *
- * `keeps` names the layer's own tensors that the backward pass reads again. It does not count
- * bytes: one layer's output is the next one's input, and a sum would count it twice.
+ * `keeps` (LM_KEEPS_INPUT ...) names the inputs and outputs that the backward pass reads again.
+ * The host counts their bytes, because two layers may keep the same tensor.
  */
 typedef struct lm_cost {
     size_t   size;
@@ -132,54 +132,60 @@ typedef int32_t lm_way;
 enum lm_ways {
     LM_WHOLE   = 0, /**< each rank has the whole layer */
     LM_COLUMNS = 1, /**< each rank has some output features, and the whole input */
-    LM_ROWS    = 2, /**< each rank has some input features; the outputs of all ranks add up */
+    LM_ROWS    = 2, /**< each rank has some input features; the ranks' outputs are summed */
     LM_HEADS   = 3, /**< each rank has some heads */
     /** each rank has some rows of a table, or some classes; the last rank may have fewer */
     LM_VOCABULARY = 4,
     LM_TOKENS     = 5, /**< each rank has a part of dimension 1 */
-    /* Since 1.3. The host asks every layer for these, without a mark in the model file: */
+    /* Since 1.3. The host asks every layer for these; model files do not name them: */
     /** each rank has a part of dimension 1; keys and values of the other ranks arrive in turn */
     LM_RING = 6,
     /** the same as LM_RING outside the layer; inside, each rank has some heads of all tokens */
     LM_ULYSSES = 7,
     LM_EXPERTS = 8, /**< each rank has some experts, and receives the tokens for them */
     /**
-     * each rank has its own tokens (a part of dimension 1) and a part of every expert; the tokens'
-     * rows are gathered at the experts, and their results summed and scattered. Asked of layers
-     * marked LM_COLUMNS, before LM_EXPERTS
+     * each rank has its own tokens (a part of dimension 1) and a part of every expert. An all-gather
+     * brings the tokens to the experts; a reduce-scatter returns the sums of the results. The host
+     * asks it of layers that the model file splits by LM_COLUMNS, before LM_EXPERTS
      */
     LM_ROUTED = 9
 };
 
 enum {
-    LM_SUMS_OUTPUT = 1u << 0, /**< each rank's output is one summand of the layer's output */
-    LM_SUMS_INPUT  = 1u << 1  /**< each rank's gradient of the inputs is one summand */
+    LM_SUMS_OUTPUT = 1u << 0, /**< the layer's output is the sum of the ranks' outputs */
+    LM_SUMS_INPUT  = 1u << 1  /**< the gradient of the inputs is the sum of the ranks' gradients */
 };
 
 #define LM_MAX_EXCHANGES 4
 
-/** Since 1.2. One rank's part of a layer. Record. The host sets `parts`, `way` and `param`. */
+/**
+ * Since 1.2. One rank's part of a layer. Record. The host sets `parts`, `way` and `param`; split()
+ * sets the rest.
+ */
 typedef struct lm_split {
     size_t size;
     /** copy of layer->param; split() changes it to the parameters of the largest part */
     lm_value *param;
     int64_t   parts; /**< 2 or more */
     /**
-     * size of each all-reduce within the forward pass; LM_RING: of each send-recv; LM_ULYSSES,
-     * LM_EXPERTS: of each all-to-all, and the backward pass has as many; LM_ROUTED: of the gathered
-     * rows
+     * bytes of each message of the forward pass inside the layer. LM_RING: a send-recv; LM_ULYSSES,
+     * LM_EXPERTS: an all-to-all; LM_ROUTED: the all-gather of the experts' rows; else an
+     * all-reduce. The backward pass of LM_ULYSSES and LM_EXPERTS has as many
      */
     uint64_t exchanged_bytes;
     lm_way   way;
     uint32_t sums;      /**< LM_SUMS_OUTPUT, LM_SUMS_INPUT */
-    uint32_t exchanges; /**< number of these messages within the forward pass */
+    uint32_t exchanges; /**< number of these messages */
     uint32_t reserved;
     /**
-     * since 1.3: size of message i, if it is not exchanged_bytes. LM_ROUTED: [1] is the size of all
-     * tokens, for parts of the layer that see each token
+     * since 1.3: bytes of message i; 0: exchanged_bytes. LM_ROUTED: message 1 is the all-gather of
+     * all tokens, for shared experts
      */
     uint64_t sizes[LM_MAX_EXCHANGES];
-    /** since 1.3, LM_ROUTED: weights that see only the rank's own tokens, in bytes */
+    /**
+     * since 1.3, LM_ROUTED: bytes of weights that see only the rank's own tokens (a router). The
+     * host sums their gradients over the ranks
+     */
     uint64_t own_bytes;
 } lm_split;
 
@@ -198,8 +204,10 @@ struct lm_sink {
 
 /** Flags of a layer type. */
 enum {
-    /** A function in frameworks, not a module: add, concat, flatten. It counts in time and FLOPs,
-     * but not in the number of layers or in activation bytes. */
+    /**
+     * A function in frameworks, not a module: add, concat, flatten. Time and FLOPs include it; the
+     * number of layers and the activation bytes do not.
+     */
     LM_FUNCTIONAL = 1u << 0,
     /**
      * A source of the network, without input layers. Its one input is a tensor of rank 1 with the
@@ -264,7 +272,7 @@ typedef struct lm_plugin {
     const char *name, *version, *license;
 } lm_plugin;
 
-/* Comfort -------------------------------------------------------------------------------------- */
+/* Shorthands ----------------------------------------------------------------------------------- */
 
 #if defined(__GNUC__)
 #define LM_EXPORT __attribute__((visibility("default")))
