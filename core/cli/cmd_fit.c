@@ -49,29 +49,30 @@ static const option_row option_rows[] = {
     { "like", AT(like), &type_names, "FILES", NULL, HELP_HOW,
       "machine files with times of single kernels that were not measured here, scaled by datasheets" },
     { "residual", AT(residual), &type_choice, "WHEN", "off", HELP_HOW,
-      "learn the remaining error of single layers and kernels (auto: if the build can)",
+      "fit trees to the remaining errors of single layers and kernels (auto: if XGBoost is available)",
       .choices = "on, off or auto" },
     { "model", AT(models), &type_names, "LIST", NULL, HELP_HOW,
       "also learn these models of single layers", .words = learned_words },
     { "learn", AT(learn), .needs = "model", .refusal = "is for --model" },
     { "importance", AT(importance), &type_flag, NULL, NULL, HELP_OUTPUT,
-      "instead: print how much the error of --model rises if a feature is shuffled",
+      "print how much the error of --model rises if a feature is shuffled; write no file",
       .needs = "model", .refusal = "is for --model" },
     { "features", AT(features), &type_text, "SET", NULL, HELP_HOW,
       "only these regressors, or features of --model: flops+inputs ('validate --help')" },
     { "layers", AT(layers) },
     { "host", AT(host), &type_text, "FILE", NULL, HELP_HOW,
-      "steps of small batches that examples/pytorch/collect.py measured: they tell the host's time of an operation (predict --framework)" },
+      "steps of small batches, measured by examples/pytorch/collect.py; they give the host's time per "
+      "operation (predict --framework)" },
     { "correct", AT(correct), &type_text, "FILE", NULL, HELP_HOW,
       "correct the fit by these runs of whole steps, if that lowers the error",
       .excludes = "layers",
       .refusal  = "networks of --layers are composed of single layers, which whole steps do not "
                   "tell apart" },
     { "from", AT(from), &type_text, "FILE", NULL, HELP_HOW,
-      "machine file that steps under layouts correct (default: the shipped one)" },
+      "machine file that measured steps under layouts correct (default: the shipped one)" },
     { "kernels", AT(kernels), &type_flag, NULL, NULL, HELP_HOW,
-      "of steps under layouts only products and attention, by steps that neither messages nor the host "
-      "lengthen: the file then takes any --interconnect" },
+      "with steps under layouts: correct matrix products and attention only, from steps without "
+      "waiting for messages or the host; the file then takes any --interconnect" },
     OPTION_GROUP(fit_options, link, link_option_rows),
     { "output", AT(outputs), &type_names, "FILE",
       .needed = "-o MACHINE.ini is needed: where to write the coefficients",
@@ -81,20 +82,20 @@ static const option_row option_rows[] = {
 };
 
 static const char details[] =
-    "Fits all models: 'convmeter' as published, by ordinary least squares; 'nnls', the same regressors\n"
-    "with relative weights and non-negative coefficients; 'layermeter', ours. 'held out' is the error on\n"
-    "networks that were left out of the fit, each in turn. 'rank' is the number of coefficients that the\n"
-    "rows determine; 'layermeter' takes the others from similar kernels. A fit needs no device: fit old\n"
-    "observations again anywhere, or those of another framework (columns: OBSERVATIONS.md). Each element\n"
-    "type and each setting has coefficients of its own: --where selects one. All-reduces belong to all of\n"
-    "them.\n"
+    "Three models are fitted. 'convmeter' is the published formula, by ordinary least squares. 'nnls'\n"
+    "has the same regressors, with relative weights and non-negative coefficients. 'layermeter' is the\n"
+    "default model of predictions. 'held out' is the error on networks that were left out of the fit,\n"
+    "each in turn. 'rank' is the number of coefficients that the rows determine; 'layermeter' takes the\n"
+    "others from similar kernels. A fit needs no device: it also takes old observations, or those of\n"
+    "another framework (columns: OBSERVATIONS.md). Each element type and setting has coefficients of its\n"
+    "own; --where selects one. All-reduces are shared by all of them.\n"
     "\n"
-    "Without networks, 'layermeter' is fitted to single layers. Convolutions, and products of few rows,\n"
-    "are fitted by their algorithms (single.conv, single.dense). All others are fitted by their kernels\n"
-    "(single.other): launches, bytes and FLOPs of each kind. It then predicts layers, and networks of\n"
-    "them. Single kernels have coefficients for each kind of operator that has 20 rows or more; networks\n"
-    "are sequences of them. --like takes the other kinds from other machines and scales them by the\n"
-    "datasheets of both devices ('device' in the observations' provenance).\n"
+    "If the file has no networks, 'layermeter' is fitted to single layers. Convolutions and products of\n"
+    "few rows are fitted by their algorithms (single.conv, single.dense), other layers by the launches,\n"
+    "bytes and FLOPs of their kernels (single.other). A network is then the sum of its layers. Single\n"
+    "kernels have coefficients for each kind of operator with 20 rows or more. --like takes the other\n"
+    "kinds from other machine files, scaled by the datasheets of both devices ('device' in the\n"
+    "observations' provenance).\n"
     "\n"
     "--residual grows trees (XGBoost; $LAYERMETER_XGBOOST names another library) on log(measured /\n"
     "predicted). They are kept if they lower the error on unseen shapes by 3 % or more. MACHINE.residual\n"
@@ -115,7 +116,7 @@ static const char details[] =
     "'held out' is the error on rows (prenet: on shapes) that the fit did not use. A model with too few\n"
     "rows is skipped, and stderr says so; if all are, the fit fails.\n"
     "\n"
-    "--learn sets how they are taught:\n"
+    "--learn sets how these models are trained:\n"
     "  justus: layers (4 hidden ones), epochs, rows (of a batch), rate, halve (epochs after which the\n"
     "    rate halves), l2, dropout, epsilon (of Adam)\n"
     "  prenet: learner (0 the best, 1 least squares, 2 forest, 3 boosted trees, 4 XGBoost's, 5\n"

@@ -473,8 +473,8 @@ static lm_status run(const options *o, lm_error *err)
         return status;
     if ((status = plan_options_share(o, a, err)))
         return status;
-    note("no device holds %s: the %d best layouts that share it (--layouts)", o->argument[0],
-         PLAN_SHARED_LAYOUTS);
+    note("no single device holds %s: the %d best layouts over several follow (--layouts)",
+         o->argument[0], PLAN_SHARED_LAYOUTS);
     return attempt(o, &divide, err);
 }
 

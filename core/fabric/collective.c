@@ -471,7 +471,7 @@ static void answer_link(const interconnect *link, const collective_call *a, coll
     steps.count = link_steps(link, a, &steps.price);
     add_share(out, bytes);
     add_share(out, steps);
-    add_note(out, "network between nodes as told", 0);
+    add_note(out, "network between nodes as given", 0);
     out->assumed = true;
 }
 

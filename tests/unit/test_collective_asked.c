@@ -117,7 +117,7 @@ static void a_link_that_is_told_is_assumed(void **state)
     assert_int_equal(collective_ask(NULL, NULL, &link, &flat, &answer, &err), LM_OK);
     assert_close(answer.seconds, 1.5e-3 + 8e-5, 1e-12);
     assert_true(answer.assumed && answer.share[0].assumed);
-    assert_string_equal(answer.beyond[0].what, "network between nodes as told");
+    assert_string_equal(answer.beyond[0].what, "network between nodes as given");
     /* within the node what was measured there: 3 us and 1.75 S of 1e-11 */
     assert_int_equal(collective_ask(one, NULL, &link, &both, &answer, &err), LM_OK);
     assert_close(answer.seconds / (1.5e-3 + 8e-5 + 3e-6 + 1.75e-5), 1, 1e-6);

@@ -200,8 +200,8 @@ static void put_answer(const plan_job *job, const layout_row *r, FILE *out)
     if (verdict_of(r) == ROOM_CLOSE)
         fprintf(
             out,
-            "  within the error of its memory: %.4g of %.4g GB leave %.3g GB to libraries and the "
-            "allocator (--framework-overhead 8GB finds others)\n",
+            "  close to the limit: %.4g of %.4g GB leave %.3g GB for libraries and the allocator "
+            "(--framework-overhead 8GB searches with more)\n",
             1e-9 * p->found.bytes, 1e-9 * r->room, 1e-9 * (r->room - p->found.bytes));
 }
 
