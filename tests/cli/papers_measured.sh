@@ -34,19 +34,19 @@ printf 'gpu,compute_capability,fp32_peak_gflops,memory_bandwidth_gb_s,sm_count,f
     >"$work/data/justus2018/gpus.csv"
 for gpu in v100 p100; do
     awk -v slow=$([ $gpu = v100 ] && echo 1 || echo 1.5) 'BEGIN { srand(1); print "batch,dim_in,dim_out,activation,optimizer,time_median_ms"
-        for (i = 0; i < 300; i++) { a = 64 + int(rand() * 960); b = 64 + int(rand() * 960); n = 1 + int(rand() * 64)
+        for (i = 0; i < 250; i++) { a = 64 + int(rand() * 960); b = 64 + int(rand() * 960); n = 1 + int(rand() * 64)
             printf "%d,%d,%d,%s,%s,%.6g\n", n, a, b, i % 3 ? "relu" : "none", i % 2 ? "sgd" : "none", slow * (0.02 + 2e-9 * a * b * n) } }' |
         gzip >"$work/data/justus2018/dense_$gpu.csv.gz"
     awk -v slow=$([ $gpu = v100 ] && echo 1 || echo 1.5) 'BEGIN { srand(2); print "batch,matrix_size,kernel,channels_in,channels_out,stride,padding,activation,use_bias,optimizer,time_median_ms"
-        for (i = 0; i < 300; i++) { m = 8 + int(rand() * 56); k = 1 + 2 * int(rand() * 3); c = 1 + int(rand() * 64); d = 1 + int(rand() * 64); n = 1 + int(rand() * 16)
+        for (i = 0; i < 250; i++) { m = 8 + int(rand() * 56); k = 1 + 2 * int(rand() * 3); c = 1 + int(rand() * 64); d = 1 + int(rand() * 64); n = 1 + int(rand() * 16)
             printf "%d,%d,%d,%d,%d,1,same,relu,1,%s,%.6g\n", n, m, k, c, d, i % 2 ? "sgd" : "none", slow * (0.02 + 2e-9 * n * m * m * k * k * c * d) } }' |
         gzip >"$work/data/justus2018/conv_$gpu.csv.gz"
 done
 measured own '[layers.conv]' 'type = conv2d' 'count = 320' 'batch = 1..8' 'input = 3x16x16' 'filters = 1..64' 'kernel = 1, 3' 'activation = none, relu' \
     '[layers.dense]' 'type = linear' 'count = 320' 'batch = 1..64' 'input = 64' 'features = 1..512' 'activation = none, tanh'
-LAYERMETER_DATA=$work/data "$source/examples/papers/justus.sh" --rows 270 "$work/results" >"$work/out" 2>"$work/err" ||
+LAYERMETER_DATA=$work/data "$source/examples/papers/justus.sh" --rows 225 "$work/results" >"$work/out" 2>"$work/err" ||
     { cat "$work/out" "$work/err"; fail "justus.sh: exit $?"; }
-for row in 'conv_v100  *27  *1\.73 ( *[0-9.]+){6}' 'dense_p100  *27  *\.033 ( *[0-9.]+){6}' '  v100  *39\.6( *[0-9.]+){2}' '  p100  *-( *[0-9.]+){2}' \
+for row in 'conv_v100  *22  *1\.73 ( *[0-9.]+){6}' 'dense_p100  *22  *\.033 ( *[0-9.]+){6}' '  v100  *39\.6( *[0-9.]+){2}' '  p100  *-( *[0-9.]+){2}' \
     '  conv2d.*forward  *-( *[0-9.]+){2}' '  linear.*step  *-( *[0-9.]+){2}'; do
     grep -Eq "^$row$" "$work/out" || { cat "$work/out" "$work/err"; fail "justus.sh: no row '$row'"; }
 done
@@ -57,7 +57,7 @@ measured layers '[layers.conv]' 'type = conv2d' 'count = 60' 'batch = 1..8' 'inp
     '[layers.norm]' 'type = layer_norm' 'count = 60' 'batch = 1..64' '_w = 8..512' 'input = ${_w}' 'dims = 1'
 rm -rf "$work/results/networks"
 measured networks '[networks]' 'networks = vgg11' 'batch = 1, 2' 'image = 64'
-LAYERMETER_DATA=$work/data LEARN=passes=500,parts=2 "$source/examples/papers/prenet.sh" "$work/results" >"$work/out" 2>"$work/err" ||
+LAYERMETER_DATA=$work/data LEARN=passes=100,parts=2 "$source/examples/papers/prenet.sh" "$work/results" >"$work/out" 2>"$work/err" ||
     { cat "$work/out" "$work/err"; fail "prenet.sh: exit $?"; }
 for row in 'conv  *[0-9]+  random forest .* [0-9.]+' 'layernorm  *[0-9]+  MLP .* [0-9.]+' 'conv( +[0-9.]+){5}' 'linear .*step( *[0-9.]+){7}' '  p100  *-( *[0-9.]+){2}' \
     '  vgg11 step  *-( *[0-9.]+){3}'; do
