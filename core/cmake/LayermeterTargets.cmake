@@ -10,6 +10,8 @@ target_compile_options(layermeter_flags INTERFACE
   $<$<BOOL:${LAYERMETER_WERROR}>:-Werror>)
 if(LAYERMETER_SANITIZE)
   target_compile_options(layermeter_flags INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+    # what these tell depends on the optimizer, and a sanitized build has little of it
+    $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation -Wno-maybe-uninitialized>)
   target_link_options(layermeter_flags INTERFACE -fsanitize=address,undefined)
 endif()
